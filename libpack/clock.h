@@ -1,0 +1,17 @@
+/* Monotonic time, for measuring. */
+#ifndef LIBPACK_CLOCK_H
+#define LIBPACK_CLOCK_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Nanoseconds since an arbitrary moment; never goes back. Safe from any thread. */
+uint64_t pack_clock_ns(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

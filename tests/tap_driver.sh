@@ -1,0 +1,37 @@
+#!/bin/sh
+# Runs one test for automake's harness: counts its TAP lines, prints one line for the program, and
+# every failed sentence. A plan that does not match, or a non-zero exit, is a failure of its own.
+while test $# -gt 0; do
+    case $1 in
+    --test-name) name=$2; shift ;;
+    --log-file) log=$2; shift ;;
+    --trs-file) trs=$2; shift ;;
+    --color-tests | --expect-failure | --enable-hard-errors | --collect-skipped-logs) shift ;;
+    --) shift; break ;;
+    esac
+    shift
+done
+"$@" >"$log" 2>&1 </dev/null
+status=$?
+${AWK:-awk} -v name="$name" -v status=$status -v trs="$trs" '
+    function result(word) { print ":test-result: " word " " name >trs }
+    /^ok .*# SKIP/ { skipped++; result("SKIP"); next }
+    /^ok / { passed++; result("PASS"); next }
+    /^not ok / { failed++; result("FAIL"); print "  " $0; next }
+    /^1\.\.0 # SKIP/ { skipped++; planned = 1; result("SKIP"); reason = substr($0, 13); next }
+    /^1\.\.[0-9]+/ { split($0, plan, /\.\./); planned = 1
+        if (plan[2] + 0 != passed + failed + skipped) {
+            print "  planned " plan[2] + 0 " tests, saw " passed + failed + skipped
+            result("ERROR"); failed++ } }
+    END {
+        if (!planned) { print "  ended without a plan, exit status " status; result("ERROR"); failed++ }
+        else if (status != 0 && !failed) { print "  exit status " status; result("ERROR"); failed++ }
+        printf "%s %s: %d passed", failed ? "FAIL" : passed ? "PASS" : "SKIP", name, passed
+        if (failed) printf ", %d failed", failed
+        if (skipped) printf ", %d skipped%s", skipped, reason ? " (" reason ")" : ""
+        printf "\n"
+        print ":global-test-result: " (failed ? "FAIL" : passed ? "PASS" : "SKIP") >trs
+        print ":recheck: " (failed ? "yes" : "no") >trs
+        print ":copy-in-global-log: " (failed ? "yes" : "no") >trs
+    }' "$log"
+exit 0

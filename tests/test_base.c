@@ -1,0 +1,114 @@
+/* The small parts of the base layer: numbers, checksums, buffers, UTF-8. */
+#include "libpack/buf.h"
+#include "libpack/checksum.h"
+#include "libpack/clock.h"
+#include "libpack/rng.h"
+#include "libpack/utf8.h"
+#include "tests/tap.h"
+
+static void
+test_rng(void)
+{
+    struct pack_rng a, b;
+    pack_rng_seed(&a, 1);
+    pack_rng_seed(&b, 1);
+    bool same = true;
+    for (int i = 0; i < 1000; i++)
+        same = same && pack_rng_next(&a) == pack_rng_next(&b);
+    ok(same, "one seed gives one sequence");
+    /* first outputs of the reference implementation for the state 1, 2, 3, 4 */
+    struct pack_rng known = { { 1, 2, 3, 4 } };
+    ok(pack_rng_next(&known) == 11520 && pack_rng_next(&known) == 0 &&
+           pack_rng_next(&known) == UINT64_C(1509978240) &&
+           pack_rng_next(&known) == UINT64_C(1215971899390074240),
+       "the sequence is that of xoshiro256**");
+    unsigned count[7] = { 0 };
+    for (int i = 0; i < 70000; i++)
+        count[pack_rng_below(&a, 7)]++;
+    bool even = true;
+    for (int i = 0; i < 7; i++)
+        even = even && count[i] > 9600 && count[i] < 10400;
+    ok(even, "numbers below 7 are spread evenly (5 sigma is 463)");
+    double sum = 0;
+    for (int i = 0; i < 10000; i++)
+        sum += pack_rng_unit(&a);
+    ok(sum > 4850 && sum < 5150, "unit numbers have mean 1/2");
+    ok(pack_rng_mix(1, 2) != pack_rng_mix(2, 1), "mixing tells its arguments apart");
+}
+
+static void
+test_checksum(void)
+{
+    unsigned char data[200];
+    struct pack_rng rng;
+    pack_rng_seed(&rng, 2);
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (unsigned char)pack_rng_next(&rng);
+    int missed = 0;
+    for (size_t size = 1; size <= sizeof data; size += 13) {
+        uint64_t before = pack_checksum(data, size, 0);
+        for (size_t i = 0; i < size; i++)
+            for (int bit = 0; bit < 8; bit++) {
+                data[i] ^= (unsigned char)(1 << bit);
+                missed += pack_checksum(data, size, 0) == before;
+                data[i] ^= (unsigned char)(1 << bit);
+            }
+    }
+    is_number(missed, 0, "every flipped bit changes the checksum");
+    ok(pack_checksum(data, 0, 0) != pack_checksum(data, 0, 1), "the seed counts");
+    unsigned char zeros[64] = { 0 };
+    ok(pack_checksum(zeros, 31, 0) != pack_checksum(zeros, 32, 0), "the length counts");
+    ok(pack_checksum("h5pack", 6, 0) == UINT64_C(0xd7adbffcfce4f7e9),
+       "the value is fixed for ever");
+}
+
+static void
+test_buf(void)
+{
+    struct pack_buf buf;
+    struct pack_error err;
+    pack_buf_init(&buf, 1000);
+    for (int i = 0; i < 100; i++)
+        pack_buf_append(&buf, "0123456789", 10, &err);
+    ok(buf.size == 1000 && memcmp(buf.data + 990, "0123456789", 10) == 0,
+       "a buffer grows up to its maximum");
+    ok(pack_buf_append(&buf, "x", 1, &err) == PACK_ERR_LIMIT && buf.size == 1000,
+       "and no further: %s", err.text);
+    pack_buf_done(&buf);
+    pack_buf_init(&buf, 0);
+    pack_buf_printf(&buf, &err, "%d and ", 1);
+    pack_buf_printf(&buf, &err, "%s", "two");
+    is_text((const char *)buf.data, "1 and two", "formatted text is appended");
+    pack_buf_done(&buf);
+}
+
+static void
+test_utf8(void)
+{
+    static const char *const good[] = {
+        "", "abc", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"
+    };
+    static const char *const bad[] = {
+        "\x80", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+        "\xc3", "\xe2\x82", "a\xff"
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        ok(pack_utf8_valid(good[i], strlen(good[i])), "UTF-8 number %zu is valid", i);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ok(!pack_utf8_valid(bad[i], strlen(bad[i])), "bad UTF-8 number %zu is not", i);
+    char text[4];
+    ok(pack_utf8_encode(0x1f600, text) == 4 && memcmp(text, "\xf0\x9f\x98\x80", 4) == 0,
+       "U+1F600 is encoded");
+}
+
+int
+main(void)
+{
+    test_rng();
+    test_checksum();
+    test_buf();
+    test_utf8();
+    uint64_t before = pack_clock_ns();
+    ok(pack_clock_ns() >= before, "time does not go back");
+    return done();
+}

@@ -1,0 +1,153 @@
+/* The pool gives results back in order, keeps its bounds, and ends cleanly at any moment.
+ */
+#include "libpack/pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "libpack/rng.h"
+#include "tests/tap.h"
+
+struct item {
+    int number, lane, result;
+    bool taken;
+};
+
+static atomic_int running, most_running;
+
+static void
+square(void *argument, unsigned worker, void *context)
+{
+    struct item *item = argument;
+    int now = atomic_fetch_add(&running, 1) + 1, most = atomic_load(&most_running);
+    while (now > most && !atomic_compare_exchange_weak(&most_running, &most, now))
+        ;
+    usleep((unsigned)(item->number * 7919 % 300)); /* finish out of order */
+    item->result = item->number * item->number + *(int *)context;
+    (void)worker;
+    atomic_fetch_sub(&running, 1);
+}
+
+static void
+test_order(unsigned n_threads)
+{
+    enum { N = 400 };
+    static struct item items[N];
+    int offset = 3;
+    struct pack_pool_lane lane = { .work = square,
+                                   .context = &offset,
+                                   .in_flight_max = 16 };
+    struct pack_pool *pool;
+    struct pack_error err;
+    memset(items, 0, sizeof items);
+    atomic_store(&most_running, 0);
+    pack_pool_new(n_threads, &lane, 1, &pool, &err);
+    int submitted = 0, taken = 0;
+    bool ordered = true, right = true;
+    while (taken < N) {
+        while (submitted < N && pack_pool_has_room(pool, 0)) {
+            items[submitted].number = submitted;
+            pack_pool_submit(pool, 0, &items[submitted++]);
+        }
+        ordered = ordered && submitted - taken <= 16;
+        struct item *item = pack_pool_next(pool, 0);
+        ordered = ordered && item == &items[taken];
+        right = right && item->result == taken * taken + 3;
+        taken++;
+    }
+    ok(ordered, "%u threads: results come in order, at most 16 in flight", n_threads);
+    ok(right, "%u threads: every item was worked on", n_threads);
+    ok(atomic_load(&most_running) <= (int)n_threads, "%u threads: no more run",
+       n_threads);
+    ok(!pack_pool_next(pool, 0) && !pack_pool_try_next(pool, 0),
+       "an empty lane gives NULL");
+    pack_pool_free(pool);
+}
+
+static void
+test_lanes(void)
+{
+    static struct item first[64], second[64];
+    int zero = 0;
+    struct pack_pool_lane lanes[2] = { { square, &zero, 8 }, { square, &zero, 4 } };
+    struct pack_pool *pool;
+    pack_pool_new(3, lanes, 2, &pool, NULL);
+    int submitted = 0, moved = 0, finished = 0;
+    bool ordered = true;
+    while (finished < 64) {
+        while (submitted < 64 && pack_pool_has_room(pool, 0)) {
+            first[submitted].number = submitted;
+            pack_pool_submit(pool, 0, &first[submitted++]);
+        }
+        if (moved < 64 && pack_pool_has_room(pool, 1)) {
+            struct item *item = pack_pool_next(pool, 0);
+            ordered = ordered && item->number == moved;
+            second[moved].number = item->result;
+            pack_pool_submit(pool, 1, &second[moved++]);
+        } else {
+            struct item *item = pack_pool_next(pool, 1);
+            ordered = ordered && item == &second[finished] &&
+                      item->result == finished * finished * finished * finished;
+            finished++;
+        }
+    }
+    ok(ordered, "two lanes make a pipeline that keeps order");
+    pack_pool_free(pool);
+    pack_pool_new(2, lanes, 2, &pool, NULL);
+    for (int i = 0; i < 8; i++)
+        pack_pool_submit(pool, 0, &first[i]);
+    pack_pool_free(pool);
+    ok(true, "a pool is freed with work in flight");
+    pack_pool_free(NULL);
+    struct pack_error err;
+    ok(pack_pool_new(0, lanes, 2, &pool, &err) == PACK_ERR_ARGUMENT, "no threads: %s",
+       err.text);
+}
+
+static struct pack_budget *budget;
+static atomic_ullong held, most_held;
+
+static void *
+hold(void *argument)
+{
+    struct pack_rng rng;
+    pack_rng_seed(&rng, (uintptr_t)argument);
+    for (int i = 0; i < 200; i++) {
+        uint64_t bytes = i % 50 == 0 ? 5000 : 1 + pack_rng_below(&rng, 400);
+        pack_budget_take(budget, bytes);
+        unsigned long long now = atomic_fetch_add(&held, bytes) + bytes;
+        if (now > 1000 && now != 5000)
+            atomic_store(&most_held, now); /* over the limit without being alone */
+        sched_yield();
+        atomic_fetch_sub(&held, bytes);
+        pack_budget_give(budget, bytes);
+    }
+    return NULL;
+}
+
+static void
+test_budget(void)
+{
+    pthread_t threads[6];
+    pack_budget_new(1000, &budget, NULL);
+    for (uintptr_t i = 0; i < 6; i++)
+        pthread_create(&threads[i], NULL, hold, (void *)i);
+    for (int i = 0; i < 6; i++)
+        pthread_join(threads[i], NULL);
+    is_number((long long)atomic_load(&most_held), 0,
+              "1000 bytes are never exceeded but by a giant alone");
+    is_number((long long)pack_budget_peak(budget), 5000, "the peak is the giant's");
+    pack_budget_free(budget);
+}
+
+int
+main(void)
+{
+    test_order(1);
+    test_order(4);
+    test_lanes();
+    test_budget();
+    ok(pack_pool_default_threads() >= 1, "there is a processor");
+    return done();
+}
