@@ -1,0 +1,160 @@
+/* What the programs share: option tables, messages, progress on a terminal, exit
+ * statuses. */
+#ifndef TOOLS_CLI_H
+#define TOOLS_CLI_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libpack/buf.h"
+#include "libpack/size.h"
+#include "libpack/status.h"
+
+/* Exit statuses, as grep has them; after a signal it is 128 + its number. */
+enum { CLI_DONE = 0, CLI_LOOK = 1, CLI_FAILED = 2 };
+
+/* ----------------------------------------------------------------- options
+ *
+ * One table drives parsing and --help. `target` points to what the option sets; what is
+ * not given keeps the value that was there. --help and --version are in every table by
+ * themselves.
+ */
+enum cli_kind {
+    CLI_KIND_END = 0,
+    CLI_KIND_SECTION, /* a heading in --help */
+    CLI_KIND_FLAG,    /* bool */
+    CLI_KIND_TEXT,    /* const char * */
+    CLI_KIND_TEXTS,   /* struct cli_texts: may be given several times */
+    CLI_KIND_NUMBER,  /* uint64_t in min..max */
+    CLI_KIND_REAL,    /* double in min..max */
+    CLI_KIND_BYTES,   /* uint64_t, written 64K, 1.5GiB */
+    CLI_KIND_SHAPE,   /* struct pack_shape, written 224x224x3 */
+    CLI_KIND_CHOICE   /* int: the index of a word of `value`, "one|two|three" */
+};
+
+struct cli_texts {
+    const char **text;
+    size_t n;
+};
+
+struct cli_option {
+    enum cli_kind kind;
+    char letter;      /* 0: none */
+    const char *name; /* without the dashes */
+    void *target;
+    const char *value; /* name of the value in --help */
+    const char *help;  /* lower case, without a full stop; wrapped by --help */
+    double min, max;
+};
+
+#define CLI_SECTION(title)                        \
+    {                                             \
+        .kind = CLI_KIND_SECTION, .name = (title) \
+    }
+#define CLI_FLAG(l, n, t, h)                                                          \
+    {                                                                                 \
+        .kind = CLI_KIND_FLAG, .letter = (l), .name = (n), .target = (t), .help = (h) \
+    }
+#define CLI_VALUE_(k, l, n, t, v, h)                                          \
+    {                                                                         \
+        .kind = (k), .letter = (l), .name = (n), .target = (t), .value = (v), \
+        .help = (h)                                                           \
+    }
+#define CLI_TEXT(l, n, t, v, h)   CLI_VALUE_(CLI_KIND_TEXT, l, n, t, v, h)
+#define CLI_TEXTS(l, n, t, v, h)  CLI_VALUE_(CLI_KIND_TEXTS, l, n, t, v, h)
+#define CLI_BYTES(l, n, t, v, h)  CLI_VALUE_(CLI_KIND_BYTES, l, n, t, v, h)
+#define CLI_SHAPE(l, n, t, v, h)  CLI_VALUE_(CLI_KIND_SHAPE, l, n, t, v, h)
+#define CLI_CHOICE(l, n, t, v, h) CLI_VALUE_(CLI_KIND_CHOICE, l, n, t, v, h)
+#define CLI_NUMBER(l, n, t, v, lo, hi, h)                                   \
+    {                                                                       \
+        .kind = CLI_KIND_NUMBER, .letter = (l), .name = (n), .target = (t), \
+        .value = (v), .help = (h), .min = (double)(lo), .max = (double)(hi) \
+    }
+#define CLI_REAL(l, n, t, v, lo, hi, h)                                                 \
+    {                                                                                   \
+        .kind = CLI_KIND_REAL, .letter = (l), .name = (n), .target = (t), .value = (v), \
+        .help = (h), .min = (lo), .max = (hi)                                           \
+    }
+#define CLI_END              \
+    {                        \
+        .kind = CLI_KIND_END \
+    }
+
+struct cli_program {
+    const char *name;
+    const char *purpose;  /* one line */
+    const char *synopsis; /* lines of usage, without the program's name */
+    const struct cli_option *options;
+    const char *epilogue; /* examples and where to read on */
+};
+
+/*
+ * Parses argv; words that are no options are moved to operands (borrowed from argv), in
+ * order.
+ * "--name value", "--name=value", "-o value", "-ovalue", bundled flags; "--" ends
+ * options.
+ *
+ * Returns true when the program should go on; else it is to return *exit_status,
+ * everything having been said (--help and --version on stdout with 0; a wrong word on
+ * stderr with 2). cli_free_texts() releases what CLI_TEXTS collected; operands are freed
+ * by the caller.
+ */
+bool cli_parse(const struct cli_program *program, int argc, char **argv, char ***operands,
+               size_t *n_operands, int *exit_status);
+void cli_free_texts(struct cli_texts *texts);
+
+/* ---------------------------------------------------------------- messages */
+
+/* "program: sentence" on stderr. cli_say is silent after --quiet, cli_complain never. */
+void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* cli_complain(err->text); returns CLI_FAILED, or 128 + the signal when that is why. */
+int cli_fail(const struct pack_error *err);
+
+/* Set by programs right after parsing. */
+void cli_set_quiet(bool quiet);
+
+/* Writes buf to stdout. */
+void cli_print(const struct pack_buf *buf);
+
+/* Flushes and closes stdout; a failure there turns `status` into CLI_FAILED. main() ends
+ * with it. */
+int cli_exit(int status);
+
+/* ----------------------------------------------------------------- signals */
+
+/* After cli_catch_signals(), SIGINT and SIGTERM (SIGHUP too) only set this; a second one
+ * kills. */
+extern volatile sig_atomic_t cli_signal;
+void cli_catch_signals(void);
+
+/* ---------------------------------------------------------------- progress
+ *
+ * A line on stderr, a few times a second, only on a terminal and not after --quiet; it
+ * leaves no trace. Any thread may not: one thread at a time.
+ *
+ *     packing  1,234/50,000 images  2%  823/s  118 MB/s  ETA 0:59
+ */
+struct cli_progress {
+    const char *verb, *unit;
+    uint64_t total;
+    uint64_t start_ns, last_ns;
+    bool enabled, shown;
+};
+
+void cli_progress_begin(struct cli_progress *progress, const char *verb, const char *unit,
+                        uint64_t total);
+/* `bytes` 0 leaves the MB/s away. Cheap when it is not yet time to print. */
+void cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t bytes);
+void cli_progress_end(struct cli_progress *progress);
+
+/* "1,234,567" into text[32]; returns text. */
+char *cli_thousands(uint64_t number, char *text);
+
+/* "0:59", "1:02:03" into text[32]; returns text. */
+char *cli_duration(double seconds, char *text);
+
+#endif
