@@ -11,15 +11,15 @@
 extern "C" {
 #endif
 
-enum pack_layout {
+enum pack_pixel_layout {
     PACK_LAYOUT_NHWC = 0, /* rows of interleaved pixels */
     PACK_LAYOUT_NCHW      /* one plane per channel */
 };
 
 /* "nhwc" or "nchw"; PACK_ERR_ARGUMENT else. */
-enum pack_status pack_layout_parse(const char *name, enum pack_layout *layout,
+enum pack_status pack_pixel_layout_parse(const char *name, enum pack_pixel_layout *layout,
                                    struct pack_error *err);
-const char *pack_layout_name(enum pack_layout layout);
+const char *pack_pixel_layout_name(enum pack_pixel_layout layout);
 
 /*
  * Adds each channel's sum of values and of squared values to sum[] and sumsq[].
@@ -28,7 +28,7 @@ const char *pack_layout_name(enum pack_layout layout);
  *
  * Exact. 64 bits hold 2^48 pixels of squares.
  */
-void pack_pixel_sums(const uint8_t *sample, enum pack_layout layout, uint32_t h,
+void pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, uint32_t h,
                      uint32_t w, int channels, uint64_t sum[3], uint64_t sumsq[3]);
 
 #ifdef __cplusplus

@@ -34,7 +34,7 @@ void pack_resample_scratch_free(struct pack_resample_scratch *scratch);
  */
 enum pack_status pack_resample(const struct pack_image *src,
                                const struct pack_geometry_plan *plan,
-                               enum pack_layout layout, uint8_t *out,
+                               enum pack_pixel_layout layout, uint8_t *out,
                                struct pack_resample_scratch *scratch,
                                struct pack_error *err);
 
