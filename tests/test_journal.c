@@ -1,0 +1,167 @@
+/* The journal: what was appended comes back in order, up to the last whole record,
+ * whatever happened to the end of the file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libpack/journal.h"
+#include "tests/tap.h"
+
+static const char path[] = "test_journal.tmp", identity[] = "options and sources";
+
+enum { N_RECORDS = 40 };
+
+/* Payload number i: i*i bytes that follow from i. */
+static size_t
+payload(unsigned i, unsigned char *bytes)
+{
+    for (unsigned k = 0; k < i * i; k++)
+        bytes[k] = (unsigned char)(k * 7 + i);
+    return i * i;
+}
+
+struct seen {
+    unsigned n;
+    bool wrong;
+    unsigned stop_at;
+};
+
+static enum pack_status
+see(void *context, uint32_t type, const void *data, size_t size, struct pack_error *err)
+{
+    struct seen *seen = context;
+    static unsigned char want[N_RECORDS * N_RECORDS];
+    if (seen->stop_at && seen->n == seen->stop_at)
+        return pack_fail(err, PACK_ERR_MISMATCH, "stopped");
+    unsigned i = seen->n++;
+    seen->wrong |= type != i || size != payload(i, want) ||
+                   memcmp(data, want, size) != 0 || (uintptr_t)data % 8 != 0;
+    return PACK_OK;
+}
+
+static enum pack_status
+resume(int fd, const char *id, struct seen *seen, struct pack_journal **journal,
+       struct pack_error *err)
+{
+    return pack_journal_resume(fd, path, id, strlen(id), see, seen, journal, err);
+}
+
+static bool
+append_from(struct pack_journal *journal, unsigned first)
+{
+    unsigned char bytes[N_RECORDS * N_RECORDS];
+    for (unsigned i = first; i < N_RECORDS; i++)
+        if (pack_journal_append(journal, i, bytes, payload(i, bytes), NULL) != PACK_OK)
+            return false;
+    return true;
+}
+
+static void
+test_round_trip(int fd)
+{
+    struct pack_journal *journal;
+    struct pack_error err;
+    ok(pack_journal_create(fd, path, identity, strlen(identity), &journal, &err) ==
+           PACK_OK,
+       "a journal is made");
+    ok(append_from(journal, 0) && pack_journal_sync(journal, &err) == PACK_OK &&
+           pack_journal_close(journal, &err) == PACK_OK,
+       "records are appended");
+    struct seen seen = { 0 };
+    ok(resume(fd, identity, &seen, &journal, &err) == PACK_OK, "it is resumed");
+    ok(seen.n == N_RECORDS && !seen.wrong, "all %u records come back in order", seen.n);
+    ok(pack_journal_close(journal, &err) == PACK_OK, "and it is closed");
+    seen = (struct seen){ .stop_at = 3 };
+    ok(resume(fd, identity, &seen, &journal, &err) == PACK_ERR_MISMATCH && seen.n == 3,
+       "a reader who has seen enough ends the reading");
+    ok(resume(fd, "other options", &seen, &journal, &err) == PACK_ERR_CHANGED,
+       "another job's journal is refused: %s", err.text);
+    struct stat status;
+    ok(fstat(fd, &status) == 0 && status.st_size > 20000, "and left as it is");
+}
+
+/* Cut anywhere, or with a byte changed anywhere: a prefix comes back, appending the rest
+ * gives the original file. */
+static void
+test_damage(int fd)
+{
+    static unsigned char whole[1 << 16], again[1 << 16];
+    ssize_t size = pread(fd, whole, sizeof whole, 0);
+    int bad_cuts = 0, bad_flips = 0;
+    for (ssize_t cut = 0; cut <= size; cut += cut < 2000 ? 1 : 37) {
+        struct pack_journal *journal;
+        struct seen seen = { 0 };
+        struct pack_error err;
+        bad_cuts += ftruncate(fd, cut) != 0;
+        if (resume(fd, identity, &seen, &journal, &err) != PACK_OK || seen.wrong) {
+            bad_cuts++;
+            continue;
+        }
+        bad_cuts += !append_from(journal, seen.n) ||
+                    pack_journal_close(journal, NULL) != PACK_OK ||
+                    pread(fd, again, sizeof again, 0) != size ||
+                    memcmp(whole, again, (size_t)size) != 0;
+    }
+    is_number(bad_cuts, 0, "cut at any byte, it is completed to the same bytes");
+    for (ssize_t at = 56; at < size; at += at < 2000 ? 1 : 41) {
+        struct pack_journal *journal = NULL;
+        struct seen seen = { 0 };
+        bad_flips += pwrite(fd, whole, (size_t)size, 0) != size;
+        unsigned char flipped = whole[at] ^ 0x10;
+        bad_flips += pwrite(fd, &flipped, 1, at) != 1;
+        /* flipped padding is no damage */
+        if (resume(fd, identity, &seen, &journal, NULL) != PACK_OK || seen.wrong)
+            bad_flips++;
+        pack_journal_close(journal, NULL);
+    }
+    is_number(bad_flips, 0, "a changed byte never changes what comes back");
+    ok(pwrite(fd, "\x89HDF\r\n\x1a\n", 8, 0) == 8, "the journal is overwritten");
+    struct pack_journal *journal;
+    struct pack_error err;
+    struct seen seen = { 0 };
+    ok(resume(fd, identity, &seen, &journal, &err) == PACK_ERR_FORMAT,
+       "something that is no journal is refused: %s", err.text);
+}
+
+static void
+test_failure(int fd)
+{
+    struct pack_journal *journal;
+    struct pack_error err;
+    struct rlimit old, small;
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){ 1000, old.rlim_max };
+    signal(SIGXFSZ, SIG_IGN);
+    pack_journal_create(fd, path, identity, strlen(identity), &journal, &err);
+    setrlimit(RLIMIT_FSIZE, &small);
+    ok(append_from(journal, 0) && pack_journal_flush(journal, &err) == PACK_ERR_IO,
+       "a full disk is told: %s", err.text);
+    setrlimit(RLIMIT_FSIZE, &old);
+    ok(pack_journal_append(journal, 0, "", 0, &err) == PACK_ERR_IO &&
+           pack_journal_close(journal, &err) == PACK_ERR_IO,
+       "and not forgotten");
+    struct seen seen = { 0 };
+    ok(resume(fd, identity, &seen, &journal, &err) == PACK_OK && seen.n > 3 &&
+           !seen.wrong,
+       "what was written before it counts: %u records", seen.n);
+    pack_journal_close(journal, NULL);
+    ok(pack_journal_create(fd, path, identity, (size_t)PACK_JOURNAL_RECORD_MAX + 1,
+                           &journal, &err) == PACK_ERR_ARGUMENT,
+       "an identity beyond the limit is refused: %s", err.text);
+}
+
+int
+main(void)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    test_round_trip(fd);
+    test_damage(fd);
+    test_failure(fd);
+    close(fd);
+    unlink(path);
+    return done();
+}

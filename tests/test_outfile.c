@@ -1,0 +1,219 @@
+/* Output files: nothing under the final name until it is complete, nothing replaced
+ * without being asked, two writers refuse each other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libpack/outfile.h"
+#include "tests/tap.h"
+
+static char folder[] = "test_outfile.XXXXXX", name[64], part[80], journal[96];
+
+static bool
+holds(const char *path, const char *want)
+{
+    char got[64] = "";
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return want == NULL;
+    size_t size = fread(got, 1, sizeof got - 1, f);
+    fclose(f);
+    return want && size == strlen(want) && memcmp(got, want, size) == 0;
+}
+
+static void
+put(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    fputs(text, f);
+    fclose(f);
+}
+
+static int
+n_files(void)
+{
+    return !access(name, F_OK) + !access(part, F_OK) + !access(journal, F_OK);
+}
+
+static void
+test_plain(void)
+{
+    struct pack_outfile_params params = { 0 }, forced = { .force = true };
+    struct pack_outfile *out, *second;
+    struct pack_error err;
+    ok(pack_outfile_open(name, &params, &out, &err) == PACK_OK, "an output is opened");
+    fputs("one", pack_outfile_stream(out));
+    fflush(pack_outfile_stream(out));
+    ok(holds(name, NULL) && holds(part, "one"), "it is written beside its name");
+    ok(pack_outfile_open(name, &params, &second, &err) == PACK_ERR_EXISTS &&
+           strstr(err.text, "another process"),
+       "a second writer is refused: %s", err.text);
+    ok(holds(part, "one"), "and does no harm");
+    ok(pack_outfile_commit(out, &err) == PACK_OK && holds(name, "one") && n_files() == 1,
+       "commit moves it into place and leaves nothing else");
+    ok(pack_outfile_open(name, &params, &out, &err) == PACK_ERR_EXISTS && n_files() == 1,
+       "an existing file is kept: %s", err.text);
+    ok(pack_outfile_open(name, &forced, &out, &err) == PACK_OK, "unless forced");
+    fputs("two", pack_outfile_stream(out));
+    pack_outfile_abandon(out);
+    ok(holds(name, "one") && n_files() == 1, "giving up keeps the old file");
+    ok(pack_outfile_write(name, true, "three", 5, &err) == PACK_OK &&
+           holds(name, "three"),
+       "bytes in memory are written in one call");
+    unlink(name);
+
+    pack_outfile_open(name, &params, &out, &err);
+    put(name, "came between");
+    ok(pack_outfile_commit(out, &err) == PACK_ERR_EXISTS && holds(name, "came between") &&
+           n_files() == 1,
+       "a file that appears meanwhile is not replaced: %s", err.text);
+    unlink(name);
+    put(part, "left by a killed run");
+    ok(pack_outfile_write(name, false, "new", 3, &err) == PACK_OK && holds(name, "new"),
+       "what a killed run left is no obstacle");
+    unlink(name);
+}
+
+static void
+test_journal(void)
+{
+    struct pack_outfile_params params = { .journal = true };
+    struct pack_outfile_params resume = { .journal = true, .resume = true };
+    struct pack_outfile_params forced = { .journal = true, .force = true };
+    struct pack_outfile *out, *second;
+    struct pack_error err;
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_OK &&
+           !pack_outfile_is_resumed(out) && pack_outfile_stream(out) == NULL,
+       "resume without anything to resume starts anew");
+    is_text(pack_outfile_part_path(out), part, "the part is named after the output");
+    ok(pack_outfile_open(name, &resume, &second, &err) == PACK_ERR_EXISTS,
+       "a second writer is refused: %s", err.text);
+    put(part, "half");
+    ok(write(pack_outfile_journal_fd(out), "x", 1) == 1, "the journal can be written");
+    pack_outfile_abandon(out);
+    ok(holds(part, "half") && holds(journal, "x"), "giving up keeps both for later");
+    ok(pack_outfile_open(name, &params, &out, &err) == PACK_ERR_EXISTS &&
+           strstr(err.text, "--resume"),
+       "a new run does not trample on it: %s", err.text);
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_OK &&
+           pack_outfile_is_resumed(out) && holds(part, "half") && holds(journal, "x"),
+       "resume finds both");
+    put(part, "whole");
+    ok(pack_outfile_commit(out, &err) == PACK_OK && holds(name, "whole") &&
+           n_files() == 1,
+       "commit removes the journal");
+    ok(pack_outfile_open(name, &params, &out, &err) == PACK_ERR_EXISTS && n_files() == 1,
+       "an existing file is kept, no journal stays: %s", err.text);
+    unlink(name);
+
+    put(part, "of something else");
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_ERR_EXISTS && n_files() == 1,
+       "a part without a journal is nobody's to resume: %s", err.text);
+    ok(pack_outfile_open(name, &forced, &out, &err) == PACK_OK &&
+           !pack_outfile_is_resumed(out) && access(part, F_OK) != 0,
+       "force starts again");
+    pack_outfile_discard(out);
+    ok(n_files() == 0, "discard removes everything");
+}
+
+static void
+expect(const char *path, enum pack_status want, const char *what)
+{
+    struct pack_outfile_params params = { .force = true };
+    struct pack_outfile *out;
+    struct pack_error err = { .text = "(no failure)" };
+    enum pack_status status = pack_outfile_open(path, &params, &out, &err);
+    ok(status == want, "%s: %s", what, err.text);
+    if (status == PACK_OK)
+        pack_outfile_abandon(out);
+}
+
+static void
+test_refusals(void)
+{
+    char path[400];
+    expect("", PACK_ERR_ARGUMENT, "no name");
+    expect("x/", PACK_ERR_ARGUMENT, "a name that ends in a slash");
+    expect(folder, PACK_ERR_ARGUMENT, "a folder");
+    expect("/dev/null", PACK_ERR_ARGUMENT, "a device");
+    snprintf(path, sizeof path, "%s/none/x", folder);
+    expect(path, PACK_ERR_NOT_FOUND, "a folder that is not there");
+    snprintf(path, sizeof path, "%s/%0300d", folder, 1);
+    expect(path, PACK_ERR_IO, "a name that is too long");
+    ok(symlink("/etc/passwd", part) == 0, "a link lies where the part would be");
+    expect(name, PACK_ERR_IO, "it is not followed");
+    unlink(part);
+    ok(mkfifo(part, 0600) == 0, "a fifo lies there");
+    expect(name, PACK_ERR_ARGUMENT, "it is not written to");
+    unlink(part);
+}
+
+/* As a user who may not write there; needs root to become one. */
+static void
+test_read_only_folder(void)
+{
+    if (geteuid() != 0) {
+        skip("needs root to become another user");
+        return;
+    }
+    chmod(folder, 0555);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct pack_outfile_params params = { .journal = true };
+        struct pack_outfile *out;
+        struct pack_error err;
+        if (setgid(65534) != 0 || setuid(65534) != 0)
+            _exit(2);
+        _exit(pack_outfile_open(name, &params, &out, &err) != PACK_ERR_IO ||
+              !strstr(err.text, "Permission denied") || !strstr(err.text, name));
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+       "a folder one may not write to is refused, by name and in words");
+    chmod(folder, 0755);
+}
+
+static void
+test_race(void)
+{
+    enum { N = 8 };
+    fflush(stdout);
+    for (int i = 0; i < N; i++)
+        if (fork() == 0) {
+            char text[8];
+            snprintf(text, sizeof text, "%d", i);
+            enum pack_status status = pack_outfile_write(name, false, text, 1, NULL);
+            _exit(status == PACK_OK ? 0 : status == PACK_ERR_EXISTS ? 1 : 2);
+        }
+    int count[3] = { 0 }, status;
+    while (wait(&status) > 0)
+        count[WIFEXITED(status) ? WEXITSTATUS(status) : 2]++;
+    ok(count[0] == 1 && count[1] == N - 1 && n_files() == 1,
+       "of %d writers at once, one wins and the others say why not", N);
+    unlink(name);
+}
+
+int
+main(void)
+{
+    if (!mkdtemp(folder)) {
+        printf("Bail out! cannot make a folder\n");
+        return 99;
+    }
+    snprintf(name, sizeof name, "%s/out", folder);
+    snprintf(part, sizeof part, "%s.part", name);
+    snprintf(journal, sizeof journal, "%s.journal", part);
+    test_plain();
+    test_journal();
+    test_refusals();
+    test_read_only_folder();
+    for (int i = 0; i < 20; i++)
+        test_race();
+    ok(rmdir(folder) == 0, "no file is left over");
+    return done();
+}
