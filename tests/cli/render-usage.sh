@@ -1,0 +1,2 @@
+# the renderer of samples says how it is used
+render_samples

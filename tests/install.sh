@@ -1,0 +1,152 @@
+#!/bin/sh
+# The library as others see it: everything is installed, its headers stand alone in C and C++, and
+# small programs find it through pkg-config, shared and static.
+. "$top_srcdir/tests/tap.sh"
+need pkg-config
+[ "${SANITIZERS:-no}" = no ] || skip_all 'a build with sanitizers is not for installing'
+
+run make -C "$top_builddir" install DESTDIR="$work/root"
+ok $status 'make install DESTDIR= works'
+[ $status -eq 0 ] || note <"$work/err"
+pc=$(find "$work/root" -name libpack.pc)
+if [ -z "$pc" ]; then
+    ok 1 'libpack.pc is installed'
+    done_testing
+fi
+libdir=$(dirname "$(dirname "$pc")")
+include=$(dirname "$(dirname "$(find "$work/root" -path '*/libpack/status.h')")")
+share=$(find "$work/root" -type d -name man1)
+
+# -------------------------------------------------------------------------------- what is there
+
+absent=
+for file in libpack.so libpack.a pkgconfig/libpack.pc; do
+    [ -e "$libdir/$file" ] || absent="$absent $file"
+done
+for header in "$top_srcdir"/libpack/*.h; do
+    name=$(basename "$header")
+    case $name in
+    *_private.h) [ ! -e "$include/libpack/$name" ] || absent="$absent not-$name" ;;
+    *) [ -e "$include/libpack/$name" ] || absent="$absent $name" ;;
+    esac
+done
+[ -z "$absent" ]
+ok $? "the libraries and every public header, no private one, are installed${absent:+:$absent}"
+
+absent=
+for source in "$top_srcdir"/tools/h5*.c; do
+    [ -e "$source" ] || continue
+    name=$(basename "$source" .c)
+    [ -x "$(dirname "$libdir")/bin/$name" ] || absent="$absent bin/$name"
+    [ -e "$share/$name.1" ] || absent="$absent $name.1"
+done
+[ -z "$absent" ]
+ok $? "every program is installed with its manual page${absent:+, but not$absent}"
+
+if ls "$top_srcdir"/plugin/*.c "$top_srcdir"/libpack/*plugin*.c >/dev/null 2>&1; then
+    plugin=$(find "$work/root" -path '*plugin*' -name '*.so')
+    [ -n "$plugin" ]
+    ok $? 'the filter plugin is installed'
+    nm -D --defined-only "$plugin" | grep -q H5PLget_plugin_info
+    ok $? 'the filter plugin exports what HDF5 looks for'
+fi
+stray=$(grep -rlF "$work" "$work/root" 2>/dev/null)
+[ -z "$stray" ]
+ok $? "nothing that is installed names the folder it was staged in${stray:+: $stray}"
+
+# -------------------------------------------------------------------------------------- headers
+
+# check_headers LANGUAGE COMMAND...: each alone, twice in a row, without a warning.
+check_headers() {
+    language=$1
+    shift
+    bad=
+    for header in "$include"/libpack/*.h; do
+        name=$(basename "$header")
+        printf '#include <libpack/%s>\n#include <libpack/%s>\n' "$name" "$name" >"$work/one.c"
+        "$@" -Wall -Wextra -pedantic -Werror -fsyntax-only -I"$include" \
+            "$work/one.c" 2>>"$work/headers" || bad="$bad $name"
+    done
+    [ -z "$bad" ]
+    ok $? "every public header compiles alone in $language${bad:+, but not$bad}"
+    [ -z "$bad" ] || note <"$work/headers"
+}
+# shellcheck disable=SC2086 # CC may carry flags
+check_headers C11 ${CC:-cc} -std=c11 -x c
+CXX=${CXX:-c++}
+if command -v "$CXX" >/dev/null 2>&1; then
+    check_headers C++11 "$CXX" -std=c++11 -x c++
+else
+    skip 'there is no C++ compiler here'
+fi
+
+# ------------------------------------------------------------------------------------- programs
+
+cat >"$work/user.c" <<'C'
+#include <libpack/rng.h>
+#include <libpack/size.h>
+#include <stdio.h>
+
+int
+main(void)
+{
+    struct pack_rng rng;
+    struct pack_error err;
+    uint64_t bytes = 0;
+    pack_rng_seed(&rng, 1);
+    if (pack_bytes_parse("64K", &bytes, &err) != PACK_OK) {
+        puts(err.text);
+        return 1;
+    }
+    printf("%llu %d\n", (unsigned long long)bytes, pack_rng_below(&rng, 10) < 10);
+    return 0;
+}
+C
+cp "$work/user.c" "$work/user.cc"
+mkdir "$work/pc" "$work/static"
+cp "$libdir/libpack.a" "$work/static"
+# as a package manager relocates it; libpack's dependencies stay where they are
+prefix=$(sed -n 's/^prefix=//p' "$pc")
+sed "s|$prefix|$work/root$prefix|" "$pc" >"$work/pc/libpack.pc"
+PKG_CONFIG_PATH=$work/pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+[ "$(pkg-config --modversion libpack)" = "$(sed -n 's/.*PACKAGE_VERSION "\(.*\)"/\1/p' \
+    "$top_builddir/config.h")" ]
+ok $? 'pkg-config knows the version'
+
+# try SENTENCE COMPILER SOURCE FLAGS...: compiles, runs, compares.
+try() {
+    sentence=$1
+    shift
+    rm -f "$work/user"
+    run "$@" -o "$work/user"
+    [ $status -eq 0 ] && LD_LIBRARY_PATH=$libdir run "$work/user"
+    [ "$status $(cat "$work/out")" = '0 65536 1' ]
+    ok $? "$sentence"
+    [ "$status" -eq 0 ] || note <"$work/err"
+}
+cflags=$(pkg-config --cflags libpack)
+shared=$(pkg-config --libs libpack)
+static=$(pkg-config --static --libs libpack)
+# shellcheck disable=SC2086 # flags are words
+{
+    try 'a C program builds with the shared library and runs' \
+        ${CC:-cc} $cflags "$work/user.c" $shared
+    try 'a C program builds with the static library and runs' \
+        ${CC:-cc} $cflags "$work/user.c" -L"$work/static" $static
+    if command -v "$CXX" >/dev/null 2>&1; then
+        try 'a C++ program builds with the shared library and runs' \
+            "$CXX" $cflags "$work/user.cc" $shared
+        try 'a C++ program builds with the static library and runs' \
+            "$CXX" $cflags "$work/user.cc" -L"$work/static" $static
+    else
+        skip 'there is no C++ compiler here'
+        skip 'there is no C++ compiler here'
+    fi
+}
+
+run make -C "$top_builddir" uninstall DESTDIR="$work/root"
+left=$(find "$work/root" ! -type d)
+[ -z "$left" ]
+ok $? "make uninstall leaves no file${left:+, but $left}"
+done_testing
