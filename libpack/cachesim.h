@@ -138,11 +138,9 @@ enum pack_status pack_cachesim_read_boxes(struct pack_cachesim *sim,
                                           struct pack_error *err);
 
 /* One H5Dread of every stride[i]-th element along each axis: box->count[i] of them from
- * box->start[i] on. PACK_ERR_MEMORY. */
-enum pack_status pack_cachesim_read_strided(struct pack_cachesim *sim,
-                                            const struct pack_box *box,
-                                            const uint64_t *stride,
-                                            struct pack_error *err);
+ * box->start[i] on. */
+void pack_cachesim_read_strided(struct pack_cachesim *sim, const struct pack_box *box,
+                                const uint64_t *stride);
 
 /* One H5Dread of n_points single elements, `rank` coordinates each, one after another;
  * repeated ones count again. PACK_ERR_MEMORY. */

@@ -1,0 +1,33 @@
+#!/bin/sh
+# The cache simulator gives, access by access, the counts that six versions of HDF5 gave; and
+# replay_vectors notices when it does not.
+. "$top_srcdir/tests/tap.sh"
+
+line='{"id":"tiny","lib_version":"1.10.8","same_result_versions":["2.1.1"],"shape":[4],"elem_size":1,
+"chunk":[2],"filtered":true,"nslots":7,"nbytes":2,"w0":0.75,"loads_total":3,
+"accesses":[[[0],[1]],[[1],[1]],[[2],[1]],[[0],[1]]],"loads_prefix":[1,1,2,LAST]}'
+echo "$line" | tr -d '\n' | sed 's/LAST/3/' >"$work/right.jsonl"
+echo "$line" | tr -d '\n' | sed 's/LAST/2/' >"$work/wrong.jsonl"
+
+run replay_vectors "$work/right.jsonl"
+[ "$status" = 0 ] && [ "$(cat "$work/out")" = "2 of 2 exact" ]
+ok $? "a vector counted by hand is exact"
+
+run replay_vectors "$work/wrong.jsonl"
+[ "$status" = 1 ] && grep -q '^0 of 2 exact$' "$work/out" &&
+    grep -q '^tiny, HDF5 1.10.8, access 3: loads 3 (recorded 2)' "$work/out"
+ok $? "a difference fails, and the first is shown"
+
+echo '{"id": ' >"$work/torn.jsonl"
+run replay_vectors "$work/torn.jsonl"
+ok $((status != 2)) "a torn file cannot be replayed"
+
+vectors="${H5PACK_SHARED:-$top_srcdir/../shared}/chunkcache/vectors.jsonl"
+if [ -r "$vectors" ]; then
+    run replay_vectors "$vectors"
+    note <"$work/out"
+    ok "$status" "all recorded vectors are exact"
+else
+    skip "no chunkcache/vectors.jsonl among the shared test data"
+fi
+done_testing
