@@ -18,7 +18,7 @@ enum {
     PACK_FILTER_DEFLATE = 1,    /* cd: level 0 to 9 */
     PACK_FILTER_SHUFFLE = 2,    /* cd: bytes of an element */
     PACK_FILTER_FLETCHER32 = 3, /* no cd */
-    PACK_FILTER_ZSTD = 32015    /* cd: none, or level 1 to 22 */
+    PACK_FILTER_ZSTD = 32015    /* cd: none, or level up to 22 as an int */
 };
 
 enum {
@@ -41,10 +41,11 @@ struct pack_pipeline {
 };
 
 /*
- * "none", or stages joined by '+': "gzip[:0..9]" (default 4), "zstd[:1..22]" (default 3),
- * "shuffle", "fletcher32", e.g. "shuffle+gzip:4+fletcher32". "deflate" is accepted for
- * gzip. Flags are those that H5Pset_deflate and its siblings set: all but fletcher32 are
- * optional. `element_bytes` is what shuffle works on. PACK_ERR_ARGUMENT with a sentence.
+ * "none", or stages joined by '+': "gzip[:0..9]" (default 4), "zstd[:-50..22]" (default
+ * 3), "shuffle", "fletcher32", e.g. "shuffle+gzip:4+fletcher32". "deflate" is accepted
+ * for gzip. Flags are those that H5Pset_deflate and its siblings set: all but fletcher32
+ * are optional. `element_bytes` is what shuffle works on. PACK_ERR_ARGUMENT with a
+ * sentence.
  */
 enum pack_status pack_pipeline_parse(const char *text, uint32_t element_bytes,
                                      struct pack_pipeline *pipeline,
@@ -89,9 +90,9 @@ void pack_filter_ctx_free(struct pack_filter_ctx *ctx);
  * bytes)
  *
  * Follows H5Z_pipeline and the filters of HDF5 1.10.8, and the registered zstd filter
- * (one frame of ZSTD_compress, levels clamped to 1 to 22). PACK_ERR_UNSUPPORTED for a
- * filter not known here and not optional, PACK_ERR_ARGUMENT for impossible parameters of
- * one that is not optional, PACK_ERR_MEMORY.
+ * (one frame of ZSTD_compress, level clamped to what zstd has). PACK_ERR_UNSUPPORTED for
+ * a filter not known here and not optional, PACK_ERR_ARGUMENT for impossible parameters
+ * of one that is not optional, PACK_ERR_MEMORY.
  */
 enum pack_status pack_pipeline_encode(const struct pack_pipeline *pipeline,
                                       struct pack_filter_ctx *ctx, const void *data,
@@ -102,8 +103,9 @@ enum pack_status pack_pipeline_encode(const struct pack_pipeline *pipeline,
  * Decodes one stored chunk into exactly `out_size` bytes at `out`, the size of a whole
  * chunk. PACK_ERR_FORMAT when it is damaged, fails its checksum or does not decode to
  * that size; PACK_ERR_UNSUPPORTED, naming filter and package, for a filter not known
- * here. Whatever the bytes claim, no stage may produce more than what encoding out_size
- * bytes could have given it, and ctx holds at most two buffers of that size.
+ * here; PACK_ERR_ARGUMENT for impossible parameters. Whatever the bytes claim, no stage
+ * may produce more than what encoding out_size bytes could have given it, and ctx holds
+ * at most two buffers of that size.
  */
 enum pack_status pack_pipeline_decode(const struct pack_pipeline *pipeline,
                                       struct pack_filter_ctx *ctx, uint32_t filter_mask,

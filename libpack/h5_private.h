@@ -8,4 +8,22 @@
 #include <H5FDdevelop.h> /* H5FD_class_t moved here */
 #endif
 
+#include "libpack/status.h"
+
+/*
+ * Reads a stored chunk as it is into `capacity` bytes at buffer. From HDF5 2.0 on the
+ * library checks the capacity itself; before, it trusts it.
+ */
+static inline herr_t
+pack_h5_read_chunk(hid_t dataset, const hsize_t *offset, uint32_t *filter_mask,
+                   void *buffer, size_t capacity)
+{
+#if H5_VERSION_GE(2, 0, 0)
+    return H5Dread_chunk2(dataset, H5P_DEFAULT, offset, filter_mask, buffer, &capacity);
+#else
+    (void)capacity;
+    return H5Dread_chunk(dataset, H5P_DEFAULT, offset, filter_mask, buffer);
+#endif
+}
+
 #endif

@@ -1,0 +1,330 @@
+/* Filter pipelines: the bytes are those that HDF5 itself stores, each reads the other's,
+ * and damaged or hostile chunks end in a sentence. */
+#include <stdint.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "libpack/filter.h"
+#include "libpack/h5_private.h"
+#include "libpack/rng.h"
+#include "tests/tap.h"
+
+enum { SIZE_MAX_TESTED = 200000 };
+
+static struct pack_filter_ctx *ctx;
+
+/* Contents that compress well, a bit, and not at all. */
+static void
+fill(uint8_t *data, size_t size, int kind, uint64_t seed)
+{
+    struct pack_rng rng;
+    pack_rng_seed(&rng, seed);
+    for (size_t i = 0; i < size; i++)
+        data[i] = kind == 0   ? (uint8_t)(i / 512)
+                  : kind == 1 ? (uint8_t)(i / 3 + (pack_rng_next(&rng) & 3))
+                              : (uint8_t)pack_rng_next(&rng);
+}
+
+static hid_t
+type_of(size_t bytes)
+{
+    return bytes == 1   ? H5T_STD_U8LE
+           : bytes == 2 ? H5T_STD_U16LE
+           : bytes == 4 ? H5T_STD_U32LE
+           : bytes == 8 ? H5T_STD_U64LE
+                        : -1;
+}
+
+/* A file in memory with a dataset of one chunk of n elements, filtered by `pipeline`. */
+struct target {
+    hid_t file, set;
+};
+
+static bool
+target_open(struct target *target, const struct pack_pipeline *pipeline, size_t n,
+            hid_t type)
+{
+    hsize_t dims[] = { n };
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fapl_core(fapl, 1 << 20, false);
+    H5Pset_chunk(dcpl, 1, dims);
+    for (int i = 0; i < pipeline->n; i++) {
+        const struct pack_filter *filter = &pipeline->filter[i];
+        size_t n_cd = filter->id == PACK_FILTER_SHUFFLE ? 0 : filter->n_cd;
+        H5Pset_filter(dcpl, (H5Z_filter_t)filter->id, filter->flags, n_cd, filter->cd);
+    }
+    hid_t space = H5Screate_simple(1, dims, NULL);
+    target->file = H5Fcreate("test_filter.tmp.h5", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    target->set =
+        H5Dcreate2(target->file, "x", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    H5Sclose(space);
+    H5Pclose(dcpl);
+    H5Pclose(fapl);
+    return target->set >= 0;
+}
+
+static void
+target_close(struct target *target)
+{
+    H5Dclose(target->set);
+    H5Fclose(target->file);
+}
+
+/* Our bytes equal HDF5's, and each decodes the other's. */
+static bool
+agrees(const struct pack_pipeline *pipeline, const uint8_t *data, size_t n, size_t width)
+{
+    static uint8_t theirs[2 * SIZE_MAX_TESTED], back[SIZE_MAX_TESTED];
+    struct pack_error err = { .text = "" };
+    struct target target;
+    hsize_t origin[] = { 0 }, theirs_size = 0;
+    uint32_t theirs_mask = 0, mask = 99;
+    hid_t type = type_of(width);
+    const void *ours = NULL;
+    size_t size = n * width, ours_size = 0;
+    bool good =
+        target_open(&target, pipeline, n, type) &&
+        H5Dwrite(target.set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0 &&
+        H5Dflush(target.set) >= 0 &&
+        H5Dget_chunk_storage_size(target.set, origin, &theirs_size) >= 0 &&
+        pack_h5_read_chunk(target.set, origin, &theirs_mask, theirs, sizeof theirs) >= 0;
+    target_close(&target);
+    good = good && pack_pipeline_encode(pipeline, ctx, data, size, &ours, &ours_size,
+                                        &mask, &err) == PACK_OK;
+    if (!good || ours_size != theirs_size || mask != theirs_mask ||
+        memcmp(ours, theirs, ours_size) != 0) {
+        note("%zu bytes, mask %x; HDF5: %llu bytes, mask %x: %s", ours_size, mask,
+             (unsigned long long)theirs_size, theirs_mask, err.text);
+        return false;
+    }
+    memset(back, 0, size);
+    good = target_open(&target, pipeline, n, type) &&
+           H5Dwrite_chunk(target.set, H5P_DEFAULT, mask, origin, ours_size, ours) >= 0 &&
+           H5Dread(target.set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >= 0 &&
+           memcmp(back, data, size) == 0;
+    target_close(&target);
+    memset(back, 0, size);
+    if (pack_pipeline_decode(pipeline, ctx, theirs_mask, theirs, (size_t)theirs_size,
+                             back, size, &err) != PACK_OK ||
+        memcmp(back, data, size) != 0) {
+        note("decoding: %s", err.text);
+        good = false;
+    }
+    return good && ours_size <= pack_pipeline_bound(pipeline, size);
+}
+
+static void
+test_against_hdf5(void)
+{
+    static const char *const texts[] = {
+        "none",
+        "gzip:0",
+        "gzip:1",
+        "gzip:4",
+        "gzip:9",
+        "fletcher32",
+        "shuffle",
+        "shuffle+gzip:6",
+        "gzip:6+fletcher32",
+        "shuffle+gzip:1+fletcher32",
+        "fletcher32+gzip:1",
+        "gzip:1+gzip:1",
+        "shuffle+fletcher32+fletcher32",
+    };
+    static const size_t widths[] = { 1, 2, 4, 8 }, counts[] = { 1, 2, 5, 719, 12345 };
+    static uint8_t data[SIZE_MAX_TESTED];
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
+        int n = 0, bad = 0;
+        for (size_t w = 0; w < 4; w++)
+            for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
+                for (int kind = 0; kind < 3; kind++, n++) {
+                    struct pack_pipeline pipeline;
+                    pack_pipeline_parse(texts[t], (uint32_t)widths[w], &pipeline, NULL);
+                    fill(data, counts[c] * widths[w], kind, (uint64_t)n);
+                    bad += !agrees(&pipeline, data, counts[c], widths[w]);
+                }
+        ok(bad == 0, "%s: same bytes as HDF5's, and read both ways, %d times", texts[t],
+           n);
+    }
+}
+
+static void
+test_zstd(void)
+{
+    static uint8_t data[SIZE_MAX_TESTED], want[2 * SIZE_MAX_TESTED],
+        back[SIZE_MAX_TESTED];
+    int bad = 0, n = 0;
+    for (int level = -5; level <= 9; level += 2)
+        for (int kind = 0; kind < 3; kind++)
+            for (size_t size = 1; size <= SIZE_MAX_TESTED; size = size * 21 + 1, n++) {
+                char text[16];
+                struct pack_pipeline pipeline;
+                const void *ours = NULL;
+                size_t ours_size = 0;
+                uint32_t mask;
+                snprintf(text, sizeof text, "zstd:%d", level);
+                pack_pipeline_parse(text, 1, &pipeline, NULL);
+                fill(data, size, kind, (uint64_t)n);
+                size_t want_size = ZSTD_compress(want, sizeof want, data, size, level);
+                bad += pack_pipeline_encode(&pipeline, ctx, data, size, &ours, &ours_size,
+                                            &mask, NULL) != PACK_OK ||
+                       mask != 0 || ours_size != want_size ||
+                       memcmp(ours, want, want_size) != 0 ||
+                       pack_pipeline_decode(&pipeline, ctx, 0, want, want_size, back,
+                                            size, NULL) != PACK_OK ||
+                       memcmp(back, data, size) != 0;
+            }
+    ok(bad == 0, "zstd: the frames of ZSTD_compress, from a reused context, %d times", n);
+}
+
+/* A fletcher32 sum with the bytes of its halves exchanged is what HDF5 1.6.2 wrote. */
+static void
+test_old_fletcher(void)
+{
+    struct pack_pipeline pipeline;
+    uint8_t data[100], back[100], stored[104];
+    const void *out;
+    size_t size;
+    uint32_t mask;
+    fill(data, sizeof data, 2, 1);
+    pack_pipeline_parse("fletcher32", 1, &pipeline, NULL);
+    pack_pipeline_encode(&pipeline, ctx, data, sizeof data, &out, &size, &mask, NULL);
+    memcpy(stored, out, sizeof stored);
+    uint8_t a = stored[100], c = stored[102];
+    stored[100] = stored[101], stored[101] = a;
+    stored[102] = stored[103], stored[103] = c;
+    ok(pack_pipeline_decode(&pipeline, ctx, 0, stored, size, back, sizeof back, NULL) ==
+           PACK_OK,
+       "a fletcher32 sum as HDF5 1.6.2 wrote it is accepted");
+}
+
+static void
+expect_decode(const char *text, const void *data, size_t size, size_t out_size,
+              enum pack_status want, const char *what)
+{
+    struct pack_pipeline pipeline = { 0 };
+    struct pack_error err = { .text = "(no failure)" };
+    static uint8_t out[SIZE_MAX_TESTED];
+    if (pack_pipeline_parse(text, 1, &pipeline, NULL) != PACK_OK)
+        pack_pipeline_add(&pipeline, 32001, 0, 0, NULL, NULL);
+    ok(pack_pipeline_decode(&pipeline, ctx, 0, data, size, out, out_size, &err) == want,
+       "%s: %s", what, err.text);
+}
+
+static void
+test_damage(void)
+{
+    static uint8_t data[50000], stored[SIZE_MAX_TESTED];
+    static const char *const texts[] = { "gzip:4", "zstd:3", "fletcher32" };
+    fill(data, sizeof data, 1, 5);
+    for (size_t t = 0; t < 3; t++) {
+        struct pack_pipeline pipeline;
+        const void *out;
+        size_t size;
+        uint32_t mask;
+        pack_pipeline_parse(texts[t], 1, &pipeline, NULL);
+        pack_pipeline_encode(&pipeline, ctx, data, sizeof data, &out, &size, &mask, NULL);
+        memcpy(stored, out, size);
+        expect_decode(texts[t], stored, size / 2, sizeof data, PACK_ERR_FORMAT, "cut");
+        expect_decode(texts[t], stored, 0, sizeof data, PACK_ERR_FORMAT, "empty");
+        expect_decode(texts[t], stored, size, sizeof data - 1, PACK_ERR_FORMAT,
+                      "more than the chunk");
+        expect_decode(texts[t], stored, size, sizeof data + 1, PACK_ERR_FORMAT,
+                      "less than the chunk");
+        memset(stored, 0xA5, 64);
+        expect_decode(texts[t], stored, size, sizeof data, PACK_ERR_FORMAT,
+                      "overwritten");
+    }
+    expect_decode("(blosc)", data, 100, 100, PACK_ERR_UNSUPPORTED, "an unknown filter");
+    expect_decode("shuffle+shuffle", data, 1000, 100, PACK_ERR_FORMAT, "too many bytes");
+}
+
+static void
+expect_mask(const char *what, const struct pack_pipeline *pipeline, uint32_t want_mask,
+            enum pack_status want)
+{
+    uint8_t data[64] = { 0 };
+    const void *out;
+    size_t size;
+    uint32_t mask = 0;
+    struct pack_error err = { .text = "" };
+    enum pack_status status =
+        pack_pipeline_encode(pipeline, ctx, data, sizeof data, &out, &size, &mask, &err);
+    ok(status == want && mask == want_mask && (want || !err.text[0]), "%s: %s", what,
+       err.text);
+}
+
+static void
+test_optional(void)
+{
+    struct pack_pipeline pipeline = { 0 };
+    uint32_t bad_level = 10, level = 1;
+    pack_pipeline_add(&pipeline, 1, PACK_FILTER_OPTIONAL, 1, &bad_level, NULL);
+    pack_pipeline_add(&pipeline, 1, 0, 1, &level, NULL);
+    expect_mask("an optional filter that cannot work is skipped", &pipeline, 1, PACK_OK);
+    pipeline.filter[0].flags = 0;
+    expect_mask("one that is not optional fails", &pipeline, 0, PACK_ERR_ARGUMENT);
+    pipeline.filter[0].id = 32001;
+    expect_mask("so does one that is unknown", &pipeline, 0, PACK_ERR_UNSUPPORTED);
+    pipeline.filter[0].flags = PACK_FILTER_OPTIONAL;
+    expect_mask("unless it is optional", &pipeline, 1, PACK_OK);
+}
+
+static void
+test_texts(void)
+{
+    static const char *const good[][2] = {
+        { "none", "none" },
+        { "gzip", "gzip:4" },
+        { "deflate:9", "gzip:9" },
+        { "zstd", "zstd:3" },
+        { "zstd:-5", "zstd:-5" },
+        { "shuffle+zstd:19+fletcher32", "shuffle+zstd:19+fletcher32" },
+    };
+    static const char *const bad[] = { "",          "gzip:",
+                                       "gzip:10",   "gzip:4x",
+                                       "gzip: 4",   "zstd:23",
+                                       "+gzip",     "gzip+",
+                                       "lz4",       "shuffle:4",
+                                       "none+gzip", "gzip++zstd",
+                                       "GZIP",      "zstd:99999999999999999999" };
+    struct pack_pipeline pipeline;
+    struct pack_error err;
+    char text[PACK_PIPELINE_TEXT_MAX];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        enum pack_status status = pack_pipeline_parse(good[i][0], 2, &pipeline, &err);
+        is_text(status ? err.text : pack_pipeline_format(&pipeline, text), good[i][1],
+                good[i][0]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ok(pack_pipeline_parse(bad[i], 1, &pipeline, &err) == PACK_ERR_ARGUMENT,
+           "'%s' is refused: %s", bad[i], err.text);
+    pipeline.n = 0;
+    for (uint32_t i = 0; i < PACK_PIPELINE_MAX; i++)
+        pack_pipeline_add(&pipeline, UINT32_MAX - i, 0, 0, NULL, NULL);
+    ok(pack_pipeline_add(&pipeline, 1, 0, 0, NULL, &err) == PACK_ERR_ARGUMENT,
+       "a full pipeline takes no more: %s", err.text);
+    ok(strlen(pack_pipeline_format(&pipeline, text)) < sizeof text &&
+           strstr(text, "+..."),
+       "a text that is too long is cut");
+    is_text(pack_filter_need(32015, text), "needs filter 32015 (zstd): import hdf5plugin",
+            "a missing filter is named with its package");
+    pack_filter_need(UINT32_MAX, text);
+    ok(strlen(text) < PACK_FILTER_NEED_MAX, "and one that nobody knows: %s", text);
+}
+
+int
+main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (pack_filter_ctx_new(&ctx, NULL) != PACK_OK)
+        return 1;
+    test_against_hdf5();
+    test_zstd();
+    test_old_fletcher();
+    test_damage();
+    test_optional();
+    test_texts();
+    pack_filter_ctx_free(ctx);
+    return done();
+}
