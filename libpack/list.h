@@ -66,7 +66,7 @@ struct pack_list {
  * Types. A column is int64 when all its cells are integers of that range; else float64
  * when all are numbers, "nan" or "inf", an empty cell giving NaN; else, and when all are
  * empty, strings. What would not come back as it was written stays a string: numbers with
- * superfluous leading zeros or beyond float64, and integers above 2^53 where the column
+ * superfluous leading zeros or beyond float64, and integers from 2^53 on where the column
  * is not all int64. `label` is typed in the same way.
  *
  * Refused, with line and column: cells too many or too few, a NUL byte or UTF-16, an

@@ -40,8 +40,8 @@ struct pack_source_params {
     const char
         *list_root; /* folder that paths in a list start from; NULL: the list's own */
 
-    /* Called now and then with the number of images so far; false stops the listing with
-     * PACK_ERR_INTERRUPTED. May be NULL. */
+    /* Folders: called now and then with the number of images so far; false stops the
+     * listing with PACK_ERR_INTERRUPTED. May be NULL. */
     bool (*progress)(void *context, uint64_t n_images);
     void *progress_context;
 };
@@ -81,6 +81,7 @@ struct pack_source_note {
 /* Read-only for callers; pack_source_shuffle() and pack_source_limit() change it. */
 struct pack_source {
     uint64_t n_records;
+    size_t capacity;             /* of `records` */
     struct pack_record *records; /* in the order to store */
     uint64_t
         *source_index; /* records[i] was number source_index[i]; NULL: never shuffled */
@@ -121,8 +122,8 @@ struct pack_source {
  * of the folder's argument in front ("2019/cat/1.jpg"); where two of these are equal or
  * one is missing, "." or "..", the arguments as given, less slashes at the end.
  *
- * `classes`: a class folder has the number of its name in there; one that is not there is
- * refused, and so is a flat folder.
+ * `classes`: a class folder has the number of its name in there. One with images that is
+ * not there is refused, and so is a flat folder.
  *
  * train/ and val/: when more than half of the class folders, or of those with images, are
  * called train, training, val, valid, validation, test or testing, in any case, the

@@ -1,0 +1,43 @@
+/* Prints what a source lists, for tests in other languages: per record the label, a
+ * blank, the name and a NUL; at the end the class names, each with "C " in front and a
+ * NUL behind. */
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/source.h"
+
+static bool
+is_image(const void *head, size_t size)
+{
+    return size >= 3 && memcmp(head, "\xff\xd8\xff", 3) == 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct pack_source_params params = { .is_image = is_image };
+    struct pack_source *source;
+    struct pack_error err;
+    if (argc > 1 && strcmp(argv[1], "--no-labels") == 0) {
+        params.no_labels = true;
+        argv++;
+        argc--;
+    }
+    if (pack_source_open((const char *const *)argv + 1, (size_t)argc - 1, &params,
+                         &source, &err) != PACK_OK) {
+        fprintf(stderr, "source_dump: %s\n", err.text);
+        return 2;
+    }
+    for (uint64_t i = 0; i < source->n_records; i++)
+        printf("%lld %s%c", (long long)source->records[i].label, source->records[i].name,
+               0);
+    for (size_t i = 0; i < source->n_classes; i++)
+        printf("C %s%c", source->class_names[i], 0);
+    for (int i = 0; i < PACK_NOTE_KINDS; i++) {
+        char text[PACK_SOURCE_NOTE_TEXT_MAX];
+        if (pack_source_note_text(source, i, text))
+            fprintf(stderr, "%s\n", text);
+    }
+    pack_source_close(source);
+    return fflush(stdout) != 0;
+}
