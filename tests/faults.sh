@@ -1,0 +1,120 @@
+#!/bin/sh
+# The n-th open, read, write, sync, rename, truncation, close or allocation fails, for every n of
+# a small job: h5pack ends with status 2 and one sentence that names the file, leaves nothing under
+# the final name, and a run with --resume afterwards gives the file of an undisturbed run.
+#
+# Here about a dozen n of each kind are tried, all of them with H5PACK_LONG=1.
+. "$top_srcdir/tests/tap.sh"
+need h5pack cmp
+shim=$top_builddir/tests/.libs/fault_shim.so
+[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
+LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+
+cd "$work" || exit 1
+render_samples photos 10 3 48 || exit 1
+{
+    printf 'path\tlabel\tweight\tnote\n'
+    for image in photos/*/*; do
+        printf '%s\t1\t0.5\tsome words\n' "$image"
+    done
+} >list.tsv
+
+# The two jobs; between them they use every kind of input, column and filter.
+job_folder() {
+    h5pack photos --shorter 40 --crop 32x32 --compress zstd --threads 2 -o out/set.h5 "$@"
+}
+job_list() {
+    h5pack --list list.tsv --size 24x24 --fit pad --gray --chunk 3 --compress gzip:1 --fletcher32 \
+        --rejects out/rejects.tsv --threads 2 -o out/set.h5 "$@"
+}
+
+# with_fault CALL HOW N LAST COMMAND...
+with_fault() {
+    rm -f report
+    FAULT_CALL=$1 FAULT_HOW=$2 FAULT_N=$3 FAULT_LAST=$4
+    export FAULT_CALL FAULT_HOW FAULT_N FAULT_LAST
+    shift 4
+    (
+        FAULT_REPORT=$work/report LD_PRELOAD=$shim
+        export FAULT_REPORT LD_PRELOAD
+        "$@"
+    ) >stdout 2>stderr </dev/null
+}
+
+# What a run with a fault left behind, judged. Prints what is wrong.
+judge() { # kind of call, status
+    case $2 in
+    0)
+        cmp out/set.h5 reference.h5 2>&1 || echo 'status 0, but the file differs'
+        return
+        ;;
+    2) ;;
+    *)
+        echo "status $2"
+        return
+        ;;
+    esac
+    [ "$(wc -l <stderr)" -eq 1 ] && grep -q '^h5pack: ' stderr || echo 'not one sentence'
+    [ "$1" = memory ] || grep -qE "out/|photos|list\.tsv" stderr || echo 'names no file'
+    [ ! -e out/set.h5 ] || echo 'a file under the final name'
+    "$job" --resume >stdout.resume 2>stderr.resume </dev/null
+    status=$?
+    [ $status -eq 0 ] || echo "--resume: status $status: $(cat stderr.resume)"
+    cmp out/set.h5 reference.h5 2>&1
+}
+
+# try_all SENTENCE CALL HOW LAST: LAST is "one" or "all"; see fault_shim.c
+try_all() {
+    rm -rf out
+    mkdir out
+    with_fault "$2" "$3" 0 0 "$job"
+    total=$(sed -n 's/^calls //p' report)
+    step=1
+    [ "$long" = 1 ] || step=$((total / 12 + 1))
+    tried=0 harmless=0 bad=0
+    n=$((step / 2 + 1))
+    while [ $n -le "$total" ]; do
+        rm -rf out
+        mkdir out
+        last=all
+        [ "$4" = all ] || last=$n
+        with_fault "$2" "$3" $n $last "$job"
+        status=$?
+        tried=$((tried + 1))
+        [ $status -ne 0 ] || harmless=$((harmless + 1))
+        judge "$2" $status >wrong
+        if [ -s wrong ]; then
+            bad=$((bad + 1))
+            [ $bad -gt 4 ] || {
+                note "$2 $n of $total, $3:"
+                cat wrong stderr report | note
+            }
+        fi
+        n=$((n + step))
+    done
+    [ $bad -eq 0 ] && [ $tried -gt 0 ]
+    ok $? "$1 ($job: $tried of $total tried, $harmless harmless, $bad wrong)"
+}
+
+for job in job_folder job_list; do
+    rm -rf out
+    mkdir out
+    run "$job"
+    ok $status "$job: runs undisturbed"
+    [ $status -eq 0 ] || note <err
+    mv out/set.h5 reference.h5
+    try_all 'a file that cannot be opened' open EMFILE one
+    try_all 'a failing read' read EIO one
+    try_all 'a disk that is full from some write on' write ENOSPC all
+    try_all 'a failing write' write EIO one
+    try_all 'a failing sync' sync EIO one
+    try_all 'a failing rename' rename EIO one
+    try_all 'a failing truncation' truncate EIO one
+    try_all 'a failing close' close EIO one
+    try_all 'an allocation that fails' memory ENOMEM one
+    try_all 'a short read' read short one
+    try_all 'a short write' write short one
+    try_all 'an interrupted read' read EINTR one
+    try_all 'an interrupted write' write EINTR one
+done
+done_testing

@@ -1,0 +1,141 @@
+#!/bin/sh
+# h5pack is killed at random moments (seeded: H5PACK_SEED) and goes on with --resume: the file is
+# byte for byte that of an undisturbed run. Ctrl-C and SIGTERM end it in words.
+#
+# Moments are "before the n-th access to a file", so that they fall evenly over the whole job and
+# can be repeated; under sanitizers, where the shim that counts cannot be loaded, they are times.
+# 8 moments, 50 with H5PACK_LONG=1.
+. "$top_srcdir/tests/tap.sh"
+need h5pack cmp
+shim=$top_builddir/tests/.libs/fault_shim.so
+[ -e "$shim" ] || shim=
+accesses=open,read,write,sync,rename,truncate,close
+cd "$work" || exit 1
+render_samples photos 60 5 160 || exit 1
+
+cat >job <<'SH'
+#!/bin/sh
+exec h5pack photos --shorter 128 --crop 112x112 --compress zstd --threads 2 -o out/set.h5 "$@"
+SH
+chmod +x job
+export PATH
+
+# Random numbers that are the same everywhere: below N into $random.
+seed=${H5PACK_SEED:-1}
+random_below() {
+    seed=$(((seed * 1103515245 + 12345) % 2147483648))
+    random=$((seed / 65536 % $1))
+}
+
+# struck SIGNAL N COMMAND...: COMMAND gets the signal before its N-th access, or after N
+# milliseconds.
+struck() {
+    signal=$1
+    n=$2
+    shift 2
+    if [ -n "$shim" ]; then
+        (
+            FAULT_CALL=$accesses FAULT_HOW=SIG$signal FAULT_N=$n FAULT_REPORT=$work/report
+            export FAULT_CALL FAULT_HOW FAULT_N FAULT_REPORT
+            LD_PRELOAD=$shim
+            export LD_PRELOAD
+            exec "$@"
+        ) >stdout 2>stderr </dev/null
+    else
+        "$@" >stdout 2>stderr </dev/null &
+        pid=$!
+        sleep "$(printf '%d.%03d' $((n / 1000)) $((n % 1000)))"
+        kill "-$signal" $pid 2>/dev/null
+        wait $pid
+    fi
+} 2>/dev/null # the shell's own word about a killed job
+
+mkdir out
+before=$(date +%s%3N)
+run ./job
+took=$(($(date +%s%3N) - before))
+ok $status 'an undisturbed run'
+[ $status -eq 0 ] || note <err
+mv out/set.h5 reference.h5
+if [ -n "$shim" ]; then
+    rm -f report
+    struck KILL 0 ./job
+    total=$(sed -n 's/^calls //p' report | tail -n 1)
+else
+    total=$took
+fi
+note "moments are below $total, seed $seed"
+
+# resumed SENTENCE: goes on to the end and compares.
+resumed() {
+    run ./job --resume
+    [ $status -eq 0 ] && cmp out/set.h5 reference.h5 >>err && [ "$(ls out)" = set.h5 ]
+    same=$?
+    ok $same "$1"
+    [ $same -eq 0 ] || {
+        note <err
+        note "out/ holds:" "$(ls out)"
+    }
+}
+
+n_moments=8
+[ "$long" = 1 ] && n_moments=50
+i=0
+while [ $i -lt $n_moments ]; do
+    i=$((i + 1))
+    random_below "$total"
+    moment=$((random + 1))
+    rm -rf out
+    mkdir out
+    struck KILL $moment ./job
+    again=
+    if [ $((i % 3)) -eq 0 ]; then # and once more while it goes on
+        random_below "$total"
+        struck KILL $((random + 1)) ./job --resume
+        again=", again at $((random + 1))"
+    fi
+    if [ -e out/set.h5 ]; then # it was complete by then
+        cmp out/set.h5 reference.h5
+        ok $? "killed at $moment$again, when the file was complete"
+    else
+        resumed "killed at $moment$again, then resumed, the file is the same"
+    fi
+done
+
+# signal_test NAME STATUS
+signal_test() {
+    rm -rf out
+    mkdir out
+    struck "$1" $((total / 2)) ./job
+    status=$?
+    [ $status -eq "$2" ]
+    ok $? "SIG$1 ends it with status $2 (it was $status)"
+    [ ! -e out/set.h5 ]
+    ok $? "SIG$1 leaves nothing under the final name"
+    [ "$(wc -l <stderr)" -eq 1 ] && grep -q '^h5pack: .*--resume' stderr
+    said=$?
+    ok $said "SIG$1 is answered in one sentence that names --resume"
+    [ $said -eq 0 ] || note <stderr
+    resumed "after SIG$1, --resume gives the same file"
+}
+signal_test INT 130
+signal_test TERM 143
+
+# On a terminal: what it drew is gone, only the sentence stays.
+if [ -n "$shim" ] && command -v script >/dev/null 2>&1; then
+    rm -rf out
+    mkdir out
+    FAULT_CALL=$accesses FAULT_HOW=SIGINT FAULT_N=$((total / 2)) SHIM=$shim \
+        script -qec 'LD_PRELOAD=$SHIM ./job >/dev/null' typescript >/dev/null 2>&1 </dev/null
+    # after the last "erase this line", or from the start when nothing was drawn
+    tr '\r' '\n' <typescript | grep -v '^Script ' | ${AWK} '
+        { if (i = match($0, /\033\[K/)) { seen = ""; $0 = substr($0, i + 3) } seen = seen $0 "\n" }
+        END { printf "%s", seen }' | grep -v '^$' >left
+    [ "$(wc -l <left)" -eq 1 ] && grep -q '^h5pack: ' left
+    clean=$?
+    ok $clean 'after Ctrl-C on a terminal only the sentence stays'
+    [ $clean -eq 0 ] || od -c left | note
+else
+    skip 'no terminal can be simulated here'
+fi
+done_testing
