@@ -154,8 +154,9 @@ install_missing() {
             by_hand 'not root, and sudo asks for a password that nobody is here to type'
         as_root='sudo '
     fi
-    echo "Missing packages, to be installed with"
-    echo "    ${as_root}apt-get install --no-install-recommends$missing_debian"
+    echo 'Some packages are missing and will be installed now, with'
+    echo "${as_root}apt-get install --no-install-recommends$missing_debian" | fold -s -w 72 |
+        sed 's/^/    /; $!s/$/\\/'
     ${as_root:+sudo -v} || by_hand 'sudo refused'
     # shellcheck disable=SC2086 # a list of packages
     step 'asking for package lists' \
