@@ -38,7 +38,7 @@ struct pack_image_info {
     int source_depth;       /* bits per sample: 1, 2, 4, 8 or 16 */
     bool has_icc;           /* an ICC profile is there; it is left alone */
     bool has_alpha;         /* an alpha channel or a PNG tRNS chunk */
-    bool animated;          /* an animated PNG or a JPEG with several pictures */
+    bool animated;          /* an animated PNG, of which the default image is read */
     bool whole; /* progressive, several scans, interlaced: decoded in one piece */
     unsigned n_warnings;                  /* from decoding; 0 after a probe */
     char warning[PACK_IMAGE_WARNING_MAX]; /* the first one */
@@ -109,10 +109,10 @@ enum pack_status pack_image_probe(const void *data, size_t size,
  * (tRNS of gray and RGB images) are compared at the depth of the file, as the PNG
  * specification has it; Pillow does so at 8 bits only.
  *
- * A JPEG that ends early is refused. One that libjpeg-turbo complains about but decodes
- * is accepted and the complaints counted, unless `strict`. So are a PNG's damaged
- * ancillary chunks. More than 1 MiB of text behind one compressed PNG chunk is refused,
- * as by Pillow, and so are more than 1000 scans in one JPEG.
+ * A JPEG that ends before its last row is refused. One that libjpeg-turbo complains about
+ * but decodes is accepted and the complaints counted, unless `strict`. So are a PNG's
+ * damaged ancillary chunks. More than 1 MiB of text behind one compressed PNG chunk is
+ * refused, as by Pillow, and so are more than 1000 scans in one JPEG.
  *
  * Returns as pack_image_probe(). Different images may be decoded from different threads.
  * Needs at most pack_image_decode_bytes() of memory. The libraries never print.

@@ -14,7 +14,8 @@ static const char *const layout_names[] = {
 };
 
 enum pack_status
-pack_pixel_layout_parse(const char *name, enum pack_pixel_layout *layout, struct pack_error *err)
+pack_pixel_layout_parse(const char *name, enum pack_pixel_layout *layout,
+                        struct pack_error *err)
 {
     for (size_t i = 0; i < sizeof layout_names / sizeof layout_names[0]; i++)
         if (strcmp(name, layout_names[i]) == 0) {
@@ -77,8 +78,8 @@ sum_interleaved(const uint8_t *restrict p, size_t n_pixels, uint64_t sum[3],
 }
 
 void
-pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, uint32_t h, uint32_t w,
-                int channels, uint64_t sum[3], uint64_t sumsq[3])
+pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, uint32_t h,
+                uint32_t w, int channels, uint64_t sum[3], uint64_t sumsq[3])
 {
     size_t n = (size_t)h * w;
     if (layout == PACK_LAYOUT_NHWC && channels == 3) {

@@ -18,7 +18,7 @@ enum pack_pixel_layout {
 
 /* "nhwc" or "nchw"; PACK_ERR_ARGUMENT else. */
 enum pack_status pack_pixel_layout_parse(const char *name, enum pack_pixel_layout *layout,
-                                   struct pack_error *err);
+                                         struct pack_error *err);
 const char *pack_pixel_layout_name(enum pack_pixel_layout layout);
 
 /*

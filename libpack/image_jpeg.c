@@ -1,0 +1,453 @@
+/*
+ * JPEG through libjpeg-turbo, behind a scan of the markers of our own.
+ *
+ * The scan follows Pillow's JpegImageFile._open() up to the first SOS: it finds size,
+ * kind and orientation, and refuses what Pillow refuses for its structure, before libjpeg
+ * has allocated anything. Decoding then asks for what Pillow asks for: RGB of three
+ * components, gray of one, CMYK of four, accurate DCT, smooth upsampling.
+ *
+ * libjpeg reports errors by calling back, and our callback leaves with longjmp(): every
+ * call of libjpeg is in run(), which keeps nothing in locals across it. The data source
+ * has all bytes from the start; when libjpeg asks for more, the file ends too early.
+ */
+#include "libpack/image_private.h"
+
+#include <stdio.h> /* jpeglib.h needs it */
+#include <setjmp.h>
+#include <string.h>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "libpack/exif.h"
+
+enum { MAX_SCANS = 1000 };
+
+/* -------------------------------------------------------------- marker scan */
+
+enum {
+    SOF0 = 0xC0,
+    DHT = 0xC4,
+    JPG = 0xC8,
+    DAC = 0xCC,
+    RST0 = 0xD0,
+    EOI = 0xD9,
+    SOS = 0xDA,
+    DQT = 0xDB,
+    DNL = 0xDC,
+    DRI = 0xDD,
+    DHP = 0xDE,
+    EXP = 0xDF,
+    APP1 = 0xE1,
+    APP2 = 0xE2,
+    JPG0 = 0xF0,
+    COM = 0xFE
+};
+
+struct headers {
+    uint32_t width, height;
+    int components;
+    bool progressive, has_icc;
+    int scan_components; /* of the first scan */
+    int orientation;     /* 0: no EXIF data seen */
+};
+
+struct segment {
+    int marker;
+    const uint8_t *data;
+    size_t size;
+};
+
+static bool
+is_frame(int marker)
+{
+    return (marker >= SOF0 && marker < RST0 && marker != DHT && marker != JPG &&
+            marker != DAC) ||
+           marker == DHP;
+}
+
+static bool
+has_segment(int marker)
+{
+    return marker != JPG && !(marker >= RST0 && marker <= EOI) &&
+           !(marker >= JPG0 && marker < COM);
+}
+
+/* Sets a sentence about a damaged marker. */
+static enum pack_status
+damaged(struct pack_error *err, const char *what)
+{
+    return pack_fail(err, PACK_ERR_FORMAT, "damaged JPEG: %s", what);
+}
+
+/*
+ * The next segment from *at on. Bytes between segments that are no marker are passed
+ * over, and so are markers that stand alone.
+ */
+static enum pack_status
+next_segment(const uint8_t *data, size_t size, size_t *at, struct segment *segment,
+             struct pack_error *err)
+{
+    for (;;) {
+        const uint8_t *ff = *at < size ? memchr(data + *at, 0xFF, size - *at) : NULL;
+        if (!ff || (size_t)(ff - data) + 1 >= size)
+            return damaged(err, "it ends before its pixels begin");
+        size_t marker_at = (size_t)(ff - data) + 1;
+        int marker = data[marker_at];
+        *at = marker == 0xFF ? marker_at : marker_at + 1;
+        if (marker == 0xFF || marker == 0)
+            continue;
+        if (marker < SOF0)
+            return pack_fail(err, PACK_ERR_FORMAT,
+                             "damaged JPEG: marker %02x among its headers", marker);
+        if (!has_segment(marker))
+            continue;
+        if (size - *at < 2)
+            return damaged(err, "it ends before its pixels begin");
+        size_t length = (size_t)data[*at] << 8 | data[*at + 1];
+        length = length < 2 ? 2 : length;
+        if (length > size - *at)
+            return damaged(err, "it ends before its pixels begin");
+        *segment = (struct segment){ marker, data + *at + 2, length - 2 };
+        *at += length;
+        return PACK_OK;
+    }
+}
+
+static enum pack_status
+read_frame(const struct segment *s, struct headers *headers, struct pack_error *err)
+{
+    if (s->size < 6 || s->size % 3)
+        return damaged(err, "a frame header of a wrong length");
+    if (s->data[0] != 8)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED,
+                         "JPEG images of %d bits are not read, only those of 8",
+                         s->data[0]);
+    headers->height = (uint32_t)s->data[1] << 8 | s->data[2];
+    headers->width = (uint32_t)s->data[3] << 8 | s->data[4];
+    headers->components = s->data[5];
+    if (headers->components != 1 && headers->components != 3 && headers->components != 4)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED,
+                         "JPEG images of %d components are not read, only of 1, 3 and 4",
+                         headers->components);
+    headers->progressive = (s->marker & 3) == 2;
+    return PACK_OK;
+}
+
+/* Tables of 64 values of one or two bytes, each behind a byte that says so. */
+static enum pack_status
+check_quantization(const struct segment *s, struct pack_error *err)
+{
+    for (size_t at = 0; at < s->size;) {
+        size_t bytes = s->data[at] >> 4 ? 129 : 65;
+        if (bytes > s->size - at)
+            return damaged(err, "a quantization table is cut short");
+        at += bytes;
+    }
+    return PACK_OK;
+}
+
+static bool
+starts_with(const struct segment *s, const char *text, size_t size)
+{
+    return s->size >= size && memcmp(s->data, text, size) == 0;
+}
+
+static enum pack_status
+read_segment(const struct segment *s, struct headers *headers, struct pack_error *err)
+{
+    if (is_frame(s->marker))
+        return read_frame(s, headers, err);
+    if (s->marker == DQT)
+        return check_quantization(s, err);
+    if (s->marker == APP1 && !headers->orientation && starts_with(s, "Exif", 5)) {
+        headers->orientation = 1; /* the first Exif segment counts, whatever it holds */
+        pack_exif_orientation(s->data, s->size, &headers->orientation);
+    }
+    if (s->marker == APP2 && starts_with(s, "ICC_PROFILE", 12))
+        headers->has_icc = true;
+    if (s->marker == SOS)
+        headers->scan_components = s->size ? s->data[0] : 0;
+    return PACK_OK;
+}
+
+static enum pack_status
+scan_headers(const uint8_t *data, size_t size, struct headers *headers,
+             struct pack_error *err)
+{
+    struct segment segment = { 0 };
+    size_t at = 2; /* the second marker's FF, which is part of the signature */
+    *headers = (struct headers){ 0 };
+    while (segment.marker != SOS) {
+        enum pack_status status = next_segment(data, size, &at, &segment, err);
+        if (!status)
+            status = read_segment(&segment, headers, err);
+        if (status)
+            return status;
+    }
+    if (!headers->components)
+        return damaged(err, "its pixels begin without a frame header");
+    if (!headers->width || !headers->height)
+        return pack_fail(err, PACK_ERR_FORMAT, "damaged JPEG: an image of %ux%u pixels",
+                         headers->width, headers->height);
+    return PACK_OK;
+}
+
+/* ----------------------------------------------------------------- callbacks */
+
+struct decoder {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    struct jpeg_source_mgr source;
+    struct jpeg_progress_mgr progress;
+    jmp_buf leave;
+    const uint8_t *data;
+    size_t size;
+    const struct pack_image_params *params;
+    struct pack_image *image;
+    struct pack_image_info *info;
+    struct pack_image_rows rows;
+    bool complete;           /* all rows are there */
+    enum pack_status status; /* why run() was left */
+    struct pack_error *err;
+};
+
+static enum pack_status
+status_of_code(int code)
+{
+    switch (code) {
+    case JERR_OUT_OF_MEMORY:
+    case JERR_NO_BACKING_STORE: return PACK_ERR_MEMORY;
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_BAD_PRECISION:
+    case JERR_ARITH_NOTIMPL:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_NOT_COMPILED: return PACK_ERR_UNSUPPORTED;
+    default: return PACK_ERR_FORMAT;
+    }
+}
+
+static void __attribute__((noreturn)) leave(struct decoder *d, enum pack_status status)
+{
+    d->status = status;
+    longjmp(d->leave, 1);
+}
+
+static void
+on_error(j_common_ptr jpeg)
+{
+    struct decoder *d = jpeg->client_data;
+    char text[JMSG_LENGTH_MAX];
+    enum pack_status status = status_of_code(jpeg->err->msg_code);
+    jpeg->err->format_message(jpeg, text);
+    leave(d,
+          status == PACK_ERR_MEMORY
+              ? pack_fail_memory(d->err, "decoding a JPEG")
+              : pack_fail(d->err, status, "%s JPEG: %s",
+                          status == PACK_ERR_FORMAT ? "damaged" : "unsupported", text));
+}
+
+static void
+on_message(j_common_ptr jpeg, int level)
+{
+    struct decoder *d = jpeg->client_data;
+    char text[JMSG_LENGTH_MAX];
+    if (level >= 0)
+        return;
+    jpeg->err->format_message(jpeg, text);
+    pack_image_info_warn(d->info, text);
+}
+
+static void
+on_source(j_decompress_ptr jpeg)
+{
+    (void)jpeg;
+}
+
+/* What is missing behind the last row hurts nobody. */
+static boolean
+on_need_bytes(j_decompress_ptr jpeg)
+{
+    struct decoder *d = jpeg->client_data;
+    if (d->complete) {
+        pack_image_info_warn(d->info, "Premature end of JPEG file");
+        leave(d, PACK_OK);
+    }
+    leave(d, damaged(d->err, "the file ends before the image does"));
+}
+
+static void
+on_skip(j_decompress_ptr jpeg, long n)
+{
+    struct jpeg_source_mgr *source = jpeg->src;
+    if (n <= 0)
+        return;
+    size_t skipped = (size_t)n;
+    if (skipped > source->bytes_in_buffer)
+        skipped = source->bytes_in_buffer;
+    source->next_input_byte += skipped;
+    source->bytes_in_buffer -= skipped;
+}
+
+static void
+on_progress(j_common_ptr common)
+{
+    struct decoder *d = common->client_data;
+    if (d->jpeg.input_scan_number > MAX_SCANS)
+        leave(d, pack_fail(d->err, PACK_ERR_LIMIT, "a JPEG with more than %d scans",
+                           MAX_SCANS));
+}
+
+/* ------------------------------------------------------------------ decoding */
+
+static void
+set_callbacks(struct decoder *d)
+{
+    d->jpeg.err = jpeg_std_error(&d->errors);
+    d->errors.error_exit = on_error;
+    d->errors.emit_message = on_message;
+    d->jpeg.client_data = d;
+    jpeg_create_decompress(&d->jpeg);
+    d->source = (struct jpeg_source_mgr){
+        .next_input_byte = d->data,
+        .bytes_in_buffer = d->size,
+        .init_source = on_source,
+        .fill_input_buffer = on_need_bytes,
+        .skip_input_data = on_skip,
+        .resync_to_restart = jpeg_resync_to_restart,
+        .term_source = on_source,
+    };
+    d->jpeg.src = &d->source;
+    d->progress.progress_monitor = on_progress;
+    d->jpeg.progress = &d->progress;
+}
+
+static enum pack_image_samples
+choose_colors(struct decoder *d)
+{
+    switch (d->info->source_channels) {
+    case 1: d->jpeg.out_color_space = JCS_GRAYSCALE; return PACK_SAMPLES_GRAY;
+    case 3: d->jpeg.out_color_space = JCS_RGB; return PACK_SAMPLES_RGB;
+    default: d->jpeg.out_color_space = JCS_CMYK; return PACK_SAMPLES_CMYK_INVERTED;
+    }
+}
+
+/* Decodes n rows into memory at `to`, rows `stride` bytes apart (negative: upwards). */
+static void
+read_strip(struct decoder *d, uint8_t *to, ptrdiff_t stride, uint32_t n)
+{
+    JSAMPROW lines[PACK_IMAGE_STRIP];
+    for (uint32_t i = 0; i < n; i++)
+        lines[i] = to + (ptrdiff_t)i * stride;
+    for (uint32_t done = 0; done < n;)
+        done += jpeg_read_scanlines(&d->jpeg, lines + done, n - done);
+}
+
+static void
+read_rows(struct decoder *d)
+{
+    const struct pack_image_rows *rows = &d->rows;
+    for (uint32_t y = 0; y < rows->height; y += PACK_IMAGE_STRIP) {
+        uint32_t left = rows->height - y;
+        uint32_t n = left < PACK_IMAGE_STRIP ? left : PACK_IMAGE_STRIP;
+        uint8_t *direct = pack_image_rows_direct(rows, y);
+        if (direct) {
+            ptrdiff_t stride = n > 1 ? pack_image_rows_direct(rows, y + 1) - direct : 0;
+            read_strip(d, direct, stride, n);
+            continue;
+        }
+        read_strip(d, rows->native, (ptrdiff_t)rows->native_stride, n);
+        pack_image_rows_put(rows, y, n, rows->native);
+    }
+}
+
+static void
+read_image(struct decoder *d)
+{
+    while (jpeg_read_header(&d->jpeg, FALSE) == JPEG_HEADER_TABLES_ONLY)
+        ;
+    enum pack_image_samples samples = choose_colors(d);
+    d->status = pack_image_rows_begin(&d->rows, d->image, samples, false, d->info,
+                                      d->params, d->err);
+    if (d->status)
+        return;
+    if (d->jpeg.image_width != d->rows.width || d->jpeg.image_height != d->rows.height ||
+        d->jpeg.num_components != d->info->source_channels)
+        leave(d, damaged(d->err, "its headers contradict each other"));
+    jpeg_start_decompress(&d->jpeg);
+    read_rows(d);
+    d->complete = true;
+    jpeg_finish_decompress(&d->jpeg);
+}
+
+static void
+run(struct decoder *d)
+{
+    if (setjmp(d->leave))
+        return;
+    set_callbacks(d);
+    read_image(d);
+}
+
+static enum pack_status
+jpeg_decode(const uint8_t *data, size_t size, const struct pack_image_params *params,
+            struct pack_image *image, struct pack_image_info *info,
+            struct pack_error *err)
+{
+    struct decoder d = { .data = data,
+                         .size = size,
+                         .params = params,
+                         .image = image,
+                         .info = info,
+                         .err = err };
+    run(&d);
+    jpeg_destroy_decompress(&d.jpeg);
+    return d.status;
+}
+
+static enum pack_status
+jpeg_probe(const uint8_t *data, size_t size, const struct pack_image_params *params,
+           struct pack_image_info *info, struct pack_error *err)
+{
+    struct headers headers;
+    enum pack_status status = scan_headers(data, size, &headers, err);
+    if (!status)
+        status = pack_image_check_size(headers.width, headers.height, params, err);
+    if (status)
+        return status;
+    info->width = headers.width;
+    info->height = headers.height;
+    info->source_channels = headers.components;
+    info->source_depth = 8;
+    info->has_icc = headers.has_icc;
+    info->whole = headers.progressive || headers.scan_components != headers.components;
+    pack_image_info_turn(info, headers.orientation ? headers.orientation : 1, params);
+    return PACK_OK;
+}
+
+static bool
+jpeg_is_mine(const uint8_t *data, size_t size)
+{
+    return size >= 3 && memcmp(data, "\xff\xd8\xff", 3) == 0;
+}
+
+/* Coefficients of the whole image where there are several scans: 64 of two bytes per
+ * block, components of at most 4x4 blocks of rounding. Else some rows of blocks. */
+static uint64_t
+jpeg_decoder_bytes(const struct pack_image_info *info)
+{
+    bool turned = info->orientation >= 5;
+    uint64_t width = turned ? info->height : info->width;
+    uint64_t height = turned ? info->width : info->height;
+    uint64_t channels = (uint64_t)info->source_channels;
+    uint64_t blocks_wide = width / 8 + 5, blocks_high = height / 8 + 5;
+    uint64_t rows_high = info->whole ? blocks_high : 8;
+    return 256 * 1024 + channels * blocks_wide * (rows_high * 128 + 4096) +
+           pack_image_rows_bytes(width, height, 4, false);
+}
+
+const struct pack_image_codec pack_image_jpeg = {
+    "JPEG", PACK_IMAGE_JPEG, jpeg_is_mine, jpeg_probe, jpeg_decode, jpeg_decoder_bytes,
+};
