@@ -1,0 +1,65 @@
+#!/bin/sh
+# `make fuzz`: every target of tests/fuzz for FUZZ_SECONDS (60) under libFuzzer with address and
+# undefined sanitizers; FUZZ_TARGETS='fuzz_list' picks some. Needs clang. What is found lies in
+# fuzz/found below the build folder, the growing corpora in fuzz/corpus; they start from sample
+# images, and from ../shared/data/odd where that is there.
+set -u
+seconds=${FUZZ_SECONDS:-60}
+targets=${FUZZ_TARGETS:-$(find "$top_srcdir/tests/fuzz" -name '*.c' | sed 's,.*/,,; s/\.c$//' | sort)}
+fuzz=$top_builddir/fuzz
+flags='-g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
+mkdir -p "$fuzz/build" "$fuzz/corpus" "$fuzz/found" || exit 2
+command -v clang >/dev/null || {
+    echo 'make fuzz: clang and its libFuzzer are needed' >&2
+    exit 2
+}
+
+cd "$fuzz/build" || exit 2
+[ -e Makefile ] || "$top_srcdir/configure" -q CC=clang CFLAGS='-g -O1' --disable-shared \
+    --enable-sanitizers=fuzzer-no-link,address,undefined || exit 2
+make -s libpack.la || exit 2
+libraries=$(sed -n 's/^Libs.private: //p' libpack.pc)
+
+seeds() { # target, folder
+    case $1 in
+    fuzz_image)
+        "$top_builddir/tests/render_samples" "$2/samples" 40 1 24
+        for image in "$2"/samples/*/* "$top_srcdir"/../shared/data/odd/*; do
+            [ -f "$image" ] && [ "$(wc -c <"$image")" -lt 20000 ] && cp "$image" "$2"
+        done
+        rm -r "$2/samples"
+        ;;
+    fuzz_list)
+        printf 'path,label,x\na.jpg,1,"q""\n,",\nb.jpg,2,nan\n' >"$2/csv"
+        printf 'path\tlabel\r\na.jpg\t1\r\n' >"$2/tsv"
+        printf '2\nimage_id Smiling Young\n000001.jpg -1 1\n000002.jpg  1 -1\n' >"$2/celeba"
+        ;;
+    fuzz_json)
+        printf '{"schema": "a/1", "n": [1, -2.5e3, true, null, "\\u00e9\\n"]}' >"$2/object"
+        ;;
+    fuzz_filter)
+        for i in 0 1 2 3 4; do
+            printf '%b%b0123456789abcdef0123456789abcdef' '\004' "\\00$i" >"$2/$i"
+        done
+        ;;
+    esac
+}
+
+status=0
+for target in $targets; do
+    # shellcheck disable=SC2086 # flags are words
+    clang -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $flags -I"$top_srcdir" -o "$target" \
+        "$top_srcdir/tests/fuzz/$target.c" .libs/libpack.a $libraries || exit 2
+    corpus=$fuzz/corpus/$target
+    [ -d "$corpus" ] || { mkdir "$corpus" && seeds "$target" "$corpus"; }
+    if "./$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+        -verbosity=0 -artifact_prefix="$fuzz/found/$target-" "$corpus" >"$target.log" 2>&1; then
+        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$target.log")
+        echo "$target: $runs inputs in $seconds s, nothing found"
+    else
+        status=1
+        echo "$target: failed, see $fuzz/found and $fuzz/build/$target.log"
+        grep -E 'ERROR|SUMMARY|Assertion|runtime error' "$target.log" | head -n 5
+    fi
+done
+exit $status
