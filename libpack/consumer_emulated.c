@@ -1,0 +1,48 @@
+/*
+ * Sleeps for the duration of a training step, as MLPerf Storage does. The moment to wake
+ * up is absolute, so that a late wake-up of one step is not carried into the next.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "libpack/clock.h"
+#include "libpack/consumer_private.h"
+
+static enum pack_status
+emulated_open(struct pack_consumer *consumer, void **state, struct pack_error *err)
+{
+    if (pack_consumer_get_params(consumer)->step_ns == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "consumer 'emulated' needs the duration of a step: --step 25ms, "
+                         "or --preset");
+    *state = consumer;
+    return PACK_OK;
+}
+
+static enum pack_status
+emulated_take(void *state, const struct pack_batch *batch, struct pack_error *err)
+{
+    (void)err;
+    uint64_t begin = pack_clock_ns();
+    uint64_t until = begin + pack_consumer_get_params(state)->step_ns;
+    struct timespec at = { .tv_sec = (time_t)(until / 1000000000),
+                           .tv_nsec = (long)(until % 1000000000) };
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+        ;
+    pack_consumer_report_now(state, batch, begin);
+    return PACK_OK;
+}
+
+static void
+emulated_close(void *state)
+{
+    (void)state;
+}
+
+const struct pack_consumer_ops pack_consumer_emulated = {
+    .name = "emulated",
+    .purpose = "sleeps for --step, as MLPerf Storage does",
+    .open = emulated_open,
+    .take = emulated_take,
+    .close = emulated_close,
+};

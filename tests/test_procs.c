@@ -1,0 +1,295 @@
+/* Reader processes: order, back-pressure, errors, death, hanging, and nothing left
+ * behind. */
+#include "libpack/procs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libpack/clock.h"
+#include "tests/tap.h"
+
+enum { SLOT_BYTES = 5000 };
+
+struct note {
+    uint64_t round, item;
+    pid_t pid;
+};
+
+/* What the worker of a test is to do, besides filling its slots. */
+struct plan {
+    uint64_t fail_item, die_item, hang_item, fail_open; /* 0: never */
+};
+
+struct filler {
+    const struct plan *plan;
+    unsigned worker;
+    uint64_t *where;
+};
+
+static enum pack_status
+filler_open(void *context, unsigned worker, void *where, void **state,
+            struct pack_error *err)
+{
+    const struct plan *plan = context;
+    struct filler *filler = malloc(sizeof *filler);
+    if (!filler)
+        return pack_fail_memory(err, "filler");
+    if (plan->fail_open && worker + 1 == plan->fail_open) {
+        free(filler);
+        return pack_fail(err, PACK_ERR_NOT_FOUND, "worker %u finds nothing", worker);
+    }
+    *filler = (struct filler){ plan, worker, where };
+    *state = filler;
+    return PACK_OK;
+}
+
+static enum pack_status
+filler_fill(void *state, uint64_t round, uint64_t item, void *data, void *note,
+            struct pack_error *err)
+{
+    struct filler *filler = state;
+    *filler->where = item;
+    if (filler->plan->fail_item && item == filler->plan->fail_item)
+        return pack_fail(err, PACK_ERR_FORMAT, "item %d is damaged", (int)item);
+    if (filler->plan->die_item && item == filler->plan->die_item)
+        raise(SIGKILL);
+    if (filler->plan->hang_item && item == filler->plan->hang_item)
+        for (;;)
+            pause();
+    memset(data, (int)(round * 16 + item), SLOT_BYTES);
+    *(struct note *)note = (struct note){ round, item, getpid() };
+    return PACK_OK;
+}
+
+static void
+filler_describe(void *context, const void *where, char *text, size_t size)
+{
+    (void)context;
+    snprintf(text, size, "making item %d", (int)*(const uint64_t *)where);
+}
+
+static const struct pack_procs_ops filler_ops = {
+    .open = filler_open,
+    .fill = filler_fill,
+    .close = free,
+    .describe = filler_describe,
+};
+
+static struct pack_procs_params
+filler_params(struct plan *plan, unsigned n_workers, unsigned prefetch)
+{
+    return (struct pack_procs_params){
+        .ops = &filler_ops,
+        .context = plan,
+        .n_workers = n_workers,
+        .prefetch = prefetch,
+        .slot_bytes = SLOT_BYTES,
+        .note_bytes = sizeof(struct note),
+        .where_bytes = sizeof(uint64_t),
+    };
+}
+
+static bool
+no_children(void)
+{
+    return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD;
+}
+
+static int
+n_open_files(void)
+{
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static bool
+item_is_right(const struct pack_procs_item *item, uint64_t round, uint64_t number,
+              unsigned n_workers)
+{
+    const struct note *note = item->note;
+    const unsigned char *data = item->data;
+    bool same = true;
+    for (size_t i = 0; i < SLOT_BYTES; i++)
+        same = same && data[i] == (unsigned char)(round * 16 + number);
+    return same && item->round == round && item->number == number &&
+           note->round == round && note->item == number &&
+           item->worker == (n_workers ? number % n_workers : 0) &&
+           (note->pid == getpid()) == (n_workers == 0);
+}
+
+/* Rounds of several lengths, holding up to `hold` items before releasing the oldest. */
+static bool
+rounds(unsigned n_workers, unsigned prefetch)
+{
+    static const uint64_t lengths[] = { 7, 0, 1, 12 };
+    struct plan plan = { 0 };
+    struct pack_procs_params params = filler_params(&plan, n_workers, prefetch);
+    struct pack_procs *procs;
+    struct pack_error err;
+    int n_files = n_open_files();
+    if (pack_procs_start(&params, &procs, &err) != PACK_OK)
+        return false;
+    bool right = true;
+    for (uint64_t round = 0; round < 4 && right; round++) {
+        right = pack_procs_begin(procs, round, lengths[round], &err) == PACK_OK;
+        for (uint64_t i = 0; i < lengths[round] && right; i++) {
+            struct pack_procs_item item;
+            right = pack_procs_next(procs, &item, &err) == PACK_OK &&
+                    item_is_right(&item, round, i, n_workers) &&
+                    pack_procs_release(procs, &item, &err) == PACK_OK;
+        }
+    }
+    struct pack_procs_usage usage[8];
+    pack_procs_stop(procs, usage);
+    return right && no_children() && n_open_files() == n_files;
+}
+
+static void
+test_order(void)
+{
+    for (unsigned n_workers = 0; n_workers <= 5; n_workers++)
+        for (unsigned prefetch = 1; prefetch <= 3; prefetch += 2)
+            ok(rounds(n_workers, prefetch),
+               "%u workers with %u slots deliver every item in order", n_workers,
+               prefetch);
+}
+
+/* Runs until a failure, which it returns. */
+static enum pack_status
+run_to_error(struct pack_procs_params *params, struct pack_error *err)
+{
+    struct pack_procs *procs;
+    struct pack_procs_item item;
+    enum pack_status status = pack_procs_start(params, &procs, err);
+    if (status != PACK_OK)
+        return status;
+    status = pack_procs_begin(procs, 0, 20, err);
+    for (int i = 0; i < 20 && status == PACK_OK; i++) {
+        status = pack_procs_next(procs, &item, err);
+        if (status == PACK_OK)
+            status = pack_procs_release(procs, &item, err);
+    }
+    pack_procs_stop(procs, NULL);
+    return status;
+}
+
+static void
+test_errors(void)
+{
+    struct plan plan = { .fail_item = 5 };
+    struct pack_error err = { 0 };
+    for (unsigned n_workers = 0; n_workers <= 2; n_workers += 2) {
+        struct pack_procs_params params = filler_params(&plan, n_workers, 2);
+        ok(run_to_error(&params, &err) == PACK_ERR_FORMAT &&
+               strcmp(err.text, "item 5 is damaged") == 0,
+           "with %u workers a worker's own error arrives", n_workers);
+    }
+    plan = (struct plan){ .fail_open = 2 };
+    struct pack_procs_params params = filler_params(&plan, 3, 2);
+    ok(run_to_error(&params, &err) == PACK_ERR_NOT_FOUND, "so does one from opening");
+    is_text(err.text, "worker 1 finds nothing", "with its words");
+
+    plan = (struct plan){ .die_item = 7 };
+    ok(run_to_error(&params, &err) == PACK_ERR_IO &&
+           strstr(err.text, "reader process 1") &&
+           strstr(err.text, "killed by signal 9") && strstr(err.text, "making item 7"),
+       "a worker that is killed is named, with what it was doing");
+    note("%s", err.text);
+
+    plan = (struct plan){ .hang_item = 4 };
+    params.stall_ns = 300000000;
+    uint64_t start = pack_clock_ns();
+    ok(run_to_error(&params, &err) == PACK_ERR_IO &&
+           strstr(err.text, "has not answered") && strstr(err.text, "making item 4"),
+       "so is one that hangs");
+    note("%s", err.text);
+    ok(pack_clock_ns() - start < UINT64_C(8000000000), "in good time");
+    ok(no_children(), "and no process is left");
+}
+
+static bool
+stop_now(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void
+test_stop(void)
+{
+    struct plan plan = { .hang_item = 1 };
+    struct pack_error err = { 0 };
+    struct pack_procs_params params = filler_params(&plan, 2, 2);
+    params.stop = stop_now;
+    ok(run_to_error(&params, &err) == PACK_ERR_INTERRUPTED && no_children(),
+       "a request to stop is heard while a worker hangs");
+}
+
+/* A process with workers is killed; they notice and go. */
+static void
+test_orphans(void)
+{
+    int fd[2];
+    pid_t workers[2] = { 0, 0 };
+    if (pipe(fd) != 0)
+        return;
+    pid_t parent = fork();
+    if (parent == 0) {
+        struct plan plan = { .hang_item = 2 };
+        struct pack_procs_params params = filler_params(&plan, 2, 2);
+        struct pack_procs *procs;
+        struct pack_procs_item item;
+        if (pack_procs_start(&params, &procs, NULL) != PACK_OK ||
+            pack_procs_begin(procs, 0, 20, NULL) != PACK_OK)
+            _exit(1);
+        for (int i = 0; i < 2; i++) {
+            if (pack_procs_next(procs, &item, NULL) != PACK_OK)
+                _exit(1);
+            pid_t pid = ((const struct note *)item.note)->pid;
+            if (write(fd[1], &pid, sizeof pid) != sizeof pid)
+                _exit(1);
+        }
+        raise(SIGKILL);
+    }
+    bool known = read(fd[0], &workers[0], sizeof(pid_t)) == sizeof(pid_t) &&
+                 read(fd[0], &workers[1], sizeof(pid_t)) == sizeof(pid_t);
+    waitpid(parent, NULL, 0);
+    bool gone = false;
+    for (int i = 0; i < 100 && known && !gone; i++) {
+        struct timespec nap = { .tv_nsec = 20000000 };
+        nanosleep(&nap, NULL);
+        gone = true;
+        for (int w = 0; w < 2; w++) {
+            char path[64], line[256] = "";
+            snprintf(path, sizeof path, "/proc/%d/stat", (int)workers[w]);
+            FILE *stat = fopen(path, "r");
+            /* where nobody reaps, a dead process stays as a zombie */
+            if (stat && fgets(line, sizeof line, stat) && !strstr(line, ") Z"))
+                gone = false;
+            if (stat)
+                fclose(stat);
+        }
+    }
+    ok(known && gone, "workers die with a parent that is killed");
+    close(fd[0]);
+    close(fd[1]);
+}
+
+int
+main(void)
+{
+    test_order();
+    test_errors();
+    test_stop();
+    test_orphans();
+    return done();
+}
