@@ -1,13 +1,13 @@
 /*
  * One mapping of anonymous shared memory, made before the workers are forked, holds all
- * that is large; one pipe to each worker and one back carry short messages that say whose
- * turn it is:
+ * that is large; a socket to each worker carries short messages that say whose turn it
+ * is:
  *
  *     parent ──BEGIN round, CREDIT──▶ worker        shared:  where | slot | slot | ...
  *            ◀──READY item, FAILED──                slot:    note, data
  *
- * Pipes rather than locks in shared memory, because a process that dies leaves a lock
- * locked but closes its pipes: the other side always wakes up.
+ * Sockets rather than locks in shared memory, because a process that dies leaves a lock
+ * locked but closes its sockets: the other side always wakes up.
  */
 #include "libpack/procs.h"
 
@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ struct message {
 
 struct worker {
     pid_t pid; /* 0: not running */
-    int to, from;
+    int fd;
     unsigned next_slot; /* the slot of the next item that arrives */
     struct pack_procs_usage usage;
 };
@@ -133,24 +134,21 @@ send_message(int fd, enum message_kind kind, uint64_t round, uint64_t item)
     struct message message = { kind, round, item };
     ssize_t put;
     do
-        put = write(fd, &message, sizeof message); /* below PIPE_BUF: all or nothing */
+        put = send(fd, &message, sizeof message, MSG_NOSIGNAL);
     while (put < 0 && errno == EINTR);
     return put == (ssize_t)sizeof message;
 }
 
+/* False when the other side is gone. What it said before it went comes first, though a
+ * reset may be reported before that. */
 static bool
 receive_message(int fd, struct message *message)
 {
-    size_t have = 0;
-    while (have < sizeof *message) {
-        ssize_t got = read(fd, (char *)message + have, sizeof *message - have);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        have += (size_t)got;
-    }
-    return true;
+    ssize_t got;
+    do
+        got = recv(fd, message, sizeof *message, 0);
+    while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+    return got == (ssize_t)sizeof *message;
 }
 
 /* ------------------------------------------------------------- in a worker */
@@ -160,7 +158,7 @@ struct credit {
     uint64_t n; /* slots that are free */
 };
 
-/* Waits until the parent begins a round (true) or closes the pipe (false). */
+/* Waits until the parent begins a round (true) or hangs up (false). */
 static bool
 wait_begin(struct credit *credit, struct message *begin)
 {
@@ -196,10 +194,10 @@ fill_slot(struct pack_procs *procs, unsigned lane, unsigned slot, void *state,
 
 /* A worker's life: rounds of every n-th item until the parent hangs up. */
 static void
-work(struct pack_procs *procs, unsigned index, int in, int out)
+work(struct pack_procs *procs, unsigned index, int fd)
 {
     const struct pack_procs_ops *ops = procs->params.ops;
-    struct credit credit = { in, procs->params.prefetch };
+    struct credit credit = { fd, procs->params.prefetch };
     struct pack_error *err = lane_error(procs, index);
     struct message begin;
     void *state = NULL;
@@ -207,7 +205,7 @@ work(struct pack_procs *procs, unsigned index, int in, int out)
     enum pack_status status =
         ops->open(procs->params.context, index, lane_where(procs, index), &state, err);
     if (status != PACK_OK) {
-        send_message(out, MESSAGE_FAILED, 0, index);
+        send_message(fd, MESSAGE_FAILED, 0, index);
         return;
     }
     while (status == PACK_OK && wait_begin(&credit, &begin)) {
@@ -215,7 +213,7 @@ work(struct pack_procs *procs, unsigned index, int in, int out)
             if (!wait_credit(&credit))
                 goto out;
             status = fill_slot(procs, index, slot, state, begin.round, item, err);
-            if (!send_message(out, status == PACK_OK ? MESSAGE_READY : MESSAGE_FAILED,
+            if (!send_message(fd, status == PACK_OK ? MESSAGE_READY : MESSAGE_FAILED,
                               begin.round, item) ||
                 status != PACK_OK)
                 goto out;
@@ -227,7 +225,7 @@ out:
 }
 
 static void
-become_worker(struct pack_procs *procs, unsigned index, pid_t parent, int in, int out)
+become_worker(struct pack_procs *procs, unsigned index, pid_t parent, int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -235,12 +233,9 @@ become_worker(struct pack_procs *procs, unsigned index, pid_t parent, int in, in
     signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group; the parent decides */
     signal(SIGHUP, SIG_IGN);
     signal(SIGTERM, SIG_DFL);
-    signal(SIGPIPE, SIG_IGN);
-    for (unsigned i = 0; i < index; i++) {
-        close(procs->worker[i].to);
-        close(procs->worker[i].from);
-    }
-    work(procs, index, in, out);
+    for (unsigned i = 0; i < index; i++)
+        close(procs->worker[i].fd);
+    work(procs, index, fd);
     _exit(0);
 }
 
@@ -248,29 +243,24 @@ static enum pack_status
 start_worker(struct pack_procs *procs, unsigned index, struct pack_error *err)
 {
     struct worker *worker = &procs->worker[index];
-    int to[2] = { -1, -1 }, from[2] = { -1, -1 };
+    int fd[2] = { -1, -1 };
     pid_t parent = getpid();
-    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0 ||
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0 ||
         (worker->pid = fork()) < 0) {
         int errnum = errno;
         worker->pid = 0;
-        for (int i = 0; i < 2; i++) {
-            if (to[i] >= 0)
-                close(to[i]);
-            if (from[i] >= 0)
-                close(from[i]);
+        if (fd[0] >= 0) {
+            close(fd[0]);
+            close(fd[1]);
         }
         return pack_fail_errno(err, errnum, "cannot start reader process %u", index);
     }
     if (worker->pid == 0) {
-        close(to[1]);
-        close(from[0]);
-        become_worker(procs, index, parent, to[0], from[1]);
+        close(fd[0]);
+        become_worker(procs, index, parent, fd[1]);
     }
-    close(to[0]);
-    close(from[1]);
-    worker->to = to[1];
-    worker->from = from[0];
+    close(fd[1]);
+    worker->fd = fd[0];
     return PACK_OK;
 }
 
@@ -343,7 +333,7 @@ describe(const struct pack_procs *procs, unsigned index, char *text, size_t size
                                     size);
 }
 
-/* The worker's pipe is closed although it owes an item. */
+/* The worker hung up although it owes an item. */
 static enum pack_status
 worker_died(struct pack_procs *procs, unsigned index, struct pack_error *err)
 {
@@ -380,7 +370,7 @@ wait_worker(struct pack_procs *procs, unsigned index, struct pack_error *err)
     const struct pack_procs_params *p = &procs->params;
     uint64_t start = pack_clock_ns();
     for (;;) {
-        struct pollfd poller = { .fd = procs->worker[index].from, .events = POLLIN };
+        struct pollfd poller = { .fd = procs->worker[index].fd, .events = POLLIN };
         int ready = poll(&poller, 1, POLL_MS);
         if (ready > 0)
             return PACK_OK;
@@ -412,24 +402,15 @@ next_in_line(struct pack_procs *procs, struct pack_procs_item *item,
     return PACK_OK;
 }
 
-enum pack_status
-pack_procs_begin(struct pack_procs *procs, uint64_t round, uint64_t n_items,
-                 struct pack_error *err)
+/* A worker that cannot be told is gone; pack_procs_next finds that out and says why. */
+void
+pack_procs_begin(struct pack_procs *procs, uint64_t round, uint64_t n_items)
 {
     procs->round = round;
     procs->n_items = n_items;
     procs->next_item = 0;
     for (unsigned i = 0; i < procs->params.n_workers; i++)
-        if (!send_message(procs->worker[i].to, MESSAGE_BEGIN, round, n_items)) {
-            /* it may have said why before it went */
-            struct message message;
-            if (receive_message(procs->worker[i].from, &message) &&
-                message.kind == MESSAGE_FAILED)
-                return pack_fail(err, lane_error(procs, i)->status, "%s",
-                                 lane_error(procs, i)->text);
-            return worker_died(procs, i, err);
-        }
-    return PACK_OK;
+        send_message(procs->worker[i].fd, MESSAGE_BEGIN, round, n_items);
 }
 
 enum pack_status
@@ -449,7 +430,7 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
     enum pack_status status = wait_worker(procs, index, err);
     if (status != PACK_OK)
         return status;
-    if (!receive_message(worker->from, &message))
+    if (!receive_message(worker->fd, &message))
         return worker_died(procs, index, err);
     if (message.kind == MESSAGE_FAILED)
         return pack_fail(err, lane_error(procs, index)->status, "%s",
@@ -465,19 +446,12 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
     return PACK_OK;
 }
 
-enum pack_status
-pack_procs_release(struct pack_procs *procs, const struct pack_procs_item *item,
-                   struct pack_error *err)
+void
+pack_procs_release(struct pack_procs *procs, const struct pack_procs_item *item)
 {
-    if (procs->params.n_workers == 0)
-        return PACK_OK;
-    struct worker *worker = &procs->worker[item->worker];
-    if (send_message(worker->to, MESSAGE_CREDIT, item->round, item->number))
-        return PACK_OK;
-    /* A worker that went after its last item still owed nothing. */
-    return item->number + procs->params.n_workers < procs->n_items
-               ? worker_died(procs, item->worker, err)
-               : PACK_OK;
+    if (procs->params.n_workers > 0)
+        send_message(procs->worker[item->worker].fd, MESSAGE_CREDIT, item->round,
+                     item->number);
 }
 
 /* Waits for a worker that was told to end; kills it when it does not in time. */
@@ -503,12 +477,9 @@ pack_procs_stop(struct pack_procs *procs, struct pack_procs_usage *usage)
         return;
     unsigned n = procs->params.n_workers;
     uint64_t deadline = pack_clock_ns() + STOP_MS * UINT64_C(1000000);
-    for (unsigned i = 0; i < n; i++) {
-        if (procs->worker[i].to > 0)
-            close(procs->worker[i].to);
-        if (procs->worker[i].from > 0)
-            close(procs->worker[i].from);
-    }
+    for (unsigned i = 0; i < n; i++)
+        if (procs->worker[i].fd > 0)
+            close(procs->worker[i].fd);
     for (unsigned i = 0; i < n; i++) {
         end_worker(&procs->worker[i], deadline);
         if (usage)

@@ -73,8 +73,7 @@ enum pack_status pack_procs_start(const struct pack_procs_params *params,
                                   struct pack_procs **procs, struct pack_error *err);
 
 /* Begins a round of n_items; all items of the round before must have been released. */
-enum pack_status pack_procs_begin(struct pack_procs *procs, uint64_t round,
-                                  uint64_t n_items, struct pack_error *err);
+void pack_procs_begin(struct pack_procs *procs, uint64_t round, uint64_t n_items);
 
 /*
  * The round's next item, waiting for it. Fails with the worker's own error; PACK_ERR_IO
@@ -83,9 +82,7 @@ enum pack_status pack_procs_begin(struct pack_procs *procs, uint64_t round,
  */
 enum pack_status pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
                                  struct pack_error *err);
-enum pack_status pack_procs_release(struct pack_procs *procs,
-                                    const struct pack_procs_item *item,
-                                    struct pack_error *err);
+void pack_procs_release(struct pack_procs *procs, const struct pack_procs_item *item);
 
 /* What a worker last put into its `where`; in line, worker 0. */
 const void *pack_procs_where(const struct pack_procs *procs, unsigned worker);

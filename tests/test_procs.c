@@ -140,12 +140,13 @@ rounds(unsigned n_workers, unsigned prefetch)
         return false;
     bool right = true;
     for (uint64_t round = 0; round < 4 && right; round++) {
-        right = pack_procs_begin(procs, round, lengths[round], &err) == PACK_OK;
+        pack_procs_begin(procs, round, lengths[round]);
         for (uint64_t i = 0; i < lengths[round] && right; i++) {
             struct pack_procs_item item;
             right = pack_procs_next(procs, &item, &err) == PACK_OK &&
-                    item_is_right(&item, round, i, n_workers) &&
-                    pack_procs_release(procs, &item, &err) == PACK_OK;
+                    item_is_right(&item, round, i, n_workers);
+            if (right)
+                pack_procs_release(procs, &item);
         }
     }
     struct pack_procs_usage usage[8];
@@ -172,11 +173,11 @@ run_to_error(struct pack_procs_params *params, struct pack_error *err)
     enum pack_status status = pack_procs_start(params, &procs, err);
     if (status != PACK_OK)
         return status;
-    status = pack_procs_begin(procs, 0, 20, err);
+    pack_procs_begin(procs, 0, 20);
     for (int i = 0; i < 20 && status == PACK_OK; i++) {
         status = pack_procs_next(procs, &item, err);
         if (status == PACK_OK)
-            status = pack_procs_release(procs, &item, err);
+            pack_procs_release(procs, &item);
     }
     pack_procs_stop(procs, NULL);
     return status;
@@ -248,9 +249,9 @@ test_orphans(void)
         struct pack_procs_params params = filler_params(&plan, 2, 2);
         struct pack_procs *procs;
         struct pack_procs_item item;
-        if (pack_procs_start(&params, &procs, NULL) != PACK_OK ||
-            pack_procs_begin(procs, 0, 20, NULL) != PACK_OK)
+        if (pack_procs_start(&params, &procs, NULL) != PACK_OK)
             _exit(1);
+        pack_procs_begin(procs, 0, 20);
         for (int i = 0; i < 2; i++) {
             if (pack_procs_next(procs, &item, NULL) != PACK_OK)
                 _exit(1);
