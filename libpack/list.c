@@ -255,12 +255,12 @@ static void
 choose_syntax(struct reader *r, const char *name, enum pack_list_format format)
 {
     r->terminator = format == PACK_LIST_NULL ? '\0' : '\n';
-    r->syntax = SYNTAX_WHOLE;
+    r->syntax = format == PACK_LIST_TABLE ? SYNTAX_TSV : SYNTAX_WHOLE;
     if (format == PACK_LIST_NULL || !refill(r))
         return;
     if (r->end >= 3 && memcmp(r->input, "\xef\xbb\xbf", 3) == 0)
         r->at = 3;
-    if (format == PACK_LIST_LINES)
+    if (format != PACK_LIST_TABLE)
         return;
     size_t first = r->at;
     while (first < r->end && (r->input[first] == '\n' || r->input[first] == '\r'))

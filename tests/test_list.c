@@ -1,0 +1,309 @@
+/* Lists: what is read from good ones, as text, and the sentence for each bad one. */
+#include <math.h>
+#include <unistd.h>
+
+#include "libpack/list.h"
+#include "libpack/name.h"
+#include "tests/tap.h"
+
+#define BYTES(text) text, sizeof text - 1
+
+static FILE *
+file_of(const void *bytes, size_t size)
+{
+    FILE *f = tmpfile();
+    if (!f || fwrite(bytes, 1, size, f) != size)
+        exit(2);
+    rewind(f);
+    return f;
+}
+
+/* " name=kind[a|b]", kinds int, float and text. */
+static void
+print_column(FILE *out, const struct pack_column *c, uint64_t n)
+{
+    static const char *const kinds[] = { "int", "float", "text" };
+    char text[PACK_NAME_TEXT_MAX];
+    fprintf(out, " %s=%s[", c->name, kinds[c->kind]);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i)
+            putc('|', out);
+        switch (c->kind) {
+        case PACK_COLUMN_INT64: fprintf(out, "%lld", (long long)c->integers[i]); break;
+        case PACK_COLUMN_FLOAT64: fprintf(out, "%.17g", c->floats[i]); break;
+        case PACK_COLUMN_STRING: fputs(pack_name_text(c->strings[i], text), out); break;
+        }
+    }
+    putc(']', out);
+}
+
+static void
+print_list(const struct pack_list *list, char *text, size_t size)
+{
+    FILE *out = fmemopen(text, size, "w");
+    fprintf(out, "%llu", (unsigned long long)list->n_rows);
+    print_column(out, &list->path, list->n_rows);
+    if (list->label)
+        print_column(out, list->label, list->n_rows);
+    for (int i = 0; i < list->n_columns; i++)
+        print_column(out, &list->columns[i], list->n_rows);
+    fclose(out);
+}
+
+struct good {
+    const char *what, *name;
+    enum pack_list_format format;
+    const char *bytes;
+    size_t size;
+    const char *want;
+};
+
+static const struct good good[] = {
+    { "TSV", "l", 0, BYTES("path\tlabel\nb.jpg\t2\na.jpg\t1\n"),
+      "2 path=text[b.jpg|a.jpg] label=int[2|1]" },
+    { "CSV", "l", 0, BYTES("label,path\n2,b.jpg\n1,a.jpg\n"),
+      "2 path=text[b.jpg|a.jpg] label=int[2|1]" },
+    { "no newline at the end", "l", 0, BYTES("path,x\na,1\nb,2"),
+      "2 path=text[a|b] x=int[1|2]" },
+    { "CRLF in TSV", "l", 0, BYTES("path\tx\r\na\tu\r\nb\tv\r\n"),
+      "2 path=text[a|b] x=text[u|v]" },
+    { "CRLF in CSV, the last one cut", "l", 0, BYTES("path,x\r\na,u\r\nb,\"v\"\r"),
+      "2 path=text[a|b] x=text[u|v]" },
+    { "byte order mark", "l", 0, BYTES("\xef\xbb\xbfpath,x\na,1\n"),
+      "1 path=text[a] x=int[1]" },
+    { "empty lines", "l", 0, BYTES("\n\r\npath,x\n\na,1\n\n\nb,2\n\n"),
+      "2 path=text[a|b] x=int[1|2]" },
+    { "quotes as in RFC 4180", "l", 0,
+      BYTES("\"path\",\"x\"\n\"a,\"\"b\"\"\nc.jpg\",\"\"\n\"d\r\ne\",5\" disk\n"),
+      "2 path=text[a,\"b\"\\x0ac.jpg|d\\x0d\\x0ae] x=text[|5\" disk]" },
+    { "TSV knows no quotes", "l", 0, BYTES("path\tx\n\"a\"\t\"b\n"),
+      "1 path=text[\"a\"] x=text[\"b]" },
+    { "one column without commas", "l", 0, BYTES("path\na,b.jpg\n \"c\"\n"),
+      "2 path=text[a,b.jpg| \"c\"]" },
+    { "one column, name ending in .csv", "x/L.CSV", 0, BYTES("path\n\"a,b.jpg\"\n"),
+      "1 path=text[a,b.jpg]" },
+    { "one quoted column", "l", 0, BYTES("\"path\"\n\"a,b.jpg\"\n"),
+      "1 path=text[a,b.jpg]" },
+    { "paths that are not UTF-8", "l", 0, BYTES("path\t\xc3\xa9\n\xff.jpg\t1\n"),
+      "1 path=text[\\xff.jpg] \xc3\xa9=int[1]" },
+    { "range of int64", "l", 0,
+      BYTES("path,x\na,9223372036854775807\nb,-9223372036854775808\nc,0\n"),
+      "3 path=text[a|b|c] x=int[9223372036854775807|-9223372036854775808|0]" },
+    { "beyond int64: text, nothing lost", "l", 0,
+      BYTES("path,x,y\na,9223372036854775808,-9223372036854775809\nb,1,2\n"),
+      "2 path=text[a|b] x=text[9223372036854775808|1] y=text[-9223372036854775809|2]" },
+    { "leading zeros: text", "l", 0, BYTES("path,x,y\na,007,1\nb,8,01.5\n"),
+      "2 path=text[a|b] x=text[007|8] y=text[1|01.5]" },
+    { "floats", "l", 0,
+      BYTES(
+          "path,x\na,1\nb,-0.5\nc,1e3\nd,.5\ne,5.\nf,+2\ng,-0\nh,NaN\ni,-Inf\nj,1E-2\n"),
+      "10 path=text[a|b|c|d|e|f|g|h|i|j] "
+      "x=float[1|-0.5|1000|0.5|5|2|-0|nan|-inf|0.01]" },
+    { "empty cells among numbers", "l", 0, BYTES("path,x,y\na,,1.5\nb,3,\n"),
+      "2 path=text[a|b] x=float[nan|3] y=float[1.5|nan]" },
+    { "empty cells only", "l", 0, BYTES("path,x\na,\nb,\n"),
+      "2 path=text[a|b] x=text[|]" },
+    { "integers that float64 cannot hold", "l", 0,
+      BYTES("path,x\na,9007199254740993\nb,\n"),
+      "2 path=text[a|b] x=text[9007199254740993|]" },
+    { "no numbers", "l", 0, BYTES("path,x,y,z,u,v\na,0x1,1e,.,-,1e999\nb,1,1,1,1,1\n"),
+      "2 path=text[a|b] x=text[0x1|1] y=text[1e|1] z=text[.|1] u=text[-|1] "
+      "v=text[1e999|1]" },
+    { "integers, then text", "l", 0, BYTES("path,x\na,1\nb,-2\nc,z\nd,4\n"),
+      "4 path=text[a|b|c|d] x=text[1|-2|z|4]" },
+    { "numbers as paths", "l", 0, BYTES("path\tlabel\n1\tx\n2\ty\n"),
+      "2 path=text[1|2] label=text[x|y]" },
+    { "CelebA's attributes", "list_attr_celeba.txt", 0,
+      BYTES("2\n5_o_Clock_Shadow Arched_Eyebrows \n"
+            "000001.jpg -1  1\n000002.jpg  1 -1\n"),
+      "2 path=text[000001.jpg|000002.jpg] 5_o_Clock_Shadow=int[-1|1] "
+      "Arched_Eyebrows=int[1|-1]" },
+    { "CelebA's boxes", "list_bbox_celeba.txt", 0,
+      BYTES("1\r\nimage_id x_1 y_1 width height\r\n000001.jpg    95  71 226 313\r\n"),
+      "1 path=text[000001.jpg] x_1=int[95] y_1=int[71] width=int[226] height=int[313]" },
+    { "lines", "-", PACK_LIST_LINES, BYTES("path\na b,c\td.jpg\n\n\"e\"\r\nf"),
+      "4 path=text[path|a b,c\\x09d.jpg|\"e\"|f]" },
+    { "paths that end in NUL", "-", PACK_LIST_NULL, BYTES("a\nb\r\0\xef\xbb\xbf\0c"),
+      "3 path=text[a\\x0ab\\x0d|\xef\xbb\xbf|c]" },
+};
+
+static void
+test_good(void)
+{
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        const struct good *g = &good[i];
+        struct pack_list *list = NULL;
+        struct pack_error err = { .text = "" };
+        char text[4096];
+        FILE *f = file_of(g->bytes, g->size);
+        enum pack_status status = pack_list_read(f, g->name, g->format, &list, &err);
+        if (status == PACK_OK)
+            print_list(list, text, sizeof text);
+        is_text(status == PACK_OK ? text : err.text, g->want, g->what);
+        pack_list_free(list);
+        fclose(f);
+    }
+}
+
+struct bad {
+    enum pack_status status;
+    const char *bytes;
+    size_t size;
+    const char *want;
+};
+
+static const struct bad bad[] = {
+    { PACK_ERR_NOT_FOUND, BYTES(""), "list 'l' is empty" },
+    { PACK_ERR_NOT_FOUND, BYTES("\xef\xbb\xbf\n\n"), "list 'l' is empty" },
+    { PACK_ERR_NOT_FOUND, BYTES("path,label\n\n"), "list 'l' names no images" },
+    { PACK_ERR_FORMAT, BYTES("\n000001.jpg 2880\n000002.jpg 2937\n"),
+      "l:2: the first line is to name the columns, one of them 'path', separated by tabs "
+      "or commas; it starts with '000001.jpg 2880'" },
+    { PACK_ERR_FORMAT, BYTES("a\xff.jpg,3\n"),
+      "l:1: column 1, 'a\\xff.jpg', cannot name a dataset: it is '.', has a '/' or is "
+      "not "
+      "UTF-8" },
+    { PACK_ERR_FORMAT, BYTES("path;label\n"),
+      "l:1: the first line is to name the columns, one of them 'path', separated by tabs "
+      "or commas; it starts with 'path;label'" },
+    { PACK_ERR_FORMAT, BYTES("path,x\na,1\nb\n"), "l:3: 1 cell where the header has 2" },
+    { PACK_ERR_FORMAT, BYTES("path\tx\n\na\t1\t2\n"),
+      "l:3: 3 cells where the header has 2" },
+    { PACK_ERR_FORMAT, BYTES("x,path\n1,\n"), "l:2: column 2: the path is empty" },
+    { PACK_ERR_FORMAT, BYTES("path,x\n\"a\nb\",1\nc,\"d\n\n"),
+      "l:4: column 2: the quote is not closed" },
+    { PACK_ERR_FORMAT, BYTES("path,x\n\"a\"b,1\n"),
+      "l:2: column 1: text behind the closing quote" },
+    { PACK_ERR_FORMAT, BYTES("path,x\na\0b,1\n"),
+      "l:2: a NUL byte (the list is to be UTF-8 text)" },
+    { PACK_ERR_FORMAT, BYTES("\xff\xfep\0a\0t\0h\0\n\0"),
+      "l:1: a NUL byte (the list is to be UTF-8 text)" },
+    { PACK_ERR_FORMAT, BYTES("path,x,y,x\n"), "l:1: columns 2 and 4 are both 'x'" },
+    { PACK_ERR_FORMAT, BYTES("path,path\n"), "l:1: columns 1 and 2 are both 'path'" },
+    { PACK_ERR_FORMAT, BYTES(",path\n0,a\n"), "l:1: column 1 has no name" },
+    { PACK_ERR_FORMAT, BYTES("path,labels\na,1\n"),
+      "l:1: column 2 has the name of a dataset that h5pack writes, 'labels'; rename it" },
+    { PACK_ERR_FORMAT, BYTES("path,a/b\na,1\n"),
+      "l:1: column 2, 'a/b', cannot name a dataset: it is '.', has a '/' or is not "
+      "UTF-8" },
+    { PACK_ERR_FORMAT, BYTES("path,.\na,1\n"),
+      "l:1: column 2, '.', cannot name a dataset: it is '.', has a '/' or is not UTF-8" },
+    { PACK_ERR_FORMAT, BYTES("3\nx y\na 1 2\nb 3 4\n"),
+      "list 'l' has 2 rows, its first line says 3" },
+    { PACK_ERR_FORMAT, BYTES("1\nx y\na 1 2 3\n"),
+      "l:3: 4 cells where the header has 3" },
+    { PACK_ERR_FORMAT, BYTES("1 2\n3 4\n"),
+      "l:1: a line of numbers is neither a header nor CelebA's count of images" },
+    { PACK_ERR_NOT_FOUND, BYTES("0\nx y\n"), "list 'l' names no images" },
+};
+
+static void
+test_bad(void)
+{
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct pack_list *list = NULL;
+        struct pack_error err = { .text = "nothing wrong" };
+        FILE *f = file_of(bad[i].bytes, bad[i].size);
+        enum pack_status status = pack_list_read(f, "l", 0, &list, &err);
+        ok(status == bad[i].status && !list, "refused as %s",
+           pack_status_name(bad[i].status));
+        is_text(err.text, bad[i].want, "in these words");
+        pack_list_free(list);
+        fclose(f);
+    }
+}
+
+/* A header and a row of `n` cells, each with `size` bytes. */
+static FILE *
+wide_list(int n, int size, char separator)
+{
+    FILE *f = tmpfile();
+    for (int row = 0; row < 2; row++)
+        for (int i = 0; i < n; i++) {
+            if (row == 0 && i)
+                fprintf(f, "c%d", i);
+            else if (row == 0)
+                fputs("path", f);
+            for (int k = 0; row == 1 && k < size; k++)
+                putc('a' + i % 26, f);
+            putc(i + 1 < n ? separator : '\n', f);
+        }
+    rewind(f);
+    return f;
+}
+
+static void
+test_limits(void)
+{
+    static const struct {
+        int n, size;
+        const char *want;
+    } cases[] = {
+        { PACK_LIST_COLUMNS_MAX, 1, "" },
+        { PACK_LIST_COLUMNS_MAX + 1, 1, "l:1: more than 4096 columns" },
+        { 4, 4200, "" },
+        { 1, PACK_LIST_ROW_MAX, "" },
+        { 1, PACK_LIST_ROW_MAX + 1, "l:2: a row of more than 1048576 bytes" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (const char *separator = "\t,"; *separator; separator++) {
+            struct pack_list *list = NULL;
+            struct pack_error err = { .text = "" };
+            FILE *f = wide_list(cases[i].n, cases[i].size, *separator);
+            pack_list_read(f, "l", 0, &list, &err);
+            is_text(err.text, cases[i].want, "limits of columns and rows");
+            ok(!list || strlen(list->path.strings[0]) == (size_t)cases[i].size,
+               "%d cells of %d bytes", cases[i].n, cases[i].size);
+            pack_list_free(list);
+            fclose(f);
+        }
+}
+
+/* More rows than any first allocation holds, with a type that changes at the last one. */
+static void
+test_long_list(void)
+{
+    enum { ROWS = 100000 };
+    struct pack_list *list = NULL;
+    FILE *f = tmpfile();
+    int wrong = 0;
+    fputs("path,x,y,z\n", f);
+    for (int i = 0; i < ROWS; i++)
+        fprintf(f, "d/%d.jpg,%d,%s,%d\n", i, i - 50000, i + 1 < ROWS ? "7" : "x", i);
+    rewind(f);
+    pack_list_read(f, "l", 0, &list, NULL);
+    for (int i = 0; list && i < ROWS; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "d/%d.jpg", i);
+        wrong += strcmp(list->path.strings[i], path) != 0 ||
+                 list->columns[0].integers[i] != i - 50000 ||
+                 strcmp(list->columns[1].strings[i], i + 1 < ROWS ? "7" : "x") != 0 ||
+                 list->columns[2].integers[i] != i;
+    }
+    ok(list && wrong == 0, "%d rows, one column turning into text at the last", ROWS);
+    pack_list_free(list);
+    fclose(f);
+}
+
+static void
+test_unreadable(void)
+{
+    struct pack_list *list = NULL;
+    struct pack_error err;
+    FILE *f = fopen("/", "r");
+    ok(f && pack_list_read(f, "/", 0, &list, &err) == PACK_ERR_IO && !list,
+       "a folder is no list: %s", err.text);
+    if (f)
+        fclose(f);
+}
+
+int
+main(void)
+{
+    test_good();
+    test_bad();
+    test_limits();
+    test_long_list();
+    test_unreadable();
+    return done();
+}
