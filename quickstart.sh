@@ -5,8 +5,9 @@
 #   ./quickstart.sh FOLDER     build, then pack your folder of images
 #   ./quickstart.sh check      build, then run all tests
 #
-# Installs what is missing (Debian, Ubuntu; it says what before it does), builds in build/, and is
-# quick the second time. Everything that the steps print is in build/quickstart.log.
+# Installs what is missing (Debian, Ubuntu; it says what before it does), builds in
+# build/, and is quick the second time. Everything that the steps print is in
+# build/quickstart.log.
 set -u
 
 usage() {
@@ -37,7 +38,7 @@ if ! mkdir -p build || ! : >"$log"; then
     exit 2
 fi
 
-# ---------------------------------------------------------------------------------------- steps
+# ---------------------------------------------------------------------------------- steps
 
 last_lines() {
     tail -n 25 "$log"
@@ -65,7 +66,7 @@ step() {
     return 1
 }
 
-# -------------------------------------------------------------------------- what must be there
+# --------------------------------------------------------------------- what must be there
 
 # Each line: Debian package, Fedora package, how to tell that it is there.
 needs='
@@ -166,7 +167,7 @@ install_missing() {
         apt-get -q -y install --no-install-recommends $missing_debian || exit 2
 }
 
-# --------------------------------------------------------------------------------------- build
+# ---------------------------------------------------------------------------------- build
 
 n_jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
@@ -178,7 +179,7 @@ build() {
     step 'building' make -C build -j"$n_jobs" || exit 2 # configures again when it must
 }
 
-# ---------------------------------------------------------------------------------------- tour
+# ----------------------------------------------------------------------------------- tour
 # One function per program; the list below says which and in which order.
 
 tour='tour_pack tour_look tour_open'
@@ -228,7 +229,7 @@ run_tour() {
     done
 }
 
-# --------------------------------------------------------------------------------------- check
+# ---------------------------------------------------------------------------------- check
 
 failed_tests() {
     grep -E '^(FAIL|ERROR) |^  not ok |\*\*\*' "$log" | tail -n 40

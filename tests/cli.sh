@@ -1,10 +1,11 @@
 #!/bin/sh
 # Runs every case of tests/cli and compares what a user sees, byte for byte.
 #
-# A case is NAME.sh, run by sh in an empty folder with the programs in PATH. Beside it lie NAME.out
-# (standard output), NAME.err (standard error) and NAME.exit (the exit status); one that is not
-# there stands for nothing printed, or 0. Cases use relative paths; the version of this build is
-# compared as @VERSION@, and what is timed is made to disappear by the case itself, with sed.
+# A case is NAME.sh, run by sh in an empty folder with the programs in PATH. Beside it
+# lie NAME.out (standard output), NAME.err (standard error) and NAME.exit (the exit
+# status); one that is not there stands for nothing printed, or 0. Cases use relative
+# paths; the version of this build is compared as @VERSION@, and what is timed is made
+# to disappear by the case itself, with sed.
 #
 #     ACCEPT=1 make check TESTS=tests/cli.sh     takes what is printed now as expected; then
 #                                                read it in `git diff`

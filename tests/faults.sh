@@ -1,7 +1,8 @@
 #!/bin/sh
-# The n-th open, read, write, sync, rename, truncation, close or allocation fails, for every n of
-# a small job: h5pack ends with status 2 and one sentence that names the file, leaves nothing under
-# the final name, and a run with --resume afterwards gives the file of an undisturbed run.
+# The n-th open, read, write, sync, rename, truncation, close or allocation fails, for
+# every n of a small job: h5pack ends with status 2 and one sentence that names the
+# file, leaves nothing under the final name, and a run with --resume afterwards gives
+# the file of an undisturbed run.
 #
 # Here about a dozen n of each kind are tried, all of them with H5PACK_LONG=1.
 . "$top_srcdir/tests/tap.sh"

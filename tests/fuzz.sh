@@ -1,8 +1,9 @@
 #!/bin/sh
-# `make fuzz`: every target of tests/fuzz for FUZZ_SECONDS (60) under libFuzzer with address and
-# undefined sanitizers; FUZZ_TARGETS='fuzz_list' picks some. Needs clang. What is found lies in
-# fuzz/found below the build folder, the growing corpora in fuzz/corpus; they start from sample
-# images, and from ../shared/data/odd where that is there.
+# `make fuzz`: every target of tests/fuzz for FUZZ_SECONDS (60) under libFuzzer with
+# address and undefined sanitizers; FUZZ_TARGETS='fuzz_list' picks some. Needs clang.
+# What is found lies in fuzz/found below the build folder, the growing corpora in
+# fuzz/corpus; they start from sample images, and from ../shared/data/odd where that is
+# there.
 set -u
 seconds=${FUZZ_SECONDS:-60}
 targets=${FUZZ_TARGETS:-$(find "$top_srcdir/tests/fuzz" -name '*.c' | sed 's,.*/,,; s/\.c$//' | sort)}

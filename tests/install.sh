@@ -1,6 +1,6 @@
 #!/bin/sh
-# The library as others see it: everything is installed, its headers stand alone in C and C++, and
-# small programs find it through pkg-config, shared and static.
+# The library as others see it: everything is installed, its headers stand alone in C
+# and C++, and small programs find it through pkg-config, shared and static.
 . "$top_srcdir/tests/tap.sh"
 need pkg-config
 [ "${SANITIZERS:-no}" = no ] || skip_all 'a build with sanitizers is not for installing'
@@ -17,7 +17,7 @@ libdir=$(dirname "$(dirname "$pc")")
 include=$(dirname "$(dirname "$(find "$work/root" -path '*/libpack/status.h')")")
 share=$(find "$work/root" -type d -name man1)
 
-# -------------------------------------------------------------------------------- what is there
+# -------------------------------------------------------------------------- what is there
 
 absent=
 for file in libpack.so libpack.a pkgconfig/libpack.pc; do
@@ -54,7 +54,7 @@ stray=$(grep -rlF "$work" "$work/root" 2>/dev/null)
 [ -z "$stray" ]
 ok $? "nothing that is installed names the folder it was staged in${stray:+: $stray}"
 
-# -------------------------------------------------------------------------------------- headers
+# -------------------------------------------------------------------------------- headers
 
 # check_headers LANGUAGE COMMAND...: each alone, twice in a row, without a warning.
 check_headers() {
@@ -80,7 +80,7 @@ else
     skip 'there is no C++ compiler here'
 fi
 
-# ------------------------------------------------------------------------------------- programs
+# ------------------------------------------------------------------------------- programs
 
 cat >"$work/user.c" <<'C'
 #include <libpack/rng.h>

@@ -1,10 +1,11 @@
 #!/bin/sh
-# h5pack is killed at random moments (seeded: H5PACK_SEED) and goes on with --resume: the file is
-# byte for byte that of an undisturbed run. Ctrl-C and SIGTERM end it in words.
+# h5pack is killed at random moments (seeded: H5PACK_SEED) and goes on with --resume:
+# the file is byte for byte that of an undisturbed run. Ctrl-C and SIGTERM end it in
+# words.
 #
-# Moments are "before the n-th access to a file", so that they fall evenly over the whole job and
-# can be repeated; under sanitizers, where the shim that counts cannot be loaded, they are times.
-# 8 moments, 50 with H5PACK_LONG=1.
+# Moments are "before the n-th access to a file", so that they fall evenly over the
+# whole job and can be repeated; under sanitizers, where the shim that counts cannot be
+# loaded, they are times. 8 moments, 50 with H5PACK_LONG=1.
 . "$top_srcdir/tests/tap.sh"
 need h5pack cmp
 shim=$top_builddir/tests/.libs/fault_shim.so

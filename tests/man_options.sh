@@ -1,11 +1,11 @@
 #!/bin/sh
-# Each program and its manual page agree: every option of --help is explained, no other is, the
-# page has its sections and no fault that mandoc sees, and its examples run.
+# Each program and its manual page agree: every option of --help is explained, no other
+# is, the page has its sections and no fault that mandoc sees, and its examples run.
 #
-# An example runs when it stands between .EX and .EE and its line starts with "$ ": in one folder
-# for the whole page, in order, with a sample image folder photos/ (class folders), the same files
-# flat in flat/, and the programs in PATH. Exit status 0 or 1 is expected. Lines without "$ " are
-# for reading only.
+# An example runs when it stands between .EX and .EE and its line starts with "$ ": in
+# one folder for the whole page, in order, with a sample image folder photos/ (class
+# folders), the same files flat in flat/, and the programs in PATH. Exit status 0 or 1
+# is expected. Lines without "$ " are for reading only.
 . "$top_srcdir/tests/tap.sh"
 export PATH
 man=$top_srcdir/man

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What the system refuses: folders and files without permission, a full disk, limits, standard
-# output that cannot be written. One sentence, status 2, nothing under the final name. As root,
-# to whom little is refused, the tests run as "nobody".
+# What the system refuses: folders and files without permission, a full disk, limits,
+# standard output that cannot be written. One sentence, status 2, nothing under the
+# final name. As root, to whom little is refused, the tests run as "nobody".
 . "$top_srcdir/tests/tap.sh"
 need h5pack
 chmod 755 "$work"
@@ -24,7 +24,8 @@ pack() {
     run $as_user "$work/bin/h5pack" "$@"
 }
 
-# refused SENTENCE WORDS OUTPUT: status 2, one line on stderr that contains WORDS, no OUTPUT.
+# refused SENTENCE WORDS OUTPUT: status 2, one line on stderr that contains WORDS, no
+# OUTPUT.
 refused() {
     [ $status -eq 2 ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -q "^h5pack: " "$work/err" &&
         grep -qF -- "$2" "$work/err" && [ ! -e "$3" ]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tally.sh BUILD_FOLDER...: sums the results that `make check` left there. Exit status 1 when a
-# test failed or none ran.
+# tally.sh BUILD_FOLDER...: sums the results that `make check` left there. Exit status 1
+# when a test failed or none ran.
 for folder; do
     find "$folder" -name '*.trs' -path '*/tests/*' -exec cat {} +
 done | ${AWK:-awk} '

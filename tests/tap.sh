@@ -1,6 +1,7 @@
-# TAP for tests in shell, to be sourced: `. "$top_srcdir/tests/tap.sh"`. The programs of the build
-# are in PATH, $work is an empty folder that goes away at the end, $long is 1 in long runs.
-# shellcheck shell=sh
+# TAP for tests in shell, to be sourced: `. "$top_srcdir/tests/tap.sh"`. The programs of
+# the build are in PATH, $work is an empty folder that goes away at the end, $long is 1
+# in long runs.
+# shellcheck shell=sh disable=SC2034 # used by those who source it
 
 tap_n=0
 tap_failed=0
