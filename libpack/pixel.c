@@ -1,12 +1,12 @@
 /*
- * Sums run over rows of at most BLOCK pixels with 32-bit accumulators, which compilers
- * turn into vector code: 255 * 255 * BLOCK stays below 2^32.
+ * Sums are taken in 32 bits over blocks of rows and added up in 64: compilers turn that
+ * into vector code, and 255 * 255 * MAX_ROWS stays below 2^32.
  */
 #include "libpack/pixel.h"
 
 #include <string.h>
 
-enum { BLOCK = 32768 };
+enum { COLUMNS = 48, MAX_ROWS = 65536 };
 
 static const char *const layout_names[] = {
     [PACK_LAYOUT_NHWC] = "nhwc",
@@ -32,48 +32,31 @@ pack_pixel_layout_name(enum pack_pixel_layout layout)
     return (unsigned)layout < 2 ? layout_names[layout] : "unknown";
 }
 
+/*
+ * Sums of n interleaved values: COLUMNS independent sums, so that the inner loop has
+ * neither stride nor dependence; column i belongs to channel i % channels.
+ */
 static void
-sum_plane(const uint8_t *restrict p, size_t n, uint64_t *sum, uint64_t *sumsq)
+add_up(const uint8_t *restrict p, size_t n, int channels, uint64_t *sum, uint64_t *sumsq)
 {
-    while (n) {
-        size_t block = n < BLOCK ? n : BLOCK;
-        uint32_t s = 0, q = 0;
-        for (size_t i = 0; i < block; i++) {
-            s += p[i];
-            q += (uint32_t)p[i] * p[i];
-        }
-        *sum += s;
-        *sumsq += q;
-        p += block;
-        n -= block;
-    }
-}
-
-/* Three interleaved channels: 24 independent columns, so that the inner loop has no
- * stride and vectorises; column i belongs to channel i % 3. */
-static void
-sum_interleaved(const uint8_t *restrict p, size_t n_pixels, uint64_t sum[3],
-                uint64_t sumsq[3])
-{
-    enum { COLUMNS = 48, PIXELS = COLUMNS / 3 };
-    while (n_pixels >= PIXELS) {
-        size_t rows = n_pixels / PIXELS;
-        rows = rows < BLOCK ? rows : BLOCK;
+    while (n >= COLUMNS) {
+        size_t rows = n / COLUMNS;
+        rows = rows < MAX_ROWS ? rows : MAX_ROWS;
         uint32_t s[COLUMNS] = { 0 }, q[COLUMNS] = { 0 };
-        for (size_t r = 0; r < rows; r++, p += COLUMNS)
+        for (size_t row = 0; row < rows; row++, p += COLUMNS)
             for (int i = 0; i < COLUMNS; i++) {
                 s[i] += p[i];
                 q[i] += (uint32_t)p[i] * p[i];
             }
         for (int i = 0; i < COLUMNS; i++) {
-            sum[i % 3] += s[i];
-            sumsq[i % 3] += q[i];
+            sum[i % channels] += s[i];
+            sumsq[i % channels] += q[i];
         }
-        n_pixels -= rows * PIXELS;
+        n -= rows * COLUMNS;
     }
-    for (size_t i = 0; i < 3 * n_pixels; i++) {
-        sum[i % 3] += p[i];
-        sumsq[i % 3] += (uint32_t)p[i] * p[i];
+    for (size_t i = 0; i < n; i++) {
+        sum[i % channels] += p[i];
+        sumsq[i % channels] += (uint32_t)p[i] * p[i];
     }
 }
 
@@ -82,10 +65,10 @@ pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, uint32_t h
                 uint32_t w, int channels, uint64_t sum[3], uint64_t sumsq[3])
 {
     size_t n = (size_t)h * w;
-    if (layout == PACK_LAYOUT_NHWC && channels == 3) {
-        sum_interleaved(sample, n, sum, sumsq);
+    if (layout == PACK_LAYOUT_NHWC) {
+        add_up(sample, n * (size_t)channels, channels, sum, sumsq);
         return;
     }
     for (int c = 0; c < channels; c++)
-        sum_plane(sample + (size_t)c * n, n, &sum[c], &sumsq[c]);
+        add_up(sample + (size_t)c * n, n, 1, &sum[c], &sumsq[c]);
 }

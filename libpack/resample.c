@@ -513,13 +513,9 @@ ring_advance(const struct job *job, struct ring *ring, uint32_t end)
         uint8_t *out[PACK_RESAMPLE_ROWS];
         for (int i = 0; i < PACK_RESAMPLE_ROWS; i++) {
             uint32_t y = ring->next + (uint32_t)i;
-            if (y < ring->end) {
-                in[i] = readable_row(job, ring, y, i);
-                out[i] = ring_row(ring, y);
-            } else {
-                in[i] = in[i - 1];
-                out[i] = out[i - 1];
-            }
+            y = y < ring->end ? y : ring->end - 1;
+            in[i] = readable_row(job, ring, y, i);
+            out[i] = ring_row(ring, y);
         }
         job->scratch->ops->horizontal(out, in, job->src->channels, ring->across);
         ring->next += PACK_RESAMPLE_ROWS;

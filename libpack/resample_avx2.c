@@ -87,6 +87,13 @@ rgb_pixel(const uint8_t *const *rows, size_t at, const int16_t *k, uint32_t grou
     return _mm256_packus_epi16(words, words);
 }
 
+/* A pixel of three bytes; the next one overwrites the fourth. */
+AVX2 static inline void
+store_word(uint8_t *p, int32_t word)
+{
+    memcpy(p, &word, sizeof word);
+}
+
 AVX2 static void
 horizontal_rgb(uint8_t *const *out, const uint8_t *const *rows,
                const struct pack_resample_table *table)
@@ -96,15 +103,10 @@ horizontal_rgb(uint8_t *const *out, const uint8_t *const *rows,
         uint32_t groups =
             (table->count[i] + PACK_RESAMPLE_GROUP - 1) / PACK_RESAMPLE_GROUP;
         __m256i pixel = rgb_pixel(rows, (size_t)table->first[i] * 3, k, groups);
-        /* the fourth byte is overwritten by the next pixel */
-        int32_t words[PACK_RESAMPLE_ROWS] = {
-            _mm256_extract_epi32(pixel, 0),
-            _mm256_extract_epi32(pixel, 4),
-            _mm256_extract_epi32(pixel, 1),
-            _mm256_extract_epi32(pixel, 5),
-        };
-        for (int r = 0; r < PACK_RESAMPLE_ROWS; r++)
-            memcpy(out[r] + (size_t)i * 3, &words[r], sizeof words[r]);
+        store_word(out[0] + (size_t)i * 3, _mm256_extract_epi32(pixel, 0));
+        store_word(out[1] + (size_t)i * 3, _mm256_extract_epi32(pixel, 4));
+        store_word(out[2] + (size_t)i * 3, _mm256_extract_epi32(pixel, 1));
+        store_word(out[3] + (size_t)i * 3, _mm256_extract_epi32(pixel, 5));
     }
 }
 
@@ -154,37 +156,48 @@ avx2_horizontal(uint8_t *const *out, const uint8_t *const *rows, int channels,
         horizontal_gray(out, rows, table);
 }
 
+/* The two sums of eight neighbouring bytes. */
+struct sums {
+    __m256i high, low;
+};
+
+AVX2 static inline void
+accumulate_both(struct sums *sums, __m256i pairs, __m256i k_high, __m256i k_low)
+{
+    accumulate(&sums->high, pairs, k_high);
+    accumulate(&sums->low, pairs, k_low);
+}
+
+AVX2 static inline __m256i
+pack_sums(const struct sums *a, const struct sums *b)
+{
+    return _mm256_packs_epi32(descale(a->high, a->low), descale(b->high, b->low));
+}
+
 /* 32 neighbouring bytes of one output row, two source rows at a time. */
 AVX2 static inline void
 vertical_block(uint8_t *out, const uint8_t *const *rows, size_t x, const int16_t *k,
                uint32_t taps)
 {
     const __m256i zero = _mm256_setzero_si256();
-    __m256i high[4] = { zero, zero, zero, zero }, low[4] = { zero, zero, zero, zero };
+    struct sums a = { zero, zero }, b = a, c = a, d = a;
     for (uint32_t t = 0; t < taps; t += 2) {
-        __m256i a = _mm256_loadu_si256((const __m256i *)(rows[t] + x));
-        __m256i b = _mm256_loadu_si256((const __m256i *)(rows[t + 1] + x));
-        __m256i first = _mm256_unpacklo_epi8(a, b), second = _mm256_unpackhi_epi8(a, b);
-        const __m256i pairs[4] = {
-            _mm256_unpacklo_epi8(first, zero),
-            _mm256_unpackhi_epi8(first, zero),
-            _mm256_unpacklo_epi8(second, zero),
-            _mm256_unpackhi_epi8(second, zero),
-        };
+        __m256i row = _mm256_loadu_si256((const __m256i *)(rows[t] + x));
+        __m256i next = _mm256_loadu_si256((const __m256i *)(rows[t + 1] + x));
         const int16_t *pair = k + t / PACK_RESAMPLE_GROUP * (2 * PACK_RESAMPLE_GROUP) +
                               t % PACK_RESAMPLE_GROUP;
-        __m256i k_high = broadcast_pair(pair);
-        __m256i k_low = broadcast_pair(pair + PACK_RESAMPLE_GROUP);
-        for (int i = 0; i < 4; i++) {
-            accumulate(&high[i], pairs[i], k_high);
-            accumulate(&low[i], pairs[i], k_low);
-        }
+        __m256i high = broadcast_pair(pair);
+        __m256i low = broadcast_pair(pair + PACK_RESAMPLE_GROUP);
+        __m256i front = _mm256_unpacklo_epi8(row, next);
+        __m256i back = _mm256_unpackhi_epi8(row, next);
+        accumulate_both(&a, _mm256_unpacklo_epi8(front, zero), high, low);
+        accumulate_both(&b, _mm256_unpackhi_epi8(front, zero), high, low);
+        accumulate_both(&c, _mm256_unpacklo_epi8(back, zero), high, low);
+        accumulate_both(&d, _mm256_unpackhi_epi8(back, zero), high, low);
     }
     /* packing undoes the order in which unpacking left the bytes */
-    __m256i front =
-        _mm256_packs_epi32(descale(high[0], low[0]), descale(high[1], low[1]));
-    __m256i back = _mm256_packs_epi32(descale(high[2], low[2]), descale(high[3], low[3]));
-    _mm256_storeu_si256((__m256i *)(out + x), _mm256_packus_epi16(front, back));
+    _mm256_storeu_si256((__m256i *)(out + x),
+                        _mm256_packus_epi16(pack_sums(&a, &b), pack_sums(&c, &d)));
 }
 
 AVX2 static void
