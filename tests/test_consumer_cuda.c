@@ -1,0 +1,311 @@
+/*
+ * The cuda consumer. By itself this test wants a GPU and skips without;
+ * tests/fake_cuda.sh runs it against the fake driver, where it can also make calls fail.
+ */
+#include "libpack/consumer.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <time.h>
+
+#include "libpack/clock.h"
+#include "libpack/rng.h"
+#include "tests/tap.h"
+
+enum { BATCH = 5, N_BATCHES = 7 };
+
+/* The fake driver's own functions, NULL on a real one. */
+static int (*fake_live)(void), (*fake_hazards)(void);
+
+struct seen {
+    uint64_t n_steps, n_samples, busy_ns, starved_ns, copy_wait_ns, copy_bytes;
+    uint64_t last_end_ns, wrong_times;
+    const void *want;
+    size_t want_bytes;
+    int n_outputs, n_wrong;
+};
+
+static void
+see_step(void *context, const struct pack_step *step)
+{
+    struct seen *seen = context;
+    seen->wrong_times += step->number != seen->n_steps ||
+                         step->begin_ns < seen->last_end_ns ||
+                         step->end_ns - step->begin_ns != step->busy_ns ||
+                         step->copy_wait_ns > step->starved_ns;
+    seen->last_end_ns = step->end_ns;
+    seen->n_steps++;
+    seen->n_samples += step->n_samples;
+    seen->copy_bytes += step->copy_bytes;
+    if (step->number > 0) {
+        seen->busy_ns += step->busy_ns;
+        seen->starved_ns += step->starved_ns;
+        seen->copy_wait_ns += step->copy_wait_ns;
+    }
+}
+
+static void
+see_output(void *context, const void *values, size_t size)
+{
+    struct seen *seen = context;
+    seen->n_outputs++;
+    seen->n_wrong += size != seen->want_bytes || memcmp(values, seen->want, size) != 0;
+}
+
+static struct pack_consumer_params
+make_params(struct seen *seen, uint32_t height, uint32_t width)
+{
+    static const double mean[3] = { 123.675, 116.28, 103.53 };
+    static const double std[3] = { 58.395, 57.12, 57.375 };
+    struct pack_consumer_params p = {
+        .sample_bytes = 3 * height * width,
+        .batch_max = BATCH,
+        .has_normalise = true,
+        .normalise = { .channels = 3, .height = height, .width = width },
+        .on_step = see_step,
+        .on_output = see_output,
+        .context = seen,
+    };
+    pack_normalise_set(&p.normalise, mean, std, NULL);
+    return p;
+}
+
+/* What the host makes of the samples a step uses. */
+static void
+host_result(const struct pack_consumer_params *p, const struct pack_batch *batch,
+            unsigned char *out)
+{
+    struct pack_normalise_table table;
+    uint64_t n = batch->order ? batch->n_order : batch->n_samples;
+    size_t bytes = pack_normalise_values(&p->normalise) *
+                   pack_precision_bytes(p->normalise.precision);
+    pack_normalise_table(&p->normalise, &table);
+    for (uint64_t i = 0; i < n; i++)
+        pack_normalise_apply(&p->normalise, &table,
+                             (const uint8_t *)batch->data +
+                                 (batch->order ? batch->order[i] : i) * p->sample_bytes,
+                             out + i * bytes);
+}
+
+static void
+test_pixels(void)
+{
+    static uint8_t data[BATCH * 3 * 20 * 18], want[sizeof data * 4];
+    static const uint32_t order[] = { 4, 0, 2 };
+    struct pack_rng rng;
+    int n_forms = 0, n_wrong = 0, n_missing = 0;
+    pack_rng_seed(&rng, 3);
+    for (int form = 0; form < 24; form++) {
+        struct seen seen = { .want = want };
+        /* 20x18 moves in groups of four, 7x9 does not */
+        struct pack_consumer_params p =
+            form % 2 ? make_params(&seen, 20, 18) : make_params(&seen, 7, 9);
+        p.normalise.layout = form / 2 % 2 ? PACK_LAYOUT_NHWC : PACK_LAYOUT_NCHW;
+        p.normalise.precision = (enum pack_precision)(form / 4 % 3);
+        p.transfer = form / 12 ? PACK_TRANSFER_FLOAT32 : PACK_TRANSFER_UINT8;
+        p.keep_output = true;
+        struct pack_consumer *consumer;
+        struct pack_error err;
+        if (pack_consumer_open("cuda", &p, &consumer, &err) != PACK_OK) {
+            note("%s", err.text);
+            n_wrong++;
+            continue;
+        }
+        enum pack_status status = PACK_OK;
+        for (int i = 0; i < N_BATCHES && status == PACK_OK; i++) {
+            for (size_t k = 0; k < sizeof data; k++)
+                data[k] = (uint8_t)pack_rng_next(&rng);
+            struct pack_batch batch = { .data = data,
+                                        .n_samples = i == N_BATCHES - 1 ? 2 : BATCH };
+            for (int again = 0; again < 2 && status == PACK_OK; again++) {
+                batch.again = again;
+                batch.order = again && batch.n_samples == BATCH ? order : NULL;
+                batch.n_order = batch.order ? 3 : 0;
+                seen.want_bytes = (batch.order ? 3 : batch.n_samples) *
+                                  pack_normalise_values(&p.normalise) *
+                                  pack_precision_bytes(p.normalise.precision);
+                host_result(&p, &batch, want);
+                status = pack_consumer_take(consumer, &batch, &err);
+            }
+        }
+        if (status == PACK_OK)
+            status = pack_consumer_finish(consumer, &err);
+        pack_consumer_close(consumer);
+        n_forms++;
+        n_missing += status != PACK_OK || seen.n_outputs != 2 * N_BATCHES;
+        n_wrong += seen.n_wrong;
+    }
+    ok(n_forms == 24 && n_missing == 0 && n_wrong == 0,
+       "layouts, precisions, transfers, echoed and reordered batches: all values equal "
+       "the host's bit for bit");
+}
+
+static void
+nap(uint64_t ns)
+{
+    struct timespec t = { .tv_nsec = (long)ns };
+    nanosleep(&t, NULL);
+}
+
+/* Feeds n batches with a pause before each. */
+static enum pack_status
+feed(const struct pack_consumer_params *p, int n, uint64_t pause_ns,
+     struct pack_device_result *device, struct pack_error *err)
+{
+    static uint8_t data[BATCH * 3 * 40 * 40];
+    struct pack_consumer *consumer;
+    enum pack_status status = pack_consumer_open("cuda", p, &consumer, err);
+    if (status != PACK_OK)
+        return status;
+    for (int i = 0; i < n && status == PACK_OK; i++) {
+        struct pack_batch batch = { .data = data, .n_samples = BATCH };
+        memset(data, i, sizeof data);
+        nap(pause_ns);
+        status = pack_consumer_take(consumer, &batch, err);
+    }
+    if (status == PACK_OK)
+        status = pack_consumer_finish(consumer, err);
+    if (device)
+        pack_consumer_device(consumer, device);
+    pack_consumer_close(consumer);
+    return status;
+}
+
+static void
+test_times(void)
+{
+    struct seen slow = { 0 }, fast = { 0 };
+    struct pack_device_result device;
+    struct pack_error err = { 0 };
+    struct pack_consumer_params p = make_params(&slow, 40, 40);
+    p.step_ns = 4000000;
+    ok(feed(&p, 25, 12000000, NULL, &err) == PACK_OK && slow.n_steps == 25 &&
+           slow.n_samples == 25 * BATCH && slow.wrong_times == 0,
+       "every step is reported once, in order, without overlap");
+    double busy = (double)slow.busy_ns / (double)(slow.busy_ns + slow.starved_ns);
+    ok(busy > 0.15 && busy < 0.40,
+       "4 ms of work every 12 ms: busy %.0f %%, a third and what waking up costs",
+       busy * 100);
+    p = make_params(&fast, 40, 40);
+    p.step_ns = 12000000;
+    ok(feed(&p, 25, 2000000, &device, &err) == PACK_OK && fast.wrong_times == 0,
+       "fed faster than it works");
+    busy = (double)fast.busy_ns / (double)(fast.busy_ns + fast.starved_ns);
+    ok(busy > 0.98, "busy %.1f %%", busy * 100);
+    ok(fast.copy_bytes == 25 * BATCH * p.sample_bytes, "bytes on the bus are counted");
+    ok(device.name[0] && device.pinned_bytes_per_s > 0 && device.copy_bytes_per_s > 0 &&
+           device.normalise_bytes_per_s > 0 && device.memory_bytes_per_s > 0,
+       "the device names itself and its speeds");
+    note("%s, %s: pinned %.2f GB/s, batches %.2f GB/s", device.name, device.driver,
+         device.pinned_bytes_per_s / 1e9, device.copy_bytes_per_s / 1e9);
+    if (fake_hazards)
+        is_number(fake_hazards(), 0,
+                  "no buffer was written before its readers were done");
+}
+
+static void
+test_choice(void)
+{
+    struct seen seen = { 0 };
+    struct pack_device_result device;
+    struct pack_error err = { 0 };
+    struct pack_consumer_params p = make_params(&seen, 4, 4);
+    p.gpu = "99";
+    ok(feed(&p, 1, 0, NULL, &err) == PACK_ERR_NOT_FOUND, "GPU 99 is not there");
+    note("%s", err.text);
+    if (!fake_live)
+        return;
+    static const struct {
+        const char *gpu, *name;
+    } cases[] = {
+        { NULL, "Fake GPU 0" },
+        { "1", "Fake GPU 1" },
+        { "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f", "Fake GPU 1" },
+        { "gpu-1011", "Fake GPU 1" },
+        { "MIG-00010203", "Fake GPU 0" },
+    };
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        p.gpu = cases[i].gpu;
+        ok(feed(&p, 1, 0, &device, &err) == PACK_OK &&
+               strcmp(device.name, cases[i].name) == 0,
+           "--gpu %s is %s", cases[i].gpu ? cases[i].gpu : "(none)", cases[i].name);
+    }
+    setenv("FAKE_CUDA_DEVICES", "0", 1);
+    ok(feed(&p, 1, 0, NULL, &err) == PACK_ERR_UNSUPPORTED, "a driver without a GPU");
+    note("%s", err.text);
+    unsetenv("FAKE_CUDA_DEVICES");
+}
+
+/* Every call of the driver fails once. */
+static void
+test_failures(void)
+{
+    struct seen seen = { 0 };
+    struct pack_error err = { 0 };
+    struct pack_consumer_params p = make_params(&seen, 4, 4);
+    int n = 1, n_refused = 0, n_leaks = 0, n_silent = 0;
+    uint64_t start = pack_clock_ns();
+    for (bool failed = true; n < 2000; n++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", n);
+        setenv("FAKE_CUDA_FAIL", text, 1);
+        err.text[0] = '\0';
+        failed = feed(&p, 6, 0, NULL, &err) != PACK_OK;
+        n_refused += failed;
+        n_silent += failed && !strstr(err.text, "on the GPU");
+        n_leaks += fake_live() != 0;
+        if (!failed && n > 300)
+            break;
+    }
+    unsetenv("FAKE_CUDA_FAIL");
+    ok(n_refused > 100 && n_silent == 0, "each of %d calls that fails ends in a sentence",
+       n_refused);
+    is_number(n_leaks, 0, "and leaves nothing behind");
+    note("the last one: %s", err.text);
+    ok(pack_clock_ns() - start < UINT64_C(60000000000), "and nothing waits for it");
+
+    setenv("FAKE_CUDA_MEMORY", "100", 1);
+    ok(feed(&p, 1, 0, NULL, &err) == PACK_ERR_MEMORY && fake_live() == 0,
+       "a GPU without memory left");
+    note("%s", err.text);
+    unsetenv("FAKE_CUDA_MEMORY");
+
+    setenv("FAKE_CUDA_DIE_AFTER", "4", 1);
+    ok(feed(&p, 9, 0, NULL, &err) == PACK_ERR_IO, "a GPU that fails in mid-run");
+    note("%s", err.text);
+    unsetenv("FAKE_CUDA_DIE_AFTER");
+
+    setenv("FAKE_CUDA_HANG", "1", 1);
+    p.stall_ns = 200000000;
+    ok(feed(&p, 9, 0, NULL, &err) == PACK_ERR_IO && fake_live() == 0, "a GPU that hangs");
+    note("%s", err.text);
+    unsetenv("FAKE_CUDA_HANG");
+}
+
+int
+main(void)
+{
+    struct seen seen = { 0 };
+    struct pack_error err = { 0 };
+    struct pack_consumer_params p = make_params(&seen, 4, 4);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (driver) {
+        fake_live = (int (*)(void))dlsym(driver, "fake_cuda_live");
+        fake_hazards = (int (*)(void))dlsym(driver, "fake_cuda_hazards");
+    }
+    enum pack_status status = feed(&p, 1, 0, NULL, &err);
+    if (status == PACK_ERR_UNSUPPORTED) {
+        ok(strstr(err.text, "--consumer emulated"), "says what to use instead");
+        skip("no GPU here: %s", err.text);
+        return done();
+    }
+    if (!ok(status == PACK_OK, "opens"))
+        note("%s", err.text);
+    test_pixels();
+    test_times();
+    test_choice();
+    if (fake_live)
+        test_failures();
+    return done();
+}
