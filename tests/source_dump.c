@@ -1,6 +1,11 @@
-/* Prints what a source lists, for tests in other languages: per record the label, a
- * blank, the name and a NUL; at the end the class names, each with "C " in front and a
- * NUL behind. */
+/*
+ * Prints what a source lists, for tests in other languages: per record the label, a
+ * blank, the name and a NUL; then the classes, each with "C " in front and a NUL behind.
+ * Notes go to standard error.
+ *
+ *     source_dump [--no-labels] FOLDER...
+ *     source_dump --list FILE
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,19 +17,34 @@ is_image(const void *head, size_t size)
     return size >= 3 && memcmp(head, "\xff\xd8\xff", 3) == 0;
 }
 
+static enum pack_status
+open_list(const char *name, const struct pack_source_params *params,
+          struct pack_source **source, struct pack_error *err)
+{
+    FILE *file = fopen(name, "r");
+    if (!file)
+        return pack_fail(err, PACK_ERR_IO, "cannot open '%s'", name);
+    enum pack_status status = pack_source_open_list(file, name, params, source, err);
+    fclose(file);
+    return status;
+}
+
 int
 main(int argc, char **argv)
 {
     struct pack_source_params params = { .is_image = is_image };
-    struct pack_source *source;
+    struct pack_source *source = NULL;
     struct pack_error err;
-    if (argc > 1 && strcmp(argv[1], "--no-labels") == 0) {
-        params.no_labels = true;
-        argv++;
-        argc--;
-    }
-    if (pack_source_open((const char *const *)argv + 1, (size_t)argc - 1, &params,
-                         &source, &err) != PACK_OK) {
+    enum pack_status status;
+    params.no_labels = argc > 1 && strcmp(argv[1], "--no-labels") == 0;
+    argv += 1 + params.no_labels;
+    argc -= 1 + params.no_labels;
+    if (argc == 2 && strcmp(argv[0], "--list") == 0)
+        status = open_list(argv[1], &params, &source, &err);
+    else
+        status = pack_source_open((const char *const *)argv, (size_t)argc, &params,
+                                  &source, &err);
+    if (status != PACK_OK) {
         fprintf(stderr, "source_dump: %s\n", err.text);
         return 2;
     }

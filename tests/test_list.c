@@ -1,5 +1,5 @@
 /* Lists: what is read from good ones, as text, and the sentence for each bad one. */
-#include <math.h>
+#include <errno.h>
 #include <unistd.h>
 
 #include "libpack/list.h"
@@ -297,6 +297,38 @@ test_unreadable(void)
         fclose(f);
 }
 
+/* An endless list of one column whose reading fails once *cookie calls have gone well. */
+static ssize_t
+read_until_failure(void *cookie, char *bytes, size_t size)
+{
+    int *n_good = cookie;
+    if ((*n_good)-- == 0) {
+        errno = EIO;
+        return -1;
+    }
+    memcpy(bytes, "path\n", 5);
+    for (size_t i = 5; i < size; i++)
+        bytes[i] = i % 8 ? 'x' : '\n';
+    return (ssize_t)size;
+}
+
+static void
+test_failing_reads(void)
+{
+    for (int n = 0; n < 100; n += n < 3 ? 1 : 48) {
+        int n_good = n;
+        struct pack_list *list = NULL;
+        struct pack_error err;
+        cookie_io_functions_t io = { .read = read_until_failure };
+        FILE *f = fopencookie(&n_good, "r", io);
+        ok(pack_list_read(f, "l", 0, &list, &err) == PACK_ERR_IO && !list,
+           "a list that cannot be read after %d good reads is refused", n);
+        is_text(err.text, "cannot read 'l': Input/output error", "in these words");
+        pack_list_free(list);
+        fclose(f);
+    }
+}
+
 int
 main(void)
 {
@@ -305,5 +337,6 @@ main(void)
     test_limits();
     test_long_list();
     test_unreadable();
+    test_failing_reads();
     return done();
 }

@@ -1,0 +1,54 @@
+#!/bin/sh
+# Every single allocation, open and read of listing a tree or of reading a list fails in turn: each
+# time there is one sentence and status 2, or the listing of an undisturbed run. (Reads of a list are
+# the C library's; test_list has those.)
+. "$top_srcdir/tests/tap.sh"
+need source_dump cmp
+shim=$top_builddir/tests/.libs/fault_shim.so
+[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
+LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+cd "$work" || exit 1
+
+mkdir -p tree/a/x/y tree/a/x-y tree/b tree/empty tree/.hidden
+for name in a/1.jpg a/x/1.jpg a/x/y/2.jpg a/x-y/3.jpg b/1.png b/note tree-1.jpg; do
+    echo image >"tree/$name"
+done
+printf '\377\330\377' >tree/b/unnamed
+ln -s .. tree/b/loop
+ln -s nowhere tree/b/broken
+{
+    echo 'path,label,score,note,count'
+    for i in $(seq 300); do echo "images/$i.jpg,class $((i % 7)),$i.5,\"some, \"\"words\"\"\",$i"; done
+} >list.csv
+
+# every_call CALL SENTENCE ARGUMENT...
+every_call() {
+    call=$1 sentence=$2
+    shift 2
+    source_dump "$@" >want 2>want.err || { echo "Bail out! source_dump $* fails"; exit 1; }
+    n=0 bad=0 failed=0 FAULT_CALL=$call FAULT_HOW=EIO
+    export FAULT_CALL FAULT_HOW
+    while :; do
+        n=$((n + 1))
+        rm -f report
+        FAULT_N=$n FAULT_REPORT=$work/report LD_PRELOAD=$shim source_dump "$@" >got 2>got.err
+        status=$?
+        grep -q '^hit' report || break
+        if [ $status -eq 2 ] && [ ! -s got ] && [ "$(wc -l <got.err)" -eq 1 ]; then
+            failed=$((failed + 1))
+        elif [ $status -ne 0 ] || ! cmp -s got want || ! cmp -s got.err want.err; then
+            bad=$((bad + 1))
+            echo "# call $n: status $status, $(head -n 1 got.err)"
+        fi
+    done
+    [ $bad -eq 0 ] && [ $failed -gt 0 ]
+    ok $? "$sentence ($((n - 1)) calls, $failed of them fatal)"
+}
+
+every_call memory 'memory runs out while listing folders' tree
+every_call memory 'memory runs out while listing without labels' --no-labels tree
+every_call memory 'memory runs out while reading a list' --list list.csv
+every_call open 'folders and files cannot be opened' tree
+every_call read 'files without extension cannot be read' tree
+every_call open 'a list cannot be opened' --list list.csv
+done_testing
