@@ -75,8 +75,9 @@ struct pack_list {
  * the name of another or of a dataset that h5pack itself writes, or with '/' or invalid
  * UTF-8 in its name, a CelebA list with another number of rows than it says.
  *
- * Memory: the paths and 17 bytes each; per further cell 8 bytes when an integer, else its
- * text and up to 17 bytes. Arrays grow by half. Plus one row.
+ * Memory: the paths and 9 bytes each; per further cell 8 bytes when a number, else its
+ * text and 9 bytes (text that turns out to be numbers is given back at the end). Arrays
+ * grow by half. Plus one row.
  *
  * Returns PACK_OK; PACK_ERR_FORMAT; PACK_ERR_LIMIT; PACK_ERR_NOT_FOUND for a list without
  * rows; PACK_ERR_IO; PACK_ERR_MEMORY.

@@ -103,16 +103,21 @@ add_class(struct tree *t, const char *name)
     return PACK_OK;
 }
 
-/* Each subfolder of an open source is a class. */
+/* The subfolders of an open source become classes. */
 static enum pack_status
-walk_classes(struct tree *t, const struct pack_level *level)
+add_classes(struct tree *t, const struct pack_level *level)
 {
-    size_t first = t->n_classes;
     enum pack_status status = PACK_OK;
     for (size_t i = 0; status == PACK_OK && i < level->n_folders; i++)
         status = add_class(t, level->folders[i]);
-    if (status == PACK_OK && are_splits(t, first, false))
-        return refuse_splits(t, first);
+    return status;
+}
+
+/* Takes the images of the classes from `first` on. */
+static enum pack_status
+walk_classes(struct tree *t, const struct pack_level *level, size_t first)
+{
+    enum pack_status status = PACK_OK;
     t->walk.by_content = t->walk.params->any_name;
     for (size_t i = first; status == PACK_OK && i < t->n_classes; i++) {
         uint64_t n_before = t->walk.source->n_records;
@@ -122,8 +127,6 @@ walk_classes(struct tree *t, const struct pack_level *level)
             status = pack_walk_sort(&t->walk);
         t->classes[i].n_images = t->walk.source->n_records - n_before;
     }
-    if (status == PACK_OK && are_splits(t, first, true))
-        return refuse_splits(t, first);
     return status;
 }
 
@@ -200,7 +203,11 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
     t->walk.n_segments = 0;
     uint64_t n_root = t->walk.source->n_records - first;
     if (status == PACK_OK)
-        status = walk_classes(t, level);
+        status = add_classes(t, level);
+    if (status == PACK_OK && n_root == 0 && are_splits(t, first_class, false))
+        return refuse_splits(t, first_class);
+    if (status == PACK_OK)
+        status = walk_classes(t, level, first_class);
     if (status != PACK_OK)
         return status;
     uint64_t n_below = t->walk.source->n_records - first - n_root;
@@ -212,6 +219,8 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
                          " in subfolders: neither flat nor one folder per class; "
                          "--no-labels takes them all",
                          pack_walk_shown(&t->walk, "", text), n_root, n_below);
+    if (are_splits(t, first_class, true))
+        return refuse_splits(t, first_class);
     *is_flat = false;
     return drop_root_images(t, first, n_root);
 }

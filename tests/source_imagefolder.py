@@ -1,8 +1,9 @@
 """Random trees with nasty names: what source_dump lists is what torchvision's ImageFolder does.
 
-find_classes and make_dataset below follow torchvision/datasets/folder.py; hidden names are
-left out of the tree but for the last test, since h5pack ignores them. Usage:
-source_imagefolder.py SOURCE_DUMP"""
+image_folder below follows find_classes and make_dataset of torchvision/datasets/folder.py. The
+trees have no hidden names and no loops of links, where h5pack differs on purpose.
+
+    source_imagefolder.py SOURCE_DUMP N_TREES"""
 
 import os
 import random
@@ -75,8 +76,9 @@ def make_tree(rng, base):
         else:
             os.mkdir(path)
             fill(rng, path, 3)
-            if rng.random() < 0.3:
-                os.symlink(outside, os.path.join(path, some_name(rng)))
+            link = os.path.join(path, some_name(rng))
+            if rng.random() < 0.3 and not os.path.lexists(link):
+                os.symlink(outside, link)
     open(os.path.join(root, "stray.txt"), "wb").close()
     return root
 
@@ -92,7 +94,7 @@ def dump(program, *arguments):
 
 
 def main():
-    program, count = sys.argv[1], int(os.environ.get("TREES", "60"))
+    program, count = sys.argv[1], int(sys.argv[2])
     n = failed = n_images = 0
 
     def ok(passed, sentence):

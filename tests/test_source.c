@@ -176,7 +176,10 @@ static const struct tree trees[] = {
     { .what = "few images beside class folders are ignored, as ImageFolder does",
       .entries = { "sample.jpg", "a/1.jpg", "a/2.jpg", "b/1.jpg" },
       .want = "a/1.jpg=0 a/2.jpg=0 b/1.jpg=1 [a b] 1 root(sample.jpg)" },
-    { .what = "many are refused",
+    { .what = "as many, too",
+      .entries = { "sample.jpg", "a/1.jpg" },
+      .want = "a/1.jpg=0 [a] 1 root(sample.jpg)" },
+    { .what = "more are refused",
       .entries = { "1.jpg", "2.jpg", "thumbs/1.jpg" },
       .want = "'.' holds 2 images itself and 1 in subfolders: neither flat nor one "
               "folder per "
@@ -231,6 +234,15 @@ static const struct tree trees[] = {
       .entries = { "train/a/1.jpg", "val/a/1.jpg" },
       .params = { .splits_are_classes = true },
       .want = "train/a/1.jpg=0 val/a/1.jpg=1 [train val]" },
+    { .what = "a flat folder may have an empty one called test in it",
+      .entries = { "1.jpg", "test/" },
+      .want = "1.jpg  1 folder(test)" },
+    { .what = "an image beside train and val changes nothing",
+      .entries = { "1.jpg", "train/a/1.jpg", "val/a/1.jpg" },
+      .want =
+          "'.' holds splits of a data set, not classes: pack each by a call of its own, "
+          "'h5pack ./train -o train.h5' and 'h5pack ./val --classes train.h5 -o val.h5' "
+          "(or say --splits-are-classes)" },
     { .what = "a train among vehicles is a class",
       .entries = { "train/1.jpg", "bus/1.jpg" },
       .want = "bus/1.jpg=0 train/1.jpg=1 [bus train]" },
