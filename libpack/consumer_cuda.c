@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "libpack/clock.h"
-#include "libpack/consumer_cuda_kernels.h"
+#include "libpack/consumer_cuda_kernels_private.h"
 #include "libpack/consumer_cuda_state_private.h"
 #include "libpack/consumer_private.h"
 

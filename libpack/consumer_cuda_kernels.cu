@@ -3,7 +3,7 @@
  * the tests includes this file and runs them on the host, thread by thread, which is why
  * they keep to C.
  */
-#include "libpack/consumer_cuda_kernels.h"
+#include "libpack/consumer_cuda_kernels_private.h"
 
 #ifdef __CUDACC__
 #include <cuda.h>

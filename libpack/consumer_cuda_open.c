@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "libpack/clock.h"
-#include "libpack/consumer_cuda_kernels.h"
+#include "libpack/consumer_cuda_kernels_private.h"
 #include "libpack/consumer_cuda_state_private.h"
 
 enum { N_CEILING = 8 };

@@ -1,6 +1,6 @@
 /* What the kernels and the code that starts them agree on. */
-#ifndef LIBPACK_CONSUMER_CUDA_KERNELS_H
-#define LIBPACK_CONSUMER_CUDA_KERNELS_H
+#ifndef LIBPACK_CONSUMER_CUDA_KERNELS_PRIVATE_H
+#define LIBPACK_CONSUMER_CUDA_KERNELS_PRIVATE_H
 
 #include <stdint.h>
 
