@@ -433,19 +433,18 @@ jpeg_is_mine(const uint8_t *data, size_t size)
     return size >= 3 && memcmp(data, "\xff\xd8\xff", 3) == 0;
 }
 
-/* Coefficients of the whole image where there are several scans: 64 of two bytes per
- * block, components of at most 4x4 blocks of rounding. Else some rows of blocks. */
+/* Where there are several scans, the coefficients of the whole image: 64 of two bytes for
+ * each block of 8x8, with up to four blocks of rounding. Beside them some dozen rows. */
 static uint64_t
 jpeg_decoder_bytes(const struct pack_image_info *info)
 {
     bool turned = info->orientation >= 5;
     uint64_t width = turned ? info->height : info->width;
     uint64_t height = turned ? info->width : info->height;
-    uint64_t channels = (uint64_t)info->source_channels;
-    uint64_t blocks_wide = width / 8 + 5, blocks_high = height / 8 + 5;
-    uint64_t rows_high = info->whole ? blocks_high : 8;
-    return 256 * 1024 + channels * blocks_wide * (rows_high * 128 + 4096) +
-           pack_image_rows_bytes(width, height, 4, false);
+    uint64_t blocks_high = info->whole ? height / 8 + 5 : 0;
+    return 128 * 1024 +
+           (uint64_t)info->source_channels * (width / 8 + 5) * (512 + 128 * blocks_high) +
+           pack_image_rows_bytes(width, height, info->source_channels, false);
 }
 
 const struct pack_image_codec pack_image_jpeg = {
