@@ -15,9 +15,8 @@ extern "C" {
 #endif
 
 enum {
-    PACK_SOURCE_HEAD_BYTES = 16, /* what is_image gets to see of a file */
-    PACK_SOURCE_DEPTH_MAX =
-        256, /* folders inside one another; deeper trees are refused */
+    PACK_SOURCE_HEAD_BYTES = 16,   /* what is_image gets to see of a file */
+    PACK_SOURCE_DEPTH_MAX = 256,   /* folders inside one another, else refused */
     PACK_SOURCE_PROBES_MAX = 1000, /* files looked into where names alone decide */
 };
 
@@ -27,8 +26,8 @@ struct pack_source_params {
     bool any_name;           /* class folders: content decides where the name does not */
     bool splits_are_classes; /* folders: train/ and val/ are classes like others */
 
-    /* Classes in the order of their numbers, of the data trained on; none: from the
-     * source. */
+    /* Names of the classes trained on, in the order of their numbers: class_names of
+     * another file, or a list read as PACK_LIST_LINES. None: the source tells. */
     const char *const *classes;
     size_t n_classes;
 
@@ -37,8 +36,7 @@ struct pack_source_params {
     bool (*is_image)(const void *head, size_t size);
 
     enum pack_list_format list_format;
-    const char
-        *list_root; /* folder that paths in a list start from; NULL: the list's own */
+    const char *list_root; /* where paths in a list start; NULL: its own folder */
 
     /* Folders: called now and then with the number of images so far; false stops the
      * listing with PACK_ERR_INTERRUPTED. May be NULL. */
@@ -61,13 +59,11 @@ struct pack_source_root {
 enum pack_source_note_kind {
     PACK_NOTE_HIDDEN = 0,    /* names with a leading dot, ignored */
     PACK_NOTE_OTHER,         /* files that are no images, ignored */
-    PACK_NOTE_UNNAMED_IMAGE, /* images by content ignored for their name; any_name takes
-                                them */
+    PACK_NOTE_UNNAMED_IMAGE, /* images by content only, ignored unless any_name */
     PACK_NOTE_ROOT_IMAGE,  /* images beside class folders, ignored as ImageFolder does */
     PACK_NOTE_FOLDER,      /* folders without images in a flat folder, ignored */
     PACK_NOTE_EMPTY_CLASS, /* class folders without images; they keep their number */
-    PACK_NOTE_UNREADABLE,  /* files without image extension that may not be read, ignored
-                            */
+    PACK_NOTE_UNREADABLE,  /* files without image extension that may not be read */
     PACK_NOTE_BROKEN_LINK, /* links without image extension to nowhere, ignored */
     PACK_NOTE_LOOP,        /* links to a folder that they are in, not followed */
     PACK_NOTE_KINDS
@@ -75,7 +71,7 @@ enum pack_source_note_kind {
 
 struct pack_source_note {
     uint64_t count;
-    char *first; /* name of the first one met, NULL when count is 0 */
+    char *first; /* the first by name; NULL when count is 0 */
 };
 
 /* Read-only for callers; pack_source_shuffle() and pack_source_limit() change it. */
@@ -83,9 +79,8 @@ struct pack_source {
     uint64_t n_records;
     size_t capacity;             /* of `records` */
     struct pack_record *records; /* in the order to store */
-    uint64_t
-        *source_index; /* records[i] was number source_index[i]; NULL: never shuffled */
-    uint64_t n_listed; /* records before pack_source_limit() */
+    uint64_t *source_index;      /* what number records[i] had; NULL: never shuffled */
+    uint64_t n_listed;           /* records before pack_source_limit() */
 
     bool has_labels;
     const char **class_names; /* as they are on disk; [label] */
