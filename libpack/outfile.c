@@ -243,15 +243,14 @@ pack_outfile_stream(struct pack_outfile *out)
     return out->stream;
 }
 
-/* Opens, syncs and closes. Some file systems cannot sync a folder and say EINVAL. */
 static enum pack_status
-sync_path(const char *path, int flags, struct pack_error *err)
+sync_file(const char *path, struct pack_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return pack_fail_errno(err, errno, "cannot open '%s' to sync it", path);
     enum pack_status status = PACK_OK;
-    if (fsync(fd) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY)))
+    if (fsync(fd) != 0)
         status = pack_fail_errno(err, errno, "cannot sync '%s'", path);
     close(fd);
     return status;
@@ -261,7 +260,7 @@ static enum pack_status
 sync_part(struct pack_outfile *out, struct pack_error *err)
 {
     if (!out->stream)
-        return sync_path(out->part, 0, err);
+        return sync_file(out->part, err);
     errno = 0;
     bool bad = ferror(out->stream) != 0;
     if (fflush(out->stream) != 0 || bad)
@@ -293,15 +292,28 @@ rename_new(const char *from, const char *to)
     return rename(from, to);
 }
 
+/* Renames and syncs the folder, or leaves the file under its first name. Folders that
+ * cannot be read, and those on file systems that say EINVAL, go without a sync. */
 static enum pack_status
 move_into_place(struct pack_outfile *out, struct pack_error *err)
 {
+    enum pack_status status = PACK_OK;
+    int folder = open(out->folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (folder < 0 && errno != EACCES)
+        return pack_fail_errno(err, errno, "cannot open the folder of '%s' to sync it",
+                               out->path);
     int moved = out->params.force ? rename(out->part, out->path)
                                   : rename_new(out->part, out->path);
-    if (moved != 0)
-        return pack_fail_errno(err, errno, "cannot rename '%s' to '%s'", out->part,
-                               out->path);
-    return sync_path(out->folder, O_DIRECTORY, err);
+    if (moved != 0) {
+        status = pack_fail_errno(err, errno, "cannot rename '%s' to '%s'", out->part,
+                                 out->path);
+    } else if (folder >= 0 && fsync(folder) != 0 && errno != EINVAL) {
+        status = pack_fail_errno(err, errno, "cannot sync the folder of '%s'", out->path);
+        rename_new(out->path, out->part);
+    }
+    if (folder >= 0)
+        close(folder);
+    return status;
 }
 
 enum pack_status

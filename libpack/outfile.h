@@ -54,7 +54,8 @@ FILE *pack_outfile_stream(struct pack_outfile *out);
 /*
  * Flushes, syncs NAME.part, renames it to NAME (never over an existing file unless
  * forced), syncs the folder, removes the journal. Frees `out` in any case; after a
- * failure, NAME is as it was and what was written is treated as by pack_outfile_abandon.
+ * failure, NAME is as it was (gone, when it was replaced and then the folder could not be
+ * synced) and what was written is treated as by pack_outfile_abandon.
  */
 enum pack_status pack_outfile_commit(struct pack_outfile *out, struct pack_error *err);
 
