@@ -3,17 +3,18 @@
  * environment:
  *
  *     FAULT_CALL    which calls, separated by commas: open read write sync rename
- * truncate close memory FAULT_N       which of them fails, from 1; 0 or absent: none,
- * they are only counted FAULT_LAST    up to which they fail (default: FAULT_N; "all": as
- * a full disk stays full) FAULT_HOW     EIO, ENOSPC, EACCES, ENOMEM, EINTR ...: fails
- * with this errno short: a read or write does only half of what it was asked to do
+ *                   truncate close memory
+ *     FAULT_N       which of them fails, from 1; 0 or absent: they are only counted
+ *     FAULT_LAST    up to which they fail (default: FAULT_N; "all": as on a full disk)
+ *     FAULT_HOW     EIO, ENOSPC, EACCES, ENOMEM, EINTR ...: fails with this errno
+ *                   short: a read or write does half of what it was asked to do
  *                   SIGKILL, SIGINT, SIGTERM: the signal arrives just before the call
  *     FAULT_PATH    only calls on files whose path contains this (not for memory)
- *     FAULT_REPORT  a file to which the count is written at the end, and who was hit
+ *     FAULT_REPORT  a file for the count, written at the end, and for who was hit
  *
- * Memory asked for anywhere below libhdf5 is left alone: HDF5 itself crashes there. What
- * libjpeg, libpng, zstd, zlib and the C library ask for on our behalf counts. Who asks is
- * told from the return addresses on the stack.
+ * Standard input, output and error are left alone. So is memory asked for anywhere below
+ * libhdf5: HDF5 itself crashes there. What libjpeg, libpng, zstd, zlib and the C library
+ * ask for on our behalf counts. Who asks is told from the return addresses on the stack.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -221,7 +222,7 @@ static bool
 strikes_file(const char *call, int file)
 {
     char link[64], path[4096];
-    if (!fault.ready || is_inside || !is_listed(call))
+    if (!fault.ready || is_inside || file <= STDERR_FILENO || !is_listed(call))
         return false;
     int saved = errno;
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);

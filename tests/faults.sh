@@ -55,7 +55,7 @@ judge() { # kind of call, status
         return
         ;;
     esac
-    [ "$(wc -l <stderr)" -eq 1 ] && grep -q '^h5pack: ' stderr || echo 'not one sentence'
+    is_one_sentence stderr || echo 'not one sentence'
     [ "$1" = memory ] || grep -qE "out/|photos|list\.tsv" stderr || echo 'names no file'
     [ ! -e out/set.h5 ] || echo 'a file under the final name'
     "$job" --resume >stdout.resume 2>stderr.resume </dev/null
@@ -88,7 +88,7 @@ try_all() {
             bad=$((bad + 1))
             [ $bad -gt 4 ] || {
                 note "$2 $n of $total, $3:"
-                cat wrong stderr report | note
+                cat wrong stderr report | head -n 16 | note
             }
         fi
         n=$((n + step))
@@ -102,7 +102,7 @@ for job in job_folder job_list; do
     mkdir out
     run "$job"
     ok $status "$job: runs undisturbed"
-    [ $status -eq 0 ] || note <err
+    [ $status -eq 0 ] || note <stderr
     mv out/set.h5 reference.h5
     try_all 'a file that cannot be opened' open EMFILE one
     try_all 'a failing read' read EIO one

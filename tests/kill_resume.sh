@@ -56,7 +56,7 @@ before=$(date +%s%3N)
 run ./job
 took=$(($(date +%s%3N) - before))
 ok $status 'an undisturbed run'
-[ $status -eq 0 ] || note <err
+[ $status -eq 0 ] || note <stderr
 mv out/set.h5 reference.h5
 if [ -n "$shim" ]; then
     rm -f report
@@ -70,11 +70,11 @@ note "moments are below $total, seed $seed"
 # resumed SENTENCE: goes on to the end and compares.
 resumed() {
     run ./job --resume
-    [ $status -eq 0 ] && cmp out/set.h5 reference.h5 >>err && [ "$(ls out)" = set.h5 ]
+    [ $status -eq 0 ] && cmp out/set.h5 reference.h5 >>stderr && [ "$(ls out)" = set.h5 ]
     same=$?
     ok $same "$1"
     [ $same -eq 0 ] || {
-        note <err
+        note <stderr
         note "out/ holds:" "$(ls out)"
     }
 }
@@ -113,7 +113,7 @@ signal_test() {
     ok $? "SIG$1 ends it with status $2 (it was $status)"
     [ ! -e out/set.h5 ]
     ok $? "SIG$1 leaves nothing under the final name"
-    [ "$(wc -l <stderr)" -eq 1 ] && grep -q '^h5pack: .*--resume' stderr
+    is_one_sentence stderr && grep -q -e --resume stderr
     said=$?
     ok $said "SIG$1 is answered in one sentence that names --resume"
     [ $said -eq 0 ] || note <stderr
@@ -132,7 +132,7 @@ if [ -n "$shim" ] && command -v script >/dev/null 2>&1; then
     tr '\r' '\n' <typescript | grep -v '^Script ' | ${AWK} '
         { if (i = match($0, /\033\[K/)) { seen = ""; $0 = substr($0, i + 3) } seen = seen $0 "\n" }
         END { printf "%s", seen }' | grep -v '^$' >left
-    [ "$(wc -l <left)" -eq 1 ] && grep -q '^h5pack: ' left
+    is_one_sentence left
     clean=$?
     ok $clean 'after Ctrl-C on a terminal only the sentence stays'
     [ $clean -eq 0 ] || od -c left | note

@@ -47,10 +47,15 @@ need() {
     done
 }
 
-# run COMMAND...: leaves $status, $work/out and $work/err.
+# run COMMAND...: leaves $status, $work/stdout and $work/stderr.
 run() {
-    "$@" >"$work/out" 2>"$work/err" </dev/null
+    "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
     status=$?
+}
+
+# is_one_sentence FILE: what a program says when it fails.
+is_one_sentence() {
+    [ "$(wc -l <"$1")" -eq 1 ] && grep -q '^h5[a-z]*: [^ ]' "$1"
 }
 
 # The plan; the script's last line.
