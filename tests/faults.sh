@@ -11,7 +11,7 @@ shim=$top_builddir/tests/.libs/fault_shim.so
 [ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
 LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
 
-cd "$work" || exit 1
+mkdir "$work/job" && cd "$work/job" || exit 1
 render_samples photos 10 3 48 || exit 1
 {
     printf 'path\tlabel\tweight\tnote\n'
@@ -36,7 +36,7 @@ with_fault() {
     export FAULT_CALL FAULT_HOW FAULT_N FAULT_LAST
     shift 4
     (
-        FAULT_REPORT=$work/report LD_PRELOAD=$shim
+        FAULT_REPORT=$PWD/report LD_PRELOAD=$shim
         export FAULT_REPORT LD_PRELOAD
         "$@"
     ) >stdout 2>stderr </dev/null
@@ -102,7 +102,7 @@ for job in job_folder job_list; do
     mkdir out
     run "$job"
     ok $status "$job: runs undisturbed"
-    [ $status -eq 0 ] || note <stderr
+    [ $status -eq 0 ] || note <"$work/err"
     mv out/set.h5 reference.h5
     try_all 'a file that cannot be opened' open EMFILE one
     try_all 'a failing read' read EIO one

@@ -7,7 +7,7 @@ need pkg-config
 
 run make -C "$top_builddir" install DESTDIR="$work/root"
 ok $status 'make install DESTDIR= works'
-[ $status -eq 0 ] || note <"$work/stderr"
+[ $status -eq 0 ] || note <"$work/err"
 pc=$(find "$work/root" -name libpack.pc)
 if [ -z "$pc" ]; then
     ok 1 'libpack.pc is installed'
@@ -121,9 +121,9 @@ try() {
     rm -f "$work/user"
     run "$@" -o "$work/user"
     [ $status -eq 0 ] && LD_LIBRARY_PATH=$libdir run "$work/user"
-    [ "$status $(cat "$work/stdout")" = '0 65536 1' ]
+    [ "$status $(cat "$work/out")" = '0 65536 1' ]
     ok $? "$sentence"
-    [ "$status" -eq 0 ] || note <"$work/stderr"
+    [ "$status" -eq 0 ] || note <"$work/err"
 }
 cflags=$(pkg-config --cflags libpack)
 shared=$(pkg-config --libs libpack)

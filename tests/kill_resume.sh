@@ -11,7 +11,7 @@ need h5pack cmp
 shim=$top_builddir/tests/.libs/fault_shim.so
 [ -e "$shim" ] || shim=
 accesses=open,read,write,sync,rename,truncate,close
-cd "$work" || exit 1
+mkdir "$work/job" && cd "$work/job" || exit 1
 render_samples photos 60 5 160 || exit 1
 
 cat >job <<'SH'
@@ -36,7 +36,7 @@ struck() {
     shift 2
     if [ -n "$shim" ]; then
         (
-            FAULT_CALL=$accesses FAULT_HOW=SIG$signal FAULT_N=$n FAULT_REPORT=$work/report
+            FAULT_CALL=$accesses FAULT_HOW=SIG$signal FAULT_N=$n FAULT_REPORT=$PWD/report
             export FAULT_CALL FAULT_HOW FAULT_N FAULT_REPORT
             LD_PRELOAD=$shim
             export LD_PRELOAD
@@ -56,7 +56,7 @@ before=$(date +%s%3N)
 run ./job
 took=$(($(date +%s%3N) - before))
 ok $status 'an undisturbed run'
-[ $status -eq 0 ] || note <stderr
+[ $status -eq 0 ] || note <"$work/err"
 mv out/set.h5 reference.h5
 if [ -n "$shim" ]; then
     rm -f report
@@ -70,11 +70,11 @@ note "moments are below $total, seed $seed"
 # resumed SENTENCE: goes on to the end and compares.
 resumed() {
     run ./job --resume
-    [ $status -eq 0 ] && cmp out/set.h5 reference.h5 >>stderr && [ "$(ls out)" = set.h5 ]
+    [ $status -eq 0 ] && cmp out/set.h5 reference.h5 >>"$work/err" && [ "$(ls out)" = set.h5 ]
     same=$?
     ok $same "$1"
     [ $same -eq 0 ] || {
-        note <stderr
+        note <"$work/err"
         note "out/ holds:" "$(ls out)"
     }
 }

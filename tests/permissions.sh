@@ -18,7 +18,7 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 cd stage || exit 1
 
-# pack ARGUMENTS...: runs it as a user; leaves $status, $work/stdout, $work/stderr.
+# pack ARGUMENTS...: runs it as a user; leaves $status, $work/out, $work/err.
 pack() {
     # shellcheck disable=SC2086 # a command and its words
     run $as_user "$work/bin/h5pack" "$@"
@@ -27,13 +27,13 @@ pack() {
 # refused SENTENCE WORDS OUTPUT: status 2, one sentence that contains WORDS, no
 # OUTPUT.
 refused() {
-    [ $status -eq 2 ] && is_one_sentence "$work/stderr" &&
-        grep -qF -- "$2" "$work/stderr" && [ ! -e "$3" ]
+    [ $status -eq 2 ] && is_one_sentence "$work/err" &&
+        grep -qF -- "$2" "$work/err" && [ ! -e "$3" ]
     good=$?
     ok $good "$1"
     [ $good -eq 0 ] || {
         note "status $status"
-        note <"$work/stderr"
+        note <"$work/err"
     }
 }
 size='--size 32x32'
@@ -66,10 +66,10 @@ size='--size 32x32'
     chmod 000 "$image"
     [ -z "$as_user" ] || chown -R 65534 locked
     pack locked $size -o locked.h5
-    [ $status -eq 1 ] && grep -qF "$image" "$work/stderr"
+    [ $status -eq 1 ] && grep -qF "$image" "$work/err"
     good=$?
     ok $good 'an image without permission to read is skipped and named, status 1'
-    [ $good -eq 0 ] || note <"$work/stderr"
+    [ $good -eq 0 ] || note <"$work/err"
     pack locked $size --on-error fail -o failed.h5
     refused 'the same with --on-error fail' "$image" failed.h5
 
@@ -113,7 +113,7 @@ size='--size 32x32'
     if [ -c /dev/full ]; then
         for words in --help --version 'photos --size 32x32 --force -o full.h5' \
             'photos --size 32x32 --force --json -o full.h5'; do
-            $as_user "$work/bin/h5pack" $words >/dev/full 2>"$work/stderr" </dev/null
+            $as_user "$work/bin/h5pack" $words >/dev/full 2>"$work/err" </dev/null
             status=$?
             refused "standard output on a full disk: h5pack $words" 'standard output' none
         done

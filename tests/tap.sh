@@ -47,9 +47,9 @@ need() {
     done
 }
 
-# run COMMAND...: leaves $status, $work/stdout and $work/stderr.
+# run COMMAND...: leaves $status, $work/out and $work/err.
 run() {
-    "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
+    "$@" >"$work/out" 2>"$work/err" </dev/null
     status=$?
 }
 
