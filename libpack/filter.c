@@ -19,7 +19,6 @@
 #include <zstd.h>
 
 #include "libpack/filter_private.h"
-#include "libpack/size.h"
 
 enum { FLETCHER_BYTES = 4, ZSTD_LEVEL = 3 };
 

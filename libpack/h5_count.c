@@ -25,6 +25,7 @@
 struct count_file {
     H5FD_t base; /* must be first: HDF5 knows only this part */
     struct pack_h5_count *count;
+    hid_t driver; /* held: HDF5 lets go of the class before it calls its close */
     int fd;
     dev_t device;
     ino_t inode;
@@ -39,13 +40,13 @@ struct count_info {
 
 enum { COUNT_DRIVER_VALUE = 499 }; /* 256 to 511: drivers that are not registered */
 
-/* Adds a failure to HDF5's error stack, from which h5.c makes its sentence. */
+/* Adds a failed read to HDF5's error stack, from which h5.c makes its sentence. */
 static void
-push_error(const char *what, const struct pack_h5_access *access, int errnum)
+push_read_error(const struct pack_h5_access *access, int errnum)
 {
     char reason[128];
     H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO,
-             H5E_SYSERRSTR, "cannot %s %zu bytes at %llu: %s", what, access->size,
+             H5E_SYSERRSTR, "cannot read %zu bytes at %llu: %s", access->size,
              (unsigned long long)access->address,
              strerror_r(errnum, reason, sizeof reason));
 }
@@ -59,6 +60,20 @@ open_failed(struct pack_h5_count *count, const char *what, int errnum)
     H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_FILE,
              H5E_SYSERRSTR, "cannot %s: %s", what,
              strerror_r(errnum, reason, sizeof reason));
+}
+
+/*
+ * Notes the first failure and keeps everything that follows from reaching the file. HDF5
+ * is not told: 1.10.8 crashes when it closes a file after a write failed (H5F__close).
+ * The caller finds the failure in write_errno.
+ */
+static herr_t
+write_failed(struct pack_h5_count *count, int errnum)
+{
+    if (count->write_errno == 0)
+        count->write_errno = errnum;
+    count->discard = true;
+    return 0;
 }
 
 static H5FD_t *
@@ -91,7 +106,10 @@ count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
         return NULL;
     }
     count->open_errno = 0;
+    count->n_open++;
     file->count = count;
+    file->driver = H5Pget_driver(fapl_id);
+    H5Iinc_ref(file->driver);
     file->device = status.st_dev;
     file->inode = status.st_ino;
     file->eof = truncate && count->keep_existing ? 0 : (haddr_t)status.st_size;
@@ -102,11 +120,12 @@ static herr_t
 count_close(H5FD_t *base)
 {
     struct count_file *file = (struct count_file *)base;
-    int result = close(file->fd);
-    if (result != 0 && file->count->write_errno == 0)
-        file->count->write_errno = errno;
+    if (close(file->fd) != 0)
+        write_failed(file->count, errno);
+    file->count->n_open--;
+    H5Idec_ref(file->driver);
     free(file);
-    return result == 0 ? 0 : -1;
+    return 0;
 }
 
 static int
@@ -228,7 +247,7 @@ count_read(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_t
     if (!read_fully(file->fd, buffer, size, address)) {
         if (count->read_errno == 0)
             count->read_errno = errno;
-        push_error("read", &access, errno);
+        push_read_error(&access, errno);
         return -1;
     }
     uint64_t elapsed = pack_clock_ns() - start;
@@ -239,18 +258,6 @@ count_read(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_t
     if (count->on_read_done)
         count->on_read_done(count->context, &access, start, elapsed);
     return 0;
-}
-
-/* Notes the first failure and keeps everything that follows from reaching the file. */
-static herr_t
-write_failed(struct pack_h5_count *count, const char *what,
-             const struct pack_h5_access *access, int errnum)
-{
-    push_error(what, access, errnum);
-    if (count->write_errno == 0)
-        count->write_errno = errnum;
-    count->discard = true;
-    return -1;
 }
 
 static herr_t
@@ -270,7 +277,7 @@ count_write(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_
     if (pass) {
         uint64_t start = pack_clock_ns();
         if (!write_fully(file->fd, data, size, address))
-            return write_failed(count, "write", &access, errno);
+            write_failed(count, errno);
         struct pack_h5_counters *counters = access.raw ? &count->raw : &count->metadata;
         counters->file_writes++;
         counters->file_write_bytes += size;
@@ -296,16 +303,15 @@ count_truncate(H5FD_t *base, hid_t dxpl_id, hbool_t closing)
     struct pack_h5_count *count = file->count;
     if (file->eof == file->eoa && !(count->keep_existing && closing))
         return 0;
-    struct pack_h5_access end = { .address = file->eoa };
     struct stat status;
     if (!count->discard) {
         if (fstat(file->fd, &status) != 0)
-            return write_failed(count, "stat", &end, errno);
+            return write_failed(count, errno);
         bool shrinks = (haddr_t)status.st_size > file->eoa;
         if ((haddr_t)status.st_size != file->eoa &&
             !(shrinks && count->keep_existing && !closing) &&
             ftruncate(file->fd, (off_t)file->eoa) != 0)
-            return write_failed(count, "truncate", &end, errno);
+            return write_failed(count, errno);
     }
     file->eof = file->eoa;
     return 0;

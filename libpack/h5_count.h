@@ -55,15 +55,20 @@ struct pack_h5_count {
     bool keep_existing;
     /*
      * From now on all writes, truncations and syncs succeed without doing anything, so
-     * that HDF5 closes in good order and the file stays as it is. A failed write sets it.
+     * that HDF5 closes in good order and the file stays as it is.
      */
     bool discard;
 
     struct pack_h5_counters raw, metadata;
-    /* errno of the first read and the first write (or truncation, or sync) that failed;
-     * 0: none */
-    int read_errno, write_errno;
-    int open_errno; /* of the last open or lock, 0 when it succeeded */
+    /*
+     * errno of the first write, truncation or close that failed; 0: none. HDF5 is not
+     * told, as it does not survive it everywhere: a failure sets `discard`, and who
+     * writes has to look here, at the latest when the file is closed.
+     */
+    int write_errno;
+    int read_errno;  /* of the first read that failed; HDF5 is told */
+    int open_errno;  /* of the last open or lock, 0 when it succeeded */
+    unsigned n_open; /* files open now: this struct must outlive them */
 };
 
 /*

@@ -1,5 +1,5 @@
-/* The one place that includes hdf5.h, and the differences between its versions. Not for
- * use outside libpack's storage layer and its tests. */
+/* The one place that includes hdf5.h; the differences between its versions; HDF5's errors
+ * as sentences. Not for use outside libpack's storage layer and its tests. */
 #ifndef LIBPACK_H5_PRIVATE_H
 #define LIBPACK_H5_PRIVATE_H
 
@@ -9,6 +9,22 @@
 #endif
 
 #include "libpack/status.h"
+
+/* Turns HDF5's own printing of errors off. First thing in every public function that
+ * calls HDF5. */
+void pack_h5_quiet(void);
+
+/*
+ * Fails with "<format>: <why>", the reason being taken from HDF5's error stack, which is
+ * emptied: the system's words when a system call failed, else the description nearest to
+ * the cause. Returns `status`.
+ */
+enum pack_status pack_h5_fail(struct pack_error *err, enum pack_status status,
+                              const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The zstd filter's class, for H5Zregister and for the plugin. */
+extern const H5Z_class2_t pack_h5_zstd_class;
 
 /*
  * Reads a stored chunk as it is into `capacity` bytes at buffer. From HDF5 2.0 on the
