@@ -290,7 +290,7 @@ read_header(struct window *window, const void *identity, size_t identity_size,
     return PACK_OK;
 }
 
-/* Stops in front of the first record that is not whole. */
+/* Stops in front of the first record that is not whole or that fn does not take. */
 static enum pack_status
 read_records(struct window *window, pack_journal_record_fn fn, void *context,
              struct pack_error *err)
@@ -313,6 +313,8 @@ read_records(struct window *window, pack_journal_record_fn fn, void *context,
             record_checksum(&record, payload, window->offset + window->at))
             return PACK_OK;
         status = fn(context, record.type, payload, record.size, err);
+        if (status == PACK_ERR_MISMATCH)
+            return PACK_OK;
         if (status)
             return status;
         window->at += total;

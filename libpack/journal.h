@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { PACK_JOURNAL_RECORD_MAX = 1 << 24 }; /* bytes of one payload, and of identity */
+enum { PACK_JOURNAL_RECORD_MAX = 1 << 30 }; /* bytes of one payload, and of identity */
 
 struct pack_journal;
 
@@ -25,7 +25,8 @@ enum pack_status pack_journal_create(int fd, const char *name, const void *ident
                                      struct pack_error *err);
 
 /* One record of an earlier run; payload is valid during the call and aligned for any
- * type. What is not PACK_OK ends the reading and becomes its result. */
+ * type. PACK_ERR_MISMATCH: the journal is to end in front of this record, as if it were
+ * torn. What else is not PACK_OK ends the reading and becomes its result. */
 typedef enum pack_status (*pack_journal_record_fn)(void *context, uint32_t type,
                                                    const void *payload, size_t size,
                                                    struct pack_error *err);

@@ -58,7 +58,8 @@ void pack_json_double(struct pack_json *json, const char *key, double value);
 void pack_json_bool(struct pack_json *json, const char *key, bool value);
 void pack_json_null(struct pack_json *json, const char *key);
 
-/* Ends the document with a newline. All objects and arrays must be closed. */
+/* Ends the document with a newline, and a NUL that is not counted. All objects and arrays must be
+ * closed. */
 enum pack_status pack_json_end(struct pack_json *json, struct pack_error *err);
 
 /* ------------------------------------------------------------------ reader

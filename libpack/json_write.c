@@ -191,7 +191,8 @@ pack_json_null(struct pack_json *json, const char *key)
 enum pack_status
 pack_json_end(struct pack_json *json, struct pack_error *err)
 {
-    puts_(json, "\n");
+    if (json->status == PACK_OK) /* printf leaves a NUL behind the text */
+        json->status = pack_buf_printf(json->buf, &json->err, "\n");
     if (json->status == PACK_OK && json->depth != 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "JSON ends inside an object or array");
     if (json->status != PACK_OK && err)

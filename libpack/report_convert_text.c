@@ -1,0 +1,164 @@
+#include "libpack/report_convert.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/name.h"
+
+/* Appends to a report; after the first failure nothing happens any more. */
+struct page {
+    struct pack_buf *text;
+    enum pack_status status;
+    struct pack_error *err;
+};
+
+#define LINE(page, ...)                                                             \
+    ((page)->status = (page)->status == PACK_OK                                     \
+                          ? pack_buf_printf((page)->text, (page)->err, __VA_ARGS__) \
+                          : (page)->status)
+
+/* "image" or "images" after a number. */
+static const char *
+plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void
+put_counts(struct page *page, const struct pack_convert_result *r)
+{
+    const struct {
+        uint64_t n;
+        const char *what;
+    } counts[] = {
+        { r->n_rejected - r->n_blank, "rejected, left out" },
+        { r->n_blank, "rejected, packed as black images (dataset valid is 0 there)" },
+        { r->n_warned, "damaged slightly but decoded; --strict refuses these" },
+        { r->n_oriented, "turned upright as their EXIF orientation says" },
+        { r->n_icc, "with an ICC profile, which was left alone" },
+        { r->n_alpha, "with transparency" },
+        { r->n_animated,
+          "animated or with several pictures, of which the first was taken" },
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].n)
+            LINE(page, "  %9" PRIu64 "  %s\n", counts[i].n, counts[i].what);
+}
+
+static void
+put_layout(struct page *page, const struct pack_convert_report *report)
+{
+    const struct pack_convert_result *r = report->result;
+    char a[PACK_SHAPE_TEXT_MAX], b[PACK_SHAPE_TEXT_MAX], c[PACK_BYTES_TEXT_MAX];
+    char pipeline[PACK_PIPELINE_TEXT_MAX];
+    uint64_t chunk_bytes = 1;
+    for (int i = 0; i < r->chunk.rank; i++)
+        chunk_bytes *= r->chunk.extent[i];
+    LINE(page, "  images    uint8 %s, %s\n", pack_shape_format(&r->extent, a),
+         pack_pixel_layout_name(report->params->options.layout));
+    LINE(page, "  chunks    %" PRIu64 " of %s, %s each, %s\n", r->n_chunks,
+         pack_shape_format(&r->chunk, b), pack_bytes_format(chunk_bytes, c),
+         report->params->options.pipeline.n
+             ? pack_pipeline_format(&report->params->options.pipeline, pipeline)
+             : "not compressed");
+    if (report->params->options.pipeline.n && r->stored_bytes &&
+        report->job == PACK_JOB_PACK)
+        LINE(page, "  stored    %.3f of the pixels' size\n",
+             (double)r->stored_bytes / (double)r->pixel_bytes);
+}
+
+static void
+put_statistics(struct page *page, const struct pack_convert_result *r)
+{
+    const char *const names[] = { "mean", "std" };
+    const double *const values[] = { r->mean, r->std };
+    for (int k = 0; k < 2; k++) {
+        LINE(page, "  %-8s ", names[k]);
+        for (int c = 0; c < r->n_channels; c++)
+            LINE(page, " %.4f", values[k][c] / 255);
+        LINE(page, "%s\n", k ? "" : "   (of 0 to 1; stored as attributes, of 0 to 255)");
+    }
+}
+
+/*
+ * How to open the file from Python. Whole single samples need no chunk cache: without
+ * filters HDF5 then reads straight into the array. Otherwise the cache is to hold the
+ * chunks of a shuffle pool of 16, and a prime number of slots some hundred times as many.
+ */
+static void
+put_python(struct page *page, const struct pack_convert_report *report)
+{
+    const struct pack_convert_result *r = report->result;
+    uint64_t chunk_bytes = 1;
+    for (int i = 0; i < r->chunk.rank; i++)
+        chunk_bytes *= r->chunk.extent[i];
+    char shown[PACK_NAME_TEXT_MAX];
+    LINE(page, "\n  import h5py%s\n",
+         report->params->options.pipeline.n
+             ? "            # zstd: import hdf5plugin, or set HDF5_PLUGIN_PATH"
+             : "");
+    LINE(page, "  f = h5py.File(\"%s\", \"r\"",
+         pack_name_text(report->params->output, shown));
+    if (r->chunk.extent[0] == 1)
+        LINE(page, ", rdcc_nbytes=0)\n");
+    else
+        LINE(page, ", rdcc_nbytes=%" PRIu64 ", rdcc_nslots=10007)\n", 16 * chunk_bytes);
+    LINE(page, "  images = f[\"images\"]            # keep this: f[\"images\"][i] opens "
+               "it anew\n");
+    LINE(page, "  x = images[0]                   # numpy uint8, shape ");
+    for (int i = 1; i < r->extent.rank; i++)
+        LINE(page, "%s%" PRIu64, i > 1 ? ", " : "(", r->extent.extent[i]);
+    LINE(page, ")\n");
+    if (report->params->source->has_labels)
+        LINE(page, "  y = f[\"labels\"][0]              # int64\n");
+}
+
+static void
+put_rate(struct page *page, const struct pack_convert_result *r)
+{
+    uint64_t fresh = r->n_packed + r->n_rejected - r->n_blank - r->n_replayed;
+    double seconds = (double)r->elapsed_ns / 1e9;
+    LINE(page, "  %.1f s", seconds);
+    if (seconds > 0 && fresh)
+        LINE(page, ", %.0f images/s", (double)fresh / seconds);
+    if (r->n_replayed)
+        LINE(page, ", %" PRIu64 " images taken over from the interrupted run",
+             r->n_replayed);
+    if (r->verify_ns)
+        LINE(page, ", %.1f s of it reading back", (double)r->verify_ns / 1e9);
+    LINE(page, ", %.1f s syncing\n", (double)r->sync_ns / 1e9);
+}
+
+enum pack_status
+pack_report_convert_text(const struct pack_convert_report *report, struct pack_buf *text,
+                         struct pack_error *err)
+{
+    struct page page = { text, PACK_OK, err };
+    const struct pack_convert_result *r = report->result;
+    char bytes[PACK_BYTES_TEXT_MAX], shown[PACK_NAME_TEXT_MAX];
+    const char *output = pack_name_text(report->params->output, shown);
+    switch (report->job) {
+    case PACK_JOB_COMPARE:
+        LINE(&page, "%s: %" PRIu64 " of %" PRIu64 " images compared, %s\n", output,
+             r->n_packed, r->n_listed,
+             report->differs ? "a difference was found" : "all are as decoded again");
+        return page.status;
+    case PACK_JOB_FORECAST:
+        LINE(&page, "%s would hold %" PRIu64 " image%s in about %s\n", output,
+             r->n_packed, plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes));
+        put_counts(&page, r);
+        put_layout(&page, report);
+        return page.status;
+    default: break;
+    }
+    LINE(&page, "%s: %" PRIu64 " image%s, %s%s\n", output, r->n_packed,
+         plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes),
+         report->params->verify && !report->differs ? ", read back and equal" : "");
+    put_counts(&page, r);
+    put_layout(&page, report);
+    put_statistics(&page, r);
+    put_rate(&page, r);
+    put_python(&page, report);
+    return page.status;
+}
