@@ -14,7 +14,7 @@ set -- "$top_srcdir"/tools/h5*.c
 
 # Long options in the left column of --help, and in the tags (.TP) of a page.
 help_options() {
-    "$1" --help | sed -n 's/^  \(-[a-zA-Z], \|    \)--\([a-z0-9-]*\).*/--\2/p' | sort -u
+    "$1" --help | sed -n 's/^  \(-[a-zA-Z0-9], \|    \)--\([a-z0-9-]*\).*/--\2/p' | sort -u
 }
 page_options() {
     ${AWK} 'tag && /^\.[BI]/ { gsub(/\\-/, "-"); gsub(/\\f[A-Z]/, ""); gsub(/"/, "")

@@ -28,6 +28,7 @@ struct seen {
     unsigned n;
     bool wrong;
     unsigned stop_at;
+    enum pack_status stop_with;
 };
 
 static enum pack_status
@@ -36,7 +37,7 @@ see(void *context, uint32_t type, const void *data, size_t size, struct pack_err
     struct seen *seen = context;
     static unsigned char want[N_RECORDS * N_RECORDS];
     if (seen->stop_at && seen->n == seen->stop_at)
-        return pack_fail(err, PACK_ERR_MISMATCH, "stopped");
+        return pack_fail(err, seen->stop_with, "stopped");
     unsigned i = seen->n++;
     seen->wrong |= type != i || size != payload(i, want) ||
                    memcmp(data, want, size) != 0 || (uintptr_t)data % 8 != 0;
@@ -75,13 +76,21 @@ test_round_trip(int fd)
     ok(resume(fd, identity, &seen, &journal, &err) == PACK_OK, "it is resumed");
     ok(seen.n == N_RECORDS && !seen.wrong, "all %u records come back in order", seen.n);
     ok(pack_journal_close(journal, &err) == PACK_OK, "and it is closed");
-    seen = (struct seen){ .stop_at = 3 };
-    ok(resume(fd, identity, &seen, &journal, &err) == PACK_ERR_MISMATCH && seen.n == 3,
+    seen = (struct seen){ .stop_at = 3, .stop_with = PACK_ERR_INTERRUPTED };
+    ok(resume(fd, identity, &seen, &journal, &err) == PACK_ERR_INTERRUPTED && seen.n == 3,
        "a reader who has seen enough ends the reading");
     ok(resume(fd, "other options", &seen, &journal, &err) == PACK_ERR_CHANGED,
        "another job's journal is refused: %s", err.text);
     struct stat status;
     ok(fstat(fd, &status) == 0 && status.st_size > 20000, "and left as it is");
+    seen = (struct seen){ .stop_at = 3, .stop_with = PACK_ERR_MISMATCH };
+    ok(resume(fd, identity, &seen, &journal, &err) == PACK_OK &&
+           append_from(journal, 3) && pack_journal_close(journal, &err) == PACK_OK,
+       "a record that is not taken is cut off, and appending goes on there");
+    seen = (struct seen){ 0 };
+    ok(resume(fd, identity, &seen, &journal, &err) == PACK_OK && seen.n == N_RECORDS &&
+           !seen.wrong && pack_journal_close(journal, &err) == PACK_OK,
+       "as if nothing had been behind");
 }
 
 /* Cut anywhere, or with a byte changed anywhere: a prefix comes back, appending the rest
