@@ -82,9 +82,11 @@ put_statistics(struct page *page, const struct pack_convert_result *r)
 }
 
 /*
- * How to open the file from Python. Whole single samples need no chunk cache: without
- * filters HDF5 then reads straight into the array. Otherwise the cache is to hold the
- * chunks of a shuffle pool of 16, and a prime number of slots some hundred times as many.
+ * How to open the file from Python. For images in random order a chunk cache finds nothing again, and
+ * without one HDF5 reads an uncompressed image straight into the array (measured: 46 us where a
+ * 1 MiB cache takes 58 us for single images of 147 KB, and 247 us for six in a chunk). A block
+ * shuffle wants the chunks of its pool kept, here 16, and a prime number of slots some
+ * hundred times as many.
  */
 static void
 put_python(struct page *page, const struct pack_convert_report *report)
@@ -100,7 +102,7 @@ put_python(struct page *page, const struct pack_convert_report *report)
              : "");
     LINE(page, "  f = h5py.File(\"%s\", \"r\"",
          pack_name_text(report->params->output, shown));
-    if (r->chunk.extent[0] == 1)
+    if (report->params->options.goal == PACK_CHUNK_FOR_SHUFFLE)
         LINE(page, ", rdcc_nbytes=0)\n");
     else
         LINE(page, ", rdcc_nbytes=%" PRIu64 ", rdcc_nslots=10007)\n", 16 * chunk_bytes);

@@ -1,0 +1,16 @@
+#!/bin/sh
+# How fast h5pack packs photos, beside a decoder alone and Pillow with h5py.
+# PACK_IMAGES (3000), PACK_ROUNDS (5) and PACK_THREADS (2) change the job, PHOTOS the folder.
+"$PYTHON" -c 'import numpy, h5py, PIL' 2>/dev/null || {
+    echo "pack: needs a Python with NumPy, h5py and Pillow"
+    exit 0
+}
+photos=${PHOTOS:-$top_srcdir/../shared/data/photos}
+if [ ! -d "$photos" ]; then
+    work=$(mktemp -d) || exit 1
+    trap 'rm -rf "$work"' EXIT
+    "$top_builddir/tests/render_samples" "$work/photos" 160 1 500 || exit 1
+    photos=$work/photos
+fi
+"$PYTHON" "$top_srcdir/tests/bench/bench_pack.py" "$top_builddir" "$photos" \
+    "${PACK_IMAGES:-3000}" "${PACK_ROUNDS:-5}" "${PACK_THREADS:-2}"
