@@ -18,6 +18,11 @@ enum pack_image_mode { PACK_IMAGE_RGB = 0, PACK_IMAGE_GRAY };
 /* Pillow's refusal limit: twice its MAX_IMAGE_PIXELS. */
 #define PACK_IMAGE_MAX_PIXELS UINT64_C(178956970)
 
+/* A rectangle of the upright image. */
+struct pack_image_window {
+    uint32_t x, y, w, h;
+};
+
 struct pack_image_params {
     enum pack_image_mode mode;
     bool ignore_orientation; /* leave the pixels as they are stored */
@@ -25,6 +30,9 @@ struct pack_image_params {
     uint8_t background[3];   /* red, green, blue */
     bool strict;             /* refuse what decodes with a warning */
     uint64_t max_pixels;     /* width * height; 0: PACK_IMAGE_MAX_PIXELS */
+    /* Only these pixels are wanted, others may come out as anything: saves a decoder work.
+     * It never changes what is accepted. NULL: all. */
+    const struct pack_image_window *window;
 };
 
 enum { PACK_IMAGE_WARNING_MAX = 80 };

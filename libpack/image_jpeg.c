@@ -23,6 +23,13 @@
 
 enum { MAX_SCANS = 1000 };
 
+/* Decoding a part of an image; earlier versions have it with faults. */
+#if defined LIBJPEG_TURBO_VERSION_NUMBER && LIBJPEG_TURBO_VERSION_NUMBER >= 2001000
+#define HAVE_PARTIAL_JPEG 1
+#else
+#define HAVE_PARTIAL_JPEG 0
+#endif
+
 /* -------------------------------------------------------------- marker scan */
 
 enum {
@@ -207,6 +214,7 @@ struct decoder {
     struct pack_image *image;
     struct pack_image_info *info;
     struct pack_image_rows rows;
+    bool partial;            /* not all of the image was decoded */
     bool complete;           /* all rows are there */
     enum pack_status status; /* why run() was left */
     struct pack_error *err;
@@ -363,6 +371,64 @@ read_rows(struct decoder *d)
     }
 }
 
+/*
+ * What is to be read when a window is asked for: the window with a margin of one iMCU,
+ * since smooth upsampling looks at neighbours that are not decoded beyond an edge. False
+ * where decoding everything is simpler: turned images, several scans (all coefficients
+ * are decoded before the first row then), windows that save next to nothing.
+ */
+static bool
+choose_part(struct decoder *d, struct pack_image_window *part)
+{
+    const struct pack_image_window *window = d->params->window;
+    const struct pack_image_rows *rows = &d->rows;
+    if (!HAVE_PARTIAL_JPEG || !window || d->info->orientation != 1 ||
+        jpeg_has_multiple_scans(&d->jpeg) || !pack_image_rows_direct(rows, 0))
+        return false;
+    uint32_t mcu_w = (uint32_t)d->jpeg.max_h_samp_factor * DCTSIZE;
+    uint32_t mcu_h = (uint32_t)d->jpeg.max_v_samp_factor * DCTSIZE;
+    uint64_t right = (uint64_t)window->x + window->w + mcu_w;
+    uint64_t bottom = (uint64_t)window->y + window->h + mcu_h;
+    part->x = window->x > mcu_w ? window->x - mcu_w : 0;
+    part->y = window->y > mcu_h ? window->y - mcu_h : 0;
+    part->w = (uint32_t)(right < rows->width ? right : rows->width) - part->x;
+    part->h = (uint32_t)(bottom < rows->height ? bottom : rows->height) - part->y;
+    return part->w + 2 * mcu_w < rows->width || part->h + 2 * mcu_h < rows->height;
+}
+
+/*
+ * Decodes the part only. The entropy coded data is decoded to its end all the same, so
+ * that damage anywhere is found: hence the last row is read, for skipping to the very end
+ * would pass over the data unseen.
+ */
+static void
+read_part(struct decoder *d, const struct pack_image_window *part)
+{
+#if HAVE_PARTIAL_JPEG
+    const struct pack_image_rows *rows = &d->rows;
+    JDIMENSION x = part->x, w = part->w;
+    uint32_t end = part->y + part->h;
+    if (w < rows->width)
+        jpeg_crop_scanline(&d->jpeg, &x, &w);
+    if (part->y > 0)
+        jpeg_skip_scanlines(&d->jpeg, part->y);
+    for (uint32_t y = part->y; y < end; y += PACK_IMAGE_STRIP) {
+        uint32_t n = end - y < PACK_IMAGE_STRIP ? end - y : PACK_IMAGE_STRIP;
+        uint8_t *to = pack_image_rows_direct(rows, y);
+        ptrdiff_t stride = n > 1 ? pack_image_rows_direct(rows, y + 1) - to : 0;
+        read_strip(d, to + (size_t)x * (size_t)d->jpeg.output_components, stride, n);
+    }
+    if (end < rows->height) {
+        if (end < rows->height - 1)
+            jpeg_skip_scanlines(&d->jpeg, rows->height - 1 - end);
+        read_strip(d, pack_image_rows_direct(rows, rows->height - 1), 0, 1);
+    }
+#else
+    (void)d;
+    (void)part;
+#endif
+}
+
 static void
 read_image(struct decoder *d)
 {
@@ -377,7 +443,12 @@ read_image(struct decoder *d)
         d->jpeg.num_components != d->info->source_channels)
         leave(d, damaged(d->err, "its headers contradict each other"));
     jpeg_start_decompress(&d->jpeg);
-    read_rows(d);
+    struct pack_image_window part;
+    d->partial = choose_part(d, &part);
+    if (d->partial)
+        read_part(d, &part);
+    else
+        read_rows(d);
     d->complete = true;
     jpeg_finish_decompress(&d->jpeg);
 }
@@ -404,7 +475,14 @@ jpeg_decode(const uint8_t *data, size_t size, const struct pack_image_params *pa
                          .err = err };
     run(&d);
     jpeg_destroy_decompress(&d.jpeg);
-    return d.status;
+    if (!d.partial || (d.status == PACK_OK && info->n_warnings == 0))
+        return d.status;
+    /* in damaged data, what is decoded depends on how much of it is: take all of it */
+    struct pack_image_params all = *params;
+    all.window = NULL;
+    info->n_warnings = 0;
+    info->warning[0] = '\0';
+    return jpeg_decode(data, size, &all, image, info, err);
 }
 
 static enum pack_status

@@ -644,6 +644,32 @@ pack_resample(const struct pack_image *src, const struct pack_geometry_plan *pla
     return done ? PACK_OK : pack_fail_memory(err, "tables and rows for resampling");
 }
 
+/* Source pixels from *from on that `n` outputs from `first` on look at, along one axis.
+ */
+static void
+source_span(const struct axis *axis, uint32_t size, uint32_t *from, uint32_t *n)
+{
+    double scale, filter_scale, support = axis_support(axis, &scale, &filter_scale);
+    double low = floor(axis->from + axis->first * scale - support) - 1;
+    double high =
+        ceil(axis->from + ((double)axis->first + axis->n) * scale + support) + 1;
+    *from = low > 0 ? (uint32_t)low : 0;
+    *n = (high < size ? (uint32_t)high : size) - *from;
+}
+
+struct pack_image_window
+pack_resample_source(const struct pack_geometry_plan *plan)
+{
+    float b[4];
+    struct axis across, down;
+    struct pack_image_window window;
+    plan_box(plan, b);
+    plan_axes(plan, b, &across, &down);
+    source_span(&across, plan->source_w, &window.x, &window.w);
+    source_span(&down, plan->source_h, &window.y, &window.h);
+    return window;
+}
+
 uint64_t
 pack_resample_bytes(const struct pack_geometry_plan *plan)
 {

@@ -174,6 +174,23 @@ check_size(const struct pack_samples_params *params,
     return PACK_OK;
 }
 
+/* Decodes what the plan for this size will look at. */
+static enum pack_status
+decode(struct pack_samples *s, struct worker *worker, struct pack_sample *sample,
+       size_t size, struct pack_error *err)
+{
+    struct pack_image_params image = s->params.image;
+    struct pack_geometry_plan plan;
+    struct pack_image_window window;
+    if (pack_geometry_plan_make(&s->params.geometry, sample->info.width,
+                                sample->info.height, &plan, NULL) == PACK_OK) {
+        window = pack_resample_source(&plan);
+        image.window = &window;
+    }
+    return pack_image_decode(worker->bytes, size, &image, &worker->image, &sample->info,
+                             err);
+}
+
 static enum pack_status
 resample(struct pack_samples *s, struct worker *worker, struct slot *slot,
          struct pack_error *err)
@@ -278,8 +295,7 @@ make_sample(struct pack_samples *s, struct worker *worker, struct slot *slot, in
     pack_budget_take(s->budget, need);
     status = read_rest(fd, worker, have, (size_t)st.st_size, &st, err);
     if (status == PACK_OK)
-        status = pack_image_decode(worker->bytes, (size_t)st.st_size, &s->params.image,
-                                   &worker->image, &sample->info, err);
+        status = decode(s, worker, sample, (size_t)st.st_size, err);
     if (status == PACK_OK)
         status = resample(s, worker, slot, err);
     shrink(worker);
