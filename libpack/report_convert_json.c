@@ -50,6 +50,28 @@ put_options(struct pack_json *json, const struct pack_convert_params *params,
     return PACK_OK;
 }
 
+/* What the listing passed over, by kind; kinds that did not occur are left out. */
+static void
+put_ignored(struct pack_json *json, const struct pack_source *source)
+{
+    static const char *const kinds[PACK_NOTE_KINDS] = {
+        "hidden",
+        "not_images",
+        "images_by_content_only",
+        "images_beside_classes",
+        "empty_folders",
+        "empty_classes",
+        "unreadable",
+        "broken_links",
+        "loops",
+    };
+    pack_json_object(json, "ignored");
+    for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
+        if (source->notes[kind].count)
+            pack_json_u64(json, kinds[kind], source->notes[kind].count);
+    pack_json_close(json);
+}
+
 static void
 put_result(struct pack_json *json, const struct pack_convert_report *report)
 {
@@ -61,6 +83,7 @@ put_result(struct pack_json *json, const struct pack_convert_report *report)
     pack_json_u64(json, "listed", r->n_listed);
     pack_json_u64(json, compared ? "compared" : "packed", r->n_packed);
     pack_json_u64(json, "rejected", r->n_rejected);
+    put_ignored(json, report->params->source);
     if (compared || report->params->verify)
         pack_json_bool(json, "matches", !report->differs);
     if (!compared) {

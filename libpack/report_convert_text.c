@@ -46,6 +46,17 @@ put_counts(struct page *page, const struct pack_convert_result *r)
             LINE(page, "  %9" PRIu64 "  %s\n", counts[i].n, counts[i].what);
 }
 
+/* What the listing passed over without a word: hidden files, files that are no images. */
+static void
+put_ignored(struct page *page, const struct pack_source *source)
+{
+    char text[PACK_SOURCE_NOTE_TEXT_MAX];
+    for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
+        if (!pack_source_note_warns((enum pack_source_note_kind)kind) &&
+            pack_source_note_text(source, (enum pack_source_note_kind)kind, text))
+            LINE(page, "  %s\n", text);
+}
+
 static void
 put_layout(struct page *page, const struct pack_convert_report *report)
 {
@@ -82,11 +93,11 @@ put_statistics(struct page *page, const struct pack_convert_result *r)
 }
 
 /*
- * How to open the file from Python. For images in random order a chunk cache finds nothing again, and
- * without one HDF5 reads an uncompressed image straight into the array (measured: 46 us where a
- * 1 MiB cache takes 58 us for single images of 147 KB, and 247 us for six in a chunk). A block
- * shuffle wants the chunks of its pool kept, here 16, and a prime number of slots some
- * hundred times as many.
+ * How to open the file from Python. For images in random order a chunk cache finds
+ * nothing again, and without one HDF5 reads an uncompressed image straight into the array
+ * (measured: 46 us where a 1 MiB cache takes 58 us for single images of 147 KB, and 247
+ * us for six in a chunk). A block shuffle wants the chunks of its pool kept, here 16, and
+ * a prime number of slots some hundred times as many.
  */
 static void
 put_python(struct page *page, const struct pack_convert_report *report)
@@ -150,6 +161,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
         LINE(&page, "%s would hold %" PRIu64 " image%s in about %s\n", output,
              r->n_packed, plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes));
         put_counts(&page, r);
+        put_ignored(&page, report->params->source);
         put_layout(&page, report);
         return page.status;
     default: break;
@@ -158,6 +170,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
          plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes),
          report->params->verify && !report->differs ? ", read back and equal" : "");
     put_counts(&page, r);
+    put_ignored(&page, report->params->source);
     put_layout(&page, report);
     put_statistics(&page, r);
     put_rate(&page, r);

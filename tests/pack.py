@@ -207,7 +207,11 @@ def bad_images(images):
         data = f.read()
     with open(f"mixed/{classes[1]}/cut.jpg", "wb") as f:
         f.write(data[: len(data) // 2])
+    open(f"mixed/{classes[0]}/.DS_Store", "wb").close()
+    open(f"mixed/{classes[0]}/notes.txt", "wb").close()
     report = pack("mixed", "--size", 32, "--rejects", "bad.tsv", "--verify", status=1)
+    equal(report and report["result"]["ignored"], {"hidden": 1, "not_images": 1},
+          "what is ignored is counted")
     ok(report and report["result"]["rejected"] == 2 and report["result"]["packed"] == 60,
        "two bad images are left out, status 1")
     with open("bad.tsv") as f:
