@@ -54,6 +54,14 @@ read_chunk(struct pack_h5_reader *reader, const struct pack_convert_plan *plan,
     return PACK_OK;
 }
 
+/* Puts the file in front of what the reader said. */
+static enum pack_status
+in_file(const char *path, enum pack_status status, struct pack_error *err)
+{
+    return status == PACK_OK ? status
+                             : pack_error_prefix(err, status, "cannot verify '%s'", path);
+}
+
 enum pack_status
 pack_convert_verify_chunks(const struct pack_convert_params *params, const char *path,
                            const struct pack_convert_plan *plan,
@@ -68,9 +76,10 @@ pack_convert_verify_chunks(const struct pack_convert_params *params, const char 
     enum pack_status status = chunk && part ? pack_h5_open(path, NULL, &file, err)
                                             : pack_fail_memory(err, "a chunk");
     if (status == PACK_OK)
-        status = pack_h5_reader_open(file, "images", NULL, &reader, err);
+        status =
+            in_file(path, pack_h5_reader_open(file, "images", NULL, &reader, err), err);
     for (uint64_t i = 0; i < n_chunks && status == PACK_OK; i++) {
-        status = read_chunk(reader, plan, i, chunk, part, err);
+        status = in_file(path, read_chunk(reader, plan, i, chunk, part, err), err);
         if (status == PACK_OK &&
             pack_checksum(chunk, plan->chunk_bytes, 0) != checksums[i])
             status = pack_fail(

@@ -17,8 +17,6 @@ open_dataset(int64_t file, const char *path, const struct pack_h5_cache *cache,
              hid_t *dataset, struct pack_error *err)
 {
     hid_t dapl = H5P_DEFAULT;
-    if (!pack_h5_is_dataset(file, path))
-        return pack_fail(err, PACK_ERR_NOT_FOUND, "no dataset '%s'", path);
     if (cache) {
         dapl = H5Pcreate(H5P_DATASET_ACCESS);
         if (dapl < 0 || H5Pset_chunk_cache(dapl, cache->n_slots, cache->size_bytes,
@@ -31,8 +29,11 @@ open_dataset(int64_t file, const char *path, const struct pack_h5_cache *cache,
     }
     *dataset = H5Dopen2((hid_t)file, path, dapl);
     enum pack_status status = PACK_OK;
-    if (*dataset < 0)
+    if (*dataset < 0) {
         status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open dataset '%s'", path);
+        if (!pack_h5_is_dataset(file, path))
+            status = pack_fail(err, PACK_ERR_NOT_FOUND, "no dataset '%s'", path);
+    }
     if (dapl != H5P_DEFAULT)
         H5Pclose(dapl);
     return status;

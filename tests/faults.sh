@@ -20,13 +20,24 @@ render_samples photos 10 3 48 || exit 1
     done
 } >list.tsv
 
-# The two jobs; between them they use every kind of input, column and filter.
+# The jobs; between them they use every kind of input, column and filter.
 job_folder() {
     h5pack photos --shorter 40 --crop 32x32 --compress zstd --threads 2 -o out/set.h5 "$@"
 }
 job_list() {
     h5pack --list list.tsv --size 24x24 --fit pad --gray --chunk 3 --compress gzip:1 --fletcher32 \
         --rejects out/rejects.tsv --threads 2 -o out/set.h5 "$@"
+}
+
+# One that goes on where another was killed, and checks its work.
+job_resume() {
+    job_folder --verify --resume
+}
+
+# The state that a job starts from: nothing, or what the killed one left.
+prepare() {
+    rm -rf out
+    if [ "$job" = job_resume ]; then cp -r killed out; else mkdir out; fi
 }
 
 # with_fault CALL HOW N LAST COMMAND...
@@ -70,8 +81,7 @@ judge() { # kind of call, status
 
 # try_all SENTENCE CALL HOW LAST: LAST is "one" or "all"; see fault_shim.c
 try_all() {
-    rm -rf out
-    mkdir out
+    prepare
     with_fault "$2" "$3" 0 0 "$job"
     total=$(sed -n 's/^calls //p' report)
     step=1
@@ -79,8 +89,7 @@ try_all() {
     tried=0 harmless=0 bad=0
     n=$((step / 2 + 1))
     while [ $n -le "$total" ]; do
-        rm -rf out
-        mkdir out
+        prepare
         last=all
         [ "$4" = all ] || last=$n
         with_fault "$2" "$3" $n $last "$job"
@@ -101,9 +110,14 @@ try_all() {
     ok $? "$1 ($job: $tried of $total tried, $harmless harmless, $bad wrong)"
 }
 
-for job in job_folder job_list; do
-    rm -rf out
-    mkdir out
+mkdir out
+with_fault write SIGKILL 9 9 job_folder 2>/dev/null
+mv out killed
+[ -e killed/set.h5.part ]
+ok $? 'a job is killed half way'
+
+for job in job_folder job_list job_resume; do
+    prepare
     run "$job"
     ok $status "$job: runs undisturbed"
     [ $status -eq 0 ] || note <"$work/err"
