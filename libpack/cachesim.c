@@ -173,11 +173,10 @@ place_in_list(const struct pack_cachesim *sim, uint64_t position)
            pack_posset_count(&sim->holes, 0, n - first);
 }
 
-/* Moves the head to the next entry. */
+/* Moves the head over holes, to the next entry. */
 static void
-advance_head(struct pack_cachesim *sim)
+skip_holes(struct pack_cachesim *sim)
 {
-    sim->head++;
     while (sim->n_holes > 0 && pack_posset_has(&sim->holes, index_of(sim, sim->head))) {
         pack_posset_remove(&sim->holes, index_of(sim, sim->head));
         pack_posset_remove(&sim->busy, index_of(sim, sim->head));
@@ -186,22 +185,32 @@ advance_head(struct pack_cachesim *sim)
     }
 }
 
+static inline void
+drop_head(struct pack_cachesim *sim)
+{
+    const struct entry *e = entry_at(sim, sim->head);
+    sim->slots[e->slot].at = 0;
+    if (e->left)
+        pack_posset_remove(&sim->busy, index_of(sim, sim->head));
+    sim->n_entries--;
+    sim->head++;
+    if (sim->n_holes > 0)
+        skip_holes(sim);
+}
+
 void
 pack_cachesim_drop(struct pack_cachesim *sim, uint64_t position)
 {
     uint64_t index = index_of(sim, position);
-    struct entry *e = &sim->ring[index];
-    sim->slots[e->slot].at = 0;
-    sim->n_entries--;
     if (position == sim->head) {
-        if (e->left)
-            pack_posset_remove(&sim->busy, index);
-        advance_head(sim);
+        drop_head(sim);
         return;
     }
-    if (!e->left)
+    sim->slots[sim->ring[index].slot].at = 0;
+    if (!sim->ring[index].left)
         pack_posset_add(&sim->busy, index);
     pack_posset_add(&sim->holes, index);
+    sim->n_entries--;
     sim->n_holes++;
 }
 
@@ -237,6 +246,8 @@ append(struct pack_cachesim *sim, uint64_t number, uint64_t slot, uint64_t left)
         pack_posset_add(&sim->busy, index_of(sim, sim->tail));
     sim->tail++;
     sim->n_entries++;
+    if (sim->n_entries > sim->most_entries)
+        sim->most_entries = sim->n_entries;
 }
 
 /* Exchanges two neighbours of the list. */
@@ -300,6 +311,7 @@ prune_done_only(struct pack_cachesim *sim)
     sim->counts.walk_steps += steps;
 }
 
+/* The walk, where the head is not completely read or w0 is 1. */
 static void
 prune(struct pack_cachesim *sim)
 {
@@ -308,7 +320,7 @@ prune(struct pack_cachesim *sim)
         prune_done_only(sim);
         return;
     }
-    if (delay == 0 || entry_at(sim, sim->head)->left == 0) {
+    if (delay == 0) {
         evict_for_space(sim, sim->head, 1);
         return;
     }
@@ -349,43 +361,50 @@ hit(struct pack_cachesim *sim, uint64_t position, uint64_t n_elements)
     }
 }
 
+/* Takes in a chunk that is not there. */
 static inline void
-miss(struct pack_cachesim *sim, uint64_t number, uint64_t slot, uint64_t n_elements)
+insert(struct pack_cachesim *sim, uint64_t number, uint64_t slot, uint64_t n_elements)
 {
-    pack_cachesim_count_load(sim, number);
     if (sim->slots[slot].at) {
         sim->counts.evictions_collision++;
         pack_cachesim_drop(sim, position_of(sim, sim->slots[slot].at - 1));
     }
-    if (is_over(sim) && sim->n_entries > 0)
-        prune(sim);
-    append(sim, number, slot,
-           sim->grid.chunk_elements > n_elements ? sim->grid.chunk_elements - n_elements
-                                                 : 0);
-    uint64_t used = sim->n_entries * sim->grid.chunk_bytes;
-    if (used > sim->counts.peak_bytes)
-        sim->counts.peak_bytes = used;
+    if (is_over(sim) && sim->n_entries > 0) {
+        if (sim->evicts_head_if_done && entry_at(sim, sim->head)->left == 0) {
+            sim->counts.walk_steps++;
+            sim->counts.evictions_space++;
+            drop_head(sim);
+        } else {
+            prune(sim);
+        }
+    }
+    uint64_t whole = sim->grid.chunk_elements;
+    append(sim, number, slot, whole > n_elements ? whole - n_elements : 0);
 }
 
-static inline void
-visit(struct pack_cachesim *sim, uint64_t number, uint64_t slot, uint64_t n_elements)
+/* Whether the chunk is in its slot; then it counts as a hit. */
+static inline bool
+find(struct pack_cachesim *sim, uint64_t number, uint64_t slot, uint64_t n_elements)
 {
     struct slot s = sim->slots[slot];
-    if (s.at && s.tag == (uint32_t)number && sim->ring[s.at - 1].number == number)
-        hit(sim, position_of(sim, s.at - 1), n_elements);
-    else if (sim->params.skip_missing && !pack_cachesim_is_stored(sim, number))
-        return;
-    else
-        miss(sim, number, slot, n_elements);
-    sim->counts.requests++;
-    sim->counts.wanted_bytes += n_elements * sim->grid.elem_size;
+    if (!s.at || s.tag != (uint32_t)number || sim->ring[s.at - 1].number != number)
+        return false;
+    hit(sim, position_of(sim, s.at - 1), n_elements);
+    return true;
 }
 
 void
 pack_cachesim_visit_slot(struct pack_cachesim *sim, uint64_t number, uint64_t slot,
                          uint64_t n_elements)
 {
-    visit(sim, number, slot, n_elements);
+    if (!find(sim, number, slot, n_elements)) {
+        if (sim->params.skip_missing && !pack_cachesim_is_stored(sim, number))
+            return;
+        pack_cachesim_count_load(sim, number);
+        insert(sim, number, slot, n_elements);
+    }
+    sim->counts.requests++;
+    sim->counts.wanted_bytes += n_elements * sim->grid.elem_size;
 }
 
 void
@@ -395,8 +414,8 @@ pack_cachesim_read(struct pack_cachesim *sim, const struct pack_box *box)
     for (bool more = pack_grid_first(&c, &sim->grid, box); more;
          more = pack_grid_next(&c)) {
         if (sim->caching) {
-            visit(sim, c.number, pack_cachesim_slot(sim, c.number, c.coords),
-                  c.n_elements);
+            pack_cachesim_visit_slot(
+                sim, c.number, pack_cachesim_slot(sim, c.number, c.coords), c.n_elements);
         } else if (pack_cachesim_visit_uncached(sim, c.number, c.n_elements)) {
             struct pack_pieces pieces = { 0 };
             struct pack_block block = { c.start, c.count, NULL, box->count };
@@ -410,22 +429,40 @@ pack_cachesim_read(struct pack_cachesim *sim, const struct pack_box *box)
  * their way from memory when it is their turn. */
 enum { AHEAD = 64 };
 
+/* Fetches the slots of the next visits, and of the next entries to be evicted. */
 static void
-visit_ahead(struct pack_cachesim *sim, const uint64_t *numbers, size_t n,
-            uint64_t n_elements)
+look_ahead(struct pack_cachesim *sim, const uint64_t *numbers, size_t n, uint64_t *slots)
 {
-    uint64_t slots[AHEAD];
     for (size_t i = 0; i < n; i++) {
         uint64_t coords[PACK_RANK_MAX], hash = numbers[i];
-        if (!sim->sample_is_one_chunk && sim->params.cache.version != PACK_HDF5_1_8) {
+        if (!sim->hash_is_number) {
             pack_grid_coords(&sim->grid, numbers[i], coords);
             hash = packed_hash(sim->grid.rank, sim->shift, coords);
         }
         slots[i] = slot_of_hash(sim, hash);
-        __builtin_prefetch(&sim->slots[slots[i]]);
+        __builtin_prefetch(&sim->slots[slots[i]], 1);
+    }
+    for (size_t i = 0; i < n && sim->head + i < sim->tail; i++)
+        __builtin_prefetch(&sim->slots[entry_at(sim, sim->head + i)->slot], 1);
+}
+
+static void
+visit_ahead(struct pack_cachesim *sim, const uint64_t *numbers, size_t n,
+            uint64_t n_elements)
+{
+    uint64_t slots[AHEAD], n_hits = sim->counts.hits;
+    look_ahead(sim, numbers, n, slots);
+    if (!sim->loads_alike) {
+        for (size_t i = 0; i < n; i++)
+            pack_cachesim_visit_slot(sim, numbers[i], slots[i], n_elements);
+        return;
     }
     for (size_t i = 0; i < n; i++)
-        visit(sim, numbers[i], slots[i], n_elements);
+        if (!find(sim, numbers[i], slots[i], n_elements))
+            insert(sim, numbers[i], slots[i], n_elements);
+    pack_cachesim_count_loads(sim, n - (sim->counts.hits - n_hits));
+    sim->counts.requests += n;
+    sim->counts.wanted_bytes += n * n_elements * sim->grid.elem_size;
 }
 
 void

@@ -9,8 +9,6 @@
  */
 #include "libpack/cachesim_private.h"
 
-#include <math.h>
-
 bool
 pack_cachesim_is_stored(const struct pack_cachesim *sim, uint64_t number)
 {
@@ -35,18 +33,26 @@ count_reads(struct pack_cachesim *sim, uint64_t n, uint64_t bytes)
 }
 
 void
+pack_cachesim_count_loads(struct pack_cachesim *sim, uint64_t n)
+{
+    sim->counts.loads += n;
+    sim->counts.decodes += sim->params.filtered ? n : 0;
+    count_reads(sim, n, n * sim->load_bytes);
+}
+
+void
 pack_cachesim_count_load(struct pack_cachesim *sim, uint64_t number)
 {
     if (!pack_cachesim_is_stored(sim, number)) {
         sim->counts.fills++;
         return;
     }
-    uint64_t bytes = sim->grid.chunk_bytes;
+    uint64_t bytes = sim->load_bytes;
     bool filtered = is_filtered(sim, number);
     if (sim->params.stored_bytes)
         bytes = sim->params.stored_bytes[number];
-    else if (filtered && sim->params.stored_ratio != 1)
-        bytes = (uint64_t)llround((double)bytes * sim->params.stored_ratio);
+    else if (!filtered)
+        bytes = sim->grid.chunk_bytes;
     sim->counts.loads++;
     sim->counts.decodes += filtered;
     count_reads(sim, 1, bytes);

@@ -43,6 +43,10 @@ struct pack_cachesim {
     struct pack_cachesim_params params;
     bool caching;             /* chunks fit, and the cache is not off */
     bool sample_is_one_chunk; /* axes 1 and up have one chunk each */
+    bool hash_is_number;      /* so that no coordinates are needed */
+    bool loads_alike;         /* every load is stored, and as large as any other */
+    bool evicts_head_if_done; /* w0 is below 1 */
+    uint64_t load_bytes;      /* of a chunk that is filtered as the dataset is */
     uint64_t sample_elements;
     struct divider chunk_rows; /* by the chunk's extent along axis 0 */
     struct divider slots_mod;  /* by n_slots */
@@ -54,7 +58,8 @@ struct pack_cachesim {
     uint64_t ring_size; /* a power of two */
     uint64_t head, tail;
     uint64_t n_entries, n_holes;
-    uint64_t done_from; /* no entry before it is completely read */
+    uint64_t most_entries; /* at once, since counting began */
+    uint64_t done_from;    /* no entry before it is completely read */
     struct pack_posset holes, busy;
 
     struct pack_cache_counts counts;
@@ -78,6 +83,8 @@ uint64_t pack_cachesim_reach(const struct pack_cachesim *sim);
 /* ---- cachesim_direct.c */
 
 bool pack_cachesim_is_stored(const struct pack_cachesim *sim, uint64_t number);
+/* Counts n loads that are alike. */
+void pack_cachesim_count_loads(struct pack_cachesim *sim, uint64_t n);
 /* Counts the load of a whole chunk, or the fill of one without storage. */
 void pack_cachesim_count_load(struct pack_cachesim *sim, uint64_t number);
 

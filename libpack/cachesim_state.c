@@ -83,15 +83,15 @@ void
 pack_cachesim_counts(const struct pack_cachesim *sim, struct pack_cache_counts *counts)
 {
     *counts = sim->counts;
+    counts->peak_bytes = sim->most_entries * sim->grid.chunk_bytes;
 }
 
 void
 pack_cachesim_take(struct pack_cachesim *sim, struct pack_cache_counts *counts)
 {
-    *counts = sim->counts;
-    sim->counts = (struct pack_cache_counts){
-        .peak_bytes = sim->n_entries * sim->grid.chunk_bytes,
-    };
+    pack_cachesim_counts(sim, counts);
+    sim->counts = (struct pack_cache_counts){ 0 };
+    sim->most_entries = sim->n_entries;
 }
 
 uint64_t
@@ -122,6 +122,19 @@ set_grid(struct pack_cachesim *sim, const struct pack_grid *grid)
         sim->sample_elements *= grid->extent[i];
     }
     sim->chunk_rows = divider_make(grid->chunk[0]);
+    sim->hash_is_number =
+        sim->sample_is_one_chunk || sim->params.cache.version == PACK_HDF5_1_8;
+}
+
+/* What follows from how the dataset is stored. */
+static void
+set_storage(struct pack_cachesim *sim)
+{
+    const struct pack_cachesim_params *p = &sim->params;
+    double bytes = (double)sim->grid.chunk_bytes * p->stored_ratio;
+    sim->load_bytes = p->filtered && p->stored_ratio != 1 ? (uint64_t)llround(bytes)
+                                                          : sim->grid.chunk_bytes;
+    sim->loads_alike = !p->stored_bytes && !(p->filtered && p->edge_unfiltered);
 }
 
 /* The most entries that the cache can ever hold. */
@@ -182,7 +195,9 @@ pack_cachesim_new(const struct pack_grid *grid, const struct pack_cachesim_param
     if (sim->params.sieve_bytes == 0)
         sim->params.sieve_bytes = 64 << 10;
     set_grid(sim, grid);
+    set_storage(sim);
     pack_cachesim_set_shifts(sim, grid->n_chunks);
+    sim->evicts_head_if_done = params->cache.w0 < 1;
     sim->caching = params->cache.n_slots > 0 && params->cache.size_bytes > 0 &&
                    grid->chunk_bytes <= params->cache.size_bytes;
     if (sim->caching) {
@@ -338,6 +353,7 @@ pack_cachesim_set_extent(struct pack_cachesim *sim, const struct pack_shape *ext
         return status;
     struct pack_cachesim grown = *sim;
     grown.params.stored_bytes = stored_bytes;
+    set_storage(&grown);
     if (memcmp(grid.extent, sim->grid.extent, sizeof grid.extent) != 0) {
         set_grid(&grown, &grid);
         set_grown_shifts(&grown);
