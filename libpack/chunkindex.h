@@ -28,7 +28,7 @@ struct pack_chunkindex {
 
 /*
  * Lists the chunks of the dataset at `path` in the file named `file`. Opens the file by
- * itself, with its own driver. At most `n_max` chunks (40 bytes each), PACK_ERR_LIMIT
+ * itself, with its own driver. At most `n_max` chunks (32 bytes each), PACK_ERR_LIMIT
  * beyond; 0 stands for 2^26. PACK_ERR_ARGUMENT when the dataset is not chunked. Stored
  * sizes and addresses are as HDF5 gives them: they may lie outside a damaged file.
  *

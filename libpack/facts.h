@@ -123,7 +123,8 @@ const char *pack_layout_name(enum pack_layout layout);
 const char *pack_index_name(enum pack_index index);
 
 enum { PACK_TYPE_TEXT_MAX = 32 };
-/* "uint8", "int64", "float32", ">float64", "string", "compound of 24 bytes" into text.
+/* "uint8", "int64", ">float64" (big-endian), "variable-length string",
+ * "compound of 24 bytes" into text.
  * Returns text. */
 char *pack_type_format(const struct pack_type *type, char *text);
 

@@ -28,6 +28,7 @@ static const struct {
 } plain_words[] = {
     { "file signature not found", "not an HDF5 file" },
     { "unable to find file signature", "not an HDF5 file" },
+    { "truncated file", "the file is cut short" },
 };
 
 /*
@@ -127,8 +128,8 @@ pack_h5_close(int64_t file)
 
 /* Every step of the path is a link that is there; HDF5 refuses to be asked about the last
  * one when an earlier one is missing. */
-static bool
-path_exists(hid_t file, const char *path)
+bool
+pack_h5_path_exists(hid_t file, const char *path)
 {
     size_t length = strlen(path);
     char *prefix = malloc(length + 1);
@@ -141,14 +142,14 @@ path_exists(hid_t file, const char *path)
         exists = strspn(prefix, "/") == i || H5Lexists(file, prefix, H5P_DEFAULT) > 0;
     }
     free(prefix);
-    return exists;
+    return exists && H5Oexists_by_name(file, path, H5P_DEFAULT) > 0;
 }
 
 bool
 pack_h5_is_dataset(int64_t file, const char *path)
 {
     pack_h5_quiet();
-    if (!path_exists(file, path) || H5Oexists_by_name(file, path, H5P_DEFAULT) <= 0)
+    if (!pack_h5_path_exists(file, path))
         return false;
     hid_t object = H5Oopen(file, path, H5P_DEFAULT);
     if (object < 0)

@@ -3,6 +3,8 @@
 #ifndef LIBPACK_H5_PRIVATE_H
 #define LIBPACK_H5_PRIVATE_H
 
+#include <stdbool.h>
+
 #include <hdf5.h>
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h> /* H5FD_class_t moved here */
@@ -22,6 +24,9 @@ void pack_h5_quiet(void);
 enum pack_status pack_h5_fail(struct pack_error *err, enum pack_status status,
                               const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Whether something is there at the end of `path`, all links on the way being intact. */
+bool pack_h5_path_exists(hid_t file, const char *path);
 
 /* The zstd filter's class, for H5Zregister and for the plugin. */
 extern const H5Z_class2_t pack_h5_zstd_class;

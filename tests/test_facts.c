@@ -1,0 +1,407 @@
+/*
+ * Facts: what is said of a dataset is what it was created with; files are opened, listed
+ * and refused in words; the shared files hold what their manifest says.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libpack/h5.h"
+#include "libpack/h5_private.h"
+#include "tests/tap.h"
+
+static const char path[] = "test_facts.tmp.h5";
+
+/* ---------------------------------------------------------------- own files */
+
+static hid_t
+put(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
+    const hsize_t *most, hid_t dcpl)
+{
+    hid_t space = rank ? H5Screate_simple(rank, dims, most) : H5Screate(H5S_SCALAR);
+    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    H5Sclose(space);
+    return set;
+}
+
+static void
+put_text(hid_t object, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, strlen(text) + 1);
+    hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, type, text);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
+static void
+put_labels(hid_t object)
+{
+    const char *labels[] = { "N", NULL, "width" };
+    hsize_t n = 3;
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &n, NULL);
+    H5Tset_size(type, H5T_VARIABLE);
+    hid_t attribute =
+        H5Acreate2(object, "DIMENSION_LABELS", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, type, labels);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
+static void
+put_mean(hid_t object)
+{
+    float mean[] = { 1.5f, 2.5f };
+    hsize_t n = 2;
+    hid_t space = H5Screate_simple(1, &n, NULL);
+    hid_t attribute =
+        H5Acreate2(object, "mean", H5T_IEEE_F32BE, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, H5T_NATIVE_FLOAT, mean);
+    H5Aclose(attribute);
+    H5Sclose(space);
+}
+
+static void
+create(void)
+{
+    hsize_t dims[] = { 10, 7, 5 }, most[] = { H5S_UNLIMITED, 7, 20 },
+            chunk[] = { 4, 7, 2 };
+    hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_userblock(fcpl, 512);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, H5P_DEFAULT);
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(dcpl, 3, chunk);
+    H5Pset_shuffle(dcpl);
+    H5Pset_deflate(dcpl, 7);
+    const unsigned cd[] = { 1, 2, 3 };
+    H5Pset_filter(dcpl, 32001, H5Z_FLAG_OPTIONAL, 3, cd);
+    const int16_t minus = -1;
+    H5Pset_fill_value(dcpl, H5T_NATIVE_INT16, &minus);
+    H5Pset_fill_time(dcpl, H5D_FILL_TIME_ALLOC);
+    hid_t set = put(file, "chunked", H5T_STD_I16BE, 3, dims, most, dcpl);
+    put_text(set, "CLASS", "IMAGE");
+    put_text(set, "INTERLACE_MODE", "INTERLACE_PIXEL");
+    put_labels(set);
+    put_mean(set);
+    H5Dclose(set);
+    H5Pclose(dcpl);
+    hid_t group = H5Gcreate2(file, "a", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    set = put(group, "plain", H5T_IEEE_F64LE, 2, dims, NULL, H5P_DEFAULT);
+    double values[70] = { 0 };
+    H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(set);
+    H5Dclose(put(group, "scalar", H5T_STD_U8LE, 0, NULL, NULL, H5P_DEFAULT));
+    hid_t text = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, H5T_VARIABLE);
+    H5Dclose(put(group, "texts", text, 1, dims, NULL, H5P_DEFAULT));
+    H5Tclose(text);
+    hid_t compact = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_layout(compact, H5D_COMPACT);
+    H5Dclose(put(file, "compact", H5T_STD_I32LE, 1, dims, NULL, compact));
+    H5Pclose(compact);
+    H5Lcreate_hard(file, "/", group, "loop", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/nowhere", file, "dangling", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/a/plain", file, "soft", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("none.h5", "/x", file, "external", H5P_DEFAULT, H5P_DEFAULT);
+    put_text(file, "h5pack_schema", "1");
+    H5Gclose(group);
+    H5Fclose(file);
+    H5Pclose(fcpl);
+}
+
+static void
+test_chunked(int64_t file)
+{
+    struct pack_facts facts;
+    struct pack_error err = { .text = "" };
+    char text[PACK_PIPELINE_TEXT_MAX], shape[PACK_SHAPE_TEXT_MAX];
+    ok(pack_facts_read(file, "chunked", &facts, &err) == PACK_OK,
+       "a chunked dataset is described %s", err.text);
+    is_text(pack_type_format(&facts.type, text), ">int16", "its type");
+    is_text(pack_shape_format(&facts.extent, shape), "10x7x5", "its extent");
+    ok(facts.max_extent.extent[0] == UINT64_MAX && facts.max_extent.extent[2] == 20,
+       "its maximum");
+    ok(facts.n_elements == 350 && facts.logical_bytes == 700, "its size");
+    is_text(pack_shape_format(&facts.chunk, shape), "4x7x2", "its chunk");
+    is_text(pack_shape_format(&facts.n_chunks, shape), "3x1x3", "its grid");
+    ok(facts.chunk_bytes == 112 && facts.n_chunks_total == 9 &&
+           facts.n_chunks_stored == 0 && facts.stored_bytes == 0,
+       "its chunks");
+    is_text(pack_pipeline_format(&facts.pipeline, text), "shuffle+gzip:7+blosc",
+            "its filters");
+    ok(facts.pipeline.filter[2].n_cd == 3 && facts.pipeline.filter[2].cd[2] == 3 &&
+           facts.pipeline.filter[0].cd[0] == 2,
+       "their parameters");
+    is_text(pack_layout_name(facts.layout), "chunked", "its layout");
+    is_text(pack_index_name(facts.index), "B-tree v1", "its index");
+    ok(facts.fill == PACK_FILL_USER && !facts.fill_is_zero &&
+           facts.fill_time == PACK_FILL_ALLOC &&
+           facts.alloc_time == PACK_ALLOC_INCREMENTAL,
+       "its fill value");
+    is_text(facts.class_name, "IMAGE", "CLASS");
+    is_text(facts.interlace_mode, "INTERLACE_PIXEL", "INTERLACE_MODE");
+    is_text(facts.image_subclass, "", "an attribute that is absent");
+    ok(facts.n_labels == 3 && strcmp(facts.label[2], "width") == 0 &&
+           facts.label[1][0] == '\0',
+       "DIMENSION_LABELS");
+    ok(facts.n_mean == 2 && facts.mean[1] == 2.5 && facts.n_std == 0, "mean");
+    ok(facts.user_block_bytes == 512 && facts.superblock_version == 0 &&
+           facts.file_bytes > 512 && !facts.has_page_strategy,
+       "the file");
+    is_text(facts.h5pack_schema, "1", "h5pack_schema");
+}
+
+static void
+test_others(int64_t file)
+{
+    struct pack_facts facts;
+    struct pack_error err = { .text = "" };
+    char text[PACK_TYPE_TEXT_MAX];
+    ok(pack_facts_read(file, "/a/plain", &facts, &err) == PACK_OK &&
+           facts.layout == PACK_LAYOUT_CONTIGUOUS && facts.stored_bytes == 560 &&
+           facts.contiguous_address > 512 && facts.contiguous_address != UINT64_MAX &&
+           facts.fill_is_zero && facts.index == PACK_INDEX_NONE,
+       "a contiguous dataset %s", err.text);
+    ok(pack_facts_read(file, "soft", &facts, NULL) == PACK_OK && facts.n_elements == 70,
+       "through a soft link");
+    ok(pack_facts_read(file, "a/scalar", &facts, NULL) == PACK_OK &&
+           facts.space == PACK_SPACE_SCALAR && facts.n_elements == 1 &&
+           facts.contiguous_address == UINT64_MAX,
+       "a scalar without storage");
+    ok(pack_facts_read(file, "a/texts", &facts, NULL) == PACK_OK &&
+           facts.type.is_variable,
+       "texts");
+    is_text(pack_type_format(&facts.type, text), "variable-length string", "their type");
+    ok(pack_facts_read(file, "compact", &facts, NULL) == PACK_OK &&
+           facts.layout == PACK_LAYOUT_COMPACT,
+       "a compact dataset");
+    static const struct {
+        const char *path;
+        enum pack_status status;
+    } bad[] = {
+        { "", PACK_ERR_NOT_FOUND },          { "none", PACK_ERR_NOT_FOUND },
+        { "none/none", PACK_ERR_NOT_FOUND }, { "compact/x", PACK_ERR_NOT_FOUND },
+        { "dangling", PACK_ERR_NOT_FOUND },  { "external", PACK_ERR_NOT_FOUND },
+        { "/", PACK_ERR_ARGUMENT },          { "a", PACK_ERR_ARGUMENT },
+        { "a//", PACK_ERR_ARGUMENT },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        enum pack_status status = pack_facts_read(file, bad[i].path, &facts, &err);
+        ok(status == bad[i].status && !pack_h5_is_dataset(file, bad[i].path), "'%s': %s",
+           bad[i].path, err.text);
+    }
+    ok(pack_h5_is_dataset(file, "a/loop/a/plain"), "a dataset is one, round a loop too");
+}
+
+static enum pack_status
+append(void *context, const char *name, struct pack_error *err)
+{
+    (void)err;
+    strcat(strcat(context, name), " ");
+    return PACK_OK;
+}
+
+static enum pack_status
+refuse(void *context, const char *name, struct pack_error *err)
+{
+    (void)context;
+    return pack_fail(err, PACK_ERR_LIMIT, "stopped at %s", name);
+}
+
+static void
+test_listing(int64_t file)
+{
+    char names[200] = "";
+    struct pack_error err;
+    ok(pack_h5_datasets(file, append, names, &err) == PACK_OK, "datasets are listed");
+    is_text(names, "a/plain a/scalar a/texts chunked compact ",
+            "each once, in order, without following soft links or loops");
+    ok(pack_h5_datasets(file, refuse, NULL, &err) == PACK_ERR_LIMIT, "%s", err.text);
+}
+
+static void
+expect_no_open(const char *name, enum pack_status want)
+{
+    struct pack_error err = { .text = "(opened)" };
+    int64_t file = -1;
+    ok(pack_h5_open(name, NULL, &file, &err) == want, "%s", err.text);
+    pack_h5_close(file);
+}
+
+static void
+test_open(void)
+{
+    int64_t file = -1;
+    struct pack_error err = { .text = "" };
+    expect_no_open("none.h5", PACK_ERR_NOT_FOUND);
+    expect_no_open("/", PACK_ERR_ARGUMENT);
+    expect_no_open("/dev/null", PACK_ERR_ARGUMENT);
+    FILE *f = fopen("test_facts.tmp.txt", "w");
+    fputs("hello", f);
+    fclose(f);
+    expect_no_open("test_facts.tmp.txt", PACK_ERR_FORMAT);
+    unlink("test_facts.tmp.txt");
+    struct stat status;
+    stat(path, &status);
+    ok(truncate(path, status.st_size / 2) == 0, "a file is cut");
+    expect_no_open(path, PACK_ERR_FORMAT);
+    create();
+    struct pack_h5_count count = { 0 };
+    ok(pack_h5_open(path, &count, &file, &err) == PACK_OK && count.n_open == 1,
+       "a file opens through the counting driver %s", err.text);
+    pack_h5_close(file);
+    is_number(count.n_open, 0, "and closes");
+}
+
+static void
+test_zstd(void)
+{
+    struct pack_error err = { .text = "" };
+    ok(pack_h5_register_zstd(&err) == PACK_OK && pack_h5_register_zstd(&err) == PACK_OK &&
+           H5Zfilter_avail(32015) > 0,
+       "the zstd filter registers, more than once");
+    const char *name = shared_path("data/h5/h5ex_d_zstd.h5");
+    static uint8_t data[2 * 512 * 1024];
+    if (!name) {
+        skip("no shared HDF5 files here");
+        return;
+    }
+    int64_t file;
+    ok(pack_h5_open(name, NULL, &file, &err) == PACK_OK, "%s", name);
+    hid_t set = H5Dopen2(file, "DS1", H5P_DEFAULT);
+    int wrong = H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0;
+    for (size_t i = 0; i < sizeof data; i++)
+        wrong += data[i] != i % 256;
+    ok(wrong == 0, "what the registered plugin wrote is read");
+    H5Dclose(set);
+    pack_h5_close(file);
+}
+
+/* ------------------------------------------------------------- shared files */
+
+struct census {
+    int64_t file;
+    int datasets, layouts[4], deflate, shuffle, fletcher32;
+};
+
+static enum pack_status
+take(void *context, const char *name, struct pack_error *err)
+{
+    struct census *census = context;
+    struct pack_facts facts;
+    (void)err;
+    census->datasets++;
+    if (pack_facts_read(census->file, name, &facts, NULL) != PACK_OK)
+        return PACK_OK;
+    census->layouts[facts.layout]++;
+    for (int i = 0; i < facts.pipeline.n; i++) {
+        census->deflate += facts.pipeline.filter[i].id == PACK_FILTER_DEFLATE;
+        census->shuffle += facts.pipeline.filter[i].id == PACK_FILTER_SHUFFLE;
+        census->fletcher32 += facts.pipeline.filter[i].id == PACK_FILTER_FLETCHER32;
+    }
+    return PACK_OK;
+}
+
+/* The number behind "name=" in a list like "chunked=1,compact=2". */
+static int
+number_of(const char *list, const char *name)
+{
+    const char *at = strstr(list, name);
+    return at ? atoi(at + strlen(name) + 1) : 0;
+}
+
+/* In a child: 0 when what the file holds is what the manifest's columns say. */
+static int
+check_file(const char *name, char *const *column, bool must_agree)
+{
+    struct rlimit cpu = { 10, 10 };
+    struct census census = { 0 };
+    struct pack_error err;
+    setrlimit(RLIMIT_CPU, &cpu);
+    if (pack_h5_open(name, NULL, &census.file, &err) != PACK_OK)
+        return must_agree;
+    pack_h5_datasets(census.file, take, &census, &err);
+    return must_agree &&
+           (census.datasets != atoi(column[10]) ||
+            census.layouts[PACK_LAYOUT_COMPACT] != number_of(column[11], "compact") ||
+            census.layouts[PACK_LAYOUT_CONTIGUOUS] !=
+                number_of(column[11], "contiguous") ||
+            census.layouts[PACK_LAYOUT_CHUNKED] != number_of(column[11], "chunked") ||
+            census.layouts[PACK_LAYOUT_VIRTUAL] != number_of(column[11], "virtual") ||
+            census.deflate != number_of(column[12], "deflate") ||
+            census.shuffle != number_of(column[12], "shuffle") ||
+            census.fletcher32 != number_of(column[12], "fletcher32"));
+}
+
+static void
+test_shared(void)
+{
+    const char *manifest_path = shared_path("data/h5/MANIFEST.tsv");
+    FILE *manifest = manifest_path ? fopen(manifest_path, "r") : NULL;
+    char line[8192];
+    int n_valid = 0, n_wrong = 0, n_crashed = 0, n_other = 0;
+    if (!manifest) {
+        skip("no shared HDF5 files here");
+        return;
+    }
+    while (fgets(line, sizeof line, manifest)) {
+        char *column[20] = { NULL }, *rest = line, name[8400];
+        for (int i = 0; i < 20 && rest; i++)
+            column[i] = strsep(&rest, "\t");
+        if (!column[12] || strcmp(column[0], "file") == 0)
+            continue;
+        bool must_agree = strcmp(column[5], "valid") == 0;
+        const char *file = shared_path("data/h5/MANIFEST.tsv");
+        snprintf(name, sizeof name, "%.*s%s",
+                 (int)(strlen(file) - strlen("MANIFEST.tsv")), file, column[0]);
+        fflush(stdout);
+        pid_t child = fork();
+        int status = -1;
+        if (child == 0) {
+            int null = open("/dev/null", O_WRONLY); /* malloc's last words */
+            dup2(null, 2);
+            _exit(check_file(name, column, must_agree));
+        }
+        waitpid(child, &status, 0);
+        bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (must_agree && !good)
+            note("%s", column[0]);
+        n_valid += must_agree;
+        n_wrong += must_agree && !good;
+        n_crashed += !must_agree && !WIFEXITED(status);
+        n_other += !must_agree;
+    }
+    fclose(manifest);
+    ok(n_valid > 0 && n_wrong == 0,
+       "%d valid shared files hold what the manifest says; of %d others, HDF5 crashed on "
+       "%d",
+       n_valid, n_other, n_crashed);
+}
+
+int
+main(void)
+{
+    int64_t file;
+    struct pack_error err = { .text = "" };
+    pack_h5_quiet();
+    create();
+    if (pack_h5_open(path, NULL, &file, &err) != PACK_OK) {
+        printf("Bail out! %s\n", err.text);
+        return 99;
+    }
+    test_chunked(file);
+    test_others(file);
+    test_listing(file);
+    pack_h5_close(file);
+    test_open();
+    test_zstd();
+    unlink(path);
+    test_shared();
+    return done();
+}
