@@ -105,6 +105,7 @@ has_library() {
     return 1
 }
 
+# Leaves the one that was found in $python.
 has_python() {
     for python in ${PYTHON-} python3 /usr/bin/python3; do
         "$python" -c "import $1" >/dev/null 2>&1 && return 0
@@ -182,15 +183,23 @@ build() {
 # ----------------------------------------------------------------------------------- tour
 # One function per program; the list below says which and in which order.
 
-tour='tour_pack tour_look tour_open'
+tour='tour_pack tour_look tour_python tour_end'
 name=photos
 tour_file=build/tour/$name.h5
 
-# Shows a command, runs it, its output indented; the exit status is the command's.
+# Shows a command, runs it, its output indented (progress and complaints are not); the exit
+# status is the command's.
 show() {
-    printf '\n$ %s\n' "$*"
+    printf '\n$'
+    for word; do
+        case $word in
+        *[!A-Za-z0-9_./:=+,-]*) printf ' "%s"' "$word" ;;
+        *) printf ' %s' "$word" ;;
+        esac
+    done
+    printf '\n'
     printf '\n=== %s\n' "$*" >>"$log"
-    { "$@" 2>&1; echo $? >build/tour/status; } | sed 's/^/    /' | tee -a "$log"
+    { "$@"; echo $? >build/tour/status; } </dev/null | sed 's/^/    /' | tee -a "$log"
     read -r status <build/tour/status
     return "$status"
 }
@@ -211,7 +220,12 @@ tour_look() {
     show h5ls -r "$tour_file"
 }
 
-tour_open() {
+tour_python() {
+    has_python h5py || return 0
+    show "$python" -c "import h5py; f = h5py.File('$tour_file'); print(f['images'][0].mean())"
+}
+
+tour_end() {
     cat <<TEXT
 
 The file is yours: $(pwd)/$tour_file
