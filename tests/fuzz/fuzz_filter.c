@@ -9,8 +9,8 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const texts[] = { "gzip:1", "zstd:1", "shuffle,gzip:1",
-                                         "shuffle,zstd:1,fletcher32", "fletcher32" };
+    static const char *const texts[] = { "gzip:1", "zstd:1", "shuffle+gzip:1",
+                                         "shuffle+zstd:1+fletcher32", "fletcher32" };
     static unsigned char chunk[4096];
     if (size < 2)
         return 0;
