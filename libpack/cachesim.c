@@ -418,7 +418,7 @@ pack_cachesim_read(struct pack_cachesim *sim, const struct pack_box *box)
                 sim, c.number, pack_cachesim_slot(sim, c.number, c.coords), c.n_elements);
         } else if (pack_cachesim_visit_uncached(sim, c.number, c.n_elements)) {
             struct pack_pieces pieces = { 0 };
-            struct pack_block block = { c.start, c.count, NULL, box->count };
+            struct pack_block block = { c.start, c.count, NULL, box->count, 0 };
             pack_cachesim_add_block(sim, &pieces, &block);
             pack_cachesim_end_pieces(sim, &pieces);
         }
@@ -477,7 +477,7 @@ pack_cachesim_visit_many(struct pack_cachesim *sim, const uint64_t *numbers, siz
     for (size_t i = 0; i < n; i++)
         if (pack_cachesim_visit_uncached(sim, numbers[i], n_elements)) {
             struct pack_pieces pieces = { 0 };
-            pack_cachesim_add_piece(sim, &pieces, 0, n_elements * sim->grid.elem_size);
+            pack_cachesim_add_piece(sim, &pieces, 0, n_elements * sim->grid.elem_size, 0);
             pack_cachesim_end_pieces(sim, &pieces);
         }
 }

@@ -120,22 +120,25 @@ pack_cachesim_end_pieces(struct pack_cachesim *sim, struct pack_pieces *pieces)
 
 void
 pack_cachesim_add_piece(struct pack_cachesim *sim, struct pack_pieces *pieces,
-                        uint64_t at, uint64_t size)
+                        uint64_t at, uint64_t size, uint64_t memory)
 {
-    if (pieces->size > 0 && at == pieces->at + pieces->size) {
+    if (pieces->size > 0 && at == pieces->at + pieces->size &&
+        memory == pieces->memory + pieces->size) {
         pieces->size += size;
         return;
     }
     pack_cachesim_end_pieces(sim, pieces);
     pieces->at = at;
     pieces->size = size;
+    pieces->memory = memory;
 }
 
 /* How a block falls into pieces: axes below n_spaced step from piece to piece. */
 struct cut {
     int n_spaced;
-    uint64_t at, size, n;            /* bytes from the chunk's start, bytes, pieces */
-    uint64_t spacing[PACK_RANK_MAX]; /* bytes */
+    uint64_t at, size, n; /* bytes, bytes, pieces */
+    uint64_t spacing[PACK_RANK_MAX],
+        memory[PACK_RANK_MAX]; /* bytes from one to the next */
 };
 
 static uint64_t
@@ -161,18 +164,35 @@ cut_block(const struct pack_grid *grid, const struct pack_block *block)
     struct cut cut = { .n = 1 };
     int partial = last_partial_axis(grid, block);
     bool run = stride_of(block, partial) == 1 || block->count[partial] == 1;
+    uint64_t place = grid->elem_size, memory = grid->elem_size;
     cut.n_spaced = run ? partial : partial + 1;
-    uint64_t place = grid->elem_size;
     for (int i = grid->rank - 1; i >= 0; i--) {
         if (i == partial)
             cut.size = run ? place * block->count[i] : place;
         cut.at += block->start[i] * place;
         cut.spacing[i] = stride_of(block, i) * place;
+        cut.memory[i] = memory;
         if (i < cut.n_spaced)
             cut.n *= block->count[i];
         place *= grid->chunk[i];
+        memory *= block->whole[i];
     }
     return cut;
+}
+
+/* The pieces along the last spaced axis. */
+static void
+add_run(struct pack_cachesim *sim, struct pack_pieces *pieces, const struct cut *cut,
+        uint64_t at, uint64_t memory, uint64_t n)
+{
+    int axis = cut->n_spaced - 1;
+    if (!pieces->joins) {
+        read_pieces(sim, pieces, at, cut->size, cut->spacing[axis], n);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        pack_cachesim_add_piece(sim, pieces, at + i * cut->spacing[axis], cut->size,
+                                memory + i * cut->memory[axis]);
 }
 
 void
@@ -180,25 +200,25 @@ pack_cachesim_add_block(struct pack_cachesim *sim, struct pack_pieces *pieces,
                         const struct pack_block *block)
 {
     struct cut cut = cut_block(&sim->grid, block);
+    uint64_t digits[PACK_RANK_MAX] = { 0 }, at = cut.at, memory = block->memory;
+    int inner = cut.n_spaced - 1, axis;
     if (cut.n == 1) {
-        pack_cachesim_add_piece(sim, pieces, cut.at, cut.size);
+        pack_cachesim_add_piece(sim, pieces, at, cut.size, memory);
         return;
     }
-    pack_cachesim_end_pieces(sim, pieces);
-    if (sim->params.cache.version != PACK_HDF5_2_0) {
+    if (!pieces->joins && sim->params.cache.version != PACK_HDF5_2_0) {
         count_reads(sim, cut.n, cut.n * cut.size);
         return;
     }
-    /* the last spaced axis goes in one call, those before it count up */
-    uint64_t digits[PACK_RANK_MAX] = { 0 }, at = cut.at;
-    int inner = cut.n_spaced - 1, axis;
     do {
-        read_pieces(sim, pieces, at, cut.size, cut.spacing[inner], block->count[inner]);
+        add_run(sim, pieces, &cut, at, memory, block->count[inner]);
         for (axis = inner - 1; axis >= 0; axis--) {
             at += cut.spacing[axis];
+            memory += cut.memory[axis];
             if (++digits[axis] < block->count[axis])
                 break;
             at -= digits[axis] * cut.spacing[axis];
+            memory -= digits[axis] * cut.memory[axis];
             digits[axis] = 0;
         }
     } while (axis >= 0);

@@ -95,21 +95,28 @@ bool pack_cachesim_visit_uncached(struct pack_cachesim *sim, uint64_t number,
 
 /* Direct reads of one chunk within one H5Dread; zeroed to begin with. */
 struct pack_pieces {
-    uint64_t at, size; /* the piece being put together; size 0: none */
+    bool joins;                /* there are several blocks, whose pieces may join */
+    uint64_t at, size, memory; /* the piece being put together; size 0: none */
     uint64_t sieve_from, sieve_end;
 };
 
-/* The elements of a selection in one chunk: along each axis `count` of them, `stride`
- * apart (NULL: 1), from `start` on; `whole` is how many the whole selection has. */
+/*
+ * The elements of a selection in one chunk: along each axis `count` of them, `stride`
+ * apart (NULL: 1), from `start` on. `whole` is how many the whole block has, which is its
+ * shape in memory; the first element of this chunk lies `memory` bytes from the buffer's
+ * beginning.
+ */
 struct pack_block {
     const uint64_t *start, *count, *stride, *whole;
+    uint64_t memory;
 };
 
 void pack_cachesim_add_block(struct pack_cachesim *sim, struct pack_pieces *pieces,
                              const struct pack_block *block);
-/* Bytes from the chunk's start; joins with the piece before where they touch. */
+/* Bytes from the chunk's start and the buffer's; joins with the piece before where they
+ * touch in both. */
 void pack_cachesim_add_piece(struct pack_cachesim *sim, struct pack_pieces *pieces,
-                             uint64_t at, uint64_t size);
+                             uint64_t at, uint64_t size, uint64_t memory);
 void pack_cachesim_end_pieces(struct pack_cachesim *sim, struct pack_pieces *pieces);
 
 #endif

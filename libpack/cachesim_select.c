@@ -50,7 +50,7 @@ visit_runs(struct pack_cachesim *sim, const struct run *runs, const struct pack_
     }
     if (visit(sim, pack_grid_number(&sim->grid, coords), coords, n)) {
         struct pack_pieces pieces = { 0 };
-        struct pack_block block = { start, count, stride, box->count };
+        struct pack_block block = { start, count, stride, box->count, 0 };
         pack_cachesim_add_block(sim, &pieces, &block);
         pack_cachesim_end_pieces(sim, &pieces);
     }
@@ -84,7 +84,8 @@ pack_cachesim_read_strided(struct pack_cachesim *sim, const struct pack_box *box
 /* What one point or one box has in one chunk. */
 struct part {
     uint64_t number;
-    size_t from; /* index of the point or box */
+    size_t from;     /* index of the point or box */
+    uint64_t before; /* elements of the selection before this point or box */
     uint64_t n_elements;
 };
 
@@ -99,7 +100,8 @@ by_number(const void *a, const void *b)
 
 /* Adds one part's pieces to those of its chunk; `selection` is what the caller gave. */
 typedef void add_part_fn(struct pack_cachesim *sim, struct pack_pieces *pieces,
-                         const uint64_t *coords, const void *selection, size_t from);
+                         const uint64_t *coords, const void *selection,
+                         const struct part *part);
 
 /* Visits each chunk of the parts once. */
 static void
@@ -114,9 +116,9 @@ visit_parts(struct pack_cachesim *sim, struct part *parts, size_t n_parts,
         pack_grid_coords(&sim->grid, parts[i].number, coords);
         if (!visit(sim, parts[i].number, coords, n_elements))
             continue;
-        struct pack_pieces pieces = { 0 };
+        struct pack_pieces pieces = { .joins = true };
         for (size_t k = i; k < end; k++)
-            add_part(sim, &pieces, coords, selection, parts[k].from);
+            add_part(sim, &pieces, coords, selection, &parts[k]);
         pack_cachesim_end_pieces(sim, &pieces);
     }
 }
@@ -132,14 +134,15 @@ make_parts(uint64_t n)
 
 static void
 add_point(struct pack_cachesim *sim, struct pack_pieces *pieces, const uint64_t *coords,
-          const void *selection, size_t from)
+          const void *selection, const struct part *part)
 {
     const struct pack_grid *grid = &sim->grid;
-    const uint64_t *point = (const uint64_t *)selection + from * (size_t)grid->rank;
+    const uint64_t *point = (const uint64_t *)selection + part->from * (size_t)grid->rank;
     uint64_t at = 0;
     for (int i = 0; i < grid->rank; i++)
         at = at * grid->chunk[i] + (point[i] - coords[i] * grid->chunk[i]);
-    pack_cachesim_add_piece(sim, pieces, at * grid->elem_size, grid->elem_size);
+    pack_cachesim_add_piece(sim, pieces, at * grid->elem_size, grid->elem_size,
+                            part->before * grid->elem_size);
 }
 
 enum pack_status
@@ -154,7 +157,7 @@ pack_cachesim_read_points(struct pack_cachesim *sim, const uint64_t *coords,
         uint64_t chunk[PACK_RANK_MAX];
         for (int k = 0; k < grid->rank; k++)
             chunk[k] = coords[i * (size_t)grid->rank + (size_t)k] / grid->chunk[k];
-        parts[i] = (struct part){ pack_grid_number(grid, chunk), i, 1 };
+        parts[i] = (struct part){ pack_grid_number(grid, chunk), i, i, 1 };
     }
     visit_parts(sim, parts, n_points, coords, add_point);
     free(parts);
@@ -163,17 +166,19 @@ pack_cachesim_read_points(struct pack_cachesim *sim, const uint64_t *coords,
 
 static void
 add_box(struct pack_cachesim *sim, struct pack_pieces *pieces, const uint64_t *coords,
-        const void *selection, size_t from)
+        const void *selection, const struct part *part)
 {
-    const struct pack_box *box = (const struct pack_box *)selection + from;
-    uint64_t start[PACK_RANK_MAX], count[PACK_RANK_MAX];
+    const struct pack_box *box = (const struct pack_box *)selection + part->from;
+    uint64_t start[PACK_RANK_MAX], count[PACK_RANK_MAX], memory = 0;
     for (int i = 0; i < sim->grid.rank; i++) {
         uint64_t chunk = sim->grid.chunk[i], corner = coords[i] * chunk;
         uint64_t end = box->start[i] + box->count[i] - corner;
         start[i] = box->start[i] > corner ? box->start[i] - corner : 0;
         count[i] = (end < chunk ? end : chunk) - start[i];
+        memory = memory * box->count[i] + (corner + start[i] - box->start[i]);
     }
-    struct pack_block block = { start, count, NULL, box->count };
+    struct pack_block block = { start, count, NULL, box->count,
+                                (part->before + memory) * sim->grid.elem_size };
     pack_cachesim_add_block(sim, pieces, &block);
 }
 
@@ -181,7 +186,7 @@ enum pack_status
 pack_cachesim_read_boxes(struct pack_cachesim *sim, const struct pack_box *boxes,
                          size_t n_boxes, struct pack_error *err)
 {
-    uint64_t n_parts = 0;
+    uint64_t n_parts = 0, before = 0;
     size_t n = 0;
     if (n_boxes == 1) {
         pack_cachesim_read(sim, boxes);
@@ -195,9 +200,13 @@ pack_cachesim_read_boxes(struct pack_cachesim *sim, const struct pack_box *boxes
         return pack_fail_memory(err, "boxes of a selection");
     for (size_t i = 0; i < n_boxes; i++) {
         struct pack_grid_cursor c;
+        uint64_t n_elements = 0;
         for (bool more = pack_grid_first(&c, &sim->grid, &boxes[i]); more;
-             more = pack_grid_next(&c))
-            parts[n++] = (struct part){ c.number, i, c.n_elements };
+             more = pack_grid_next(&c)) {
+            parts[n++] = (struct part){ c.number, i, before, c.n_elements };
+            n_elements += c.n_elements;
+        }
+        before += n_elements;
     }
     visit_parts(sim, parts, n, boxes, add_box);
     free(parts);
