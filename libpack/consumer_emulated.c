@@ -1,6 +1,7 @@
 /*
- * Sleeps for the duration of a training step, as MLPerf Storage does. The moment to wake
- * up is absolute, so that a late wake-up of one step is not carried into the next.
+ * Sleeps for the duration of a training step, as MLPerf Storage does. An accelerator ends
+ * its step in time however late this process wakes up, so a late wake-up counts as idle
+ * time before the next step.
  */
 #include <errno.h>
 #include <time.h>
@@ -23,13 +24,18 @@ static enum pack_status
 emulated_take(void *state, const struct pack_batch *batch, struct pack_error *err)
 {
     (void)err;
-    uint64_t begin = pack_clock_ns();
+    uint64_t begin = pack_clock_ns(), last = pack_consumer_last_end(state);
     uint64_t until = begin + pack_consumer_get_params(state)->step_ns;
+    struct pack_step step = { .n_samples = pack_batch_used(batch),
+                              .begin_ns = begin,
+                              .end_ns = until,
+                              .busy_ns = until - begin,
+                              .starved_ns = last ? begin - last : 0 };
     struct timespec at = { .tv_sec = (time_t)(until / 1000000000),
                            .tv_nsec = (long)(until % 1000000000) };
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
         ;
-    pack_consumer_report_now(state, batch, begin);
+    pack_consumer_report(state, &step);
     return PACK_OK;
 }
 

@@ -1,0 +1,44 @@
+/* Runs a program's job once for each combination of option values, each in a process of
+ * its own. */
+#ifndef TOOLS_SWEEP_H
+#define TOOLS_SWEEP_H
+
+#include <stddef.h>
+
+#include "libpack/status.h"
+#include "tools/cli.h"
+
+enum { SWEEP_KEYS_MAX = 6, SWEEP_RUNS_MAX = 4096 };
+
+struct sweep_key {
+    char *name;   /* of the option, without dashes */
+    char **value; /* n of them, in the block of `name` */
+    size_t n;
+};
+
+struct sweep {
+    struct sweep_key key[SWEEP_KEYS_MAX];
+    size_t n_keys, n_runs;
+};
+
+/* Reads "OPTION=VALUE,VALUE,..." texts. PACK_ERR_ARGUMENT, _LIMIT, _MEMORY. sweep_close
+ * releases in any case. */
+enum pack_status sweep_open(const struct cli_texts *texts, struct sweep *sweep,
+                            struct pack_error *err);
+void sweep_close(struct sweep *sweep);
+
+/* The value of a key in a run, runs counting from 0; the last key changes fastest. */
+const char *sweep_value(const struct sweep *sweep, size_t run, size_t key);
+
+/*
+ * Runs one combination in a child process: `fn` gets the command line without --sweep,
+ * the words of `common` (ended by NULL) and the run's own options added in front, and
+ * fills `size` bytes of figures, at most 4096, which come back. PACK_ERR_IO when the
+ * child died or said that it failed, by returning false.
+ */
+typedef bool (*sweep_fn)(int argc, char **argv, void *figures);
+enum pack_status sweep_run(const struct sweep *sweep, size_t run, int argc, char **argv,
+                           char *const *common, sweep_fn fn, void *figures, size_t size,
+                           struct pack_error *err);
+
+#endif
