@@ -100,8 +100,10 @@ void pack_cache_counts_add(struct pack_cache_counts *total,
  * it to counts recorded from six versions, test_cachesim_hdf5 to the installed library.
  *
  * What it leaves out: writes, H5Dread_chunk, extents that shrink, page buffers (which sit
- * below and only change file reads), and for reads past the cache of strided selections
- * the exact number of file reads, which may differ by a few.
+ * below and only change file reads), and into how many pieces a strided selection falls
+ * when it goes past the cache: there file_reads may differ by a few, and with version 2's
+ * sieve buffer file_read_bytes too. How 1.8 moves entries when an extent grows is read
+ * off its source and not measured.
  *
  * Needs O(n_slots + entries) memory, and no more slots than the dataset's chunks can
  * reach. A visit costs O(1) amortised; where the library walks its list to find a victim,

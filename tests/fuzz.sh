@@ -35,6 +35,10 @@ seeds() { # target, folder
         printf 'path\tlabel\r\na.jpg\t1\r\n' >"$2/tsv"
         printf '2\nimage_id Smiling Young\n000001.jpg -1 1\n000002.jpg  1 -1\n' >"$2/celeba"
         ;;
+    fuzz_trace)
+        printf '# rank 2\n17\t0\t1\t4096\n' >"$2/trace"
+        printf 'block:pool=slide,chunks=64' >"$2/pattern"
+        ;;
     fuzz_json)
         printf '{"schema": "a/1", "n": [1, -2.5e3, true, null, "\\u00e9\\n"]}' >"$2/object"
         ;;

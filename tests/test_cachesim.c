@@ -4,7 +4,7 @@
 #include "libpack/replay.h"
 #include "libpack/rng.h"
 #include "tests/ref_cachesim.h"
-#include "tap.h"
+#include "tests/tap.h"
 
 static struct pack_rng rng;
 

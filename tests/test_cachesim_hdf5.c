@@ -4,6 +4,9 @@
  * reads.
  *
  *     test_cachesim_hdf5 [--configs N] [--seed S]        500 configurations from seed 1
+ *
+ * Every count has to agree after every read, with one exception that cachesim.h states:
+ * how many pieces a strided selection falls into past the cache.
  */
 #include <inttypes.h>
 #include <unistd.h>
@@ -75,8 +78,11 @@ struct config {
     hid_t fapl, file, set;
     struct pack_h5_count count;
     struct pack_cachesim *sim;
+    uint64_t reads_off; /* file reads that HDF5 did more (or, wrapped around, less) */
     const char *op;
 };
+
+static uint64_t n_strided_off; /* strided reads past the cache, in other pieces */
 
 static const char path[] = "test_cachesim_hdf5.tmp.h5";
 
@@ -436,13 +442,19 @@ second_handle(struct config *c)
 /* ---------------------------------------------------------------- compared */
 
 static bool
-agrees(const struct config *c, const struct pack_cache_counts *counts)
+agrees(struct config *c, const struct pack_cache_counts *before,
+       const struct pack_cache_counts *now)
 {
-    return counts->decodes == n_decodes &&
-           counts->file_reads == c->count.raw.file_reads &&
-           counts->file_read_bytes == c->count.raw.file_read_bytes &&
-           counts->requests ==
-               counts->hits + counts->loads + counts->fills + counts->bypass_visits;
+    uint64_t reads_off = c->count.raw.file_reads - now->file_reads;
+    bool strided_past =
+        strcmp(c->op, "strided") == 0 && now->bypass_visits > before->bypass_visits;
+    if (strided_past && reads_off != c->reads_off) {
+        c->reads_off = reads_off;
+        n_strided_off++;
+    }
+    return now->decodes == n_decodes && reads_off == c->reads_off &&
+           now->file_read_bytes == c->count.raw.file_read_bytes &&
+           now->requests == now->hits + now->loads + now->fills + now->bypass_visits;
 }
 
 static void
@@ -477,11 +489,11 @@ run_config(void)
                   { "boxes", read_boxes },
                   { "sample", read_sample } };
     struct config c = { .op = "" };
+    struct pack_cache_counts before = { 0 }, now;
     bool same = true;
     random_config(&c);
     open_config(&c);
     for (int i = 0; i < READS && same; i++) {
-        struct pack_cache_counts counts;
         uint64_t extra = below(50);
         if (extra < 2)
             grow(&c);
@@ -492,10 +504,11 @@ run_config(void)
         int k = (int)below(5);
         c.op = reads[k].name;
         reads[k].read(&c);
-        pack_cachesim_counts(c.sim, &counts);
-        same = agrees(&c, &counts);
+        pack_cachesim_counts(c.sim, &now);
+        same = agrees(&c, &before, &now);
+        before = now;
         if (!same)
-            say(&c, &counts, i);
+            say(&c, &now, i);
     }
     close_config(&c);
     return same;
@@ -522,8 +535,9 @@ main(int argc, char **argv)
         n_same += same;
     }
     unlink(path);
-    note("HDF5 %d.%d.%d, seed %" PRIu64, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE,
-         seed);
+    note("HDF5 %d.%d.%d, seed %" PRIu64 "; %" PRIu64
+         " strided reads past the cache in other pieces",
+         H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE, seed, n_strided_off);
     is_number(n_same, n_configs, "the simulator counts what HDF5 does");
     return done();
 }

@@ -2,7 +2,7 @@
  */
 #include "libpack/grid.h"
 #include "libpack/rng.h"
-#include "tap.h"
+#include "tests/tap.h"
 
 static struct pack_grid
 make(const char *extent, const char *chunk, uint64_t elem_size)

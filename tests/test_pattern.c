@@ -5,7 +5,7 @@
 
 #include "libpack/pattern.h"
 #include "libpack/rng.h"
-#include "tap.h"
+#include "tests/tap.h"
 
 static struct pack_pattern_iter *
 open_pattern(const struct pack_pattern *p)

@@ -7,7 +7,7 @@
 
 #include "libpack/permutation_private.h"
 #include "libpack/rng.h"
-#include "tap.h"
+#include "tests/tap.h"
 
 static bool
 is_permutation(uint64_t n, uint64_t seed)

@@ -3,7 +3,7 @@
 
 #include "libpack/policy.h"
 #include "libpack/rng.h"
-#include "tap.h"
+#include "tests/tap.h"
 
 enum { N = 300 };
 

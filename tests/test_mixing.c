@@ -1,0 +1,102 @@
+/* Randomness is 0 for neighbours, 1 for a uniform shuffle, in between for what is
+ * between; class mixing is what counting and known formulas say. */
+#include <math.h>
+
+#include "libpack/mixing.h"
+#include "libpack/pattern.h"
+#include "tests/tap.h"
+
+enum { BATCH = 100 };
+
+/* Measures one epoch of a pattern. */
+static struct pack_mixing
+measure(struct pack_pattern p, uint64_t n_samples, const uint32_t *labels,
+        uint32_t n_classes)
+{
+    struct pack_mixing mixing;
+    struct pack_pattern_iter *it = NULL;
+    struct pack_error err;
+    uint64_t samples[BATCH];
+    size_t n;
+    p.extent = (struct pack_shape){ 1, { n_samples } };
+    if (pack_mixing_init(&mixing, n_samples, BATCH, labels, n_classes, &err) ||
+        pack_pattern_new(&p, &it, &err)) {
+        note("%s", err.text);
+        exit(2);
+    }
+    while ((n = pack_pattern_samples(it, samples, BATCH)) > 0)
+        pack_mixing_add(&mixing, samples, n);
+    pack_pattern_free(it);
+    return mixing;
+}
+
+static double
+randomness_of(struct pack_pattern p, uint64_t n_samples)
+{
+    struct pack_mixing mixing = measure(p, n_samples, NULL, 0);
+    double randomness = pack_mixing_randomness(&mixing);
+    pack_mixing_done(&mixing);
+    return randomness;
+}
+
+static void
+test_randomness(void)
+{
+    struct pack_pattern sequential = { 0 }, shuffle = { .kind = PACK_PATTERN_SHUFFLE };
+    struct pack_pattern block = { .kind = PACK_PATTERN_BLOCK, .chunk_samples = 50 };
+    static const uint64_t sizes[] = { 200, 10000, 300000, 1000000 };
+    bool zero = true, one = true;
+    for (int i = 0; i < 4; i++) {
+        zero &= randomness_of(sequential, sizes[i]) == 0;
+        one &= fabs(randomness_of(shuffle, sizes[i]) - 1) < 0.02;
+    }
+    ok(zero, "0 for the sequential order");
+    ok(one, "1 for a uniform shuffle, of few samples and of many");
+    double last = 0;
+    bool rises = true;
+    for (uint64_t chunks = 1; chunks <= 512; chunks *= 4) {
+        block.pool_chunks = chunks;
+        double randomness = randomness_of(block, 300000);
+        note("a pool of %3d chunks of 50: %.3f", (int)chunks, randomness);
+        rises &= randomness > last || (chunks == 1 && randomness < 0.01);
+        last = randomness;
+    }
+    ok(rises && last < 1, "a larger pool is more random, and less than a shuffle");
+}
+
+static void
+test_classes(void)
+{
+    enum { N = 20000, CLASSES = 40 };
+    static uint32_t labels[N];
+    double mean, uniform;
+    for (int i = 0; i < N; i++)
+        labels[i] = (uint32_t)(i / (N / CLASSES));
+    struct pack_mixing m = measure((struct pack_pattern){ 0 }, N, labels, CLASSES);
+    pack_mixing_classes(&m, &mean, &uniform);
+    ok(mean == 1, "files sorted by class, read in order: one class a batch");
+    ok(fabs(uniform - CLASSES * (1 - pow(1 - 1.0 / CLASSES, BATCH))) < 0.1,
+       "a uniform batch has nearly as many classes as draws with replacement would");
+    pack_mixing_done(&m);
+    m = measure((struct pack_pattern){ .kind = PACK_PATTERN_SHUFFLE }, N, labels,
+                CLASSES);
+    pack_mixing_classes(&m, &mean, &uniform);
+    note("%.2f classes a batch, %.2f expected", mean, uniform);
+    ok(fabs(mean - uniform) < 0.5, "a shuffle has as many as a uniform batch");
+    pack_mixing_done(&m);
+    struct pack_error err;
+    labels[7] = CLASSES;
+    pack_mixing_init(&m, N, BATCH, labels, CLASSES, &err);
+    is_text(err.text, "sample 7 has label 40, classes end at 39",
+            "a stray label is refused");
+    pack_mixing_init(&m, N, 1, NULL, 0, &err);
+    is_text(err.text, "a batch of one sample mixes nothing", "and a batch of one");
+}
+
+int
+main(void)
+{
+    test_randomness();
+    test_classes();
+    return done();
+}
