@@ -3,6 +3,7 @@
  */
 #include "libpack/image_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,12 +79,11 @@ refuse(const uint8_t *data, size_t size, struct pack_error *err)
     if (name)
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
                          "%s images are not read, only JPEG and PNG", name);
-    uint8_t head[4] = { 0 };
-    memcpy(head, data, size < sizeof head ? size : sizeof head);
-    return pack_fail(
-        err, PACK_ERR_FORMAT,
-        "not a JPEG or PNG image: its %zu bytes begin with %02x %02x %02x %02x", size,
-        head[0], head[1], head[2], head[3]);
+    char head[4 * 3 + 1] = "";
+    for (size_t i = 0; i < 4 && i < size; i++)
+        snprintf(head + 3 * i, 4, " %02x", data[i]);
+    return pack_fail(err, PACK_ERR_FORMAT,
+                     "not a JPEG or PNG image: its %zu bytes begin with%s", size, head);
 }
 
 const char *

@@ -250,11 +250,14 @@ on_error(j_common_ptr jpeg)
     char text[JMSG_LENGTH_MAX];
     enum pack_status status = status_of_code(jpeg->err->msg_code);
     jpeg->err->format_message(jpeg, text);
-    leave(d,
-          status == PACK_ERR_MEMORY
-              ? pack_fail_memory(d->err, "decoding a JPEG")
-              : pack_fail(d->err, status, "%s JPEG: %s",
-                          status == PACK_ERR_FORMAT ? "damaged" : "unsupported", text));
+    if (status == PACK_ERR_MEMORY)
+        pack_fail_memory(d->err, "decoding a JPEG");
+    else if (status == PACK_ERR_UNSUPPORTED)
+        pack_fail(d->err, status, "a JPEG of a kind that libjpeg does not read: %s",
+                  text);
+    else
+        damaged(d->err, text);
+    leave(d, status);
 }
 
 static void

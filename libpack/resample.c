@@ -11,8 +11,8 @@
  *     ===============      =======
  *
  * A few dozen rows of a window then stay in the first-level cache. Coefficients are
- * Pillow's: computed in double, normalised, rounded to 22 fraction bits; the sums are
- * exact integers, so any order and any vector width gives the same bytes.
+ * resample_table.c's; the sums are exact integers, so any order and any vector width
+ * gives the same bytes.
  *
  * What the variants do is in struct pack_resample_ops; the scalar ones below define it.
  */
@@ -20,109 +20,17 @@
 
 #include "libpack/resample_private.h"
 
-#include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libpack/size.h"
 
-enum {
-    N_TABLES = 16,            /* kept per scratch, least recently used first out */
-    KEPT_BYTES = 1024 * 1024, /* of all kept tables, unless one job needs more */
-    ROW_SLACK = 64            /* behind rows of our own; covers overread and overwrite */
-};
-
-/* ------------------------------------------------------------------ filters */
-
-static double
-box(double x)
-{
-    return x > -0.5 && x <= 0.5 ? 1.0 : 0.0;
-}
-
-static double
-bilinear(double x)
-{
-    x = fabs(x);
-    return x < 1.0 ? 1.0 - x : 0.0;
-}
-
-static double
-hamming(double x)
-{
-    x = fabs(x);
-    if (x == 0.0)
-        return 1.0;
-    if (x >= 1.0)
-        return 0.0;
-    x *= M_PI;
-    return sin(x) / x * (0.54f + 0.46f * cos(x));
-}
-
-static double
-bicubic(double x)
-{
-    const double a = -0.5;
-    x = fabs(x);
-    if (x < 1.0)
-        return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
-    if (x < 2.0)
-        return (((x - 5) * x + 8) * x - 4) * a;
-    return 0.0;
-}
-
-static double
-sinc(double x)
-{
-    if (x == 0.0)
-        return 1.0;
-    x *= M_PI;
-    return sin(x) / x;
-}
-
-static double
-lanczos(double x)
-{
-    return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0;
-}
-
-/* Indexed by enum pack_resample_filter; nearest takes another way. */
-static const struct {
-    double (*weight)(double x);
-    double support; /* in source pixels, at scale 1 */
-} filters[] = {
-    [PACK_RESAMPLE_BILINEAR] = { bilinear, 1.0 },
-    [PACK_RESAMPLE_NEAREST] = { NULL, 0.0 },
-    [PACK_RESAMPLE_BOX] = { box, 0.5 },
-    [PACK_RESAMPLE_HAMMING] = { hamming, 1.0 },
-    [PACK_RESAMPLE_BICUBIC] = { bicubic, 2.0 },
-    [PACK_RESAMPLE_LANCZOS] = { lanczos, 3.0 },
-};
-
-/* ------------------------------------------------------------------- tables */
-
-/* One axis of a job: `in` source pixels, of which the interval from `from` to `to` is
- * scaled to `out`; the window is outputs `first` to `first + n - 1`. */
-struct axis {
-    uint32_t in, out, first, n;
-    float from, to; /* single precision, as Pillow's box */
-    enum pack_resample_filter filter;
-};
-
-struct slot {
-    struct axis axis;
-    struct pack_resample_table table;
-    size_t bytes;
-    uint64_t used; /* when, 0: empty */
-};
+/* Behind rows of our own; covers overread and overwrite. */
+enum { ROW_SLACK = 64 };
 
 struct pack_resample_scratch {
     const struct pack_resample_ops *ops;
-    struct slot slots[N_TABLES];
-    uint64_t now;
-    double *weights; /* of one output */
-    size_t n_weights;
+    struct pack_resample_tables tables;
     uint8_t *rows; /* ring, padded source rows and one line */
     size_t n_row_bytes;
     const uint8_t **pointers; /* column of rows */
@@ -130,69 +38,6 @@ struct pack_resample_scratch {
     int32_t *indices; /* nearest: source column per output column */
     size_t n_indices;
 };
-
-static double
-axis_support(const struct axis *axis, double *scale, double *filter_scale)
-{
-    *scale = (double)(axis->to - axis->from) / axis->out;
-    *filter_scale = *scale < 1.0 ? 1.0 : *scale;
-    return filters[axis->filter].support * *filter_scale;
-}
-
-/* Taps of the widest output, in whole groups. */
-static uint32_t
-axis_taps(const struct axis *axis)
-{
-    double scale, filter_scale;
-    double taps = ceil(axis_support(axis, &scale, &filter_scale)) * 2 + 1;
-    uint32_t n = taps < axis->in ? (uint32_t)taps : axis->in;
-    return (n + PACK_RESAMPLE_GROUP - 1) / PACK_RESAMPLE_GROUP * PACK_RESAMPLE_GROUP;
-}
-
-/* Bytes of a table's one allocation: first, count, k, halves. */
-static bool
-table_bytes(uint64_t n, uint64_t taps, uint64_t *bytes)
-{
-    uint64_t per_output;
-    return pack_size_mul(taps, sizeof(int32_t) + 2 * sizeof(int16_t), &per_output) &&
-           pack_size_add(per_output, 2 * sizeof(uint32_t), &per_output) &&
-           pack_size_mul(n, per_output, bytes) && *bytes <= SIZE_MAX;
-}
-
-/* Pillow's precompute_coeffs() and normalize_coeffs_8bpc() for output i of the window. */
-static void
-fill_output(const struct axis *axis, struct pack_resample_table *table, double *weights,
-            uint32_t i)
-{
-    double scale, filter_scale;
-    double support = axis_support(axis, &scale, &filter_scale);
-    double center = axis->from + (axis->first + i + 0.5) * scale;
-    double per_pixel = 1.0 / filter_scale, total = 0.0;
-    int64_t low = (int64_t)(center - support + 0.5);
-    int64_t high = (int64_t)(center + support + 0.5);
-    low = low < 0 ? 0 : low < axis->in ? low : axis->in - 1;
-    high = high > axis->in ? axis->in : high > low ? high : low + 1;
-    uint32_t count = (uint32_t)(high - low);
-    for (uint32_t x = 0; x < count; x++) {
-        weights[x] = filters[axis->filter].weight((x + low - center + 0.5) * per_pixel);
-        total += weights[x];
-    }
-    int32_t *k = table->k + (size_t)i * table->taps;
-    int16_t *halves = table->halves + (size_t)i * table->taps * 2;
-    memset(k, 0, table->taps * sizeof *k);
-    memset(halves, 0, 2 * table->taps * sizeof *halves);
-    for (uint32_t x = 0; x < count; x++) {
-        double weight = total != 0.0 ? weights[x] / total : weights[x];
-        double fixed = weight * (1 << PACK_RESAMPLE_BITS);
-        k[x] = (int32_t)(weight < 0 ? fixed - 0.5 : fixed + 0.5);
-        int16_t *group = halves + x / PACK_RESAMPLE_GROUP * (2 * PACK_RESAMPLE_GROUP) +
-                         x % PACK_RESAMPLE_GROUP;
-        group[0] = (int16_t)(k[x] >> PACK_RESAMPLE_SPLIT);
-        group[PACK_RESAMPLE_GROUP] = (int16_t)(k[x] & ((1 << PACK_RESAMPLE_SPLIT) - 1));
-    }
-    table->first[i] = (uint32_t)low;
-    table->count[i] = count;
-}
 
 /* A buffer of n elements in place of `buffer`, whose content is lost; NULL without
  * memory. */
@@ -210,72 +55,6 @@ reserve(void *buffer, size_t *capacity, size_t n, size_t element_bytes)
     if (buffer)
         *capacity = n;
     return buffer;
-}
-
-static bool
-axis_equal(const struct axis *a, const struct axis *b)
-{
-    return a->in == b->in && a->out == b->out && a->first == b->first && a->n == b->n &&
-           a->from == b->from && a->to == b->to && a->filter == b->filter;
-}
-
-static void
-slot_drop(struct slot *slot)
-{
-    free(slot->table.first);
-    memset(slot, 0, sizeof *slot);
-}
-
-/* Drops tables that were not used in this job, oldest first, until one slot is free and
- * `bytes` more fit. Two slots are in use at most, so one is always found. */
-static struct slot *
-make_room(struct pack_resample_scratch *scratch, size_t bytes)
-{
-    for (;;) {
-        struct slot *empty = NULL, *oldest = NULL;
-        size_t kept = 0;
-        for (struct slot *s = scratch->slots; s < scratch->slots + N_TABLES; s++) {
-            kept += s->bytes;
-            if (!s->used)
-                empty = s;
-            else if (s->used < scratch->now && (!oldest || s->used < oldest->used))
-                oldest = s;
-        }
-        if (empty && (!oldest || (bytes <= KEPT_BYTES && kept <= KEPT_BYTES - bytes)))
-            return empty;
-        slot_drop(oldest);
-    }
-}
-
-/* The table of an axis, from the kept ones or new; NULL without memory. It stays until
- * the next job. */
-static const struct pack_resample_table *
-table_get(struct pack_resample_scratch *scratch, const struct axis *axis)
-{
-    for (struct slot *s = scratch->slots; s < scratch->slots + N_TABLES; s++)
-        if (s->used && axis_equal(&s->axis, axis)) {
-            s->used = scratch->now;
-            return &s->table;
-        }
-    struct pack_resample_table table = { .n = axis->n, .taps = axis_taps(axis) };
-    uint64_t bytes;
-    if (!table_bytes(table.n, table.taps, &bytes))
-        return NULL;
-    scratch->weights =
-        reserve(scratch->weights, &scratch->n_weights, table.taps, sizeof(double));
-    if (!scratch->weights)
-        return NULL;
-    struct slot *slot = make_room(scratch, bytes);
-    table.first = malloc(bytes);
-    if (!table.first)
-        return NULL;
-    table.count = table.first + table.n;
-    table.k = (int32_t *)(table.count + table.n);
-    table.halves = (int16_t *)(table.k + (size_t)table.n * table.taps);
-    for (uint32_t i = 0; i < table.n; i++)
-        fill_output(axis, &table, scratch->weights, i);
-    *slot = (struct slot){ *axis, table, bytes, scratch->now };
-    return &slot->table;
 }
 
 /* ------------------------------------------------------------ scalar variant */
@@ -424,7 +203,7 @@ plain_crop(const struct job *job, const float b[4])
 /* Source positions of a window's outputs, as ImagingScaleAffine() walks: by adding up; -1
  * outside the source. */
 static void
-nearest_indices(const struct axis *axis, int32_t *indices)
+nearest_indices(const struct pack_resample_axis *axis, int32_t *indices)
 {
     double step = (double)(axis->to - axis->from) / axis->out;
     double at = axis->from + step * 0.5;
@@ -445,7 +224,8 @@ gather(uint8_t *out, const uint8_t *row, const int32_t *indices, uint32_t n, int
 }
 
 static bool
-resample_nearest(struct job *job, const struct axis *across, const struct axis *down)
+resample_nearest(struct job *job, const struct pack_resample_axis *across,
+                 const struct pack_resample_axis *down)
 {
     struct pack_resample_scratch *s = job->scratch;
     s->indices = reserve(s->indices, &s->n_indices, (size_t)across->n + down->n,
@@ -559,7 +339,8 @@ column_of_rows(const struct job *job, const struct ring *ring,
 }
 
 static bool
-resample_filtered(struct job *job, const struct axis *across, const struct axis *down)
+resample_filtered(struct job *job, const struct pack_resample_axis *across,
+                  const struct pack_resample_axis *down)
 {
     struct pack_resample_scratch *s = job->scratch;
     const struct pack_image *src = job->src;
@@ -567,9 +348,9 @@ resample_filtered(struct job *job, const struct axis *across, const struct axis 
     bool high = down->out != src->height || down->from || down->to != down->out;
     struct ring ring = { 0 };
     const struct pack_resample_table *columns = NULL;
-    if (wide && !(ring.across = table_get(s, across)))
+    if (wide && !(ring.across = pack_resample_tables_get(&s->tables, across)))
         return false;
-    if (high && !(columns = table_get(s, down)))
+    if (high && !(columns = pack_resample_tables_get(&s->tables, down)))
         return false;
     uint32_t taps = columns ? columns->taps : 1;
     s->pointers = reserve((void *)s->pointers, &s->n_pointers, taps, sizeof *s->pointers);
@@ -596,13 +377,15 @@ resample_filtered(struct job *job, const struct axis *across, const struct axis 
 }
 
 static void
-plan_axes(const struct pack_geometry_plan *p, const float b[4], struct axis *across,
-          struct axis *down)
+plan_axes(const struct pack_geometry_plan *p, const float b[4],
+          struct pack_resample_axis *across, struct pack_resample_axis *down)
 {
-    *across = (struct axis){ p->source_w, p->resized_w, p->window_x, p->window_w,
-                             b[0],        b[2],         p->filter };
-    *down = (struct axis){ p->source_h, p->resized_h, p->window_y, p->window_h,
-                           b[1],        b[3],         p->filter };
+    *across =
+        (struct pack_resample_axis){ p->source_w, p->resized_w, p->window_x, p->window_w,
+                                     b[0],        b[2],         p->filter };
+    *down =
+        (struct pack_resample_axis){ p->source_h, p->resized_h, p->window_y, p->window_h,
+                                     b[1],        b[3],         p->filter };
 }
 
 static void
@@ -630,10 +413,10 @@ pack_resample(const struct pack_image *src, const struct pack_geometry_plan *pla
     if (plan->window_w < plan->out_w || plan->window_h < plan->out_h)
         memset(out, 0, (size_t)plan->out_h * plan->out_w * src->channels);
     float b[4];
-    struct axis across, down;
+    struct pack_resample_axis across, down;
     plan_box(plan, b);
     plan_axes(plan, b, &across, &down);
-    scratch->now++;
+    scratch->tables.now++;
     if (is_plain_crop(plan, b)) {
         plain_crop(&job, b);
         return PACK_OK;
@@ -644,29 +427,16 @@ pack_resample(const struct pack_image *src, const struct pack_geometry_plan *pla
     return done ? PACK_OK : pack_fail_memory(err, "tables and rows for resampling");
 }
 
-/* Source pixels from *from on that `n` outputs from `first` on look at, along one axis.
- */
-static void
-source_span(const struct axis *axis, uint32_t size, uint32_t *from, uint32_t *n)
-{
-    double scale, filter_scale, support = axis_support(axis, &scale, &filter_scale);
-    double low = floor(axis->from + axis->first * scale - support) - 1;
-    double high =
-        ceil(axis->from + ((double)axis->first + axis->n) * scale + support) + 1;
-    *from = low > 0 ? (uint32_t)low : 0;
-    *n = (high < size ? (uint32_t)high : size) - *from;
-}
-
 struct pack_image_window
 pack_resample_source(const struct pack_geometry_plan *plan)
 {
     float b[4];
-    struct axis across, down;
+    struct pack_resample_axis across, down;
     struct pack_image_window window;
     plan_box(plan, b);
     plan_axes(plan, b, &across, &down);
-    source_span(&across, plan->source_w, &window.x, &window.w);
-    source_span(&down, plan->source_h, &window.y, &window.h);
+    pack_resample_span(&across, &window.x, &window.w);
+    pack_resample_span(&down, &window.y, &window.h);
     return window;
 }
 
@@ -674,22 +444,22 @@ uint64_t
 pack_resample_bytes(const struct pack_geometry_plan *plan)
 {
     float b[4];
-    struct axis axes[2];
+    struct pack_resample_axis axes[2];
     plan_box(plan, b);
     plan_axes(plan, b, &axes[0], &axes[1]);
     uint64_t row = 3 * (uint64_t)plan->window_w + ROW_SLACK;
-    uint64_t total = KEPT_BYTES + sizeof(struct pack_resample_scratch) +
+    uint64_t total = PACK_RESAMPLE_KEPT + sizeof(struct pack_resample_scratch) +
                      PACK_RESAMPLE_ROWS * (3 * (uint64_t)plan->source_w + ROW_SLACK);
     if (plan->filter == PACK_RESAMPLE_NEAREST)
         return total + row + 4 * ((uint64_t)plan->window_w + plan->window_h);
     for (int i = 0; i < 2; i++) {
-        uint64_t taps = axis_taps(&axes[i]), bytes;
-        if (!table_bytes(axes[i].n, taps, &bytes) ||
-            !pack_size_add(total, bytes + taps * (sizeof(double) + sizeof(void *)),
-                           &total))
+        uint64_t bytes, taps = pack_resample_taps(&axes[i]);
+        if (!pack_resample_table_bytes(&axes[i], &bytes) ||
+            !pack_size_add(total, bytes, &total))
             return UINT64_MAX;
+        total += taps * (sizeof(double) + sizeof(void *));
     }
-    return total + (axis_taps(&axes[1]) + PACK_RESAMPLE_ROWS + 1) * row;
+    return total + (pack_resample_taps(&axes[1]) + PACK_RESAMPLE_ROWS + 1) * row;
 }
 
 enum pack_status
@@ -715,9 +485,7 @@ pack_resample_scratch_free(struct pack_resample_scratch *scratch)
 {
     if (!scratch)
         return;
-    for (struct slot *s = scratch->slots; s < scratch->slots + N_TABLES; s++)
-        slot_drop(s);
-    free(scratch->weights);
+    pack_resample_tables_done(&scratch->tables);
     free(scratch->rows);
     free((void *)scratch->pointers);
     free(scratch->indices);

@@ -38,7 +38,8 @@ enum pack_status pack_resample(const struct pack_image *src,
                                struct pack_resample_scratch *scratch,
                                struct pack_error *err);
 
-/* The part of the source that a plan looks at, or a little more: all that need be decoded. */
+/* The part of the source that a plan looks at, or a little more: all that need be
+ * decoded. */
 struct pack_image_window pack_resample_source(const struct pack_geometry_plan *plan);
 
 /* An upper bound of the bytes that one plan adds to a scratch: for budgets. */

@@ -18,7 +18,7 @@ struct request {
     struct pack_image_params params;
     struct pack_geometry geometry;
     enum pack_pixel_layout layout;
-    bool probe;
+    bool probe, window;
     int variant;
 };
 
@@ -59,6 +59,8 @@ parse_word(char *word, struct request *r)
         parse_background(value, &r->params);
     else if (strcmp(word, "probe") == 0)
         r->probe = true;
+    else if (strcmp(word, "window") == 0)
+        r->window = true;
     else if (strcmp(word, "size") == 0)
         parse_pair(value, &r->geometry.size_h, &r->geometry.size_w);
     else if (strcmp(word, "crop") == 0)
@@ -94,6 +96,28 @@ read_file(const char *path, size_t *size)
     return data;
 }
 
+/* The plan for an image of the probed size, and its pixels: all, or those that the plan
+ * looks at. */
+static enum pack_status
+decode(const struct request *r, const uint8_t *data, size_t size,
+       struct pack_image *image, struct pack_image_info *info,
+       struct pack_geometry_plan *plan, struct pack_error *err)
+{
+    struct pack_image_params params = r->params;
+    struct pack_image_window window;
+    enum pack_status status = pack_image_probe(data, size, &params, info, err);
+    if (status)
+        return status;
+    status = pack_geometry_plan_make(&r->geometry, info->width, info->height, plan, err);
+    if (status)
+        return status;
+    if (r->window) {
+        window = pack_resample_source(plan);
+        params.window = &window;
+    }
+    return pack_image_decode(data, size, &params, image, info, err);
+}
+
 static enum pack_status
 answer(const struct request *r, const uint8_t *data, size_t size,
        struct pack_image *image, struct pack_resample_scratch *scratch,
@@ -101,17 +125,13 @@ answer(const struct request *r, const uint8_t *data, size_t size,
 {
     struct pack_image_info info;
     struct pack_geometry_plan plan;
-    enum pack_status status =
-        r->probe ? pack_image_probe(data, size, &r->params, &info, err)
-                 : pack_image_decode(data, size, &r->params, image, &info, err);
-    if (status)
-        return status;
     if (r->probe) {
-        printf("ok %u %u 0 %d 0\n", info.height, info.width, info.orientation);
-        return PACK_OK;
+        enum pack_status status = pack_image_probe(data, size, &r->params, &info, err);
+        if (!status)
+            printf("ok %u %u 0 %d 0\n", info.height, info.width, info.orientation);
+        return status;
     }
-    status =
-        pack_geometry_plan_make(&r->geometry, image->width, image->height, &plan, err);
+    enum pack_status status = decode(r, data, size, image, &info, &plan, err);
     if (status)
         return status;
     size_t bytes = (size_t)plan.out_h * plan.out_w * image->channels;

@@ -308,6 +308,26 @@ def test_photo_geometry(server, work):
     ok(good == n, f"{n} ways to make a training sample equal Pillow and torchvision")
 
 
+def test_window(server, work):
+    """JPEGs of which only the part is decoded that the sample shows."""
+    rng = random.Random(14)
+    path = os.path.join(work, "window.jpg")
+    good = n = 0
+    for _ in range(120):
+        image = random_pixels(rng, rng.randint(1, 400), rng.randint(1, 400), rng.choice(("RGB", "L")))
+        geometry = random_geometry(rng)
+        image.save(path, "JPEG", subsampling=rng.randrange(3), progressive=rng.random() < 0.2,
+                   exif=b"Exif\0\0" + exif(rng.choice((1, 1, 1, 6))))
+        try:
+            pillow_geometry(pillow_decode(path, False), geometry)
+        except ValueError:
+            continue
+        n += 1
+        good += check(server, path, rng.random() < 0.3, geometry=geometry, words=["window"],
+                      variants=(0,))
+    ok(good == n, f"{n} JPEGs, decoded as far as their sample needs, equal Pillow")
+
+
 def test_orientation(server, work):
     rng = random.Random(5)
     path = os.path.join(work, "orientation")
@@ -596,6 +616,7 @@ def main():
         test_sizes(server, work)
         test_photo_geometry(server, work)
         test_random(server, work, cases)
+        test_window(server, work)
         test_orientation(server, work)
         test_exif(server, work)
         test_png_metadata(server, work)

@@ -89,9 +89,11 @@ bare_libjpeg(void)
         }
         while (jpeg.output_scanline < jpeg.output_height) {
             JSAMPROW rows[16];
-            for (uint32_t row = 0; row < 16; row++)
+            uint32_t n = jpeg.output_height - jpeg.output_scanline;
+            n = n < 16 ? n : 16;
+            for (uint32_t row = 0; row < n; row++)
                 rows[row] = out.pixels + (jpeg.output_scanline + row) * row_bytes;
-            jpeg_read_scanlines(&jpeg, rows, 16);
+            jpeg_read_scanlines(&jpeg, rows, n);
         }
         jpeg_finish_decompress(&jpeg);
     }
