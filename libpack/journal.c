@@ -20,10 +20,10 @@
 
 enum { BUFFER_BYTES = 1 << 16, ORDER_WORD = 0x01020304, ALIGN = 8 };
 
-static const char magic[16] = "h5pack journal 1";
+static const char magic[] = "h5pack journal 1";
 
 struct header {
-    char magic[16];
+    char magic[sizeof magic - 1];
     uint32_t order, size;
     uint64_t checksum;
 };
@@ -188,12 +188,12 @@ pack_journal_create(int fd, const char *name, const void *identity, size_t ident
     if (identity_size > PACK_JOURNAL_RECORD_MAX)
         return pack_fail(err, PACK_ERR_ARGUMENT, "a journal identity of %zu bytes",
                          identity_size);
-    struct pack_journal *journal;
+    struct pack_journal *journal = NULL;
     enum pack_status status = journal_new(fd, name, &journal, err);
     if (status)
         return status;
     struct header header = { .order = ORDER_WORD, .size = (uint32_t)identity_size };
-    memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.magic, magic, sizeof header.magic);
     header.checksum = header_checksum(&header, identity);
     if (ftruncate(fd, 0) != 0)
         status = fail_errno(journal, "truncate", errno, err);
@@ -269,7 +269,8 @@ read_header(struct window *window, const void *identity, size_t identity_size,
     size_t have = window->size < sizeof header ? window->size : sizeof header;
     if (have > 0)
         memcpy(&header, window->data, have);
-    if (memcmp(header.magic, magic, have < sizeof magic ? have : sizeof magic) != 0 ||
+    size_t told = have < sizeof header.magic ? have : sizeof header.magic;
+    if (memcmp(header.magic, magic, told) != 0 ||
         (*whole && (header.order != ORDER_WORD || header.size > PACK_JOURNAL_RECORD_MAX)))
         return pack_fail(err, PACK_ERR_FORMAT, "'%s' is not a journal of this program",
                          window->name);

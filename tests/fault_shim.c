@@ -119,6 +119,8 @@ set_up(void)
                  : strcmp(last, "all") ? strtoul(last, NULL, 10)
                                        : ULONG_MAX;
     parse_how(how ? how : "EIO");
+    if (fault.how == HOW_SIGNAL) /* a shell's background jobs ignore SIGINT */
+        signal(fault.number, SIG_DFL);
     dl_iterate_phdr(note_module, NULL);
     backtrace(&frame, 1); /* loads what it needs now, not inside an allocation */
     fault.ready = fault.calls != NULL;
