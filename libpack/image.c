@@ -82,8 +82,8 @@ refuse(const uint8_t *data, size_t size, struct pack_error *err)
     char head[4 * 3 + 1] = "";
     for (size_t i = 0; i < 4 && i < size; i++)
         snprintf(head + 3 * i, 4, " %02x", data[i]);
-    return pack_fail(err, PACK_ERR_FORMAT,
-                     "not a JPEG or PNG image: its %zu bytes begin with%s", size, head);
+    return pack_fail(err, PACK_ERR_FORMAT, "not a JPEG or PNG image: it begins with%s",
+                     head);
 }
 
 const char *

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,9 @@
 
 enum { HEAD_BYTES = 65536 };
 
-/* A worker gives back what a single giant image made it allocate. */
-static const size_t KEEP_BYTES = (size_t)64 << 20;
+/* What a worker holds on to from image to image; what one giant image made it allocate
+ * beyond that is given back. */
+static const uint64_t KEEP_MAX = 64 << 20;
 
 struct worker {
     uint8_t *bytes; /* the file */
@@ -44,7 +46,8 @@ struct slot {
 
 struct pack_samples {
     struct pack_samples_params params;
-    struct pack_budget *budget;
+    struct pack_budget *budget; /* what is left of the memory when all workers keep */
+    uint64_t keep_bytes;
     struct worker *workers;
     struct slot *slots;
     size_t n_slots;
@@ -73,14 +76,26 @@ is_machine_error(int errnum)
            errnum == ESTALE || errnum == ETIMEDOUT || errnum == ENOTCONN;
 }
 
-/* The file of a record that was listed a moment ago: is its absence our user's or the
- * run's? */
+static bool
+is_link(const struct pack_source *source, uint64_t index)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    return pack_source_path(source, index, path, sizeof path) < sizeof path &&
+           lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* A name that was in its folder a moment ago and is gone means that someone works there;
+ * a link to nowhere, or a name that is only in a list, is the fault of what we were
+ * given.
+ */
 static enum pack_sample_outcome
-open_outcome(const struct pack_source *source, enum pack_status status, int errnum)
+open_outcome(const struct pack_source *source, uint64_t index, enum pack_status status,
+             int errnum)
 {
     if (is_machine_error(errnum) || status == PACK_ERR_MEMORY)
         return PACK_SAMPLE_FAILED;
-    if (status == PACK_ERR_NOT_FOUND && !source->list)
+    if (status == PACK_ERR_NOT_FOUND && !source->list && !is_link(source, index))
         return PACK_SAMPLE_FAILED;
     return PACK_SAMPLE_REJECTED;
 }
@@ -233,20 +248,30 @@ need_bytes(const struct pack_samples_params *params, const struct pack_image_inf
     return pack_size_add(need, file_bytes, &need) ? need : UINT64_MAX;
 }
 
+/* Back to the bytes of a head, which pack_samples_new() allocated. */
 static void
-shrink(struct worker *worker)
+shrink_bytes(struct worker *worker)
 {
-    if (worker->image.capacity + worker->image.work_capacity > KEEP_BYTES)
-        pack_image_done(&worker->image);
-    if (worker->capacity > KEEP_BYTES) {
-        free(worker->bytes);
-        worker->bytes = NULL;
-        worker->capacity = 0;
+    uint8_t *head =
+        worker->capacity > HEAD_BYTES ? realloc(worker->bytes, HEAD_BYTES) : NULL;
+    if (head) {
+        worker->bytes = head;
+        worker->capacity = HEAD_BYTES;
     }
 }
 
-/* Headers are in the first bytes of nearly every file; else the whole of it is looked at.
- */
+static void
+shrink(struct worker *worker, uint64_t keep_bytes)
+{
+    const struct pack_image *image = &worker->image;
+    if (worker->capacity + image->capacity + image->work_capacity <= keep_bytes)
+        return;
+    pack_image_done(&worker->image);
+    shrink_bytes(worker);
+}
+
+/* Headers are in the first bytes of nearly every file; else the whole of it is looked at,
+ * unless those bytes are of no image at all. */
 static enum pack_status
 probe(struct pack_samples *s, struct worker *worker, int fd, const struct stat *st,
       size_t have, struct pack_image_info *info, struct pack_error *err)
@@ -254,7 +279,7 @@ probe(struct pack_samples *s, struct worker *worker, int fd, const struct stat *
     enum pack_status status =
         pack_image_probe(worker->bytes, have, &s->params.image, info, err);
     size_t size = (size_t)st->st_size;
-    if (status == PACK_OK || have == size)
+    if (status == PACK_OK || have == size || !pack_image_is_known(worker->bytes, have))
         return status;
     pack_budget_take(s->budget, size);
     status = read_rest(fd, worker, have, size, st, err);
@@ -262,13 +287,7 @@ probe(struct pack_samples *s, struct worker *worker, int fd, const struct stat *
         status = pack_image_probe(worker->bytes, size, &s->params.image, info, err);
     if (lseek(fd, (off_t)have, SEEK_SET) < 0 && status == PACK_OK)
         status = pack_fail_errno(err, errno, "cannot read");
-    if (worker->capacity > HEAD_BYTES) { /* keep the head, which is read already */
-        uint8_t *head = realloc(worker->bytes, HEAD_BYTES);
-        if (head) {
-            worker->bytes = head;
-            worker->capacity = HEAD_BYTES;
-        }
-    }
+    shrink_bytes(worker);
     pack_budget_give(s->budget, size);
     return status;
 }
@@ -298,7 +317,7 @@ make_sample(struct pack_samples *s, struct worker *worker, struct slot *slot, in
         status = decode(s, worker, sample, (size_t)st.st_size, err);
     if (status == PACK_OK)
         status = resample(s, worker, slot, err);
-    shrink(worker);
+    shrink(worker, s->keep_bytes);
     pack_budget_give(s->budget, need);
     return status;
 }
@@ -313,11 +332,10 @@ work(void *item, unsigned number, void *context)
     int fd;
     if (!s->params.no_readahead)
         read_ahead(s, sample->index + s->n_slots);
-    errno = 0;
     enum pack_status status =
         pack_source_open_file(s->params.source, sample->index, &fd, &err);
     if (status != PACK_OK) {
-        fail(sample, open_outcome(s->params.source, status, errno), &err);
+        fail(sample, open_outcome(s->params.source, sample->index, status, errno), &err);
         return;
     }
     status = make_sample(s, &s->workers[number], slot, fd, &err);
@@ -347,12 +365,15 @@ pack_samples_new(const struct pack_samples_params *params, struct pack_samples *
     struct pack_samples *s = calloc(1, sizeof *s);
     if (!s)
         return pack_fail_memory(err, "samples");
+    uint64_t share = params->memory_bytes / 2 / params->n_threads;
     s->params = *params;
+    s->keep_bytes = share < KEEP_MAX ? share : KEEP_MAX;
     s->next = params->first;
     s->n_slots = params->n_slots ? params->n_slots : 4 * (size_t)params->n_threads + 4;
     s->slots = calloc(s->n_slots, sizeof *s->slots);
     s->workers = calloc(params->n_threads, sizeof *s->workers);
-    enum pack_status status = pack_budget_new(params->memory_bytes, &s->budget, err);
+    enum pack_status status = pack_budget_new(
+        params->memory_bytes - params->n_threads * s->keep_bytes, &s->budget, err);
     if (status == PACK_OK && (!s->slots || !s->workers))
         status = pack_fail_memory(err, "samples");
     for (unsigned i = 0; i < params->n_threads && status == PACK_OK; i++)

@@ -354,7 +354,6 @@ enum pack_status
 pack_source_open_file(const struct pack_source *source, uint64_t i, int *fd,
                       struct pack_error *err)
 {
-    char path[PATH_MAX], text[PACK_NAME_TEXT_MAX];
     struct stat st;
     int file = open_record(source, i);
     bool failed = file < 0 || fstat(file, &st) != 0;
@@ -362,15 +361,15 @@ pack_source_open_file(const struct pack_source *source, uint64_t i, int *fd,
         *fd = file;
         return PACK_OK;
     }
-    int saved = errno;
+    int saved = failed ? errno : 0;
     if (file >= 0)
         close(file);
-    pack_source_path(source, i, path, sizeof path);
-    pack_name_text(path, text);
-    if (failed)
-        return pack_fail_errno(err, saved, "cannot open '%s'", text);
-    return pack_fail(err, PACK_ERR_FORMAT, "cannot open '%s': it is %s", text,
-                     S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+    enum pack_status status =
+        failed ? pack_fail_errno(err, saved, "cannot be opened")
+               : pack_fail(err, PACK_ERR_FORMAT, "is %s",
+                           S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+    errno = saved;
+    return status;
 }
 
 /* -------------------------------------------------------------------- notes */

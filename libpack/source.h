@@ -185,7 +185,9 @@ size_t pack_source_path(const struct pack_source *source, uint64_t i, char *text
 /*
  * Opens record `i` for reading; never waits (a named pipe is refused, as is all that is
  * no regular file, with PACK_ERR_FORMAT). Paths longer than PATH_MAX are followed piece
- * by piece. The caller closes *fd. Safe from several threads at a time.
+ * by piece. The sentence leaves the name to the caller, see pack_source_path(); errno is
+ * what the system said, 0 when it did not refuse. The caller closes *fd. Safe from
+ * several threads at a time.
  */
 enum pack_status pack_source_open_file(const struct pack_source *source, uint64_t i,
                                        int *fd, struct pack_error *err);

@@ -242,6 +242,44 @@ def bad_images(images):
        and not os.path.exists("none.h5.part"), "nothing but rejects makes no file: " + result.err)
 
 
+def links_to_nowhere(images):
+    shutil.copytree("photos", "linked")
+    link = "linked/" + images[0].split("/")[0] + "/none.jpg"
+    os.symlink("/nowhere/at/all", link)
+    result = run("linked", "--size", 32, "-o", "linked.h5")
+    equal((result.returncode, result.err),
+          (1, f"h5pack: '{link}': cannot be opened: No such file or directory\n"),
+          "a link to nowhere that is called an image is a reject")
+
+
+def peak_memory(*words):
+    """Status and most resident bytes of a run."""
+    process = subprocess.Popen(["h5pack", *words, "--quiet", "--force", "-o", "peak.h5"],
+                               stdin=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss * 1024
+
+
+def memory():
+    if not os.path.exists(os.path.join(os.environ["top_builddir"], "tests/.libs/fault_shim.so")):
+        skip("sanitizers take memory of their own")
+        return
+    mib = 1 << 20
+    os.makedirs("large/a")
+    Image.new("RGB", (2000, 1600), (10, 200, 30)).save("large/a/00.jpg")
+    for i in range(1, 33):
+        os.link("large/a/00.jpg", f"large/a/{i:02}.jpg")
+    status, base = peak_memory("photos", "--size", "32", "-j", "16", "--memory", "1M")
+    status, peak = peak_memory("large", "--size", "32", "-j", "16", "--memory", "24M")
+    ok(status == 0 and peak < base + 24 * mib,
+       f"16 threads on images of 9 MiB stay within 24 MiB: {(peak - base) / mib:.1f}")
+    os.truncate(os.open("large/a/junk.jpg", os.O_CREAT | os.O_WRONLY), 3 << 30)
+    status, peak = peak_memory("large", "--size", "32", "-j", "1", "--memory", "24M")
+    ok(status == 1 and peak < base + 24 * mib,
+       f"3 GiB that are no image are not read: {(peak - base) / mib:.1f}")
+
+
 def verification():
     pack("photos", "--size", 32)
     before = digest("out.h5")
@@ -303,6 +341,8 @@ shuffled(images, want)
 lists(images)
 validation_classes()
 bad_images(images)
+links_to_nowhere(images)
+memory()
 verification()
 odd_images()
 done()

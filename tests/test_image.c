@@ -286,7 +286,7 @@ test_sniffing(void)
                        foreign[i].name),
            "%s is refused by its name", foreign[i].name);
     ok(refuses("", 0, PACK_ERR_FORMAT, "empty"), "an empty file is refused as such");
-    ok(refuses("\xff\xd8", 2, PACK_ERR_FORMAT, "2 bytes begin with ff d8"),
+    ok(refuses("\xff\xd8", 2, PACK_ERR_FORMAT, "it begins with ff d8"),
        "a file of two bytes is refused with its bytes");
     ok(refuses("hello, world", 12, PACK_ERR_FORMAT, "68 65 6c 6c"),
        "what is no image is refused with how it begins");

@@ -1,6 +1,7 @@
 /* h5pack: folders of JPEG and PNG images to one uint8 HDF5 file. */
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -573,6 +574,18 @@ run(char **folders, size_t n_folders)
     return exit_status;
 }
 
+/*
+ * glibc learns from large blocks that come and go to keep them, per thread. What a worker
+ * gives back is to leave the process, or --memory would be no bound of it.
+ */
+static void
+return_large_blocks(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 int
 main(int argc, char **argv)
 {
@@ -583,6 +596,7 @@ main(int argc, char **argv)
         return exit_status;
     cli_set_quiet(o.quiet);
     cli_catch_signals();
+    return_large_blocks();
     exit_status = run(folders, n_folders);
     free(folders);
     return cli_exit(exit_status);
