@@ -130,25 +130,29 @@ open_consumer(struct run *run, struct pack_error *err)
     return pack_consumer_open(p->consumer, &params, &run->consumer, err);
 }
 
-/* What a stock open gives: its cache settings are those of the workers. */
+/* What a stock open gives: its cache settings are those of the workers, and the same for
+ * both datasets. */
 static enum pack_status
 note_cache(struct run *run, struct pack_error *err)
 {
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_bench_result *r = run->result;
     struct pack_h5_boxes *reader = NULL;
+    const struct pack_readset *set = p->set;
     pack_h5_version_text(r->hdf5_version);
-    if (!p->set || !pack_readset_is_chunked(p->set))
+    r->has_cache = set && pack_readset_is_chunked(set);
+    if (!r->has_cache)
+        set = p->with;
+    if (!set || !pack_readset_is_chunked(set))
         return PACK_OK;
-    struct pack_h5_boxes_params params = { .file = p->set->parts[0].file,
-                                           .dataset = p->set->dataset,
+    struct pack_h5_boxes_params params = { .file = set->parts[0].file,
+                                           .dataset = set->dataset,
                                            .set_cache = p->set_cache,
                                            .cache = p->cache };
     enum pack_status status = pack_h5_boxes_open(&params, &reader, err);
     if (status == PACK_OK)
         status = pack_h5_boxes_cache(reader, &r->cache, err);
     pack_h5_boxes_close(reader);
-    r->has_cache = status == PACK_OK;
     return status;
 }
 
@@ -276,7 +280,8 @@ consume(struct run *run, const struct pack_procs_item *item, struct pack_error *
     struct pack_batch batch = { .data = item->data,
                                 .n_samples = note->n_samples,
                                 .round = item->round,
-                                .number = item->number };
+                                .number = item->number,
+                                .ready_ns = note->end_ns };
     enum pack_status status = PACK_OK;
     for (uint64_t use = 0; use < p->echo && status == PACK_OK; use++) {
         if (!p->echo_split || batch.n_samples < 2) {

@@ -38,6 +38,7 @@ struct pack_batch {
     const uint32_t
         *order;       /* which of them, in which order, or NULL for all as they are */
     uint64_t n_order; /* how many of them, when order is given */
+    uint64_t ready_ns; /* when it was made; 0: now */
     bool again;       /* data is the same as in the call before (batch echoing) */
 };
 

@@ -1,7 +1,7 @@
 /*
- * Sleeps for the duration of a training step, as MLPerf Storage does. An accelerator ends
- * its step in time however late this process wakes up, so a late wake-up counts as idle
- * time before the next step.
+ * Sleeps for the duration of a training step, as MLPerf Storage does. What is timed is
+ * the accelerator, which has a queue: it begins when its step before has ended and the
+ * batch was ready, and ends in time, however late this process wakes up and hears of it.
  */
 #include <errno.h>
 #include <time.h>
@@ -24,7 +24,10 @@ static enum pack_status
 emulated_take(void *state, const struct pack_batch *batch, struct pack_error *err)
 {
     (void)err;
-    uint64_t begin = pack_clock_ns(), last = pack_consumer_last_end(state);
+    uint64_t begin = batch->ready_ns ? batch->ready_ns : pack_clock_ns();
+    uint64_t last = pack_consumer_last_end(state);
+    if (begin < last)
+        begin = last;
     uint64_t until = begin + pack_consumer_get_params(state)->step_ns;
     struct pack_step step = { .n_samples = pack_batch_used(batch),
                               .begin_ns = begin,

@@ -1,0 +1,472 @@
+/*
+ * Whole runs against files made here: what HDF5 did must equal what the simulator says,
+ * and every sample must arrive as often as the pattern says, in hundreds of combinations
+ * of dataset, order, cache settings, workers, ways of reading and echoes.
+ */
+#include "libpack/bench.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <hdf5.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libpack/h5.h"
+#include "libpack/rng.h"
+#include "tests/tap.h"
+
+static char one_path[64], two_path[64];
+
+/* Datasets of a test file: name, extent, chunk (rank 0: contiguous), filters. */
+static const struct dataset {
+    const char *name;
+    int rank;
+    hsize_t extent[4], chunk[4];
+    int element_bytes;
+    bool shuffle, gzip, fletcher;
+    hsize_t written; /* indexes of axis 0 that have storage; 0: all */
+} datasets[] = {
+    { "single", 4, { 120, 3, 12, 10 }, { 1, 3, 12, 10 }, 1, 0, 0, 0, 0 },
+    { "several", 4, { 120, 3, 12, 10 }, { 7, 3, 12, 10 }, 1, 0, 0, 0, 0 },
+    { "narrow", 4, { 120, 3, 12, 10 }, { 10, 3, 11, 10 }, 1, 0, 0, 0, 0 },
+    { "cut", 4, { 90, 12, 10, 3 }, { 5, 4, 5, 3 }, 1, 0, 1, 0, 0 },
+    { "packed", 4, { 60, 3, 12, 10 }, { 1, 3, 12, 10 }, 1, 0, 1, 1, 0 },
+    { "contiguous", 4, { 120, 3, 12, 10 }, { 0 }, 1, 0, 0, 0, 0 },
+    { "table", 2, { 150, 40 }, { 16, 9 }, 4, 1, 1, 0, 0 },
+    { "line", 1, { 700 }, { 33 }, 8, 0, 0, 1, 0 },
+    { "holes", 3, { 100, 8, 8 }, { 4, 8, 8 }, 2, 0, 0, 0, 50 },
+    { "labels", 1, { 700 }, { 64 }, 8, 0, 0, 0, 0 },
+};
+enum { N_DATASETS = sizeof datasets / sizeof *datasets };
+
+static bool
+write_dataset(hid_t file, const struct dataset *d, uint64_t seed)
+{
+    hid_t type = d->element_bytes == 1   ? H5T_NATIVE_UINT8
+                 : d->element_bytes == 2 ? H5T_NATIVE_UINT16
+                 : d->element_bytes == 4 ? H5T_NATIVE_INT32
+                                         : H5T_NATIVE_INT64;
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    size_t bytes = (size_t)d->element_bytes;
+    for (int i = 0; i < d->rank; i++)
+        bytes *= d->extent[i];
+    if (d->chunk[0])
+        H5Pset_chunk(creation, d->rank, d->chunk);
+    if (d->shuffle)
+        H5Pset_shuffle(creation);
+    if (d->gzip)
+        H5Pset_deflate(creation, 1);
+    if (d->fletcher)
+        H5Pset_fletcher32(creation);
+    hid_t space = H5Screate_simple(d->rank, d->extent, NULL);
+    hid_t set =
+        H5Dcreate2(file, d->name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    uint8_t *data = malloc(bytes);
+    struct pack_rng rng;
+    pack_rng_seed(&rng, seed);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(pack_rng_next(&rng) & 0x1f);
+    hsize_t start[4] = { 0 }, count[4];
+    memcpy(count, d->extent, sizeof count);
+    if (d->written)
+        count[0] = d->written;
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    hid_t memory = H5Screate_simple(d->rank, count, NULL);
+    bool done = H5Dwrite(set, type, memory, space, H5P_DEFAULT, data) >= 0;
+    free(data);
+    H5Sclose(memory);
+    H5Sclose(space);
+    H5Pclose(creation);
+    return H5Dclose(set) >= 0 && done;
+}
+
+static bool
+write_file(const char *path, uint64_t seed)
+{
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    bool done = file >= 0;
+    for (int i = 0; i < N_DATASETS && done; i++)
+        done = write_dataset(file, &datasets[i], seed + (uint64_t)i);
+    return H5Fclose(file) >= 0 && done;
+}
+
+/* ------------------------------------------------------------- combinations */
+
+static void
+choose_pattern(struct pack_rng *rng, struct pack_pattern *pattern, int rank,
+               const hsize_t *extent, bool allow_box)
+{
+    static const enum pack_pattern_kind kinds[] = {
+        PACK_PATTERN_SEQUENTIAL, PACK_PATTERN_SHUFFLE, PACK_PATTERN_BLOCK,
+        PACK_PATTERN_BUFFER, PACK_PATTERN_REPLACEMENT
+    };
+    pattern->kind = kinds[pack_rng_below(rng, 5)];
+    pattern->seed = pack_rng_next(rng) >> 1;
+    pattern->batch = 1 + pack_rng_below(rng, 40);
+    pattern->pool_chunks = 1 + pack_rng_below(rng, 6);
+    pattern->slide = pack_rng_below(rng, 2);
+    pattern->buffer_samples = 1 + pack_rng_below(rng, 50);
+    pattern->drop_last = pack_rng_below(rng, 2) && pattern->batch < 20;
+    pattern->read = (enum pack_read_mode)pack_rng_below(rng, 3);
+    if (pack_rng_below(rng, 4) == 0) {
+        pattern->world = 2;
+        pattern->rank = pack_rng_below(rng, 2);
+    }
+    if (!allow_box || pack_rng_below(rng, 3))
+        return;
+    pattern->read = PACK_READ_SAMPLE;
+    pattern->box.rank = rank;
+    for (int i = 0; i < rank; i++)
+        pattern->box.extent[i] = i ? 1 + pack_rng_below(rng, extent[i]) : 1;
+}
+
+static void
+choose_cache(struct pack_rng *rng, struct pack_bench_params *params)
+{
+    static const uint64_t slots[] = { 1, 3, 7, 64, 521, 0 };
+    static const uint64_t sizes[] = { 0, 300, 1000, 4000, 40000, 1 << 20 };
+    static const double w0[] = { 0, 0.5, 0.75, 1 };
+    params->set_cache = pack_rng_below(rng, 5) > 0;
+    params->cache.n_slots = slots[pack_rng_below(rng, 6)];
+    params->cache.size_bytes = sizes[pack_rng_below(rng, 6)];
+    params->cache.w0 = w0[pack_rng_below(rng, 4)];
+}
+
+/* Says how a combination differs, so that it can be repeated. */
+static void
+tell(const struct pack_bench_params *p, const char *dataset, const char *why)
+{
+    note("%s: %s, %s, read %s, batch %d, workers %d, cache %d slots %d bytes w0 %g%s%s, "
+         "echo %d, seed %llu",
+         why, dataset, pack_pattern_name(p->pattern.kind),
+         pack_read_mode_name(p->pattern.read), (int)p->pattern.batch, (int)p->n_workers,
+         p->set_cache ? (int)p->cache.n_slots : -1,
+         p->set_cache ? (int)p->cache.size_bytes : -1, p->cache.w0,
+         p->reopen ? ", reopened" : "", p->pattern.box.rank ? ", boxes" : "",
+         (int)p->echo, (unsigned long long)p->pattern.seed);
+}
+
+static uint64_t
+expected_steps(const struct pack_bench_params *p, const struct pack_bench_result *r)
+{
+    uint64_t steps = 0;
+    for (uint64_t e = 0; e < r->n_epochs; e++) {
+        uint64_t n = r->epochs[e].n_samples, batch = p->pattern.batch;
+        for (uint64_t left = n; left > 0; left -= left < batch ? left : batch)
+            steps +=
+                p->echo * (p->echo_split && (left < batch ? left : batch) > 1 ? 2 : 1);
+    }
+    return steps;
+}
+
+static void
+test_combinations(int n_runs, uint64_t seed)
+{
+    const char *both[] = { one_path, two_path };
+    struct pack_rng rng;
+    int n_failed = 0, n_different = 0, n_wrong = 0, n_compared = 0, kinds[8] = { 0 };
+    pack_rng_seed(&rng, seed);
+    for (int run = 0; run < n_runs; run++) {
+        const struct dataset *d = &datasets[pack_rng_below(&rng, N_DATASETS - 1)];
+        struct pack_readset *set = NULL, *with = NULL;
+        struct pack_bench_result result;
+        struct pack_error err = { 0 };
+        struct pack_bench_params p = { .epochs = 1 + pack_rng_below(&rng, 3),
+                                       .consumer = "checksum",
+                                       .echo = 1 + pack_rng_below(&rng, 2) };
+        size_t n_files = 1 + (pack_rng_below(&rng, 4) == 0);
+        choose_pattern(&rng, &p.pattern, d->rank, d->extent, true);
+        choose_cache(&rng, &p);
+        p.n_workers = pack_rng_below(&rng, 4);
+        p.prefetch = 1 + pack_rng_below(&rng, 3);
+        p.reopen = pack_rng_below(&rng, 8) == 0;
+        p.echo_split = pack_rng_below(&rng, 3) == 0;
+        enum pack_status status = pack_readset_open(both, n_files, d->name, &set, &err);
+        if (status == PACK_OK && n_files == 1 && pack_rng_below(&rng, 2))
+            status = pack_readset_open(both, 1, "labels", &with, &err);
+        p.set = set;
+        p.with = with;
+        if (status == PACK_OK)
+            status = pack_bench_run(&p, &result, &err);
+        if (status != PACK_OK) {
+            n_failed++;
+            tell(&p, d->name, err.text);
+        } else {
+            bool whole = result.total.n_samples == result.epoch_samples * p.epochs &&
+                         result.steps.n_steps == expected_steps(&p, &result);
+            n_wrong += !whole;
+            n_different += result.mismatch.n > 0;
+            n_compared += (int)result.mismatch.n_compared;
+            kinds[p.pattern.kind]++;
+            if (!whole || result.mismatch.n)
+                tell(&p, d->name, whole ? result.mismatch.text : "samples missing");
+            pack_bench_done(&result);
+        }
+        pack_readset_close(set);
+        pack_readset_close(with);
+    }
+    is_number(n_failed, 0, "every sample of every combination is the file's");
+    is_number(n_wrong, 0, "as many as the pattern and the echo say");
+    ok(n_different == 0 && n_compared > n_runs,
+       "%d runs: reads and bytes equal the simulator's in %d comparisons", n_runs,
+       n_compared);
+    note(
+        "runs by pattern: sequential %d, shuffle %d, block %d, buffer %d, replacement %d",
+        kinds[0], kinds[1], kinds[2], kinds[3], kinds[4]);
+}
+
+/* ----------------------------------------------------------- found by others */
+
+/* Numeric chunked datasets of the shared files, as far as HDF5 reads them. */
+static enum pack_status
+collect_name(void *context, const char *path, struct pack_error *err)
+{
+    char(*names)[256] = context;
+    (void)err;
+    for (int i = 0; i < 64; i++)
+        if (!names[i][0]) {
+            snprintf(names[i], sizeof names[i], "%s", path);
+            break;
+        }
+    return PACK_OK;
+}
+
+static void
+run_shared(const char *path, const char *name, int *n_runs, int *n_bad)
+{
+    static const uint64_t sizes[] = { 0, 5000, 1 << 20 };
+    struct pack_readset *set = NULL;
+    if (pack_readset_open(&path, 1, name, &set, NULL) != PACK_OK)
+        return;
+    bool chunked = pack_readset_is_chunked(set) && set->extent.extent[0] < 5000 &&
+                   set->extent.extent[0] * set->sample_bytes < 32 << 20;
+    for (int i = 0; i < 6 && chunked; i++) {
+        struct pack_bench_result result;
+        struct pack_error err;
+        struct pack_bench_params p = {
+            .set = set,
+            .consumer = "checksum",
+            .epochs = 2,
+            .n_workers = (uint64_t)(i % 2) * 2,
+            .pattern = { .kind = i < 3 ? PACK_PATTERN_SHUFFLE : PACK_PATTERN_SEQUENTIAL,
+                         .batch = 16,
+                         .seed = 5 },
+            .set_cache = true,
+            .cache = { 61, sizes[i % 3], 0.75, 0 },
+        };
+        enum pack_status status = pack_bench_run(&p, &result, &err);
+        if (status != PACK_OK) {
+            /* damaged data is refused in words; that is not what this looks at */
+            break;
+        }
+        ++*n_runs;
+        if (result.mismatch.n) {
+            ++*n_bad;
+            note("%s:%s %s", path, name, result.mismatch.text);
+        }
+        pack_bench_done(&result);
+    }
+    pack_readset_close(set);
+}
+
+static void
+test_shared(void)
+{
+    static char names[64][256];
+    const char *shared = shared_path("data/h5");
+    int n_runs = 0, n_bad = 0, n_files = 0;
+    char dir[4096];
+    if (!shared) {
+        skip("the shared HDF5 files are not here");
+        return;
+    }
+    snprintf(dir, sizeof dir, "%s", shared);
+    DIR *folder = opendir(dir);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        char path[8192];
+        int64_t file = -1;
+        /* HDF5 1.10 crashes in some of the files made to attack it */
+        if (entry->d_name[0] == '.' || strncmp(entry->d_name, "cve", 3) == 0 ||
+            strncmp(entry->d_name, "gh-", 3) == 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        if (pack_h5_open(path, NULL, &file, NULL) != PACK_OK)
+            continue;
+        memset(names, 0, sizeof names);
+        pack_h5_datasets(file, collect_name, names, NULL);
+        pack_h5_close(file);
+        n_files++;
+        for (int i = 0; i < 64 && names[i][0]; i++)
+            run_shared(path, names[i], &n_runs, &n_bad);
+    }
+    if (folder)
+        closedir(folder);
+    ok(n_bad == 0 && n_runs > 0,
+       "%d runs on the chunked datasets of %d found files equal the simulator", n_runs,
+       n_files);
+}
+
+/* ----------------------------------------------------------------- starvation */
+
+static void
+test_utilisation(void)
+{
+    static const struct {
+        uint64_t delay_ms, step_ms, workers;
+        double au;
+    } cases[] = {
+        { 30, 10, 0, 10.0 / 40 }, /* in line: one after the other */
+        { 30, 10, 1, 10.0 / 30 }, /* beside: the slower of the two */
+        { 30, 10, 2, 10.0 / 15 },
+        { 5, 60, 3, 1.0 },
+    };
+    const char *path = one_path;
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    pack_readset_open(&path, 1, "single", &set, &err);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_bench_result r;
+        struct pack_bench_params p = { .set = set,
+                                       .pattern = { .batch = 6, .seed = 1 },
+                                       .n_workers = cases[i].workers,
+                                       .delay_ns = cases[i].delay_ms * 1000000,
+                                       .consumer = "emulated",
+                                       .consume = { .step_ns =
+                                                        cases[i].step_ms * 1000000 } };
+        if (pack_bench_run(&p, &r, &err) != PACK_OK) {
+            ok(false, "%s", err.text);
+            continue;
+        }
+        ok(r.steps.au > cases[i].au * 0.75 && r.steps.au < cases[i].au * 1.03,
+           "%d ms a batch, %d ms a step, %d workers: AU %.2f, arithmetic says %.2f",
+           (int)cases[i].delay_ms, (int)cases[i].step_ms, (int)cases[i].workers,
+           r.steps.au, cases[i].au);
+        ok(r.limit == (cases[i].au < 1 ? PACK_LIMIT_ASSEMBLY : PACK_LIMIT_CONSUMER),
+           "limited by %s", pack_limit_name(r.limit));
+        pack_bench_done(&r);
+    }
+    pack_readset_close(set);
+}
+
+/* ------------------------------------------------------------------- faults */
+
+static enum pack_status
+run_plain(const char *path, const char *dataset, struct pack_bench_params *p,
+          struct pack_bench_result *r, struct pack_error *err)
+{
+    struct pack_readset *set = NULL;
+    enum pack_status status = pack_readset_open(&path, 1, dataset, &set, err);
+    p->set = set;
+    if (status == PACK_OK)
+        status = pack_bench_run(p, r, err);
+    pack_readset_close(set);
+    return status;
+}
+
+static bool
+stop_at_once(void *context)
+{
+    return ++*(int *)context > 5;
+}
+
+static void
+test_faults(void)
+{
+    struct pack_bench_result r;
+    struct pack_error err = { 0 };
+    struct pack_bench_params p = { .pattern = { .batch = 8, .seed = 1 }, .n_workers = 2 };
+    ok(run_plain(one_path, "nothing", &p, &r, &err) == PACK_ERR_NOT_FOUND,
+       "a dataset that is not there");
+    note("%s", err.text);
+
+    /* damage the stored bytes of the checksummed dataset */
+    struct pack_readset *set = NULL;
+    const char *path = two_path;
+    FILE *file = fopen(two_path, "r+b");
+    fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    fclose(file);
+    if (truncate(two_path, size / 2) != 0)
+        return;
+    enum pack_status status = pack_readset_open(&path, 1, "packed", &set, &err);
+    if (status == PACK_OK) {
+        p.set = set;
+        status = pack_bench_run(&p, &r, &err);
+        if (status == PACK_OK)
+            pack_bench_done(&r);
+    }
+    pack_readset_close(set);
+    ok(status != PACK_OK && err.text[0], "a truncated file ends in a sentence");
+    note("%s", err.text);
+
+    int n = 0;
+    p.stop = stop_at_once;
+    p.context = &n;
+    ok(run_plain(one_path, "single", &p, &r, &err) == PACK_ERR_INTERRUPTED &&
+           r.interrupted && r.total.n_batches > 0 && r.total.n_batches < 15 &&
+           r.mismatch.n == 0,
+       "a run that is stopped has its report, and what was delivered still adds up");
+    pack_bench_done(&r);
+    ok(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "no process is left");
+}
+
+/* ----------------------------------------------------------- chunks gone wrong */
+
+static void
+test_verdicts(void)
+{
+    struct pack_bench_result small, large;
+    struct pack_error err = { 0 };
+    struct pack_bench_params p = {
+        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 10, .seed = 1 },
+        .epochs = 2,
+        .set_cache = true
+    };
+    p.cache = (struct pack_cache_params){ 521, 2000, 0.75, 0 };
+    ok(run_plain(one_path, "several", &p, &small, &err) == PACK_OK,
+       "a cache below a chunk");
+    p.cache.size_bytes = 3000;
+    ok(run_plain(one_path, "several", &p, &large, &err) == PACK_OK, "one just above");
+    double factor =
+        pack_bench_amplification(&large.total) / pack_bench_amplification(&small.total);
+    ok(pack_bench_amplification(&small.total) == 1 && factor > 5,
+       "the cliff: the larger cache reads %.1f times the bytes", factor);
+    ok(strstr(large.cause, "with a cache smaller than a chunk") && !small.cause[0],
+       "and the verdict says why");
+    note("%s", large.cause);
+    pack_bench_done(&small);
+    pack_bench_done(&large);
+
+    p.cache.size_bytes = 4000;
+    ok(run_plain(one_path, "narrow", &p, &large, &err) == PACK_OK &&
+           strstr(large.cause, "cover 11 of 12 along axis 2"),
+       "a chunk that misses an axis by one is named");
+    note("%s", large.cause);
+    pack_bench_done(&large);
+
+    p.cache = (struct pack_cache_params){ 521, 6000, 1.0, 0 };
+    ok(run_plain(one_path, "several", &p, &large, &err) == PACK_OK &&
+           large.total.counts.peak_bytes > 2 * 2 * 6000 && strstr(large.cause, "w0 = 1"),
+       "w0 = 1: the cache outgrows its limit, and the verdict names it");
+    note("%s", large.cause);
+    pack_bench_done(&large);
+}
+
+int
+main(void)
+{
+    snprintf(one_path, sizeof one_path, "test_bench_%d_one.h5", (int)getpid());
+    snprintf(two_path, sizeof two_path, "test_bench_%d_two.h5", (int)getpid());
+    const char *more = getenv("BENCH_RUNS");
+    if (ok(write_file(one_path, 1) && write_file(two_path, 2), "test files are made")) {
+        test_combinations(more ? atoi(more) : 300, 20261121);
+        test_shared();
+        test_utilisation();
+        test_verdicts();
+        test_faults();
+    }
+    unlink(one_path);
+    unlink(two_path);
+    return done();
+}
