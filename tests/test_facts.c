@@ -72,9 +72,11 @@ create(void)
 {
     hsize_t dims[] = { 10, 7, 5 }, most[] = { H5S_UNLIMITED, 7, 20 },
             chunk[] = { 4, 7, 2 };
-    hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
+    hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), fapl = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_userblock(fcpl, 512);
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, H5P_DEFAULT);
+    H5Pset_libver_bounds(fapl, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
+    H5Pclose(fapl);
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(dcpl, 3, chunk);
     H5Pset_shuffle(dcpl);

@@ -157,7 +157,7 @@ test_zstd(void)
     for (int level = -5; level <= 9; level += 2)
         for (int kind = 0; kind < 3; kind++)
             for (size_t size = 1; size <= SIZE_MAX_TESTED; size = size * 21 + 1, n++) {
-                char text[16];
+                char text[32];
                 struct pack_pipeline pipeline;
                 const void *ours = NULL;
                 size_t ours_size = 0;

@@ -185,7 +185,7 @@ test_race(void)
     fflush(stdout);
     for (int i = 0; i < N; i++)
         if (fork() == 0) {
-            char text[8];
+            char text[16];
             snprintf(text, sizeof text, "%d", i);
             enum pack_status status = pack_outfile_write(name, false, text, 1, NULL);
             _exit(status == PACK_OK ? 0 : status == PACK_ERR_EXISTS ? 1 : 2);
