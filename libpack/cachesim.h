@@ -96,23 +96,23 @@ void pack_cache_counts_add(struct pack_cache_counts *total,
  * Follows H5D__chunk_hash_val, H5D__chunk_cacheable, H5D__chunk_lock, H5D__chunk_unlock,
  * H5D__chunk_cache_prune and H5D__chunk_update_cache (src/H5Dchunk.c of 1.10.8,
  * which 1.12, 1.14 and 2.x do not change), H5D_CHUNK_HASH of 1.8 (src/H5Dpkg.h), and for
- * direct reads H5D__contig_readvv_sieve_cb of 2.x (src/H5Dcontig.c). test_cachesim holds
- * it to counts recorded from six versions, test_cachesim_hdf5 to the installed library.
+ * direct reads H5D__contig_readvv_sieve_cb of 2.x (src/H5Dcontig.c). tests/vectors.sh
+ * holds it to counts recorded from six versions, test_cachesim_hdf5 to the installed one.
  *
  * What it leaves out: writes, H5Dread_chunk, extents that shrink, page buffers (which sit
  * below and only change file reads), and into how many pieces a strided selection falls
  * when it goes past the cache: there file_reads may differ by a few, and with version 2's
- * sieve buffer file_read_bytes too. How 1.8 moves entries when an extent grows is read
- * off its source and not measured.
+ * sieve buffer file_read_bytes too. When an extent grows, 1.8 is taken to
+ * move its entries as 1.10 does; nobody has measured it.
  *
  * Needs O(n_slots + entries) memory, and no more slots than the dataset's chunks can
- * reach. A visit costs O(1) amortised; where the library walks its list to find a victim,
- * this does not. Says nothing about time: see cost.h.
+ * reach. A visit costs O(log entries) at worst, where the library walks its list to find
+ * a victim, and O(1) where chunks are read whole. Says nothing about time: see cost.h.
  */
 struct pack_cachesim;
 
-/* The grid is copied. PACK_ERR_ARGUMENT for w0 outside 0 to 1, PACK_ERR_LIMIT for 2^32 -
- * 1 and more reachable slots, PACK_ERR_MEMORY. */
+/* The grid is copied. PACK_ERR_ARGUMENT for w0 outside 0 to 1, PACK_ERR_LIMIT for more
+ * than 2^30 reachable slots, PACK_ERR_MEMORY. */
 enum pack_status pack_cachesim_new(const struct pack_grid *grid,
                                    const struct pack_cachesim_params *params,
                                    struct pack_cachesim **sim, struct pack_error *err);
