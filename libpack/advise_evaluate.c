@@ -1,0 +1,541 @@
+/*
+ * One configuration, from its pattern to samples per second:
+ *
+ *     pattern --boxes--> grid, cachesim (or HDF5's sieve buffer) --counts--> cost
+ *
+ * A full evaluation runs the epochs one after another through one cache and keeps the
+ * first apart from the rest. A sampled one reads the beginning of the first epoch only;
+ * its second half, with the cache warmed by the first, stands for the steady epochs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "libpack/advise_private.h"
+#include "libpack/randomness.h"
+#include "libpack/replay.h"
+
+enum { EPOCHS_MAX = 3, RUN_PROBES = 64 };
+static const uint64_t sieve_bytes = 64 << 10; /* H5Pset_sieve_buf_size's default */
+
+/* ------------------------------------------------------- what is asked for */
+
+void
+pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box)
+{
+    *box = params->pattern.box;
+    if (box->rank == 0) {
+        *box = params->extent;
+        box->extent[0] = 1;
+    }
+}
+
+double
+pack_advise_wanted_bytes(const struct pack_advise_params *params)
+{
+    struct pack_shape box;
+    double bytes = (double)params->elem_size;
+    pack_advise_box(params, &box);
+    for (int i = 0; i < box.rank; i++)
+        bytes *= (double)box.extent[i];
+    return bytes;
+}
+
+uint64_t
+pack_advise_workers(const struct pack_advise_params *params)
+{
+    return params->pattern.workers ? params->pattern.workers : 1;
+}
+
+uint64_t
+pack_advise_budget(const struct pack_advise_params *params)
+{
+    uint64_t memory = params->memory_bytes ? params->memory_bytes : UINT64_C(1) << 30;
+    return memory / pack_advise_workers(params);
+}
+
+void
+pack_advise_pattern(const struct pack_advise_params *params,
+                    const struct pack_advise_config *config, struct pack_pattern *pattern)
+{
+    *pattern = config->pattern;
+    pattern->extent = params->extent;
+    pattern->worker = 0;
+    if (config->chunk.rank && pattern->chunk_samples == 0) {
+        uint64_t step = pattern->step ? pattern->step : 1;
+        pattern->chunk_samples = config->chunk.extent[0] / step;
+    }
+    if (pattern->chunk_samples == 0)
+        pattern->chunk_samples = 1;
+}
+
+enum pack_status
+pack_advise_grid(const struct pack_advise_params *params, const struct pack_shape *chunk,
+                 struct pack_grid *grid, struct pack_error *err)
+{
+    char text[PACK_SHAPE_TEXT_MAX], extent[PACK_SHAPE_TEXT_MAX];
+    pack_shape_format(chunk, text);
+    enum pack_status status =
+        pack_grid_init(grid, &params->extent, chunk, params->elem_size, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "chunk %.200s", text);
+    for (int i = 0; i < chunk->rank; i++)
+        if (chunk->extent[i] > params->extent.extent[i])
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "chunk %.200s is larger than the dataset, %.200s", text,
+                             pack_shape_format(&params->extent, extent));
+    if (params->version != PACK_HDF5_2_0 && grid->chunk_bytes > UINT32_MAX)
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "chunk %.200s takes %.1f GiB; HDF5 before 2.0 ends at 4 GiB",
+                         text, (double)grid->chunk_bytes / 0x1p30);
+    return PACK_OK;
+}
+
+/* ------------------------------------------------------ one worker's reads */
+
+/* What happens between two moments. */
+struct stretch {
+    struct pack_cache_counts counts;
+    uint64_t n_samples, n_reads;
+    double n_runs, n_boxes;
+    uint64_t n_opens;
+};
+
+/* HDF5's reading of contiguous data: one window of the file is kept. */
+struct sieve {
+    uint64_t start, end; /* bytes of the dataset */
+    uint64_t total;
+};
+
+/* Follows H5D__contig_readvv_sieve_cb (src/H5Dcontig.c of 1.10.8). */
+static void
+sieve_read(struct sieve *sieve, uint64_t at, uint64_t bytes,
+           struct pack_cache_counts *counts)
+{
+    if (at >= sieve->start && at + bytes <= sieve->end)
+        return;
+    counts->file_reads++;
+    if (bytes > sieve_bytes) {
+        counts->file_read_bytes += bytes;
+        return;
+    }
+    uint64_t window = sieve->total - at < sieve_bytes ? sieve->total - at : sieve_bytes;
+    counts->file_read_bytes += window;
+    sieve->start = at;
+    sieve->end = at + window;
+}
+
+/* Splits a box into runs that are contiguous in the file; returns how many. */
+static uint64_t
+sieve_box(struct sieve *sieve, const struct pack_shape *extent, uint64_t elem_size,
+          const struct pack_box *box, struct pack_cache_counts *counts)
+{
+    uint64_t step[PACK_RANK_MAX], index[PACK_RANK_MAX] = { 0 }, n_runs = 1, at = 0;
+    int j = box->rank - 1;
+    step[j] = elem_size;
+    for (int i = j; i > 0; i--)
+        step[i - 1] = step[i] * extent->extent[i];
+    while (j > 0 && box->count[j] == extent->extent[j])
+        j--;
+    for (int i = 0; i < box->rank; i++)
+        at += box->start[i] * step[i];
+    for (int i = 0; i < j; i++)
+        n_runs *= box->count[i];
+    for (uint64_t run = 0; run < n_runs; run++) {
+        sieve_read(sieve, at, box->count[j] * step[j], counts);
+        for (int i = j - 1; i >= 0; i--) {
+            at += step[i];
+            if (++index[i] < box->count[i])
+                break;
+            at -= index[i] * step[i];
+            index[i] = 0;
+        }
+    }
+    counts->wanted_bytes += n_runs * box->count[j] * step[j];
+    return n_runs;
+}
+
+/* Up to `max` samples of contiguous data. */
+static void
+read_contiguous(struct pack_pattern_iter *iter, const struct pack_advise_params *params,
+                struct sieve *sieve, bool reopen, uint64_t max, struct stretch *out)
+{
+    struct pack_request request;
+    while (out->n_samples < max && pack_pattern_next(iter, &request)) {
+        if (reopen)
+            sieve->start = sieve->end = 0;
+        for (size_t i = 0; i < request.n_boxes; i++)
+            out->n_runs += (double)sieve_box(sieve, &params->extent, params->elem_size,
+                                             &request.boxes[i], &out->counts);
+        out->n_samples += request.n_samples;
+        out->n_reads++;
+        out->n_boxes += (double)request.n_boxes;
+        out->n_opens += reopen;
+    }
+    out->counts.requests = out->counts.bypass_visits = out->n_reads;
+}
+
+/* Contiguous runs that copying a box out of its chunks takes, and its chunks. */
+static void
+count_runs(const struct pack_grid *grid, const struct pack_box *box, double *runs)
+{
+    struct pack_grid_cursor c;
+    for (bool more = pack_grid_first(&c, grid, box); more; more = pack_grid_next(&c)) {
+        double n = 1;
+        int j = grid->rank - 1;
+        while (j > 0 && c.count[j] == grid->chunk[j] && c.count[j] == box->count[j])
+            j--;
+        for (int i = 0; i < j; i++)
+            n *= (double)c.count[i];
+        *runs += n;
+    }
+}
+
+/* The average over the first requests: runs and boxes per read. */
+static void
+probe_requests(struct pack_pattern_iter *iter, const struct pack_grid *grid,
+               double *runs_per_read, double *boxes_per_read)
+{
+    struct pack_request request;
+    double runs = 0, boxes = 0;
+    int n = 0;
+    for (; n < RUN_PROBES && pack_pattern_next(iter, &request); n++) {
+        boxes += (double)request.n_boxes;
+        for (size_t i = 0; i < request.n_boxes; i++)
+            count_runs(grid, &request.boxes[i], &runs);
+    }
+    *runs_per_read = n ? runs / n : 0;
+    *boxes_per_read = n ? boxes / n : 0;
+}
+
+/* Up to `max` samples of chunked data, the cache going on from where it is. */
+static enum pack_status
+read_chunked(struct pack_pattern_iter *iter, struct pack_cachesim *sim,
+             const struct pack_pattern *pattern, bool reopen, uint64_t max,
+             struct stretch *out, struct pack_error *err)
+{
+    uint64_t got = 1, share = reopen ? 1 : max;
+    enum pack_status status = PACK_OK;
+    while (status == PACK_OK && got && out->n_samples < max) {
+        if (reopen)
+            pack_cachesim_reopen(sim);
+        status = pack_replay(iter, sim, share, &got, err);
+        out->n_samples += got;
+        out->n_opens += reopen && got;
+    }
+    uint64_t per_read =
+        pattern->read == PACK_READ_SAMPLE || pattern->batch == 0 ? 1 : pattern->batch;
+    out->n_reads = (out->n_samples + per_read - 1) / per_read;
+    pack_cachesim_take(sim, &out->counts);
+    return status;
+}
+
+/* ---------------------------------------------------------- the evaluation */
+
+/* One worker with its cache. */
+struct bench {
+    const struct pack_advise_params *params;
+    const struct pack_advise_config *config;
+    struct pack_pattern pattern;
+    struct pack_grid grid;
+    struct pack_pattern_iter *iter;
+    struct pack_cachesim *sim; /* NULL: contiguous */
+    struct sieve sieve;
+    double runs_per_read, boxes_per_read;
+};
+
+static enum pack_status
+bench_init(struct bench *b, struct pack_error *err)
+{
+    const struct pack_advise_config *config = b->config;
+    pack_advise_pattern(b->params, config, &b->pattern);
+    enum pack_status status = pack_pattern_new(&b->pattern, &b->iter, err);
+    if (status != PACK_OK)
+        return status;
+    if (config->chunk.rank == 0) {
+        b->sieve.total = b->params->elem_size;
+        for (int i = 0; i < b->params->extent.rank; i++)
+            if (!pack_size_mul(b->sieve.total, b->params->extent.extent[i],
+                               &b->sieve.total))
+                return pack_fail(err, PACK_ERR_LIMIT,
+                                 "the dataset has more bytes than 64 bits count");
+        return PACK_OK;
+    }
+    status = pack_advise_grid(b->params, &config->chunk, &b->grid, err);
+    if (status != PACK_OK)
+        return status;
+    struct pack_cachesim_params sim = {
+        .cache = config->cache,
+        .filtered = strcmp(config->codec, "none") != 0,
+        .edge_unfiltered = config->edge_unfiltered,
+        .stored_ratio = config->stored_ratio,
+    };
+    probe_requests(b->iter, &b->grid, &b->runs_per_read, &b->boxes_per_read);
+    status = pack_pattern_seek(b->iter, b->pattern.epoch, 0, err);
+    return status == PACK_OK ? pack_cachesim_new(&b->grid, &sim, &b->sim, err) : status;
+}
+
+static enum pack_status
+bench_read(struct bench *b, uint64_t max, struct stretch *out, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    *out = (struct stretch){ 0 };
+    if (b->sim) {
+        status =
+            read_chunked(b->iter, b->sim, &b->pattern, b->config->reopen, max, out, err);
+        out->n_runs = (double)out->n_reads * b->runs_per_read;
+        out->n_boxes = (double)out->n_reads * b->boxes_per_read;
+    } else {
+        read_contiguous(b->iter, b->params, &b->sieve, b->config->reopen, max, out);
+    }
+    return status;
+}
+
+/* Adds what later epochs did. */
+static void
+stretch_add(struct stretch *total, const struct stretch *part)
+{
+    uint64_t peak = total->counts.peak_bytes > part->counts.peak_bytes
+                        ? total->counts.peak_bytes
+                        : part->counts.peak_bytes;
+    pack_cache_counts_add(&total->counts, &part->counts);
+    total->counts.peak_bytes = peak;
+    total->n_samples += part->n_samples;
+    total->n_reads += part->n_reads;
+    total->n_runs += part->n_runs;
+    total->n_boxes += part->n_boxes;
+    total->n_opens += part->n_opens;
+}
+
+static enum pack_status
+bench_epochs(struct bench *b, struct stretch *first, struct stretch *steady,
+             struct pack_error *err)
+{
+    uint64_t n = b->params->epochs ? b->params->epochs : 2;
+    enum pack_status status = bench_read(b, UINT64_MAX, first, err);
+    *steady = (struct stretch){ 0 };
+    for (uint64_t e = 1; status == PACK_OK && e < n && e < EPOCHS_MAX; e++) {
+        struct stretch later;
+        status = pack_pattern_seek(b->iter, b->pattern.epoch + e, 0, err);
+        if (status == PACK_OK)
+            status = bench_read(b, UINT64_MAX, &later, err);
+        if (status == PACK_OK)
+            stretch_add(steady, &later);
+    }
+    if (steady->n_samples == 0)
+        *steady = *first;
+    return status;
+}
+
+/* Bytes of the file among which the order moves for a while. */
+static double
+range_of(const struct bench *b, double stored_bytes)
+{
+    const struct pack_pattern *p = &b->pattern;
+    switch (p->kind) {
+    case PACK_PATTERN_BLOCK:
+        return (double)(p->pool_chunks ? p->pool_chunks : 32) * (double)p->chunk_samples /
+               (double)b->grid.chunk[0] * stored_bytes;
+    case PACK_PATTERN_BUFFER:
+        return (double)(p->buffer_samples ? p->buffer_samples : 10000) /
+               (double)b->grid.chunk[0] * stored_bytes;
+    case PACK_PATTERN_SEQUENTIAL: return stored_bytes;
+    default: return (double)b->grid.n_chunks_total * stored_bytes;
+    }
+}
+
+/* What a stretch is to cost.h. */
+static void
+work_of(const struct bench *b, const struct stretch *s, const struct stretch *all,
+        struct pack_cost_work *work)
+{
+    const struct pack_advise_config *config = b->config;
+    double chunk_bytes = config->chunk.rank ? (double)b->grid.chunk_bytes : 0;
+    *work = (struct pack_cost_work){
+        .n_reads = s->n_reads,
+        .counts = s->counts,
+        .n_runs = s->n_runs,
+        .n_boxes = s->n_boxes,
+        .n_opens = s->n_opens,
+        .n_slots = config->chunk.rank ? config->cache.n_slots : 0,
+        .chunk_bytes = (uint64_t)chunk_bytes,
+        .stored_bytes = chunk_bytes * config->stored_ratio,
+        .held_bytes = (double)all->counts.peak_bytes,
+        .decode_ns = config->decode_ns,
+        .is_sequential = b->pattern.kind == PACK_PATTERN_SEQUENTIAL ||
+                         b->pattern.kind == PACK_PATTERN_BUFFER,
+    };
+    if (config->chunk.rank == 0 || s->counts.loads == 0)
+        return;
+    double per_sample = (double)s->counts.requests / (double)s->n_samples;
+    double distinct = fmin((double)b->grid.n_chunks_total,
+                           (double)s->n_samples * per_sample / (double)b->grid.chunk[0]);
+    work->range_bytes = range_of(b, work->stored_bytes);
+    work->n_again = fmax(0, (double)s->counts.loads - distinct);
+}
+
+static enum pack_cost_order
+order_of(enum pack_pattern_kind kind)
+{
+    switch (kind) {
+    case PACK_PATTERN_SHUFFLE:
+    case PACK_PATTERN_BLOCK: return PACK_COST_PERMUTED;
+    case PACK_PATTERN_REPLACEMENT:
+    case PACK_PATTERN_WEIGHTED:
+    case PACK_PATTERN_TRACE: return PACK_COST_INDEPENDENT;
+    default: return PACK_COST_SEQUENTIAL;
+    }
+}
+
+/* Bytes of caches: chunks held, the one being loaded, decoding beside it, slots. */
+static double
+memory_of(const struct bench *b, const struct stretch *first,
+          const struct stretch *steady)
+{
+    double peak =
+        fmax((double)first->counts.peak_bytes, (double)steady->counts.peak_bytes);
+    if (b->config->chunk.rank == 0)
+        return (double)sieve_bytes;
+    double loading = first->counts.loads ? (double)b->grid.chunk_bytes : 0;
+    double stored = first->counts.decodes ? loading * b->config->stored_ratio : 0;
+    return fmax(peak, loading) + stored + 8 * (double)b->config->cache.n_slots;
+}
+
+static double
+file_of(const struct bench *b)
+{
+    if (b->config->chunk.rank == 0)
+        return (double)b->sieve.total;
+    return (double)b->grid.n_chunks_total * (double)b->grid.chunk_bytes *
+           b->config->stored_ratio;
+}
+
+/* Counts to rates, and the shared terms of both stretches. */
+static void
+conclude(const struct bench *b, const struct stretch *first, const struct stretch *steady,
+         struct pack_advise_outcome *o)
+{
+    const struct pack_advise_params *params = b->params;
+    const struct pack_profile *profile = params->profile;
+    uint64_t workers = pack_advise_workers(params);
+    struct pack_cost_work work;
+    o->worker_samples = (double)pack_pattern_length(b->iter);
+    o->memory_bytes = memory_of(b, first, steady) * (double)workers;
+    o->file_bytes = file_of(b);
+    double allowed = (double)pack_advise_budget(params) * (double)workers;
+    o->fits = o->memory_bytes <= fmax(1.1 * allowed, (double)params->ram_bytes);
+    if (!o->fits)
+        steady = first;
+    o->first = first->counts;
+    o->steady = steady->counts;
+    o->first_samples = (double)first->n_samples;
+    o->steady_samples = (double)steady->n_samples;
+    double ram = (double)params->ram_bytes - o->memory_bytes;
+    o->page_cache_rate =
+        params->is_warm
+            ? 1
+            : pack_cost_page_cache_rate(order_of(b->pattern.kind), o->file_bytes, ram);
+
+    work_of(b, first, first, &work);
+    work.touched_bytes = (double)first->counts.peak_bytes;
+    work.page_cache_rate = params->is_warm ? 1 : 0;
+    pack_cost_estimate(profile, &work, workers, &o->first_cost);
+    work_of(b, steady, steady, &work);
+    if (steady != first) /* what the cache still grew by */
+        work.touched_bytes =
+            fmax(0, (double)steady->counts.peak_bytes - (double)first->counts.peak_bytes);
+    work.page_cache_rate = o->page_cache_rate;
+    pack_cost_estimate(profile, &work, workers, &o->steady_cost);
+
+    o->first_rate = pack_cost_rate(profile, &o->first_cost, o->first_samples, workers);
+    o->rate = pack_cost_rate(profile, &o->steady_cost, o->steady_samples, workers);
+    const struct pack_cache_counts *c = &o->steady;
+    double n = o->steady_samples;
+    o->hit_rate = c->requests ? (double)c->hits / (double)c->requests : 0;
+    o->loads_per_sample = (double)c->file_reads / n;
+    o->bytes_per_sample = (double)c->file_read_bytes / n;
+    o->amplification =
+        c->wanted_bytes ? (double)c->file_read_bytes / (double)c->wanted_bytes : 0;
+}
+
+static void
+add_cost(struct pack_cost *sum, const struct pack_cost *part, double scale)
+{
+    sum->call_ns += scale * part->call_ns;
+    sum->copy_ns += scale * part->copy_ns;
+    sum->page_ns += scale * part->page_ns;
+    sum->storage_ns += scale * part->storage_ns;
+    sum->decode_ns += scale * part->decode_ns;
+    sum->walk_ns += scale * part->walk_ns;
+    sum->touch_ns += scale * part->touch_ns;
+    sum->cpu_ns += scale * part->cpu_ns;
+    sum->total_ns += scale * part->total_ns;
+}
+
+/* Reads the companion in the same order and adds its time and memory. */
+static enum pack_status
+add_companion(const struct pack_advise_params *params,
+              const struct pack_advise_config *config, uint64_t max_samples,
+              struct pack_advise_outcome *o, struct pack_error *err)
+{
+    const struct pack_advise_companion *with = params->companion;
+    struct pack_advise_params p = *params;
+    struct pack_advise_config c = *config;
+    struct pack_advise_outcome other;
+    p.companion = NULL;
+    p.extent = with->extent;
+    p.elem_size = with->elem_size;
+    pack_advise_pattern(params, config, &c.pattern);
+    c.pattern.box.rank = 0;
+    c.chunk = with->chunk;
+    strcpy(c.codec, with->filtered ? "filtered" : "none");
+    c.stored_ratio = with->stored_ratio;
+    c.decode_ns = with->decode_ns;
+    enum pack_status status = pack_advise_evaluate(&p, &c, max_samples, &other, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "second dataset");
+    add_cost(&o->first_cost, &other.first_cost, o->first_samples / other.first_samples);
+    add_cost(&o->steady_cost, &other.steady_cost,
+             o->steady_samples / other.steady_samples);
+    uint64_t workers = pack_advise_workers(params);
+    o->first_rate =
+        pack_cost_rate(params->profile, &o->first_cost, o->first_samples, workers);
+    o->rate =
+        pack_cost_rate(params->profile, &o->steady_cost, o->steady_samples, workers);
+    o->memory_bytes += other.memory_bytes;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_advise_evaluate(const struct pack_advise_params *params,
+                     const struct pack_advise_config *config, uint64_t max_samples,
+                     struct pack_advise_outcome *outcome, struct pack_error *err)
+{
+    struct bench bench = { .params = params, .config = config };
+    struct stretch first, steady;
+    struct pack_advise_outcome o = { .lru_hit_rate = -1, .belady_hit_rate = -1 };
+    enum pack_status status = bench_init(&bench, err);
+    if (status != PACK_OK)
+        goto out;
+    o.is_exact = max_samples == 0 || max_samples >= pack_pattern_length(bench.iter);
+    if (o.is_exact) {
+        status = bench_epochs(&bench, &first, &steady, err);
+    } else {
+        status = bench_read(&bench, max_samples / 2, &first, err);
+        if (status == PACK_OK)
+            status = bench_read(&bench, max_samples - max_samples / 2, &steady, err);
+    }
+    if (status != PACK_OK)
+        goto out;
+    o.config = *config;
+    o.n_simulated = first.n_samples + steady.n_samples;
+    conclude(&bench, &first, &steady, &o);
+    status = pack_randomness_of(&bench.pattern, &o.randomness, err);
+    if (status == PACK_OK && params->companion)
+        status = add_companion(params, config, max_samples, &o, err);
+    if (status == PACK_OK)
+        *outcome = o;
+out:
+    pack_cachesim_free(bench.sim);
+    pack_pattern_free(bench.iter);
+    return status;
+}

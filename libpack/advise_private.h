@@ -1,0 +1,82 @@
+/* What the parts of the advisor share. */
+#ifndef LIBPACK_ADVISE_PRIVATE_H
+#define LIBPACK_ADVISE_PRIVATE_H
+
+#include "libpack/advise.h"
+#include "libpack/grid.h"
+
+/* The box that one sample takes, all extents filled in; axis 0 of a whole sample is 1. */
+void pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box);
+/* Its elements in bytes. */
+double pack_advise_wanted_bytes(const struct pack_advise_params *params);
+
+/* Processes that read at the same time, at least 1. */
+uint64_t pack_advise_workers(const struct pack_advise_params *params);
+
+/* Bytes that one worker's cache may hold. */
+uint64_t pack_advise_budget(const struct pack_advise_params *params);
+
+/* The pattern of a configuration, complete: extent, samples per chunk, worker 0. */
+void pack_advise_pattern(const struct pack_advise_params *params,
+                         const struct pack_advise_config *config,
+                         struct pack_pattern *pattern);
+
+/* The grid of a chunked configuration; also says why HDF5 would refuse the chunk. */
+enum pack_status pack_advise_grid(const struct pack_advise_params *params,
+                                  const struct pack_shape *chunk, struct pack_grid *grid,
+                                  struct pack_error *err);
+
+/* Turns counts into everything else of an outcome. */
+void pack_advise_price(const struct pack_advise_params *params,
+                       struct pack_advise_outcome *outcome);
+
+/* Outcomes that no simulation of this configuration can beat, for dropping it. */
+enum pack_status pack_advise_bound(const struct pack_advise_params *params,
+                                   const struct pack_advise_config *config,
+                                   struct pack_advise_outcome *bound,
+                                   struct pack_error *err);
+
+/* A growing list of configurations. */
+struct pack_advise_list {
+    struct pack_advise_config *config;
+    size_t n, capacity;
+};
+enum pack_status pack_advise_add(struct pack_advise_list *list,
+                                 const struct pack_advise_config *config,
+                                 struct pack_error *err);
+
+/* All that are worth a bound. The list is the caller's to free. */
+enum pack_status pack_advise_candidates(const struct pack_advise_params *params,
+                                        struct pack_advise_list *list,
+                                        struct pack_error *err);
+
+/* A number of slots under which next to nothing collides, before pack_advise_slots looks
+ * for the smallest. */
+uint64_t pack_advise_roomy_slots(const struct pack_grid *grid,
+                                 enum pack_hdf5_version version, uint64_t n_entries);
+
+/* Evaluates configurations on params->n_threads threads, outcomes in their order. */
+enum pack_status pack_advise_evaluate_all(const struct pack_advise_params *params,
+                                          const struct pack_advise_config *const *configs,
+                                          size_t n, const uint64_t *max_samples,
+                                          struct pack_advise_outcome *outcomes,
+                                          struct pack_error *err);
+
+/* Fills in the hit rates of other policies, where chunks are cached at all. */
+enum pack_status pack_advise_policies(const struct pack_advise_params *params,
+                                      struct pack_advise_outcome *outcome,
+                                      struct pack_error *err);
+
+/* Sentences about finished results. */
+void pack_advise_explain(const struct pack_advise_params *params,
+                         struct pack_advise_result *result);
+void pack_advise_cause(const struct pack_advise_params *params,
+                       const struct pack_advise_outcome *o, char *text);
+enum pack_status pack_advise_warn(const struct pack_advise_params *params,
+                                  struct pack_advise_result *result,
+                                  struct pack_error *err);
+enum pack_status pack_advise_chart(const struct pack_advise_params *params,
+                                   struct pack_advise_result *result,
+                                   struct pack_error *err);
+
+#endif

@@ -1,0 +1,332 @@
+/* h5advise: which chunks, which cache, which order; from a model of HDF5's chunk cache.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/advise_request.h"
+#include "libpack/calibrate.h"
+#include "libpack/outfile.h"
+#include "libpack/report_advise.h"
+#include "libpack/snippet.h"
+#include "tools/cli.h"
+
+/* What has to be put together before it is a request. */
+static struct {
+    struct pack_shape size;
+    uint64_t shorter;
+    int fit, layout, read;
+    struct cli_texts chunks;
+    bool what_if;
+    const char *calibrate, *output, *svg, *code;
+    bool json, quiet, force;
+} o;
+
+static struct pack_advise_request request = {
+    .batch = 64,
+    .workers = 4,
+    .epochs = 3,
+    .cache_bytes = UINT64_MAX,
+    .cache_slots = UINT64_MAX,
+    .cache_w0 = -1,
+    .storage = "nvme",
+    .memory_bytes = UINT64_C(1) << 30,
+    .ram_bytes = UINT64_MAX,
+    .stop = &cli_signal,
+};
+
+static const struct cli_option options[] = {
+    CLI_SECTION("What is read"),
+    CLI_SHAPE(0, "shape", &request.shape, "NxHxWxC", "a dataset that does not exist yet"),
+    CLI_TEXT(0, "type", &request.type, "TYPE",
+             "its elements: int8 to uint64, float32, float64 (default: uint8)"),
+    CLI_TEXT(0, "images", &request.images, "FOLDER",
+             "what h5pack would make of this folder; headers are read"),
+    CLI_SHAPE(0, "size", &o.size, "HxW", "with --images: as for h5pack"),
+    CLI_CHOICE(0, "fit", &o.fit, "crop|pad|stretch", "with --size: as for h5pack"),
+    CLI_NUMBER(0, "shorter", &o.shorter, "N", 1, 65535,
+               "with --images: as for h5pack; then --crop is what is stored"),
+    CLI_CHOICE(0, "layout", &o.layout, "nhwc|nchw", "with --images: as for h5pack"),
+    CLI_FLAG(0, "gray", &request.gray, "with --images: as for h5pack"),
+    CLI_TEXT(0, "with", &request.with, "DATASET",
+             "a second dataset of FILE, read in step"),
+
+    CLI_SECTION("How it is read"),
+    CLI_TEXT(
+        'p', "pattern", &request.pattern, "NAME[:...]",
+        "sequential, shuffle, block:chunks=N, buffer:samples=N, replacement, "
+        "weighted:by=FILE, trace:FILE (default: shuffle, and block shuffles are tried)"),
+    CLI_NUMBER('b', "batch", &request.batch, "N", 1, 1e9,
+               "samples per batch (default: 64)"),
+    CLI_NUMBER('w', "workers", &request.workers, "N", 0, 65536,
+               "reading processes, each with its own cache (default: 4)"),
+    CLI_TEXT(0, "rank", &request.rank, "R/W",
+             "this is rank R of W, as a DistributedSampler"),
+    CLI_NUMBER('e', "epochs", &request.epochs, "N", 1, 1e6, "epochs (default: 3)"),
+    CLI_SHAPE(0, "crop", &request.crop, "HxW", "a random crop of each image is read"),
+    CLI_SHAPE(0, "box", &request.box, "AxBx...",
+              "a random box is read: patches of volumes, windows of time series"),
+    CLI_NUMBER(0, "step", &request.step, "N", 1, 1e15,
+               "from one sample to the next along axis 0 (default: 1)"),
+    CLI_CHOICE(0, "read", &o.read, "sample|batch|span",
+               "what one H5Dread asks for (default: sample)"),
+    CLI_FLAG(0, "reopen", &request.reopen, "the dataset is opened by name at each read"),
+    CLI_NUMBER(0, "seed", &request.seed, "N", 0, 1.8e19,
+               "of all that is random (default: 0)"),
+
+    CLI_SECTION("Settings to judge"),
+    CLI_TEXT(0, "hdf5-version", &request.hdf5_version, "V",
+             "version that reads: 1.8, 1.10, 2.0 (default: the one linked)"),
+    CLI_BYTES(0, "rdcc-nbytes", &request.cache_bytes, "SIZE",
+              "chunk cache of one process"),
+    CLI_NUMBER(0, "rdcc-nslots", &request.cache_slots, "N", 0, 4e9, "its slots"),
+    CLI_REAL(0, "rdcc-w0", &request.cache_w0, "W", 0, 1, "its preemption"),
+    CLI_TEXTS('c', "chunk", &o.chunks, "AxBx...",
+              "a chunk shape to consider in any case; may be repeated"),
+    CLI_TEXT(0, "compress", &request.codec, "CODEC",
+             "with --what-if: none, gzip, zstd, shuffle+gzip:4, ... as h5pack's"),
+    CLI_FLAG(0, "what-if", &o.what_if,
+             "evaluate exactly one configuration: FILE's or --chunk, with --rdcc-*"),
+
+    CLI_SECTION("The machine"),
+    CLI_BYTES('m', "memory", &request.memory_bytes, "SIZE",
+              "for the caches of all workers together (default: 1G)"),
+    CLI_BYTES(0, "ram", &request.ram_bytes, "SIZE",
+              "for the system's page cache (default: half of this machine's memory)"),
+    CLI_NUMBER(0, "cpus", &request.n_cpus, "N", 1, 65536,
+               "processors for the workers (default: this machine's, or the profile's)"),
+    CLI_TEXT(0, "storage", &request.storage, "NAME",
+             "nvme, sata-ssd, hdd, nfs, or a profile.json (default: nvme)"),
+    CLI_REAL(0, "target", &request.target, "RATE", 1e-9, 1e15,
+             "samples/s that are needed"),
+
+    CLI_SECTION("Measuring a machine"),
+    CLI_TEXT(0, "calibrate", &o.calibrate, "DIR",
+             "measure the disk under DIR, processor and HDF5; about half a minute"),
+    CLI_TEXT('o', "output", &o.output, "FILE", "with --calibrate: the profile to write"),
+    CLI_FLAG('f', "force", &o.force, "replace output files"),
+
+    CLI_SECTION("What is said"),
+    CLI_TEXT(
+        0, "code", &o.code, "NAME",
+        "settings as h5py, c, pytorch, h5pack, h5repack or all (default: short ones)"),
+    CLI_TEXT(0, "svg", &o.svg, "FILE", "write the heat map of hit rates"),
+    CLI_FLAG(0, "json", &o.json, "print one JSON object"),
+    CLI_FLAG('q', "quiet", &o.quiet, "no progress, no remarks"),
+    CLI_END
+};
+
+static const struct cli_program program = {
+    .name = "h5advise",
+    .purpose = "which chunks, which chunk cache and which order to train with",
+    .synopsis = "[OPTIONS] FILE[:/DATASET]\n[OPTIONS] --shape NxHxWxC [--type TYPE]\n"
+                "[OPTIONS] --images FOLDER\n--calibrate DIR -o profile.json",
+    .options = options,
+    .epilogue =
+        "Examples:\n"
+        "  h5advise train.h5:/images --workers 8 --memory 4G\n"
+        "  h5advise --shape 202599x3x218x178 --chunk 100x3x217x178 --what-if\n"
+        "  h5advise --shape 512x512x512 --type float32 --pattern replacement --box "
+        "64x64x64\n\n"
+        "man h5advise has the rest, man h5pack-chunks explains the chunk cache.\n"
+};
+
+/* ------------------------------------------------------------ calibration */
+
+static struct cli_progress progress;
+
+static bool
+on_progress(void *context, uint64_t done, uint64_t total)
+{
+    (void)context;
+    progress.total = total;
+    cli_progress_update(&progress, done, 0);
+    return cli_signal == 0;
+}
+
+static enum pack_status
+calibrate(struct pack_buf *text, struct pack_error *err)
+{
+    struct pack_calibrate_params params = { .dir = o.calibrate,
+                                            .seed = request.seed,
+                                            .progress = on_progress };
+    struct pack_calibration calibration;
+    struct pack_buf profile = { 0 };
+    enum pack_status status = PACK_OK;
+    if (!o.output && !o.json)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--calibrate needs -o FILE, where the profile goes");
+    cli_progress_begin(&progress, "measuring", "steps", 4);
+    status = pack_calibrate(&params, &calibration, err);
+    cli_progress_end(&progress);
+    if (status == PACK_OK)
+        status = pack_profile_print(&calibration.profile, &profile, err);
+    if (status == PACK_OK && o.output)
+        status = pack_outfile_write(o.output, o.force, profile.data, profile.size, err);
+    if (status == PACK_OK && o.json)
+        status = pack_buf_append(text, profile.data, profile.size, err);
+    else if (status == PACK_OK)
+        status = pack_report_calibration_text(&calibration, text, err);
+    pack_buf_done(&profile);
+    return status;
+}
+
+/* ------------------------------------------------------------------- runs */
+
+static enum pack_status
+write_svg(const struct pack_report_advise *report, struct pack_error *err)
+{
+    struct pack_buf svg = { 0 };
+    enum pack_status status = pack_report_advise_svg(report, &svg, err);
+    if (status == PACK_OK)
+        status = pack_outfile_write(o.svg, o.force, svg.data, svg.size, err);
+    pack_buf_done(&svg);
+    return status;
+}
+
+static enum pack_status
+report(const struct pack_advise_job *job, const struct pack_advise_result *result,
+       struct pack_buf *text, struct pack_error *err)
+{
+    struct pack_report_advise r = {
+        .program = program.name,
+        .version = PACKAGE_VERSION,
+        .subject = job->subject,
+        .type = job->type,
+        .file = job->file ? pack_advise_file_path(job->file) : "train.h5",
+        .dataset = job->file ? pack_advise_file_dataset(job->file) : "images",
+        .source = request.images,
+        .pattern = request.pattern ? request.pattern : "shuffle",
+        .hdf5_version = job->hdf5_version,
+        .code = o.code,
+        .is_what_if = o.what_if,
+        .params = &job->params,
+        .result = result,
+    };
+    enum pack_status status = o.svg ? write_svg(&r, err) : PACK_OK;
+    if (status == PACK_OK)
+        status = o.json ? pack_report_advise_json(&r, text, err)
+                        : pack_report_advise_text(&r, text, err);
+    return status;
+}
+
+/* The options that are not yet as the request has them. */
+static enum pack_status
+complete_request(const char *operand, struct pack_error *err)
+{
+    struct pack_geometry *geometry = &request.geometry;
+    request.file = operand;
+    request.read = (enum pack_read_mode)o.read;
+    request.layout = (enum pack_pixel_layout)o.layout;
+    request.chunks = o.chunks.text;
+    request.n_chunks = o.chunks.n;
+    geometry->fit = (enum pack_fit)o.fit;
+    geometry->shorter = (uint32_t)o.shorter;
+    if (o.size.rank && (o.size.rank != 2 || o.size.extent[0] > PACK_GEOMETRY_MAX ||
+                        o.size.extent[1] > PACK_GEOMETRY_MAX))
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--size takes HxW, each up to %d",
+                         PACK_GEOMETRY_MAX);
+    geometry->size_h = (uint32_t)o.size.extent[0];
+    geometry->size_w = (uint32_t)o.size.extent[1];
+    if (!o.shorter || request.crop.rank != 2)
+        return PACK_OK;
+    if (request.crop.extent[0] > PACK_GEOMETRY_MAX ||
+        request.crop.extent[1] > PACK_GEOMETRY_MAX)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--crop takes up to %d",
+                         PACK_GEOMETRY_MAX);
+    geometry->crop_h = (uint32_t)request.crop.extent[0]; /* stored, not read */
+    geometry->crop_w = (uint32_t)request.crop.extent[1];
+    request.crop.rank = 0;
+    return PACK_OK;
+}
+
+static enum pack_status
+evaluate(struct pack_advise_job *job, struct pack_advise_result *result,
+         struct pack_error *err)
+{
+    struct pack_advise_config config;
+    if (!o.what_if)
+        return pack_advise(&job->params, result, err);
+    enum pack_status status = pack_advise_job_what_if(&request, job, &config, err);
+    if (status == PACK_OK)
+        status = pack_advise_what_if(&job->params, &config, result, err);
+    return status;
+}
+
+static enum pack_status
+advise(const char *operand, struct pack_buf *text, struct pack_error *err)
+{
+    struct pack_advise_job *job = calloc(1, sizeof *job);
+    struct pack_advise_result *result = calloc(1, sizeof *result);
+    enum pack_status status =
+        job && result ? complete_request(operand, err) : pack_fail_memory(err, "a run");
+    if (status == PACK_OK)
+        status = pack_advise_job_open(&request, job, err);
+    if (status == PACK_OK) {
+        job->params.progress = on_progress;
+        cli_progress_begin(&progress, "simulating", "settings", 1);
+        status = evaluate(job, result, err);
+        cli_progress_end(&progress);
+    }
+    if (status == PACK_OK)
+        status = report(job, result, text, err);
+    if (job)
+        pack_advise_job_close(job);
+    free(job);
+    free(result);
+    return status;
+}
+
+/* ------------------------------------------------------------------- main */
+
+/* Exactly one thing to advise on. */
+static enum pack_status
+check_usage(size_t n_operands, struct pack_error *err)
+{
+    size_t n = n_operands + (request.shape.rank != 0) + (request.images != NULL) +
+               (o.calibrate != NULL);
+    const char *title;
+    bool known = !o.code || strcmp(o.code, "all") == 0;
+    if (n_operands > 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "one file at a time: each has a chunk cache of its own");
+    if (n != 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "give one of FILE, --shape, --images and --calibrate; see "
+                         "h5advise --help");
+    if (request.with && !n_operands)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--with names a dataset of FILE");
+    for (size_t i = 0; !known && pack_snippet_name(i, &title); i++)
+        known = strcmp(o.code, pack_snippet_name(i, &title)) == 0;
+    if (!known)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--code: '%.80s' is none of h5py, c, pytorch, h5pack, h5repack, "
+                         "all",
+                         o.code);
+    return PACK_OK;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct pack_error err = { 0 };
+    struct pack_buf text = { 0 };
+    char **operands;
+    size_t n_operands;
+    int status;
+    if (!cli_parse(&program, argc, argv, &operands, &n_operands, &status))
+        return status;
+    cli_set_quiet(o.quiet);
+    cli_catch_signals();
+    enum pack_status outcome = check_usage(n_operands, &err);
+    if (outcome == PACK_OK)
+        outcome = o.calibrate ? calibrate(&text, &err) : advise(operands[0], &text, &err);
+    status = outcome == PACK_OK ? CLI_DONE : cli_fail(&err);
+    if (outcome == PACK_OK)
+        cli_print(&text);
+    pack_buf_done(&text);
+    cli_free_texts(&o.chunks);
+    free(operands);
+    return cli_exit(status);
+}
