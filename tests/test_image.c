@@ -426,7 +426,10 @@ test_jpeg_damage(void)
        "a JPEG of 12 bits is refused as unsupported");
     make_jpeg(&file, 30, 20, 3, false);
     find_frame(&file)[1] = 0xC3;
-    ok(refuses((char *)file.data, file.size, PACK_ERR_UNSUPPORTED, "SOF type 0xc3"),
+    /* libjpeg-turbo 3 knows lossless, and then stumbles over what is not */
+    ok(refuses((char *)file.data, file.size, PACK_ERR_UNSUPPORTED, "SOF type 0xc3") ||
+           refuses((char *)file.data, file.size, PACK_ERR_UNSUPPORTED,
+                   "Unsupported color conversion"),
        "so is a lossless one, in libjpeg's words");
     make_jpeg(&file, 30, 20, 3, false);
     find_frame(&file)[5] = find_frame(&file)[6] = 0;

@@ -325,8 +325,8 @@ read_class_dataset(const char *path, char ***names, uint64_t *n, struct pack_err
 static enum pack_status
 read_classes(const char *path, char ***names, uint64_t *n, struct pack_error *err)
 {
-    static const char signature[8] = "\x89HDF\r\n\x1a\n";
-    char head[8] = { 0 };
+    static const char signature[] = "\x89HDF\r\n\x1a\n";
+    char head[sizeof signature - 1] = { 0 };
     FILE *file = fopen(path, "rb");
     if (!file)
         return pack_fail_errno(err, errno, "cannot open '%s'", path);
