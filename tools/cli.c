@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -362,12 +363,26 @@ parse_short(const struct cli_program *program, char **words, int n, int *used,
     return PACK_OK;
 }
 
+/*
+ * A program started without standard input, output or error would get their numbers for
+ * the files it opens, and its messages would be written into them. What takes the places
+ * refuses every use.
+ */
+static void
+fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 bool
 cli_parse(const struct cli_program *program, int argc, char **argv, char ***operands,
           size_t *n_operands, int *exit_status)
 {
     struct pack_error err;
     bool options_ended = false;
+    fill_standard_descriptors();
     program_name = program->name;
     *exit_status = CLI_DONE;
     *n_operands = 0;
@@ -455,6 +470,33 @@ cli_progress_begin(struct cli_progress *progress, const char *verb, const char *
     progress->start_ns = progress->last_ns = pack_clock_ns();
 }
 
+enum { LINE_MAX_BYTES = 256 };
+
+/* Into line[LINE_MAX_BYTES]; returns line. */
+static const char *
+progress_line(const struct cli_progress *progress, uint64_t done, uint64_t bytes,
+              double seconds, char *line)
+{
+    char number[32], total[32], eta[32];
+    size_t room = LINE_MAX_BYTES;
+    double rate = (double)(done - progress->first_done) / seconds;
+    int n = snprintf(line, room, "%s  %s", progress->verb, cli_thousands(done, number));
+    if (progress->total)
+        n += snprintf(line + n, room - (size_t)n, "/%s %s  %.0f%%",
+                      cli_thousands(progress->total, total), progress->unit,
+                      100.0 * (double)done / (double)progress->total);
+    else
+        n += snprintf(line + n, room - (size_t)n, " %s", progress->unit);
+    n += snprintf(line + n, room - (size_t)n, "  %.0f/s", rate);
+    if (bytes)
+        n += snprintf(line + n, room - (size_t)n, "  %.0f MB/s",
+                      (double)(bytes - progress->first_bytes) / seconds / 1e6);
+    if (rate > 0 && done < progress->total)
+        snprintf(line + n, room - (size_t)n, "  ETA %s",
+                 cli_duration((double)(progress->total - done) / rate, eta));
+    return line;
+}
+
 static int
 terminal_width(void)
 {
@@ -468,34 +510,33 @@ cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t bytes
 {
     if (!progress->enabled)
         return;
+    if (!progress->started) {
+        progress->started = true;
+        progress->first_done = done;
+        progress->first_bytes = bytes;
+    }
     uint64_t now = pack_clock_ns();
     if (now - progress->last_ns < 200 * UINT64_C(1000000))
         return;
     progress->last_ns = now;
-    double seconds = (double)(now - progress->start_ns) / 1e9,
-           rate = (double)done / seconds;
-    char line[256], number[32], total[32], eta[32];
-    int n = snprintf(
-        line, sizeof line, "%s  %s/%s %s  %.0f%%  %.0f/s", progress->verb,
-        cli_thousands(done, number), cli_thousands(progress->total, total),
-        progress->unit,
-        progress->total ? 100.0 * (double)done / (double)progress->total : 100.0, rate);
-    if (bytes)
-        n += snprintf(line + n, sizeof line - (size_t)n, "  %.0f MB/s",
-                      (double)bytes / seconds / 1e6);
-    if (rate > 0 && done < progress->total)
-        snprintf(line + n, sizeof line - (size_t)n, "  ETA %s",
-                 cli_duration((double)(progress->total - done) / rate, eta));
-    fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
+    fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1,
+            progress_line(progress, done, bytes, (double)(now - progress->start_ns) / 1e9,
+                          (char[LINE_MAX_BYTES]){ 0 }));
     fflush(stderr);
     progress->shown = true;
 }
 
 void
-cli_progress_end(struct cli_progress *progress)
+cli_progress_hide(struct cli_progress *progress)
 {
     if (progress->shown)
         fprintf(stderr, "\r\033[K");
     progress->shown = false;
+}
+
+void
+cli_progress_end(struct cli_progress *progress)
+{
+    cli_progress_hide(progress);
     progress->enabled = false;
 }

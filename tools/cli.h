@@ -91,8 +91,8 @@ struct cli_program {
 };
 
 /*
- * Parses argv; words that are no options are moved to operands (borrowed from argv), in
- * order.
+ * First thing in main(). Parses argv; words that are no options are moved to operands
+ * (borrowed from argv), in order.
  * "--name value", "--name=value", "-o value", "-ovalue", bundled flags; "--" ends
  * options.
  *
@@ -137,18 +137,23 @@ void cli_catch_signals(void);
  * leaves no trace. Any thread may not: one thread at a time.
  *
  *     packing  1,234/50,000 images  2%  823/s  118 MB/s  ETA 0:59
+ *     listing  1,234 images  823/s
  */
 struct cli_progress {
     const char *verb, *unit;
     uint64_t total;
     uint64_t start_ns, last_ns;
-    bool enabled, shown;
+    uint64_t first_done, first_bytes; /* where the first update stood: a resumed run */
+    bool enabled, started, shown;
 };
 
+/* `total` 0: not known. */
 void cli_progress_begin(struct cli_progress *progress, const char *verb, const char *unit,
                         uint64_t total);
 /* `bytes` 0 leaves the MB/s away. Cheap when it is not yet time to print. */
 void cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t bytes);
+/* Makes room for a message; the next update shows the line again. */
+void cli_progress_hide(struct cli_progress *progress);
 void cli_progress_end(struct cli_progress *progress);
 
 /* "1,234,567" into text[32]; returns text. */

@@ -439,9 +439,9 @@ on_reject(void *context, const struct pack_reject *reject)
     struct talk *talk = context;
     char path[8192], text[PACK_NAME_TEXT_MAX];
     pack_source_path(talk->source, reject->index, path, sizeof path);
-    cli_progress_end(&talk->progress);
-    talk->stage = NULL;
-    if (++talk->n_rejects <= ERROR_LINES_MAX)
+    if (++talk->n_rejects <= ERROR_LINES_MAX + 1)
+        cli_progress_hide(&talk->progress);
+    if (talk->n_rejects <= ERROR_LINES_MAX)
         cli_say("'%s': %s", pack_name_text(path, text), reject->reason);
     else if (talk->n_rejects == ERROR_LINES_MAX + 1)
         cli_say("further rejected images are %s", talk->rejects

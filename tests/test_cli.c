@@ -1,0 +1,121 @@
+/* What programs share: progress on a terminal, standard descriptors that are not there.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+#include "tools/cli.h"
+
+static void
+wait_for_a_line(void)
+{
+    usleep(250 * 1000);
+}
+
+/* Runs `talk` with a terminal for standard error; what was drawn goes to text[size]. */
+static bool
+on_terminal(void (*talk)(void), char *text, size_t size)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY), saved = dup(STDERR_FILENO);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0)
+        return false;
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    if (slave < 0)
+        return false;
+    dup2(slave, STDERR_FILENO);
+    talk();
+    dup2(saved, STDERR_FILENO);
+    struct pollfd there = { .fd = master, .events = POLLIN };
+    size_t used = 0;
+    while (used < size - 1 && poll(&there, 1, 200) == 1) {
+        ssize_t n = read(master, text + used, size - 1 - used);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    text[used] = '\0';
+    close(slave);
+    close(master);
+    close(saved);
+    return true;
+}
+
+/* A run that goes on with 900 of 1000 images does 10 of its own in half a second. */
+static void
+resume_at_900(void)
+{
+    struct cli_progress progress;
+    cli_progress_begin(&progress, "packing", "images", 1000);
+    cli_progress_update(&progress, 900, 900000000);
+    wait_for_a_line();
+    cli_progress_update(&progress, 905, 905000000);
+    cli_progress_hide(&progress);
+    wait_for_a_line();
+    cli_progress_update(&progress, 910, 910000000);
+    cli_progress_end(&progress);
+}
+
+static void
+count_without_total(void)
+{
+    struct cli_progress progress;
+    cli_progress_begin(&progress, "listing", "images", 0);
+    cli_progress_update(&progress, 0, 0);
+    wait_for_a_line();
+    cli_progress_update(&progress, 4321, 0);
+    cli_progress_end(&progress);
+}
+
+static void
+test_progress(void)
+{
+    char text[1024] = "";
+    if (!on_terminal(resume_at_900, text, sizeof text)) {
+        skip("no terminal can be made here");
+        skip("no terminal can be made here");
+        skip("no terminal can be made here");
+        return;
+    }
+    const char *last = strstr(text, "910/1,000 images  91%");
+    double rate = last ? strtod(strstr(last, "%") + 1, NULL) : 0;
+    if (!ok(last && rate > 0 && rate < 60 && strstr(last, "ETA"),
+            "a resumed run's rate counts what it does itself: %.0f/s", rate))
+        note("%s", text);
+    size_t size = strlen(text);
+    ok(size > 4 && strcmp(text + size - 4, "\r\033[K") == 0, "the line leaves no trace");
+    on_terminal(count_without_total, text, sizeof text);
+    if (!ok(strstr(text, "listing  4,321 images  ") && !strchr(text, '%'),
+            "without a total there is no percentage"))
+        note("%s", text);
+}
+
+/* Parses an empty command line in a child whose descriptors 0 to 2 are closed, then opens
+ * a file: the status is its descriptor, 99 when writing to standard error succeeded. */
+static int
+first_descriptor(void)
+{
+    static const struct cli_option options[] = { CLI_END };
+    static const struct cli_program program = { .name = "h5test", .options = options };
+    char *words[] = { (char[]){ "h5test" }, NULL }, **operands;
+    size_t n_operands;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        for (int fd = 0; fd <= 2; fd++)
+            close(fd);
+        cli_parse(&program, 1, words, &operands, &n_operands, &status);
+        int fd = open("/dev/null", O_RDWR);
+        _exit(write(STDERR_FILENO, "x", 1) == 1 ? 99 : fd);
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status)
+                                                                    : -1;
+}
+
+int
+main(void)
+{
+    test_progress();
+    int fd = first_descriptor();
+    ok(fd > 2 && fd < 99, "no file gets the number of a standard stream that is closed");
+    return done();
+}
