@@ -183,12 +183,13 @@ build() {
 # ----------------------------------------------------------------------------------- tour
 # One function per program; the list below says which and in which order.
 
-tour='tour_pack tour_look tour_python tour_end'
+tour='tour_pack tour_look tour_python tour_advise tour_read tour_end'
 name=photos
 tour_file=build/tour/$name.h5
 
-# Shows a command, runs it, its output indented (progress and complaints are not); the exit
-# status is the command's.
+# show COMMAND...: says it and runs it, the first $lines lines of its output indented (progress
+# and complaints go where they belong); the exit status is the command's.
+lines=25
 show() {
     printf '\n$'
     for word; do
@@ -199,7 +200,8 @@ show() {
     done
     printf '\n'
     printf '\n=== %s\n' "$*" >>"$log"
-    { "$@"; echo $? >build/tour/status; } </dev/null | sed 's/^/    /' | tee -a "$log"
+    { "$@"; echo $? >build/tour/status; } </dev/null | tee -a "$log" |
+        awk -v n="$lines" 'NR <= n { print "    " $0 } NR == n + 1 { print "    ..." }'
     read -r status <build/tour/status
     return "$status"
 }
@@ -225,11 +227,20 @@ tour_python() {
     show "$python" -c "import h5py; f = h5py.File('$tour_file'); print(f['images'][0].mean())"
 }
 
+tour_advise() {
+    lines=14
+    show build/tools/h5advise "$tour_file" --with /labels --workers 2
+}
+
+tour_read() {
+    show build/tools/h5readbench "$tour_file" --with labels --workers 2 --epochs 2
+}
+
 tour_end() {
     cat <<TEXT
 
 The file is yours: $(pwd)/$tour_file
-More in README, build/tools/h5pack --help and man ./man/h5pack.1.
+More in README, the programs' --help, and their manual pages: man ./man/h5pack.1.
 TEXT
 }
 
