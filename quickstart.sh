@@ -233,6 +233,7 @@ tour_advise() {
 }
 
 tour_read() {
+    lines=25
     show build/tools/h5readbench "$tour_file" --with labels --workers 2 --epochs 2
 }
 
