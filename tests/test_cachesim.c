@@ -444,6 +444,73 @@ test_slots(void)
     }
 }
 
+/* With as many slots as the largest hash needs nothing ever collides. */
+static void
+test_hash(void)
+{
+    int n_right = 0;
+    pack_rng_seed(&rng, 4);
+    for (int i = 0; i < 200; i++) {
+        struct pair pair = { .sim = NULL };
+        uint64_t most = 0, coords[PACK_RANK_MAX];
+        random_pair(&pair);
+        pair.params.cache.version = (enum pack_hdf5_version)below(3);
+        for (uint64_t k = 0; k < pair.grid.n_chunks_total; k++) {
+            pack_grid_coords(&pair.grid, k, coords);
+            uint64_t hash =
+                pack_cachesim_hash(&pair.grid, pair.params.cache.version, coords);
+            most = hash > most ? hash : most;
+        }
+        pair.params.cache.n_slots = most + 1;
+        pair.params.cache.size_bytes = UINT32_MAX;
+        pair.params.skip_missing = false;
+        open_pair(&pair);
+        for (int epoch = 0; epoch < 2; epoch++)
+            for (uint64_t k = 0; k < pair.grid.n_chunks_total; k++) {
+                pack_cachesim_visit(pair.sim, k, 1);
+                ref_visit(pair.ref, k, 1);
+            }
+        n_right += pair_agrees(&pair) &&
+                   ref_counts(pair.ref)->hits == pair.grid.n_chunks_total &&
+                   ref_counts(pair.ref)->evictions_collision == 0;
+        close_pair(&pair);
+    }
+    is_number(n_right, 200, "with a slot for every hash nothing collides");
+}
+
+static void
+test_stored_size(void)
+{
+    struct pack_shape extent = { 1, { 25 } }, chunk = { 1, { 10 } };
+    struct pack_box all = { 1, { 0 }, { 25 } };
+    struct pack_cachesim_params params = { .filtered = true, .stored_ratio = 0.25 };
+    struct pack_cache_counts c;
+    struct pack_cachesim *sim;
+    struct pack_grid grid;
+    pack_grid_init(&grid, &extent, &chunk, 4, NULL);
+    pack_cache_params_defaults(&params.cache, PACK_HDF5_1_10);
+    pack_cachesim_new(&grid, &params, &sim, NULL);
+    pack_cachesim_read(sim, &all);
+    pack_cachesim_counts(sim, &c);
+    ok(c.file_read_bytes == 30 && c.wanted_bytes == 100, "chunks stored at a quarter");
+    pack_cachesim_free(sim);
+    params.edge_unfiltered = true;
+    pack_cachesim_new(&grid, &params, &sim, NULL);
+    pack_cachesim_read(sim, &all);
+    pack_cachesim_counts(sim, &c);
+    ok(c.file_read_bytes == 10 + 10 + 40 && c.decodes == 2,
+       "unfiltered edges as they are");
+    pack_cachesim_free(sim);
+    static const uint64_t stored[] = { 7, 0, 9 };
+    params.stored_bytes = stored;
+    pack_cachesim_new(&grid, &params, &sim, NULL);
+    pack_cachesim_read(sim, &all);
+    pack_cachesim_counts(sim, &c);
+    ok(c.file_read_bytes == 16 && c.loads == 2 && c.fills == 1,
+       "or at a size of their own");
+    pack_cachesim_free(sim);
+}
+
 /* Counted by hand: 16 rows of 10 bytes in a chunk of 16 x 20, and 2.x's sieve buffer. */
 static void
 test_direct(void)
@@ -555,6 +622,8 @@ main(void)
     test_reference();
     test_laws();
     test_slots();
+    test_hash();
+    test_stored_size();
     test_direct();
     test_growth();
     test_words();
