@@ -225,6 +225,16 @@ struct pack_bench_advice {
     struct pack_bench_change change[PACK_BENCH_CHANGES_MAX];
 };
 
+/*
+ * Looks for changes of cache, order, chunks and workers that would make the run faster,
+ * predicting each from the simulator's counts and the times that were measured. No change
+ * below 5 % is named, and none when the consumer is the limit. PACK_ERR_MEMORY.
+ */
+enum pack_status pack_bench_advise(const struct pack_bench_params *params,
+                                   const struct pack_bench_result *result,
+                                   struct pack_bench_advice *advice,
+                                   struct pack_error *err);
+
 /* The smallest number of uses of each batch that would keep the consumer busy for
  * `target` of the time (0 to 1), other things being equal; 0: not even reading alone. */
 uint64_t pack_bench_echo_for(const struct pack_bench_result *result, double target);

@@ -501,6 +501,7 @@ static int
 run_once(struct job *job, struct pack_buf *text, struct pack_bench_result *result)
 {
     struct pack_error err = { 0 };
+    struct pack_bench_advice advice;
     struct pack_bench_report report = {
         .params = &job->params,
         .result = result,
@@ -521,7 +522,11 @@ run_once(struct job *job, struct pack_buf *text, struct pack_bench_result *resul
     }
     bool measured =
         status == PACK_OK || (status == PACK_ERR_INTERRUPTED && result->epochs);
-    if (measured)
+    if (measured && !result->interrupted) {
+        status = pack_bench_advise(&job->params, result, &advice, &err);
+        report.advice = &advice;
+    }
+    if (measured && (status == PACK_OK || status == PACK_ERR_INTERRUPTED))
         status = (o.json ? pack_report_bench_json : pack_report_bench_text)(&report, text,
                                                                             &err);
     if (status == PACK_OK)
