@@ -17,6 +17,7 @@
 #include "libpack/source.h"
 #include "libpack/status.h"
 #include "libpack/system.h"
+#include "libpack/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -209,6 +210,19 @@ bool pack_bench_pixels(const struct pack_facts *facts, const struct pack_shape *
 enum pack_status pack_bench_scale(const struct pack_facts *facts, const char *mean,
                                   const char *std, struct pack_normalise *normalise,
                                   struct pack_error *err);
+
+/* What the file of a pattern holds: a trace, or weights of samples. */
+struct pack_bench_order {
+    struct pack_trace trace;
+    double *weights;
+    size_t n_weights;
+};
+/* Reads pattern->file, as the pattern's kind wants it: a trace as trace.h defines it, or
+ * one number per sample between blanks or newlines. PACK_ERR_FORMAT naming the line. */
+enum pack_status pack_bench_order_read(const struct pack_pattern *pattern,
+                                       struct pack_bench_order *order,
+                                       struct pack_error *err);
+void pack_bench_order_done(struct pack_bench_order *order);
 
 /* ------------------------------------------------------------------- advice */
 

@@ -52,9 +52,38 @@ plan_slot(struct bench_plan *plan, struct pack_error *err)
     return PACK_OK;
 }
 
+/* A trace is recorded elsewhere: its boxes may not be this dataset's. */
+static enum pack_status
+check_trace(const struct pack_bench_params *p, struct pack_error *err)
+{
+    const struct pack_pattern *pattern = &p->pattern;
+    if (!p->set || pattern->read != PACK_READ_SAMPLE)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "a trace replays single reads of a file: --read sample");
+    const struct pack_shape *extent = &p->set->extent;
+    for (uint64_t i = 0; i < pattern->n_trace; i++) {
+        const struct pack_box *box = &pattern->trace[i];
+        if (box->rank != extent->rank)
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "the trace has %d dimensions, the dataset has %d", box->rank,
+                             extent->rank);
+        for (int k = 0; k < box->rank; k++)
+            if (box->start[k] > extent->extent[k] ||
+                box->count[k] > extent->extent[k] - box->start[k])
+                return pack_fail(err, PACK_ERR_ARGUMENT,
+                                 "read %llu of the trace goes beyond the dataset's %llu "
+                                 "along axis %d",
+                                 (unsigned long long)i + 1,
+                                 (unsigned long long)extent->extent[k], k);
+    }
+    return PACK_OK;
+}
+
 static enum pack_status
 check_params(const struct pack_bench_params *p, struct pack_error *err)
 {
+    if (p->pattern.kind == PACK_PATTERN_TRACE)
+        return check_trace(p, err);
     if (p->pattern.read == PACK_READ_SPAN && p->pattern.box.rank > 0)
         for (int i = 1; i < p->pattern.box.rank; i++)
             if (p->set && p->pattern.box.extent[i] < p->set->extent.extent[i])

@@ -65,8 +65,8 @@ static const struct cli_option options[] = {
 
     CLI_SECTION("In which order"),
     CLI_TEXT('p', "pattern", &o.pattern, "NAME[:KEY=N,...]",
-             "sequential, shuffle, block:chunks=32, buffer:samples=10000 or replacement "
-             "(default: shuffle)"),
+             "sequential, shuffle, block:chunks=32, buffer:samples=10000, replacement, "
+             "weighted:by=FILE or trace:FILE (default: shuffle)"),
     CLI_NUMBER('b', "batch", &o.batch, "N", 1, 1 << 24, "samples (default: 32)"),
     CLI_NUMBER('w', "workers", &o.workers, "N", 0, PACK_PROCS_MAX,
                "reader processes, as DataLoader's num_workers (default: 0, in line)"),
@@ -208,6 +208,7 @@ struct job {
     struct pack_bench_params params;
     struct pack_readset *set, *with;
     struct pack_source *source;
+    struct pack_bench_order order;
     const struct pack_bench_preset *preset;
     struct cli_progress progress;
     char **operands;
@@ -221,8 +222,9 @@ random_seed(void)
 }
 
 static enum pack_status
-parse_order(struct pack_bench_params *p, struct pack_error *err)
+parse_order(struct job *job, struct pack_error *err)
 {
+    struct pack_bench_params *p = &job->params;
     p->pattern.seed = o.seed;
     if (o.seed == UINT64_MAX)
         p->pattern.seed = random_seed();
@@ -232,8 +234,10 @@ parse_order(struct pack_bench_params *p, struct pack_error *err)
     p->pattern.box = o.box;
     enum pack_status status = pack_pattern_parse(o.pattern, &p->pattern, err);
     if (status == PACK_OK && p->pattern.file)
-        status = pack_fail(err, PACK_ERR_UNSUPPORTED,
-                           "--pattern: '%s' is not read by this program yet", o.pattern);
+        status = pack_bench_order_read(&p->pattern, &job->order, err);
+    p->pattern.trace = job->order.trace.boxes;
+    p->pattern.n_trace = job->order.trace.n_boxes;
+    p->pattern.weights = job->order.weights;
     if (status == PACK_OK && o.rank)
         status = pack_pattern_parse_rank(o.rank, &p->pattern, err);
     return status;
@@ -330,6 +334,10 @@ open_files(struct job *job, struct pack_error *err)
         return status;
     p->set = job->set;
     p->with = job->with;
+    if (job->order.n_weights && job->order.n_weights != job->set->extent.extent[0])
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "'%s' has %zu weights for %" PRIu64 " samples", p->pattern.file,
+                         job->order.n_weights, job->set->extent.extent[0]);
     const struct pack_facts *facts = &job->set->parts[0].facts;
     struct pack_normalise *n = &p->consume.normalise;
     status = set_crop(job, n, pack_bench_pixels(facts, &p->pattern.box, layout, n), err);
@@ -438,13 +446,14 @@ close_job(struct job *job)
     pack_readset_close(job->set);
     pack_readset_close(job->with);
     pack_source_close(job->source);
+    pack_bench_order_done(&job->order);
 }
 
 static enum pack_status
 open_job(struct job *job, struct pack_error *err)
 {
     struct pack_bench_params *p = &job->params;
-    enum pack_status status = parse_order(p, err);
+    enum pack_status status = parse_order(job, err);
     if (status == PACK_OK)
         status = parse_consumer(job, err);
     fill_reading(p);

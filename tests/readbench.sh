@@ -1,0 +1,170 @@
+#!/bin/sh
+# h5readbench as a user meets it: verdicts, bad input, workers that are killed, Ctrl-C, the
+# GPU path against the fake driver. Whatever happens, no process is left behind.
+. "$top_srcdir/tests/tap.sh"
+export PATH
+cd "$work" || exit 1
+render_samples photos 40 1 64 >/dev/null || exit 1
+h5pack -q photos --size 48x48 --chunk 1 -o one.h5 >/dev/null || exit 1
+h5pack -q photos --size 48x48 --chunk 8 -o eight.h5 >/dev/null || exit 1
+h5pack -q photos --size 48x48 --compress gzip -o packed.h5 >/dev/null || exit 1
+
+# what the program says, and its status
+bench() {
+    h5readbench "$@" >out 2>err
+    status=$?
+}
+says() { # status pattern file sentence
+    [ $status -eq "$1" ] && grep -q -- "$2" "$3"
+    said=$?
+    ok $said "$4"
+    [ $said -eq 0 ] || { echo "status $status"; cat out err; } | note
+}
+
+bench one.h5 --batch 8 --seed 1
+says 0 'samples/s from the reader alone' out 'the reader alone, in line'
+bench one.h5 --batch 8 --workers 3 --step 1ms --epochs 2
+says 0 'consumer busy' out 'an emulated consumer and three workers'
+bench eight.h5 --batch 8 --rdcc-nbytes 64K --epochs 2
+says 0 'bytes read per byte wanted' out 'the cause of too much reading is named'
+grep -q 'worth most' out
+ok $? 'and changes are proposed'
+bench one.h5 packed.h5 --batch 8
+says 0 'reads and bytes equal' out 'two files are one dataset'
+bench packed.h5 --batch 8 --with labels --consumer checksum --epochs 2 --workers 2
+says 0 'limited by' out 'every sample and its label'
+bench one.h5 --batch 8 --consumer host --precision fp16 --crop 20x30
+says 0 'host: 5 steps' out 'random crops normalised on the host'
+bench --images photos --size 48x48 --batch 8 --workers 2
+says 0 'limited by decode' out 'the baseline decodes images'
+bench one.h5 --batch 8 --cold --epochs 2
+says 0 'still in the page cache' out 'cold reading says how cold it was'
+bench one.h5 --batch 4 --step 1ms --echo 3 --echo-split --consumer checksum
+says 0 'each batch used 3 times' out 'echoed and split batches'
+bench one.h5 --batch 8 --delay 20ms --step 1ms --min-busy 90
+says 1 'consumer busy' out 'a starved consumer is an alert'
+bench one.h5 --preset cosmoflow-h100 --delay 10ms --batches 10
+says 1 'fail' out 'a preset that is missed fails'
+bench one.h5 --batch 8 --json --seed 1 --batches 3
+says 0 '"schema": "readbench/1"' out 'JSON'
+bench one.h5 --batch 8 --trace t.json --svg t.svg --workers 2 --step 1ms
+[ -s t.json ] && [ -s t.svg ]
+says $? 'limited by' out 'a trace and a picture are written'
+bench one.h5 --batch 8 --trace t.json
+says 2 "t.json" err 'and not over what is there'
+bench one.h5 --batch 8 --sweep workers=0,1 --sweep batch=4,8
+[ "$(wc -l <out)" -eq 5 ]
+says $? 'limited by' out 'a sweep of two options is a table of four runs'
+
+# a trace replays what it says, weights draw what they weigh
+printf '0\t0\t0\t0\t1\t48\t48\t3\n5\t0\t8\t0\t1\t20\t40\t3\n' >trace.tsv
+bench one.h5 --batch 2 --pattern trace:trace.tsv --consumer checksum
+says 0 'limited by' out 'a recorded trace'
+printf '40\t0\t0\t0\t1\t48\t48\t3\n' >beyond.tsv
+bench one.h5 --batch 2 --pattern trace:beyond.tsv
+says 2 'beyond' err 'a trace that leaves the dataset'
+yes 1 | head -n 40 >weights
+bench one.h5 --batch 8 --pattern weighted:by=weights --consumer checksum
+says 0 'limited by' out 'weighted draws'
+echo nonsense >>weights
+bench one.h5 --batch 8 --pattern weighted:by=weights
+says 2 'line 41' err 'weights that are none'
+
+# bad input: one sentence, status 2
+echo 'this is text, and a good deal of it' >plain
+for case in 'nope.h5:cannot open' 'photos:it is a folder' 'plain:not an HDF5 file' \
+    'one.h5:/nope:no dataset' 'one.h5 --pattern odd:odd' 'one.h5 --workers 2x:2x' \
+    'one.h5 --consumer gpu:gpu' 'one.h5 --step 5:not a time' 'one.h5 --sweep x:--sweep' \
+    'one.h5 --crop 500x500:500' 'one.h5 --read span --crop 8x8:span' \
+    ':either FILE' 'one.h5 --engine odd:odd' \
+    'one.h5 --gpu 7 --consumer cuda:GPU\|driver\|nvcc'; do
+    # shellcheck disable=SC2086
+    bench ${case%:*}
+    [ "$(wc -l <err)" -eq 1 ] || status=99
+    says 2 "${case##*:}" err "refused in a sentence: ${case%:*}"
+done
+
+# a truncated file, while its chunks are being read
+cp packed.h5 cut.h5
+bench cut.h5 --batch 4 --workers 2 --delay 30ms --epochs 50 &
+sleep 0.5
+: >cut.h5
+wait $!
+bench cut.h5
+says 2 "cut.h5" err 'a file that has been cut'
+
+no_children() {
+    sleep 0.2
+    left=$(ps -o pid=,args= --ppid "$1" 2>/dev/null; ps -eo pid=,ppid=,args= | grep "[h]5readbench.*$2")
+    [ -z "$left" ]
+    ok $? "$3"
+    [ -z "$left" ] || echo "$left" | note
+}
+
+# a worker is killed
+h5readbench one.h5 --batch 4 --workers 2 --delay 50ms --epochs 1000 --seed 4711 >out 2>err &
+pid=$!
+sleep 0.6
+kill -9 "$(ps -o pid= --ppid $pid | head -n 1 | tr -d ' ')"
+wait $pid
+status=$?
+says 2 'reader process [01] (pid [0-9]*) was killed by signal 9.*one.h5' err 'a worker that is killed is named'
+no_children $pid 4711 'and nothing is left'
+
+# a worker hangs
+h5readbench one.h5 --batch 4 --workers 2 --delay 50ms --epochs 1000 --seed 4712 --stall 700ms >out 2>err &
+pid=$!
+sleep 0.6
+kill -STOP "$(ps -o pid= --ppid $pid | head -n 1 | tr -d ' ')"
+wait $pid
+status=$?
+says 2 'has not answered' err 'a worker that hangs is named'
+no_children $pid 4712 'and nothing is left'
+
+# Ctrl-C
+h5readbench one.h5 --batch 4 --workers 2 --delay 30ms --epochs 1000 --seed 4713 --step 1ms >out 2>err &
+pid=$!
+sleep 0.8
+kill -TERM $pid
+wait $pid
+status=$?
+says 143 'measured so far' out 'SIGTERM: what was measured so far, and 128 + signal'
+no_children $pid 4713 'and nothing is left'
+
+# the parent is killed
+h5readbench one.h5 --batch 4 --workers 2 --delay 30ms --epochs 1000 --seed 4714 >out 2>err &
+pid=$!
+sleep 0.5
+kill -9 $pid
+wait $pid 2>/dev/null
+no_children $pid 4714 'workers go when the training process is killed'
+
+# the GPU path of the program
+if grep -q '^#define HAVE_CUDA 1' "$top_builddir/config.h"; then
+    LD_LIBRARY_PATH=$top_builddir/tests/fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+    bench one.h5 --batch 8 --workers 2 --consumer auto --step 5ms --epochs 3
+    says 0 'Fake GPU 0' out 'auto finds the GPU'
+    grep -q 'consumer cuda' err
+    ok $? 'and says so'
+    bench one.h5 --batch 8 --consumer cuda --step 5ms --echo 2 --echo-split --precision bf16
+    says 0 'of the memory' out 'cuda with echoed halves'
+    silent=0 n=0
+    for fail in 1 3 5 9 20 40 60 80 90 100 110 120 130 140; do
+        FAKE_CUDA_FAIL=$fail h5readbench one.h5 --batch 8 --workers 2 --consumer cuda \
+            --step 1ms --seed 4715 >out 2>err
+        status=$?
+        [ $status -eq 2 ] && n=$((n + 1))
+        [ $status -eq 0 ] || { [ $status -eq 2 ] && [ "$(wc -l <err)" -eq 1 ]; } || silent=1
+    done
+    [ $silent -eq 0 ] && [ $n -ge 10 ]
+    ok $? "driver calls that fail end the program with a sentence and status 2 ($n did)"
+    no_children 0 4715 'and leave no worker behind'
+    FAKE_CUDA_MEMORY=1000 bench one.h5 --consumer cuda
+    says 2 'out of memory.*--batch' err 'a GPU without memory'
+else
+    skip 'this build has no cuda consumer'
+    bench one.h5 --consumer cuda
+    says 2 'nvcc' err 'cuda is refused with what to use instead'
+fi
+done_testing
