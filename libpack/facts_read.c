@@ -261,25 +261,10 @@ describe_chunks(hid_t set, hid_t dcpl, hid_t space, struct pack_facts *facts)
 static bool
 describe_pipeline(hid_t dcpl, struct pack_facts *facts)
 {
-    int n = H5Pget_nfilters(dcpl);
-    if (n < 0 || n > PACK_PIPELINE_MAX)
+    uint32_t missing;
+    if (!pack_h5_read_pipeline(dcpl, &facts->pipeline))
         return false;
-    facts->pipeline.n = n;
-    facts->filters_available = true;
-    for (int i = 0; i < n; i++) {
-        struct pack_filter *filter = &facts->pipeline.filter[i];
-        unsigned flags, cd[PACK_FILTER_CD_MAX] = { 0 };
-        size_t n_cd = PACK_FILTER_CD_MAX;
-        H5Z_filter_t id =
-            H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_cd, cd, 0, NULL, NULL);
-        if (id < 0)
-            return false;
-        filter->id = (uint32_t)id;
-        filter->flags = flags;
-        filter->n_cd = (uint32_t)n_cd;
-        memcpy(filter->cd, cd, sizeof filter->cd);
-        facts->filters_available &= H5Zfilter_avail(id) > 0;
-    }
+    facts->filters_available = !pack_h5_missing_filter(&facts->pipeline, &missing);
     return true;
 }
 

@@ -53,26 +53,108 @@ collect_reason(unsigned depth, const H5E_error2_t *entry, void *context)
     return 0;
 }
 
-enum pack_status
-pack_h5_fail(struct pack_error *err, enum pack_status status, const char *format, ...)
+/* The reason on HDF5's stack, which is emptied, in `reason` or in plainer words. */
+static const char *
+take_reason(char *reason)
 {
-    char reason[REASON_MAX] = "";
+    reason[0] = '\0';
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect_reason, reason);
     H5Eclear2(H5E_DEFAULT);
-    if (!err)
-        return status;
-    const char *why = reason[0] ? reason : "HDF5 gives no reason";
     for (size_t i = 0; i < sizeof plain_words / sizeof plain_words[0]; i++)
         if (strstr(reason, plain_words[i].theirs))
-            why = plain_words[i].ours;
-    va_list args;
-    va_start(args, format);
+            return plain_words[i].ours;
+    return reason[0] ? reason : "HDF5 gives no reason";
+}
+
+static enum pack_status
+fail_because(struct pack_error *err, enum pack_status status, const char *why,
+             const char *format, va_list args)
+{
+    if (!err)
+        return status;
     vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, ": %s", why);
     err->status = status;
     return status;
+}
+
+enum pack_status
+pack_h5_fail(struct pack_error *err, enum pack_status status, const char *format, ...)
+{
+    char reason[REASON_MAX];
+    const char *why = take_reason(reason);
+    va_list args;
+    va_start(args, format);
+    fail_because(err, status, why, format, args);
+    va_end(args);
+    return status;
+}
+
+/* The first filter of a dataset that this HDF5 does not have; false when it has all. */
+static bool
+find_missing_filter(hid_t dataset, uint32_t *id)
+{
+    struct pack_pipeline pipeline = { 0 };
+    hid_t dcpl = H5Dget_create_plist(dataset);
+    bool missing = dcpl >= 0 && pack_h5_read_pipeline(dcpl, &pipeline) &&
+                   pack_h5_missing_filter(&pipeline, id);
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
+    return missing;
+}
+
+enum pack_status
+pack_h5_fail_read(struct pack_error *err, hid_t dataset, const char *format, ...)
+{
+    char reason[REASON_MAX], need[PACK_FILTER_NEED_MAX];
+    enum pack_status status = PACK_ERR_FORMAT;
+    const char *why = take_reason(reason);
+    uint32_t id;
+    if (find_missing_filter(dataset, &id)) {
+        why = pack_filter_need(id, need);
+        status = PACK_ERR_UNSUPPORTED;
+    }
+    va_list args;
+    va_start(args, format);
+    fail_because(err, status, why, format, args);
+    va_end(args);
+    return status;
+}
+
+bool
+pack_h5_read_pipeline(hid_t dcpl, struct pack_pipeline *pipeline)
+{
+    int n = H5Pget_nfilters(dcpl);
+    if (n < 0 || n > PACK_PIPELINE_MAX)
+        return false;
+    pipeline->n = n;
+    for (int i = 0; i < n; i++) {
+        struct pack_filter *filter = &pipeline->filter[i];
+        unsigned flags, cd[PACK_FILTER_CD_MAX] = { 0 };
+        size_t n_cd = PACK_FILTER_CD_MAX;
+        H5Z_filter_t id =
+            H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_cd, cd, 0, NULL, NULL);
+        if (id < 0)
+            return false;
+        filter->id = (uint32_t)id;
+        filter->flags = flags;
+        filter->n_cd = (uint32_t)n_cd;
+        memcpy(filter->cd, cd, sizeof filter->cd);
+    }
+    return true;
+}
+
+bool
+pack_h5_missing_filter(const struct pack_pipeline *pipeline, uint32_t *id)
+{
+    pack_h5_quiet();
+    for (int i = 0; i < pipeline->n; i++)
+        if (H5Zfilter_avail((H5Z_filter_t)pipeline->filter[i].id) <= 0) {
+            *id = pipeline->filter[i].id;
+            return true;
+        }
+    return false;
 }
 
 /* ------------------------------------------------------------------ opening */

@@ -52,6 +52,10 @@ enum pack_status pack_h5_datasets(int64_t file, pack_h5_dataset_fn fn, void *con
 enum pack_status pack_facts_read(int64_t file, const char *path, struct pack_facts *facts,
                                  struct pack_error *err);
 
+/* Whether this HDF5 lacks a filter of the pipeline, neither registered nor found as a
+ * plugin; *id is the first such. pack_filter_need() says what brings it. */
+bool pack_h5_missing_filter(const struct pack_pipeline *pipeline, uint32_t *id);
+
 /*
  * Registers the zstd filter, number 32015, with HDF5 for the rest of the process, so that
  * HDF5 reads and writes such datasets without a plugin. Once or often, with or without

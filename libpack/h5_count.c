@@ -94,8 +94,10 @@ count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
         how |= O_TRUNC;
 
     struct count_file *file = calloc(1, sizeof *file);
-    if (!file)
+    if (!file) {
+        open_failed(count, "open", ENOMEM);
         return NULL;
+    }
     struct stat status;
     file->fd = open(name, how, 0666);
     if (file->fd < 0 || fstat(file->fd, &status) != 0) {

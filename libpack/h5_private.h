@@ -10,6 +10,7 @@
 #include <H5FDdevelop.h> /* H5FD_class_t moved here */
 #endif
 
+#include "libpack/filter.h"
 #include "libpack/status.h"
 
 /* Turns HDF5's own printing of errors off. First thing in every public function that
@@ -24,6 +25,17 @@ void pack_h5_quiet(void);
 enum pack_status pack_h5_fail(struct pack_error *err, enum pack_status status,
                               const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * The same after a failed H5Dread of a dataset: PACK_ERR_UNSUPPORTED with "needs filter
+ * 32001 (blosc): import hdf5plugin" when a filter is missing, else PACK_ERR_FORMAT.
+ */
+enum pack_status pack_h5_fail_read(struct pack_error *err, hid_t dataset,
+                                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The filters of a dataset creation list; false when HDF5 cannot tell. */
+bool pack_h5_read_pipeline(hid_t dcpl, struct pack_pipeline *pipeline);
 
 /* Whether something is there at the end of `path`, all links on the way being intact. */
 bool pack_h5_path_exists(hid_t file, const char *path);

@@ -137,8 +137,8 @@ pack_h5_reader_read(struct pack_h5_reader *reader, const struct pack_box *box, v
         status = pack_h5_fail(err, PACK_ERR_MEMORY, "cannot select a box");
     else if (H5Dread(reader->dataset, reader->memory_type, memory_space,
                      reader->file_space, H5P_DEFAULT, out) < 0)
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read sample %" PRIu64,
-                              box->start[0]);
+        status = pack_h5_fail_read(err, reader->dataset, "cannot read sample %" PRIu64,
+                                   box->start[0]);
     if (memory_space >= 0)
         H5Sclose(memory_space);
     return status;
@@ -183,7 +183,7 @@ pack_h5_read_integers(int64_t file, const char *path, uint64_t n_max, int64_t **
         status = pack_fail(err, PACK_ERR_FORMAT, "'%s' is not of integers", path);
     else if (H5Dread(reader->dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                      read) < 0)
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read '%s'", path);
+        status = pack_h5_fail_read(err, reader->dataset, "cannot read '%s'", path);
     pack_h5_reader_close(reader);
     if (status != PACK_OK) {
         free(read);
@@ -213,7 +213,7 @@ read_variable(struct pack_h5_reader *reader, const char *path, char **texts, uin
         return pack_fail_memory(err, path);
     if (H5Dread(reader->dataset, reader->memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                 theirs) < 0)
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read '%s'", path);
+        status = pack_h5_fail_read(err, reader->dataset, "cannot read '%s'", path);
     for (uint64_t i = 0; i < n && status == PACK_OK; i++)
         if (!(texts[i] = strdup(theirs[i] ? theirs[i] : "")))
             status = pack_fail_memory(err, path);
@@ -235,7 +235,7 @@ read_fixed(struct pack_h5_reader *reader, const char *path, char **texts, uint64
         return pack_fail_memory(err, path);
     if (H5Dread(reader->dataset, reader->memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                 all) < 0)
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read '%s'", path);
+        status = pack_h5_fail_read(err, reader->dataset, "cannot read '%s'", path);
     for (uint64_t i = 0; i < n && status == PACK_OK; i++)
         if (!(texts[i] = strndup(all + i * width, width)))
             status = pack_fail_memory(err, path);

@@ -104,13 +104,11 @@ check_part(const struct pack_readset_part *part, const char *dataset,
     if (!pack_size_mul(facts->n_elements, facts->type.bytes, &bytes))
         return pack_fail(err, PACK_ERR_LIMIT, "'%s:%s' claims more than 2^64 bytes",
                          part->file, dataset);
-    for (int i = 0; i < facts->pipeline.n && !facts->filters_available; i++) {
-        uint32_t id = facts->pipeline.filter[i].id;
-        if (id > PACK_FILTER_FLETCHER32)
-            return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                             "'%s:%s' cannot be decoded here: it %s", part->file, dataset,
-                             pack_filter_need(id, need));
-    }
+    uint32_t id;
+    if (!facts->filters_available && pack_h5_missing_filter(&facts->pipeline, &id))
+        return pack_fail(err, PACK_ERR_UNSUPPORTED,
+                         "'%s:%s' cannot be decoded here: it %s", part->file, dataset,
+                         pack_filter_need(id, need));
     return PACK_OK;
 }
 

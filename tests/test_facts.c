@@ -286,6 +286,33 @@ test_zstd(void)
     pack_h5_close(file);
 }
 
+/* A dataset that needs a filter nobody has, read all the same. */
+static void
+test_missing_filter(void)
+{
+    uint8_t data[4];
+    struct pack_facts facts;
+    struct pack_error err = { .text = "" };
+    hsize_t dims[] = { 4 }, origin[] = { 0 };
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(dcpl, 1, dims);
+    H5Pset_filter(dcpl, 32026, H5Z_FLAG_OPTIONAL, 0, NULL);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t set = put(file, "x", H5T_STD_U8LE, 1, dims, NULL, dcpl);
+    H5Dwrite_chunk(set, H5P_DEFAULT, 0, origin, 4, "abcd");
+    bool failed = H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0;
+    ok(failed &&
+           pack_h5_fail_read(&err, set, "cannot read '%s'", "x") == PACK_ERR_UNSUPPORTED,
+       "a missing filter is named: %s", err.text);
+    is_text(err.text, "cannot read 'x': needs filter 32026 (blosc2): import hdf5plugin",
+            "with its package");
+    ok(pack_facts_read(file, "x", &facts, NULL) == PACK_OK && !facts.filters_available,
+       "and facts know before");
+    H5Dclose(set);
+    H5Pclose(dcpl);
+    H5Fclose(file);
+}
+
 /* ------------------------------------------------------------- shared files */
 
 struct census {
@@ -404,6 +431,7 @@ main(void)
     pack_h5_close(file);
     test_open();
     test_zstd();
+    test_missing_filter();
     unlink(path);
     test_shared();
     return done();
