@@ -1,8 +1,9 @@
 /*
  * Packing, from the caller's thread:
  *
- *     samples (lane 0, many threads) ─▶ block being filled ─▶ encode (lane 1, many
- * threads) │ in order journal ◀─ record of the block ◀─ writer ◀┘
+ *     samples (lane 0, many threads) ──▶ block being filled ──▶ encode (lane 1, many)
+ *                                                                  │ in order
+ *     journal ◀── entry of the block ◀── writer ◀──────────────────┘
  *
  * Results of both lanes come back in order, so the file does not depend on how many
  * threads there are. What happened to each record, packed or not, is put down once in a
@@ -101,6 +102,8 @@ struct run {
     struct block *blocks;
     uint64_t next_block;  /* number of the block that is being filled */
     uint64_t next_record; /* first one that no journal entry covers */
+    bool replaying;       /* the journal was found to be of this job */
+    bool stuck;           /* going on from here would end here again */
     int part_fd;          /* the partial file, for reading back while resuming */
 
     struct pack_buf rows;      /* uint64_t: record of each packed sample */
@@ -299,7 +302,11 @@ put_down(struct run *run, const struct block *block, uint32_t n_chunks)
     if (status == PACK_OK)
         status = pack_journal_append(run->journal, ENTRY_BLOCK, run->entry.data,
                                      run->entry.size, run->err);
-    return status == PACK_OK ? pack_journal_flush(run->journal, run->err) : status;
+    if (status == PACK_OK)
+        status = pack_journal_flush(run->journal, run->err);
+    if (status == PACK_OK)
+        run->result->n_saved += block->n_records;
+    return status;
 }
 
 static enum pack_status
@@ -418,48 +425,69 @@ pack_all(struct run *run)
 
 /* ---------------------------------------------------------------- resuming */
 
-/* PACK_ERR_CHANGED when the file is not the one that was packed. */
+/* Size and time of change of a record's file, 0 and 0 when it cannot be opened. */
+static enum pack_status
+look_at_source(struct run *run, uint64_t index, uint64_t *bytes, int64_t *mtime_ns)
+{
+    struct stat st;
+    int fd;
+    *bytes = 0;
+    *mtime_ns = 0;
+    enum pack_status status =
+        pack_source_open_file(run->params->source, index, &fd, run->err);
+    if (status != PACK_OK)
+        return status;
+    if (fstat(fd, &st) == 0) {
+        *bytes = (uint64_t)st.st_size;
+        *mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    }
+    close(fd);
+    return PACK_OK;
+}
+
+/* PACK_ERR_CHANGED when the file is not the one that was packed, or rejected. */
 static enum pack_status
 check_source(struct run *run, const struct sample_record *record)
 {
-    const struct pack_source *source = run->params->source;
-    struct stat st;
-    int fd;
-    enum pack_status status = pack_source_open_file(source, record->index, &fd, run->err);
-    if (status != PACK_OK) {
-        if (record->outcome == PACK_SAMPLE_REJECTED && record->file_bytes == 0)
-            return PACK_OK; /* could not be opened then either */
-        return pack_convert_name_record(source, record->index, status, run->err);
-    }
-    int64_t mtime = 0;
-    uint64_t bytes = 0;
-    if (fstat(fd, &st) == 0) {
-        mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-        bytes = (uint64_t)st.st_size;
-    }
-    close(fd);
-    if (bytes == record->file_bytes && (mtime == record->file_mtime_ns || bytes == 0))
+    uint64_t bytes;
+    int64_t mtime_ns;
+    enum pack_status status = look_at_source(run, record->index, &bytes, &mtime_ns);
+    bool same =
+        bytes == record->file_bytes && (mtime_ns == record->file_mtime_ns || bytes == 0);
+    if (same && (status == PACK_OK || record->outcome == PACK_SAMPLE_REJECTED))
         return PACK_OK;
-    pack_fail(run->err, PACK_ERR_CHANGED,
-              "changed since the interrupted run packed it; --force starts again");
-    return pack_convert_name_record(source, record->index, PACK_ERR_CHANGED, run->err);
+    if (status == PACK_OK)
+        status = pack_fail(run->err, PACK_ERR_CHANGED,
+                           "its size or time of change differs; --force starts again");
+    run->stuck = status == PACK_ERR_CHANGED || status == PACK_ERR_NOT_FOUND;
+    pack_error_prefix(run->err, status, "not as the interrupted run read it");
+    return pack_convert_name_record(run->params->source, record->index, status, run->err);
 }
 
-/* Whether the partial file still holds a chunk's bytes: after a crash of the machine it
- * may not. */
-static bool
-is_stored(struct run *run, const struct chunk_record *record)
+/*
+ * Whether the partial file still holds a chunk's bytes: after a crash of the machine it
+ * may not. PACK_ERR_MISMATCH when it does not.
+ */
+static enum pack_status
+check_chunk(struct run *run, const struct chunk_record *record)
 {
-    uint64_t sum;
+    size_t size = record->stored_bytes, got = 0;
     if (record->stored_bytes >
         pack_pipeline_bound(&run->params->options.pipeline, run->plan.chunk_bytes))
-        return false;
-    uint8_t *bytes = malloc(record->stored_bytes);
-    bool read = bytes && pread(run->part_fd, bytes, record->stored_bytes,
-                               (off_t)record->address) == (ssize_t)record->stored_bytes;
-    sum = read ? pack_checksum(bytes, record->stored_bytes, 0) : 0;
+        return PACK_ERR_MISMATCH;
+    uint8_t *bytes = malloc(size ? size : 1);
+    if (!bytes)
+        return pack_fail_memory(run->err, "a chunk of the interrupted run");
+    while (got < size) { /* one call reads 2 GiB at most */
+        ssize_t n =
+            pread(run->part_fd, bytes + got, size - got, (off_t)(record->address + got));
+        if (n <= 0 && !(n < 0 && errno == EINTR))
+            break;
+        got += n > 0 ? (size_t)n : 0;
+    }
+    bool same = got == size && pack_checksum(bytes, size, 0) == record->stored_checksum;
     free(bytes);
-    return read && sum == record->stored_checksum;
+    return same ? PACK_OK : PACK_ERR_MISMATCH;
 }
 
 static enum pack_status
@@ -494,58 +522,104 @@ read_record(const uint8_t **at, const uint8_t *end, struct sample_record *record
     return bytes ? reason : "";
 }
 
+/* A journal entry, taken apart. */
+struct entry {
+    struct block_head head;
+    const uint8_t *records;
+    const struct chunk_record *chunks; /* behind the records, to the end of the entry */
+};
+
+static bool
+read_entry(const void *payload, size_t size, struct entry *entry)
+{
+    struct block_head *head = &entry->head;
+    if (size < sizeof *head || size % _Alignof(struct chunk_record) != 0)
+        return false;
+    memcpy(head, payload, sizeof *head);
+    size_t rest = size - sizeof *head;
+    if (rest / sizeof *entry->chunks < head->n_chunks)
+        return false;
+    entry->records = (const uint8_t *)payload + sizeof *head;
+    entry->chunks =
+        (const void *)(entry->records + rest - head->n_chunks * sizeof *entry->chunks);
+    return true;
+}
+
+/* Whether an entry continues the run: its records are the next ones and fill its chunks.
+ */
+static bool
+continues(const struct run *run, const struct entry *entry)
+{
+    const struct pack_convert_plan *plan = &run->plan;
+    const uint64_t n_source = run->params->source->n_records;
+    const uint8_t *at = entry->records, *end = (const uint8_t *)entry->chunks;
+    bool blank = run->params->options.on_error == PACK_ON_ERROR_BLANK;
+    struct sample_record record;
+    uint64_t next = run->next_record, n_samples = 0;
+    for (uint32_t i = 0; i < entry->head.n_records; i++, next++) {
+        if (next >= n_source || !read_record(&at, end, &record) || record.index != next ||
+            record.outcome > PACK_SAMPLE_REJECTED)
+            return false;
+        n_samples += blank || record.outcome == PACK_SAMPLE_READY;
+    }
+    if (at != end || entry->head.number != run->next_block)
+        return false;
+    if (entry->head.n_chunks == 0)
+        return n_samples == 0 && next == n_source;
+    return entry->head.n_chunks == plan->chunks_per_block &&
+           (n_samples == plan->block_samples ||
+            (n_samples > 0 && n_samples < plan->block_samples && next == n_source));
+}
+
+static enum pack_status
+replay_records(struct run *run, const struct entry *entry)
+{
+    const uint8_t *at = entry->records, *end = (const uint8_t *)entry->chunks;
+    struct sample_record record;
+    enum pack_status status = PACK_OK;
+    for (uint32_t i = 0; i < entry->head.n_records && status == PACK_OK; i++) {
+        const char *reason = read_record(&at, end, &record);
+        status = check_source(run, &record);
+        if (status == PACK_OK)
+            status = account(run, &record, reason);
+    }
+    return status;
+}
+
 /*
- * One block of the interrupted run. PACK_ERR_MISMATCH, which ends the journal here, when
- * the entry does not continue the run or its bytes are gone: those images are packed
- * again.
+ * One entry of the interrupted run. PACK_ERR_MISMATCH, which ends the journal here, when
+ * it does not continue the run or its bytes are gone: those images are packed again.
  */
 static enum pack_status
 replay(void *context, uint32_t type, const void *payload, size_t size,
        struct pack_error *err)
 {
     struct run *run = context;
-    const struct pack_source *source = run->params->source;
-    const uint8_t *at = payload, *end = at + size;
-    struct block_head head;
-    struct sample_record record;
-    const char *reason;
+    struct pack_convert_result *result = run->result;
+    struct entry entry;
+    run->replaying = true;
     if (pack_convert_stopped(run->params))
         return pack_convert_interrupted(err);
-    if (type != ENTRY_BLOCK || size < sizeof head)
+    if (type != ENTRY_BLOCK || !read_entry(payload, size, &entry) ||
+        !continues(run, &entry))
         return PACK_ERR_MISMATCH;
-    memcpy(&head, at, sizeof head);
-    at += sizeof head;
-    const uint8_t *chunks = end - (size_t)head.n_chunks * sizeof(struct chunk_record);
-    if (head.number != run->next_block ||
-        (size_t)(end - at) / sizeof(struct chunk_record) < head.n_chunks ||
-        (head.n_chunks != 0 && head.n_chunks != run->plan.chunks_per_block))
-        return PACK_ERR_MISMATCH;
-    const uint8_t *records = at;
-    for (uint32_t i = 0; i < head.n_records; i++) {
-        reason = read_record(&at, chunks, &record);
-        if (!reason || record.index != run->next_record + i ||
-            record.index >= source->n_records)
-            return PACK_ERR_MISMATCH;
-    }
-    for (uint32_t k = 0; k < head.n_chunks; k++)
-        if (!is_stored(run, (const struct chunk_record *)chunks + k))
-            return PACK_ERR_MISMATCH;
     enum pack_status status = PACK_OK;
-    at = records;
-    for (uint32_t i = 0; i < head.n_records && status == PACK_OK; i++) {
-        reason = read_record(&at, chunks, &record);
-        status = check_source(run, &record);
-        if (status == PACK_OK)
-            status = account(run, &record, reason);
-    }
-    if (status == PACK_OK && head.n_chunks)
-        status = replay_chunks(run, head.number, (const struct chunk_record *)chunks);
-    run->next_record += head.n_records;
-    run->next_block += head.n_chunks != 0;
-    run->result->n_replayed = run->result->n_packed;
-    pack_convert_tell(run->params, "resuming", run->next_record, source->n_records,
-                      run->result->n_packed * run->plan.sample_bytes);
-    return status;
+    for (uint32_t k = 0; k < entry.head.n_chunks && status == PACK_OK; k++)
+        status = check_chunk(run, &entry.chunks[k]);
+    if (status == PACK_OK)
+        status = replay_records(run, &entry);
+    if (status == PACK_OK && entry.head.n_chunks)
+        status = replay_chunks(run, entry.head.number, entry.chunks);
+    if (status != PACK_OK)
+        return status;
+    run->next_record += entry.head.n_records;
+    run->next_block += entry.head.n_chunks != 0;
+    result->n_saved = run->next_record;
+    result->n_replayed = result->n_packed;
+    pack_convert_tell(run->params, "resuming", run->next_record,
+                      run->params->source->n_records,
+                      result->n_packed * run->plan.sample_bytes);
+    return PACK_OK;
 }
 
 /* ------------------------------------------------------- beginning and end */
@@ -651,11 +725,12 @@ open_files(struct run *run)
     status =
         pack_journal_resume(journal_fd, journal_path, run->identity.data,
                             run->identity.size, replay, run, &run->journal, run->err);
-    if (status == PACK_ERR_CHANGED && run->next_record == 0)
-        return pack_fail(
+    if (status == PACK_ERR_CHANGED && !run->replaying)
+        pack_fail(
             run->err, status,
             "'%s' was begun with other options or other images; --force starts again",
             part);
+    run->stuck |= status == PACK_ERR_CHANGED || status == PACK_ERR_FORMAT;
     return status;
 }
 
@@ -682,12 +757,13 @@ release(struct run *run)
         close(run->part_fd);
     pack_writer_abandon(run->writer);
     pack_journal_close(run->journal, NULL);
-    run->result->resumable =
-        run->out && (run->result->n_packed > 0 || pack_outfile_is_resumed(run->out));
-    if (run->result->resumable)
+    bool saved = run->result->n_saved > 0 && !run->stuck;
+    if (run->out && (saved || pack_outfile_is_resumed(run->out))) {
+        run->result->resumable = !run->stuck;
         pack_outfile_abandon(run->out);
-    else if (run->out)
+    } else {
         pack_outfile_discard(run->out);
+    }
     pack_buf_done(&run->identity);
     pack_buf_done(&run->entry);
     pack_buf_done(&run->rows);
@@ -737,10 +813,10 @@ complete(struct run *run, const struct pack_buf *options)
         .sizes = (const int32_t *)run->sizes.data,
         .valid = params->options.on_error == PACK_ON_ERROR_BLANK ? run->valid.data : NULL,
     };
-    if (run->result->n_packed == 0)
-        return pack_fail(run->err, PACK_ERR_FORMAT,
-                         "none of %" PRIu64 " files is a readable image",
-                         run->result->n_rejected);
+    if (run->result->n_packed == 0) {
+        run->stuck = true;
+        return pack_convert_fail_empty(run->result->n_rejected, run->err);
+    }
     finish_result(run);
     enum pack_status status =
         pack_writer_dataset_extent(run->images, run->result->n_packed, run->err);
@@ -778,6 +854,7 @@ commit(struct run *run)
         status = pack_outfile_commit(out, run->err);
     else
         pack_outfile_abandon(out);
+    run->result->resumable = status != PACK_OK;
     run->result->sync_ns = pack_clock_ns() - before;
     return status;
 }

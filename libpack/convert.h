@@ -87,7 +87,8 @@ struct pack_convert_result {
     uint64_t n_listed, n_packed, n_rejected, n_blank;
     uint64_t n_warned, n_icc, n_alpha, n_oriented, n_animated; /* of those packed */
     uint64_t n_replayed; /* packed by an earlier, interrupted run */
-    bool resumable;      /* after a failure: `resume` would go on with what was done */
+    bool resumable;      /* after a failure: `resume` would go on with what was done, */
+    uint64_t n_saved;    /* which is this many of n_listed, rejected ones included */
     struct pack_shape extent; /* of images */
     struct pack_shape chunk;
     uint64_t n_chunks;
@@ -113,9 +114,11 @@ struct pack_convert_result {
  * threads, memory, interruptions or time.
  *
  * Safety: written as NAME.part with NAME.part.journal beside it, synced and renamed when
- * complete. When it fails or is stopped, both stay, and the same call with `resume` goes
- * on from there without decoding again; PACK_ERR_CHANGED when options or sources are not
- * the same.
+ * complete. When it fails or is stopped and something is done, both stay, and the same
+ * call with `resume` goes on from there without decoding again; PACK_ERR_CHANGED when
+ * options or sources are not the same, PACK_ERR_NOT_FOUND when an image that was packed
+ * is gone. PACK_ERR_MISMATCH of `verify` leaves both too, and nothing under NAME;
+ * resuming packs again what is not as it was written.
  *
  * Without a geometry that fixes the size, all headers are read first; images of more than
  * one size are PACK_ERR_ARGUMENT with the sizes there are. No image at all is

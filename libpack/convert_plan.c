@@ -2,6 +2,7 @@
 #include "libpack/convert_private.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 static const uint64_t DEFAULT_MEMORY = UINT64_C(1) << 30;
@@ -160,10 +161,18 @@ pack_convert_tell(const struct pack_convert_params *params, const char *stage,
 }
 
 enum pack_status
+pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err)
+{
+    return pack_fail(err, PACK_ERR_FORMAT,
+                     "no readable image: %" PRIu64 " file%s rejected", n_rejected,
+                     n_rejected == 1 ? " was" : "s were");
+}
+
+enum pack_status
 pack_convert_name_record(const struct pack_source *source, uint64_t index,
                          enum pack_status status, struct pack_error *err)
 {
-    char path[PACK_NAME_TEXT_MAX + 64], shown[PACK_NAME_TEXT_MAX];
+    char path[PATH_MAX], shown[PACK_NAME_TEXT_MAX];
     pack_source_path(source, index, path, sizeof path);
     return pack_error_prefix(err, status, "'%s'", pack_name_text(path, shown));
 }

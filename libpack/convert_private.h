@@ -60,6 +60,9 @@ enum pack_status pack_convert_find_size(const struct pack_convert_params *params
 enum pack_status pack_convert_check_sizes(const struct pack_convert_scan *scan,
                                           struct pack_error *err);
 
+/* PACK_ERR_FORMAT: all files were rejected. */
+enum pack_status pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err);
+
 /* "'path of record': " in front of err. */
 enum pack_status pack_convert_name_record(const struct pack_source *source,
                                           uint64_t index, enum pack_status status,

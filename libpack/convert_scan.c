@@ -103,9 +103,7 @@ pack_convert_check_sizes(const struct pack_convert_scan *scan, struct pack_error
     char text[512];
     int n = 0;
     if (scan->n_sizes == 0)
-        return pack_fail(err, PACK_ERR_FORMAT,
-                         "none of %" PRIu64 " files is a readable image",
-                         scan->n_rejected);
+        return pack_convert_fail_empty(scan->n_rejected, err);
     if (scan->n_sizes == 1)
         return PACK_OK;
     for (int i = 0; i < scan->n_sizes; i++)

@@ -505,7 +505,7 @@ finish(const struct pack_convert_params *params, const struct pack_convert_resul
             pack_buf_printf(&text, NULL,
                             " (%" PRIu64 " of %" PRIu64
                             " images are done; --resume goes on with them)",
-                            result->n_packed, result->n_listed);
+                            result->n_saved, result->n_listed);
         cli_complain("%s%s", err->text, text.size ? (const char *)text.data : "");
         pack_buf_done(&text);
         return status == PACK_ERR_INTERRUPTED && cli_signal ? 128 + cli_signal

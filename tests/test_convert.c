@@ -1,0 +1,439 @@
+/*
+ * What can go wrong in the middle of packing: it is stopped at any image, its journal or
+ * its partial file is damaged, sources change, the disk returns other bytes. Afterwards
+ * there is the file of an undisturbed run, or none, and a sentence.
+ */
+#include "libpack/convert.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libpack/checksum.h"
+#include "libpack/rng.h"
+#include "tests/tap.h"
+
+#define PART    "out.h5.part"
+#define JOURNAL "out.h5.part.journal"
+
+/* ------------------------------------------------------------------- files */
+
+static struct pack_buf
+read_all(const char *path)
+{
+    struct pack_buf bytes = { 0 };
+    char block[4096];
+    size_t n;
+    FILE *file = fopen(path, "rb");
+    while (file && (n = fread(block, 1, sizeof block, file)) > 0)
+        if (pack_buf_append(&bytes, block, n, NULL) != PACK_OK)
+            abort();
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
+static struct pack_buf
+copy_of(const struct pack_buf *bytes)
+{
+    struct pack_buf copy = { 0 };
+    if (pack_buf_append(&copy, bytes->data, bytes->size, NULL) != PACK_OK)
+        abort();
+    return copy;
+}
+
+static void
+write_all(const char *path, const struct pack_buf *bytes)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes->data, 1, bytes->size, file) != bytes->size ||
+        fclose(file) != 0)
+        abort();
+}
+
+static bool
+is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void
+remove_outputs(void)
+{
+    unlink("out.h5");
+    unlink(PART);
+    unlink(JOURNAL);
+}
+
+/* --------------------------------------------------------------------- jobs */
+
+/* A run, and what happens when `stage` has got to image `at`: `act`, or else a stop. */
+struct job {
+    struct pack_convert_params params;
+    struct pack_convert_result result;
+    struct pack_error err;
+    const char *stage;
+    uint64_t at;
+    void (*act)(void);
+    bool acted;
+    sig_atomic_t stop;
+};
+
+static struct pack_buf reference; /* the file of the undisturbed run */
+
+static void
+on_progress(void *context, const struct pack_convert_progress *progress)
+{
+    struct job *job = context;
+    if (job->acted || !job->stage || strcmp(job->stage, progress->stage) != 0 ||
+        progress->done < job->at)
+        return;
+    job->acted = true;
+    if (job->act)
+        job->act();
+    else
+        job->stop = 1;
+}
+
+/* 27 small images of 3 classes, rejects before, between and behind them. */
+static enum pack_status
+run(struct job *job)
+{
+    const char *folder = "photos";
+    struct pack_source_params sp = { 0 };
+    struct pack_source *source;
+    enum pack_status status = pack_source_open(&folder, 1, &sp, &source, &job->err);
+    if (status != PACK_OK)
+        return status;
+    job->params.source = source;
+    job->params.output = "out.h5";
+    job->params.version = "1";
+    job->params.n_threads = 2;
+    job->params.options.geometry.size_h = 20;
+    job->params.options.geometry.size_w = 16;
+    job->params.options.chunk_samples = 4;
+    job->params.context = job;
+    job->params.on_progress = on_progress;
+    job->params.stop = &job->stop;
+    status = pack_convert(&job->params, &job->result, &job->err);
+    pack_source_close(source);
+    return status;
+}
+
+static bool
+is_reference(const char *path)
+{
+    struct pack_buf bytes = read_all(path);
+    bool same = bytes.size == reference.size &&
+                memcmp(bytes.data, reference.data, bytes.size) == 0;
+    pack_buf_done(&bytes);
+    return same;
+}
+
+/* Goes on to the end: true when the file is the undisturbed one and nothing else stays.
+ */
+static bool
+resumes(uint64_t *n_replayed)
+{
+    struct job job = { .params.resume = true };
+    enum pack_status status = run(&job);
+    if (n_replayed)
+        *n_replayed = job.result.n_replayed;
+    if (status != PACK_OK)
+        note("%s", job.err.text);
+    return status == PACK_OK && is_reference("out.h5") && !is_there(PART) &&
+           !is_there(JOURNAL);
+}
+
+/* ----------------------------------------------------------------- stopping */
+
+static void
+test_stopped_anywhere(uint64_t n_records)
+{
+    int wrong = 0, kept = 0;
+    for (uint64_t at = 1; at <= n_records; at++) {
+        struct job job = { .stage = "packing", .at = at };
+        uint64_t n_replayed;
+        remove_outputs();
+        enum pack_status status = run(&job);
+        bool saved = job.result.n_saved > 0;
+        kept += saved;
+        wrong += status != PACK_ERR_INTERRUPTED || is_there("out.h5") ||
+                 job.result.resumable != saved || is_there(PART) != saved ||
+                 is_there(JOURNAL) != saved || job.result.n_saved > at;
+        wrong += !resumes(&n_replayed) || n_replayed > job.result.n_saved ||
+                 (saved && n_replayed == 0);
+    }
+    ok(wrong == 0 && kept > 4,
+       "stopped at any of %d images, what is said to be saved is, and the file is the "
+       "same",
+       (int)n_records);
+}
+
+/* ----------------------------------------------------------------- damage */
+
+struct word2 {
+    uint32_t type, size;
+    uint64_t checksum;
+};
+
+/* Changes one byte of a random record and makes its checksum right. */
+static void
+forge(struct pack_buf *journal, struct pack_rng *rng)
+{
+    struct word2 head;
+    uint32_t identity;
+    memcpy(&identity, journal->data + 20, sizeof identity);
+    size_t first = 32 + ((identity + 7) & ~(size_t)7), at = first, n = 0;
+    for (; at + sizeof head <= journal->size; n++) {
+        memcpy(&head, journal->data + at, sizeof head);
+        at += sizeof head + ((head.size + 7) & ~(size_t)7);
+    }
+    at = first;
+    for (uint64_t skip = n ? pack_rng_below(rng, n) : 0; skip > 0; skip--) {
+        memcpy(&head, journal->data + at, sizeof head);
+        at += sizeof head + ((head.size + 7) & ~(size_t)7);
+    }
+    memcpy(&head, journal->data + at, sizeof head);
+    unsigned char *payload = journal->data + at + sizeof head;
+    uint64_t place = pack_rng_below(rng, 3) ? pack_rng_below(rng, 16) : 0;
+    if (pack_rng_below(rng, 2)) /* else the head of the block */
+        place = pack_rng_below(rng, head.size);
+    payload[place] = (unsigned char)pack_rng_next(rng);
+    uint32_t words[2] = { head.type, head.size };
+    head.checksum =
+        pack_checksum(payload, head.size, pack_checksum(words, sizeof words, at));
+    memcpy(journal->data + at, &head, sizeof head);
+}
+
+/* Something else happens to a journal or a partial file. */
+static void
+damage(struct pack_buf *bytes, struct pack_rng *rng)
+{
+    size_t at = pack_rng_below(rng, bytes->size);
+    unsigned char garbage[64];
+    switch (pack_rng_below(rng, 4)) {
+    case 0: bytes->data[at] ^= (unsigned char)(1u << pack_rng_below(rng, 8)); break;
+    case 1: bytes->size = at; break;
+    case 2:
+        for (size_t i = 0; i < sizeof garbage; i++)
+            garbage[i] = (unsigned char)pack_rng_next(rng);
+        pack_buf_append(bytes, garbage, pack_rng_below(rng, sizeof garbage), NULL);
+        break;
+    default: {
+        size_t from = pack_rng_below(rng, bytes->size), last = at > from ? at : from;
+        memmove(bytes->data + at, bytes->data + from,
+                pack_rng_below(rng, bytes->size - last));
+        break;
+    }
+    }
+}
+
+/* A run that was stopped in the middle, as it lies on the disk. */
+static void
+stop_in_the_middle(struct pack_buf *part, struct pack_buf *journal)
+{
+    struct job job = { .stage = "packing", .at = 20 };
+    remove_outputs();
+    run(&job);
+    *part = read_all(PART);
+    *journal = read_all(JOURNAL);
+}
+
+static void
+test_damage(void)
+{
+    struct pack_buf part, journal;
+    struct pack_rng rng;
+    int wrong = 0, refused = 0, healed = 0;
+    stop_in_the_middle(&part, &journal);
+    pack_rng_seed(&rng, 1);
+    for (int i = 0; i < 300; i++) {
+        struct pack_buf bad_part = copy_of(&part), bad_journal = copy_of(&journal);
+        damage(i % 3 ? &bad_journal : &bad_part, &rng);
+        remove_outputs();
+        write_all(PART, &bad_part);
+        write_all(JOURNAL, &bad_journal);
+        struct job job = { .params.resume = true };
+        enum pack_status status = run(&job);
+        if (status == PACK_OK) {
+            healed++;
+            wrong += !is_reference("out.h5");
+        } else { /* the journal's head says whose it is: without it nothing is touched */
+            refused++;
+            wrong += (status != PACK_ERR_CHANGED && status != PACK_ERR_FORMAT) ||
+                     job.result.resumable || is_there("out.h5") || !is_there(PART);
+        }
+        pack_buf_done(&bad_part);
+        pack_buf_done(&bad_journal);
+    }
+    ok(wrong == 0 && healed > 200,
+       "a damaged journal or partial file: %d times the same file, %d times refused",
+       healed, refused);
+
+    int wild = 0;
+    for (int i = 0; i < 300; i++) {
+        struct pack_buf forged = copy_of(&journal);
+        forge(&forged, &rng);
+        remove_outputs();
+        write_all(PART, &part);
+        write_all(JOURNAL, &forged);
+        struct job job = { .params.resume = true, .params.verify = true };
+        wild += run(&job) != PACK_OK;
+        pack_buf_done(&forged);
+    }
+    ok(wild < 300, "a forged journal is survived: %d of 300 refused", wild);
+    pack_buf_done(&part);
+    pack_buf_done(&journal);
+}
+
+/* -------------------------------------------------------- sources that change */
+
+static char victim[256]; /* the third image */
+
+static void
+remove_victim(void)
+{
+    rename(victim, "saved");
+}
+
+static void
+test_sources(void)
+{
+    struct job job = { .stage = "packing", .at = 20 };
+    struct stat st;
+    remove_outputs();
+    run(&job);
+    remove_victim();
+    symlink("nowhere", victim); /* so that the list is the same */
+    struct job gone = { .params.resume = true };
+    ok(run(&gone) == PACK_ERR_NOT_FOUND && !gone.result.resumable && is_there(PART) &&
+           strstr(gone.err.text, victim),
+       "an image that was packed and is gone: %s", gone.err.text);
+    unlink(victim);
+    rename("saved", victim);
+    stat(victim, &st);
+    utimensat(AT_FDCWD, victim,
+              (struct timespec[2]){ st.st_atim, { .tv_sec = st.st_mtim.tv_sec + 1 } }, 0);
+    struct job changed = { .params.resume = true };
+    ok(run(&changed) == PACK_ERR_CHANGED && !changed.result.resumable && is_there(PART) &&
+           strstr(changed.err.text, victim) && strstr(changed.err.text, "--force"),
+       "an image that changed: %s", changed.err.text);
+    struct job other = { .params.resume = true, .params.options.image.strict = true };
+    ok(run(&other) == PACK_ERR_CHANGED && !other.result.resumable && is_there(PART) &&
+           strstr(other.err.text, "other options"),
+       "other options: %s", other.err.text);
+    utimensat(AT_FDCWD, victim, (struct timespec[2]){ st.st_atim, st.st_mtim }, 0);
+    ok(resumes(NULL), "with the image as it was the run goes on");
+}
+
+static void
+remove_last(void)
+{
+    rename("photos/zebra/26.png", "saved");
+}
+
+static void
+test_gone_while_packing(void)
+{
+    struct job job = { .stage = "packing", .at = 4, .act = remove_last };
+    remove_outputs();
+    enum pack_status status = run(&job);
+    ok(status == PACK_ERR_NOT_FOUND && job.result.resumable && !is_there("out.h5") &&
+           strstr(job.err.text, "26.png"),
+       "an image that vanishes before it is read: %s", job.err.text);
+    rename("saved", "photos/zebra/26.png");
+    ok(resumes(NULL), "put back, the run goes on");
+}
+
+/* ------------------------------------------------------------------- the end */
+
+static void
+take_name(void)
+{
+    close(open("out.h5", O_CREAT | O_WRONLY, 0666));
+}
+
+/* Turns a bit in the middle of the partial file, which is pixels. */
+static void
+flip_bit(void)
+{
+    int fd = open(PART, O_RDWR);
+    unsigned char byte;
+    off_t at = lseek(fd, 0, SEEK_END) / 2;
+    if (pread(fd, &byte, 1, at) != 1)
+        abort();
+    byte ^= 4;
+    if (pwrite(fd, &byte, 1, at) != 1)
+        abort();
+    close(fd);
+}
+
+static void
+test_end(void)
+{
+    struct job taken = { .stage = "packing", .at = 8, .act = take_name };
+    struct stat st;
+    remove_outputs();
+    enum pack_status status = run(&taken);
+    ok(status == PACK_ERR_EXISTS && taken.result.resumable &&
+           taken.result.n_saved == taken.result.n_listed && stat("out.h5", &st) == 0 &&
+           st.st_size == 0,
+       "a file that turns up under the name is not replaced: %s", taken.err.text);
+    unlink("out.h5");
+    ok(resumes(NULL), "once it is gone, what was packed gets the name");
+
+    struct job forced = { .stage = "packing", .at = 20, .params.force = true };
+    take_name();
+    run(&forced);
+    struct job again = { .params.force = true, .params.resume = true };
+    ok(run(&again) == PACK_OK && again.result.n_replayed > 0 && is_reference("out.h5"),
+       "a run that replaces a file is resumed as it was begun, with force");
+
+    struct job flipped = {
+        .stage = "verifying", .at = 1, .act = flip_bit, .params.verify = true
+    };
+    remove_outputs();
+    status = run(&flipped);
+    ok(status == PACK_ERR_MISMATCH && flipped.result.resumable && !is_there("out.h5"),
+       "a bit that turned on the disk: %s", flipped.err.text);
+    ok(resumes(NULL), "resuming packs again what it hit");
+}
+
+int
+main(void)
+{
+    char folder[] = "/tmp/h5pack-test.XXXXXX";
+    const char *build = getenv("top_builddir");
+    char command[4096];
+    snprintf(command, sizeof command,
+             "set -e; '%s/tests/render_samples' made 27 3 32; i=10; mkdir -p photos/ant "
+             "photos/bee photos/zebra; for f in made/*/*; do c=ant; [ $i -lt 19 ] || "
+             "c=bee; [ $i -lt 26 ] || c=zebra; mv $f photos/$c/$i.png; i=$((i + 1)); "
+             "done; for r in ant/00 ant/01 bee/22a zebra/99 zebra/98; do echo no >"
+             "photos/$r.jpg; done",
+             build ? build : ".");
+    if (!mkdtemp(folder) || chdir(folder) != 0)
+        return 99;
+    if (system(command) != 0) {
+        printf("1..0 # SKIP no images can be rendered\n");
+        return 0;
+    }
+    snprintf(victim, sizeof victim, "photos/ant/12.png");
+    struct job job = { 0 };
+    enum pack_status status = run(&job);
+    reference = read_all("out.h5");
+    ok(status == PACK_OK && job.result.n_packed == 27 && job.result.n_rejected == 5 &&
+           job.result.n_saved == 32 && !is_there(PART),
+       "an undisturbed run packs 27 images and rejects 5");
+    test_stopped_anywhere(job.result.n_listed);
+    test_damage();
+    test_sources();
+    test_gone_while_packing();
+    test_end();
+    pack_buf_done(&reference);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (chdir("/") != 0 || system(command) != 0)
+        note("'%s' stays", folder);
+    return done();
+}
