@@ -29,6 +29,7 @@ static const struct {
     { "file signature not found", "not an HDF5 file" },
     { "unable to find file signature", "not an HDF5 file" },
     { "truncated file", "the file is cut short" },
+    { "Resource temporarily unavailable", "another program has it open for writing" },
 };
 
 /*

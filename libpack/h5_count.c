@@ -125,7 +125,10 @@ count_close(H5FD_t *base)
     if (close(file->fd) != 0)
         write_failed(file->count, errno);
     file->count->n_open--;
+    /* a call into HDF5 empties the error stack, on which may be why the file is closed */
+    hid_t stack = H5Eget_current_stack();
     H5Idec_ref(file->driver);
+    H5Eset_current_stack(stack);
     free(file);
     return 0;
 }

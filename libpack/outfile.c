@@ -21,8 +21,9 @@
 struct pack_outfile {
     char *path, *part, *journal, *folder;
     struct pack_outfile_params params;
-    int lock;     /* the journal, or NAME.part when there is none */
-    FILE *stream; /* on NAME.part, then owns `lock`; NULL with journal */
+    int lock;        /* the journal, or NAME.part when there is none */
+    FILE *stream;    /* writes NAME.part; NULL with journal */
+    int write_errno; /* of the first write of the stream that failed */
     bool resumed;
 };
 
@@ -31,7 +32,7 @@ outfile_free(struct pack_outfile *out)
 {
     if (out->stream)
         fclose(out->stream);
-    else if (out->lock >= 0)
+    if (out->lock >= 0)
         close(out->lock);
     free(out->path);
     free(out->part);
@@ -157,12 +158,32 @@ check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error 
                      out->part);
 }
 
+/* What the stream does with a full buffer. Keeps errno, which stdio does not. */
+static ssize_t
+stream_write(void *cookie, const char *data, size_t size)
+{
+    struct pack_outfile *out = cookie;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t put = write(out->lock, data + done, size - done);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0) {
+            if (out->write_errno == 0)
+                out->write_errno = errno;
+            return 0;
+        }
+        done += (size_t)put;
+    }
+    return (ssize_t)done;
+}
+
 static enum pack_status
 open_stream(struct pack_outfile *out, struct pack_error *err)
 {
     if (ftruncate(out->lock, 0) != 0)
         return pack_fail_errno(err, errno, "cannot truncate '%s'", out->part);
-    out->stream = fdopen(out->lock, "w");
+    out->stream = fopencookie(out, "w", (cookie_io_functions_t){ .write = stream_write });
     return out->stream ? PACK_OK : pack_fail_memory(err, "output stream");
 }
 
@@ -261,11 +282,11 @@ sync_part(struct pack_outfile *out, struct pack_error *err)
 {
     if (!out->stream)
         return sync_file(out->part, err);
-    errno = 0;
     bool bad = ferror(out->stream) != 0;
     if (fflush(out->stream) != 0 || bad)
-        return pack_fail_errno(err, errno ? errno : EIO, "cannot write '%s'", out->part);
-    if (fsync(fileno(out->stream)) != 0)
+        return pack_fail_errno(err, out->write_errno ? out->write_errno : EIO,
+                               "cannot write '%s'", out->part);
+    if (fsync(out->lock) != 0)
         return pack_fail_errno(err, errno, "cannot sync '%s'", out->part);
     return PACK_OK;
 }

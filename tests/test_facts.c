@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -232,9 +233,12 @@ static void
 expect_no_open(const char *name, enum pack_status want)
 {
     struct pack_error err = { .text = "(opened)" };
+    struct pack_error too;
+    struct pack_h5_count count = { 0 };
     int64_t file = -1;
     ok(pack_h5_open(name, NULL, &file, &err) == want, "%s", err.text);
-    pack_h5_close(file);
+    ok(pack_h5_open(name, &count, &file, &too) == want && strcmp(err.text, too.text) == 0,
+       "with the counting driver too: %s", too.text);
 }
 
 static void
@@ -255,7 +259,13 @@ test_open(void)
     ok(truncate(path, status.st_size / 2) == 0, "a file is cut");
     expect_no_open(path, PACK_ERR_FORMAT);
     create();
+    unsetenv("HDF5_USE_FILE_LOCKING");
+    int fd = open(path, O_RDWR);
     struct pack_h5_count count = { 0 };
+    err.text[0] = '\0';
+    flock(fd, LOCK_EX);
+    expect_no_open(path, PACK_ERR_FORMAT);
+    close(fd);
     ok(pack_h5_open(path, &count, &file, &err) == PACK_OK && count.n_open == 1,
        "a file opens through the counting driver %s", err.text);
     pack_h5_close(file);

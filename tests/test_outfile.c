@@ -2,7 +2,9 @@
  * without being asked, two writers refuse each other. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -179,6 +181,22 @@ test_read_only_folder(void)
 }
 
 static void
+test_full_disk(void)
+{
+    static const char data[100000];
+    struct rlimit old, small;
+    struct pack_error err;
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){ 50000, old.rlim_max };
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    enum pack_status status = pack_outfile_write(name, false, data, sizeof data, &err);
+    setrlimit(RLIMIT_FSIZE, &old);
+    ok(status == PACK_ERR_IO && n_files() == 0 && strstr(err.text, strerror(EFBIG)),
+       "a full disk leaves nothing: %s", err.text);
+}
+
+static void
 test_race(void)
 {
     enum { N = 8 };
@@ -212,6 +230,7 @@ main(void)
     test_journal();
     test_refusals();
     test_read_only_folder();
+    test_full_disk();
     for (int i = 0; i < 20; i++)
         test_race();
     ok(rmdir(folder) == 0, "no file is left over");
