@@ -57,19 +57,25 @@ put_ignored(struct page *page, const struct pack_source *source)
             LINE(page, "  %s\n", text);
 }
 
+static uint64_t
+chunk_bytes(const struct pack_convert_result *r)
+{
+    uint64_t bytes = 1;
+    for (int i = 0; i < r->chunk.rank; i++)
+        bytes *= r->chunk.extent[i];
+    return bytes;
+}
+
 static void
 put_layout(struct page *page, const struct pack_convert_report *report)
 {
     const struct pack_convert_result *r = report->result;
     char a[PACK_SHAPE_TEXT_MAX], b[PACK_SHAPE_TEXT_MAX], c[PACK_BYTES_TEXT_MAX];
     char pipeline[PACK_PIPELINE_TEXT_MAX];
-    uint64_t chunk_bytes = 1;
-    for (int i = 0; i < r->chunk.rank; i++)
-        chunk_bytes *= r->chunk.extent[i];
     LINE(page, "  images    uint8 %s, %s\n", pack_shape_format(&r->extent, a),
          pack_pixel_layout_name(report->params->options.layout));
     LINE(page, "  chunks    %" PRIu64 " of %s, %s each, %s\n", r->n_chunks,
-         pack_shape_format(&r->chunk, b), pack_bytes_format(chunk_bytes, c),
+         pack_shape_format(&r->chunk, b), pack_bytes_format(chunk_bytes(r), c),
          report->params->options.pipeline.n
              ? pack_pipeline_format(&report->params->options.pipeline, pipeline)
              : "not compressed");
@@ -92,31 +98,39 @@ put_statistics(struct page *page, const struct pack_convert_result *r)
     }
 }
 
+static bool
+needs_plugin(const struct pack_pipeline *pipeline)
+{
+    for (int i = 0; i < pipeline->n; i++)
+        if (pipeline->filter[i].id == PACK_FILTER_ZSTD)
+            return true;
+    return false;
+}
+
 /*
  * How to open the file from Python. For images in random order a chunk cache finds
  * nothing again, and without one HDF5 reads an uncompressed image straight into the array
- * (measured: 46 us where a 1 MiB cache takes 58 us for single images of 147 KB, and 247
- * us for six in a chunk). A block shuffle wants the chunks of its pool kept, here 16, and
- * a prime number of slots some hundred times as many.
+ * (measured: 46 us where a 1 MiB cache takes 58 us for single images of 147 KB, and
+ * 247 us for six in a chunk). A block shuffle wants the chunks of its pool kept, here 16,
+ * and a prime number of slots some hundred times as many.
  */
 static void
 put_python(struct page *page, const struct pack_convert_report *report)
 {
     const struct pack_convert_result *r = report->result;
-    uint64_t chunk_bytes = 1;
-    for (int i = 0; i < r->chunk.rank; i++)
-        chunk_bytes *= r->chunk.extent[i];
-    char shown[PACK_NAME_TEXT_MAX];
+    const char *output = report->params->output;
+    char shown[PACK_NAME_TEXT_MAX], quote = strchr(output, '"') ? '\'' : '"';
     LINE(page, "\n  import h5py%s\n",
-         report->params->options.pipeline.n
+         needs_plugin(&report->params->options.pipeline)
              ? "            # zstd: import hdf5plugin, or set HDF5_PLUGIN_PATH"
              : "");
-    LINE(page, "  f = h5py.File(\"%s\", \"r\"",
-         pack_name_text(report->params->output, shown));
+    LINE(page, "  f = h5py.File(%c%s%c, \"r\"", quote, pack_name_text(output, shown),
+         quote);
     if (report->params->options.goal == PACK_CHUNK_FOR_SHUFFLE)
         LINE(page, ", rdcc_nbytes=0)\n");
     else
-        LINE(page, ", rdcc_nbytes=%" PRIu64 ", rdcc_nslots=10007)\n", 16 * chunk_bytes);
+        LINE(page, ", rdcc_nbytes=%" PRIu64 ", rdcc_nslots=10007)\n",
+             16 * chunk_bytes(r));
     LINE(page, "  images = f[\"images\"]            # keep this: f[\"images\"][i] opens "
                "it anew\n");
     LINE(page, "  x = images[0]                   # numpy uint8, shape ");
@@ -166,9 +180,13 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
         return page.status;
     default: break;
     }
+    if (report->differs) {
+        LINE(&page, "%s was not made: what was read back differs\n", output);
+        return page.status;
+    }
     LINE(&page, "%s: %" PRIu64 " image%s, %s%s\n", output, r->n_packed,
          plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes),
-         report->params->verify && !report->differs ? ", read back and equal" : "");
+         report->params->verify ? ", read back and equal" : "");
     put_counts(&page, r);
     put_ignored(&page, report->params->source);
     put_layout(&page, report);

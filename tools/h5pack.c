@@ -45,10 +45,9 @@ static const struct cli_option options[] = {
     CLI_TEXT(
         'l', "list", &o.list, "FILE",
         "take images from a TSV or CSV with a column 'path' (optional 'label', any "
-        "further "
-        "columns), from CelebA's list_attr_celeba.txt, or with - one path per line from "
-        "standard input; paths start from SOURCE when given, else from the list's "
-        "folder"),
+        "further columns), from CelebA's list_attr_celeba.txt, or with - one path per "
+        "line from standard input; paths start from SOURCE when given, else from the "
+        "list's folder"),
     CLI_FLAG('0', "null", &o.nul,
              "with --list: paths end in NUL, as find -print0 writes them"),
     CLI_TEXT(
@@ -64,7 +63,7 @@ static const struct cli_option options[] = {
              "store in random order, with the dataset source_index"),
     CLI_NUMBER(0, "seed", &o.seed, "N", 0, 0x1p63 - 1025,
                "of the random order (default: random)"),
-    CLI_NUMBER('n', "limit", &o.limit, "N", 1, 0x1p63,
+    CLI_NUMBER('n', "limit", &o.limit, "N", 1, 0x1p63 - 1025,
                "only the first N, after --shuffle"),
 
     CLI_SECTION("Pixels"),
@@ -115,13 +114,13 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "rejects", &o.rejects, "FILE.tsv",
              "write the list of rejected images there"),
     CLI_FLAG('f', "force", &o.force, "replace an existing file or an interrupted run"),
-    CLI_FLAG('r', "resume", &o.resume, "go on with an interrupted run"),
+    CLI_FLAG('r', "resume", &o.resume,
+             "go on with an interrupted run, also one begun with --force"),
     CLI_FLAG(0, "dry-run", &o.dry_run,
              "read headers only, forecast count, size and rejects"),
     CLI_FLAG(0, "verify", &o.verify,
              "after packing, read everything back and compare; when FILE exists, decode "
-             "SOURCE "
-             "again and compare with it"),
+             "SOURCE again and compare with it"),
     CLI_FLAG(0, "json", &o.json, "print one JSON object"),
     CLI_FLAG('q', "quiet", &o.quiet, "no progress, no remarks"),
     CLI_END
@@ -279,9 +278,9 @@ check_words(size_t n_sources, struct pack_error *err)
                          n_sources);
     if (o.nul && !o.list)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--null goes with --list");
-    if (o.resume && o.force)
+    if (o.rejects && strcmp(o.rejects, o.output) == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--resume goes on, --force starts again: give one of them");
+                         "--rejects and --output name the same file '%.200s'", o.output);
     if (o.seed != UINT64_MAX && !o.shuffle)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--seed goes with --shuffle");
     return PACK_OK;
@@ -321,6 +320,14 @@ read_class_dataset(const char *path, char ***names, uint64_t *n, struct pack_err
     return status == PACK_OK ? status : pack_error_prefix(err, status, "'%s'", path);
 }
 
+/* Not a pipe, which can be read only once and belongs to no folder. */
+static bool
+is_regular(FILE *file)
+{
+    struct stat st;
+    return fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* A text file, or an HDF5 file by its first eight bytes. */
 static enum pack_status
 read_classes(const char *path, char ***names, uint64_t *n, struct pack_error *err)
@@ -330,8 +337,9 @@ read_classes(const char *path, char ***names, uint64_t *n, struct pack_error *er
     FILE *file = fopen(path, "rb");
     if (!file)
         return pack_fail_errno(err, errno, "cannot open '%s'", path);
-    size_t got = fread(head, 1, sizeof head, file);
-    rewind(file);
+    size_t got = is_regular(file) ? fread(head, 1, sizeof head, file) : 0;
+    if (got)
+        rewind(file);
     enum pack_status status =
         got == sizeof head && memcmp(head, signature, sizeof head) == 0
             ? read_class_dataset(path, names, n, err)
@@ -360,7 +368,7 @@ open_list(char **folders, size_t n_folders, struct pack_source_params *params,
     params->list_format = o.nul   ? PACK_LIST_NULL
                           : piped ? PACK_LIST_LINES
                                   : PACK_LIST_TABLE;
-    params->list_root = n_folders ? folders[0] : piped ? "." : NULL;
+    params->list_root = n_folders ? folders[0] : is_regular(file) ? NULL : ".";
     enum pack_status status = pack_source_open_list(
         file, piped ? "standard input" : o.list, params, source, err);
     if (!piped)
@@ -454,23 +462,40 @@ on_reject(void *context, const struct pack_reject *reject)
     if (!stored)
         return false;
     pack_name_escape(path, stored);
-    for (char *c = stored; *c; c++)
-        if (*c == '\t' || *c == '\n')
-            *c = ' ';
-    bool written = fprintf(file, "%s\t%s\n", stored, reject->reason) > 0;
+    for (const char *c = stored; *c; c++)
+        if ((unsigned char)*c < ' ')
+            fprintf(file, "\\x%02x", *c);
+        else
+            putc(*c, file);
     free(stored);
-    return written;
+    return fprintf(file, "\t%s\n", reject->reason) > 0 && !ferror(file);
+}
+
+static const char REJECTS_HEADER[] = "path\treason\n";
+
+/* A list of an earlier run is replaced without asking; other files are not. */
+static bool
+is_list_of_rejects(const char *path)
+{
+    char head[sizeof REJECTS_HEADER] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    size_t got = fread(head, 1, sizeof head - 1, file);
+    fclose(file);
+    return got == sizeof head - 1 && strcmp(head, REJECTS_HEADER) == 0;
 }
 
 static enum pack_status
 open_rejects(struct talk *talk, struct pack_error *err)
 {
-    struct pack_outfile_params params = { .force = true };
     if (!o.rejects)
         return PACK_OK;
+    struct pack_outfile_params params = { .force =
+                                              o.force || is_list_of_rejects(o.rejects) };
     enum pack_status status = pack_outfile_open(o.rejects, &params, &talk->rejects, err);
     if (status == PACK_OK)
-        fprintf(pack_outfile_stream(talk->rejects), "path\treason\n");
+        fputs(REJECTS_HEADER, pack_outfile_stream(talk->rejects));
     return status;
 }
 
@@ -493,6 +518,20 @@ exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+static void
+complain(const struct pack_convert_result *result, enum pack_status status,
+         const struct pack_error *err)
+{
+    if (result->resumable && status == PACK_ERR_MISMATCH)
+        cli_complain("%s (--resume packs again what differs)", err->text);
+    else if (result->resumable)
+        cli_complain("%s (%" PRIu64 " of %" PRIu64
+                     " images are done; --resume goes on with them)",
+                     err->text, result->n_saved, result->n_listed);
+    else
+        cli_complain("%s", err->text);
+}
+
 static int
 finish(const struct pack_convert_params *params, const struct pack_convert_result *result,
        enum pack_convert_job job, enum pack_status status, const struct pack_error *err)
@@ -500,28 +539,22 @@ finish(const struct pack_convert_params *params, const struct pack_convert_resul
     struct pack_buf text = { 0 };
     struct pack_error own;
     bool mismatch = status == PACK_ERR_MISMATCH;
-    if (status != PACK_OK && !mismatch) {
-        if (result->resumable)
-            pack_buf_printf(&text, NULL,
-                            " (%" PRIu64 " of %" PRIu64
-                            " images are done; --resume goes on with them)",
-                            result->n_saved, result->n_listed);
-        cli_complain("%s%s", err->text, text.size ? (const char *)text.data : "");
-        pack_buf_done(&text);
+    if (status != PACK_OK)
+        complain(result, status, err);
+    if (status != PACK_OK && !mismatch)
         return status == PACK_ERR_INTERRUPTED && cli_signal ? 128 + cli_signal
                                                             : CLI_FAILED;
-    }
-    if (mismatch)
-        cli_complain("%s", err->text);
     struct pack_convert_report report = { job, params, result, mismatch };
     enum pack_status reported = o.json ? pack_report_convert_json(&report, &text, &own)
                                        : pack_report_convert_text(&report, &text, &own);
     if (reported != PACK_OK)
-        return cli_fail(&own);
-    if (o.json || !o.quiet)
+        complain(result, reported, &own);
+    else if (o.json || !o.quiet)
         cli_print(&text);
     pack_buf_done(&text);
-    return mismatch || result->n_rejected ? CLI_LOOK : CLI_DONE;
+    return reported != PACK_OK              ? CLI_FAILED
+           : mismatch || result->n_rejected ? CLI_LOOK
+                                            : CLI_DONE;
 }
 
 static int

@@ -19,3 +19,12 @@ try gone.csv
 try missing.csv
 ls photos/*/* | h5pack --list - --size 16x16 --quiet --force -o out.h5
 echo "status $?"
+# lists and classes from a pipe, which cannot be read twice
+mkfifo pipe
+printf 'path\nphotos/coast/coast_0000.jpg\n' >pipe &
+h5pack --list pipe --size 16x16 --quiet -o pipe.h5
+echo "status $?"
+ls photos | sort -r >pipe &
+h5pack photos --classes pipe --size 16x16 --quiet -o classes.h5
+echo "status $?"
+h5dump -d class_names classes.h5 | grep '(0)'

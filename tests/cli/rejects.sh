@@ -12,3 +12,15 @@ cat rejects.tsv
 h5pack photos --size 16x16 --on-error fail --force -o other.h5
 echo "status $?"
 ls
+# the list of an earlier run is replaced, another file is not; never the output
+h5pack photos --size 16x16 --quiet --rejects rejects.tsv --force -o out.h5
+echo "status $?"
+echo precious >notes.tsv
+h5pack photos --size 16x16 --rejects notes.tsv -o third.h5
+echo "status $?, $(cat notes.tsv)"
+h5pack photos --size 16x16 --rejects third.h5 -o third.h5
+echo "status $?"
+name=$(printf 'photos/coast/tab\there.jpg')
+: >"$name"
+h5pack photos --size 16x16 --quiet --rejects names.tsv -o third.h5
+sed -n 3p names.tsv
