@@ -140,7 +140,7 @@ enum pack_status pack_convert_forecast(const struct pack_convert_params *params,
 
 /*
  * Decodes the source again, with the options that the existing file `output` was packed
- * with, and compares pixels, labels and names with it, read through stock HDF5.
+ * with, and compares pixels, labels, names and classes with it, read through stock HDF5.
  * PACK_ERR_MISMATCH tells the first difference; `n_rejected` counts images that could not
  * be decoded. `options` of params are ignored, but pack_convert_options_read() is to be
  * called first so that the source can be listed, shuffled and limited alike.

@@ -1,8 +1,8 @@
 /*
  * Two ways to trust a file. Right after packing, every chunk is read back through stock
  * HDF5 and compared with the checksum taken when its pixels were made: that covers the
- * codec, the library and the disk. For an existing file the source is decoded again and
- * compared byte for byte.
+ * codec, the library and the way to the system's cache, from which most of it is read.
+ * For an existing file the source is decoded again and compared byte for byte.
  */
 #include "libpack/convert.h"
 
@@ -85,8 +85,8 @@ pack_convert_verify_chunks(const struct pack_convert_params *params, const char 
             status = pack_fail(
                 err, PACK_ERR_MISMATCH,
                 "'%s': chunk %" PRIu64 " of images is not what was written", path, i);
-        pack_convert_tell(params, "verifying",
-                          (i + 1) * plan->block_samples / plan->chunks_per_block,
+        uint64_t done = (i + 1) * plan->block_samples / plan->chunks_per_block;
+        pack_convert_tell(params, "verifying", done < n_packed ? done : n_packed,
                           n_packed, (i + 1) * plan->chunk_bytes);
         if (status == PACK_OK && pack_convert_stopped(params))
             status = pack_convert_interrupted(err);
@@ -195,6 +195,34 @@ compare_samples(struct compare *c, struct pack_samples *samples)
     return status;
 }
 
+static bool
+is_side(uint64_t extent)
+{
+    return extent > 0 && extent <= PACK_GEOMETRY_MAX;
+}
+
+/* The classes by number; a file without them has plain integers for labels. */
+static enum pack_status
+compare_classes(struct compare *c, int64_t file)
+{
+    const struct pack_source *source = c->params->source;
+    char **names = NULL;
+    uint64_t n = 0;
+    enum pack_status status =
+        pack_h5_read_texts(file, "class_names", UINT64_C(1) << 40, &names, &n, c->err);
+    if (status != PACK_OK && status != PACK_ERR_NOT_FOUND)
+        return status;
+    bool same = n == source->n_classes;
+    for (uint64_t i = 0; i < n && same; i++)
+        same = pack_name_unescape(names[i], names[i], NULL) == PACK_OK &&
+               strcmp(names[i], source->class_names[i]) == 0;
+    pack_h5_texts_free(names, n);
+    return same ? PACK_OK
+                : pack_fail(c->err, PACK_ERR_MISMATCH,
+                            "has other classes than the source; were --classes or "
+                            "--list given when it was packed?");
+}
+
 /* Reads labels and names, and learns from the shape of `images` what a sample measures.
  */
 static enum pack_status
@@ -209,8 +237,7 @@ open_existing(struct compare *c, int64_t file)
     bool gray = o->image.mode == PACK_IMAGE_GRAY, planes = o->layout == PACK_LAYOUT_NCHW;
     int rank = gray && !planes ? 3 : 4;
     if (extent->rank != rank || pack_h5_reader_element_bytes(c->reader) != 1 ||
-        extent->extent[1 + planes] > PACK_GEOMETRY_MAX ||
-        extent->extent[2 + planes] > PACK_GEOMETRY_MAX ||
+        !is_side(extent->extent[1 + planes]) || !is_side(extent->extent[2 + planes]) ||
         (rank == 4 && extent->extent[planes ? 1 : 3] != (gray ? 1 : 3)))
         return pack_fail(c->err, PACK_ERR_FORMAT, "images is not as h5pack_options says");
     status =
@@ -226,7 +253,7 @@ open_existing(struct compare *c, int64_t file)
                               (c->labels && c->n_labels != extent->extent[0])))
         status = pack_fail(c->err, PACK_ERR_FORMAT,
                            "filenames and labels are not as many as images");
-    return status;
+    return status == PACK_OK ? compare_classes(c, file) : status;
 }
 
 enum pack_status

@@ -302,6 +302,25 @@ def verification():
        + result.err.strip())
 
 
+def hostile_files():
+    pack("photos", "--size", 32)
+    with h5py.File("out.h5") as f:
+        options = f.attrs["h5pack_options"]
+    for shape in (3, 0, 5, 3), (0, 5, 5, 3), (3, 5, 5, 4), (3, 5, 5), (3, 70000, 5, 3):
+        with h5py.File("hostile.h5", "w") as f:
+            f.attrs["h5pack_options"] = options
+            f.create_dataset("images", shape, "u1", chunks=True)
+            f["filenames"] = [b"a"] * shape[0]
+        result = run("photos", "--verify", "-o", "hostile.h5")
+        ok(result.returncode in (1, 2) and result.err.count("\n") == 1,
+           f"a file with images of {shape} that h5pack did not write: {result.err.strip()}")
+    with h5py.File("out.h5", "r+") as f:
+        f["class_names"][0] = b"someone"
+    result = run("photos", "--verify", "-o", "out.h5")
+    ok(result.returncode == 1 and "other classes" in result.err, "--verify compares classes: "
+       + result.err.strip())
+
+
 def odd_images():
     manifest = os.path.join(shared, "data", "odd", "MANIFEST.tsv")
     if not os.path.exists(manifest):
@@ -343,6 +362,7 @@ validation_classes()
 bad_images(images)
 links_to_nowhere(images)
 memory()
+hostile_files()
 verification()
 odd_images()
 done()
