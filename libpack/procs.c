@@ -115,8 +115,10 @@ map_shared(struct pack_procs *procs, struct pack_error *err)
     procs->where_stride = (size_t)where;
     procs->lane_bytes = (size_t)lane;
     procs->shared_bytes = (size_t)total;
+    /* populated now, so that page faults are no part of what is measured */
+    int sharing = p->n_workers ? MAP_SHARED : MAP_PRIVATE;
     void *shared = mmap(NULL, procs->shared_bytes, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                        sharing | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (shared == MAP_FAILED) {
         char text[PACK_BYTES_TEXT_MAX];
         return pack_fail_errno(err, errno, "cannot share %s with reader processes",
@@ -281,6 +283,8 @@ pack_procs_start(const struct pack_procs_params *params, struct pack_procs **out
     procs->n_lanes = n_lanes;
     if (procs->params.prefetch == 0)
         procs->params.prefetch = 2;
+    if (params->n_workers == 0)
+        procs->params.prefetch = 1; /* nobody runs ahead */
     if (procs->params.stall_ns == 0)
         procs->params.stall_ns = default_stall_ns;
     enum pack_status status = map_shared(procs, err);

@@ -19,7 +19,7 @@ enum { PACK_PROCS_MAX = 1024 };
  * Work is counted in rounds (epochs) of items (batches). Item i of a round is made by
  * worker i mod n_workers and handed to the parent in order; each worker has `prefetch`
  * slots, which bounds how far it runs ahead, and keeps its state from round to round.
- * With no workers the parent does the same work in line.
+ * With no workers the parent does the same work in line, in one slot.
  */
 struct pack_procs_ops {
     /* In the worker, once. `where` points to where_bytes of shared memory in which the
