@@ -12,6 +12,7 @@ struct pack_h5_boxes {
     struct pack_h5_boxes_params params;
     int64_t file;
     hid_t access, dataset, type, file_space, memory_space;
+    hsize_t memory_count[PACK_RANK_MAX]; /* the shape of memory_space */
     int rank;
 };
 
@@ -109,12 +110,11 @@ set_memory(struct pack_h5_boxes *r, const struct pack_box *boxes, size_t n_boxes
         total += boxes[b].count[0];
     count[0] = total; /* boxes of one read differ along axis 0 only */
     if (r->memory_space >= 0) {
-        hsize_t now[PACK_RANK_MAX];
-        H5Sget_simple_extent_dims(r->memory_space, now, NULL);
-        if (memcmp(now, count, (size_t)r->rank * sizeof *now) == 0)
+        if (memcmp(r->memory_count, count, (size_t)r->rank * sizeof *count) == 0)
             return true;
         H5Sclose(r->memory_space);
     }
+    memcpy(r->memory_count, count, (size_t)r->rank * sizeof *count);
     r->memory_space = H5Screate_simple(r->rank, count, NULL);
     return r->memory_space >= 0;
 }

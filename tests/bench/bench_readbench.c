@@ -61,13 +61,14 @@ plain(const struct pack_readset *set, const uint64_t *order, uint64_t n)
 }
 
 static double
-ours(const struct pack_readset *set)
+ours(const struct pack_readset *set, uint64_t n)
 {
     struct pack_bench_result result;
     struct pack_error err;
     struct pack_bench_params p = {
         .set = set,
         .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = BATCH, .seed = SEED },
+        .batches_max = n / BATCH,
         .no_check = true
     };
     if (pack_bench_run(&p, &result, &err) != PACK_OK) {
@@ -94,7 +95,8 @@ main(int argc, char **argv)
     struct pack_pattern pattern = {
         .kind = PACK_PATTERN_SHUFFLE, .extent = set->extent, .batch = BATCH, .seed = SEED
     };
-    uint64_t n = set->extent.extent[0], *order = malloc(n * sizeof *order);
+    uint64_t n = set->extent.extent[0] / BATCH * BATCH,
+             *order = malloc(n * sizeof *order);
     double *ratio = malloc(rounds * sizeof *ratio), *time = malloc(rounds * sizeof *time),
            *cpu_ratio = malloc(rounds * sizeof *cpu_ratio);
     if (pack_pattern_new(&pattern, &iter, &err) != PACK_OK ||
@@ -105,9 +107,15 @@ main(int argc, char **argv)
         double wall[2], cpu[2]; /* of plain and ours, turn about */
         for (size_t k = 0; k < 2; k++) {
             size_t which = (i + k) % 2;
-            double begin = cpu_seconds();
-            wall[which] = which ? ours(set) : plain(set, order, n);
-            cpu[which] = cpu_seconds() - begin;
+            double begin = cpu_seconds(), middle;
+            if (which)
+                ours(set, BATCH);
+            else
+                plain(set, order, BATCH);
+            middle = cpu_seconds();
+            wall[which] = which ? ours(set, n) : plain(set, order, n);
+            /* opening and one batch taken off: the loop */
+            cpu[which] = cpu_seconds() - middle - (middle - begin);
         }
         ratio[i] = wall[1] / wall[0];
         cpu_ratio[i] = cpu[1] / cpu[0];
@@ -121,7 +129,7 @@ main(int argc, char **argv)
            time[rounds / 2]);
     printf(
         "           h5readbench %+.2f %% (quartiles %+.2f to %+.2f), in processor time "
-        "%+.2f %%, opening included; %zu rounds\n",
+        "%+.2f %%, opening apart; %zu rounds\n",
         100 * (ratio[rounds / 2] - 1), 100 * (ratio[rounds / 4] - 1),
         100 * (ratio[rounds * 3 / 4] - 1), 100 * (cpu_ratio[rounds / 2] - 1), rounds);
     free(order);
