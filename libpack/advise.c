@@ -188,6 +188,15 @@ same_order(const struct pack_advise_config *a, const struct pack_advise_config *
                 b->pattern.pool_chunks * b->chunk.extent[0]);
 }
 
+static bool
+is_user_chunk(const struct search *s, const struct pack_advise_config *config)
+{
+    for (size_t i = 0; i < s->params->n_chunks; i++)
+        if (pack_shape_equal(&config->chunk, &s->params->chunks[i]))
+            return true;
+    return false;
+}
+
 /* Whether something sampled is better than this can be, at no greater cost. */
 static bool
 is_beaten(const struct search *s, const struct pack_advise_outcome *bound)
@@ -245,7 +254,8 @@ sample_all(struct search *s, struct pack_error *err)
         struct candidate *batch[BATCH];
         size_t n = 0;
         for (; next < s->list.n && n < BATCH; next++)
-            if (!is_beaten(s, &s->candidates[next].bound))
+            if (is_user_chunk(s, &s->candidates[next].bound.config) ||
+                !is_beaten(s, &s->candidates[next].bound))
                 batch[n++] = &s->candidates[next];
         if (n)
             status = sample_batch(s, batch, n, err);
@@ -374,15 +384,6 @@ same_kind(const struct pack_advise_outcome *a, const struct pack_advise_outcome 
 
 /* --------------------------------------------------------------- finalists */
 
-static bool
-is_user_chunk(const struct search *s, const struct pack_advise_config *config)
-{
-    for (size_t i = 0; i < s->params->n_chunks; i++)
-        if (pack_shape_equal(&config->chunk, &s->params->chunks[i]))
-            return true;
-    return false;
-}
-
 /* What would be chosen now, the user's shapes, the front, one of each other layout;
  * returns how many. */
 static size_t
@@ -399,8 +400,8 @@ pick(struct search *s, struct pack_advise_outcome *o, size_t n, size_t max,
                           : pass == 1 ? o[i].is_front
                                       : true;
             for (size_t j = 0; wanted && j < n_picked; j++)
-                wanted = pass == 2 ? !same_layout(chosen[j], &o[i])
-                                   : !same_kind(chosen[j], &o[i]);
+                wanted = pass == 1 ? !same_kind(chosen[j], &o[i])
+                                   : !same_layout(chosen[j], &o[i]);
             if (wanted) {
                 chosen[n_picked] = &o[i];
                 picked[n_picked++] = &o[i].config;

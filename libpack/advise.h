@@ -49,15 +49,16 @@ struct pack_advise_outcome {
     double first_samples, steady_samples;     /* that the counts above stand for */
     struct pack_cost first_cost, steady_cost; /* for these samples */
 
-    double first_rate, rate; /* samples/s of all workers: epoch 1, later epochs */
-    double hit_rate;         /* hits / requests */
-    double loads_per_sample; /* chunks read, or pieces read past the cache */
-    double bytes_per_sample; /* read from the file */
-    double amplification;    /* bytes read / bytes wanted */
-    double memory_bytes;     /* chunks and slots, all workers together */
-    double file_bytes;       /* of the dataset, as stored */
-    double randomness;       /* of the order, 0 to 1, see h5pack-chunks(7) */
-    double page_cache_rate;  /* bytes found in the page cache from the second epoch on */
+    double first_rate, later_rate; /* samples/s of all workers: epoch 1, later epochs */
+    double rate;                   /* over all epochs together */
+    double hit_rate;               /* hits / requests */
+    double loads_per_sample;       /* chunks read, or pieces read past the cache */
+    double bytes_per_sample;       /* read from the file */
+    double amplification;          /* bytes read / bytes wanted */
+    double memory_bytes;           /* chunks and slots, all workers together */
+    double file_bytes;             /* of the dataset, as stored */
+    double randomness;             /* of the order, 0 to 1, see h5pack-chunks(7) */
+    double page_cache_rate; /* bytes found in the page cache from the second epoch on */
     /* hit rates of the same cache size under two other policies; negative: not computed
      */
     double lru_hit_rate, belady_hit_rate;

@@ -63,6 +63,29 @@ hit_bound(const struct pack_advise_params *params,
     }
 }
 
+/* Samples/s at a hit rate, `work` holding all that does not depend on it. */
+static double
+rate_of(const struct pack_advise_params *params, struct pack_cost_work *work,
+        bool is_cached, bool is_filtered, double hits, double runs)
+{
+    struct pack_cache_counts *c = &work->counts;
+    struct pack_cost cost;
+    uint64_t workers = pack_advise_workers(params);
+    double n = (double)work->n_reads;
+    if (is_cached) {
+        c->hits = (uint64_t)((double)c->requests * hits);
+        c->loads = c->file_reads = c->requests - c->hits;
+        c->decodes = is_filtered ? c->loads : 0;
+        c->file_read_bytes = (uint64_t)((double)c->loads * work->stored_bytes);
+    } else {
+        c->bypass_visits = c->requests;
+        c->file_reads = (uint64_t)(n * runs);
+        c->file_read_bytes = c->wanted_bytes;
+    }
+    pack_cost_estimate(params->profile, work, workers, &cost);
+    return pack_cost_rate(params->profile, &cost, n, workers);
+}
+
 enum pack_status
 pack_advise_bound(const struct pack_advise_params *params,
                   const struct pack_advise_config *config,
@@ -71,7 +94,7 @@ pack_advise_bound(const struct pack_advise_params *params,
     struct pack_advise_config filled = *config;
     struct pack_grid grid;
     struct pack_shape box;
-    struct pack_cost cost;
+    uint64_t workers = pack_advise_workers(params);
     double chunks, runs, wanted = pack_advise_wanted_bytes(params);
     const double n = 1e6; /* reads, so that rounding to whole counts does not matter */
     *bound = (struct pack_advise_outcome){ .config = *config };
@@ -101,19 +124,8 @@ pack_advise_bound(const struct pack_advise_params *params,
         .is_sequential = config->pattern.kind == PACK_PATTERN_SEQUENTIAL ||
                          config->pattern.kind == PACK_PATTERN_BUFFER,
     };
-    struct pack_cache_counts *c = &work.counts;
-    c->requests = (uint64_t)(n * chunks);
-    c->wanted_bytes = (uint64_t)(n * wanted);
-    if (!is_filtered && !is_held) {
-        c->bypass_visits = c->requests;
-        c->file_reads = (uint64_t)(n * runs);
-        c->file_read_bytes = c->wanted_bytes;
-    } else {
-        c->hits = (uint64_t)(n * chunks * hits);
-        c->loads = c->file_reads = c->requests - c->hits;
-        c->decodes = is_filtered ? c->loads : 0;
-        c->file_read_bytes = (uint64_t)((double)c->loads * work.stored_bytes);
-    }
+    work.counts.requests = (uint64_t)(n * chunks);
+    work.counts.wanted_bytes = (uint64_t)(n * wanted);
     bound->file_bytes =
         (double)grid.n_chunks_total * (double)grid.chunk_bytes * config->stored_ratio;
     bound->memory_bytes = 0;
@@ -123,7 +135,26 @@ pack_advise_bound(const struct pack_advise_params *params,
     double ram = (double)params->ram_bytes - bound->memory_bytes;
     work.page_cache_rate =
         ram >= bound->file_bytes ? 1 : fmax(0, ram) / bound->file_bytes;
-    pack_cost_estimate(params->profile, &work, pack_advise_workers(params), &cost);
-    bound->rate = pack_cost_rate(params->profile, &cost, n, pack_advise_workers(params));
+    double step = params->pattern.step ? (double)params->pattern.step : 1;
+    double share =
+        ((double)grid.chunk[0] + (double)box.extent[0] - 1) / step / (double)workers;
+    if (params->pattern.draws)
+        share = HUGE_VAL; /* more or less than one epoch's worth: nothing is known */
+    bound->later_rate =
+        rate_of(params, &work, is_filtered || is_held, is_filtered, hits, runs);
+    if (share < HUGE_VAL) /* each chunk is loaded once, to begin with */
+        hits = fmin(hits, 1 + expm1(-share) / share);
+    work.page_cache_rate = 1;
+    bound->first_rate =
+        rate_of(params, &work, is_filtered || is_held, is_filtered, hits, runs);
+    if (!params->is_warm && !params->pattern.draws && work.counts.file_read_bytes) {
+        /* ... and comes from storage then */
+        double samples = (double)params->extent.extent[0] / step / n;
+        double read = samples * (double)work.counts.file_read_bytes;
+        work.page_cache_rate = 1 - fmin(1, bound->file_bytes / read);
+        bound->first_rate =
+            rate_of(params, &work, is_filtered || is_held, is_filtered, hits, runs);
+    }
+    bound->rate = pack_advise_mean_rate(params, bound->first_rate, bound->later_rate);
     return PACK_OK;
 }

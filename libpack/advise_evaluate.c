@@ -409,6 +409,33 @@ file_of(const struct bench *b)
            b->config->stored_ratio;
 }
 
+/*
+ * The part of an epoch's file reads that the page cache answers: of what is read for the
+ * first time in the epoch, the part `kept` from the last one; of what any worker reads
+ * again, what fits of the range that the order moves in.
+ */
+static double
+page_rate(const struct bench *b, const struct stretch *s, double ram, double file_bytes,
+          double kept)
+{
+    double workers = (double)pack_advise_workers(b->params);
+    double epoch = workers * (double)pack_pattern_length(b->iter) / (double)s->n_samples;
+    double read = epoch * (double)s->counts.file_read_bytes, range = file_bytes;
+    if (b->config->chunk.rank)
+        range = fmin(file_bytes, workers * range_of(b, (double)b->grid.chunk_bytes *
+                                                           b->config->stored_ratio));
+    double again = read > file_bytes ? 1 - file_bytes / read : 0;
+    double near = ram >= range ? 1 : fmax(0, ram) / range;
+    return (1 - again) * kept + again * fmax(near, kept);
+}
+
+double
+pack_advise_mean_rate(const struct pack_advise_params *params, double first, double later)
+{
+    double epochs = params->epochs ? (double)params->epochs : 2;
+    return epochs / (1 / first + (epochs - 1) / later);
+}
+
 /* Counts to rates, and the shared terms of both stretches. */
 static void
 conclude(const struct bench *b, const struct stretch *first, const struct stretch *steady,
@@ -430,14 +457,15 @@ conclude(const struct bench *b, const struct stretch *first, const struct stretc
     o->first_samples = (double)first->n_samples;
     o->steady_samples = (double)steady->n_samples;
     double ram = (double)params->ram_bytes - o->memory_bytes;
+    double kept =
+        pack_cost_page_cache_rate(order_of(b->pattern.kind), o->file_bytes, ram);
     o->page_cache_rate =
-        params->is_warm
-            ? 1
-            : pack_cost_page_cache_rate(order_of(b->pattern.kind), o->file_bytes, ram);
+        params->is_warm ? 1 : page_rate(b, steady, ram, o->file_bytes, kept);
 
     work_of(b, first, first, &work);
     work.touched_bytes = (double)first->counts.peak_bytes;
-    work.page_cache_rate = params->is_warm ? 1 : 0;
+    work.page_cache_rate =
+        params->is_warm ? 1 : page_rate(b, first, ram, o->file_bytes, 0);
     pack_cost_estimate(profile, &work, workers, &o->first_cost);
     work_of(b, steady, steady, &work);
     if (steady != first) /* what the cache still grew by */
@@ -447,7 +475,8 @@ conclude(const struct bench *b, const struct stretch *first, const struct stretc
     pack_cost_estimate(profile, &work, workers, &o->steady_cost);
 
     o->first_rate = pack_cost_rate(profile, &o->first_cost, o->first_samples, workers);
-    o->rate = pack_cost_rate(profile, &o->steady_cost, o->steady_samples, workers);
+    o->later_rate = pack_cost_rate(profile, &o->steady_cost, o->steady_samples, workers);
+    o->rate = pack_advise_mean_rate(params, o->first_rate, o->later_rate);
     const struct pack_cache_counts *c = &o->steady;
     double n = o->steady_samples;
     o->hit_rate = c->requests ? (double)c->hits / (double)c->requests : 0;

@@ -14,6 +14,21 @@ data_bytes(const struct pack_advise_params *params)
     return bytes;
 }
 
+static uint64_t
+held_chunks(const struct pack_cache_params *cache, const struct pack_grid *grid)
+{
+    uint64_t n = cache->size_bytes / grid->chunk_bytes;
+    return n < grid->n_chunks_total ? n : grid->n_chunks_total;
+}
+
+/* "8.9", "2770": a factor without powers of ten. */
+static char *
+times(double factor, char *text)
+{
+    snprintf(text, 32, factor < 100 ? "%.3g" : "%.0f", factor);
+    return text;
+}
+
 static double
 requests_per_sample(const struct pack_advise_outcome *o)
 {
@@ -102,11 +117,10 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
 }
 
 static void
-why_speed(const struct pack_advise_params *params, const struct pack_advise_result *r,
-          char *text)
+why_speed(const struct pack_advise_result *r, char *text)
 {
     const struct pack_advise_outcome *o = &r->rows[0];
-    char terms[160], size[PACK_BYTES_TEXT_MAX];
+    char terms[160], size[PACK_BYTES_TEXT_MAX], factor[32];
     int n;
     format_terms(&o->steady_cost, terms, sizeof terms);
     n = snprintf(text, PACK_ADVISE_TEXT_MAX, "Of the time of a read, %s", terms);
@@ -118,10 +132,9 @@ why_speed(const struct pack_advise_params *params, const struct pack_advise_resu
                       pack_bytes_format((uint64_t)o->file_bytes, size));
     if (r->has_now && r->now.rate > 0)
         n += snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n),
-                      "; today's %.0f samples/s become %.0f, %.3g times as many",
-                      r->now.rate, o->rate, o->rate / r->now.rate);
+                      "; today's %.0f samples/s become %.0f, %s times as many",
+                      r->now.rate, o->rate, times(o->rate / r->now.rate, factor));
     snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n), ".");
-    (void)params;
 }
 
 void
@@ -146,7 +159,7 @@ pack_advise_cause(const struct pack_advise_params *params,
     pack_bytes_format(grid.chunk_bytes, chunk);
     pack_bytes_format(o->config.cache.size_bytes, cache);
     pack_bytes_format((uint64_t)pack_advise_wanted_bytes(params), wanted);
-    uint64_t held = o->config.cache.size_bytes / grid.chunk_bytes;
+    uint64_t held = held_chunks(&o->config.cache, &grid);
     if (o->config.reopen)
         snprintf(
             text, size,
@@ -198,7 +211,7 @@ pack_advise_explain(const struct pack_advise_params *params,
 {
     why_layout(params, &result->rows[0], result->why[0]);
     why_cache(params, &result->rows[0], result->why[1]);
-    why_speed(params, result, result->why[2]);
+    why_speed(result, result->why[2]);
     if (result->has_now)
         pack_advise_cause(params, &result->now, result->cause);
 }

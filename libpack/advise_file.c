@@ -349,6 +349,8 @@ pack_advise_read_text(const char *path, size_t max, struct pack_buf *text,
         status = pack_buf_append(text, block, n, err);
     if (status == PACK_OK && ferror(stream))
         status = pack_fail_errno(err, errno, "cannot read");
+    if (status == PACK_OK)
+        status = pack_buf_printf(text, err, "%s", ""); /* its NUL */
     fclose(stream);
     if (status != PACK_OK) {
         pack_buf_done(text);

@@ -55,7 +55,8 @@ enum pack_status pack_advise_file_measure(void *file, const struct pack_shape *c
 void pack_advise_file_use(struct pack_advise_file *file,
                           const struct pack_profile *profile);
 
-/* Reads a small text file whole, up to `max` bytes. PACK_ERR_LIMIT beyond. */
+/* Reads a text file whole, up to `max` bytes, PACK_ERR_LIMIT beyond; a NUL that does not
+ * count follows it. */
 enum pack_status pack_advise_read_text(const char *path, size_t max,
                                        struct pack_buf *text, struct pack_error *err);
 

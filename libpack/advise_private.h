@@ -26,11 +26,11 @@ enum pack_status pack_advise_grid(const struct pack_advise_params *params,
                                   const struct pack_shape *chunk, struct pack_grid *grid,
                                   struct pack_error *err);
 
-/* Turns counts into everything else of an outcome. */
-void pack_advise_price(const struct pack_advise_params *params,
-                       struct pack_advise_outcome *outcome);
+/* Samples/s over all epochs, from those of the first and of each later one. */
+double pack_advise_mean_rate(const struct pack_advise_params *params, double first,
+                             double later);
 
-/* Outcomes that no simulation of this configuration can beat, for dropping it. */
+/* The rate, memory and file that no simulation of this configuration can beat. */
 enum pack_status pack_advise_bound(const struct pack_advise_params *params,
                                    const struct pack_advise_config *config,
                                    struct pack_advise_outcome *bound,

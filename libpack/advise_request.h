@@ -12,6 +12,7 @@
 #include "libpack/geometry.h"
 #include "libpack/h5_probe.h"
 #include "libpack/pixel.h"
+#include "libpack/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,7 +60,7 @@ struct pack_advise_job {
     struct pack_advise_config now;        /* params.now, when there is one */
     struct pack_advise_companion companion;
     struct pack_shape *chunks;
-    struct pack_box *trace;
+    struct pack_trace trace;
     double *weights;
     char hdf5_version[PACK_HDF5_VERSION_TEXT_MAX];
     char subject[1024], type[PACK_TYPE_TEXT_MAX];

@@ -109,6 +109,7 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     pack_json_bool(json, "reopen", config->reopen);
     pack_json_double(json, "samples_per_s", o->rate);
     pack_json_double(json, "first_epoch_samples_per_s", o->first_rate);
+    pack_json_double(json, "later_epochs_samples_per_s", o->later_rate);
     pack_json_double(json, "hit_rate", o->hit_rate);
     pack_json_double(json, "requests_per_sample",
                      (double)o->steady.requests / o->steady_samples);

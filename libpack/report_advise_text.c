@@ -71,6 +71,17 @@ short_bytes(double bytes, char *text)
     return text;
 }
 
+/* At most six columns. */
+static char *
+short_count(double n, char *text)
+{
+    if (n >= 999.5)
+        snprintf(text, 16, "%.0f", n);
+    else
+        snprintf(text, 16, n >= 1 ? "%.3g" : n >= 1e-4 ? "%.2g" : "%.0f", n);
+    return text;
+}
+
 /* At most seven columns. */
 static char *
 short_rate(double rate, char *text)
@@ -176,14 +187,15 @@ put_subject(struct out *out)
 static void
 put_outcome(struct out *out, const char *lead, const struct pack_advise_outcome *o)
 {
-    char rate[16], first[16], bytes[16], memory[16], line[512];
-    snprintf(line, sizeof line,
-             "%s samples/s (%s in the first epoch), hit rate %.1f %%, %.3g loads and %s "
-             "bytes a sample (%.3g times what is wanted), %s of memory",
-             short_rate(o->rate, rate), short_rate(o->first_rate, first),
-             100 * o->hit_rate, o->loads_per_sample,
-             short_bytes(o->bytes_per_sample, bytes), o->amplification,
-             short_bytes(o->memory_bytes, memory));
+    char rate[16], first[16], later[16], bytes[16], memory[16], line[512];
+    snprintf(
+        line, sizeof line,
+        "%s samples/s (first epoch %s, later %s), hit rate %.1f %%, %.3g loads and %s "
+        "bytes a sample (%.3g times what is wanted), %s of memory",
+        short_rate(o->rate, rate), short_rate(o->first_rate, first),
+        short_rate(o->later_rate, later), 100 * o->hit_rate, o->loads_per_sample,
+        short_bytes(o->bytes_per_sample, bytes), o->amplification,
+        short_bytes(o->memory_bytes, memory));
     put_wrapped(out, lead, line, 6);
 }
 
@@ -233,25 +245,26 @@ static void
 put_row(struct out *out, const struct pack_advise_outcome *o, char mark)
 {
     char chunk[PACK_SHAPE_TEXT_MAX], order[PACK_REPORT_ORDER_MAX], cache[16], rate[16],
-        bytes[16], memory[16], file[16];
+        loads[16], bytes[16], memory[16], file[16];
     const char *shape = chunk_text(&o->config.chunk, chunk);
-    if (strlen(shape) > 14)
-        put(out, "%c%s\n%15s", mark, shape, "");
+    if (strlen(shape) > 13)
+        put(out, "%c%s\n%14s", mark, shape, "");
     else
-        put(out, "%c%-14s", mark, shape);
-    put(out, " %-6.6s %-9.9s %4s %7s %5.1f %6.3g %5s %5s %5s %4.2f\n", o->config.codec,
+        put(out, "%c%-13s", mark, shape);
+    put(out, " %-6.6s %-9.9s %5s %7s %5.1f %6s %5s %4s %4s %4.2f\n", o->config.codec,
         pack_report_order(&o->config.pattern, order), cache_text(&o->config, cache),
-        short_rate(o->rate, rate), 100 * o->hit_rate, o->loads_per_sample,
-        short_bytes(o->bytes_per_sample, bytes), short_bytes(o->memory_bytes, memory),
-        short_bytes(o->file_bytes, file), o->randomness);
+        short_rate(o->rate, rate), 100 * o->hit_rate,
+        short_count(o->loads_per_sample, loads), short_bytes(o->bytes_per_sample, bytes),
+        short_bytes(o->memory_bytes, memory), short_bytes(o->file_bytes, file),
+        o->randomness);
 }
 
 static void
 put_table(struct out *out)
 {
     const struct pack_advise_result *result = out->r->result;
-    put(out, "\n%-15s %-6s %-9s %4s %7s %5s %6s %5s %5s %5s %4s\n", " chunk", "codec",
-        "order", "cache", "sampl/s", "hit %", "loads", "bytes", "memory", "file", "rand");
+    put(out, "\n%-14s %-6s %-9s %5s %7s %5s %6s %5s %4s %4s %4s\n", " chunk", "codec",
+        "order", "cache", "sampl/s", "hit %", "loads", "bytes", "mem", "file", "rand");
     for (size_t i = 0; i < result->n_rows; i++)
         put_row(out, &result->rows[i],
                 i == 0                     ? '*'

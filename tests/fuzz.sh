@@ -42,6 +42,9 @@ seeds() { # target, folder
     fuzz_json)
         printf '{"schema": "a/1", "n": [1, -2.5e3, true, null, "\\u00e9\\n"]}' >"$2/object"
         ;;
+    fuzz_profile)
+        cp "$top_srcdir/tests/data/good-profile.json" "$2"
+        ;;
     fuzz_filter)
         for i in 0 1 2 3 4; do
             printf '%b%b0123456789abcdef0123456789abcdef' '\004' "\\00$i" >"$2/$i"

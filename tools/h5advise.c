@@ -123,13 +123,11 @@ static const struct cli_program program = {
     .synopsis = "[OPTIONS] FILE[:/DATASET]\n[OPTIONS] --shape NxHxWxC [--type TYPE]\n"
                 "[OPTIONS] --images FOLDER\n--calibrate DIR -o profile.json",
     .options = options,
-    .epilogue =
-        "Examples:\n"
-        "  h5advise train.h5:/images --workers 8 --memory 4G\n"
-        "  h5advise --shape 202599x3x218x178 --chunk 100x3x217x178 --what-if\n"
-        "  h5advise --shape 512x512x512 --type float32 --pattern replacement --box "
-        "64x64x64\n\n"
-        "man h5advise has the rest, man h5pack-chunks explains the chunk cache.\n"
+    .epilogue = "Examples:\n"
+                "  h5advise train.h5:/images --workers 8 --memory 4G\n"
+                "  h5advise --shape 202599x3x218x178 --chunk 100x3x217x178 --what-if\n"
+                "  h5advise --shape 512x512x512 --pattern replacement --box 64x64x64\n\n"
+                "man h5advise has the rest, man h5pack-chunks explains the chunk cache.\n"
 };
 
 /* ------------------------------------------------------------ calibration */

@@ -1,0 +1,238 @@
+"""What tests/advise.sh runs: TAP on standard output, in an empty folder."""
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import types
+
+man = sys.argv[1]
+count = failed = 0
+
+
+def ok(passed, sentence):
+    global count, failed
+    count += 1
+    failed += not passed
+    print(f"{'ok' if passed else 'not ok'} {count} - {sentence}", flush=True)
+
+
+def skip(reason):
+    global count
+    count += 1
+    print(f'ok {count} # SKIP {reason}', flush=True)
+
+
+def note(text):
+    print('# ' + str(text).replace('\n', '\n#   '), flush=True)
+
+
+def run(*args):
+    done = subprocess.run(args, capture_output=True, text=True)
+    if done.returncode:
+        note(done.stderr)
+    return done
+
+
+def advise(*args):
+    done = run('h5advise', '--quiet', '--json', *args)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def warning(report, name):
+    return next((w for w in report['result']['warnings'] if w['id'] == name), None)
+
+
+GIB = 1 << 30
+recipe = ['--shape', '202599x3x218x178', '--chunk', '100x3x217x178', '--rdcc-nbytes', '1G',
+          '--rdcc-nslots', '11213', '--rdcc-w0', '1', '--ram', '16G', '--cpus', '4']
+
+
+def test_recipe():
+    report = advise(*recipe)
+    ok(report and report['schema'] == 'advise/1', 'the well-known recipe is judged')
+    now, best = report['result']['now'], report['result']['rows'][0]
+    data = 202599 * 3 * 218 * 178
+    ok(abs(now['file_bytes'] / data - 2 * 217 / 218) < 0.01,
+       f"its file is {now['file_bytes'] / data:.2f} times the data")
+    ok(now['requests_per_sample'] == 2, 'each image lies in two chunks')
+    ok(warning(report, 'chunk-overhang') and warning(report, 'chunk-overhang')['value'] > 1.98,
+       'the overhang is warned of')
+    w0 = warning(report, 'w0-one')
+    ok(w0 and w0['value'] > 40 * GIB,
+       f"w0 = 1 lets a cache of 1 GiB grow to {w0['value'] / GIB:.1f} GiB")
+    ok(not now['fits'], 'which does not fit in the memory there is')
+    ok(best['samples_per_s'] > 3 * now['samples_per_s'],
+       f"the choice reads {best['samples_per_s'] / now['samples_per_s']:.1f} times as fast")
+    for key in 'read_bytes_per_sample', 'memory_bytes', 'file_bytes', 'requests_per_sample':
+        ok(best[key] < now[key], f'and has less {key}: {best[key]:.6g} against {now[key]:.6g}')
+    ok(best['randomness'] > 0.99, 'with an order as random')
+    ok(best['is_exact'] and now['is_exact'], 'both are simulated read by read')
+
+
+def test_search():
+    args = ['--shape', '100000x64x64x3', '-w', '4', '--cpus', '4', '--ram', '1G']
+    one, two = run('h5advise', *args), run('h5advise', *args)
+    ok(one.stdout and one.stdout == two.stdout, 'the same question has the same answer')
+    ok(max(map(len, one.stdout.splitlines())) <= 80, 'which fits 80 columns')
+    report = advise(*args)
+    search = report['result']['search']
+    ok(search['bounded'] + search['sampled'] == search['candidates'],
+       'every candidate is bounded or simulated')
+    rates = [row['samples_per_s'] for row in report['result']['rows']]
+    ok(rates[0] >= 0.95 * max(rates), 'the choice is within 5 % of the fastest')
+    more = advise(*args, '--memory', '8G')['result']['rows']
+    ok(max(r['samples_per_s'] for r in more) >= 0.99 * max(rates),
+       'with more memory there is nothing worse to be had')
+    whatif = advise(*args, '--what-if', '--chunk', '1x64x64x3')['result']
+    ok(len(whatif['rows']) == 1 and whatif['rows'][0]['chunk'] == [1, 64, 64, 3],
+       '--what-if evaluates one configuration')
+    row = whatif['rows'][0]
+    total = row['later_counts']
+    ok(total['hits'] + total['loads'] + total['fills'] + total['bypass_visits'] ==
+       total['requests'], 'whose counts add up')
+    alone = advise(*args, '-e', '1', '-w', '1', '--what-if', '--chunk', '1x64x64x3',
+                   '--rdcc-nbytes', '0')['result']['rows'][0]
+    ok(alone['read_bytes_per_sample'] == 64 * 64 * 3 and alone['loads_per_sample'] == 1,
+       'without a cache a whole sample is one read of its bytes')
+
+
+def test_versions():
+    args = ['--shape', '20000x224x224x3', '-p', 'shuffle', '--what-if', '-c', '32x224x224x3']
+    old = advise(*args, '--hdf5-version', '1.10')['result']
+    new = advise(*args, '--hdf5-version', '2.0')['result']
+    a, b = old['rows'][0], new['rows'][0]
+    ok(a['amplification'] == 1 and b['amplification'] > 25,
+       'chunks of 4.6 MiB: 1.x reads what is wanted, 2.0 whole chunks')
+    cliff = next(w for w in old['warnings'] if w['id'] == 'bypass-cliff')
+    ok(cliff['value'] > 5, f"the cliff is {cliff['value']:.0f}-fold and warned of")
+
+
+def test_slots():
+    row = advise('--shape', '40x100x100', '-p', 'shuffle', '-w', '1', '-b', '1', '-c',
+                 '1x20x20', '--memory', '1G', '--ram', '0')
+    rows = [r for r in row['result']['rows'] if r['is_user'] and r['rdcc_nbytes'] >= 400000]
+    loads = [r['later_counts']['loads'] for r in rows]
+    ok(not loads or min(loads) == 0, '25 chunks a sample, all of them held: nothing collides')
+
+
+def test_limits():
+    if os.environ.get('SANITIZERS', 'no') != 'no':
+        return skip('sanitizers slow it down')
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    report = advise('--shape', '1281167x224x224x3', '-b', '256', '-w', '8', '-e', '3')
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    ok(report and seconds < 20, f'ImageNet is searched in {seconds:.1f} s of processor')
+    ok(after.ru_maxrss < 300 * 1024, f'and {after.ru_maxrss / 1024:.0f} MiB')
+
+
+STUB = '''
+class Dataset: pass
+class Sampler: pass
+class DataLoader:
+    def __init__(self, dataset, batch_size=1, num_workers=0, shuffle=False, sampler=None):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.order = list(sampler) if sampler is not None else list(range(len(dataset)))
+    def __iter__(self):
+        for i in range(0, len(self.order), self.batch_size):
+            yield [self.dataset[k] for k in self.order[i:i + self.batch_size]]
+'''
+
+
+def test_code():
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        return skip('there is no h5py here')
+    data = numpy.random.default_rng(1).integers(0, 50, (500, 32, 32, 3)).astype('u1')
+    with h5py.File("it's.h5", 'w') as f:
+        f.create_dataset('images', data=data, chunks=(7, 32, 32, 3), compression='gzip')
+        f['labels'] = numpy.arange(500)
+    for name in 'torch', 'torch.utils', 'torch.utils.data':
+        sys.modules[name] = types.ModuleType(name)
+    exec(STUB, sys.modules['torch.utils.data'].__dict__)
+    report = advise("it's.h5:/images", '--with', '/labels', '-p', 'block:chunks=4', '-w', '2',
+                    '-c', '8x32x32x3')
+    code = report['result']['code']
+    space = {}
+    exec(code['h5py'].replace(', hdf5plugin', ''), space)
+    same = all((space['images'][i] == data[i]).all() for i in (0, 3, 499))
+    ok(same, 'the h5py code runs and reads')
+    space['f'].close()
+    space = {}
+    exec(code['pytorch'].replace(', hdf5plugin', ''), space)
+    batches = list(space['loader'])
+    seen = [tuple(sample.ravel()[:64]) for batch in batches for sample in batch]
+    want = [tuple(sample.ravel()[:64]) for sample in data]
+    ok(sorted(seen) == sorted(want), 'the PyTorch code gives every sample once')
+    ok(seen != want, 'in another order')
+    block = space['BlockShuffle'](100, 8, 2)
+    first, second = list(block), list(block)
+    ok(sorted(first) == sorted(second) == list(range(100)) and first != second,
+       'block shuffle is a new permutation in each epoch')
+    ok(len({i // 8 for i in first[:16]}) == 2, 'that draws from as many chunks as the pool has')
+    chunk = report['result']['rows'][0]['chunk']
+    if chunk and shutil.which('h5repack') and 'zstd' not in report['result']['rows'][0]['codec']:
+        done = subprocess.run(code['h5repack'], shell=True, capture_output=True, text=True)
+        with h5py.File('new.h5') as f:
+            ok(done.returncode == 0 and list(f['images'].chunks) == chunk,
+               'the h5repack command makes those chunks')
+    else:
+        skip('no h5repack for this choice')
+
+
+def blocks(page, language):
+    """The .EX blocks of a manual page that begin with a comment naming the language."""
+    text = open(os.path.join(man, page)).read()
+    for block in re.findall(r'^\.EX\n(.*?)^\.EE', text, re.S | re.M):
+        block = block.replace('\\-', '-').replace('\\(aq', "'").replace('\\e', '\\')
+        block = block.replace('\\&', '')
+        if block.startswith('# ' + language):
+            yield block
+
+
+def test_trace():
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        return skip('there is no h5py here')
+    with h5py.File('trained.h5', 'w') as f:
+        f.create_dataset('images', data=numpy.zeros((50, 8, 8), 'u1'), chunks=(5, 8, 8))
+    wrapper = list(blocks('h5advise.1', 'Python: records'))
+    ok(len(wrapper) == 1 and wrapper[0].count('\n') <= 16, 'the manual has a recorder')
+    space = {}
+    exec(wrapper[0], space)
+    with h5py.File('trained.h5') as f:
+        images = space['Recorder'](f['images'], 'trace.tsv')
+        for i in 3, 14, 15, 9, 2, 6:
+            images[i]
+        images[10:20, 2:4]
+        images.log.close()
+    lines = [line.split('\t') for line in open('trace.tsv').read().splitlines()]
+    ok(lines[0] == ['3', '0', '0', '1', '8', '8'] and
+       lines[6] == ['10', '2', '0', '10', '2', '8'], 'which writes starts and counts')
+    report = advise('trained.h5', '-p', 'trace:trace.tsv', '-w', '1', '-b', '1', '-e', '1',
+                    '--what-if', '--rdcc-nbytes', '640')
+    counts = report['result']['rows'][0]['first_epoch_counts']
+    ok(counts['requests'] == 8 and counts['wanted_bytes'] == 6 * 64 + 160,
+       'and that h5advise replays')
+    open('bad.tsv', 'w').write('1\t0\t0\t1\t8\t8\n2\t0\t0\t1\tx\t8\n')
+    done = subprocess.run(['h5advise', 'trained.h5', '-p', 'trace:bad.tsv'],
+                          capture_output=True, text=True)
+    ok(done.returncode == 2 and 'line 2, column' in done.stderr,
+       'a malformed trace is refused with line and column')
+
+
+for test in (test_recipe, test_search, test_versions, test_slots, test_limits, test_code,
+             test_trace):
+    try:
+        test()
+    except Exception as problem:  # one broken test does not hide the others
+        ok(False, f'{test.__name__}: {problem!r}')
+print(f'1..{count}')
+sys.exit(failed != 0)

@@ -1,0 +1,327 @@
+/* The advisor's parts: profiles, costs, randomness, contiguous reads, the search's laws.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libpack/advise.h"
+#include "libpack/buf.h"
+#include "libpack/h5_probe.h"
+#include "libpack/randomness.h"
+#include "libpack/rng.h"
+#include "tests/tap.h"
+
+static void
+test_profile(void)
+{
+    struct pack_profile profile, again;
+    struct pack_error err;
+    struct pack_buf text = { 0 };
+    const char *name, *description;
+    for (size_t i = 0; (name = pack_profile_name(i, &description)) != NULL; i++) {
+        text.size = 0;
+        bool same =
+            pack_profile_named(name, &profile, &err) == PACK_OK &&
+            pack_profile_print(&profile, &text, &err) == PACK_OK &&
+            pack_profile_parse((char *)text.data, text.size, &again, &err) == PACK_OK;
+        for (size_t k = 0; same && pack_profile_term(k); k++) {
+            size_t at = pack_profile_term(k)->offset;
+            same = *(double *)((char *)&profile + at) == *(double *)((char *)&again + at);
+        }
+        ok(same && again.page.n == profile.page.n, "profile %s reads back as printed",
+           name);
+    }
+    ok(pack_profile_named("floppy", &profile, &err) == PACK_ERR_NOT_FOUND &&
+           strstr(err.text, "nvme"),
+       "an unknown one is refused, those known are named");
+    for (size_t cut = 0; cut + 2 < text.size; cut += 7) /* it ends in "}\n" */
+        if (pack_profile_parse((char *)text.data, cut, &again, &err) == PACK_OK)
+            ok(false, "a profile cut after %zu bytes is refused", cut);
+    ok(pack_profile_parse("{\"schema\": 1}", 13, &again, &err) == PACK_ERR_FORMAT,
+       "what is not a profile is refused");
+    is_text(err.text, "not a machine profile: \"schema\" is not \"profile/1\"",
+            "in words");
+    ok(pack_profile_parse("{\"a\": ?}", 8, &again, &err) == PACK_ERR_FORMAT &&
+           strstr(err.text, "line 1, column 7"),
+       "and what is not JSON, with line and column");
+    struct pack_profile_curve curve = { 2, { 10, 1000 }, { 1, 100 } };
+    ok(fabs(pack_profile_at(&curve, 100) - 10) < 1e-9 &&
+           pack_profile_at(&curve, 1) == 1 &&
+           fabs(pack_profile_at(&curve, 1e4) - 1000) < 1e-6,
+       "curves are straight on logarithmic axes, constant below, go on above");
+    pack_buf_done(&text);
+}
+
+static void
+test_cost(void)
+{
+    struct pack_profile profile;
+    struct pack_cost one, two;
+    struct pack_error err;
+    (void)pack_profile_named("hdd", &profile, &err);
+    struct pack_cost_work work = { .n_reads = 100,
+                                   .counts = { .requests = 100,
+                                               .loads = 100,
+                                               .file_reads = 100,
+                                               .file_read_bytes = 100 << 20 },
+                                   .chunk_bytes = 1 << 20,
+                                   .stored_bytes = 1 << 20 };
+    pack_cost_estimate(&profile, &work, 1, &one);
+    ok(fabs(one.total_ns - one.cpu_ns - one.storage_ns) < 1, "terms add up");
+    ok(one.storage_ns > 100 * (profile.latency_ns + 6e6),
+       "a cold read waits for latency and bytes");
+    work.page_cache_rate = 1;
+    pack_cost_estimate(&profile, &work, 1, &two);
+    ok(two.storage_ns == 0 && two.cpu_ns == one.cpu_ns, "a warm one does not");
+    work.page_cache_rate = 0;
+    pack_cost_estimate(&profile, &work, 8, &two);
+    ok(two.storage_ns > 7 * one.storage_ns / 2, "readers share one disk");
+    profile.n_cpus = 1;
+    work.page_cache_rate = 1;
+    pack_cost_estimate(&profile, &work, 8, &two);
+    ok(fabs(pack_cost_rate(&profile, &two, 100, 8) -
+            pack_cost_rate(&profile, &two, 100, 1)) < 1e-6,
+       "and one processor");
+    ok(pack_cost_page_cache_rate(PACK_COST_SEQUENTIAL, 100, 99) == 0 &&
+           pack_cost_page_cache_rate(PACK_COST_SEQUENTIAL, 100, 100) == 1 &&
+           pack_cost_page_cache_rate(PACK_COST_INDEPENDENT, 100, 50) == 0.5,
+       "in order nothing is found until all fits");
+}
+
+/* The formula of cost.h, played through. */
+static void
+test_page_cache(void)
+{
+    enum { N = 2000, KEEP = 1200, EPOCHS = 12 };
+    static uint64_t last[N], order[N];
+    uint64_t now = 0, hits = 0;
+    struct pack_rng rng;
+    pack_rng_seed(&rng, 1);
+    for (uint64_t i = 0; i < N; i++)
+        order[i] = i;
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        for (uint64_t i = N - 1; i > 0; i--) {
+            uint64_t k = pack_rng_below(&rng, i + 1), held = order[i];
+            order[i] = order[k];
+            order[k] = held;
+        }
+        for (uint64_t i = 0; i < N; i++) {
+            uint64_t newer = 0; /* distinct pages used since */
+            for (uint64_t k = 0; epoch && k < N; k++)
+                newer += last[k] > last[order[i]];
+            hits += epoch && newer < KEEP;
+            last[order[i]] = ++now;
+        }
+    }
+    double seen = (double)hits / (N * (EPOCHS - 1));
+    double said = pack_cost_page_cache_rate(PACK_COST_PERMUTED, N, KEEP);
+    ok(fabs(seen - said) < 0.02,
+       "permutations find %.3f in 60 %% of memory, formula %.3f", seen, said);
+}
+
+static double
+randomness(struct pack_pattern pattern)
+{
+    double value = -1;
+    struct pack_error err;
+    if (pack_randomness_of(&pattern, &value, &err) != PACK_OK)
+        note("%s", err.text);
+    return value;
+}
+
+static void
+test_randomness(void)
+{
+    struct pack_pattern p = { .extent = { 1, { 100000 } },
+                              .batch = 64,
+                              .chunk_samples = 16 };
+    double low, middle, high, mixing;
+    int64_t labels[1000];
+    struct pack_error err;
+    low = randomness(p);
+    ok(low < 0.05, "a sequential order has randomness %.3f", low);
+    p.kind = PACK_PATTERN_SHUFFLE;
+    high = randomness(p);
+    ok(high > 0.98, "a uniform shuffle %.3f", high);
+    p.kind = PACK_PATTERN_BLOCK;
+    p.pool_chunks = 8;
+    low = randomness(p);
+    p.pool_chunks = 64;
+    middle = randomness(p);
+    ok(low > 0.2 && middle > low && high > middle, "larger pools mix better: %.3f, %.3f",
+       low, middle);
+    p.kind = PACK_PATTERN_BUFFER;
+    p.buffer_samples = 1000;
+    low = randomness(p);
+    ok(low < 0.3, "a small buffer over much data hardly mixes: %.3f", low);
+
+    struct pack_pattern q = { .extent = { 1, { 1000 } }, .batch = 50 };
+    for (int i = 0; i < 1000; i++)
+        labels[i] = i / 100;
+    ok(pack_randomness_mixing(&q, labels, 1000, 10, &mixing, &err) == PACK_OK &&
+           mixing == 0,
+       "in order, sorted by class, a batch holds one class");
+    q.kind = PACK_PATTERN_SHUFFLE;
+    (void)pack_randomness_mixing(&q, labels, 1000, 10, &mixing, &err);
+    ok(mixing > 0.97, "shuffled, all of them: %.3f", mixing);
+    labels[7] = 10;
+    ok(pack_randomness_mixing(&q, labels, 1000, 10, &mixing, &err) == PACK_ERR_ARGUMENT,
+       "a label out of range is refused");
+}
+
+static void
+fill(void *context, uint64_t first, uint64_t n, void *out)
+{
+    (void)context;
+    memset(out, (int)first, n * 40 * 50);
+}
+
+/* Contiguous data: file reads and bytes of the model, and of HDF5 behind the driver. */
+static void
+test_contiguous(void)
+{
+    struct pack_probe_layout layout = { .extent = { 3, { 300, 40, 50 } } };
+    struct pack_profile profile;
+    struct pack_error err;
+    char path[] = "test_advise-XXXXXX";
+    static unsigned char out[300 * 40 * 50];
+    const struct pack_shape boxes[] = {
+        { 0 }, { 3, { 1, 7, 50 } }, { 3, { 2, 40, 3 } }, { 3, { 40, 40, 50 } }
+    };
+    int fd = mkstemp(path);
+    close(fd);
+    (void)pack_profile_named("nvme", &profile, &err);
+    if (pack_probe_create(path, &layout, fill, NULL, &err) != PACK_OK) {
+        ok(false, "%s", err.text);
+        return;
+    }
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
+        struct pack_advise_params p = { .extent = layout.extent,
+                                        .elem_size = 1,
+                                        .profile = &profile,
+                                        .epochs = 1,
+                                        .pattern = { .kind = PACK_PATTERN_SHUFFLE,
+                                                     .box = boxes[i] } };
+        struct pack_advise_config config = { .codec = "none",
+                                             .stored_ratio = 1,
+                                             .pattern = p.pattern };
+        struct pack_advise_outcome o;
+        struct pack_h5_count count = { 0 };
+        struct pack_cache_params cache = { 521, 1 << 20, 0.75, PACK_HDF5_1_10 };
+        struct pack_pattern_iter *iter;
+        struct pack_request request;
+        struct pack_probe *probe;
+        p.pattern.extent = layout.extent;
+        if (pack_advise_evaluate(&p, &config, 0, &o, &err) != PACK_OK ||
+            pack_pattern_new(&p.pattern, &iter, &err) != PACK_OK ||
+            pack_probe_open(path, &cache, &count, &probe, &err) != PACK_OK) {
+            ok(false, "%s", err.text);
+            continue;
+        }
+        while (pack_pattern_next(iter, &request))
+            (void)pack_probe_read(probe, request.boxes, request.n_boxes, out, &err);
+        ok(o.first.file_reads == count.raw.file_reads &&
+               o.first.file_read_bytes == count.raw.file_read_bytes,
+           "contiguous reads %zu: %llu reads of %llu bytes, HDF5 does %llu of %llu", i,
+           (unsigned long long)o.first.file_reads,
+           (unsigned long long)o.first.file_read_bytes,
+           (unsigned long long)count.raw.file_reads,
+           (unsigned long long)count.raw.file_read_bytes);
+        pack_probe_close(probe);
+        pack_pattern_free(iter);
+    }
+    unlink(path);
+}
+
+/* No simulation beats its bound by more than noise: what is dropped deserved it. */
+static void
+test_search(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    static struct pack_advise_result one, four;
+    (void)pack_profile_named("sata-ssd", &profile, &err);
+    const struct pack_shape user = { 3, { 3, 20, 20 } };
+    struct pack_advise_params p = {
+        .extent = { 3, { 5000, 40, 40 } },
+        .elem_size = 2,
+        .profile = &profile,
+        .chunks = &user,
+        .n_chunks = 1,
+        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 32, .workers = 2 },
+        .memory_bytes = 8 << 20,
+        .n_threads = 1
+    };
+    enum pack_status status = pack_advise(&p, &one, &err);
+    ok(status == PACK_OK, "a search ends");
+    p.n_threads = 4;
+    status = pack_advise(&p, &four, &err);
+    ok(status == PACK_OK && one.n_rows == four.n_rows &&
+           memcmp(one.rows[0].config.chunk.extent, four.rows[0].config.chunk.extent,
+                  24) == 0 &&
+           one.rows[0].rate == four.rows[0].rate && one.n_visits == four.n_visits,
+       "with the same result on any number of threads");
+    bool has_user = false, front = false, fits = true;
+    for (size_t i = 0; i < one.n_rows; i++) {
+        has_user |= pack_shape_equal(&one.rows[i].config.chunk, &user);
+        front |= one.rows[i].is_front;
+        fits &= one.rows[i].memory_bytes < 9 << 20;
+    }
+    ok(has_user, "the user's own shape is in the table");
+    ok(front && fits, "there is a front, and caches keep to the memory given");
+    p.memory_bytes = 100;
+    ok(pack_advise(&p, &one, &err) == PACK_ERR_ARGUMENT, "too little memory is refused");
+    struct pack_shape large = { 3, { 6000, 40, 40 } };
+    p.memory_bytes = 1 << 20;
+    p.chunks = &large;
+    ok(pack_advise(&p, &one, &err) == PACK_ERR_ARGUMENT &&
+           strstr(err.text, "larger than"),
+       "so is a chunk larger than the dataset");
+    p.n_chunks = 0;
+    p.extent = (struct pack_shape){ 2, { UINT64_MAX, 3 } };
+    ok(pack_advise(&p, &one, &err) == PACK_ERR_LIMIT,
+       "and more bytes than 64 bits count");
+}
+
+static void
+test_slots(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    struct pack_advise_outcome o;
+    (void)pack_profile_named("nvme", &profile, &err);
+    struct pack_advise_params p = { .extent = { 3, { 40, 100, 100 } },
+                                    .elem_size = 1,
+                                    .profile = &profile,
+                                    .pattern_is_fixed = true,
+                                    .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
+    struct pack_advise_config c = { .chunk = { 3, { 1, 20, 20 } },
+                                    .codec = "none",
+                                    .stored_ratio = 1,
+                                    .pattern = p.pattern,
+                                    .cache = { 0, 1 << 20, 0.75, PACK_HDF5_1_10 } };
+    enum pack_status status = pack_advise_slots(&p, &c, &err);
+    ok(status == PACK_OK && c.cache.n_slots >= 1000, "1000 chunks need %llu slots",
+       (unsigned long long)c.cache.n_slots);
+    status = pack_advise_evaluate(&p, &c, 0, &o, &err);
+    ok(status == PACK_OK && o.first.loads <= 1010, "with which each is loaded once: %llu",
+       (unsigned long long)o.first.loads);
+    c.cache.n_slots = 64; /* 25 chunks a sample take 64 slot values */
+    status = pack_advise_evaluate(&p, &c, 0, &o, &err);
+    ok(status == PACK_OK && o.steady.hits == 0,
+       "with 64 all samples share the same 25 slots");
+}
+
+int
+main(void)
+{
+    test_profile();
+    test_cost();
+    test_page_cache();
+    test_randomness();
+    test_contiguous();
+    test_search();
+    test_slots();
+    return done();
+}
