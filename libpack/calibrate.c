@@ -66,7 +66,7 @@ pack_calibrate(const struct pack_calibrate_params *params,
     enum pack_status status;
     memset(result, 0, sizeof *result);
     lab.profile = &result->profile;
-    lab.size_bytes = params->size_bytes ? params->size_bytes : UINT64_C(256) << 20;
+    lab.size_bytes = params->size_bytes ? params->size_bytes : UINT64_C(1) << 30;
     if (lab.size_bytes < 2 * PACK_LAB_BUFFER)
         return pack_fail(err, PACK_ERR_ARGUMENT, "a calibration needs at least 32 MiB");
     pack_rng_seed(&lab.rng, params->seed);

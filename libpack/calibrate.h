@@ -14,7 +14,8 @@ extern "C" {
 
 struct pack_calibrate_params {
     const char *dir;     /* a folder on the storage in question, for scratch files */
-    uint64_t size_bytes; /* of the largest scratch file; 0: 256 MiB */
+    uint64_t size_bytes; /* of the largest scratch file; 0: 1 GiB, so
+                             that it does not fit in the processor's caches */
     uint64_t seed;
     /* Called between steps; false stops with PACK_ERR_INTERRUPTED. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
@@ -32,8 +33,8 @@ struct pack_calibration {
 
 /*
  * Takes about half a minute and twice size_bytes of space, removed again also on failure.
- * Needs no privileges. Cold reads are timed by the clock, so that what else reads from the
- * same storage meanwhile is in them; all else by the processor time it takes.
+ * Needs no privileges. Cold reads are timed by the clock, so that what else reads from
+ * the same storage meanwhile is in them; all else by the processor time it takes.
  *
  * Each figure is the fastest third of several rounds, averaged. Processor terms come from
  * reads that differ in one respect (another chunk, another run, a longer list to walk);

@@ -32,7 +32,7 @@ enum pack_status
 pack_lab_memory(struct pack_lab *lab, struct pack_error *err)
 {
     static const size_t ranges[] = { 64 << 10, 1 << 20,  4 << 20,
-                                     16 << 20, 64 << 20, 256 << 20 };
+                                     16 << 20, 64 << 20, 512 << 20 };
     const size_t n = sizeof ranges / sizeof *ranges, most = ranges[n - 1];
     struct pack_profile_curve *copy = &lab->profile->copy;
     unsigned char *memory =
