@@ -89,6 +89,23 @@ void pack_image_rows_put(const struct pack_image_rows *rows, uint32_t y, uint32_
 uint64_t pack_image_rows_bytes(uint64_t width, uint64_t height, int native_channels,
                                bool whole);
 
+/* What the markers of a JPEG say. */
+struct pack_jpeg_headers {
+    uint32_t width, height;
+    int components;
+    bool progressive, has_icc;
+    int scan_components; /* of the first scan */
+    int orientation;     /* 0: no EXIF data seen */
+};
+
+/* Walks over a JPEG's markers up to its first scan. Errors as pack_image_probe(). */
+enum pack_status pack_jpeg_scan(const uint8_t *data, size_t size,
+                                struct pack_jpeg_headers *headers,
+                                struct pack_error *err);
+
+/* PACK_ERR_FORMAT, saying what is wrong with a JPEG. */
+enum pack_status pack_jpeg_damaged(struct pack_error *err, const char *what);
+
 /* What the chunks of a PNG say, pixels apart. */
 struct pack_png_facts {
     uint32_t width, height;
