@@ -4,6 +4,7 @@
  * file are the unmodified ones.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "libpack/engine_private.h"
 #include "libpack/h5_boxes.h"
@@ -132,7 +133,9 @@ hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
         struct part *part = &hdf5->part[index];
         uint64_t call_ns = 0;
         where->part = (uint32_t)index;
-        where->box = hdf5->boxes[0];
+        where->box.rank = hdf5->boxes[0].rank;
+        memcpy(where->box.start, hdf5->boxes[0].start,
+               (size_t)where->box.rank * sizeof *where->box.start);
         where->reading = true;
         status = pack_h5_boxes_read(part->reader, hdf5->boxes, n, at, &call_ns, err);
         where->reading = false;

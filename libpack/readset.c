@@ -280,7 +280,9 @@ pack_readset_take(const struct pack_readset *set, const struct pack_box *boxes,
         if (start - at->first >= at->n_samples)
             break;
         uint64_t room = at->n_samples - (start - at->first);
-        local[n] = *box;
+        local[n].rank = box->rank; /* not all of a box, most of which is unused */
+        memcpy(local[n].start, box->start, (size_t)box->rank * sizeof *box->start);
+        memcpy(local[n].count, box->count, (size_t)box->rank * sizeof *box->count);
         local[n].start[0] = start - at->first;
         local[n].count[0] = left < room ? left : room;
         if (left > room) {
