@@ -43,8 +43,8 @@ parse_weights(const char *text, size_t size, double **weights, size_t *n,
         char *end;
         double value = strtod(at, &end);
         if (end == at || (*end && !isspace((unsigned char)*end)))
-            return pack_fail(err, PACK_ERR_FORMAT, "line %zu: '%.20s' is not a number",
-                             line, at);
+            return pack_fail(err, PACK_ERR_FORMAT, "line %zu: '%.*s' is not a number",
+                             line, (int)strcspn(at, " \t\r\n"), at);
         if (*n == capacity) {
             capacity = capacity ? 2 * capacity : 1024;
             double *more = realloc(*weights, capacity * sizeof *more);
