@@ -57,10 +57,11 @@ struct pack_advise_outcome {
     double amplification;          /* bytes read / bytes wanted */
     double memory_bytes;           /* chunks and slots, all workers together */
     double file_bytes;             /* of the dataset, as stored */
-    double randomness;             /* of the order, 0 to 1, see h5pack-chunks(7) */
-    double page_cache_rate; /* bytes found in the page cache from the second epoch on */
-    /* hit rates of the same cache size under two other policies; negative: not computed
-     */
+    double randomness;             /* of the order, 0 to 1, see randomness.h */
+    double class_mixing;           /* the same for the labels given; negative: none */
+    double page_cache_rate;        /* of the bytes read in later epochs */
+    /* Hit rates of epoch 1 in a cache of so many bytes under two other policies;
+     * negative: not computed. HDF5's own is first.hits / first.requests. */
     double lru_hit_rate, belady_hit_rate;
     bool fits;     /* memory_bytes are there: those allowed, or else of ram_bytes */
     bool is_front; /* nothing else is better in one respect and as good in the others */
@@ -104,6 +105,8 @@ struct pack_advise_params {
     const struct pack_shape *chunks;      /* shapes to consider in any case */
     size_t n_chunks;
     const struct pack_advise_companion *companion;
+    const int64_t *labels; /* of all samples, 0 .. n_classes - 1, or NULL */
+    uint64_t n_labels, n_classes;
 
     pack_advise_measure_fn measure; /* NULL: codecs are not considered */
     void *measure_context;

@@ -541,7 +541,9 @@ pack_advise_evaluate(const struct pack_advise_params *params,
 {
     struct bench bench = { .params = params, .config = config };
     struct stretch first, steady;
-    struct pack_advise_outcome o = { .lru_hit_rate = -1, .belady_hit_rate = -1 };
+    struct pack_advise_outcome o = { .lru_hit_rate = -1,
+                                     .belady_hit_rate = -1,
+                                     .class_mixing = -1 };
     enum pack_status status = bench_init(&bench, err);
     if (status != PACK_OK)
         goto out;

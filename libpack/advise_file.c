@@ -335,6 +335,14 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
 }
 
 enum pack_status
+pack_advise_file_integers(const struct pack_advise_file *file, int64_t **values,
+                          uint64_t *n, struct pack_error *err)
+{
+    const uint64_t n_max = UINT64_C(1) << 30;
+    return pack_h5_read_integers(file->h5, file->facts.path, n_max, values, n, err);
+}
+
+enum pack_status
 pack_advise_read_text(const char *path, size_t max, struct pack_buf *text,
                       struct pack_error *err)
 {

@@ -55,6 +55,11 @@ enum pack_status pack_advise_file_measure(void *file, const struct pack_shape *c
 void pack_advise_file_use(struct pack_advise_file *file,
                           const struct pack_profile *profile);
 
+/* The whole of a one-dimensional dataset of integers; the caller frees *values. */
+enum pack_status pack_advise_file_integers(const struct pack_advise_file *file,
+                                           int64_t **values, uint64_t *n,
+                                           struct pack_error *err);
+
 /* Reads a text file whole, up to `max` bytes, PACK_ERR_LIMIT beyond; a NUL that does not
  * count follows it. */
 enum pack_status pack_advise_read_text(const char *path, size_t max,

@@ -67,6 +67,11 @@ enum pack_status pack_advise_policies(const struct pack_advise_params *params,
                                       struct pack_advise_outcome *outcome,
                                       struct pack_error *err);
 
+/* Fills in class_mixing, where there are labels. */
+enum pack_status pack_advise_mixing(const struct pack_advise_params *params,
+                                    struct pack_advise_outcome *outcome,
+                                    struct pack_error *err);
+
 /* Sentences about finished results. */
 void pack_advise_explain(const struct pack_advise_params *params,
                          struct pack_advise_result *result);

@@ -75,6 +75,32 @@ from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
     return PACK_OK;
 }
 
+/* Whole numbers from 0 on, one per sample and not too many kinds, are taken for classes.
+ */
+static enum pack_status
+read_labels(struct pack_advise_job *job, struct pack_error *err)
+{
+    const struct pack_facts *facts = pack_advise_file_facts(job->with);
+    const int64_t classes_max = 100000;
+    uint64_t n;
+    int64_t most = 0;
+    if (facts->extent.rank != 1 || facts->type.class_id != PACK_TYPE_INTEGER)
+        return PACK_OK;
+    enum pack_status status = pack_advise_file_integers(job->with, &job->labels, &n, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--with");
+    for (uint64_t i = 0; i < n; i++) {
+        if (job->labels[i] < 0 || job->labels[i] >= classes_max)
+            return PACK_OK; /* something else */
+        if (job->labels[i] > most)
+            most = job->labels[i];
+    }
+    job->params.labels = job->labels;
+    job->params.n_labels = n;
+    job->params.n_classes = (uint64_t)most + 1;
+    return PACK_OK;
+}
+
 static enum pack_status
 open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
                struct pack_error *err)
@@ -100,7 +126,7 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
         .filtered = strcmp(config.codec, "none") != 0,
     };
     job->params.companion = &job->companion;
-    return PACK_OK;
+    return read_labels(job, err);
 }
 
 static enum pack_status
@@ -407,6 +433,7 @@ pack_advise_job_close(struct pack_advise_job *job)
     free(job->chunks);
     pack_trace_free(&job->trace);
     free(job->weights);
+    free(job->labels);
 }
 
 enum pack_status

@@ -120,6 +120,7 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     pack_json_bool(json, "fits", o->fits);
     pack_json_u64(json, "file_bytes", (uint64_t)o->file_bytes);
     pack_json_double(json, "randomness", o->randomness);
+    put_rate(json, "class_mixing", o->class_mixing);
     pack_json_double(json, "page_cache_rate", o->page_cache_rate);
     put_rate(json, "lru_hit_rate", o->lru_hit_rate);
     put_rate(json, "belady_hit_rate", o->belady_hit_rate);

@@ -200,6 +200,19 @@ put_outcome(struct out *out, const char *lead, const struct pack_advise_outcome 
 }
 
 static void
+put_mixing(struct out *out, const struct pack_advise_outcome *o)
+{
+    char line[160];
+    if (o->class_mixing < 0)
+        return;
+    snprintf(
+        line, sizeof line,
+        "a batch mixes the classes of the labels to %.0f %% of what a uniform draw does",
+        100 * o->class_mixing);
+    put_wrapped(out, "      ", line, 6);
+}
+
+static void
 put_policies(struct out *out, const struct pack_advise_outcome *o)
 {
     char line[256];
@@ -231,6 +244,7 @@ put_now(struct out *out)
     put_wrapped(out, "\nNOW   ", line, 6);
     put_outcome(out, "      ", &result->now);
     put_policies(out, &result->now);
+    put_mixing(out, &result->now);
     put_wrapped(out, "      ", result->cause, 6);
     double a = result->version_1.rate, b = result->version_2.rate;
     if (result->has_versions && (a > 1.05 * b || b > 1.05 * a)) {
@@ -396,6 +410,7 @@ pack_report_advise_text(const struct pack_report_advise *report, struct pack_buf
         for (int i = 0; i < PACK_ADVISE_WHY; i++)
             put_wrapped(&out, i ? "      " : "WHY   ", result->why[i], 6);
         put_policies(&out, &result->rows[0]);
+        put_mixing(&out, &result->rows[0]);
     }
     put_target(&out);
     if (result->n_warnings)

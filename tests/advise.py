@@ -151,12 +151,15 @@ def test_code():
     data = numpy.random.default_rng(1).integers(0, 50, (500, 32, 32, 3)).astype('u1')
     with h5py.File("it's.h5", 'w') as f:
         f.create_dataset('images', data=data, chunks=(7, 32, 32, 3), compression='gzip')
-        f['labels'] = numpy.arange(500)
+        f['labels'] = numpy.arange(500) // 50
     for name in 'torch', 'torch.utils', 'torch.utils.data':
         sys.modules[name] = types.ModuleType(name)
     exec(STUB, sys.modules['torch.utils.data'].__dict__)
     report = advise("it's.h5:/images", '--with', '/labels', '-p', 'block:chunks=4', '-w', '2',
                     '-c', '8x32x32x3')
+    mixing = [advise("it's.h5:/images", '--with', '/labels', '-p', p, '-w', '2', '--what-if')
+              ['result']['rows'][0]['class_mixing'] for p in ('sequential', 'shuffle')]
+    ok(mixing[0] < 0.5 and mixing[1] > 0.95, f'shuffling mixes the classes of labels: {mixing}')
     code = report['result']['code']
     space = {}
     exec(code['h5py'].replace(', hdf5plugin', ''), space)
