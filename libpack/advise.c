@@ -134,50 +134,6 @@ bound_all(struct search *s, struct pack_error *err)
     return status;
 }
 
-static bool
-has_default_cache(const struct pack_advise_config *config)
-{
-    struct pack_cache_params usual;
-    pack_cache_params_defaults(&usual, config->cache.version);
-    return usual.n_slots == config->cache.n_slots &&
-           usual.size_bytes == config->cache.size_bytes && usual.w0 == config->cache.w0;
-}
-
-/* By elements, then along the slowest axis first. */
-static int
-compare_shapes(const struct pack_shape *a, const struct pack_shape *b)
-{
-    uint64_t an = 1, bn = 1;
-    (void)pack_shape_count(a, &an);
-    (void)pack_shape_count(b, &bn);
-    for (int i = 0; an == bn && i < a->rank && i < b->rank; i++) {
-        an = a->extent[i];
-        bn = b->extent[i];
-    }
-    return an < bn ? -1 : an > bn;
-}
-
-/* Which of two equally fast ones to prefer: less memory (in powers of two from 32 MiB
- * on), no settings to set, chunks (which can be compressed and extended), the smaller
- * file, smaller chunks (which other reads disturb less). */
-static int
-compare_cost(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b)
-{
-    int am = ilogb(fmax(a->memory_bytes, 32 << 20)),
-        bm = ilogb(fmax(b->memory_bytes, 32 << 20));
-    bool ad = has_default_cache(&a->config), bd = has_default_cache(&b->config);
-    bool ac = a->config.chunk.rank != 0, bc = b->config.chunk.rank != 0;
-    if (am != bm)
-        return am < bm ? -1 : 1;
-    if (ad != bd)
-        return ad ? -1 : 1;
-    if (ac != bc)
-        return ac ? -1 : 1;
-    if (fabs(a->file_bytes - b->file_bytes) > 0.01 * b->file_bytes)
-        return a->file_bytes < b->file_bytes ? -1 : 1;
-    return 0;
-}
-
 /* The same order costs nothing in randomness; across orders bounds do not compare. */
 static bool
 same_order(const struct pack_advise_config *a, const struct pack_advise_config *b)
@@ -203,9 +159,9 @@ is_beaten(const struct search *s, const struct pack_advise_outcome *bound)
 {
     for (size_t i = 0; i < s->n_sampled; i++) {
         const struct pack_advise_outcome *o = &s->sampled[i];
-        int cost = compare_cost(o, bound);
+        int cost = pack_advise_compare_cost(o, bound);
         if (cost == 0)
-            cost = compare_shapes(&o->config.chunk, &bound->config.chunk);
+            cost = pack_advise_compare_shapes(&o->config.chunk, &bound->config.chunk);
         if (o->rate >= 0.98 * bound->rate && cost <= 0 &&
             o->file_bytes <= 1.02 * bound->file_bytes &&
             same_order(&bound->config, &o->config))
@@ -263,110 +219,7 @@ sample_all(struct search *s, struct pack_error *err)
     return status;
 }
 
-/* ----------------------------------------------------------------- ranking */
-
-static const double slack = 1.01, memory_floor = 32 << 20;
-
-/* a is at least as good as b in every respect, within a percent. */
-static bool
-is_no_worse(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b)
-{
-    return a->rate * slack >= b->rate &&
-           a->memory_bytes <= fmax(b->memory_bytes, memory_floor) * slack &&
-           a->file_bytes <= b->file_bytes * slack &&
-           a->randomness * slack >= b->randomness;
-}
-
-/* ... and better in one. */
-static bool
-dominates(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b)
-{
-    return is_no_worse(a, b) &&
-           (a->rate > b->rate * slack ||
-            fmax(a->memory_bytes, memory_floor) * slack < b->memory_bytes ||
-            a->file_bytes * slack < b->file_bytes ||
-            a->randomness > b->randomness * slack);
-}
-
-/* Of equals, the first is on the front. */
-static void
-mark_front(struct pack_advise_outcome *o, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        o[i].is_front = true;
-        for (size_t j = 0; j < n && o[i].is_front; j++)
-            o[i].is_front =
-                j == i ||
-                !(dominates(&o[j], &o[i]) ||
-                  (j < i && !dominates(&o[i], &o[j]) && is_no_worse(&o[j], &o[i])));
-    }
-}
-
-/* Rates within a percent or so of each other share a step. */
-static int
-rate_step(double rate)
-{
-    return rate > 0 ? (int)floor(100 * log(rate)) : 0;
-}
-
-/* Best first: rate in steps, then what it costs; a total order, so that sorting repeats.
- */
-static int
-by_rate(const void *x, const void *y)
-{
-    const struct pack_advise_outcome *a = x, *b = y;
-    int as = rate_step(a->rate), bs = rate_step(b->rate), cost;
-    if (as != bs)
-        return as < bs ? 1 : -1;
-    cost = compare_cost(a, b);
-    if (cost == 0)
-        cost = compare_shapes(&a->config.chunk, &b->config.chunk);
-    if (cost)
-        return cost;
-    if (a->randomness != b->randomness)
-        return a->randomness < b->randomness ? 1 : -1;
-    return a->rate < b->rate ? 1 : a->rate > b->rate ? -1 : 0;
-}
-
-/* a rather than b, both fast enough: it costs less; or the same, and it alone is at least
- * `fast`; or it has the smaller chunk, which depends less on how it is read. */
-static bool
-prefer(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b,
-       double fast)
-{
-    int cost = compare_cost(a, b);
-    bool af = a->rate >= fast, bf = b->rate >= fast;
-    if (cost)
-        return cost < 0;
-    if (af != bf)
-        return af;
-    cost = compare_shapes(&a->config.chunk, &b->config.chunk);
-    return cost < 0 || (cost == 0 && a->rate > b->rate);
-}
-
-/* The preferred one among those as fast as the fastest within 5 %, and as random within
- * 10 %. */
-static size_t
-choose(const struct search *s, const struct pack_advise_outcome *o, size_t n)
-{
-    double random = 0, rate = 0,
-           budget = 1.1 * (double)pack_advise_budget(s->params) *
-                    (double)pack_advise_workers(s->params);
-    size_t best = n;
-    for (size_t i = 0; i < n; i++)
-        random = fmax(random, o[i].randomness);
-    for (size_t i = 0; i < n; i++)
-        if (o[i].randomness >= 0.9 * random && o[i].memory_bytes <= budget)
-            rate = fmax(rate, o[i].rate);
-    for (size_t i = 0; i < n; i++) {
-        if (o[i].randomness < 0.9 * random || o[i].rate < 0.95 * rate ||
-            o[i].memory_bytes > budget)
-            continue;
-        if (best == n || prefer(&o[i], &o[best], 0.98 * rate))
-            best = i;
-    }
-    return best == n ? 0 : best;
-}
+/* --------------------------------------------------------------- finalists */
 
 static bool
 same_layout(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b)
@@ -382,8 +235,6 @@ same_kind(const struct pack_advise_outcome *a, const struct pack_advise_outcome 
            fabs(a->rate - b->rate) <= 0.02 * b->rate;
 }
 
-/* --------------------------------------------------------------- finalists */
-
 /* What would be chosen now, the user's shapes, the front, one of each other layout;
  * returns how many. */
 static size_t
@@ -391,7 +242,7 @@ pick(struct search *s, struct pack_advise_outcome *o, size_t n, size_t max,
      const struct pack_advise_config **picked)
 {
     const struct pack_advise_outcome *chosen[EXACT_MAX];
-    size_t n_picked = 0, best = choose(s, o, n);
+    size_t n_picked = 0, best = pack_advise_choose(s->params, o, n);
     chosen[n_picked] = &o[best];
     picked[n_picked++] = &o[best].config;
     for (int pass = 0; pass < 3; pass++) {
@@ -416,8 +267,8 @@ static enum pack_status
 settle(struct search *s, struct pack_error *err)
 {
     const struct pack_advise_config *picked[EXACT_MAX];
-    qsort(s->sampled, s->n_sampled, sizeof *s->sampled, by_rate);
-    mark_front(s->sampled, s->n_sampled);
+    qsort(s->sampled, s->n_sampled, sizeof *s->sampled, pack_advise_by_rate);
+    pack_advise_mark_front(s->sampled, s->n_sampled);
     size_t n = pick(s, s->sampled, s->n_sampled, EXACT_MAX, picked);
     enum pack_status status =
         pack_advise_evaluate_all(s->params, picked, n, NULL, s->exact, err);
@@ -425,9 +276,9 @@ settle(struct search *s, struct pack_error *err)
     if (status == PACK_OK)
         status = tell(s, 4 * n, err);
     for (int round = 0; status == PACK_OK && round < SLOTS_ROUNDS; round++) {
-        size_t best = choose(s, s->exact, s->n_exact);
+        size_t best = pack_advise_choose(s->params, s->exact, s->n_exact);
         struct pack_advise_config config = s->exact[best].config;
-        if (config.chunk.rank == 0 || has_default_cache(&config) ||
+        if (config.chunk.rank == 0 || pack_advise_has_default_cache(&config) ||
             config.cache.n_slots == 0 || s->params->cache_is_fixed)
             break;
         uint64_t before = config.cache.n_slots;
@@ -442,12 +293,12 @@ static void
 publish(struct search *s)
 {
     struct pack_advise_result *r = s->result;
-    size_t best = choose(s, s->exact, s->n_exact);
+    size_t best = pack_advise_choose(s->params, s->exact, s->n_exact);
     struct pack_advise_outcome choice = s->exact[best];
     s->exact[best] = s->exact[0];
     s->exact[0] = choice;
-    qsort(s->exact + 1, s->n_exact - 1, sizeof *s->exact, by_rate);
-    mark_front(s->exact, s->n_exact);
+    qsort(s->exact + 1, s->n_exact - 1, sizeof *s->exact, pack_advise_by_rate);
+    pack_advise_mark_front(s->exact, s->n_exact);
     for (size_t i = 0; i < s->n_exact && r->n_rows < PACK_ADVISE_ROWS_MAX; i++) {
         struct pack_advise_outcome *o = &s->exact[i];
         o->is_user = is_user_chunk(s, &o->config);
@@ -466,7 +317,7 @@ evaluate_now(struct search *s, struct pack_error *err)
         return PACK_OK;
     enum pack_status status = pack_advise_evaluate(p, p->now, 0, &r->now, err);
     r->has_now = status == PACK_OK;
-    if (status != PACK_OK || !has_default_cache(p->now))
+    if (status != PACK_OK || !pack_advise_has_default_cache(p->now))
         return status;
     struct pack_advise_params as = *p;
     struct pack_advise_config config = *p->now;

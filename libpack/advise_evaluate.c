@@ -14,222 +14,7 @@
 #include "libpack/randomness.h"
 #include "libpack/replay.h"
 
-enum { EPOCHS_MAX = 3, RUN_PROBES = 64 };
-static const uint64_t sieve_bytes = 64 << 10; /* H5Pset_sieve_buf_size's default */
-
-/* ------------------------------------------------------- what is asked for */
-
-void
-pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box)
-{
-    *box = params->pattern.box;
-    if (box->rank == 0) {
-        *box = params->extent;
-        box->extent[0] = 1;
-    }
-}
-
-double
-pack_advise_wanted_bytes(const struct pack_advise_params *params)
-{
-    struct pack_shape box;
-    double bytes = (double)params->elem_size;
-    pack_advise_box(params, &box);
-    for (int i = 0; i < box.rank; i++)
-        bytes *= (double)box.extent[i];
-    return bytes;
-}
-
-uint64_t
-pack_advise_workers(const struct pack_advise_params *params)
-{
-    return params->pattern.workers ? params->pattern.workers : 1;
-}
-
-uint64_t
-pack_advise_budget(const struct pack_advise_params *params)
-{
-    uint64_t memory = params->memory_bytes ? params->memory_bytes : UINT64_C(1) << 30;
-    return memory / pack_advise_workers(params);
-}
-
-void
-pack_advise_pattern(const struct pack_advise_params *params,
-                    const struct pack_advise_config *config, struct pack_pattern *pattern)
-{
-    *pattern = config->pattern;
-    pattern->extent = params->extent;
-    pattern->worker = 0;
-    if (config->chunk.rank && pattern->chunk_samples == 0) {
-        uint64_t step = pattern->step ? pattern->step : 1;
-        pattern->chunk_samples = config->chunk.extent[0] / step;
-    }
-    if (pattern->chunk_samples == 0)
-        pattern->chunk_samples = 1;
-}
-
-enum pack_status
-pack_advise_grid(const struct pack_advise_params *params, const struct pack_shape *chunk,
-                 struct pack_grid *grid, struct pack_error *err)
-{
-    char text[PACK_SHAPE_TEXT_MAX], extent[PACK_SHAPE_TEXT_MAX];
-    pack_shape_format(chunk, text);
-    enum pack_status status =
-        pack_grid_init(grid, &params->extent, chunk, params->elem_size, err);
-    if (status != PACK_OK)
-        return pack_error_prefix(err, status, "chunk %.200s", text);
-    for (int i = 0; i < chunk->rank; i++)
-        if (chunk->extent[i] > params->extent.extent[i])
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "chunk %.200s is larger than the dataset, %.200s", text,
-                             pack_shape_format(&params->extent, extent));
-    if (params->version != PACK_HDF5_2_0 && grid->chunk_bytes > UINT32_MAX)
-        return pack_fail(err, PACK_ERR_LIMIT,
-                         "chunk %.200s takes %.1f GiB; HDF5 before 2.0 ends at 4 GiB",
-                         text, (double)grid->chunk_bytes / 0x1p30);
-    return PACK_OK;
-}
-
-/* ------------------------------------------------------ one worker's reads */
-
-/* What happens between two moments. */
-struct stretch {
-    struct pack_cache_counts counts;
-    uint64_t n_samples, n_reads;
-    double n_runs, n_boxes;
-    uint64_t n_opens;
-};
-
-/* HDF5's reading of contiguous data: one window of the file is kept. */
-struct sieve {
-    uint64_t start, end; /* bytes of the dataset */
-    uint64_t total;
-};
-
-/* Follows H5D__contig_readvv_sieve_cb (src/H5Dcontig.c of 1.10.8). */
-static void
-sieve_read(struct sieve *sieve, uint64_t at, uint64_t bytes,
-           struct pack_cache_counts *counts)
-{
-    if (at >= sieve->start && at + bytes <= sieve->end)
-        return;
-    counts->file_reads++;
-    if (bytes > sieve_bytes) {
-        counts->file_read_bytes += bytes;
-        return;
-    }
-    uint64_t window = sieve->total - at < sieve_bytes ? sieve->total - at : sieve_bytes;
-    counts->file_read_bytes += window;
-    sieve->start = at;
-    sieve->end = at + window;
-}
-
-/* Splits a box into runs that are contiguous in the file; returns how many. */
-static uint64_t
-sieve_box(struct sieve *sieve, const struct pack_shape *extent, uint64_t elem_size,
-          const struct pack_box *box, struct pack_cache_counts *counts)
-{
-    uint64_t step[PACK_RANK_MAX], index[PACK_RANK_MAX] = { 0 }, n_runs = 1, at = 0;
-    int j = box->rank - 1;
-    step[j] = elem_size;
-    for (int i = j; i > 0; i--)
-        step[i - 1] = step[i] * extent->extent[i];
-    while (j > 0 && box->count[j] == extent->extent[j])
-        j--;
-    for (int i = 0; i < box->rank; i++)
-        at += box->start[i] * step[i];
-    for (int i = 0; i < j; i++)
-        n_runs *= box->count[i];
-    for (uint64_t run = 0; run < n_runs; run++) {
-        sieve_read(sieve, at, box->count[j] * step[j], counts);
-        for (int i = j - 1; i >= 0; i--) {
-            at += step[i];
-            if (++index[i] < box->count[i])
-                break;
-            at -= index[i] * step[i];
-            index[i] = 0;
-        }
-    }
-    counts->wanted_bytes += n_runs * box->count[j] * step[j];
-    return n_runs;
-}
-
-/* Up to `max` samples of contiguous data. */
-static void
-read_contiguous(struct pack_pattern_iter *iter, const struct pack_advise_params *params,
-                struct sieve *sieve, bool reopen, uint64_t max, struct stretch *out)
-{
-    struct pack_request request;
-    while (out->n_samples < max && pack_pattern_next(iter, &request)) {
-        if (reopen)
-            sieve->start = sieve->end = 0;
-        for (size_t i = 0; i < request.n_boxes; i++)
-            out->n_runs += (double)sieve_box(sieve, &params->extent, params->elem_size,
-                                             &request.boxes[i], &out->counts);
-        out->n_samples += request.n_samples;
-        out->n_reads++;
-        out->n_boxes += (double)request.n_boxes;
-        out->n_opens += reopen;
-    }
-    out->counts.requests = out->counts.bypass_visits = out->n_reads;
-}
-
-/* Contiguous runs that copying a box out of its chunks takes, and its chunks. */
-static void
-count_runs(const struct pack_grid *grid, const struct pack_box *box, double *runs)
-{
-    struct pack_grid_cursor c;
-    for (bool more = pack_grid_first(&c, grid, box); more; more = pack_grid_next(&c)) {
-        double n = 1;
-        int j = grid->rank - 1;
-        while (j > 0 && c.count[j] == grid->chunk[j] && c.count[j] == box->count[j])
-            j--;
-        for (int i = 0; i < j; i++)
-            n *= (double)c.count[i];
-        *runs += n;
-    }
-}
-
-/* The average over the first requests: runs and boxes per read. */
-static void
-probe_requests(struct pack_pattern_iter *iter, const struct pack_grid *grid,
-               double *runs_per_read, double *boxes_per_read)
-{
-    struct pack_request request;
-    double runs = 0, boxes = 0;
-    int n = 0;
-    for (; n < RUN_PROBES && pack_pattern_next(iter, &request); n++) {
-        boxes += (double)request.n_boxes;
-        for (size_t i = 0; i < request.n_boxes; i++)
-            count_runs(grid, &request.boxes[i], &runs);
-    }
-    *runs_per_read = n ? runs / n : 0;
-    *boxes_per_read = n ? boxes / n : 0;
-}
-
-/* Up to `max` samples of chunked data, the cache going on from where it is. */
-static enum pack_status
-read_chunked(struct pack_pattern_iter *iter, struct pack_cachesim *sim,
-             const struct pack_pattern *pattern, bool reopen, uint64_t max,
-             struct stretch *out, struct pack_error *err)
-{
-    uint64_t got = 1, share = reopen ? 1 : max;
-    enum pack_status status = PACK_OK;
-    while (status == PACK_OK && got && out->n_samples < max) {
-        if (reopen)
-            pack_cachesim_reopen(sim);
-        status = pack_replay(iter, sim, share, &got, err);
-        out->n_samples += got;
-        out->n_opens += reopen && got;
-    }
-    uint64_t per_read =
-        pattern->read == PACK_READ_SAMPLE || pattern->batch == 0 ? 1 : pattern->batch;
-    out->n_reads = (out->n_samples + per_read - 1) / per_read;
-    pack_cachesim_take(sim, &out->counts);
-    return status;
-}
-
-/* ---------------------------------------------------------- the evaluation */
+enum { EPOCHS_MAX = 3 };
 
 /* One worker with its cache. */
 struct bench {
@@ -239,7 +24,7 @@ struct bench {
     struct pack_grid grid;
     struct pack_pattern_iter *iter;
     struct pack_cachesim *sim; /* NULL: contiguous */
-    struct sieve sieve;
+    struct pack_advise_sieve sieve;
     double runs_per_read, boxes_per_read;
 };
 
@@ -269,30 +54,32 @@ bench_init(struct bench *b, struct pack_error *err)
         .edge_unfiltered = config->edge_unfiltered,
         .stored_ratio = config->stored_ratio,
     };
-    probe_requests(b->iter, &b->grid, &b->runs_per_read, &b->boxes_per_read);
+    pack_advise_probe_requests(b->iter, &b->grid, &b->runs_per_read, &b->boxes_per_read);
     status = pack_pattern_seek(b->iter, b->pattern.epoch, 0, err);
     return status == PACK_OK ? pack_cachesim_new(&b->grid, &sim, &b->sim, err) : status;
 }
 
 static enum pack_status
-bench_read(struct bench *b, uint64_t max, struct stretch *out, struct pack_error *err)
+bench_read(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
+           struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    *out = (struct stretch){ 0 };
+    *out = (struct pack_advise_stretch){ 0 };
     if (b->sim) {
-        status =
-            read_chunked(b->iter, b->sim, &b->pattern, b->config->reopen, max, out, err);
+        status = pack_advise_read_chunked(b->iter, b->sim, &b->pattern, b->config->reopen,
+                                          max, out, err);
         out->n_runs = (double)out->n_reads * b->runs_per_read;
         out->n_boxes = (double)out->n_reads * b->boxes_per_read;
     } else {
-        read_contiguous(b->iter, b->params, &b->sieve, b->config->reopen, max, out);
+        pack_advise_read_contiguous(b->iter, b->params, &b->sieve, b->config->reopen, max,
+                                    out);
     }
     return status;
 }
 
 /* Adds what later epochs did. */
 static void
-stretch_add(struct stretch *total, const struct stretch *part)
+stretch_add(struct pack_advise_stretch *total, const struct pack_advise_stretch *part)
 {
     uint64_t peak = total->counts.peak_bytes > part->counts.peak_bytes
                         ? total->counts.peak_bytes
@@ -307,14 +94,14 @@ stretch_add(struct stretch *total, const struct stretch *part)
 }
 
 static enum pack_status
-bench_epochs(struct bench *b, struct stretch *first, struct stretch *steady,
-             struct pack_error *err)
+bench_epochs(struct bench *b, struct pack_advise_stretch *first,
+             struct pack_advise_stretch *steady, struct pack_error *err)
 {
     uint64_t n = b->params->epochs ? b->params->epochs : 2;
     enum pack_status status = bench_read(b, UINT64_MAX, first, err);
-    *steady = (struct stretch){ 0 };
+    *steady = (struct pack_advise_stretch){ 0 };
     for (uint64_t e = 1; status == PACK_OK && e < n && e < EPOCHS_MAX; e++) {
-        struct stretch later;
+        struct pack_advise_stretch later;
         status = pack_pattern_seek(b->iter, b->pattern.epoch + e, 0, err);
         if (status == PACK_OK)
             status = bench_read(b, UINT64_MAX, &later, err);
@@ -345,8 +132,8 @@ range_of(const struct bench *b, double stored_bytes)
 
 /* What a stretch is to cost.h. */
 static void
-work_of(const struct bench *b, const struct stretch *s, const struct stretch *all,
-        struct pack_cost_work *work)
+work_of(const struct bench *b, const struct pack_advise_stretch *s,
+        const struct pack_advise_stretch *all, struct pack_cost_work *work)
 {
     const struct pack_advise_config *config = b->config;
     double chunk_bytes = config->chunk.rank ? (double)b->grid.chunk_bytes : 0;
@@ -388,13 +175,13 @@ order_of(enum pack_pattern_kind kind)
 
 /* Bytes of caches: chunks held, the one being loaded, decoding beside it, slots. */
 static double
-memory_of(const struct bench *b, const struct stretch *first,
-          const struct stretch *steady)
+memory_of(const struct bench *b, const struct pack_advise_stretch *first,
+          const struct pack_advise_stretch *steady)
 {
     double peak =
         fmax((double)first->counts.peak_bytes, (double)steady->counts.peak_bytes);
     if (b->config->chunk.rank == 0)
-        return (double)sieve_bytes;
+        return (double)PACK_ADVISE_SIEVE_BYTES;
     double loading = first->counts.loads ? (double)b->grid.chunk_bytes : 0;
     double stored = first->counts.decodes ? loading * b->config->stored_ratio : 0;
     return fmax(peak, loading) + stored + 8 * (double)b->config->cache.n_slots;
@@ -415,8 +202,8 @@ file_of(const struct bench *b)
  * again, what fits of the range that the order moves in.
  */
 static double
-page_rate(const struct bench *b, const struct stretch *s, double ram, double file_bytes,
-          double kept)
+page_rate(const struct bench *b, const struct pack_advise_stretch *s, double ram,
+          double file_bytes, double kept)
 {
     double workers = (double)pack_advise_workers(b->params);
     double epoch = workers * (double)pack_pattern_length(b->iter) / (double)s->n_samples;
@@ -438,8 +225,8 @@ pack_advise_mean_rate(const struct pack_advise_params *params, double first, dou
 
 /* Counts to rates, and the shared terms of both stretches. */
 static void
-conclude(const struct bench *b, const struct stretch *first, const struct stretch *steady,
-         struct pack_advise_outcome *o)
+conclude(const struct bench *b, const struct pack_advise_stretch *first,
+         const struct pack_advise_stretch *steady, struct pack_advise_outcome *o)
 {
     const struct pack_advise_params *params = b->params;
     const struct pack_profile *profile = params->profile;
@@ -540,7 +327,7 @@ pack_advise_evaluate(const struct pack_advise_params *params,
                      struct pack_advise_outcome *outcome, struct pack_error *err)
 {
     struct bench bench = { .params = params, .config = config };
-    struct stretch first, steady;
+    struct pack_advise_stretch first, steady;
     struct pack_advise_outcome o = { .lru_hit_rate = -1,
                                      .belady_hit_rate = -1,
                                      .class_mixing = -1 };

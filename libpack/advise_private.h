@@ -3,6 +3,7 @@
 #define LIBPACK_ADVISE_PRIVATE_H
 
 #include "libpack/advise.h"
+#include "libpack/cachesim.h"
 #include "libpack/grid.h"
 
 /* The box that one sample takes, all extents filled in; axis 0 of a whole sample is 1. */
@@ -61,6 +62,56 @@ enum pack_status pack_advise_evaluate_all(const struct pack_advise_params *param
                                           size_t n, const uint64_t *max_samples,
                                           struct pack_advise_outcome *outcomes,
                                           struct pack_error *err);
+
+/* ---------------------------------------------------------- reading, advise_read.c */
+
+enum { PACK_ADVISE_SIEVE_BYTES = 64 << 10 }; /* H5Pset_sieve_buf_size's default */
+
+/* What happens between two moments. */
+struct pack_advise_stretch {
+    struct pack_cache_counts counts;
+    uint64_t n_samples, n_reads;
+    double n_runs, n_boxes;
+    uint64_t n_opens;
+};
+
+/* HDF5's reading of contiguous data: one window of the file is kept. */
+struct pack_advise_sieve {
+    uint64_t start, end; /* bytes of the dataset */
+    uint64_t total;
+};
+
+/* Up to `max` samples of contiguous data; those in `out` count. */
+void pack_advise_read_contiguous(struct pack_pattern_iter *iter,
+                                 const struct pack_advise_params *params,
+                                 struct pack_advise_sieve *sieve, bool reopen,
+                                 uint64_t max, struct pack_advise_stretch *out);
+/* Up to `max` samples of chunked data, the cache going on from where it is. */
+enum pack_status pack_advise_read_chunked(struct pack_pattern_iter *iter,
+                                          struct pack_cachesim *sim,
+                                          const struct pack_pattern *pattern, bool reopen,
+                                          uint64_t max, struct pack_advise_stretch *out,
+                                          struct pack_error *err);
+/* The averages over the next requests: runs copied out of chunks, and boxes, per read. */
+void pack_advise_probe_requests(struct pack_pattern_iter *iter,
+                                const struct pack_grid *grid, double *runs_per_read,
+                                double *boxes_per_read);
+
+/* ---------------------------------------------------------- ranking, advise_rank.c */
+
+bool pack_advise_has_default_cache(const struct pack_advise_config *config);
+/* Of two equally fast ones, negative when a is to be preferred. */
+int pack_advise_compare_cost(const struct pack_advise_outcome *a,
+                             const struct pack_advise_outcome *b);
+int pack_advise_compare_shapes(const struct pack_shape *a, const struct pack_shape *b);
+/* For qsort: outcomes, best first; a total order. */
+int pack_advise_by_rate(const void *a, const void *b);
+void pack_advise_mark_front(struct pack_advise_outcome *outcomes, size_t n);
+/* The index of the one to recommend; n >= 1. */
+size_t pack_advise_choose(const struct pack_advise_params *params,
+                          const struct pack_advise_outcome *outcomes, size_t n);
+
+/* -------------------------------------------------------------- finished results */
 
 /* Fills in the hit rates of other policies, where chunks are cached at all. */
 enum pack_status pack_advise_policies(const struct pack_advise_params *params,
