@@ -46,6 +46,7 @@ struct advisor {
     const struct pack_facts *facts;
     struct way now;
     struct pack_cache_counts now_counts;
+    double slowness;
     struct candidate candidate[CANDIDATES_MAX];
     size_t n_candidates;
 };
@@ -144,21 +145,51 @@ sample_ns(const struct advisor *a, const struct pack_cache_counts *c, double n)
            decode * decodes + base + (calls - base) * loads + assembly;
 }
 
-/* Fresh samples per second of readers and consumer together. */
+/* What the consumer needs for one fresh sample, ns. */
 static double
-rate_of(const struct advisor *a, const struct pack_cache_counts *c, double n,
-        uint64_t n_workers, uint64_t echo)
+consume_ns(const struct advisor *a)
 {
     const struct pack_bench_steps *s = &a->result->steps;
     double step = s->n_steps > 1 ? (double)s->busy_ns / (double)(s->n_steps - 1) : 0;
-    double steps_each = ratio((double)s->n_steps, (double)a->result->total.n_samples);
-    double consume = step * steps_each * (double)echo / (double)a->result->echo;
-    double read = sample_ns(a, c, n);
-    double cpus = (double)pack_pool_default_threads();
+    return step * ratio((double)s->n_steps, (double)a->result->total.n_samples);
+}
+
+/* Reading time of one sample when n_workers share the processors, ns. */
+static double
+shared_ns(const struct advisor *a, const struct pack_cache_counts *c, double n,
+          uint64_t n_workers)
+{
+    uint64_t cpus = pack_pool_default_threads();
+    return sample_ns(a, c, n) / (double)lanes(n_workers < cpus ? n_workers : cpus);
+}
+
+/*
+ * The readers' wall time over shared_ns(), at least 1: batches are taken in order, so a
+ * slow one holds up those behind it, and other programs take their share. Not to be seen
+ * when the readers were not what the run waited for.
+ */
+static double
+slowness(const struct advisor *a, double n)
+{
+    double wall = (double)a->result->elapsed_ns / (double)a->result->total.n_samples;
+    double consume = consume_ns(a),
+           read = shared_ns(a, &a->now_counts, n, a->now.n_workers);
+    if (a->now.n_workers == 0)
+        wall -= consume;
+    else if (wall < 1.1 * consume)
+        return 1;
+    return wall > read && read > 0 ? wall / read : 1;
+}
+
+/* Fresh samples per second of readers and consumer together. */
+static double
+rate_of(const struct advisor *a, const struct pack_cache_counts *c, double n,
+        uint64_t n_workers)
+{
+    double consume = consume_ns(a);
+    double read = shared_ns(a, c, n, n_workers) * a->slowness;
     if (n_workers == 0)
         return 1e9 / (read + consume);
-    double at_once = (double)n_workers < cpus ? (double)n_workers : cpus;
-    read /= at_once;
     return 1e9 / (read > consume ? read : consume);
 }
 
@@ -321,7 +352,7 @@ judge_candidates(struct advisor *a, double now_rate, struct pack_bench_advice *a
             return status;
         if (n == 0)
             continue;
-        double rate = rate_of(a, &counts, (double)n, c->way.n_workers, a->result->echo);
+        double rate = rate_of(a, &counts, (double)n, c->way.n_workers);
         c->change.gain = ratio(rate, now_rate);
         if (c->change.gain >= 1.05)
             rank(advice, kinds, c);
@@ -369,8 +400,8 @@ pack_bench_advise(const struct pack_bench_params *params,
                            .reopen = params->reopen };
     enum pack_status status = simulate(a, &a->now, &a->now_counts, &n, err);
     if (status == PACK_OK && n > 0) {
-        double now_rate =
-            rate_of(a, &a->now_counts, (double)n, a->now.n_workers, result->echo);
+        a->slowness = slowness(a, (double)n);
+        double now_rate = rate_of(a, &a->now_counts, (double)n, a->now.n_workers);
         propose_caches(a, grid);
         propose_block(a, grid);
         propose_chunk(a, grid);
