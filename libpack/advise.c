@@ -395,8 +395,6 @@ pack_advise_what_if(const struct pack_advise_params *params,
     meet_target(params, result);
     pack_advise_cause(params, o, result->cause);
     status = pack_advise_policies(params, o, err);
-    if (status == PACK_OK)
-        status = pack_advise_mixing(params, o, err);
     return status == PACK_OK ? pack_advise_warn(params, result, err) : status;
 }
 
@@ -431,12 +429,8 @@ pack_advise(const struct pack_advise_params *params, struct pack_advise_result *
         pack_advise_explain(params, result);
         status = pack_advise_policies(params, &result->rows[0], err);
     }
-    for (size_t i = 0; status == PACK_OK && i < result->n_rows; i++)
-        status = pack_advise_mixing(params, &result->rows[i], err);
     if (status == PACK_OK && result->has_now)
         status = pack_advise_policies(params, &result->now, err);
-    if (status == PACK_OK && result->has_now)
-        status = pack_advise_mixing(params, &result->now, err);
     if (status == PACK_OK)
         status = pack_advise_warn(params, result, err);
     if (status == PACK_OK)

@@ -57,9 +57,9 @@ struct pack_advise_outcome {
     double amplification;          /* bytes read / bytes wanted */
     double memory_bytes;           /* chunks and slots, all workers together */
     double file_bytes;             /* of the dataset, as stored */
-    double randomness;             /* of the order, 0 to 1, see randomness.h */
-    double class_mixing;           /* the same for the labels given; negative: none */
-    double page_cache_rate;        /* of the bytes read in later epochs */
+    double randomness;             /* of the order, 0 to 1, see mixing.h */
+    double class_mixing;    /* classes in a batch, of what uniform draws give; or -1 */
+    double page_cache_rate; /* of the bytes read in later epochs */
     /* Hit rates of epoch 1 in a cache of so many bytes under two other policies;
      * negative: not computed. HDF5's own is first.hits / first.requests. */
     double lru_hit_rate, belady_hit_rate;
@@ -105,8 +105,9 @@ struct pack_advise_params {
     const struct pack_shape *chunks;      /* shapes to consider in any case */
     size_t n_chunks;
     const struct pack_advise_companion *companion;
-    const int64_t *labels; /* of all samples, 0 .. n_classes - 1, or NULL */
-    uint64_t n_labels, n_classes;
+    const uint32_t *labels; /* of all samples, 0 .. n_classes - 1, or NULL */
+    uint64_t n_labels;
+    uint32_t n_classes;
 
     pack_advise_measure_fn measure; /* NULL: codecs are not considered */
     void *measure_context;

@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include "libpack/advise_private.h"
-#include "libpack/randomness.h"
-#include "libpack/replay.h"
 
 enum { EPOCHS_MAX = 3 };
 
@@ -347,7 +345,7 @@ pack_advise_evaluate(const struct pack_advise_params *params,
     o.config = *config;
     o.n_simulated = first.n_samples + steady.n_samples;
     conclude(&bench, &first, &steady, &o);
-    status = pack_randomness_of(&bench.pattern, &o.randomness, err);
+    status = pack_advise_mix(params, &bench.pattern, &o, err);
     if (status == PACK_OK && params->companion)
         status = add_companion(params, config, max_samples, &o, err);
     if (status == PACK_OK)

@@ -1,10 +1,8 @@
-/* What is computed for finished rows only: the first epoch under two other policies of
- * the same size, for perspective; how well the order mixes known classes. */
+/* The first epoch under two other policies of the same size, for perspective. */
 #include <string.h>
 
 #include "libpack/advise_private.h"
 #include "libpack/policy.h"
-#include "libpack/randomness.h"
 
 enum { SAMPLES_MAX = 1 << 20 };
 
@@ -45,16 +43,4 @@ pack_advise_policies(const struct pack_advise_params *params,
     pack_visits_free(&visits);
     pack_pattern_free(iter);
     return status;
-}
-
-enum pack_status
-pack_advise_mixing(const struct pack_advise_params *params,
-                   struct pack_advise_outcome *outcome, struct pack_error *err)
-{
-    struct pack_pattern pattern;
-    if (!params->labels)
-        return PACK_OK;
-    pack_advise_pattern(params, &outcome->config, &pattern);
-    return pack_randomness_mixing(&pattern, params->labels, params->n_labels,
-                                  params->n_classes, &outcome->class_mixing, err);
 }

@@ -97,6 +97,12 @@ void pack_advise_probe_requests(struct pack_pattern_iter *iter,
                                 const struct pack_grid *grid, double *runs_per_read,
                                 double *boxes_per_read);
 
+/* Randomness, and the mixing of classes where there are labels, of a complete pattern. */
+enum pack_status pack_advise_mix(const struct pack_advise_params *params,
+                                 const struct pack_pattern *pattern,
+                                 struct pack_advise_outcome *outcome,
+                                 struct pack_error *err);
+
 /* ---------------------------------------------------------- ranking, advise_rank.c */
 
 bool pack_advise_has_default_cache(const struct pack_advise_config *config);
@@ -117,11 +123,6 @@ size_t pack_advise_choose(const struct pack_advise_params *params,
 enum pack_status pack_advise_policies(const struct pack_advise_params *params,
                                       struct pack_advise_outcome *outcome,
                                       struct pack_error *err);
-
-/* Fills in class_mixing, where there are labels. */
-enum pack_status pack_advise_mixing(const struct pack_advise_params *params,
-                                    struct pack_advise_outcome *outcome,
-                                    struct pack_error *err);
 
 /* Sentences about finished results. */
 void pack_advise_explain(const struct pack_advise_params *params,

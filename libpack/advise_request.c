@@ -82,22 +82,28 @@ read_labels(struct pack_advise_job *job, struct pack_error *err)
 {
     const struct pack_facts *facts = pack_advise_file_facts(job->with);
     const int64_t classes_max = 100000;
-    uint64_t n;
-    int64_t most = 0;
+    int64_t *values = NULL, most = -1;
+    uint64_t n = 0;
     if (facts->extent.rank != 1 || facts->type.class_id != PACK_TYPE_INTEGER)
         return PACK_OK;
-    enum pack_status status = pack_advise_file_integers(job->with, &job->labels, &n, err);
+    enum pack_status status = pack_advise_file_integers(job->with, &values, &n, err);
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "--with");
-    for (uint64_t i = 0; i < n; i++) {
-        if (job->labels[i] < 0 || job->labels[i] >= classes_max)
-            return PACK_OK; /* something else */
-        if (job->labels[i] > most)
-            most = job->labels[i];
+    job->labels = malloc((n ? n : 1) * sizeof *job->labels);
+    for (uint64_t i = 0; job->labels && i < n; i++) {
+        bool is_class = values[i] >= 0 && values[i] < classes_max;
+        job->labels[i] = is_class ? (uint32_t)values[i] : 0;
+        if (!is_class || values[i] > most)
+            most = is_class ? values[i] : classes_max;
     }
+    free(values);
+    if (!job->labels)
+        return pack_fail_memory(err, "labels");
+    if (most < 0 || most >= classes_max)
+        return PACK_OK; /* something else than classes */
     job->params.labels = job->labels;
     job->params.n_labels = n;
-    job->params.n_classes = (uint64_t)most + 1;
+    job->params.n_classes = (uint32_t)most + 1;
     return PACK_OK;
 }
 

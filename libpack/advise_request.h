@@ -62,7 +62,7 @@ struct pack_advise_job {
     struct pack_shape *chunks;
     struct pack_trace trace;
     double *weights;
-    int64_t *labels; /* of the second dataset, when it holds classes */
+    uint32_t *labels; /* of the second dataset, when it holds classes */
     char hdf5_version[PACK_HDF5_VERSION_TEXT_MAX];
     char subject[1024], type[PACK_TYPE_TEXT_MAX];
 };

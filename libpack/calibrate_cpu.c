@@ -28,6 +28,25 @@ time_copy(struct pack_lab *lab, const unsigned char *from, size_t range)
     return pack_lab_fastest(times, PACK_LAB_ROUNDS);
 }
 
+/* ns per byte of what the system does when memory is used for the first time. */
+static double
+time_touch(unsigned char *memory)
+{
+    enum { SIZE = 32 << 20 };
+    double first[PACK_LAB_ROUNDS], again[PACK_LAB_ROUNDS];
+    for (int round = 0; round < PACK_LAB_ROUNDS; round++) {
+        madvise(memory, SIZE, MADV_DONTNEED);
+        uint64_t start = pack_clock_cpu_ns(), middle;
+        memset(memory, 1, SIZE);
+        middle = pack_clock_cpu_ns();
+        memset(memory, 2, SIZE);
+        again[round] = (double)(pack_clock_cpu_ns() - middle) / SIZE;
+        first[round] = (double)(middle - start) / SIZE;
+    }
+    return pack_lab_fastest(first, PACK_LAB_ROUNDS) -
+           pack_lab_fastest(again, PACK_LAB_ROUNDS);
+}
+
 enum pack_status
 pack_lab_memory(struct pack_lab *lab, struct pack_error *err)
 {
@@ -39,14 +58,8 @@ pack_lab_memory(struct pack_lab *lab, struct pack_error *err)
         mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return pack_fail_memory(err, "measuring copies");
-    uint64_t start = pack_clock_cpu_ns();
+    lab->profile->touch_ns = pack_lab_positive(time_touch(memory));
     memset(memory, 1, most);
-    lab->profile->touch_ns =
-        pack_lab_positive((double)(pack_clock_cpu_ns() - start) / (double)most);
-    start = pack_clock_cpu_ns();
-    memset(memory, 2, most);
-    lab->profile->touch_ns -= (double)(pack_clock_cpu_ns() - start) / (double)most;
-    lab->profile->touch_ns = fmax(lab->profile->touch_ns, 0.01);
     for (size_t i = 0; i < n; i++) {
         copy->bytes[copy->n] = (double)ranges[i];
         copy->value[copy->n++] = fmax(time_copy(lab, memory, ranges[i]), 1e-3);

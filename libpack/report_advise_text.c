@@ -205,10 +205,9 @@ put_mixing(struct out *out, const struct pack_advise_outcome *o)
     char line[160];
     if (o->class_mixing < 0)
         return;
-    snprintf(
-        line, sizeof line,
-        "a batch mixes the classes of the labels to %.0f %% of what a uniform draw does",
-        100 * o->class_mixing);
+    snprintf(line, sizeof line,
+             "a batch holds %.0f %% of the classes that a uniformly drawn one does",
+             100 * o->class_mixing);
     put_wrapped(out, "      ", line, 6);
 }
 

@@ -81,10 +81,13 @@ def test_search():
     search = report['result']['search']
     ok(search['bounded'] + search['sampled'] == search['candidates'],
        'every candidate is bounded or simulated')
-    rates = [row['samples_per_s'] for row in report['result']['rows']]
-    ok(rates[0] >= 0.95 * max(rates), 'the choice is within 5 % of the fastest')
+    rows = report['result']['rows']
+    random = max(row['randomness'] for row in rows)
+    rates = [r['samples_per_s'] for r in rows if r['randomness'] >= 0.9 * random]
+    ok(rows[0]['samples_per_s'] >= 0.95 * max(rates),
+       'the choice is within 5 % of the fastest of the random orders')
     more = advise(*args, '--memory', '8G')['result']['rows']
-    ok(max(r['samples_per_s'] for r in more) >= 0.99 * max(rates),
+    ok(max(r['samples_per_s'] for r in more) >= 0.99 * max(r['samples_per_s'] for r in rows),
        'with more memory there is nothing worse to be had')
     whatif = advise(*args, '--what-if', '--chunk', '1x64x64x3')['result']
     ok(len(whatif['rows']) == 1 and whatif['rows'][0]['chunk'] == [1, 64, 64, 3],

@@ -1,4 +1,4 @@
-/* The advisor's parts: profiles, costs, randomness, contiguous reads, the search's laws.
+/* The advisor's parts: profiles, costs, contiguous reads, the search's laws.
  */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "libpack/advise.h"
 #include "libpack/buf.h"
 #include "libpack/h5_probe.h"
-#include "libpack/randomness.h"
 #include "libpack/rng.h"
 #include "tests/tap.h"
 
@@ -118,56 +117,6 @@ test_page_cache(void)
     double said = pack_cost_page_cache_rate(PACK_COST_PERMUTED, N, KEEP);
     ok(fabs(seen - said) < 0.02,
        "permutations find %.3f in 60 %% of memory, formula %.3f", seen, said);
-}
-
-static double
-randomness(struct pack_pattern pattern)
-{
-    double value = -1;
-    struct pack_error err;
-    if (pack_randomness_of(&pattern, &value, &err) != PACK_OK)
-        note("%s", err.text);
-    return value;
-}
-
-static void
-test_randomness(void)
-{
-    struct pack_pattern p = { .extent = { 1, { 100000 } },
-                              .batch = 64,
-                              .chunk_samples = 16 };
-    double low, middle, high, mixing;
-    int64_t labels[1000];
-    struct pack_error err;
-    low = randomness(p);
-    ok(low < 0.05, "a sequential order has randomness %.3f", low);
-    p.kind = PACK_PATTERN_SHUFFLE;
-    high = randomness(p);
-    ok(high > 0.98, "a uniform shuffle %.3f", high);
-    p.kind = PACK_PATTERN_BLOCK;
-    p.pool_chunks = 8;
-    low = randomness(p);
-    p.pool_chunks = 64;
-    middle = randomness(p);
-    ok(low > 0.2 && middle > low && high > middle, "larger pools mix better: %.3f, %.3f",
-       low, middle);
-    p.kind = PACK_PATTERN_BUFFER;
-    p.buffer_samples = 1000;
-    low = randomness(p);
-    ok(low < 0.3, "a small buffer over much data hardly mixes: %.3f", low);
-
-    struct pack_pattern q = { .extent = { 1, { 1000 } }, .batch = 50 };
-    for (int i = 0; i < 1000; i++)
-        labels[i] = i / 100;
-    ok(pack_randomness_mixing(&q, labels, 1000, 10, &mixing, &err) == PACK_OK &&
-           mixing == 0,
-       "in order, sorted by class, a batch holds one class");
-    q.kind = PACK_PATTERN_SHUFFLE;
-    (void)pack_randomness_mixing(&q, labels, 1000, 10, &mixing, &err);
-    ok(mixing > 0.97, "shuffled, all of them: %.3f", mixing);
-    labels[7] = 10;
-    ok(pack_randomness_mixing(&q, labels, 1000, 10, &mixing, &err) == PACK_ERR_ARGUMENT,
-       "a label out of range is refused");
 }
 
 static void
@@ -319,7 +268,6 @@ main(void)
     test_profile();
     test_cost();
     test_page_cache();
-    test_randomness();
     test_contiguous();
     test_search();
     test_slots();
