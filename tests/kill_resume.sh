@@ -43,8 +43,7 @@ struck() {
             exec "$@"
         ) >stdout 2>stderr </dev/null
     else
-        # a shell's background jobs ignore SIGINT
-        env --default-signal=INT "$@" >stdout 2>stderr </dev/null &
+        "$@" >stdout 2>stderr </dev/null &
         pid=$!
         sleep "$(printf '%d.%03d' $((n / 1000)) $((n % 1000)))"
         kill "-$signal" $pid 2>/dev/null
@@ -120,8 +119,12 @@ signal_test() {
     [ $said -eq 0 ] || note <stderr
     resumed "after SIG$1, --resume gives the same file"
 }
-signal_test INT 130
-signal_test TERM 143
+if [ -n "$shim" ]; then
+    signal_test INT 130
+    signal_test TERM 143
+else
+    skip 'a time is too vague for a signal'
+fi
 
 # On a terminal: what it drew is gone, only the sentence stays.
 rm -rf out

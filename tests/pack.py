@@ -19,6 +19,8 @@ from tap import done, equal, note, ok, skip
 
 work = sys.argv[1]
 shared = os.environ.get("H5PACK_SHARED") or os.path.join(os.environ["top_srcdir"], "..", "shared")
+# h5py and h5dump cannot load a plugin with sanitizers in it
+PLUGIN_LOADS = os.environ.get("SANITIZERS", "no") == "no"
 os.chdir(work)
 
 
@@ -110,12 +112,14 @@ def layouts(images, want):
         ok(np.array_equal(f["images"][0], first), "--fit pad pads as ImageOps.pad does")
     same = True
     for chunk in ("1", "7", "64", "100x48x56x3", "5x47x56x3", "3x16x20x2"):
-        for compress in ("none", "gzip:1", "zstd:3"):
+        for compress in ("none", "gzip:1", "zstd:3") if PLUGIN_LOADS else ("none", "gzip:1"):
             pack("photos", "--shorter", 64, "--crop", "48x56", "--chunk", chunk, "--compress",
                  compress, "--fletcher32", "--verify")
             with h5py.File("out.h5") as f:
                 same = same and np.array_equal(f["images"][()], want)
     ok(same, "pixels do not depend on chunks, also across samples, nor on compression")
+    if not PLUGIN_LOADS:
+        return skip("others cannot load a plugin with sanitizers in it")
     result = subprocess.run(["h5dump", "-d", "/images", "-s", "0,0,0,0", "-c", "1,1,1,3", "out.h5"],
                             capture_output=True, text=True)
     ok(result.returncode == 0 and ", ".join(map(str, want[0, 0, 0])) in result.stdout,
