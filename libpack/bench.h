@@ -240,9 +240,11 @@ struct pack_bench_advice {
 };
 
 /*
- * Looks for changes of cache, order, chunks and workers that would make the run faster,
- * predicting each from the simulator's counts and the times that were measured. No change
- * below 5 % is named, and none when the consumer is the limit. PACK_ERR_MEMORY.
+ * Looks for changes that would make the run faster: of cache, order, chunks and workers,
+ * each predicted from the simulator's counts and the times that were measured; of
+ * transfer, batch and page cache, predicted from the times alone; last, where there is
+ * room, echoing. No change below 5 % is named, and none when the consumer is the limit.
+ * PACK_ERR_MEMORY.
  */
 enum pack_status pack_bench_advise(const struct pack_bench_params *params,
                                    const struct pack_bench_result *result,

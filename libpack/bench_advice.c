@@ -1,5 +1,6 @@
 /*
- * Changes worth trying. Each candidate is sent through the simulator, as far as the run
+ * Changes worth trying: those of chunks, cache, order and workers; bench_remedy.c has the
+ * others. Each candidate is sent through the simulator, as far as the run
  * went, and so is the run itself; what a sample costs is then what was measured, scaled
  * stage by stage with the simulated counts:
  *
@@ -288,8 +289,9 @@ propose_chunk(struct advisor *a, const struct pack_grid *grid)
 }
 
 static void
-propose_workers(struct advisor *a)
+propose_workers(struct advisor *a, const struct pack_grid *grid)
 {
+    (void)grid;
     uint64_t cpus = pack_pool_default_threads();
     if (a->now.n_workers >= cpus)
         return;
@@ -302,8 +304,9 @@ propose_workers(struct advisor *a)
 }
 
 static void
-propose_reopen(struct advisor *a)
+propose_reopen(struct advisor *a, const struct pack_grid *grid)
 {
+    (void)grid;
     struct candidate *c = a->now.reopen ? propose(a, KIND_REOPEN) : NULL;
     if (!c)
         return;
@@ -312,37 +315,12 @@ propose_reopen(struct advisor *a)
     snprintf(c->change.command, sizeof c->change.command, "leave --reopen away");
 }
 
-/* ------------------------------------------------------------------ ranking */
-
-/* Puts a change among the best ones; only the best of its kind stays. */
-static void
-rank(struct pack_bench_advice *advice, enum kind *kinds, const struct candidate *c)
-{
-    size_t at = advice->n;
-    for (size_t i = 0; i < advice->n; i++)
-        if (kinds[i] == c->kind)
-            at = i;
-    if (at < advice->n) {
-        if (advice->change[at].gain >= c->change.gain)
-            return;
-    } else if (advice->n < PACK_BENCH_CHANGES_MAX) {
-        advice->n++;
-    } else if (advice->change[--at].gain >= c->change.gain) {
-        return;
-    }
-    for (; at > 0 && advice->change[at - 1].gain < c->change.gain; at--) {
-        advice->change[at] = advice->change[at - 1];
-        kinds[at] = kinds[at - 1];
-    }
-    advice->change[at] = c->change;
-    kinds[at] = c->kind;
-}
+/* ------------------------------------------------------------------ judging */
 
 static enum pack_status
-judge_candidates(struct advisor *a, double now_rate, struct pack_bench_advice *advice,
+judge_candidates(struct advisor *a, double now_rate, struct bench_ranking *ranking,
                  struct pack_error *err)
 {
-    enum kind kinds[PACK_BENCH_CHANGES_MAX] = { 0 };
     for (size_t i = 0; i < a->n_candidates; i++) {
         struct candidate *c = &a->candidate[i];
         struct pack_cache_counts counts;
@@ -354,38 +332,22 @@ judge_candidates(struct advisor *a, double now_rate, struct pack_bench_advice *a
             continue;
         double rate = rate_of(a, &counts, (double)n, c->way.n_workers);
         c->change.gain = ratio(rate, now_rate);
-        if (c->change.gain >= 1.05)
-            rank(advice, kinds, c);
+        pack_bench_rank(ranking, (int)c->kind, &c->change);
     }
     return PACK_OK;
 }
 
-/* What is not a matter of chunks: using data more often. */
-static void
-add_echo(const struct advisor *a, struct pack_bench_advice *advice)
-{
-    uint64_t echo = pack_bench_echo_for(a->result, 0.9);
-    if (advice->n == PACK_BENCH_CHANGES_MAX || a->result->steps.au < 0 ||
-        a->result->limit == PACK_LIMIT_CONSUMER || echo <= a->result->echo)
-        return;
-    struct pack_bench_change *c = &advice->change[advice->n++];
-    snprintf(c->what, sizeof c->what,
-             "using each batch %" PRIu64 " times: steps, not fresh samples", echo);
-    snprintf(c->command, sizeof c->command, "--echo %" PRIu64, echo);
-    c->gain = (double)echo / (double)a->result->echo;
-}
+/* Each looks at one thing that could be different, and proposes none or more. */
+static void (*const proposals[])(struct advisor *a, const struct pack_grid *grid) = {
+    propose_caches, propose_block, propose_chunk, propose_workers, propose_reopen,
+};
 
-enum pack_status
-pack_bench_advise(const struct pack_bench_params *params,
-                  const struct pack_bench_result *result,
-                  struct pack_bench_advice *advice, struct pack_error *err)
+/* The changes that need the simulator. */
+static enum pack_status
+advise_chunks(const struct pack_bench_params *params,
+              const struct pack_bench_result *result, struct bench_ranking *ranking,
+              struct pack_error *err)
 {
-    *advice = (struct pack_bench_advice){ 0 };
-    if (!params->set || !result->has_cache || !result->total.has_counts ||
-        result->total.n_samples == 0 || result->limit == PACK_LIMIT_CONSUMER ||
-        params->pattern.kind == PACK_PATTERN_TRACE)
-        return PACK_OK;
-    const struct pack_grid *grid = &params->set->parts[0].grid;
     struct advisor *a = calloc(1, sizeof *a);
     uint64_t n = 0;
     if (!a)
@@ -402,14 +364,28 @@ pack_bench_advise(const struct pack_bench_params *params,
     if (status == PACK_OK && n > 0) {
         a->slowness = slowness(a, (double)n);
         double now_rate = rate_of(a, &a->now_counts, (double)n, a->now.n_workers);
-        propose_caches(a, grid);
-        propose_block(a, grid);
-        propose_chunk(a, grid);
-        propose_workers(a);
-        propose_reopen(a);
-        status = judge_candidates(a, now_rate, advice, err);
-        add_echo(a, advice);
+        for (size_t i = 0; i < sizeof proposals / sizeof *proposals; i++)
+            proposals[i](a, &params->set->parts[0].grid);
+        status = judge_candidates(a, now_rate, ranking, err);
     }
     free(a);
+    return status;
+}
+
+enum pack_status
+pack_bench_advise(const struct pack_bench_params *params,
+                  const struct pack_bench_result *result,
+                  struct pack_bench_advice *advice, struct pack_error *err)
+{
+    struct bench_ranking ranking = { .advice = advice };
+    enum pack_status status = PACK_OK;
+    *advice = (struct pack_bench_advice){ 0 };
+    if (result->total.n_samples == 0 || result->limit == PACK_LIMIT_CONSUMER)
+        return PACK_OK;
+    if (params->set && result->has_cache && result->total.has_counts &&
+        params->pattern.kind != PACK_PATTERN_TRACE)
+        status = advise_chunks(params, result, &ranking, err);
+    if (status == PACK_OK)
+        pack_bench_remedies(params, result, &ranking);
     return status;
 }

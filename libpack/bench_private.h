@@ -66,6 +66,20 @@ void pack_bench_finish(uint64_t step_ns, uint64_t first_end_ns, uint64_t last_en
 /* Fills limit and cause from everything measured. */
 void pack_bench_judge(const struct bench_plan *plan, struct pack_bench_result *result);
 
+/* Collects the best changes; of one kind only the best stays. */
+struct bench_ranking {
+    struct pack_bench_advice *advice;
+    int kind[PACK_BENCH_CHANGES_MAX];
+};
+enum { BENCH_KIND_REMEDY = 100 }; /* kinds from here on are those of bench_remedy.c */
+void pack_bench_rank(struct bench_ranking *ranking, int kind,
+                     const struct pack_bench_change *change);
+
+/* Ranks the changes that are not a matter of chunks. */
+void pack_bench_remedies(const struct pack_bench_params *params,
+                         const struct pack_bench_result *result,
+                         struct bench_ranking *ranking);
+
 /* Checksums of the samples that a batch ought to have, from an independent pass. */
 struct bench_expect;
 enum pack_status pack_bench_expect_open(const struct bench_plan *plan,

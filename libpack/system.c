@@ -92,6 +92,23 @@ pack_system_storage_bytes(uint64_t *bytes)
 }
 
 bool
+pack_system_memory_bytes(uint64_t *bytes)
+{
+    char line[128];
+    uint64_t kib;
+    bool found = false;
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file))
+        found = sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1;
+    fclose(file);
+    if (found)
+        *bytes = kib * 1024;
+    return found;
+}
+
+bool
 pack_system_cpu(struct pack_system_cpu *cpu)
 {
     uint64_t user, nice, system, idle, iowait;

@@ -24,6 +24,10 @@ enum pack_status pack_system_resident(const char *path, uint64_t *bytes,
  * the system does not tell. Pages that were in the cache do not count; readahead does. */
 bool pack_system_storage_bytes(uint64_t *bytes);
 
+/* Memory of the machine that programs and page cache can have (MemAvailable of
+ * /proc/meminfo); false where the system does not tell. */
+bool pack_system_memory_bytes(uint64_t *bytes);
+
 /* Time of all processors together since the system started; false where it does not
  * tell. */
 struct pack_system_cpu {

@@ -453,6 +453,141 @@ test_verdicts(void)
     pack_bench_done(&large);
 }
 
+/* ------------------------------------------------------------ proposed changes */
+
+/* A run of 100 batches of 10 samples, in ms per batch; one worker beside the trainer. */
+static struct pack_bench_result
+synthetic(const char *consumer, double read, double take, double busy)
+{
+    struct pack_bench_result r = { .consumer = consumer,
+                                   .n_workers = 1,
+                                   .batch = 10,
+                                   .echo = 1,
+                                   .sample_bytes = 1000,
+                                   .epoch_samples = 1000,
+                                   .n_epochs = 1 };
+    double cycle = read > take + busy ? read : take + busy;
+    r.total.n_batches = 100;
+    r.total.n_samples = 1000;
+    r.total.work_ns = (uint64_t)(read * 1e8);
+    r.total.wait_ns = (uint64_t)((cycle - take - busy) * 1e8);
+    r.elapsed_ns = (uint64_t)(cycle * 1e8);
+    r.steps.n_steps = 100;
+    r.steps.busy_ns = (uint64_t)(busy * 99e6);
+    r.steps.total_ns = (uint64_t)(cycle * 99e6);
+    r.steps.au = -1;
+    r.limit = PACK_LIMIT_ASSEMBLY;
+    return r;
+}
+
+/* The proposal whose command has this text, or NULL. */
+static const struct pack_bench_change *
+proposal(const struct pack_bench_params *p, const struct pack_bench_result *r,
+         const char *command)
+{
+    static struct pack_bench_advice advice;
+    if (pack_bench_advise(p, r, &advice, NULL) != PACK_OK)
+        return NULL;
+    for (size_t i = 0; i < advice.n; i++)
+        if (strstr(advice.change[i].command, command))
+            return &advice.change[i];
+    return NULL;
+}
+
+static bool
+is_about(const struct pack_bench_change *c, double gain)
+{
+    if (c)
+        note("%.2f  %s: %s", c->gain, c->what, c->command);
+    return c && c->gain > gain * 0.97 && c->gain < gain * 1.03;
+}
+
+static void
+test_transfer_advice(void)
+{
+    struct pack_bench_params p = { .consume.transfer = PACK_TRANSFER_FLOAT32 };
+    struct pack_bench_result r = synthetic("cuda", 1, 0, 2);
+    r.elapsed_ns = 800000000; /* 8 ms a batch: the copies */
+    r.total.wait_ns = 0;
+    r.steps.copy_ns = 800000000;
+    r.steps.pin_ns = 600000000;
+    r.limit = PACK_LIMIT_BUS;
+    ok(is_about(proposal(&p, &r, "--transfer uint8"), 4.0),
+       "floats over the bus: uint8 is a quarter, until the step is the limit");
+    r.steps.busy_ns = 99 * 4000000u;
+    ok(is_about(proposal(&p, &r, "--transfer uint8"), 2.0), "which may come earlier");
+    p.consume.transfer = PACK_TRANSFER_UINT8;
+    ok(!proposal(&p, &r, "--transfer"), "not proposed where it is so already");
+}
+
+static void
+test_batch_advice(void)
+{
+    struct pack_bench_params p = { .pattern.read = PACK_READ_SAMPLE };
+    struct pack_bench_result r = synthetic("emulated", 1, 4, 4);
+    p.consume.step_ns = 4000000;
+    ok(is_about(proposal(&p, &r, "--batch 40 --step 16000us"), 8.0 / 5),
+       "half of the time goes into handing batches over: larger ones");
+    r.epoch_samples = 30;
+    ok(!proposal(&p, &r, "--batch"), "not larger than the dataset");
+
+    r = synthetic("null", 0.01, 0, 0);
+    r.total.read.calls = 100;
+    r.total.read.overhead_ns = 200000;
+    ok(!proposal(&p, &r, "--batch"), "calls for single samples do not become fewer");
+    p.pattern.read = PACK_READ_BATCH;
+    ok(is_about(proposal(&p, &r, "--batch 40"), 1 / (1 - 0.75 * 0.2)),
+       "calls for whole batches do");
+
+    r = synthetic("null", 0.1, 0, 0);
+    r.elapsed_ns = 12000000; /* 20 us more for each batch than reading explains */
+    r.total.wait_ns = r.elapsed_ns;
+    ok(is_about(proposal(&p, &r, "--batch 40"), 120.0 / 105), "and so does waking up");
+    r = synthetic("null", 10, 0, 0);
+    ok(!proposal(&p, &r, "--batch"), "batches that take long enough are left alone");
+}
+
+static void
+test_preload_advice(void)
+{
+    const char *path = one_path;
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    struct pack_bench_epoch epoch[2] = { { .knows_storage = true } };
+    struct pack_bench_result r = synthetic("null", 10, 0, 0);
+    if (!ok(pack_readset_open(&path, 1, "contiguous", &set, &err) == PACK_OK, "a set"))
+        return;
+    struct pack_bench_params p = { .set = set };
+    r.limit = PACK_LIMIT_STORAGE;
+    r.epochs = epoch;
+    r.total.knows_storage = true;
+    r.total.read.file_reads = 1000;
+    r.total.read.file_read_bytes = r.total.storage_bytes = 10000000;
+    r.total.read.storage_ns = 903000000; /* of 1000 ms; 3 ms when warm */
+    ok(is_about(proposal(&p, &r, "cat "), 10.0),
+       "what storage delivers can be preloaded");
+    r.n_epochs = 2;
+    epoch[0].storage_bytes = epoch[0].read.file_read_bytes = 9000000;
+    epoch[1] = (struct pack_bench_epoch){ .knows_storage = true };
+    epoch[1].read.file_read_bytes = 1000000;
+    epoch[1].read.storage_ns = 40300000;
+    ok(is_about(proposal(&p, &r, "cat "), 2.0), "a warm epoch tells what is left then");
+    p.cold = true;
+    ok(proposal(&p, &r, "without --cold") != NULL, "of use only without --cold");
+    r.total.storage_bytes = 1000;
+    ok(!proposal(&p, &r, "cat "), "not where memory delivered already");
+    r.total.storage_bytes = 10000000;
+    uint64_t extent = set->extent.extent[0], stored = set->parts[0].facts.stored_bytes;
+    set->extent.extent[0] = UINT64_C(1) << 44;
+    set->parts[0].facts.stored_bytes = UINT64_C(1) << 60;
+    ok(!proposal(&p, &r, "cat "), "nor where memory cannot hold it");
+    set->extent.extent[0] = extent;
+    set->parts[0].facts.stored_bytes = stored;
+    r.limit = PACK_LIMIT_DECODE;
+    ok(!proposal(&p, &r, "cat "), "nor where storage is not the limit");
+    pack_readset_close(set);
+}
+
 int
 main(void)
 {
@@ -464,6 +599,9 @@ main(void)
         test_shared();
         test_utilisation();
         test_verdicts();
+        test_transfer_advice();
+        test_batch_advice();
+        test_preload_advice();
         test_faults();
     }
     unlink(one_path);

@@ -68,7 +68,8 @@ cli_set_quiet(bool quiet)
 void
 cli_print(const struct pack_buf *buf)
 {
-    fwrite(buf->data, 1, buf->size, stdout);
+    if (buf->size) /* an empty one has no data */
+        fwrite(buf->data, 1, buf->size, stdout);
 }
 
 int

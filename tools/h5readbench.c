@@ -696,8 +696,7 @@ main(int argc, char **argv)
     struct pack_buf text = { 0 };
     cli_catch_signals();
     int exit_status = run_command(argc, argv, NULL, &text);
-    if (text.size)
-        cli_print(&text);
+    cli_print(&text);
     pack_buf_done(&text);
     return cli_exit(exit_status);
 }
