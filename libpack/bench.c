@@ -33,31 +33,6 @@ struct run {
     uint64_t live_requests, live_loads;
 };
 
-/* ------------------------------------------------------------------ events */
-
-static void
-add_event(struct run *run, enum pack_event_kind kind, unsigned lane, uint64_t begin_ns,
-          uint64_t end_ns, uint64_t number, const struct bench_note *note)
-{
-    struct pack_bench_result *r = run->result;
-    if (!r->events || begin_ns < run->start_ns)
-        return;
-    if (r->n_events == PACK_BENCH_EVENTS_MAX) {
-        r->events_cut = true;
-        return;
-    }
-    r->events[r->n_events++] = (struct pack_bench_event){
-        .kind = kind,
-        .lane = lane,
-        .begin_ns = begin_ns - run->start_ns,
-        .end_ns = end_ns - run->start_ns,
-        .number = number,
-        .loads = note ? note->read.file_reads : 0,
-        .storage_ns = note ? note->read.storage_ns : 0,
-        .decode_ns = note ? note->read.decode_ns : 0,
-    };
-}
-
 /* The consumer has finished a step. */
 static void
 on_step(void *context, const struct pack_step *step)
@@ -78,16 +53,7 @@ on_step(void *context, const struct pack_step *step)
         s->starved_ns += step->starved_ns;
         s->copy_wait_ns += step->copy_wait_ns;
     }
-    if (!run->result->events)
-        return;
-    if (step->copy_ns)
-        add_event(run, PACK_EVENT_COPY, 0,
-                  step->begin_ns > step->copy_ns ? step->begin_ns - step->copy_ns : 0,
-                  step->begin_ns, step->number, NULL);
-    if (step->normalise_ns)
-        add_event(run, PACK_EVENT_NORMALISE, 0, step->begin_ns,
-                  step->begin_ns + step->normalise_ns, step->number, NULL);
-    add_event(run, PACK_EVENT_STEP, 0, step->begin_ns, step->end_ns, step->number, NULL);
+    pack_bench_record_step(run->result, run->start_ns, step);
 }
 
 /* ----------------------------------------------------------------- opening */
@@ -170,10 +136,7 @@ open_run(struct run *run, struct pack_error *err)
     run->order = calloc((size_t)run->plan.pattern.batch, sizeof *run->order);
     r->epochs = calloc((size_t)p->epochs, sizeof *r->epochs);
     r->usage = calloc((size_t)run->n_lanes, sizeof *r->usage);
-    if (p->keep_events)
-        r->events = malloc(PACK_BENCH_EVENTS_MAX * sizeof *r->events);
-    if (!run->tally || !run->order || !r->epochs || !r->usage ||
-        (p->keep_events && !r->events))
+    if (!run->tally || !run->order || !r->epochs || !r->usage)
         return pack_fail_memory(err, "results");
     r->engine = run->plan.engine->name;
     r->seed = run->plan.pattern.seed;
@@ -185,6 +148,8 @@ open_run(struct run *run, struct pack_error *err)
     r->epoch_samples = run->plan.epoch_samples;
     enum pack_status status = note_cache(run, err);
     uint64_t begin_ns = pack_clock_ns();
+    if (status == PACK_OK && p->keep_events)
+        status = pack_bench_events_open(r, err);
     if (status == PACK_OK)
         status = open_procs(run, err); /* before anything that must not be forked */
     if (status == PACK_OK)
@@ -249,9 +214,7 @@ settle_note(struct run *run, const struct pack_procs_item *item, uint64_t wait_b
     run->n_bytes += note->n_samples * run->plan.stride_bytes;
     run->live_requests += note->read.requests;
     run->live_loads += note->read.file_reads;
-    add_event(run, PACK_EVENT_READ, item->worker, note->begin_ns, note->end_ns,
-              item->number, note);
-    add_event(run, PACK_EVENT_WAIT, 0, wait_begin_ns, now, item->number, NULL);
+    pack_bench_record_batch(run->result, run->start_ns, item, wait_begin_ns, now);
 }
 
 /* A fresh permutation for each use of a batch but the first. */
@@ -311,7 +274,10 @@ one_batch(struct run *run, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     settle_note(run, &item, begin_ns);
+    begin_ns = pack_clock_ns();
     status = consume(run, &item, err);
+    pack_bench_record_take(run->result, run->start_ns, item.number, begin_ns,
+                           pack_clock_ns());
     pack_procs_release(run->procs, &item);
     tell_progress(run);
     return status;

@@ -69,20 +69,26 @@ struct pack_bench_params {
 
 /* One span of time, for traces and timelines. */
 enum pack_event_kind {
-    PACK_EVENT_READ = 0, /* a worker makes a batch; lane: the worker */
-    PACK_EVENT_WAIT,     /* the trainer waits for one */
-    PACK_EVENT_COPY,     /* host to device */
+    PACK_EVENT_READ = 0,  /* a worker makes a batch; lane: the worker */
+    PACK_EVENT_IDLE,      /* it waits for a free buffer; likewise */
+    PACK_EVENT_HAND_OVER, /* a batch is made, but not taken yet; likewise */
+    PACK_EVENT_WAIT,      /* the trainer waits for a batch */
+    PACK_EVENT_TAKE,      /* it hands one to the consumer, as often as it is used */
+    PACK_EVENT_PIN,       /* into pinned memory */
+    PACK_EVENT_COPY,      /* host to device */
     PACK_EVENT_NORMALISE,
     PACK_EVENT_STEP /* the consumer's whole step */
 };
 struct pack_bench_event {
     enum pack_event_kind kind;
     uint32_t lane;
-    uint64_t begin_ns, end_ns;             /* from the start of the run */
-    uint64_t number;                       /* of the batch or step */
-    uint64_t loads, storage_ns, decode_ns; /* of a READ */
+    uint64_t begin_ns, end_ns; /* from the start of the run */
+    uint64_t number;           /* of the batch in its epoch, or of the step */
+    /* of a READ: file reads, and how its time divides; storage and decoding are parts of
+     * the calls, what is left is assembly */
+    uint64_t loads, call_ns, storage_ns, decode_ns;
 };
-enum { PACK_BENCH_EVENTS_MAX = 1 << 20 };
+enum { PACK_BENCH_EVENTS_MAX = 1 << 18 }; /* those behind are dropped */
 
 struct pack_bench_epoch {
     uint64_t elapsed_ns, n_batches, n_samples;

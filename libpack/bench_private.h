@@ -43,6 +43,17 @@ enum pack_status pack_bench_plan_make(const struct pack_bench_params *params,
 /* Samples of batch `number` of an epoch. */
 uint64_t pack_bench_batch_samples(const struct bench_plan *plan, uint64_t number);
 
+/* Spans of the run that began at start_ns, kept in result->events when those are open. */
+enum pack_status pack_bench_events_open(struct pack_bench_result *result,
+                                        struct pack_error *err);
+void pack_bench_record_batch(struct pack_bench_result *result, uint64_t start_ns,
+                             const struct pack_procs_item *item, uint64_t wait_begin_ns,
+                             uint64_t taken_ns);
+void pack_bench_record_take(struct pack_bench_result *result, uint64_t start_ns,
+                            uint64_t number, uint64_t begin_ns, uint64_t end_ns);
+void pack_bench_record_step(struct pack_bench_result *result, uint64_t start_ns,
+                            const struct pack_step *step);
+
 /* What each worker did in each epoch, for the comparison with the simulator. */
 struct bench_tally {
     uint64_t n_batches;

@@ -25,6 +25,7 @@ struct pack_step {
                               device */
     uint64_t pin_ns;  /* the host copied the batch into pinned memory; 0 where none is */
     uint64_t copy_ns; /* host to device */
+    uint64_t pin_begin_ns, copy_begin_ns; /* of these two */
     uint64_t copy_bytes;
     uint64_t normalise_ns;
 };
@@ -36,10 +37,10 @@ struct pack_batch {
     uint64_t round;     /* the epoch, from 0 */
     uint64_t number;    /* of the batch in its round */
     const uint32_t
-        *order;       /* which of them, in which order, or NULL for all as they are */
-    uint64_t n_order; /* how many of them, when order is given */
+        *order;        /* which of them, in which order, or NULL for all as they are */
+    uint64_t n_order;  /* how many of them, when order is given */
     uint64_t ready_ns; /* when it was made; 0: now */
-    bool again;       /* data is the same as in the call before (batch echoing) */
+    bool again;        /* data is the same as in the call before (batch echoing) */
 };
 
 enum pack_transfer { PACK_TRANSFER_UINT8 = 0, PACK_TRANSFER_FLOAT32 };

@@ -43,7 +43,9 @@ read_step(struct cuda_state *cuda, struct pack_error *err)
     void *before = cuda->n_read
                        ? cuda->step[(cuda->n_read - 1) % CUDA_STEPS].event[CUDA_END]
                        : cuda->origin;
-    struct pack_step result = { .n_samples = step->n_samples, .pin_ns = step->pin_ns };
+    struct pack_step result = { .n_samples = step->n_samples,
+                                .pin_begin_ns = step->pin_begin_ns,
+                                .pin_ns = step->pin_ns };
     uint64_t starved, copy_to_begin = 0;
     enum pack_status status = elapsed(cuda, before, event[CUDA_BEGIN], &starved, err);
     if (status == PACK_OK)
@@ -65,6 +67,7 @@ read_step(struct cuda_state *cuda, struct pack_error *err)
         result.starved_ns = starved;
         result.copy_wait_ns = copy_to_begin < starved ? copy_to_begin : starved;
     }
+    result.copy_begin_ns = result.begin_ns - copy_to_begin;
     if (step->has_copy)
         result.copy_bytes = step->n_samples * cuda->transfer_bytes;
     cuda->end_ns = result.end_ns;
@@ -129,9 +132,9 @@ begin_copy(struct cuda_state *cuda, const struct pack_batch *batch,
     }
     if (status != PACK_OK)
         return status;
-    uint64_t begin_ns = pack_clock_ns();
+    step->pin_begin_ns = pack_clock_ns();
     fill_pinned(cuda, batch, buffer->pinned);
-    step->pin_ns = pack_clock_ns() - begin_ns;
+    step->pin_ns = pack_clock_ns() - step->pin_begin_ns;
     step->has_copy = true;
     buffer->in_use = true;
     status = cuda_record(cuda, step->event[CUDA_COPY_BEGIN], cuda->copy_stream, err);

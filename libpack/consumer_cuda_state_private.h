@@ -26,7 +26,7 @@ struct cuda_step {
     uint32_t *pinned_order;
     pack_cuda_deviceptr order;
     bool has_copy;
-    uint64_t n_samples, pin_ns;
+    uint64_t n_samples, pin_begin_ns, pin_ns;
 };
 
 struct cuda_state {

@@ -50,6 +50,22 @@ says 0 '"schema": "readbench/1"' out 'JSON'
 bench one.h5 --batch 8 --trace t.json --svg t.svg --workers 2 --step 1ms
 [ -s t.json ] && [ -s t.svg ]
 says $? 'limited by' out 'a trace and a picture are written'
+# check_trace FILE SENTENCE NAME...
+check_trace() {
+    file=$1 sentence=$2
+    shift 2
+    if "${PYTHON:-python3}" -c '' 2>/dev/null; then
+        "${PYTHON:-python3}" "$top_srcdir/tests/trace.py" "$file" "$@" 2>err
+        ok $? "$sentence"
+        note <err
+    else
+        skip "no Python to check '$file' with"
+    fi
+}
+check_trace t.json 'the trace is JSON, its spans nest, and every stage of the workers is in it' \
+    batch read storage assembly 'wait for buffer' 'hand over' 'wait for batch' step
+bench packed.h5 --batch 8 --trace d.json --force
+check_trace d.json 'also when reading in line, with decoding' decode 'give to consumer'
 bench one.h5 --batch 8 --trace t.json
 says 2 "t.json" err 'and not over what is there'
 bench one.h5 --batch 8 --sweep workers=0,1 --sweep batch=4,8
@@ -147,6 +163,9 @@ if grep -q '^#define HAVE_CUDA 1' "$top_builddir/config.h"; then
     says 0 'Fake GPU 0' out 'auto finds the GPU'
     grep -q 'consumer cuda' err
     ok $? 'and says so'
+    bench one.h5 --batch 8 --consumer cuda --step 5ms --trace g.json
+    check_trace g.json 'the stages of the GPU are in the trace' \
+        'copy to pinned memory' 'copy to device' normalise step
     bench one.h5 --batch 8 --consumer cuda --step 5ms --echo 2 --echo-split --precision bf16
     says 0 'of the memory' out 'cuda with echoed halves'
     silent=0 n=0

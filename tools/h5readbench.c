@@ -540,6 +540,8 @@ run_once(struct job *job, struct pack_buf *text, struct pack_bench_result *resul
                                                                             &err);
     if (status == PACK_OK)
         status = write_file(o.trace, pack_report_bench_trace, &report, &err);
+    if (status == PACK_OK && result->events_cut)
+        cli_say("trace and picture end after %d spans", PACK_BENCH_EVENTS_MAX);
     if (status == PACK_OK)
         status = write_file(o.svg, pack_report_bench_svg, &report, &err);
     return status == PACK_OK ? exit_status_of(&report) : cli_fail(&err);
