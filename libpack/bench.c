@@ -246,6 +246,8 @@ consume(struct run *run, const struct pack_procs_item *item, struct pack_error *
                                 .number = item->number,
                                 .ready_ns = note->end_ns };
     enum pack_status status = PACK_OK;
+    if (batch.n_samples == 0) /* all skipped */
+        return PACK_OK;
     for (uint64_t use = 0; use < p->echo && status == PACK_OK; use++) {
         if (!p->echo_split || batch.n_samples < 2) {
             status = pack_consumer_take(run->consumer, &batch, err);
@@ -364,6 +366,10 @@ end_procs(struct run *run)
         const struct bench_where *where = pack_procs_where(run->procs, i);
         pack_histogram_merge(&r->latency, &where->set.latency);
         pack_histogram_merge(&r->latency, &where->with.latency);
+        for (uint32_t k = 0; k < where->set.n_reasons; k++)
+            if (r->n_reasons < PACK_ENGINE_REASONS_MAX)
+                memcpy(r->reason[r->n_reasons++], where->set.reason[k],
+                       sizeof r->reason[0]);
     }
     pack_procs_stop(run->procs, r->usage);
     run->procs = NULL;
@@ -396,6 +402,10 @@ explain(struct run *run, struct pack_error *err)
         status = pack_bench_check(&run->plan, run->tally, r, err);
     pack_bench_finish(run->plan.params.consume.step_ns, run->first_end_ns,
                       run->last_end_ns, r);
+    if (r->total.n_samples == 0 && r->n_reasons > 0 && !r->interrupted)
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "none of %llu images can be decoded; the first is %s",
+                         (unsigned long long)r->total.read.skipped, r->reason[0]);
     if (status == PACK_OK)
         pack_bench_judge(&run->plan, r);
     return status;

@@ -161,6 +161,9 @@ struct pack_bench_result {
     struct pack_system_cpu machine; /* all processors, during the run */
 
     struct pack_bench_mismatch mismatch;
+    /* images that were skipped, total.read.skipped of them: the first reasons */
+    uint32_t n_reasons;
+    char reason[PACK_ENGINE_REASONS_MAX][PACK_ENGINE_REASON_MAX];
     enum pack_limit limit;
     char
         cause[PACK_BENCH_TEXT_MAX]; /* one sentence, empty when there is nothing to say */
@@ -174,6 +177,8 @@ struct pack_bench_result {
 /*
  * Starts the workers, then the consumer, and lets batches flow. Counts are of what was
  * delivered to the consumer: a run that is stopped in the middle still adds up.
+ *
+ * Images that cannot be decoded are left out; where none can, that is PACK_ERR_FORMAT.
  *
  * Returns PACK_OK, or PACK_ERR_INTERRUPTED with *result filled with what was measured so
  * far; anything else leaves *result empty and names file, dataset and chunk where it can.

@@ -109,6 +109,7 @@ plan_extent(struct bench_plan *plan)
             pattern->chunk_samples = grid->chunk[0];
         return;
     }
+    pattern->read = PACK_READ_SAMPLE; /* image files know no other */
     pattern->extent = (struct pack_shape){
         .rank = 4, .extent = { p->source->n_records, p->image_height, p->image_width, 3 }
     };

@@ -273,9 +273,9 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
     unsigned char *with_data = data + plan->pattern.batch * plan->stride_bytes;
     struct pack_request request, with;
     enum pack_status status = PACK_OK;
-    note->n_samples = pack_bench_batch_samples(plan, number);
-    for (uint64_t done = 0; done < note->n_samples && status == PACK_OK;
-         done += request.n_samples) {
+    uint64_t n = pack_bench_batch_samples(plan, number), asked = 0;
+    for (; asked < n && status == PACK_OK; asked += request.n_samples) {
+        uint64_t done = asked - note->read.skipped; /* what is skipped leaves no gap */
         if (!pack_pattern_next(maker->iter, &request))
             return pack_fail(err, PACK_ERR_ARGUMENT,
                              "the pattern ended before batch %llu",
@@ -293,6 +293,7 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
                               with_data + done * plan->with_stride_bytes, &note->with,
                               &note->assemble_ns, err);
     }
+    note->n_samples = asked - note->read.skipped;
     return status;
 }
 

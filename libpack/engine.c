@@ -34,4 +34,5 @@ pack_read_cost_add(struct pack_read_cost *total, const struct pack_read_cost *pa
     total->decode_ns += part->decode_ns;
     total->overhead_ns += part->overhead_ns;
     total->wanted_bytes += part->wanted_bytes;
+    total->skipped += part->skipped;
 }

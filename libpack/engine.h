@@ -28,16 +28,20 @@ struct pack_read_cost {
     uint64_t decode_ns;
     uint64_t overhead_ns; /* the rest: the library's own work and copying */
     uint64_t wanted_bytes;
+    uint64_t skipped; /* samples that could not be decoded: nothing was put into `out` */
 };
 
 void pack_read_cost_add(struct pack_read_cost *total, const struct pack_read_cost *part);
 
 /* What an engine is doing, for whoever has to explain that it hangs or died. */
+enum { PACK_ENGINE_REASONS_MAX = 3, PACK_ENGINE_REASON_MAX = 256 };
 struct pack_engine_where {
     bool reading;
     uint32_t part;
     struct pack_box box;
     struct pack_histogram latency; /* of file reads of raw data */
+    uint32_t n_reasons;            /* why samples were skipped: the first ones */
+    char reason[PACK_ENGINE_REASONS_MAX][PACK_ENGINE_REASON_MAX];
 };
 
 struct pack_engine_params {
@@ -61,6 +65,7 @@ struct pack_engine_ops {
     /*
      * Reads one request: boxes of the whole set, ascending along axis 0 and apart from
      * each other, to be read with one call where the files allow it; densely into `out`.
+     * A sample that cannot be decoded may be skipped, when it is asked for alone.
      * Adds what it cost to *cost.
      */
     enum pack_status (*read)(void *state, const struct pack_box *boxes, size_t n_boxes,

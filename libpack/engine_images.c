@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,6 +97,25 @@ decode(struct images *images, size_t size, const struct pack_box *box, uint8_t *
                          images->scratch, err);
 }
 
+/* Keeps why an image was skipped, once, as long as there is room. */
+static void
+note_reason(struct images *images, uint64_t index, const struct pack_error *why)
+{
+    struct pack_engine_where *where = images->params.where;
+    char path[PACK_ENGINE_REASON_MAX / 2], reason[PACK_ENGINE_REASON_MAX];
+    pack_source_path(images->params.source, index, path, sizeof path);
+    snprintf(reason, sizeof reason, "%s: %.*s", path, PACK_ENGINE_REASON_MAX / 2 - 3,
+             why->text);
+    for (uint32_t i = 0; i < where->n_reasons; i++)
+        if (strcmp(where->reason[i], reason) == 0)
+            return;
+    if (where->n_reasons == PACK_ENGINE_REASONS_MAX)
+        return;
+    memcpy(where->reason[where->n_reasons], reason, sizeof reason);
+    where->n_reasons++;
+}
+
+/* An image that cannot be read or decoded is skipped, as tolerant loaders do. */
 static enum pack_status
 one_image(struct images *images, uint64_t index, const struct pack_box *box, uint8_t *out,
           struct pack_read_cost *cost, struct pack_error *err)
@@ -104,19 +124,19 @@ one_image(struct images *images, uint64_t index, const struct pack_box *box, uin
     int fd = -1;
     size_t size = 0;
     uint64_t begin_ns = pack_clock_ns();
-    enum pack_status status = pack_source_open_file(source, index, &fd, err);
+    struct pack_error why = { 0 };
+    enum pack_status status = pack_source_open_file(source, index, &fd, &why);
     if (status == PACK_OK) {
-        status = read_file(images, fd, &size, err);
+        status = read_file(images, fd, &size, &why);
         close(fd);
     }
     uint64_t read_ns = pack_clock_ns() - begin_ns;
     if (status == PACK_OK)
-        status = decode(images, size, box, out, err);
-    if (status != PACK_OK) {
-        char path[1024];
-        pack_source_path(source, index, path, sizeof path);
-        return pack_error_prefix(err, status, "image '%s'", path);
-    }
+        status = decode(images, size, box, out, &why);
+    if (status == PACK_ERR_MEMORY)
+        return pack_fail(err, status, "%s", why.text);
+    if (status != PACK_OK)
+        note_reason(images, index, &why);
     uint64_t call_ns = pack_clock_ns() - begin_ns;
     pack_histogram_add(&images->params.where->latency, read_ns);
     struct pack_read_cost one = { .calls = 1,
@@ -125,7 +145,8 @@ one_image(struct images *images, uint64_t index, const struct pack_box *box, uin
                                   .file_read_bytes = size,
                                   .storage_ns = read_ns,
                                   .decode_ns = call_ns - read_ns,
-                                  .wanted_bytes = size };
+                                  .wanted_bytes = status == PACK_OK ? size : 0,
+                                  .skipped = status != PACK_OK };
     pack_read_cost_add(cost, &one);
     return PACK_OK;
 }

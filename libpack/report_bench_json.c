@@ -167,6 +167,13 @@ put_result(struct pack_json *json, const struct pack_bench_report *report)
     pack_json_u64(json, "different", r->mismatch.n);
     pack_json_text(json, "first", r->mismatch.n ? r->mismatch.text : NULL);
     pack_json_close(json);
+    pack_json_object(json, "skipped");
+    pack_json_u64(json, "images", r->total.read.skipped);
+    pack_json_array(json, "reasons");
+    for (uint32_t i = 0; i < r->n_reasons; i++)
+        pack_json_text(json, NULL, r->reason[i]);
+    pack_json_close(json);
+    pack_json_close(json);
     pack_json_array(json, "epochs");
     for (uint64_t i = 0; i < r->n_epochs; i++) {
         pack_json_object(json, NULL);

@@ -82,6 +82,12 @@ put_verdict(struct page *page, const struct pack_bench_report *report)
              r->mismatch.n, r->mismatch.n_compared);
         put_wrapped(page, r->mismatch.text, 2);
     }
+    if (r->total.read.skipped)
+        LINE(page,
+             "\n%" PRIu64 " images could not be decoded and were left out, such as\n",
+             r->total.read.skipped);
+    for (uint32_t i = 0; i < r->n_reasons; i++)
+        put_wrapped(page, r->reason[i], 2);
 }
 
 static void

@@ -37,6 +37,24 @@ bench one.h5 --batch 8 --consumer host --precision fp16 --crop 20x30
 says 0 'host: 5 steps' out 'random crops normalised on the host'
 bench --images photos --size 48x48 --batch 8 --workers 2
 says 0 'limited by decode' out 'the baseline decodes images'
+cp -r photos spoilt
+victims=$(find spoilt -type f | sort | sed -n '3p;17p')
+for victim in $victims; do echo 'no image any more' >"$victim"; done
+truth=$(find spoilt -type f | wc -l)
+bench --images spoilt --size 48x48 --batch 8 --workers 2 --epochs 2 --consumer host --seed 1
+says 1 '^4 images could not be decoded' out 'images that do not decode are skipped and counted'
+grep -q "$(basename "${victims%%
+*}")" out
+ok $? 'with their names and reasons'
+for read in sample batch span; do
+    bench --images spoilt --size 48x48 --batch 8 --read $read --json --seed 1 --consumer host
+    tr -d ' \n' <out | grep -q "\"batches\":5,\"samples\":$((truth - 2)),"
+    says $((1 + $? * 98)) '"images": 2' out "the others all arrive, whatever --read says: $read"
+done
+find spoilt -type f | while read -r victim; do echo 'no image' >"$victim"; done
+bench --images spoilt --size 48x48 --batch 8 --workers 2 --consumer host
+[ "$(wc -l <err)" -eq 1 ] || status=99
+says 2 'none of 40 images can be decoded; the first is .*: ' err 'where all are damaged there is one sentence'
 bench one.h5 --batch 8 --cold --epochs 2
 says 0 'still in the page cache' out 'cold reading says how cold it was'
 bench one.h5 --batch 4 --step 1ms --echo 3 --echo-split --consumer checksum

@@ -498,7 +498,7 @@ exit_status_of(const struct pack_bench_report *report)
     const struct pack_bench_result *r = report->result;
     if (r->interrupted && cli_signal)
         return 128 + cli_signal;
-    if (r->mismatch.n ||
+    if (r->mismatch.n || r->total.read.skipped ||
         (report->min_busy >= 0 && r->steps.busy_rate < report->min_busy) ||
         (report->preset && r->steps.au < report->preset->au_min))
         return CLI_LOOK;
