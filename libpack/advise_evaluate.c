@@ -118,8 +118,9 @@ range_of(const struct bench *b, double stored_bytes)
     const struct pack_pattern *p = &b->pattern;
     switch (p->kind) {
     case PACK_PATTERN_BLOCK:
-        return (double)(p->pool_chunks ? p->pool_chunks : 32) * (double)p->chunk_samples /
-               (double)b->grid.chunk[0] * stored_bytes;
+        return (double)(p->pool_chunks ? p->pool_chunks : 32) *
+               fmax(1, (double)p->chunk_samples / (double)b->grid.chunk[0]) *
+               stored_bytes;
     case PACK_PATTERN_BUFFER:
         return (double)(p->buffer_samples ? p->buffer_samples : 10000) /
                (double)b->grid.chunk[0] * stored_bytes;

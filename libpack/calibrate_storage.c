@@ -9,7 +9,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -170,9 +172,10 @@ measure_cold(struct pack_lab *lab, int fd, struct pack_error *err)
     return PACK_OK;
 }
 
-/* ns of one read of `size` bytes at random places that are in the page cache. */
+/* ns of one read of `size` bytes, from random places that are in the page cache to random
+ * places among `range` bytes of memory. */
 static double
-time_warm(struct pack_lab *lab, int fd, size_t size)
+time_warm(struct pack_lab *lab, int fd, size_t size, unsigned char *to, size_t range)
 {
     double times[PACK_LAB_ROUNDS];
     size_t n = PACK_LAB_BUFFER / size;
@@ -181,12 +184,29 @@ time_warm(struct pack_lab *lab, int fd, size_t size)
         uint64_t places = (lab->size_bytes - size) / SMALL, start = pack_clock_cpu_ns();
         for (size_t i = 0; i < n; i++) {
             off_t at = (off_t)(pack_rng_below(&lab->rng, places) * SMALL);
-            if (pread(fd, lab->buffer, size, at) < 0)
+            size_t shift = (size_t)pack_rng_below(&lab->rng, range / size) * size;
+            if (pread(fd, to + shift, size, at) < 0)
                 return 0;
         }
         times[round] = (double)(pack_clock_cpu_ns() - start) / (double)n;
     }
     return pack_lab_fastest(times, PACK_LAB_ROUNDS);
+}
+
+/* What a byte costs more when it goes to memory that has left the processor's caches. */
+static enum pack_status
+measure_place(struct pack_lab *lab, int fd, struct pack_error *err)
+{
+    const size_t size = 256 << 10, range = 256 << 20;
+    unsigned char *memory = malloc(range);
+    if (!memory)
+        return pack_fail_memory(err, "measuring");
+    memset(memory, 1, range);
+    double far = time_warm(lab, fd, size, memory, range);
+    double near = time_warm(lab, fd, size, memory, size);
+    lab->profile->place_ns = fmax((far - near) / (double)size, 1e-3);
+    free(memory);
+    return PACK_OK;
 }
 
 static void
@@ -200,7 +220,8 @@ measure_warm(struct pack_lab *lab, int fd)
             break;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         page->bytes[page->n] = (double)sizes[i];
-        page->value[page->n++] = pack_lab_positive(time_warm(lab, fd, sizes[i]));
+        page->value[page->n++] =
+            pack_lab_positive(time_warm(lab, fd, sizes[i], lab->buffer, sizes[i]));
     }
 }
 
@@ -214,8 +235,10 @@ pack_lab_storage(struct pack_lab *lab, struct pack_error *err)
     lab->size_bytes -= lab->size_bytes % PACK_LAB_BUFFER;
     if (status == PACK_OK)
         status = measure_cold(lab, fd, err);
-    if (status == PACK_OK)
+    if (status == PACK_OK) {
         measure_warm(lab, fd);
+        status = measure_place(lab, fd, err);
+    }
     close(fd);
     return status;
 }

@@ -47,9 +47,9 @@ struct pack_cost {
 };
 
 /*
- * `readers`: processes that do such work at the same time, for the storage they share. The
- * terms are those of struct pack_profile and add up; that they do, and how far that is
- * true, is what `make bench-regret` measures.
+ * `readers`: processes that do such work at the same time, for the storage they share.
+ * The terms are those of struct pack_profile and add up; that they do, and how far that
+ * is true, is what `make bench-regret` measures.
  *
  *   call     reads * call + further chunks * chunk + further boxes * box
  *            + hits * far, where the cache is larger than the processor's
@@ -58,6 +58,7 @@ struct pack_cost {
  *            + further runs * run
  *   page     loads * (miss + page(stored chunk))
  *            + direct visits * (miss + page(bytes of one)) + further pieces * piece
+ *            + loaded bytes * place, where the cache is larger than the processor's
  *            - what copy() says that loads gain which return to a range of chunks
  *   storage  requests not in the page cache * the largest of latency + bytes / stream,
  *            readers * bytes / max and readers / max_reads; no latency where reads are

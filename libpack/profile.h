@@ -46,6 +46,7 @@ struct pack_profile {
     double run_ns; /* each further contiguous run that is copied */
     double miss_ns;     /* bookkeeping of one load or direct visit */
     double piece_ns;    /* each further piece of a chunk read past the cache */
+    double place_ns;    /* each byte loaded to memory beyond the processor caches */
     double walk_ns;     /* each entry that the library's eviction walk looks at */
     double walk_far_ns; /* the same in lists too long for the processor's caches */
     double box_ns;      /* each further box of a selection made of several */
