@@ -126,6 +126,22 @@ else
     skip 'a time is too vague for a signal'
 fi
 
+# While it waits for a list, which it has opened once it can be written to.
+mkfifo list
+h5pack --list list -o out/none.h5 2>stderr &
+pid=$!
+exec 9>list
+sleep 0.2
+kill -TERM $pid
+sleep 0.2
+exec 9>&-
+wait $pid
+status=$?
+[ $status -eq 143 ] && [ "$(cat stderr)" = 'h5pack: interrupted' ]
+waited=$?
+ok $waited 'SIGTERM ends the wait for a list'
+[ $waited -eq 0 ] || note <stderr
+
 # On a terminal: what it drew is gone, only the sentence stays.
 rm -rf out
 mkdir out

@@ -402,6 +402,8 @@ open_source(char **folders, size_t n_folders, const struct pack_convert_options 
                                            &params, source, err);
     cli_progress_end(&progress);
     pack_h5_texts_free(classes, n_classes);
+    if (status != PACK_OK && cli_signal) /* a list that is waited for fails to be read */
+        status = pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
     if (status == PACK_OK && c->shuffle)
         status = pack_source_shuffle(*source, c->seed, err);
     if (status == PACK_OK && c->limit)
