@@ -188,14 +188,16 @@ static void
 put_outcome(struct out *out, const char *lead, const struct pack_advise_outcome *o)
 {
     char rate[16], first[16], later[16], bytes[16], memory[16], line[512];
-    snprintf(
-        line, sizeof line,
-        "%s samples/s (first epoch %s, later %s), hit rate %.1f %%, %.3g loads and %s "
-        "bytes a sample (%.3g times what is wanted), %s of memory",
-        short_rate(o->rate, rate), short_rate(o->first_rate, first),
-        short_rate(o->later_rate, later), 100 * o->hit_rate, o->loads_per_sample,
-        short_bytes(o->bytes_per_sample, bytes), o->amplification,
-        short_bytes(o->memory_bytes, memory));
+    int n =
+        snprintf(line, sizeof line,
+                 "%s samples/s (first epoch %s, later %s), hit rate %.1f %%, %.3g loads "
+                 "and %s bytes a sample (%.3g times what is wanted)",
+                 short_rate(o->rate, rate), short_rate(o->first_rate, first),
+                 short_rate(o->later_rate, later), 100 * o->hit_rate, o->loads_per_sample,
+                 short_bytes(o->bytes_per_sample, bytes), o->amplification);
+    snprintf(line + n, sizeof line - (size_t)n, ", %s of memory%s",
+             short_bytes(o->memory_bytes, memory),
+             o->fits ? "" : ", more than there is: it ends before the first epoch does");
     put_wrapped(out, lead, line, 6);
 }
 

@@ -64,6 +64,8 @@ def test_recipe():
     ok(w0 and w0['value'] > 40 * GIB,
        f"w0 = 1 lets a cache of 1 GiB grow to {w0['value'] / GIB:.1f} GiB")
     ok(not now['fits'], 'which does not fit in the memory there is')
+    text = ' '.join(run('h5advise', '-q', *recipe).stdout.split())
+    ok('more than there is' in text, 'as the text says too')
     ok(best['samples_per_s'] > 3 * now['samples_per_s'],
        f"the choice reads {best['samples_per_s'] / now['samples_per_s']:.1f} times as fast")
     for key in 'read_bytes_per_sample', 'memory_bytes', 'file_bytes', 'requests_per_sample':
