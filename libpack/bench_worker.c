@@ -9,6 +9,7 @@
 
 #include "libpack/bench_private.h"
 #include "libpack/clock.h"
+#include "libpack/nvtx_private.h"
 
 struct maker {
     const struct bench_plan *plan;
@@ -337,8 +338,10 @@ maker_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
     } else {
         note->idle_ns = note->begin_ns - maker->end_ns;
     }
+    pack_nvtx_begin("read");
     if (status == PACK_OK)
         status = read_batch(maker, item, data, note, err);
+    pack_nvtx_end();
     if (status != PACK_OK)
         return status;
     delay(maker->plan->params.delay_ns);

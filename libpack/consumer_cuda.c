@@ -19,6 +19,7 @@
 #include "libpack/consumer_cuda_kernels_private.h"
 #include "libpack/consumer_cuda_state_private.h"
 #include "libpack/consumer_private.h"
+#include "libpack/nvtx_private.h"
 
 /* ------------------------------------------------------------------- steps */
 
@@ -225,16 +226,20 @@ begin_compute(struct cuda_state *cuda, const struct pack_batch *batch,
     }
     if (status == PACK_OK)
         status = cuda_record(cuda, step->event[CUDA_BEGIN], cuda->compute_stream, err);
+    pack_nvtx_begin("normalise");
     if (status == PACK_OK)
         status = launch_normalise(cuda, step, batch->order != NULL, err);
+    pack_nvtx_end();
     if (status == PACK_OK)
         status =
             cuda_record(cuda, step->event[CUDA_NORMALISED], cuda->compute_stream, err);
     if (status == PACK_OK)
         status = cuda_record(cuda, cuda->buffer[cuda->current].used, cuda->compute_stream,
                              err);
+    pack_nvtx_begin("step");
     if (status == PACK_OK)
         status = launch_step(cuda, err);
+    pack_nvtx_end();
     if (status == PACK_OK)
         status = cuda_record(cuda, step->event[CUDA_END], cuda->compute_stream, err);
     return status;
@@ -269,8 +274,11 @@ cuda_take(void *state, const struct pack_batch *batch, struct pack_error *err)
     step->n_samples = pack_batch_used(batch);
     step->has_copy = false;
     step->pin_ns = 0;
-    if (!batch->again)
+    if (!batch->again) {
+        pack_nvtx_begin("copy");
         status = begin_copy(cuda, batch, step, err);
+        pack_nvtx_end();
+    }
     if (status == PACK_OK)
         status = begin_compute(cuda, batch, step, err);
     if (status == PACK_OK)

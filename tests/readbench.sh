@@ -186,6 +186,15 @@ if grep -q '^#define HAVE_CUDA 1' "$top_builddir/config.h"; then
     bench one.h5 --batch 8 --consumer cuda --step 5ms --trace g.json
     check_trace g.json 'the stages of the GPU are in the trace' \
         'copy to pinned memory' 'copy to device' normalise step
+    if grep -q '^#define HAVE_NVTX 1' "$top_builddir/config.h"; then
+        NVTX_INJECTION64_PATH=$top_builddir/tests/fake/nvtx_listener.so \
+            h5readbench one.h5 --batch 8 --consumer cuda --step 5ms --workers 2 >out 2>err
+        [ "$(grep '^range' err | sort | uniq -c | tr -s ' \n' ' ')" = \
+            ' 5 range copy 5 range normalise 5 range read 5 range step ' ]
+        ok $? 'tools that listen see ranges for reading, copies, normalising and steps'
+    else
+        skip 'this build has no NVTX'
+    fi
     bench one.h5 --batch 8 --consumer cuda --step 5ms --echo 2 --echo-split --precision bf16
     says 0 'of the memory' out 'cuda with echoed halves'
     silent=0 n=0
