@@ -1,44 +1,19 @@
 /* h5readbench: what a training loop gets out of an HDF5 file, and what limits it. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "config.h"
 #include "libpack/bench.h"
 #include "libpack/json.h"
 #include "libpack/outfile.h"
 #include "libpack/report_bench.h"
-#include "libpack/rng.h"
 #include "tools/cli.h"
+#include "tools/readbench_job.h"
 #include "tools/sweep.h"
 
-struct opts {
-    const char *dataset, *with, *images, *size, *crop, *pattern, *rank;
-    uint64_t shorter, batch, workers, prefetch, epochs, batches, seed;
-    double seconds;
-    struct pack_shape box;
-    bool drop_last;
-    int read;
-    const char *engine;
-    uint64_t nbytes, nslots;
-    double w0;
-    bool reopen, cold, no_check;
-    const char *consumer, *step, *preset, *mean, *std, *gpu, *delay, *stall;
-    int layout, precision, transfer;
-    uint64_t echo;
-    bool echo_split;
-    double min_busy;
-    struct cli_texts sweep;
-    const char *trace, *svg;
-    bool force, json, quiet;
-};
-static const struct opts defaults = {
+static const struct readbench_options defaults = {
     .pattern = "shuffle",
     .batch = 32,
     .epochs = 1,
@@ -50,7 +25,7 @@ static const struct opts defaults = {
     .echo = 1,
     .min_busy = -1,
 };
-static struct opts o;
+static struct readbench_options o;
 
 static const struct cli_option options[] = {
     CLI_SECTION("What to read"),
@@ -163,256 +138,6 @@ static const struct cli_program program = {
         "More: man h5readbench\n",
 };
 
-/* ---------------------------------------------------------------- options */
-
-static enum pack_status
-parse_time(const char *name, const char *text, uint64_t *ns, struct pack_error *err)
-{
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
-    char *end;
-    if (!text)
-        return PACK_OK;
-    double value = strtod(text, &end);
-    for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++)
-        if (strcmp(end, units[i].unit) == 0 && value >= 0 && value * units[i].ns < 1e18) {
-            *ns = (uint64_t)(value * units[i].ns + 0.5);
-            return PACK_OK;
-        }
-    return pack_fail(err, PACK_ERR_ARGUMENT, "--%s: '%.40s' is not a time like 25ms",
-                     name, text);
-}
-
-static enum pack_status
-parse_sides(const char *name, const char *text, uint32_t *h, uint32_t *w,
-            struct pack_error *err)
-{
-    struct pack_shape shape;
-    if (!text)
-        return PACK_OK;
-    enum pack_status status = pack_shape_parse(text, &shape, err);
-    if (status == PACK_OK && (shape.rank != 2 || shape.extent[0] > PACK_GEOMETRY_MAX ||
-                              shape.extent[1] > PACK_GEOMETRY_MAX))
-        status = pack_fail(err, PACK_ERR_ARGUMENT, "'%.40s' is not HxW", text);
-    if (status != PACK_OK)
-        return pack_error_prefix(err, status, "--%s", name);
-    *h = (uint32_t)shape.extent[0];
-    *w = (uint32_t)shape.extent[1];
-    return PACK_OK;
-}
-
-/* Everything that one run holds open. */
-struct job {
-    struct pack_bench_params params;
-    struct pack_readset *set, *with;
-    struct pack_source *source;
-    struct pack_bench_order order;
-    const struct pack_bench_preset *preset;
-    struct cli_progress progress;
-    char **operands;
-    size_t n_operands;
-};
-
-static uint64_t
-random_seed(void)
-{
-    return pack_rng_mix((uint64_t)time(NULL), (uint64_t)getpid()) >> 33;
-}
-
-static enum pack_status
-parse_order(struct job *job, struct pack_error *err)
-{
-    struct pack_bench_params *p = &job->params;
-    p->pattern.seed = o.seed;
-    if (o.seed == UINT64_MAX)
-        p->pattern.seed = random_seed();
-    p->pattern.batch = o.batch;
-    p->pattern.drop_last = o.drop_last;
-    p->pattern.read = (enum pack_read_mode)o.read;
-    p->pattern.box = o.box;
-    enum pack_status status = pack_pattern_parse(o.pattern, &p->pattern, err);
-    if (status == PACK_OK && p->pattern.file)
-        status = pack_bench_order_read(&p->pattern, &job->order, err);
-    p->pattern.trace = job->order.trace.boxes;
-    p->pattern.n_trace = job->order.trace.n_boxes;
-    p->pattern.weights = job->order.weights;
-    if (status == PACK_OK && o.rank)
-        status = pack_pattern_parse_rank(o.rank, &p->pattern, err);
-    return status;
-}
-
-static enum pack_status
-parse_consumer(struct job *job, struct pack_error *err)
-{
-    struct pack_bench_params *p = &job->params;
-    if (o.preset) {
-        job->preset = pack_bench_preset_find(o.preset);
-        if (!job->preset)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "--preset: '%.40s' is none of resnet50-h100, resnet50-a100, "
-                             "unet3d-h100, cosmoflow-h100",
-                             o.preset);
-        p->pattern.batch = job->preset->batch;
-        p->consume.step_ns = job->preset->step_ns;
-    }
-    enum pack_status status = parse_time("step", o.step, &p->consume.step_ns, err);
-    if (status == PACK_OK)
-        status = parse_time("delay", o.delay, &p->delay_ns, err);
-    if (status == PACK_OK)
-        status = parse_time("stall", o.stall, &p->stall_ns, err);
-    p->consume.stall_ns = p->stall_ns;
-    p->consume.transfer = (enum pack_transfer)o.transfer;
-    p->consume.gpu = o.gpu;
-    p->consume.normalise.precision = (enum pack_precision)o.precision;
-    p->consumer = o.consumer ? o.consumer : p->consume.step_ns ? "emulated" : "null";
-    p->echo = o.echo;
-    p->echo_split = o.echo_split;
-    return status;
-}
-
-static void
-fill_reading(struct pack_bench_params *p)
-{
-    p->engine = o.engine;
-    p->n_workers = o.workers;
-    p->prefetch = o.prefetch;
-    p->set_cache = o.nbytes != UINT64_MAX || o.nslots != UINT64_MAX || o.w0 >= 0;
-    p->cache.n_slots = o.nslots; /* UINT64_MAX and a negative w0: HDF5's own defaults */
-    p->cache.size_bytes = o.nbytes;
-    p->cache.w0 = o.w0;
-    p->reopen = o.reopen;
-    p->cold = o.cold;
-    p->epochs = o.epochs;
-    p->batches_max = o.batches;
-    p->seconds_ns = (uint64_t)(o.seconds * 1e9);
-    p->keep_events = o.trace || o.svg;
-    p->no_check = o.no_check;
-}
-
-/* ------------------------------------------------------------------ inputs */
-
-/* --crop of a dataset: a box with all channels. */
-static enum pack_status
-set_crop(struct job *job, const struct pack_normalise *pixels, bool is_images,
-         struct pack_error *err)
-{
-    uint32_t h = 0, w = 0;
-    struct pack_shape *box = &job->params.pattern.box;
-    enum pack_status status = parse_sides("crop", o.crop, &h, &w, err);
-    if (status != PACK_OK || !o.crop)
-        return status;
-    if (!is_images)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--crop wants uint8 images; --box AxBxC takes any shape");
-    *box = job->set->extent;
-    box->extent[0] = 1;
-    bool last = pixels->layout == PACK_LAYOUT_NHWC;
-    box->extent[box->rank - (last ? 3 : 2)] = h;
-    box->extent[box->rank - (last ? 2 : 1)] = w;
-    return PACK_OK;
-}
-
-static enum pack_status
-open_files(struct job *job, struct pack_error *err)
-{
-    struct pack_bench_params *p = &job->params;
-    const char *const *operands = (const char *const *)job->operands;
-    int layout = o.layout == 0 ? -1 : o.layout == 1 ? PACK_LAYOUT_NHWC : PACK_LAYOUT_NCHW;
-    enum pack_status status =
-        pack_readset_open(operands, job->n_operands, o.dataset, &job->set, err);
-    if (status == PACK_OK && o.with) {
-        const char *first = job->set->parts[0].file;
-        if (job->set->n_parts > 1)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "--with reads beside one file, and there are %zu",
-                             job->set->n_parts);
-        status = pack_readset_open(&first, 1, o.with, &job->with, err);
-    }
-    if (status != PACK_OK)
-        return status;
-    p->set = job->set;
-    p->with = job->with;
-    if (job->order.n_weights && job->order.n_weights != job->set->extent.extent[0])
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "'%s' has %zu weights for %" PRIu64 " samples", p->pattern.file,
-                         job->order.n_weights, job->set->extent.extent[0]);
-    const struct pack_facts *facts = &job->set->parts[0].facts;
-    struct pack_normalise *n = &p->consume.normalise;
-    status = set_crop(job, n, pack_bench_pixels(facts, &p->pattern.box, layout, n), err);
-    p->consume.has_normalise = pack_bench_pixels(facts, &p->pattern.box, layout, n);
-    if (status == PACK_OK && p->consume.has_normalise)
-        status = pack_bench_scale(facts, o.mean, o.std, n, err);
-    return status;
-}
-
-static enum pack_status
-open_images(struct job *job, struct pack_error *err)
-{
-    struct pack_bench_params *p = &job->params;
-    struct pack_geometry *g = &p->geometry;
-    struct pack_source_params params = { 0 };
-    g->shorter = (uint32_t)o.shorter;
-    enum pack_status status = parse_sides("size", o.size, &g->size_h, &g->size_w, err);
-    if (status == PACK_OK)
-        status = parse_sides("crop", o.crop, &g->crop_h, &g->crop_w, err);
-    if (status == PACK_OK)
-        status = pack_geometry_check(g, err);
-    if (status == PACK_OK && !pack_geometry_fixed(g, &p->image_height, &p->image_width))
-        status = pack_fail(err, PACK_ERR_ARGUMENT,
-                           "--images needs one size for all: --size HxW, or --shorter N "
-                           "and --crop HxW");
-    if (status == PACK_OK)
-        status = pack_source_open(&o.images, 1, &params, &job->source, err);
-    if (status != PACK_OK)
-        return status;
-    p->source = job->source;
-    p->layout = o.layout == 2 ? PACK_LAYOUT_NCHW : PACK_LAYOUT_NHWC;
-    p->consume.has_normalise = true;
-    struct pack_normalise *n = &p->consume.normalise;
-    n->channels = 3;
-    n->height = p->image_height;
-    n->width = p->image_width;
-    n->layout = p->layout;
-    return pack_bench_scale(NULL, o.mean, o.std, n, err);
-}
-
-/* ------------------------------------------------------------- the consumer */
-
-/* The best consumer there is; says which. */
-static void
-choose_consumer(struct pack_bench_params *p)
-{
-    struct pack_error err = { 0 };
-    struct pack_consumer *consumer = NULL;
-    struct pack_consumer_params probe = p->consume;
-    const char *why = "samples are no uint8 images";
-    if (strcmp(p->consumer, "auto") != 0)
-        return;
-    p->consumer = p->consume.step_ns ? "emulated" : "null";
-    if (probe.has_normalise) {
-        /* in a process of its own: CUDA must not be started before the readers are */
-        pid_t pid = fork();
-        if (pid == 0) {
-            probe.batch_max = 1;
-            probe.sample_bytes = pack_normalise_values(&probe.normalise);
-            bool can = pack_consumer_open("cuda", &probe, &consumer, &err) == PACK_OK;
-            pack_consumer_close(consumer);
-            _exit(can ? 0 : 1);
-        }
-        int how = 1;
-        if (pid > 0)
-            waitpid(pid, &how, 0);
-        why = "no GPU can be used";
-        if (pid > 0 && how == 0) {
-            p->consumer = "cuda";
-            why = "a GPU is there";
-        }
-    }
-    cli_say("consumer %s (%s)", p->consumer, why);
-}
-
 /* ---------------------------------------------------------------- progress */
 
 static bool
@@ -425,7 +150,7 @@ should_stop(void *context)
 static void
 show_progress(void *context, const struct pack_bench_live *live)
 {
-    struct job *job = context;
+    struct readbench_job *job = context;
     struct cli_progress *progress = &job->progress;
     char text[96], hits[32] = "";
     if (!progress->enabled)
@@ -439,41 +164,6 @@ show_progress(void *context, const struct pack_bench_live *live)
 }
 
 /* --------------------------------------------------------------------- run */
-
-static void
-close_job(struct job *job)
-{
-    pack_readset_close(job->set);
-    pack_readset_close(job->with);
-    pack_source_close(job->source);
-    pack_bench_order_done(&job->order);
-}
-
-static enum pack_status
-open_job(struct job *job, struct pack_error *err)
-{
-    struct pack_bench_params *p = &job->params;
-    enum pack_status status = parse_order(job, err);
-    if (status == PACK_OK)
-        status = parse_consumer(job, err);
-    fill_reading(p);
-    if (status == PACK_OK && !job->n_operands == !o.images)
-        status = pack_fail(err, PACK_ERR_ARGUMENT,
-                           "give either FILE[:/DATASET]... or --images FOLDER; see "
-                           "h5readbench --help");
-    if (status == PACK_OK)
-        status = o.images ? open_images(job, err) : open_files(job, err);
-    if (status != PACK_OK)
-        return status;
-    /* a MIG instance is seen only by a process that asks for it */
-    if (o.gpu && (strncmp(o.gpu, "MIG-", 4) == 0 || strncmp(o.gpu, "GPU-", 4) == 0))
-        setenv("CUDA_VISIBLE_DEVICES", o.gpu, 1);
-    choose_consumer(p);
-    p->stop = should_stop;
-    p->progress = show_progress;
-    p->context = job;
-    return PACK_OK;
-}
 
 typedef enum pack_status (*report_fn)(const struct pack_bench_report *report,
                                       struct pack_buf *text, struct pack_error *err);
@@ -507,7 +197,8 @@ exit_status_of(const struct pack_bench_report *report)
 
 /* Runs once; appends the report to *text. */
 static int
-run_once(struct job *job, struct pack_buf *text, struct pack_bench_result *result)
+run_once(struct readbench_job *job, struct pack_buf *text,
+         struct pack_bench_result *result)
 {
     struct pack_error err = { 0 };
     struct pack_bench_advice advice;
@@ -518,8 +209,11 @@ run_once(struct job *job, struct pack_buf *text, struct pack_bench_result *resul
         .n_operands = job->n_operands,
         .min_busy = o.min_busy < 0 ? -1 : o.min_busy / 100,
     };
-    enum pack_status status = open_job(job, &err);
+    enum pack_status status = readbench_open(&o, job, &err);
     if (status == PACK_OK) {
+        job->params.stop = should_stop;
+        job->params.progress = show_progress;
+        job->params.context = job;
         cli_progress_begin(&job->progress, "reading", "batches", 0);
         status = pack_bench_run(&job->params, result, &err);
         cli_progress_end(&job->progress);
@@ -633,7 +327,7 @@ run_sweep(int argc, char **argv, struct pack_buf *text)
     char *common[] = { seed, NULL }; /* one order for all */
     int worst = CLI_DONE;
     if (o.seed == UINT64_MAX)
-        o.seed = random_seed();
+        o.seed = readbench_random_seed();
     snprintf(seed, sizeof seed, "--seed=%" PRIu64, o.seed);
     enum pack_status status = sweep_open(&o.sweep, &sweep, &err);
     begin_sweep_json(&json, text);
@@ -668,7 +362,7 @@ run_sweep(int argc, char **argv, struct pack_buf *text)
 static int
 run_command(int argc, char **argv, struct figures *figures, struct pack_buf *text)
 {
-    struct job job = { 0 };
+    struct readbench_job job = { 0 };
     struct pack_bench_result result = { 0 };
     int exit_status;
     o = defaults;
@@ -686,7 +380,7 @@ run_command(int argc, char **argv, struct figures *figures, struct pack_buf *tex
             .limit = result.limit,
         };
     pack_bench_done(&result);
-    close_job(&job);
+    readbench_close(&job);
     cli_free_texts(&o.sweep);
     free(job.operands);
     return exit_status;

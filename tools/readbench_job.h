@@ -1,0 +1,56 @@
+/* From h5readbench's options to a run: parameters, and the files they speak of. */
+#ifndef TOOLS_READBENCH_JOB_H
+#define TOOLS_READBENCH_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libpack/bench.h"
+#include "tools/cli.h"
+
+/* As they were given; --help says what each means. */
+struct readbench_options {
+    const char *dataset, *with, *images, *size, *crop, *pattern, *rank;
+    uint64_t shorter, batch, workers, prefetch, epochs, batches, seed;
+    double seconds;
+    struct pack_shape box;
+    bool drop_last;
+    int read;
+    const char *engine;
+    uint64_t nbytes, nslots;
+    double w0;
+    bool reopen, cold, no_check;
+    const char *consumer, *step, *preset, *mean, *std, *gpu, *delay, *stall;
+    int layout, precision, transfer;
+    uint64_t echo;
+    bool echo_split;
+    double min_busy;
+    struct cli_texts sweep;
+    const char *trace, *svg;
+    bool force, json, quiet;
+};
+
+/* Everything that one run holds open. Zeroed, with the operands filled in. */
+struct readbench_job {
+    const struct readbench_options *options; /* borrowed */
+    struct pack_bench_params params;
+    struct pack_readset *set, *with;
+    struct pack_source *source;
+    struct pack_bench_order order;
+    const struct pack_bench_preset *preset;
+    struct cli_progress progress;
+    char **operands;
+    size_t n_operands;
+};
+
+/* Fills job->params from the options, opens what they name, and chooses the consumer.
+ * readbench_close releases in any case. */
+enum pack_status readbench_open(const struct readbench_options *options,
+                                struct readbench_job *job, struct pack_error *err);
+void readbench_close(struct readbench_job *job);
+
+/* A seed for those who gave none. */
+uint64_t readbench_random_seed(void);
+
+#endif
