@@ -82,12 +82,13 @@ why_layout(const struct pack_advise_params *params, const struct pack_advise_out
         return;
     }
     (void)pack_advise_grid(params, &o->config.chunk, &grid, NULL);
-    snprintf(text, PACK_ADVISE_TEXT_MAX,
-             "Chunks of %.100s (%s) answer a read with %.3g chunks, of which %.3g come "
-             "from the file: %.2f bytes for each byte wanted.",
-             pack_shape_format(&o->config.chunk, shape),
-             pack_bytes_format(grid.chunk_bytes, size), requests_per_sample(o),
-             o->loads_per_sample, o->amplification);
+    snprintf(
+        text, PACK_ADVISE_TEXT_MAX,
+        "With chunks of %.100s (%s) a sample touches %.3g chunk%s and loads %.3g from "
+        "the file: %.2f bytes for each byte wanted.",
+        pack_shape_format(&o->config.chunk, shape),
+        pack_bytes_format(grid.chunk_bytes, size), requests_per_sample(o),
+        requests_per_sample(o) == 1 ? "" : "s", o->loads_per_sample, o->amplification);
 }
 
 static void

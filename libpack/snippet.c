@@ -4,6 +4,7 @@
  */
 #include "libpack/snippet.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -207,10 +208,29 @@ py_order(const struct pack_snippet_subject *s, struct pack_buf *buf,
                            p->kind == PACK_PATTERN_SEQUENTIAL ? "False" : "True");
 }
 
+/* "--chunk 8" for whole samples, else the shape; how the axes lie, where it is not nhwc.
+ */
+static enum pack_status
+h5pack_shape(const struct pack_snippet_subject *s, struct pack_buf *buf,
+             struct pack_error *err)
+{
+    char shape[PACK_SHAPE_TEXT_MAX];
+    const uint64_t *extent = s->params->extent.extent, *chunk = s->config->chunk.extent;
+    bool planes = (extent[1] == 1 || extent[1] == 3) && extent[3] > 3;
+    bool gray = planes ? extent[1] == 1 : extent[3] == 1;
+    enum pack_status status = pack_buf_printf(
+        buf, err, "%s%s", planes ? " --layout nchw" : "", gray ? " --gray" : "");
+    if (status != PACK_OK)
+        return status;
+    if (chunk[1] == extent[1] && chunk[2] == extent[2] && chunk[3] == extent[3])
+        return pack_buf_printf(buf, err, " --chunk %" PRIu64, chunk[0]);
+    return pack_buf_printf(buf, err, " --chunk %s",
+                           pack_shape_format(&s->config->chunk, shape));
+}
+
 static enum pack_status
 h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
 {
-    char shape[PACK_SHAPE_TEXT_MAX];
     if (s->config->chunk.rank == 0)
         return pack_buf_printf(buf, err, "# h5pack writes chunks; see h5repack");
     if (s->config->chunk.rank != 4)
@@ -219,9 +239,9 @@ h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_e
     if (status == PACK_OK)
         status = print_word(s->source ? s->source : "FOLDER", buf, err);
     if (status == PACK_OK)
-        status = pack_buf_printf(buf, err, " --chunk %s --compress %s -o ",
-                                 pack_shape_format(&s->config->chunk, shape),
-                                 s->config->codec);
+        status = h5pack_shape(s, buf, err);
+    if (status == PACK_OK)
+        status = pack_buf_printf(buf, err, " --compress %s -o ", s->config->codec);
     return status == PACK_OK ? print_word("new.h5", buf, err) : status;
 }
 
