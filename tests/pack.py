@@ -93,8 +93,9 @@ def folder_of_classes():
            and np.allclose(f["images"].attrs["std"], flat.std(0), rtol=1e-12), "mean and std are right")
         equal([d.label for d in f["images"].dims], list("NHWC"), "dimensions are labelled")
         attrs = f["images"].attrs
-        equal((attrs["CLASS"], attrs["IMAGE_SUBCLASS"], attrs["INTERLACE_MODE"]),
-              (b"IMAGE", b"IMAGE_TRUECOLOR", b"INTERLACE_PIXEL"), "it is an HDF5 image")
+        equal((attrs["CLASS"], attrs["IMAGE_VERSION"], attrs["IMAGE_SUBCLASS"],
+               attrs["INTERLACE_MODE"]),
+              (b"IMAGE", b"1.2", b"IMAGE_TRUECOLOR", b"INTERLACE_PIXEL"), "it is an HDF5 image")
         equal(f["images"].chunks, (8, 48, 56, 3), "small images are grouped below 64 KiB")
     return images, want
 
@@ -160,6 +161,16 @@ def lists(images):
         equal(f["labels"][()].tolist(), [i % 2 for i in range(20)], "and numbers")
         equal((f["age"].dtype, f["score"].dtype, f["score"][3], f["note"][7]),
               (np.dtype("i8"), np.dtype("f8"), 0.75, b"n7"), "further columns are datasets")
+    with open("list.tsv", "a") as f:
+        f.write("gone.jpg\tcat\t99\t99.5\tlost\n")
+    pack("--list", "list.tsv", "photos", "--size", 32, "--shuffle", "--seed", 4, status=1)
+    with h5py.File("out.h5") as f:
+        row = [images.index(n) for n in names(f)]
+        ok(row != sorted(row) and sorted(row) == list(range(20)), "a list is shuffled")
+        equal((f["age"][()].tolist(), f["score"][()].tolist(), f["note"][()].tolist(),
+               f["labels"][()].tolist()),
+              (row, [i / 4 for i in row], [b"n%d" % i for i in row], [i % 2 for i in row]),
+              "and its columns go with the images, also beside one that is left out")
     os.makedirs("celeba", exist_ok=True)
     attributes = [f"Attr_{i}" for i in range(40)]
     with open("celeba/list_attr_celeba.txt", "w") as f:
@@ -228,6 +239,11 @@ def bad_images(images):
         valid = f["valid"][()]
         ok(len(valid) == 62 and list(valid).count(0) == 2 and not f["images"][0].any()
            and valid[0] == 0, "--on-error blank keeps their places")
+    equal(run("mixed", "--verify", "-o", "out.h5").err.count("differ"), 0, "verified, they agree")
+    with h5py.File("out.h5", "r+") as f:
+        f["images"][0, 31, 31, 2] = 1
+    result = run("mixed", "--verify", "-o", "out.h5")
+    ok(result.returncode == 1 and "pixels differ (row 0" in result.err, "and are to be black")
     result = run("mixed", "--size", 32, "--on-error", "fail", "-o", "fail.h5")
     ok(result.returncode == 2 and "000.jpg" in result.err and not os.path.exists("fail.h5"),
        "--on-error fail stops: " + result.err.splitlines()[0])
@@ -319,6 +335,12 @@ def hostile_files():
         ok(result.returncode in (1, 2) and result.err.count("\n") == 1,
            f"a file with images of {shape} that h5pack did not write: {result.err.strip()}")
     with h5py.File("out.h5", "r+") as f:
+        f["labels"][7] += 1
+    result = run("photos", "--verify", "-o", "out.h5")
+    ok(result.returncode == 1 and "label differs (row 7" in result.err, "--verify compares labels: "
+       + result.err.strip())
+    with h5py.File("out.h5", "r+") as f:
+        f["labels"][7] -= 1
         f["class_names"][0] = b"someone"
     result = run("photos", "--verify", "-o", "out.h5")
     ok(result.returncode == 1 and "other classes" in result.err, "--verify compares classes: "

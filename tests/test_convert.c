@@ -324,7 +324,13 @@ test_sources(void)
            strstr(other.err.text, "other options"),
        "other options: %s", other.err.text);
     utimensat(AT_FDCWD, victim, (struct timespec[2]){ st.st_atim, st.st_mtim }, 0);
-    ok(resumes(NULL), "with the image as it was the run goes on");
+    rename("photos/zebra/98.jpg", "photos/zebra/97.jpg");
+    struct job renamed = { .params.resume = true };
+    ok(run(&renamed) == PACK_ERR_CHANGED && !renamed.result.resumable && is_there(PART) &&
+           strstr(renamed.err.text, "other images"),
+       "other images: %s", renamed.err.text);
+    rename("photos/zebra/97.jpg", "photos/zebra/98.jpg");
+    ok(resumes(NULL), "with the images as they were the run goes on");
 }
 
 static void
@@ -400,6 +406,118 @@ test_end(void)
     ok(resumes(NULL), "resuming packs again what it hit");
 }
 
+/* ------------------------------------------------------------------ options */
+
+static void
+random_options(struct pack_rng *rng, struct pack_convert_options *o)
+{
+    static const char *const pipelines[] = { "none", "gzip:1", "zstd:19" };
+    bool shaped = pack_rng_below(rng, 2);
+    *o = (struct pack_convert_options){
+        .image = { .mode = (enum pack_image_mode)pack_rng_below(rng, 2),
+                   .ignore_orientation = pack_rng_below(rng, 2),
+                   .strict = pack_rng_below(rng, 2),
+                   .max_pixels = 1 + pack_rng_below(rng, UINT64_C(1) << 40) },
+        .layout = (enum pack_pixel_layout)pack_rng_below(rng, 2),
+        .goal = (enum pack_chunk_goal)pack_rng_below(rng, 2),
+        .libver = (enum pack_libver)pack_rng_below(rng, 4),
+        .on_error = (enum pack_on_error)pack_rng_below(rng, 3),
+        .limit = pack_rng_below(rng, 2) * pack_rng_below(rng, INT64_MAX),
+    };
+    if (pack_rng_below(rng, 2)) {
+        o->image.has_background = true;
+        for (int i = 0; i < 3; i++)
+            o->image.background[i] = (uint8_t)pack_rng_next(rng);
+    }
+    if (pack_rng_below(rng, 2))
+        o->chunk_samples = pack_rng_below(rng, INT64_MAX);
+    else if (shaped)
+        o->chunk = (struct pack_shape){ 4, { 1 + pack_rng_below(rng, 1000), 2, 3, 1 } };
+    if ((o->shuffle = pack_rng_below(rng, 2)))
+        o->seed = pack_rng_below(rng, INT64_MAX);
+    struct pack_geometry *g = &o->geometry;
+    g->filter = (enum pack_resample_filter)pack_rng_below(rng, 6);
+    switch (pack_rng_below(rng, 3)) {
+    case 0: g->filter = 0; break; /* means nothing without a size */
+    case 1:
+        g->size_h = 1 + (uint32_t)pack_rng_below(rng, PACK_GEOMETRY_MAX);
+        g->size_w = 1 + (uint32_t)pack_rng_below(rng, PACK_GEOMETRY_MAX);
+        g->fit = (enum pack_fit)pack_rng_below(rng, 3);
+        break;
+    default:
+        g->shorter = 1 + (uint32_t)pack_rng_below(rng, PACK_GEOMETRY_MAX);
+        g->crop_h = 1 + (uint32_t)pack_rng_below(rng, PACK_GEOMETRY_MAX);
+        g->crop_w = 1 + (uint32_t)pack_rng_below(rng, PACK_GEOMETRY_MAX);
+    }
+    if (pack_pipeline_parse(pipelines[pack_rng_below(rng, 3)], 1, &o->pipeline, NULL) !=
+        PACK_OK)
+        abort();
+}
+
+static bool
+same_options(const struct pack_convert_options *a, const struct pack_convert_options *b)
+{
+    return a->image.mode == b->image.mode &&
+           a->image.ignore_orientation == b->image.ignore_orientation &&
+           a->image.strict == b->image.strict &&
+           a->image.max_pixels == b->image.max_pixels &&
+           a->image.has_background == b->image.has_background &&
+           memcmp(a->image.background, b->image.background, 3) == 0 &&
+           memcmp(&a->geometry, &b->geometry, sizeof a->geometry) == 0 &&
+           a->layout == b->layout && a->goal == b->goal && a->libver == b->libver &&
+           a->on_error == b->on_error && a->limit == b->limit &&
+           a->shuffle == b->shuffle && a->seed == b->seed &&
+           a->chunk_samples == b->chunk_samples && pack_shape_equal(&a->chunk, &b->chunk);
+}
+
+/* What h5pack_options keeps is what the file was made with. */
+static void
+test_options(void)
+{
+    struct pack_rng rng;
+    int wrong = 0, survived = 0;
+    pack_rng_seed(&rng, 2);
+    for (int i = 0; i < 500; i++) {
+        struct pack_convert_options o, back;
+        struct pack_buf text = { 0 }, again = { 0 };
+        struct pack_error err = { 0 };
+        random_options(&rng, &o);
+        if (pack_convert_options_text(&o, &text, NULL) != PACK_OK ||
+            pack_convert_options_parse((const char *)text.data, &back, &err) != PACK_OK ||
+            !same_options(&o, &back) ||
+            pack_convert_options_text(&back, &again, NULL) != PACK_OK ||
+            strcmp((const char *)text.data, (const char *)again.data) != 0) {
+            if (!wrong++)
+                note("%s: %s", err.text, (const char *)text.data);
+        }
+        text.data[pack_rng_below(&rng, text.size)] = (unsigned char)pack_rng_next(&rng);
+        survived +=
+            pack_convert_options_parse((const char *)text.data, &back, NULL) != PACK_OK;
+        pack_buf_done(&text);
+        pack_buf_done(&again);
+    }
+    ok(wrong == 0, "options are stored as text and read back");
+    ok(survived > 0, "damaged texts are refused: %d of 500", survived);
+    const struct {
+        enum pack_chunk_goal goal;
+        uint64_t sample_bytes, n;
+    } chunks[] = {
+        { PACK_CHUNK_FOR_SHUFFLE, 1, 65535 },
+        { PACK_CHUNK_FOR_SHUFFLE, 32767, 2 },
+        { PACK_CHUNK_FOR_SHUFFLE, 32768, 1 },
+        { PACK_CHUNK_FOR_SHUFFLE, 65536, 1 },
+        { PACK_CHUNK_FOR_SHUFFLE, 1 << 30, 1 },
+        { PACK_CHUNK_FOR_BLOCK_SHUFFLE, 1 << 19, 2 },
+        { PACK_CHUNK_FOR_BLOCK_SHUFFLE, (1 << 19) + 1, 1 },
+        { PACK_CHUNK_FOR_BLOCK_SHUFFLE, 1 << 21, 1 },
+    };
+    wrong = 0;
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
+        wrong += pack_convert_chunk_samples(chunks[i].goal, chunks[i].sample_bytes) !=
+                 chunks[i].n;
+    ok(wrong == 0, "automatic chunks stay under 64 KiB, or within 1 MiB");
+}
+
 int
 main(void)
 {
@@ -431,6 +549,7 @@ main(void)
     test_sources();
     test_gone_while_packing();
     test_end();
+    test_options();
     pack_buf_done(&reference);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (chdir("/") != 0 || system(command) != 0)

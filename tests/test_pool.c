@@ -141,6 +141,45 @@ test_budget(void)
     pack_budget_free(budget);
 }
 
+static atomic_int arrived, served[3];
+
+/* Asks for the share of its number; notes how many were served before it. */
+static void *
+ask(void *argument)
+{
+    static const uint64_t shares[] = { 600, 800, 100 };
+    uintptr_t number = (uintptr_t)argument;
+    static atomic_int n_served;
+    atomic_fetch_add(&arrived, 1);
+    pack_budget_take(budget, shares[number]);
+    atomic_store(&served[number], atomic_fetch_add(&n_served, 1) + 1);
+    if (number > 0)
+        pack_budget_give(budget, shares[number]);
+    return NULL;
+}
+
+/* 600 of 1000 are held and 800 wait: 100 would fit, and still come after them. */
+static void
+test_budget_order(void)
+{
+    pthread_t threads[3];
+    pack_budget_new(1000, &budget, NULL);
+    for (uintptr_t i = 0; i < 3; i++) {
+        pthread_create(&threads[i], NULL, ask, (void *)i);
+        while (atomic_load(&arrived) <= (int)i)
+            sched_yield();
+        usleep(50000); /* it has asked, or the test is easier */
+    }
+    bool waits = !atomic_load(&served[1]) && !atomic_load(&served[2]);
+    pthread_join(threads[0], NULL);
+    pack_budget_give(budget, 600);
+    pthread_join(threads[1], NULL);
+    pthread_join(threads[2], NULL);
+    ok(waits && served[0] == 1 && served[1] == 2 && served[2] == 3,
+       "small requests do not overtake a large one that waits");
+    pack_budget_free(budget);
+}
+
 int
 main(void)
 {
@@ -148,6 +187,7 @@ main(void)
     test_order(4);
     test_lanes();
     test_budget();
+    test_budget_order();
     ok(pack_pool_default_threads() >= 1, "there is a processor");
     return done();
 }
