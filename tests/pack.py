@@ -365,6 +365,12 @@ def odd_images():
           "no image marked ok is rejected")
     equal([r["file"] for r in rows if r["expect"] == "error" and r["file"] not in rejected], [],
           "every image marked error is")
+    packed = [Image.open(os.path.join(os.path.dirname(manifest), r["file"])) for r in rows
+              if r["file"] not in rejected and r["pillow"] == "ok"]
+    equal(report["result"]["rotated"],
+          sum(i.getexif().get(0x0112, 1) in range(2, 9) for i in packed), "turned ones are counted")
+    ok(report["result"]["icc_profiles"] >= sum("icc_profile" in i.info for i in packed) > 0,
+       "and those with a profile, a damaged one of which Pillow does not show")
     with h5py.File("out.h5") as f:
         row_of = {name: i for i, name in enumerate(names(f))}
         images = f["images"][()]

@@ -141,21 +141,38 @@ test_budget(void)
     pack_budget_free(budget);
 }
 
-static atomic_int arrived, served[3];
+static atomic_int task, served[3];
 
 /* Asks for the share of its number; notes how many were served before it. */
 static void *
 ask(void *argument)
 {
     static const uint64_t shares[] = { 600, 800, 100 };
-    uintptr_t number = (uintptr_t)argument;
     static atomic_int n_served;
-    atomic_fetch_add(&arrived, 1);
+    uintptr_t number = (uintptr_t)argument;
+    atomic_store(&task, gettid());
     pack_budget_take(budget, shares[number]);
     atomic_store(&served[number], atomic_fetch_add(&n_served, 1) + 1);
     if (number > 0)
         pack_budget_give(budget, shares[number]);
     return NULL;
+}
+
+/* Until the thread that was started last waits, or is through. */
+static void
+let_it_ask(uintptr_t number)
+{
+    char path[64], state = 0;
+    while (!atomic_load(&task))
+        sched_yield();
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(&task));
+    while (state != 'S' && !atomic_load(&served[number])) {
+        FILE *file = fopen(path, "r");
+        if (!file || fscanf(file, "%*d %*s %c", &state) != 1)
+            state = 'S';
+        if (file)
+            fclose(file);
+    }
 }
 
 /* 600 of 1000 are held and 800 wait: 100 would fit, and still come after them. */
@@ -166,9 +183,8 @@ test_budget_order(void)
     pack_budget_new(1000, &budget, NULL);
     for (uintptr_t i = 0; i < 3; i++) {
         pthread_create(&threads[i], NULL, ask, (void *)i);
-        while (atomic_load(&arrived) <= (int)i)
-            sched_yield();
-        usleep(50000); /* it has asked, or the test is easier */
+        let_it_ask(i);
+        atomic_store(&task, 0);
     }
     bool waits = !atomic_load(&served[1]) && !atomic_load(&served[2]);
     pthread_join(threads[0], NULL);
