@@ -34,7 +34,7 @@ def run(*words, stdin=None):
 def pack(*words, status=0, stdin=None, out="out.h5"):
     result = run(*words, "--json", "--force", "-o", out, stdin=stdin)
     if result.returncode != status:
-        note(f"h5pack {' '.join(map(str, words))}: status {result.returncode}, {result.err}")
+        ok(False, f"h5pack {' '.join(map(str, words))}: status {result.returncode}, {result.err}")
         return None
     return json.loads(result.stdout)
 
