@@ -103,6 +103,8 @@ struct pack_convert_result {
     uint64_t verify_ns;
     uint64_t peak_bytes;   /* most memory that reading and decoding held at once */
     uint64_t buffer_bytes; /* memory of finished samples and chunks */
+    uint64_t forecast_ns;  /* what packing would take, foreseen from */
+    uint64_t n_tried;      /* this many images */
 };
 
 /*
@@ -131,8 +133,9 @@ enum pack_status pack_convert(const struct pack_convert_params *params,
                               struct pack_convert_result *result, struct pack_error *err);
 
 /*
- * Reads headers only: fills the counts, extent, chunk, pixel_bytes, and file_bytes as an
- * estimate (compression is not foreseen). on_reject gets what headers give away.
+ * Reads all headers and decodes a few images: fills the counts, extent, chunk,
+ * pixel_bytes, file_bytes as an estimate (compression is not foreseen) and forecast_ns.
+ * on_reject gets what headers give away.
  */
 enum pack_status pack_convert_forecast(const struct pack_convert_params *params,
                                        struct pack_convert_result *result,

@@ -35,7 +35,7 @@ enum pack_status pack_convert_plan_make(const struct pack_convert_params *params
 
 /* A header scan: every record probed, in order. */
 struct pack_convert_scan {
-    uint64_t n_ready, n_rejected, source_bytes;
+    uint64_t n_ready, n_rejected, source_bytes, source_pixels;
     uint64_t n_icc, n_alpha, n_oriented, n_animated;
     struct {
         uint32_t h, w;

@@ -1,4 +1,4 @@
-/* What headers tell before any pixel is decoded: sizes, rejects, a forecast. */
+/* What headers tell before any pixel is decoded: sizes and rejects. */
 #include "libpack/convert_private.h"
 
 #include <inttypes.h>
@@ -44,6 +44,7 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
     if (outcome == PACK_SAMPLE_READY) {
         scan->n_ready++;
         scan->source_bytes += sample->file_bytes;
+        scan->source_pixels += (uint64_t)sample->info.width * sample->info.height;
         scan->n_icc += sample->info.has_icc;
         scan->n_alpha += sample->info.has_alpha;
         scan->n_oriented += sample->info.orientation > 1;
@@ -136,60 +137,4 @@ pack_convert_find_size(const struct pack_convert_params *params, uint32_t *out_h
         *out_w = scan.sizes[0].w;
     }
     return status;
-}
-
-enum pack_status
-pack_convert_forecast(const struct pack_convert_params *params,
-                      struct pack_convert_result *result, struct pack_error *err)
-{
-    struct pack_convert_scan scan;
-    struct pack_convert_plan plan;
-    uint32_t out_h, out_w;
-    memset(result, 0, sizeof *result);
-    result->n_listed = params->source->n_records;
-    enum pack_status status = pack_geometry_check(&params->options.geometry, err);
-    if (status == PACK_OK)
-        status = pack_convert_scan_headers(params, true, &scan, err);
-    if (status == PACK_OK)
-        status = pack_convert_check_sizes(&scan, err);
-    if (status != PACK_OK)
-        return status;
-    bool blank = params->options.on_error == PACK_ON_ERROR_BLANK;
-    result->n_packed = scan.n_ready + (blank ? scan.n_rejected : 0);
-    result->n_rejected = scan.n_rejected;
-    result->n_blank = blank ? scan.n_rejected : 0;
-    result->n_icc = scan.n_icc;
-    result->n_alpha = scan.n_alpha;
-    result->n_oriented = scan.n_oriented;
-    result->n_animated = scan.n_animated;
-    result->source_bytes = scan.source_bytes;
-    if (!pack_geometry_fixed(&params->options.geometry, &out_h, &out_w)) {
-        out_h = scan.sizes[0].h;
-        out_w = scan.sizes[0].w;
-    }
-    status = pack_convert_plan_make(params, out_h, out_w, &plan, err);
-    if (status != PACK_OK)
-        return status;
-    result->n_channels = plan.n_channels;
-    result->chunk = plan.chunk;
-    result->extent = plan.chunk;
-    result->extent.extent[0] = result->n_packed;
-    memcpy(&result->extent.extent[1], plan.sample.extent,
-           sizeof(uint64_t) * (size_t)plan.sample.rank);
-    uint64_t n_blocks = (result->n_packed + plan.block_samples - 1) / plan.block_samples;
-    result->n_chunks = n_blocks * plan.chunks_per_block;
-    result->buffer_bytes = plan.buffer_bytes;
-    if (!pack_size_mul(result->n_packed, plan.sample_bytes, &result->pixel_bytes) ||
-        !pack_size_mul(result->n_chunks, plan.chunk_bytes, &result->stored_bytes))
-        return pack_fail(err, PACK_ERR_LIMIT,
-                         "%" PRIu64 " images of %" PRIu64
-                         " bytes are more than 64 bits can count",
-                         result->n_packed, plan.sample_bytes);
-    uint64_t names = 0;
-    for (uint64_t i = 0; i < params->source->n_records; i++)
-        names += strlen(params->source->records[i].name);
-    /* per image: label, original size, a name; per chunk: an entry of the index */
-    result->file_bytes = result->stored_bytes + 16 * result->n_packed + names +
-                         32 * result->n_chunks + 8192;
-    return PACK_OK;
 }

@@ -121,6 +121,15 @@ put_measured(struct pack_json *json, const struct pack_convert_result *r)
     pack_json_close(json);
 }
 
+static void
+put_forecast(struct pack_json *json, const struct pack_convert_result *r)
+{
+    pack_json_object(json, "measured");
+    pack_json_u64(json, "tried", r->n_tried);
+    pack_json_u64(json, "forecast_ns", r->forecast_ns);
+    pack_json_close(json);
+}
+
 enum pack_status
 pack_report_convert_json(const struct pack_convert_report *report, struct pack_buf *text,
                          struct pack_error *err)
@@ -135,7 +144,9 @@ pack_report_convert_json(const struct pack_convert_report *report, struct pack_b
     if (status != PACK_OK)
         return status;
     put_result(&json, report);
-    if (report->job != PACK_JOB_FORECAST)
+    if (report->job == PACK_JOB_FORECAST)
+        put_forecast(&json, report->result);
+    else
         put_measured(&json, report->result);
     pack_json_close(&json);
     return pack_json_end(&json, err);

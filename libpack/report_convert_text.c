@@ -157,6 +157,19 @@ put_rate(struct page *page, const struct pack_convert_result *r)
     LINE(page, ", %.1f s syncing\n", (double)r->sync_ns / 1e9);
 }
 
+static void
+put_forecast(struct page *page, const struct pack_convert_result *r)
+{
+    double seconds = (double)r->forecast_ns / 1e9;
+    if (r->n_tried == 0)
+        return;
+    if (seconds < 120)
+        LINE(page, "  takes about %.1f s", seconds);
+    else
+        LINE(page, "  takes about %.0f min", seconds / 60);
+    LINE(page, " without the writing, by %" PRIu64 " tried\n", r->n_tried);
+}
+
 enum pack_status
 pack_report_convert_text(const struct pack_convert_report *report, struct pack_buf *text,
                          struct pack_error *err)
@@ -177,6 +190,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
         put_counts(&page, r);
         put_ignored(&page, report->params->source);
         put_layout(&page, report);
+        put_forecast(&page, r);
         return page.status;
     default: break;
     }

@@ -251,6 +251,9 @@ def bad_images(images):
     forecast = json.loads(result.stdout)["result"]
     ok(forecast["packed"] == 61 and forecast["rejected"] == 1 and not os.path.exists("fail.h5"),
        "--dry-run sees the one that headers give away")
+    measured = json.loads(result.stdout)["measured"]
+    ok(50 < measured["tried"] <= 64 and 0 < measured["forecast_ns"] < 60e9,
+       f"and foresees the time: {measured}")
     result = run("mixed", "-o", "sizes.h5")
     ok(result.returncode == 2 and "differ in size" in result.err and not os.path.exists("sizes.h5"),
        "several sizes are told: " + result.err.strip())

@@ -117,7 +117,7 @@ static const struct cli_option options[] = {
     CLI_FLAG('r', "resume", &o.resume,
              "go on with an interrupted run, also one begun with --force"),
     CLI_FLAG(0, "dry-run", &o.dry_run,
-             "read headers only, forecast count, size and rejects"),
+             "read headers and try a few images; forecast count, size, time and rejects"),
     CLI_FLAG(0, "verify", &o.verify,
              "after packing, read everything back and compare; when FILE exists, decode "
              "SOURCE again and compare with it"),
