@@ -26,7 +26,7 @@ static struct {
 } gridDim, blockDim, blockIdx, threadIdx;
 #define PACK_KERNEL static
 #define PACK_DEVICE static inline
-#include "libpack/consumer_cuda_kernels.cu"
+#include "libpack/bench/consumer_cuda_kernels.cu"
 
 enum {
     OK = 0,

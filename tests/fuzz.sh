@@ -18,7 +18,7 @@ command -v clang >/dev/null || {
 cd "$fuzz/build" || exit 2
 [ -e Makefile ] || "$top_srcdir/configure" -q CC=clang CFLAGS='-g -O1' --disable-shared \
     --enable-sanitizers=fuzzer-no-link,address,undefined || exit 2
-make -s libpack.la || exit 2
+make -s libpack_core.la || exit 2
 libraries=$(sed -n 's/^Libs.private: //p' libpack.pc)
 
 seeds() { # target, folder
@@ -56,8 +56,8 @@ seeds() { # target, folder
 status=0
 for target in $targets; do
     # shellcheck disable=SC2086 # flags are words
-    clang -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $flags -I"$top_srcdir" -o "$target" \
-        "$top_srcdir/tests/fuzz/$target.c" .libs/libpack.a $libraries || exit 2
+    clang -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $flags -I"$top_srcdir" -I"$top_srcdir/api" -o "$target" \
+        "$top_srcdir/tests/fuzz/$target.c" .libs/libpack_core.a $libraries || exit 2
     corpus=$fuzz/corpus/$target
     [ -d "$corpus" ] || { mkdir "$corpus" && seeds "$target" "$corpus"; }
     if "./$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "libpack/mixing.h"
-#include "libpack/policy.h"
-#include "libpack/replay.h"
-#include "libpack/trace.h"
+#include "libpack/model/mixing.h"
+#include "libpack/model/policy.h"
+#include "libpack/model/replay.h"
+#include "libpack/model/trace.h"
 
 static struct pack_error err;
 static int status; /* of the first failure */

@@ -7,7 +7,7 @@
  * The answer is a line "ok HEIGHT WIDTH CHANNELS ORIENTATION WARNINGS" and the sample's
  * bytes, or "error STATUS SENTENCE".
  */
-#include "libpack/resample_private.h"
+#include "libpack/image/resample_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_REF_CACHESIM_H
 #define TESTS_REF_CACHESIM_H
 
-#include "libpack/cachesim.h"
+#include <libpack/cachesim.h>
 
 struct ref_cachesim;
 

@@ -28,7 +28,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
-#include "libpack/rng.h"
+#include "libpack/base/rng.h"
 
 struct colour {
     float rgb[3];

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/cachesim.h"
-#include "libpack/json.h"
+#include <libpack/cachesim.h>
+#include "libpack/base/json.h"
 
 typedef const struct pack_json_value value;
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libpack/source.h"
+#include <libpack/source.h>
 
 static bool
 is_image(const void *head, size_t size)

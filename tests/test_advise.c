@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libpack/advise.h"
-#include "libpack/buf.h"
-#include "libpack/h5_probe.h"
-#include "libpack/rng.h"
+#include <libpack/advise.h>
+#include <libpack/buf.h>
+#include "libpack/hdf5/h5_probe.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 static void

@@ -1,9 +1,9 @@
 /* The small parts of the base layer: numbers, checksums, buffers, UTF-8. */
-#include "libpack/buf.h"
-#include "libpack/checksum.h"
-#include "libpack/clock.h"
-#include "libpack/rng.h"
-#include "libpack/utf8.h"
+#include <libpack/buf.h>
+#include "libpack/base/checksum.h"
+#include "libpack/base/clock.h"
+#include "libpack/base/rng.h"
+#include "libpack/base/utf8.h"
 #include "tests/tap.h"
 
 static void

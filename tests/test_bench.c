@@ -3,7 +3,7 @@
  * and every sample must arrive as often as the pattern says, in hundreds of combinations
  * of dataset, order, cache settings, workers, ways of reading and echoes.
  */
-#include "libpack/bench.h"
+#include "libpack/bench/bench.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libpack/h5.h"
-#include "libpack/rng.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 static char one_path[64], two_path[64];

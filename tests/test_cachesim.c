@@ -1,8 +1,8 @@
 /* The fast simulator against the slow one, access by access, and laws that both obey. */
 #include <inttypes.h>
 
-#include "libpack/replay.h"
-#include "libpack/rng.h"
+#include "libpack/model/replay.h"
+#include "libpack/base/rng.h"
 #include "tests/ref_cachesim.h"
 #include "tests/tap.h"
 

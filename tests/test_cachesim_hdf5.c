@@ -13,9 +13,9 @@
 
 #include <hdf5.h>
 
-#include "libpack/cachesim.h"
-#include "libpack/h5_count.h"
-#include "libpack/rng.h"
+#include <libpack/cachesim.h>
+#include "libpack/hdf5/h5_count.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 enum { FILTER_ID = 300, RANK_MAX = 4, READS = 60 };

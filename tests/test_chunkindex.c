@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libpack/chunkindex.h"
-#include "libpack/filter.h"
-#include "libpack/h5.h"
-#include "libpack/h5_private.h"
+#include <libpack/chunkindex.h>
+#include <libpack/filter.h>
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_parts.h"
 #include "tests/tap.h"
 
 static const char path[] = "test_chunkindex.tmp.h5";

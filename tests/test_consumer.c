@@ -1,12 +1,12 @@
 /* Consumers that need no device: what they do with a batch, and the normalisation that
  * all share. */
-#include "libpack/consumer.h"
+#include "libpack/bench/consumer.h"
 
 #include <math.h>
 
-#include "libpack/checksum.h"
-#include "libpack/clock.h"
-#include "libpack/rng.h"
+#include "libpack/base/checksum.h"
+#include "libpack/base/clock.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 /* Independent of the code under test: fp16 through its definition, by searching the

@@ -2,14 +2,14 @@
  * The cuda consumer. By itself this test wants a GPU and skips without;
  * tests/fake_cuda.sh runs it against the fake driver, where it can also make calls fail.
  */
-#include "libpack/consumer.h"
+#include "libpack/bench/consumer.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <time.h>
 
-#include "libpack/clock.h"
-#include "libpack/rng.h"
+#include "libpack/base/clock.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 enum { BATCH = 5, N_BATCHES = 7 };

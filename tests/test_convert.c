@@ -3,14 +3,14 @@
  * its partial file is damaged, sources change, the disk returns other bytes. Afterwards
  * there is the file of an undisturbed run, or none, and a sentence.
  */
-#include "libpack/convert.h"
+#include <libpack/convert.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libpack/checksum.h"
-#include "libpack/rng.h"
+#include "libpack/base/checksum.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 #define PART    "out.h5.part"

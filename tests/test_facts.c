@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libpack/h5.h"
-#include "libpack/h5_private.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_parts.h"
 #include "tests/tap.h"
 
 static const char path[] = "test_facts.tmp.h5";

@@ -4,9 +4,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "libpack/filter.h"
-#include "libpack/h5_private.h"
-#include "libpack/rng.h"
+#include <libpack/filter.h>
+#include "libpack/hdf5/h5_parts.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 enum { SIZE_MAX_TESTED = 200000 };

@@ -1,7 +1,7 @@
 /* Geometry: plans against numbers worked out with Pillow 9.4 and torchvision 0.14, and
  * what is refused. Sums over pixels against the obvious loop. */
-#include "libpack/geometry.h"
-#include "libpack/pixel.h"
+#include <libpack/geometry.h>
+#include <libpack/pixel.h>
 
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* Chunk geometry against a table of cases, and walks against counting element by element.
  */
-#include "libpack/grid.h"
-#include "libpack/rng.h"
+#include <libpack/grid.h>
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 static struct pack_grid

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libpack/h5_count.h"
-#include "libpack/h5_private.h"
+#include "libpack/hdf5/h5_count.h"
+#include "libpack/hdf5/h5_parts.h"
 #include "tests/tap.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* Decoding: images made on the spot, whole and damaged; every allocation refused in turn;
  * the memory bound held to what is really asked for. Pillow is asked by tests/pixels.py.
  */
-#include "libpack/exif.h"
-#include "libpack/image.h"
+#include "libpack/image/exif.h"
+#include <libpack/image.h>
 
 #include <errno.h>
 #include <stdio.h> /* jpeglib.h needs it */

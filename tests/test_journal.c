@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libpack/journal.h"
+#include "libpack/base/journal.h"
 #include "tests/tap.h"
 
 static const char path[] = "test_journal.tmp", identity[] = "options and sources";

@@ -1,5 +1,5 @@
 /* JSON: what is written reads back; what is not JSON is refused with line and column. */
-#include "libpack/json.h"
+#include "libpack/base/json.h"
 #include "tests/tap.h"
 
 static void

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "libpack/list.h"
-#include "libpack/name.h"
+#include <libpack/list.h>
+#include "libpack/base/name.h"
 #include "tests/tap.h"
 
 #define BYTES(text) text, sizeof text - 1

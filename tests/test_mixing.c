@@ -2,8 +2,8 @@
  * between; class mixing is what counting and known formulas say. */
 #include <math.h>
 
-#include "libpack/mixing.h"
-#include "libpack/pattern.h"
+#include "libpack/model/mixing.h"
+#include <libpack/pattern.h>
 #include "tests/tap.h"
 
 enum { BATCH = 100 };

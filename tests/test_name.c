@@ -1,8 +1,8 @@
 /* Names: order as Python has it, a stored form that is UTF-8 and reversible, one line for
  * messages. */
-#include "libpack/name.h"
-#include "libpack/rng.h"
-#include "libpack/utf8.h"
+#include "libpack/base/name.h"
+#include "libpack/base/rng.h"
+#include "libpack/base/utf8.h"
 #include "tests/tap.h"
 
 static void

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libpack/outfile.h"
+#include "libpack/base/outfile.h"
 #include "tests/tap.h"
 
 static char folder[] = "test_outfile.XXXXXX", name[64], part[80], journal[96];

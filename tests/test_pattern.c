@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "libpack/pattern.h"
-#include "libpack/rng.h"
+#include <libpack/pattern.h>
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 static struct pack_pattern_iter *

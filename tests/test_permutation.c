@@ -5,8 +5,8 @@
 #endif
 #include <math.h>
 
-#include "libpack/permutation_private.h"
-#include "libpack/rng.h"
+#include "libpack/model/permutation_parts.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 static bool

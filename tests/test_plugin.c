@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libpack/h5.h"
-#include "libpack/h5_private.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_parts.h"
 #include "tests/tap.h"
 
 enum { HEIGHT = 100, WIDTH = 90 };

@@ -1,8 +1,8 @@
 /* Policies against the slowest thing that could work. */
 #include <inttypes.h>
 
-#include "libpack/policy.h"
-#include "libpack/rng.h"
+#include "libpack/model/policy.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 enum { N = 300 };

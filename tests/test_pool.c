@@ -1,12 +1,12 @@
 /* The pool gives results back in order, keeps its bounds, and ends cleanly at any moment.
  */
-#include "libpack/pool.h"
+#include <libpack/pool.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "libpack/rng.h"
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 struct item {

@@ -1,6 +1,6 @@
 /* Reader processes: order, back-pressure, errors, death, hanging, and nothing left
  * behind. */
-#include "libpack/procs.h"
+#include "libpack/bench/procs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libpack/clock.h"
+#include "libpack/base/clock.h"
 #include "tests/tap.h"
 
 enum { SLOT_BYTES = 5000 };

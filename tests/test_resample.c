@@ -1,7 +1,7 @@
 /* Resampling: every variant of this machine against the scalar definition, bit for bit,
  * and laws that hold whatever the filter. Pillow itself is asked by tests/pixels.py. */
-#include "libpack/resample_private.h"
-#include "libpack/rng.h"
+#include "libpack/image/resample_parts.h"
+#include "libpack/base/rng.h"
 
 #include "tests/tap.h"
 

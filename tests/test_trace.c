@@ -1,5 +1,5 @@
 /* Traces: what is read, and where it says that something is wrong. */
-#include "libpack/trace.h"
+#include "libpack/model/trace.h"
 #include "tests/tap.h"
 
 static void

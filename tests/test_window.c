@@ -5,8 +5,8 @@
 
 #include <jpeglib.h>
 
-#include "libpack/image.h"
-#include "libpack/rng.h"
+#include <libpack/image.h>
+#include "libpack/base/rng.h"
 #include "tests/tap.h"
 
 static struct pack_rng rng;

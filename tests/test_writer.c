@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libpack/checksum.h"
-#include "libpack/filter.h"
-#include "libpack/h5.h"
-#include "libpack/h5_private.h"
-#include "libpack/journal.h"
-#include "libpack/outfile.h"
-#include "libpack/writer.h"
+#include "libpack/base/checksum.h"
+#include <libpack/filter.h>
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_parts.h"
+#include "libpack/base/journal.h"
+#include "libpack/base/outfile.h"
+#include <libpack/writer.h>
 #include "tests/tap.h"
 
 /* ------------------------------------------------------------------- faults */

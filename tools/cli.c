@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "libpack/clock.h"
+#include "libpack/base/clock.h"
 
 volatile sig_atomic_t cli_signal;
 

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libpack/buf.h"
-#include "libpack/size.h"
-#include "libpack/status.h"
+#include <libpack/buf.h>
+#include <libpack/size.h>
+#include <libpack/status.h>
 
 /* Exit statuses, as grep has them; after a signal it is 128 + its number. */
 enum { CLI_DONE = 0, CLI_LOOK = 1, CLI_FAILED = 2 };

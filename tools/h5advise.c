@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/advise_request.h"
-#include "libpack/calibrate.h"
-#include "libpack/outfile.h"
-#include "libpack/report_advise.h"
-#include "libpack/snippet.h"
+#include "libpack/advise/advise_request.h"
+#include "libpack/advise/calibrate.h"
+#include "libpack/base/outfile.h"
+#include "libpack/advise/report_advise.h"
+#include "libpack/advise/snippet.h"
 #include "tools/cli.h"
 
 /* What has to be put together before it is a request. */

@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "libpack/convert.h"
-#include "libpack/h5.h"
-#include "libpack/h5_read.h"
-#include "libpack/json.h"
-#include "libpack/name.h"
-#include "libpack/outfile.h"
-#include "libpack/report_convert.h"
-#include "libpack/rng.h"
+#include <libpack/convert.h>
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_read.h"
+#include "libpack/base/json.h"
+#include "libpack/base/name.h"
+#include "libpack/base/outfile.h"
+#include "libpack/convert/report_convert.h"
+#include "libpack/base/rng.h"
 #include "tools/cli.h"
 
 enum { ERROR_LINES_MAX = 20, CLASSES_MAX = 1 << 20 };

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "config.h"
-#include "libpack/bench.h"
-#include "libpack/json.h"
-#include "libpack/outfile.h"
-#include "libpack/report_bench.h"
+#include "libpack/bench/bench.h"
+#include "libpack/base/json.h"
+#include "libpack/base/outfile.h"
+#include "libpack/bench/report_bench.h"
 #include "tools/cli.h"
 #include "tools/readbench_job.h"
 #include "tools/sweep.h"

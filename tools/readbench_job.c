@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libpack/rng.h"
+#include "libpack/base/rng.h"
 
 /* ---------------------------------------------------------------- options */
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libpack/bench.h"
+#include "libpack/bench/bench.h"
 #include "tools/cli.h"
 
 /* As they were given; --help says what each means. */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "libpack/status.h"
+#include <libpack/status.h>
 #include "tools/cli.h"
 
 enum { SWEEP_KEYS_MAX = 6, SWEEP_RUNS_MAX = 4096 };

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "libpack/policy.h"
-#include "libpack/replay.h"
+#include "libpack/model/policy.h"
+#include "libpack/model/replay.h"
 
 enum { ROUNDS_MAX = 101, N_CONTENDERS = 3 };
 

@@ -16,7 +16,7 @@
 
 #include <jpeglib.h>
 
-#include "libpack/resample_private.h"
+#include "libpack/image/resample_parts.h"
 
 enum { MAX_FILES = 200, MAX_ROUNDS = 101, SAMPLE_SIDE = 224 };
 

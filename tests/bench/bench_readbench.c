@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "libpack/bench.h"
-#include "libpack/clock.h"
+#include "libpack/bench/bench.h"
+#include "libpack/base/clock.h"
 
 enum { BATCH = 32, SEED = 7 };
 

@@ -14,7 +14,7 @@
 
 #include <jpeglib.h>
 
-#include "libpack/clock.h"
+#include "libpack/base/clock.h"
 
 static char **paths;
 static size_t n_paths;

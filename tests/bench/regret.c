@@ -17,11 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libpack/advise.h"
-#include "libpack/calibrate.h"
-#include "libpack/clock.h"
-#include "libpack/h5_probe.h"
-#include "libpack/rng.h"
+#include <libpack/advise.h>
+#include "libpack/advise/calibrate.h"
+#include "libpack/base/clock.h"
+#include "libpack/hdf5/h5_probe.h"
+#include "libpack/base/rng.h"
 
 enum { SIDE = 128, CHANNELS = 3, SAMPLE = SIDE * SIDE * CHANNELS, ROUNDS = 5 };
 enum {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "libpack/image.h"
+#include <libpack/image.h>
 
 /* A window that the last bytes choose holds what the whole image does, and its file is
  * taken or refused alike. */

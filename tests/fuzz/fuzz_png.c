@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "libpack/image.h"
+#include <libpack/image.h>
 
 static struct {
     uint8_t data[1 << 17];

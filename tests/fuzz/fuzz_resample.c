@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/resample_private.h"
+#include "libpack/image/resample_parts.h"
 
 static void
 check_plan(const struct pack_geometry_plan *p)

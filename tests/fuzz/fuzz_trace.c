@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/pattern.h"
-#include "libpack/trace.h"
+#include <libpack/pattern.h>
+#include "libpack/model/trace.h"
 
 static void
 parse_trace(const char *text, size_t size)

@@ -1,0 +1,217 @@
+/* Searches chunk shapes, cache settings, orders and codecs for a way of reading, and
+ * ranks what it finds. */
+#ifndef LIBPACK_ADVISE_H
+#define LIBPACK_ADVISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/cachesim.h>
+#include <libpack/cost.h>
+#include <libpack/pattern.h>
+#include <libpack/profile.h>
+#include <libpack/size.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PACK_ADVISE_CODEC_MAX = 64, PACK_ADVISE_TEXT_MAX = 480 };
+
+/* One way to store a dataset and to read it. */
+struct pack_advise_config {
+    struct pack_shape chunk;           /* rank 0: contiguous */
+    char codec[PACK_ADVISE_CODEC_MAX]; /* "none", "zstd", "shuffle+gzip:4" as
+                                          pack_pipeline */
+    double stored_ratio;               /* stored bytes per byte; 1 without codec */
+    double decode_ns;                  /* per decoded byte; 0 without codec */
+    bool edge_unfiltered;              /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
+    struct pack_cache_params cache;
+    struct pack_pattern
+        pattern; /* extent and chunk_samples are filled in by the search */
+    bool reopen; /* the dataset is opened by name for each read */
+};
+
+/*
+ * What a configuration does. Counts are those of one worker; all workers of a pattern are
+ * statistically alike, so that worker 0 stands for each. Per-sample figures and hit_rate
+ * are those of the steady epochs; of the first when there is only one, or when the steady
+ * state would need more memory than there is.
+ */
+struct pack_advise_outcome {
+    struct pack_advise_config config;
+    bool is_exact; /* every read of worker 0 was simulated, else the first n_simulated */
+    uint64_t n_simulated;                     /* samples, over all simulated epochs */
+    double worker_samples;                    /* samples of one worker in one epoch */
+    struct pack_cache_counts first, steady;   /* epoch 1; the mean of the later ones */
+    double first_samples, steady_samples;     /* that the counts above stand for */
+    struct pack_cost first_cost, steady_cost; /* for these samples */
+
+    double first_rate, later_rate; /* samples/s of all workers: epoch 1, later epochs */
+    double rate;                   /* over all epochs together */
+    double hit_rate;               /* hits / requests */
+    double loads_per_sample;       /* chunks read, or pieces read past the cache */
+    double bytes_per_sample;       /* read from the file */
+    double amplification;          /* bytes read / bytes wanted */
+    double memory_bytes;           /* chunks and slots, all workers together */
+    double file_bytes;             /* of the dataset, as stored */
+    double randomness;             /* of the order, 0 to 1, see mixing.h */
+    double class_mixing;    /* classes in a batch, of what uniform draws give; or -1 */
+    double page_cache_rate; /* of the bytes read in later epochs */
+    /* Hit rates of epoch 1 in a cache of so many bytes under two other policies;
+     * negative: not computed. HDF5's own is first.hits / first.requests. */
+    double lru_hit_rate, belady_hit_rate;
+    bool fits;     /* memory_bytes are there: those allowed, or else of ram_bytes */
+    bool is_front; /* nothing else is better in one respect and as good in the others */
+    bool is_user;  /* a --chunk */
+};
+
+/* Measures what a codec does to chunks of this shape. */
+typedef enum pack_status (*pack_advise_measure_fn)(
+    void *context, const struct pack_shape *chunk, const char *codec,
+    double *stored_ratio, double *decode_ns, struct pack_error *err);
+
+/* A second dataset that is read in step with the first, one index of axis 0 a sample. */
+struct pack_advise_companion {
+    struct pack_shape extent, chunk; /* chunk of rank 0: contiguous */
+    uint64_t elem_size;
+    double stored_ratio, decode_ns;
+    bool filtered;
+};
+
+/* Zeroed by the caller; zero is the default where nothing else is said. */
+struct pack_advise_params {
+    struct pack_shape extent;
+    uint64_t elem_size;
+    const struct pack_profile *profile;
+
+    /* The order asked for: kind, box, batch, workers, ... as --pattern and its companions
+     * give them. With pattern_is_fixed only this order, else block shuffles beside it. */
+    struct pack_pattern pattern;
+    bool pattern_is_fixed;
+    uint64_t epochs; /* 0: 2 */
+    bool reopen;
+
+    enum pack_hdf5_version version;
+    bool cache_is_fixed; /* only `cache` is considered */
+    struct pack_cache_params cache;
+    uint64_t memory_bytes; /* for the caches of all workers together; 0: 1 GiB */
+    uint64_t ram_bytes;    /* that the system can use for its page cache; 0: none */
+    bool is_warm;          /* the file is in the page cache from the beginning */
+
+    const struct pack_advise_config *now; /* how the dataset is stored and read today */
+    const struct pack_shape *chunks;      /* shapes to consider in any case */
+    size_t n_chunks;
+    const struct pack_advise_companion *companion;
+    const uint32_t *labels; /* of all samples, 0 .. n_classes - 1, or NULL */
+    uint64_t n_labels;
+    uint32_t n_classes;
+
+    pack_advise_measure_fn measure; /* NULL: codecs are not considered */
+    void *measure_context;
+    double target; /* samples/s to reach; 0: none */
+
+    unsigned n_threads; /* 0: 1; the result does not depend on it */
+    /* Called now and then; false stops with PACK_ERR_INTERRUPTED. May be NULL. */
+    bool (*progress)(void *context, uint64_t done, uint64_t total);
+    void *progress_context;
+};
+
+/* One thing to know about a configuration, with the number that makes it one. */
+struct pack_advise_warning {
+    const char *id; /* "bypass-cliff" */
+    double value;   /* a factor or bytes, as the text says */
+    char text[PACK_ADVISE_TEXT_MAX];
+};
+
+enum {
+    PACK_ADVISE_ROWS_MAX = 16,
+    PACK_ADVISE_WARNINGS_MAX = 12,
+    PACK_ADVISE_MAP_MAX = 10,
+    PACK_ADVISE_WHY = 3
+};
+
+/* Hit rate over chunk size and cache size, sampled; rows are cache sizes. */
+struct pack_advise_map {
+    int n_chunks, n_caches;
+    uint64_t samples_per_chunk[PACK_ADVISE_MAP_MAX];
+    uint64_t chunk_bytes[PACK_ADVISE_MAP_MAX];
+    uint64_t cache_bytes[PACK_ADVISE_MAP_MAX];
+    double hit_rate[PACK_ADVISE_MAP_MAX][PACK_ADVISE_MAP_MAX]; /* [cache][chunk] */
+};
+
+struct pack_advise_result {
+    bool has_now;
+    struct pack_advise_outcome now;   /* under the version asked for */
+    char cause[PACK_ADVISE_TEXT_MAX]; /* of what `now` loses, one sentence */
+    /* the same layout under the defaults of 1.x and of 2.x, where `now` uses defaults */
+    bool has_versions;
+    struct pack_advise_outcome version_1, version_2;
+
+    size_t n_rows; /* best first; row 0 is the choice */
+    struct pack_advise_outcome rows[PACK_ADVISE_ROWS_MAX];
+    char why[PACK_ADVISE_WHY][PACK_ADVISE_TEXT_MAX];
+
+    uint64_t n_candidates; /* generated */
+    uint64_t n_bounded;    /* dropped by closed-form bounds */
+    uint64_t n_sampled;    /* simulated in part */
+    uint64_t n_exact;      /* simulated in full */
+    uint64_t n_visits;     /* chunk visits simulated */
+
+    size_t n_warnings;
+    struct pack_advise_warning warnings[PACK_ADVISE_WARNINGS_MAX];
+
+    struct pack_advise_map map;
+
+    /* of a target: reached by row 0 as it is; else what would reach it, 0: nothing */
+    bool target_is_reached;
+    uint64_t target_workers; /* that many of row 0, with processors for them */
+    double target_echo;      /* uses of each sample that make up for the rest */
+};
+
+/*
+ * Evaluates one configuration: every read of worker 0 over the epochs when max_samples is
+ * 0, else up to so many samples. Contiguous layouts are computed with HDF5's sieve
+ * buffer. PACK_ERR_ARGUMENT for shapes, patterns and settings that cannot be,
+ * PACK_ERR_LIMIT for products beyond 64 bits and chunks of 4 GiB before 2.0,
+ * PACK_ERR_MEMORY.
+ */
+enum pack_status pack_advise_evaluate(const struct pack_advise_params *params,
+                                      const struct pack_advise_config *config,
+                                      uint64_t max_samples,
+                                      struct pack_advise_outcome *outcome,
+                                      struct pack_error *err);
+
+/*
+ * The search. In three stages: bounds that no simulation can beat drop most candidates;
+ * the first reads of the others are simulated; those that then look best, all `chunks`,
+ * `now` and the choice are simulated in full. Deterministic for given params.
+ *
+ * Errors as pack_advise_evaluate, and PACK_ERR_ARGUMENT when memory_bytes does not hold
+ * one chunk per worker.
+ */
+enum pack_status pack_advise(const struct pack_advise_params *params,
+                             struct pack_advise_result *result, struct pack_error *err);
+
+/* One configuration in place of a search: row 0 of the result, with its cause of loss,
+ * warnings and target. */
+enum pack_status pack_advise_what_if(const struct pack_advise_params *params,
+                                     const struct pack_advise_config *config,
+                                     struct pack_advise_result *result,
+                                     struct pack_error *err);
+
+/*
+ * The smallest sufficient number of slots: ascending through primes, the first under
+ * which the simulated reads load at most 1 % more chunks than without any collision.
+ * `config` holds all but n_slots, which the call sets.
+ */
+enum pack_status pack_advise_slots(const struct pack_advise_params *params,
+                                   struct pack_advise_config *config,
+                                   struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

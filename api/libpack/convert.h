@@ -1,0 +1,178 @@
+/* An image folder becomes an HDF5 file: source, samples, chunks, writer, journal. */
+#ifndef LIBPACK_CONVERT_H
+#define LIBPACK_CONVERT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libpack/buf.h>
+#include <libpack/filter.h>
+#include <libpack/geometry.h>
+#include <libpack/image.h>
+#include <libpack/pixel.h>
+#include <libpack/samples.h>
+#include <libpack/size.h>
+#include <libpack/source.h>
+#include <libpack/status.h>
+#include <libpack/writer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Who will read the file, for the automatic chunk shape. */
+enum pack_chunk_goal {
+    PACK_CHUNK_FOR_SHUFFLE = 0,  /* single random images */
+    PACK_CHUNK_FOR_BLOCK_SHUFFLE /* chunks in random order, shuffled in memory */
+};
+
+enum pack_on_error {
+    PACK_ON_ERROR_SKIP = 0, /* leave rejected images out; the dataset has no holes */
+    PACK_ON_ERROR_FAIL,     /* stop at the first */
+    PACK_ON_ERROR_BLANK /* keep their place, black, and say so in the dataset `valid` */
+};
+
+/* What decides the content of the file, stored in it as the attribute h5pack_options. */
+struct pack_convert_options {
+    struct pack_image_params image;
+    struct pack_geometry geometry;
+    enum pack_pixel_layout layout;
+    enum pack_chunk_goal goal;
+    uint64_t chunk_samples;  /* samples per chunk; 0: automatic */
+    struct pack_shape chunk; /* whole chunk shape instead; rank 0: not given */
+    struct pack_pipeline pipeline;
+    enum pack_libver libver;
+    enum pack_on_error on_error;
+    bool shuffle;
+    uint64_t seed;
+    uint64_t limit; /* 0: all */
+};
+
+/* Where a run stands, for progress lines. */
+struct pack_convert_progress {
+    const char *stage; /* "scanning", "packing", "verifying" */
+    uint64_t done, total;
+    uint64_t bytes; /* of pixels so far */
+};
+
+/* An image that was not packed. */
+struct pack_reject {
+    uint64_t index;     /* of the record in the source */
+    const char *name;   /* of the record */
+    const char *reason; /* one sentence, without the name */
+};
+
+struct pack_convert_params {
+    struct pack_source *source; /* listed, shuffled and limited as the options say */
+    struct pack_convert_options options;
+    const char *output;  /* path of the file */
+    const char *version; /* of the program, stored in the file */
+    bool force, resume;
+    bool verify;           /* read everything back through stock HDF5 before the rename */
+    unsigned n_threads;    /* 0: one per processor */
+    uint64_t memory_bytes; /* bound of all pixel and file buffers; 0: 1 GiB */
+
+    void *context; /* handed to the callbacks, which run on the caller's thread */
+    void (*on_progress)(void *context, const struct pack_convert_progress *progress);
+    /* false stops the run with PACK_ERR_IO */
+    bool (*on_reject)(void *context, const struct pack_reject *reject);
+    const volatile sig_atomic_t
+        *stop; /* not 0: end soon with PACK_ERR_INTERRUPTED; may be NULL */
+};
+
+enum { PACK_CONVERT_SIZES_MAX = 8 };
+
+struct pack_convert_result {
+    uint64_t n_listed, n_packed, n_rejected, n_blank;
+    uint64_t n_warned, n_icc, n_alpha, n_oriented, n_animated; /* of those packed */
+    uint64_t n_replayed; /* packed by an earlier, interrupted run */
+    bool resumable;      /* after a failure: `resume` would go on with what was done, */
+    uint64_t n_saved;    /* which is this many of n_listed, rejected ones included */
+    struct pack_shape extent; /* of images */
+    struct pack_shape chunk;
+    uint64_t n_chunks;
+    uint64_t pixel_bytes;  /* of images, uncompressed */
+    uint64_t stored_bytes; /* of images, in the file */
+    uint64_t source_bytes; /* of the image files read in this run */
+    uint64_t file_bytes;   /* of the finished file */
+    int n_channels;
+    double mean[3], std[3]; /* of the packed pixels, 0 to 255; std of the population */
+    uint64_t elapsed_ns;    /* all of it */
+    uint64_t sync_ns;       /* of it, syncing the file to disk */
+    uint64_t verify_ns;
+    uint64_t peak_bytes;   /* most memory that reading and decoding held at once */
+    uint64_t buffer_bytes; /* memory of finished samples and chunks */
+    uint64_t forecast_ns;  /* what packing would take, foreseen from */
+    uint64_t n_tried;      /* this many images */
+};
+
+/*
+ * Packs params->source into params->output.
+ *
+ * The file (see interfaces in README, and man h5pack): `images` uint8, `labels`,
+ * `class_names`, `filenames`, `original_size`, `source_index`, the list's columns;
+ * per-channel mean and std. Its bytes depend on the source and on `options` only, not on
+ * threads, memory, interruptions or time.
+ *
+ * Safety: written as NAME.part with NAME.part.journal beside it, synced and renamed when
+ * complete. When it fails or is stopped and something is done, both stay, and the same
+ * call with `resume` goes on from there without decoding again; PACK_ERR_CHANGED when
+ * options or sources are not the same, PACK_ERR_NOT_FOUND when an image that was packed
+ * is gone. PACK_ERR_MISMATCH of `verify` leaves both too, and nothing under NAME;
+ * resuming packs again what is not as it was written.
+ *
+ * Without a geometry that fixes the size, all headers are read first; images of more than
+ * one size are PACK_ERR_ARGUMENT with the sizes there are. No image at all is
+ * PACK_ERR_FORMAT.
+ *
+ * HDF5 is called from the caller's thread only. `result` is written on success, and its
+ * counts also on failure as far as they went.
+ */
+enum pack_status pack_convert(const struct pack_convert_params *params,
+                              struct pack_convert_result *result, struct pack_error *err);
+
+/*
+ * Reads all headers and decodes a few images: fills the counts, extent, chunk,
+ * pixel_bytes, file_bytes as an estimate (compression is not foreseen) and forecast_ns.
+ * on_reject gets what headers give away.
+ */
+enum pack_status pack_convert_forecast(const struct pack_convert_params *params,
+                                       struct pack_convert_result *result,
+                                       struct pack_error *err);
+
+/*
+ * Decodes the source again, with the options that the existing file `output` was packed
+ * with, and compares pixels, labels, names and classes with it, read through stock HDF5.
+ * PACK_ERR_MISMATCH tells the first difference; `n_rejected` counts images that could not
+ * be decoded. `options` of params are ignored, but pack_convert_options_read() is to be
+ * called first so that the source can be listed, shuffled and limited alike.
+ */
+enum pack_status pack_convert_compare(const struct pack_convert_params *params,
+                                      struct pack_convert_result *result,
+                                      struct pack_error *err);
+
+/* The options as the JSON text that is stored, and back. */
+enum pack_status pack_convert_options_text(const struct pack_convert_options *options,
+                                           struct pack_buf *text, struct pack_error *err);
+enum pack_status pack_convert_options_parse(const char *text,
+                                            struct pack_convert_options *options,
+                                            struct pack_error *err);
+/* Those of an existing file. PACK_ERR_FORMAT when h5pack did not write it. */
+enum pack_status pack_convert_options_read(const char *path,
+                                           struct pack_convert_options *options,
+                                           struct pack_error *err);
+
+/*
+ * Samples per chunk for a goal. FOR_SHUFFLE: one, or as many as stay under 64 KiB where
+ * samples are small, for a chunk is read whole (measured with a 1 MiB cache and warm
+ * pages: one image of 147 KB per chunk 29 us a read, six per chunk 104 us).
+ * FOR_BLOCK_SHUFFLE: as many as stay within 1 MiB, the default chunk cache of HDF5 1.x,
+ * at least one.
+ */
+uint64_t pack_convert_chunk_samples(enum pack_chunk_goal goal, uint64_t sample_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+/* Turns counts of reads, loads and bytes into time on a described machine. */
+#ifndef LIBPACK_COST_H
+#define LIBPACK_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libpack/cachesim.h>
+#include <libpack/filter.h>
+#include <libpack/profile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What one reading process does in one epoch. */
+struct pack_cost_work {
+    uint64_t n_reads; /* calls of H5Dread */
+    struct pack_cache_counts counts;
+    double n_runs;          /* contiguous runs copied, over all requests */
+    double n_boxes;         /* boxes selected, over all reads */
+    uint64_t n_opens;       /* times the dataset is opened by name */
+    uint64_t n_slots;       /* of its cache */
+    uint64_t chunk_bytes;   /* decoded; 0: contiguous */
+    double stored_bytes;    /* of a chunk in the file, the average */
+    double held_bytes;      /* that the cache holds once it is full */
+    double touched_bytes;   /* memory used for the first time in this epoch */
+    double range_bytes;     /* of the file, among which loads return to the same chunks */
+    double n_again;         /* loads that return to a chunk loaded before */
+    double decode_ns;       /* per byte of a decoded chunk; 0: no filters */
+    double page_cache_rate; /* 0 to 1: file bytes that are in the page cache */
+    bool
+        is_sequential; /* file reads follow one another, so that the system reads ahead */
+};
+
+/* Nanoseconds of one process for the whole of the work, by cause. */
+struct pack_cost {
+    double call_ns;    /* H5Dread, selections, chunks visited, opening */
+    double copy_ns;    /* from chunks to the caller */
+    double page_ns;    /* file reads out of the page cache, and their bookkeeping */
+    double storage_ns; /* what file reads take beyond that, coming from storage */
+    double decode_ns;
+    double walk_ns;  /* the library looking for a chunk to evict */
+    double touch_ns; /* the system handing out memory */
+    double cpu_ns;   /* all but storage */
+    double total_ns;
+};
+
+/*
+ * `readers`: processes that do such work at the same time, for the storage they share.
+ * The terms are those of struct pack_profile and add up; that they do, and how far that
+ * is true, is what `make bench-regret` measures.
+ *
+ *   call     reads * call + further chunks * chunk + further boxes * box
+ *            + hits * far, where the cache is larger than the processor's
+ *            + opens * (open + slots * slot)
+ *   copy     bytes * copy(bytes held; the chunk, when it was just loaded)
+ *            + further runs * run
+ *   page     loads * (miss + page(stored chunk))
+ *            + direct visits * (miss + page(bytes of one)) + further pieces * piece
+ *            + loaded bytes * place, where the cache is larger than the processor's
+ *            - what copy() says that loads gain which return to a range of chunks
+ *   storage  requests not in the page cache * the largest of latency + bytes / stream,
+ *            readers * bytes / max and readers / max_reads; no latency where reads are
+ *            sequential. A load is one request. So is a piece read past the cache, or
+ *            the pieces within 128 KiB, where the system reads ahead
+ *   decode   decoded bytes * ns of the pipeline
+ *   walk     entries looked at * walk, or walk_far in lists beyond the processor's caches
+ *   touch    first-time bytes * touch
+ */
+void pack_cost_estimate(const struct pack_profile *profile,
+                        const struct pack_cost_work *work, uint64_t readers,
+                        struct pack_cost *cost);
+
+/*
+ * Samples per second of `workers` processes, each of which needs *cost for `n_samples`:
+ * bounded by each one's own time, and by the processors that they share. n_samples >= 1.
+ */
+double pack_cost_rate(const struct pack_profile *profile, const struct pack_cost *cost,
+                      double n_samples, uint64_t workers);
+
+/* ns per decoded byte of a pipeline. Filters that no profile knows count as zstd. */
+double pack_cost_decode_ns(const struct pack_profile *profile,
+                           const struct pack_pipeline *pipeline);
+
+/*
+ * The part of a file's bytes that an earlier epoch left in the page cache, when
+ * `ram_bytes` of it are there for `file_bytes` of file.
+ *
+ * As if the system kept the most recently used pages. A fresh permutation in each epoch
+ * finds f + (1 - f) ln(1 - f) of them, f = ram/file: what lay at x of the last epoch and
+ * lies at y of this one is still there when 1 - x (1 - y) <= f. Independent draws find f,
+ * a sequential order nothing until everything fits.
+ */
+enum pack_cost_order {
+    PACK_COST_SEQUENTIAL = 0,
+    PACK_COST_PERMUTED,
+    PACK_COST_INDEPENDENT
+};
+double pack_cost_page_cache_rate(enum pack_cost_order order, double file_bytes,
+                                 double ram_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

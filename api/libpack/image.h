@@ -1,0 +1,143 @@
+/* Encoded bytes in memory to uint8 pixels: JPEG and PNG, told apart by their content. */
+#ifndef LIBPACK_IMAGE_H
+#define LIBPACK_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum pack_image_format { PACK_IMAGE_JPEG = 0, PACK_IMAGE_PNG };
+enum pack_image_mode { PACK_IMAGE_RGB = 0, PACK_IMAGE_GRAY };
+
+/* Pillow's refusal limit: twice its MAX_IMAGE_PIXELS. */
+#define PACK_IMAGE_MAX_PIXELS UINT64_C(178956970)
+
+/* A rectangle of the upright image. */
+struct pack_image_window {
+    uint32_t x, y, w, h;
+};
+
+struct pack_image_params {
+    enum pack_image_mode mode;
+    bool ignore_orientation; /* leave the pixels as they are stored */
+    bool has_background;     /* composite transparent pixels on `background` */
+    uint8_t background[3];   /* red, green, blue */
+    bool strict;             /* refuse what decodes with a warning */
+    uint64_t max_pixels;     /* width * height; 0: PACK_IMAGE_MAX_PIXELS */
+    /* Only these pixels are wanted, others may come out as anything: saves a decoder work.
+     * It never changes what is accepted. NULL: all. */
+    const struct pack_image_window *window;
+};
+
+enum { PACK_IMAGE_WARNING_MAX = 80 };
+
+/* What the file says about itself. */
+struct pack_image_info {
+    enum pack_image_format format;
+    uint32_t width, height; /* after orientation */
+    int orientation;        /* 2 to 8 where one is applied, else 1 */
+    int source_channels;    /* 1 to 4, as stored; a palette counts 1 */
+    int source_depth;       /* bits per sample: 1, 2, 4, 8 or 16 */
+    bool has_icc;           /* an ICC profile is there; it is left alone */
+    bool has_alpha;         /* an alpha channel or a PNG tRNS chunk */
+    bool animated;          /* an animated PNG, of which the default image is read */
+    bool whole; /* progressive, several scans, interlaced: decoded in one piece */
+    unsigned n_warnings;                  /* from decoding; 0 after a probe */
+    char warning[PACK_IMAGE_WARNING_MAX]; /* the first one */
+};
+
+/*
+ * Decoded pixels: rows of `width * channels` interleaved bytes without padding, red
+ * first. Zero it before first use; decoding into it again reuses what it holds.
+ */
+struct pack_image {
+    uint8_t *pixels;
+    uint32_t width, height;
+    int channels;    /* 3, or 1 in gray mode */
+    size_t size;     /* width * height * channels */
+    size_t capacity; /* bytes at `pixels` */
+    uint8_t *work;   /* the decoder's own: strips, interlaced rows */
+    size_t work_capacity;
+};
+
+/* Frees what the image holds and zeroes it; NULL is fine. */
+void pack_image_done(struct pack_image *image);
+
+/* Name of a format: "JPEG", "PNG"; never NULL. */
+const char *pack_image_format_name(enum pack_image_format format);
+
+/* Whether the content begins as a format decoded here; the first 16 bytes decide. */
+bool pack_image_is_known(const void *data, size_t size);
+
+/*
+ * Reads the headers only: what the file is, its size, its orientation.
+ *
+ * data:    an encoded file. A beginning of one will do if it reaches the pixel data; an
+ *          orientation stored behind the pixels (rare, PNG only) is then not seen
+ * params:  NULL for the defaults
+ * info:    written on success
+ *
+ * Returns PACK_OK; PACK_ERR_UNSUPPORTED with the format's name for image formats not read
+ * here and for 12-bit and lossless JPEG; PACK_ERR_FORMAT for damage; PACK_ERR_LIMIT
+ * beyond max_pixels; PACK_ERR_MEMORY. What it refuses pack_image_decode() refuses with
+ * the same words. Allocates nothing that grows with the image. Safe from any thread.
+ */
+enum pack_status pack_image_probe(const void *data, size_t size,
+                                  const struct pack_image_params *params,
+                                  struct pack_image_info *info, struct pack_error *err);
+
+/*
+ * Decodes a whole file to RGB or gray, upright.
+ *
+ * data:    the encoded file, all of it; only read during the call
+ * params:  NULL for the defaults
+ * image:   pixels are written here, memory in it is reused or grown; on failure its
+ * pixels are undefined, its memory is still its own info:    as pack_image_probe(), with
+ * warnings; may be NULL; written on success
+ *
+ * The pixels equal, bit for bit, those of Pillow 9.4 on the same libjpeg-turbo:
+ * ImageOps.exif_transpose(Image.open(f)).convert("RGB") or .convert("L"). That means: ICC
+ * profiles, gamma and significant bits are ignored; CMYK JPEGs are taken as inverted, as
+ * Adobe writes them; gray is (19595 R + 38470 G + 7471 B + 32768) >> 16 of the RGB pixel,
+ * never the JPEG's own luma; a palette index beyond PLTE is a gray of that value; the
+ * orientation comes from EXIF, in a PNG also from "Raw profile type exif" and XMP texts.
+ * Different from Pillow: samples of 16 bits keep their high byte for gray too (Pillow
+ * turns most such images white), and what libpng refuses for damage is refused.
+ *
+ * Transparency is dropped, as convert("RGB") does. With has_background it is composited,
+ * each channel (s * a + b * (255 - a)) / 255 rounded to nearest, which is
+ * Image.alpha_composite() of convert("RGBA") over the opaque background and also
+ * Image.paste() with the alpha as mask; in gray mode before going to gray. Colour keys
+ * (tRNS of gray and RGB images) are compared at the depth of the file, as the PNG
+ * specification has it; Pillow does so at 8 bits only.
+ *
+ * A JPEG that ends before its last row is refused. One that libjpeg-turbo complains about
+ * but decodes is accepted and the complaints counted, unless `strict`. So are a PNG's
+ * damaged ancillary chunks. More than 1 MiB of text behind one compressed PNG chunk is
+ * refused, as by Pillow, and so are more than 1000 scans in one JPEG.
+ *
+ * Returns as pack_image_probe(). Different images may be decoded from different threads.
+ * Needs at most pack_image_decode_bytes() of memory. The libraries never print.
+ */
+enum pack_status pack_image_decode(const void *data, size_t size,
+                                   const struct pack_image_params *params,
+                                   struct pack_image *image, struct pack_image_info *info,
+                                   struct pack_error *err);
+
+/*
+ * An upper bound of the bytes that decoding this file takes at its peak, pixels included,
+ * the encoded file not: for budgets. Saturates at UINT64_MAX.
+ */
+uint64_t pack_image_decode_bytes(const struct pack_image_info *info,
+                                 const struct pack_image_params *params);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

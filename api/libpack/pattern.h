@@ -1,0 +1,186 @@
+/* The order in which a training job asks for boxes of a dataset. */
+#ifndef LIBPACK_PATTERN_H
+#define LIBPACK_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/size.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A pattern is defined in four steps, each a pure function of its parameters.
+ *
+ * 1. Samples. Sample s is the box that starts at s * step along axis 0 and has the shape
+ *    `box`; along every other axis where the box is shorter than the dataset, its start
+ * is drawn uniformly for each position of the epoch's order (a random crop). By default a
+ *    sample is one whole index of axis 0. So images are the default; random crops of
+ * images set box; windows of a time series set box[0] and step; random patches of a
+ * volume are `replacement` with a box.
+ *
+ * 2. Order. The epoch's order is a sequence of samples, drawn anew for each epoch from
+ *    (seed, epoch):
+ *
+ *    sequential   0, 1, 2, ...
+ *    shuffle      a random permutation, one of a family too large to tell from all of
+ * them block        chunks of chunk_samples samples are permuted and pass through a pool
+ * of pool_chunks of them. refill (the default): the pool is filled, all its samples are
+ * permuted and given out, then it is filled with the next chunks: CorgiPile's order (Xu
+ * et al., SIGMOD 2022). slide: each draw takes the next sample, in permuted order, of a
+ * chunk chosen uniformly among those in the pool, and a chunk that is used up makes room
+ * for the next: the order of FFCV's quasi-random traversal, where chunks are pages and
+ * pool_chunks is twice the batch size. buffer       the sequential order passes through a
+ * buffer of buffer_samples: each draw takes a uniformly chosen one, whose place the next
+ * sample fills; in the end the buffer empties. As tf.data's shuffle() and WebDataset's.
+ *    replacement  `draws` independent uniform samples
+ *    weighted     `draws` independent samples with probability proportional to weights
+ *    trace        the caller's boxes, in their order
+ *
+ * 3. Ranks. As PyTorch's DistributedSampler: rank r of w takes positions r, r + w, r +
+ * 2w,
+ *    ... of the epoch's order, which is first padded with its own beginning to a multiple
+ *    of w, or cut to one with drop_uneven.
+ *
+ * 4. Workers. As PyTorch's DataLoader: a rank's samples are cut into batches (the last
+ * may be short, or is left out with drop_last), and worker k of n takes batches k, k + n,
+ * ... Within a batch, `read` says what one H5Dread asks for.
+ *
+ * Nothing keeps a list of the samples: memory is O(1), except O(pool_chunks) for a
+ * sliding pool, O(buffer_samples) for a buffer, O(n_samples) for weights, and the batch.
+ */
+enum pack_pattern_kind {
+    PACK_PATTERN_SEQUENTIAL = 0,
+    PACK_PATTERN_SHUFFLE,
+    PACK_PATTERN_BLOCK,
+    PACK_PATTERN_BUFFER,
+    PACK_PATTERN_REPLACEMENT,
+    PACK_PATTERN_WEIGHTED,
+    PACK_PATTERN_TRACE
+};
+
+enum pack_read_mode {
+    PACK_READ_SAMPLE = 0, /* one H5Dread per sample */
+    PACK_READ_BATCH, /* one per batch, selecting its samples (h5py: a list of indexes) */
+    PACK_READ_SPAN   /* one per batch, of the smallest block that holds its samples */
+};
+
+/* Zero means the default everywhere. Pointers are borrowed while an iterator lives. */
+struct pack_pattern {
+    enum pack_pattern_kind kind;
+    uint64_t seed;
+    uint64_t epoch; /* the first one */
+
+    struct pack_shape extent; /* of the dataset; not used by traces */
+    struct pack_shape box;    /* rank 0: one index of axis 0, all of the others */
+    uint64_t step;            /* along axis 0 from a sample to the next; 0: 1 */
+    uint64_t n_samples;       /* 0: as many as fit the extent */
+
+    uint64_t chunk_samples;  /* block: samples per chunk of the file; 0: 1 */
+    uint64_t pool_chunks;    /* block: 0: 32 */
+    bool slide;              /* block */
+    uint64_t buffer_samples; /* buffer; 0: 10000 */
+    uint64_t draws;          /* replacement, weighted: samples per epoch; 0: n_samples */
+    const double *weights;   /* weighted: n_samples of them */
+    const struct pack_box *trace;
+    uint64_t n_trace;
+
+    uint64_t world, rank; /* world 0: 1 */
+    bool drop_uneven;
+    uint64_t batch; /* samples; 0: 1 */
+    bool drop_last;
+    uint64_t workers, worker; /* workers 0: 1, the training process itself */
+    enum pack_read_mode read;
+
+    const char *file; /* set by pack_pattern_parse: where weights or a trace are */
+};
+
+/*
+ * Reads the text of --pattern into *pattern, setting kind and that kind's own members and
+ * leaving all others alone:
+ *
+ *    sequential
+ *    shuffle
+ *    block:chunks=32[,pool=refill|slide]
+ *    buffer:samples=10000
+ *    replacement[:draws=N]
+ *    weighted:by=FILE or weighted:draws=N,by=FILE
+ *    trace:FILE
+ *
+ * A FILE is everything up to the end of the text, which must outlive pattern->file.
+ * PACK_ERR_ARGUMENT with a sentence that quotes the text and names what would do.
+ */
+enum pack_status pack_pattern_parse(const char *text, struct pack_pattern *pattern,
+                                    struct pack_error *err);
+/* The text of --rank: "R/W", ranks counted from 0 as PyTorch does. PACK_ERR_ARGUMENT. */
+enum pack_status pack_pattern_parse_rank(const char *text, struct pack_pattern *pattern,
+                                         struct pack_error *err);
+/* "sample", "batch" or "span". PACK_ERR_ARGUMENT. */
+enum pack_status pack_read_mode_parse(const char *text, enum pack_read_mode *mode,
+                                      struct pack_error *err);
+
+const char *pack_pattern_name(enum pack_pattern_kind kind); /* "shuffle" */
+const char *pack_read_mode_name(enum pack_read_mode mode);  /* "sample" */
+
+/* Walks the samples of one rank and worker, epoch after epoch. */
+struct pack_pattern_iter;
+
+/*
+ * PACK_ERR_ARGUMENT for what is no pattern: no samples, a box outside the extent or of
+ * another rank, rank >= world, worker >= workers, weights that are negative, not finite
+ * or all zero, a batch read in one piece whose random crops overlap; PACK_ERR_LIMIT for
+ * products beyond 64 bits; PACK_ERR_MEMORY.
+ */
+enum pack_status pack_pattern_new(const struct pack_pattern *pattern,
+                                  struct pack_pattern_iter **iter,
+                                  struct pack_error *err);
+void pack_pattern_free(struct pack_pattern_iter *iter);
+
+/* What one H5Dread asks for, valid until the next call with the same iterator. */
+struct pack_request {
+    uint64_t position; /* of its first sample among this iterator's, in this epoch */
+    uint64_t batch;    /* number of its batch among its rank's, in this epoch */
+    size_t n_samples;  /* 1, or those of a batch */
+    const uint64_t *samples; /* in the order drawn, repeats included */
+    size_t n_boxes;
+    const struct pack_box *boxes; /* ascending along axis 0 and apart from each other */
+};
+
+/* False at the end of the epoch. */
+bool pack_pattern_next(struct pack_pattern_iter *iter, struct pack_request *request);
+
+/*
+ * Up to `max` samples as next would give them, without boxes and whatever the read mode;
+ * returns how many, 0 at the end of the epoch. Much faster where the box does not matter.
+ */
+size_t pack_pattern_samples(struct pack_pattern_iter *iter, uint64_t *samples,
+                            size_t max);
+
+/* Samples that this iterator gives in an epoch; where in it the iterator is; its epoch.
+ */
+uint64_t pack_pattern_length(const struct pack_pattern_iter *iter);
+uint64_t pack_pattern_position(const struct pack_pattern_iter *iter);
+uint64_t pack_pattern_epoch(const struct pack_pattern_iter *iter);
+/* Samples that the whole dataset has: those of one epoch over all ranks, unpadded, except
+ * where `draws` says otherwise. */
+uint64_t pack_pattern_n_samples(const struct pack_pattern_iter *iter);
+
+/*
+ * Goes to a position of an epoch: 0 starts it, pack_pattern_length() is its end. O(1),
+ * but for `buffer` and a sliding pool, where the order has to be drawn from its
+ * beginning. PACK_ERR_ARGUMENT for a position behind the end.
+ */
+enum pack_status pack_pattern_seek(struct pack_pattern_iter *iter, uint64_t epoch,
+                                   uint64_t position, struct pack_error *err);
+
+/* Every sample is one whole index of axis 0, so that its number says all. */
+bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

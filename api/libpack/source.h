@@ -1,0 +1,208 @@
+/* Lists the images to pack, in a stable order, with their labels and further columns. */
+#ifndef LIBPACK_SOURCE_H
+#define LIBPACK_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <libpack/list.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    PACK_SOURCE_HEAD_BYTES = 16,   /* what is_image gets to see of a file */
+    PACK_SOURCE_DEPTH_MAX = 256,   /* folders inside one another, else refused */
+    PACK_SOURCE_PROBES_MAX = 1000, /* files looked into where names alone decide */
+};
+
+/* Zeroed by the caller; what pointers lead to is used during the call only. */
+struct pack_source_params {
+    bool no_labels;          /* folders: take all images below, without classes */
+    bool any_name;           /* class folders: content decides where the name does not */
+    bool splits_are_classes; /* folders: train/ and val/ are classes like others */
+
+    /* Names of the classes trained on, in the order of their numbers: class_names of
+     * another file, or a list read as PACK_LIST_LINES. None: the source tells. */
+    const char *const *classes;
+    size_t n_classes;
+
+    /* Whether a file that starts with these bytes (up to PACK_SOURCE_HEAD_BYTES) is an
+     * image; NULL: names alone decide. */
+    bool (*is_image)(const void *head, size_t size);
+
+    enum pack_list_format list_format;
+    const char *list_root; /* where paths in a list start; NULL: its own folder */
+
+    /* Folders: called now and then with the number of images so far; false stops the
+     * listing with PACK_ERR_INTERRUPTED. May be NULL. */
+    bool (*progress)(void *context, uint64_t n_images);
+    void *progress_context;
+};
+
+struct pack_record {
+    const char *name; /* to store: as it is on disk, any bytes but NUL; see name.h */
+    int64_t label;    /* -1: none */
+    uint32_t root;    /* index into `roots`, for pack_source_path() */
+};
+
+struct pack_source_root {
+    char *path;          /* folder, as given */
+    size_t prefix_bytes; /* what names have in front that is not part of the path */
+};
+
+/* What a user may want to know about a listing. */
+enum pack_source_note_kind {
+    PACK_NOTE_HIDDEN = 0,    /* names with a leading dot, ignored */
+    PACK_NOTE_OTHER,         /* files that are no images, ignored */
+    PACK_NOTE_UNNAMED_IMAGE, /* images by content only, ignored unless any_name */
+    PACK_NOTE_ROOT_IMAGE,  /* images beside class folders, ignored as ImageFolder does */
+    PACK_NOTE_FOLDER,      /* folders without images in a flat folder, ignored */
+    PACK_NOTE_EMPTY_CLASS, /* class folders without images; they keep their number */
+    PACK_NOTE_UNREADABLE,  /* files without image extension that may not be read */
+    PACK_NOTE_BROKEN_LINK, /* links without image extension to nowhere, ignored */
+    PACK_NOTE_LOOP,        /* links to a folder that they are in, not followed */
+    PACK_NOTE_KINDS
+};
+
+struct pack_source_note {
+    uint64_t count;
+    char *first; /* the first by name; NULL when count is 0 */
+};
+
+/* Read-only for callers; pack_source_shuffle() and pack_source_limit() change it. */
+struct pack_source {
+    uint64_t n_records;
+    size_t capacity;             /* of `records` */
+    struct pack_record *records; /* in the order to store */
+    uint64_t *source_index;      /* what number records[i] had; NULL: never shuffled */
+    uint64_t n_listed;           /* records before pack_source_limit() */
+
+    bool has_labels;
+    const char **class_names; /* as they are on disk; [label] */
+    size_t n_classes;         /* 0 where labels are plain integers */
+
+    struct pack_list *list; /* columns, NULL for folders; see pack_source_row() */
+    struct pack_source_root *roots;
+    uint32_t n_roots;
+    struct pack_source_note notes[PACK_NOTE_KINDS];
+    struct pack_arena *arena; /* names */
+};
+
+/*
+ * Lists `n_folders` folders. Needs 24 to 60 bytes per image and its name, and one open
+ * folder per level of depth.
+ *
+ * One subfolder per class. Labels, order and names are those of torchvision's ImageFolder
+ * (find_classes and make_dataset of torchvision/datasets/folder.py): classes are the
+ * subfolders, links to folders included, sorted by code point and numbered from 0; the
+ * images of a class are those of its folder and all folders below, folders sorted by path
+ * and files by name, whose name ends in .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp
+ * in any case. Names are relative to the source: "cat/kitten/1.jpg". Differences: names
+ * with a leading dot are ignored, classes may be empty, and links that lead back up end a
+ * walk.
+ *
+ * A flat folder: no subfolder holds an image, and the folder itself does. There are no
+ * labels, and a file without image extension counts as an image when its content is one.
+ * Where both the folder and its subfolders hold images the former are ignored, as
+ * ImageFolder does; it is refused when they are the majority. With `no_labels` all images
+ * below are taken, in ImageFolder's order, as if the source were one class.
+ *
+ * Several folders: their images follow one another in the order given; classes are the
+ * sorted union. All are to be flat or all to have classes. Names have the last component
+ * of the folder's argument in front ("2019/cat/1.jpg"); where two of these are equal or
+ * one is missing, "." or "..", the arguments as given, less slashes at the end.
+ *
+ * `classes`: a class folder has the number of its name in there. One with images that is
+ * not there is refused, and so is a flat folder.
+ *
+ * train/ and val/: when more than half of the class folders, or of those with images, are
+ * called train, training, val, valid, validation, test or testing, in any case, the
+ * answer is PACK_ERR_ARGUMENT with the calls to make instead.
+ *
+ * A file that has an image extension is listed whatever it is (link to nowhere, damaged,
+ * unreadable), so that reading it later says why it is no image. Folders that cannot be
+ * read are an error: leaving them out would lose data in silence.
+ *
+ * Returns PACK_OK, else PACK_ERR_ARGUMENT, PACK_ERR_NOT_FOUND (no such folder, or no
+ * images in it), PACK_ERR_LIMIT (too deep), PACK_ERR_IO, PACK_ERR_MEMORY,
+ * PACK_ERR_INTERRUPTED.
+ */
+enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
+                                  const struct pack_source_params *params,
+                                  struct pack_source **source, struct pack_error *err);
+
+/*
+ * Takes the images from a list (see list.h) called `name`; `file` stays the caller's.
+ * Paths are stored as they are in the list, and opened relative to params->list_root,
+ * else to the folder part of `name`; absolute ones as they are.
+ *
+ * Labels that are all whole numbers are taken as they are (classes then have no names);
+ * others are names of classes, sorted by code point and numbered from 0. An empty cell is
+ * an image without label, -1. Numbers with fractions are refused: they want a column of
+ * another name. With `classes`, labels that are all names in there have their numbers,
+ * else they must all be numbers of classes in there.
+ *
+ * Errors of pack_list_read(), and PACK_ERR_ARGUMENT.
+ */
+enum pack_status pack_source_open_list(FILE *file, const char *name,
+                                       const struct pack_source_params *params,
+                                       struct pack_source **source,
+                                       struct pack_error *err);
+void pack_source_close(struct pack_source *source);
+
+/*
+ * Puts the records into a random order, the same everywhere for a seed (Fisher-Yates from
+ * the end, with rng.h), and sets source_index. Once per source, before
+ * pack_source_limit(), so that a limit leaves a random sample.
+ */
+enum pack_status pack_source_shuffle(struct pack_source *source, uint64_t seed,
+                                     struct pack_error *err);
+
+/* Keeps the first `n` records; classes and columns stay as they are. */
+void pack_source_limit(struct pack_source *source, uint64_t n);
+
+/* The row of source->list's columns that record `i` has. */
+uint64_t pack_source_row(const struct pack_source *source, uint64_t i);
+
+/*
+ * A checksum over what is to be stored apart from pixels: names, labels, source_index,
+ * classes and columns. Where the folders are does not matter.
+ */
+uint64_t pack_source_digest(const struct pack_source *source);
+
+/*
+ * The path of record `i` as a user would write it, cut to `size` bytes with its NUL.
+ * Returns its full length, as snprintf() does.
+ */
+size_t pack_source_path(const struct pack_source *source, uint64_t i, char *text,
+                        size_t size);
+
+/*
+ * Opens record `i` for reading; never waits (a named pipe is refused, as is all that is
+ * no regular file, with PACK_ERR_FORMAT). Paths longer than PATH_MAX are followed piece
+ * by piece. The sentence leaves the name to the caller, see pack_source_path(); errno is
+ * what the system said, 0 when it did not refuse. The caller closes *fd. Safe from
+ * several threads at a time.
+ */
+enum pack_status pack_source_open_file(const struct pack_source *source, uint64_t i,
+                                       int *fd, struct pack_error *err);
+
+enum { PACK_SOURCE_NOTE_TEXT_MAX = 512 };
+/* "3 hidden files and folders ignored, first 'cat/.DS_Store'". Returns text, NULL when
+ * there is nothing to say. */
+char *pack_source_note_text(const struct pack_source *source,
+                            enum pack_source_note_kind kind,
+                            char text[PACK_SOURCE_NOTE_TEXT_MAX]);
+
+/* Whether a kind hints at a mistake, rather than at files that anyone would ignore. */
+bool pack_source_note_warns(enum pack_source_note_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,358 @@
+/*
+ * One configuration, from its pattern to samples per second:
+ *
+ *     pattern --boxes--> grid, cachesim (or HDF5's sieve buffer) --counts--> cost
+ *
+ * A full evaluation runs the epochs one after another through one cache and keeps the
+ * first apart from the rest. A sampled one reads the beginning of the first epoch only;
+ * its second half, with the cache warmed by the first, stands for the steady epochs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "libpack/advise/advise_parts.h"
+
+enum { EPOCHS_MAX = 3 };
+
+/* One worker with its cache. */
+struct bench {
+    const struct pack_advise_params *params;
+    const struct pack_advise_config *config;
+    struct pack_pattern pattern;
+    struct pack_grid grid;
+    struct pack_pattern_iter *iter;
+    struct pack_cachesim *sim; /* NULL: contiguous */
+    struct pack_advise_sieve sieve;
+    double runs_per_read, boxes_per_read;
+};
+
+static enum pack_status
+bench_init(struct bench *b, struct pack_error *err)
+{
+    const struct pack_advise_config *config = b->config;
+    pack_advise_pattern(b->params, config, &b->pattern);
+    enum pack_status status = pack_pattern_new(&b->pattern, &b->iter, err);
+    if (status != PACK_OK)
+        return status;
+    if (config->chunk.rank == 0) {
+        b->sieve.total = b->params->elem_size;
+        for (int i = 0; i < b->params->extent.rank; i++)
+            if (!pack_size_mul(b->sieve.total, b->params->extent.extent[i],
+                               &b->sieve.total))
+                return pack_fail(err, PACK_ERR_LIMIT,
+                                 "the dataset has more bytes than 64 bits count");
+        return PACK_OK;
+    }
+    status = pack_advise_grid(b->params, &config->chunk, &b->grid, err);
+    if (status != PACK_OK)
+        return status;
+    struct pack_cachesim_params sim = {
+        .cache = config->cache,
+        .filtered = strcmp(config->codec, "none") != 0,
+        .edge_unfiltered = config->edge_unfiltered,
+        .stored_ratio = config->stored_ratio,
+    };
+    pack_advise_probe_requests(b->iter, &b->grid, &b->runs_per_read, &b->boxes_per_read);
+    status = pack_pattern_seek(b->iter, b->pattern.epoch, 0, err);
+    return status == PACK_OK ? pack_cachesim_new(&b->grid, &sim, &b->sim, err) : status;
+}
+
+static enum pack_status
+bench_read(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
+           struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    *out = (struct pack_advise_stretch){ 0 };
+    if (b->sim) {
+        status = pack_advise_read_chunked(b->iter, b->sim, &b->pattern, b->config->reopen,
+                                          max, out, err);
+        out->n_runs = (double)out->n_reads * b->runs_per_read;
+        out->n_boxes = (double)out->n_reads * b->boxes_per_read;
+    } else {
+        pack_advise_read_contiguous(b->iter, b->params, &b->sieve, b->config->reopen, max,
+                                    out);
+    }
+    return status;
+}
+
+/* Adds what later epochs did. */
+static void
+stretch_add(struct pack_advise_stretch *total, const struct pack_advise_stretch *part)
+{
+    uint64_t peak = total->counts.peak_bytes > part->counts.peak_bytes
+                        ? total->counts.peak_bytes
+                        : part->counts.peak_bytes;
+    pack_cache_counts_add(&total->counts, &part->counts);
+    total->counts.peak_bytes = peak;
+    total->n_samples += part->n_samples;
+    total->n_reads += part->n_reads;
+    total->n_runs += part->n_runs;
+    total->n_boxes += part->n_boxes;
+    total->n_opens += part->n_opens;
+}
+
+static enum pack_status
+bench_epochs(struct bench *b, struct pack_advise_stretch *first,
+             struct pack_advise_stretch *steady, struct pack_error *err)
+{
+    uint64_t n = b->params->epochs ? b->params->epochs : 2;
+    enum pack_status status = bench_read(b, UINT64_MAX, first, err);
+    *steady = (struct pack_advise_stretch){ 0 };
+    for (uint64_t e = 1; status == PACK_OK && e < n && e < EPOCHS_MAX; e++) {
+        struct pack_advise_stretch later;
+        status = pack_pattern_seek(b->iter, b->pattern.epoch + e, 0, err);
+        if (status == PACK_OK)
+            status = bench_read(b, UINT64_MAX, &later, err);
+        if (status == PACK_OK)
+            stretch_add(steady, &later);
+    }
+    if (steady->n_samples == 0)
+        *steady = *first;
+    return status;
+}
+
+/* Bytes of the file among which the order moves for a while. */
+static double
+range_of(const struct bench *b, double stored_bytes)
+{
+    const struct pack_pattern *p = &b->pattern;
+    switch (p->kind) {
+    case PACK_PATTERN_BLOCK:
+        return (double)(p->pool_chunks ? p->pool_chunks : 32) *
+               fmax(1, (double)p->chunk_samples / (double)b->grid.chunk[0]) *
+               stored_bytes;
+    case PACK_PATTERN_BUFFER:
+        return (double)(p->buffer_samples ? p->buffer_samples : 10000) /
+               (double)b->grid.chunk[0] * stored_bytes;
+    case PACK_PATTERN_SEQUENTIAL: return stored_bytes;
+    default: return (double)b->grid.n_chunks_total * stored_bytes;
+    }
+}
+
+/* What a stretch is to cost.h. */
+static void
+work_of(const struct bench *b, const struct pack_advise_stretch *s,
+        const struct pack_advise_stretch *all, struct pack_cost_work *work)
+{
+    const struct pack_advise_config *config = b->config;
+    double chunk_bytes = config->chunk.rank ? (double)b->grid.chunk_bytes : 0;
+    *work = (struct pack_cost_work){
+        .n_reads = s->n_reads,
+        .counts = s->counts,
+        .n_runs = s->n_runs,
+        .n_boxes = s->n_boxes,
+        .n_opens = s->n_opens,
+        .n_slots = config->chunk.rank ? config->cache.n_slots : 0,
+        .chunk_bytes = (uint64_t)chunk_bytes,
+        .stored_bytes = chunk_bytes * config->stored_ratio,
+        .held_bytes = (double)all->counts.peak_bytes,
+        .decode_ns = config->decode_ns,
+        .is_sequential = b->pattern.kind == PACK_PATTERN_SEQUENTIAL ||
+                         b->pattern.kind == PACK_PATTERN_BUFFER,
+    };
+    if (config->chunk.rank == 0 || s->counts.loads == 0)
+        return;
+    double per_sample = (double)s->counts.requests / (double)s->n_samples;
+    double distinct = fmin((double)b->grid.n_chunks_total,
+                           (double)s->n_samples * per_sample / (double)b->grid.chunk[0]);
+    work->range_bytes = range_of(b, work->stored_bytes);
+    work->n_again = fmax(0, (double)s->counts.loads - distinct);
+}
+
+static enum pack_cost_order
+order_of(enum pack_pattern_kind kind)
+{
+    switch (kind) {
+    case PACK_PATTERN_SHUFFLE:
+    case PACK_PATTERN_BLOCK: return PACK_COST_PERMUTED;
+    case PACK_PATTERN_REPLACEMENT:
+    case PACK_PATTERN_WEIGHTED:
+    case PACK_PATTERN_TRACE: return PACK_COST_INDEPENDENT;
+    default: return PACK_COST_SEQUENTIAL;
+    }
+}
+
+/* Bytes of caches: chunks held, the one being loaded, decoding beside it, slots. */
+static double
+memory_of(const struct bench *b, const struct pack_advise_stretch *first,
+          const struct pack_advise_stretch *steady)
+{
+    double peak =
+        fmax((double)first->counts.peak_bytes, (double)steady->counts.peak_bytes);
+    if (b->config->chunk.rank == 0)
+        return (double)PACK_ADVISE_SIEVE_BYTES;
+    double loading = first->counts.loads ? (double)b->grid.chunk_bytes : 0;
+    double stored = first->counts.decodes ? loading * b->config->stored_ratio : 0;
+    return fmax(peak, loading) + stored + 8 * (double)b->config->cache.n_slots;
+}
+
+static double
+file_of(const struct bench *b)
+{
+    if (b->config->chunk.rank == 0)
+        return (double)b->sieve.total;
+    return (double)b->grid.n_chunks_total * (double)b->grid.chunk_bytes *
+           b->config->stored_ratio;
+}
+
+/*
+ * The part of an epoch's file reads that the page cache answers: of what is read for the
+ * first time in the epoch, the part `kept` from the last one; of what any worker reads
+ * again, what fits of the range that the order moves in.
+ */
+static double
+page_rate(const struct bench *b, const struct pack_advise_stretch *s, double ram,
+          double file_bytes, double kept)
+{
+    double workers = (double)pack_advise_workers(b->params);
+    double epoch = workers * (double)pack_pattern_length(b->iter) / (double)s->n_samples;
+    double read = epoch * (double)s->counts.file_read_bytes, range = file_bytes;
+    if (b->config->chunk.rank)
+        range = fmin(file_bytes, workers * range_of(b, (double)b->grid.chunk_bytes *
+                                                           b->config->stored_ratio));
+    double again = read > file_bytes ? 1 - file_bytes / read : 0;
+    double near = ram >= range ? 1 : fmax(0, ram) / range;
+    return (1 - again) * kept + again * fmax(near, kept);
+}
+
+double
+pack_advise_mean_rate(const struct pack_advise_params *params, double first, double later)
+{
+    double epochs = params->epochs ? (double)params->epochs : 2;
+    return epochs / (1 / first + (epochs - 1) / later);
+}
+
+/* Counts to rates, and the shared terms of both stretches. */
+static void
+conclude(const struct bench *b, const struct pack_advise_stretch *first,
+         const struct pack_advise_stretch *steady, struct pack_advise_outcome *o)
+{
+    const struct pack_advise_params *params = b->params;
+    const struct pack_profile *profile = params->profile;
+    uint64_t workers = pack_advise_workers(params);
+    struct pack_cost_work work;
+    o->worker_samples = (double)pack_pattern_length(b->iter);
+    o->memory_bytes = memory_of(b, first, steady) * (double)workers;
+    o->file_bytes = file_of(b);
+    double allowed = (double)pack_advise_budget(params) * (double)workers;
+    o->fits = o->memory_bytes <= fmax(1.1 * allowed, (double)params->ram_bytes);
+    if (!o->fits)
+        steady = first;
+    o->first = first->counts;
+    o->steady = steady->counts;
+    o->first_samples = (double)first->n_samples;
+    o->steady_samples = (double)steady->n_samples;
+    double ram = (double)params->ram_bytes - o->memory_bytes;
+    double kept =
+        pack_cost_page_cache_rate(order_of(b->pattern.kind), o->file_bytes, ram);
+    o->page_cache_rate =
+        params->is_warm ? 1 : page_rate(b, steady, ram, o->file_bytes, kept);
+
+    work_of(b, first, first, &work);
+    work.touched_bytes = (double)first->counts.peak_bytes;
+    work.page_cache_rate =
+        params->is_warm ? 1 : page_rate(b, first, ram, o->file_bytes, 0);
+    pack_cost_estimate(profile, &work, workers, &o->first_cost);
+    work_of(b, steady, steady, &work);
+    if (steady != first) /* what the cache still grew by */
+        work.touched_bytes =
+            fmax(0, (double)steady->counts.peak_bytes - (double)first->counts.peak_bytes);
+    work.page_cache_rate = o->page_cache_rate;
+    pack_cost_estimate(profile, &work, workers, &o->steady_cost);
+
+    o->first_rate = pack_cost_rate(profile, &o->first_cost, o->first_samples, workers);
+    o->later_rate = pack_cost_rate(profile, &o->steady_cost, o->steady_samples, workers);
+    o->rate = pack_advise_mean_rate(params, o->first_rate, o->later_rate);
+    const struct pack_cache_counts *c = &o->steady;
+    double n = o->steady_samples;
+    o->hit_rate = c->requests ? (double)c->hits / (double)c->requests : 0;
+    o->loads_per_sample = (double)c->file_reads / n;
+    o->bytes_per_sample = (double)c->file_read_bytes / n;
+    o->amplification =
+        c->wanted_bytes ? (double)c->file_read_bytes / (double)c->wanted_bytes : 0;
+}
+
+static void
+add_cost(struct pack_cost *sum, const struct pack_cost *part, double scale)
+{
+    sum->call_ns += scale * part->call_ns;
+    sum->copy_ns += scale * part->copy_ns;
+    sum->page_ns += scale * part->page_ns;
+    sum->storage_ns += scale * part->storage_ns;
+    sum->decode_ns += scale * part->decode_ns;
+    sum->walk_ns += scale * part->walk_ns;
+    sum->touch_ns += scale * part->touch_ns;
+    sum->cpu_ns += scale * part->cpu_ns;
+    sum->total_ns += scale * part->total_ns;
+}
+
+/* Reads the companion in the same order and adds its time and memory. */
+static enum pack_status
+add_companion(const struct pack_advise_params *params,
+              const struct pack_advise_config *config, uint64_t max_samples,
+              struct pack_advise_outcome *o, struct pack_error *err)
+{
+    const struct pack_advise_companion *with = params->companion;
+    struct pack_advise_params p = *params;
+    struct pack_advise_config c = *config;
+    struct pack_advise_outcome other;
+    p.companion = NULL;
+    p.extent = with->extent;
+    p.elem_size = with->elem_size;
+    pack_advise_pattern(params, config, &c.pattern);
+    c.pattern.box.rank = 0;
+    c.chunk = with->chunk;
+    strcpy(c.codec, with->filtered ? "filtered" : "none");
+    c.stored_ratio = with->stored_ratio;
+    c.decode_ns = with->decode_ns;
+    enum pack_status status = pack_advise_evaluate(&p, &c, max_samples, &other, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "second dataset");
+    add_cost(&o->first_cost, &other.first_cost, o->first_samples / other.first_samples);
+    add_cost(&o->steady_cost, &other.steady_cost,
+             o->steady_samples / other.steady_samples);
+    uint64_t workers = pack_advise_workers(params);
+    o->first_rate =
+        pack_cost_rate(params->profile, &o->first_cost, o->first_samples, workers);
+    o->rate =
+        pack_cost_rate(params->profile, &o->steady_cost, o->steady_samples, workers);
+    o->memory_bytes += other.memory_bytes;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_advise_evaluate(const struct pack_advise_params *params,
+                     const struct pack_advise_config *config, uint64_t max_samples,
+                     struct pack_advise_outcome *outcome, struct pack_error *err)
+{
+    struct bench bench = { .params = params, .config = config };
+    struct pack_advise_stretch first, steady;
+    struct pack_advise_outcome o = { .lru_hit_rate = -1,
+                                     .belady_hit_rate = -1,
+                                     .class_mixing = -1 };
+    enum pack_status status = bench_init(&bench, err);
+    if (status != PACK_OK)
+        goto out;
+    o.is_exact = max_samples == 0 || max_samples >= pack_pattern_length(bench.iter);
+    if (o.is_exact) {
+        status = bench_epochs(&bench, &first, &steady, err);
+    } else {
+        status = bench_read(&bench, max_samples / 2, &first, err);
+        if (status == PACK_OK)
+            status = bench_read(&bench, max_samples - max_samples / 2, &steady, err);
+    }
+    if (status != PACK_OK)
+        goto out;
+    o.config = *config;
+    o.n_simulated = first.n_samples + steady.n_samples;
+    conclude(&bench, &first, &steady, &o);
+    status = pack_advise_mix(params, &bench.pattern, &o, err);
+    if (status == PACK_OK && params->companion)
+        status = add_companion(params, config, max_samples, &o, err);
+    if (status == PACK_OK)
+        *outcome = o;
+out:
+    pack_cachesim_free(bench.sim);
+    pack_pattern_free(bench.iter);
+    return status;
+}

@@ -1,0 +1,218 @@
+/* Three sentences for the choice, one for what is lost today. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/advise/advise_parts.h"
+
+static double
+data_bytes(const struct pack_advise_params *params)
+{
+    double bytes = (double)params->elem_size;
+    for (int i = 0; i < params->extent.rank; i++)
+        bytes *= (double)params->extent.extent[i];
+    return bytes;
+}
+
+static uint64_t
+held_chunks(const struct pack_cache_params *cache, const struct pack_grid *grid)
+{
+    uint64_t n = cache->size_bytes / grid->chunk_bytes;
+    return n < grid->n_chunks_total ? n : grid->n_chunks_total;
+}
+
+/* "8.9", "2770": a factor without powers of ten. */
+static char *
+times(double factor, char *text)
+{
+    snprintf(text, 32, factor < 100 ? "%.3g" : "%.0f", factor);
+    return text;
+}
+
+static double
+requests_per_sample(const struct pack_advise_outcome *o)
+{
+    return (double)o->steady.requests / o->steady_samples;
+}
+
+/* The terms of the cost, largest first: "storage 71 %, copying 12 %". */
+static void
+format_terms(const struct pack_cost *cost, char *text, size_t size)
+{
+    struct {
+        const char *name;
+        double ns;
+    } term[] = {
+        { "storage", cost->storage_ns },
+        { "reading the page cache", cost->page_ns },
+        { "decoding", cost->decode_ns },
+        { "copying", cost->copy_ns },
+        { "calls of HDF5", cost->call_ns },
+        { "looking for chunks to evict", cost->walk_ns },
+        { "fresh memory", cost->touch_ns },
+    };
+    size_t n = sizeof term / sizeof *term, used = 0;
+    text[0] = '\0';
+    for (int k = 0; k < 2; k++) {
+        size_t most = 0;
+        for (size_t i = 1; i < n; i++)
+            if (term[i].ns > term[most].ns)
+                most = i;
+        double share = 100 * term[most].ns / cost->total_ns;
+        if (k && share < 1)
+            break;
+        used += (size_t)snprintf(text + used, size - used, "%s%s %.0f %%",
+                                 k ? " and " : "", term[most].name, share);
+        term[most].ns = -1;
+    }
+}
+
+static void
+why_layout(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
+           char *text)
+{
+    char shape[PACK_SHAPE_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
+    struct pack_grid grid;
+    if (o->config.chunk.rank == 0) {
+        snprintf(
+            text, PACK_ADVISE_TEXT_MAX,
+            "Without chunks a sample is read in %.3g pieces, %.2f bytes from the file "
+            "for each byte wanted, and nothing needs to be decoded or cached.",
+            o->loads_per_sample, o->amplification);
+        return;
+    }
+    (void)pack_advise_grid(params, &o->config.chunk, &grid, NULL);
+    snprintf(
+        text, PACK_ADVISE_TEXT_MAX,
+        "With chunks of %.100s (%s) a sample touches %.3g chunk%s and loads %.3g from "
+        "the file: %.2f bytes for each byte wanted.",
+        pack_shape_format(&o->config.chunk, shape),
+        pack_bytes_format(grid.chunk_bytes, size), requests_per_sample(o),
+        requests_per_sample(o) == 1 ? "" : "s", o->loads_per_sample, o->amplification);
+}
+
+static void
+why_cache(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
+          char *text)
+{
+    char size[PACK_BYTES_TEXT_MAX], total[PACK_BYTES_TEXT_MAX];
+    const struct pack_cache_params *cache = &o->config.cache;
+    struct pack_grid grid;
+    if (o->config.chunk.rank == 0 || o->steady.hits + o->steady.loads == 0) {
+        snprintf(text, PACK_ADVISE_TEXT_MAX,
+                 "No chunk cache is needed: reads go past it and take exactly what they "
+                 "ask for, and the %s that caches would hold are free.",
+                 pack_bytes_format(params->memory_bytes, total));
+        return;
+    }
+    (void)pack_advise_grid(params, &o->config.chunk, &grid, NULL);
+    uint64_t held = cache->size_bytes / grid.chunk_bytes;
+    snprintf(
+        text, PACK_ADVISE_TEXT_MAX,
+        "A cache of %s holds %llu of %llu chunks and answers %.1f %% of the requests; "
+        "with %llu workers that is %s in all.",
+        pack_bytes_format(cache->size_bytes, size), (unsigned long long)held,
+        (unsigned long long)grid.n_chunks_total, 100 * o->hit_rate,
+        (unsigned long long)pack_advise_workers(params),
+        pack_bytes_format((uint64_t)o->memory_bytes, total));
+}
+
+static void
+why_speed(const struct pack_advise_result *r, char *text)
+{
+    const struct pack_advise_outcome *o = &r->rows[0];
+    char terms[160], size[PACK_BYTES_TEXT_MAX], factor[32];
+    int n;
+    format_terms(&o->steady_cost, terms, sizeof terms);
+    n = snprintf(text, PACK_ADVISE_TEXT_MAX, "Of the time of a read, %s", terms);
+    if (o->page_cache_rate >= 1)
+        n += snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n),
+                      "; its %s fit in memory, so that from the second epoch on nothing "
+                      "waits for storage, and reading the file once beforehand (preload) "
+                      "speeds up the first epoch too",
+                      pack_bytes_format((uint64_t)o->file_bytes, size));
+    if (r->has_now && r->now.rate > 0)
+        n += snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n),
+                      "; today's %.0f samples/s become %.0f, %s times as many",
+                      r->now.rate, o->rate, times(o->rate / r->now.rate, factor));
+    snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n), ".");
+}
+
+void
+pack_advise_cause(const struct pack_advise_params *params,
+                  const struct pack_advise_outcome *o, char *text)
+{
+    char chunk[PACK_BYTES_TEXT_MAX], cache[PACK_BYTES_TEXT_MAX],
+        wanted[PACK_BYTES_TEXT_MAX];
+    struct pack_grid grid;
+    double stored = o->file_bytes / (data_bytes(params) * o->config.stored_ratio);
+    const struct pack_cache_counts *c = &o->steady;
+    size_t size = PACK_ADVISE_TEXT_MAX;
+    if (o->config.chunk.rank == 0 ||
+        pack_advise_grid(params, &o->config.chunk, &grid, NULL) != PACK_OK) {
+        snprintf(
+            text, size,
+            "Contiguous data is read piece by piece, %.3g pieces and %.2f bytes from "
+            "the file for each byte wanted.",
+            o->loads_per_sample, o->amplification);
+        return;
+    }
+    pack_bytes_format(grid.chunk_bytes, chunk);
+    pack_bytes_format(o->config.cache.size_bytes, cache);
+    pack_bytes_format((uint64_t)pack_advise_wanted_bytes(params), wanted);
+    uint64_t held = held_chunks(&o->config.cache, &grid);
+    if (o->config.reopen)
+        snprintf(
+            text, size,
+            "The dataset is opened by name at each read, which empties its cache each "
+            "time: %.3g chunks of %s are loaded for each sample of %s.",
+            o->loads_per_sample, chunk, wanted);
+    else if (c->decodes && held == 0)
+        snprintf(
+            text, size,
+            "A chunk of %s does not fit in the cache of %s, so that every read of %s "
+            "loads and decodes %.3g whole chunks again.",
+            chunk, cache, wanted, o->loads_per_sample);
+    else if (c->evictions_collision * 10 > c->loads)
+        snprintf(text, size,
+                 "%.0f %% of the loads push another chunk out of the same slot although "
+                 "bytes are free: %llu slots are too few for this grid.",
+                 100 * (double)c->evictions_collision / (double)c->loads,
+                 (unsigned long long)o->config.cache.n_slots);
+    else if (c->loads && o->amplification > 1.25)
+        snprintf(
+            text, size,
+            "Each sample of %s costs %.3g chunks of %s: the cache holds %llu of %llu "
+            "chunks and this order finds %.1f %% of its requests there%s.",
+            wanted, o->loads_per_sample, chunk, (unsigned long long)held,
+            (unsigned long long)grid.n_chunks_total, 100 * o->hit_rate,
+            stored > 1.1 ? ", and chunks that reach beyond the data double the work"
+                         : "");
+    else if (requests_per_sample(o) > 1.5)
+        snprintf(
+            text, size,
+            "Chunks cut through samples: each read gathers %.3g chunks of %s to make "
+            "one sample of %s.",
+            requests_per_sample(o), chunk, wanted);
+    else if (stored > 1.05)
+        snprintf(text, size,
+                 "Chunks that reach beyond the data make the file %.2f times as large as "
+                 "what is in it.",
+                 stored);
+    else
+        snprintf(text, size,
+                 "Nothing is lost to the layout: %.2f bytes come from the file for each "
+                 "byte wanted, in %.3g reads a sample.",
+                 o->amplification, o->loads_per_sample);
+}
+
+void
+pack_advise_explain(const struct pack_advise_params *params,
+                    struct pack_advise_result *result)
+{
+    why_layout(params, &result->rows[0], result->why[0]);
+    why_cache(params, &result->rows[0], result->why[1]);
+    why_speed(result, result->why[2]);
+    if (result->has_now)
+        pack_advise_cause(params, &result->now, result->cause);
+}

@@ -1,0 +1,71 @@
+/* What the advisor needs to know of an existing dataset, and measures on its data. */
+#ifndef LIBPACK_ADVISE_FILE_H
+#define LIBPACK_ADVISE_FILE_H
+
+#include <stdint.h>
+
+#include <libpack/advise.h>
+#include <libpack/facts.h>
+#include <libpack/profile.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pack_advise_file;
+
+/*
+ * Opens "FILE" or "FILE:/DATASET". Without a dataset it is the only numeric one of at
+ * least one dimension, or `images`, or `data`; else PACK_ERR_ARGUMENT names those there
+ * are.
+ *
+ * PACK_ERR_UNSUPPORTED says why a dataset cannot be advised on: not numeric, scalar or
+ * null, compact, virtual (with its number of sources), empty. PACK_ERR_NOT_FOUND,
+ * _FORMAT, _IO as h5.h.
+ */
+enum pack_status pack_advise_file_open(const char *name, struct pack_advise_file **file,
+                                       struct pack_error *err);
+/* Another dataset of the same file. */
+enum pack_status pack_advise_file_open_with(const struct pack_advise_file *file,
+                                            const char *dataset,
+                                            struct pack_advise_file **with,
+                                            struct pack_error *err);
+void pack_advise_file_close(struct pack_advise_file *file);
+
+const struct pack_facts *pack_advise_file_facts(const struct pack_advise_file *file);
+const char *pack_advise_file_path(const struct pack_advise_file *file);
+/* Without a leading slash. */
+const char *pack_advise_file_dataset(const struct pack_advise_file *file);
+
+/* Its layout and codec; cache, pattern and reopen are the caller's to fill in. */
+void pack_advise_file_config(const struct pack_advise_file *file,
+                             const struct pack_profile *profile,
+                             struct pack_advise_config *config);
+
+/*
+ * A pack_advise_measure_fn whose context is the file: reads up to 1 MiB of the data at
+ * places spread evenly, cut as the chunk is, and encodes it. Decoding time is that of the
+ * profile given to pack_advise_file_use(), so that results repeat. Remembers what it
+ * measured by codec and size of chunk, to the nearest power of two.
+ */
+enum pack_status pack_advise_file_measure(void *file, const struct pack_shape *chunk,
+                                          const char *codec, double *stored_ratio,
+                                          double *decode_ns, struct pack_error *err);
+void pack_advise_file_use(struct pack_advise_file *file,
+                          const struct pack_profile *profile);
+
+/* The whole of a one-dimensional dataset of integers; the caller frees *values. */
+enum pack_status pack_advise_file_integers(const struct pack_advise_file *file,
+                                           int64_t **values, uint64_t *n,
+                                           struct pack_error *err);
+
+/* Reads a text file whole, up to `max` bytes, PACK_ERR_LIMIT beyond; a NUL that does not
+ * count follows it. */
+enum pack_status pack_advise_read_text(const char *path, size_t max,
+                                       struct pack_buf *text, struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,73 @@
+/* What the parameters of a search say, with their defaults. */
+#include "libpack/advise/advise_parts.h"
+
+void
+pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box)
+{
+    *box = params->pattern.box;
+    if (box->rank == 0) {
+        *box = params->extent;
+        box->extent[0] = 1;
+    }
+}
+
+double
+pack_advise_wanted_bytes(const struct pack_advise_params *params)
+{
+    struct pack_shape box;
+    double bytes = (double)params->elem_size;
+    pack_advise_box(params, &box);
+    for (int i = 0; i < box.rank; i++)
+        bytes *= (double)box.extent[i];
+    return bytes;
+}
+
+uint64_t
+pack_advise_workers(const struct pack_advise_params *params)
+{
+    return params->pattern.workers ? params->pattern.workers : 1;
+}
+
+uint64_t
+pack_advise_budget(const struct pack_advise_params *params)
+{
+    uint64_t memory = params->memory_bytes ? params->memory_bytes : UINT64_C(1) << 30;
+    return memory / pack_advise_workers(params);
+}
+
+void
+pack_advise_pattern(const struct pack_advise_params *params,
+                    const struct pack_advise_config *config, struct pack_pattern *pattern)
+{
+    *pattern = config->pattern;
+    pattern->extent = params->extent;
+    pattern->worker = 0;
+    if (config->chunk.rank && pattern->chunk_samples == 0) {
+        uint64_t step = pattern->step ? pattern->step : 1;
+        pattern->chunk_samples = config->chunk.extent[0] / step;
+    }
+    if (pattern->chunk_samples == 0)
+        pattern->chunk_samples = 1;
+}
+
+enum pack_status
+pack_advise_grid(const struct pack_advise_params *params, const struct pack_shape *chunk,
+                 struct pack_grid *grid, struct pack_error *err)
+{
+    char text[PACK_SHAPE_TEXT_MAX], extent[PACK_SHAPE_TEXT_MAX];
+    pack_shape_format(chunk, text);
+    enum pack_status status =
+        pack_grid_init(grid, &params->extent, chunk, params->elem_size, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "chunk %.200s", text);
+    for (int i = 0; i < chunk->rank; i++)
+        if (chunk->extent[i] > params->extent.extent[i])
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "chunk %.200s is larger than the dataset, %.200s", text,
+                             pack_shape_format(&params->extent, extent));
+    if (params->version != PACK_HDF5_2_0 && grid->chunk_bytes > UINT32_MAX)
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "chunk %.200s takes %.1f GiB; HDF5 before 2.0 ends at 4 GiB",
+                         text, (double)grid->chunk_bytes / 0x1p30);
+    return PACK_OK;
+}

@@ -1,0 +1,139 @@
+/* What the parts of the advisor share. */
+#ifndef LIBPACK_ADVISE_PARTS_H
+#define LIBPACK_ADVISE_PARTS_H
+
+#include <libpack/advise.h>
+#include <libpack/cachesim.h>
+#include <libpack/grid.h>
+
+/* The box that one sample takes, all extents filled in; axis 0 of a whole sample is 1. */
+void pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box);
+/* Its elements in bytes. */
+double pack_advise_wanted_bytes(const struct pack_advise_params *params);
+
+/* Processes that read at the same time, at least 1. */
+uint64_t pack_advise_workers(const struct pack_advise_params *params);
+
+/* Bytes that one worker's cache may hold. */
+uint64_t pack_advise_budget(const struct pack_advise_params *params);
+
+/* The pattern of a configuration, complete: extent, samples per chunk, worker 0. */
+void pack_advise_pattern(const struct pack_advise_params *params,
+                         const struct pack_advise_config *config,
+                         struct pack_pattern *pattern);
+
+/* The grid of a chunked configuration; also says why HDF5 would refuse the chunk. */
+enum pack_status pack_advise_grid(const struct pack_advise_params *params,
+                                  const struct pack_shape *chunk, struct pack_grid *grid,
+                                  struct pack_error *err);
+
+/* Samples/s over all epochs, from those of the first and of each later one. */
+double pack_advise_mean_rate(const struct pack_advise_params *params, double first,
+                             double later);
+
+/* The rate, memory and file that no simulation of this configuration can beat. */
+enum pack_status pack_advise_bound(const struct pack_advise_params *params,
+                                   const struct pack_advise_config *config,
+                                   struct pack_advise_outcome *bound,
+                                   struct pack_error *err);
+
+/* A growing list of configurations. */
+struct pack_advise_list {
+    struct pack_advise_config *config;
+    size_t n, capacity;
+};
+enum pack_status pack_advise_add(struct pack_advise_list *list,
+                                 const struct pack_advise_config *config,
+                                 struct pack_error *err);
+
+/* All that are worth a bound. The list is the caller's to free. */
+enum pack_status pack_advise_candidates(const struct pack_advise_params *params,
+                                        struct pack_advise_list *list,
+                                        struct pack_error *err);
+
+/* A number of slots under which next to nothing collides, before pack_advise_slots looks
+ * for the smallest. */
+uint64_t pack_advise_roomy_slots(const struct pack_grid *grid,
+                                 enum pack_hdf5_version version, uint64_t n_entries);
+
+/* Evaluates configurations on params->n_threads threads, outcomes in their order. */
+enum pack_status pack_advise_evaluate_all(const struct pack_advise_params *params,
+                                          const struct pack_advise_config *const *configs,
+                                          size_t n, const uint64_t *max_samples,
+                                          struct pack_advise_outcome *outcomes,
+                                          struct pack_error *err);
+
+/* ---------------------------------------------------------- reading, advise_read.c */
+
+enum { PACK_ADVISE_SIEVE_BYTES = 64 << 10 }; /* H5Pset_sieve_buf_size's default */
+
+/* What happens between two moments. */
+struct pack_advise_stretch {
+    struct pack_cache_counts counts;
+    uint64_t n_samples, n_reads;
+    double n_runs, n_boxes;
+    uint64_t n_opens;
+};
+
+/* HDF5's reading of contiguous data: one window of the file is kept. */
+struct pack_advise_sieve {
+    uint64_t start, end; /* bytes of the dataset */
+    uint64_t total;
+};
+
+/* Up to `max` samples of contiguous data; those in `out` count. */
+void pack_advise_read_contiguous(struct pack_pattern_iter *iter,
+                                 const struct pack_advise_params *params,
+                                 struct pack_advise_sieve *sieve, bool reopen,
+                                 uint64_t max, struct pack_advise_stretch *out);
+/* Up to `max` samples of chunked data, the cache going on from where it is. */
+enum pack_status pack_advise_read_chunked(struct pack_pattern_iter *iter,
+                                          struct pack_cachesim *sim,
+                                          const struct pack_pattern *pattern, bool reopen,
+                                          uint64_t max, struct pack_advise_stretch *out,
+                                          struct pack_error *err);
+/* The averages over the next requests: runs copied out of chunks, and boxes, per read. */
+void pack_advise_probe_requests(struct pack_pattern_iter *iter,
+                                const struct pack_grid *grid, double *runs_per_read,
+                                double *boxes_per_read);
+
+/* Randomness, and the mixing of classes where there are labels, of a complete pattern. */
+enum pack_status pack_advise_mix(const struct pack_advise_params *params,
+                                 const struct pack_pattern *pattern,
+                                 struct pack_advise_outcome *outcome,
+                                 struct pack_error *err);
+
+/* ---------------------------------------------------------- ranking, advise_rank.c */
+
+bool pack_advise_has_default_cache(const struct pack_advise_config *config);
+/* Of two equally fast ones, negative when a is to be preferred. */
+int pack_advise_compare_cost(const struct pack_advise_outcome *a,
+                             const struct pack_advise_outcome *b);
+int pack_advise_compare_shapes(const struct pack_shape *a, const struct pack_shape *b);
+/* For qsort: outcomes, best first; a total order. */
+int pack_advise_by_rate(const void *a, const void *b);
+void pack_advise_mark_front(struct pack_advise_outcome *outcomes, size_t n);
+/* The index of the one to recommend; n >= 1. */
+size_t pack_advise_choose(const struct pack_advise_params *params,
+                          const struct pack_advise_outcome *outcomes, size_t n);
+
+/* -------------------------------------------------------------- finished results */
+
+/* Fills in the hit rates of other policies, where chunks are cached at all. */
+enum pack_status pack_advise_policies(const struct pack_advise_params *params,
+                                      struct pack_advise_outcome *outcome,
+                                      struct pack_error *err);
+
+/* Sentences about finished results. */
+void pack_advise_explain(const struct pack_advise_params *params,
+                         struct pack_advise_result *result);
+void pack_advise_cause(const struct pack_advise_params *params,
+                       const struct pack_advise_outcome *o, char *text);
+enum pack_status pack_advise_warn(const struct pack_advise_params *params,
+                                  struct pack_advise_result *result,
+                                  struct pack_error *err);
+enum pack_status pack_advise_chart(const struct pack_advise_params *params,
+                                   struct pack_advise_result *result,
+                                   struct pack_error *err);
+
+#endif

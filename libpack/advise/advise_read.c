@@ -1,0 +1,136 @@
+/*
+ * The reads of one worker: through the simulated chunk cache, or through the window of
+ * the file that HDF5 keeps of contiguous data.
+ */
+#include "libpack/advise/advise_parts.h"
+#include "libpack/model/replay.h"
+
+enum { RUN_PROBES = 64 };
+
+/* Follows H5D__contig_readvv_sieve_cb (src/H5Dcontig.c of 1.10.8). */
+static void
+sieve_read(struct pack_advise_sieve *sieve, uint64_t at, uint64_t bytes,
+           struct pack_cache_counts *counts)
+{
+    if (at >= sieve->start && at + bytes <= sieve->end)
+        return;
+    counts->file_reads++;
+    if (bytes > PACK_ADVISE_SIEVE_BYTES) {
+        counts->file_read_bytes += bytes;
+        return;
+    }
+    uint64_t window = sieve->total - at < PACK_ADVISE_SIEVE_BYTES
+                          ? sieve->total - at
+                          : PACK_ADVISE_SIEVE_BYTES;
+    counts->file_read_bytes += window;
+    sieve->start = at;
+    sieve->end = at + window;
+}
+
+/* Splits a box into runs that are contiguous in the file; returns how many. */
+static uint64_t
+sieve_box(struct pack_advise_sieve *sieve, const struct pack_shape *extent,
+          uint64_t elem_size, const struct pack_box *box,
+          struct pack_cache_counts *counts)
+{
+    uint64_t step[PACK_RANK_MAX], index[PACK_RANK_MAX] = { 0 }, n_runs = 1, at = 0;
+    int j = box->rank - 1;
+    step[j] = elem_size;
+    for (int i = j; i > 0; i--)
+        step[i - 1] = step[i] * extent->extent[i];
+    while (j > 0 && box->count[j] == extent->extent[j])
+        j--;
+    for (int i = 0; i < box->rank; i++)
+        at += box->start[i] * step[i];
+    for (int i = 0; i < j; i++)
+        n_runs *= box->count[i];
+    for (uint64_t run = 0; run < n_runs; run++) {
+        sieve_read(sieve, at, box->count[j] * step[j], counts);
+        for (int i = j - 1; i >= 0; i--) {
+            at += step[i];
+            if (++index[i] < box->count[i])
+                break;
+            at -= index[i] * step[i];
+            index[i] = 0;
+        }
+    }
+    counts->wanted_bytes += n_runs * box->count[j] * step[j];
+    return n_runs;
+}
+
+/* Up to `max` samples of contiguous data. */
+void
+pack_advise_read_contiguous(struct pack_pattern_iter *iter,
+                            const struct pack_advise_params *params,
+                            struct pack_advise_sieve *sieve, bool reopen, uint64_t max,
+                            struct pack_advise_stretch *out)
+{
+    struct pack_request request;
+    while (out->n_samples < max && pack_pattern_next(iter, &request)) {
+        if (reopen)
+            sieve->start = sieve->end = 0;
+        for (size_t i = 0; i < request.n_boxes; i++)
+            out->n_runs += (double)sieve_box(sieve, &params->extent, params->elem_size,
+                                             &request.boxes[i], &out->counts);
+        out->n_samples += request.n_samples;
+        out->n_reads++;
+        out->n_boxes += (double)request.n_boxes;
+        out->n_opens += reopen;
+    }
+    out->counts.requests = out->counts.bypass_visits = out->n_reads;
+}
+
+/* Contiguous runs that copying a box out of its chunks takes, and its chunks. */
+static void
+count_runs(const struct pack_grid *grid, const struct pack_box *box, double *runs)
+{
+    struct pack_grid_cursor c;
+    for (bool more = pack_grid_first(&c, grid, box); more; more = pack_grid_next(&c)) {
+        double n = 1;
+        int j = grid->rank - 1;
+        while (j > 0 && c.count[j] == grid->chunk[j] && c.count[j] == box->count[j])
+            j--;
+        for (int i = 0; i < j; i++)
+            n *= (double)c.count[i];
+        *runs += n;
+    }
+}
+
+/* The average over the first requests: runs and boxes per read. */
+void
+pack_advise_probe_requests(struct pack_pattern_iter *iter, const struct pack_grid *grid,
+                           double *runs_per_read, double *boxes_per_read)
+{
+    struct pack_request request;
+    double runs = 0, boxes = 0;
+    int n = 0;
+    for (; n < RUN_PROBES && pack_pattern_next(iter, &request); n++) {
+        boxes += (double)request.n_boxes;
+        for (size_t i = 0; i < request.n_boxes; i++)
+            count_runs(grid, &request.boxes[i], &runs);
+    }
+    *runs_per_read = n ? runs / n : 0;
+    *boxes_per_read = n ? boxes / n : 0;
+}
+
+/* Up to `max` samples of chunked data, the cache going on from where it is. */
+enum pack_status
+pack_advise_read_chunked(struct pack_pattern_iter *iter, struct pack_cachesim *sim,
+                         const struct pack_pattern *pattern, bool reopen, uint64_t max,
+                         struct pack_advise_stretch *out, struct pack_error *err)
+{
+    uint64_t got = 1, share = reopen ? 1 : max;
+    enum pack_status status = PACK_OK;
+    while (status == PACK_OK && got && out->n_samples < max) {
+        if (reopen)
+            pack_cachesim_reopen(sim);
+        status = pack_replay(iter, sim, share, &got, err);
+        out->n_samples += got;
+        out->n_opens += reopen && got;
+    }
+    uint64_t per_read =
+        pattern->read == PACK_READ_SAMPLE || pattern->batch == 0 ? 1 : pattern->batch;
+    out->n_reads = (out->n_samples + per_read - 1) / per_read;
+    pack_cachesim_take(sim, &out->counts);
+    return status;
+}

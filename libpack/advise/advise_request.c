@@ -1,0 +1,472 @@
+/* Each part of a request is one function; the first that fails has said why. */
+#include "libpack/advise/advise_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <libpack/convert.h>
+#include <libpack/cost.h>
+#include <libpack/pool.h>
+
+/* -------------------------------------------------------- what there is to read */
+
+static const struct {
+    const char *name;
+    uint64_t bytes;
+} types[] = {
+    { "uint8", 1 },   { "int8", 1 },   { "uint16", 2 },  { "int16", 2 },
+    { "float16", 2 }, { "uint32", 4 }, { "int32", 4 },   { "uint64", 8 },
+    { "float32", 4 }, { "int64", 8 },  { "float64", 8 },
+};
+
+static enum pack_status
+from_shape(const struct pack_advise_request *r, struct pack_advise_job *job,
+           struct pack_error *err)
+{
+    char shape[PACK_SHAPE_TEXT_MAX];
+    const char *type = r->type ? r->type : "uint8";
+    job->params.extent = r->shape;
+    snprintf(job->subject, sizeof job->subject, "--shape %s",
+             pack_shape_format(&r->shape, shape));
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i].name, type) == 0) {
+            job->params.elem_size = types[i].bytes;
+            strcpy(job->type, type);
+            return PACK_OK;
+        }
+    }
+    return pack_fail(
+        err, PACK_ERR_ARGUMENT,
+        "--type: '%.80s' is none of int8 to int64, uint8 to uint64, float16, "
+        "float32, float64",
+        type);
+}
+
+static bool
+ignore_reject(void *context, const struct pack_reject *reject)
+{
+    (void)context, (void)reject; /* h5pack --dry-run lists them */
+    return true;
+}
+
+static enum pack_status
+from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
+            struct pack_error *err)
+{
+    struct pack_source_params listing = { .is_image = pack_image_is_known };
+    struct pack_convert_params params = { .on_reject = ignore_reject, .stop = r->stop };
+    struct pack_convert_result forecast;
+    params.options.geometry = r->geometry;
+    params.options.layout = r->layout;
+    params.options.image.mode = r->gray ? PACK_IMAGE_GRAY : PACK_IMAGE_RGB;
+    enum pack_status status =
+        pack_source_open(&r->images, 1, &listing, &params.source, err);
+    if (status == PACK_OK)
+        status = pack_convert_forecast(&params, &forecast, err);
+    pack_source_close(params.source);
+    if (status != PACK_OK)
+        return status;
+    job->params.extent = forecast.extent;
+    job->params.elem_size = 1;
+    strcpy(job->type, "uint8");
+    snprintf(job->subject, sizeof job->subject, "--images %s", r->images);
+    return PACK_OK;
+}
+
+/* Whole numbers from 0 on, one per sample and not too many kinds, are taken for classes.
+ */
+static enum pack_status
+read_labels(struct pack_advise_job *job, struct pack_error *err)
+{
+    const struct pack_facts *facts = pack_advise_file_facts(job->with);
+    const int64_t classes_max = 100000;
+    int64_t *values = NULL, most = -1;
+    uint64_t n = 0;
+    if (facts->extent.rank != 1 || facts->type.class_id != PACK_TYPE_INTEGER)
+        return PACK_OK;
+    enum pack_status status = pack_advise_file_integers(job->with, &values, &n, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--with");
+    job->labels = malloc((n ? n : 1) * sizeof *job->labels);
+    for (uint64_t i = 0; job->labels && i < n; i++) {
+        bool is_class = values[i] >= 0 && values[i] < classes_max;
+        job->labels[i] = is_class ? (uint32_t)values[i] : 0;
+        if (!is_class || values[i] > most)
+            most = is_class ? values[i] : classes_max;
+    }
+    free(values);
+    if (!job->labels)
+        return pack_fail_memory(err, "labels");
+    if (most < 0 || most >= classes_max)
+        return PACK_OK; /* something else than classes */
+    job->params.labels = job->labels;
+    job->params.n_labels = n;
+    job->params.n_classes = (uint32_t)most + 1;
+    return PACK_OK;
+}
+
+static enum pack_status
+open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
+               struct pack_error *err)
+{
+    struct pack_advise_config config;
+    enum pack_status status =
+        pack_advise_file_open_with(job->file, r->with, &job->with, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--with");
+    const struct pack_facts *facts = pack_advise_file_facts(job->with);
+    pack_advise_file_config(job->with, &job->profile, &config);
+    if (facts->extent.extent[0] != job->params.extent.extent[0])
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--with: '%.200s' has %llu entries, the dataset %llu", r->with,
+                         (unsigned long long)facts->extent.extent[0],
+                         (unsigned long long)job->params.extent.extent[0]);
+    job->companion = (struct pack_advise_companion){
+        .extent = facts->extent,
+        .chunk = config.chunk,
+        .elem_size = facts->type.bytes,
+        .stored_ratio = config.stored_ratio,
+        .decode_ns = config.decode_ns,
+        .filtered = strcmp(config.codec, "none") != 0,
+    };
+    job->params.companion = &job->companion;
+    return read_labels(job, err);
+}
+
+static enum pack_status
+from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
+          struct pack_error *err)
+{
+    enum pack_status status = pack_advise_file_open(r->file, &job->file, err);
+    if (status != PACK_OK)
+        return status;
+    const struct pack_facts *facts = pack_advise_file_facts(job->file);
+    pack_advise_file_use(job->file, &job->profile);
+    job->params.extent = facts->extent;
+    job->params.elem_size = facts->type.bytes;
+    job->params.measure = pack_advise_file_measure;
+    job->params.measure_context = job->file;
+    pack_advise_file_config(job->file, &job->profile, &job->now);
+    job->params.now = &job->now;
+    pack_type_format(&facts->type, job->type);
+    snprintf(job->subject, sizeof job->subject, "%s:/%s",
+             pack_advise_file_path(job->file), pack_advise_file_dataset(job->file));
+    return r->with ? open_companion(r, job, err) : PACK_OK;
+}
+
+/* ------------------------------------------------------------ how it is read */
+
+/* The axis of an image's height: channels are last where they are few, else before it. */
+static int
+height_axis(const struct pack_shape *extent)
+{
+    bool channels_last = extent->rank == 4 && extent->extent[3] <= 4;
+    return extent->rank - (channels_last ? 3 : 2);
+}
+
+static enum pack_status
+set_box(const struct pack_advise_request *r, struct pack_advise_job *job,
+        struct pack_error *err)
+{
+    const struct pack_shape *extent = &job->params.extent;
+    struct pack_shape *box = &job->params.pattern.box;
+    *box = r->box;
+    if (r->box.rank && r->crop.rank)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--box and --crop exclude each other");
+    if (r->box.rank && r->box.rank != extent->rank)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--box has %d dimensions, the dataset has %d", r->box.rank,
+                         extent->rank);
+    if (r->crop.rank == 0)
+        return PACK_OK;
+    if (r->crop.rank != 2 || extent->rank < 3)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--crop takes HxW of images in 3 or 4 dimensions; others take "
+                         "--box");
+    int h = height_axis(extent);
+    *box = *extent;
+    box->extent[0] = 1;
+    box->extent[h] = r->crop.extent[0];
+    box->extent[h + 1] = r->crop.extent[1];
+    return PACK_OK;
+}
+
+static enum pack_status
+use_trace(const struct pack_buf *text, struct pack_advise_job *job,
+          struct pack_error *err)
+{
+    struct pack_pattern *pattern = &job->params.pattern;
+    uint64_t elements = 0;
+    enum pack_status status =
+        pack_trace_parse((const char *)text->data, text->size, &job->trace, err);
+    for (size_t i = 0; status == PACK_OK && i < job->trace.n_boxes; i++) {
+        const struct pack_box *box = &job->trace.boxes[i];
+        if (box->rank != job->params.extent.rank)
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "read %zu has %d dimensions, the dataset %d", i + 1,
+                             box->rank, job->params.extent.rank);
+        for (int k = 0; k < box->rank; k++)
+            if (box->count[k] > job->params.extent.extent[k] ||
+                box->start[k] > job->params.extent.extent[k] - box->count[k])
+                return pack_fail(err, PACK_ERR_ARGUMENT,
+                                 "read %zu ends behind the dataset along axis %d", i + 1,
+                                 k);
+        elements += box->count[0];
+    }
+    if (status != PACK_OK)
+        return status;
+    pattern->trace = job->trace.boxes;
+    pattern->n_trace = job->trace.n_boxes;
+    pattern->box =
+        job->params.extent; /* what one read asks for, on average along axis 0 */
+    pattern->box.extent[0] = elements / job->trace.n_boxes;
+    return PACK_OK;
+}
+
+/* One number per line, as many as there are samples. */
+static enum pack_status
+use_weights(const struct pack_buf *text, struct pack_advise_job *job,
+            struct pack_error *err)
+{
+    uint64_t n = job->params.extent.extent[0], line = 0;
+    const char *at = (const char *)text->data, *end = at + text->size;
+    job->weights = text->size / 2 + 1 >= n ? calloc(n, sizeof *job->weights) : NULL;
+    if (!job->weights)
+        return pack_fail(err, PACK_ERR_FORMAT, "it has no %llu weights, one per line",
+                         (unsigned long long)n);
+    for (; at < end; line++) {
+        char *stop;
+        double weight = strtod(at, &stop); /* the buffer ends in a NUL */
+        if (stop == at || *stop != '\n' || !(weight >= 0) || line == n)
+            return pack_fail(err, PACK_ERR_FORMAT, "line %llu, column %td: %s",
+                             (unsigned long long)line + 1, stop - at + 1,
+                             line == n ? "more weights than samples"
+                                       : "not one weight of 0 or more");
+        job->weights[line] = weight;
+        at = stop + 1;
+    }
+    if (line != n)
+        return pack_fail(err, PACK_ERR_FORMAT, "it has %llu weights for %llu samples",
+                         (unsigned long long)line, (unsigned long long)n);
+    job->params.pattern.weights = job->weights;
+    return PACK_OK;
+}
+
+/* The file that --pattern names, if it names one. */
+static enum pack_status
+load_pattern_file(struct pack_advise_job *job, struct pack_error *err)
+{
+    struct pack_pattern *pattern = &job->params.pattern;
+    struct pack_buf text = { 0 };
+    if (!pattern->file)
+        return PACK_OK;
+    enum pack_status status = pack_advise_read_text(pattern->file, 1 << 30, &text, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--pattern");
+    if (pattern->kind == PACK_PATTERN_TRACE)
+        status = use_trace(&text, job, err);
+    else
+        status = use_weights(&text, job, err);
+    pack_buf_done(&text);
+    return status == PACK_OK ? status
+                             : pack_error_prefix(err, status, "'%s'", pattern->file);
+}
+
+static enum pack_status
+set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
+            struct pack_error *err)
+{
+    struct pack_pattern *pattern = &job->params.pattern;
+    pattern->kind = PACK_PATTERN_SHUFFLE;
+    enum pack_status status =
+        r->pattern ? pack_pattern_parse(r->pattern, pattern, err) : PACK_OK;
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--pattern");
+    job->params.pattern_is_fixed = r->pattern != NULL;
+    if (r->rank) {
+        status = pack_pattern_parse_rank(r->rank, pattern, err);
+        if (status != PACK_OK)
+            return pack_error_prefix(err, status, "--rank");
+    }
+    pattern->seed = r->seed;
+    pattern->batch = r->batch;
+    pattern->workers = r->workers ? r->workers : 1;
+    pattern->step = r->step;
+    pattern->read = r->read;
+    pattern->extent = job->params.extent;
+    status = set_box(r, job, err);
+    return status == PACK_OK ? load_pattern_file(job, err) : status;
+}
+
+/* ------------------------------------------------- settings and the machine */
+
+/* What is given, else the version's defaults. */
+static enum pack_status
+set_cache(const struct pack_advise_request *r, struct pack_advise_job *job,
+          struct pack_error *err)
+{
+    struct pack_advise_params *p = &job->params;
+    pack_probe_hdf5_version(job->hdf5_version);
+    if (r->hdf5_version)
+        snprintf(job->hdf5_version, sizeof job->hdf5_version, "%.20s", r->hdf5_version);
+    enum pack_status status =
+        pack_hdf5_version_parse(job->hdf5_version, &p->version, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--hdf5-version");
+    pack_cache_params_defaults(&p->cache, p->version);
+    if (r->cache_bytes != UINT64_MAX)
+        p->cache.size_bytes = r->cache_bytes;
+    if (r->cache_slots != UINT64_MAX)
+        p->cache.n_slots = r->cache_slots;
+    if (r->cache_w0 >= 0)
+        p->cache.w0 = r->cache_w0;
+    return PACK_OK;
+}
+
+static enum pack_status
+set_chunks(const struct pack_advise_request *r, struct pack_advise_job *job,
+           struct pack_error *err)
+{
+    job->chunks = calloc(r->n_chunks + 1, sizeof *job->chunks);
+    if (!job->chunks)
+        return pack_fail_memory(err, "options");
+    for (size_t i = 0; i < r->n_chunks; i++) {
+        enum pack_status status = pack_shape_parse(r->chunks[i], &job->chunks[i], err);
+        if (status != PACK_OK)
+            return pack_error_prefix(err, status, "--chunk");
+    }
+    job->params.chunks = job->chunks;
+    job->params.n_chunks = r->n_chunks;
+    return PACK_OK;
+}
+
+static enum pack_status
+set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
+            struct pack_error *err)
+{
+    struct pack_buf text = { 0 };
+    const char *dot = strrchr(r->storage, '.');
+    struct pack_profile *profile = &job->profile;
+    enum pack_status status;
+    if (dot && strcmp(dot, ".json") == 0) {
+        status = pack_advise_read_text(r->storage, 1 << 20, &text, err);
+        if (status == PACK_OK) {
+            status = pack_profile_parse((const char *)text.data, text.size, profile, err);
+            if (status != PACK_OK)
+                status = pack_error_prefix(err, status, "'%s'", r->storage);
+        }
+        pack_buf_done(&text);
+    } else {
+        status = pack_profile_named(r->storage, profile, err);
+        profile->n_cpus = pack_pool_default_threads();
+    }
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--storage");
+    if (r->n_cpus)
+        profile->n_cpus = r->n_cpus;
+    job->params.profile = profile;
+    return PACK_OK;
+}
+
+static uint64_t
+half_of_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes / 2 : 0;
+}
+
+static void
+set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
+{
+    struct pack_advise_params *p = &job->params;
+    p->epochs = r->epochs;
+    p->reopen = r->reopen;
+    p->memory_bytes = r->memory_bytes;
+    p->ram_bytes = r->ram_bytes == UINT64_MAX ? half_of_memory() : r->ram_bytes;
+    p->target = r->target;
+    p->n_threads = pack_pool_default_threads();
+}
+
+/* Today's configuration: the file's, or the first chunk with the cache given. */
+static void
+set_now(const struct pack_advise_request *r, struct pack_advise_job *job)
+{
+    bool has_cache =
+        r->cache_bytes != UINT64_MAX || r->cache_slots != UINT64_MAX || r->cache_w0 >= 0;
+    if (!job->file) {
+        job->now = (struct pack_advise_config){ .codec = "none", .stored_ratio = 1 };
+        if (r->n_chunks)
+            job->now.chunk = job->chunks[0];
+        job->params.now = r->n_chunks && has_cache ? &job->now : NULL;
+    }
+    job->now.pattern = job->params.pattern;
+    job->now.cache = job->params.cache;
+    job->now.reopen = r->reopen;
+}
+
+/* -------------------------------------------------------------------- jobs */
+
+enum pack_status
+pack_advise_job_open(const struct pack_advise_request *r, struct pack_advise_job *job,
+                     struct pack_error *err)
+{
+    memset(job, 0, sizeof *job);
+    enum pack_status status = set_profile(r, job, err);
+    if (status == PACK_OK)
+        status = r->file     ? from_file(r, job, err)
+                 : r->images ? from_images(r, job, err)
+                             : from_shape(r, job, err);
+    if (status == PACK_OK)
+        status = set_pattern(r, job, err);
+    if (status == PACK_OK)
+        status = set_cache(r, job, err);
+    if (status == PACK_OK)
+        status = set_chunks(r, job, err);
+    if (status == PACK_OK) {
+        set_machine(r, job);
+        set_now(r, job);
+    }
+    return status;
+}
+
+void
+pack_advise_job_close(struct pack_advise_job *job)
+{
+    pack_advise_file_close(job->with);
+    pack_advise_file_close(job->file);
+    free(job->chunks);
+    pack_trace_free(&job->trace);
+    free(job->weights);
+    free(job->labels);
+}
+
+enum pack_status
+pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_job *job,
+                        struct pack_advise_config *config, struct pack_error *err)
+{
+    struct pack_pipeline pipeline;
+    if (r->n_chunks > 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--what-if takes one --chunk, not %zu",
+                         r->n_chunks);
+    *config = job->now;
+    if (r->n_chunks)
+        config->chunk = job->chunks[0];
+    if (r->codec) {
+        enum pack_status status = pack_pipeline_parse(
+            r->codec, (uint32_t)job->params.elem_size, &pipeline, err);
+        if (status != PACK_OK)
+            return pack_error_prefix(err, status, "--compress");
+        snprintf(config->codec, sizeof config->codec, "%.63s", r->codec);
+        config->stored_ratio = 1;
+        config->decode_ns = pack_cost_decode_ns(&job->profile, &pipeline);
+    }
+    if (strcmp(config->codec, "none") != 0 && config->chunk.rank == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "contiguous data cannot be compressed: give --chunk too");
+    if (!job->file || strcmp(config->codec, "none") == 0 || !(r->codec || r->n_chunks))
+        return PACK_OK;
+    return pack_advise_file_measure(job->file, &config->chunk, config->codec,
+                                    &config->stored_ratio, &config->decode_ns, err);
+}

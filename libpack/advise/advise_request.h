@@ -1,0 +1,90 @@
+/* From what a user asks to what the advisor needs: files opened, texts parsed, checked.
+ */
+#ifndef LIBPACK_ADVISE_REQUEST_H
+#define LIBPACK_ADVISE_REQUEST_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libpack/advise.h>
+#include "libpack/advise/advise_file.h"
+#include <libpack/geometry.h>
+#include "libpack/hdf5/h5_probe.h"
+#include <libpack/pixel.h>
+#include "libpack/model/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What was asked, as it was written. One of file, images and shape; NULL, rank 0 and zero
+ * mean not given, unless said otherwise. */
+struct pack_advise_request {
+    const char *file;              /* "FILE" or "FILE:/DATASET" */
+    const char *with;              /* another dataset of it */
+    const char *images;            /* a folder */
+    struct pack_geometry geometry; /* of images, as h5pack makes them */
+    enum pack_pixel_layout layout;
+    bool gray;
+    struct pack_shape shape;
+    const char *type; /* of a shape: "uint8" */
+
+    const char *pattern, *rank;
+    uint64_t batch, workers, epochs, step, seed;
+    enum pack_read_mode read;
+    struct pack_shape crop, box; /* crop: height and width of images */
+    bool reopen;
+
+    const char *hdf5_version;
+    /* The cache as it is: UINT64_MAX and a negative w0 are the version's default. */
+    uint64_t cache_bytes, cache_slots;
+    double cache_w0;
+    const char *const *chunks; /* "1x224x224x3" */
+    size_t n_chunks;
+    const char *codec; /* of a what-if */
+
+    uint64_t memory_bytes, n_cpus;
+    uint64_t ram_bytes;  /* UINT64_MAX: half of this machine's */
+    const char *storage; /* a profile's name, or a file whose name ends in .json */
+    double target;
+
+    const volatile sig_atomic_t *stop; /* not 0: end soon; may be NULL */
+};
+
+/* Everything filled in; borrowed parts of params point into the job. */
+struct pack_advise_job {
+    struct pack_advise_params params;
+    struct pack_profile profile;
+    struct pack_advise_file *file, *with; /* NULL without */
+    struct pack_advise_config now;        /* params.now, when there is one */
+    struct pack_advise_companion companion;
+    struct pack_shape *chunks;
+    struct pack_trace trace;
+    double *weights;
+    uint32_t *labels; /* of the second dataset, when it holds classes */
+    char hdf5_version[PACK_HDF5_VERSION_TEXT_MAX];
+    char subject[1024], type[PACK_TYPE_TEXT_MAX];
+};
+
+/*
+ * Without a file, `now` is the first of `chunks` when cache settings are given too.
+ * Sentences name the option at fault. Errors as the readers of what is named; the job
+ * is for pack_advise_job_close in any case.
+ */
+enum pack_status pack_advise_job_open(const struct pack_advise_request *request,
+                                      struct pack_advise_job *job,
+                                      struct pack_error *err);
+void pack_advise_job_close(struct pack_advise_job *job);
+
+/* The one configuration of a what-if: `now`, or the one chunk given; codec and cache as
+ * asked. */
+enum pack_status pack_advise_job_what_if(const struct pack_advise_request *request,
+                                         struct pack_advise_job *job,
+                                         struct pack_advise_config *config,
+                                         struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+/* The order of the measurements, and what they have in common. */
+#include "libpack/advise/calibrate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libpack/advise/calibrate_parts.h"
+#include <libpack/pool.h>
+
+static int
+by_time(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+double
+pack_lab_fastest(double *times, size_t n)
+{
+    double sum = 0;
+    size_t third = (n + 2) / 3;
+    qsort(times, n, sizeof *times, by_time);
+    for (size_t i = 0; i < third; i++)
+        sum += times[i];
+    return sum / (double)third;
+}
+
+double
+pack_lab_positive(double value)
+{
+    return value > 0.01 ? value : 0.01;
+}
+
+/* A scratch name that nobody else has. */
+static enum pack_status
+claim_scratch(struct pack_lab *lab, struct pack_error *err)
+{
+    int n = snprintf(lab->path, sizeof lab->path, "%s/h5pack-calibrate-XXXXXX",
+                     lab->params->dir);
+    if (n < 0 || (size_t)n >= sizeof lab->path)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "the folder's name is too long");
+    int fd = mkstemp(lab->path);
+    if (fd < 0) {
+        int number = errno;
+        lab->path[0] = '\0';
+        return pack_fail_errno(err, number, "cannot write in '%s'", lab->params->dir);
+    }
+    close(fd);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_calibrate(const struct pack_calibrate_params *params,
+               struct pack_calibration *result, struct pack_error *err)
+{
+    static enum pack_status (*const steps[])(struct pack_lab *, struct pack_error *) = {
+        pack_lab_storage, pack_lab_memory, pack_lab_codecs, pack_lab_hdf5
+    };
+    enum { N_STEPS = sizeof steps / sizeof *steps };
+    struct pack_lab lab = { .params = params, .result = result };
+    enum pack_status status;
+    memset(result, 0, sizeof *result);
+    lab.profile = &result->profile;
+    lab.size_bytes = params->size_bytes ? params->size_bytes : UINT64_C(1) << 30;
+    if (lab.size_bytes < 2 * PACK_LAB_BUFFER)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "a calibration needs at least 32 MiB");
+    pack_rng_seed(&lab.rng, params->seed);
+    snprintf(lab.profile->name, sizeof lab.profile->name, "%.60s", params->dir);
+    lab.profile->is_measured = true;
+    lab.profile->n_cpus = pack_pool_default_threads();
+    lab.buffer = malloc(PACK_LAB_BUFFER);
+    if (!lab.buffer)
+        return pack_fail_memory(err, "measuring");
+    status = claim_scratch(&lab, err);
+    for (int i = 0; status == PACK_OK && i < N_STEPS; i++) {
+        status = steps[i](&lab, err);
+        if (status == PACK_OK && params->progress &&
+            !params->progress(params->progress_context, (uint64_t)i + 1, N_STEPS))
+            status = pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
+    }
+    if (lab.path[0])
+        unlink(lab.path);
+    free(lab.buffer);
+    return status;
+}

@@ -1,0 +1,246 @@
+/*
+ * What HDF5 itself costs, as differences between reads of small datasets. Each term is
+ * the time of a read that has it, less all terms known before:
+ *
+ *     call    one small cached chunk, again and again
+ *     far     cached chunks at random among many
+ *     miss    chunks at random through a cache of 8
+ *     chunk   64 cached chunks in one box
+ *     box     64 cached chunks in 64 boxes
+ *     run     a box of many short runs in one cached chunk
+ *     piece   the same past the cache
+ *     walk    partly read chunks in caches of 500 and of 8000: w0 = 0.75 less w0 = 0,
+ *             by the steps that the simulator counts
+ *     open    opening by name with few slots, and with many
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include <libpack/cachesim.h>
+#include "libpack/advise/calibrate_parts.h"
+#include "libpack/base/clock.h"
+#include "libpack/hdf5/h5_probe.h"
+
+enum { N_SAMPLES = 40000, SAMPLE = 1024, PAIR = 512, SIDE = 256, MANY = 64 };
+
+static void
+fill_any(void *context, uint64_t first, uint64_t n, void *out)
+{
+    const struct pack_probe_layout *layout = context;
+    unsigned char *bytes = out;
+    uint64_t size = n;
+    for (int i = 1; i < layout->extent.rank; i++)
+        size *= layout->extent.extent[i];
+    for (uint64_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)((first + i) * 37 >> 3);
+}
+
+/* A series of reads to time. */
+struct series {
+    struct pack_box boxes[MANY];
+    size_t n_boxes;
+    uint64_t range; /* box 0 starts at a random index below this; 0: it stays */
+    int n;          /* reads per round */
+};
+
+static enum pack_status
+read_series(struct pack_lab *lab, struct pack_probe *probe, struct series *s, double *ns,
+            struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    uint64_t start = pack_clock_cpu_ns();
+    for (int i = 0; status == PACK_OK && i < s->n; i++) {
+        if (s->range)
+            s->boxes[0].start[0] = pack_rng_below(&lab->rng, s->range);
+        status = pack_probe_read(probe, s->boxes, s->n_boxes, lab->buffer, err);
+    }
+    *ns = (double)(pack_clock_cpu_ns() - start) / s->n;
+    return status;
+}
+
+static enum pack_status
+time_series(struct pack_lab *lab, struct series *s, uint64_t cache_bytes, double w0,
+            int n_warm, double *ns, struct pack_error *err)
+{
+    struct pack_cache_params cache = { 1000003, cache_bytes, w0, PACK_HDF5_1_10 };
+    struct pack_probe *probe = NULL;
+    double times[PACK_LAB_ROUNDS], ignored;
+    enum pack_status status = pack_probe_open(lab->path, &cache, NULL, &probe, err);
+    for (int i = 0; status == PACK_OK && i < n_warm; i++)
+        status = read_series(lab, probe, s, &ignored, err);
+    for (int i = 0; status == PACK_OK && i < PACK_LAB_ROUNDS; i++)
+        status = read_series(lab, probe, s, &times[i], err);
+    pack_probe_close(probe);
+    if (status == PACK_OK)
+        *ns = pack_lab_fastest(times, PACK_LAB_ROUNDS);
+    return status;
+}
+
+static struct series
+one_box(uint64_t n0, uint64_t n1, uint64_t range, int n)
+{
+    return (struct series){ .boxes = { { .rank = 2, .count = { n0, n1 } } },
+                            .n_boxes = 1,
+                            .range = range,
+                            .n = n };
+}
+
+/* call, far, miss, chunk, box: single samples of 1 KiB, a chunk each. */
+static enum pack_status
+measure_calls(struct pack_lab *lab, struct pack_error *err)
+{
+    struct pack_profile *p = lab->profile;
+    struct pack_probe_layout layout = { .extent = { 2, { N_SAMPLES, SAMPLE } },
+                                        .chunk = { 2, { 1, SAMPLE } } };
+    struct series same = one_box(1, SAMPLE, 0, 4000),
+                  random = one_box(1, SAMPLE, N_SAMPLES, N_SAMPLES),
+                  few = one_box(1, SAMPLE, N_SAMPLES, 4000),
+                  many = one_box(MANY, SAMPLE, 0, 400),
+                  apart = { .n_boxes = MANY, .n = 100 };
+    double near_copy = SAMPLE * pack_profile_at(&p->copy, SAMPLE), t = 0;
+    const uint64_t all = (uint64_t)N_SAMPLES * SAMPLE;
+    for (int i = 0; i < MANY; i++)
+        apart.boxes[i] = (struct pack_box){ .rank = 2,
+                                            .start = { 2 * (uint64_t)i },
+                                            .count = { 1, SAMPLE } };
+    enum pack_status status =
+        pack_probe_create(lab->path, &layout, fill_any, &layout, err);
+    if (status == PACK_OK)
+        status = time_series(lab, &same, 1 << 20, 0.75, 1, &t, err);
+    p->call_ns = pack_lab_positive(t - near_copy);
+    if (status == PACK_OK)
+        status = time_series(lab, &random, all, 0.75, 4, &t, err);
+    p->far_ns = pack_lab_positive(t - p->call_ns -
+                                  SAMPLE * pack_profile_at(&p->copy, (double)all));
+    if (status == PACK_OK)
+        status = time_series(lab, &few, 8 * SAMPLE, 0.75, 2, &t, err);
+    p->miss_ns =
+        pack_lab_positive(t - p->call_ns - near_copy - pack_profile_at(&p->page, SAMPLE));
+    if (status == PACK_OK)
+        status = time_series(lab, &many, 1 << 20, 0.75, 1, &t, err);
+    p->chunk_ns = pack_lab_positive((t - p->call_ns) / (MANY - 1) - near_copy);
+    if (status == PACK_OK)
+        status = time_series(lab, &apart, 1 << 20, 0.75, 1, &t, err);
+    p->box_ns =
+        pack_lab_positive((t - p->call_ns) / (MANY - 1) - near_copy - p->chunk_ns);
+    return status;
+}
+
+/* run: half the side of a plane, so that each row is a run. */
+static enum pack_status
+measure_runs(struct pack_lab *lab, struct pack_error *err)
+{
+    struct pack_profile *p = lab->profile;
+    struct pack_probe_layout layout = { .extent = { 2, { SIDE, SIDE } },
+                                        .chunk = { 2, { SIDE, SIDE } } };
+    struct series rows = one_box(SIDE / 2, SIDE / 2, 0, 2000);
+    double t = 0;
+    enum pack_status status =
+        pack_probe_create(lab->path, &layout, fill_any, &layout, err);
+    if (status == PACK_OK)
+        status = time_series(lab, &rows, 1 << 20, 0.75, 1, &t, err);
+    t -= p->call_ns + SIDE / 2 * SIDE / 2 * pack_profile_at(&p->copy, SIDE * SIDE);
+    p->run_ns = pack_lab_positive(t / (SIDE / 2 - 1));
+    if (status == PACK_OK)
+        status = time_series(lab, &rows, 0, 0.75, 1, &t, err);
+    t -= p->call_ns + p->miss_ns + pack_profile_at(&p->page, SIDE / 2 * SIDE / 2);
+    p->piece_ns = pack_lab_positive(t / (SIDE / 2 - 1));
+    return status;
+}
+
+/* Eviction steps per read of a series like time_series's, by simulation. */
+static enum pack_status
+count_steps(const struct pack_probe_layout *layout, uint64_t cache_bytes, double w0,
+            uint64_t seed, double *steps, struct pack_error *err)
+{
+    enum { READS = 40000 };
+    struct pack_grid grid;
+    struct pack_cachesim *sim = NULL;
+    struct pack_cache_counts counts;
+    struct pack_rng rng;
+    struct pack_cachesim_params params = { .cache = { 1000003, cache_bytes, w0,
+                                                      PACK_HDF5_1_10 } };
+    pack_rng_seed(&rng, seed);
+    enum pack_status status =
+        pack_grid_init(&grid, &layout->extent, &layout->chunk, 1, err);
+    if (status == PACK_OK)
+        status = pack_cachesim_new(&grid, &params, &sim, err);
+    for (int i = 0; status == PACK_OK && i < 2 * READS; i++) {
+        uint64_t sample = pack_rng_below(&rng, layout->extent.extent[0]);
+        if (i == READS)
+            pack_cachesim_take(sim, &counts);
+        pack_cachesim_read_samples(sim, &sample, 1);
+    }
+    if (status == PACK_OK) {
+        pack_cachesim_counts(sim, &counts);
+        *steps = (double)counts.walk_steps / READS;
+    }
+    pack_cachesim_free(sim);
+    return status;
+}
+
+static enum pack_status
+measure_walk(struct pack_lab *lab, uint64_t entries, double *walk_ns,
+             struct pack_error *err)
+{
+    struct pack_probe_layout layout = { .extent = { 2, { N_SAMPLES, PAIR } },
+                                        .chunk = { 2, { 2, PAIR } } };
+    struct series random = one_box(1, PAIR, N_SAMPLES, 4000);
+    const uint64_t bytes = entries * 2 * PAIR;
+    double with = 0, without = 0, steps = 1, fewer = 0;
+    int n_warm = (int)(entries / 1000) + 2;
+    enum pack_status status =
+        pack_probe_create(lab->path, &layout, fill_any, &layout, err);
+    if (status == PACK_OK)
+        status = time_series(lab, &random, bytes, 0.75, n_warm, &with, err);
+    if (status == PACK_OK)
+        status = time_series(lab, &random, bytes, 0, n_warm, &without, err);
+    if (status == PACK_OK)
+        status = count_steps(&layout, bytes, 0.75, lab->params->seed, &steps, err);
+    if (status == PACK_OK)
+        status = count_steps(&layout, bytes, 0, lab->params->seed, &fewer, err);
+    *walk_ns = pack_lab_positive((with - without) / fmax(steps - fewer, 1));
+    return status;
+}
+
+static enum pack_status
+time_open(struct pack_lab *lab, uint64_t n_slots, double *ns, struct pack_error *err)
+{
+    enum { OPENS = 20 };
+    struct pack_cache_params cache = { n_slots, 1 << 20, 0.75, PACK_HDF5_1_10 };
+    struct pack_probe *probe = NULL;
+    double times[PACK_LAB_ROUNDS];
+    enum pack_status status = pack_probe_open(lab->path, &cache, NULL, &probe, err);
+    for (int round = 0; status == PACK_OK && round < PACK_LAB_ROUNDS; round++) {
+        uint64_t start = pack_clock_cpu_ns();
+        for (int i = 0; status == PACK_OK && i < OPENS; i++)
+            status = pack_probe_reopen(probe, err);
+        times[round] = (double)(pack_clock_cpu_ns() - start) / OPENS;
+    }
+    pack_probe_close(probe);
+    if (status == PACK_OK)
+        *ns = pack_lab_fastest(times, PACK_LAB_ROUNDS);
+    return status;
+}
+
+enum pack_status
+pack_lab_hdf5(struct pack_lab *lab, struct pack_error *err)
+{
+    struct pack_profile *p = lab->profile;
+    double few = 0, many = 0;
+    const uint64_t few_slots = 521, many_slots = 500009;
+    enum pack_status status = measure_calls(lab, err);
+    if (status == PACK_OK)
+        status = measure_runs(lab, err);
+    if (status == PACK_OK)
+        status = measure_walk(lab, 500, &p->walk_ns, err);
+    if (status == PACK_OK)
+        status = measure_walk(lab, 8000, &p->walk_far_ns, err);
+    if (status == PACK_OK)
+        status = time_open(lab, few_slots, &few, err);
+    if (status == PACK_OK)
+        status = time_open(lab, many_slots, &many, err);
+    p->open_ns = pack_lab_positive(few);
+    p->slot_ns = pack_lab_positive((many - few) / (double)(many_slots - few_slots));
+    return status;
+}

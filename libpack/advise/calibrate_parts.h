@@ -1,0 +1,37 @@
+/* What the parts of the calibration share. */
+#ifndef LIBPACK_CALIBRATE_PARTS_H
+#define LIBPACK_CALIBRATE_PARTS_H
+
+#include <stddef.h>
+
+#include "libpack/advise/calibrate.h"
+#include "libpack/base/rng.h"
+
+enum { PACK_LAB_ROUNDS = 15, PACK_LAB_PATH_MAX = 4096 };
+
+/* Where measurements happen. */
+struct pack_lab {
+    const struct pack_calibrate_params *params;
+    char path[PACK_LAB_PATH_MAX]; /* of the scratch file */
+    uint64_t size_bytes;
+    struct pack_rng rng;
+    unsigned char *buffer; /* PACK_LAB_BUFFER bytes */
+    struct pack_profile *profile;
+    struct pack_calibration *result;
+};
+
+enum { PACK_LAB_BUFFER = 16 << 20 };
+
+/* The mean of the fastest third of n times; sorts them. */
+double pack_lab_fastest(double *times, size_t n);
+
+/* `value`, or next to nothing where noise made it smaller. */
+double pack_lab_positive(double value);
+
+/* The parts, in the order in which they need each other's results. */
+enum pack_status pack_lab_storage(struct pack_lab *lab, struct pack_error *err);
+enum pack_status pack_lab_memory(struct pack_lab *lab, struct pack_error *err);
+enum pack_status pack_lab_codecs(struct pack_lab *lab, struct pack_error *err);
+enum pack_status pack_lab_hdf5(struct pack_lab *lab, struct pack_error *err);
+
+#endif

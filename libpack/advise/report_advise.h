@@ -1,0 +1,58 @@
+/* What h5advise found, as text for a terminal, as JSON, and as a picture. */
+#ifndef LIBPACK_REPORT_ADVISE_H
+#define LIBPACK_REPORT_ADVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libpack/advise.h>
+#include <libpack/buf.h>
+#include "libpack/advise/calibrate.h"
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One run of the advisor: what was asked and what came out. All borrowed. */
+struct pack_report_advise {
+    const char *program, *version;
+    const char *subject;      /* "train.h5:/images", "--shape ..." */
+    const char *type;         /* "uint8" */
+    const char *file;         /* for code: the name of the file to read */
+    const char *dataset;      /* for code: without a leading slash */
+    const char *source;       /* folder of images, or NULL */
+    const char *pattern;      /* the text of --pattern */
+    const char *hdf5_version; /* "1.10" */
+    const char *code;         /* name of a snippet, "all", or NULL: a short selection */
+    bool is_what_if;          /* result.rows[0] is the one configuration asked for */
+    const struct pack_advise_params *params;
+    const struct pack_advise_result *result;
+};
+
+/* At most 80 columns where names permit, the answer first. PACK_ERR_MEMORY. */
+enum pack_status pack_report_advise_text(const struct pack_report_advise *report,
+                                         struct pack_buf *buf, struct pack_error *err);
+
+/* One object of schema "advise/1"; h5advise(1) defines it. */
+enum pack_status pack_report_advise_json(const struct pack_report_advise *report,
+                                         struct pack_buf *buf, struct pack_error *err);
+
+/* Hit rate over chunk size and cache size as a heat map, with today's point and the
+ * recommended one. */
+enum pack_status pack_report_advise_svg(const struct pack_report_advise *report,
+                                        struct pack_buf *buf, struct pack_error *err);
+
+/* A measured profile, in words. */
+enum pack_status pack_report_calibration_text(const struct pack_calibration *calibration,
+                                              struct pack_buf *buf,
+                                              struct pack_error *err);
+
+enum { PACK_REPORT_ORDER_MAX = 32 };
+/* "shuffle", "block 16" into text[PACK_REPORT_ORDER_MAX]. Returns text. */
+char *pack_report_order(const struct pack_pattern *pattern, char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,273 @@
+/* The report as JSON: keys in fixed order, as h5advise(1) lists them. */
+#include <string.h>
+
+#include "libpack/base/json.h"
+#include "libpack/advise/report_advise.h"
+#include "libpack/advise/snippet.h"
+
+static void
+put_shape(struct pack_json *json, const char *key, const struct pack_shape *shape)
+{
+    if (shape->rank == 0) {
+        pack_json_null(json, key);
+        return;
+    }
+    pack_json_array(json, key);
+    for (int i = 0; i < shape->rank; i++)
+        pack_json_u64(json, NULL, shape->extent[i]);
+    pack_json_close(json);
+}
+
+static void
+put_options(struct pack_json *json, const struct pack_report_advise *r)
+{
+    const struct pack_advise_params *p = r->params;
+    pack_json_object(json, "options");
+    pack_json_text(json, "subject", r->subject);
+    put_shape(json, "extent", &p->extent);
+    pack_json_text(json, "type", r->type);
+    pack_json_u64(json, "element_bytes", p->elem_size);
+    pack_json_text(json, "pattern", r->pattern);
+    put_shape(json, "box", &p->pattern.box);
+    pack_json_u64(json, "batch", p->pattern.batch ? p->pattern.batch : 1);
+    pack_json_u64(json, "workers", p->pattern.workers ? p->pattern.workers : 1);
+    pack_json_u64(json, "rank", p->pattern.rank);
+    pack_json_u64(json, "world", p->pattern.world ? p->pattern.world : 1);
+    pack_json_text(json, "read", pack_read_mode_name(p->pattern.read));
+    pack_json_u64(json, "epochs", p->epochs ? p->epochs : 2);
+    pack_json_u64(json, "memory_bytes",
+                  p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30);
+    pack_json_u64(json, "ram_bytes", p->ram_bytes);
+    pack_json_text(json, "storage", p->profile->name);
+    pack_json_bool(json, "storage_is_measured", p->profile->is_measured);
+    pack_json_text(json, "hdf5_version", r->hdf5_version);
+    pack_json_double(json, "target_samples_per_s", p->target);
+    pack_json_u64(json, "seed", p->pattern.seed);
+    pack_json_bool(json, "what_if", r->is_what_if);
+    pack_json_close(json);
+}
+
+static void
+put_counts(struct pack_json *json, const char *key, const struct pack_cache_counts *c)
+{
+    pack_json_object(json, key);
+    pack_json_u64(json, "requests", c->requests);
+    pack_json_u64(json, "hits", c->hits);
+    pack_json_u64(json, "loads", c->loads);
+    pack_json_u64(json, "decodes", c->decodes);
+    pack_json_u64(json, "fills", c->fills);
+    pack_json_u64(json, "bypass_visits", c->bypass_visits);
+    pack_json_u64(json, "file_reads", c->file_reads);
+    pack_json_u64(json, "file_read_bytes", c->file_read_bytes);
+    pack_json_u64(json, "wanted_bytes", c->wanted_bytes);
+    pack_json_u64(json, "evictions_space", c->evictions_space);
+    pack_json_u64(json, "evictions_collision", c->evictions_collision);
+    pack_json_u64(json, "walk_steps", c->walk_steps);
+    pack_json_u64(json, "peak_bytes", c->peak_bytes);
+    pack_json_close(json);
+}
+
+static void
+put_cost(struct pack_json *json, const char *key, const struct pack_cost *c,
+         double samples)
+{
+    pack_json_object(json, key);
+    pack_json_double(json, "call_ns", c->call_ns / samples);
+    pack_json_double(json, "copy_ns", c->copy_ns / samples);
+    pack_json_double(json, "page_ns", c->page_ns / samples);
+    pack_json_double(json, "storage_ns", c->storage_ns / samples);
+    pack_json_double(json, "decode_ns", c->decode_ns / samples);
+    pack_json_double(json, "walk_ns", c->walk_ns / samples);
+    pack_json_double(json, "touch_ns", c->touch_ns / samples);
+    pack_json_double(json, "total_ns", c->total_ns / samples);
+    pack_json_close(json);
+}
+
+static void
+put_rate(struct pack_json *json, const char *key, double rate)
+{
+    if (rate < 0)
+        pack_json_null(json, key);
+    else
+        pack_json_double(json, key, rate);
+}
+
+static void
+put_outcome(struct pack_json *json, const char *key, const struct pack_advise_outcome *o)
+{
+    const struct pack_advise_config *config = &o->config;
+    char order[PACK_REPORT_ORDER_MAX];
+    pack_json_object(json, key);
+    put_shape(json, "chunk", &config->chunk);
+    pack_json_text(json, "codec", config->codec);
+    pack_json_double(json, "stored_rate", config->stored_ratio);
+    pack_json_text(json, "order", pack_report_order(&config->pattern, order));
+    pack_json_u64(json, "rdcc_nbytes", config->cache.size_bytes);
+    pack_json_u64(json, "rdcc_nslots", config->cache.n_slots);
+    pack_json_double(json, "rdcc_w0", config->cache.w0);
+    pack_json_text(json, "hdf5_version", pack_hdf5_version_name(config->cache.version));
+    pack_json_bool(json, "reopen", config->reopen);
+    pack_json_double(json, "samples_per_s", o->rate);
+    pack_json_double(json, "first_epoch_samples_per_s", o->first_rate);
+    pack_json_double(json, "later_epochs_samples_per_s", o->later_rate);
+    pack_json_double(json, "hit_rate", o->hit_rate);
+    pack_json_double(json, "requests_per_sample",
+                     (double)o->steady.requests / o->steady_samples);
+    pack_json_double(json, "loads_per_sample", o->loads_per_sample);
+    pack_json_double(json, "read_bytes_per_sample", o->bytes_per_sample);
+    pack_json_double(json, "amplification", o->amplification);
+    pack_json_u64(json, "memory_bytes", (uint64_t)o->memory_bytes);
+    pack_json_bool(json, "fits", o->fits);
+    pack_json_u64(json, "file_bytes", (uint64_t)o->file_bytes);
+    pack_json_double(json, "randomness", o->randomness);
+    put_rate(json, "class_mixing", o->class_mixing);
+    pack_json_double(json, "page_cache_rate", o->page_cache_rate);
+    put_rate(json, "lru_hit_rate", o->lru_hit_rate);
+    put_rate(json, "belady_hit_rate", o->belady_hit_rate);
+    pack_json_bool(json, "is_exact", o->is_exact);
+    pack_json_bool(json, "is_front", o->is_front);
+    pack_json_bool(json, "is_user", o->is_user);
+    pack_json_double(json, "worker_samples_per_epoch", o->worker_samples);
+    pack_json_double(json, "later_samples_counted", o->steady_samples);
+    put_counts(json, "first_epoch_counts", &o->first);
+    put_counts(json, "later_counts", &o->steady);
+    put_cost(json, "later_cost_per_sample", &o->steady_cost, o->steady_samples);
+    pack_json_close(json);
+}
+
+static enum pack_status
+put_code(struct pack_json *json, const struct pack_report_advise *r,
+         struct pack_error *err)
+{
+    struct pack_snippet_subject subject = { .file = r->file,
+                                            .dataset = r->dataset,
+                                            .source = r->source,
+                                            .params = r->params,
+                                            .config = &r->result->rows[0].config };
+    enum pack_status status = PACK_OK;
+    const char *name;
+    pack_json_object(json, "code");
+    for (size_t i = 0; status == PACK_OK && (name = pack_snippet_name(i, NULL)); i++) {
+        struct pack_buf text = { 0 };
+        status = pack_snippet_print(i, &subject, &text, err);
+        if (status == PACK_OK)
+            pack_json_text_n(json, name, (const char *)text.data, text.size);
+        pack_buf_done(&text);
+    }
+    pack_json_close(json);
+    return status;
+}
+
+static void
+put_map(struct pack_json *json, const struct pack_advise_map *map)
+{
+    pack_json_object(json, "map");
+    pack_json_array(json, "samples_per_chunk");
+    for (int j = 0; j < map->n_chunks; j++)
+        pack_json_u64(json, NULL, map->samples_per_chunk[j]);
+    pack_json_close(json);
+    pack_json_array(json, "chunk_bytes");
+    for (int j = 0; j < map->n_chunks; j++)
+        pack_json_u64(json, NULL, map->chunk_bytes[j]);
+    pack_json_close(json);
+    pack_json_array(json, "cache_bytes");
+    for (int i = 0; i < map->n_caches; i++)
+        pack_json_u64(json, NULL, map->cache_bytes[i]);
+    pack_json_close(json);
+    pack_json_array(json, "hit_rate");
+    for (int i = 0; i < map->n_caches; i++) {
+        pack_json_array(json, NULL);
+        for (int j = 0; j < map->n_chunks; j++)
+            pack_json_double(json, NULL, map->hit_rate[i][j]);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+    pack_json_close(json);
+}
+
+static void
+put_warnings(struct pack_json *json, const struct pack_advise_result *result)
+{
+    pack_json_array(json, "warnings");
+    for (size_t i = 0; i < result->n_warnings; i++) {
+        pack_json_object(json, NULL);
+        pack_json_text(json, "id", result->warnings[i].id);
+        pack_json_double(json, "value", result->warnings[i].value);
+        pack_json_text(json, "text", result->warnings[i].text);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+}
+
+static void
+put_now(struct pack_json *json, const struct pack_advise_result *result)
+{
+    if (!result->has_now) {
+        pack_json_null(json, "now");
+        return;
+    }
+    put_outcome(json, "now", &result->now);
+    pack_json_text(json, "cause", result->cause);
+    if (result->has_versions) {
+        put_outcome(json, "defaults_1", &result->version_1);
+        put_outcome(json, "defaults_2", &result->version_2);
+    }
+}
+
+static void
+put_search(struct pack_json *json, const struct pack_advise_result *result)
+{
+    pack_json_object(json, "search");
+    pack_json_u64(json, "candidates", result->n_candidates);
+    pack_json_u64(json, "bounded", result->n_bounded);
+    pack_json_u64(json, "sampled", result->n_sampled);
+    pack_json_u64(json, "exact", result->n_exact);
+    pack_json_u64(json, "visits", result->n_visits);
+    pack_json_close(json);
+}
+
+static void
+put_target(struct pack_json *json, const struct pack_report_advise *r)
+{
+    if (r->params->target <= 0) {
+        pack_json_null(json, "target");
+        return;
+    }
+    pack_json_object(json, "target");
+    pack_json_bool(json, "is_reached", r->result->target_is_reached);
+    pack_json_u64(json, "workers", r->result->target_workers);
+    pack_json_double(json, "echo", r->result->target_echo);
+    pack_json_close(json);
+}
+
+enum pack_status
+pack_report_advise_json(const struct pack_report_advise *r, struct pack_buf *buf,
+                        struct pack_error *err)
+{
+    const struct pack_advise_result *result = r->result;
+    struct pack_json json;
+    pack_json_begin(&json, buf);
+    pack_json_object(&json, NULL);
+    pack_json_text(&json, "schema", "advise/1");
+    pack_json_text(&json, "program", r->program);
+    pack_json_text(&json, "version", r->version);
+    put_options(&json, r);
+    pack_json_object(&json, "result");
+    put_now(&json, result);
+    pack_json_array(&json, "rows");
+    for (size_t i = 0; i < result->n_rows; i++)
+        put_outcome(&json, NULL, &result->rows[i]);
+    pack_json_close(&json);
+    pack_json_array(&json, "why");
+    for (int i = 0; i < PACK_ADVISE_WHY && !r->is_what_if; i++)
+        pack_json_text(&json, NULL, result->why[i]);
+    pack_json_close(&json);
+    put_target(&json, r);
+    put_warnings(&json, result);
+    enum pack_status status = put_code(&json, r, err);
+    put_map(&json, &result->map);
+    put_search(&json, result);
+    pack_json_close(&json);
+    pack_json_close(&json);
+    return status == PACK_OK ? pack_json_end(&json, err) : status;
+}

@@ -1,0 +1,349 @@
+/*
+ * Templates are text with @NAMES@; a second table says what each name becomes. Adding a
+ * template is one entry; adding a name is one function.
+ */
+#include "libpack/advise/snippet.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <libpack/filter.h>
+
+static const struct {
+    const char *name, *title, *text;
+} templates[] = {
+    { "h5py", "h5py",
+      "import h5py@ZSTD_IMPORT@\n"
+      "f = h5py.File(@PY_FILE@, 'r', rdcc_nbytes=@NBYTES@,\n"
+      "              rdcc_nslots=@NSLOTS@, rdcc_w0=@W0@)\n"
+      "images = f[@PY_DATASET@]  # keep this object: opening it again empties its "
+      "cache\n" },
+    { "c", "C",
+      "hid_t file = H5Fopen(@C_FILE@, H5F_ACC_RDONLY, H5P_DEFAULT);\n"
+      "hid_t access = H5Pcreate(H5P_DATASET_ACCESS);\n"
+      "H5Pset_chunk_cache(access, @NSLOTS@, @NBYTES@, @W0@);\n"
+      "hid_t dataset = H5Dopen2(file, @C_DATASET@, access);\n" },
+    { "pytorch", "PyTorch",
+      "import os, random\n"
+      "import h5py@ZSTD_IMPORT@\n"
+      "from torch.utils.data import DataLoader, Dataset, Sampler\n"
+      "\n"
+      "class Images(Dataset):\n"
+      "    \"\"\"Opens the file once in each process: HDF5 handles do not survive a "
+      "fork.\"\"\"\n"
+      "    def __init__(self, path):\n"
+      "        self.path, self.pid = path, None\n"
+      "        with h5py.File(path, 'r') as f:\n"
+      "            self.n = f[@PY_DATASET@].shape[0]\n"
+      "    def __len__(self):\n"
+      "        return self.n\n"
+      "    def __getitem__(self, i):\n"
+      "        if self.pid != os.getpid():\n"
+      "            self.file = h5py.File(self.path, 'r', rdcc_nbytes=@NBYTES@,\n"
+      "                                  rdcc_nslots=@NSLOTS@, rdcc_w0=@W0@)\n"
+      "            self.images, self.pid = self.file[@PY_DATASET@], os.getpid()\n"
+      "        return self.images[i]\n"
+      "    def __getstate__(self):\n"
+      "        return {'path': self.path, 'n': self.n, 'pid': None}\n"
+      "\n"
+      "class BlockShuffle(Sampler):\n"
+      "    \"\"\"Permutes chunks, takes `pool` of them at a time, permutes their "
+      "samples.\"\"\"\n"
+      "    def __init__(self, n, chunk, pool, seed=0):\n"
+      "        self.n, self.chunk, self.pool, self.seed, self.epoch = n, chunk, pool, "
+      "seed, 0\n"
+      "    def __len__(self):\n"
+      "        return self.n\n"
+      "    def __iter__(self):\n"
+      "        rng = random.Random(self.seed * 1000003 + self.epoch)\n"
+      "        self.epoch += 1\n"
+      "        starts = list(range(0, self.n, self.chunk))\n"
+      "        rng.shuffle(starts)\n"
+      "        for k in range(0, len(starts), self.pool):\n"
+      "            samples = [i for s in starts[k:k + self.pool]\n"
+      "                       for i in range(s, min(s + self.chunk, self.n))]\n"
+      "            rng.shuffle(samples)\n"
+      "            yield from samples\n"
+      "\n"
+      "images = Images(@PY_FILE@)\n"
+      "loader = DataLoader(images, batch_size=@BATCH@, num_workers=@WORKERS@,\n"
+      "                    @PY_ORDER@)\n" },
+    { "h5pack", "h5pack, from the images", "@H5PACK@\n" },
+    { "h5repack", "h5repack, from the file as it is", "@H5REPACK@\n" },
+};
+
+enum { N_TEMPLATES = sizeof templates / sizeof *templates };
+
+const char *
+pack_snippet_name(size_t i, const char **title)
+{
+    if (i >= N_TEMPLATES)
+        return NULL;
+    if (title)
+        *title = templates[i].title;
+    return templates[i].name;
+}
+
+/* ------------------------------------------------------------------ values */
+
+typedef enum pack_status (*value_fn)(const struct pack_snippet_subject *s,
+                                     struct pack_buf *buf, struct pack_error *err);
+
+/* Between `quote`s, as Python and C both read it. Bytes beyond ASCII stay. */
+static enum pack_status
+print_quoted(const char *text, char quote, struct pack_buf *buf, struct pack_error *err)
+{
+    enum pack_status status = pack_buf_append(buf, &quote, 1, err);
+    for (; status == PACK_OK && *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == (unsigned char)quote || c == '\\')
+            status = pack_buf_printf(buf, err, "\\%c", c);
+        else if (c < 32 || c == 127)
+            status = pack_buf_printf(buf, err, "\\%03o", c);
+        else
+            status = pack_buf_append(buf, text, 1, err);
+    }
+    return status == PACK_OK ? pack_buf_append(buf, &quote, 1, err) : status;
+}
+
+/* As one word of a shell. */
+static enum pack_status
+print_word(const char *text, struct pack_buf *buf, struct pack_error *err)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-./,:+@%=";
+    if (*text && text[strspn(text, plain)] == '\0')
+        return pack_buf_printf(buf, err, "%s", text);
+    enum pack_status status = pack_buf_append(buf, "'", 1, err);
+    for (; status == PACK_OK && *text; text++)
+        status = *text == '\'' ? pack_buf_append(buf, "'\\''", 4, err)
+                               : pack_buf_append(buf, text, 1, err);
+    return status == PACK_OK ? pack_buf_append(buf, "'", 1, err) : status;
+}
+
+static enum pack_status
+py_file(const struct pack_snippet_subject *s, struct pack_buf *buf,
+        struct pack_error *err)
+{
+    return print_quoted(s->file, '\'', buf, err);
+}
+
+static enum pack_status
+py_dataset(const struct pack_snippet_subject *s, struct pack_buf *buf,
+           struct pack_error *err)
+{
+    return print_quoted(s->dataset, '\'', buf, err);
+}
+
+static enum pack_status
+c_file(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
+{
+    return print_quoted(s->file, '"', buf, err);
+}
+
+static enum pack_status
+c_dataset(const struct pack_snippet_subject *s, struct pack_buf *buf,
+          struct pack_error *err)
+{
+    return print_quoted(s->dataset, '"', buf, err);
+}
+
+static enum pack_status
+nbytes(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
+{
+    return pack_buf_printf(buf, err, "%llu",
+                           (unsigned long long)s->config->cache.size_bytes);
+}
+
+static enum pack_status
+nslots(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
+{
+    return pack_buf_printf(buf, err, "%llu",
+                           (unsigned long long)s->config->cache.n_slots);
+}
+
+static enum pack_status
+w0(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
+{
+    return pack_buf_printf(buf, err, "%g", s->config->cache.w0);
+}
+
+static enum pack_status
+batch(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
+{
+    uint64_t n = s->config->pattern.batch;
+    return pack_buf_printf(buf, err, "%llu", (unsigned long long)(n ? n : 1));
+}
+
+static enum pack_status
+workers(const struct pack_snippet_subject *s, struct pack_buf *buf,
+        struct pack_error *err)
+{
+    return pack_buf_printf(buf, err, "%llu",
+                           (unsigned long long)s->config->pattern.workers);
+}
+
+static enum pack_status
+zstd_import(const struct pack_snippet_subject *s, struct pack_buf *buf,
+            struct pack_error *err)
+{
+    return strstr(s->config->codec, "zstd")
+               ? pack_buf_printf(buf, err, ", hdf5plugin  # decodes zstd")
+               : PACK_OK;
+}
+
+static enum pack_status
+py_order(const struct pack_snippet_subject *s, struct pack_buf *buf,
+         struct pack_error *err)
+{
+    const struct pack_pattern *p = &s->config->pattern;
+    uint64_t chunk = s->config->chunk.rank ? s->config->chunk.extent[0] : 1;
+    if (p->kind == PACK_PATTERN_BLOCK)
+        return pack_buf_printf(
+            buf, err, "sampler=BlockShuffle(len(images), %llu, %llu)",
+            (unsigned long long)chunk,
+            (unsigned long long)(p->pool_chunks ? p->pool_chunks : 32));
+    return pack_buf_printf(buf, err, "shuffle=%s",
+                           p->kind == PACK_PATTERN_SEQUENTIAL ? "False" : "True");
+}
+
+/* "--chunk 8" for whole samples, else the shape; how the axes lie, where it is not nhwc.
+ */
+static enum pack_status
+h5pack_shape(const struct pack_snippet_subject *s, struct pack_buf *buf,
+             struct pack_error *err)
+{
+    char shape[PACK_SHAPE_TEXT_MAX];
+    const uint64_t *extent = s->params->extent.extent, *chunk = s->config->chunk.extent;
+    bool planes = (extent[1] == 1 || extent[1] == 3) && extent[3] > 3;
+    bool gray = planes ? extent[1] == 1 : extent[3] == 1;
+    enum pack_status status = pack_buf_printf(
+        buf, err, "%s%s", planes ? " --layout nchw" : "", gray ? " --gray" : "");
+    if (status != PACK_OK)
+        return status;
+    if (chunk[1] == extent[1] && chunk[2] == extent[2] && chunk[3] == extent[3])
+        return pack_buf_printf(buf, err, " --chunk %" PRIu64, chunk[0]);
+    return pack_buf_printf(buf, err, " --chunk %s",
+                           pack_shape_format(&s->config->chunk, shape));
+}
+
+static enum pack_status
+h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
+{
+    if (s->config->chunk.rank == 0)
+        return pack_buf_printf(buf, err, "# h5pack writes chunks; see h5repack");
+    if (s->config->chunk.rank != 4)
+        return pack_buf_printf(buf, err, "# h5pack writes images; see h5repack");
+    enum pack_status status = pack_buf_printf(buf, err, "h5pack ");
+    if (status == PACK_OK)
+        status = print_word(s->source ? s->source : "FOLDER", buf, err);
+    if (status == PACK_OK)
+        status = h5pack_shape(s, buf, err);
+    if (status == PACK_OK)
+        status = pack_buf_printf(buf, err, " --compress %s -o ", s->config->codec);
+    return status == PACK_OK ? print_word("new.h5", buf, err) : status;
+}
+
+/* "-f images:GZIP=4", one for each filter that h5repack knows by name. */
+static enum pack_status
+repack_filters(const struct pack_snippet_subject *s, struct pack_buf *buf,
+               struct pack_error *err)
+{
+    struct pack_pipeline pipeline = { 0 };
+    enum pack_status status =
+        strcmp(s->config->codec, "none") == 0
+            ? PACK_OK
+            : pack_pipeline_parse(s->config->codec, (uint32_t)s->params->elem_size,
+                                  &pipeline, err);
+    if (status == PACK_OK && pipeline.n == 0)
+        return pack_buf_printf(buf, err, " -f NONE");
+    for (int i = 0; status == PACK_OK && i < pipeline.n; i++) {
+        const struct pack_filter *f = &pipeline.filter[i];
+        unsigned value = f->n_cd ? f->cd[0] : 3;
+        switch (f->id) {
+        case PACK_FILTER_SHUFFLE: status = pack_buf_printf(buf, err, " -f SHUF"); break;
+        case PACK_FILTER_FLETCHER32:
+            status = pack_buf_printf(buf, err, " -f FLET");
+            break;
+        case PACK_FILTER_DEFLATE:
+            status = pack_buf_printf(buf, err, " -f GZIP=%u", value);
+            break;
+        default:
+            status =
+                pack_buf_printf(buf, err, " -f UD=%u,0,1,%u", (unsigned)f->id, value);
+        }
+    }
+    return status;
+}
+
+static enum pack_status
+h5repack(const struct pack_snippet_subject *s, struct pack_buf *buf,
+         struct pack_error *err)
+{
+    char shape[PACK_SHAPE_TEXT_MAX];
+    enum pack_status status = pack_buf_printf(buf, err, "h5repack -l ");
+    if (status == PACK_OK)
+        status = print_word(s->dataset, buf, err);
+    if (status == PACK_OK && s->config->chunk.rank == 0)
+        status = pack_buf_printf(buf, err, ":CONTI");
+    else if (status == PACK_OK)
+        status = pack_buf_printf(buf, err, ":CHUNK=%s",
+                                 pack_shape_format(&s->config->chunk, shape));
+    if (status == PACK_OK)
+        status = repack_filters(s, buf, err);
+    if (status == PACK_OK)
+        status = pack_buf_printf(buf, err, " ");
+    if (status == PACK_OK)
+        status = print_word(s->file, buf, err);
+    return status == PACK_OK ? pack_buf_printf(buf, err, " new.h5") : status;
+}
+
+static const struct {
+    const char *name;
+    value_fn print;
+} values[] = {
+    { "PY_FILE", py_file },
+    { "PY_DATASET", py_dataset },
+    { "C_FILE", c_file },
+    { "NBYTES", nbytes },
+    { "NSLOTS", nslots },
+    { "W0", w0 },
+    { "BATCH", batch },
+    { "WORKERS", workers },
+    { "PY_ORDER", py_order },
+    { "H5PACK", h5pack },
+    { "H5REPACK", h5repack },
+    { "C_DATASET", c_dataset },
+    { "ZSTD_IMPORT", zstd_import },
+};
+
+static enum pack_status
+print_value(const char *name, size_t length, const struct pack_snippet_subject *s,
+            struct pack_buf *buf, struct pack_error *err)
+{
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strlen(values[i].name) == length && memcmp(values[i].name, name, length) == 0)
+            return values[i].print(s, buf, err);
+    return pack_fail(err, PACK_ERR_ARGUMENT, "no value is called '%.*s'", (int)length,
+                     name);
+}
+
+enum pack_status
+pack_snippet_print(size_t i, const struct pack_snippet_subject *s, struct pack_buf *buf,
+                   struct pack_error *err)
+{
+    const char *text = templates[i].text;
+    enum pack_status status = PACK_OK;
+    while (status == PACK_OK && *text) {
+        size_t length = strcspn(text, "@");
+        status = pack_buf_append(buf, text, length, err);
+        text += length;
+        if (status == PACK_OK && *text == '@') {
+            length = strcspn(text + 1, "@");
+            status = print_value(text + 1, length, s, buf, err);
+            text += length + 2;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,39 @@
+/* Settings as code and commands to paste: one table of templates. */
+#ifndef LIBPACK_SNIPPET_H
+#define LIBPACK_SNIPPET_H
+
+#include <stddef.h>
+
+#include <libpack/advise.h>
+#include <libpack/buf.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is to be read, and how. */
+struct pack_snippet_subject {
+    const char *file;    /* "train.h5" */
+    const char *dataset; /* "images", without a leading slash */
+    const char *source;  /* folder of images for h5pack, NULL: "FOLDER" */
+    const struct pack_advise_params *params;
+    const struct pack_advise_config *config;
+};
+
+/* Name and title of the i-th template, NULL behind the last: "h5py", "c", "pytorch",
+ * "h5pack", "h5repack". */
+const char *pack_snippet_name(size_t i, const char **title);
+
+/*
+ * Appends the i-th template, filled in. Commands that the configuration has no use for or
+ * cannot express come out as one line of comment that says so. Names are quoted for their
+ * language. PACK_ERR_MEMORY.
+ */
+enum pack_status pack_snippet_print(size_t i, const struct pack_snippet_subject *subject,
+                                    struct pack_buf *buf, struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,19 @@
+/* Texts that stay until all of them go. */
+#ifndef LIBPACK_ARENA_H
+#define LIBPACK_ARENA_H
+
+#include <stddef.h>
+
+/* Zeroed storage is an empty arena. */
+struct pack_arena {
+    struct pack_arena_block *block; /* the one being filled, then the full ones */
+};
+
+/* Room for `size` bytes without alignment; NULL when there is no memory. */
+char *pack_arena_bytes(struct pack_arena *arena, size_t size);
+
+/* A copy of `text`; NULL when there is no memory. */
+char *pack_arena_text(struct pack_arena *arena, const char *text);
+void pack_arena_done(struct pack_arena *arena);
+
+#endif

@@ -1,0 +1,353 @@
+/*
+ *     file:    header record*
+ *     header:  magic[16]  u32 order  u32 size  u64 checksum  identity[size] padding
+ *     record:  u32 type   u32 size   u64 checksum            payload[size]  padding
+ *
+ * in the byte order of the machine (`order` tells), padded with zeros to 8 bytes. A
+ * checksum covers the words before it, the payload, and the offset in the file, so that
+ * neither a torn tail nor what an older journal left behind can pass for a record.
+ * Reading stops at the first record that is not whole, and appending goes on there.
+ */
+#include "libpack/base/journal.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libpack/base/checksum.h"
+
+enum { BUFFER_BYTES = 1 << 16, ORDER_WORD = 0x01020304, ALIGN = 8 };
+
+static const char magic[] = "h5pack journal 1";
+
+struct header {
+    char magic[sizeof magic - 1];
+    uint32_t order, size;
+    uint64_t checksum;
+};
+
+struct record {
+    uint32_t type, size;
+    uint64_t checksum;
+};
+
+struct pack_journal {
+    int fd;
+    const char *name;
+    uint64_t end;            /* offset in the file where `buffer` goes */
+    size_t used;             /* bytes in buffer */
+    unsigned char *buffer;   /* BUFFER_BYTES */
+    enum pack_status failed; /* the first failure, in `error` */
+    struct pack_error error;
+};
+
+static size_t
+padded(size_t size)
+{
+    return (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+static uint64_t
+record_checksum(const struct record *record, const void *payload, uint64_t offset)
+{
+    uint32_t words[2] = { record->type, record->size };
+    return pack_checksum(payload, record->size,
+                         pack_checksum(words, sizeof words, offset));
+}
+
+static uint64_t
+header_checksum(const struct header *header, const void *identity)
+{
+    uint32_t words[2] = { header->order, header->size };
+    return pack_checksum(identity, header->size, pack_checksum(words, sizeof words, 0));
+}
+
+/* Keeps the first failure, and reports it. */
+static enum pack_status
+fail_errno(struct pack_journal *journal, const char *what, int errnum,
+           struct pack_error *err)
+{
+    journal->failed =
+        pack_fail_errno(&journal->error, errnum, "cannot %s '%s'", what, journal->name);
+    return pack_fail(err, journal->failed, "%s", journal->error.text);
+}
+
+enum pack_status
+pack_journal_flush(struct pack_journal *journal, struct pack_error *err)
+{
+    if (journal->failed)
+        return pack_fail(err, journal->failed, "%s", journal->error.text);
+    size_t done = 0;
+    while (done < journal->used) {
+        ssize_t put = pwrite(journal->fd, journal->buffer + done, journal->used - done,
+                             (off_t)(journal->end + done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return fail_errno(journal, "write", errno, err);
+        done += (size_t)put;
+    }
+    journal->end += done;
+    journal->used = 0;
+    return PACK_OK;
+}
+
+/* Copies into the buffer, which goes to the file whenever it is full. */
+static enum pack_status
+put_bytes(struct pack_journal *journal, const void *data, size_t size,
+          struct pack_error *err)
+{
+    const unsigned char *at = data;
+    while (size > 0) {
+        size_t room = BUFFER_BYTES - journal->used, n = size < room ? size : room;
+        memcpy(journal->buffer + journal->used, at, n);
+        journal->used += n;
+        at += n;
+        size -= n;
+        enum pack_status status =
+            journal->used == BUFFER_BYTES ? pack_journal_flush(journal, err) : PACK_OK;
+        if (status)
+            return status;
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+put_padded(struct pack_journal *journal, const void *head, size_t head_size,
+           const void *payload, size_t size, struct pack_error *err)
+{
+    static const unsigned char zeros[ALIGN] = { 0 };
+    enum pack_status status = put_bytes(journal, head, head_size, err);
+    if (!status)
+        status = put_bytes(journal, payload, size, err);
+    if (!status)
+        status = put_bytes(journal, zeros, padded(size) - size, err);
+    return status;
+}
+
+enum pack_status
+pack_journal_append(struct pack_journal *journal, uint32_t type, const void *payload,
+                    size_t size, struct pack_error *err)
+{
+    if (journal->failed)
+        return pack_fail(err, journal->failed, "%s", journal->error.text);
+    if (size > PACK_JOURNAL_RECORD_MAX)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "a journal record of %zu bytes", size);
+    struct record record = { .type = type, .size = (uint32_t)size };
+    record.checksum = record_checksum(&record, payload, journal->end + journal->used);
+    return put_padded(journal, &record, sizeof record, payload, size, err);
+}
+
+enum pack_status
+pack_journal_sync(struct pack_journal *journal, struct pack_error *err)
+{
+    enum pack_status status = pack_journal_flush(journal, err);
+    if (!status && fsync(journal->fd) != 0)
+        status = fail_errno(journal, "sync", errno, err);
+    return status;
+}
+
+static void
+journal_free(struct pack_journal *journal)
+{
+    if (journal)
+        free(journal->buffer);
+    free(journal);
+}
+
+enum pack_status
+pack_journal_close(struct pack_journal *journal, struct pack_error *err)
+{
+    enum pack_status status = journal ? pack_journal_flush(journal, err) : PACK_OK;
+    journal_free(journal);
+    return status;
+}
+
+static enum pack_status
+journal_new(int fd, const char *name, struct pack_journal **out, struct pack_error *err)
+{
+    struct pack_journal *journal = calloc(1, sizeof *journal);
+    if (journal)
+        journal->buffer = malloc(BUFFER_BYTES);
+    if (!journal || !journal->buffer) {
+        journal_free(journal);
+        return pack_fail_memory(err, "journal");
+    }
+    journal->fd = fd;
+    journal->name = name;
+    *out = journal;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_journal_create(int fd, const char *name, const void *identity, size_t identity_size,
+                    struct pack_journal **out, struct pack_error *err)
+{
+    if (identity_size > PACK_JOURNAL_RECORD_MAX)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "a journal identity of %zu bytes",
+                         identity_size);
+    struct pack_journal *journal = NULL;
+    enum pack_status status = journal_new(fd, name, &journal, err);
+    if (status)
+        return status;
+    struct header header = { .order = ORDER_WORD, .size = (uint32_t)identity_size };
+    memcpy(header.magic, magic, sizeof header.magic);
+    header.checksum = header_checksum(&header, identity);
+    if (ftruncate(fd, 0) != 0)
+        status = fail_errno(journal, "truncate", errno, err);
+    if (!status)
+        status =
+            put_padded(journal, &header, sizeof header, identity, identity_size, err);
+    if (!status)
+        status = pack_journal_flush(journal, err);
+    if (status)
+        journal_free(journal);
+    else
+        *out = journal;
+    return status;
+}
+
+/* ------------------------------------------------------------------ reading
+ *
+ * A window on the file: `size` bytes of it from `offset` on, of which `at` are consumed.
+ * Both stay multiples of ALIGN until the last bytes of the file, so that payloads are
+ * aligned as the allocation is.
+ */
+struct window {
+    int fd;
+    const char *name;
+    unsigned char *data;
+    size_t at, size, capacity;
+    uint64_t offset;
+};
+
+/* Makes `want` bytes available at data + at; *enough is false at the end of the file. */
+static enum pack_status
+window_need(struct window *window, size_t want, bool *enough, struct pack_error *err)
+{
+    if (window->size - window->at < want && window->at > 0) {
+        memmove(window->data, window->data + window->at, window->size - window->at);
+        window->offset += window->at;
+        window->size -= window->at;
+        window->at = 0;
+    }
+    if (window->capacity < want) {
+        size_t capacity = want < BUFFER_BYTES ? BUFFER_BYTES : want;
+        unsigned char *grown = realloc(window->data, capacity);
+        if (!grown)
+            return pack_fail_memory(err, "journal");
+        window->data = grown;
+        window->capacity = capacity;
+    }
+    while (window->size - window->at < want) {
+        ssize_t got = pread(window->fd, window->data + window->size,
+                            window->capacity - window->size,
+                            (off_t)(window->offset + window->size));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return pack_fail_errno(err, errno, "cannot read '%s'", window->name);
+        if (got == 0)
+            break;
+        window->size += (size_t)got;
+    }
+    *enough = window->size - window->at >= want;
+    return PACK_OK;
+}
+
+/* *whole is false when the file ends before the header does. */
+static enum pack_status
+read_header(struct window *window, const void *identity, size_t identity_size,
+            bool *whole, struct pack_error *err)
+{
+    struct header header = { 0 };
+    enum pack_status status = window_need(window, sizeof header, whole, err);
+    if (status)
+        return status;
+    size_t have = window->size < sizeof header ? window->size : sizeof header;
+    if (have > 0)
+        memcpy(&header, window->data, have);
+    size_t told = have < sizeof header.magic ? have : sizeof header.magic;
+    if (memcmp(header.magic, magic, told) != 0 ||
+        (*whole && (header.order != ORDER_WORD || header.size > PACK_JOURNAL_RECORD_MAX)))
+        return pack_fail(err, PACK_ERR_FORMAT, "'%s' is not a journal of this program",
+                         window->name);
+    if (!*whole)
+        return PACK_OK;
+    window->at = sizeof header;
+    status = window_need(window, padded(header.size), whole, err);
+    if (status || !*whole)
+        return status;
+    const unsigned char *stored = window->data + window->at;
+    if (header.checksum != header_checksum(&header, stored))
+        *whole = false;
+    else if (header.size != identity_size || memcmp(stored, identity, identity_size) != 0)
+        return pack_fail(err, PACK_ERR_CHANGED,
+                         "'%s' belongs to a run with other options or other sources",
+                         window->name);
+    window->at += padded(header.size);
+    return PACK_OK;
+}
+
+/* Stops in front of the first record that is not whole or that fn does not take. */
+static enum pack_status
+read_records(struct window *window, pack_journal_record_fn fn, void *context,
+             struct pack_error *err)
+{
+    for (;;) {
+        struct record record;
+        bool whole;
+        enum pack_status status = window_need(window, sizeof record, &whole, err);
+        if (status || !whole)
+            return status;
+        memcpy(&record, window->data + window->at, sizeof record);
+        if (record.size > PACK_JOURNAL_RECORD_MAX)
+            return PACK_OK;
+        size_t total = sizeof record + padded(record.size);
+        status = window_need(window, total, &whole, err);
+        if (status || !whole)
+            return status;
+        const unsigned char *payload = window->data + window->at + sizeof record;
+        if (record.checksum !=
+            record_checksum(&record, payload, window->offset + window->at))
+            return PACK_OK;
+        status = fn(context, record.type, payload, record.size, err);
+        if (status == PACK_ERR_MISMATCH)
+            return PACK_OK;
+        if (status)
+            return status;
+        window->at += total;
+    }
+}
+
+enum pack_status
+pack_journal_resume(int fd, const char *name, const void *identity, size_t identity_size,
+                    pack_journal_record_fn record, void *context,
+                    struct pack_journal **out, struct pack_error *err)
+{
+    struct window window = { .fd = fd, .name = name };
+    struct pack_journal *journal = NULL;
+    bool whole;
+    enum pack_status status = read_header(&window, identity, identity_size, &whole, err);
+    if (status || !whole) {
+        free(window.data);
+        return status ? status
+                      : pack_journal_create(fd, name, identity, identity_size, out, err);
+    }
+    status = read_records(&window, record, context, err);
+    if (!status)
+        status = journal_new(fd, name, &journal, err);
+    if (!status) {
+        journal->end = window.offset + window.at;
+        if (ftruncate(fd, (off_t)journal->end) != 0)
+            status = fail_errno(journal, "truncate", errno, err);
+    }
+    free(window.data);
+    if (status)
+        journal_free(journal);
+    else
+        *out = journal;
+    return status;
+}

@@ -1,0 +1,64 @@
+/* An append-only file of checked records, from which an interrupted run goes on. */
+#ifndef LIBPACK_JOURNAL_H
+#define LIBPACK_JOURNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PACK_JOURNAL_RECORD_MAX = 1 << 30 }; /* bytes of one payload, and of identity */
+
+struct pack_journal;
+
+/*
+ * Makes an empty journal of the open file `fd`, whatever it held. `identity` says what
+ * job it belongs to (options, digest of the sources). `fd` and `name`, which is for
+ * messages, are borrowed until the journal is closed.
+ */
+enum pack_status pack_journal_create(int fd, const char *name, const void *identity,
+                                     size_t identity_size, struct pack_journal **journal,
+                                     struct pack_error *err);
+
+/* One record of an earlier run; payload is valid during the call and aligned for any
+ * type. PACK_ERR_MISMATCH: the journal is to end in front of this record, as if it were
+ * torn. What else is not PACK_OK ends the reading and becomes its result. */
+typedef enum pack_status (*pack_journal_record_fn)(void *context, uint32_t type,
+                                                   const void *payload, size_t size,
+                                                   struct pack_error *err);
+
+/*
+ * Reads the journal of an interrupted run, calling record for each record in the order of
+ * appending, and opens it for appending behind the last good one. A torn or damaged tail
+ * is cut off; a file that does not even hold a whole header counts as empty.
+ * PACK_ERR_CHANGED when the identity is not the same byte for byte; PACK_ERR_FORMAT when
+ * the file is something else.
+ */
+enum pack_status pack_journal_resume(int fd, const char *name, const void *identity,
+                                     size_t identity_size, pack_journal_record_fn record,
+                                     void *context, struct pack_journal **journal,
+                                     struct pack_error *err);
+
+/*
+ * Appends a record to a buffer that is written when it holds 64 KiB and by
+ * pack_journal_flush. What was written survives the end of the process by any means;
+ * pack_journal_sync makes it survive the machine. After a failure every later call fails
+ * alike.
+ */
+enum pack_status pack_journal_append(struct pack_journal *journal, uint32_t type,
+                                     const void *payload, size_t size,
+                                     struct pack_error *err);
+enum pack_status pack_journal_flush(struct pack_journal *journal, struct pack_error *err);
+enum pack_status pack_journal_sync(struct pack_journal *journal, struct pack_error *err);
+
+/* Flushes and frees, fd stays open. Accepts NULL. */
+enum pack_status pack_journal_close(struct pack_journal *journal, struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,111 @@
+/* JSON: a streaming writer and a small reader. */
+#ifndef LIBPACK_JSON_H
+#define LIBPACK_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/buf.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PACK_JSON_DEPTH_MAX = 64 };
+
+/* ------------------------------------------------------------------ writer
+ *
+ * Writes into a pack_buf, indented by two spaces, commas and nesting kept by the writer:
+ *
+ *     struct pack_json json;
+ *     pack_json_begin(&json, &buf);
+ *     pack_json_object(&json, NULL);
+ *     pack_json_text(&json, "schema", "advise/1");
+ *     pack_json_array(&json, "extent");
+ *     pack_json_u64(&json, NULL, 3);
+ *     pack_json_close(&json);
+ *     pack_json_close(&json);
+ *     status = pack_json_end(&json, err);
+ *
+ * `key` is NULL inside arrays and for the outermost value. The first failure (memory, or
+ * nesting beyond PACK_JSON_DEPTH_MAX) is kept and reported by pack_json_end; calls after
+ * it do nothing. Text that is not UTF-8 has each bad byte replaced by U+FFFD. Doubles are
+ * printed with the fewest digits that read back the same; infinities and NaN, which JSON
+ * lacks, become null.
+ */
+struct pack_json {
+    struct pack_buf *buf;
+    int depth;
+    bool has_items[PACK_JSON_DEPTH_MAX + 1];
+    char closer[PACK_JSON_DEPTH_MAX + 1];
+    enum pack_status status;
+    struct pack_error err;
+};
+
+void pack_json_begin(struct pack_json *json, struct pack_buf *buf);
+void pack_json_object(struct pack_json *json, const char *key);
+void pack_json_array(struct pack_json *json, const char *key);
+void pack_json_close(struct pack_json *json); /* the innermost open object or array */
+void pack_json_text(struct pack_json *json, const char *key,
+                    const char *value); /* NULL: null */
+void pack_json_text_n(struct pack_json *json, const char *key, const char *value,
+                      size_t size);
+void pack_json_u64(struct pack_json *json, const char *key, uint64_t value);
+void pack_json_i64(struct pack_json *json, const char *key, int64_t value);
+void pack_json_double(struct pack_json *json, const char *key, double value);
+void pack_json_bool(struct pack_json *json, const char *key, bool value);
+void pack_json_null(struct pack_json *json, const char *key);
+
+/* Ends the document with a newline, and a NUL that is not counted. All objects and arrays must be
+ * closed. */
+enum pack_status pack_json_end(struct pack_json *json, struct pack_error *err);
+
+/* ------------------------------------------------------------------ reader
+ *
+ * Parses one document (RFC 8259, UTF-8, nesting up to PACK_JSON_DEPTH_MAX) into a tree of
+ * values in one allocation-owning document; values are borrowed until pack_json_free().
+ * Trailing text other than blanks is an error. Errors give line and column. Duplicate
+ * keys: the first is found.
+ */
+enum pack_json_kind {
+    PACK_JSON_NULL,
+    PACK_JSON_BOOL,
+    PACK_JSON_NUMBER,
+    PACK_JSON_TEXT,
+    PACK_JSON_ARRAY,
+    PACK_JSON_OBJECT
+};
+
+struct pack_json_value {
+    enum pack_json_kind kind;
+    const char *key;  /* inside an object, else NULL */
+    bool truth;       /* of a BOOL */
+    double number;    /* of a NUMBER */
+    bool is_integer;  /* a NUMBER without fraction or exponent that fits int64_t */
+    int64_t integer;  /* its exact value then */
+    const char *text; /* of a TEXT, NUL-terminated; an embedded \u0000 is refused */
+    size_t n;         /* members of an ARRAY or OBJECT */
+    const struct pack_json_value *first; /* the first member */
+    const struct pack_json_value *next;  /* the next member of the same parent */
+};
+
+struct pack_json_doc;
+
+/* PACK_ERR_FORMAT with "line 3, column 14: ...", PACK_ERR_MEMORY. `text` need not outlive
+ * the call. */
+enum pack_status pack_json_parse(const char *text, size_t size,
+                                 struct pack_json_doc **doc,
+                                 const struct pack_json_value **root,
+                                 struct pack_error *err);
+void pack_json_free(struct pack_json_doc *doc);
+
+/* Member of an object by key, or NULL; NULL and non-objects are fine. */
+const struct pack_json_value *pack_json_find(const struct pack_json_value *object,
+                                             const char *key);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

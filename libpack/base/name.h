@@ -1,0 +1,49 @@
+/* File names as bytes: their order, the form they are stored in, the form messages show.
+ */
+#ifndef LIBPACK_NAME_H
+#define LIBPACK_NAME_H
+
+#include <stddef.h>
+
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A file name is any bytes but NUL; most are UTF-8 and some are not. */
+
+/*
+ * Orders names as Python orders the strings that os.listdir() returns on a UTF-8 system:
+ * by code point, a byte that is not valid UTF-8 counting as U+DC00 + byte
+ * ("surrogateescape"). It differs from strcmp() only for names with such bytes. Negative,
+ * 0 or positive.
+ */
+int pack_name_compare(const char *a, const char *b);
+
+/*
+ * The stored form of a name, always valid UTF-8: valid UTF-8 stays as it is except that a
+ * backslash is doubled; each byte that is not valid becomes \xHH in lower-case
+ * hexadecimal. Different names have different forms. `out` takes at most 4 * strlen(name)
+ * + 1 bytes; with `out` NULL nothing is written. Returns the length without the NUL.
+ */
+size_t pack_name_escape(const char *name, char *out);
+
+/*
+ * The name behind a stored form: \\ becomes one backslash and \xHH the byte HH (01 to ff,
+ * either case). `out` takes strlen(text) + 1 bytes and may be `text` itself.
+ * PACK_ERR_FORMAT when a backslash is followed by anything else.
+ */
+enum pack_status pack_name_unescape(const char *text, char *out, struct pack_error *err);
+
+enum { PACK_NAME_TEXT_MAX = 256 };
+/*
+ * A name for a message, on one line: the stored form with control characters as \xHH too,
+ * names too long for the array having "..." for their middle. Returns text.
+ */
+char *pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

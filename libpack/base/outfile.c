@@ -1,0 +1,388 @@
+/*
+ * Nothing appears under the final name before it is complete and on the disk:
+ *
+ *     lock ─▶ write NAME.part ─▶ fsync ─▶ rename to NAME ─▶ fsync folder ─▶ remove
+ * journal
+ *
+ * An interruption before the rename leaves NAME.part (and the journal), one after it a
+ * journal without NAME.part, which counts as nothing. The lock is taken first and
+ * everything else is looked at under it.
+ */
+#include "libpack/base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pack_outfile {
+    char *path, *part, *journal, *folder;
+    struct pack_outfile_params params;
+    int lock;        /* the journal, or NAME.part when there is none */
+    FILE *stream;    /* writes NAME.part; NULL with journal */
+    int write_errno; /* of the first write of the stream that failed */
+    bool resumed;
+};
+
+static void
+outfile_free(struct pack_outfile *out)
+{
+    if (out->stream)
+        fclose(out->stream);
+    if (out->lock >= 0)
+        close(out->lock);
+    free(out->path);
+    free(out->part);
+    free(out->journal);
+    free(out->folder);
+    free(out);
+}
+
+static char *
+concat(const char *a, const char *b)
+{
+    size_t a_size = strlen(a), b_size = strlen(b) + 1;
+    char *text = malloc(a_size + b_size);
+    if (text) {
+        memcpy(text, a, a_size);
+        memcpy(text + a_size, b, b_size);
+    }
+    return text;
+}
+
+/* The folder that holds `path`: what is before the last slash, "/" or ".". */
+static char *
+folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+/* `path` may be created, or replaced when forced. */
+static enum pack_status
+check_target(const struct pack_outfile *out, struct pack_error *err)
+{
+    struct stat status;
+    if (lstat(out->path, &status) != 0)
+        return errno == ENOENT
+                   ? PACK_OK
+                   : pack_fail_errno(err, errno, "cannot create '%s'", out->path);
+    bool is_link = S_ISLNK(status.st_mode);
+    if (is_link && stat(out->path, &status) != 0 && errno == ENOENT)
+        status.st_mode = S_IFREG; /* a link to nothing may be replaced */
+    if (S_ISDIR(status.st_mode))
+        return pack_fail(err, PACK_ERR_ARGUMENT, "cannot create '%s': it is a folder",
+                         out->path);
+    if (!S_ISREG(status.st_mode))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "cannot create '%s': it is not a regular file", out->path);
+    if (!out->params.force)
+        return pack_fail(err, PACK_ERR_EXISTS, "'%s' exists; --force replaces it",
+                         out->path);
+    return PACK_OK;
+}
+
+/*
+ * Opens and locks `name`, creating it (*created) when it is not there. The file may be
+ * renamed or removed by its owner between our open and our lock: then what we hold is not
+ * what is there, and we look again.
+ */
+static enum pack_status
+open_locked(const char *name, int *fd, bool *created, struct pack_error *err)
+{
+    for (;;) {
+        *created = false;
+        *fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (*fd < 0 && errno == ENOENT) {
+            *fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0666);
+            *created = *fd >= 0;
+            if (*fd < 0 && errno == EEXIST)
+                continue;
+        }
+        if (*fd < 0)
+            return pack_fail_errno(err, errno, "cannot create '%s'", name);
+        struct stat mine, there;
+        if (fstat(*fd, &mine) != 0)
+            return pack_fail_errno(err, errno, "cannot stat '%s'", name);
+        if (!S_ISREG(mine.st_mode))
+            return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' is not a regular file", name);
+        /* file systems without locks are used without */
+        if (flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            *created = false; /* it is the other's now */
+            return pack_fail(err, PACK_ERR_EXISTS,
+                             "'%s' is being written by another process", name);
+        }
+        if (lstat(name, &there) == 0 && there.st_ino == mine.st_ino &&
+            there.st_dev == mine.st_dev)
+            return PACK_OK;
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+static bool
+is_there(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+/* With journal: is there something to resume, or something in the way? */
+static enum pack_status
+check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error *err)
+{
+    if (!is_there(out->part))
+        return PACK_OK;
+    if (out->params.resume && !journal_is_new) {
+        out->resumed = true;
+        return PACK_OK;
+    }
+    if (out->params.force) {
+        if (unlink(out->part) != 0)
+            return pack_fail_errno(err, errno, "cannot remove '%s'", out->part);
+        return PACK_OK;
+    }
+    if (journal_is_new)
+        return pack_fail(err, PACK_ERR_EXISTS,
+                         "'%s' is in the way and has no journal to resume from; "
+                         "--force starts again",
+                         out->part);
+    return pack_fail(err, PACK_ERR_EXISTS,
+                     "'%s' is left of an interrupted run; --resume completes it, --force "
+                     "starts again",
+                     out->part);
+}
+
+/* What the stream does with a full buffer. Keeps errno, which stdio does not. */
+static ssize_t
+stream_write(void *cookie, const char *data, size_t size)
+{
+    struct pack_outfile *out = cookie;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t put = write(out->lock, data + done, size - done);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0) {
+            if (out->write_errno == 0)
+                out->write_errno = errno;
+            return 0;
+        }
+        done += (size_t)put;
+    }
+    return (ssize_t)done;
+}
+
+static enum pack_status
+open_stream(struct pack_outfile *out, struct pack_error *err)
+{
+    if (ftruncate(out->lock, 0) != 0)
+        return pack_fail_errno(err, errno, "cannot truncate '%s'", out->part);
+    out->stream = fopencookie(out, "w", (cookie_io_functions_t){ .write = stream_write });
+    return out->stream ? PACK_OK : pack_fail_memory(err, "output stream");
+}
+
+enum pack_status
+pack_outfile_open(const char *path, const struct pack_outfile_params *params,
+                  struct pack_outfile **out_, struct pack_error *err)
+{
+    size_t length = strlen(path);
+    if (length == 0 || path[length - 1] == '/')
+        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' is not the name of a file", path);
+    struct pack_outfile *out = calloc(1, sizeof *out);
+    if (!out)
+        return pack_fail_memory(err, "output file");
+    bool created = false;
+    enum pack_status status;
+    out->lock = -1;
+    out->params = *params;
+    out->path = strdup(path);
+    out->part = concat(path, ".part");
+    out->journal = concat(path, ".part.journal");
+    out->folder = folder_of(path);
+    if (!out->path || !out->part || !out->journal || !out->folder) {
+        status = pack_fail_memory(err, "output file");
+        goto out;
+    }
+    const char *lock_path = params->journal ? out->journal : out->part;
+    status = check_target(out, err);
+    if (!status)
+        status = open_locked(lock_path, &out->lock, &created, err);
+    if (!status)
+        status = check_target(out, err); /* another run may just have finished */
+    if (!status)
+        status =
+            params->journal ? check_leftover(out, created, err) : open_stream(out, err);
+    if (status && created)
+        unlink(lock_path);
+out:
+    if (status)
+        outfile_free(out);
+    else
+        *out_ = out;
+    return status;
+}
+
+const char *
+pack_outfile_path(const struct pack_outfile *out)
+{
+    return out->path;
+}
+
+const char *
+pack_outfile_part_path(const struct pack_outfile *out)
+{
+    return out->part;
+}
+
+const char *
+pack_outfile_journal_path(const struct pack_outfile *out)
+{
+    return out->journal;
+}
+
+bool
+pack_outfile_is_resumed(const struct pack_outfile *out)
+{
+    return out->resumed;
+}
+
+int
+pack_outfile_journal_fd(const struct pack_outfile *out)
+{
+    return out->params.journal ? out->lock : -1;
+}
+
+FILE *
+pack_outfile_stream(struct pack_outfile *out)
+{
+    return out->stream;
+}
+
+static enum pack_status
+sync_file(const char *path, struct pack_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return pack_fail_errno(err, errno, "cannot open '%s' to sync it", path);
+    enum pack_status status = PACK_OK;
+    if (fsync(fd) != 0)
+        status = pack_fail_errno(err, errno, "cannot sync '%s'", path);
+    close(fd);
+    return status;
+}
+
+static enum pack_status
+sync_part(struct pack_outfile *out, struct pack_error *err)
+{
+    if (!out->stream)
+        return sync_file(out->part, err);
+    bool bad = ferror(out->stream) != 0;
+    if (fflush(out->stream) != 0 || bad)
+        return pack_fail_errno(err, out->write_errno ? out->write_errno : EIO,
+                               "cannot write '%s'", out->part);
+    if (fsync(out->lock) != 0)
+        return pack_fail_errno(err, errno, "cannot sync '%s'", out->part);
+    return PACK_OK;
+}
+
+/*
+ * Renames without replacing: in one step where the file system can; else by a second
+ * name, which fails when the name is taken; else after a look.
+ */
+static int
+rename_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (link(from, to) == 0)
+        return unlink(from);
+    if (errno == EEXIST)
+        return -1;
+    if (is_there(to)) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
+/* Renames and syncs the folder, or leaves the file under its first name. Folders that
+ * cannot be read, and those on file systems that say EINVAL, go without a sync. */
+static enum pack_status
+move_into_place(struct pack_outfile *out, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    int folder = open(out->folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (folder < 0 && errno != EACCES)
+        return pack_fail_errno(err, errno, "cannot open the folder of '%s' to sync it",
+                               out->path);
+    int moved = out->params.force ? rename(out->part, out->path)
+                                  : rename_new(out->part, out->path);
+    if (moved != 0) {
+        status = pack_fail_errno(err, errno, "cannot rename '%s' to '%s'", out->part,
+                                 out->path);
+    } else if (folder >= 0 && fsync(folder) != 0 && errno != EINVAL) {
+        status = pack_fail_errno(err, errno, "cannot sync the folder of '%s'", out->path);
+        rename_new(out->path, out->part);
+    }
+    if (folder >= 0)
+        close(folder);
+    return status;
+}
+
+enum pack_status
+pack_outfile_commit(struct pack_outfile *out, struct pack_error *err)
+{
+    enum pack_status status = sync_part(out, err);
+    if (!status)
+        status = move_into_place(out, err);
+    if (status) {
+        pack_outfile_abandon(out);
+        return status;
+    }
+    if (out->params.journal)
+        unlink(out->journal);
+    outfile_free(out);
+    return PACK_OK;
+}
+
+void
+pack_outfile_abandon(struct pack_outfile *out)
+{
+    if (!out)
+        return;
+    if (!out->params.journal)
+        unlink(out->part);
+    outfile_free(out);
+}
+
+void
+pack_outfile_discard(struct pack_outfile *out)
+{
+    if (!out)
+        return;
+    unlink(out->part);
+    if (out->params.journal)
+        unlink(out->journal);
+    outfile_free(out);
+}
+
+enum pack_status
+pack_outfile_write(const char *path, bool force, const void *data, size_t size,
+                   struct pack_error *err)
+{
+    struct pack_outfile_params params = { .force = force };
+    struct pack_outfile *out;
+    enum pack_status status = pack_outfile_open(path, &params, &out, err);
+    if (status)
+        return status;
+    fwrite(data, 1, size, pack_outfile_stream(out));
+    return pack_outfile_commit(out, err);
+}

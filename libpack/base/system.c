@@ -1,0 +1,127 @@
+#include "libpack/base/system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum pack_status
+pack_system_drop(const char *path, struct pack_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), failed = 0;
+    if (fd < 0)
+        return pack_fail_errno(err, errno, "cannot open '%s'", path);
+    if (fdatasync(fd) != 0)
+        failed = errno;
+    if (!failed)
+        failed = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+    return failed ? pack_fail_errno(err, failed, "cannot drop '%s' from the page cache",
+                                    path)
+                  : PACK_OK;
+}
+
+enum { WINDOW_BYTES = 64 << 20 }; /* mapped at a time */
+
+static enum pack_status
+count_resident(int fd, uint64_t size, unsigned char *present, uint64_t *bytes)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    *bytes = 0;
+    for (uint64_t at = 0; at < size; at += WINDOW_BYTES) {
+        size_t length = size - at < WINDOW_BYTES ? (size_t)(size - at) : WINDOW_BYTES;
+        size_t n_pages = (length + (size_t)page - 1) / (size_t)page;
+        void *map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)at);
+        if (map == MAP_FAILED)
+            return PACK_ERR_IO;
+        int failed = mincore(map, length, present);
+        munmap(map, length);
+        if (failed)
+            return PACK_ERR_IO;
+        for (size_t i = 0; i < n_pages; i++)
+            *bytes += (present[i] & 1) ? (uint64_t)page : 0;
+    }
+    if (*bytes > size)
+        *bytes = size; /* the last page reaches beyond */
+    return PACK_OK;
+}
+
+enum pack_status
+pack_system_resident(const char *path, uint64_t *bytes, struct pack_error *err)
+{
+    struct stat status;
+    unsigned char *present = NULL;
+    enum pack_status result = PACK_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        result = pack_fail_errno(err, errno, "cannot open '%s'", path);
+        goto out;
+    }
+    present = malloc(WINDOW_BYTES / (size_t)sysconf(_SC_PAGESIZE) + 1);
+    if (!present) {
+        result = pack_fail_memory(err, "a list of pages");
+        goto out;
+    }
+    if (count_resident(fd, (uint64_t)status.st_size, present, bytes) != PACK_OK)
+        result =
+            pack_fail_errno(err, errno, "cannot see what of '%s' is in memory", path);
+out:
+    if (fd >= 0)
+        close(fd);
+    free(present);
+    return result;
+}
+
+bool
+pack_system_storage_bytes(uint64_t *bytes)
+{
+    char line[128];
+    bool found = false;
+    FILE *file = fopen("/proc/self/io", "re");
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file))
+        found = sscanf(line, "read_bytes: %" SCNu64, bytes) == 1;
+    fclose(file);
+    return found;
+}
+
+bool
+pack_system_memory_bytes(uint64_t *bytes)
+{
+    char line[128];
+    uint64_t kib;
+    bool found = false;
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file))
+        found = sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1;
+    fclose(file);
+    if (found)
+        *bytes = kib * 1024;
+    return found;
+}
+
+bool
+pack_system_cpu(struct pack_system_cpu *cpu)
+{
+    uint64_t user, nice, system, idle, iowait;
+    FILE *file = fopen("/proc/stat", "re");
+    if (!file)
+        return false;
+    bool found =
+        fscanf(file, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               &user, &nice, &system, &idle, &iowait) == 5;
+    fclose(file);
+    uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    if (found)
+        *cpu = (struct pack_system_cpu){ (user + nice) * tick_ns, system * tick_ns,
+                                         iowait * tick_ns, idle * tick_ns };
+    return found;
+}

@@ -1,0 +1,41 @@
+/* What the operating system knows: the page cache of a file, bytes that came from
+ * storage, processor time. */
+#ifndef LIBPACK_SYSTEM_H
+#define LIBPACK_SYSTEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Asks the system to forget a file's pages, after writing out those that are dirty.
+ * Needs no special rights, but is no more than a request: see pack_system_resident. */
+enum pack_status pack_system_drop(const char *path, struct pack_error *err);
+
+/* Bytes of a file that are in the page cache, counted in pages with mincore(2). */
+enum pack_status pack_system_resident(const char *path, uint64_t *bytes,
+                                      struct pack_error *err);
+
+/* Bytes that storage has delivered to this process so far (/proc/self/io); false where
+ * the system does not tell. Pages that were in the cache do not count; readahead does. */
+bool pack_system_storage_bytes(uint64_t *bytes);
+
+/* Memory of the machine that programs and page cache can have (MemAvailable of
+ * /proc/meminfo); false where the system does not tell. */
+bool pack_system_memory_bytes(uint64_t *bytes);
+
+/* Time of all processors together since the system started; false where it does not
+ * tell. */
+struct pack_system_cpu {
+    uint64_t user_ns, system_ns, iowait_ns, idle_ns;
+};
+bool pack_system_cpu(struct pack_system_cpu *cpu);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

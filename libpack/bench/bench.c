@@ -1,0 +1,437 @@
+/*
+ * One loop in the training process takes batches from the reader processes in order and
+ * hands each to the consumer `echo` times:
+ *
+ *     worker 0 ─┐  shared memory
+ *     worker 1 ─┼───▶ batch ───▶ consumer: step, step, ...
+ *     worker 2 ─┘       └─ note: what reading it cost
+ *
+ * Everything that explains the result (simulator, verdict) is computed afterwards, so
+ * that measuring costs next to nothing while it runs.
+ */
+#include "libpack/bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "libpack/bench/bench_parts.h"
+#include "libpack/base/clock.h"
+#include "libpack/hdf5/h5_boxes.h"
+#include "libpack/base/rng.h"
+
+struct run {
+    struct bench_plan plan;
+    struct pack_bench_result *result;
+    struct pack_procs *procs;
+    struct pack_consumer *consumer;
+    struct bench_expect *expect;
+    struct bench_tally *tally; /* [epoch * n_lanes + lane] */
+    uint64_t n_lanes, n_epochs_max;
+    uint32_t *order; /* of one batch, with echo_split */
+    uint64_t start_ns, first_end_ns, last_end_ns, n_batches, n_samples, n_bytes;
+    uint64_t live_requests, live_loads;
+};
+
+/* The consumer has finished a step. */
+static void
+on_step(void *context, const struct pack_step *step)
+{
+    struct run *run = context;
+    struct pack_bench_steps *s = &run->result->steps;
+    s->n_steps++;
+    s->n_samples += step->n_samples;
+    s->pin_ns += step->pin_ns;
+    s->copy_ns += step->copy_ns;
+    s->copy_bytes += step->copy_bytes;
+    s->normalise_ns += step->normalise_ns;
+    run->last_end_ns = step->end_ns;
+    if (step->number == 0) {
+        run->first_end_ns = step->end_ns;
+    } else {
+        s->busy_ns += step->busy_ns;
+        s->starved_ns += step->starved_ns;
+        s->copy_wait_ns += step->copy_wait_ns;
+    }
+    pack_bench_record_step(run->result, run->start_ns, step);
+}
+
+/* ----------------------------------------------------------------- opening */
+
+static enum pack_status
+open_procs(struct run *run, struct pack_error *err)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    struct pack_procs_params params = {
+        .ops = &pack_bench_worker_ops,
+        .context = &run->plan,
+        .n_workers = (unsigned)p->n_workers,
+        .prefetch = (unsigned)p->prefetch,
+        .slot_bytes = run->plan.slot_bytes,
+        .note_bytes = sizeof(struct bench_note),
+        .where_bytes = sizeof(struct bench_where),
+        .stall_ns = p->stall_ns,
+        .stop = p->stop,
+        .stop_context = p->context,
+    };
+    return pack_procs_start(&params, &run->procs, err);
+}
+
+static enum pack_status
+open_consumer(struct run *run, struct pack_error *err)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    struct pack_consumer_params params = p->consume;
+    params.sample_bytes = run->plan.stride_bytes;
+    params.batch_max = run->plan.pattern.batch;
+    params.on_step = on_step;
+    params.context = run;
+    if (strcmp(p->consumer, "checksum") == 0) {
+        enum pack_status status = pack_bench_expect_open(&run->plan, &run->expect, err);
+        if (status != PACK_OK)
+            return status;
+        params.expect = pack_bench_expect;
+        params.expect_context = run->expect;
+    }
+    return pack_consumer_open(p->consumer, &params, &run->consumer, err);
+}
+
+/* What a stock open gives: its cache settings are those of the workers, and the same for
+ * both datasets. */
+static enum pack_status
+note_cache(struct run *run, struct pack_error *err)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    struct pack_bench_result *r = run->result;
+    struct pack_h5_boxes *reader = NULL;
+    const struct pack_readset *set = p->set;
+    pack_h5_version_text(r->hdf5_version);
+    r->has_cache = set && pack_readset_is_chunked(set);
+    if (!r->has_cache)
+        set = p->with;
+    if (!set || !pack_readset_is_chunked(set))
+        return PACK_OK;
+    struct pack_h5_boxes_params params = { .file = set->parts[0].file,
+                                           .dataset = set->dataset,
+                                           .set_cache = p->set_cache,
+                                           .cache = p->cache };
+    enum pack_status status = pack_h5_boxes_open(&params, &reader, err);
+    if (status == PACK_OK)
+        status = pack_h5_boxes_cache(reader, &r->cache, err);
+    pack_h5_boxes_close(reader);
+    return status;
+}
+
+static enum pack_status
+open_run(struct run *run, struct pack_error *err)
+{
+    struct pack_bench_result *r = run->result;
+    const struct pack_bench_params *p = &run->plan.params;
+    run->n_lanes = p->n_workers ? p->n_workers : 1;
+    uint64_t n_tallies;
+    if (!pack_size_mul(p->epochs, run->n_lanes, &n_tallies) || n_tallies > 1 << 26)
+        return pack_fail(err, PACK_ERR_LIMIT, "too many epochs (%llu)",
+                         (unsigned long long)p->epochs);
+    run->tally = calloc((size_t)n_tallies, sizeof *run->tally);
+    run->order = calloc((size_t)run->plan.pattern.batch, sizeof *run->order);
+    r->epochs = calloc((size_t)p->epochs, sizeof *r->epochs);
+    r->usage = calloc((size_t)run->n_lanes, sizeof *r->usage);
+    if (!run->tally || !run->order || !r->epochs || !r->usage)
+        return pack_fail_memory(err, "results");
+    r->engine = run->plan.engine->name;
+    r->seed = run->plan.pattern.seed;
+    r->n_workers = p->n_workers;
+    r->prefetch = p->prefetch;
+    r->batch = run->plan.pattern.batch;
+    r->echo = p->echo;
+    r->sample_bytes = run->plan.stride_bytes;
+    r->epoch_samples = run->plan.epoch_samples;
+    enum pack_status status = note_cache(run, err);
+    uint64_t begin_ns = pack_clock_ns();
+    if (status == PACK_OK && p->keep_events)
+        status = pack_bench_events_open(r, err);
+    if (status == PACK_OK)
+        status = open_procs(run, err); /* before anything that must not be forked */
+    if (status == PACK_OK)
+        status = open_consumer(run, err);
+    if (status == PACK_OK)
+        r->consumer = pack_consumer_name(run->consumer);
+    r->open_ns = pack_clock_ns() - begin_ns;
+    return status;
+}
+
+/* -------------------------------------------------------------------- loop */
+
+static void
+tell_progress(struct run *run)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    const struct pack_bench_steps *s = &run->result->steps;
+    if (!p->progress)
+        return;
+    uint64_t known = s->busy_ns + s->starved_ns, total = 0;
+    if (!p->seconds_ns && pack_size_mul(run->plan.epoch_batches, p->epochs, &total) &&
+        p->batches_max && total > p->batches_max)
+        total = p->batches_max;
+    struct pack_bench_live live = {
+        .n_batches = run->n_batches,
+        .n_batches_total = total,
+        .n_samples = run->n_samples,
+        .n_bytes = run->n_bytes,
+        .hit_rate = run->result->has_cache && run->live_requests
+                        ? 1 - (double)run->live_loads / (double)run->live_requests
+                        : -1,
+        .busy_rate = known ? (double)s->busy_ns / (double)known : 0,
+    };
+    p->progress(p->context, &live);
+}
+
+/* Adds a batch's note to its epoch and its worker. */
+static void
+settle_note(struct run *run, const struct pack_procs_item *item, uint64_t wait_begin_ns)
+{
+    const struct bench_note *note = item->note;
+    struct pack_bench_epoch *e = &run->result->epochs[item->round];
+    struct bench_tally *tally = &run->tally[item->round * run->n_lanes + item->worker];
+    uint64_t now = pack_clock_ns();
+    e->n_batches++;
+    e->n_samples += note->n_samples;
+    e->wait_ns += now - wait_begin_ns;
+    e->work_ns += note->end_ns - note->begin_ns;
+    e->idle_ns += note->idle_ns;
+    e->assemble_ns += note->assemble_ns;
+    pack_read_cost_add(&e->read, &note->read);
+    pack_read_cost_add(&e->with, &note->with);
+    e->knows_storage |= note->knows_storage;
+    e->storage_bytes += note->storage_bytes;
+    tally->n_batches++;
+    tally->file_reads += note->read.file_reads;
+    tally->file_read_bytes += note->read.file_read_bytes;
+    tally->with_reads += note->with.file_reads;
+    tally->with_bytes += note->with.file_read_bytes;
+    run->n_batches++;
+    run->n_samples += note->n_samples;
+    run->n_bytes += note->n_samples * run->plan.stride_bytes;
+    run->live_requests += note->read.requests;
+    run->live_loads += note->read.file_reads;
+    pack_bench_record_batch(run->result, run->start_ns, item, wait_begin_ns, now);
+}
+
+/* A fresh permutation for each use of a batch but the first. */
+static void
+permute(struct run *run, uint64_t n, const struct pack_procs_item *item, uint64_t use)
+{
+    struct pack_rng rng;
+    uint64_t batch = pack_rng_mix(item->round, item->number);
+    pack_rng_seed(&rng, pack_rng_mix(run->plan.pattern.seed, pack_rng_mix(batch, use)));
+    for (uint64_t i = 0; i < n; i++)
+        run->order[i] = (uint32_t)i;
+    for (uint64_t i = n; use > 0 && i > 1; i--) {
+        uint64_t j = pack_rng_below(&rng, i);
+        uint32_t other = run->order[j];
+        run->order[j] = run->order[i - 1];
+        run->order[i - 1] = other;
+    }
+}
+
+/* Hands one batch to the consumer, as often and in as many parts as asked. */
+static enum pack_status
+consume(struct run *run, const struct pack_procs_item *item, struct pack_error *err)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    const struct bench_note *note = item->note;
+    struct pack_batch batch = { .data = item->data,
+                                .n_samples = note->n_samples,
+                                .round = item->round,
+                                .number = item->number,
+                                .ready_ns = note->end_ns };
+    enum pack_status status = PACK_OK;
+    if (batch.n_samples == 0) /* all skipped */
+        return PACK_OK;
+    for (uint64_t use = 0; use < p->echo && status == PACK_OK; use++) {
+        if (!p->echo_split || batch.n_samples < 2) {
+            status = pack_consumer_take(run->consumer, &batch, err);
+            batch.again = true;
+            continue;
+        }
+        permute(run, batch.n_samples, item, use);
+        batch.order = run->order;
+        batch.n_order = batch.n_samples / 2;
+        status = pack_consumer_take(run->consumer, &batch, err);
+        batch.again = true;
+        batch.order += batch.n_order;
+        batch.n_order = batch.n_samples - batch.n_order;
+        if (status == PACK_OK)
+            status = pack_consumer_take(run->consumer, &batch, err);
+    }
+    return status;
+}
+
+static enum pack_status
+one_batch(struct run *run, struct pack_error *err)
+{
+    struct pack_procs_item item;
+    uint64_t begin_ns = pack_clock_ns();
+    enum pack_status status = pack_procs_next(run->procs, &item, err);
+    if (status != PACK_OK)
+        return status;
+    settle_note(run, &item, begin_ns);
+    begin_ns = pack_clock_ns();
+    status = consume(run, &item, err);
+    pack_bench_record_take(run->result, run->start_ns, item.number, begin_ns,
+                           pack_clock_ns());
+    pack_procs_release(run->procs, &item);
+    tell_progress(run);
+    return status;
+}
+
+/* Drops the files' pages and sees how many went. */
+static enum pack_status
+go_cold(struct run *run, struct pack_bench_epoch *epoch, struct pack_error *err)
+{
+    const struct pack_readset *set = run->plan.params.set;
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; set && i < set->n_parts && status == PACK_OK; i++) {
+        uint64_t resident = 0;
+        status = pack_system_drop(set->parts[i].file, err);
+        if (status == PACK_OK)
+            status = pack_system_resident(set->parts[i].file, &resident, err);
+        epoch->resident_bytes += resident;
+    }
+    return status;
+}
+
+static bool
+is_over(const struct run *run)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    return (p->batches_max && run->n_batches >= p->batches_max) ||
+           (p->seconds_ns && pack_clock_ns() - run->start_ns >= p->seconds_ns);
+}
+
+static enum pack_status
+one_epoch(struct run *run, uint64_t number, struct pack_error *err)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    struct pack_bench_epoch *epoch = &run->result->epochs[number];
+    uint64_t n = run->plan.epoch_batches;
+    enum pack_status status = p->cold ? go_cold(run, epoch, err) : PACK_OK;
+    if (p->batches_max && n > p->batches_max - run->n_batches)
+        n = p->batches_max - run->n_batches;
+    uint64_t begin_ns = pack_clock_ns();
+    if (number == 0)
+        run->start_ns = begin_ns;
+    run->result->n_epochs = number + 1;
+    pack_procs_begin(run->procs, number, n);
+    for (uint64_t i = 0; i < n && status == PACK_OK && !(i > 0 && is_over(run)); i++)
+        status = one_batch(run, err);
+    epoch->elapsed_ns = pack_clock_ns() - begin_ns;
+    return status;
+}
+
+static enum pack_status
+loop(struct run *run, struct pack_error *err)
+{
+    struct pack_bench_result *r = run->result;
+    struct pack_system_cpu before;
+    bool has_before = pack_system_cpu(&before);
+    enum pack_status status = PACK_OK;
+    for (uint64_t i = 0; i < run->plan.params.epochs && status == PACK_OK; i++)
+        if (i == 0 || !is_over(run))
+            status = one_epoch(run, i, err);
+    if (status == PACK_OK || status == PACK_ERR_INTERRUPTED) {
+        enum pack_status finished =
+            pack_consumer_finish(run->consumer, status == PACK_OK ? err : NULL);
+        status = status == PACK_OK ? finished : status;
+    }
+    r->elapsed_ns = run->start_ns ? pack_clock_ns() - run->start_ns : 0;
+    r->has_machine = has_before && pack_system_cpu(&r->machine);
+    if (r->has_machine) {
+        r->machine.user_ns -= before.user_ns;
+        r->machine.system_ns -= before.system_ns;
+        r->machine.iowait_ns -= before.iowait_ns;
+        r->machine.idle_ns -= before.idle_ns;
+    }
+    return status;
+}
+
+/* --------------------------------------------------------------- finishing */
+
+/* Takes everything out of the processes that is only theirs, and ends them. */
+static void
+end_procs(struct run *run)
+{
+    struct pack_bench_result *r = run->result;
+    for (unsigned i = 0; run->procs && i < run->n_lanes; i++) {
+        const struct bench_where *where = pack_procs_where(run->procs, i);
+        pack_histogram_merge(&r->latency, &where->set.latency);
+        pack_histogram_merge(&r->latency, &where->with.latency);
+        for (uint32_t k = 0; k < where->set.n_reasons; k++)
+            if (r->n_reasons < PACK_ENGINE_REASONS_MAX)
+                memcpy(r->reason[r->n_reasons++], where->set.reason[k],
+                       sizeof r->reason[0]);
+    }
+    pack_procs_stop(run->procs, r->usage);
+    run->procs = NULL;
+    struct rusage own;
+    if (run->plan.params.n_workers == 0 && r->usage &&
+        getrusage(RUSAGE_SELF, &own) == 0) {
+        r->usage[0].user_ns = (uint64_t)own.ru_utime.tv_sec * 1000000000 +
+                              (uint64_t)own.ru_utime.tv_usec * 1000;
+        r->usage[0].system_ns = (uint64_t)own.ru_stime.tv_sec * 1000000000 +
+                                (uint64_t)own.ru_stime.tv_usec * 1000;
+    }
+}
+
+static void
+close_run(struct run *run)
+{
+    pack_consumer_close(run->consumer);
+    end_procs(run);
+    pack_bench_expect_close(run->expect);
+    free(run->tally);
+    free(run->order);
+}
+
+static enum pack_status
+explain(struct run *run, struct pack_error *err)
+{
+    struct pack_bench_result *r = run->result;
+    enum pack_status status = PACK_OK;
+    if (!run->plan.params.no_check)
+        status = pack_bench_check(&run->plan, run->tally, r, err);
+    pack_bench_finish(run->plan.params.consume.step_ns, run->first_end_ns,
+                      run->last_end_ns, r);
+    if (r->total.n_samples == 0 && r->n_reasons > 0 && !r->interrupted)
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "none of %llu images can be decoded; the first is %s",
+                         (unsigned long long)r->total.read.skipped, r->reason[0]);
+    if (status == PACK_OK)
+        pack_bench_judge(&run->plan, r);
+    return status;
+}
+
+enum pack_status
+pack_bench_run(const struct pack_bench_params *params, struct pack_bench_result *result,
+               struct pack_error *err)
+{
+    struct run run = { .result = result };
+    *result = (struct pack_bench_result){ 0 };
+    enum pack_status status = pack_bench_plan_make(params, &run.plan, err);
+    if (status == PACK_OK)
+        status = open_run(&run, err);
+    bool opened = status == PACK_OK;
+    if (opened)
+        status = loop(&run, err);
+    result->interrupted = status == PACK_ERR_INTERRUPTED;
+    if (opened && (status == PACK_OK || result->interrupted)) {
+        pack_consumer_device(run.consumer, &result->device);
+        end_procs(&run);
+        enum pack_status explained = explain(&run, result->interrupted ? NULL : err);
+        status = status == PACK_OK ? explained : status;
+    }
+    close_run(&run);
+    if (status != PACK_OK && !(opened && result->interrupted))
+        pack_bench_done(result);
+    return status;
+}

@@ -1,0 +1,272 @@
+/* Runs reader processes against a consumer, measures, and says what limits them. */
+#ifndef LIBPACK_BENCH_H
+#define LIBPACK_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/cachesim.h>
+#include "libpack/bench/consumer.h"
+#include "libpack/bench/engine.h"
+#include <libpack/geometry.h>
+#include "libpack/base/histogram.h"
+#include <libpack/pattern.h>
+#include "libpack/bench/procs.h"
+#include "libpack/hdf5/readset.h"
+#include <libpack/source.h>
+#include <libpack/status.h>
+#include "libpack/base/system.h"
+#include "libpack/model/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is known while it runs. */
+struct pack_bench_live {
+    uint64_t n_batches, n_batches_total; /* of all epochs; 0: not known */
+    uint64_t n_samples, n_bytes;
+    double hit_rate; /* chunks not read from the file again; negative: no cache */
+    double busy_rate;
+};
+
+/* Zeroed by the caller; zero is the default. Pointers are borrowed during the run. */
+struct pack_bench_params {
+    const struct pack_readset *set;   /* what is read */
+    const struct pack_readset *with;  /* read in step, by index of axis 0; may be NULL */
+    const struct pack_source *source; /* instead of set: decode images at every epoch */
+    struct pack_geometry geometry;    /* of these */
+    uint32_t image_height, image_width;
+    enum pack_pixel_layout layout;
+
+    const char *engine;          /* NULL: hdf5, or images with a source */
+    struct pack_pattern pattern; /* extent, workers, worker are filled in */
+    uint64_t n_workers;          /* 0: in line */
+    uint64_t prefetch;           /* 0: 2 */
+    bool set_cache;
+    struct pack_cache_params cache;
+    bool reopen, cold;
+    uint64_t delay_ns; /* added to the making of each batch: a slower reader */
+
+    uint64_t epochs;      /* 0: 1 */
+    uint64_t batches_max; /* of all epochs; 0: all */
+    uint64_t seconds_ns;  /* stop after that; 0: never */
+
+    const char *consumer; /* NULL: null */
+    struct pack_consumer_params
+        consume;       /* sample_bytes, batch_max, hooks are filled in */
+    uint64_t echo;     /* uses of each batch; 0: 1 */
+    bool echo_split;   /* each use permutes the batch and takes it in two halves */
+    uint64_t stall_ns; /* of procs.h */
+    bool keep_events;
+    bool no_check; /* do not replay the reads in the simulator afterwards */
+
+    bool (*stop)(void *context);
+    void (*progress)(void *context, const struct pack_bench_live *live);
+    void *context; /* of both */
+};
+
+/* One span of time, for traces and timelines. */
+enum pack_event_kind {
+    PACK_EVENT_READ = 0,  /* a worker makes a batch; lane: the worker */
+    PACK_EVENT_IDLE,      /* it waits for a free buffer; likewise */
+    PACK_EVENT_HAND_OVER, /* a batch is made, but not taken yet; likewise */
+    PACK_EVENT_WAIT,      /* the trainer waits for a batch */
+    PACK_EVENT_TAKE,      /* it hands one to the consumer, as often as it is used */
+    PACK_EVENT_PIN,       /* into pinned memory */
+    PACK_EVENT_COPY,      /* host to device */
+    PACK_EVENT_NORMALISE,
+    PACK_EVENT_STEP /* the consumer's whole step */
+};
+struct pack_bench_event {
+    enum pack_event_kind kind;
+    uint32_t lane;
+    uint64_t begin_ns, end_ns; /* from the start of the run */
+    uint64_t number;           /* of the batch in its epoch, or of the step */
+    /* of a READ: file reads, and how its time divides; storage and decoding are parts of
+     * the calls, what is left is assembly */
+    uint64_t loads, call_ns, storage_ns, decode_ns;
+};
+enum { PACK_BENCH_EVENTS_MAX = 1 << 18 }; /* those behind are dropped */
+
+struct pack_bench_epoch {
+    uint64_t elapsed_ns, n_batches, n_samples;
+    uint64_t wait_ns; /* the trainer waited for batches */
+    uint64_t work_ns; /* the workers made batches, added up */
+    uint64_t idle_ns; /* they waited for a free buffer, added up */
+    uint64_t
+        assemble_ns; /* of work_ns: picking samples out, moving them to their place */
+    struct pack_read_cost read, with;
+    uint64_t resident_bytes; /* of the files in the page cache when it began; cold only */
+    bool knows_storage;
+    uint64_t storage_bytes; /* that storage delivered to the workers */
+    bool has_counts;        /* the simulator's counts for the same reads */
+    struct pack_cache_counts counts, with_counts;
+};
+
+/* Steps after the first: the first one waits for the pipeline to fill. */
+struct pack_bench_steps {
+    uint64_t n_steps;   /* all */
+    uint64_t n_samples; /* used by all of them, echoes included */
+    uint64_t total_ns;  /* from the end of the first to the end of the last */
+    uint64_t busy_ns, starved_ns, copy_wait_ns;
+    uint64_t pin_ns, copy_ns, copy_bytes, normalise_ns; /* of all */
+    double busy_rate;                                   /* busy_ns / total_ns */
+    /* MLPerf Storage's accelerator utilisation: the steps' nominal computing time divided
+     * by total_ns; negative where the consumer has none */
+    double au;
+};
+
+enum pack_limit {
+    PACK_LIMIT_CONSUMER = 0,
+    PACK_LIMIT_STORAGE,
+    PACK_LIMIT_DECODE,
+    PACK_LIMIT_ASSEMBLY,
+    PACK_LIMIT_CALLS,
+    PACK_LIMIT_BUS
+};
+/* "storage", "decode", "CPU assembly", "HDF5 call overhead", "PCIe", "consumer". */
+const char *pack_limit_name(enum pack_limit limit);
+
+enum { PACK_BENCH_TEXT_MAX = 512 };
+
+/* A difference between what was counted and what the simulator says: an error of ours. */
+struct pack_bench_mismatch {
+    uint64_t n; /* pairs of worker and epoch that differ; 0: all agree */
+    uint64_t n_compared;
+    char text[PACK_BENCH_TEXT_MAX]; /* the first one */
+};
+
+struct pack_bench_result {
+    const char *engine, *consumer;
+    uint64_t seed;
+    uint64_t n_workers, prefetch, batch, echo;
+    uint64_t sample_bytes;  /* handed to the consumer */
+    uint64_t epoch_samples; /* of one epoch of this rank */
+    char hdf5_version[32];
+    bool has_cache;                 /* the set is chunked: */
+    struct pack_cache_params cache; /* in force */
+
+    uint64_t n_epochs; /* begun */
+    struct pack_bench_epoch *epochs;
+    struct pack_bench_epoch total;
+    uint64_t elapsed_ns, open_ns; /* without and of starting workers and consumer */
+    struct pack_bench_steps steps;
+    struct pack_device_result device;
+    struct pack_histogram latency; /* of file reads of raw data */
+
+    struct pack_procs_usage *usage; /* of each worker; of this process in line */
+    bool has_machine;
+    struct pack_system_cpu machine; /* all processors, during the run */
+
+    struct pack_bench_mismatch mismatch;
+    /* images that were skipped, total.read.skipped of them: the first reasons */
+    uint32_t n_reasons;
+    char reason[PACK_ENGINE_REASONS_MAX][PACK_ENGINE_REASON_MAX];
+    enum pack_limit limit;
+    char
+        cause[PACK_BENCH_TEXT_MAX]; /* one sentence, empty when there is nothing to say */
+    bool interrupted;
+
+    size_t n_events;
+    struct pack_bench_event *events; /* with keep_events */
+    bool events_cut;
+};
+
+/*
+ * Starts the workers, then the consumer, and lets batches flow. Counts are of what was
+ * delivered to the consumer: a run that is stopped in the middle still adds up.
+ *
+ * Images that cannot be decoded are left out; where none can, that is PACK_ERR_FORMAT.
+ *
+ * Returns PACK_OK, or PACK_ERR_INTERRUPTED with *result filled with what was measured so
+ * far; anything else leaves *result empty and names file, dataset and chunk where it can.
+ * *result is released by pack_bench_done in all cases.
+ */
+enum pack_status pack_bench_run(const struct pack_bench_params *params,
+                                struct pack_bench_result *result, struct pack_error *err);
+void pack_bench_done(struct pack_bench_result *result);
+
+/* Fresh samples per second, hits per request (negative without a cache), bytes read per
+ * byte wanted (0 when nothing was wanted). */
+double pack_bench_rate(const struct pack_bench_result *result);
+double pack_bench_hit_rate(const struct pack_bench_epoch *epoch);
+double pack_bench_amplification(const struct pack_bench_epoch *epoch);
+
+/* ------------------------------------------------------------------- options
+ *
+ * Workloads of MLPerf Storage: samples of a step, its computing time, and the accelerator
+ * utilisation that a storage system must allow. NULL for an unknown name. */
+struct pack_bench_preset {
+    const char *name; /* "resnet50-h100" */
+    uint64_t batch, step_ns;
+    double au_min;
+};
+const struct pack_bench_preset *pack_bench_preset_find(const char *name);
+
+/*
+ * Whether samples are uint8 images that can be normalised, and their geometry. box: of
+ * the pattern, rank 0 for whole samples. layout: an enum pack_pixel_layout, or -1: as the
+ * axis labels say, else as it looks.
+ */
+bool pack_bench_pixels(const struct pack_facts *facts, const struct pack_shape *box,
+                       int layout, struct pack_normalise *normalise);
+
+/*
+ * Mean and standard deviation of a normalisation that has its geometry: from the texts
+ * ("0.485,0.456,0.406", of values 0 to 1), else the dataset's attributes, else 0 and 1.
+ * PACK_ERR_ARGUMENT.
+ */
+enum pack_status pack_bench_scale(const struct pack_facts *facts, const char *mean,
+                                  const char *std, struct pack_normalise *normalise,
+                                  struct pack_error *err);
+
+/* What the file of a pattern holds: a trace, or weights of samples. */
+struct pack_bench_order {
+    struct pack_trace trace;
+    double *weights;
+    size_t n_weights;
+};
+/* Reads pattern->file, as the pattern's kind wants it: a trace as trace.h defines it, or
+ * one number per sample between blanks or newlines. PACK_ERR_FORMAT naming the line. */
+enum pack_status pack_bench_order_read(const struct pack_pattern *pattern,
+                                       struct pack_bench_order *order,
+                                       struct pack_error *err);
+void pack_bench_order_done(struct pack_bench_order *order);
+
+/* ------------------------------------------------------------------- advice */
+
+enum { PACK_BENCH_CHANGES_MAX = 3 };
+
+/* A change, what it would bring, and the command that tries it. */
+struct pack_bench_change {
+    char what[128];    /* "a cache of 16 MiB" */
+    char command[512]; /* options to add, or a program to run before */
+    double gain;       /* predicted samples/s over measured ones, above 1 */
+};
+struct pack_bench_advice {
+    size_t n; /* most gain first */
+    struct pack_bench_change change[PACK_BENCH_CHANGES_MAX];
+};
+
+/*
+ * Looks for changes that would make the run faster: of cache, order, chunks and workers,
+ * each predicted from the simulator's counts and the times that were measured; of
+ * transfer, batch and page cache, predicted from the times alone; last, where there is
+ * room, echoing. No change below 5 % is named, and none when the consumer is the limit.
+ * PACK_ERR_MEMORY.
+ */
+enum pack_status pack_bench_advise(const struct pack_bench_params *params,
+                                   const struct pack_bench_result *result,
+                                   struct pack_bench_advice *advice,
+                                   struct pack_error *err);
+
+/* The smallest number of uses of each batch that would keep the consumer busy for
+ * `target` of the time (0 to 1), other things being equal; 0: not even reading alone. */
+uint64_t pack_bench_echo_for(const struct pack_bench_result *result, double target);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,197 @@
+/*
+ * Sends the same reads through the simulator, worker by worker and epoch by epoch, and
+ * compares. Both sides see one cache per worker and file, kept from epoch to epoch.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "libpack/bench/bench_parts.h"
+
+struct check {
+    const struct bench_plan *plan;
+    struct pack_cache_params cache;
+    const struct pack_readset *set;
+    struct pack_cachesim **sim; /* one per part of the set */
+    struct pack_box *local;
+    size_t n_local;
+};
+
+static void
+check_done(struct check *check)
+{
+    for (size_t i = 0; check->sim && i < check->set->n_parts; i++)
+        pack_cachesim_free(check->sim[i]);
+    free(check->sim);
+    free(check->local);
+    check->sim = NULL;
+    check->local = NULL;
+    check->n_local = 0;
+}
+
+static enum pack_status
+check_init(struct check *check, struct pack_error *err)
+{
+    const struct pack_readset *set = check->set;
+    enum pack_status status = PACK_OK;
+    check->sim = calloc(set->n_parts, sizeof *check->sim);
+    if (!check->sim)
+        return pack_fail_memory(err, "simulators");
+    for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
+        const struct pack_facts *facts = &set->parts[i].facts;
+        struct pack_cachesim_params params = {
+            .cache = check->cache,
+            .filtered = facts->pipeline.n > 0,
+            .edge_unfiltered = facts->edge_chunks_unfiltered,
+            .skip_missing = facts->fill_time == PACK_FILL_NEVER ||
+                            (facts->fill_time == PACK_FILL_IFSET &&
+                             facts->fill == PACK_FILL_UNDEFINED),
+            .stored_bytes = set->parts[i].stored_bytes,
+        };
+        status = pack_cachesim_new(&set->parts[i].grid, &params, &check->sim[i], err);
+    }
+    return status;
+}
+
+static enum pack_status
+replay_request(struct check *check, const struct pack_box *boxes, size_t n_boxes,
+               struct pack_error *err)
+{
+    struct pack_readset_cursor cursor = { 0 };
+    size_t n, part;
+    if (n_boxes > check->n_local) {
+        struct pack_box *more = realloc(check->local, n_boxes * sizeof *more);
+        if (!more)
+            return pack_fail_memory(err, "a request");
+        check->local = more;
+        check->n_local = n_boxes;
+    }
+    while ((n = pack_readset_take(check->set, boxes, n_boxes, &cursor, check->local,
+                                  &part)) > 0) {
+        struct pack_cachesim *sim = check->sim[part];
+        if (check->plan->params.reopen)
+            pack_cachesim_reopen(sim);
+        if (n == 1) {
+            pack_cachesim_read(sim, check->local);
+            continue;
+        }
+        enum pack_status status = pack_cachesim_read_boxes(sim, check->local, n, err);
+        if (status != PACK_OK)
+            return status;
+    }
+    return PACK_OK;
+}
+
+/* The whole indexes of axis 0 that the second dataset is read at. */
+static void
+widen(struct pack_box *box, const struct pack_shape *extent)
+{
+    box->rank = extent->rank;
+    for (int i = 1; i < extent->rank; i++) {
+        box->start[i] = 0;
+        box->count[i] = extent->extent[i];
+    }
+}
+
+static enum pack_status
+replay_batches(struct check *check, struct pack_pattern_iter *iter, uint64_t n_batches,
+               uint64_t n_lanes, uint64_t lane, bool is_with, struct pack_error *err)
+{
+    const struct bench_plan *plan = check->plan;
+    struct pack_request request;
+    struct pack_box *boxes = NULL;
+    enum pack_status status = PACK_OK;
+    uint64_t n_samples = 0;
+    for (uint64_t i = 0; i < n_batches; i++)
+        n_samples += pack_bench_batch_samples(plan, lane + i * n_lanes);
+    while (n_samples > 0 && status == PACK_OK && pack_pattern_next(iter, &request)) {
+        n_samples -= request.n_samples;
+        if (is_with) {
+            boxes = malloc(request.n_boxes * sizeof *boxes);
+            if (!boxes)
+                return pack_fail_memory(err, "a request");
+            for (size_t b = 0; b < request.n_boxes; b++) {
+                boxes[b] = request.boxes[b];
+                widen(&boxes[b], &check->set->extent);
+            }
+        }
+        status =
+            replay_request(check, is_with ? boxes : request.boxes, request.n_boxes, err);
+        free(boxes);
+        boxes = NULL;
+    }
+    return status;
+}
+
+static void
+compare(const struct pack_cache_counts *counts, uint64_t file_reads, uint64_t bytes,
+        const char *dataset, uint64_t worker, uint64_t epoch,
+        struct pack_bench_mismatch *mismatch)
+{
+    mismatch->n_compared++;
+    if (counts->file_reads == file_reads && counts->file_read_bytes == bytes)
+        return;
+    if (mismatch->n++ == 0)
+        snprintf(mismatch->text, sizeof mismatch->text,
+                 "worker %llu, epoch %llu, dataset %s: HDF5 made %llu reads of %llu "
+                 "bytes in all, the simulator says %llu of %llu",
+                 (unsigned long long)worker, (unsigned long long)epoch, dataset,
+                 (unsigned long long)file_reads, (unsigned long long)bytes,
+                 (unsigned long long)counts->file_reads,
+                 (unsigned long long)counts->file_read_bytes);
+}
+
+/* One worker's whole run on one of the two datasets. */
+static enum pack_status
+check_lane(struct check *check, const struct bench_tally *tally, uint64_t n_lanes,
+           uint64_t lane, bool is_with, struct pack_bench_result *result,
+           struct pack_error *err)
+{
+    struct pack_pattern pattern = check->plan->pattern;
+    struct pack_pattern_iter *iter = NULL;
+    pattern.workers = n_lanes;
+    pattern.worker = lane;
+    enum pack_status status = pack_pattern_new(&pattern, &iter, err);
+    if (status == PACK_OK)
+        status = check_init(check, err);
+    for (uint64_t e = 0; e < result->n_epochs && status == PACK_OK; e++) {
+        const struct bench_tally *did = &tally[e * n_lanes + lane];
+        struct pack_cache_counts total = { 0 }, counts;
+        status = pack_pattern_seek(iter, pattern.epoch + e, 0, err);
+        if (status == PACK_OK)
+            status =
+                replay_batches(check, iter, did->n_batches, n_lanes, lane, is_with, err);
+        if (status != PACK_OK)
+            break;
+        for (size_t i = 0; i < check->set->n_parts; i++) {
+            pack_cachesim_take(check->sim[i], &counts);
+            pack_cache_counts_add(&total, &counts);
+        }
+        compare(&total, is_with ? did->with_reads : did->file_reads,
+                is_with ? did->with_bytes : did->file_read_bytes, check->set->dataset,
+                lane, e, &result->mismatch);
+        struct pack_bench_epoch *epoch = &result->epochs[e];
+        pack_cache_counts_add(is_with ? &epoch->with_counts : &epoch->counts, &total);
+        epoch->has_counts |= !is_with;
+    }
+    check_done(check);
+    pack_pattern_free(iter);
+    return status;
+}
+
+enum pack_status
+pack_bench_check(const struct bench_plan *plan, const struct bench_tally *tally,
+                 struct pack_bench_result *result, struct pack_error *err)
+{
+    uint64_t n_lanes = plan->params.n_workers ? plan->params.n_workers : 1;
+    enum pack_status status = PACK_OK;
+    for (int is_with = 0; is_with < 2; is_with++) {
+        struct check check = { .plan = plan,
+                               .cache = result->cache,
+                               .set = is_with ? plan->params.with : plan->params.set };
+        if (!check.set || !pack_readset_is_chunked(check.set))
+            continue;
+        for (uint64_t lane = 0; lane < n_lanes && status == PACK_OK; lane++)
+            status = check_lane(&check, tally, n_lanes, lane, is_with, result, err);
+    }
+    return status;
+}

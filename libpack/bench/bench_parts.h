@@ -1,0 +1,105 @@
+/* The parts of bench.c. Not for use outside libpack. */
+#ifndef LIBPACK_BENCH_PARTS_H
+#define LIBPACK_BENCH_PARTS_H
+
+#include "libpack/bench/bench.h"
+
+/* What all parts of a run know beforehand. */
+struct bench_plan {
+    struct pack_bench_params params; /* defaults filled in */
+    const struct pack_engine_ops *engine;
+    struct pack_pattern pattern; /* of the whole rank */
+    uint64_t epoch_samples, epoch_batches;
+    uint64_t stride_bytes;      /* from a sample to the next in a batch */
+    uint64_t with_stride_bytes; /* likewise, behind them; 0: none */
+    size_t slot_bytes;
+};
+
+/* Travels beside each batch. */
+struct bench_note {
+    uint64_t n_samples;
+    uint64_t begin_ns, end_ns;
+    uint64_t idle_ns; /* before begin */
+    uint64_t assemble_ns;
+    struct pack_read_cost read, with;
+    bool knows_storage;
+    uint64_t storage_bytes;
+};
+
+/* What a worker is doing, and its latencies; in shared memory. */
+struct bench_where {
+    uint64_t round, batch;
+    bool in_with;
+    struct pack_engine_where set, with;
+};
+
+/* Parts of the run: makes batches in a worker, or in line. */
+extern const struct pack_procs_ops pack_bench_worker_ops; /* context: struct bench_plan */
+
+/* Errors of what cannot be read or does not fit together. */
+enum pack_status pack_bench_plan_make(const struct pack_bench_params *params,
+                                      struct bench_plan *plan, struct pack_error *err);
+
+/* Samples of batch `number` of an epoch. */
+uint64_t pack_bench_batch_samples(const struct bench_plan *plan, uint64_t number);
+
+/* Spans of the run that began at start_ns, kept in result->events when those are open. */
+enum pack_status pack_bench_events_open(struct pack_bench_result *result,
+                                        struct pack_error *err);
+void pack_bench_record_batch(struct pack_bench_result *result, uint64_t start_ns,
+                             const struct pack_procs_item *item, uint64_t wait_begin_ns,
+                             uint64_t taken_ns);
+void pack_bench_record_take(struct pack_bench_result *result, uint64_t start_ns,
+                            uint64_t number, uint64_t begin_ns, uint64_t end_ns);
+void pack_bench_record_step(struct pack_bench_result *result, uint64_t start_ns,
+                            const struct pack_step *step);
+
+/* What each worker did in each epoch, for the comparison with the simulator. */
+struct bench_tally {
+    uint64_t n_batches;
+    uint64_t file_reads, file_read_bytes, with_reads, with_bytes;
+};
+
+/*
+ * Replays the same reads in the simulator: fills the counts of the epochs and the
+ * mismatch. tally[epoch * lanes + worker], lanes being n_workers or 1.
+ */
+enum pack_status pack_bench_check(const struct bench_plan *plan,
+                                  const struct bench_tally *tally,
+                                  struct pack_bench_result *result,
+                                  struct pack_error *err);
+
+/* Adds up the epochs and computes the rates of the steps, which ended at the given times
+ * of the clock. */
+void pack_bench_finish(uint64_t step_ns, uint64_t first_end_ns, uint64_t last_end_ns,
+                       struct pack_bench_result *result);
+
+/* Fills limit and cause from everything measured. */
+void pack_bench_judge(const struct bench_plan *plan, struct pack_bench_result *result);
+
+/* Collects the best changes; of one kind only the best stays. */
+struct bench_ranking {
+    struct pack_bench_advice *advice;
+    int kind[PACK_BENCH_CHANGES_MAX];
+};
+enum { BENCH_KIND_REMEDY = 100 }; /* kinds from here on are those of bench_remedy.c */
+void pack_bench_rank(struct bench_ranking *ranking, int kind,
+                     const struct pack_bench_change *change);
+
+/* Ranks the changes that are not a matter of chunks. */
+void pack_bench_remedies(const struct pack_bench_params *params,
+                         const struct pack_bench_result *result,
+                         struct bench_ranking *ranking);
+
+/* Checksums of the samples that a batch ought to have, from an independent pass. */
+struct bench_expect;
+enum pack_status pack_bench_expect_open(const struct bench_plan *plan,
+                                        struct bench_expect **expect,
+                                        struct pack_error *err);
+void pack_bench_expect_close(struct bench_expect *expect); /* accepts NULL */
+/* As pack_consumer_params.expect. */
+enum pack_status pack_bench_expect(void *expect, uint64_t round, uint64_t number,
+                                   uint64_t index, uint64_t *checksum,
+                                   struct pack_error *err);
+
+#endif

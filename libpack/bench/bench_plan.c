@@ -1,0 +1,154 @@
+/* From what was asked for to sizes, counts and an engine. */
+#include <string.h>
+
+#include "libpack/bench/bench_parts.h"
+
+uint64_t
+pack_bench_batch_samples(const struct bench_plan *plan, uint64_t number)
+{
+    uint64_t first = number * plan->pattern.batch, left = plan->epoch_samples - first;
+    return left < plan->pattern.batch ? left : plan->pattern.batch;
+}
+
+/* Bytes of the largest sample. */
+static enum pack_status
+plan_sample(struct bench_plan *plan, struct pack_error *err)
+{
+    const struct pack_bench_params *p = &plan->params;
+    const struct pack_pattern *pattern = &plan->pattern;
+    uint64_t elem_size = p->set ? p->set->elem_size : 1, count;
+    if (pattern->kind == PACK_PATTERN_TRACE) {
+        for (uint64_t i = 0; i < pattern->n_trace; i++) {
+            uint64_t bytes = pack_readset_box_bytes(p->set, &pattern->trace[i]);
+            if (bytes > plan->stride_bytes)
+                plan->stride_bytes = bytes;
+        }
+        return PACK_OK;
+    }
+    struct pack_shape sample = pattern->box.rank ? pattern->box : pattern->extent;
+    if (pattern->box.rank == 0)
+        sample.extent[0] = 1;
+    if (!pack_shape_count(&sample, &count) ||
+        !pack_size_mul(count, elem_size, &plan->stride_bytes))
+        return pack_fail(err, PACK_ERR_LIMIT, "a sample has more than 2^64 bytes");
+    return PACK_OK;
+}
+
+static enum pack_status
+plan_slot(struct bench_plan *plan, struct pack_error *err)
+{
+    uint64_t main_bytes, with_bytes = 0, total;
+    const struct pack_readset *with = plan->params.with;
+    if (with) {
+        uint64_t rows = plan->pattern.box.rank ? plan->pattern.box.extent[0] : 1;
+        plan->with_stride_bytes = with->sample_bytes * rows;
+    }
+    if (!pack_size_mul(plan->stride_bytes, plan->pattern.batch, &main_bytes) ||
+        !pack_size_mul(plan->with_stride_bytes, plan->pattern.batch, &with_bytes) ||
+        !pack_size_add(main_bytes, with_bytes, &total) || total > SIZE_MAX / 2)
+        return pack_fail(err, PACK_ERR_LIMIT, "a batch of %llu samples is too large",
+                         (unsigned long long)plan->pattern.batch);
+    plan->slot_bytes = (size_t)total;
+    return PACK_OK;
+}
+
+/* A trace is recorded elsewhere: its boxes may not be this dataset's. */
+static enum pack_status
+check_trace(const struct pack_bench_params *p, struct pack_error *err)
+{
+    const struct pack_pattern *pattern = &p->pattern;
+    if (!p->set || pattern->read != PACK_READ_SAMPLE)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "a trace replays single reads of a file: --read sample");
+    const struct pack_shape *extent = &p->set->extent;
+    for (uint64_t i = 0; i < pattern->n_trace; i++) {
+        const struct pack_box *box = &pattern->trace[i];
+        if (box->rank != extent->rank)
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "the trace has %d dimensions, the dataset has %d", box->rank,
+                             extent->rank);
+        for (int k = 0; k < box->rank; k++)
+            if (box->start[k] > extent->extent[k] ||
+                box->count[k] > extent->extent[k] - box->start[k])
+                return pack_fail(err, PACK_ERR_ARGUMENT,
+                                 "read %llu of the trace goes beyond the dataset's %llu "
+                                 "along axis %d",
+                                 (unsigned long long)i + 1,
+                                 (unsigned long long)extent->extent[k], k);
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+check_params(const struct pack_bench_params *p, struct pack_error *err)
+{
+    if (p->pattern.kind == PACK_PATTERN_TRACE)
+        return check_trace(p, err);
+    if (p->pattern.read == PACK_READ_SPAN && p->pattern.box.rank > 0)
+        for (int i = 1; i < p->pattern.box.rank; i++)
+            if (p->set && p->pattern.box.extent[i] < p->set->extent.extent[i])
+                return pack_fail(err, PACK_ERR_ARGUMENT,
+                                 "--read span takes whole samples, not crops; use --read "
+                                 "sample or batch");
+    if (p->with && p->set && p->with->extent.extent[0] < p->set->extent.extent[0])
+        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' has %llu entries for %llu samples",
+                         p->with->dataset, (unsigned long long)p->with->extent.extent[0],
+                         (unsigned long long)p->set->extent.extent[0]);
+    return PACK_OK;
+}
+
+static void
+plan_extent(struct bench_plan *plan)
+{
+    const struct pack_bench_params *p = &plan->params;
+    struct pack_pattern *pattern = &plan->pattern;
+    if (p->set) {
+        const struct pack_grid *grid = &p->set->parts[0].grid;
+        pattern->extent = p->set->extent;
+        if (pattern->chunk_samples == 0 && grid->rank > 0)
+            pattern->chunk_samples = grid->chunk[0];
+        return;
+    }
+    pattern->read = PACK_READ_SAMPLE; /* image files know no other */
+    pattern->extent = (struct pack_shape){
+        .rank = 4, .extent = { p->source->n_records, p->image_height, p->image_width, 3 }
+    };
+}
+
+enum pack_status
+pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *plan,
+                     struct pack_error *err)
+{
+    struct pack_pattern_iter *iter = NULL;
+    *plan = (struct bench_plan){ .params = *params, .pattern = params->pattern };
+    struct pack_bench_params *p = &plan->params;
+    const char *engine = p->engine ? p->engine : p->source ? "images" : "hdf5";
+    p->epochs = p->epochs ? p->epochs : 1;
+    p->prefetch = p->prefetch ? p->prefetch : 2;
+    p->echo = p->echo ? p->echo : 1;
+    p->consumer = p->consumer ? p->consumer : "null";
+    plan->engine = pack_engine_find(engine);
+    if (!plan->engine)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "no engine is called '%.40s'", engine);
+    plan_extent(plan);
+    plan->pattern.batch = plan->pattern.batch ? plan->pattern.batch : 1;
+    plan->pattern.workers = plan->pattern.worker = 0;
+    enum pack_status status = check_params(p, err);
+    if (status == PACK_OK)
+        status = plan_sample(plan, err);
+    if (status == PACK_OK)
+        status = plan_slot(plan, err);
+    if (status == PACK_OK)
+        status = pack_pattern_new(&plan->pattern, &iter, err);
+    if (status != PACK_OK)
+        return status;
+    uint64_t n = pack_pattern_length(iter), batch = plan->pattern.batch;
+    pack_pattern_free(iter);
+    plan->epoch_samples = plan->pattern.drop_last ? n / batch * batch : n;
+    plan->epoch_batches = n / batch + (n % batch && !plan->pattern.drop_last);
+    if (plan->epoch_batches == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "%llu samples do not fill a batch of %llu",
+                         (unsigned long long)n, (unsigned long long)batch);
+    return PACK_OK;
+}

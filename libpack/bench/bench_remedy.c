@@ -1,0 +1,252 @@
+/*
+ * Changes that are not a matter of chunks, each a row of a table. They are predicted from
+ * what the run took, per fresh sample:
+ *
+ *     workers       read ─┐ (of all workers together)
+ *     this process        └─▶ take ──▶ consume          what waits for its data here
+ *     the GPU                     └──▶ copy ─ ─ consume  and beside it there
+ *
+ * With workers these overlap, so the slowest counts; in line, reading and this process's
+ * own work follow one another. Reading is scaled to the wall time that it really had.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/bench/bench_parts.h"
+#include <libpack/pool.h>
+
+/* Measured on the machines this was written on; only their order of magnitude matters:
+ * a read from the page cache, a byte of it, a call of H5Dread, a batch from a worker. */
+static const double read_ns = 1500, page_ns_per_byte = 0.15, call_ns = 2500,
+                    hand_over_ns = 20000, copy_ns_per_byte = 0.1;
+
+enum { LARGER_BATCH = 4 };
+
+struct pace {                   /* nanoseconds per fresh sample */
+    double read, wall_per_read; /* the latter at least 1: reading's wall time over it */
+    double take;                /* this process, on top of waiting and consuming */
+    double copy, consume;
+    bool in_line, beside; /* read by this process; consumed by a device of its own */
+};
+
+static double
+larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double
+smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double
+lanes(const struct pack_bench_result *r)
+{
+    uint64_t cpus = pack_pool_default_threads();
+    uint64_t n = r->n_workers < cpus ? r->n_workers : cpus;
+    return n ? (double)n : 1;
+}
+
+static double
+cycle_ns(const struct pace *p)
+{
+    double read = p->read * p->wall_per_read;
+    double own = p->take + (p->beside ? 0 : p->consume);
+    double device = p->beside ? larger(p->copy, p->consume) : 0;
+    return larger(p->in_line ? own + read : larger(own, read), device);
+}
+
+static struct pace
+pace_of(const struct pack_bench_result *r)
+{
+    const struct pack_bench_steps *s = &r->steps;
+    const struct pack_bench_epoch *t = &r->total;
+    double n = (double)t->n_samples, n_steps = (double)s->n_steps;
+    struct pace p = {
+        .read = (double)t->work_ns / n / lanes(r),
+        .wall_per_read = 1,
+        .copy = (double)s->copy_ns / n,
+        .consume = n_steps > 1 ? (double)s->busy_ns / (n_steps - 1) * n_steps / n : 0,
+        .in_line = r->n_workers == 0,
+        .beside = strcmp(r->consumer, "cuda") == 0,
+    };
+    double wall = (double)r->elapsed_ns / n, wait = (double)t->wait_ns / n;
+    double rest = wall - wait - (p.beside ? 0 : p.consume);
+    /* what a device makes the process wait for is not its own work */
+    p.take = p.beside ? (double)s->pin_ns / n : larger(rest, 0);
+    double other = larger(p.take + (p.beside ? 0 : p.consume),
+                          p.beside ? larger(p.copy, p.consume) : 0);
+    if (p.in_line)
+        wall -= p.take + (p.beside ? 0 : p.consume);
+    if (p.read > 0 && wall > p.read && (p.in_line || wall > 1.1 * other))
+        p.wall_per_read = wall / p.read;
+    return p;
+}
+
+/* ------------------------------------------------------------------- changes */
+
+/* Bytes instead of floats: a quarter over the bus, and no normalising here. */
+static bool
+send_bytes(const struct pack_bench_params *params, const struct pack_bench_result *r,
+           struct pace *p, struct pack_bench_change *c)
+{
+    if (!p->beside || params->consume.transfer != PACK_TRANSFER_FLOAT32)
+        return false;
+    p->take = smaller(p->take, copy_ns_per_byte * (double)r->sample_bytes);
+    p->copy /= 4;
+    snprintf(c->what, sizeof c->what, "sending uint8, normalised on the GPU");
+    snprintf(c->command, sizeof c->command, "--transfer uint8");
+    return true;
+}
+
+/* What is done once for a batch is done less often. */
+static bool
+enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_result *r,
+              struct pace *p, struct pack_bench_change *c)
+{
+    const struct pack_bench_epoch *t = &r->total;
+    uint64_t batch = r->batch * LARGER_BATCH;
+    if (t->n_batches == 0 || batch > r->epoch_samples)
+        return false;
+    double saved = (1 - 1.0 / LARGER_BATCH), n = (double)t->n_samples;
+    double calls = 0, hand_over = 0;
+    if (params->pattern.read != PACK_READ_SAMPLE)
+        calls = smaller(call_ns * (double)t->read.calls, (double)t->read.overhead_ns) /
+                n / lanes(r);
+    if (!p->in_line) /* of the wall time, no more than nothing else explains */
+        hand_over = smaller(hand_over_ns * (double)t->n_batches / n,
+                            p->read * (p->wall_per_read - 1));
+    if (!p->beside)
+        p->take -= p->take * saved;
+    double read = p->read * p->wall_per_read - (calls + hand_over) * saved;
+    p->wall_per_read = larger(read, 0) / larger(p->read, 1e-9);
+    snprintf(c->what, sizeof c->what, "batches of %" PRIu64, batch);
+    int used = snprintf(c->command, sizeof c->command, "--batch %" PRIu64, batch);
+    if (params->consume.step_ns) /* whose work grows with the batch */
+        snprintf(c->command + used, sizeof c->command - (size_t)used,
+                 " --step %" PRIu64 "us", params->consume.step_ns * LARGER_BATCH / 1000);
+    return true;
+}
+
+/* What the files of a run occupy. */
+static uint64_t
+stored_bytes(const struct pack_readset *set)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < set->n_parts; i++)
+        total += set->parts[i].facts.stored_bytes;
+    return total ? total : set->extent.extent[0] * set->sample_bytes;
+}
+
+/* Storage time of one byte read in an epoch that had all from the page cache; else what
+ * such reads take elsewhere. */
+static double
+warm_ns_per_byte(const struct pack_bench_result *r)
+{
+    for (uint64_t i = 0; i < r->n_epochs; i++) {
+        const struct pack_bench_epoch *e = &r->epochs[i];
+        if (e->knows_storage && e->storage_bytes * 20 < e->read.file_read_bytes)
+            return (double)e->read.storage_ns / (double)e->read.file_read_bytes;
+    }
+    const struct pack_read_cost *t = &r->total.read;
+    return page_ns_per_byte + (t->file_read_bytes ? read_ns * (double)t->file_reads /
+                                                        (double)t->file_read_bytes
+                                                  : 0);
+}
+
+/* The file in the page cache before the run: storage is then as fast as memory. */
+static bool
+preload(const struct pack_bench_params *params, const struct pack_bench_result *r,
+        struct pace *p, struct pack_bench_change *c)
+{
+    const struct pack_bench_epoch *t = &r->total;
+    char text[PACK_BYTES_TEXT_MAX];
+    uint64_t memory, size = params->set ? stored_bytes(params->set) : 0;
+    bool cold =
+        t->knows_storage ? t->storage_bytes * 4 > t->read.file_read_bytes : params->cold;
+    if (!params->set || r->limit != PACK_LIMIT_STORAGE || !cold ||
+        !pack_system_memory_bytes(&memory) || size > memory / 10 * 8)
+        return false;
+    double now = (double)t->read.storage_ns;
+    double warm = smaller(now, warm_ns_per_byte(r) * (double)t->read.file_read_bytes);
+    p->read -= (now - warm) / (double)t->n_samples / lanes(r);
+    snprintf(c->what, sizeof c->what, "reading the file (%s) into memory once beforehand",
+             pack_bytes_format(size, text));
+    snprintf(c->command, sizeof c->command, "cat %.400s%s >/dev/null, then run again%s",
+             params->set->parts[0].file,
+             params->set->n_parts > 1 ? " and the others" : "",
+             params->cold ? " without --cold" : "");
+    return true;
+}
+
+/* Each describes one change and what the pace would be; false: it does not apply. */
+static bool (*const remedies[])(const struct pack_bench_params *params,
+                                const struct pack_bench_result *result, struct pace *pace,
+                                struct pack_bench_change *change) = {
+    send_bytes,
+    enlarge_batch,
+    preload,
+};
+
+/* ------------------------------------------------------------------- ranking */
+
+void
+pack_bench_rank(struct bench_ranking *ranking, int kind,
+                const struct pack_bench_change *change)
+{
+    struct pack_bench_advice *advice = ranking->advice;
+    size_t at = advice->n;
+    if (change->gain < 1.05)
+        return;
+    for (size_t i = 0; i < advice->n; i++)
+        if (ranking->kind[i] == kind)
+            at = i;
+    if (at < advice->n) {
+        if (advice->change[at].gain >= change->gain)
+            return;
+    } else if (advice->n < PACK_BENCH_CHANGES_MAX) {
+        advice->n++;
+    } else if (advice->change[--at].gain >= change->gain) {
+        return;
+    }
+    for (; at > 0 && advice->change[at - 1].gain < change->gain; at--) {
+        advice->change[at] = advice->change[at - 1];
+        ranking->kind[at] = ranking->kind[at - 1];
+    }
+    advice->change[at] = *change;
+    ranking->kind[at] = kind;
+}
+
+/* Using data more often: steps, not fresh samples, so it stands behind the others. */
+static void
+add_echo(const struct pack_bench_result *result, struct pack_bench_advice *advice)
+{
+    uint64_t echo = pack_bench_echo_for(result, 0.9);
+    if (advice->n == PACK_BENCH_CHANGES_MAX || result->steps.au < 0 ||
+        echo <= result->echo)
+        return;
+    struct pack_bench_change *c = &advice->change[advice->n++];
+    snprintf(c->what, sizeof c->what,
+             "using each batch %" PRIu64 " times: steps, not fresh samples", echo);
+    snprintf(c->command, sizeof c->command, "--echo %" PRIu64, echo);
+    c->gain = (double)echo / (double)result->echo;
+}
+
+void
+pack_bench_remedies(const struct pack_bench_params *params,
+                    const struct pack_bench_result *result, struct bench_ranking *ranking)
+{
+    const struct pace now = pace_of(result);
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
+        struct pace then = now;
+        struct pack_bench_change change = { .gain = 0 };
+        if (!remedies[i](params, result, &then, &change))
+            continue;
+        change.gain = cycle_ns(&then) > 0 ? cycle_ns(&now) / cycle_ns(&then) : 0;
+        pack_bench_rank(ranking, BENCH_KIND_REMEDY + (int)i, &change);
+    }
+    add_echo(result, ranking->advice);
+}

@@ -1,0 +1,383 @@
+/*
+ * What a reader process does: asks the pattern what to read next, has the engine read it,
+ * and puts the samples in the order in which they were drawn.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libpack/bench/bench_parts.h"
+#include "libpack/base/clock.h"
+#include "libpack/bench/nvtx.h"
+
+struct maker {
+    const struct bench_plan *plan;
+    struct bench_where *where;
+    struct pack_pattern_iter *iter;
+    void *engine, *with; /* states of plan->engine */
+    uint64_t round, n_lanes;
+    bool began;
+    uint64_t end_ns; /* of the batch before */
+    uint64_t storage_bytes;
+    unsigned char *scratch; /* a request as it was read, before samples are picked out */
+    size_t scratch_bytes;
+    uint64_t *before; /* rows in front of each box of a request */
+    size_t n_before;
+    struct pack_box *with_boxes;
+    size_t n_with_boxes;
+};
+
+static void
+maker_close(void *state)
+{
+    struct maker *maker = state;
+    if (!maker)
+        return;
+    if (maker->engine)
+        maker->plan->engine->close(maker->engine);
+    if (maker->with)
+        maker->plan->engine->close(maker->with);
+    pack_pattern_free(maker->iter);
+    free(maker->scratch);
+    free(maker->before);
+    free(maker->with_boxes);
+    free(maker);
+}
+
+static enum pack_status
+open_engine(struct maker *maker, const struct pack_readset *set,
+            struct pack_engine_where *where, void **engine, struct pack_error *err)
+{
+    const struct pack_bench_params *p = &maker->plan->params;
+    struct pack_engine_params params = { .set = set,
+                                         .set_cache = p->set_cache,
+                                         .cache = p->cache,
+                                         .reopen = p->reopen,
+                                         .source = p->source,
+                                         .geometry = p->geometry,
+                                         .layout = p->layout,
+                                         .where = where };
+    return maker->plan->engine->open(&params, engine, err);
+}
+
+static enum pack_status
+maker_open(void *context, unsigned worker, void *where, void **state,
+           struct pack_error *err)
+{
+    const struct bench_plan *plan = context;
+    struct maker *maker = calloc(1, sizeof *maker);
+    if (!maker)
+        return pack_fail_memory(err, "a reader");
+    maker->plan = plan;
+    maker->where = where;
+    struct pack_pattern pattern = plan->pattern;
+    maker->n_lanes = plan->params.n_workers ? plan->params.n_workers : 1;
+    pattern.workers = maker->n_lanes;
+    pattern.worker = worker;
+    enum pack_status status = pack_pattern_new(&pattern, &maker->iter, err);
+    if (status == PACK_OK)
+        status =
+            open_engine(maker, plan->params.set, &maker->where->set, &maker->engine, err);
+    if (status == PACK_OK && plan->params.with)
+        status =
+            open_engine(maker, plan->params.with, &maker->where->with, &maker->with, err);
+    if (status != PACK_OK) {
+        maker_close(maker);
+        return status;
+    }
+    pack_system_storage_bytes(&maker->storage_bytes);
+    *state = maker;
+    return PACK_OK;
+}
+
+/* ------------------------------------------------------- placing the samples */
+
+static uint64_t
+row_bytes(const struct pack_box *box, uint64_t elem_size)
+{
+    uint64_t bytes = elem_size;
+    for (int i = 1; i < box->rank; i++)
+        bytes *= box->count[i];
+    return bytes;
+}
+
+/* The last box that starts at or before a row. */
+static size_t
+find_box(const struct pack_request *request, uint64_t row)
+{
+    size_t low = 0, high = request->n_boxes;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (request->boxes[middle].start[0] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/*
+ * Copies the samples of a request out of what was read, in the order drawn, repeats
+ * included. before[i] counts the rows read in front of box i.
+ */
+static void
+place(const struct maker *maker, const struct pack_request *request,
+      const uint64_t *before, const unsigned char *from, uint64_t elem_size,
+      uint64_t stride, unsigned char *to)
+{
+    uint64_t step = maker->plan->pattern.step ? maker->plan->pattern.step : 1;
+    const struct pack_shape *box = &maker->plan->pattern.box;
+    uint64_t rows = box->rank ? box->extent[0] : 1;
+    uint64_t row = row_bytes(&request->boxes[0], elem_size);
+    for (size_t i = 0; i < request->n_samples; i++) {
+        uint64_t start = request->samples[i] * step;
+        size_t at = find_box(request, start);
+        memcpy(to + i * stride,
+               from + (before[at] + start - request->boxes[at].start[0]) * row,
+               rows * row);
+    }
+}
+
+static bool
+is_in_place(const struct pack_request *request, uint64_t step, uint64_t rows)
+{
+    if (request->n_boxes != 1 || step != rows)
+        return false;
+    for (size_t i = 1; i < request->n_samples; i++)
+        if (request->samples[i] != request->samples[i - 1] + 1)
+            return false;
+    return request->boxes[0].count[0] == request->n_samples * rows;
+}
+
+/* Fills maker->before; *rows counts all rows of the request. */
+static enum pack_status
+count_rows(struct maker *maker, const struct pack_request *request, uint64_t *rows,
+           struct pack_error *err)
+{
+    if (request->n_boxes > maker->n_before) {
+        uint64_t *more = realloc(maker->before, request->n_boxes * sizeof *more);
+        if (!more)
+            return pack_fail_memory(err, "a request");
+        maker->before = more;
+        maker->n_before = request->n_boxes;
+    }
+    *rows = 0;
+    for (size_t i = 0; i < request->n_boxes; i++) {
+        maker->before[i] = *rows;
+        *rows += request->boxes[i].count[0];
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+reserve_scratch(struct maker *maker, uint64_t rows, uint64_t row, struct pack_error *err)
+{
+    char text[PACK_BYTES_TEXT_MAX];
+    uint64_t bytes;
+    if (!pack_size_mul(rows, row, &bytes))
+        bytes = UINT64_MAX;
+    if (bytes <= maker->scratch_bytes)
+        return PACK_OK;
+    unsigned char *more =
+        bytes < SIZE_MAX / 2 ? realloc(maker->scratch, (size_t)bytes) : NULL;
+    if (!more)
+        return pack_fail(err, PACK_ERR_MEMORY,
+                         "out of memory: %s to read one batch with "
+                         "one call; --read sample needs less",
+                         pack_bytes_format(bytes, text));
+    maker->scratch = more;
+    maker->scratch_bytes = (size_t)bytes;
+    return PACK_OK;
+}
+
+/* One request of several samples: read in one piece, then put in order. */
+static enum pack_status
+read_together(struct maker *maker, void *engine, const struct pack_request *request,
+              uint64_t elem_size, uint64_t stride, unsigned char *to,
+              struct pack_read_cost *cost, uint64_t *assemble_ns, struct pack_error *err)
+{
+    const struct pack_engine_ops *ops = maker->plan->engine;
+    const struct pack_shape *box = &maker->plan->pattern.box;
+    uint64_t step = maker->plan->pattern.step ? maker->plan->pattern.step : 1;
+    if (is_in_place(request, step, box->rank ? box->extent[0] : 1))
+        return ops->read(engine, request->boxes, request->n_boxes, to, cost, err);
+    uint64_t rows = 0;
+    enum pack_status status = count_rows(maker, request, &rows, err);
+    if (status == PACK_OK)
+        status =
+            reserve_scratch(maker, rows, row_bytes(&request->boxes[0], elem_size), err);
+    if (status == PACK_OK)
+        status = ops->read(engine, request->boxes, request->n_boxes, maker->scratch, cost,
+                           err);
+    if (status != PACK_OK)
+        return status;
+    uint64_t begin_ns = pack_clock_ns();
+    place(maker, request, maker->before, maker->scratch, elem_size, stride, to);
+    *assemble_ns += pack_clock_ns() - begin_ns;
+    return PACK_OK;
+}
+
+/* ------------------------------------------------------------ making a batch */
+
+/* The same indexes of axis 0, whole, of the second dataset. */
+static enum pack_status
+with_request(struct maker *maker, const struct pack_request *request,
+             struct pack_request *with, struct pack_error *err)
+{
+    const struct pack_shape *extent = &maker->plan->params.with->extent;
+    if (request->n_boxes > maker->n_with_boxes) {
+        struct pack_box *more =
+            realloc(maker->with_boxes, request->n_boxes * sizeof *more);
+        if (!more)
+            return pack_fail_memory(err, "a request");
+        maker->with_boxes = more;
+        maker->n_with_boxes = request->n_boxes;
+    }
+    for (size_t b = 0; b < request->n_boxes; b++) {
+        struct pack_box *box = &maker->with_boxes[b];
+        box->rank = extent->rank;
+        for (int i = 0; i < extent->rank; i++) {
+            box->start[i] = i ? 0 : request->boxes[b].start[0];
+            box->count[i] = i ? extent->extent[i] : request->boxes[b].count[0];
+        }
+    }
+    *with = *request;
+    with->boxes = maker->with_boxes;
+    return PACK_OK;
+}
+
+static enum pack_status
+read_one(struct maker *maker, void *engine, const struct pack_readset *set,
+         const struct pack_request *request, uint64_t stride, unsigned char *to,
+         struct pack_read_cost *cost, uint64_t *assemble_ns, struct pack_error *err)
+{
+    uint64_t elem_size = set ? set->elem_size : 1;
+    if (request->n_samples != 1 || request->n_boxes != 1)
+        return read_together(maker, engine, request, elem_size, stride, to, cost,
+                             assemble_ns, err);
+    enum pack_status status =
+        maker->plan->engine->read(engine, request->boxes, 1, to, cost, err);
+    uint64_t bytes =
+        request->boxes[0].count[0] * row_bytes(&request->boxes[0], elem_size);
+    if (bytes < stride) /* a trace may hold boxes of several sizes */
+        memset(to + bytes, 0, stride - bytes);
+    return status;
+}
+
+static enum pack_status
+read_batch(struct maker *maker, uint64_t number, unsigned char *data,
+           struct bench_note *note, struct pack_error *err)
+{
+    const struct bench_plan *plan = maker->plan;
+    const struct pack_bench_params *p = &plan->params;
+    unsigned char *with_data = data + plan->pattern.batch * plan->stride_bytes;
+    struct pack_request request, with;
+    enum pack_status status = PACK_OK;
+    uint64_t n = pack_bench_batch_samples(plan, number), asked = 0;
+    for (; asked < n && status == PACK_OK; asked += request.n_samples) {
+        uint64_t done = asked - note->read.skipped; /* what is skipped leaves no gap */
+        if (!pack_pattern_next(maker->iter, &request))
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "the pattern ended before batch %llu",
+                             (unsigned long long)number);
+        maker->where->in_with = false;
+        status = read_one(maker, maker->engine, p->set, &request, plan->stride_bytes,
+                          data + done * plan->stride_bytes, &note->read,
+                          &note->assemble_ns, err);
+        if (status != PACK_OK || !p->with)
+            continue;
+        maker->where->in_with = true;
+        status = with_request(maker, &request, &with, err);
+        if (status == PACK_OK)
+            status = read_one(maker, maker->with, p->with, &with, plan->with_stride_bytes,
+                              with_data + done * plan->with_stride_bytes, &note->with,
+                              &note->assemble_ns, err);
+    }
+    note->n_samples = asked - note->read.skipped;
+    return status;
+}
+
+static void
+delay(uint64_t ns)
+{
+    struct timespec t = { .tv_sec = (time_t)(ns / 1000000000),
+                          .tv_nsec = (long)(ns % 1000000000) };
+    if (ns)
+        nanosleep(&t, NULL);
+}
+
+/* After a worker's last batch of an epoch: what it had from storage. */
+static void
+count_storage(struct maker *maker, uint64_t number, struct bench_note *note)
+{
+    uint64_t now;
+    if (number + maker->n_lanes < maker->plan->epoch_batches ||
+        !pack_system_storage_bytes(&now))
+        return;
+    note->knows_storage = true;
+    note->storage_bytes = now - maker->storage_bytes;
+    maker->storage_bytes = now;
+}
+
+static enum pack_status
+maker_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
+           struct pack_error *err)
+{
+    struct maker *maker = state;
+    struct bench_note *note = out;
+    enum pack_status status = PACK_OK;
+    *note = (struct bench_note){ .begin_ns = pack_clock_ns() };
+    maker->where->round = round;
+    maker->where->batch = item;
+    if (!maker->began || maker->round != round) {
+        status =
+            pack_pattern_seek(maker->iter, maker->plan->pattern.epoch + round, 0, err);
+        maker->began = true;
+        maker->round = round;
+    } else {
+        note->idle_ns = note->begin_ns - maker->end_ns;
+    }
+    pack_nvtx_begin("read");
+    if (status == PACK_OK)
+        status = read_batch(maker, item, data, note, err);
+    pack_nvtx_end();
+    if (status != PACK_OK)
+        return status;
+    delay(maker->plan->params.delay_ns);
+    count_storage(maker, item, note);
+    note->end_ns = maker->end_ns = pack_clock_ns();
+    return PACK_OK;
+}
+
+static void
+maker_describe(void *context, const void *shared, char *text, size_t size)
+{
+    const struct bench_plan *plan = context;
+    const struct bench_where *where = shared;
+    const struct pack_readset *set =
+        where->in_with ? plan->params.with : plan->params.set;
+    const struct pack_engine_where *at = where->in_with ? &where->with : &where->set;
+    if (!set) {
+        snprintf(text, size, "decoding image %llu", (unsigned long long)at->box.start[0]);
+        return;
+    }
+    size_t part = at->part < set->n_parts ? at->part : 0;
+    const struct pack_grid *grid = &set->parts[part].grid;
+    char place[PACK_SHAPE_TEXT_MAX] = "";
+    size_t used = 0;
+    for (int i = 0; i < at->box.rank && used < sizeof place; i++)
+        used += (size_t)snprintf(
+            place + used, sizeof place - used, "%s%llu", i ? "," : "",
+            (unsigned long long)(at->box.start[i] / (grid->rank ? grid->chunk[i] : 1)));
+    snprintf(text, size, "%s '%s:%s', %s (%s)", at->reading ? "reading" : "after reading",
+             set->parts[part].file, set->dataset, grid->rank ? "chunk" : "element",
+             place);
+}
+
+const struct pack_procs_ops pack_bench_worker_ops = {
+    .open = maker_open,
+    .fill = maker_fill,
+    .close = maker_close,
+    .describe = maker_describe,
+};

@@ -1,0 +1,160 @@
+/*
+ * The stock library, opened as users open it: one handle and one chunk cache per file and
+ * process. What is counted comes from the file driver underneath, so that library and
+ * file are the unmodified ones.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/bench/engine_parts.h"
+#include "libpack/hdf5/h5_boxes.h"
+
+struct part {
+    struct pack_h5_boxes *reader;
+    struct pack_h5_count count;
+    const struct pack_grid *grid;
+    bool filtered;
+};
+
+struct hdf5 {
+    struct pack_engine_params params;
+    struct pack_box *boxes; /* of a request, as they lie in one part */
+    size_t n_boxes_max;
+    size_t n_parts;
+    struct part part[];
+};
+
+static void
+on_read_done(void *context, const struct pack_h5_access *access, uint64_t start_ns,
+             uint64_t elapsed_ns)
+{
+    (void)start_ns;
+    if (access->raw)
+        pack_histogram_add(context, elapsed_ns);
+}
+
+static void
+hdf5_close(void *state)
+{
+    struct hdf5 *hdf5 = state;
+    if (!hdf5)
+        return;
+    for (size_t i = 0; i < hdf5->n_parts; i++)
+        pack_h5_boxes_close(hdf5->part[i].reader);
+    free(hdf5->boxes);
+    free(hdf5);
+}
+
+static enum pack_status
+hdf5_open(const struct pack_engine_params *params, void **state, struct pack_error *err)
+{
+    const struct pack_readset *set = params->set;
+    struct hdf5 *hdf5 = calloc(1, sizeof *hdf5 + set->n_parts * sizeof *hdf5->part);
+    enum pack_status status = PACK_OK;
+    if (!hdf5)
+        return pack_fail_memory(err, "engine");
+    hdf5->params = *params;
+    hdf5->n_parts = set->n_parts;
+    for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
+        struct part *part = &hdf5->part[i];
+        struct pack_h5_boxes_params p = { .file = set->parts[i].file,
+                                          .dataset = set->dataset,
+                                          .set_cache = params->set_cache,
+                                          .cache = params->cache,
+                                          .reopen = params->reopen,
+                                          .count = &part->count };
+        part->count.context = &params->where->latency;
+        part->count.on_read_done = on_read_done;
+        part->grid = &set->parts[i].grid;
+        part->filtered = set->parts[i].facts.pipeline.n > 0;
+        status = pack_h5_boxes_open(&p, &part->reader, err);
+        part->count.raw = part->count.metadata = (struct pack_h5_counters){ 0 };
+    }
+    if (status != PACK_OK) {
+        hdf5_close(hdf5);
+        return status;
+    }
+    *state = hdf5;
+    return PACK_OK;
+}
+
+/* Moves what the driver counted during one call into *cost, and splits its time. */
+static void
+settle(struct part *part, uint64_t call_ns, struct pack_read_cost *cost)
+{
+    struct pack_h5_counters *raw = &part->count.raw, *metadata = &part->count.metadata;
+    uint64_t below_ns = raw->file_read_ns + metadata->file_read_ns;
+    uint64_t rest_ns = call_ns > below_ns ? call_ns - below_ns : 0;
+    struct pack_read_cost call = {
+        .calls = 1,
+        .call_ns = call_ns,
+        .file_reads = raw->file_reads,
+        .file_read_bytes = raw->file_read_bytes,
+        .storage_ns = raw->file_read_ns,
+        .metadata_reads = metadata->file_reads,
+        .metadata_bytes = metadata->file_read_bytes,
+        .metadata_ns = metadata->file_read_ns,
+    };
+    /* a call that loads filtered chunks spends its time on decoding them */
+    if (part->filtered && raw->file_reads > 0)
+        call.decode_ns = rest_ns;
+    else
+        call.overhead_ns = rest_ns;
+    pack_read_cost_add(cost, &call);
+    *raw = *metadata = (struct pack_h5_counters){ 0 };
+}
+
+static enum pack_status
+reserve(struct hdf5 *hdf5, size_t n_boxes, struct pack_error *err)
+{
+    if (n_boxes <= hdf5->n_boxes_max)
+        return PACK_OK;
+    struct pack_box *more = realloc(hdf5->boxes, n_boxes * sizeof *more);
+    if (!more)
+        return pack_fail_memory(err, "a request");
+    hdf5->boxes = more;
+    hdf5->n_boxes_max = n_boxes;
+    return PACK_OK;
+}
+
+static enum pack_status
+hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
+          struct pack_read_cost *cost, struct pack_error *err)
+{
+    struct hdf5 *hdf5 = state;
+    struct pack_engine_where *where = hdf5->params.where;
+    struct pack_readset_cursor cursor = { 0 };
+    size_t n, index;
+    unsigned char *at = out;
+    enum pack_status status = reserve(hdf5, n_boxes, err);
+    while (status == PACK_OK &&
+           (n = pack_readset_take(hdf5->params.set, boxes, n_boxes, &cursor, hdf5->boxes,
+                                  &index)) > 0) {
+        struct part *part = &hdf5->part[index];
+        uint64_t call_ns = 0;
+        where->part = (uint32_t)index;
+        where->box.rank = hdf5->boxes[0].rank;
+        memcpy(where->box.start, hdf5->boxes[0].start,
+               (size_t)where->box.rank * sizeof *where->box.start);
+        where->reading = true;
+        status = pack_h5_boxes_read(part->reader, hdf5->boxes, n, at, &call_ns, err);
+        where->reading = false;
+        settle(part, call_ns, cost);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t bytes = pack_readset_box_bytes(hdf5->params.set, &hdf5->boxes[i]);
+            if (part->grid->rank > 0)
+                cost->requests += pack_grid_count(part->grid, &hdf5->boxes[i]);
+            at += bytes;
+            cost->wanted_bytes += bytes;
+        }
+    }
+    return status;
+}
+
+const struct pack_engine_ops pack_engine_hdf5 = {
+    .name = "hdf5",
+    .purpose = "the stock library with its chunk cache",
+    .open = hdf5_open,
+    .read = hdf5_read,
+    .close = hdf5_close,
+};

@@ -1,0 +1,10 @@
+/* The rows of the table of engines. Not for use outside libpack. */
+#ifndef LIBPACK_ENGINE_PARTS_H
+#define LIBPACK_ENGINE_PARTS_H
+
+#include "libpack/bench/engine.h"
+
+extern const struct pack_engine_ops pack_engine_hdf5;
+extern const struct pack_engine_ops pack_engine_images;
+
+#endif

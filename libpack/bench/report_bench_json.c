@@ -1,0 +1,266 @@
+#include "libpack/bench/report_bench.h"
+
+#include "config.h"
+#include "libpack/base/json.h"
+
+static void
+put_options(struct pack_json *json, const struct pack_bench_report *report)
+{
+    const struct pack_bench_params *p = report->params;
+    const struct pack_bench_result *r = report->result;
+    pack_json_object(json, "options");
+    pack_json_array(json, "files");
+    for (size_t i = 0; i < report->n_operands; i++)
+        pack_json_text(json, NULL, report->operands[i]);
+    pack_json_close(json);
+    pack_json_text(json, "dataset", p->set ? p->set->dataset : NULL);
+    pack_json_text(json, "engine", r->engine);
+    pack_json_text(json, "pattern", pack_pattern_name(p->pattern.kind));
+    pack_json_text(json, "read", pack_read_mode_name(p->pattern.read));
+    pack_json_u64(json, "seed", r->seed);
+    pack_json_u64(json, "batch", r->batch);
+    pack_json_u64(json, "workers", r->n_workers);
+    pack_json_u64(json, "prefetch", r->prefetch);
+    pack_json_u64(json, "echo", r->echo);
+    pack_json_text(json, "consumer", r->consumer);
+    pack_json_u64(json, "step_ns", p->consume.step_ns);
+    pack_json_bool(json, "cold", p->cold);
+    pack_json_bool(json, "reopen", p->reopen);
+    if (r->has_cache) {
+        pack_json_u64(json, "rdcc_nslots", r->cache.n_slots);
+        pack_json_u64(json, "rdcc_nbytes", r->cache.size_bytes);
+        pack_json_double(json, "rdcc_w0", r->cache.w0);
+    }
+    pack_json_text(json, "hdf5_version", r->hdf5_version);
+    pack_json_close(json);
+}
+
+static void
+put_counts(struct pack_json *json, const char *key, const struct pack_cache_counts *c)
+{
+    pack_json_object(json, key);
+    pack_json_u64(json, "requests", c->requests);
+    pack_json_u64(json, "hits", c->hits);
+    pack_json_u64(json, "loads", c->loads);
+    pack_json_u64(json, "decodes", c->decodes);
+    pack_json_u64(json, "fills", c->fills);
+    pack_json_u64(json, "bypass_visits", c->bypass_visits);
+    pack_json_u64(json, "file_reads", c->file_reads);
+    pack_json_u64(json, "file_read_bytes", c->file_read_bytes);
+    pack_json_u64(json, "wanted_bytes", c->wanted_bytes);
+    pack_json_u64(json, "evictions_space", c->evictions_space);
+    pack_json_u64(json, "evictions_collision", c->evictions_collision);
+    pack_json_u64(json, "peak_bytes", c->peak_bytes);
+    pack_json_close(json);
+}
+
+static void
+put_cost(struct pack_json *json, const char *key, const struct pack_read_cost *c)
+{
+    pack_json_object(json, key);
+    pack_json_u64(json, "calls", c->calls);
+    pack_json_u64(json, "requests", c->requests);
+    pack_json_u64(json, "file_reads", c->file_reads);
+    pack_json_u64(json, "file_read_bytes", c->file_read_bytes);
+    pack_json_u64(json, "wanted_bytes", c->wanted_bytes);
+    pack_json_u64(json, "call_ns", c->call_ns);
+    pack_json_u64(json, "storage_ns", c->storage_ns);
+    pack_json_u64(json, "metadata_ns", c->metadata_ns);
+    pack_json_u64(json, "decode_ns", c->decode_ns);
+    pack_json_u64(json, "overhead_ns", c->overhead_ns);
+    pack_json_close(json);
+}
+
+static void
+put_epoch(struct pack_json *json, const struct pack_bench_epoch *e)
+{
+    pack_json_u64(json, "elapsed_ns", e->elapsed_ns);
+    pack_json_u64(json, "batches", e->n_batches);
+    pack_json_u64(json, "samples", e->n_samples);
+    pack_json_u64(json, "wait_ns", e->wait_ns);
+    pack_json_u64(json, "work_ns", e->work_ns);
+    pack_json_u64(json, "idle_ns", e->idle_ns);
+    pack_json_u64(json, "assemble_ns", e->assemble_ns);
+    if (e->knows_storage)
+        pack_json_u64(json, "storage_bytes", e->storage_bytes);
+    else
+        pack_json_null(json, "storage_bytes");
+    pack_json_u64(json, "resident_bytes", e->resident_bytes);
+    put_cost(json, "read", &e->read);
+    put_cost(json, "with", &e->with);
+}
+
+static void
+put_steps(struct pack_json *json, const struct pack_bench_steps *s)
+{
+    pack_json_object(json, "steps");
+    pack_json_u64(json, "steps", s->n_steps);
+    pack_json_u64(json, "samples", s->n_samples);
+    pack_json_u64(json, "total_ns", s->total_ns);
+    pack_json_u64(json, "busy_ns", s->busy_ns);
+    pack_json_u64(json, "starved_ns", s->starved_ns);
+    pack_json_u64(json, "copy_wait_ns", s->copy_wait_ns);
+    pack_json_u64(json, "pin_ns", s->pin_ns);
+    pack_json_u64(json, "copy_ns", s->copy_ns);
+    pack_json_u64(json, "copy_bytes", s->copy_bytes);
+    pack_json_u64(json, "normalise_ns", s->normalise_ns);
+    pack_json_close(json);
+}
+
+static void
+put_device(struct pack_json *json, const struct pack_device_result *d)
+{
+    if (!d->name[0]) {
+        pack_json_null(json, "device");
+        return;
+    }
+    pack_json_object(json, "device");
+    pack_json_text(json, "name", d->name);
+    pack_json_text(json, "driver", d->driver);
+    pack_json_u64(json, "memory_bytes", d->memory_bytes);
+    pack_json_u64(json, "used_bytes", d->used_bytes);
+    pack_json_double(json, "pinned_bytes_per_s", d->pinned_bytes_per_s);
+    pack_json_double(json, "copy_bytes_per_s", d->copy_bytes_per_s);
+    pack_json_double(json, "normalise_bytes_per_s", d->normalise_bytes_per_s);
+    pack_json_double(json, "memory_bytes_per_s", d->memory_bytes_per_s);
+    pack_json_u64(json, "nvml_samples", d->n_samples);
+    pack_json_double(json, "utilisation", d->utilisation);
+    pack_json_double(json, "pcie_bytes_per_s", d->pcie_bytes_per_s);
+    pack_json_close(json);
+}
+
+static void
+put_processors(struct pack_json *json, const struct pack_bench_result *r)
+{
+    uint64_t n = r->n_workers ? r->n_workers : 1;
+    pack_json_array(json, "workers");
+    for (uint64_t i = 0; i < n; i++) {
+        pack_json_object(json, NULL);
+        pack_json_u64(json, "user_ns", r->usage[i].user_ns);
+        pack_json_u64(json, "system_ns", r->usage[i].system_ns);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+    if (!r->has_machine) {
+        pack_json_null(json, "machine");
+        return;
+    }
+    pack_json_object(json, "machine");
+    pack_json_u64(json, "user_ns", r->machine.user_ns);
+    pack_json_u64(json, "system_ns", r->machine.system_ns);
+    pack_json_u64(json, "iowait_ns", r->machine.iowait_ns);
+    pack_json_u64(json, "idle_ns", r->machine.idle_ns);
+    pack_json_close(json);
+}
+
+/* The same bytes for the same input. */
+static void
+put_result(struct pack_json *json, const struct pack_bench_report *report)
+{
+    const struct pack_bench_result *r = report->result;
+    pack_json_object(json, "result");
+    pack_json_u64(json, "sample_bytes", r->sample_bytes);
+    pack_json_u64(json, "epoch_samples", r->epoch_samples);
+    pack_json_bool(json, "interrupted", r->interrupted);
+    pack_json_object(json, "check");
+    pack_json_u64(json, "compared", r->mismatch.n_compared);
+    pack_json_u64(json, "different", r->mismatch.n);
+    pack_json_text(json, "first", r->mismatch.n ? r->mismatch.text : NULL);
+    pack_json_close(json);
+    pack_json_object(json, "skipped");
+    pack_json_u64(json, "images", r->total.read.skipped);
+    pack_json_array(json, "reasons");
+    for (uint32_t i = 0; i < r->n_reasons; i++)
+        pack_json_text(json, NULL, r->reason[i]);
+    pack_json_close(json);
+    pack_json_close(json);
+    pack_json_array(json, "epochs");
+    for (uint64_t i = 0; i < r->n_epochs; i++) {
+        pack_json_object(json, NULL);
+        put_counts(json, "counts", &r->epochs[i].counts);
+        put_counts(json, "with_counts", &r->epochs[i].with_counts);
+        if (r->epochs[i].has_counts)
+            pack_json_double(json, "hit_rate", pack_bench_hit_rate(&r->epochs[i]));
+        else
+            pack_json_null(json, "hit_rate");
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+    pack_json_close(json);
+}
+
+static void
+put_verdict(struct pack_json *json, const struct pack_bench_report *report)
+{
+    const struct pack_bench_result *r = report->result;
+    const struct pack_bench_advice *a = report->advice;
+    pack_json_text(json, "limit", pack_limit_name(r->limit));
+    pack_json_text(json, "cause", r->cause[0] ? r->cause : NULL);
+    pack_json_double(json, "samples_per_s", pack_bench_rate(r));
+    pack_json_double(json, "busy_rate", r->steps.busy_rate);
+    if (r->steps.au >= 0)
+        pack_json_double(json, "au", r->steps.au);
+    else
+        pack_json_null(json, "au");
+    if (report->preset) {
+        pack_json_text(json, "preset", report->preset->name);
+        pack_json_bool(json, "au_passed", r->steps.au >= report->preset->au_min);
+    }
+    pack_json_array(json, "advice");
+    for (size_t i = 0; a && i < a->n; i++) {
+        pack_json_object(json, NULL);
+        pack_json_text(json, "what", a->change[i].what);
+        pack_json_text(json, "command", a->change[i].command);
+        pack_json_double(json, "gain", a->change[i].gain);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+}
+
+static void
+put_measured(struct pack_json *json, const struct pack_bench_report *report)
+{
+    const struct pack_bench_result *r = report->result;
+    pack_json_object(json, "measured");
+    put_verdict(json, report);
+    pack_json_u64(json, "elapsed_ns", r->elapsed_ns);
+    pack_json_u64(json, "open_ns", r->open_ns);
+    put_steps(json, &r->steps);
+    pack_json_object(json, "total");
+    put_epoch(json, &r->total);
+    pack_json_close(json);
+    pack_json_array(json, "epochs");
+    for (uint64_t i = 0; i < r->n_epochs; i++) {
+        pack_json_object(json, NULL);
+        put_epoch(json, &r->epochs[i]);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+    pack_json_object(json, "file_read_latency");
+    pack_json_u64(json, "reads", r->latency.n);
+    pack_json_u64(json, "p50_ns", pack_histogram_at(&r->latency, 0.5));
+    pack_json_u64(json, "p90_ns", pack_histogram_at(&r->latency, 0.9));
+    pack_json_u64(json, "p99_ns", pack_histogram_at(&r->latency, 0.99));
+    pack_json_u64(json, "max_ns", r->latency.max_ns);
+    pack_json_close(json);
+    put_device(json, &r->device);
+    put_processors(json, r);
+    pack_json_close(json);
+}
+
+enum pack_status
+pack_report_bench_json(const struct pack_bench_report *report, struct pack_buf *text,
+                       struct pack_error *err)
+{
+    struct pack_json json;
+    pack_json_begin(&json, text);
+    pack_json_object(&json, NULL);
+    pack_json_text(&json, "schema", "readbench/1");
+    pack_json_text(&json, "program", "h5readbench");
+    pack_json_text(&json, "version", PACKAGE_VERSION);
+    put_options(&json, report);
+    put_result(&json, report);
+    put_measured(&json, report);
+    pack_json_close(&json);
+    return pack_json_end(&json, err);
+}

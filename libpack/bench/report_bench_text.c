@@ -1,0 +1,327 @@
+#include "libpack/bench/report_bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Appends to a report; after the first failure nothing happens any more. */
+struct page {
+    struct pack_buf *text;
+    enum pack_status status;
+    struct pack_error *err;
+};
+
+#define LINE(page, ...)                                                             \
+    ((page)->status = (page)->status == PACK_OK                                     \
+                          ? pack_buf_printf((page)->text, (page)->err, __VA_ARGS__) \
+                          : (page)->status)
+
+/* A sentence in lines of 78 columns behind `indent` blanks. */
+static void
+put_wrapped(struct page *page, const char *sentence, int indent)
+{
+    while (*sentence) {
+        int room = 78 - indent, length = (int)strlen(sentence);
+        if (length > room)
+            for (length = room; length > 1 && sentence[length] != ' ';)
+                length--;
+        LINE(page, "%*s%.*s\n", indent, "", length, sentence);
+        sentence += length + strspn(sentence + length, " ");
+    }
+}
+
+static double
+seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static double
+percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* "12.3 us", "4.56 ms", "1.20 s" into text[32]; returns text. */
+static char *
+duration(uint64_t ns, char *text)
+{
+    double v = (double)ns;
+    if (v < 1e6)
+        snprintf(text, 32, "%.1f us", v / 1e3);
+    else if (v < 1e9)
+        snprintf(text, 32, "%.2f ms", v / 1e6);
+    else
+        snprintf(text, 32, "%.2f s", v / 1e9);
+    return text;
+}
+
+/* ----------------------------------------------------------------- verdict */
+
+static void
+put_verdict(struct page *page, const struct pack_bench_report *report)
+{
+    const struct pack_bench_result *r = report->result;
+    if (strcmp(r->consumer, "null") == 0)
+        LINE(page, "%.1f samples/s from the reader alone, limited by %s\n",
+             pack_bench_rate(r), pack_limit_name(r->limit));
+    else if (r->steps.n_steps < 2)
+        LINE(page, "too few steps to say how busy the consumer was, limited by %s\n",
+             pack_limit_name(r->limit));
+    else
+        LINE(page, "consumer busy %.1f %%, limited by %s\n", 100 * r->steps.busy_rate,
+             pack_limit_name(r->limit));
+    if (r->cause[0])
+        put_wrapped(page, r->cause, 2);
+    if (r->interrupted)
+        LINE(page, "  (stopped before the end; this is what was measured so far)\n");
+    if (r->mismatch.n) {
+        LINE(page,
+             "\nERROR OF H5READBENCH: %" PRIu64 " of %" PRIu64
+             " counts differ from the simulator's\n",
+             r->mismatch.n, r->mismatch.n_compared);
+        put_wrapped(page, r->mismatch.text, 2);
+    }
+    if (r->total.read.skipped)
+        LINE(page,
+             "\n%" PRIu64 " images could not be decoded and were left out, such as\n",
+             r->total.read.skipped);
+    for (uint32_t i = 0; i < r->n_reasons; i++)
+        put_wrapped(page, r->reason[i], 2);
+}
+
+static void
+put_speed(struct page *page, const struct pack_bench_report *report)
+{
+    const struct pack_bench_result *r = report->result;
+    const struct pack_bench_epoch *t = &r->total;
+    double s = seconds(r->elapsed_ns);
+    LINE(page,
+         "\n%.1f samples/s, %.1f MB/s: %" PRIu64 " batches of %" PRIu64
+         " in %.2f s, %" PRIu64 " epoch%s, seed %" PRIu64 "\n",
+         pack_bench_rate(r),
+         s > 0 ? (double)(t->n_samples * r->sample_bytes) / s / 1e6 : 0, t->n_batches,
+         r->batch, s, r->n_epochs, r->n_epochs == 1 ? "" : "s", r->seed);
+    if (r->echo > 1)
+        LINE(page, "%.2f steps/s, each batch used %" PRIu64 " times\n",
+             s > 0 ? (double)r->steps.n_steps / s : 0, r->echo);
+    if (r->steps.au >= 0 && report->preset)
+        LINE(page, "AU %.1f %% of computing time, %s asks for %.0f %%: %s\n",
+             100 * r->steps.au, report->preset->name, 100 * report->preset->au_min,
+             r->steps.au >= report->preset->au_min ? "pass" : "fail");
+    else if (r->steps.au >= 0)
+        LINE(page, "AU %.1f %% (computing time over total, first step left out)\n",
+             100 * r->steps.au);
+    uint64_t echo = pack_bench_echo_for(r, 0.9);
+    if (r->steps.au >= 0 && r->steps.busy_rate < 0.9 && echo > r->echo)
+        LINE(page, "--echo %" PRIu64 " would keep the consumer busy for 90 %%\n", echo);
+}
+
+/* ------------------------------------------------------------------- times */
+
+static void
+put_stage(struct page *page, const struct pack_bench_result *r, const char *name,
+          uint64_t ns)
+{
+    const struct pack_bench_epoch *t = &r->total;
+    uint64_t n = t->n_batches ? t->n_batches : 1;
+    LINE(page, "  %-34s %10.3f ms  %5.1f %%\n", name, (double)ns / (double)n / 1e6,
+         percent(ns, t->work_ns + t->idle_ns));
+}
+
+static void
+put_stages(struct page *page, const struct pack_bench_result *r)
+{
+    const struct pack_bench_epoch *t = &r->total;
+    const struct pack_read_cost *a = &t->read, *b = &t->with;
+    uint64_t calls_ns = a->call_ns + b->call_ns;
+    uint64_t rest_ns = t->work_ns > calls_ns ? t->work_ns - calls_ns : 0;
+    LINE(page, "\n%-36s%13s %9s\n",
+         r->n_workers ? "where the workers' time went" : "where the time went",
+         "per batch", "share");
+    put_stage(page, r, "storage: reading chunks", a->storage_ns + b->storage_ns);
+    put_stage(page, r, "storage: reading indexes", a->metadata_ns + b->metadata_ns);
+    put_stage(page, r, "decode", a->decode_ns + b->decode_ns);
+    put_stage(page, r,
+              strcmp(r->engine, "images") == 0 ? "other work" : "HDF5 calls and copies",
+              a->overhead_ns + b->overhead_ns);
+    put_stage(page, r, "CPU assembly", rest_ns);
+    put_stage(page, r,
+              r->n_workers ? "waiting for a free buffer" : "outside, in the consumer",
+              t->idle_ns);
+}
+
+static void
+put_consumer(struct page *page, const struct pack_bench_result *r)
+{
+    const struct pack_bench_steps *s = &r->steps;
+    if (s->n_steps < 2 || strcmp(r->consumer, "null") == 0)
+        return;
+    double n = (double)(s->n_steps - 1) * 1e6;
+    LINE(page, "\n%s: %" PRIu64 " steps, %.3f ms busy and %.3f ms starved in each%s\n",
+         r->consumer, s->n_steps, (double)s->busy_ns / n, (double)s->starved_ns / n,
+         s->copy_bytes ? "," : "");
+    if (s->copy_bytes)
+        LINE(page, "  %.3f ms of that waiting for the copy to the device\n",
+             (double)s->copy_wait_ns / n);
+}
+
+static void
+put_device(struct page *page, const struct pack_bench_result *r)
+{
+    const struct pack_device_result *d = &r->device;
+    char used[PACK_BYTES_TEXT_MAX], all[PACK_BYTES_TEXT_MAX];
+    if (!d->name[0])
+        return;
+    LINE(page, "\n%s, %s; %s of %s used\n", d->name, d->driver,
+         pack_bytes_format(d->used_bytes, used), pack_bytes_format(d->memory_bytes, all));
+    LINE(page,
+         "  copies      %8.2f GB/s, %.0f %% of the %.2f GB/s that pinned memory gives\n",
+         d->copy_bytes_per_s / 1e9,
+         d->pinned_bytes_per_s > 0 ? 100 * d->copy_bytes_per_s / d->pinned_bytes_per_s
+                                   : 0,
+         d->pinned_bytes_per_s / 1e9);
+    LINE(page, "  normalise   %8.2f GB/s", d->normalise_bytes_per_s / 1e9);
+    if (d->memory_bytes_per_s > 0)
+        LINE(page, ", %.0f %% of the memory's %.0f GB/s",
+             100 * d->normalise_bytes_per_s / d->memory_bytes_per_s,
+             d->memory_bytes_per_s / 1e9);
+    LINE(page, "\n");
+    if (d->n_samples)
+        LINE(page,
+             "  NVML        GPU-Util %.0f %%, PCIe received %.2f GB/s (%u samples)\n",
+             100 * d->utilisation, d->pcie_bytes_per_s / 1e9, d->n_samples);
+}
+
+/* ------------------------------------------------------------------ counts */
+
+static void
+put_epoch(struct page *page, const struct pack_bench_epoch *e, uint64_t number)
+{
+    char hits[32] = "-", loads[32] = "-";
+    if (e->has_counts) {
+        snprintf(hits, sizeof hits, "%.1f %%", 100 * pack_bench_hit_rate(e));
+        snprintf(loads, sizeof loads, "%" PRIu64, e->counts.loads);
+    }
+    LINE(page, "  %5" PRIu64 "  %10.1f  %9" PRIu64 "  %8s  %9s  %10.1f  %8.2f\n", number,
+         e->elapsed_ns ? (double)e->n_samples * 1e9 / (double)e->elapsed_ns : 0,
+         e->read.requests, hits, loads, (double)e->read.file_read_bytes / 1e6,
+         pack_bench_amplification(e));
+}
+
+enum { EPOCHS_SHOWN = 5 }; /* of the first ones, and of the last ones */
+
+static void
+put_epochs(struct page *page, const struct pack_bench_result *r)
+{
+    const struct pack_cache_counts *c = &r->total.counts;
+    char cache[PACK_BYTES_TEXT_MAX];
+    if (r->has_cache)
+        LINE(page, "\nchunk cache%s: %" PRIu64 " slots, %s, w0 %g (HDF5 %s)\n",
+             r->n_workers > 1 ? " of each worker" : "", r->cache.n_slots,
+             pack_bytes_format(r->cache.size_bytes, cache), r->cache.w0, r->hdf5_version);
+    else
+        LINE(page, "\nno chunk cache at work\n");
+    LINE(page, "  epoch   samples/s   requests  hit rate      loads     MB read  "
+               "x wanted\n");
+    for (uint64_t i = 0; i < r->n_epochs; i++)
+        if (i < EPOCHS_SHOWN || i + EPOCHS_SHOWN >= r->n_epochs)
+            put_epoch(page, &r->epochs[i], i + 1);
+        else if (i == EPOCHS_SHOWN)
+            LINE(page, "    ...\n");
+    if (c->bypass_visits)
+        LINE(page,
+             "  %" PRIu64 " requests went past the cache, in %" PRIu64
+             " reads of just what was wanted\n",
+             c->bypass_visits, c->file_reads - c->loads);
+    if (c->fills)
+        LINE(page,
+             "  %" PRIu64 " requests for chunks without storage, filled in memory\n",
+             c->fills);
+    if (c->evictions_collision)
+        LINE(page, "  %" PRIu64 " evictions because two chunks had one slot\n",
+             c->evictions_collision);
+    if (r->mismatch.n_compared && !r->mismatch.n)
+        LINE(page,
+             "  reads and bytes equal the simulator's in all %" PRIu64 " comparisons\n",
+             r->mismatch.n_compared);
+}
+
+static void
+put_storage(struct page *page, const struct pack_bench_report *report)
+{
+    const struct pack_bench_result *r = report->result;
+    const struct pack_bench_epoch *t = &r->total;
+    char a[32], b[32], c[32], d[32];
+    if (r->latency.n)
+        LINE(page, "\nfile reads: half within %s, 90 %% %s, 99 %% %s, longest %s\n",
+             duration(pack_histogram_at(&r->latency, 0.5), a),
+             duration(pack_histogram_at(&r->latency, 0.9), b),
+             duration(pack_histogram_at(&r->latency, 0.99), c),
+             duration(r->latency.max_ns, d));
+    uint64_t read = t->read.file_read_bytes + t->with.file_read_bytes;
+    if (t->knows_storage) {
+        uint64_t from_storage = t->storage_bytes < read ? t->storage_bytes : read;
+        LINE(page,
+             "  %.1f MB from storage (readahead included), %.1f MB from the page "
+             "cache\n",
+             (double)t->storage_bytes / 1e6, (double)(read - from_storage) / 1e6);
+    }
+    if (report->params->cold) {
+        LINE(page, "  --cold: %.1f MB were still in the page cache when epochs began%s\n",
+             (double)t->resident_bytes / 1e6,
+             t->resident_bytes > read / 20 ? "; this was NOT cold" : "");
+    }
+}
+
+static void
+put_processors(struct page *page, const struct pack_bench_result *r)
+{
+    uint64_t n = r->n_workers ? r->n_workers : 1, user = 0, system = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        user += r->usage[i].user_ns;
+        system += r->usage[i].system_ns;
+    }
+    uint64_t lived = n * (r->elapsed_ns + r->open_ns);
+    LINE(page, "\nprocessors: %s %.0f %% user, %.0f %% system",
+         r->n_workers ? "each worker" : "this process", percent(user, lived),
+         percent(system, lived));
+    if (r->has_machine) {
+        uint64_t all = r->machine.user_ns + r->machine.system_ns + r->machine.iowait_ns +
+                       r->machine.idle_ns;
+        LINE(page, "; the machine %.0f %% busy, %.0f %% iowait",
+             percent(r->machine.user_ns + r->machine.system_ns, all),
+             percent(r->machine.iowait_ns, all));
+    }
+    LINE(page, "\n");
+}
+
+static void
+put_advice(struct page *page, const struct pack_bench_advice *advice)
+{
+    if (!advice || advice->n == 0)
+        return;
+    LINE(page, "\nworth most, as simulator and cost model predict\n");
+    for (size_t i = 0; i < advice->n; i++) {
+        const struct pack_bench_change *c = &advice->change[i];
+        LINE(page, "  %5.2fx  %s\n         %s\n", c->gain, c->what, c->command);
+    }
+}
+
+enum pack_status
+pack_report_bench_text(const struct pack_bench_report *report, struct pack_buf *text,
+                       struct pack_error *err)
+{
+    const struct pack_bench_result *r = report->result;
+    struct page page = { text, PACK_OK, err };
+    put_verdict(&page, report);
+    put_speed(&page, report);
+    put_stages(&page, r);
+    put_consumer(&page, r);
+    put_device(&page, r);
+    put_epochs(&page, r);
+    put_storage(&page, report);
+    put_processors(&page, r);
+    put_advice(&page, report->advice);
+    return page.status;
+}

@@ -1,0 +1,266 @@
+/*
+ * Packing, from the caller's thread:
+ *
+ *     samples (lane 0, many threads) ──▶ block being filled ──▶ encode (lane 1, many)
+ *                                                                  │ in order
+ *     journal ◀── entry of the block ◀── writer ◀──────────────────┘
+ *
+ * Results of both lanes come back in order, so the file does not depend on how many
+ * threads there are. What happened to each record, packed or not, is put down once in a
+ * sample_record; accounting starts from it both when it is new and when it comes out of
+ * the journal of an interrupted run. A block's journal entry holds the records since the
+ * block before and where its chunks are. It is appended only after their bytes were
+ * handed to the system, so whatever a journal says is there.
+ */
+#include <libpack/convert.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libpack/base/clock.h"
+#include "libpack/convert/convert_run.h"
+
+static enum pack_status
+start_threads(struct run *run)
+{
+    const struct pack_convert_params *params = run->params;
+    struct pack_samples_params sp = {
+        .source = params->source,
+        .first = run->next_record,
+        .image = params->options.image,
+        .geometry = params->options.geometry,
+        .layout = params->options.layout,
+        .out_h = run->plan.out_h,
+        .out_w = run->plan.out_w,
+        .n_threads = run->plan.n_threads,
+        .memory_bytes = run->plan.decode_bytes,
+        .n_slots = run->plan.n_slots,
+    };
+    enum pack_status status = pack_samples_new(&sp, &run->samples, run->err);
+    if (status != PACK_OK)
+        return status;
+    struct pack_pool_lane lanes[N_LANES] = {
+        [LANE_SAMPLES] = pack_samples_lane(run->samples),
+        /* one block is being filled */
+        [LANE_ENCODE] = { pack_convert_encode, run, run->plan.n_blocks - 1 },
+    };
+    status = pack_pool_new(run->plan.n_threads, lanes, N_LANES, &run->pool, run->err);
+    if (status == PACK_OK)
+        pack_samples_start(run->samples, run->pool, LANE_SAMPLES);
+    return status;
+}
+
+/* What a journal belongs to: the options, the list of images, the program. */
+static enum pack_status
+make_identity(struct run *run, struct pack_buf *options)
+{
+    uint64_t digest = pack_source_digest(run->params->source);
+    enum pack_status status =
+        pack_buf_append(&run->identity, options->data, options->size, run->err);
+    if (status == PACK_OK)
+        status = pack_buf_printf(
+            &run->identity, run->err, "%s\n%016" PRIx64 "\n%" PRIu32 "x%" PRIu32,
+            run->params->version, digest, run->plan.out_h, run->plan.out_w);
+    return status;
+}
+
+static enum pack_status
+open_files(struct run *run)
+{
+    const struct pack_convert_params *params = run->params;
+    bool resumed = pack_outfile_is_resumed(run->out);
+    const char *part = pack_outfile_part_path(run->out),
+               *journal_path = pack_outfile_journal_path(run->out);
+    int journal_fd = pack_outfile_journal_fd(run->out);
+    struct pack_writer_params wp = { .libver = params->options.libver,
+                                     .resume = resumed };
+    struct pack_writer_dataset_params dp = {
+        .type = PACK_UINT8,
+        .sample = run->plan.sample,
+        .chunk = run->plan.chunk,
+        .pipeline = params->options.pipeline,
+    };
+    enum pack_status status = pack_writer_open(part, &wp, &run->writer, run->err);
+    if (status == PACK_OK)
+        status = pack_writer_dataset_create(run->writer, "images", &dp, &run->images,
+                                            run->err);
+    if (status != PACK_OK)
+        return status;
+    if (!resumed)
+        return pack_journal_create(journal_fd, journal_path, run->identity.data,
+                                   run->identity.size, &run->journal, run->err);
+    run->part_fd = open(part, O_RDONLY | O_CLOEXEC);
+    if (run->part_fd < 0)
+        return pack_fail_errno(run->err, errno, "cannot open '%s'", part);
+    status = pack_journal_resume(journal_fd, journal_path, run->identity.data,
+                                 run->identity.size, pack_convert_replay, run,
+                                 &run->journal, run->err);
+    if (status == PACK_ERR_CHANGED && !run->replaying)
+        pack_fail(
+            run->err, status,
+            "'%s' was begun with other options or other images; --force starts again",
+            part);
+    run->stuck |= status == PACK_ERR_CHANGED || status == PACK_ERR_FORMAT;
+    return status;
+}
+
+static void
+release(struct run *run)
+{
+    pack_pool_free(run->pool);
+    pack_samples_free(run->samples);
+    pack_convert_blocks_free(run);
+    if (run->part_fd >= 0)
+        close(run->part_fd);
+    pack_writer_abandon(run->writer);
+    pack_journal_close(run->journal, NULL);
+    bool saved = run->result->n_saved > 0 && !run->stuck;
+    if (run->out && (saved || pack_outfile_is_resumed(run->out))) {
+        run->result->resumable = !run->stuck;
+        pack_outfile_abandon(run->out);
+    } else {
+        pack_outfile_discard(run->out);
+    }
+    pack_buf_done(&run->identity);
+    pack_buf_done(&run->entry);
+    pack_buf_done(&run->rows);
+    pack_buf_done(&run->sizes);
+    pack_buf_done(&run->checksums);
+    pack_buf_done(&run->valid);
+}
+
+static void
+finish_result(struct run *run)
+{
+    struct pack_convert_result *result = run->result;
+    double n = (double)result->n_packed * run->plan.out_h * run->plan.out_w;
+    result->n_channels = run->plan.n_channels;
+    for (int c = 0; c < run->plan.n_channels && n > 0; c++) {
+        /* n * sumsq - sum * sum without rounding: at most 2^50 pixels of 2^16 twice over
+         */
+        unsigned __int128 pixels =
+            (unsigned __int128)result->n_packed * run->plan.out_h * run->plan.out_w;
+        unsigned __int128 spread = pixels * run->sumsq[c] - run->sum[c] * run->sum[c];
+        result->mean[c] = (double)((long double)run->sum[c] / (long double)n);
+        result->std[c] = (double)(sqrtl((long double)spread) / (long double)n);
+    }
+    result->chunk = run->plan.chunk;
+    result->extent = run->plan.chunk;
+    result->extent.extent[0] = result->n_packed;
+    memcpy(&result->extent.extent[1], run->plan.sample.extent,
+           sizeof(uint64_t) * (size_t)run->plan.sample.rank);
+    result->n_chunks = run->checksums.size / sizeof(uint64_t);
+    result->pixel_bytes = result->n_packed * run->plan.sample_bytes;
+    result->buffer_bytes = run->plan.buffer_bytes;
+    result->peak_bytes = run->samples ? pack_samples_peak_bytes(run->samples) : 0;
+}
+
+static enum pack_status
+complete(struct run *run, const struct pack_buf *options)
+{
+    const struct pack_convert_params *params = run->params;
+    struct pack_convert_contents contents = {
+        .source = params->source,
+        .options = &params->options,
+        .options_text = (const char *)options->data,
+        .version = params->version,
+        .plan = &run->plan,
+        .result = run->result,
+        .rows = (const uint64_t *)run->rows.data,
+        .sizes = (const int32_t *)run->sizes.data,
+        .valid = params->options.on_error == PACK_ON_ERROR_BLANK ? run->valid.data : NULL,
+    };
+    if (run->result->n_packed == 0) {
+        run->stuck = true;
+        return pack_convert_fail_empty(run->result->n_rejected, run->err);
+    }
+    finish_result(run);
+    enum pack_status status =
+        pack_writer_dataset_extent(run->images, run->result->n_packed, run->err);
+    if (status == PACK_OK)
+        status = pack_convert_write_contents(run->writer, &contents, run->err);
+    if (status != PACK_OK)
+        return status;
+    struct pack_writer *writer = run->writer;
+    run->writer = NULL;
+    return pack_writer_close(writer, run->err);
+}
+
+static enum pack_status
+commit(struct run *run)
+{
+    struct stat st;
+    struct pack_outfile *out = run->out;
+    const char *part = pack_outfile_part_path(out);
+    if (run->params->verify) {
+        uint64_t before = pack_clock_ns();
+        enum pack_status status = pack_convert_verify_chunks(
+            run->params, part, &run->plan, (const uint64_t *)run->checksums.data,
+            run->result->n_packed, run->err);
+        run->result->verify_ns = pack_clock_ns() - before;
+        if (status != PACK_OK)
+            return status;
+    }
+    if (stat(part, &st) == 0)
+        run->result->file_bytes = (uint64_t)st.st_size;
+    uint64_t before = pack_clock_ns();
+    run->out = NULL;
+    enum pack_status status = pack_journal_close(run->journal, run->err);
+    run->journal = NULL;
+    if (status == PACK_OK)
+        status = pack_outfile_commit(out, run->err);
+    else
+        pack_outfile_abandon(out);
+    run->result->resumable = status != PACK_OK;
+    run->result->sync_ns = pack_clock_ns() - before;
+    return status;
+}
+
+enum pack_status
+pack_convert(const struct pack_convert_params *params, struct pack_convert_result *result,
+             struct pack_error *err)
+{
+    struct pack_error own;
+    struct run run = { .params = params,
+                       .result = result,
+                       .err = err ? err : &own,
+                       .start_ns = pack_clock_ns(),
+                       .part_fd = -1 };
+    struct pack_outfile_params op = { params->force, true, params->resume };
+    struct pack_buf options = { 0 };
+    uint32_t out_h, out_w;
+    memset(result, 0, sizeof *result);
+    result->n_listed = params->source->n_records;
+    enum pack_status status = pack_outfile_open(params->output, &op, &run.out, run.err);
+    if (status == PACK_OK)
+        status = pack_convert_find_size(params, &out_h, &out_w, run.err);
+    if (status == PACK_OK)
+        status = pack_convert_plan_make(params, out_h, out_w, &run.plan, run.err);
+    if (status == PACK_OK)
+        status = pack_convert_options_text(&params->options, &options, run.err);
+    if (status == PACK_OK)
+        status = make_identity(&run, &options);
+    if (status == PACK_OK)
+        status = pack_convert_blocks_new(&run);
+    if (status == PACK_OK)
+        status = open_files(&run);
+    if (status == PACK_OK)
+        status = start_threads(&run);
+    if (status == PACK_OK)
+        status = pack_convert_all(&run);
+    if (status == PACK_OK)
+        status = complete(&run, &options);
+    if (status == PACK_OK)
+        status = commit(&run);
+    finish_result(&run);
+    release(&run);
+    pack_buf_done(&options);
+    result->elapsed_ns = pack_clock_ns() - run.start_ns;
+    return status;
+}

@@ -1,0 +1,357 @@
+/* Samples into blocks, blocks into encoded chunks, chunks into the file and its journal.
+ */
+#include "libpack/convert/convert_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/base/checksum.h"
+
+/* -------------------------------------------------------------- accounting */
+
+static enum pack_status
+tell_reject(struct run *run, uint64_t index, const char *reason)
+{
+    const struct pack_convert_params *params = run->params;
+    struct pack_reject reject = { index, params->source->records[index].name, reason };
+    run->result->n_rejected++;
+    if (params->options.on_error == PACK_ON_ERROR_FAIL) {
+        pack_fail(run->err, PACK_ERR_FORMAT, "%s", reason);
+        return pack_convert_name_record(params->source, index, PACK_ERR_FORMAT, run->err);
+    }
+    if (params->on_reject && !params->on_reject(params->context, &reject))
+        return pack_fail(run->err, PACK_ERR_IO, "cannot write the list of rejects");
+    return PACK_OK;
+}
+
+enum pack_status
+pack_convert_account(struct run *run, const struct sample_record *record,
+                     const char *reason)
+{
+    struct pack_convert_result *result = run->result;
+    bool blank = run->params->options.on_error == PACK_ON_ERROR_BLANK;
+    bool ready = record->outcome == PACK_SAMPLE_READY;
+    int32_t size[2] = { (int32_t)record->height, (int32_t)record->width };
+    uint8_t valid = ready;
+    enum pack_status status = PACK_OK;
+    if (!ready) {
+        status = tell_reject(run, record->index, reason);
+        if (status != PACK_OK || !blank)
+            return status;
+        result->n_blank++;
+    }
+    result->n_packed++;
+    result->n_warned += !!(record->flags & RECORD_WARNED);
+    result->n_icc += !!(record->flags & RECORD_ICC);
+    result->n_alpha += !!(record->flags & RECORD_ALPHA);
+    result->n_oriented += !!(record->flags & RECORD_ORIENTED);
+    result->n_animated += !!(record->flags & RECORD_ANIMATED);
+    for (int c = 0; c < 3; c++) {
+        run->sum[c] += record->sum[c];
+        run->sumsq[c] += record->sumsq[c];
+    }
+    status = pack_buf_append(&run->rows, &record->index, sizeof record->index, run->err);
+    if (status == PACK_OK)
+        status = pack_buf_append(&run->sizes, size, sizeof size, run->err);
+    if (status == PACK_OK && blank)
+        status = pack_buf_append(&run->valid, &valid, sizeof valid, run->err);
+    return status;
+}
+
+static struct sample_record
+make_record(const struct pack_sample *sample)
+{
+    struct sample_record record = {
+        .index = sample->index,
+        .file_bytes = sample->file_bytes,
+        .file_mtime_ns = sample->file_mtime_ns,
+        .outcome = (uint16_t)sample->outcome,
+    };
+    const struct pack_image_info *info = &sample->info;
+    if (sample->outcome != PACK_SAMPLE_READY) {
+        record.reason_bytes = (uint16_t)(strlen(sample->reason) + 1);
+        return record;
+    }
+    record.width = info->width;
+    record.height = info->height;
+    record.flags = (info->n_warnings ? RECORD_WARNED : 0u) |
+                   (info->has_icc ? RECORD_ICC : 0u) |
+                   (info->has_alpha ? RECORD_ALPHA : 0u) |
+                   (info->orientation > 1 ? RECORD_ORIENTED : 0u) |
+                   (info->animated ? RECORD_ANIMATED : 0u);
+    memcpy(record.sum, sample->sum, sizeof record.sum);
+    memcpy(record.sumsq, sample->sumsq, sizeof record.sumsq);
+    return record;
+}
+
+/* ---------------------------------------------------------------- encoding */
+
+/*
+ * Cuts chunk k out of a block, zeros outside the sample: a block of A x d0 x d1 x d2
+ * elements, the missing axes being 1, holds ceil(d0/c0) x ceil(d1/c1) x ceil(d2/c2)
+ * chunks of A x c0 x c1 x c2.
+ */
+static void
+cut_chunk(const struct pack_convert_plan *plan, const uint8_t *block, uint64_t k,
+          uint8_t *chunk)
+{
+    uint64_t d[3] = { 1, 1, 1 }, c[3] = { 1, 1, 1 }, at[3], n[3];
+    for (int i = 0; i < plan->sample.rank; i++) {
+        d[3 - plan->sample.rank + i] = plan->sample.extent[i];
+        c[3 - plan->sample.rank + i] = plan->chunk.extent[i + 1];
+    }
+    for (int i = 2; i >= 0; i--) {
+        uint64_t count = (d[i] + c[i] - 1) / c[i];
+        at[i] = k % count * c[i];
+        n[i] = d[i] - at[i] < c[i] ? d[i] - at[i] : c[i];
+        k /= count;
+    }
+    memset(chunk, 0, plan->chunk_bytes);
+    for (uint64_t a = 0; a < plan->block_samples; a++)
+        for (uint64_t i = 0; i < n[0]; i++)
+            for (uint64_t j = 0; j < n[1]; j++)
+                memcpy(chunk + ((a * c[0] + i) * c[1] + j) * c[2],
+                       block + ((a * d[0] + at[0] + i) * d[1] + at[1] + j) * d[2] + at[2],
+                       n[2]);
+}
+
+static enum pack_status
+encode_chunk(const struct run *run, struct encoder *encoder, struct block *block,
+             uint64_t k)
+{
+    const struct pack_convert_plan *plan = &run->plan;
+    struct chunk_record *record = &block->chunks[k];
+    const uint8_t *pixels = block->pixels;
+    const void *stored;
+    size_t stored_bytes;
+    if (!plan->whole) {
+        cut_chunk(plan, block->pixels, k, encoder->chunk);
+        pixels = encoder->chunk;
+    }
+    *record = (struct chunk_record){ .pixel_checksum =
+                                         pack_checksum(pixels, plan->chunk_bytes, 0) };
+    enum pack_status status = pack_pipeline_encode(
+        &run->params->options.pipeline, encoder->ctx, pixels, plan->chunk_bytes, &stored,
+        &stored_bytes, &record->filter_mask, &block->err);
+    if (status != PACK_OK)
+        return status;
+    record->stored_bytes = stored_bytes;
+    record->stored_checksum = stored == pixels ? record->pixel_checksum
+                                               : pack_checksum(stored, stored_bytes, 0);
+    block->stored[k] = NULL; /* in `encoded`, which may still move */
+    if (stored == block->pixels)
+        block->stored[k] = block->pixels;
+    else
+        status = pack_buf_append(&block->encoded, stored, stored_bytes, &block->err);
+    return status;
+}
+
+void
+pack_convert_encode(void *item, unsigned worker, void *context)
+{
+    const struct run *run = context;
+    struct block *block = item;
+    const struct pack_convert_plan *plan = &run->plan;
+    uint64_t used = block->n_samples * plan->sample_bytes;
+    memset(block->pixels + used, 0, plan->block_bytes - used);
+    block->encoded.size = 0;
+    block->status = PACK_OK;
+    for (uint64_t k = 0; k < plan->chunks_per_block && block->status == PACK_OK; k++)
+        block->status = encode_chunk(run, &run->encoders[worker], block, k);
+    const uint8_t *next = block->encoded.data;
+    for (uint64_t k = 0; k < plan->chunks_per_block && block->status == PACK_OK; k++)
+        if (!block->stored[k]) {
+            block->stored[k] = next;
+            next += block->chunks[k].stored_bytes;
+        }
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+enum pack_status
+pack_convert_blocks_new(struct run *run)
+{
+    const struct pack_convert_plan *plan = &run->plan;
+    bool complete = true;
+    run->encoders = calloc(plan->n_threads, sizeof *run->encoders);
+    run->blocks = calloc(plan->n_blocks, sizeof *run->blocks);
+    for (size_t i = 0; run->blocks && i < plan->n_blocks; i++) {
+        struct block *block = &run->blocks[i];
+        block->pixels = malloc(plan->block_bytes);
+        block->chunks = calloc(plan->chunks_per_block, sizeof *block->chunks);
+        block->stored = calloc(plan->chunks_per_block, sizeof *block->stored);
+        complete = complete && block->pixels && block->chunks && block->stored;
+    }
+    if (!run->encoders || !run->blocks || !complete)
+        return pack_fail_memory(run->err, "chunks");
+    for (unsigned i = 0; i < plan->n_threads; i++) {
+        enum pack_status status = pack_filter_ctx_new(&run->encoders[i].ctx, run->err);
+        if (status != PACK_OK)
+            return status;
+        if (!plan->whole && !(run->encoders[i].chunk = malloc(plan->chunk_bytes)))
+            return pack_fail_memory(run->err, "chunks");
+    }
+    return PACK_OK;
+}
+
+void
+pack_convert_blocks_free(struct run *run)
+{
+    for (unsigned i = 0; run->encoders && i < run->plan.n_threads; i++) {
+        pack_filter_ctx_free(run->encoders[i].ctx);
+        free(run->encoders[i].chunk);
+    }
+    for (size_t i = 0; run->blocks && i < run->plan.n_blocks; i++) {
+        struct block *block = &run->blocks[i];
+        free(block->pixels);
+        free(block->chunks);
+        free(block->stored);
+        pack_buf_done(&block->records);
+        pack_buf_done(&block->encoded);
+    }
+    free(run->encoders);
+    free(run->blocks);
+}
+
+static struct block *
+block_at(struct run *run, uint64_t number)
+{
+    return &run->blocks[number % run->plan.n_blocks];
+}
+
+/* Appends a journal entry: head, sample records, chunk records. */
+static enum pack_status
+put_down(struct run *run, const struct block *block, uint32_t n_chunks)
+{
+    struct block_head head = { block->number, block->n_records, n_chunks };
+    run->entry.size = 0;
+    enum pack_status status = pack_buf_append(&run->entry, &head, sizeof head, run->err);
+    if (status == PACK_OK)
+        status = pack_buf_append(&run->entry, block->records.data, block->records.size,
+                                 run->err);
+    if (status == PACK_OK)
+        status = pack_buf_append(&run->entry, block->chunks,
+                                 n_chunks * sizeof *block->chunks, run->err);
+    if (status == PACK_OK)
+        status = pack_journal_append(run->journal, ENTRY_BLOCK, run->entry.data,
+                                     run->entry.size, run->err);
+    if (status == PACK_OK)
+        status = pack_journal_flush(run->journal, run->err);
+    if (status == PACK_OK)
+        run->result->n_saved += block->n_records;
+    return status;
+}
+
+static enum pack_status
+write_block(struct run *run, struct block *block)
+{
+    enum pack_status status = block->status;
+    uint64_t first = block->number * run->plan.chunks_per_block;
+    if (status != PACK_OK) {
+        if (run->err)
+            *run->err = block->err;
+        return status;
+    }
+    for (uint64_t k = 0; k < run->plan.chunks_per_block && status == PACK_OK; k++) {
+        struct chunk_record *record = &block->chunks[k];
+        status = pack_writer_chunk(run->images, first + k, block->stored[k],
+                                   record->stored_bytes, record->filter_mask,
+                                   &record->address, run->err);
+        run->result->stored_bytes += record->stored_bytes;
+        if (status == PACK_OK)
+            status = pack_buf_append(&run->checksums, &record->pixel_checksum,
+                                     sizeof record->pixel_checksum, run->err);
+    }
+    if (status == PACK_OK)
+        status = put_down(run, block, (uint32_t)run->plan.chunks_per_block);
+    return status;
+}
+
+/* Empties the block that is to be filled next. */
+static struct block *
+begin_block(struct run *run)
+{
+    struct block *block = block_at(run, run->next_block);
+    block->number = run->next_block;
+    block->n_samples = 0;
+    block->n_records = 0;
+    block->records.size = 0;
+    return block;
+}
+
+/* Hands the filled block to the encoders and makes room for the next. */
+static enum pack_status
+end_block(struct run *run, struct block **block)
+{
+    struct block *finished;
+    enum pack_status status = PACK_OK;
+    pack_pool_submit(run->pool, LANE_ENCODE, *block);
+    run->next_block++;
+    while (status == PACK_OK &&
+           (finished = pack_pool_has_room(run->pool, LANE_ENCODE)
+                           ? pack_pool_try_next(run->pool, LANE_ENCODE)
+                           : pack_pool_next(run->pool, LANE_ENCODE)))
+        status = write_block(run, finished);
+    if (status == PACK_OK)
+        *block = begin_block(run);
+    return status;
+}
+
+static enum pack_status
+add_sample(struct run *run, struct block *block, const struct pack_sample *sample)
+{
+    static const uint8_t zeros[8];
+    struct sample_record record = make_record(sample);
+    size_t reason = record.reason_bytes;
+    enum pack_status status = pack_convert_account(run, &record, sample->reason);
+    if (status == PACK_OK)
+        status = pack_buf_append(&block->records, &record, sizeof record, run->err);
+    if (status == PACK_OK)
+        status = pack_buf_append(&block->records, sample->reason, reason, run->err);
+    if (status == PACK_OK)
+        status =
+            pack_buf_append(&block->records, zeros, padded(reason) - reason, run->err);
+    if (status != PACK_OK)
+        return status;
+    block->n_records++;
+    uint8_t *place = block->pixels + block->n_samples * run->plan.sample_bytes;
+    if (sample->outcome == PACK_SAMPLE_READY)
+        memcpy(place, sample->pixels, run->plan.sample_bytes);
+    else if (run->params->options.on_error == PACK_ON_ERROR_BLANK)
+        memset(place, 0, run->plan.sample_bytes);
+    else
+        return PACK_OK;
+    block->n_samples++;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_convert_all(struct run *run)
+{
+    const struct pack_convert_params *params = run->params;
+    const struct pack_sample *sample;
+    struct block *block = begin_block(run), *finished;
+    enum pack_status status = PACK_OK;
+    while (status == PACK_OK && (sample = pack_samples_next(run->samples))) {
+        run->result->source_bytes += sample->file_bytes;
+        if (sample->outcome == PACK_SAMPLE_FAILED) {
+            pack_fail(run->err, sample->status, "%s", sample->reason);
+            return pack_convert_name_record(params->source, sample->index, sample->status,
+                                            run->err);
+        }
+        status = add_sample(run, block, sample);
+        if (status == PACK_OK && block->n_samples == run->plan.block_samples)
+            status = end_block(run, &block);
+        pack_convert_tell(params, "packing", sample->index + 1, params->source->n_records,
+                          run->result->n_packed * run->plan.sample_bytes);
+        if (status == PACK_OK && pack_convert_stopped(params))
+            status = pack_convert_interrupted(run->err);
+    }
+    if (status == PACK_OK && block->n_samples > 0)
+        status = end_block(run, &block);
+    while (status == PACK_OK && (finished = pack_pool_next(run->pool, LANE_ENCODE)))
+        status = write_block(run, finished);
+    if (status == PACK_OK && block->n_records > 0) /* rejects behind the last block */
+        status = put_down(run, block, 0);
+    return status;
+}

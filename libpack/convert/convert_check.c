@@ -1,0 +1,319 @@
+/*
+ * Two ways to trust a file. Right after packing, every chunk is read back through stock
+ * HDF5 and compared with the checksum taken when its pixels were made: that covers the
+ * codec, the library and the way to the system's cache, from which most of it is read.
+ * For an existing file the source is decoded again and compared byte for byte.
+ */
+#include <libpack/convert.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/base/checksum.h"
+#include "libpack/base/clock.h"
+#include "libpack/convert/convert_parts.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_read.h"
+
+/* ------------------------------------------------------ a file just written */
+
+/* Reads chunk `number` as HDF5 gives it, zeros where it hangs over the edge, into
+ * `chunk`. */
+static enum pack_status
+read_chunk(struct pack_h5_reader *reader, const struct pack_convert_plan *plan,
+           uint64_t number, uint8_t *chunk, uint8_t *part, struct pack_error *err)
+{
+    const struct pack_shape *extent = pack_h5_reader_extent(reader);
+    struct pack_box box = { .rank = extent->rank };
+    uint64_t left = number;
+    bool whole = true;
+    for (int i = extent->rank - 1; i >= 0; i--) {
+        uint64_t c = plan->chunk.extent[i], count = (extent->extent[i] + c - 1) / c;
+        box.start[i] = (i ? left % count : left) * c;
+        left /= count;
+        uint64_t rest = extent->extent[i] - box.start[i];
+        box.count[i] = rest < c ? rest : c;
+        whole = whole && rest >= c;
+    }
+    enum pack_status status =
+        pack_h5_reader_read(reader, &box, whole ? chunk : part, err);
+    if (status != PACK_OK || whole)
+        return status;
+    memset(chunk, 0, plan->chunk_bytes);
+    uint64_t d[4] = { 1, 1, 1, 1 }, c[4] = { 1, 1, 1, 1 };
+    for (int i = 0; i < extent->rank; i++) {
+        d[4 - extent->rank + i] = box.count[i];
+        c[4 - extent->rank + i] = plan->chunk.extent[i];
+    }
+    for (uint64_t a = 0; a < d[0]; a++)
+        for (uint64_t i = 0; i < d[1]; i++)
+            for (uint64_t j = 0; j < d[2]; j++)
+                memcpy(chunk + ((a * c[1] + i) * c[2] + j) * c[3],
+                       part + ((a * d[1] + i) * d[2] + j) * d[3], d[3]);
+    return PACK_OK;
+}
+
+/* Puts the file in front of what the reader said. */
+static enum pack_status
+in_file(const char *path, enum pack_status status, struct pack_error *err)
+{
+    return status == PACK_OK ? status
+                             : pack_error_prefix(err, status, "cannot verify '%s'", path);
+}
+
+enum pack_status
+pack_convert_verify_chunks(const struct pack_convert_params *params, const char *path,
+                           const struct pack_convert_plan *plan,
+                           const uint64_t *checksums, uint64_t n_packed,
+                           struct pack_error *err)
+{
+    struct pack_h5_reader *reader = NULL;
+    int64_t file = -1;
+    uint64_t n_chunks = (n_packed + plan->block_samples - 1) / plan->block_samples *
+                        plan->chunks_per_block;
+    uint8_t *chunk = malloc(plan->chunk_bytes), *part = malloc(plan->chunk_bytes);
+    enum pack_status status = chunk && part ? pack_h5_open(path, NULL, &file, err)
+                                            : pack_fail_memory(err, "a chunk");
+    if (status == PACK_OK)
+        status =
+            in_file(path, pack_h5_reader_open(file, "images", NULL, &reader, err), err);
+    for (uint64_t i = 0; i < n_chunks && status == PACK_OK; i++) {
+        status = in_file(path, read_chunk(reader, plan, i, chunk, part, err), err);
+        if (status == PACK_OK &&
+            pack_checksum(chunk, plan->chunk_bytes, 0) != checksums[i])
+            status = pack_fail(
+                err, PACK_ERR_MISMATCH,
+                "'%s': chunk %" PRIu64 " of images is not what was written", path, i);
+        uint64_t done = (i + 1) * plan->block_samples / plan->chunks_per_block;
+        pack_convert_tell(params, "verifying", done < n_packed ? done : n_packed,
+                          n_packed, (i + 1) * plan->chunk_bytes);
+        if (status == PACK_OK && pack_convert_stopped(params))
+            status = pack_convert_interrupted(err);
+    }
+    pack_h5_reader_close(reader);
+    pack_h5_close(file);
+    free(chunk);
+    free(part);
+    return status;
+}
+
+/* --------------------------------------------------------- an existing file */
+
+struct compare {
+    const struct pack_convert_params *params;
+    struct pack_convert_result *result;
+    struct pack_convert_plan plan;
+    struct pack_error *err;
+    struct pack_h5_reader *reader;
+    uint8_t *stored; /* one sample */
+    int64_t *labels;
+    char **filenames;
+    uint64_t n_labels, n_filenames;
+};
+
+static enum pack_status
+mismatch(struct compare *c, uint64_t index, const char *what)
+{
+    pack_fail(c->err, PACK_ERR_MISMATCH, "%s (row %" PRIu64 " of '%s')", what,
+              c->result->n_packed, c->params->output);
+    return pack_convert_name_record(c->params->source, index, PACK_ERR_MISMATCH, c->err);
+}
+
+static enum pack_status
+compare_row(struct compare *c, const struct pack_sample *sample)
+{
+    const struct pack_record *record = &c->params->source->records[sample->index];
+    uint64_t row = c->result->n_packed;
+    if (row >= pack_h5_reader_extent(c->reader)->extent[0])
+        return mismatch(c, sample->index, "is not in the file");
+    struct pack_box box = { .rank = c->plan.sample.rank + 1,
+                            .start = { row },
+                            .count = { 1 } };
+    memcpy(&box.count[1], c->plan.sample.extent,
+           sizeof(uint64_t) * (size_t)c->plan.sample.rank);
+    enum pack_status status = pack_h5_reader_read(c->reader, &box, c->stored, c->err);
+    if (status != PACK_OK)
+        return pack_error_prefix(c->err, status, "'%s'", c->params->output);
+    char *name = malloc(pack_name_escape(record->name, NULL) + 1);
+    if (!name)
+        return pack_fail_memory(c->err, "names");
+    pack_name_escape(record->name, name);
+    bool same_name = strcmp(name, c->filenames[row]) == 0;
+    free(name);
+    if (!same_name)
+        return mismatch(c, sample->index, "the file has another image in this place");
+    if (c->labels && c->labels[row] != record->label)
+        return mismatch(c, sample->index, "label differs");
+    bool same;
+    if (sample->outcome == PACK_SAMPLE_READY) {
+        same = memcmp(c->stored, sample->pixels, c->plan.sample_bytes) == 0;
+    } else {
+        same = true;
+        for (uint64_t i = 0; i < c->plan.sample_bytes && same; i++)
+            same = c->stored[i] == 0;
+    }
+    return same ? PACK_OK : mismatch(c, sample->index, "pixels differ");
+}
+
+static enum pack_status
+compare_samples(struct compare *c, struct pack_samples *samples)
+{
+    const struct pack_convert_params *params = c->params;
+    const struct pack_sample *sample;
+    enum pack_status status = PACK_OK;
+    while (status == PACK_OK && (sample = pack_samples_next(samples))) {
+        if (sample->outcome == PACK_SAMPLE_FAILED) {
+            pack_fail(c->err, sample->status, "%s", sample->reason);
+            return pack_convert_name_record(params->source, sample->index, sample->status,
+                                            c->err);
+        }
+        if (sample->outcome == PACK_SAMPLE_REJECTED) {
+            struct pack_reject reject = { sample->index,
+                                          params->source->records[sample->index].name,
+                                          sample->reason };
+            c->result->n_rejected++;
+            if (params->on_reject && !params->on_reject(params->context, &reject))
+                return pack_fail(c->err, PACK_ERR_IO, "cannot write the list of rejects");
+        }
+        if (sample->outcome == PACK_SAMPLE_READY ||
+            params->options.on_error == PACK_ON_ERROR_BLANK) {
+            status = compare_row(c, sample);
+            c->result->n_packed += status == PACK_OK;
+        }
+        pack_convert_tell(params, "verifying", sample->index + 1,
+                          params->source->n_records,
+                          c->result->n_packed * c->plan.sample_bytes);
+        if (status == PACK_OK && pack_convert_stopped(params))
+            status = pack_convert_interrupted(c->err);
+    }
+    uint64_t rows = pack_h5_reader_extent(c->reader)->extent[0];
+    if (status == PACK_OK && c->result->n_packed != rows)
+        status = pack_fail(c->err, PACK_ERR_MISMATCH,
+                           "'%s' holds %" PRIu64 " images, the source gives %" PRIu64,
+                           params->output, rows, c->result->n_packed);
+    return status;
+}
+
+static bool
+is_side(uint64_t extent)
+{
+    return extent > 0 && extent <= PACK_GEOMETRY_MAX;
+}
+
+/* The classes by number; a file without them has plain integers for labels. */
+static enum pack_status
+compare_classes(struct compare *c, int64_t file)
+{
+    const struct pack_source *source = c->params->source;
+    char **names = NULL;
+    uint64_t n = 0;
+    enum pack_status status =
+        pack_h5_read_texts(file, "class_names", UINT64_C(1) << 40, &names, &n, c->err);
+    if (status != PACK_OK && status != PACK_ERR_NOT_FOUND)
+        return status;
+    bool same = n == source->n_classes;
+    for (uint64_t i = 0; i < n && same; i++)
+        same = pack_name_unescape(names[i], names[i], NULL) == PACK_OK &&
+               strcmp(names[i], source->class_names[i]) == 0;
+    pack_h5_texts_free(names, n);
+    return same ? PACK_OK
+                : pack_fail(c->err, PACK_ERR_MISMATCH,
+                            "has other classes than the source; were --classes or "
+                            "--list given when it was packed?");
+}
+
+/* Reads labels and names, and learns from the shape of `images` what a sample measures.
+ */
+static enum pack_status
+open_existing(struct compare *c, int64_t file)
+{
+    const struct pack_convert_options *o = &c->params->options;
+    enum pack_status status =
+        pack_h5_reader_open(file, "images", NULL, &c->reader, c->err);
+    if (status != PACK_OK)
+        return status;
+    const struct pack_shape *extent = pack_h5_reader_extent(c->reader);
+    bool gray = o->image.mode == PACK_IMAGE_GRAY, planes = o->layout == PACK_LAYOUT_NCHW;
+    int rank = gray && !planes ? 3 : 4;
+    if (extent->rank != rank || pack_h5_reader_element_bytes(c->reader) != 1 ||
+        !is_side(extent->extent[1 + planes]) || !is_side(extent->extent[2 + planes]) ||
+        (rank == 4 && extent->extent[planes ? 1 : 3] != (gray ? 1 : 3)))
+        return pack_fail(c->err, PACK_ERR_FORMAT, "images is not as h5pack_options says");
+    status =
+        pack_convert_plan_make(c->params, (uint32_t)extent->extent[1 + planes],
+                               (uint32_t)extent->extent[2 + planes], &c->plan, c->err);
+    if (status == PACK_OK && c->params->source->has_labels)
+        status = pack_h5_read_integers(file, "labels", UINT64_C(1) << 40, &c->labels,
+                                       &c->n_labels, c->err);
+    if (status == PACK_OK)
+        status = pack_h5_read_texts(file, "filenames", UINT64_C(1) << 40, &c->filenames,
+                                    &c->n_filenames, c->err);
+    if (status == PACK_OK && (c->n_filenames != extent->extent[0] ||
+                              (c->labels && c->n_labels != extent->extent[0])))
+        status = pack_fail(c->err, PACK_ERR_FORMAT,
+                           "filenames and labels are not as many as images");
+    return status == PACK_OK ? compare_classes(c, file) : status;
+}
+
+enum pack_status
+pack_convert_compare(const struct pack_convert_params *params,
+                     struct pack_convert_result *result, struct pack_error *err)
+{
+    struct pack_error own;
+    struct pack_convert_params p = *params;
+    struct compare c = { .params = &p, .result = result, .err = err ? err : &own };
+    struct pack_samples *samples = NULL;
+    struct pack_pool *pool = NULL;
+    int64_t file = -1;
+    uint64_t start_ns = pack_clock_ns();
+    memset(result, 0, sizeof *result);
+    result->n_listed = params->source->n_records;
+    enum pack_status status =
+        pack_convert_options_read(params->output, &p.options, c.err);
+    if (status == PACK_OK)
+        status = pack_h5_open(params->output, NULL, &file, c.err);
+    if (status != PACK_OK)
+        return status;
+    status = open_existing(&c, file);
+    if (status != PACK_OK) {
+        status = pack_error_prefix(c.err, status, "'%s'", params->output);
+        goto out;
+    }
+    c.stored = malloc(c.plan.sample_bytes);
+    if (!c.stored) {
+        status = pack_fail_memory(c.err, "a sample");
+        goto out;
+    }
+    struct pack_samples_params sp = {
+        .source = p.source,
+        .image = p.options.image,
+        .geometry = p.options.geometry,
+        .layout = p.options.layout,
+        .out_h = c.plan.out_h,
+        .out_w = c.plan.out_w,
+        .n_threads = c.plan.n_threads,
+        .memory_bytes = c.plan.decode_bytes,
+        .n_slots = c.plan.n_slots,
+    };
+    status = pack_samples_new(&sp, &samples, c.err);
+    if (status != PACK_OK)
+        goto out;
+    struct pack_pool_lane lane = pack_samples_lane(samples);
+    status = pack_pool_new(sp.n_threads, &lane, 1, &pool, c.err);
+    if (status != PACK_OK)
+        goto out;
+    pack_samples_start(samples, pool, 0);
+    status = compare_samples(&c, samples);
+out:
+    pack_pool_free(pool);
+    pack_samples_free(samples);
+    pack_h5_texts_free(c.filenames, c.n_filenames);
+    free(c.labels);
+    free(c.stored);
+    pack_h5_reader_close(c.reader);
+    pack_h5_close(file);
+    result->pixel_bytes = result->n_packed * c.plan.sample_bytes;
+    result->elapsed_ns = pack_clock_ns() - start_ns;
+    return status;
+}

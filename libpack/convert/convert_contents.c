@@ -1,0 +1,236 @@
+/* Labels, names, columns and attributes: everything of a packed file that is not pixels.
+ */
+#include "libpack/convert/convert_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct contents {
+    const struct pack_convert_contents *c;
+    struct pack_writer *writer;
+    struct pack_error *err;
+    uint64_t n; /* packed samples */
+};
+
+static enum pack_status
+write_array(struct contents *w, const char *path, enum pack_number type, uint64_t columns,
+            const void *data)
+{
+    struct pack_shape shape = { columns > 1 ? 2 : 1, { w->n, columns } };
+    return pack_writer_array(w->writer, path, type, &shape, data, w->err);
+}
+
+/* 64-bit values picked by row: `value(contents, row)` for each packed sample. */
+typedef int64_t (*integer_fn)(const struct contents *w, uint64_t record);
+
+static enum pack_status
+write_integers(struct contents *w, const char *path, integer_fn value)
+{
+    int64_t *values = malloc(w->n * sizeof *values);
+    if (!values)
+        return pack_fail_memory(w->err, path);
+    for (uint64_t i = 0; i < w->n; i++)
+        values[i] = value(w, w->c->rows[i]);
+    enum pack_status status = write_array(w, path, PACK_INT64, 1, values);
+    free(values);
+    return status;
+}
+
+static int64_t
+label_of(const struct contents *w, uint64_t record)
+{
+    return w->c->source->records[record].label;
+}
+
+static int64_t
+source_index_of(const struct contents *w, uint64_t record)
+{
+    return (int64_t)w->c->source->source_index[record];
+}
+
+/* ------------------------------------------------------------------- texts */
+
+/* Texts in their stored form, for pack_writer_texts(). */
+struct texts {
+    const char **text;
+    char *bytes;
+};
+
+static void
+texts_done(struct texts *texts)
+{
+    free(texts->text);
+    free(texts->bytes);
+}
+
+typedef const char *(*text_fn)(const void *context, uint64_t i);
+
+static enum pack_status
+escape_texts(const void *context, text_fn text, uint64_t n, struct texts *texts,
+             struct pack_error *err)
+{
+    uint64_t total = 0;
+    for (uint64_t i = 0; i < n; i++)
+        total += pack_name_escape(text(context, i), NULL) + 1;
+    texts->text = malloc((n ? n : 1) * sizeof *texts->text);
+    texts->bytes = malloc(total ? total : 1);
+    if (!texts->text || !texts->bytes)
+        return pack_fail_memory(err, "names");
+    char *at = texts->bytes;
+    for (uint64_t i = 0; i < n; i++) {
+        texts->text[i] = at;
+        at += pack_name_escape(text(context, i), at) + 1;
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+write_texts(struct contents *w, const char *path, const void *context, text_fn text,
+            uint64_t n)
+{
+    struct texts texts = { 0 };
+    enum pack_status status = escape_texts(context, text, n, &texts, w->err);
+    if (status == PACK_OK)
+        status = pack_writer_texts(w->writer, path, texts.text, n, w->err);
+    texts_done(&texts);
+    return status;
+}
+
+static const char *
+filename_of(const void *context, uint64_t i)
+{
+    const struct contents *w = context;
+    return w->c->source->records[w->c->rows[i]].name;
+}
+
+static const char *
+class_of(const void *context, uint64_t i)
+{
+    const struct contents *w = context;
+    return w->c->source->class_names[i];
+}
+
+/* ----------------------------------------------------------------- columns */
+
+struct cell {
+    const struct contents *w;
+    const struct pack_column *column;
+};
+
+static const char *
+cell_text(const void *context, uint64_t i)
+{
+    const struct cell *cell = context;
+    return cell->column
+        ->strings[pack_source_row(cell->w->c->source, cell->w->c->rows[i])];
+}
+
+static enum pack_status
+write_column(struct contents *w, const struct pack_column *column)
+{
+    struct cell cell = { w, column };
+    if (column->kind == PACK_COLUMN_STRING)
+        return write_texts(w, column->name, &cell, cell_text, w->n);
+    union {
+        int64_t integer;
+        double real;
+    } *values = malloc(w->n * sizeof *values);
+    if (!values)
+        return pack_fail_memory(w->err, column->name);
+    bool integers = column->kind == PACK_COLUMN_INT64;
+    for (uint64_t i = 0; i < w->n; i++) {
+        uint64_t row = pack_source_row(w->c->source, w->c->rows[i]);
+        if (integers)
+            values[i].integer = column->integers[row];
+        else
+            values[i].real = column->floats[row];
+    }
+    enum pack_status status =
+        write_array(w, column->name, integers ? PACK_INT64 : PACK_FLOAT64, 1, values);
+    free(values);
+    return status;
+}
+
+/* -------------------------------------------------------------- attributes */
+
+static enum pack_status
+describe_images(struct contents *w)
+{
+    static const char *const nhwc[] = { "N", "H", "W", "C" }, *const nchw[] = { "N", "C",
+                                                                                "H",
+                                                                                "W" };
+    const struct pack_convert_result *result = w->c->result;
+    bool gray = w->c->plan->n_channels == 1,
+         planes = w->c->options->layout == PACK_LAYOUT_NCHW;
+    const struct {
+        const char *name, *value;
+    } texts[] = {
+        { "CLASS", "IMAGE" },
+        { "IMAGE_VERSION", "1.2" },
+        { "IMAGE_SUBCLASS", gray ? "IMAGE_GRAYSCALE" : "IMAGE_TRUECOLOR" },
+        { "INTERLACE_MODE", gray     ? NULL
+                            : planes ? "INTERLACE_PLANE"
+                                     : "INTERLACE_PIXEL" },
+    };
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && status == PACK_OK; i++)
+        if (texts[i].value)
+            status = pack_writer_attr_text(w->writer, "images", texts[i].name,
+                                           texts[i].value, w->err);
+    if (status == PACK_OK)
+        status = pack_writer_attr_texts(w->writer, "images", "DIMENSION_LABELS",
+                                        planes ? nchw : nhwc,
+                                        (uint64_t)w->c->plan->sample.rank + 1, w->err);
+    uint64_t n_channels = (uint64_t)w->c->plan->n_channels;
+    if (status == PACK_OK)
+        status = pack_writer_attr_numbers(w->writer, "images", "mean", PACK_FLOAT64,
+                                          n_channels, result->mean, false, w->err);
+    if (status == PACK_OK)
+        status = pack_writer_attr_numbers(w->writer, "images", "std", PACK_FLOAT64,
+                                          n_channels, result->std, false, w->err);
+    return status;
+}
+
+static enum pack_status
+describe_file(struct contents *w)
+{
+    static const char *const size_columns[] = { "height", "width" };
+    enum pack_status status = pack_writer_attr_texts(w->writer, "original_size",
+                                                     "columns", size_columns, 2, w->err);
+    if (status == PACK_OK)
+        status = pack_writer_attr_text(w->writer, "/", "h5pack_schema", "1", w->err);
+    if (status == PACK_OK)
+        status = pack_writer_attr_text(w->writer, "/", "h5pack_version", w->c->version,
+                                       w->err);
+    if (status == PACK_OK)
+        status = pack_writer_attr_text(w->writer, "/", "h5pack_options",
+                                       w->c->options_text, w->err);
+    return status;
+}
+
+enum pack_status
+pack_convert_write_contents(struct pack_writer *writer,
+                            const struct pack_convert_contents *contents,
+                            struct pack_error *err)
+{
+    struct contents w = { contents, writer, err, contents->result->n_packed };
+    const struct pack_source *source = contents->source;
+    enum pack_status status = PACK_OK;
+    if (source->has_labels)
+        status = write_integers(&w, "labels", label_of);
+    if (status == PACK_OK && source->n_classes)
+        status = write_texts(&w, "class_names", &w, class_of, source->n_classes);
+    if (status == PACK_OK)
+        status = write_texts(&w, "filenames", &w, filename_of, w.n);
+    if (status == PACK_OK)
+        status = write_array(&w, "original_size", PACK_INT32, 2, contents->sizes);
+    if (status == PACK_OK && source->source_index)
+        status = write_integers(&w, "source_index", source_index_of);
+    if (status == PACK_OK && contents->valid)
+        status = write_array(&w, "valid", PACK_UINT8, 1, contents->valid);
+    for (int i = 0; source->list && i < source->list->n_columns && status == PACK_OK; i++)
+        status = write_column(&w, &source->list->columns[i]);
+    if (status == PACK_OK)
+        status = describe_images(&w);
+    return status == PACK_OK ? describe_file(&w) : status;
+}

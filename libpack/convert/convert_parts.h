@@ -1,0 +1,101 @@
+/* What the parts of convert share: the plan of a file, and the scan of headers. */
+#ifndef LIBPACK_CONVERT_PARTS_H
+#define LIBPACK_CONVERT_PARTS_H
+
+#include <libpack/convert.h>
+#include "libpack/base/name.h"
+
+/*
+ * Shapes and memory of a file, once the size of a sample is known. A block is what is
+ * assembled at a time: chunk.extent[0] samples, which are chunks_per_block chunks (one,
+ * unless the user's chunk shape divides samples).
+ */
+struct pack_convert_plan {
+    uint32_t out_h, out_w;
+    int n_channels;
+    uint64_t sample_bytes;
+    struct pack_shape
+        sample; /* axes behind the first: HxWxC, CxHxW, or HxW for gray nhwc */
+    struct pack_shape chunk;
+    uint64_t chunk_bytes, chunks_per_block;
+    uint64_t block_samples, block_bytes;
+    bool whole; /* the one chunk of a block is the block itself */
+    unsigned n_threads;
+    size_t n_slots, n_blocks; /* samples and blocks in flight */
+    uint64_t decode_bytes;    /* bound for reading and decoding */
+    uint64_t buffer_bytes;    /* slots and blocks */
+};
+
+/* PACK_ERR_ARGUMENT for impossible chunk shapes, PACK_ERR_LIMIT for samples or chunks of
+ * 4 GiB, PACK_ERR_MEMORY when memory_bytes does not hold two blocks and two samples. */
+enum pack_status pack_convert_plan_make(const struct pack_convert_params *params,
+                                        uint32_t out_h, uint32_t out_w,
+                                        struct pack_convert_plan *plan,
+                                        struct pack_error *err);
+
+/* A header scan: every record probed, in order. */
+struct pack_convert_scan {
+    uint64_t n_ready, n_rejected, source_bytes, source_pixels;
+    uint64_t n_icc, n_alpha, n_oriented, n_animated;
+    struct {
+        uint32_t h, w;
+        uint64_t n;
+    } sizes[PACK_CONVERT_SIZES_MAX]; /* output sizes in order of appearance */
+    int n_sizes;                     /* kept */
+    uint64_t n_other_sizes;          /* images of sizes that found no place */
+};
+
+enum pack_status pack_convert_scan_headers(const struct pack_convert_params *params,
+                                           bool report_rejects,
+                                           struct pack_convert_scan *scan,
+                                           struct pack_error *err);
+
+/* The size all samples have: from the geometry, else by a scan of headers. */
+enum pack_status pack_convert_find_size(const struct pack_convert_params *params,
+                                        uint32_t *out_h, uint32_t *out_w,
+                                        struct pack_error *err);
+
+/* PACK_ERR_ARGUMENT with the sizes a scan met when they are more than one;
+ * PACK_ERR_FORMAT when none. */
+enum pack_status pack_convert_check_sizes(const struct pack_convert_scan *scan,
+                                          struct pack_error *err);
+
+/* PACK_ERR_FORMAT: all files were rejected. */
+enum pack_status pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err);
+
+/* "'path of record': " in front of err. */
+enum pack_status pack_convert_name_record(const struct pack_source *source,
+                                          uint64_t index, enum pack_status status,
+                                          struct pack_error *err);
+
+unsigned pack_convert_threads(const struct pack_convert_params *params);
+bool pack_convert_stopped(const struct pack_convert_params *params);
+enum pack_status pack_convert_interrupted(struct pack_error *err);
+void pack_convert_tell(const struct pack_convert_params *params, const char *stage,
+                       uint64_t done, uint64_t total, uint64_t bytes);
+
+/* Everything of a file but the chunks of `images`. */
+struct pack_convert_contents {
+    const struct pack_source *source;
+    const struct pack_convert_options *options;
+    const char *options_text, *version;
+    const struct pack_convert_plan *plan;
+    const struct pack_convert_result *result; /* n_packed, mean, std */
+    const uint64_t *rows;                     /* record of each packed sample */
+    const int32_t *sizes;                     /* height and width of each one's source */
+    const uint8_t *valid;                     /* NULL: no such dataset */
+};
+
+enum pack_status pack_convert_write_contents(struct pack_writer *writer,
+                                             const struct pack_convert_contents *contents,
+                                             struct pack_error *err);
+
+/* Compares the images of the file at `path` with a checksum per chunk, all of them read
+ * back through stock HDF5. PACK_ERR_MISMATCH names the first chunk that differs. */
+enum pack_status pack_convert_verify_chunks(const struct pack_convert_params *params,
+                                            const char *path,
+                                            const struct pack_convert_plan *plan,
+                                            const uint64_t *checksums, uint64_t n_packed,
+                                            struct pack_error *err);
+
+#endif

@@ -1,0 +1,178 @@
+/* Shapes and memory of a file before anything is decoded. */
+#include "libpack/convert/convert_parts.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+static const uint64_t DEFAULT_MEMORY = UINT64_C(1) << 30;
+static const uint64_t CHUNK_MAX =
+    UINT32_MAX; /* HDF5 before 2.0 counts chunk bytes in 32 bits */
+static const uint64_t BLOCK_SAMPLES_MAX = 1 << 22; /* their records fit a journal entry */
+static const uint64_t SINGLE_CHUNK = 64 << 10, BLOCK_CHUNK = 1 << 20;
+
+uint64_t
+pack_convert_chunk_samples(enum pack_chunk_goal goal, uint64_t sample_bytes)
+{
+    uint64_t room = goal == PACK_CHUNK_FOR_BLOCK_SHUFFLE ? BLOCK_CHUNK : SINGLE_CHUNK - 1;
+    return sample_bytes && sample_bytes <= room ? room / sample_bytes : 1;
+}
+
+static void
+sample_shape(const struct pack_convert_options *o, uint32_t h, uint32_t w,
+             struct pack_shape *shape)
+{
+    bool gray = o->image.mode == PACK_IMAGE_GRAY;
+    uint64_t channels = gray ? 1 : 3;
+    if (o->layout == PACK_LAYOUT_NCHW)
+        *shape = (struct pack_shape){ 3, { channels, h, w } };
+    else if (gray)
+        *shape = (struct pack_shape){ 2, { h, w } };
+    else
+        *shape = (struct pack_shape){ 3, { h, w, channels } };
+}
+
+static enum pack_status
+chunk_shape(const struct pack_convert_params *params, struct pack_convert_plan *plan,
+            struct pack_error *err)
+{
+    const struct pack_convert_options *o = &params->options;
+    char text[PACK_SHAPE_TEXT_MAX];
+    if (o->chunk.rank) {
+        if (o->chunk.rank != plan->sample.rank + 1)
+            return pack_fail(
+                err, PACK_ERR_ARGUMENT, "chunk %s has %d dimensions, the dataset has %d",
+                pack_shape_format(&o->chunk, text), o->chunk.rank, plan->sample.rank + 1);
+        for (int i = 0; i < plan->sample.rank; i++)
+            if (o->chunk.extent[i + 1] > plan->sample.extent[i])
+                return pack_fail(
+                    err, PACK_ERR_ARGUMENT,
+                    "chunk %s is larger than a sample along axis %d (%" PRIu64 ")",
+                    pack_shape_format(&o->chunk, text), i + 1, plan->sample.extent[i]);
+        plan->chunk = o->chunk;
+        return PACK_OK;
+    }
+    uint64_t n = o->chunk_samples;
+    if (n == 0) {
+        n = pack_convert_chunk_samples(o->goal, plan->sample_bytes);
+        if (n > params->source->n_records)
+            n = params->source->n_records;
+    }
+    plan->chunk.rank = plan->sample.rank + 1;
+    plan->chunk.extent[0] = n;
+    memcpy(&plan->chunk.extent[1], plan->sample.extent,
+           sizeof(uint64_t) * (size_t)plan->sample.rank);
+    return PACK_OK;
+}
+
+/* Splits the memory: at most a quarter for samples, a half for blocks, the rest for
+ * decoding. */
+static enum pack_status
+share_memory(const struct pack_convert_params *params, struct pack_convert_plan *plan,
+             struct pack_error *err)
+{
+    uint64_t memory = params->memory_bytes ? params->memory_bytes : DEFAULT_MEMORY;
+    unsigned threads = plan->n_threads;
+    /* assembled, and once more encoded, with what a codec may add */
+    uint64_t block =
+        plan->block_bytes +
+        (plan->whole && params->options.pipeline.n == 0
+             ? 0
+             : plan->chunks_per_block *
+                   pack_pipeline_bound(&params->options.pipeline, plan->chunk_bytes));
+    uint64_t least = 2 * plan->sample_bytes + 2 * block;
+    if (least > memory - memory / 4) {
+        char need[PACK_BYTES_TEXT_MAX], have[PACK_BYTES_TEXT_MAX];
+        return pack_fail(err, PACK_ERR_MEMORY,
+                         "a memory bound of %s is too small for chunks of %" PRIu64
+                         " samples, which need %s",
+                         pack_bytes_format(memory, have), plan->block_samples,
+                         pack_bytes_format(least + least / 3, need));
+    }
+    uint64_t slots = memory / 4 / plan->sample_bytes, blocks = memory / 2 / block;
+    plan->n_slots = slots < 2 ? 2 : slots > 4 * threads + 4 ? 4 * threads + 4 : slots;
+    plan->n_blocks = blocks < 2 ? 2 : blocks > threads + 2 ? threads + 2 : blocks;
+    plan->buffer_bytes = plan->n_slots * plan->sample_bytes + plan->n_blocks * block;
+    plan->decode_bytes = memory > plan->buffer_bytes ? memory - plan->buffer_bytes : 0;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_convert_plan_make(const struct pack_convert_params *params, uint32_t out_h,
+                       uint32_t out_w, struct pack_convert_plan *plan,
+                       struct pack_error *err)
+{
+    struct pack_convert_plan p = { .out_h = out_h, .out_w = out_w };
+    p.n_channels = params->options.image.mode == PACK_IMAGE_GRAY ? 1 : 3;
+    p.n_threads = pack_convert_threads(params);
+    p.sample_bytes = (uint64_t)out_h * out_w * (uint64_t)p.n_channels;
+    sample_shape(&params->options, out_h, out_w, &p.sample);
+    enum pack_status status = chunk_shape(params, &p, err);
+    if (status != PACK_OK)
+        return status;
+    uint64_t count;
+    if (!pack_shape_count(&p.chunk, &count) || count > CHUNK_MAX ||
+        !pack_size_mul(p.chunk.extent[0], p.sample_bytes, &p.block_bytes))
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "chunks of %" PRIu64 " samples of %" PRIu64
+                         " bytes are larger than HDF5's limit of 4 GiB",
+                         p.chunk.extent[0], p.sample_bytes);
+    p.chunk_bytes = count;
+    p.block_samples = p.chunk.extent[0];
+    if (p.block_samples > BLOCK_SAMPLES_MAX)
+        return pack_fail(err, PACK_ERR_LIMIT, "more than %" PRIu64 " samples in a chunk",
+                         BLOCK_SAMPLES_MAX);
+    p.chunks_per_block = 1;
+    for (int i = 0; i < p.sample.rank; i++)
+        p.chunks_per_block *=
+            (p.sample.extent[i] + p.chunk.extent[i + 1] - 1) / p.chunk.extent[i + 1];
+    p.whole = p.chunk_bytes == p.block_bytes;
+    status = share_memory(params, &p, err);
+    if (status == PACK_OK)
+        *plan = p;
+    return status;
+}
+
+unsigned
+pack_convert_threads(const struct pack_convert_params *params)
+{
+    return params->n_threads ? params->n_threads : pack_pool_default_threads();
+}
+
+bool
+pack_convert_stopped(const struct pack_convert_params *params)
+{
+    return params->stop && *params->stop;
+}
+
+enum pack_status
+pack_convert_interrupted(struct pack_error *err)
+{
+    return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
+}
+
+void
+pack_convert_tell(const struct pack_convert_params *params, const char *stage,
+                  uint64_t done, uint64_t total, uint64_t bytes)
+{
+    if (params->on_progress)
+        params->on_progress(params->context,
+                            &(struct pack_convert_progress){ stage, done, total, bytes });
+}
+
+enum pack_status
+pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err)
+{
+    return pack_fail(err, PACK_ERR_FORMAT,
+                     "no readable image: %" PRIu64 " file%s rejected", n_rejected,
+                     n_rejected == 1 ? " was" : "s were");
+}
+
+enum pack_status
+pack_convert_name_record(const struct pack_source *source, uint64_t index,
+                         enum pack_status status, struct pack_error *err)
+{
+    char path[PATH_MAX], shown[PACK_NAME_TEXT_MAX];
+    pack_source_path(source, index, path, sizeof path);
+    return pack_error_prefix(err, status, "'%s'", pack_name_text(path, shown));
+}

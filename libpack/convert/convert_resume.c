@@ -1,0 +1,207 @@
+/*
+ * Going on with an interrupted run: its journal is read with suspicion. An entry counts
+ * only if its records are the next ones, the files they came from are still the same, and
+ * the partial file holds the bytes that its checksums were taken of.
+ */
+#include "libpack/convert/convert_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libpack/base/checksum.h"
+
+/* Size and time of change of a record's file, 0 and 0 when it cannot be opened. */
+static enum pack_status
+look_at_source(struct run *run, uint64_t index, uint64_t *bytes, int64_t *mtime_ns)
+{
+    struct stat st;
+    int fd;
+    *bytes = 0;
+    *mtime_ns = 0;
+    enum pack_status status =
+        pack_source_open_file(run->params->source, index, &fd, run->err);
+    if (status != PACK_OK)
+        return status;
+    if (fstat(fd, &st) == 0) {
+        *bytes = (uint64_t)st.st_size;
+        *mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    }
+    close(fd);
+    return PACK_OK;
+}
+
+/* PACK_ERR_CHANGED when the file is not the one that was packed, or rejected. */
+static enum pack_status
+check_source(struct run *run, const struct sample_record *record)
+{
+    uint64_t bytes;
+    int64_t mtime_ns;
+    enum pack_status status = look_at_source(run, record->index, &bytes, &mtime_ns);
+    bool same =
+        bytes == record->file_bytes && (mtime_ns == record->file_mtime_ns || bytes == 0);
+    if (same && (status == PACK_OK || record->outcome == PACK_SAMPLE_REJECTED))
+        return PACK_OK;
+    if (status == PACK_OK)
+        status = pack_fail(run->err, PACK_ERR_CHANGED,
+                           "its size or time of change differs; --force starts again");
+    run->stuck = status == PACK_ERR_CHANGED || status == PACK_ERR_NOT_FOUND;
+    pack_error_prefix(run->err, status, "not as the interrupted run read it");
+    return pack_convert_name_record(run->params->source, record->index, status, run->err);
+}
+
+/*
+ * Whether the partial file still holds a chunk's bytes: after a crash of the machine it
+ * may not. PACK_ERR_MISMATCH when it does not.
+ */
+static enum pack_status
+check_chunk(struct run *run, const struct chunk_record *record)
+{
+    size_t size = record->stored_bytes, got = 0;
+    if (record->stored_bytes >
+        pack_pipeline_bound(&run->params->options.pipeline, run->plan.chunk_bytes))
+        return PACK_ERR_MISMATCH;
+    uint8_t *bytes = malloc(size ? size : 1);
+    if (!bytes)
+        return pack_fail_memory(run->err, "a chunk of the interrupted run");
+    while (got < size) { /* one call reads 2 GiB at most */
+        ssize_t n =
+            pread(run->part_fd, bytes + got, size - got, (off_t)(record->address + got));
+        if (n <= 0 && !(n < 0 && errno == EINTR))
+            break;
+        got += n > 0 ? (size_t)n : 0;
+    }
+    bool same = got == size && pack_checksum(bytes, size, 0) == record->stored_checksum;
+    free(bytes);
+    return same ? PACK_OK : PACK_ERR_MISMATCH;
+}
+
+static enum pack_status
+replay_chunks(struct run *run, uint64_t number, const struct chunk_record *chunks)
+{
+    enum pack_status status = PACK_OK;
+    for (uint64_t k = 0; k < run->plan.chunks_per_block && status == PACK_OK; k++) {
+        status = pack_writer_chunk_replayed(
+            run->images, number * run->plan.chunks_per_block + k, chunks[k].stored_bytes,
+            chunks[k].filter_mask, chunks[k].address, run->err);
+        run->result->stored_bytes += chunks[k].stored_bytes;
+        if (status == PACK_OK)
+            status = pack_buf_append(&run->checksums, &chunks[k].pixel_checksum,
+                                     sizeof chunks[k].pixel_checksum, run->err);
+    }
+    return status;
+}
+
+/* The reason behind a record, or NULL when the entry is too short for it. */
+static const char *
+read_record(const uint8_t **at, const uint8_t *end, struct sample_record *record)
+{
+    if ((size_t)(end - *at) < sizeof *record)
+        return NULL;
+    memcpy(record, *at, sizeof *record);
+    *at += sizeof *record;
+    const char *reason = (const char *)*at;
+    size_t bytes = record->reason_bytes;
+    if ((size_t)(end - *at) < padded(bytes) || (bytes && reason[bytes - 1] != '\0'))
+        return NULL;
+    *at += padded(bytes);
+    return bytes ? reason : "";
+}
+
+/* A journal entry, taken apart. */
+struct entry {
+    struct block_head head;
+    const uint8_t *records;
+    const struct chunk_record *chunks; /* behind the records, to the end of the entry */
+};
+
+static bool
+read_entry(const void *payload, size_t size, struct entry *entry)
+{
+    struct block_head *head = &entry->head;
+    if (size < sizeof *head || size % _Alignof(struct chunk_record) != 0)
+        return false;
+    memcpy(head, payload, sizeof *head);
+    size_t rest = size - sizeof *head;
+    if (rest / sizeof *entry->chunks < head->n_chunks)
+        return false;
+    entry->records = (const uint8_t *)payload + sizeof *head;
+    entry->chunks =
+        (const void *)(entry->records + rest - head->n_chunks * sizeof *entry->chunks);
+    return true;
+}
+
+/* Whether an entry continues the run: its records are the next ones and fill its chunks.
+ */
+static bool
+continues(const struct run *run, const struct entry *entry)
+{
+    const struct pack_convert_plan *plan = &run->plan;
+    const uint64_t n_source = run->params->source->n_records;
+    const uint8_t *at = entry->records, *end = (const uint8_t *)entry->chunks;
+    bool blank = run->params->options.on_error == PACK_ON_ERROR_BLANK;
+    struct sample_record record;
+    uint64_t next = run->next_record, n_samples = 0;
+    for (uint32_t i = 0; i < entry->head.n_records; i++, next++) {
+        if (next >= n_source || !read_record(&at, end, &record) || record.index != next ||
+            record.outcome > PACK_SAMPLE_REJECTED)
+            return false;
+        n_samples += blank || record.outcome == PACK_SAMPLE_READY;
+    }
+    if (at != end || entry->head.number != run->next_block)
+        return false;
+    if (entry->head.n_chunks == 0)
+        return n_samples == 0 && next == n_source;
+    return entry->head.n_chunks == plan->chunks_per_block &&
+           (n_samples == plan->block_samples ||
+            (n_samples > 0 && n_samples < plan->block_samples && next == n_source));
+}
+
+static enum pack_status
+replay_records(struct run *run, const struct entry *entry)
+{
+    const uint8_t *at = entry->records, *end = (const uint8_t *)entry->chunks;
+    struct sample_record record;
+    enum pack_status status = PACK_OK;
+    for (uint32_t i = 0; i < entry->head.n_records && status == PACK_OK; i++) {
+        const char *reason = read_record(&at, end, &record);
+        status = check_source(run, &record);
+        if (status == PACK_OK)
+            status = pack_convert_account(run, &record, reason);
+    }
+    return status;
+}
+
+enum pack_status
+pack_convert_replay(void *context, uint32_t type, const void *payload, size_t size,
+                    struct pack_error *err)
+{
+    struct run *run = context;
+    struct pack_convert_result *result = run->result;
+    struct entry entry;
+    run->replaying = true;
+    if (pack_convert_stopped(run->params))
+        return pack_convert_interrupted(err);
+    if (type != ENTRY_BLOCK || !read_entry(payload, size, &entry) ||
+        !continues(run, &entry))
+        return PACK_ERR_MISMATCH;
+    enum pack_status status = PACK_OK;
+    for (uint32_t k = 0; k < entry.head.n_chunks && status == PACK_OK; k++)
+        status = check_chunk(run, &entry.chunks[k]);
+    if (status == PACK_OK)
+        status = replay_records(run, &entry);
+    if (status == PACK_OK && entry.head.n_chunks)
+        status = replay_chunks(run, entry.head.number, entry.chunks);
+    if (status != PACK_OK)
+        return status;
+    run->next_record += entry.head.n_records;
+    run->next_block += entry.head.n_chunks != 0;
+    result->n_saved = run->next_record;
+    result->n_replayed = result->n_packed;
+    pack_convert_tell(run->params, "resuming", run->next_record,
+                      run->params->source->n_records,
+                      result->n_packed * run->plan.sample_bytes);
+    return PACK_OK;
+}

@@ -1,0 +1,119 @@
+/* A run of pack_convert(): what its parts share, and which part does what. */
+#ifndef LIBPACK_CONVERT_RUN_H
+#define LIBPACK_CONVERT_RUN_H
+
+#include "libpack/convert/convert_parts.h"
+#include "libpack/base/journal.h"
+#include "libpack/base/outfile.h"
+
+enum { LANE_SAMPLES, LANE_ENCODE, N_LANES };
+enum { ENTRY_BLOCK = 1 };
+enum {
+    RECORD_WARNED = 1,
+    RECORD_ICC = 2,
+    RECORD_ALPHA = 4,
+    RECORD_ORIENTED = 8,
+    RECORD_ANIMATED = 16
+};
+
+/* What became of one record of the source. In the journal as it is in memory: a run is
+ * resumed on the machine, and with the program, that it was started with. */
+struct sample_record {
+    uint64_t index;
+    uint64_t file_bytes;
+    int64_t file_mtime_ns;
+    uint64_t sum[3], sumsq[3];
+    uint32_t width, height; /* of the source image, upright */
+    uint32_t flags;
+    uint16_t outcome;      /* enum pack_sample_outcome */
+    uint16_t reason_bytes; /* of the text behind the record, padded to 8 */
+};
+
+struct chunk_record {
+    uint64_t address, stored_bytes;
+    uint64_t pixel_checksum, stored_checksum;
+    uint32_t filter_mask, unused;
+};
+
+struct block_head {
+    uint64_t number;
+    uint32_t n_records, n_chunks;
+};
+
+/* Samples on their way into the file. */
+struct block {
+    uint64_t number, n_samples;
+    uint8_t *pixels; /* block_samples samples */
+    uint32_t n_records;
+    struct pack_buf records;     /* sample_records and reasons */
+    struct chunk_record *chunks; /* chunks_per_block */
+    const uint8_t **stored;      /* their bytes: in `pixels` or in `encoded` */
+    struct pack_buf encoded;
+    enum pack_status status; /* of encoding */
+    struct pack_error err;
+};
+
+/* What a thread needs to encode. */
+struct encoder {
+    struct pack_filter_ctx *ctx;
+    uint8_t *chunk; /* one chunk, cut out of a block */
+};
+
+struct run {
+    const struct pack_convert_params *params;
+    struct pack_convert_result *result;
+    struct pack_convert_plan plan;
+    struct pack_error *err;
+    uint64_t start_ns;
+
+    struct pack_outfile *out;
+    struct pack_writer *writer;
+    struct pack_writer_dataset *images;
+    struct pack_journal *journal;
+    struct pack_buf identity;
+    struct pack_buf entry; /* a journal entry being put together */
+
+    struct pack_samples *samples;
+    struct pack_pool *pool;
+    struct encoder *encoders;
+    struct block *blocks;
+    uint64_t next_block;  /* number of the block that is being filled */
+    uint64_t next_record; /* first one that no journal entry covers */
+    bool replaying;       /* the journal was found to be of this job */
+    bool stuck;           /* going on from here would end here again */
+    int part_fd;          /* the partial file, for reading back while resuming */
+
+    struct pack_buf rows;      /* uint64_t: record of each packed sample */
+    struct pack_buf sizes;     /* int32_t[2]: height and width of its source */
+    struct pack_buf checksums; /* uint64_t per chunk, of its pixels */
+    struct pack_buf valid;     /* uint8_t, with PACK_ON_ERROR_BLANK */
+    unsigned __int128 sum[3], sumsq[3];
+};
+
+/* Bytes of a reason in a journal entry: records stay aligned. */
+static inline size_t
+padded(size_t bytes)
+{
+    return (bytes + 7) & ~(size_t)7;
+}
+
+/* convert_block.c: samples into blocks, blocks into chunks, chunks into the file.
+ *
+ * Adds a record to everything that is known of the file so far. */
+enum pack_status pack_convert_account(struct run *run, const struct sample_record *record,
+                                      const char *reason);
+/* Blocks and encoders, as the plan says; freed also when half made. */
+enum pack_status pack_convert_blocks_new(struct run *run);
+void pack_convert_blocks_free(struct run *run);
+/* Work of LANE_ENCODE: item is a block, context the run. */
+void pack_convert_encode(void *item, unsigned worker, void *context);
+/* Takes samples to the end of the source. */
+enum pack_status pack_convert_all(struct run *run);
+
+/* convert_resume.c: one entry of an interrupted run's journal, context being the run; see
+ * pack_journal_record_fn. PACK_ERR_MISMATCH, which ends the journal here, when it does
+ * not continue the run or its bytes are gone: those images are packed again. */
+enum pack_status pack_convert_replay(void *context, uint32_t type, const void *payload,
+                                     size_t size, struct pack_error *err);
+
+#endif

@@ -1,0 +1,140 @@
+/* What headers tell before any pixel is decoded: sizes and rejects. */
+#include "libpack/convert/convert_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void
+count_size(struct pack_convert_scan *scan, uint32_t h, uint32_t w)
+{
+    for (int i = 0; i < scan->n_sizes; i++)
+        if (scan->sizes[i].h == h && scan->sizes[i].w == w) {
+            scan->sizes[i].n++;
+            return;
+        }
+    if (scan->n_sizes == PACK_CONVERT_SIZES_MAX) {
+        scan->n_other_sizes++;
+        return;
+    }
+    scan->sizes[scan->n_sizes].h = h;
+    scan->sizes[scan->n_sizes].w = w;
+    scan->sizes[scan->n_sizes++].n = 1;
+}
+
+static enum pack_status
+take(const struct pack_convert_params *params, const struct pack_sample *sample,
+     bool report_rejects, struct pack_convert_scan *scan, struct pack_error *err)
+{
+    struct pack_geometry_plan plan;
+    enum pack_sample_outcome outcome = sample->outcome;
+    const char *reason = sample->reason;
+    struct pack_error why;
+    if (outcome == PACK_SAMPLE_FAILED) {
+        pack_fail(err, sample->status, "%s", reason);
+        return pack_convert_name_record(params->source, sample->index, sample->status,
+                                        err);
+    }
+    if (outcome == PACK_SAMPLE_READY &&
+        pack_geometry_plan_make(&params->options.geometry, sample->info.width,
+                                sample->info.height, &plan, &why) != PACK_OK) {
+        outcome = PACK_SAMPLE_REJECTED;
+        reason = why.text;
+    }
+    if (outcome == PACK_SAMPLE_READY) {
+        scan->n_ready++;
+        scan->source_bytes += sample->file_bytes;
+        scan->source_pixels += (uint64_t)sample->info.width * sample->info.height;
+        scan->n_icc += sample->info.has_icc;
+        scan->n_alpha += sample->info.has_alpha;
+        scan->n_oriented += sample->info.orientation > 1;
+        scan->n_animated += sample->info.animated;
+        count_size(scan, plan.out_h, plan.out_w);
+        return PACK_OK;
+    }
+    scan->n_rejected++;
+    struct pack_reject reject = { sample->index,
+                                  params->source->records[sample->index].name, reason };
+    if (report_rejects && params->on_reject &&
+        !params->on_reject(params->context, &reject))
+        return pack_fail(err, PACK_ERR_IO, "cannot write the list of rejects");
+    return PACK_OK;
+}
+
+enum pack_status
+pack_convert_scan_headers(const struct pack_convert_params *params, bool report_rejects,
+                          struct pack_convert_scan *scan, struct pack_error *err)
+{
+    struct pack_samples_params sp = {
+        .source = params->source,
+        .image = params->options.image,
+        .geometry = params->options.geometry,
+        .headers_only = true,
+        .n_threads = pack_convert_threads(params),
+        .memory_bytes = params->memory_bytes ? params->memory_bytes : UINT64_C(1) << 28,
+    };
+    struct pack_samples *samples = NULL;
+    struct pack_pool *pool = NULL;
+    const struct pack_sample *sample;
+    memset(scan, 0, sizeof *scan);
+    enum pack_status status = pack_samples_new(&sp, &samples, err);
+    if (status != PACK_OK)
+        return status;
+    struct pack_pool_lane lane = pack_samples_lane(samples);
+    status = pack_pool_new(sp.n_threads, &lane, 1, &pool, err);
+    if (status != PACK_OK)
+        goto out;
+    pack_samples_start(samples, pool, 0);
+    while (status == PACK_OK && (sample = pack_samples_next(samples))) {
+        status = take(params, sample, report_rejects, scan, err);
+        pack_convert_tell(params, "scanning", sample->index + 1,
+                          params->source->n_records, 0);
+        if (status == PACK_OK && pack_convert_stopped(params))
+            status = pack_convert_interrupted(err);
+    }
+out:
+    pack_pool_free(pool);
+    pack_samples_free(samples);
+    return status;
+}
+
+enum pack_status
+pack_convert_check_sizes(const struct pack_convert_scan *scan, struct pack_error *err)
+{
+    char text[512];
+    int n = 0;
+    if (scan->n_sizes == 0)
+        return pack_convert_fail_empty(scan->n_rejected, err);
+    if (scan->n_sizes == 1)
+        return PACK_OK;
+    for (int i = 0; i < scan->n_sizes; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "%s%" PRIu32 "x%" PRIu32 " (%" PRIu64 ")", i ? ", " : "",
+                      scan->sizes[i].h, scan->sizes[i].w, scan->sizes[i].n);
+    if (scan->n_other_sizes)
+        snprintf(text + n, sizeof text - (size_t)n, " and others (%" PRIu64 ")",
+                 scan->n_other_sizes);
+    return pack_fail(
+        err, PACK_ERR_ARGUMENT,
+        "images differ in size, height x width: %s; give them one, for example "
+        "--size %" PRIu32 "x%" PRIu32 " or --shorter 256 --crop 224x224",
+        text, scan->sizes[0].h, scan->sizes[0].w);
+}
+
+enum pack_status
+pack_convert_find_size(const struct pack_convert_params *params, uint32_t *out_h,
+                       uint32_t *out_w, struct pack_error *err)
+{
+    struct pack_convert_scan scan;
+    enum pack_status status = pack_geometry_check(&params->options.geometry, err);
+    if (status != PACK_OK || pack_geometry_fixed(&params->options.geometry, out_h, out_w))
+        return status;
+    status = pack_convert_scan_headers(params, false, &scan, err);
+    if (status == PACK_OK)
+        status = pack_convert_check_sizes(&scan, err);
+    if (status == PACK_OK) {
+        *out_h = scan.sizes[0].h;
+        *out_w = scan.sizes[0].w;
+    }
+    return status;
+}

@@ -1,0 +1,153 @@
+#include "libpack/convert/report_convert.h"
+
+#include <string.h>
+
+#include "libpack/base/json.h"
+#include "libpack/base/name.h"
+
+static void
+put_shape(struct pack_json *json, const char *key, const struct pack_shape *shape)
+{
+    pack_json_array(json, key);
+    for (int i = 0; i < shape->rank; i++)
+        pack_json_u64(json, NULL, shape->extent[i]);
+    pack_json_close(json);
+}
+
+static void
+put_channels(struct pack_json *json, const char *key, const double *values, int n)
+{
+    pack_json_array(json, key);
+    for (int i = 0; i < n; i++)
+        pack_json_double(json, NULL, values[i]);
+    pack_json_close(json);
+}
+
+/* What the program was asked for: the stored options, and where the file is. */
+static enum pack_status
+put_options(struct pack_json *json, const struct pack_convert_params *params,
+            struct pack_error *err)
+{
+    struct pack_buf text = { 0 };
+    struct pack_json_doc *doc = NULL;
+    const struct pack_json_value *root, *value;
+    enum pack_status status = pack_convert_options_text(&params->options, &text, err);
+    if (status == PACK_OK)
+        status = pack_json_parse((const char *)text.data, text.size, &doc, &root, err);
+    pack_buf_done(&text);
+    if (status != PACK_OK)
+        return status;
+    pack_json_object(json, "options");
+    pack_json_text(json, "output", params->output);
+    for (value = root->first; value; value = value->next)
+        switch (value->kind) {
+        case PACK_JSON_TEXT: pack_json_text(json, value->key, value->text); break;
+        case PACK_JSON_BOOL: pack_json_bool(json, value->key, value->truth); break;
+        default: pack_json_i64(json, value->key, value->integer); break;
+        }
+    pack_json_close(json);
+    pack_json_free(doc);
+    return PACK_OK;
+}
+
+/* What the listing passed over, by kind; kinds that did not occur are left out. */
+static void
+put_ignored(struct pack_json *json, const struct pack_source *source)
+{
+    static const char *const kinds[PACK_NOTE_KINDS] = {
+        "hidden",
+        "not_images",
+        "images_by_content_only",
+        "images_beside_classes",
+        "empty_folders",
+        "empty_classes",
+        "unreadable",
+        "broken_links",
+        "loops",
+    };
+    pack_json_object(json, "ignored");
+    for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
+        if (source->notes[kind].count)
+            pack_json_u64(json, kinds[kind], source->notes[kind].count);
+    pack_json_close(json);
+}
+
+static void
+put_result(struct pack_json *json, const struct pack_convert_report *report)
+{
+    static const char *const jobs[] = { "pack", "forecast", "compare" };
+    const struct pack_convert_result *r = report->result;
+    bool compared = report->job == PACK_JOB_COMPARE;
+    pack_json_object(json, "result");
+    pack_json_text(json, "job", jobs[report->job]);
+    pack_json_u64(json, "listed", r->n_listed);
+    pack_json_u64(json, compared ? "compared" : "packed", r->n_packed);
+    pack_json_u64(json, "rejected", r->n_rejected);
+    put_ignored(json, report->params->source);
+    if (compared || report->params->verify)
+        pack_json_bool(json, "matches", !report->differs);
+    if (!compared) {
+        pack_json_u64(json, "blank", r->n_blank);
+        pack_json_u64(json, "warned", r->n_warned);
+        pack_json_u64(json, "icc_profiles", r->n_icc);
+        pack_json_u64(json, "with_alpha", r->n_alpha);
+        pack_json_u64(json, "rotated", r->n_oriented);
+        pack_json_u64(json, "animated", r->n_animated);
+        put_shape(json, "extent", &r->extent);
+        put_shape(json, "chunk", &r->chunk);
+        pack_json_u64(json, "chunks", r->n_chunks);
+        pack_json_u64(json, "pixel_bytes", r->pixel_bytes);
+        pack_json_u64(json, "stored_bytes", r->stored_bytes);
+        pack_json_u64(json, "file_bytes", r->file_bytes);
+    }
+    if (report->job == PACK_JOB_PACK) {
+        put_channels(json, "mean", r->mean, r->n_channels);
+        put_channels(json, "std", r->std, r->n_channels);
+    }
+    pack_json_close(json);
+}
+
+static void
+put_measured(struct pack_json *json, const struct pack_convert_result *r)
+{
+    pack_json_object(json, "measured");
+    pack_json_u64(json, "elapsed_ns", r->elapsed_ns);
+    pack_json_u64(json, "sync_ns", r->sync_ns);
+    pack_json_u64(json, "verify_ns", r->verify_ns);
+    pack_json_u64(json, "resumed", r->n_replayed);
+    pack_json_u64(json, "source_bytes", r->source_bytes);
+    pack_json_u64(json, "buffer_bytes", r->buffer_bytes);
+    pack_json_u64(json, "decode_peak_bytes", r->peak_bytes);
+    pack_json_close(json);
+}
+
+static void
+put_forecast(struct pack_json *json, const struct pack_convert_result *r)
+{
+    pack_json_object(json, "measured");
+    pack_json_u64(json, "tried", r->n_tried);
+    pack_json_u64(json, "forecast_ns", r->forecast_ns);
+    pack_json_close(json);
+}
+
+enum pack_status
+pack_report_convert_json(const struct pack_convert_report *report, struct pack_buf *text,
+                         struct pack_error *err)
+{
+    struct pack_json json;
+    pack_json_begin(&json, text);
+    pack_json_object(&json, NULL);
+    pack_json_text(&json, "schema", "pack/1");
+    pack_json_text(&json, "program", "h5pack");
+    pack_json_text(&json, "version", report->params->version);
+    enum pack_status status = put_options(&json, report->params, err);
+    if (status != PACK_OK)
+        return status;
+    put_result(&json, report);
+    if (report->job == PACK_JOB_FORECAST)
+        put_forecast(&json, report->result);
+    else
+        put_measured(&json, report->result);
+    pack_json_close(&json);
+    return pack_json_end(&json, err);
+}

@@ -1,0 +1,211 @@
+#include "libpack/convert/report_convert.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/base/name.h"
+
+/* Appends to a report; after the first failure nothing happens any more. */
+struct page {
+    struct pack_buf *text;
+    enum pack_status status;
+    struct pack_error *err;
+};
+
+#define LINE(page, ...)                                                             \
+    ((page)->status = (page)->status == PACK_OK                                     \
+                          ? pack_buf_printf((page)->text, (page)->err, __VA_ARGS__) \
+                          : (page)->status)
+
+/* "image" or "images" after a number. */
+static const char *
+plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void
+put_counts(struct page *page, const struct pack_convert_result *r)
+{
+    const struct {
+        uint64_t n;
+        const char *what;
+    } counts[] = {
+        { r->n_rejected - r->n_blank, "rejected, left out" },
+        { r->n_blank, "rejected, packed as black images (dataset valid is 0 there)" },
+        { r->n_warned, "damaged slightly but decoded; --strict refuses these" },
+        { r->n_oriented, "turned upright as their EXIF orientation says" },
+        { r->n_icc, "with an ICC profile, which was left alone" },
+        { r->n_alpha, "with transparency" },
+        { r->n_animated,
+          "animated or with several pictures, of which the first was taken" },
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].n)
+            LINE(page, "  %9" PRIu64 "  %s\n", counts[i].n, counts[i].what);
+}
+
+/* What the listing passed over without a word: hidden files, files that are no images. */
+static void
+put_ignored(struct page *page, const struct pack_source *source)
+{
+    char text[PACK_SOURCE_NOTE_TEXT_MAX];
+    for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
+        if (!pack_source_note_warns((enum pack_source_note_kind)kind) &&
+            pack_source_note_text(source, (enum pack_source_note_kind)kind, text))
+            LINE(page, "  %s\n", text);
+}
+
+static uint64_t
+chunk_bytes(const struct pack_convert_result *r)
+{
+    uint64_t bytes = 1;
+    for (int i = 0; i < r->chunk.rank; i++)
+        bytes *= r->chunk.extent[i];
+    return bytes;
+}
+
+static void
+put_layout(struct page *page, const struct pack_convert_report *report)
+{
+    const struct pack_convert_result *r = report->result;
+    char a[PACK_SHAPE_TEXT_MAX], b[PACK_SHAPE_TEXT_MAX], c[PACK_BYTES_TEXT_MAX];
+    char pipeline[PACK_PIPELINE_TEXT_MAX];
+    LINE(page, "  images    uint8 %s, %s\n", pack_shape_format(&r->extent, a),
+         pack_pixel_layout_name(report->params->options.layout));
+    LINE(page, "  chunks    %" PRIu64 " of %s, %s each, %s\n", r->n_chunks,
+         pack_shape_format(&r->chunk, b), pack_bytes_format(chunk_bytes(r), c),
+         report->params->options.pipeline.n
+             ? pack_pipeline_format(&report->params->options.pipeline, pipeline)
+             : "not compressed");
+    if (report->params->options.pipeline.n && r->stored_bytes &&
+        report->job == PACK_JOB_PACK)
+        LINE(page, "  stored    %.3f of the pixels' size\n",
+             (double)r->stored_bytes / (double)r->pixel_bytes);
+}
+
+static void
+put_statistics(struct page *page, const struct pack_convert_result *r)
+{
+    const char *const names[] = { "mean", "std" };
+    const double *const values[] = { r->mean, r->std };
+    for (int k = 0; k < 2; k++) {
+        LINE(page, "  %-8s ", names[k]);
+        for (int c = 0; c < r->n_channels; c++)
+            LINE(page, " %.4f", values[k][c] / 255);
+        LINE(page, "%s\n", k ? "" : "   (of 0 to 1; stored as attributes, of 0 to 255)");
+    }
+}
+
+static bool
+needs_plugin(const struct pack_pipeline *pipeline)
+{
+    for (int i = 0; i < pipeline->n; i++)
+        if (pipeline->filter[i].id == PACK_FILTER_ZSTD)
+            return true;
+    return false;
+}
+
+/*
+ * How to open the file from Python. For images in random order a chunk cache finds
+ * nothing again, and without one HDF5 reads an uncompressed image straight into the array
+ * (measured: 46 us where a 1 MiB cache takes 58 us for single images of 147 KB, and
+ * 247 us for six in a chunk). A block shuffle wants the chunks of its pool kept, here 16,
+ * and a prime number of slots some hundred times as many.
+ */
+static void
+put_python(struct page *page, const struct pack_convert_report *report)
+{
+    const struct pack_convert_result *r = report->result;
+    const char *output = report->params->output;
+    char shown[PACK_NAME_TEXT_MAX], quote = strchr(output, '"') ? '\'' : '"';
+    LINE(page, "\n  import h5py%s\n",
+         needs_plugin(&report->params->options.pipeline)
+             ? "            # zstd: import hdf5plugin, or set HDF5_PLUGIN_PATH"
+             : "");
+    LINE(page, "  f = h5py.File(%c%s%c, \"r\"", quote, pack_name_text(output, shown),
+         quote);
+    if (report->params->options.goal == PACK_CHUNK_FOR_SHUFFLE)
+        LINE(page, ", rdcc_nbytes=0)\n");
+    else
+        LINE(page, ", rdcc_nbytes=%" PRIu64 ", rdcc_nslots=10007)\n",
+             16 * chunk_bytes(r));
+    LINE(page, "  images = f[\"images\"]            # keep this: f[\"images\"][i] opens "
+               "it anew\n");
+    LINE(page, "  x = images[0]                   # numpy uint8, shape ");
+    for (int i = 1; i < r->extent.rank; i++)
+        LINE(page, "%s%" PRIu64, i > 1 ? ", " : "(", r->extent.extent[i]);
+    LINE(page, ")\n");
+    if (report->params->source->has_labels)
+        LINE(page, "  y = f[\"labels\"][0]              # int64\n");
+}
+
+static void
+put_rate(struct page *page, const struct pack_convert_result *r)
+{
+    uint64_t fresh = r->n_packed + r->n_rejected - r->n_blank - r->n_replayed;
+    double seconds = (double)r->elapsed_ns / 1e9;
+    LINE(page, "  %.1f s", seconds);
+    if (seconds > 0 && fresh)
+        LINE(page, ", %.0f images/s", (double)fresh / seconds);
+    if (r->n_replayed)
+        LINE(page, ", %" PRIu64 " images taken over from the interrupted run",
+             r->n_replayed);
+    if (r->verify_ns)
+        LINE(page, ", %.1f s of it reading back", (double)r->verify_ns / 1e9);
+    LINE(page, ", %.1f s syncing\n", (double)r->sync_ns / 1e9);
+}
+
+static void
+put_forecast(struct page *page, const struct pack_convert_result *r)
+{
+    double seconds = (double)r->forecast_ns / 1e9;
+    if (r->n_tried == 0)
+        return;
+    if (seconds < 120)
+        LINE(page, "  takes about %.1f s", seconds);
+    else
+        LINE(page, "  takes about %.0f min", seconds / 60);
+    LINE(page, " without the writing, by %" PRIu64 " tried\n", r->n_tried);
+}
+
+enum pack_status
+pack_report_convert_text(const struct pack_convert_report *report, struct pack_buf *text,
+                         struct pack_error *err)
+{
+    struct page page = { text, PACK_OK, err };
+    const struct pack_convert_result *r = report->result;
+    char bytes[PACK_BYTES_TEXT_MAX], shown[PACK_NAME_TEXT_MAX];
+    const char *output = pack_name_text(report->params->output, shown);
+    switch (report->job) {
+    case PACK_JOB_COMPARE:
+        LINE(&page, "%s: %" PRIu64 " of %" PRIu64 " images compared, %s\n", output,
+             r->n_packed, r->n_listed,
+             report->differs ? "a difference was found" : "all are as decoded again");
+        return page.status;
+    case PACK_JOB_FORECAST:
+        LINE(&page, "%s would hold %" PRIu64 " image%s in about %s\n", output,
+             r->n_packed, plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes));
+        put_counts(&page, r);
+        put_ignored(&page, report->params->source);
+        put_layout(&page, report);
+        put_forecast(&page, r);
+        return page.status;
+    default: break;
+    }
+    if (report->differs) {
+        LINE(&page, "%s was not made: what was read back differs\n", output);
+        return page.status;
+    }
+    LINE(&page, "%s: %" PRIu64 " image%s, %s%s\n", output, r->n_packed,
+         plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes),
+         report->params->verify ? ", read back and equal" : "");
+    put_counts(&page, r);
+    put_ignored(&page, report->params->source);
+    put_layout(&page, report);
+    put_statistics(&page, r);
+    put_rate(&page, r);
+    put_python(&page, report);
+    return page.status;
+}

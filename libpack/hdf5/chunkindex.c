@@ -1,0 +1,241 @@
+/*
+ * From HDF5 1.14 on, H5Dchunk_iter walks the index once (1.10.9 and 1.12.3 have it with
+ * another callback). Before, the calls that give an address, H5Dget_chunk_info and its
+ * sibling, walk all of it each time, 36 ms and more at 10^6 chunks. H5Dread_chunk,
+ * however, looks one chunk up and reads it in one piece: with a driver that notes the
+ * read and does not do it, that is a listing.
+ */
+#include <libpack/chunkindex.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_count.h"
+#include "libpack/hdf5/h5_parts.h"
+#include <libpack/size.h>
+
+enum { N_MAX_DEFAULT = 1 << 26 };
+
+/* The read that the driver swallowed. */
+struct noted {
+    bool armed, seen;
+    uint64_t address, size;
+};
+
+struct listing {
+    struct noted noted;
+    hid_t file, set;
+    struct pack_shape chunk, n_chunks;
+    uint64_t n_stored; /* chunks in the index, wherever they are */
+    struct pack_chunkindex index;
+    bool is_odd; /* the index names a chunk outside the grid */
+};
+
+static enum pack_h5_action
+note_read(void *context, const struct pack_h5_access *access)
+{
+    struct noted *noted = context;
+    if (!noted->armed || !access->raw)
+        return PACK_H5_PASS;
+    noted->seen = true;
+    noted->address = access->address;
+    noted->size = access->size;
+    return PACK_H5_SWALLOW;
+}
+
+/* Reads one chunk into nowhere; false when HDF5 refuses. */
+static bool
+note_chunk(struct listing *listing, const hsize_t *offset, uint64_t capacity,
+           uint32_t *filter_mask)
+{
+    unsigned char nowhere;
+    listing->noted = (struct noted){ .armed = true };
+    bool good = pack_h5_read_chunk(listing->set, offset, filter_mask, &nowhere,
+                                   (size_t)capacity) >= 0 &&
+                listing->noted.seen;
+    listing->noted.armed = false;
+    return good;
+}
+
+#if H5_VERSION_GE(1, 14, 0)
+
+static int
+take_chunk(const hsize_t *offset, unsigned filter_mask, haddr_t address, hsize_t size,
+           void *context)
+{
+    struct listing *listing = context;
+    uint64_t number = 0;
+    for (int i = 0; i < listing->chunk.rank; i++) {
+        uint64_t at = offset[i] / listing->chunk.extent[i];
+        if (at >= listing->n_chunks.extent[i]) {
+            listing->is_odd = true;
+            return H5_ITER_STOP;
+        }
+        number = number * listing->n_chunks.extent[i] + at;
+    }
+    struct pack_chunk *chunk = &listing->index.chunks[number];
+    chunk->address_bytes = address;
+    chunk->stored_bytes = size;
+    chunk->filter_mask = filter_mask;
+    return H5_ITER_CONT;
+}
+
+static void
+chunk_offset(const struct listing *listing, uint64_t number, hsize_t *offset)
+{
+    for (int i = listing->chunk.rank - 1; i >= 0; i--) {
+        offset[i] = number % listing->n_chunks.extent[i] * listing->chunk.extent[i];
+        number /= listing->n_chunks.extent[i];
+    }
+}
+
+/* Whether H5Dchunk_iter counts from the start of the file or from the end of a user block
+ * depends on the release; where the first chunk is read from tells. */
+static bool
+add_user_block(struct listing *listing)
+{
+    struct pack_chunkindex *index = &listing->index;
+    hsize_t offset[PACK_RANK_MAX];
+    uint64_t i = 0, shift;
+    uint32_t filter_mask;
+    while (i < index->n_chunks && index->chunks[i].address_bytes == PACK_CHUNK_MISSING)
+        i++;
+    if (i == index->n_chunks)
+        return true;
+    chunk_offset(listing, i, offset);
+    if (!note_chunk(listing, offset, index->chunks[i].stored_bytes, &filter_mask))
+        return false;
+    shift = listing->noted.address - index->chunks[i].address_bytes;
+    for (; shift != 0 && i < index->n_chunks; i++)
+        if (index->chunks[i].address_bytes != PACK_CHUNK_MISSING)
+            index->chunks[i].address_bytes += shift;
+    return true;
+}
+
+static bool
+list_chunks(struct listing *listing)
+{
+    return H5Dchunk_iter(listing->set, H5P_DEFAULT, take_chunk, listing) >= 0 &&
+           !listing->is_odd && add_user_block(listing);
+}
+
+#else
+
+/* Steps to the next chunk in row-major order. */
+static void
+step(const struct listing *listing, hsize_t *offset)
+{
+    for (int i = listing->chunk.rank - 1; i >= 0; i--) {
+        offset[i] += listing->chunk.extent[i];
+        if (offset[i] / listing->chunk.extent[i] < listing->n_chunks.extent[i])
+            return;
+        offset[i] = 0;
+    }
+}
+
+/* HDF5 refuses chunks that are missing and chunks whose index is damaged alike; which it
+ * was, the number of chunks tells in the end. */
+static bool
+list_chunks(struct listing *listing)
+{
+    hsize_t offset[PACK_RANK_MAX] = { 0 };
+    for (uint64_t i = 0; i < listing->index.n_chunks; i++, step(listing, offset)) {
+        struct pack_chunk *chunk = &listing->index.chunks[i];
+        if (!note_chunk(listing, offset, 0, &chunk->filter_mask))
+            continue;
+        chunk->address_bytes = listing->noted.address;
+        chunk->stored_bytes = listing->noted.size;
+    }
+    return true;
+}
+
+#endif
+
+/* Opens the dataset's shape of chunks into listing. */
+static enum pack_status
+open_grid(struct listing *listing, const char *path, uint64_t n_max,
+          struct pack_error *err)
+{
+    struct pack_facts *facts = malloc(sizeof *facts);
+    if (!facts)
+        return pack_fail_memory(err, "facts");
+    enum pack_status status = pack_facts_read(listing->file, path, facts, err);
+    if (!status && facts->layout != PACK_LAYOUT_CHUNKED)
+        status = pack_fail(err, PACK_ERR_ARGUMENT, "'%.200s' is %s, not chunked", path,
+                           pack_layout_name(facts->layout));
+    if (!status && facts->n_chunks_total > n_max)
+        status = pack_fail(
+            err, PACK_ERR_LIMIT, "'%.200s' has %llu chunks, at most %llu fit", path,
+            (unsigned long long)facts->n_chunks_total, (unsigned long long)n_max);
+    if (!status) {
+        listing->chunk = facts->chunk;
+        listing->n_chunks = facts->n_chunks;
+        listing->n_stored = facts->n_chunks_stored;
+        listing->index.n_chunks = facts->n_chunks_total;
+        listing->set = H5Dopen2(listing->file, path, H5P_DEFAULT);
+        if (listing->set < 0)
+            status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open '%.200s'", path);
+    }
+    free(facts);
+    return status;
+}
+
+static enum pack_status
+list(struct listing *listing, const char *path, struct pack_error *err)
+{
+    struct pack_chunkindex *index = &listing->index;
+    /* calloc checks the product */
+    index->chunks = calloc(index->n_chunks ? index->n_chunks : 1, sizeof *index->chunks);
+    if (!index->chunks)
+        return pack_fail_memory(err, "chunk index");
+    for (uint64_t i = 0; i < index->n_chunks; i++) {
+        index->chunks[i].number = i;
+        index->chunks[i].address_bytes = PACK_CHUNK_MISSING;
+    }
+    if (!list_chunks(listing))
+        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot list the chunks of '%.200s'",
+                            path);
+    H5Eclear2(H5E_DEFAULT);
+    for (uint64_t i = 0; i < index->n_chunks; i++) {
+        index->n_missing += index->chunks[i].address_bytes == PACK_CHUNK_MISSING;
+        index->stored_bytes += index->chunks[i].stored_bytes;
+    }
+    if (index->n_chunks - index->n_missing != listing->n_stored)
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "the chunk index of '%.200s' is damaged: it has %llu chunks, of "
+                         "which %llu are found",
+                         path, (unsigned long long)listing->n_stored,
+                         (unsigned long long)(index->n_chunks - index->n_missing));
+    return PACK_OK;
+}
+
+enum pack_status
+pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
+                     struct pack_chunkindex *index, struct pack_error *err)
+{
+    struct listing listing = { .file = -1, .set = -1 };
+    struct pack_h5_count count = { .context = &listing.noted, .on_read = note_read };
+    enum pack_status status = pack_h5_open(file, &count, &listing.file, err);
+    if (status)
+        return status;
+    status = open_grid(&listing, path, n_max ? n_max : N_MAX_DEFAULT, err);
+    if (!status)
+        status = list(&listing, path, err);
+    if (listing.set >= 0)
+        H5Dclose(listing.set);
+    pack_h5_close(listing.file);
+    if (status) {
+        free(listing.index.chunks);
+        return pack_error_prefix(err, status, "'%s'", file);
+    }
+    *index = listing.index;
+    return PACK_OK;
+}
+
+void
+pack_chunkindex_done(struct pack_chunkindex *index)
+{
+    free(index->chunks);
+    *index = (struct pack_chunkindex){ 0 };
+}

@@ -1,0 +1,57 @@
+/* Reads boxes of a dataset as users do, with H5Dread and a chunk cache, and counts what
+ * that costs. */
+#ifndef LIBPACK_H5_BOXES_H
+#define LIBPACK_H5_BOXES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/cachesim.h>
+#include "libpack/hdf5/h5_count.h"
+#include <libpack/size.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pack_h5_boxes_params {
+    const char *file, *dataset; /* borrowed while the reader lives */
+    bool set_cache; /* use `cache`; else what the linked library does by itself */
+    struct pack_cache_params cache; /* version is not looked at */
+    bool reopen; /* open the dataset by name at each read, as careless code does */
+    struct pack_h5_count *count; /* hooks and counters, or NULL for the stock driver */
+};
+
+/* One dataset, opened in a file of its own, so with a chunk cache of its own. */
+struct pack_h5_boxes;
+
+/* Errors of pack_h5_open; PACK_ERR_NOT_FOUND when the dataset is not there. */
+enum pack_status pack_h5_boxes_open(const struct pack_h5_boxes_params *params,
+                                   struct pack_h5_boxes **reader, struct pack_error *err);
+void pack_h5_boxes_close(struct pack_h5_boxes *reader); /* accepts NULL */
+
+/*
+ * One H5Dread of n_boxes blocks of the dataset, ascending along axis 0 and apart from
+ * each other, into `out`: elements as they are in the file, in the file's order, without
+ * gaps. call_ns (may be NULL) is the time inside H5Dread. The sentence of a failure names
+ * file, dataset and what was read.
+ */
+enum pack_status pack_h5_boxes_read(struct pack_h5_boxes *reader,
+                                    const struct pack_box *boxes, size_t n_boxes,
+                                    void *out, uint64_t *call_ns, struct pack_error *err);
+
+/* The cache settings in force for the open dataset, and the version of the library as
+ * cachesim.h knows it. */
+enum pack_status pack_h5_boxes_cache(struct pack_h5_boxes *reader,
+                                    struct pack_cache_params *cache,
+                                    struct pack_error *err);
+
+/* "1.10.8": the linked HDF5, into text[32]. Returns text. */
+char *pack_h5_version_text(char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,86 @@
+/* A file driver for HDF5 that does what the stock driver does, and counts, times, lists,
+ * swallows or discards accesses on the way. */
+#ifndef LIBPACK_H5_COUNT_H
+#define LIBPACK_H5_COUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One access by HDF5, as the file sees it. */
+struct pack_h5_access {
+    bool raw;         /* contents of datasets (and the heap of variable-length ones);
+                         false: metadata */
+    uint64_t address; /* from the start of the file, a user block included */
+    size_t size;      /* bytes */
+};
+
+enum pack_h5_action { PACK_H5_PASS = 0, PACK_H5_SWALLOW };
+
+/* Reads and writes that reached the file; swallowed and discarded ones do not count. */
+struct pack_h5_counters {
+    uint64_t file_reads, file_read_bytes, file_read_ns;
+    uint64_t file_writes, file_write_bytes, file_write_ns;
+};
+
+/*
+ * What one file's driver does and what it saw. The caller zeroes it, sets what it wants,
+ * and keeps it alive until the file is closed; everything may be changed while the file
+ * is open. Counters start at zero and may be reset at any time by storing zeros.
+ */
+struct pack_h5_count {
+    void *context; /* handed to the hooks */
+    /* Before a read. When swallowed, nothing is read and HDF5's buffer stays as it is. */
+    enum pack_h5_action (*on_read)(void *context, const struct pack_h5_access *access);
+    /* After a read that was passed and succeeded: when it began (CLOCK_MONOTONIC) and how
+     * long it took. */
+    void (*on_read_done)(void *context, const struct pack_h5_access *access,
+                         uint64_t start_ns, uint64_t elapsed_ns);
+    /* Before a write of access->size bytes at `data`. When swallowed, nothing is written
+     * and HDF5 is told that all went well. */
+    enum pack_h5_action (*on_write)(void *context, const struct pack_h5_access *access,
+                                    const void *data);
+
+    /*
+     * Creating a file truncates nothing: HDF5 is told that the file is as long as what
+     * was written (or swallowed) since it was opened, while the bytes of an earlier run
+     * stay where they are until they are overwritten. Only closing cuts the file.
+     */
+    bool keep_existing;
+    /*
+     * From now on all writes, truncations and syncs succeed without doing anything, so
+     * that HDF5 closes in good order and the file stays as it is.
+     */
+    bool discard;
+
+    struct pack_h5_counters raw, metadata;
+    /*
+     * errno of the first write, truncation or close that failed; 0: none. HDF5 is not
+     * told, as it does not survive it everywhere: a failure sets `discard`, and who
+     * writes has to look here, at the latest when the file is closed.
+     */
+    int write_errno;
+    int read_errno;  /* of the first read that failed; HDF5 is told */
+    int open_errno;  /* of the last open or lock, 0 when it succeeded */
+    unsigned n_open; /* files open now: this struct must outlive them */
+};
+
+/*
+ * Makes a file access property list (an hid_t) open files with this driver. HDF5 does the
+ * same accesses as with its default driver, H5FD_SEC2. The driver is registered for this
+ * list only, and goes with the last file opened through it; two opens of one file through
+ * two lists do not share a chunk cache. PACK_ERR_MEMORY when HDF5 cannot register it.
+ */
+enum pack_status pack_h5_count_set(int64_t fapl_id, struct pack_h5_count *count,
+                                   struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+/* The one place that includes hdf5.h; the differences between its versions; HDF5's errors
+ * as sentences. Not for use outside libpack's storage layer and its tests. */
+#ifndef LIBPACK_H5_PARTS_H
+#define LIBPACK_H5_PARTS_H
+
+#include <stdbool.h>
+
+#include <hdf5.h>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h> /* H5FD_class_t moved here */
+#endif
+
+#include <libpack/filter.h>
+#include <libpack/status.h>
+
+/* Turns HDF5's own printing of errors off. First thing in every public function that
+ * calls HDF5. */
+void pack_h5_quiet(void);
+
+/*
+ * Fails with "<format>: <why>", the reason being taken from HDF5's error stack, which is
+ * emptied: the system's words when a system call failed, else the description nearest to
+ * the cause. Returns `status`.
+ */
+enum pack_status pack_h5_fail(struct pack_error *err, enum pack_status status,
+                              const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/*
+ * The same after a failed H5Dread of a dataset: PACK_ERR_UNSUPPORTED with "needs filter
+ * 32001 (blosc): import hdf5plugin" when a filter is missing, else PACK_ERR_FORMAT.
+ */
+enum pack_status pack_h5_fail_read(struct pack_error *err, hid_t dataset,
+                                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The filters of a dataset creation list; false when HDF5 cannot tell. */
+bool pack_h5_read_pipeline(hid_t dcpl, struct pack_pipeline *pipeline);
+
+/* Whether something is there at the end of `path`, all links on the way being intact. */
+bool pack_h5_path_exists(hid_t file, const char *path);
+
+/* The zstd filter's class, for H5Zregister and for the plugin. */
+extern const H5Z_class2_t pack_h5_zstd_class;
+
+/*
+ * Reads a stored chunk as it is into `capacity` bytes at buffer. From HDF5 2.0 on the
+ * library checks the capacity itself; before, it trusts it.
+ */
+static inline herr_t
+pack_h5_read_chunk(hid_t dataset, const hsize_t *offset, uint32_t *filter_mask,
+                   void *buffer, size_t capacity)
+{
+#if H5_VERSION_GE(2, 0, 0)
+    return H5Dread_chunk2(dataset, H5P_DEFAULT, offset, filter_mask, buffer, &capacity);
+#else
+    (void)capacity;
+    return H5Dread_chunk(dataset, H5P_DEFAULT, offset, filter_mask, buffer);
+#endif
+}
+
+#endif

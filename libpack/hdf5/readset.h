@@ -1,0 +1,83 @@
+/* What is to be read: one dataset, or the same dataset of several files taken as one. */
+#ifndef LIBPACK_READSET_H
+#define LIBPACK_READSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/facts.h>
+#include <libpack/grid.h>
+#include <libpack/size.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One file's share: indexes first .. first + n_samples - 1 of axis 0. */
+struct pack_readset_part {
+    char *file;
+    uint64_t first, n_samples;
+    struct pack_facts facts;
+    struct pack_grid grid;  /* rank 0 unless chunked */
+    uint64_t *stored_bytes; /* of each chunk, for cachesim.h; NULL unless chunked */
+    uint64_t n_chunks_missing;
+};
+
+struct pack_readset {
+    char *dataset; /* path inside each file */
+    struct pack_shape extent;
+    uint64_t elem_size;    /* bytes, in the file */
+    uint64_t sample_bytes; /* of one index of axis 0 */
+    size_t n_parts;
+    struct pack_readset_part *parts;
+};
+
+/*
+ * Opens FILE or FILE:/PATH operands that are parts of one dataset. `dataset` is the path
+ * where the operands have none; NULL: "images", or the only dataset of the file. Parts
+ * must agree in type and in all extents but the first. What the linked HDF5 cannot decode
+ * or hand over as plain bytes (variable-length types, references, missing filters) is
+ * refused with what is needed. Lists the chunks of all parts.
+ */
+enum pack_status pack_readset_open(const char *const *operands, size_t n_operands,
+                                   const char *dataset, struct pack_readset **set,
+                                   struct pack_error *err);
+void pack_readset_close(struct pack_readset *set); /* accepts NULL */
+
+/* The part that holds an index of axis 0, which must be inside the extent. */
+size_t pack_readset_find(const struct pack_readset *set, uint64_t index);
+
+/*
+ * Cuts a request into pieces that lie in one file each: from the cursor (zeroed at first)
+ * on, as many boxes as lie in the same part go into local[] (room for n_boxes), counted
+ * from the part's beginning. A box across a border is cut there. Returns how many, 0 at
+ * the end.
+ */
+struct pack_readset_cursor {
+    size_t box;
+    uint64_t row; /* of that box, along axis 0 */
+};
+size_t pack_readset_take(const struct pack_readset *set, const struct pack_box *boxes,
+                         size_t n_boxes, struct pack_readset_cursor *cursor,
+                         struct pack_box *local, size_t *part);
+
+/* Bytes of the elements in a box. */
+uint64_t pack_readset_box_bytes(const struct pack_readset *set,
+                                const struct pack_box *box);
+
+/* All parts are chunked, so that a chunk cache is at work. */
+bool pack_readset_is_chunked(const struct pack_readset *set);
+
+/*
+ * Splits "FILE:/PATH" into two new strings, *path NULL where there is none. A file that
+ * exists under the whole text is taken as it is. PACK_ERR_MEMORY.
+ */
+enum pack_status pack_readset_split(const char *operand, char **file, char **path,
+                                    struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,74 @@
+/*
+ * Sums are taken in 32 bits over blocks of rows and added up in 64: compilers turn that
+ * into vector code, and 255 * 255 * MAX_ROWS stays below 2^32.
+ */
+#include <libpack/pixel.h>
+
+#include <string.h>
+
+enum { COLUMNS = 48, MAX_ROWS = 65536 };
+
+static const char *const layout_names[] = {
+    [PACK_LAYOUT_NHWC] = "nhwc",
+    [PACK_LAYOUT_NCHW] = "nchw",
+};
+
+enum pack_status
+pack_pixel_layout_parse(const char *name, enum pack_pixel_layout *layout,
+                        struct pack_error *err)
+{
+    for (size_t i = 0; i < sizeof layout_names / sizeof layout_names[0]; i++)
+        if (strcmp(name, layout_names[i]) == 0) {
+            *layout = (enum pack_pixel_layout)i;
+            return PACK_OK;
+        }
+    return pack_fail(err, PACK_ERR_ARGUMENT,
+                     "unknown layout '%s': nhwc and nchw are known", name);
+}
+
+const char *
+pack_pixel_layout_name(enum pack_pixel_layout layout)
+{
+    return (unsigned)layout < 2 ? layout_names[layout] : "unknown";
+}
+
+/*
+ * Sums of n interleaved values: COLUMNS independent sums, so that the inner loop has
+ * neither stride nor dependence; column i belongs to channel i % channels.
+ */
+static void
+add_up(const uint8_t *restrict p, size_t n, int channels, uint64_t *sum, uint64_t *sumsq)
+{
+    while (n >= COLUMNS) {
+        size_t rows = n / COLUMNS;
+        rows = rows < MAX_ROWS ? rows : MAX_ROWS;
+        uint32_t s[COLUMNS] = { 0 }, q[COLUMNS] = { 0 };
+        for (size_t row = 0; row < rows; row++, p += COLUMNS)
+            for (int i = 0; i < COLUMNS; i++) {
+                s[i] += p[i];
+                q[i] += (uint32_t)p[i] * p[i];
+            }
+        for (int i = 0; i < COLUMNS; i++) {
+            sum[i % channels] += s[i];
+            sumsq[i % channels] += q[i];
+        }
+        n -= rows * COLUMNS;
+    }
+    for (size_t i = 0; i < n; i++) {
+        sum[i % channels] += p[i];
+        sumsq[i % channels] += (uint32_t)p[i] * p[i];
+    }
+}
+
+void
+pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, uint32_t h,
+                uint32_t w, int channels, uint64_t sum[3], uint64_t sumsq[3])
+{
+    size_t n = (size_t)h * w;
+    if (layout == PACK_LAYOUT_NHWC) {
+        add_up(sample, n * (size_t)channels, channels, sum, sumsq);
+        return;
+    }
+    for (int c = 0; c < channels; c++)
+        add_up(sample + (size_t)c * n, n, 1, &sum[c], &sumsq[c]);
+}

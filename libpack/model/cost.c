@@ -1,0 +1,156 @@
+/* The sum that cost.h states, term by term. */
+#include <libpack/cost.h>
+
+#include <math.h>
+
+/* Beyond so many bytes, what HDF5 keeps about its chunks (about 350 bytes each, scattered
+ * over the heap) no longer stays in a core's own cache. */
+static const double near_bytes = 1 << 20, entry_bytes = 350;
+
+/* 0 where everything is near, 1 where hardly anything is. */
+static double
+far_part(double bytes)
+{
+    return bytes <= near_bytes ? 0 : 1 - near_bytes / bytes;
+}
+
+static double
+positive(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static double
+call_ns(const struct pack_profile *p, const struct pack_cost_work *w)
+{
+    double reads = (double)w->n_reads;
+    double ns = reads * p->call_ns +
+                positive((double)w->counts.requests - reads) * p->chunk_ns +
+                positive(w->n_boxes - reads) * p->box_ns +
+                (double)w->n_opens * (p->open_ns + (double)w->n_slots * p->slot_ns);
+    return ns + (double)w->counts.hits * p->far_ns * far_part(w->held_bytes);
+}
+
+/* Bytes that go through the cache are copied out of it; those that pass it are not. */
+static double
+copy_ns(const struct pack_profile *p, const struct pack_cost_work *w)
+{
+    const struct pack_cache_counts *c = &w->counts;
+    if (c->requests == 0)
+        return 0;
+    double bytes = (double)c->wanted_bytes / (double)c->requests;
+    double loaded = (double)(c->loads + c->fills), hits = (double)c->hits;
+    double ns = loaded * bytes * pack_profile_at(&p->copy, (double)w->chunk_bytes) +
+                hits * bytes * pack_profile_at(&p->copy, fmax(w->held_bytes, 1));
+    return ns + positive(w->n_runs - (double)c->requests) * p->run_ns;
+}
+
+/* What one request of `bytes` waits for storage. */
+static double
+wait_ns(const struct pack_profile *p, double bytes, double readers, bool is_sequential)
+{
+    double own = bytes / p->stream_bytes_per_s * 1e9;
+    double device = readers * bytes / p->max_bytes_per_s * 1e9;
+    double rate = readers / p->max_reads_per_s * 1e9;
+    return is_sequential ? fmax(own, device)
+                         : fmax(own + p->latency_ns, fmax(device, rate));
+}
+
+/* Whole chunks, read into the cache. */
+static void
+load_ns(const struct pack_profile *p, const struct pack_cost_work *w, double readers,
+        struct pack_cost *cost)
+{
+    double n = (double)w->counts.loads, bytes = fmax(w->stored_bytes, 1);
+    double far = pack_profile_at(&p->copy, p->copy.bytes[p->copy.n - 1]);
+    double gain = far - pack_profile_at(&p->copy, fmax(w->range_bytes, 1));
+    if (n == 0)
+        return;
+    cost->page_ns += n * (p->miss_ns + pack_profile_at(&p->page, bytes));
+    cost->page_ns += n * (double)w->chunk_bytes * p->place_ns * far_part(w->held_bytes);
+    cost->page_ns -= fmin(n, w->n_again) * bytes * positive(gain);
+    cost->storage_ns += n * wait_ns(p, bytes, readers, w->is_sequential);
+}
+
+/* Pieces of chunks, read past the cache. */
+static void
+direct_ns(const struct pack_profile *p, const struct pack_cost_work *w, double readers,
+          struct pack_cost *cost)
+{
+    static const double ahead_bytes = 128 << 10;
+    const struct pack_cache_counts *c = &w->counts;
+    double pieces = positive((double)c->file_reads - (double)c->loads);
+    double visits = fmin((double)c->bypass_visits, pieces);
+    double bytes = (double)c->file_read_bytes - (double)c->loads * w->stored_bytes;
+    if (visits == 0)
+        return;
+    double span = w->chunk_bytes ? (double)w->chunk_bytes : bytes / visits;
+    double requests = fmin(pieces, visits * ceil(span / ahead_bytes));
+    if (pieces <= visits)
+        requests = visits;
+    cost->page_ns +=
+        visits * (p->miss_ns + pack_profile_at(&p->page, fmax(bytes / visits, 1)));
+    cost->page_ns += (pieces - visits) * p->piece_ns;
+    cost->storage_ns +=
+        requests * wait_ns(p, positive(bytes) / requests, readers, w->is_sequential);
+}
+
+void
+pack_cost_estimate(const struct pack_profile *p, const struct pack_cost_work *w,
+                   uint64_t readers, struct pack_cost *cost)
+{
+    double entries = w->chunk_bytes ? w->held_bytes / (double)w->chunk_bytes : 0;
+    double far = far_part(entries * entry_bytes);
+    *cost = (struct pack_cost){
+        .call_ns = call_ns(p, w),
+        .copy_ns = copy_ns(p, w),
+        .decode_ns = (double)w->counts.decodes * (double)w->chunk_bytes * w->decode_ns,
+        .walk_ns = (double)w->counts.walk_steps *
+                   (p->walk_ns + far * positive(p->walk_far_ns - p->walk_ns)),
+        .touch_ns = w->touched_bytes * p->touch_ns,
+    };
+    load_ns(p, w, (double)readers, cost);
+    direct_ns(p, w, (double)readers, cost);
+    cost->storage_ns *= 1 - w->page_cache_rate;
+    cost->cpu_ns = cost->call_ns + cost->copy_ns + cost->page_ns + cost->decode_ns +
+                   cost->walk_ns + cost->touch_ns;
+    cost->total_ns = cost->cpu_ns + cost->storage_ns;
+}
+
+double
+pack_cost_rate(const struct pack_profile *profile, const struct pack_cost *cost,
+               double n_samples, uint64_t workers)
+{
+    double own = (double)workers / cost->total_ns;
+    double shared = (double)profile->n_cpus / cost->cpu_ns;
+    return n_samples * 1e9 * fmin(own, shared);
+}
+
+double
+pack_cost_page_cache_rate(enum pack_cost_order order, double file_bytes, double ram_bytes)
+{
+    if (ram_bytes >= file_bytes)
+        return 1;
+    double f = positive(ram_bytes) / file_bytes;
+    switch (order) {
+    case PACK_COST_PERMUTED: return f + (1 - f) * log1p(-f);
+    case PACK_COST_INDEPENDENT: return f;
+    default: return 0;
+    }
+}
+
+double
+pack_cost_decode_ns(const struct pack_profile *profile,
+                    const struct pack_pipeline *pipeline)
+{
+    double ns = 0;
+    for (int i = 0; i < pipeline->n; i++) {
+        switch (pipeline->filter[i].id) {
+        case PACK_FILTER_DEFLATE: ns += profile->gzip_decode_ns; break;
+        case PACK_FILTER_SHUFFLE: ns += profile->shuffle_decode_ns; break;
+        case PACK_FILTER_FLETCHER32: ns += profile->fletcher32_decode_ns; break;
+        default: ns += profile->zstd_decode_ns;
+        }
+    }
+    return ns;
+}

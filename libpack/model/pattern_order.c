@@ -1,0 +1,367 @@
+/*
+ * The orders of an epoch. Those that can be are functions of the position: a permutation
+ * that is computed, a hash of the position. A pool that is refilled is two such
+ * functions, one for the chunks and one within each pool:
+ *
+ *     position 0 1 2 3 4 5 | 6 7 8 9 10 11 | ...        pools of 2 chunks of 3 samples
+ *     chunks     c4, c1    |    c0, c3     |            permuted chunks
+ *
+ * The pool with the short last chunk, if there is one, is smaller, and those after it
+ * begin earlier; where it is tells the inverse of the chunk permutation.
+ */
+#include "libpack/model/pattern_order.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t
+min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* -------------------------------------------------- sequential and shuffle */
+
+static uint64_t
+identity_at(struct pack_order *order, uint64_t position)
+{
+    (void)order;
+    return position;
+}
+
+static void
+shuffle_start(struct pack_order *order, uint64_t seed)
+{
+    pack_permutation_init(&order->permutation, order->n_samples, seed);
+}
+
+static uint64_t
+shuffle_at(struct pack_order *order, uint64_t position)
+{
+    return pack_permutation_at(&order->permutation, position);
+}
+
+static void
+shuffle_range(struct pack_order *order, uint64_t first, size_t count, uint64_t *samples)
+{
+    pack_permutation_range(&order->permutation, first, count, samples);
+}
+
+/* ------------------------------------------------------------------- block */
+
+static uint64_t
+chunk_size(const struct pack_order *order, uint64_t chunk)
+{
+    return min_u64(order->chunk_samples, order->n_samples - chunk * order->chunk_samples);
+}
+
+static enum pack_status
+block_open(struct pack_order *order, const struct pack_pattern *pattern,
+           struct pack_error *err)
+{
+    order->chunk_samples = pattern->chunk_samples ? pattern->chunk_samples : 1;
+    order->chunk_samples = min_u64(order->chunk_samples, order->n_samples);
+    order->n_chunks = (order->n_samples - 1) / order->chunk_samples + 1;
+    order->pool_chunks =
+        min_u64(pattern->pool_chunks ? pattern->pool_chunks : 32, order->n_chunks);
+    if (!pattern->slide)
+        return PACK_OK;
+    order->held = calloc(order->pool_chunks, sizeof order->held[0]);
+    return order->held ? PACK_OK : pack_fail_memory(err, "pool of chunks");
+}
+
+static void
+block_start(struct pack_order *order, uint64_t seed)
+{
+    order->seed = seed;
+    pack_permutation_init(&order->permutation, order->n_chunks, seed);
+    order->shortfall = order->n_chunks * order->chunk_samples - order->n_samples;
+    order->short_at = pack_permutation_find(&order->permutation, order->n_chunks - 1);
+    order->short_pool =
+        order->shortfall ? order->short_at / order->pool_chunks : UINT64_MAX;
+    order->permuted_pool = UINT64_MAX;
+}
+
+/* One filling of the pool: the positions that it takes in the order. */
+struct pool {
+    uint64_t number, first, size;
+};
+
+static struct pool
+pool_of(const struct pack_order *order, uint64_t position)
+{
+    uint64_t whole = order->pool_chunks * order->chunk_samples;
+    struct pool pool = { position / whole, 0, whole };
+    uint64_t short_end = order->short_pool == UINT64_MAX
+                             ? UINT64_MAX
+                             : (order->short_pool + 1) * whole - order->shortfall;
+    pool.first = pool.number * whole;
+    if (position >= short_end) {
+        pool.number = (position + order->shortfall) / whole;
+        pool.first = pool.number * whole - order->shortfall;
+    } else if (pool.number == order->short_pool) {
+        pool.size = short_end - pool.first;
+    }
+    pool.size = min_u64(pool.size, order->n_samples - pool.first);
+    return pool;
+}
+
+static void
+permute_pool(struct pack_order *order, const struct pool *pool)
+{
+    if (order->permuted_pool == pool->number)
+        return;
+    order->permuted_pool = pool->number;
+    pack_permutation_init(&order->pool_permutation, pool->size,
+                          pack_order_word(order->seed, pool->number));
+}
+
+/* The sample at a place of a pool whose chunks lie one after another. */
+static uint64_t
+sample_in_pool(const struct pack_order *order, const struct pool *pool, uint64_t place)
+{
+    uint64_t first = pool->number * order->pool_chunks;
+    if (pool->number == order->short_pool) {
+        uint64_t behind = (order->short_at - first + 1) * order->chunk_samples;
+        if (place >= behind - order->shortfall)
+            place += order->shortfall;
+    }
+    uint64_t chunk =
+        pack_permutation_at(&order->permutation, first + place / order->chunk_samples);
+    return chunk * order->chunk_samples + place % order->chunk_samples;
+}
+
+static uint64_t
+refill_at(struct pack_order *order, uint64_t position)
+{
+    struct pool pool = pool_of(order, position);
+    permute_pool(order, &pool);
+    return sample_in_pool(
+        order, &pool,
+        pack_permutation_at(&order->pool_permutation, position - pool.first));
+}
+
+static void
+refill_range(struct pack_order *order, uint64_t first, size_t count, uint64_t *samples)
+{
+    while (count > 0) {
+        struct pool pool = pool_of(order, first);
+        size_t n = (size_t)min_u64(count, pool.first + pool.size - first);
+        permute_pool(order, &pool);
+        pack_permutation_range(&order->pool_permutation, first - pool.first, n, samples);
+        for (size_t i = 0; i < n; i++)
+            samples[i] = sample_in_pool(order, &pool, samples[i]);
+        first += n;
+        samples += n;
+        count -= n;
+    }
+}
+
+static void
+slide_start(struct pack_order *order, uint64_t seed)
+{
+    block_start(order, seed);
+    pack_rng_seed(&order->rng, pack_order_word(seed, 0));
+    order->n_held = order->next_chunk = 0;
+}
+
+static uint64_t
+slide_next(struct pack_order *order)
+{
+    for (; order->n_held < order->pool_chunks && order->next_chunk < order->n_chunks;
+         order->next_chunk++) {
+        struct pack_held_chunk *held = &order->held[order->n_held++];
+        held->chunk = pack_permutation_at(&order->permutation, order->next_chunk);
+        held->taken = 0;
+        pack_permutation_init(&held->permutation, chunk_size(order, held->chunk),
+                              pack_order_word(order->seed, 1 + held->chunk));
+    }
+    uint64_t draw = pack_rng_below(&order->rng, order->n_held);
+    struct pack_held_chunk *held = &order->held[draw];
+    uint64_t sample = held->chunk * order->chunk_samples +
+                      pack_permutation_at(&held->permutation, held->taken++);
+    if (held->taken == held->permutation.n)
+        *held = order->held[--order->n_held];
+    return sample;
+}
+
+/* ------------------------------------------------------------------ buffer */
+
+static enum pack_status
+buffer_open(struct pack_order *order, const struct pack_pattern *pattern,
+            struct pack_error *err)
+{
+    uint64_t bytes;
+    order->buffer_size = min_u64(
+        pattern->buffer_samples ? pattern->buffer_samples : 10000, order->n_samples);
+    if (pack_size_mul(order->buffer_size, sizeof order->buffer[0], &bytes))
+        order->buffer = malloc(bytes);
+    return order->buffer ? PACK_OK : pack_fail_memory(err, "shuffle buffer");
+}
+
+static void
+buffer_start(struct pack_order *order, uint64_t seed)
+{
+    pack_rng_seed(&order->rng, seed);
+    for (uint64_t i = 0; i < order->buffer_size; i++)
+        order->buffer[i] = i;
+    order->n_buffered = order->next_sample = order->buffer_size;
+}
+
+static uint64_t
+buffer_next(struct pack_order *order)
+{
+    uint64_t draw = pack_rng_below(&order->rng, order->n_buffered);
+    uint64_t sample = order->buffer[draw];
+    if (order->next_sample < order->n_samples)
+        order->buffer[draw] = order->next_sample++;
+    else
+        order->buffer[draw] = order->buffer[--order->n_buffered];
+    return sample;
+}
+
+/* -------------------------------------------------------------- with draws */
+
+static enum pack_status
+draws_open(struct pack_order *order, const struct pack_pattern *pattern,
+           struct pack_error *err)
+{
+    (void)err;
+    if (pattern->draws)
+        order->length = pattern->draws;
+    return PACK_OK;
+}
+
+static void
+draws_start(struct pack_order *order, uint64_t seed)
+{
+    order->seed = seed;
+}
+
+static uint64_t
+replacement_at(struct pack_order *order, uint64_t position)
+{
+    return pack_order_below(pack_order_word(order->seed, position), order->n_samples);
+}
+
+static enum pack_status
+check_weights(const double *weights, uint64_t n, double *sum, struct pack_error *err)
+{
+    if (!weights)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "pattern weighted has no weights");
+    *sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (!(weights[i] >= 0) || !isfinite(weights[i]))
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "weight %llu is %g, not a number of 0 or more",
+                             (unsigned long long)i, weights[i]);
+        *sum += weights[i];
+    }
+    if (!(*sum > 0) || !isfinite(*sum))
+        return pack_fail(err, PACK_ERR_ARGUMENT, "weights add up to %g", *sum);
+    return PACK_OK;
+}
+
+/*
+ * Vose's construction of Walker's table: scaled to a mean of 1, each sample below 1 gives
+ * the rest of its column to one above. `stack` holds those below from the front, those
+ * above from the back.
+ */
+static void
+make_alias(struct pack_order *order, const double *weights, double sum, uint64_t *stack)
+{
+    uint64_t n = order->n_samples, n_below = 0, above = n, heaviest = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        order->keep[i] = weights[i] / sum * (double)n;
+        order->alias[i] = i;
+        heaviest = weights[i] > weights[heaviest] ? i : heaviest;
+        if (order->keep[i] < 1)
+            stack[n_below++] = i;
+        else
+            stack[--above] = i;
+    }
+    while (n_below > 0 && above < n) {
+        uint64_t low = stack[--n_below], high = stack[above];
+        order->alias[low] = high;
+        order->keep[high] -= 1 - order->keep[low];
+        if (order->keep[high] < 1) {
+            stack[n_below++] = high;
+            above++;
+        }
+    }
+    /* rounding leaves a few columns just below 1, which nobody fills up */
+    while (n_below > 0)
+        order->alias[stack[--n_below]] = heaviest;
+}
+
+static enum pack_status
+weighted_open(struct pack_order *order, const struct pack_pattern *pattern,
+              struct pack_error *err)
+{
+    double sum = 0;
+    uint64_t n = order->n_samples, bytes;
+    enum pack_status status = check_weights(pattern->weights, n, &sum, err);
+    if (status)
+        return status;
+    if (!pack_size_mul(n, sizeof(uint64_t), &bytes))
+        return pack_fail_memory(err, "table of weights");
+    uint64_t *stack = malloc(bytes);
+    order->keep = malloc(bytes);
+    order->alias = malloc(bytes);
+    if (stack && order->keep && order->alias)
+        make_alias(order, pattern->weights, sum, stack);
+    else
+        status = pack_fail_memory(err, "table of weights");
+    free(stack);
+    return status ? status : draws_open(order, pattern, err);
+}
+
+static uint64_t
+weighted_at(struct pack_order *order, uint64_t position)
+{
+    uint64_t word = pack_order_word(order->seed, position);
+    uint64_t column = pack_order_below(word, order->n_samples);
+    double coin = (double)(pack_order_word(word, position) >> 11) * 0x1p-53;
+    return coin < order->keep[column] ? column : order->alias[column];
+}
+
+/* ------------------------------------------------------------------ tables */
+
+static const struct pack_order_ops kinds[] = {
+    [PACK_PATTERN_SEQUENTIAL] = { .at = identity_at },
+    [PACK_PATTERN_SHUFFLE] = { NULL, shuffle_start, shuffle_at, shuffle_range, NULL },
+    [PACK_PATTERN_BLOCK] = { block_open, block_start, refill_at, refill_range, NULL },
+    [PACK_PATTERN_BUFFER] = { buffer_open, buffer_start, NULL, NULL, buffer_next },
+    [PACK_PATTERN_REPLACEMENT] = { draws_open, draws_start, replacement_at, NULL, NULL },
+    [PACK_PATTERN_WEIGHTED] = { weighted_open, draws_start, weighted_at, NULL, NULL },
+    [PACK_PATTERN_TRACE] = { .at = identity_at },
+};
+static const struct pack_order_ops slide = { block_open, slide_start, NULL, NULL,
+                                             slide_next };
+
+enum pack_status
+pack_order_open(struct pack_order *order, const struct pack_pattern *pattern,
+                uint64_t n_samples, struct pack_error *err)
+{
+    bool slides = pattern->kind == PACK_PATTERN_BLOCK && pattern->slide;
+    order->ops = slides ? &slide : &kinds[pattern->kind];
+    order->n_samples = order->length = n_samples;
+    return order->ops->open ? order->ops->open(order, pattern, err) : PACK_OK;
+}
+
+void
+pack_order_close(struct pack_order *order)
+{
+    free(order->held);
+    free(order->buffer);
+    free(order->keep);
+    free(order->alias);
+}
+
+void
+pack_order_start(struct pack_order *order, uint64_t seed)
+{
+    if (order->ops->start)
+        order->ops->start(order, seed);
+}

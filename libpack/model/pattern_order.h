@@ -1,0 +1,75 @@
+/* What the parts of the pattern iterator share. */
+#ifndef LIBPACK_PATTERN_ORDER_H
+#define LIBPACK_PATTERN_ORDER_H
+
+#include <libpack/pattern.h>
+#include "libpack/model/permutation.h"
+#include "libpack/base/rng.h"
+
+struct pack_order;
+
+/*
+ * One kind of order. Orders whose samples can be computed from their position have `at`,
+ * perhaps `range`; the others have `next`, which gives them one after another.
+ */
+struct pack_order_ops {
+    enum pack_status (*open)(struct pack_order *order, const struct pack_pattern *pattern,
+                             struct pack_error *err);
+    void (*start)(struct pack_order *order, uint64_t seed); /* of an epoch */
+    uint64_t (*at)(struct pack_order *order, uint64_t position);
+    void (*range)(struct pack_order *order, uint64_t first, size_t count,
+                  uint64_t *samples);
+    uint64_t (*next)(struct pack_order *order);
+};
+
+/* A chunk in a sliding pool: how its samples are permuted and how many are gone. */
+struct pack_held_chunk {
+    uint64_t chunk, taken;
+    struct pack_permutation permutation;
+};
+
+/* The epoch's order of all ranks: `length` samples, each one of 0 .. n_samples-1. */
+struct pack_order {
+    const struct pack_order_ops *ops;
+    uint64_t n_samples, length;
+    uint64_t seed;                       /* of this epoch */
+    struct pack_permutation permutation; /* shuffle: of samples; block: of chunks */
+    struct pack_rng rng;
+
+    uint64_t chunk_samples, n_chunks, pool_chunks; /* block */
+    uint64_t short_at;   /* where among the permuted chunks the short one is */
+    uint64_t short_pool; /* the pool that holds it; UINT64_MAX: all chunks are whole */
+    uint64_t shortfall;  /* samples missing from it */
+    struct pack_permutation pool_permutation; /* of one pool's samples */
+    uint64_t permuted_pool;                   /* which; UINT64_MAX: none yet */
+    struct pack_held_chunk *held;             /* sliding pool */
+    uint64_t n_held, next_chunk;
+
+    uint64_t *buffer; /* buffer */
+    uint64_t buffer_size, n_buffered, next_sample;
+
+    double *keep; /* weighted: Walker's alias table */
+    uint64_t *alias;
+};
+
+enum pack_status pack_order_open(struct pack_order *order,
+                                 const struct pack_pattern *pattern, uint64_t n_samples,
+                                 struct pack_error *err);
+void pack_order_close(struct pack_order *order);
+void pack_order_start(struct pack_order *order, uint64_t seed);
+
+/* A random word that depends on the place it is for. */
+static inline uint64_t
+pack_order_word(uint64_t seed, uint64_t place)
+{
+    return pack_rng_mix(seed, place);
+}
+
+/* Uniform in 0 .. n-1 but for a bias below n / 2^64. */
+static inline uint64_t
+pack_order_below(uint64_t word, uint64_t n)
+{
+    return (uint64_t)((unsigned __int128)word * n >> 64);
+}
+
+#endif

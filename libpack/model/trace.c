@@ -1,0 +1,145 @@
+/* Reads the text twice: once to count the lines that hold a read, once to fill the boxes.
+ */
+#include "libpack/model/trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where in the text we are, for messages. */
+struct cursor {
+    const char *at, *end, *line_start;
+    size_t line;
+};
+
+static enum pack_status
+fail_at(const struct cursor *c, struct pack_error *err, const char *what)
+{
+    return pack_fail(err, PACK_ERR_FORMAT, "line %zu, column %td: %s", c->line,
+                     c->at - c->line_start + 1, what);
+}
+
+static bool
+at_line_end(const struct cursor *c)
+{
+    return c->at == c->end || *c->at == '\n' ||
+           (*c->at == '\r' && (c->at + 1 == c->end || c->at[1] == '\n'));
+}
+
+static void
+next_line(struct cursor *c)
+{
+    const char *newline = memchr(c->at, '\n', (size_t)(c->end - c->at));
+    c->at = c->line_start = newline ? newline + 1 : c->end;
+    c->line++;
+}
+
+/* Moves to the next line that holds a read; false at the end. */
+static bool
+find_read(struct cursor *c)
+{
+    while (c->at < c->end && (*c->at == '#' || at_line_end(c)))
+        next_line(c);
+    return c->at < c->end;
+}
+
+static enum pack_status
+parse_number(struct cursor *c, uint64_t *value, struct pack_error *err)
+{
+    uint64_t n = 0;
+    const char *first = c->at;
+    while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
+        if (!pack_size_mul(n, 10, &n) ||
+            !pack_size_add(n, (uint64_t)(*c->at - '0'), &n)) {
+            c->at = first;
+            return fail_at(c, err, "a number of more than 64 bits");
+        }
+        c->at++;
+    }
+    if (c->at == first)
+        return fail_at(c, err, "a number is expected here");
+    *value = n;
+    return PACK_OK;
+}
+
+/* All numbers of a line, 2 * PACK_RANK_MAX at most, and where each begins. */
+static enum pack_status
+parse_line(struct cursor *c, uint64_t *values, const char **places, int *n,
+           struct pack_error *err)
+{
+    *n = 0;
+    for (;;) {
+        if (*n == 2 * PACK_RANK_MAX)
+            return fail_at(c, err, "more than 32 starts and 32 counts");
+        places[*n] = c->at;
+        enum pack_status status = parse_number(c, &values[(*n)++], err);
+        if (status || at_line_end(c))
+            return status;
+        if (*c->at != '\t')
+            return fail_at(c, err, "a tab is expected here");
+        c->at++;
+    }
+}
+
+/* One read; `rank` is 0 until the first has said what it is. */
+static enum pack_status
+parse_read(struct cursor *c, int *rank, struct pack_box *box, struct pack_error *err)
+{
+    uint64_t values[2 * PACK_RANK_MAX], end;
+    const char *places[2 * PACK_RANK_MAX];
+    int n;
+    enum pack_status status = parse_line(c, values, places, &n, err);
+    if (status)
+        return status;
+    if (n % 2 != 0)
+        return fail_at(c, err, "as many counts as starts are expected");
+    if (*rank != 0 && n != 2 * *rank)
+        return fail_at(c, err, "another number of dimensions than in the first read");
+    *rank = n / 2;
+    box->rank = *rank;
+    for (int i = 0; i < *rank; i++) {
+        box->start[i] = values[i];
+        box->count[i] = values[*rank + i];
+        c->at = places[*rank + i];
+        if (box->count[i] == 0)
+            return fail_at(c, err, "a count of 0");
+        if (!pack_size_add(box->start[i], box->count[i], &end))
+            return fail_at(c, err, "start and count add up to more than 64 bits");
+    }
+    next_line(c);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,
+                 struct pack_error *err)
+{
+    const struct cursor begin = { text, text + size, text, 1 };
+    struct cursor c = begin;
+    struct pack_box *boxes;
+    size_t n_reads = 0, n = 0;
+    int rank = 0;
+    for (; find_read(&c); next_line(&c))
+        n_reads++;
+    if (n_reads == 0)
+        return pack_fail(err, PACK_ERR_FORMAT, "the trace holds no reads");
+    boxes = calloc(n_reads, sizeof boxes[0]);
+    if (!boxes)
+        return pack_fail_memory(err, "trace");
+    for (c = begin; find_read(&c);) {
+        enum pack_status status = parse_read(&c, &rank, &boxes[n++], err);
+        if (status) {
+            free(boxes);
+            return status;
+        }
+    }
+    *trace = (struct pack_trace){ boxes, n };
+    return PACK_OK;
+}
+
+void
+pack_trace_free(struct pack_trace *trace)
+{
+    free(trace->boxes);
+    *trace = (struct pack_trace){ 0 };
+}

@@ -1,0 +1,443 @@
+/*
+ * A source is read before it is known whether it is flat: the images that lie in it
+ * directly come first, then each subfolder is tried as a class. Until the classes of all
+ * sources are known, labels are numbers of class folders.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/source/source_walk.h"
+
+/* A folder that stands for a class, in one source. */
+struct class_folder {
+    const char *name, *folder; /* of the class, and as stored */
+    uint64_t n_images;
+};
+
+struct source_folder {
+    dev_t dev;
+    ino_t ino;
+    bool is_flat;
+};
+
+/* All sources of a call. */
+struct tree {
+    struct pack_walk walk;
+    struct source_folder *folders;
+    struct class_folder *classes;
+    size_t n_classes, capacity;
+};
+
+/* ------------------------------------------------------------------ classes */
+
+static bool
+is_split_name(const char *name)
+{
+    static const char *const splits[] = { "train",      "training", "val",    "valid",
+                                          "validation", "test",     "testing" };
+    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++)
+        if (strcasecmp(name, splits[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Says what to do about train/ and val/ among the class folders from `first` on. */
+static enum pack_status
+refuse_splits(const struct tree *t, size_t first)
+{
+    const char *folder = t->walk.source->roots[t->walk.source->n_roots - 1].path;
+    const char *train = NULL, *other = NULL;
+    char root[PACK_NAME_TEXT_MAX], train_call[512] = "", other_call[1024] = "";
+    pack_name_text(folder, root);
+    for (size_t i = first; i < t->n_classes; i++) {
+        const char *name = t->classes[i].name;
+        if (!is_split_name(name))
+            continue;
+        if (!train && strncasecmp(name, "train", 5) == 0)
+            train = name;
+        else if (!other)
+            other = name;
+    }
+    if (train)
+        snprintf(train_call, sizeof train_call, "'h5pack %s/%s -o %s.h5'", root, train,
+                 train);
+    if (other)
+        snprintf(other_call, sizeof other_call, "'h5pack %s/%s%s%s%s -o %s.h5'", root,
+                 other, train ? " --classes " : "", train ? train : "",
+                 train ? ".h5" : "", other);
+    return pack_fail(
+        t->walk.err, PACK_ERR_ARGUMENT,
+        "'%s' holds splits of a data set, not classes: pack each by a call of "
+        "its own, %s%s%s (or say --splits-are-classes)",
+        root, train_call, train && other ? " and " : "", other_call);
+}
+
+/* Whether most class folders of a source (from `first` on; of those with images, if
+ * `only_with_images`) are named as splits of a data set. */
+static bool
+are_splits(const struct tree *t, size_t first, bool only_with_images)
+{
+    size_t n = 0, n_splits = 0;
+    for (size_t i = first; i < t->n_classes; i++) {
+        bool counts = !only_with_images || t->classes[i].n_images > 0;
+        n += counts;
+        n_splits += counts && is_split_name(t->classes[i].name);
+    }
+    return !t->walk.params->splits_are_classes && 2 * n_splits > n;
+}
+
+static enum pack_status
+add_class(struct tree *t, const char *name)
+{
+    struct class_folder *classes =
+        pack_grown(t->classes, t->n_classes, &t->capacity, sizeof *classes);
+    if (!classes)
+        return pack_fail_memory(t->walk.err, "names of classes");
+    t->classes = classes;
+    const char *folder = pack_walk_name(&t->walk, name);
+    if (!folder)
+        return pack_fail_memory(t->walk.err, "names of classes");
+    classes[t->n_classes++] =
+        (struct class_folder){ .name = folder + t->walk.path.size, .folder = folder };
+    return PACK_OK;
+}
+
+/* The subfolders of an open source become classes. */
+static enum pack_status
+add_classes(struct tree *t, const struct pack_level *level)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; status == PACK_OK && i < level->n_folders; i++)
+        status = add_class(t, level->folders[i]);
+    return status;
+}
+
+/* Takes the images of the classes from `first` on. */
+static enum pack_status
+walk_classes(struct tree *t, const struct pack_level *level, size_t first)
+{
+    enum pack_status status = PACK_OK;
+    t->walk.by_content = t->walk.params->any_name;
+    for (size_t i = first; status == PACK_OK && i < t->n_classes; i++) {
+        uint64_t n_before = t->walk.source->n_records;
+        t->walk.label = (int64_t)i;
+        status = pack_walk_folder(&t->walk, level->folders[i - first], level);
+        if (status == PACK_OK)
+            status = pack_walk_sort(&t->walk);
+        t->classes[i].n_images = t->walk.source->n_records - n_before;
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ sources */
+
+static enum pack_status
+refuse_without_images(const struct tree *t, const uint64_t before[PACK_NOTE_KINDS])
+{
+    static const struct {
+        enum pack_source_note_kind kind;
+        const char *what;
+    } seen[] = {
+        { PACK_NOTE_UNNAMED_IMAGE, "images by content only (--any-name takes them)" },
+        { PACK_NOTE_OTHER, "other files" },
+        { PACK_NOTE_HIDDEN, "hidden files or folders" },
+        { PACK_NOTE_UNREADABLE, "files that may not be read" },
+        { PACK_NOTE_BROKEN_LINK, "links to nowhere" },
+        { PACK_NOTE_LOOP, "links to folders they are in" },
+    };
+    char text[PACK_NAME_TEXT_MAX], what[512] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++) {
+        uint64_t n = t->walk.source->notes[seen[i].kind].count - before[seen[i].kind];
+        if (n)
+            at += (size_t)snprintf(what + at, sizeof what - at, "%s%" PRIu64 " %s",
+                                   at ? ", " : "; it holds ", n, seen[i].what);
+    }
+    return pack_fail(t->walk.err, PACK_ERR_NOT_FOUND, "no images in '%s'%s",
+                     pack_walk_shown(&t->walk, "", text), what);
+}
+
+/* Forgets the class folders from `first` on: the source is flat. */
+static enum pack_status
+drop_classes(struct tree *t, size_t first)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = first; status == PACK_OK && i < t->n_classes; i++)
+        status = pack_source_note(t->walk.source, PACK_NOTE_FOLDER, t->classes[i].folder,
+                                  t->walk.err);
+    t->n_classes = first;
+    return status;
+}
+
+/* Forgets the `n` images from `first` on, which lie beside class folders. */
+static enum pack_status
+drop_root_images(struct tree *t, uint64_t first, uint64_t n)
+{
+    struct pack_record *records = t->walk.source->records + first;
+    enum pack_status status = PACK_OK;
+    for (uint64_t i = 0; status == PACK_OK && i < n; i++)
+        status = pack_source_note(t->walk.source, PACK_NOTE_ROOT_IMAGE, records[i].name,
+                                  t->walk.err);
+    t->walk.source->n_records -= n;
+    t->walk.source->n_listed = t->walk.source->n_records;
+    memmove(records, records + n, (t->walk.source->n_records - first) * sizeof *records);
+    return status;
+}
+
+/* Tells a flat source from one of classes, by where its images are. */
+static enum pack_status
+walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
+{
+    uint64_t first = t->walk.source->n_records;
+    size_t first_class = t->n_classes;
+    char text[PACK_NAME_TEXT_MAX];
+    *is_flat = true;
+    t->walk.by_content = true;
+    t->walk.label = -1;
+    enum pack_status status = pack_level_read(&t->walk, level);
+    if (status == PACK_OK && t->walk.params->no_labels) {
+        status = pack_walk_below(&t->walk, level);
+        return status == PACK_OK ? pack_walk_sort(&t->walk) : status;
+    }
+    t->walk.n_segments = 0;
+    uint64_t n_root = t->walk.source->n_records - first;
+    if (status == PACK_OK)
+        status = add_classes(t, level);
+    if (status == PACK_OK && n_root == 0 && are_splits(t, first_class, false))
+        return refuse_splits(t, first_class);
+    if (status == PACK_OK)
+        status = walk_classes(t, level, first_class);
+    if (status != PACK_OK)
+        return status;
+    uint64_t n_below = t->walk.source->n_records - first - n_root;
+    if (n_below == 0)
+        return n_root ? drop_classes(t, first_class) : PACK_OK;
+    if (n_root > n_below)
+        return pack_fail(t->walk.err, PACK_ERR_ARGUMENT,
+                         "'%s' holds %" PRIu64 " images itself and %" PRIu64
+                         " in subfolders: neither flat nor one folder per class; "
+                         "--no-labels takes them all",
+                         pack_walk_shown(&t->walk, "", text), n_root, n_below);
+    if (are_splits(t, first_class, true))
+        return refuse_splits(t, first_class);
+    *is_flat = false;
+    return drop_root_images(t, first, n_root);
+}
+
+/* The last component of a path without slashes at the end, empty when it names nothing.
+ */
+static const char *
+last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    return !strcmp(name, ".") || !strcmp(name, "..") ? "" : name;
+}
+
+/* Whether what is in front of names tells `n` sources apart when it is their last
+ * component. */
+static bool
+components_differ(const char *const *folders, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!*last_component(folders[i]))
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(last_component(folders[i]), last_component(folders[j])) == 0)
+                return false;
+    }
+    return true;
+}
+
+/* Refuses what does not go with the sources before. */
+static enum pack_status
+check_source(const struct tree *t, const char *const *folders, size_t at)
+{
+    char text[PACK_NAME_TEXT_MAX], other[PACK_NAME_TEXT_MAX];
+    const struct source_folder *f = t->folders;
+    pack_name_text(folders[at], text);
+    if (f[at].is_flat && t->walk.params->n_classes && !t->walk.params->no_labels)
+        return pack_fail(t->walk.err, PACK_ERR_ARGUMENT,
+                         "'%s' is a flat folder without labels, classes are of no use",
+                         text);
+    if (at > 0 && f[at].is_flat != f[0].is_flat)
+        return pack_fail(t->walk.err, PACK_ERR_ARGUMENT,
+                         "of '%s' and '%s' one is flat and one has a folder per class: "
+                         "pack them apart, or without labels (--no-labels)",
+                         pack_name_text(folders[0], other), text);
+    return PACK_OK;
+}
+
+static enum pack_status
+check_repeated(const struct tree *t, const char *const *folders, size_t at)
+{
+    char text[PACK_NAME_TEXT_MAX], other[PACK_NAME_TEXT_MAX];
+    for (size_t i = 0; i < at; i++)
+        if (t->folders[i].dev == t->folders[at].dev &&
+            t->folders[i].ino == t->folders[at].ino)
+            return pack_fail(
+                t->walk.err, PACK_ERR_ARGUMENT, "'%s' and '%s' are the same folder",
+                pack_name_text(folders[i], other), pack_name_text(folders[at], text));
+    return PACK_OK;
+}
+
+/* Takes source number `at`; names get `prefix` in front. */
+static enum pack_status
+take_source(struct tree *t, const char *const *folders, size_t at, const char *prefix)
+{
+    struct pack_level level = { 0 };
+    uint64_t n_before = t->walk.source->n_records, notes_before[PACK_NOTE_KINDS];
+    for (int i = 0; i < PACK_NOTE_KINDS; i++)
+        notes_before[i] = t->walk.source->notes[i].count;
+    t->walk.path.size = 0;
+    enum pack_status status = PACK_OK;
+    if (prefix)
+        status = pack_buf_printf(&t->walk.path, t->walk.err, "%s/", prefix);
+    if (status == PACK_OK)
+        status = pack_source_add_root(t->walk.source, folders[at], t->walk.path.size,
+                                      t->walk.err);
+    if (status == PACK_OK)
+        status = pack_level_open(&t->walk, folders[at], NULL, &level);
+    if (status == PACK_OK) {
+        t->folders[at].dev = level.dev;
+        t->folders[at].ino = level.ino;
+        status = check_repeated(t, folders, at);
+    }
+    if (status == PACK_OK)
+        status = walk_source(t, &level, &t->folders[at].is_flat);
+    if (status == PACK_OK && t->walk.source->n_records == n_before)
+        status = refuse_without_images(t, notes_before);
+    if (status == PACK_OK)
+        status = check_source(t, folders, at);
+    pack_level_close(&level);
+    return status;
+}
+
+/* ------------------------------------------------------------------- labels */
+
+static enum pack_status
+collect_classes(struct tree *t)
+{
+    const char **names = malloc(t->n_classes * sizeof *names);
+    if (!names)
+        return pack_fail_memory(t->walk.err, "names of classes");
+    for (size_t i = 0; i < t->n_classes; i++)
+        names[i] = t->classes[i].name;
+    enum pack_status status =
+        pack_source_sort_classes(t->walk.source, names, t->n_classes, t->walk.err);
+    free(names);
+    return status;
+}
+
+/* numbers[i] becomes the label of class folder i. */
+static enum pack_status
+number_classes(struct tree *t, int64_t *numbers)
+{
+    struct pack_class_map map = { 0 };
+    char text[PACK_NAME_TEXT_MAX];
+    enum pack_status status = pack_class_map_init(&map, t->walk.source, t->walk.err);
+    for (size_t i = 0; status == PACK_OK && i < t->n_classes; i++) {
+        const struct class_folder *c = &t->classes[i];
+        numbers[i] = pack_class_map_find(&map, c->name);
+        if (numbers[i] < 0 && c->n_images)
+            status =
+                pack_fail(t->walk.err, PACK_ERR_ARGUMENT,
+                          "class folder '%s' is none of the %zu classes given",
+                          pack_name_text(c->folder, text), t->walk.source->n_classes);
+        else if (!c->n_images)
+            status = pack_source_note(
+                t->walk.source, numbers[i] < 0 ? PACK_NOTE_FOLDER : PACK_NOTE_EMPTY_CLASS,
+                c->folder, t->walk.err);
+    }
+    pack_class_map_done(&map);
+    return status;
+}
+
+/* Turns numbers of class folders into numbers of classes. */
+static enum pack_status
+label(struct tree *t)
+{
+    const struct pack_source_params *p = t->walk.params;
+    if (t->n_classes == 0)
+        return PACK_OK;
+    int64_t *numbers = malloc(t->n_classes * sizeof *numbers);
+    if (!numbers)
+        return pack_fail_memory(t->walk.err, "numbers of classes");
+    enum pack_status status = p->n_classes
+                                  ? pack_source_set_classes(t->walk.source, p->classes,
+                                                            p->n_classes, t->walk.err)
+                                  : collect_classes(t);
+    if (status == PACK_OK)
+        status = number_classes(t, numbers);
+    for (uint64_t i = 0; status == PACK_OK && i < t->walk.source->n_records; i++)
+        t->walk.source->records[i].label = numbers[t->walk.source->records[i].label];
+    t->walk.source->has_labels = true;
+    free(numbers);
+    return status;
+}
+
+/* The arguments without slashes at their ends, "/" staying what it is; NULL when there is
+ * no memory. */
+static char **
+trimmed(const char *const *folders, size_t n)
+{
+    char **copies = calloc(n + 1, sizeof *copies);
+    for (size_t i = 0; copies && i < n; i++) {
+        size_t size = strlen(folders[i]);
+        while (size > 1 && folders[i][size - 1] == '/')
+            size--;
+        if ((copies[i] = strndup(folders[i], size)))
+            continue;
+        while (i > 0)
+            free(copies[--i]);
+        free(copies);
+        return NULL;
+    }
+    return copies;
+}
+
+static enum pack_status
+take_sources(struct tree *t, const char *const *folders, size_t n)
+{
+    bool by_component = components_differ(folders, n);
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; status == PACK_OK && i < n; i++)
+        status = take_source(t, folders, i,
+                             n == 1         ? NULL
+                             : by_component ? last_component(folders[i])
+                                            : folders[i]);
+    return status == PACK_OK ? label(t) : status;
+}
+
+enum pack_status
+pack_source_open(const char *const *folders, size_t n_folders,
+                 const struct pack_source_params *params, struct pack_source **source,
+                 struct pack_error *err)
+{
+    struct tree t = { .walk = { .params = params, .err = err } };
+    char **names = NULL;
+    enum pack_status status = PACK_OK;
+    if (n_folders == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "no source folder given");
+    t.folders = calloc(n_folders, sizeof *t.folders);
+    names = trimmed(folders, n_folders);
+    if (!t.folders || !names)
+        status = pack_fail_memory(err, "names of folders");
+    if (status == PACK_OK)
+        status = pack_source_new(&t.walk.source, err);
+    if (status == PACK_OK)
+        status = take_sources(&t, (const char *const *)names, n_folders);
+    if (status == PACK_OK)
+        *source = t.walk.source;
+    else
+        pack_source_close(t.walk.source);
+    for (size_t i = 0; names && i < n_folders; i++)
+        free(names[i]);
+    free(names);
+    free(t.folders);
+    free(t.classes);
+    free(t.walk.segments);
+    pack_buf_done(&t.walk.path);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* Records from a list. Labels are compared as texts first, whatever type their column has
+ * got, since folders of a data set may well be called 0, 1, 2. */
+#include "libpack/source/source_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/base/name.h"
+
+enum { LABEL_TEXT_MAX = 32 };
+
+/* A label as the list has it, "" when there is none; `text` is room for numbers. */
+static const char *
+label_text(const struct pack_column *column, uint64_t row, char text[LABEL_TEXT_MAX])
+{
+    if (column->kind == PACK_COLUMN_STRING)
+        return column->strings[row];
+    text[0] = '\0';
+    if (column->kind == PACK_COLUMN_INT64)
+        snprintf(text, LABEL_TEXT_MAX, "%" PRId64, column->integers[row]);
+    else if (!isnan(column->floats[row]))
+        snprintf(text, LABEL_TEXT_MAX, "%.17g", column->floats[row]);
+    return text;
+}
+
+static enum pack_status
+refuse_label(const struct pack_source *source, uint64_t row, const char *why,
+             struct pack_error *err)
+{
+    char label[LABEL_TEXT_MAX], label_shown[PACK_NAME_TEXT_MAX], path[PACK_NAME_TEXT_MAX];
+    pack_name_text(label_text(source->list->label, row, label), label_shown);
+    return pack_fail(err, PACK_ERR_ARGUMENT, "label '%s' of '%s' %s", label_shown,
+                     pack_name_text(source->records[row].name, path), why);
+}
+
+/* Labels by the names of classes; *unknown is the first row whose label is no class, or
+ * n_rows. */
+static void
+label_by_name(struct pack_source *source, const struct pack_class_map *map,
+              uint64_t *unknown)
+{
+    const struct pack_column *column = source->list->label;
+    char text[LABEL_TEXT_MAX];
+    uint64_t i = 0;
+    for (; i < source->list->n_rows; i++) {
+        const char *label = label_text(column, i, text);
+        source->records[i].label = *label ? pack_class_map_find(map, label) : -1;
+        if (*label && source->records[i].label < 0)
+            break;
+    }
+    *unknown = i;
+}
+
+/* Labels that are numbers; those of classes, when there are any. */
+static enum pack_status
+label_by_number(struct pack_source *source, struct pack_error *err)
+{
+    const struct pack_column *column = source->list->label;
+    for (uint64_t i = 0; i < source->list->n_rows; i++) {
+        int64_t *label = &source->records[i].label;
+        if (column->kind == PACK_COLUMN_INT64) {
+            *label = column->integers[i];
+        } else if (isnan(column->floats[i])) {
+            *label = -1;
+        } else if (column->floats[i] == floor(column->floats[i]) &&
+                   fabs(column->floats[i]) < 0x1p53) {
+            *label = (int64_t)column->floats[i];
+        } else {
+            return refuse_label(source, i,
+                                "is no whole number; a column of another name than "
+                                "'label' keeps such numbers as they are",
+                                err);
+        }
+        if (source->n_classes && (*label < -1 || *label >= (int64_t)source->n_classes))
+            return refuse_label(source, i, "is no number of a class", err);
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+label_by_given_classes(struct pack_source *source,
+                       const struct pack_source_params *params, struct pack_error *err)
+{
+    struct pack_class_map map = { 0 };
+    uint64_t unknown = 0;
+    if (!source->list->label)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "the list has no column 'label' for the classes given");
+    enum pack_status status =
+        pack_source_set_classes(source, params->classes, params->n_classes, err);
+    if (status == PACK_OK)
+        status = pack_class_map_init(&map, source, err);
+    if (status != PACK_OK)
+        return status;
+    label_by_name(source, &map, &unknown);
+    pack_class_map_done(&map);
+    if (unknown == source->list->n_rows)
+        return PACK_OK;
+    if (source->list->label->kind == PACK_COLUMN_STRING)
+        return refuse_label(source, unknown, "is none of the classes given", err);
+    return label_by_number(source, err);
+}
+
+/* The different texts of a column; runs of equal ones count once, so that sorted lists
+ * cost no sorting. */
+static enum pack_status
+label_by_own_classes(struct pack_source *source, struct pack_error *err)
+{
+    const struct pack_column *column = source->list->label;
+    struct pack_class_map map = { 0 };
+    uint64_t unknown;
+    size_t n = 0;
+    const char **names = malloc(source->list->n_rows * sizeof *names);
+    if (!names)
+        return pack_fail_memory(err, "names of classes");
+    for (uint64_t i = 0; i < source->list->n_rows; i++)
+        if (*column->strings[i] && (n == 0 || strcmp(names[n - 1], column->strings[i])))
+            names[n++] = column->strings[i];
+    enum pack_status status = pack_source_sort_classes(source, names, n, err);
+    free(names);
+    if (status == PACK_OK)
+        status = pack_class_map_init(&map, source, err);
+    if (status == PACK_OK)
+        label_by_name(source, &map, &unknown);
+    pack_class_map_done(&map);
+    source->has_labels = n > 0;
+    return status;
+}
+
+static enum pack_status
+label(struct pack_source *source, const struct pack_source_params *params,
+      struct pack_error *err)
+{
+    source->has_labels = source->list->label != NULL;
+    if (params->n_classes)
+        return label_by_given_classes(source, params, err);
+    if (!source->list->label)
+        return PACK_OK;
+    if (source->list->label->kind == PACK_COLUMN_STRING)
+        return label_by_own_classes(source, err);
+    return label_by_number(source, err);
+}
+
+/* The folder that paths start from. */
+static enum pack_status
+add_root(struct pack_source *source, const char *name, const char *given,
+         struct pack_error *err)
+{
+    const char *slash = strrchr(name, '/');
+    if (given || !slash)
+        return pack_source_add_root(source, given ? given : ".", 0, err);
+    char *folder = strndup(name, slash == name ? 1 : (size_t)(slash - name));
+    if (!folder)
+        return pack_fail_memory(err, "a source folder");
+    enum pack_status status = pack_source_add_root(source, folder, 0, err);
+    free(folder);
+    return status;
+}
+
+enum pack_status
+pack_source_open_list(FILE *file, const char *name,
+                      const struct pack_source_params *params, struct pack_source **out,
+                      struct pack_error *err)
+{
+    struct pack_source *source = NULL;
+    enum pack_status status = pack_source_new(&source, err);
+    if (status == PACK_OK)
+        status = add_root(source, name, params->list_root, err);
+    if (status == PACK_OK)
+        status = pack_list_read(file, name, params->list_format, &source->list, err);
+    for (uint64_t i = 0; status == PACK_OK && i < source->list->n_rows; i++)
+        status = pack_source_add(source, source->list->path.strings[i], -1, err);
+    if (status == PACK_OK && (status = label(source, params, err)) != PACK_OK) {
+        char text[PACK_NAME_TEXT_MAX];
+        pack_error_prefix(err, status, "%s", pack_name_text(name, text));
+    }
+    if (status == PACK_OK)
+        *out = source;
+    else
+        pack_source_close(source);
+    return status;
+}

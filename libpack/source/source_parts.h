@@ -1,0 +1,50 @@
+/* How the parts of `source` fill a struct pack_source, and numbers of classes. */
+#ifndef LIBPACK_SOURCE_PARTS_H
+#define LIBPACK_SOURCE_PARTS_H
+
+#include "libpack/base/arena.h"
+#include <libpack/source.h>
+
+/* `array` with room for more than `n` entries of `size` bytes, of which it has *capacity;
+ * NULL, with nothing changed, when there is no memory. */
+void *pack_grown(void *array, size_t n, size_t *capacity, size_t size);
+
+enum pack_status pack_source_new(struct pack_source **source, struct pack_error *err);
+
+/* Adds a folder; its number is n_roots - 1 then. */
+enum pack_status pack_source_add_root(struct pack_source *source, const char *path,
+                                      size_t prefix_bytes, struct pack_error *err);
+
+/* Adds a record of the last root; `name` stays where it is. */
+enum pack_status pack_source_add(struct pack_source *source, const char *name,
+                                 int64_t label, struct pack_error *err);
+
+/* Counts `name` as a case of `kind`; the first in pack_name_compare()'s order is kept. */
+enum pack_status pack_source_note(struct pack_source *source,
+                                  enum pack_source_note_kind kind, const char *name,
+                                  struct pack_error *err);
+
+/* The classes become a copy of `names`, in this order. */
+enum pack_status pack_source_set_classes(struct pack_source *source,
+                                         const char *const *names, size_t n,
+                                         struct pack_error *err);
+
+/* The classes become the different ones among `names`, which are sorted in place. */
+enum pack_status pack_source_sort_classes(struct pack_source *source, const char **names,
+                                          size_t n, struct pack_error *err);
+
+/* Finds the number of a class by its name. */
+struct pack_class_map {
+    const struct pack_source *source;
+    size_t *by_name; /* numbers, sorted by the class's name */
+};
+
+/* PACK_ERR_ARGUMENT when a name occurs twice. */
+enum pack_status pack_class_map_init(struct pack_class_map *map,
+                                     const struct pack_source *source,
+                                     struct pack_error *err);
+int64_t pack_class_map_find(const struct pack_class_map *map,
+                            const char *name); /* or -1 */
+void pack_class_map_done(struct pack_class_map *map);
+
+#endif
