@@ -384,8 +384,8 @@ close(int file)
     return -1;
 }
 
-/* Streams write inside the C library, out of reach: their flush and close stand for it.
- */
+/* Streams write inside the C library, out of reach: their flush and close stand for
+ * it. */
 int
 fflush(FILE *stream)
 {

@@ -9,8 +9,7 @@
  *     gradient + clouds        what compresses well
  *     ridges of fractal noise  edges at every scale, as foliage, rock and water have
  *     discs and houses         hard edges, flat and shaded faces
- *     lens and sensor          darker corners, grain: what keeps photographs from
- * compressing
+ *     lens and sensor          darker corners, grain: keeps photographs from compressing
  *
  * One table row is one class folder. Sizes vary around WIDTH (500) by 3:2, 4:3 and 1:1,
  * some upright. Of 40 images 4 are PNG, 2 gray, 1 progressive, 1 stored turned with an
@@ -175,8 +174,8 @@ smooth(float t)
     return t * t * (3 - 2 * t);
 }
 
-/* Adds one octave: random values on a lattice `cell` pixels wide, joined by smooth steps.
- */
+/* Adds one octave: random values on a lattice `cell` pixels wide,
+ * joined by smooth steps. */
 static void
 add_octave(float *noise, int width, int height, int cell, float amount,
            struct pack_rng *rng)

@@ -1,5 +1,4 @@
-/* The advisor's parts: profiles, costs, contiguous reads, the search's laws.
- */
+/* The advisor's parts: profiles, costs, contiguous reads, the search's laws. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What programs share: progress on a terminal, standard descriptors that are not there.
- */
+/* What programs share: progress on a terminal, standard descriptors that are not
+ * there. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>

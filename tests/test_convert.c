@@ -130,8 +130,8 @@ is_reference(const char *path)
     return same;
 }
 
-/* Goes on to the end: true when the file is the undisturbed one and nothing else stays.
- */
+/* Goes on to the end: true when the file is the undisturbed one and nothing else
+ * stays. */
 static bool
 resumes(uint64_t *n_replayed)
 {
@@ -165,8 +165,8 @@ test_stopped_anywhere(uint64_t n_records)
                  (saved && n_replayed == 0);
     }
     ok(wrong == 0 && kept > 4,
-       "stopped at any of %d images, what is said to be saved is, and the file is the "
-       "same",
+       "stopped at any of %d images, what is said to be saved is, "
+       "and the file is the same",
        (int)n_records);
 }
 

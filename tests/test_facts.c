@@ -418,8 +418,8 @@ test_shared(void)
     }
     fclose(manifest);
     ok(n_valid > 0 && n_wrong == 0,
-       "%d valid shared files hold what the manifest says; of %d others, HDF5 crashed on "
-       "%d",
+       "%d valid shared files hold what the manifest says; of %d others, "
+       "HDF5 crashed on %d",
        n_valid, n_other, n_crashed);
 }
 

@@ -1,5 +1,5 @@
-/* Chunk geometry against a table of cases, and walks against counting element by element.
- */
+/* Chunk geometry against a table of cases, and walks against counting element by
+ * element. */
 #include <libpack/grid.h>
 #include "libpack/base/rng.h"
 #include "tests/tap.h"

@@ -34,7 +34,8 @@ test_write(void)
             "with its text as expected");
     struct pack_json_doc *doc;
     const struct pack_json_value *root;
-    ok(pack_json_parse((const char *)buf.data, buf.size - 1, &doc, &root, &err) == PACK_OK,
+    ok(pack_json_parse((const char *)buf.data, buf.size - 1, &doc, &root, &err) ==
+           PACK_OK,
        "and read back");
     ok(pack_json_find(root, "third")->number == 1.0 / 3, "doubles survive bit for bit");
     const struct pack_json_value *least = pack_json_find(root, "least");

@@ -160,9 +160,8 @@ static const struct bad bad[] = {
       "l:2: the first line is to name the columns, one of them 'path', separated by tabs "
       "or commas; it starts with '000001.jpg 2880'" },
     { PACK_ERR_FORMAT, BYTES("a\xff.jpg,3\n"),
-      "l:1: column 1, 'a\\xff.jpg', cannot name a dataset: it is '.', has a '/' or is "
-      "not "
-      "UTF-8" },
+      "l:1: column 1, 'a\\xff.jpg', cannot name a dataset: it is '.', "
+      "has a '/' or is not UTF-8" },
     { PACK_ERR_FORMAT, BYTES("path;label\n"),
       "l:1: the first line is to name the columns, one of them 'path', separated by tabs "
       "or commas; it starts with 'path;label'" },
@@ -184,8 +183,8 @@ static const struct bad bad[] = {
     { PACK_ERR_FORMAT, BYTES("path,labels\na,1\n"),
       "l:1: column 2 has the name of a dataset that h5pack writes, 'labels'; rename it" },
     { PACK_ERR_FORMAT, BYTES("path,a/b\na,1\n"),
-      "l:1: column 2, 'a/b', cannot name a dataset: it is '.', has a '/' or is not "
-      "UTF-8" },
+      "l:1: column 2, 'a/b', cannot name a dataset: it is '.', "
+      "has a '/' or is not UTF-8" },
     { PACK_ERR_FORMAT, BYTES("path,.\na,1\n"),
       "l:1: column 2, '.', cannot name a dataset: it is '.', has a '/' or is not UTF-8" },
     { PACK_ERR_FORMAT, BYTES("3\nx y\na 1 2\nb 3 4\n"),

@@ -272,8 +272,8 @@ test_loader(void)
     is_samples(p, "5 7 17 19", "worker 1 of 3 of rank 1 of 2");
 }
 
-/* All readers of an epoch together read the padded epoch; each can be entered anywhere.
- */
+/* All readers of an epoch together read the padded epoch;
+ * each can be entered anywhere. */
 static void
 test_readers(void)
 {
@@ -445,8 +445,8 @@ test_refusals(void)
         { { .kind = PACK_PATTERN_WEIGHTED, .extent = { 1, { 9 } } },
           "pattern weighted has no weights" },
         { { .extent = { 2, { 9, 9 } }, .box = { 2, { 4, 4 } }, .read = PACK_READ_BATCH },
-          "windows that overlap cannot be cropped at random and read as a batch: read by "
-          "sample" },
+          "windows that overlap cannot be cropped at random and read as a batch: "
+          "read by sample" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pack_pattern_iter *it;

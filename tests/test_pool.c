@@ -1,5 +1,5 @@
-/* The pool gives results back in order, keeps its bounds, and ends cleanly at any moment.
- */
+/* The pool gives results back in order, keeps its bounds,
+ * and ends cleanly at any moment. */
 #include <libpack/pool.h>
 
 #include <pthread.h>

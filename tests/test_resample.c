@@ -7,8 +7,8 @@
 
 enum { N_FILTERS = 6 };
 
-/* An image of noise or of flat areas, its pixels on a heap block of exactly their size.
- */
+/* An image of noise or of flat areas, its pixels on a heap block of exactly their
+ * size. */
 static struct pack_image
 make_image(struct pack_rng *rng, uint32_t w, uint32_t h, int channels)
 {

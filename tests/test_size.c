@@ -1,5 +1,5 @@
-/* Sizes: products that overflow are refused, texts and numbers agree in both directions.
- */
+/* Sizes: products that overflow are refused, texts and numbers agree in both
+ * directions. */
 #include <libpack/size.h>
 #include "tests/tap.h"
 

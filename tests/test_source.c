@@ -639,8 +639,7 @@ test_open_file(void)
         const char *want;
     } cases[] = {
         { "good.jpg", PACK_OK, "" },
-        { "none.jpg", PACK_ERR_NOT_FOUND,
-          "cannot be opened: No such file or directory" },
+        { "none.jpg", PACK_ERR_NOT_FOUND, "cannot be opened: No such file or directory" },
         { "folder", PACK_ERR_FORMAT, "is a folder" },
         { "pipe", PACK_ERR_FORMAT, "is not a regular file" },
     };

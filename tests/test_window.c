@@ -18,8 +18,8 @@ below(uint32_t n)
     return (uint32_t)pack_rng_below(&rng, n);
 }
 
-/* Whether some pixel outside the window was left alone, that is: the decoder saved work.
- */
+/* Whether some pixel outside the window was left alone, that is:
+ * the decoder saved work. */
 static bool
 left_alone(const struct pack_image *image)
 {

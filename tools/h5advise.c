@@ -1,5 +1,5 @@
-/* h5advise: which chunks, which cache, which order; from a model of HDF5's chunk cache.
- */
+/* h5advise: which chunks, which cache, which order; from a model of HDF5's chunk
+ * cache. */
 #include "config.h"
 
 #include <stdlib.h>

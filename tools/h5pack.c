@@ -46,8 +46,8 @@ static const struct cli_option options[] = {
         'l', "list", &o.list, "FILE",
         "take images from a TSV or CSV with a column 'path' (optional 'label', any "
         "further columns), from CelebA's list_attr_celeba.txt, or with - one path per "
-        "line from standard input; paths start from SOURCE when given, else from the "
-        "list's folder"),
+        "line from standard input; paths start from SOURCE when given, "
+        "else from the list's folder"),
     CLI_FLAG('0', "null", &o.nul,
              "with --list: paths end in NUL, as find -print0 writes them"),
     CLI_TEXT(

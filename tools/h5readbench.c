@@ -106,8 +106,8 @@ static const struct cli_option options[] = {
 
     CLI_SECTION("Reporting"),
     CLI_TEXTS(0, "sweep", &o.sweep, "KEY=A,B,...",
-              "run with each value of option KEY and print a table; several make all "
-              "combinations"),
+              "run with each value of option KEY and print a table; "
+              "several make all combinations"),
     CLI_TEXT(0, "trace", &o.trace, "FILE", "write a Chrome trace, for Perfetto"),
     CLI_TEXT(0, "svg", &o.svg, "FILE", "write a timeline and the utilisation"),
     CLI_FLAG('f', "force", &o.force, "replace existing files"),

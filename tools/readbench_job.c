@@ -203,8 +203,8 @@ open_images(struct readbench_job *job, struct pack_error *err)
         status = pack_geometry_check(g, err);
     if (status == PACK_OK && !pack_geometry_fixed(g, &p->image_height, &p->image_width))
         status = pack_fail(err, PACK_ERR_ARGUMENT,
-                           "--images needs one size for all: --size HxW, or --shorter N "
-                           "and --crop HxW");
+                           "--images needs one size for all: --size HxW, "
+                           "or --shorter N and --crop HxW");
     if (status == PACK_OK)
         status = pack_source_open(&o->images, 1, &params, &job->source, err);
     if (status != PACK_OK)

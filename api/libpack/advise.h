@@ -23,15 +23,13 @@ enum { PACK_ADVISE_CODEC_MAX = 64, PACK_ADVISE_TEXT_MAX = 480 };
 /* One way to store a dataset and to read it. */
 struct pack_advise_config {
     struct pack_shape chunk;           /* rank 0: contiguous */
-    char codec[PACK_ADVISE_CODEC_MAX]; /* "none", "zstd", "shuffle+gzip:4" as
-                                          pack_pipeline */
+    char codec[PACK_ADVISE_CODEC_MAX]; /* a pack_pipeline: "none", "shuffle+gzip:4" */
     double stored_ratio;               /* stored bytes per byte; 1 without codec */
     double decode_ns;                  /* per decoded byte; 0 without codec */
     bool edge_unfiltered;              /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
     struct pack_cache_params cache;
-    struct pack_pattern
-        pattern; /* extent and chunk_samples are filled in by the search */
-    bool reopen; /* the dataset is opened by name for each read */
+    struct pack_pattern pattern; /* extent, chunk_samples are filled in by the search */
+    bool reopen;                 /* the dataset is opened by name for each read */
 };
 
 /*

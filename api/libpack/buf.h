@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* `size` bytes of `data` are in use. Zeroed storage is an empty buffer with no maximum.
- */
+/* `size` bytes of `data` are in use. Zeroed storage is an empty buffer with no
+ * maximum. */
 struct pack_buf {
     unsigned char *data;
     size_t size, capacity;

@@ -44,14 +44,15 @@ struct pack_cache_params {
 void pack_cache_params_defaults(struct pack_cache_params *params,
                                 enum pack_hdf5_version version);
 
-/* What else of a dataset its cache depends on. All zero: unfiltered, every chunk stored.
- */
+/* What else of a dataset its cache depends on. All zero: unfiltered,
+ * every chunk stored. */
 struct pack_cachesim_params {
     struct pack_cache_params cache;
     bool filtered;        /* chunks pass a filter pipeline */
     bool edge_unfiltered; /* except edge chunks (H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) */
-    bool skip_missing; /* chunks without storage are not read at all: fill time "never",
-                          or "if set" and no fill value defined */
+    /* Chunks without storage are not read at all: fill time "never", or "if set" and no
+     * fill value defined. */
+    bool skip_missing;
     /*
      * Bytes of each chunk in the file by chunk number, 0 for one without storage;
      * borrowed while the simulator lives. NULL: all chunks are stored, filtered ones at

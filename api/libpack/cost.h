@@ -29,8 +29,7 @@ struct pack_cost_work {
     double n_again;         /* loads that return to a chunk loaded before */
     double decode_ns;       /* per byte of a decoded chunk; 0: no filters */
     double page_cache_rate; /* 0 to 1: file bytes that are in the page cache */
-    bool
-        is_sequential; /* file reads follow one another, so that the system reads ahead */
+    bool is_sequential;     /* file reads follow one another: the system reads ahead */
 };
 
 /* Nanoseconds of one process for the whole of the work, by cause. */

@@ -69,8 +69,7 @@ const char *pack_filter_name(uint32_t id);
 enum { PACK_FILTER_NEED_MAX = 128 };
 char *pack_filter_need(uint32_t id, char *text);
 
-/* Whether every filter of the pipeline is known here; if not, *id is the first that is
- * not. */
+/* Whether every filter of the pipeline is known here; if not, *id is the first unknown. */
 bool pack_pipeline_is_known(const struct pack_pipeline *pipeline, uint32_t *id);
 
 /* State of zlib and zstd and scratch buffers, reused from chunk to chunk. One thread at a
@@ -86,8 +85,8 @@ void pack_filter_ctx_free(struct pack_filter_ctx *ctx);
  * out, out_size: the stored bytes, borrowed from ctx (or `data` itself when no filter
  *                changed it) until the next call with ctx
  * filter_mask:   bit i is set when filter i was skipped because it failed and is optional
- *                (deflate fails when its output exceeds 1.001 times the input and 12
- * bytes)
+ *                (deflate fails when its output exceeds 1.001 times the input and
+ *                12 bytes)
  *
  * Follows H5Z_pipeline and the filters of HDF5 1.10.8, and the registered zstd filter
  * (one frame of ZSTD_compress, level clamped to what zstd has). PACK_ERR_UNSUPPORTED for

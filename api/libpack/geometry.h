@@ -1,5 +1,5 @@
-/* From the size of an image to what is resized, what is cut out of it and where it goes.
- */
+/* From the size of an image to what is resized, what is cut out of it and where it
+ * goes. */
 #ifndef LIBPACK_GEOMETRY_H
 #define LIBPACK_GEOMETRY_H
 
@@ -63,8 +63,8 @@ struct pack_geometry_plan {
     enum pack_resample_filter filter;
 };
 
-/* "nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"; PACK_ERR_ARGUMENT else.
- */
+/* "nearest", "box", "bilinear", "hamming", "bicubic", "lanczos";
+ * PACK_ERR_ARGUMENT else. */
 enum pack_status pack_resample_filter_parse(const char *name,
                                             enum pack_resample_filter *filter,
                                             struct pack_error *err);
@@ -87,11 +87,13 @@ bool pack_geometry_fixed(const struct pack_geometry *geometry, uint32_t *out_h,
 /*
  * The plan for an image of w x h pixels (upright), both at least 1.
  *
- * crop and pad: ImageOps.fit() and ImageOps.pad() of Pillow 9.4, with centring (0.5,
- * 0.5). Where ImageOps.pad() rounds a side to nothing and fails, that side is 1. shorter
- * and crop: torchvision's Resize and CenterCrop on PIL images: the long side is int(N *
- * long / short), the crop's offset int(round((side - crop) / 2)), half to even; a side
- * smaller than the crop is padded with (crop - side) / 2 before it.
+ * crop and pad:      ImageOps.fit() and ImageOps.pad() of Pillow 9.4, with centring
+ *                    (0.5, 0.5). Where ImageOps.pad() rounds a side to nothing and fails,
+ *                    that side is 1
+ * shorter and crop:  torchvision's Resize and CenterCrop on PIL images: the long side is
+ *                    int(N * long / short), the crop's offset
+ *                    int(round((side - crop) / 2)), half to even; a side smaller than the
+ *                    crop is padded with (crop - side) / 2 before it
  *
  * Returns PACK_OK, PACK_ERR_ARGUMENT as pack_geometry_check(), or PACK_ERR_LIMIT when the
  * resized image or the sample would pass 2^31 - 1 pixels a side or bytes (of 3 channels).

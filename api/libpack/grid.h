@@ -23,8 +23,7 @@ struct pack_grid {
     uint64_t extent[PACK_RANK_MAX];      /* elements */
     uint64_t chunk[PACK_RANK_MAX];       /* elements */
     uint64_t n_chunks[PACK_RANK_MAX];    /* along each axis, edge chunks included */
-    uint64_t number_step[PACK_RANK_MAX]; /* chunk numbers from one chunk to the next along
-                                            an axis */
+    uint64_t number_step[PACK_RANK_MAX]; /* of chunk numbers, to the next along an axis */
     uint64_t n_chunks_total;
     uint64_t chunk_elements;
     uint64_t chunk_bytes; /* chunk_elements * elem_size */

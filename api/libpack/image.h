@@ -97,9 +97,9 @@ enum pack_status pack_image_probe(const void *data, size_t size,
  *
  * data:    the encoded file, all of it; only read during the call
  * params:  NULL for the defaults
- * image:   pixels are written here, memory in it is reused or grown; on failure its
- * pixels are undefined, its memory is still its own info:    as pack_image_probe(), with
- * warnings; may be NULL; written on success
+ * image:   pixels are written here, memory in it is reused or grown; on failure its pixels
+ *          are undefined, its memory is still its own
+ * info:    as pack_image_probe(), with warnings; may be NULL; written on success
  *
  * The pixels equal, bit for bit, those of Pillow 9.4 on the same libjpeg-turbo:
  * ImageOps.exif_transpose(Image.open(f)).convert("RGB") or .convert("L"). That means: ICC

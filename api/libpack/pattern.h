@@ -17,38 +17,39 @@ extern "C" {
  * A pattern is defined in four steps, each a pure function of its parameters.
  *
  * 1. Samples. Sample s is the box that starts at s * step along axis 0 and has the shape
- *    `box`; along every other axis where the box is shorter than the dataset, its start
- * is drawn uniformly for each position of the epoch's order (a random crop). By default a
+ *    `box`; along every other axis where the box is shorter than the dataset, its start is
+ *    drawn uniformly for each position of the epoch's order (a random crop). By default a
  *    sample is one whole index of axis 0. So images are the default; random crops of
- * images set box; windows of a time series set box[0] and step; random patches of a
- * volume are `replacement` with a box.
+ *    images set box; windows of a time series set box[0] and step; random patches of a
+ *    volume are `replacement` with a box.
  *
  * 2. Order. The epoch's order is a sequence of samples, drawn anew for each epoch from
  *    (seed, epoch):
  *
  *    sequential   0, 1, 2, ...
- *    shuffle      a random permutation, one of a family too large to tell from all of
- * them block        chunks of chunk_samples samples are permuted and pass through a pool
- * of pool_chunks of them. refill (the default): the pool is filled, all its samples are
- * permuted and given out, then it is filled with the next chunks: CorgiPile's order (Xu
- * et al., SIGMOD 2022). slide: each draw takes the next sample, in permuted order, of a
- * chunk chosen uniformly among those in the pool, and a chunk that is used up makes room
- * for the next: the order of FFCV's quasi-random traversal, where chunks are pages and
- * pool_chunks is twice the batch size. buffer       the sequential order passes through a
- * buffer of buffer_samples: each draw takes a uniformly chosen one, whose place the next
- * sample fills; in the end the buffer empties. As tf.data's shuffle() and WebDataset's.
+ *    shuffle      a random permutation, one of a family too large to tell from all of them
+ *    block        chunks of chunk_samples samples are permuted and pass through a pool of
+ *                 pool_chunks of them. refill (the default): the pool is filled, all its
+ *                 samples are permuted and given out, then it is filled with the next
+ *                 chunks: CorgiPile's order (Xu et al., SIGMOD 2022). slide: each draw
+ *                 takes the next sample, in permuted order, of a chunk chosen uniformly
+ *                 among those in the pool, and a chunk that is used up makes room for the
+ *                 next: the order of FFCV's quasi-random traversal, where chunks are pages
+ *                 and pool_chunks is twice the batch size
+ *    buffer       the sequential order passes through a buffer of buffer_samples: each
+ *                 draw takes a uniformly chosen one, whose place the next sample fills; in
+ *                 the end the buffer empties. As tf.data's shuffle() and WebDataset's
  *    replacement  `draws` independent uniform samples
  *    weighted     `draws` independent samples with probability proportional to weights
  *    trace        the caller's boxes, in their order
  *
- * 3. Ranks. As PyTorch's DistributedSampler: rank r of w takes positions r, r + w, r +
- * 2w,
- *    ... of the epoch's order, which is first padded with its own beginning to a multiple
- *    of w, or cut to one with drop_uneven.
+ * 3. Ranks. As PyTorch's DistributedSampler: rank r of w takes positions r, r + w,
+ *    r + 2w, ... of the epoch's order, which is first padded with its own beginning to a
+ *    multiple of w, or cut to one with drop_uneven.
  *
- * 4. Workers. As PyTorch's DataLoader: a rank's samples are cut into batches (the last
- * may be short, or is left out with drop_last), and worker k of n takes batches k, k + n,
- * ... Within a batch, `read` says what one H5Dread asks for.
+ * 4. Workers. As PyTorch's DataLoader: a rank's samples are cut into batches (the last may
+ *    be short, or is left out with drop_last), and worker k of n takes batches k, k + n,
+ *    ... Within a batch, `read` says what one H5Dread asks for.
  *
  * Nothing keeps a list of the samples: memory is O(1), except O(pool_chunks) for a
  * sliding pool, O(buffer_samples) for a buffer, O(n_samples) for weights, and the batch.
@@ -160,8 +161,8 @@ bool pack_pattern_next(struct pack_pattern_iter *iter, struct pack_request *requ
 size_t pack_pattern_samples(struct pack_pattern_iter *iter, uint64_t *samples,
                             size_t max);
 
-/* Samples that this iterator gives in an epoch; where in it the iterator is; its epoch.
- */
+/* Samples that this iterator gives in an epoch; where in it the iterator is;
+ * its epoch. */
 uint64_t pack_pattern_length(const struct pack_pattern_iter *iter);
 uint64_t pack_pattern_position(const struct pack_pattern_iter *iter);
 uint64_t pack_pattern_epoch(const struct pack_pattern_iter *iter);

@@ -44,8 +44,8 @@ enum pack_status pack_pool_new(unsigned n_threads, const struct pack_pool_lane *
                                unsigned n_lanes, struct pack_pool **pool,
                                struct pack_error *err);
 
-/* Waits for the items that are being worked on, drops those still queued. Accepts NULL.
- */
+/* Waits for the items that are being worked on, drops those still queued.
+ * Accepts NULL. */
 void pack_pool_free(struct pack_pool *pool);
 
 /* Whether the lane takes another item now. */

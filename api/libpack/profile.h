@@ -53,8 +53,8 @@ struct pack_profile {
     double open_ns;     /* opening and closing the dataset by name */
     double slot_ns;     /* the same, for each slot of its cache */
     double touch_ns;    /* each byte of memory that is used for the first time */
-    struct pack_profile_curve
-        copy; /* ns to copy one byte, by bytes the copies range over */
+    /* ns to copy one byte, by bytes the copies range over */
+    struct pack_profile_curve copy;
     struct pack_profile_curve page; /* ns to read so many bytes out of the page cache */
 
     /* ---- codecs, ns for each byte before encoding or after decoding */

@@ -52,9 +52,8 @@ struct pack_samples_params {
     bool no_readahead;
     uint32_t out_h, out_w; /* what every sample must measure; 0: whatever it does */
     unsigned n_threads;
-    uint64_t
-        memory_bytes; /* for reading and decoding; one giant image is admitted alone */
-    size_t n_slots;   /* samples in flight, at least 2; 0: 4 per thread and 4 */
+    uint64_t memory_bytes; /* for reading and decoding; one giant image comes in alone */
+    size_t n_slots;        /* samples in flight, at least 2; 0: 4 per thread and 4 */
 };
 
 /*
@@ -83,8 +82,8 @@ struct pack_pool_lane pack_samples_lane(struct pack_samples *samples);
 void pack_samples_start(struct pack_samples *samples, struct pack_pool *pool,
                         unsigned lane);
 
-/* The next sample in order of records; NULL behind the last. Valid until the next call.
- */
+/* The next sample in order of records; NULL behind the last.
+ * Valid until the next call. */
 const struct pack_sample *pack_samples_next(struct pack_samples *samples);
 
 /* Most bytes held for reading and decoding at any moment so far. */

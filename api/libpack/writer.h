@@ -115,8 +115,8 @@ enum pack_status pack_writer_chunk_replayed(struct pack_writer_dataset *dataset,
 enum pack_status pack_writer_dataset_extent(struct pack_writer_dataset *dataset,
                                             uint64_t n_samples, struct pack_error *err);
 
-/* A whole dataset in one call, stored contiguously. `data` in the machine's byte order.
- */
+/* A whole dataset in one call, stored contiguously. `data` in the machine's byte
+ * order. */
 enum pack_status pack_writer_array(struct pack_writer *writer, const char *path,
                                    enum pack_number type, const struct pack_shape *shape,
                                    const void *data, struct pack_error *err);

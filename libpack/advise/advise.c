@@ -357,8 +357,8 @@ check(const struct pack_advise_params *p, struct pack_error *err)
     least = wanted < 4096 ? (uint64_t)wanted : 4096;
     if (budget < least)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "memory for %llu workers is too small: %s each do not hold one "
-                         "chunk",
+                         "memory for %llu workers is too small: "
+                         "%s each do not hold one chunk",
                          (unsigned long long)pack_advise_workers(p),
                          pack_bytes_format(budget, text));
     return PACK_OK;

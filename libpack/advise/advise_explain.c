@@ -196,8 +196,8 @@ pack_advise_cause(const struct pack_advise_params *params,
             requests_per_sample(o), chunk, wanted);
     else if (stored > 1.05)
         snprintf(text, size,
-                 "Chunks that reach beyond the data make the file %.2f times as large as "
-                 "what is in it.",
+                 "Chunks that reach beyond the data make the file %.2f times "
+                 "as large as what is in it.",
                  stored);
     else
         snprintf(text, size,

@@ -66,8 +66,8 @@ check_facts(const struct pack_facts *facts, struct pack_error *err)
                          facts->path, pack_type_format(&facts->type, type));
     if (facts->layout == PACK_LAYOUT_VIRTUAL)
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "'%.200s' is virtual, put together from %llu sources: ask about "
-                         "those",
+                         "'%.200s' is virtual, put together from %llu sources: "
+                         "ask about those",
                          facts->path, (unsigned long long)facts->n_virtual);
     if (facts->layout == PACK_LAYOUT_COMPACT)
         return pack_fail(

@@ -1,5 +1,5 @@
-/* Which of two outcomes is better, which of many are worth showing, which one to choose.
- */
+/* Which of two outcomes is better, which of many are worth showing,
+ * which one to choose. */
 #include <math.h>
 
 #include "libpack/advise/advise_parts.h"
@@ -94,8 +94,8 @@ rate_step(double rate)
     return rate > 0 ? (int)floor(100 * log(rate)) : 0;
 }
 
-/* Best first: rate in steps, then what it costs; a total order, so that sorting repeats.
- */
+/* Best first: rate in steps, then what it costs; a total order,
+ * so that sorting repeats. */
 int
 pack_advise_by_rate(const void *x, const void *y)
 {

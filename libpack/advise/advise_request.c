@@ -75,8 +75,8 @@ from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
     return PACK_OK;
 }
 
-/* Whole numbers from 0 on, one per sample and not too many kinds, are taken for classes.
- */
+/* Whole numbers from 0 on, one per sample and not too many kinds,
+ * are taken for classes. */
 static enum pack_status
 read_labels(struct pack_advise_job *job, struct pack_error *err)
 {
@@ -183,8 +183,8 @@ set_box(const struct pack_advise_request *r, struct pack_advise_job *job,
         return PACK_OK;
     if (r->crop.rank != 2 || extent->rank < 3)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--crop takes HxW of images in 3 or 4 dimensions; others take "
-                         "--box");
+                         "--crop takes HxW of images in 3 or 4 dimensions; "
+                         "others take --box");
     int h = height_axis(extent);
     *box = *extent;
     box->extent[0] = 1;

@@ -1,5 +1,5 @@
-/* From what a user asks to what the advisor needs: files opened, texts parsed, checked.
- */
+/* From what a user asks to what the advisor needs: files opened, texts parsed,
+ * checked. */
 #ifndef LIBPACK_ADVISE_REQUEST_H
 #define LIBPACK_ADVISE_REQUEST_H
 

@@ -62,10 +62,8 @@ bypass_cliff(const struct subject *s, struct pack_advise_warning *w,
         return status;
     w->value = one.rate / two.rate;
     SAY(w,
-        "bypass cliff: chunks of %s pass the 1 MiB default cache of HDF5 1.x, which "
-        "reads "
-        "just what is wanted, but fit the 8 MiB of HDF5 2.0, which then reads whole "
-        "chunks: "
+        "bypass cliff: chunks of %s pass the 1 MiB default cache of HDF5 1.x, which reads "
+        "just what is wanted, but fit the 8 MiB of HDF5 2.0, which then reads whole chunks: "
         "%.3g times slower after the upgrade unless rdcc_nbytes=1048576 is set",
         pack_bytes_format(s->grid.chunk_bytes, chunk), w->value);
     return PACK_OK;
@@ -82,11 +80,9 @@ w0_one(const struct subject *s, struct pack_advise_warning *w, struct pack_error
         return PACK_OK;
     w->value = most;
     SAY(w,
-        "rdcc_w0 = 1 evicts only chunks that were read completely; in this order the "
-        "cache "
-        "of each worker grows to %s, %.3g times the %s it was given; any w0 below 1 "
-        "keeps "
-        "to it",
+        "rdcc_w0 = 1 evicts only chunks that were read completely; in this order the cache "
+        "of each worker grows to %s, %.3g times the %s it was given; "
+        "any w0 below 1 keeps to it",
         pack_bytes_format((uint64_t)most, peak), most / (double)cache->size_bytes,
         pack_bytes_format(cache->size_bytes, size));
     return PACK_OK;
@@ -108,8 +104,7 @@ reopening(const struct subject *s, struct pack_advise_warning *w, struct pack_er
         return status;
     w->value = kept.rate / opened.rate;
     SAY(w,
-        "opening the dataset by name at each read (f['images'][i]) empties its cache "
-        "each "
+        "opening the dataset by name at each read (f['images'][i]) empties its cache each "
         "time: %.3g times slower; keep the dataset object",
         w->value);
     return PACK_OK;
@@ -128,8 +123,7 @@ collisions(const struct subject *s, struct pack_advise_warning *w, struct pack_e
         return status;
     w->value = (double)c->evictions_collision / (double)c->loads;
     SAY(w,
-        "slot collisions: %.3g %% of the loads push out a chunk that shares the slot "
-        "while "
+        "slot collisions: %.3g %% of the loads push out a chunk that shares the slot while "
         "bytes are free; rdcc_nslots=%llu instead of %llu avoids it",
         100 * w->value, (unsigned long long)config.cache.n_slots,
         (unsigned long long)s->o->config.cache.n_slots);
@@ -174,10 +168,9 @@ overhang(const struct subject *s, struct pack_advise_warning *w, struct pack_err
         return PACK_OK;
     w->value = factor;
     SAY(w,
-        "chunk overhang: %llu does not divide %llu along axis %d, so that the last of "
-        "%llu "
-        "chunks there holds %llu of its %llu; the file takes %.3g times the bytes of its "
-        "data",
+        "chunk overhang: %llu does not divide %llu along axis %d, so that the last of %llu "
+        "chunks there holds %llu of its %llu; the file takes %.3g times the "
+        "bytes of its data",
         (unsigned long long)s->grid.chunk[axis], (unsigned long long)s->grid.extent[axis],
         axis, (unsigned long long)s->grid.n_chunks[axis],
         (unsigned long long)((s->grid.extent[axis] - 1) % s->grid.chunk[axis] + 1),
@@ -197,8 +190,8 @@ memory_times_workers(const struct subject *s, struct pack_advise_warning *w,
         return PACK_OK;
     w->value = s->o->memory_bytes;
     SAY(w,
-        "memory: each of %llu workers has a cache of its own, %s each and %s in all, of "
-        "the %s allowed",
+        "memory: each of %llu workers has a cache of its own, %s each and %s in all, "
+        "of the %s allowed",
         (unsigned long long)workers,
         pack_bytes_format((uint64_t)(s->o->memory_bytes / (double)workers), each),
         pack_bytes_format((uint64_t)s->o->memory_bytes, all),

@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 struct pack_calibrate_params {
-    const char *dir;     /* a folder on the storage in question, for scratch files */
-    uint64_t size_bytes; /* of the largest scratch file; 0: 1 GiB, so
-                             that it does not fit in the processor's caches */
+    const char *dir; /* a folder on the storage in question, for scratch files */
+    /* Of the largest scratch file; 0: 1 GiB, which fits no processor's caches. */
+    uint64_t size_bytes;
     uint64_t seed;
     /* Called between steps; false stops with PACK_ERR_INTERRUPTED. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);

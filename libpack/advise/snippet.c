@@ -17,8 +17,7 @@ static const struct {
       "import h5py@ZSTD_IMPORT@\n"
       "f = h5py.File(@PY_FILE@, 'r', rdcc_nbytes=@NBYTES@,\n"
       "              rdcc_nslots=@NSLOTS@, rdcc_w0=@W0@)\n"
-      "images = f[@PY_DATASET@]  # keep this object: opening it again empties its "
-      "cache\n" },
+      "images = f[@PY_DATASET@]  # keep this object: opening it again empties its cache\n" },
     { "c", "C",
       "hid_t file = H5Fopen(@C_FILE@, H5F_ACC_RDONLY, H5P_DEFAULT);\n"
       "hid_t access = H5Pcreate(H5P_DATASET_ACCESS);\n"
@@ -30,8 +29,7 @@ static const struct {
       "from torch.utils.data import DataLoader, Dataset, Sampler\n"
       "\n"
       "class Images(Dataset):\n"
-      "    \"\"\"Opens the file once in each process: HDF5 handles do not survive a "
-      "fork.\"\"\"\n"
+      "    \"\"\"Opens the file once in each process: HDF5 handles do not survive a fork.\"\"\"\n"
       "    def __init__(self, path):\n"
       "        self.path, self.pid = path, None\n"
       "        with h5py.File(path, 'r') as f:\n"
@@ -48,11 +46,9 @@ static const struct {
       "        return {'path': self.path, 'n': self.n, 'pid': None}\n"
       "\n"
       "class BlockShuffle(Sampler):\n"
-      "    \"\"\"Permutes chunks, takes `pool` of them at a time, permutes their "
-      "samples.\"\"\"\n"
+      "    \"\"\"Permutes chunks, takes `pool` of them at a time, permutes their samples.\"\"\"\n"
       "    def __init__(self, n, chunk, pool, seed=0):\n"
-      "        self.n, self.chunk, self.pool, self.seed, self.epoch = n, chunk, pool, "
-      "seed, 0\n"
+      "        self.n, self.chunk, self.pool, self.seed, self.epoch = n, chunk, pool, seed, 0\n"
       "    def __len__(self):\n"
       "        return self.n\n"
       "    def __iter__(self):\n"
@@ -208,8 +204,8 @@ py_order(const struct pack_snippet_subject *s, struct pack_buf *buf,
                            p->kind == PACK_PATTERN_SEQUENTIAL ? "False" : "True");
 }
 
-/* "--chunk 8" for whole samples, else the shape; how the axes lie, where it is not nhwc.
- */
+/* "--chunk 8" for whole samples, else the shape; how the axes lie,
+ * where it is not nhwc. */
 static enum pack_status
 h5pack_shape(const struct pack_snippet_subject *s, struct pack_buf *buf,
              struct pack_error *err)

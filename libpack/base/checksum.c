@@ -1,8 +1,7 @@
 /*
  * Four lanes, so that the multiplications of one do not wait for those of another:
  *
- *     lane = (lane ^ word) * odd;  lane ^= lane >> 29          (a bijection in lane and
- * in word)
+ *     lane = (lane ^ word) * odd;  lane ^= lane >> 29     (a bijection in lane and in word)
  *
  * The lanes are folded one into the next by the same step. The four-lane idea is that of
  * xxHash.

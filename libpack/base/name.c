@@ -74,8 +74,8 @@ put_hex(char *out, const char *text)
     return 4;
 }
 
-/* The stored form of the unit at `text`, whose unit_length() is `length`: up to 4 bytes.
- */
+/* The stored form of the unit at `text`, whose unit_length() is `length`:
+ * up to 4 bytes. */
 static size_t
 put_stored(char *out, const char *text, size_t length)
 {
@@ -110,8 +110,8 @@ hex_value(char c)
                                   : -1;
 }
 
-/* The byte that the escape at `text` stands for; returns its length, 0 when it is none.
- */
+/* The byte that the escape at `text` stands for; returns its length,
+ * 0 when it is none. */
 static size_t
 unescape_byte(const char *text, char *byte)
 {

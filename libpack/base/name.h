@@ -1,5 +1,5 @@
-/* File names as bytes: their order, the form they are stored in, the form messages show.
- */
+/* File names as bytes: their order, the form they are stored in,
+ * the form messages show. */
 #ifndef LIBPACK_NAME_H
 #define LIBPACK_NAME_H
 

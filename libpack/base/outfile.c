@@ -1,8 +1,7 @@
 /*
  * Nothing appears under the final name before it is complete and on the disk:
  *
- *     lock ─▶ write NAME.part ─▶ fsync ─▶ rename to NAME ─▶ fsync folder ─▶ remove
- * journal
+ *     lock ─▶ write NAME.part ─▶ fsync ─▶ rename to NAME ─▶ fsync folder ─▶ remove journal
  *
  * An interruption before the rename leaves NAME.part (and the journal), one after it a
  * journal without NAME.part, which counts as nothing. The lock is taken first and
@@ -153,8 +152,8 @@ check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error 
                          "--force starts again",
                          out->part);
     return pack_fail(err, PACK_ERR_EXISTS,
-                     "'%s' is left of an interrupted run; --resume completes it, --force "
-                     "starts again",
+                     "'%s' is left of an interrupted run; --resume completes it, "
+                     "--force starts again",
                      out->part);
 }
 

@@ -13,10 +13,11 @@ extern "C" {
 #endif
 
 struct pack_outfile_params {
-    bool force;   /* replace an existing NAME, and what an interrupted run left behind */
-    bool journal; /* someone else (HDF5) writes NAME.part; NAME.part.journal beside it
-                     records what is done, and both survive an interruption */
-    bool resume;  /* with journal: go on with what an interrupted run left, if anything */
+    bool force; /* replace an existing NAME, and what an interrupted run left behind */
+    /* Someone else (HDF5) writes NAME.part; NAME.part.journal beside it records what is
+     * done, and both survive an interruption. */
+    bool journal;
+    bool resume; /* with journal: go on with what an interrupted run left, if anything */
 };
 
 struct pack_outfile;

@@ -28,8 +28,8 @@ uint64_t pack_rng_below(struct pack_rng *rng, uint64_t n);
 /* Uniform in [0, 1), a multiple of 2^-53. */
 double pack_rng_unit(struct pack_rng *rng);
 
-/* Hashes two words into one, to derive independent seeds: (seed, epoch), (seed, worker).
- */
+/* Hashes two words into one, to derive independent seeds: (seed, epoch), (seed,
+ * worker). */
 uint64_t pack_rng_mix(uint64_t a, uint64_t b);
 
 #ifdef __cplusplus

@@ -53,10 +53,9 @@ struct pack_bench_params {
     uint64_t batches_max; /* of all epochs; 0: all */
     uint64_t seconds_ns;  /* stop after that; 0: never */
 
-    const char *consumer; /* NULL: null */
-    struct pack_consumer_params
-        consume;       /* sample_bytes, batch_max, hooks are filled in */
-    uint64_t echo;     /* uses of each batch; 0: 1 */
+    const char *consumer;                /* NULL: null */
+    struct pack_consumer_params consume; /* sample_bytes, batch_max, hooks: filled in */
+    uint64_t echo;                       /* uses of each batch; 0: 1 */
     bool echo_split;   /* each use permutes the batch and takes it in two halves */
     uint64_t stall_ns; /* of procs.h */
     bool keep_events;
@@ -92,11 +91,10 @@ enum { PACK_BENCH_EVENTS_MAX = 1 << 18 }; /* those behind are dropped */
 
 struct pack_bench_epoch {
     uint64_t elapsed_ns, n_batches, n_samples;
-    uint64_t wait_ns; /* the trainer waited for batches */
-    uint64_t work_ns; /* the workers made batches, added up */
-    uint64_t idle_ns; /* they waited for a free buffer, added up */
-    uint64_t
-        assemble_ns; /* of work_ns: picking samples out, moving them to their place */
+    uint64_t wait_ns;     /* the trainer waited for batches */
+    uint64_t work_ns;     /* the workers made batches, added up */
+    uint64_t idle_ns;     /* they waited for a free buffer, added up */
+    uint64_t assemble_ns; /* of work_ns: picking samples out, moving them into place */
     struct pack_read_cost read, with;
     uint64_t resident_bytes; /* of the files in the page cache when it began; cold only */
     bool knows_storage;
@@ -165,8 +163,7 @@ struct pack_bench_result {
     uint32_t n_reasons;
     char reason[PACK_ENGINE_REASONS_MAX][PACK_ENGINE_REASON_MAX];
     enum pack_limit limit;
-    char
-        cause[PACK_BENCH_TEXT_MAX]; /* one sentence, empty when there is nothing to say */
+    char cause[PACK_BENCH_TEXT_MAX]; /* one sentence, or empty: nothing to say */
     bool interrupted;
 
     size_t n_events;

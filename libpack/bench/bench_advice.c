@@ -1,8 +1,8 @@
 /*
  * Changes worth trying: those of chunks, cache, order and workers; bench_remedy.c has the
- * others. Each candidate is sent through the simulator, as far as the run
- * went, and so is the run itself; what a sample costs is then what was measured, scaled
- * stage by stage with the simulated counts:
+ * others. Each candidate is sent through the simulator, as far as the run went, and so is
+ * the run itself; what a sample costs is then what was measured, scaled stage by stage
+ * with the simulated counts:
  *
  *     storage   a fixed time per read, the rest with the bytes read
  *     decode    with the chunks decoded

@@ -114,8 +114,8 @@ explain_whole_loads(const struct pack_bench_result *r, const struct pack_grid *g
                  "before the cache of %s drops it: %.1f bytes read per byte wanted%s",
                  (unsigned long long)chunk_samples(grid), chunk, visits, cache, factor,
                  filtered ? ""
-                          : "; with a cache smaller than a chunk HDF5 would read only "
-                            "what is wanted");
+                          : "; with a cache smaller than a chunk HDF5 "
+                            "would read only what is wanted");
     return true;
 }
 

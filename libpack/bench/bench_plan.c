@@ -71,8 +71,8 @@ check_trace(const struct pack_bench_params *p, struct pack_error *err)
             if (box->start[k] > extent->extent[k] ||
                 box->count[k] > extent->extent[k] - box->start[k])
                 return pack_fail(err, PACK_ERR_ARGUMENT,
-                                 "read %llu of the trace goes beyond the dataset's %llu "
-                                 "along axis %d",
+                                 "read %llu of the trace goes beyond "
+                                 "the dataset's %llu along axis %d",
                                  (unsigned long long)i + 1,
                                  (unsigned long long)extent->extent[k], k);
     }

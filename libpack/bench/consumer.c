@@ -41,8 +41,8 @@ unknown(const char *name, struct pack_error *err)
         return pack_fail(
             err, PACK_ERR_UNSUPPORTED,
             "this build has no cuda consumer (nvcc was not found when it was "
-            "configured); use 'emulated' with --step, or build with "
-            "--with-cuda");
+            "configured); use 'emulated' with --step, "
+            "or build with --with-cuda");
     return pack_fail(err, PACK_ERR_ARGUMENT,
                      "no consumer is called '%.40s'; there are null, host, emulated, "
                      "checksum, cuda and auto",

@@ -21,8 +21,7 @@ struct pack_step {
     uint64_t begin_ns, end_ns;
     uint64_t busy_ns;      /* the consumer worked */
     uint64_t starved_ns;   /* idle before this step, waiting for data or for its copy */
-    uint64_t copy_wait_ns; /* of those, while this step's data was being copied to the
-                              device */
+    uint64_t copy_wait_ns; /* of those, while its data was being copied to the device */
     uint64_t pin_ns;  /* the host copied the batch into pinned memory; 0 where none is */
     uint64_t copy_ns; /* host to device */
     uint64_t pin_begin_ns, copy_begin_ns; /* of these two */
@@ -32,15 +31,14 @@ struct pack_step {
 
 /* Samples that one step uses, all of them whole and of one size. */
 struct pack_batch {
-    const void *data;   /* n_samples * sample_bytes, until the call returns */
-    uint64_t n_samples; /* in data */
-    uint64_t round;     /* the epoch, from 0 */
-    uint64_t number;    /* of the batch in its round */
-    const uint32_t
-        *order;        /* which of them, in which order, or NULL for all as they are */
-    uint64_t n_order;  /* how many of them, when order is given */
-    uint64_t ready_ns; /* when it was made; 0: now */
-    bool again;        /* data is the same as in the call before (batch echoing) */
+    const void *data;      /* n_samples * sample_bytes, until the call returns */
+    uint64_t n_samples;    /* in data */
+    uint64_t round;        /* the epoch, from 0 */
+    uint64_t number;       /* of the batch in its round */
+    const uint32_t *order; /* which of them, in which order; NULL: all as they are */
+    uint64_t n_order;      /* how many of them, when order is given */
+    uint64_t ready_ns;     /* when it was made; 0: now */
+    bool again;            /* data is the same as in the call before (batch echoing) */
 };
 
 enum pack_transfer { PACK_TRANSFER_UINT8 = 0, PACK_TRANSFER_FLOAT32 };
@@ -54,12 +52,12 @@ struct pack_consumer_params {
     struct pack_normalise normalise; /* host, cuda */
     enum pack_transfer transfer;     /* cuda: what goes over the bus */
     const char *gpu;                 /* cuda: index, UUID or MIG UUID; NULL: the first */
-    uint64_t stall_ns; /* cuda: a step that takes this much longer than step_ns is an
-                          error; 0: 60 s */
-    bool keep_output;  /* cuda: fetch each normalised batch for on_output (tests) */
+    /* cuda: a step that takes this much longer than step_ns is an error; 0: 60 s. */
+    uint64_t stall_ns;
+    bool keep_output; /* cuda: fetch each normalised batch for on_output (tests) */
 
-    /* checksum: the sample expected at place `index` of batch `number` of round `round`.
-     */
+    /* checksum: the sample expected at place `index` of batch `number` of round
+     * `round`. */
     enum pack_status (*expect)(void *context, uint64_t round, uint64_t number,
                                uint64_t index, uint64_t *checksum,
                                struct pack_error *err);
@@ -129,8 +127,8 @@ void pack_consumer_device(struct pack_consumer *consumer,
 void pack_consumer_close(struct pack_consumer *consumer); /* accepts NULL */
 const char *pack_consumer_name(const struct pack_consumer *consumer);
 
-/* For the rows: parameters, and a finished step on its way to on_step, which numbers it.
- */
+/* For the rows: parameters, and a finished step on its way to on_step,
+ * which numbers it. */
 const struct pack_consumer_params *
 pack_consumer_get_params(const struct pack_consumer *consumer);
 void pack_consumer_report(struct pack_consumer *consumer, const struct pack_step *step);

@@ -27,8 +27,8 @@ checksum_take(void *state, const struct pack_batch *batch, struct pack_error *er
         const unsigned char *sample = batch->data;
         if (pack_checksum(sample + index * p->sample_bytes, p->sample_bytes, 0) != want)
             return pack_fail(err, PACK_ERR_MISMATCH,
-                             "epoch %llu, batch %llu, sample %llu of it differs from the "
-                             "file",
+                             "epoch %llu, batch %llu, "
+                             "sample %llu of it differs from the file",
                              (unsigned long long)batch->round,
                              (unsigned long long)batch->number,
                              (unsigned long long)index);

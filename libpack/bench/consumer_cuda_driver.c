@@ -1,5 +1,5 @@
-/* Loads NVIDIA's driver at run time, so that one binary serves machines with and without.
- */
+/* Loads NVIDIA's driver at run time, so that one binary serves machines with and
+ * without. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,8 +107,8 @@ start(struct pack_cuda *cuda, const char *gpu, struct pack_error *err)
         result = cuda->DeviceGetCount(&n_devices);
     if (result == PACK_CUDA_NO_DEVICE || (result == 0 && n_devices == 0))
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "this machine has an NVIDIA driver but no GPU that CUDA may "
-                         "use; %s",
+                         "this machine has an NVIDIA driver but no GPU "
+                         "that CUDA may use; %s",
                          instead);
     enum pack_status status = pack_cuda_check(cuda, result, "start CUDA", err);
     if (status == PACK_OK)

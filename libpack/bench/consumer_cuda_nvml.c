@@ -1,5 +1,5 @@
-/* NVIDIA's management library, loaded at run time: what nvidia-smi would show meanwhile.
- */
+/* NVIDIA's management library, loaded at run time: what nvidia-smi would show
+ * meanwhile. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -51,8 +51,8 @@ struct cuda_state {
     struct pack_nvml *nvml;
 };
 
-/* Loads the driver, allocates, measures the pinned-copy ceiling; and gives it all back.
- */
+/* Loads the driver, allocates, measures the pinned-copy ceiling;
+ * and gives it all back. */
 enum pack_status pack_cuda_state_open(struct pack_consumer *consumer, void **state,
                                       struct pack_error *err);
 void pack_cuda_state_close(void *state);

@@ -26,8 +26,8 @@ struct pack_procs_ops {
      * worker keeps what it is doing, for `describe`. */
     enum pack_status (*open)(void *context, unsigned worker, void *where, void **state,
                              struct pack_error *err);
-    /* In the worker: makes one item in `data` and says about it what it likes in `note`.
-     */
+    /* In the worker: makes one item in `data` and says about it what it likes in
+     * `note`. */
     enum pack_status (*fill)(void *state, uint64_t round, uint64_t item, void *data,
                              void *note, struct pack_error *err);
     void (*close)(void *state);

@@ -222,8 +222,8 @@ put_epochs(struct page *page, const struct pack_bench_result *r)
              pack_bytes_format(r->cache.size_bytes, cache), r->cache.w0, r->hdf5_version);
     else
         LINE(page, "\nno chunk cache at work\n");
-    LINE(page, "  epoch   samples/s   requests  hit rate      loads     MB read  "
-               "x wanted\n");
+    LINE(page, "  epoch   samples/s   requests  hit rate      loads     "
+               "MB read  x wanted\n");
     for (uint64_t i = 0; i < r->n_epochs; i++)
         if (i < EPOCHS_SHOWN || i + EPOCHS_SHOWN >= r->n_epochs)
             put_epoch(page, &r->epochs[i], i + 1);
@@ -263,8 +263,8 @@ put_storage(struct page *page, const struct pack_bench_report *report)
     if (t->knows_storage) {
         uint64_t from_storage = t->storage_bytes < read ? t->storage_bytes : read;
         LINE(page,
-             "  %.1f MB from storage (readahead included), %.1f MB from the page "
-             "cache\n",
+             "  %.1f MB from storage (readahead included), "
+             "%.1f MB from the page cache\n",
              (double)t->storage_bytes / 1e6, (double)(read - from_storage) / 1e6);
     }
     if (report->params->cold) {

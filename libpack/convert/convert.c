@@ -142,8 +142,8 @@ finish_result(struct run *run)
     double n = (double)result->n_packed * run->plan.out_h * run->plan.out_w;
     result->n_channels = run->plan.n_channels;
     for (int c = 0; c < run->plan.n_channels && n > 0; c++) {
-        /* n * sumsq - sum * sum without rounding: at most 2^50 pixels of 2^16 twice over
-         */
+        /* n * sumsq - sum * sum without rounding: at most 2^50 pixels of 2^16 twice
+         * over */
         unsigned __int128 pixels =
             (unsigned __int128)result->n_packed * run->plan.out_h * run->plan.out_w;
         unsigned __int128 spread = pixels * run->sumsq[c] - run->sum[c] * run->sum[c];

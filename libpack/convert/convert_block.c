@@ -1,5 +1,5 @@
-/* Samples into blocks, blocks into encoded chunks, chunks into the file and its journal.
- */
+/* Samples into blocks, blocks into encoded chunks, chunks into the file and its
+ * journal. */
 #include "libpack/convert/convert_run.h"
 
 #include <stdlib.h>

@@ -223,8 +223,8 @@ compare_classes(struct compare *c, int64_t file)
                             "--list given when it was packed?");
 }
 
-/* Reads labels and names, and learns from the shape of `images` what a sample measures.
- */
+/* Reads labels and names, and learns from the shape of `images` what a sample
+ * measures. */
 static enum pack_status
 open_existing(struct compare *c, int64_t file)
 {

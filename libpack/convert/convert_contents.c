@@ -1,5 +1,5 @@
-/* Labels, names, columns and attributes: everything of a packed file that is not pixels.
- */
+/* Labels, names, columns and attributes: everything of a packed file that is not
+ * pixels. */
 #include "libpack/convert/convert_parts.h"
 
 #include <stdlib.h>

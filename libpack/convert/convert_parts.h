@@ -14,8 +14,7 @@ struct pack_convert_plan {
     uint32_t out_h, out_w;
     int n_channels;
     uint64_t sample_bytes;
-    struct pack_shape
-        sample; /* axes behind the first: HxWxC, CxHxW, or HxW for gray nhwc */
+    struct pack_shape sample; /* axes behind the first: HxWxC, CxHxW; HxW for gray nhwc */
     struct pack_shape chunk;
     uint64_t chunk_bytes, chunks_per_block;
     uint64_t block_samples, block_bytes;

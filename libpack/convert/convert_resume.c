@@ -133,8 +133,8 @@ read_entry(const void *payload, size_t size, struct entry *entry)
     return true;
 }
 
-/* Whether an entry continues the run: its records are the next ones and fill its chunks.
- */
+/* Whether an entry continues the run: its records are the next ones and fill its
+ * chunks. */
 static bool
 continues(const struct run *run, const struct entry *entry)
 {

@@ -131,8 +131,8 @@ put_python(struct page *page, const struct pack_convert_report *report)
     else
         LINE(page, ", rdcc_nbytes=%" PRIu64 ", rdcc_nslots=10007)\n",
              16 * chunk_bytes(r));
-    LINE(page, "  images = f[\"images\"]            # keep this: f[\"images\"][i] opens "
-               "it anew\n");
+    LINE(page, "  images = f[\"images\"]            # keep this: f[\"images\"][i] "
+               "opens it anew\n");
     LINE(page, "  x = images[0]                   # numpy uint8, shape ");
     for (int i = 1; i < r->extent.rank; i++)
         LINE(page, "%s%" PRIu64, i > 1 ? ", " : "(", r->extent.extent[i]);

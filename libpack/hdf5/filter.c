@@ -3,8 +3,8 @@
  * live in the caller's memory or in one of two scratch buffers of the context, which the
  * stages use in turn:
  *
- *     encode:  data ─▶ scratch 0 ─▶ scratch 1 ─▶ scratch 0 ...      last one is the
- * result decode:  stored bytes ─▶ scratch 0 ─▶ ... ─▶ out
+ *     encode:  data ─▶ scratch 0 ─▶ scratch 1 ─▶ scratch 0 ...   the last one is the result
+ *     decode:  stored bytes ─▶ scratch 0 ─▶ ... ─▶ out
  *
  * Each stage has a bound on its output, known from the chunk's size alone, so nothing
  * that stored bytes say decides how much is allocated.
@@ -94,8 +94,8 @@ check_shuffle(const struct pack_filter *filter, struct block in, struct target t
     return PACK_OK;
 }
 
-/* All first bytes of the elements, all second bytes, ...; a remainder stays at the end.
- */
+/* All first bytes of the elements, all second bytes, ...;
+ * a remainder stays at the end. */
 static enum pack_status
 shuffle_encode(struct pack_filter_ctx *ctx, const struct pack_filter *filter,
                struct block in, struct target to, struct block *out,

@@ -58,18 +58,18 @@ open_all(struct pack_h5_boxes *r, struct pack_error *err)
 
 enum pack_status
 pack_h5_boxes_open(const struct pack_h5_boxes_params *params, struct pack_h5_boxes **out,
-                  struct pack_error *err)
+                   struct pack_error *err)
 {
     struct pack_h5_boxes *r = malloc(sizeof *r);
     if (!r)
         return pack_fail_memory(err, "reader");
     *r = (struct pack_h5_boxes){ .params = *params,
-                                .file = -1,
-                                .access = -1,
-                                .dataset = -1,
-                                .type = -1,
-                                .file_space = -1,
-                                .memory_space = -1 };
+                                 .file = -1,
+                                 .access = -1,
+                                 .dataset = -1,
+                                 .type = -1,
+                                 .file_space = -1,
+                                 .memory_space = -1 };
     enum pack_status status = open_all(r, err);
     if (status != PACK_OK) {
         pack_h5_boxes_close(r);
@@ -210,7 +210,7 @@ pack_h5_version_text(char *text)
 
 enum pack_status
 pack_h5_boxes_cache(struct pack_h5_boxes *r, struct pack_cache_params *cache,
-                   struct pack_error *err)
+                    struct pack_error *err)
 {
     char version[32];
     size_t n_slots, size_bytes;

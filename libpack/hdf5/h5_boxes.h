@@ -29,7 +29,8 @@ struct pack_h5_boxes;
 
 /* Errors of pack_h5_open; PACK_ERR_NOT_FOUND when the dataset is not there. */
 enum pack_status pack_h5_boxes_open(const struct pack_h5_boxes_params *params,
-                                   struct pack_h5_boxes **reader, struct pack_error *err);
+                                    struct pack_h5_boxes **reader,
+                                    struct pack_error *err);
 void pack_h5_boxes_close(struct pack_h5_boxes *reader); /* accepts NULL */
 
 /*
@@ -45,8 +46,8 @@ enum pack_status pack_h5_boxes_read(struct pack_h5_boxes *reader,
 /* The cache settings in force for the open dataset, and the version of the library as
  * cachesim.h knows it. */
 enum pack_status pack_h5_boxes_cache(struct pack_h5_boxes *reader,
-                                    struct pack_cache_params *cache,
-                                    struct pack_error *err);
+                                     struct pack_cache_params *cache,
+                                     struct pack_error *err);
 
 /* "1.10.8": the linked HDF5, into text[32]. Returns text. */
 char *pack_h5_version_text(char *text);

@@ -15,8 +15,7 @@ extern "C" {
 
 /* One access by HDF5, as the file sees it. */
 struct pack_h5_access {
-    bool raw;         /* contents of datasets (and the heap of variable-length ones);
-                         false: metadata */
+    bool raw; /* contents of datasets and heaps of variable length; else metadata */
     uint64_t address; /* from the start of the file, a user block included */
     size_t size;      /* bytes */
 };

@@ -34,8 +34,8 @@ enum pack_status pack_probe_create(const char *path,
 
 struct pack_probe;
 
-/* Opens the dataset of such a file with a chunk cache; `count` may be NULL, as in h5.h.
- */
+/* Opens the dataset of such a file with a chunk cache; `count` may be NULL,
+ * as in h5.h. */
 enum pack_status pack_probe_open(const char *path, const struct pack_cache_params *cache,
                                  struct pack_h5_count *count, struct pack_probe **probe,
                                  struct pack_error *err);

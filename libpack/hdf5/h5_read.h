@@ -1,5 +1,5 @@
-/* Reads datasets through stock HDF5: boxes of numbers, whole lists of numbers and texts.
- */
+/* Reads datasets through stock HDF5: boxes of numbers, whole lists of numbers and
+ * texts. */
 #ifndef LIBPACK_H5_READ_H
 #define LIBPACK_H5_READ_H
 

@@ -59,8 +59,8 @@ find_dataset(int64_t file, const char *name, char **dataset, struct pack_error *
         status = pack_fail(err, PACK_ERR_ARGUMENT,
                            search.n ? "'%s' has %zu datasets and none is called "
                                       "'images'; say which with %s:/PATH"
-                                    : "'%s' has no datasets (%zu); is it the right file "
-                                      "(%s)?",
+                                    : "'%s' has no datasets (%zu); "
+                                      "is it the right file (%s)?",
                            name, search.n, name);
     free(search.first);
     return status;

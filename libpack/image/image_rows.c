@@ -80,8 +80,8 @@ to_rgb(const struct pack_image_rows *rows, const uint8_t *in, uint8_t rgb[3],
     }
 }
 
-/* n pixels to RGB or gray; inlined once per kind, with `samples` and `blended` constant.
- */
+/* n pixels to RGB or gray; inlined once per kind, with `samples` and `blended`
+ * constant. */
 static inline __attribute__((always_inline)) void
 convert(const struct pack_image_rows *rows, const uint8_t *in, uint8_t *out, size_t n,
         enum pack_image_samples samples, bool blended)

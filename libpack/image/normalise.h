@@ -57,8 +57,8 @@ void pack_normalise_apply(const struct pack_normalise *normalise,
                           const struct pack_normalise_table *table, const uint8_t *sample,
                           void *out);
 
-/* fp32 to the bits of fp16 and bf16, to nearest even, as the GPU rounds; NaN stays one.
- */
+/* fp32 to the bits of fp16 and bf16, to nearest even, as the GPU rounds;
+ * NaN stays one. */
 uint16_t pack_fp16_bits(float value);
 uint16_t pack_bf16_bits(float value);
 

@@ -10,8 +10,7 @@
  *     . . [a] [b]  o  [c] [d] [e]  o   o  [f] [g] . .      o  a hole, left by an eviction
  *
  *     holes    0   0   1   0   0   0   1   1   0   0       positions without an entry
- *     busy     1   1   1   0   1   0   1   1   1   0       those, and entries with bytes
- * left
+ *     busy     1   1   1   0   1   0   1   1   1   0       those, and partly read entries
  *
  * The first completely read entry is the first gap in `busy`; its place in the list is
  * its distance from the head less the holes between; a successor is the next gap in

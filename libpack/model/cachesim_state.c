@@ -1,5 +1,5 @@
-/* Opening, closing and growing the dataset whose cache is simulated; versions and counts.
- */
+/* Opening, closing and growing the dataset whose cache is simulated;
+ * versions and counts. */
 #include "libpack/model/cachesim_parts.h"
 
 #include <math.h>

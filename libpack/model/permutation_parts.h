@@ -6,8 +6,8 @@
 
 #include "libpack/model/permutation.h"
 
-/* The second multiplier of the 32-bit round function, from "lowbias32" (Wellons, 2018).
- */
+/* The second multiplier of the 32-bit round function, from "lowbias32" (Wellons,
+ * 2018). */
 #define PERMUTATION_MULTIPLIER UINT32_C(0x2c1b3c6d)
 
 /* One pass through the network for `count` consecutive inputs, a multiple of 8, without

@@ -234,8 +234,8 @@ find_next_visits(const uint64_t *numbers, size_t n, size_t *next)
     return true;
 }
 
-/* A heap of moments, the latest on top. Moments that have passed stay below all others.
- */
+/* A heap of moments, the latest on top. Moments that have passed stay below all
+ * others. */
 static void
 heap_push(size_t *heap, size_t *size, size_t moment)
 {

@@ -24,8 +24,8 @@ struct pack_visits {
 enum pack_status pack_visits_add(struct pack_visits *visits, const struct pack_grid *grid,
                                  const struct pack_box *boxes, size_t n_boxes,
                                  struct pack_error *err);
-/* Adds what is left of the iterator's epoch, `max` samples at most (in whole requests).
- */
+/* Adds what is left of the iterator's epoch, `max` samples at most (in whole
+ * requests). */
 enum pack_status pack_visits_replay(struct pack_visits *visits,
                                     const struct pack_grid *grid,
                                     struct pack_pattern_iter *iter, uint64_t max,

@@ -1,5 +1,5 @@
-/* Whole samples go by number, in blocks, past all geometry; everything else box by box.
- */
+/* Whole samples go by number, in blocks, past all geometry;
+ * everything else box by box. */
 #include "libpack/model/replay.h"
 
 enum { BLOCK = 1024 };

@@ -1,5 +1,5 @@
-/* Reads the text twice: once to count the lines that hold a read, once to fill the boxes.
- */
+/* Reads the text twice: once to count the lines that hold a read,
+ * once to fill the boxes. */
 #include "libpack/model/trace.h"
 
 #include <inttypes.h>

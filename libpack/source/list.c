@@ -295,11 +295,10 @@ check_column_name(struct reader *r, const struct table *t, size_t at)
     if (*name == '\0')
         return pack_fail(r->err, PACK_ERR_FORMAT, "column %zu has no name", at + 1);
     if (strchr(name, '/') || !strcmp(name, ".") || !pack_utf8_valid(name, strlen(name)))
-        return pack_fail(
-            r->err, PACK_ERR_FORMAT,
-            "column %zu, '%s', cannot name a dataset: it is '.', has a '/' or "
-            "is not UTF-8",
-            at + 1, text);
+        return pack_fail(r->err, PACK_ERR_FORMAT,
+                         "column %zu, '%s', cannot name a dataset: it is '.', "
+                         "has a '/' or is not UTF-8",
+                         at + 1, text);
     for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
         if (strcmp(name, reserved[i]) == 0)
             return pack_fail(r->err, PACK_ERR_FORMAT,
@@ -364,11 +363,10 @@ read_header(struct reader *r, struct table *t, uint64_t *n_rows)
         return make_columns(r, t, 0, false);
     if (r->n_cells > 1 ||
         pack_u64_parse(cell(r, 0), UINT64_MAX - 1, n_rows, r->err) != PACK_OK)
-        return at_line(
-            r, r->row_line,
-            pack_fail(r->err, PACK_ERR_FORMAT,
-                      "a line of numbers is neither a header nor CelebA's count "
-                      "of images"));
+        return at_line(r, r->row_line,
+                       pack_fail(r->err, PACK_ERR_FORMAT,
+                                 "a line of numbers is neither a header "
+                                 "nor CelebA's count of images"));
     status = next_row(r);
     if (status != PACK_OK)
         return status;

@@ -15,8 +15,8 @@
 #define DIGITS    "0123456789"
 #define EXACT_MAX 0x1p53 /* float64 holds all integers below */
 
-/* Decimal digits without superfluous zeros in front; their number, 0 when there are none.
- */
+/* Decimal digits without superfluous zeros in front; their number,
+ * 0 when there are none. */
 static size_t
 whole_part(const char *text)
 {

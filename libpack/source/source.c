@@ -1,5 +1,5 @@
-/* What all sources have in common once listed; source_folder.c and source_list.c fill it.
- */
+/* What all sources have in common once listed; source_folder.c and source_list.c fill
+ * it. */
 #include <libpack/source.h>
 
 #include <errno.h>
@@ -385,8 +385,7 @@ static const struct {
     [PACK_NOTE_UNNAMED_IMAGE] = { "image ignored because its name does not end in .jpg, "
                                   ".png or the like",
                                   "images ignored because their names do not end in "
-                                  ".jpg, "
-                                  ".png or the like",
+                                  ".jpg, .png or the like",
                                   true },
     [PACK_NOTE_ROOT_IMAGE] = { "image ignored that lies beside the class folders",
                                "images ignored that lie beside the class folders", true },

@@ -225,8 +225,8 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
     return drop_root_images(t, first, n_root);
 }
 
-/* The last component of a path without slashes at the end, empty when it names nothing.
- */
+/* The last component of a path without slashes at the end,
+ * empty when it names nothing. */
 static const char *
 last_component(const char *path)
 {

@@ -51,8 +51,8 @@ enum pack_status pack_level_open(const struct pack_walk *walk, const char *name,
                                  const struct pack_level *up, struct pack_level *level);
 void pack_level_close(struct pack_level *level);
 
-/* Takes the images of an open folder as a segment, and collects its subfolders, sorted.
- */
+/* Takes the images of an open folder as a segment, and collects its subfolders,
+ * sorted. */
 enum pack_status pack_level_read(struct pack_walk *walk, struct pack_level *level);
 
 /* Takes all images of folder `name` in `up`, or of all folders in `level`, and below. */

@@ -360,8 +360,8 @@ judge_pairs(bool across_orders)
             right += (m > 1) == (p > 1);
         }
     }
-    printf("pairs more than 1.25x apart, %s: %.4f of %llu in the right order (0.97 "
-           "wanted)\n",
+    printf("pairs more than 1.25x apart, %s: %.4f of %llu in the "
+           "right order (0.97 wanted)\n",
            across_orders ? "all" : "of one order each", (double)right / (double)n,
            (unsigned long long)n);
 }

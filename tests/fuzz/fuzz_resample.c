@@ -1,5 +1,5 @@
-/* Any geometry on any small image: the plan stays inside, and all variants give the same.
- */
+/* Any geometry on any small image: the plan stays inside,
+ * and all variants give the same. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
