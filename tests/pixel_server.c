@@ -72,7 +72,7 @@ parse_word(char *word, struct request *r)
     else if (strcmp(word, "filter") == 0)
         pack_resample_filter_parse(value, &r->geometry.filter, NULL);
     else if (strcmp(word, "nchw") == 0)
-        r->layout = PACK_LAYOUT_NCHW;
+        r->layout = PACK_PIXEL_NCHW;
     else if (strcmp(word, "variant") == 0)
         r->variant = atoi(value);
     else

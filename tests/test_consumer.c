@@ -76,7 +76,7 @@ test_normalise(void)
         for (int i = 0; i < 35; i++)
             nchw[c * 35 + i] = nhwc[i * 3 + c] = (uint8_t)pack_rng_next(&rng);
     ok(pack_normalise_set(&n, mean, std, &err) == PACK_OK, "mean and std are taken");
-    n.layout = PACK_LAYOUT_NCHW;
+    n.layout = PACK_PIXEL_NCHW;
     pack_normalise_table(&n, &table);
     pack_normalise_apply(&n, &table, nchw, out);
     int bad = 0;
@@ -84,7 +84,7 @@ test_normalise(void)
         bad += out[i] != fmaf(nchw[i], n.scale[i / 35], n.bias[i / 35]) ||
                fabs(out[i] - (nchw[i] - mean[i / 35]) / std[i / 35]) > 1e-5;
     is_number(bad, 0, "every value is (x - mean) / std, as one fused multiply-add");
-    n.layout = PACK_LAYOUT_NHWC;
+    n.layout = PACK_PIXEL_NHWC;
     pack_normalise_apply(&n, &table, nhwc, other);
     ok(memcmp(out, other, sizeof out) == 0, "NHWC input comes out as NCHW");
     n.precision = PACK_BF16;

@@ -100,7 +100,7 @@ test_pixels(void)
         /* 20x18 moves in groups of four, 7x9 does not */
         struct pack_consumer_params p =
             form % 2 ? make_params(&seen, 20, 18) : make_params(&seen, 7, 9);
-        p.normalise.layout = form / 2 % 2 ? PACK_LAYOUT_NHWC : PACK_LAYOUT_NCHW;
+        p.normalise.layout = form / 2 % 2 ? PACK_PIXEL_NHWC : PACK_PIXEL_NCHW;
         p.normalise.precision = (enum pack_precision)(form / 4 % 3);
         p.transfer = form / 12 ? PACK_TRANSFER_FLOAT32 : PACK_TRANSFER_UINT8;
         p.keep_output = true;

@@ -346,7 +346,7 @@ test_names(void)
            pack_fit_parse("fill", &fit, &err) == PACK_ERR_ARGUMENT,
        "fits are found by their names");
     ok(pack_pixel_layout_parse("nchw", &layout, NULL) == PACK_OK &&
-           layout == PACK_LAYOUT_NCHW &&
+           layout == PACK_PIXEL_NCHW &&
            pack_pixel_layout_parse("chw", &layout, &err) == PACK_ERR_ARGUMENT,
        "layouts are found by their names");
 }
@@ -374,7 +374,7 @@ sums_agree(enum pack_pixel_layout layout, uint32_t h, uint32_t w, int channels, 
     for (size_t i = 0; i < n; i++) {
         sample[i] = (uint8_t)(fill >= 0 ? fill : (int)(i * 2654435761u >> 13));
         size_t c =
-            layout == PACK_LAYOUT_NHWC ? i % (size_t)channels : i / ((size_t)h * w);
+            layout == PACK_PIXEL_NHWC ? i % (size_t)channels : i / ((size_t)h * w);
         want[c] += sample[i];
         wantsq[c] += (uint64_t)sample[i] * sample[i];
     }
@@ -394,9 +394,9 @@ test_sums(void)
                     same &=
                         sums_agree((enum pack_pixel_layout)planar, h, w, channels, -1);
     ok(same, "sums of small samples, any layout, are added to what was there");
-    ok(sums_agree(PACK_LAYOUT_NHWC, 2048, 2048, 1, 255) &&
-           sums_agree(PACK_LAYOUT_NCHW, 1500, 1500, 3, 255) &&
-           sums_agree(PACK_LAYOUT_NHWC, 1500, 1500, 3, 255),
+    ok(sums_agree(PACK_PIXEL_NHWC, 2048, 2048, 1, 255) &&
+           sums_agree(PACK_PIXEL_NCHW, 1500, 1500, 3, 255) &&
+           sums_agree(PACK_PIXEL_NHWC, 1500, 1500, 3, 255),
        "sums of white pixels beyond what 32 bits hold are exact");
 }
 

@@ -142,13 +142,13 @@ test_window(struct pack_resample_scratch *scratch)
         struct pack_geometry g = { .shorter = 40,
                                    .filter = (enum pack_resample_filter)(i % N_FILTERS) };
         struct sample whole =
-            run(scratch, pack_resample_variant(0), &image, &g, PACK_LAYOUT_NHWC);
+            run(scratch, pack_resample_variant(0), &image, &g, PACK_PIXEL_NHWC);
         struct pack_geometry_plan plan;
         g.crop_h = 1 + (uint32_t)pack_rng_below(&rng, 39);
         g.crop_w = 1 + (uint32_t)pack_rng_below(&rng, 39);
         pack_geometry_plan_make(&g, image.width, image.height, &plan, NULL);
         struct sample part =
-            run(scratch, pack_resample_variant(0), &image, &g, PACK_LAYOUT_NHWC);
+            run(scratch, pack_resample_variant(0), &image, &g, PACK_PIXEL_NHWC);
         bad += !is_window_of(&part, &whole, plan.window_x, plan.window_y, 3);
         free(whole.bytes);
         free(part.bytes);
@@ -169,9 +169,9 @@ test_layouts(struct pack_resample_scratch *scratch)
         struct pack_geometry g =
             random_geometry(&rng, (enum pack_resample_filter)(i % N_FILTERS));
         struct sample rows =
-            run(scratch, pack_resample_variant(0), &image, &g, PACK_LAYOUT_NHWC);
+            run(scratch, pack_resample_variant(0), &image, &g, PACK_PIXEL_NHWC);
         struct sample planes =
-            run(scratch, pack_resample_variant(0), &image, &g, PACK_LAYOUT_NCHW);
+            run(scratch, pack_resample_variant(0), &image, &g, PACK_PIXEL_NCHW);
         size_t n = rows.size / 3;
         for (size_t at = 0; rows.bytes && at < rows.size; at++)
             bad += rows.bytes[at] != planes.bytes[at % 3 * n + at / 3];
@@ -201,7 +201,7 @@ test_flat(struct pack_resample_scratch *scratch)
                                        .fit = PACK_FIT_PAD,
                                        .filter = (enum pack_resample_filter)filter };
             struct sample got =
-                run(scratch, pack_resample_variant(0), &image, &g, PACK_LAYOUT_NHWC);
+                run(scratch, pack_resample_variant(0), &image, &g, PACK_PIXEL_NHWC);
             for (int i = 0; i < 400; i++)
                 bad += got.bytes[i] != (i / 20 < 2 || i / 20 >= 17 ? 0 : value);
             free(got.bytes);
@@ -226,9 +226,9 @@ test_tables(struct pack_resample_scratch *scratch)
         if (pack_resample_scratch_new(&fresh, NULL))
             break;
         struct sample kept =
-            run(scratch, pack_resample_variant(0), &image, &g, PACK_LAYOUT_NHWC);
+            run(scratch, pack_resample_variant(0), &image, &g, PACK_PIXEL_NHWC);
         struct sample made =
-            run(fresh, pack_resample_variant(0), &image, &g, PACK_LAYOUT_NHWC);
+            run(fresh, pack_resample_variant(0), &image, &g, PACK_PIXEL_NHWC);
         bad += !same_samples(&kept, &made);
         pack_resample_scratch_free(fresh);
         free(kept.bytes);
@@ -247,7 +247,7 @@ test_wrong_plan(struct pack_resample_scratch *scratch)
     struct pack_geometry_plan plan;
     struct pack_error err;
     pack_geometry_plan_make(&g, 2, 1, &plan, NULL);
-    ok(pack_resample(&image, &plan, PACK_LAYOUT_NHWC, out, scratch, &err) ==
+    ok(pack_resample(&image, &plan, PACK_PIXEL_NHWC, out, scratch, &err) ==
                PACK_ERR_ARGUMENT &&
            strstr(err.text, "1x1") && strstr(err.text, "2x1"),
        "a plan for another size is refused");

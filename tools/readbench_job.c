@@ -146,7 +146,7 @@ set_crop(struct readbench_job *job, const struct pack_normalise *pixels, bool is
                          "--crop wants uint8 images; --box AxBxC takes any shape");
     *box = job->set->extent;
     box->extent[0] = 1;
-    bool last = pixels->layout == PACK_LAYOUT_NHWC;
+    bool last = pixels->layout == PACK_PIXEL_NHWC;
     box->extent[box->rank - (last ? 3 : 2)] = h;
     box->extent[box->rank - (last ? 2 : 1)] = w;
     return PACK_OK;
@@ -159,8 +159,8 @@ open_files(struct readbench_job *job, struct pack_error *err)
     struct pack_bench_params *p = &job->params;
     const char *const *operands = (const char *const *)job->operands;
     int layout = o->layout == 0   ? -1
-                 : o->layout == 1 ? PACK_LAYOUT_NHWC
-                                  : PACK_LAYOUT_NCHW;
+                 : o->layout == 1 ? PACK_PIXEL_NHWC
+                                  : PACK_PIXEL_NCHW;
     enum pack_status status =
         pack_readset_open(operands, job->n_operands, o->dataset, &job->set, err);
     if (status == PACK_OK && o->with) {
@@ -210,7 +210,7 @@ open_images(struct readbench_job *job, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     p->source = job->source;
-    p->layout = o->layout == 2 ? PACK_LAYOUT_NCHW : PACK_LAYOUT_NHWC;
+    p->layout = o->layout == 2 ? PACK_PIXEL_NCHW : PACK_PIXEL_NHWC;
     p->consume.has_normalise = true;
     struct pack_normalise *n = &p->consume.normalise;
     n->channels = 3;

@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 enum pack_pixel_layout {
-    PACK_LAYOUT_NHWC = 0, /* rows of interleaved pixels */
-    PACK_LAYOUT_NCHW      /* one plane per channel */
+    PACK_PIXEL_NHWC = 0, /* rows of interleaved pixels */
+    PACK_PIXEL_NCHW      /* one plane per channel */
 };
 
 /* "nhwc" or "nchw"; PACK_ERR_ARGUMENT else. */

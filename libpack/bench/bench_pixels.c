@@ -42,7 +42,7 @@ pack_bench_pixels(const struct pack_facts *facts, const struct pack_shape *box,
         return false;
     for (int i = 1; i < rank; i++)
         sample[i + 3 - rank] = box->rank ? box->extent[i] : facts->extent.extent[i];
-    bool last = rank == 4 && (layout >= 0 ? layout == PACK_LAYOUT_NHWC
+    bool last = rank == 4 && (layout >= 0 ? layout == PACK_PIXEL_NHWC
                                           : channels_are_last(facts, sample));
     uint64_t c = last ? sample[2] : sample[0], h = last ? sample[0] : sample[1],
              w = last ? sample[1] : sample[2];
@@ -51,7 +51,7 @@ pack_bench_pixels(const struct pack_facts *facts, const struct pack_shape *box,
     normalise->channels = (uint32_t)c;
     normalise->height = (uint32_t)h;
     normalise->width = (uint32_t)w;
-    normalise->layout = last ? PACK_LAYOUT_NHWC : PACK_LAYOUT_NCHW;
+    normalise->layout = last ? PACK_PIXEL_NHWC : PACK_PIXEL_NCHW;
     return true;
 }
 

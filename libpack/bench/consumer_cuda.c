@@ -162,7 +162,7 @@ normalise_args(const struct cuda_state *cuda, const struct cuda_step *step, bool
 {
     const struct pack_consumer_params *p = &cuda->params;
     const struct pack_normalise *n = &p->normalise;
-    bool planar = n->layout == PACK_LAYOUT_NCHW || p->transfer == PACK_TRANSFER_FLOAT32;
+    bool planar = n->layout == PACK_PIXEL_NCHW || p->transfer == PACK_TRANSFER_FLOAT32;
     struct pack_kernel_normalise_args args = {
         .in = cuda->buffer[cuda->current].device,
         .order = ordered ? step->order : 0,

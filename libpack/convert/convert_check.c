@@ -234,7 +234,7 @@ open_existing(struct compare *c, int64_t file)
     if (status != PACK_OK)
         return status;
     const struct pack_shape *extent = pack_h5_reader_extent(c->reader);
-    bool gray = o->image.mode == PACK_IMAGE_GRAY, planes = o->layout == PACK_LAYOUT_NCHW;
+    bool gray = o->image.mode == PACK_IMAGE_GRAY, planes = o->layout == PACK_PIXEL_NCHW;
     int rank = gray && !planes ? 3 : 4;
     if (extent->rank != rank || pack_h5_reader_element_bytes(c->reader) != 1 ||
         !is_side(extent->extent[1 + planes]) || !is_side(extent->extent[2 + planes]) ||

@@ -161,7 +161,7 @@ describe_images(struct contents *w)
                                                                                 "W" };
     const struct pack_convert_result *result = w->c->result;
     bool gray = w->c->plan->n_channels == 1,
-         planes = w->c->options->layout == PACK_LAYOUT_NCHW;
+         planes = w->c->options->layout == PACK_PIXEL_NCHW;
     const struct {
         const char *name, *value;
     } texts[] = {

@@ -24,7 +24,7 @@ sample_shape(const struct pack_convert_options *o, uint32_t h, uint32_t w,
 {
     bool gray = o->image.mode == PACK_IMAGE_GRAY;
     uint64_t channels = gray ? 1 : 3;
-    if (o->layout == PACK_LAYOUT_NCHW)
+    if (o->layout == PACK_PIXEL_NCHW)
         *shape = (struct pack_shape){ 3, { channels, h, w } };
     else if (gray)
         *shape = (struct pack_shape){ 2, { h, w } };

@@ -104,8 +104,8 @@ pack_normalise_apply(const struct pack_normalise *n,
                      void *out)
 {
     size_t plane = (size_t)n->height * n->width;
-    size_t pixel_step = n->layout == PACK_LAYOUT_NHWC ? n->channels : 1;
-    size_t channel_step = n->layout == PACK_LAYOUT_NHWC ? 1 : plane;
+    size_t pixel_step = n->layout == PACK_PIXEL_NHWC ? n->channels : 1;
+    size_t channel_step = n->layout == PACK_PIXEL_NHWC ? 1 : plane;
     for (uint32_t c = 0; c < n->channels; c++) {
         const uint8_t *in = sample + c * channel_step;
         const uint32_t *value = table->value[c];

@@ -9,8 +9,8 @@
 enum { COLUMNS = 48, MAX_ROWS = 65536 };
 
 static const char *const layout_names[] = {
-    [PACK_LAYOUT_NHWC] = "nhwc",
-    [PACK_LAYOUT_NCHW] = "nchw",
+    [PACK_PIXEL_NHWC] = "nhwc",
+    [PACK_PIXEL_NCHW] = "nchw",
 };
 
 enum pack_status
@@ -65,7 +65,7 @@ pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, uint32_t h
                 uint32_t w, int channels, uint64_t sum[3], uint64_t sumsq[3])
 {
     size_t n = (size_t)h * w;
-    if (layout == PACK_LAYOUT_NHWC) {
+    if (layout == PACK_PIXEL_NHWC) {
         add_up(sample, n * (size_t)channels, channels, sum, sumsq);
         return;
     }

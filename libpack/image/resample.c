@@ -136,7 +136,7 @@ struct job {
 static bool
 is_planar(const struct job *job)
 {
-    return job->layout == PACK_LAYOUT_NCHW && job->src->channels == 3;
+    return job->layout == PACK_PIXEL_NCHW && job->src->channels == 3;
 }
 
 static const uint8_t *

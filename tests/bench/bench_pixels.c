@@ -230,9 +230,9 @@ measure_resampling(void)
     }
     printf("beside them\n");
     measure("memcpy of the source", copy, n_pixels);
-    job.layout = PACK_LAYOUT_NHWC;
+    job.layout = PACK_PIXEL_NHWC;
     measure("pack_pixel_sums, nhwc", sums, (double)SAMPLE_SIDE * SAMPLE_SIDE * n_files);
-    job.layout = PACK_LAYOUT_NCHW;
+    job.layout = PACK_PIXEL_NCHW;
     measure("pack_pixel_sums, nchw", sums, (double)SAMPLE_SIDE * SAMPLE_SIDE * n_files);
 }
 

@@ -65,7 +65,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!pack_geometry_plan_make(&g, image.width, image.height, &plan, NULL)) {
         check_plan(&plan);
         size_t bytes = (size_t)plan.out_w * plan.out_h * (size_t)image.channels;
-        enum pack_pixel_layout layout = n[7] & 128 ? PACK_LAYOUT_NCHW : PACK_LAYOUT_NHWC;
+        enum pack_pixel_layout layout = n[7] & 128 ? PACK_PIXEL_NCHW : PACK_PIXEL_NHWC;
         if (bytes < 1 << 20) {
             uint8_t *fast =
                 sample(&image, &plan, layout, pack_resample_variant(0), bytes);
