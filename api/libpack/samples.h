@@ -40,6 +40,7 @@ struct pack_sample {
     struct pack_image_info info;
     uint64_t file_bytes;
     int64_t file_mtime_ns;
+    uint64_t read_ns, read_bytes; /* opening and reading the file, or what was needed */
 };
 
 struct pack_samples_params {
@@ -50,6 +51,7 @@ struct pack_samples_params {
     enum pack_pixel_layout layout;
     bool headers_only; /* no pixels: read what the headers say */
     bool no_readahead;
+    bool no_sums; /* sum and sumsq stay 0 */
     uint32_t out_h, out_w; /* what every sample must measure; 0: whatever it does */
     unsigned n_threads;
     uint64_t memory_bytes; /* for reading and decoding; one giant image comes in alone */

@@ -1,0 +1,343 @@
+/*
+ *     read the head ─ probe ─ (budget) ─ read the rest ─ decode ─ resample ─ sums
+ *
+ * The first HEAD_BYTES usually hold the headers. They tell what decoding will take, so
+ * that the budget is asked once, before anything large is allocated; while waiting for it
+ * a worker holds nothing but those bytes.
+ */
+#include "libpack/convert/sample_chain.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <libpack/size.h>
+#include "libpack/base/clock.h"
+#include "libpack/image/resample.h"
+
+enum { HEAD_BYTES = 65536 };
+
+/* ----------------------------------------------------------------- reading */
+
+static void
+fail(struct pack_sample *sample, enum pack_sample_outcome outcome,
+     const struct pack_error *err)
+{
+    sample->outcome = outcome;
+    sample->status = err->status;
+    snprintf(sample->reason, sizeof sample->reason, "%.*s", PACK_SAMPLE_REASON_MAX - 1,
+             err->text);
+}
+
+/* Errors that come from the machine, not from this file. */
+static bool
+is_machine_error(int errnum)
+{
+    return errnum == EIO || errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM ||
+           errnum == ESTALE || errnum == ETIMEDOUT || errnum == ENOTCONN;
+}
+
+static bool
+is_link(const struct pack_source *source, uint64_t index)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    return pack_source_path(source, index, path, sizeof path) < sizeof path &&
+           lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* A name that was in its folder a moment ago and is gone means that someone works there;
+ * a link to nowhere, or a name that is only in a list, is the fault of what we were
+ * given.
+ */
+static enum pack_sample_outcome
+open_outcome(const struct pack_source *source, uint64_t index, enum pack_status status,
+             int errnum)
+{
+    if (is_machine_error(errnum) || status == PACK_ERR_MEMORY)
+        return PACK_SAMPLE_FAILED;
+    if (status == PACK_ERR_NOT_FOUND && !source->list && !is_link(source, index))
+        return PACK_SAMPLE_FAILED;
+    return PACK_SAMPLE_REJECTED;
+}
+
+static int64_t
+mtime_ns(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static bool
+read_fully(int fd, uint8_t *bytes, size_t size, size_t *got)
+{
+    *got = 0;
+    while (*got < size) {
+        ssize_t n = read(fd, bytes + *got, size - *got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    return true;
+}
+
+/* Reads bytes `have` to `size` of the file; its size and time of change must still be
+ * right. */
+static enum pack_status
+read_part(struct pack_sample_chain *c, int fd, size_t have, size_t size,
+          const struct stat *before, struct pack_sample *sample, struct pack_error *err)
+{
+    if (size > c->capacity) {
+        uint8_t *bytes = realloc(c->bytes, size);
+        if (!bytes)
+            return pack_fail(err, PACK_ERR_MEMORY, "out of memory: %zu bytes of file",
+                             size);
+        c->bytes = bytes;
+        c->capacity = size;
+    }
+    size_t got;
+    struct stat after;
+    uint64_t begin_ns = pack_clock_ns();
+    if (!read_fully(fd, c->bytes + have, size - have, &got) || fstat(fd, &after) != 0)
+        return pack_fail_errno(err, errno, "cannot read");
+    sample->read_ns += pack_clock_ns() - begin_ns;
+    sample->read_bytes += got;
+    if (have + got != size || after.st_size != before->st_size ||
+        mtime_ns(&after) != mtime_ns(before))
+        return pack_fail(err, PACK_ERR_CHANGED, "changed while it was being read");
+    return PACK_OK;
+}
+
+static enum pack_status
+read_rest(struct pack_sample_chain *c, int fd, size_t have, const struct stat *before,
+          struct pack_sample *sample, struct pack_error *err)
+{
+    return read_part(c, fd, have, (size_t)before->st_size, before, sample, err);
+}
+
+/* -------------------------------------------------------------- one sample */
+
+static enum pack_status
+fit_place(struct pack_sample_place *place, size_t size, struct pack_error *err)
+{
+    if (size <= place->capacity)
+        return PACK_OK;
+    uint8_t *pixels = realloc(place->pixels, size);
+    if (!pixels)
+        return pack_fail(err, PACK_ERR_MEMORY, "out of memory: %zu bytes of pixels",
+                         size);
+    place->pixels = pixels;
+    place->capacity = size;
+    return PACK_OK;
+}
+
+static enum pack_status
+check_size(const struct pack_samples_params *params,
+           const struct pack_geometry_plan *plan, struct pack_error *err)
+{
+    if (params->out_h && (plan->out_h != params->out_h || plan->out_w != params->out_w))
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "is %" PRIu32 "x%" PRIu32 " where the others are %" PRIu32
+                         "x%" PRIu32,
+                         plan->out_h, plan->out_w, params->out_h, params->out_w);
+    return PACK_OK;
+}
+
+/* Decodes what the plan for this size will look at. */
+static enum pack_status
+decode(struct pack_sample_chain *c, struct pack_sample *sample, struct pack_error *err)
+{
+    struct pack_image_params image = c->params->image;
+    struct pack_geometry_plan plan;
+    struct pack_image_window window;
+    if (pack_geometry_plan_make(&c->params->geometry, sample->info.width,
+                                sample->info.height, &plan, NULL) == PACK_OK) {
+        window = pack_resample_source(&plan);
+        image.window = &window;
+    }
+    return pack_image_decode(c->bytes, (size_t)sample->file_bytes, &image, &c->image,
+                             &sample->info, err);
+}
+
+static enum pack_status
+resample(struct pack_sample_chain *c, struct pack_sample_place *place,
+         struct pack_sample *sample, struct pack_error *err)
+{
+    const struct pack_samples_params *params = c->params;
+    const struct pack_image *image = &c->image;
+    struct pack_geometry_plan plan;
+    enum pack_status status = pack_geometry_plan_make(&params->geometry, image->width,
+                                                      image->height, &plan, err);
+    if (status == PACK_OK)
+        status = check_size(params, &plan, err);
+    if (status == PACK_OK)
+        status = fit_place(
+            place, (size_t)plan.out_h * plan.out_w * (size_t)image->channels, err);
+    if (status == PACK_OK)
+        status = pack_resample(image, &plan, params->layout, place->pixels, c->scratch,
+                               err);
+    if (status != PACK_OK)
+        return status;
+    sample->pixels = place->pixels;
+    sample->out_h = plan.out_h;
+    sample->out_w = plan.out_w;
+    if (!params->no_sums)
+        pack_pixel_sums(place->pixels, params->layout, plan.out_h, plan.out_w,
+                        image->channels, sample->sum, sample->sumsq);
+    return PACK_OK;
+}
+
+/* What reading, decoding and resampling this file holds at its peak. */
+static uint64_t
+need_bytes(const struct pack_samples_params *params, const struct pack_image_info *info,
+           uint64_t file_bytes)
+{
+    struct pack_geometry_plan plan;
+    uint64_t need = pack_image_decode_bytes(info, &params->image);
+    if (pack_geometry_plan_make(&params->geometry, info->width, info->height, &plan,
+                                NULL) == PACK_OK)
+        if (!pack_size_add(need, pack_resample_bytes(&plan), &need))
+            return UINT64_MAX;
+    return pack_size_add(need, file_bytes, &need) ? need : UINT64_MAX;
+}
+
+/* Back to the bytes of a head, which pack_sample_chain_init() allocated. */
+static void
+shrink_bytes(struct pack_sample_chain *c)
+{
+    uint8_t *head = c->capacity > HEAD_BYTES ? realloc(c->bytes, HEAD_BYTES) : NULL;
+    if (head) {
+        c->bytes = head;
+        c->capacity = HEAD_BYTES;
+    }
+}
+
+static void
+shrink(struct pack_sample_chain *c)
+{
+    const struct pack_image *image = &c->image;
+    if (c->capacity + image->capacity + image->work_capacity <= c->keep_bytes)
+        return;
+    pack_image_done(&c->image);
+    shrink_bytes(c);
+}
+
+static void
+take(struct pack_sample_chain *c, uint64_t bytes)
+{
+    if (c->budget)
+        pack_budget_take(c->budget, bytes);
+}
+
+static void
+give(struct pack_sample_chain *c, uint64_t bytes)
+{
+    if (c->budget)
+        pack_budget_give(c->budget, bytes);
+}
+
+/* Headers are in the first bytes of nearly every file; else the whole of it is looked at,
+ * unless those bytes are of no image at all. */
+static enum pack_status
+probe(struct pack_sample_chain *c, int fd, const struct stat *st, size_t have,
+      struct pack_sample *sample, struct pack_error *err)
+{
+    const struct pack_image_params *image = &c->params->image;
+    enum pack_status status =
+        pack_image_probe(c->bytes, have, image, &sample->info, err);
+    size_t size = (size_t)st->st_size;
+    if (status == PACK_OK || have == size || !pack_image_is_known(c->bytes, have))
+        return status;
+    take(c, size);
+    status = read_rest(c, fd, have, st, sample, err);
+    if (status == PACK_OK)
+        status = pack_image_probe(c->bytes, size, image, &sample->info, err);
+    if (lseek(fd, (off_t)have, SEEK_SET) < 0 && status == PACK_OK)
+        status = pack_fail_errno(err, errno, "cannot read");
+    shrink_bytes(c);
+    give(c, size);
+    return status;
+}
+
+static enum pack_status
+make_sample(struct pack_sample_chain *c, int fd, struct pack_sample_place *place,
+            struct pack_sample *sample, struct pack_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return pack_fail_errno(err, errno, "cannot read");
+    sample->file_bytes = (uint64_t)st.st_size;
+    sample->file_mtime_ns = mtime_ns(&st);
+    size_t have = sample->file_bytes < HEAD_BYTES ? (size_t)st.st_size : HEAD_BYTES;
+    enum pack_status status = read_part(c, fd, 0, have, &st, sample, err);
+    if (status == PACK_OK)
+        status = probe(c, fd, &st, have, sample, err);
+    if (status != PACK_OK || c->params->headers_only)
+        return status;
+    uint64_t need = need_bytes(c->params, &sample->info, sample->file_bytes);
+    take(c, need);
+    status = read_rest(c, fd, have, &st, sample, err);
+    if (status == PACK_OK)
+        status = decode(c, sample, err);
+    if (status == PACK_OK)
+        status = resample(c, place, sample, err);
+    shrink(c);
+    give(c, need);
+    return status;
+}
+
+/* ---------------------------------------------------------------- the chain */
+
+enum pack_status
+pack_sample_chain_init(struct pack_sample_chain *chain,
+                       const struct pack_samples_params *params,
+                       struct pack_budget *budget, uint64_t keep_bytes,
+                       struct pack_error *err)
+{
+    *chain = (struct pack_sample_chain){ .params = params,
+                                         .budget = budget,
+                                         .keep_bytes = keep_bytes,
+                                         .bytes = malloc(HEAD_BYTES),
+                                         .capacity = HEAD_BYTES };
+    if (!chain->bytes)
+        return pack_fail_memory(err, "decoder");
+    return pack_resample_scratch_new(&chain->scratch, err);
+}
+
+void
+pack_sample_chain_done(struct pack_sample_chain *chain)
+{
+    free(chain->bytes);
+    pack_image_done(&chain->image);
+    pack_resample_scratch_free(chain->scratch);
+}
+
+void
+pack_sample_chain_run(struct pack_sample_chain *chain, uint64_t index,
+                      struct pack_sample_place *place, struct pack_sample *sample)
+{
+    const struct pack_source *source = chain->params->source;
+    struct pack_error err;
+    int fd;
+    *sample = (struct pack_sample){ .index = index };
+    uint64_t begin_ns = pack_clock_ns();
+    enum pack_status status = pack_source_open_file(source, index, &fd, &err);
+    if (status != PACK_OK) {
+        fail(sample, open_outcome(source, index, status, errno), &err);
+        return;
+    }
+    sample->read_ns = pack_clock_ns() - begin_ns;
+    status = make_sample(chain, fd, place, sample, &err);
+    if (status == PACK_ERR_IO || status == PACK_ERR_MEMORY || status == PACK_ERR_CHANGED)
+        fail(sample, PACK_SAMPLE_FAILED, &err);
+    else if (status != PACK_OK)
+        fail(sample, PACK_SAMPLE_REJECTED, &err);
+    close(fd);
+}
