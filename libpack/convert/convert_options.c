@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/convert/convert_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/base/json.h"
@@ -33,41 +34,47 @@ write_geometry(struct pack_json *json, const struct pack_geometry *g)
         pack_json_text(json, "resample", pack_resample_filter_name(g->filter));
 }
 
-enum pack_status
-pack_convert_options_text(const struct pack_convert_options *o, struct pack_buf *text,
-                          struct pack_error *err)
+void
+pack_convert_options_put(const struct pack_convert_options *o, struct pack_json *json)
 {
-    struct pack_json json;
     char chunk[PACK_SHAPE_TEXT_MAX], pipeline[PACK_PIPELINE_TEXT_MAX], colour[16];
-    pack_json_begin(&json, text);
-    pack_json_object(&json, NULL);
-    pack_json_text(&json, "mode", mode_names[o->image.mode]);
-    pack_json_text(&json, "layout", pack_pixel_layout_name(o->layout));
-    write_geometry(&json, &o->geometry);
-    pack_json_bool(&json, "exif_orientation", !o->image.ignore_orientation);
+    pack_json_text(json, "mode", mode_names[o->image.mode]);
+    pack_json_text(json, "layout", pack_pixel_layout_name(o->layout));
+    write_geometry(json, &o->geometry);
+    pack_json_bool(json, "exif_orientation", !o->image.ignore_orientation);
     if (o->image.has_background) {
         snprintf(colour, sizeof colour, "#%02x%02x%02x", o->image.background[0],
                  o->image.background[1], o->image.background[2]);
-        pack_json_text(&json, "background", colour);
+        pack_json_text(json, "background", colour);
     }
-    pack_json_bool(&json, "strict", o->image.strict);
-    pack_json_u64(&json, "max_pixels",
+    pack_json_bool(json, "strict", o->image.strict);
+    pack_json_u64(json, "max_pixels",
                   o->image.max_pixels ? o->image.max_pixels : PACK_IMAGE_MAX_PIXELS);
     if (o->chunk.rank)
-        pack_json_text(&json, "chunk", pack_shape_format(&o->chunk, chunk));
+        pack_json_text(json, "chunk", pack_shape_format(&o->chunk, chunk));
     else if (o->chunk_samples)
-        pack_json_u64(&json, "chunk", o->chunk_samples);
+        pack_json_u64(json, "chunk", o->chunk_samples);
     else
-        pack_json_text(&json, "chunk", "auto");
-    pack_json_text(&json, "for", goal_names[o->goal]);
-    pack_json_text(&json, "compress", pack_pipeline_format(&o->pipeline, pipeline));
-    pack_json_text(&json, "libver", pack_libver_name(o->libver));
-    pack_json_text(&json, "on_error", on_error_names[o->on_error]);
-    pack_json_bool(&json, "shuffle", o->shuffle);
+        pack_json_text(json, "chunk", "auto");
+    pack_json_text(json, "for", goal_names[o->goal]);
+    pack_json_text(json, "compress", pack_pipeline_format(&o->pipeline, pipeline));
+    pack_json_text(json, "libver", pack_libver_name(o->libver));
+    pack_json_text(json, "on_error", on_error_names[o->on_error]);
+    pack_json_bool(json, "shuffle", o->shuffle);
     if (o->shuffle)
-        pack_json_u64(&json, "seed", o->seed);
+        pack_json_u64(json, "seed", o->seed);
     if (o->limit)
-        pack_json_u64(&json, "limit", o->limit);
+        pack_json_u64(json, "limit", o->limit);
+}
+
+enum pack_status
+pack_convert_options_text(const struct pack_convert_options *options,
+                          struct pack_buf *text, struct pack_error *err)
+{
+    struct pack_json json;
+    pack_json_begin(&json, text);
+    pack_json_object(&json, NULL);
+    pack_convert_options_put(options, &json);
     pack_json_close(&json);
     return pack_json_end(&json, err);
 }

@@ -3,6 +3,7 @@
 #define LIBPACK_CONVERT_PARTS_H
 
 #include <libpack/convert.h>
+#include "libpack/base/json.h"
 #include "libpack/base/name.h"
 
 /*
@@ -72,6 +73,11 @@ bool pack_convert_stopped(const struct pack_convert_params *params);
 enum pack_status pack_convert_interrupted(struct pack_error *err);
 void pack_convert_tell(const struct pack_convert_params *params, const char *stage,
                        uint64_t done, uint64_t total, uint64_t bytes);
+
+/* The options as members of the object that `json` is in: of the stored text, and of the
+ * report. */
+void pack_convert_options_put(const struct pack_convert_options *options,
+                              struct pack_json *json);
 
 /* Everything of a file but the chunks of `images`. */
 struct pack_convert_contents {

@@ -1,9 +1,7 @@
 #include "libpack/convert/report_convert.h"
 
-#include <string.h>
-
 #include "libpack/base/json.h"
-#include "libpack/base/name.h"
+#include "libpack/convert/convert_parts.h"
 
 static void
 put_shape(struct pack_json *json, const char *key, const struct pack_shape *shape)
@@ -23,31 +21,14 @@ put_channels(struct pack_json *json, const char *key, const double *values, int 
     pack_json_close(json);
 }
 
-/* What the program was asked for: the stored options, and where the file is. */
-static enum pack_status
-put_options(struct pack_json *json, const struct pack_convert_params *params,
-            struct pack_error *err)
+/* What the program was asked for: where the file is, and the stored options. */
+static void
+put_options(struct pack_json *json, const struct pack_convert_params *params)
 {
-    struct pack_buf text = { 0 };
-    struct pack_json_doc *doc = NULL;
-    const struct pack_json_value *root, *value;
-    enum pack_status status = pack_convert_options_text(&params->options, &text, err);
-    if (status == PACK_OK)
-        status = pack_json_parse((const char *)text.data, text.size, &doc, &root, err);
-    pack_buf_done(&text);
-    if (status != PACK_OK)
-        return status;
     pack_json_object(json, "options");
     pack_json_text(json, "output", params->output);
-    for (value = root->first; value; value = value->next)
-        switch (value->kind) {
-        case PACK_JSON_TEXT: pack_json_text(json, value->key, value->text); break;
-        case PACK_JSON_BOOL: pack_json_bool(json, value->key, value->truth); break;
-        default: pack_json_i64(json, value->key, value->integer); break;
-        }
+    pack_convert_options_put(&params->options, json);
     pack_json_close(json);
-    pack_json_free(doc);
-    return PACK_OK;
 }
 
 /* What the listing passed over, by kind; kinds that did not occur are left out. */
@@ -140,9 +121,7 @@ pack_report_convert_json(const struct pack_convert_report *report, struct pack_b
     pack_json_text(&json, "schema", "pack/1");
     pack_json_text(&json, "program", "h5pack");
     pack_json_text(&json, "version", report->params->version);
-    enum pack_status status = put_options(&json, report->params, err);
-    if (status != PACK_OK)
-        return status;
+    put_options(&json, report->params);
     put_result(&json, report);
     if (report->job == PACK_JOB_FORECAST)
         put_forecast(&json, report->result);
