@@ -417,8 +417,8 @@ test_faults(void)
     note("%s", err.text);
 
     int n = 0;
-    p.stop = stop_at_once;
-    p.context = &n;
+    p.watch.stop = stop_at_once;
+    p.watch.context = &n;
     ok(run_plain(one_path, "single", &p, &r, &err) == PACK_ERR_INTERRUPTED &&
            r.interrupted && r.total.n_batches > 0 && r.total.n_batches < 15 &&
            r.mismatch.n == 0,

@@ -111,10 +111,120 @@ first_descriptor(void)
                                                                     : -1;
 }
 
+/* What several programs read off their command lines in the same way. */
+static struct pack_shape size;
+static bool force;
+static const struct cli_option options[] = { CLI_SIDES(0, "size", &size, ""),
+                                             CLI_FLAG('f', "rdcc-force", &force, ""),
+                                             CLI_END };
+static const struct cli_hint hints[] = {
+    { "rdcc_force", PACK_ERR_EXISTS, "--rdcc-force replaces it" },
+    { "rdcc_force", PACK_OK, "--rdcc-force starts again" },
+    { 0 }
+};
+static const struct cli_program program = { .name = "h5test",
+                                            .options = options,
+                                            .hints = hints };
+
+static bool
+parses_size(const char *text)
+{
+    char *words[] = { (char[]){ "h5test" }, (char[]){ "--size" }, NULL, NULL }, **operands;
+    char copy[64];
+    size_t n_operands;
+    int status, null = open("/dev/null", O_WRONLY), saved = dup(STDERR_FILENO);
+    snprintf(copy, sizeof copy, "%s", text);
+    words[2] = copy;
+    size = (struct pack_shape){ 0 };
+    dup2(null, STDERR_FILENO); /* a refusal is said there, and ends standard output */
+    bool goes_on = cli_parse(&program, 3, words, &operands, &n_operands, &status);
+    dup2(saved, STDERR_FILENO);
+    close(null);
+    close(saved);
+    if (goes_on)
+        free(operands);
+    return goes_on && size.rank == 2;
+}
+
+static void
+test_sides(void)
+{
+    ok(parses_size("480x640") && size.extent[0] == 480 && size.extent[1] == 640,
+       "--size 480x640 is height and width");
+    ok(parses_size("224") && size.extent[0] == 224 && size.extent[1] == 224,
+       "--size 224 is a square");
+    ok(parses_size("65535x1"), "a side may be 65535");
+}
+
+static void
+test_hints(void)
+{
+    struct pack_error err;
+    char text[CLI_ERROR_MAX];
+    pack_fail_param(&err, PACK_ERR_EXISTS, "rdcc_force", "'x' exists");
+    is_text(cli_error_text(&err, text), "'x' exists; --rdcc-force replaces it",
+            "a parameter at fault gets the hint of its option");
+    pack_fail_param(&err, PACK_ERR_CHANGED, "rdcc_force", "'x' is another");
+    is_text(cli_error_text(&err, text), "'x' is another; --rdcc-force starts again",
+            "which may hang on the status");
+    pack_fail_param(&err, PACK_ERR_ARGUMENT, "size", "'x' is none");
+    is_text(cli_error_text(&err, text), "'x' is none", "one without a hint gets none");
+    pack_fail(&err, PACK_ERR_ARGUMENT, "'9' is too large");
+    pack_error_param(&err, PACK_ERR_ARGUMENT, "size");
+    is_text(cli_error_text(&err, text), "--size: '9' is too large",
+            "a sentence that begins with a parameter begins with its option");
+    pack_fail(&err, PACK_ERR_EXISTS, "'x' exists");
+    is_text(cli_error_text(&err, text), "'x' exists", "without a parameter there is none");
+}
+
+/* A watch shows what a call tells, and stops it after a signal. */
+static void
+tell_watch(void)
+{
+    struct cli_progress progress;
+    struct pack_watch watch = cli_watch(&progress);
+    struct pack_progress now = { .stage = "reading", .unit = "batches", .total = 80 };
+    pack_watch_tell(&watch, &now);
+    wait_for_a_line();
+    now.done = 20;
+    now.note = "hits 98 %";
+    pack_watch_tell(&watch, &now);
+    now = (struct pack_progress){ .stage = "checking", .unit = "chunks" };
+    pack_watch_tell(&watch, &now);
+    wait_for_a_line();
+    now.done = 7;
+    pack_watch_tell(&watch, &now);
+    cli_progress_end(&progress);
+}
+
+static void
+test_watch(void)
+{
+    char text[1024] = "";
+    struct cli_progress progress;
+    struct pack_error err;
+    if (on_terminal(tell_watch, text, sizeof text)) {
+        ok(strstr(text, "reading  20/80 batches  25%") && strstr(text, "  hits 98 %"),
+           "a watch shows how far a call is, with its note");
+        ok(strstr(text, "checking  7 chunks") && !strstr(strstr(text, "checking"), "hits"),
+           "each stage has a line of its own");
+    }
+    struct pack_watch watch = cli_watch(&progress);
+    ok(pack_watch_check(&watch, &err) == PACK_OK, "without a signal calls go on");
+    cli_signal = 15;
+    ok(pack_watch_check(&watch, &err) == PACK_ERR_INTERRUPTED, "a signal ends them");
+    cli_signal = 0;
+    ok(pack_watch_check(NULL, &err) == PACK_OK && !pack_watch_stops(NULL),
+       "without a watch nothing does");
+}
+
 int
 main(void)
 {
     test_progress();
+    test_sides();
+    test_hints();
+    test_watch();
     int fd = first_descriptor();
     ok(fd > 2 && fd < 99, "no file gets the number of a standard stream that is closed");
     return done();

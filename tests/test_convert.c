@@ -75,14 +75,13 @@ struct job {
     const char *stage;
     uint64_t at;
     void (*act)(void);
-    bool acted;
-    sig_atomic_t stop;
+    bool acted, stop;
 };
 
 static struct pack_buf reference; /* the file of the undisturbed run */
 
 static void
-on_progress(void *context, const struct pack_convert_progress *progress)
+on_progress(void *context, const struct pack_progress *progress)
 {
     struct job *job = context;
     if (job->acted || !job->stage || strcmp(job->stage, progress->stage) != 0 ||
@@ -92,7 +91,14 @@ on_progress(void *context, const struct pack_convert_progress *progress)
     if (job->act)
         job->act();
     else
-        job->stop = 1;
+        job->stop = true;
+}
+
+static bool
+is_stopped(void *context)
+{
+    const struct job *job = context;
+    return job->stop;
 }
 
 /* 27 small images of 3 classes, rejects before, between and behind them. */
@@ -112,9 +118,7 @@ run(struct job *job)
     job->params.options.geometry.size_h = 20;
     job->params.options.geometry.size_w = 16;
     job->params.options.chunk_samples = 4;
-    job->params.context = job;
-    job->params.on_progress = on_progress;
-    job->params.stop = &job->stop;
+    job->params.watch = (struct pack_watch){ job, on_progress, is_stopped };
     status = pack_convert(&job->params, &job->result, &job->err);
     pack_source_close(source);
     return status;
@@ -317,7 +321,7 @@ test_sources(void)
               (struct timespec[2]){ st.st_atim, { .tv_sec = st.st_mtim.tv_sec + 1 } }, 0);
     struct job changed = { .params.resume = true };
     ok(run(&changed) == PACK_ERR_CHANGED && !changed.result.resumable && is_there(PART) &&
-           strstr(changed.err.text, victim) && strstr(changed.err.text, "--force"),
+           strstr(changed.err.text, victim) && strcmp(changed.err.param, "force") == 0,
        "an image that changed: %s", changed.err.text);
     struct job other = { .params.resume = true, .params.options.image.strict = true };
     ok(run(&other) == PACK_ERR_CHANGED && !other.result.resumable && is_there(PART) &&

@@ -98,7 +98,7 @@ test_journal(void)
     pack_outfile_abandon(out);
     ok(holds(part, "half") && holds(journal, "x"), "giving up keeps both for later");
     ok(pack_outfile_open(name, &params, &out, &err) == PACK_ERR_EXISTS &&
-           strstr(err.text, "--resume"),
+           strcmp(err.param, "resume") == 0,
        "a new run does not trample on it: %s", err.text);
     ok(pack_outfile_open(name, &resume, &out, &err) == PACK_OK &&
            pack_outfile_is_resumed(out) && holds(part, "half") && holds(journal, "x"),

@@ -230,7 +230,7 @@ test_stop(void)
     struct plan plan = { .hang_item = 1 };
     struct pack_error err = { 0 };
     struct pack_procs_params params = filler_params(&plan, 2, 2);
-    params.stop = stop_now;
+    params.watch.stop = stop_now;
     ok(run_to_error(&params, &err) == PACK_ERR_INTERRUPTED && no_children(),
        "a request to stop is heard while a worker hangs");
 }

@@ -129,7 +129,8 @@ open_folders(const char *const *folders, const struct pack_source_params *params
     if (pack_source_open(folders, n, &p, &source, &err) == PACK_OK)
         print_source(source, text, size);
     else
-        snprintf(text, size, "%s", err.text);
+        snprintf(text, size, "%s%s%s", err.text, err.param ? "; " : "",
+                 err.param ? err.param : "");
     return source;
 }
 
@@ -182,8 +183,7 @@ static const struct tree trees[] = {
     { .what = "more are refused",
       .entries = { "1.jpg", "2.jpg", "thumbs/1.jpg" },
       .want = "'.' holds 2 images itself and 1 in subfolders: neither flat nor one "
-              "folder per "
-              "class; --no-labels takes them all" },
+              "folder per class; no_labels" },
     { .what = "without labels everything below is taken, in the same order",
       .entries = { "z.jpg", "a/b/1=", "a/2.jpg", "a-b/1.jpg" },
       .params = { .no_labels = true },
@@ -203,9 +203,8 @@ static const struct tree trees[] = {
       .want = "a/1.jpg=0 a/3.jpg/4.jpg=0 [a] 1 other(a/2)" },
     { .what = "no images at all",
       .entries = { "a/1.txt", "a/2=", "b/", ".c" },
-      .want = "no images in '.'; it holds 1 images by content only (--any-name takes "
-              "them), 1 "
-              "other files, 1 hidden files or folders" },
+      .want = "no images in '.'; it holds 1 images by content only, 1 other files, 1 "
+              "hidden files or folders; any_name" },
     { .what = "an empty folder",
       .entries = { "s/" },
       .sources = { "s/" },
@@ -220,16 +219,13 @@ static const struct tree trees[] = {
 
     { .what = "train and val are no classes",
       .entries = { "Train/a/1.jpg", "VAL/a/1.jpg", "labels/x.txt" },
-      .want =
-          "'.' holds splits of a data set, not classes: pack each by a call of its own, "
-          "'h5pack ./Train -o Train.h5' and 'h5pack ./VAL --classes Train.h5 -o VAL.h5' "
-          "(or say --splits-are-classes)" },
+      .want = "'.' holds splits of a data set, not classes: 'Train' and 'VAL'; "
+              "splits_are_classes" },
     { .what = "nor is train alone, among folders without images",
       .entries = { "s/train/a/1.jpg", "s/x/", "s/y/" },
       .sources = { "s" },
-      .want =
-          "'s' holds splits of a data set, not classes: pack each by a call of its own, "
-          "'h5pack s/train -o train.h5' (or say --splits-are-classes)" },
+      .want = "'s' holds splits of a data set, not classes: 'train'; "
+              "splits_are_classes" },
     { .what = "unless told so",
       .entries = { "train/a/1.jpg", "val/a/1.jpg" },
       .params = { .splits_are_classes = true },
@@ -239,10 +235,8 @@ static const struct tree trees[] = {
       .want = "1.jpg  1 folder(test)" },
     { .what = "an image beside train and val changes nothing",
       .entries = { "1.jpg", "train/a/1.jpg", "val/a/1.jpg" },
-      .want =
-          "'.' holds splits of a data set, not classes: pack each by a call of its own, "
-          "'h5pack ./train -o train.h5' and 'h5pack ./val --classes train.h5 -o val.h5' "
-          "(or say --splits-are-classes)" },
+      .want = "'.' holds splits of a data set, not classes: 'train' and 'val'; "
+              "splits_are_classes" },
     { .what = "a train among vehicles is a class",
       .entries = { "train/1.jpg", "bus/1.jpg" },
       .want = "bus/1.jpg=0 train/1.jpg=1 [bus train]" },
@@ -264,9 +258,8 @@ static const struct tree trees[] = {
     { .what = "flat and classed folders do not mix",
       .entries = { "a/1.jpg", "b/c/1.jpg" },
       .sources = { "a", "b" },
-      .want = "of 'a' and 'b' one is flat and one has a folder per class: pack them "
-              "apart, or "
-              "without labels (--no-labels)" },
+      .want = "of 'a' and 'b' one is flat and one has a folder per class; "
+              "no_labels" },
     { .what = "one of several folders without images",
       .entries = { "a/c/1.jpg", "b/" },
       .sources = { "a", "b" },
@@ -737,11 +730,24 @@ test_digest(void)
 
 /* ----------------------------------------------------------------- progress */
 
-static bool
-stop_at_ten(void *context, uint64_t n)
+struct listing {
+    int calls;
+    uint64_t n;
+};
+
+static void
+count_calls(void *context, const struct pack_progress *progress)
 {
-    ++*(int *)context;
-    return n < 10;
+    struct listing *listing = context;
+    listing->calls++;
+    listing->n = progress->done;
+}
+
+static bool
+is_at_ten(void *context)
+{
+    const struct listing *listing = context;
+    return listing->n >= 10;
 }
 
 static void
@@ -749,15 +755,15 @@ test_progress(void)
 {
     static const char *const folders[] = { "s", NULL };
     char text[4096], path[64];
-    int calls = 0;
+    struct listing listing = { 0 };
     for (int i = 0; i < 20; i++) {
         snprintf(path, sizeof path, "s/%02d/1.jpg", i);
         make(path);
     }
-    struct pack_source_params p = { .progress = stop_at_ten, .progress_context = &calls };
+    struct pack_source_params p = { .watch = { &listing, count_calls, is_at_ten } };
     struct pack_source *s = open_folders(folders, &p, text, sizeof text);
     is_text(text, "interrupted", "a listing ends when asked to");
-    is_number(calls, 12, "which it asks at each folder");
+    is_number(listing.calls, 12, "which it asks at each folder");
     pack_source_close(s);
     remove_tree("s");
 }

@@ -3,21 +3,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "config.h"
-#include "libpack/base/clock.h"
 
 volatile sig_atomic_t cli_signal;
 
-static const char *program_name = "h5pack";
+static const struct cli_program *running;
 static bool is_quiet;
 
 /* ---------------------------------------------------------------- messages */
@@ -26,7 +23,7 @@ static void
 speak(const char *format, va_list args)
 {
     fflush(stdout);
-    fprintf(stderr, "%s: ", program_name);
+    fprintf(stderr, "%s: ", running ? running->name : "h5pack");
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
 }
@@ -51,10 +48,44 @@ cli_say(const char *format, ...)
     va_end(args);
 }
 
+static const struct cli_option *find_name(const struct cli_option *options,
+                                          const char *name, size_t length);
+
+/* The option whose name is the parameter's, "-" for "_"; NULL: the program has none. */
+static const struct cli_option *
+option_of(const char *param)
+{
+    char name[64];
+    size_t n = 0;
+    for (; param[n] && n < sizeof name; n++)
+        name[n] = param[n] == '_' ? '-' : param[n];
+    return running ? find_name(running->options, name, n) : NULL;
+}
+
+const char *
+cli_error_text(const struct pack_error *err, char text[CLI_ERROR_MAX])
+{
+    const struct cli_hint *hint = running ? running->hints : NULL;
+    const char *sentence = err->text, *param = err->param;
+    const struct cli_option *option = param ? option_of(param) : NULL;
+    size_t n = param ? strlen(param) : 0;
+    while (param && hint && hint->param &&
+           (strcmp(hint->param, param) != 0 ||
+            (hint->status != PACK_OK && hint->status != err->status)))
+        hint++;
+    bool hinted = param && hint && hint->param;
+    bool named = option && strncmp(sentence, param, n) == 0 && sentence[n] == ':';
+    snprintf(text, CLI_ERROR_MAX, "%s%s%s%s%s", named ? "--" : "",
+             named ? option->name : "", named ? sentence + n : sentence,
+             hinted ? "; " : "", hinted ? hint->hint : "");
+    return text;
+}
+
 int
 cli_fail(const struct pack_error *err)
 {
-    cli_complain("%s", err->text);
+    char text[CLI_ERROR_MAX];
+    cli_complain("%s", cli_error_text(err, text));
     return err->status == PACK_ERR_INTERRUPTED && cli_signal ? 128 + cli_signal
                                                              : CLI_FAILED;
 }
@@ -63,6 +94,12 @@ void
 cli_set_quiet(bool quiet)
 {
     is_quiet = quiet;
+}
+
+bool
+cli_is_quiet(void)
+{
+    return is_quiet;
 }
 
 void
@@ -299,6 +336,23 @@ add_text(struct cli_texts *texts, const char *text, struct pack_error *err)
 }
 
 static enum pack_status
+set_sides(const struct cli_option *option, const char *text, struct pack_error *err)
+{
+    struct pack_shape shape;
+    enum pack_status status = pack_shape_parse(text, &shape, err);
+    if (status != PACK_OK)
+        return status;
+    if (shape.rank == 1)
+        shape = (struct pack_shape){ 2, { shape.extent[0], shape.extent[0] } };
+    if (shape.rank != 2 || shape.extent[0] > PACK_GEOMETRY_MAX ||
+        shape.extent[1] > PACK_GEOMETRY_MAX)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "'%.80s' is not HxW with sides up to %d",
+                         text, PACK_GEOMETRY_MAX);
+    *(struct pack_shape *)option->target = shape;
+    return PACK_OK;
+}
+
+static enum pack_status
 set_value(const struct cli_option *option, const char *text, struct pack_error *err)
 {
     switch (option->kind) {
@@ -308,6 +362,7 @@ set_value(const struct cli_option *option, const char *text, struct pack_error *
     case CLI_KIND_REAL: return set_real(option, text, err);
     case CLI_KIND_BYTES: return pack_bytes_parse(text, option->target, err);
     case CLI_KIND_SHAPE: return pack_shape_parse(text, option->target, err);
+    case CLI_KIND_SIDES: return set_sides(option, text, err);
     case CLI_KIND_CHOICE: return set_choice(option, text, err);
     default: return pack_fail(err, PACK_ERR_ARGUMENT, "takes no value");
     }
@@ -384,7 +439,7 @@ cli_parse(const struct cli_program *program, int argc, char **argv, char ***oper
     struct pack_error err;
     bool options_ended = false;
     fill_standard_descriptors();
-    program_name = program->name;
+    running = program;
     *exit_status = CLI_DONE;
     *n_operands = 0;
     *operands = calloc((size_t)argc + 1, sizeof **operands);
@@ -431,113 +486,4 @@ cli_free_texts(struct cli_texts *texts)
 {
     free(texts->text);
     *texts = (struct cli_texts){ 0 };
-}
-
-/* ---------------------------------------------------------------- progress */
-
-char *
-cli_thousands(uint64_t number, char *text)
-{
-    char digits[24];
-    int n = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    char *out = text;
-    for (int i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0)
-            *out++ = ',';
-        *out++ = digits[i];
-    }
-    *out = '\0';
-    return text;
-}
-
-char *
-cli_duration(double seconds, char *text)
-{
-    uint64_t s = seconds < 0 ? 0 : seconds > 1e9 ? 1000000000 : (uint64_t)(seconds + 0.5);
-    if (s < 3600)
-        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
-    else
-        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60,
-                 s % 60);
-    return text;
-}
-
-void
-cli_progress_begin(struct cli_progress *progress, const char *verb, const char *unit,
-                   uint64_t total)
-{
-    *progress = (struct cli_progress){ .verb = verb, .unit = unit, .total = total };
-    progress->enabled = !is_quiet && isatty(STDERR_FILENO);
-    progress->start_ns = progress->last_ns = pack_clock_ns();
-}
-
-enum { LINE_MAX_BYTES = 256 };
-
-/* Into line[LINE_MAX_BYTES]; returns line. */
-static const char *
-progress_line(const struct cli_progress *progress, uint64_t done, uint64_t bytes,
-              double seconds, char *line)
-{
-    char number[32], total[32], eta[32];
-    size_t room = LINE_MAX_BYTES;
-    double rate = (double)(done - progress->first_done) / seconds;
-    int n = snprintf(line, room, "%s  %s", progress->verb, cli_thousands(done, number));
-    if (progress->total)
-        n += snprintf(line + n, room - (size_t)n, "/%s %s  %.0f%%",
-                      cli_thousands(progress->total, total), progress->unit,
-                      100.0 * (double)done / (double)progress->total);
-    else
-        n += snprintf(line + n, room - (size_t)n, " %s", progress->unit);
-    n += snprintf(line + n, room - (size_t)n, "  %.0f/s", rate);
-    if (bytes)
-        n += snprintf(line + n, room - (size_t)n, "  %.0f MB/s",
-                      (double)(bytes - progress->first_bytes) / seconds / 1e6);
-    if (rate > 0 && done < progress->total)
-        snprintf(line + n, room - (size_t)n, "  ETA %s",
-                 cli_duration((double)(progress->total - done) / rate, eta));
-    return line;
-}
-
-static int
-terminal_width(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col
-                                                                            : 80;
-}
-
-void
-cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t bytes)
-{
-    if (!progress->enabled)
-        return;
-    if (!progress->started) {
-        progress->started = true;
-        progress->first_done = done;
-        progress->first_bytes = bytes;
-    }
-    uint64_t now = pack_clock_ns();
-    if (now - progress->last_ns < 200 * UINT64_C(1000000))
-        return;
-    progress->last_ns = now;
-    fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1,
-            progress_line(progress, done, bytes, (double)(now - progress->start_ns) / 1e9,
-                          (char[LINE_MAX_BYTES]){ 0 }));
-    fflush(stderr);
-    progress->shown = true;
-}
-
-void
-cli_progress_hide(struct cli_progress *progress)
-{
-    if (progress->shown)
-        fprintf(stderr, "\r\033[K");
-    progress->shown = false;
-}
-
-void
-cli_progress_end(struct cli_progress *progress)
-{
-    cli_progress_hide(progress);
-    progress->enabled = false;
 }

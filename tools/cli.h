@@ -9,8 +9,10 @@
 #include <stdint.h>
 
 #include <libpack/buf.h>
+#include <libpack/geometry.h>
 #include <libpack/size.h>
 #include <libpack/status.h>
+#include <libpack/watch.h>
 
 /* Exit statuses, as grep has them; after a signal it is 128 + its number. */
 enum { CLI_DONE = 0, CLI_LOOK = 1, CLI_FAILED = 2 };
@@ -31,6 +33,7 @@ enum cli_kind {
     CLI_KIND_REAL,    /* double in min..max */
     CLI_KIND_BYTES,   /* uint64_t, written 64K, 1.5GiB */
     CLI_KIND_SHAPE,   /* struct pack_shape, written 224x224x3 */
+    CLI_KIND_SIDES,   /* struct pack_shape of an image: 480x640, or 224 for a square */
     CLI_KIND_CHOICE   /* int: the index of a word of `value`, "one|two|three" */
 };
 
@@ -66,6 +69,7 @@ struct cli_option {
 #define CLI_TEXTS(l, n, t, v, h)  CLI_VALUE_(CLI_KIND_TEXTS, l, n, t, v, h)
 #define CLI_BYTES(l, n, t, v, h)  CLI_VALUE_(CLI_KIND_BYTES, l, n, t, v, h)
 #define CLI_SHAPE(l, n, t, v, h)  CLI_VALUE_(CLI_KIND_SHAPE, l, n, t, v, h)
+#define CLI_SIDES(l, n, t, h)     CLI_VALUE_(CLI_KIND_SIDES, l, n, t, "HxW", h)
 #define CLI_CHOICE(l, n, t, v, h) CLI_VALUE_(CLI_KIND_CHOICE, l, n, t, v, h)
 #define CLI_NUMBER(l, n, t, v, lo, hi, h)                                   \
     {                                                                       \
@@ -82,12 +86,21 @@ struct cli_option {
         .kind = CLI_KIND_END \
     }
 
+/* What to do about a failure for which the library names a parameter (pack_error.param):
+ * "'out.h5' exists" becomes "'out.h5' exists; --force replaces it". */
+struct cli_hint {
+    const char *param;
+    enum pack_status status; /* PACK_OK: whatever it is */
+    const char *hint;
+};
+
 struct cli_program {
     const char *name;
     const char *purpose;  /* one line */
     const char *synopsis; /* lines of usage, without the program's name */
     const struct cli_option *options;
-    const char *epilogue; /* examples and where to read on */
+    const char *epilogue;         /* examples and where to read on */
+    const struct cli_hint *hints; /* up to one without a param; may be NULL */
 };
 
 /*
@@ -111,11 +124,19 @@ void cli_free_texts(struct cli_texts *texts);
 void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* cli_complain(err->text); returns CLI_FAILED, or 128 + the signal when that is why. */
+/* The sentence of a failure with the program's hint, into text; returns text. A sentence
+ * that begins with its parameter's name begins with the option of that name instead:
+ * "pattern: ..." is "--pattern: ...". */
+enum { CLI_ERROR_MAX = PACK_ERROR_TEXT_MAX + 512 };
+const char *cli_error_text(const struct pack_error *err, char text[CLI_ERROR_MAX]);
+
+/* Complains with cli_error_text; returns CLI_FAILED, or 128 + the signal when that is
+ * why. */
 int cli_fail(const struct pack_error *err);
 
 /* Set by programs right after parsing. */
 void cli_set_quiet(bool quiet);
+bool cli_is_quiet(void);
 
 /* Writes buf to stdout. */
 void cli_print(const struct pack_buf *buf);
@@ -144,6 +165,7 @@ struct cli_progress {
     uint64_t total;
     uint64_t start_ns, last_ns;
     uint64_t first_done, first_bytes; /* where the first update stood: a resumed run */
+    const char *note;                 /* said at the end of the line; NULL: nothing */
     bool enabled, started, shown;
 };
 
@@ -155,6 +177,10 @@ void cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t 
 /* Makes room for a message; the next update shows the line again. */
 void cli_progress_hide(struct cli_progress *progress);
 void cli_progress_end(struct cli_progress *progress);
+
+/* Shows what a long call says of itself in `progress`, one line a stage, and ends it
+ * after a signal. cli_progress_end() is to follow the call. */
+struct pack_watch cli_watch(struct cli_progress *progress);
 
 /* "1,234,567" into text[32]; returns text. */
 char *cli_thousands(uint64_t number, char *text);

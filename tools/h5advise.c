@@ -11,6 +11,7 @@
 #include "libpack/advise/report_advise.h"
 #include "libpack/advise/snippet.h"
 #include "tools/cli.h"
+#include "tools/job_options.h"
 
 /* What has to be put together before it is a request. */
 static struct {
@@ -33,7 +34,6 @@ static struct pack_advise_request request = {
     .storage = "nvme",
     .memory_bytes = UINT64_C(1) << 30,
     .ram_bytes = UINT64_MAX,
-    .stop = &cli_signal,
 };
 
 static const struct cli_option options[] = {
@@ -43,7 +43,7 @@ static const struct cli_option options[] = {
              "its elements: int8 to uint64, float32, float64 (default: uint8)"),
     CLI_TEXT(0, "images", &request.images, "FOLDER",
              "what h5pack would make of this folder; headers are read"),
-    CLI_SHAPE(0, "size", &o.size, "HxW", "with --images: as for h5pack"),
+    CLI_SIDES(0, "size", &o.size, "with --images: as for h5pack"),
     CLI_CHOICE(0, "fit", &o.fit, "crop|pad|stretch", "with --size: as for h5pack"),
     CLI_NUMBER(0, "shorter", &o.shorter, "N", 1, 65535,
                "with --images: as for h5pack; then --crop is what is stored"),
@@ -64,7 +64,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "rank", &request.rank, "R/W",
              "this is rank R of W, as a DistributedSampler"),
     CLI_NUMBER('e', "epochs", &request.epochs, "N", 1, 1e6, "epochs (default: 3)"),
-    CLI_SHAPE(0, "crop", &request.crop, "HxW", "a random crop of each image is read"),
+    CLI_SIDES(0, "crop", &request.crop, "a random crop of each image is read"),
     CLI_SHAPE(0, "box", &request.box, "AxBx...",
               "a random box is read: patches of volumes, windows of time series"),
     CLI_NUMBER(0, "step", &request.step, "N", 1, 1e15,
@@ -117,6 +117,13 @@ static const struct cli_option options[] = {
     CLI_END
 };
 
+static const struct cli_hint hints[] = {
+    { "geometry", PACK_OK,
+      "give them one, for example with --size 224x224, or --shorter 256 --crop 224x224" },
+    { "force", PACK_OK, "--force replaces it" },
+    { 0 }
+};
+
 static const struct cli_program program = {
     .name = "h5advise",
     .purpose = "which chunks, which chunk cache and which order to train with",
@@ -127,35 +134,26 @@ static const struct cli_program program = {
                 "  h5advise train.h5:/images --workers 8 --memory 4G\n"
                 "  h5advise --shape 202599x3x218x178 --chunk 100x3x217x178 --what-if\n"
                 "  h5advise --shape 512x512x512 --pattern replacement --box 64x64x64\n\n"
-                "man h5advise has the rest, man h5pack-chunks explains the chunk cache.\n"
+                "man h5advise has the rest, man h5pack-chunks explains the chunk cache.\n",
+    .hints = hints,
 };
 
 /* ------------------------------------------------------------ calibration */
 
 static struct cli_progress progress;
 
-static bool
-on_progress(void *context, uint64_t done, uint64_t total)
-{
-    (void)context;
-    progress.total = total;
-    cli_progress_update(&progress, done, 0);
-    return cli_signal == 0;
-}
-
 static enum pack_status
 calibrate(struct pack_buf *text, struct pack_error *err)
 {
     struct pack_calibrate_params params = { .dir = o.calibrate,
                                             .seed = request.seed,
-                                            .progress = on_progress };
+                                            .watch = request.watch };
     struct pack_calibration calibration;
     struct pack_buf profile = { 0 };
     enum pack_status status = PACK_OK;
     if (!o.output && !o.json)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--calibrate needs -o FILE, where the profile goes");
-    cli_progress_begin(&progress, "measuring", "steps", 4);
     status = pack_calibrate(&params, &calibration, err);
     cli_progress_end(&progress);
     if (status == PACK_OK)
@@ -213,30 +211,17 @@ report(const struct pack_advise_job *job, const struct pack_advise_result *resul
 static enum pack_status
 complete_request(const char *operand, struct pack_error *err)
 {
-    struct pack_geometry *geometry = &request.geometry;
+    struct job_pixels pixels = { .size = o.size, .shorter = o.shorter, .fit = o.fit };
     request.file = operand;
     request.read = (enum pack_read_mode)o.read;
     request.layout = (enum pack_pixel_layout)o.layout;
     request.chunks = o.chunks.text;
     request.n_chunks = o.chunks.n;
-    geometry->fit = (enum pack_fit)o.fit;
-    geometry->shorter = (uint32_t)o.shorter;
-    if (o.size.rank && (o.size.rank != 2 || o.size.extent[0] > PACK_GEOMETRY_MAX ||
-                        o.size.extent[1] > PACK_GEOMETRY_MAX))
-        return pack_fail(err, PACK_ERR_ARGUMENT, "--size takes HxW, each up to %d",
-                         PACK_GEOMETRY_MAX);
-    geometry->size_h = (uint32_t)o.size.extent[0];
-    geometry->size_w = (uint32_t)o.size.extent[1];
-    if (!o.shorter || request.crop.rank != 2)
-        return PACK_OK;
-    if (request.crop.extent[0] > PACK_GEOMETRY_MAX ||
-        request.crop.extent[1] > PACK_GEOMETRY_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "--crop takes up to %d",
-                         PACK_GEOMETRY_MAX);
-    geometry->crop_h = (uint32_t)request.crop.extent[0]; /* stored, not read */
-    geometry->crop_w = (uint32_t)request.crop.extent[1];
-    request.crop.rank = 0;
-    return PACK_OK;
+    if (o.shorter) {
+        pixels.crop = request.crop; /* stored, not read */
+        request.crop.rank = 0;
+    }
+    return job_geometry(&pixels, &request.geometry, err);
 }
 
 static enum pack_status
@@ -262,8 +247,7 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
     if (status == PACK_OK)
         status = pack_advise_job_open(&request, job, err);
     if (status == PACK_OK) {
-        job->params.progress = on_progress;
-        cli_progress_begin(&progress, "simulating", "settings", 1);
+        job->params.watch = request.watch;
         status = evaluate(job, result, err);
         cli_progress_end(&progress);
     }
@@ -317,6 +301,7 @@ main(int argc, char **argv)
         return status;
     cli_set_quiet(o.quiet);
     cli_catch_signals();
+    request.watch = cli_watch(&progress);
     enum pack_status outcome = check_usage(n_operands, &err);
     if (outcome == PACK_OK)
         outcome = o.calibrate ? calibrate(&text, &err) : advise(operands[0], &text, &err);

@@ -10,6 +10,7 @@
 #include "libpack/base/outfile.h"
 #include "libpack/bench/report_bench.h"
 #include "tools/cli.h"
+#include "tools/job_options.h"
 #include "tools/readbench_job.h"
 #include "tools/sweep.h"
 
@@ -34,7 +35,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "with", &o.with, "PATH", "a second dataset, read in step, e.g. labels"),
     CLI_TEXT(0, "images", &o.images, "FOLDER",
              "instead of a file: decode these images at every epoch, as a baseline"),
-    CLI_TEXT(0, "size", &o.size, "HxW", "with --images: scale, as h5pack --size"),
+    CLI_SIDES(0, "size", &o.size, "with --images: scale, as h5pack --size"),
     CLI_NUMBER(0, "shorter", &o.shorter, "N", 1, PACK_GEOMETRY_MAX,
                "with --images: scale, as h5pack --shorter"),
 
@@ -51,8 +52,8 @@ static const struct cli_option options[] = {
                "one H5Dread for each sample, for each batch, or for the span of a batch "
                "(default: sample)"),
     CLI_TEXT(0, "rank", &o.rank, "R/W", "read as rank R of W, counted from 0"),
-    CLI_TEXT(0, "crop", &o.crop, "HxW",
-             "a random crop of each image; with --images the centre"),
+    CLI_SIDES(0, "crop", &o.crop,
+              "a random crop of each image; with --images the centre"),
     CLI_SHAPE(0, "box", &o.box, "AxBxC", "a random box of this shape as sample"),
     CLI_FLAG(0, "drop-last", &o.drop_last, "leave out a last batch that is short"),
     CLI_NUMBER(0, "seed", &o.seed, "N", 0, 0x1p63 - 1025,
@@ -116,6 +117,9 @@ static const struct cli_option options[] = {
     CLI_END
 };
 
+static const struct cli_hint hints[] = { { "force", PACK_OK, "--force replaces it" },
+                                         { 0 } };
+
 static const struct cli_program program = {
     .name = "h5readbench",
     .purpose = "what a training loop gets out of an HDF5 file, and what limits it",
@@ -136,32 +140,8 @@ static const struct cli_program program = {
         "  h5readbench train.h5 --sweep rdcc-nbytes=1M,16M,64M --sweep workers=1,2,4\n"
         "\n"
         "More: man h5readbench\n",
+    .hints = hints,
 };
-
-/* ---------------------------------------------------------------- progress */
-
-static bool
-should_stop(void *context)
-{
-    (void)context;
-    return cli_signal != 0;
-}
-
-static void
-show_progress(void *context, const struct pack_bench_live *live)
-{
-    struct readbench_job *job = context;
-    struct cli_progress *progress = &job->progress;
-    char text[96], hits[32] = "";
-    if (!progress->enabled)
-        return;
-    if (live->hit_rate >= 0)
-        snprintf(hits, sizeof hits, "  hits %.0f %%", 100 * live->hit_rate);
-    snprintf(text, sizeof text, "batches%s  busy %.0f %%", hits, 100 * live->busy_rate);
-    progress->unit = text;
-    progress->total = live->n_batches_total ? live->n_batches_total : live->n_batches;
-    cli_progress_update(progress, live->n_batches, live->n_bytes);
-}
 
 /* --------------------------------------------------------------------- run */
 
@@ -211,10 +191,7 @@ run_once(struct readbench_job *job, struct pack_buf *text,
     };
     enum pack_status status = readbench_open(&o, job, &err);
     if (status == PACK_OK) {
-        job->params.stop = should_stop;
-        job->params.progress = show_progress;
-        job->params.context = job;
-        cli_progress_begin(&job->progress, "reading", "batches", 0);
+        job->params.watch = cli_watch(&job->progress);
         status = pack_bench_run(&job->params, result, &err);
         cli_progress_end(&job->progress);
     }
@@ -327,7 +304,7 @@ run_sweep(int argc, char **argv, struct pack_buf *text)
     char *common[] = { seed, NULL }; /* one order for all */
     int worst = CLI_DONE;
     if (o.seed == UINT64_MAX)
-        o.seed = readbench_random_seed();
+        o.seed = job_random_seed();
     snprintf(seed, sizeof seed, "--seed=%" PRIu64, o.seed);
     enum pack_status status = sweep_open(&o.sweep, &sweep, &err);
     begin_sweep_json(&json, text);

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "libpack/base/rng.h"
+#include "tools/job_options.h"
 
 /* ---------------------------------------------------------------- options */
 
@@ -33,37 +32,13 @@ parse_time(const char *name, const char *text, uint64_t *ns, struct pack_error *
 }
 
 static enum pack_status
-parse_sides(const char *name, const char *text, uint32_t *h, uint32_t *w,
-            struct pack_error *err)
-{
-    struct pack_shape shape;
-    if (!text)
-        return PACK_OK;
-    enum pack_status status = pack_shape_parse(text, &shape, err);
-    if (status == PACK_OK && (shape.rank != 2 || shape.extent[0] > PACK_GEOMETRY_MAX ||
-                              shape.extent[1] > PACK_GEOMETRY_MAX))
-        status = pack_fail(err, PACK_ERR_ARGUMENT, "'%.40s' is not HxW", text);
-    if (status != PACK_OK)
-        return pack_error_prefix(err, status, "--%s", name);
-    *h = (uint32_t)shape.extent[0];
-    *w = (uint32_t)shape.extent[1];
-    return PACK_OK;
-}
-
-uint64_t
-readbench_random_seed(void)
-{
-    return pack_rng_mix((uint64_t)time(NULL), (uint64_t)getpid()) >> 33;
-}
-
-static enum pack_status
 parse_order(struct readbench_job *job, struct pack_error *err)
 {
     const struct readbench_options *o = job->options;
     struct pack_bench_params *p = &job->params;
     p->pattern.seed = o->seed;
     if (o->seed == UINT64_MAX)
-        p->pattern.seed = readbench_random_seed();
+        p->pattern.seed = job_random_seed();
     p->pattern.batch = o->batch;
     p->pattern.drop_last = o->drop_last;
     p->pattern.read = (enum pack_read_mode)o->read;
@@ -136,19 +111,17 @@ set_crop(struct readbench_job *job, const struct pack_normalise *pixels, bool is
          struct pack_error *err)
 {
     const struct readbench_options *o = job->options;
-    uint32_t h = 0, w = 0;
     struct pack_shape *box = &job->params.pattern.box;
-    enum pack_status status = parse_sides("crop", o->crop, &h, &w, err);
-    if (status != PACK_OK || !o->crop)
-        return status;
+    if (!o->crop.rank)
+        return PACK_OK;
     if (!is_images)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--crop wants uint8 images; --box AxBxC takes any shape");
     *box = job->set->extent;
     box->extent[0] = 1;
     bool last = pixels->layout == PACK_PIXEL_NHWC;
-    box->extent[box->rank - (last ? 3 : 2)] = h;
-    box->extent[box->rank - (last ? 2 : 1)] = w;
+    box->extent[box->rank - (last ? 3 : 2)] = o->crop.extent[0];
+    box->extent[box->rank - (last ? 2 : 1)] = o->crop.extent[1];
     return PACK_OK;
 }
 
@@ -195,12 +168,8 @@ open_images(struct readbench_job *job, struct pack_error *err)
     struct pack_bench_params *p = &job->params;
     struct pack_geometry *g = &p->geometry;
     struct pack_source_params params = { 0 };
-    g->shorter = (uint32_t)o->shorter;
-    enum pack_status status = parse_sides("size", o->size, &g->size_h, &g->size_w, err);
-    if (status == PACK_OK)
-        status = parse_sides("crop", o->crop, &g->crop_h, &g->crop_w, err);
-    if (status == PACK_OK)
-        status = pack_geometry_check(g, err);
+    struct job_pixels pixels = { .size = o->size, .crop = o->crop, .shorter = o->shorter };
+    enum pack_status status = job_geometry(&pixels, g, err);
     if (status == PACK_OK && !pack_geometry_fixed(g, &p->image_height, &p->image_width))
         status = pack_fail(err, PACK_ERR_ARGUMENT,
                            "--images needs one size for all: --size HxW, "

@@ -11,7 +11,8 @@
 
 /* As they were given; --help says what each means. */
 struct readbench_options {
-    const char *dataset, *with, *images, *size, *crop, *pattern, *rank;
+    const char *dataset, *with, *images, *pattern, *rank;
+    struct pack_shape size, crop; /* rank 0: not given */
     uint64_t shorter, batch, workers, prefetch, epochs, batches, seed;
     double seconds;
     struct pack_shape box;
@@ -49,8 +50,5 @@ struct readbench_job {
 enum pack_status readbench_open(const struct readbench_options *options,
                                 struct readbench_job *job, struct pack_error *err);
 void readbench_close(struct readbench_job *job);
-
-/* A seed for those who gave none. */
-uint64_t readbench_random_seed(void);
 
 #endif

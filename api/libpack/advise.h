@@ -13,6 +13,7 @@
 #include <libpack/profile.h>
 #include <libpack/size.h>
 #include <libpack/status.h>
+#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -112,9 +113,7 @@ struct pack_advise_params {
     double target; /* samples/s to reach; 0: none */
 
     unsigned n_threads; /* 0: 1; the result does not depend on it */
-    /* Called now and then; false stops with PACK_ERR_INTERRUPTED. May be NULL. */
-    bool (*progress)(void *context, uint64_t done, uint64_t total);
-    void *progress_context;
+    struct pack_watch watch; /* "simulating", in settings */
 };
 
 /* One thing to know about a configuration, with the number that makes it one. */

@@ -2,7 +2,6 @@
 #ifndef LIBPACK_CONVERT_H
 #define LIBPACK_CONVERT_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +14,7 @@
 #include <libpack/size.h>
 #include <libpack/source.h>
 #include <libpack/status.h>
+#include <libpack/watch.h>
 #include <libpack/writer.h>
 
 #ifdef __cplusplus
@@ -49,13 +49,6 @@ struct pack_convert_options {
     uint64_t limit; /* 0: all */
 };
 
-/* Where a run stands, for progress lines. */
-struct pack_convert_progress {
-    const char *stage; /* "scanning", "packing", "verifying" */
-    uint64_t done, total;
-    uint64_t bytes; /* of pixels so far */
-};
-
 /* An image that was not packed. */
 struct pack_reject {
     uint64_t index;     /* of the record in the source */
@@ -73,12 +66,11 @@ struct pack_convert_params {
     unsigned n_threads;    /* 0: one per processor */
     uint64_t memory_bytes; /* bound of all pixel and file buffers; 0: 1 GiB */
 
-    void *context; /* handed to the callbacks, which run on the caller's thread */
-    void (*on_progress)(void *context, const struct pack_convert_progress *progress);
-    /* false stops the run with PACK_ERR_IO */
+    /* "scanning", "resuming", "packing", "verifying"; in images, and bytes of pixels */
+    struct pack_watch watch;
+    /* Called on the caller's thread; false stops the run with PACK_ERR_IO. May be NULL. */
     bool (*on_reject)(void *context, const struct pack_reject *reject);
-    const volatile sig_atomic_t
-        *stop; /* not 0: end soon with PACK_ERR_INTERRUPTED; may be NULL */
+    void *reject_context;
 };
 
 enum { PACK_CONVERT_SIZES_MAX = 8 };

@@ -9,6 +9,7 @@
 
 #include <libpack/list.h>
 #include <libpack/status.h>
+#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,10 +39,7 @@ struct pack_source_params {
     enum pack_list_format list_format;
     const char *list_root; /* where paths in a list start; NULL: its own folder */
 
-    /* Folders: called now and then with the number of images so far; false stops the
-     * listing with PACK_ERR_INTERRUPTED. May be NULL. */
-    bool (*progress)(void *context, uint64_t n_images);
-    void *progress_context;
+    struct pack_watch watch; /* "listing", in images, their number not known */
 };
 
 struct pack_record {

@@ -27,10 +27,13 @@ enum { PACK_ERROR_TEXT_MAX = 1024 };
 /*
  * Owned by the caller, who may pass NULL where a text is of no use. `text` is one
  * sentence in lower case without a full stop; it is written only on failure, and cut at
- * the array's end.
+ * the array's end. `param` names the parameter (a member of the parameter struct) that
+ * would have to be another for the call to succeed: a program knows which of its options
+ * sets it, and adds that to the sentence.
  */
 struct pack_error {
     enum pack_status status;
+    const char *param; /* a literal; NULL: none in particular */
     char text[PACK_ERROR_TEXT_MAX];
 };
 
@@ -38,6 +41,11 @@ struct pack_error {
  * errno. */
 enum pack_status pack_fail(struct pack_error *err, enum pack_status status,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same, saying which parameter is at fault; `param` is a literal. */
+enum pack_status pack_fail_param(struct pack_error *err, enum pack_status status,
+                                 const char *param, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /*
  * As pack_fail with ": " and the text of `errnum` appended. ENOMEM becomes
@@ -56,6 +64,11 @@ enum pack_status pack_fail_memory(struct pack_error *err, const char *what);
 enum pack_status pack_error_prefix(struct pack_error *err, enum pack_status status,
                                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Puts "param: " in front of the sentence, and says that this parameter is at fault;
+ * returns as pack_error_prefix. */
+enum pack_status pack_error_param(struct pack_error *err, enum pack_status status,
+                                  const char *param);
 
 /* A lower-case word for a status ("argument", "io"); never NULL. */
 const char *pack_status_name(enum pack_status status);

@@ -101,11 +101,13 @@ struct search {
 static enum pack_status
 tell(struct search *s, uint64_t done, struct pack_error *err)
 {
-    const struct pack_advise_params *p = s->params;
+    const struct pack_watch *watch = &s->params->watch;
     s->done += done;
-    if (p->progress && !p->progress(p->progress_context, s->done, s->total))
-        return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
-    return PACK_OK;
+    pack_watch_tell(watch, &(struct pack_progress){ .stage = "simulating",
+                                                    .unit = "settings",
+                                                    .done = s->done,
+                                                    .total = s->total });
+    return pack_watch_check(watch, err);
 }
 
 static int

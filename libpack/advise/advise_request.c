@@ -44,19 +44,12 @@ from_shape(const struct pack_advise_request *r, struct pack_advise_job *job,
         type);
 }
 
-static bool
-ignore_reject(void *context, const struct pack_reject *reject)
-{
-    (void)context, (void)reject; /* h5pack --dry-run lists them */
-    return true;
-}
-
 static enum pack_status
 from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
             struct pack_error *err)
 {
     struct pack_source_params listing = { .is_image = pack_image_is_known };
-    struct pack_convert_params params = { .on_reject = ignore_reject, .stop = r->stop };
+    struct pack_convert_params params = { .watch = r->watch };
     struct pack_convert_result forecast;
     params.options.geometry = r->geometry;
     params.options.layout = r->layout;

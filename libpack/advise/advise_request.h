@@ -3,7 +3,6 @@
 #ifndef LIBPACK_ADVISE_REQUEST_H
 #define LIBPACK_ADVISE_REQUEST_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,7 +48,7 @@ struct pack_advise_request {
     const char *storage; /* a profile's name, or a file whose name ends in .json */
     double target;
 
-    const volatile sig_atomic_t *stop; /* not 0: end soon; may be NULL */
+    struct pack_watch watch; /* of all that takes long */
 };
 
 /* Everything filled in; borrowed parts of params point into the job. */

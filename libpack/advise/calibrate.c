@@ -79,9 +79,12 @@ pack_calibrate(const struct pack_calibrate_params *params,
     status = claim_scratch(&lab, err);
     for (int i = 0; status == PACK_OK && i < N_STEPS; i++) {
         status = steps[i](&lab, err);
-        if (status == PACK_OK && params->progress &&
-            !params->progress(params->progress_context, (uint64_t)i + 1, N_STEPS))
-            status = pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
+        pack_watch_tell(&params->watch, &(struct pack_progress){ .stage = "measuring",
+                                                                 .unit = "steps",
+                                                                 .done = (uint64_t)i + 1,
+                                                                 .total = N_STEPS });
+        if (status == PACK_OK)
+            status = pack_watch_check(&params->watch, err);
     }
     if (lab.path[0])
         unlink(lab.path);

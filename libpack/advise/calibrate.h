@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <libpack/profile.h>
+#include <libpack/watch.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -17,9 +18,7 @@ struct pack_calibrate_params {
     /* Of the largest scratch file; 0: 1 GiB, which fits no processor's caches. */
     uint64_t size_bytes;
     uint64_t seed;
-    /* Called between steps; false stops with PACK_ERR_INTERRUPTED. May be NULL. */
-    bool (*progress)(void *context, uint64_t done, uint64_t total);
-    void *progress_context;
+    struct pack_watch watch; /* "measuring", between steps */
 };
 
 struct pack_calibration {

@@ -81,8 +81,7 @@ check_target(const struct pack_outfile *out, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "cannot create '%s': it is not a regular file", out->path);
     if (!out->params.force)
-        return pack_fail(err, PACK_ERR_EXISTS, "'%s' exists; --force replaces it",
-                         out->path);
+        return pack_fail_param(err, PACK_ERR_EXISTS, "force", "'%s' exists", out->path);
     return PACK_OK;
 }
 
@@ -147,14 +146,11 @@ check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error 
         return PACK_OK;
     }
     if (journal_is_new)
-        return pack_fail(err, PACK_ERR_EXISTS,
-                         "'%s' is in the way and has no journal to resume from; "
-                         "--force starts again",
-                         out->part);
-    return pack_fail(err, PACK_ERR_EXISTS,
-                     "'%s' is left of an interrupted run; --resume completes it, "
-                     "--force starts again",
-                     out->part);
+        return pack_fail_param(err, PACK_ERR_EXISTS, "force",
+                               "'%s' is in the way and has no journal to resume from",
+                               out->part);
+    return pack_fail_param(err, PACK_ERR_EXISTS, "resume",
+                           "'%s' is left of an interrupted run", out->part);
 }
 
 /* What the stream does with a full buffer. Keeps errno, which stdio does not. */

@@ -12,6 +12,7 @@ fill(struct pack_error *err, enum pack_status status, const char *format, va_lis
     if (err) {
         int saved = errno;
         err->status = status;
+        err->param = NULL;
         vsnprintf(err->text, sizeof err->text, format, args);
         errno = saved;
     }
@@ -25,6 +26,19 @@ pack_fail(struct pack_error *err, enum pack_status status, const char *format, .
     va_start(args, format);
     fill(err, status, format, args);
     va_end(args);
+    return status;
+}
+
+enum pack_status
+pack_fail_param(struct pack_error *err, enum pack_status status, const char *param,
+                const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fill(err, status, format, args);
+    va_end(args);
+    if (err)
+        err->param = param;
     return status;
 }
 
@@ -80,6 +94,15 @@ pack_error_prefix(struct pack_error *err, enum pack_status status, const char *f
     snprintf(err->text + used, sizeof err->text - used, ": %.*s", (int)sizeof err->text,
              old);
     return err->status;
+}
+
+enum pack_status
+pack_error_param(struct pack_error *err, enum pack_status status, const char *param)
+{
+    status = pack_error_prefix(err, status, "%s", param);
+    if (err)
+        err->param = param;
+    return status;
 }
 
 const char *

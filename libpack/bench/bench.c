@@ -71,8 +71,7 @@ open_procs(struct run *run, struct pack_error *err)
         .note_bytes = sizeof(struct bench_note),
         .where_bytes = sizeof(struct bench_where),
         .stall_ns = p->stall_ns,
-        .stop = p->stop,
-        .stop_context = p->context,
+        .watch = p->watch,
     };
     return pack_procs_start(&params, &run->procs, err);
 }
@@ -167,23 +166,24 @@ tell_progress(struct run *run)
 {
     const struct pack_bench_params *p = &run->plan.params;
     const struct pack_bench_steps *s = &run->result->steps;
-    if (!p->progress)
+    char hits[32] = "", note[64];
+    if (!p->watch.progress)
         return;
     uint64_t known = s->busy_ns + s->starved_ns, total = 0;
     if (!p->seconds_ns && pack_size_mul(run->plan.epoch_batches, p->epochs, &total) &&
         p->batches_max && total > p->batches_max)
         total = p->batches_max;
-    struct pack_bench_live live = {
-        .n_batches = run->n_batches,
-        .n_batches_total = total,
-        .n_samples = run->n_samples,
-        .n_bytes = run->n_bytes,
-        .hit_rate = run->result->has_cache && run->live_requests
-                        ? 1 - (double)run->live_loads / (double)run->live_requests
-                        : -1,
-        .busy_rate = known ? (double)s->busy_ns / (double)known : 0,
-    };
-    p->progress(p->context, &live);
+    if (run->result->has_cache && run->live_requests)
+        snprintf(hits, sizeof hits, "hits %.0f %%  ",
+                 100 - 100 * (double)run->live_loads / (double)run->live_requests);
+    snprintf(note, sizeof note, "%sbusy %.0f %%", hits,
+             known ? 100 * (double)s->busy_ns / (double)known : 0);
+    pack_watch_tell(&p->watch, &(struct pack_progress){ .stage = "reading",
+                                                        .unit = "batches",
+                                                        .done = run->n_batches,
+                                                        .total = total,
+                                                        .bytes = run->n_bytes,
+                                                        .note = note });
 }
 
 /* Adds a batch's note to its epoch and its worker. */

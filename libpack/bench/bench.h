@@ -16,20 +16,13 @@
 #include "libpack/hdf5/readset.h"
 #include <libpack/source.h>
 #include <libpack/status.h>
+#include <libpack/watch.h>
 #include "libpack/base/system.h"
 #include "libpack/model/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* What is known while it runs. */
-struct pack_bench_live {
-    uint64_t n_batches, n_batches_total; /* of all epochs; 0: not known */
-    uint64_t n_samples, n_bytes;
-    double hit_rate; /* chunks not read from the file again; negative: no cache */
-    double busy_rate;
-};
 
 /* Zeroed by the caller; zero is the default. Pointers are borrowed during the run. */
 struct pack_bench_params {
@@ -61,9 +54,7 @@ struct pack_bench_params {
     bool keep_events;
     bool no_check; /* do not replay the reads in the simulator afterwards */
 
-    bool (*stop)(void *context);
-    void (*progress)(void *context, const struct pack_bench_live *live);
-    void *context; /* of both */
+    struct pack_watch watch; /* "reading", in batches of all epochs; hits, busy */
 };
 
 /* One span of time, for traces and timelines. */

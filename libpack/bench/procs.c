@@ -381,8 +381,9 @@ wait_worker(struct pack_procs *procs, unsigned index, struct pack_error *err)
         if (ready < 0 && errno != EINTR)
             return pack_fail_errno(err, errno, "cannot wait for reader process %u",
                                    index);
-        if (p->stop && p->stop(p->stop_context))
-            return pack_fail(err, PACK_ERR_INTERRUPTED, "stopped on request");
+        enum pack_status status = pack_watch_check(&p->watch, err);
+        if (status != PACK_OK)
+            return status;
         if (pack_clock_ns() - start > p->stall_ns)
             return worker_hangs(procs, index, err);
     }
@@ -425,13 +426,14 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
     struct message message;
     if (procs->next_item >= procs->n_items)
         return pack_fail(err, PACK_ERR_ARGUMENT, "the round has no more batches");
-    if (p->stop && p->stop(p->stop_context))
-        return pack_fail(err, PACK_ERR_INTERRUPTED, "stopped on request");
+    enum pack_status status = pack_watch_check(&p->watch, err);
+    if (status != PACK_OK)
+        return status;
     if (p->n_workers == 0)
         return next_in_line(procs, item, err);
     unsigned index = (unsigned)(procs->next_item % p->n_workers);
     struct worker *worker = &procs->worker[index];
-    enum pack_status status = wait_worker(procs, index, err);
+    status = wait_worker(procs, index, err);
     if (status != PACK_OK)
         return status;
     if (!receive_message(worker->fd, &message))

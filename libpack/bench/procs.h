@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <libpack/status.h>
+#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,8 +46,7 @@ struct pack_procs_params {
     size_t note_bytes;    /* beside each item */
     size_t where_bytes;   /* per worker */
     uint64_t stall_ns;    /* a worker waited for this long counts as hung; 0: 120 s */
-    bool (*stop)(void *); /* asked a few times a second while waiting; may be NULL */
-    void *stop_context;
+    struct pack_watch watch; /* its `stop` is asked a few times a second while waiting */
 };
 
 struct pack_procs_item {
@@ -77,7 +77,7 @@ void pack_procs_begin(struct pack_procs *procs, uint64_t round, uint64_t n_items
 
 /*
  * The round's next item, waiting for it. Fails with the worker's own error; PACK_ERR_IO
- * naming the worker when it died or hangs; PACK_ERR_INTERRUPTED when `stop` says so.
+ * naming the worker when it died or hangs; PACK_ERR_INTERRUPTED when the watch says so.
  * Items are released in the order they came; all of a worker's may be held at once.
  */
 enum pack_status pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,

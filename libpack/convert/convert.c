@@ -102,10 +102,8 @@ open_files(struct run *run)
                                  run->identity.size, pack_convert_replay, run,
                                  &run->journal, run->err);
     if (status == PACK_ERR_CHANGED && !run->replaying)
-        pack_fail(
-            run->err, status,
-            "'%s' was begun with other options or other images; --force starts again",
-            part);
+        pack_fail_param(run->err, status, "force",
+                        "'%s' was begun with other options or other images", part);
     run->stuck |= status == PACK_ERR_CHANGED || status == PACK_ERR_FORMAT;
     return status;
 }

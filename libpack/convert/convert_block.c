@@ -13,15 +13,12 @@ static enum pack_status
 tell_reject(struct run *run, uint64_t index, const char *reason)
 {
     const struct pack_convert_params *params = run->params;
-    struct pack_reject reject = { index, params->source->records[index].name, reason };
     run->result->n_rejected++;
     if (params->options.on_error == PACK_ON_ERROR_FAIL) {
         pack_fail(run->err, PACK_ERR_FORMAT, "%s", reason);
         return pack_convert_name_record(params->source, index, PACK_ERR_FORMAT, run->err);
     }
-    if (params->on_reject && !params->on_reject(params->context, &reject))
-        return pack_fail(run->err, PACK_ERR_IO, "cannot write the list of rejects");
-    return PACK_OK;
+    return pack_convert_reject(params, index, reason, run->err);
 }
 
 enum pack_status
@@ -342,10 +339,10 @@ pack_convert_all(struct run *run)
         status = add_sample(run, block, sample);
         if (status == PACK_OK && block->n_samples == run->plan.block_samples)
             status = end_block(run, &block);
-        pack_convert_tell(params, "packing", sample->index + 1, params->source->n_records,
-                          run->result->n_packed * run->plan.sample_bytes);
-        if (status == PACK_OK && pack_convert_stopped(params))
-            status = pack_convert_interrupted(run->err);
+        if (status == PACK_OK)
+            status = pack_convert_watch(
+                params, "packing", sample->index + 1, params->source->n_records,
+                run->result->n_packed * run->plan.sample_bytes, run->err);
     }
     if (status == PACK_OK && block->n_samples > 0)
         status = end_block(run, &block);

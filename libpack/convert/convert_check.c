@@ -86,10 +86,10 @@ pack_convert_verify_chunks(const struct pack_convert_params *params, const char 
                 err, PACK_ERR_MISMATCH,
                 "'%s': chunk %" PRIu64 " of images is not what was written", path, i);
         uint64_t done = (i + 1) * plan->block_samples / plan->chunks_per_block;
-        pack_convert_tell(params, "verifying", done < n_packed ? done : n_packed,
-                          n_packed, (i + 1) * plan->chunk_bytes);
-        if (status == PACK_OK && pack_convert_stopped(params))
-            status = pack_convert_interrupted(err);
+        if (status == PACK_OK)
+            status =
+                pack_convert_watch(params, "verifying", done < n_packed ? done : n_packed,
+                                   n_packed, (i + 1) * plan->chunk_bytes, err);
     }
     pack_h5_reader_close(reader);
     pack_h5_close(file);
@@ -169,23 +169,18 @@ compare_samples(struct compare *c, struct pack_samples *samples)
                                             c->err);
         }
         if (sample->outcome == PACK_SAMPLE_REJECTED) {
-            struct pack_reject reject = { sample->index,
-                                          params->source->records[sample->index].name,
-                                          sample->reason };
             c->result->n_rejected++;
-            if (params->on_reject && !params->on_reject(params->context, &reject))
-                return pack_fail(c->err, PACK_ERR_IO, "cannot write the list of rejects");
+            status = pack_convert_reject(params, sample->index, sample->reason, c->err);
         }
-        if (sample->outcome == PACK_SAMPLE_READY ||
-            params->options.on_error == PACK_ON_ERROR_BLANK) {
+        if (status == PACK_OK && (sample->outcome == PACK_SAMPLE_READY ||
+                                  params->options.on_error == PACK_ON_ERROR_BLANK)) {
             status = compare_row(c, sample);
             c->result->n_packed += status == PACK_OK;
         }
-        pack_convert_tell(params, "verifying", sample->index + 1,
-                          params->source->n_records,
-                          c->result->n_packed * c->plan.sample_bytes);
-        if (status == PACK_OK && pack_convert_stopped(params))
-            status = pack_convert_interrupted(c->err);
+        if (status == PACK_OK)
+            status = pack_convert_watch(
+                params, "verifying", sample->index + 1, params->source->n_records,
+                c->result->n_packed * c->plan.sample_bytes, c->err);
     }
     uint64_t rows = pack_h5_reader_extent(c->reader)->extent[0];
     if (status == PACK_OK && c->result->n_packed != rows)
@@ -218,9 +213,8 @@ compare_classes(struct compare *c, int64_t file)
                strcmp(names[i], source->class_names[i]) == 0;
     pack_h5_texts_free(names, n);
     return same ? PACK_OK
-                : pack_fail(c->err, PACK_ERR_MISMATCH,
-                            "has other classes than the source; were --classes or "
-                            "--list given when it was packed?");
+                : pack_fail_param(c->err, PACK_ERR_MISMATCH, "classes",
+                                  "has other classes than the source");
 }
 
 /* Reads labels and names, and learns from the shape of `images` what a sample

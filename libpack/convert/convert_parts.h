@@ -69,10 +69,14 @@ enum pack_status pack_convert_name_record(const struct pack_source *source,
                                           struct pack_error *err);
 
 unsigned pack_convert_threads(const struct pack_convert_params *params);
-bool pack_convert_stopped(const struct pack_convert_params *params);
-enum pack_status pack_convert_interrupted(struct pack_error *err);
-void pack_convert_tell(const struct pack_convert_params *params, const char *stage,
-                       uint64_t done, uint64_t total, uint64_t bytes);
+/* Tells the watch; PACK_ERR_INTERRUPTED when it stops the run. */
+enum pack_status pack_convert_watch(const struct pack_convert_params *params,
+                                    const char *stage, uint64_t done, uint64_t total,
+                                    uint64_t bytes, struct pack_error *err);
+/* Hands a reject on. PACK_ERR_IO when the caller could not take it. */
+enum pack_status pack_convert_reject(const struct pack_convert_params *params,
+                                     uint64_t index, const char *reason,
+                                     struct pack_error *err);
 
 /* The options as members of the object that `json` is in: of the stored text, and of the
  * report. */

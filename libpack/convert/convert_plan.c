@@ -139,25 +139,26 @@ pack_convert_threads(const struct pack_convert_params *params)
     return params->n_threads ? params->n_threads : pack_pool_default_threads();
 }
 
-bool
-pack_convert_stopped(const struct pack_convert_params *params)
+enum pack_status
+pack_convert_watch(const struct pack_convert_params *params, const char *stage,
+                   uint64_t done, uint64_t total, uint64_t bytes, struct pack_error *err)
 {
-    return params->stop && *params->stop;
+    pack_watch_tell(&params->watch, &(struct pack_progress){ .stage = stage,
+                                                             .unit = "images",
+                                                             .done = done,
+                                                             .total = total,
+                                                             .bytes = bytes });
+    return pack_watch_check(&params->watch, err);
 }
 
 enum pack_status
-pack_convert_interrupted(struct pack_error *err)
+pack_convert_reject(const struct pack_convert_params *params, uint64_t index,
+                    const char *reason, struct pack_error *err)
 {
-    return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
-}
-
-void
-pack_convert_tell(const struct pack_convert_params *params, const char *stage,
-                  uint64_t done, uint64_t total, uint64_t bytes)
-{
-    if (params->on_progress)
-        params->on_progress(params->context,
-                            &(struct pack_convert_progress){ stage, done, total, bytes });
+    struct pack_reject reject = { index, params->source->records[index].name, reason };
+    if (!params->on_reject || params->on_reject(params->reject_context, &reject))
+        return PACK_OK;
+    return pack_fail(err, PACK_ERR_IO, "cannot write the list of rejects");
 }
 
 enum pack_status

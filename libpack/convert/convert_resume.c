@@ -45,8 +45,8 @@ check_source(struct run *run, const struct sample_record *record)
     if (same && (status == PACK_OK || record->outcome == PACK_SAMPLE_REJECTED))
         return PACK_OK;
     if (status == PACK_OK)
-        status = pack_fail(run->err, PACK_ERR_CHANGED,
-                           "its size or time of change differs; --force starts again");
+        status = pack_fail_param(run->err, PACK_ERR_CHANGED, "force",
+                                 "its size or time of change differs");
     run->stuck = status == PACK_ERR_CHANGED || status == PACK_ERR_NOT_FOUND;
     pack_error_prefix(run->err, status, "not as the interrupted run read it");
     return pack_convert_name_record(run->params->source, record->index, status, run->err);
@@ -182,12 +182,12 @@ pack_convert_replay(void *context, uint32_t type, const void *payload, size_t si
     struct pack_convert_result *result = run->result;
     struct entry entry;
     run->replaying = true;
-    if (pack_convert_stopped(run->params))
-        return pack_convert_interrupted(err);
+    enum pack_status status = pack_watch_check(&run->params->watch, err);
+    if (status != PACK_OK)
+        return status;
     if (type != ENTRY_BLOCK || !read_entry(payload, size, &entry) ||
         !continues(run, &entry))
         return PACK_ERR_MISMATCH;
-    enum pack_status status = PACK_OK;
     for (uint32_t k = 0; k < entry.head.n_chunks && status == PACK_OK; k++)
         status = check_chunk(run, &entry.chunks[k]);
     if (status == PACK_OK)
@@ -200,8 +200,7 @@ pack_convert_replay(void *context, uint32_t type, const void *payload, size_t si
     run->next_block += entry.head.n_chunks != 0;
     result->n_saved = run->next_record;
     result->n_replayed = result->n_packed;
-    pack_convert_tell(run->params, "resuming", run->next_record,
-                      run->params->source->n_records,
-                      result->n_packed * run->plan.sample_bytes);
-    return PACK_OK;
+    return pack_convert_watch(run->params, "resuming", run->next_record,
+                              run->params->source->n_records,
+                              result->n_packed * run->plan.sample_bytes, err);
 }

@@ -53,12 +53,8 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
         return PACK_OK;
     }
     scan->n_rejected++;
-    struct pack_reject reject = { sample->index,
-                                  params->source->records[sample->index].name, reason };
-    if (report_rejects && params->on_reject &&
-        !params->on_reject(params->context, &reject))
-        return pack_fail(err, PACK_ERR_IO, "cannot write the list of rejects");
-    return PACK_OK;
+    return report_rejects ? pack_convert_reject(params, sample->index, reason, err)
+                          : PACK_OK;
 }
 
 enum pack_status
@@ -87,10 +83,9 @@ pack_convert_scan_headers(const struct pack_convert_params *params, bool report_
     pack_samples_start(samples, pool, 0);
     while (status == PACK_OK && (sample = pack_samples_next(samples))) {
         status = take(params, sample, report_rejects, scan, err);
-        pack_convert_tell(params, "scanning", sample->index + 1,
-                          params->source->n_records, 0);
-        if (status == PACK_OK && pack_convert_stopped(params))
-            status = pack_convert_interrupted(err);
+        if (status == PACK_OK)
+            status = pack_convert_watch(params, "scanning", sample->index + 1,
+                                        params->source->n_records, 0, err);
     }
 out:
     pack_pool_free(pool);
@@ -114,11 +109,8 @@ pack_convert_check_sizes(const struct pack_convert_scan *scan, struct pack_error
     if (scan->n_other_sizes)
         snprintf(text + n, sizeof text - (size_t)n, " and others (%" PRIu64 ")",
                  scan->n_other_sizes);
-    return pack_fail(
-        err, PACK_ERR_ARGUMENT,
-        "images differ in size, height x width: %s; give them one, for example "
-        "--size %" PRIu32 "x%" PRIu32 " or --shorter 256 --crop 224x224",
-        text, scan->sizes[0].h, scan->sizes[0].w);
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, "geometry",
+                           "images differ in size, height x width: %s", text);
 }
 
 enum pack_status

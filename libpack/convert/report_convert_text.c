@@ -34,7 +34,7 @@ put_counts(struct page *page, const struct pack_convert_result *r)
     } counts[] = {
         { r->n_rejected - r->n_blank, "rejected, left out" },
         { r->n_blank, "rejected, packed as black images (dataset valid is 0 there)" },
-        { r->n_warned, "damaged slightly but decoded; --strict refuses these" },
+        { r->n_warned, "damaged slightly but decoded, as strict would not have" },
         { r->n_oriented, "turned upright as their EXIF orientation says" },
         { r->n_icc, "with an ICC profile, which was left alone" },
         { r->n_alpha, "with transparency" },

@@ -77,6 +77,7 @@ fail_because(struct pack_error *err, enum pack_status status, const char *why,
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, ": %s", why);
     err->status = status;
+    err->param = NULL;
     return status;
 }
 

@@ -42,13 +42,13 @@ is_split_name(const char *name)
     return false;
 }
 
-/* Says what to do about train/ and val/ among the class folders from `first` on. */
+/* Names train/ and val/ among the class folders from `first` on. */
 static enum pack_status
 refuse_splits(const struct tree *t, size_t first)
 {
     const char *folder = t->walk.source->roots[t->walk.source->n_roots - 1].path;
     const char *train = NULL, *other = NULL;
-    char root[PACK_NAME_TEXT_MAX], train_call[512] = "", other_call[1024] = "";
+    char root[PACK_NAME_TEXT_MAX];
     pack_name_text(folder, root);
     for (size_t i = first; i < t->n_classes; i++) {
         const char *name = t->classes[i].name;
@@ -59,18 +59,10 @@ refuse_splits(const struct tree *t, size_t first)
         else if (!other)
             other = name;
     }
-    if (train)
-        snprintf(train_call, sizeof train_call, "'h5pack %s/%s -o %s.h5'", root, train,
-                 train);
-    if (other)
-        snprintf(other_call, sizeof other_call, "'h5pack %s/%s%s%s%s -o %s.h5'", root,
-                 other, train ? " --classes " : "", train ? train : "",
-                 train ? ".h5" : "", other);
-    return pack_fail(
-        t->walk.err, PACK_ERR_ARGUMENT,
-        "'%s' holds splits of a data set, not classes: pack each by a call of "
-        "its own, %s%s%s (or say --splits-are-classes)",
-        root, train_call, train && other ? " and " : "", other_call);
+    return pack_fail_param(t->walk.err, PACK_ERR_ARGUMENT, "splits_are_classes",
+                           "'%s' holds splits of a data set, not classes: '%s'%s%s%s",
+                           root, train ? train : other, train && other ? " and '" : "",
+                           train && other ? other : "", train && other ? "'" : "");
 }
 
 /* Whether most class folders of a source (from `first` on; of those with images, if
@@ -139,7 +131,7 @@ refuse_without_images(const struct tree *t, const uint64_t before[PACK_NOTE_KIND
         enum pack_source_note_kind kind;
         const char *what;
     } seen[] = {
-        { PACK_NOTE_UNNAMED_IMAGE, "images by content only (--any-name takes them)" },
+        { PACK_NOTE_UNNAMED_IMAGE, "images by content only" },
         { PACK_NOTE_OTHER, "other files" },
         { PACK_NOTE_HIDDEN, "hidden files or folders" },
         { PACK_NOTE_UNREADABLE, "files that may not be read" },
@@ -154,8 +146,11 @@ refuse_without_images(const struct tree *t, const uint64_t before[PACK_NOTE_KIND
             at += (size_t)snprintf(what + at, sizeof what - at, "%s%" PRIu64 " %s",
                                    at ? ", " : "; it holds ", n, seen[i].what);
     }
-    return pack_fail(t->walk.err, PACK_ERR_NOT_FOUND, "no images in '%s'%s",
-                     pack_walk_shown(&t->walk, "", text), what);
+    bool has_unnamed = t->walk.source->notes[PACK_NOTE_UNNAMED_IMAGE].count >
+                       before[PACK_NOTE_UNNAMED_IMAGE];
+    return pack_fail_param(t->walk.err, PACK_ERR_NOT_FOUND,
+                           has_unnamed ? "any_name" : NULL, "no images in '%s'%s",
+                           pack_walk_shown(&t->walk, "", text), what);
 }
 
 /* Forgets the class folders from `first` on: the source is flat. */
@@ -214,11 +209,10 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
     if (n_below == 0)
         return n_root ? drop_classes(t, first_class) : PACK_OK;
     if (n_root > n_below)
-        return pack_fail(t->walk.err, PACK_ERR_ARGUMENT,
-                         "'%s' holds %" PRIu64 " images itself and %" PRIu64
-                         " in subfolders: neither flat nor one folder per class; "
-                         "--no-labels takes them all",
-                         pack_walk_shown(&t->walk, "", text), n_root, n_below);
+        return pack_fail_param(t->walk.err, PACK_ERR_ARGUMENT, "no_labels",
+                               "'%s' holds %" PRIu64 " images itself and %" PRIu64
+                               " in subfolders: neither flat nor one folder per class",
+                               pack_walk_shown(&t->walk, "", text), n_root, n_below);
     if (are_splits(t, first_class, true))
         return refuse_splits(t, first_class);
     *is_flat = false;
@@ -262,10 +256,10 @@ check_source(const struct tree *t, const char *const *folders, size_t at)
                          "'%s' is a flat folder without labels, classes are of no use",
                          text);
     if (at > 0 && f[at].is_flat != f[0].is_flat)
-        return pack_fail(t->walk.err, PACK_ERR_ARGUMENT,
-                         "of '%s' and '%s' one is flat and one has a folder per class: "
-                         "pack them apart, or without labels (--no-labels)",
-                         pack_name_text(folders[0], other), text);
+        return pack_fail_param(
+            t->walk.err, PACK_ERR_ARGUMENT, "no_labels",
+            "of '%s' and '%s' one is flat and one has a folder per class",
+            pack_name_text(folders[0], other), text);
     return PACK_OK;
 }
 

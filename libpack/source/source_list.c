@@ -170,6 +170,8 @@ pack_source_open_list(FILE *file, const char *name,
         status = add_root(source, name, params->list_root, err);
     if (status == PACK_OK)
         status = pack_list_read(file, name, params->list_format, &source->list, err);
+    if (status == PACK_ERR_IO && pack_watch_stops(&params->watch))
+        status = pack_watch_check(&params->watch, err); /* a signal ends a waiting read */
     for (uint64_t i = 0; status == PACK_OK && i < source->list->n_rows; i++)
         status = pack_source_add(source, source->list->path.strings[i], -1, err);
     if (status == PACK_OK && (status = label(source, params, err)) != PACK_OK) {

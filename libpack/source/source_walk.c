@@ -68,10 +68,11 @@ note(struct pack_walk *w, enum pack_source_note_kind kind, const char *entry)
 static enum pack_status
 report_progress(const struct pack_walk *w)
 {
-    const struct pack_source_params *p = w->params;
-    if (p->progress && !p->progress(p->progress_context, w->source->n_records))
-        return pack_fail(w->err, PACK_ERR_INTERRUPTED, "interrupted");
-    return PACK_OK;
+    pack_watch_tell(&w->params->watch,
+                    &(struct pack_progress){ .stage = "listing",
+                                             .unit = "images",
+                                             .done = w->source->n_records });
+    return pack_watch_check(&w->params->watch, w->err);
 }
 
 /* ------------------------------------------------------------------ entries */

@@ -1,0 +1,26 @@
+/* From words on a command line to parameters, where several programs take them. */
+#ifndef TOOLS_JOB_OPTIONS_H
+#define TOOLS_JOB_OPTIONS_H
+
+#include <stdint.h>
+
+#include <libpack/geometry.h>
+#include <libpack/size.h>
+#include <libpack/status.h>
+
+/* What h5pack makes of an image, as --size, --crop, --shorter, --fit and --resample say
+ * it; also where images are read that were not packed (--images). */
+struct job_pixels {
+    struct pack_shape size, crop; /* of CLI_SIDES; rank 0: not given */
+    uint64_t shorter;
+    int fit, resample; /* of CLI_CHOICE, in the order of their enumerations */
+};
+
+/* Fills *geometry and checks it. */
+enum pack_status job_geometry(const struct job_pixels *pixels,
+                              struct pack_geometry *geometry, struct pack_error *err);
+
+/* For those who gave no --seed; small enough to be typed again. */
+uint64_t job_random_seed(void);
+
+#endif

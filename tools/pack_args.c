@@ -1,0 +1,256 @@
+#include "tools/pack_args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/cli.h"
+#include "tools/job_options.h"
+
+static struct pack_args o = {
+    .seed = UINT64_MAX,
+    .libver = PACK_LIBVER_V110,
+    .max_pixels = PACK_IMAGE_MAX_PIXELS,
+};
+
+static const struct cli_option options[] = {
+    CLI_SECTION("What to pack"),
+    CLI_TEXT('o', "output", &o.output, "FILE", "the HDF5 file to make (required)"),
+    CLI_TEXT(
+        'l', "list", &o.list, "FILE",
+        "take images from a TSV or CSV with a column 'path' (optional 'label', any "
+        "further columns), from CelebA's list_attr_celeba.txt, or with - one path per "
+        "line from standard input; paths start from SOURCE when given, "
+        "else from the list's folder"),
+    CLI_FLAG('0', "null", &o.nul,
+             "with --list: paths end in NUL, as find -print0 writes them"),
+    CLI_TEXT(
+        0, "classes", &o.classes, "FILE",
+        "label numbers: class names one per line, or the HDF5 file of the training set"),
+    CLI_FLAG(0, "no-labels", &o.no_labels,
+             "take all images below SOURCE, without classes"),
+    CLI_FLAG(0, "any-name", &o.any_name,
+             "in class folders, also take images whose names have no image extension"),
+    CLI_FLAG(0, "splits-are-classes", &o.splits_are_classes,
+             "folders called train, val or test are classes"),
+    CLI_FLAG(0, "shuffle", &o.shuffle,
+             "store in random order, with the dataset source_index"),
+    CLI_NUMBER(0, "seed", &o.seed, "N", 0, 0x1p63 - 1025,
+               "of the random order (default: random)"),
+    CLI_NUMBER('n', "limit", &o.limit, "N", 1, 0x1p63 - 1025,
+               "only the first N, after --shuffle"),
+
+    CLI_SECTION("Pixels"),
+    CLI_SIDES(0, "size", &o.size, "resize every image to HxW, see --fit"),
+    CLI_CHOICE(0, "fit", &o.fit, "crop|pad|stretch",
+               "how --size treats other aspect ratios (default: crop)"),
+    CLI_NUMBER(0, "shorter", &o.shorter, "N", 1, PACK_GEOMETRY_MAX,
+               "resize the shorter side to N, as torchvision's Resize(N)"),
+    CLI_SIDES(0, "crop", &o.crop,
+              "then cut out the centre, as torchvision's CenterCrop"),
+    CLI_CHOICE(0, "resample", &o.resample, "bilinear|nearest|box|hamming|bicubic|lanczos",
+               "filter, as Pillow's of that name (default: bilinear)"),
+    CLI_CHOICE(0, "layout", &o.layout, "nhwc|nchw",
+               "order of axes (default: nhwc, which viewers show and torch takes as "
+               "channels_last without a copy)"),
+    CLI_FLAG(0, "gray", &o.gray, "one channel, as Pillow's convert('L')"),
+    CLI_FLAG(0, "no-exif-orientation", &o.no_orientation,
+             "leave rotated photos as stored"),
+    CLI_TEXT(
+        0, "background", &o.background, "#RRGGBB",
+        "put transparent images on this colour (default: drop alpha, as Pillow does)"),
+    CLI_NUMBER(0, "max-pixels", &o.max_pixels, "N", 1, 0x1p40,
+               "refuse larger images (default: 178956970, Pillow's limit)"),
+    CLI_FLAG(0, "strict", &o.strict, "refuse images that decode with warnings"),
+
+    CLI_SECTION("Storage"),
+    CLI_TEXT('c', "chunk", &o.chunk, "auto|N|AxBxCxD",
+             "samples per chunk, or a whole chunk shape (default: auto, see --for)"),
+    CLI_CHOICE(
+        0, "for", &o.goal, "shuffle|block-shuffle",
+        "how the file will be read: shuffle makes chunks of one image (more while below "
+        "64 KiB), block-shuffle of about 1 MiB (default: shuffle)"),
+    CLI_TEXT(0, "compress", &o.compress, "none|zstd[:LEVEL]|gzip[:LEVEL]",
+             "photos shrink by a tenth at best, so: default none"),
+    CLI_FLAG(0, "fletcher32", &o.fletcher32,
+             "a checksum in every chunk, checked at every read"),
+    CLI_CHOICE(0, "libver", &o.libver, "earliest|v18|v110|latest",
+               "oldest HDF5 that can read the file (default: v110, of 2016)"),
+
+    CLI_SECTION("Running"),
+    CLI_NUMBER('j', "threads", &o.threads, "N", 1, PACK_POOL_THREADS_MAX,
+               "worker threads (default: one per processor)"),
+    CLI_BYTES(0, "memory", &o.memory, "SIZE", "bound of all pixel buffers (default: 1G)"),
+    CLI_CHOICE(
+        0, "on-error", &o.on_error, "skip|fail|blank",
+        "images that cannot be read: leave out, stop, or keep their place in black "
+        "(default: skip)"),
+    CLI_TEXT(0, "rejects", &o.rejects, "FILE.tsv",
+             "write the list of rejected images there"),
+    CLI_FLAG('f', "force", &o.force, "replace an existing file or an interrupted run"),
+    CLI_FLAG('r', "resume", &o.resume,
+             "go on with an interrupted run, also one begun with --force"),
+    CLI_FLAG(0, "dry-run", &o.dry_run,
+             "read headers and try a few images; forecast count, size, time and rejects"),
+    CLI_FLAG(0, "verify", &o.verify,
+             "after packing, read everything back and compare; when FILE exists, decode "
+             "SOURCE again and compare with it"),
+    CLI_FLAG(0, "json", &o.json, "print one JSON object"),
+    CLI_FLAG('q', "quiet", &o.quiet, "no progress, no remarks"),
+    CLI_END
+};
+
+static const struct cli_hint hints[] = {
+    { "geometry", PACK_OK,
+      "give them one, for example with --size 224x224, or --shorter 256 --crop 224x224" },
+    { "splits_are_classes", PACK_OK,
+      "pack each by a call of its own, 'h5pack SOURCE/train -o train.h5' and "
+      "'h5pack SOURCE/val --classes train.h5 -o val.h5' (or say --splits-are-classes)" },
+    { "no_labels", PACK_OK, "--no-labels takes them all" },
+    { "any_name", PACK_OK, "--any-name takes images by their content" },
+    { "classes", PACK_ERR_MISMATCH,
+      "were --classes or --list given when it was packed?" },
+    { "force", PACK_ERR_EXISTS, "--force replaces it" },
+    { "force", PACK_OK, "--force starts again" },
+    { "resume", PACK_OK, "--resume completes it, --force starts again" },
+    { 0 }
+};
+
+static const struct cli_program program = {
+    .name = "h5pack",
+    .purpose = "folders of JPEG and PNG images to one uint8 HDF5 file",
+    .synopsis = "[OPTIONS] SOURCE... -o FILE.h5\n"
+                "[OPTIONS] --list FILE [SOURCE] -o FILE.h5\n"
+                "--verify SOURCE... -o EXISTING.h5",
+    .options = options,
+    .epilogue =
+        "SOURCE is a folder with a subfolder per class, as torchvision's ImageFolder "
+        "has\n"
+        "it, or a flat folder of images. Exit status: 0 done; 1 done, but images were\n"
+        "rejected or a verification failed; 2 could not; 128 + signal when stopped.\n"
+        "\n"
+        "examples:\n"
+        "  h5pack imagenet/train --shorter 256 --crop 224x224 -o train.h5\n"
+        "  h5pack imagenet/val --shorter 256 --crop 224x224 --classes train.h5 -o "
+        "val.h5\n"
+        "  h5pack --list list_attr_celeba.txt img_align_celeba -o celeba.h5\n"
+        "  h5pack photos --dry-run -o photos.h5\n"
+        "\n"
+        "More: man h5pack\n",
+    .hints = hints,
+};
+
+const struct pack_args *
+pack_args_parse(int argc, char **argv, int *exit_status)
+{
+    return cli_parse(&program, argc, argv, &o.folders, &o.n_folders, exit_status) ? &o
+                                                                                  : NULL;
+}
+
+void
+pack_args_free(void)
+{
+    free(o.folders);
+}
+
+/* ------------------------------------------------- from words to parameters */
+
+static enum pack_status
+parse_background(const struct pack_args *args, struct pack_image_params *image,
+                 struct pack_error *err)
+{
+    unsigned rgb[3];
+    int used = 0;
+    if (!args->background)
+        return PACK_OK;
+    if (sscanf(args->background, "#%2x%2x%2x%n", &rgb[0], &rgb[1], &rgb[2], &used) != 3 ||
+        used != 7 || args->background[used])
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--background: '%.80s' is not a colour like #ffffff",
+                         args->background);
+    image->has_background = true;
+    for (int i = 0; i < 3; i++)
+        image->background[i] = (uint8_t)rgb[i];
+    return PACK_OK;
+}
+
+static enum pack_status
+parse_chunk(const struct pack_args *args, struct pack_convert_options *c,
+            struct pack_error *err)
+{
+    struct pack_shape shape;
+    if (!args->chunk || strcmp(args->chunk, "auto") == 0)
+        return PACK_OK;
+    enum pack_status status = pack_shape_parse(args->chunk, &shape, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--chunk");
+    if (shape.rank == 1)
+        c->chunk_samples = shape.extent[0];
+    else
+        c->chunk = shape;
+    return PACK_OK;
+}
+
+static enum pack_status
+parse_compress(const struct pack_args *args, struct pack_pipeline *pipeline,
+               struct pack_error *err)
+{
+    enum pack_status status =
+        pack_pipeline_parse(args->compress ? args->compress : "none", 1, pipeline, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "--compress");
+    return args->fletcher32
+               ? pack_pipeline_add(pipeline, PACK_FILTER_FLETCHER32, 0, 0, NULL, err)
+               : PACK_OK;
+}
+
+enum pack_status
+pack_args_check(const struct pack_args *args, struct pack_error *err)
+{
+    if (!args->output)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "no output given: h5pack SOURCE -o FILE.h5; see h5pack --help");
+    if (args->n_folders == 0 && !args->list)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "no source given: a folder of images, or --list");
+    if (args->n_folders > 1 && args->list)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--list takes one folder that its paths start from, not %zu",
+                         args->n_folders);
+    if (args->nul && !args->list)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--null goes with --list");
+    if (args->rejects && strcmp(args->rejects, args->output) == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--rejects and --output name the same file '%.200s'", args->output);
+    if (args->seed != UINT64_MAX && !args->shuffle)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--seed goes with --shuffle");
+    return PACK_OK;
+}
+
+enum pack_status
+pack_args_options(const struct pack_args *args, struct pack_convert_options *c,
+                  struct pack_error *err)
+{
+    struct job_pixels pixels = { args->size, args->crop, args->shorter, args->fit,
+                                 args->resample };
+    *c = (struct pack_convert_options){
+        .image = { .mode = args->gray ? PACK_IMAGE_GRAY : PACK_IMAGE_RGB,
+                   .ignore_orientation = args->no_orientation,
+                   .strict = args->strict,
+                   .max_pixels = args->max_pixels },
+        .layout = (enum pack_pixel_layout)args->layout,
+        .goal = (enum pack_chunk_goal)args->goal,
+        .libver = (enum pack_libver)args->libver,
+        .on_error = (enum pack_on_error)args->on_error,
+        .shuffle = args->shuffle,
+        .limit = args->limit,
+    };
+    if (args->shuffle)
+        c->seed = args->seed == UINT64_MAX ? job_random_seed() : args->seed;
+    enum pack_status status = job_geometry(&pixels, &c->geometry, err);
+    if (status == PACK_OK)
+        status = parse_background(args, &c->image, err);
+    if (status == PACK_OK)
+        status = parse_chunk(args, c, err);
+    return status == PACK_OK ? parse_compress(args, &c->pipeline, err) : status;
+}

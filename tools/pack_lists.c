@@ -1,0 +1,171 @@
+#include "tools/pack_lists.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "libpack/base/name.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_read.h"
+
+enum { CLASSES_MAX = 1 << 20 };
+
+/* ----------------------------------------------------------------- classes */
+
+static enum pack_status
+read_class_lines(FILE *file, const char *path, char ***names, uint64_t *n,
+                 struct pack_error *err)
+{
+    struct pack_list *list;
+    enum pack_status status = pack_list_read(file, path, PACK_LIST_LINES, &list, err);
+    if (status != PACK_OK)
+        return status;
+    *names = calloc(list->n_rows, sizeof **names);
+    for (*n = 0; *names && *n < list->n_rows && status == PACK_OK; ++*n)
+        if (!((*names)[*n] = strdup(list->path.strings[*n])))
+            status = pack_fail_memory(err, "class names");
+    if (!*names)
+        status = pack_fail_memory(err, "class names");
+    pack_list_free(list);
+    return status;
+}
+
+static enum pack_status
+read_class_dataset(const char *path, char ***names, uint64_t *n, struct pack_error *err)
+{
+    int64_t file;
+    enum pack_status status = pack_h5_open(path, NULL, &file, err);
+    if (status != PACK_OK)
+        return status;
+    status = pack_h5_read_texts(file, "class_names", CLASSES_MAX, names, n, err);
+    pack_h5_close(file);
+    for (uint64_t i = 0; status == PACK_OK && i < *n; i++)
+        status = pack_name_unescape((*names)[i], (*names)[i], err);
+    return status == PACK_OK ? status : pack_error_prefix(err, status, "'%s'", path);
+}
+
+/* Not a pipe, which can be read only once and belongs to no folder. */
+static bool
+is_regular(FILE *file)
+{
+    struct stat st;
+    return fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A text file, or an HDF5 file by its first eight bytes. */
+static enum pack_status
+read_classes(const char *path, char ***names, uint64_t *n, struct pack_error *err)
+{
+    static const char signature[] = "\x89HDF\r\n\x1a\n";
+    char head[sizeof signature - 1] = { 0 };
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return pack_fail_errno(err, errno, "cannot open '%s'", path);
+    size_t got = is_regular(file) ? fread(head, 1, sizeof head, file) : 0;
+    if (got)
+        rewind(file);
+    enum pack_status status =
+        got == sizeof head && memcmp(head, signature, sizeof head) == 0
+            ? read_class_dataset(path, names, n, err)
+            : read_class_lines(file, path, names, n, err);
+    fclose(file);
+    return status;
+}
+
+/* ------------------------------------------------------------------ images */
+
+static enum pack_status
+open_list(const struct pack_args *args, struct pack_source_params *params,
+          struct pack_source **source, struct pack_error *err)
+{
+    bool piped = strcmp(args->list, "-") == 0;
+    FILE *file = piped ? stdin : fopen(args->list, "rb");
+    if (!file)
+        return pack_fail_errno(err, errno, "cannot open '%s'", args->list);
+    params->list_format = args->nul   ? PACK_LIST_NULL
+                          : piped ? PACK_LIST_LINES
+                                  : PACK_LIST_TABLE;
+    params->list_root = args->n_folders ? args->folders[0] : is_regular(file) ? NULL : ".";
+    enum pack_status status = pack_source_open_list(
+        file, piped ? "standard input" : args->list, params, source, err);
+    if (!piped)
+        fclose(file);
+    return status;
+}
+
+enum pack_status
+pack_lists_open_source(const struct pack_args *args, const struct pack_convert_options *c,
+                       const struct pack_watch *watch, struct pack_source **source,
+                       struct pack_error *err)
+{
+    char **classes = NULL;
+    uint64_t n_classes = 0;
+    struct pack_source_params params = {
+        .no_labels = args->no_labels,
+        .any_name = args->any_name,
+        .splits_are_classes = args->splits_are_classes,
+        .is_image = pack_image_is_known,
+        .watch = *watch,
+    };
+    enum pack_status status =
+        args->classes ? read_classes(args->classes, &classes, &n_classes, err) : PACK_OK;
+    params.classes = (const char *const *)classes;
+    params.n_classes = n_classes;
+    if (status == PACK_OK)
+        status = args->list ? open_list(args, &params, source, err)
+                        : pack_source_open((const char *const *)args->folders,
+                                           args->n_folders, &params, source, err);
+    pack_h5_texts_free(classes, n_classes);
+    if (status == PACK_OK && c->shuffle)
+        status = pack_source_shuffle(*source, c->seed, err);
+    if (status == PACK_OK && c->limit)
+        pack_source_limit(*source, c->limit);
+    return status;
+}
+
+/* ----------------------------------------------------------------- rejects */
+
+static const char REJECTS_HEADER[] = "path\treason\n";
+
+/* A list of an earlier run is replaced without asking; other files are not. */
+static bool
+is_list_of_rejects(const char *path)
+{
+    char head[sizeof REJECTS_HEADER] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    size_t got = fread(head, 1, sizeof head - 1, file);
+    fclose(file);
+    return got == sizeof head - 1 && strcmp(head, REJECTS_HEADER) == 0;
+}
+
+enum pack_status
+pack_lists_open_rejects(const char *path, bool force, struct pack_outfile **rejects,
+                        struct pack_error *err)
+{
+    struct pack_outfile_params params = { .force = force || is_list_of_rejects(path) };
+    enum pack_status status = pack_outfile_open(path, &params, rejects, err);
+    if (status == PACK_OK)
+        fputs(REJECTS_HEADER, pack_outfile_stream(*rejects));
+    return status;
+}
+
+bool
+pack_lists_add_reject(struct pack_outfile *rejects, const char *path, const char *reason)
+{
+    FILE *file = pack_outfile_stream(rejects);
+    char *stored = malloc(pack_name_escape(path, NULL) + 1);
+    if (!stored)
+        return false;
+    pack_name_escape(path, stored);
+    for (const char *c = stored; *c; c++)
+        if ((unsigned char)*c < ' ')
+            fprintf(file, "\\x%02x", *c);
+        else
+            putc(*c, file);
+    free(stored);
+    return fprintf(file, "\t%s\n", reason) > 0 && !ferror(file);
+}

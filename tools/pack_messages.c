@@ -1,0 +1,75 @@
+#include "tools/pack_messages.h"
+
+#include <inttypes.h>
+
+#include "libpack/base/name.h"
+#include "tools/pack_lists.h"
+
+enum { ERROR_LINES_MAX = 20 };
+
+void
+pack_messages_notes(const struct pack_source *source)
+{
+    char text[PACK_SOURCE_NOTE_TEXT_MAX];
+    for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
+        if (pack_source_note_warns((enum pack_source_note_kind)kind) &&
+            pack_source_note_text(source, (enum pack_source_note_kind)kind, text))
+            cli_say("%s", text);
+}
+
+bool
+pack_messages_reject(void *context, const struct pack_reject *reject)
+{
+    struct pack_talk *talk = context;
+    char path[8192], text[PACK_NAME_TEXT_MAX];
+    pack_source_path(talk->source, reject->index, path, sizeof path);
+    if (++talk->n_rejects <= ERROR_LINES_MAX + 1)
+        cli_progress_hide(&talk->progress);
+    if (talk->n_rejects <= ERROR_LINES_MAX)
+        cli_say("'%s': %s", pack_name_text(path, text), reject->reason);
+    else if (talk->n_rejects == ERROR_LINES_MAX + 1)
+        cli_say("further rejected images are %s", talk->rejects
+                                                      ? "in the list of rejects only"
+                                                      : "not shown: --rejects FILE.tsv");
+    return !talk->rejects || pack_lists_add_reject(talk->rejects, path, reject->reason);
+}
+
+static void
+complain(const struct pack_convert_result *result, enum pack_status status,
+         const struct pack_error *err)
+{
+    char text[CLI_ERROR_MAX];
+    cli_error_text(err, text);
+    if (result->resumable && status == PACK_ERR_MISMATCH)
+        cli_complain("%s (--resume packs again what differs)", text);
+    else if (result->resumable)
+        cli_complain("%s (%" PRIu64 " of %" PRIu64
+                     " images are done; --resume goes on with them)",
+                     text, result->n_saved, result->n_listed);
+    else
+        cli_complain("%s", text);
+}
+
+int
+pack_messages_end(const struct pack_args *args, const struct pack_convert_report *report,
+                  enum pack_status status, const struct pack_error *err)
+{
+    const struct pack_convert_result *result = report->result;
+    struct pack_buf text = { 0 };
+    struct pack_error own;
+    if (status != PACK_OK)
+        complain(result, status, err);
+    if (status != PACK_OK && status != PACK_ERR_MISMATCH)
+        return status == PACK_ERR_INTERRUPTED && cli_signal ? 128 + cli_signal
+                                                            : CLI_FAILED;
+    enum pack_status reported = args->json ? pack_report_convert_json(report, &text, &own)
+                                           : pack_report_convert_text(report, &text, &own);
+    if (reported != PACK_OK)
+        complain(result, reported, &own);
+    else if (args->json || !args->quiet)
+        cli_print(&text);
+    pack_buf_done(&text);
+    return reported != PACK_OK                     ? CLI_FAILED
+           : report->differs || result->n_rejected ? CLI_LOOK
+                                                   : CLI_DONE;
+}
