@@ -59,6 +59,14 @@ bench --images spoilt --size 48x48 --batch 8 --workers 2 --consumer host
 says 2 'none of 40 images can be decoded; the first is .*: ' err 'where all are damaged there is one sentence'
 bench one.h5 --batch 8 --cold --epochs 2
 says 0 'still in the page cache' out 'cold reading says how cold it was'
+bench --images photos --size 48x48 --batch 8 --cold
+says 0 '  cold: 0\.0 MB were still in the page cache' out 'image files are dropped from the page cache too'
+bench one.h5 --batch 8 --delay 5ms
+says 0 'limited by the delay asked for' out 'a delay is named as the limit'
+grep -Eq '^  the delay asked for +5\.' out
+ok $? 'and has a line of its own'
+bench one.h5 --batch 8 --reopen
+says 0 '^  opening the dataset each time ' out 'so has opening the dataset for each sample'
 bench one.h5 --batch 4 --step 1ms --echo 3 --echo-split --consumer checksum
 says 0 'each batch used 3 times' out 'echoed and split batches'
 bench one.h5 --batch 8 --delay 20ms --step 1ms --min-busy 90
@@ -197,6 +205,9 @@ if grep -q '^#define HAVE_CUDA 1' "$top_builddir/config.h"; then
     fi
     bench one.h5 --batch 8 --consumer cuda --step 5ms --echo 2 --echo-split --precision bf16
     says 0 'of the memory' out 'cuda with echoed halves'
+    bench one.h5 --batch 8 --consumer cuda --step 2ms --echo 2 --echo-split --json
+    grep -q "\"copy_bytes\": $((40 * 48 * 48 * 3))," out
+    ok $? 'which are copied once, as whole batches'
     silent=0 n=0
     for fail in 1 3 5 9 20 40 60 80 90 100 110 120 130 140; do
         FAKE_CUDA_FAIL=$fail h5readbench one.h5 --batch 8 --workers 2 --consumer cuda \

@@ -342,7 +342,7 @@ test_utilisation(void)
                                        .consume = { .step_ns =
                                                         cases[i].step_ms * 1000000 } };
         enum pack_limit limit =
-            cases[i].au < 1 ? PACK_LIMIT_ASSEMBLY : PACK_LIMIT_CONSUMER;
+            cases[i].au < 1 ? PACK_LIMIT_DELAY : PACK_LIMIT_CONSUMER;
         bool ran = pack_bench_run(&p, &r, &err) == PACK_OK;
         /* other work on the machine disturbs a run now and then, not every time */
         for (int again = 0;
@@ -378,6 +378,99 @@ run_plain(const char *path, const char *dataset, struct pack_bench_params *p,
         status = pack_bench_run(p, r, err);
     pack_readset_close(set);
     return status;
+}
+
+/* ------------------------------------------------------------- where time goes */
+
+static uint64_t
+stages_ns(const struct pack_read_cost *c)
+{
+    return c->storage_ns + c->metadata_ns + c->decode_ns + c->overhead_ns + c->reopen_ns;
+}
+
+static void
+test_times(void)
+{
+    struct pack_bench_result r;
+    struct pack_error err = { 0 };
+    struct pack_bench_params p = { .pattern = { .batch = 8, .seed = 1 }, .n_workers = 2 };
+    p.delay_ns = 3000000;
+    ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK &&
+           r.total.delay_ns >= 15 * p.delay_ns && r.total.delay_ns <= r.total.work_ns &&
+           r.limit == PACK_LIMIT_DELAY,
+       "a delay is counted apart, and is the verdict when it is most");
+    pack_bench_done(&r);
+    p.delay_ns = 0;
+    ok(run_plain(one_path, "several", &p, &r, &err) == PACK_OK &&
+           r.total.read.reopen_ns == 0 &&
+           stages_ns(&r.total.read) == r.total.read.call_ns,
+       "the stages of reading add up to its calls");
+    pack_bench_done(&r);
+    p.reopen = true;
+    ok(run_plain(one_path, "several", &p, &r, &err) == PACK_OK &&
+           r.total.read.reopen_ns > 120 * 1000 &&
+           stages_ns(&r.total.read) == r.total.read.call_ns &&
+           r.total.read.call_ns <= r.total.work_ns,
+       "so they do when the dataset is opened each time, which is a stage of its own");
+    pack_bench_done(&r);
+    p.reopen = false;
+    p.prefetch = 14;
+    p.batches_max = 2;
+    ok(run_plain(one_path, "cut", &p, &r, &err) == PACK_OK &&
+           r.usage[0].user_ns + r.usage[0].system_ns <= r.elapsed_ns + 5000000,
+       "a worker that runs ahead has no more processor time than time");
+    pack_bench_done(&r);
+    for (p.n_workers = 0; p.n_workers < 3; p.n_workers += 2) {
+        p.batches_max = 0;
+        p.epochs = 40;
+        ok(run_plain(one_path, "packed", &p, &r, &err) == PACK_OK &&
+               r.usage[0].user_ns + r.usage[0].system_ns > r.total.work_ns / 20 &&
+               r.usage[0].user_ns + r.usage[0].system_ns <= r.elapsed_ns + 5000000,
+           "processor time is that of the run, %d workers", (int)p.n_workers);
+        pack_bench_done(&r);
+    }
+}
+
+static void
+test_cold(void)
+{
+    struct pack_bench_result r;
+    struct pack_error err = { 0 };
+    struct pack_bench_params p = { .pattern = { .batch = 60, .seed = 1 },
+                                   .epochs = 50,
+                                   .cold = true,
+                                   .consumer = "emulated",
+                                   .consume.step_ns = 1000 };
+    if (!ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK, "cold reading"))
+        return;
+    uint64_t reading_ns = 0;
+    for (uint64_t e = 0; e < r.n_epochs; e++)
+        reading_ns += r.epochs[e].elapsed_ns;
+    ok(r.total.drop_ns > 0 && r.elapsed_ns < reading_ns + r.total.drop_ns / 2,
+       "dropping pages is no part of the time that rates are made of");
+    ok(r.steps.busy_ns + r.steps.starved_ns < reading_ns + r.total.drop_ns / 2 &&
+           r.steps.total_ns < reading_ns + r.total.drop_ns / 2,
+       "nor of what the consumer waited");
+    ok(r.total.cold == PACK_COLD_CHECKED, "who owns a file is told what stayed of it");
+    pack_bench_done(&r);
+}
+
+static void
+test_halves(void)
+{
+    struct pack_bench_result r;
+    struct pack_error err = { 0 };
+    struct pack_bench_params p = { .pattern = { .batch = 7, .seed = 1, .drop_last = true },
+                                   .echo = 2,
+                                   .echo_split = true,
+                                   .consumer = "emulated",
+                                   .consume.step_ns = 2100000 };
+    /* 17 batches, used twice, in halves of 3 and 4 samples */
+    ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK && r.steps.n_steps == 68 &&
+           r.steps.busy_ns == UINT64_C(34) * 2100000 - 900000 &&
+           r.steps.compute_ns == r.steps.busy_ns,
+       "a half takes its part of the step's time, two of them the whole of it");
+    pack_bench_done(&r);
 }
 
 static bool
@@ -615,6 +708,9 @@ main(void)
         test_shared();
         test_utilisation();
         test_verdicts();
+        test_times();
+        test_cold();
+        test_halves();
         test_transfer_advice();
         test_batch_advice();
         test_preload_advice();

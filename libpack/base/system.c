@@ -7,23 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum pack_status
+pack_system_drop_fd(int fd, struct pack_error *err)
+{
+    int failed = fdatasync(fd) != 0 ? errno : posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    return failed ? pack_fail_errno(err, failed, "cannot be dropped from the page cache")
+                  : PACK_OK;
+}
+
+enum pack_status
 pack_system_drop(const char *path, struct pack_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), failed = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return pack_fail_errno(err, errno, "cannot open '%s'", path);
-    if (fdatasync(fd) != 0)
-        failed = errno;
-    if (!failed)
-        failed = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    enum pack_status status = pack_system_drop_fd(fd, err);
     close(fd);
-    return failed ? pack_fail_errno(err, failed, "cannot drop '%s' from the page cache",
-                                    path)
-                  : PACK_OK;
+    return status == PACK_OK ? PACK_OK : pack_error_prefix(err, status, "'%s'", path);
 }
 
 enum { WINDOW_BYTES = 64 << 20 }; /* mapped at a time */
@@ -77,6 +81,28 @@ out:
     return result;
 }
 
+/* Who may not ask mincore(2) is told that every page is there. */
+static bool
+may_ask(int fd, const struct stat *status)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    return geteuid() == 0 || status->st_uid == geteuid() || access(name, W_OK) == 0;
+}
+
+bool
+pack_system_resident_fd(int fd, uint64_t *bytes)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !may_ask(fd, &status))
+        return false;
+    unsigned char *present = malloc(WINDOW_BYTES / (size_t)sysconf(_SC_PAGESIZE) + 1);
+    bool told = present && count_resident(fd, (uint64_t)status.st_size, present,
+                                          bytes) == PACK_OK;
+    free(present);
+    return told;
+}
+
 bool
 pack_system_storage_bytes(uint64_t *bytes)
 {
@@ -89,6 +115,22 @@ pack_system_storage_bytes(uint64_t *bytes)
         found = sscanf(line, "read_bytes: %" SCNu64, bytes) == 1;
     fclose(file);
     return found;
+}
+
+static uint64_t
+time_ns(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+void
+pack_system_usage(struct pack_system_usage *usage)
+{
+    struct rusage own = { .ru_inblock = 0 };
+    getrusage(RUSAGE_SELF, &own);
+    *usage = (struct pack_system_usage){ .user_ns = time_ns(&own.ru_utime),
+                                         .system_ns = time_ns(&own.ru_stime),
+                                         .storage_bytes = (uint64_t)own.ru_inblock * 512 };
 }
 
 bool

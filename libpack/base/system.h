@@ -15,14 +15,26 @@ extern "C" {
 /* Asks the system to forget a file's pages, after writing out those that are dirty.
  * Needs no special rights, but is no more than a request: see pack_system_resident. */
 enum pack_status pack_system_drop(const char *path, struct pack_error *err);
+enum pack_status pack_system_drop_fd(int fd, struct pack_error *err);
 
 /* Bytes of a file that are in the page cache, counted in pages with mincore(2). */
 enum pack_status pack_system_resident(const char *path, uint64_t *bytes,
                                       struct pack_error *err);
 
+/* Likewise, of an open file. False where the system does not tell: Linux says "all of it"
+ * to who neither owns a file nor may write to it. */
+bool pack_system_resident_fd(int fd, uint64_t *bytes);
+
 /* Bytes that storage has delivered to this process so far (/proc/self/io); false where
  * the system does not tell. Pages that were in the cache do not count; readahead does. */
 bool pack_system_storage_bytes(uint64_t *bytes);
+
+/* What this process, all of its threads, has used so far; storage as above, in blocks of
+ * 512 bytes. Cheap enough for each batch. */
+struct pack_system_usage {
+    uint64_t user_ns, system_ns, storage_bytes;
+};
+void pack_system_usage(struct pack_system_usage *usage);
 
 /* Memory of the machine that programs and page cache can have (MemAvailable of
  * /proc/meminfo); false where the system does not tell. */

@@ -13,7 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "libpack/bench/bench_parts.h"
 #include "libpack/base/clock.h"
@@ -30,14 +29,29 @@ struct run {
     uint64_t n_lanes, n_epochs_max;
     uint32_t *order; /* of one batch, with echo_split */
     uint64_t start_ns, first_end_ns, last_end_ns, n_batches, n_samples, n_bytes;
+    uint64_t drop_begin_ns, drop_end_ns; /* the last time that pages were dropped */
+    uint64_t dropped_ns;                 /* of the time between steps */
     uint64_t live_requests, live_loads;
 };
+
+/* How much of the wait before a step pages were being dropped in. */
+static uint64_t
+dropping(const struct run *run, const struct pack_step *step)
+{
+    uint64_t begin = step->begin_ns - step->starved_ns, end = step->begin_ns;
+    if (begin < run->drop_begin_ns)
+        begin = run->drop_begin_ns;
+    if (end > run->drop_end_ns)
+        end = run->drop_end_ns;
+    return end > begin ? end - begin : 0;
+}
 
 /* The consumer has finished a step. */
 static void
 on_step(void *context, const struct pack_step *step)
 {
     struct run *run = context;
+    uint64_t dropped_ns = dropping(run, step);
     struct pack_bench_steps *s = &run->result->steps;
     s->n_steps++;
     s->n_samples += step->n_samples;
@@ -50,7 +64,9 @@ on_step(void *context, const struct pack_step *step)
         run->first_end_ns = step->end_ns;
     } else {
         s->busy_ns += step->busy_ns;
-        s->starved_ns += step->starved_ns;
+        s->compute_ns += step->compute_ns;
+        s->starved_ns += step->starved_ns - dropped_ns;
+        run->dropped_ns += dropped_ns;
         s->copy_wait_ns += step->copy_wait_ns;
     }
     pack_bench_record_step(run->result, run->start_ns, step);
@@ -186,6 +202,13 @@ tell_progress(struct run *run)
                                                         .note = note });
 }
 
+static void
+add_usage(struct pack_procs_usage *total, const struct pack_system_usage *part)
+{
+    total->user_ns += part->user_ns;
+    total->system_ns += part->system_ns;
+}
+
 /* Adds a batch's note to its epoch and its worker. */
 static void
 settle_note(struct run *run, const struct pack_procs_item *item, uint64_t wait_begin_ns)
@@ -200,10 +223,13 @@ settle_note(struct run *run, const struct pack_procs_item *item, uint64_t wait_b
     e->work_ns += note->end_ns - note->begin_ns;
     e->idle_ns += note->idle_ns;
     e->assemble_ns += note->assemble_ns;
+    e->delay_ns += note->delay_ns;
     pack_read_cost_add(&e->read, &note->read);
     pack_read_cost_add(&e->with, &note->with);
     e->knows_storage |= note->knows_storage;
-    e->storage_bytes += note->storage_bytes;
+    e->storage_bytes += note->usage.storage_bytes;
+    if (run->plan.params.n_workers > 0)
+        add_usage(&run->result->usage[item->worker], &note->usage);
     tally->n_batches++;
     tally->file_reads += note->read.file_reads;
     tally->file_read_bytes += note->read.file_read_bytes;
@@ -285,20 +311,28 @@ one_batch(struct run *run, struct pack_error *err)
     return status;
 }
 
-/* Drops the files' pages and sees how many went. */
+/* Drops the files' pages; that is no part of what is measured. */
 static enum pack_status
 go_cold(struct run *run, struct pack_bench_epoch *epoch, struct pack_error *err)
 {
-    const struct pack_readset *set = run->plan.params.set;
-    enum pack_status status = PACK_OK;
-    for (size_t i = 0; set && i < set->n_parts && status == PACK_OK; i++) {
-        uint64_t resident = 0;
-        status = pack_system_drop(set->parts[i].file, err);
-        if (status == PACK_OK)
-            status = pack_system_resident(set->parts[i].file, &resident, err);
-        epoch->resident_bytes += resident;
-    }
+    run->drop_begin_ns = pack_clock_ns();
+    enum pack_status status = pack_bench_go_cold(&run->plan, epoch, err);
+    run->drop_end_ns = pack_clock_ns();
+    epoch->drop_ns = run->drop_end_ns - run->drop_begin_ns;
     return status;
+}
+
+/* What this process used since `before`, which becomes now. */
+static struct pack_system_usage
+used_since(struct pack_system_usage *before)
+{
+    struct pack_system_usage now;
+    pack_system_usage(&now);
+    struct pack_system_usage used = { now.user_ns - before->user_ns,
+                                      now.system_ns - before->system_ns,
+                                      now.storage_bytes - before->storage_bytes };
+    *before = now;
+    return used;
 }
 
 static bool
@@ -318,6 +352,8 @@ one_epoch(struct run *run, uint64_t number, struct pack_error *err)
     enum pack_status status = p->cold ? go_cold(run, epoch, err) : PACK_OK;
     if (p->batches_max && n > p->batches_max - run->n_batches)
         n = p->batches_max - run->n_batches;
+    struct pack_system_usage usage;
+    pack_system_usage(&usage);
     uint64_t begin_ns = pack_clock_ns();
     if (number == 0)
         run->start_ns = begin_ns;
@@ -326,6 +362,9 @@ one_epoch(struct run *run, uint64_t number, struct pack_error *err)
     for (uint64_t i = 0; i < n && status == PACK_OK && !(i > 0 && is_over(run)); i++)
         status = one_batch(run, err);
     epoch->elapsed_ns = pack_clock_ns() - begin_ns;
+    usage = used_since(&usage);
+    if (p->n_workers == 0)
+        add_usage(&run->result->usage[0], &usage);
     return status;
 }
 
@@ -345,6 +384,8 @@ loop(struct run *run, struct pack_error *err)
         status = status == PACK_OK ? finished : status;
     }
     r->elapsed_ns = run->start_ns ? pack_clock_ns() - run->start_ns : 0;
+    for (uint64_t i = 1; i < r->n_epochs; i++)
+        r->elapsed_ns -= r->epochs[i].drop_ns;
     r->has_machine = has_before && pack_system_cpu(&r->machine);
     if (r->has_machine) {
         r->machine.user_ns -= before.user_ns;
@@ -371,16 +412,8 @@ end_procs(struct run *run)
                 memcpy(r->reason[r->n_reasons++], where->set.reason[k],
                        sizeof r->reason[0]);
     }
-    pack_procs_stop(run->procs, r->usage);
+    pack_procs_stop(run->procs, NULL);
     run->procs = NULL;
-    struct rusage own;
-    if (run->plan.params.n_workers == 0 && r->usage &&
-        getrusage(RUSAGE_SELF, &own) == 0) {
-        r->usage[0].user_ns = (uint64_t)own.ru_utime.tv_sec * 1000000000 +
-                              (uint64_t)own.ru_utime.tv_usec * 1000;
-        r->usage[0].system_ns = (uint64_t)own.ru_stime.tv_sec * 1000000000 +
-                                (uint64_t)own.ru_stime.tv_usec * 1000;
-    }
 }
 
 static void
@@ -400,8 +433,8 @@ explain(struct run *run, struct pack_error *err)
     enum pack_status status = PACK_OK;
     if (!run->plan.params.no_check)
         status = pack_bench_check(&run->plan, run->tally, r, err);
-    pack_bench_finish(run->plan.params.consume.step_ns, run->first_end_ns,
-                      run->last_end_ns, r);
+    uint64_t total_ns = run->last_end_ns - run->first_end_ns;
+    pack_bench_finish(total_ns > run->dropped_ns ? total_ns - run->dropped_ns : 0, r);
     if (r->total.n_samples == 0 && r->n_reasons > 0 && !r->interrupted)
         return pack_fail(err, PACK_ERR_FORMAT,
                          "none of %llu images can be decoded; the first is %s",

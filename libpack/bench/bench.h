@@ -75,10 +75,17 @@ struct pack_bench_event {
     uint64_t begin_ns, end_ns; /* from the start of the run */
     uint64_t number;           /* of the batch in its epoch, or of the step */
     /* of a READ: file reads, and how its time divides; storage and decoding are parts of
-     * the calls, what is left is assembly */
-    uint64_t loads, call_ns, storage_ns, decode_ns;
+     * the calls, the delay stands at the end, what is left is assembly */
+    uint64_t loads, call_ns, storage_ns, decode_ns, delay_ns;
 };
 enum { PACK_BENCH_EVENTS_MAX = 1 << 18 }; /* those behind are dropped */
+
+/* Whether the files' pages were dropped before an epoch, and seen to be gone. */
+enum pack_bench_cold {
+    PACK_COLD_NO = 0,
+    PACK_COLD_ASSUMED, /* dropped; the system does not tell what stayed */
+    PACK_COLD_CHECKED  /* dropped, and what stayed was counted */
+};
 
 struct pack_bench_epoch {
     uint64_t elapsed_ns, n_batches, n_samples;
@@ -86,8 +93,11 @@ struct pack_bench_epoch {
     uint64_t work_ns;     /* the workers made batches, added up */
     uint64_t idle_ns;     /* they waited for a free buffer, added up */
     uint64_t assemble_ns; /* of work_ns: picking samples out, moving them into place */
+    uint64_t delay_ns;    /* of work_ns: params.delay_ns, as long as it took */
     struct pack_read_cost read, with;
-    uint64_t resident_bytes; /* of the files in the page cache when it began; cold only */
+    uint64_t drop_ns;        /* dropping pages before it, no part of elapsed_ns */
+    enum pack_bench_cold cold;
+    uint64_t resident_bytes; /* of the files in the page cache when it began; if checked */
     bool knows_storage;
     uint64_t storage_bytes; /* that storage delivered to the workers */
     bool has_counts;        /* the simulator's counts for the same reads */
@@ -98,7 +108,9 @@ struct pack_bench_epoch {
 struct pack_bench_steps {
     uint64_t n_steps;   /* all */
     uint64_t n_samples; /* used by all of them, echoes included */
-    uint64_t total_ns;  /* from the end of the first to the end of the last */
+    uint64_t total_ns;  /* from the end of the first to the end of the last, dropping
+                           pages between epochs left out */
+    uint64_t compute_ns; /* that the consumer was told to compute, in all but the first */
     uint64_t busy_ns, starved_ns, copy_wait_ns;
     uint64_t pin_ns, copy_ns, copy_bytes, normalise_ns; /* of all */
     double busy_rate;                                   /* busy_ns / total_ns */
@@ -113,9 +125,14 @@ enum pack_limit {
     PACK_LIMIT_DECODE,
     PACK_LIMIT_ASSEMBLY,
     PACK_LIMIT_CALLS,
-    PACK_LIMIT_BUS
+    PACK_LIMIT_BUS,
+    PACK_LIMIT_PAGE_CACHE, /* file reads that memory answered */
+    PACK_LIMIT_FILE_READS, /* file reads, and nobody tells who answered */
+    PACK_LIMIT_REOPEN,
+    PACK_LIMIT_DELAY
 };
-/* "storage", "decode", "CPU assembly", "HDF5 call overhead", "PCIe", "consumer". */
+/* "storage", "decode", "CPU assembly", "HDF5 call overhead", "PCIe", "consumer", "page
+ * cache", "file reads", "opening the dataset", "the delay asked for". */
 const char *pack_limit_name(enum pack_limit limit);
 
 enum { PACK_BENCH_TEXT_MAX = 512 };
@@ -140,12 +157,15 @@ struct pack_bench_result {
     uint64_t n_epochs; /* begun */
     struct pack_bench_epoch *epochs;
     struct pack_bench_epoch total;
-    uint64_t elapsed_ns, open_ns; /* without and of starting workers and consumer */
+    uint64_t elapsed_ns;  /* of the epochs; dropping pages between them left out */
+    uint64_t open_ns;     /* starting workers and consumer */
     struct pack_bench_steps steps;
     struct pack_device_result device;
     struct pack_histogram latency; /* of file reads of raw data */
 
-    struct pack_procs_usage *usage; /* of each worker; of this process in line */
+    /* processor time of each worker for the batches that were taken; in line, of this
+     * process during the epochs */
+    struct pack_procs_usage *usage;
     bool has_machine;
     struct pack_system_cpu machine; /* all processors, during the run */
 
@@ -175,6 +195,15 @@ struct pack_bench_result {
 enum pack_status pack_bench_run(const struct pack_bench_params *params,
                                 struct pack_bench_result *result, struct pack_error *err);
 void pack_bench_done(struct pack_bench_result *result);
+
+/* Where an epoch's file reads were answered, in the main: storage delivered a twentieth of
+ * the bytes or more, or did not; or nobody tells. */
+enum pack_origin { PACK_ORIGIN_UNKNOWN = 0, PACK_ORIGIN_MEMORY, PACK_ORIGIN_STORAGE };
+enum pack_origin pack_bench_origin(const struct pack_bench_epoch *epoch);
+
+/* Likewise of a run, by the time that its file reads took: PACK_LIMIT_STORAGE,
+ * _PAGE_CACHE or _FILE_READS. */
+enum pack_limit pack_bench_file_reads(const struct pack_bench_result *result);
 
 /* Fresh samples per second, hits per request (negative without a cache), bytes read per
  * byte wanted (0 when nothing was wanted). */
@@ -251,8 +280,11 @@ enum pack_status pack_bench_advise(const struct pack_bench_params *params,
                                    struct pack_error *err);
 
 /* The smallest number of uses of each batch that would keep the consumer busy for
- * `target` of the time (0 to 1), other things being equal; 0: not even reading alone. */
+ * `target` of the time (0 to 1), other things being equal; 0: not known. With workers
+ * reading goes on beside the steps; in line it comes on top of them. */
 uint64_t pack_bench_echo_for(const struct pack_bench_result *result, double target);
+/* Steps per second with so many uses over those measured. */
+double pack_bench_echo_gain(const struct pack_bench_result *result, uint64_t echo);
 
 #ifdef __cplusplus
 }

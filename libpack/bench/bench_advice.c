@@ -117,7 +117,8 @@ ratio(double a, double b)
 
 /* Reading time of one sample in one worker, ns. */
 static double
-sample_ns(const struct advisor *a, const struct pack_cache_counts *c, double n)
+sample_ns(const struct advisor *a, const struct way *way,
+          const struct pack_cache_counts *c, double n)
 {
     const struct pack_bench_epoch *t = &a->result->total;
     const struct pack_cache_counts *b = &a->now_counts;
@@ -125,6 +126,7 @@ sample_ns(const struct advisor *a, const struct pack_cache_counts *c, double n)
     double storage = (double)(t->read.storage_ns + t->read.metadata_ns) / samples;
     double decode = (double)t->read.decode_ns / samples;
     double calls = (double)t->read.overhead_ns / samples;
+    double reopen = way->reopen ? (double)t->read.reopen_ns / samples : 0;
     double assembly = (double)(t->work_ns - t->read.call_ns) / samples;
     double reads_now = (double)t->read.file_reads / samples;
     double fixed = read_ns * reads_now < storage / 2 ? read_ns : storage / 2 / reads_now;
@@ -143,7 +145,7 @@ sample_ns(const struct advisor *a, const struct pack_cache_counts *c, double n)
     if (reads_now <= 0)
         fixed = 0;
     return fixed * (double)c->file_reads / n + (storage - fixed * reads_now) * bytes +
-           decode * decodes + base + (calls - base) * loads + assembly;
+           decode * decodes + base + (calls - base) * loads + reopen + assembly;
 }
 
 /* What the consumer needs for one fresh sample, ns. */
@@ -155,13 +157,13 @@ consume_ns(const struct advisor *a)
     return step * ratio((double)s->n_steps, (double)a->result->total.n_samples);
 }
 
-/* Reading time of one sample when n_workers share the processors, ns. */
+/* Reading time of one sample when a way's workers share the processors, ns. */
 static double
-shared_ns(const struct advisor *a, const struct pack_cache_counts *c, double n,
-          uint64_t n_workers)
+shared_ns(const struct advisor *a, const struct way *way,
+          const struct pack_cache_counts *c, double n)
 {
-    uint64_t cpus = pack_pool_default_threads();
-    return sample_ns(a, c, n) / (double)lanes(n_workers < cpus ? n_workers : cpus);
+    uint64_t cpus = pack_pool_default_threads(), n_workers = way->n_workers;
+    return sample_ns(a, way, c, n) / (double)lanes(n_workers < cpus ? n_workers : cpus);
 }
 
 /*
@@ -174,7 +176,7 @@ slowness(const struct advisor *a, double n)
 {
     double wall = (double)a->result->elapsed_ns / (double)a->result->total.n_samples;
     double consume = consume_ns(a),
-           read = shared_ns(a, &a->now_counts, n, a->now.n_workers);
+           read = shared_ns(a, &a->now, &a->now_counts, n);
     if (a->now.n_workers == 0)
         wall -= consume;
     else if (wall < 1.1 * consume)
@@ -184,12 +186,12 @@ slowness(const struct advisor *a, double n)
 
 /* Fresh samples per second of readers and consumer together. */
 static double
-rate_of(const struct advisor *a, const struct pack_cache_counts *c, double n,
-        uint64_t n_workers)
+rate_of(const struct advisor *a, const struct way *way,
+        const struct pack_cache_counts *c, double n)
 {
     double consume = consume_ns(a);
-    double read = shared_ns(a, c, n, n_workers) * a->slowness;
-    if (n_workers == 0)
+    double read = shared_ns(a, way, c, n) * a->slowness;
+    if (way->n_workers == 0)
         return 1e9 / (read + consume);
     return 1e9 / (read > consume ? read : consume);
 }
@@ -330,7 +332,7 @@ judge_candidates(struct advisor *a, double now_rate, struct bench_ranking *ranki
             return status;
         if (n == 0)
             continue;
-        double rate = rate_of(a, &counts, (double)n, c->way.n_workers);
+        double rate = rate_of(a, &c->way, &counts, (double)n);
         c->change.gain = ratio(rate, now_rate);
         pack_bench_rank(ranking, (int)c->kind, &c->change);
     }
@@ -363,7 +365,7 @@ advise_chunks(const struct pack_bench_params *params,
     enum pack_status status = simulate(a, &a->now, &a->now_counts, &n, err);
     if (status == PACK_OK && n > 0) {
         a->slowness = slowness(a, (double)n);
-        double now_rate = rate_of(a, &a->now_counts, (double)n, a->now.n_workers);
+        double now_rate = rate_of(a, &a->now, &a->now_counts, (double)n);
         for (size_t i = 0; i < sizeof proposals / sizeof *proposals; i++)
             proposals[i](a, &params->set->parts[0].grid);
         status = judge_candidates(a, now_rate, ranking, err);

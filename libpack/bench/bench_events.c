@@ -50,6 +50,7 @@ pack_bench_record_batch(struct pack_bench_result *r, uint64_t start_ns,
     event.call_ns = a->call_ns + b->call_ns;
     event.storage_ns = a->storage_ns + a->metadata_ns + b->storage_ns + b->metadata_ns;
     event.decode_ns = a->decode_ns + b->decode_ns;
+    event.delay_ns = note->delay_ns;
     add(r, start_ns, event);
     add(r, start_ns,
         (struct pack_bench_event){ .kind = PACK_EVENT_WAIT,

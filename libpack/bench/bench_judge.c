@@ -12,7 +12,16 @@ const char *
 pack_limit_name(enum pack_limit limit)
 {
     static const char *const names[] = {
-        "consumer", "storage", "decode", "CPU assembly", "HDF5 call overhead", "PCIe"
+        [PACK_LIMIT_CONSUMER] = "consumer",
+        [PACK_LIMIT_STORAGE] = "storage",
+        [PACK_LIMIT_DECODE] = "decode",
+        [PACK_LIMIT_ASSEMBLY] = "CPU assembly",
+        [PACK_LIMIT_CALLS] = "HDF5 call overhead",
+        [PACK_LIMIT_BUS] = "PCIe",
+        [PACK_LIMIT_PAGE_CACHE] = "page cache",
+        [PACK_LIMIT_FILE_READS] = "file reads",
+        [PACK_LIMIT_REOPEN] = "opening the dataset",
+        [PACK_LIMIT_DELAY] = "the delay asked for",
     };
     return names[limit];
 }
@@ -23,23 +32,47 @@ minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+enum pack_limit
+pack_bench_file_reads(const struct pack_bench_result *r)
+{
+    uint64_t ns[] = { [PACK_ORIGIN_UNKNOWN] = 0,
+                      [PACK_ORIGIN_MEMORY] = 0,
+                      [PACK_ORIGIN_STORAGE] = 0 };
+    for (uint64_t i = 0; i < r->n_epochs; i++) {
+        const struct pack_bench_epoch *e = &r->epochs[i];
+        ns[pack_bench_origin(e)] += e->read.storage_ns + e->read.metadata_ns +
+                                    e->with.storage_ns + e->with.metadata_ns;
+    }
+    if (ns[PACK_ORIGIN_STORAGE] >= ns[PACK_ORIGIN_MEMORY] &&
+        ns[PACK_ORIGIN_STORAGE] >= ns[PACK_ORIGIN_UNKNOWN])
+        return PACK_LIMIT_STORAGE;
+    return ns[PACK_ORIGIN_MEMORY] >= ns[PACK_ORIGIN_UNKNOWN] ? PACK_LIMIT_PAGE_CACHE
+                                                             : PACK_LIMIT_FILE_READS;
+}
+
 /* Of the readers' working time: the stage that takes most of it. */
 static enum pack_limit
 largest_stage(const struct pack_bench_result *r)
 {
-    const struct pack_read_cost *a = &r->total.read, *b = &r->total.with;
-    uint64_t ns[] = {
-        [PACK_LIMIT_STORAGE] =
-            a->storage_ns + b->storage_ns + a->metadata_ns + b->metadata_ns,
-        [PACK_LIMIT_DECODE] = a->decode_ns + b->decode_ns,
-        [PACK_LIMIT_CALLS] = a->overhead_ns + b->overhead_ns,
-        [PACK_LIMIT_ASSEMBLY] = minus(r->total.work_ns, a->call_ns + b->call_ns),
+    const struct pack_bench_epoch *t = &r->total;
+    const struct pack_read_cost *a = &t->read, *b = &t->with;
+    const struct {
+        enum pack_limit limit;
+        uint64_t ns;
+    } stages[] = {
+        { pack_bench_file_reads(r),
+          a->storage_ns + b->storage_ns + a->metadata_ns + b->metadata_ns },
+        { PACK_LIMIT_DECODE, a->decode_ns + b->decode_ns },
+        { PACK_LIMIT_CALLS, a->overhead_ns + b->overhead_ns },
+        { PACK_LIMIT_REOPEN, a->reopen_ns + b->reopen_ns },
+        { PACK_LIMIT_ASSEMBLY, minus(t->work_ns, a->call_ns + b->call_ns + t->delay_ns) },
+        { PACK_LIMIT_DELAY, t->delay_ns },
     };
-    enum pack_limit largest = PACK_LIMIT_STORAGE;
-    for (int i = PACK_LIMIT_STORAGE; i <= PACK_LIMIT_CALLS; i++)
-        if (ns[i] > ns[largest])
-            largest = (enum pack_limit)i;
-    return largest;
+    size_t largest = 0;
+    for (size_t i = 1; i < sizeof stages / sizeof *stages; i++)
+        if (stages[i].ns > stages[largest].ns)
+            largest = i;
+    return stages[largest].limit;
 }
 
 static enum pack_limit

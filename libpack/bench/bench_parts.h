@@ -20,10 +20,10 @@ struct bench_note {
     uint64_t n_samples;
     uint64_t begin_ns, end_ns;
     uint64_t idle_ns; /* before begin */
-    uint64_t assemble_ns;
+    uint64_t assemble_ns, delay_ns;
     struct pack_read_cost read, with;
     bool knows_storage;
-    uint64_t storage_bytes;
+    struct pack_system_usage usage; /* since the batch before */
 };
 
 /* What a worker is doing, and its latencies; in shared memory. */
@@ -54,6 +54,11 @@ void pack_bench_record_take(struct pack_bench_result *result, uint64_t start_ns,
 void pack_bench_record_step(struct pack_bench_result *result, uint64_t start_ns,
                             const struct pack_step *step);
 
+/* Drops the pages of all files that the run reads, and sees what stayed. */
+enum pack_status pack_bench_go_cold(const struct bench_plan *plan,
+                                    struct pack_bench_epoch *epoch,
+                                    struct pack_error *err);
+
 /* What each worker did in each epoch, for the comparison with the simulator. */
 struct bench_tally {
     uint64_t n_batches;
@@ -69,10 +74,9 @@ enum pack_status pack_bench_check(const struct bench_plan *plan,
                                   struct pack_bench_result *result,
                                   struct pack_error *err);
 
-/* Adds up the epochs and computes the rates of the steps, which ended at the given times
- * of the clock. */
-void pack_bench_finish(uint64_t step_ns, uint64_t first_end_ns, uint64_t last_end_ns,
-                       struct pack_bench_result *result);
+/* Adds up the epochs and computes the rates of the steps, which took total_ns from the
+ * end of the first to the end of the last. */
+void pack_bench_finish(uint64_t total_ns, struct pack_bench_result *result);
 
 /* Fills limit and cause from everything measured. */
 void pack_bench_judge(const struct bench_plan *plan, struct pack_bench_result *result);

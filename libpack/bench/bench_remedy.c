@@ -148,7 +148,7 @@ warm_ns_per_byte(const struct pack_bench_result *r)
 {
     for (uint64_t i = 0; i < r->n_epochs; i++) {
         const struct pack_bench_epoch *e = &r->epochs[i];
-        if (e->knows_storage && e->storage_bytes * 20 < e->read.file_read_bytes)
+        if (e->read.file_read_bytes && pack_bench_origin(e) == PACK_ORIGIN_MEMORY)
             return (double)e->read.storage_ns / (double)e->read.file_read_bytes;
     }
     const struct pack_read_cost *t = &r->total.read;
@@ -167,7 +167,8 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
     uint64_t memory, size = params->set ? stored_bytes(params->set) : 0;
     bool cold =
         t->knows_storage ? t->storage_bytes * 4 > t->read.file_read_bytes : params->cold;
-    if (!params->set || r->limit != PACK_LIMIT_STORAGE || !cold ||
+    bool reads = r->limit == PACK_LIMIT_STORAGE || r->limit == PACK_LIMIT_FILE_READS;
+    if (!params->set || !reads || !cold ||
         !pack_system_memory_bytes(&memory) || size > memory / 10 * 8)
         return false;
     double now = (double)t->read.storage_ns;
@@ -232,7 +233,7 @@ add_echo(const struct pack_bench_result *result, struct pack_bench_advice *advic
     snprintf(c->what, sizeof c->what,
              "using each batch %" PRIu64 " times: steps, not fresh samples", echo);
     snprintf(c->command, sizeof c->command, "--echo %" PRIu64, echo);
-    c->gain = (double)echo / (double)result->echo;
+    c->gain = pack_bench_echo_gain(result, echo);
 }
 
 void

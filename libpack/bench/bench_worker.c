@@ -19,7 +19,8 @@ struct maker {
     uint64_t round, n_lanes;
     bool began;
     uint64_t end_ns; /* of the batch before */
-    uint64_t storage_bytes;
+    bool knows_storage;
+    struct pack_system_usage usage; /* up to there */
     unsigned char *scratch; /* a request as it was read, before samples are picked out */
     size_t scratch_bytes;
     uint64_t *before; /* rows in front of each box of a request */
@@ -86,7 +87,9 @@ maker_open(void *context, unsigned worker, void *where, void **state,
         maker_close(maker);
         return status;
     }
-    pack_system_storage_bytes(&maker->storage_bytes);
+    uint64_t bytes;
+    maker->knows_storage = pack_system_storage_bytes(&bytes);
+    pack_system_usage(&maker->usage);
     *state = maker;
     return PACK_OK;
 }
@@ -298,26 +301,28 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
     return status;
 }
 
-static void
+static uint64_t
 delay(uint64_t ns)
 {
     struct timespec t = { .tv_sec = (time_t)(ns / 1000000000),
                           .tv_nsec = (long)(ns % 1000000000) };
+    uint64_t begin_ns = pack_clock_ns();
     if (ns)
         nanosleep(&t, NULL);
+    return ns ? pack_clock_ns() - begin_ns : 0;
 }
 
-/* After a worker's last batch of an epoch: what it had from storage. */
+/* What the process used since its batch before. */
 static void
-count_storage(struct maker *maker, uint64_t number, struct bench_note *note)
+count_usage(struct maker *maker, struct bench_note *note)
 {
-    uint64_t now;
-    if (number + maker->n_lanes < maker->plan->epoch_batches ||
-        !pack_system_storage_bytes(&now))
-        return;
-    note->knows_storage = true;
-    note->storage_bytes = now - maker->storage_bytes;
-    maker->storage_bytes = now;
+    struct pack_system_usage now, *before = &maker->usage;
+    pack_system_usage(&now);
+    note->knows_storage = maker->knows_storage;
+    note->usage.user_ns = now.user_ns - before->user_ns;
+    note->usage.system_ns = now.system_ns - before->system_ns;
+    note->usage.storage_bytes = now.storage_bytes - before->storage_bytes;
+    *before = now;
 }
 
 static enum pack_status
@@ -344,8 +349,8 @@ maker_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
     pack_nvtx_end();
     if (status != PACK_OK)
         return status;
-    delay(maker->plan->params.delay_ns);
-    count_storage(maker, item, note);
+    note->delay_ns = delay(maker->plan->params.delay_ns);
+    count_usage(maker, note);
     note->end_ns = maker->end_ns = pack_clock_ns();
     return PACK_OK;
 }

@@ -20,6 +20,7 @@ struct pack_step {
     uint64_t n_samples; /* used by this step */
     uint64_t begin_ns, end_ns;
     uint64_t busy_ns;      /* the consumer worked */
+    uint64_t compute_ns;   /* of that, what params.step_ns asked for; 0: nothing did */
     uint64_t starved_ns;   /* idle before this step, waiting for data or for its copy */
     uint64_t copy_wait_ns; /* of those, while its data was being copied to the device */
     uint64_t pin_ns;  /* the host copied the batch into pinned memory; 0 where none is */
@@ -47,7 +48,7 @@ enum pack_transfer { PACK_TRANSFER_UINT8 = 0, PACK_TRANSFER_FLOAT32 };
 struct pack_consumer_params {
     size_t sample_bytes;
     uint64_t batch_max; /* samples */
-    uint64_t step_ns;   /* emulated, cuda: duration of the step's computing */
+    uint64_t step_ns;   /* emulated, cuda: computing of a step that uses a whole batch */
     bool has_normalise; /* samples are uint8 images */
     struct pack_normalise normalise; /* host, cuda */
     enum pack_transfer transfer;     /* cuda: what goes over the bus */

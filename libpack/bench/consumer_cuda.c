@@ -45,6 +45,7 @@ read_step(struct cuda_state *cuda, struct pack_error *err)
                        ? cuda->step[(cuda->n_read - 1) % CUDA_STEPS].event[CUDA_END]
                        : cuda->origin;
     struct pack_step result = { .n_samples = step->n_samples,
+                                .compute_ns = step->compute_ns,
                                 .pin_begin_ns = step->pin_begin_ns,
                                 .pin_ns = step->pin_ns };
     uint64_t starved, copy_to_begin = 0;
@@ -70,7 +71,7 @@ read_step(struct cuda_state *cuda, struct pack_error *err)
     }
     result.copy_begin_ns = result.begin_ns - copy_to_begin;
     if (step->has_copy)
-        result.copy_bytes = step->n_samples * cuda->transfer_bytes;
+        result.copy_bytes = step->n_copied * cuda->transfer_bytes;
     cuda->end_ns = result.end_ns;
     cuda->copy_ns += result.copy_ns;
     cuda->copy_bytes += result.copy_bytes;
@@ -198,9 +199,9 @@ launch_normalise(struct cuda_state *cuda, const struct cuda_step *step, bool ord
 }
 
 static enum pack_status
-launch_step(struct cuda_state *cuda, struct pack_error *err)
+launch_step(struct cuda_state *cuda, const struct cuda_step *step, struct pack_error *err)
 {
-    uint64_t duration_ns = cuda->params.step_ns;
+    uint64_t duration_ns = step->compute_ns;
     void *arguments[] = { &duration_ns };
     if (duration_ns == 0)
         return PACK_OK;
@@ -238,7 +239,7 @@ begin_compute(struct cuda_state *cuda, const struct pack_batch *batch,
                              err);
     pack_nvtx_begin("step");
     if (status == PACK_OK)
-        status = launch_step(cuda, err);
+        status = launch_step(cuda, step, err);
     pack_nvtx_end();
     if (status == PACK_OK)
         status = cuda_record(cuda, step->event[CUDA_END], cuda->compute_stream, err);
@@ -272,6 +273,8 @@ cuda_take(void *state, const struct pack_batch *batch, struct pack_error *err)
         return status;
     struct cuda_step *step = &cuda->step[cuda->n_begun % CUDA_STEPS];
     step->n_samples = pack_batch_used(batch);
+    step->n_copied = batch->n_samples;
+    step->compute_ns = pack_batch_step_ns(batch, cuda->params.step_ns);
     step->has_copy = false;
     step->pin_ns = 0;
     if (!batch->again) {

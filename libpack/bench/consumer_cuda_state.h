@@ -27,6 +27,7 @@ struct cuda_step {
     pack_cuda_deviceptr order;
     bool has_copy;
     uint64_t n_samples, pin_begin_ns, pin_ns;
+    uint64_t n_copied, compute_ns; /* samples, of which the step may use a part */
 };
 
 struct cuda_state {

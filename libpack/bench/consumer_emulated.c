@@ -28,11 +28,14 @@ emulated_take(void *state, const struct pack_batch *batch, struct pack_error *er
     uint64_t last = pack_consumer_last_end(state);
     if (begin < last)
         begin = last;
-    uint64_t until = begin + pack_consumer_get_params(state)->step_ns;
+    uint64_t step_ns =
+        pack_batch_step_ns(batch, pack_consumer_get_params(state)->step_ns);
+    uint64_t until = begin + step_ns;
     struct pack_step step = { .n_samples = pack_batch_used(batch),
                               .begin_ns = begin,
                               .end_ns = until,
-                              .busy_ns = until - begin,
+                              .busy_ns = step_ns,
+                              .compute_ns = step_ns,
                               .starved_ns = last ? begin - last : 0 };
     struct timespec at = { .tv_sec = (time_t)(until / 1000000000),
                            .tv_nsec = (long)(until % 1000000000) };

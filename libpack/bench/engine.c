@@ -33,6 +33,7 @@ pack_read_cost_add(struct pack_read_cost *total, const struct pack_read_cost *pa
     total->metadata_ns += part->metadata_ns;
     total->decode_ns += part->decode_ns;
     total->overhead_ns += part->overhead_ns;
+    total->reopen_ns += part->reopen_ns;
     total->wanted_bytes += part->wanted_bytes;
     total->skipped += part->skipped;
 }

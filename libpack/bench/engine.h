@@ -21,12 +21,13 @@ extern "C" {
 /* What reading cost. Nanoseconds of stages do not overlap: they add up to call_ns. */
 struct pack_read_cost {
     uint64_t calls;                                   /* of H5Dread, or samples decoded */
-    uint64_t call_ns;                                 /* inside them */
+    uint64_t call_ns;                                 /* inside them, reopening included */
     uint64_t requests;                                /* chunks that they visited */
     uint64_t file_reads, file_read_bytes, storage_ns; /* of raw data */
     uint64_t metadata_reads, metadata_bytes, metadata_ns;
     uint64_t decode_ns;
     uint64_t overhead_ns; /* the rest: the library's own work and copying */
+    uint64_t reopen_ns;   /* opening and closing the dataset for each of them */
     uint64_t wanted_bytes;
     uint64_t skipped; /* samples that could not be decoded: nothing was put into `out` */
 };

@@ -78,16 +78,25 @@ hdf5_open(const struct pack_engine_params *params, void **state, struct pack_err
     return PACK_OK;
 }
 
+static uint64_t
+minus(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
 /* Moves what the driver counted during one call into *cost, and splits its time. */
 static void
 settle(struct part *part, uint64_t call_ns, struct pack_read_cost *cost)
 {
     struct pack_h5_counters *raw = &part->count.raw, *metadata = &part->count.metadata;
+    struct pack_h5_boxes_reopened reopened = pack_h5_boxes_reopened(part->reader);
     uint64_t below_ns = raw->file_read_ns + metadata->file_read_ns;
-    uint64_t rest_ns = call_ns > below_ns ? call_ns - below_ns : 0;
+    uint64_t reopen_ns = minus(reopened.elapsed_ns, reopened.file_read_ns);
+    uint64_t rest_ns = minus(call_ns + reopened.elapsed_ns, below_ns + reopen_ns);
     struct pack_read_cost call = {
         .calls = 1,
-        .call_ns = call_ns,
+        .call_ns = below_ns + reopen_ns + rest_ns,
+        .reopen_ns = reopen_ns,
         .file_reads = raw->file_reads,
         .file_read_bytes = raw->file_read_bytes,
         .storage_ns = raw->file_read_ns,

@@ -68,6 +68,7 @@ put_cost(struct pack_json *json, const char *key, const struct pack_read_cost *c
     pack_json_u64(json, "metadata_ns", c->metadata_ns);
     pack_json_u64(json, "decode_ns", c->decode_ns);
     pack_json_u64(json, "overhead_ns", c->overhead_ns);
+    pack_json_u64(json, "reopen_ns", c->reopen_ns);
     pack_json_close(json);
 }
 
@@ -81,11 +82,16 @@ put_epoch(struct pack_json *json, const struct pack_bench_epoch *e)
     pack_json_u64(json, "work_ns", e->work_ns);
     pack_json_u64(json, "idle_ns", e->idle_ns);
     pack_json_u64(json, "assemble_ns", e->assemble_ns);
+    pack_json_u64(json, "delay_ns", e->delay_ns);
+    pack_json_u64(json, "drop_ns", e->drop_ns);
     if (e->knows_storage)
         pack_json_u64(json, "storage_bytes", e->storage_bytes);
     else
         pack_json_null(json, "storage_bytes");
-    pack_json_u64(json, "resident_bytes", e->resident_bytes);
+    if (e->cold == PACK_COLD_CHECKED)
+        pack_json_u64(json, "resident_bytes", e->resident_bytes);
+    else
+        pack_json_null(json, "resident_bytes");
     put_cost(json, "read", &e->read);
     put_cost(json, "with", &e->with);
 }
@@ -97,6 +103,7 @@ put_steps(struct pack_json *json, const struct pack_bench_steps *s)
     pack_json_u64(json, "steps", s->n_steps);
     pack_json_u64(json, "samples", s->n_samples);
     pack_json_u64(json, "total_ns", s->total_ns);
+    pack_json_u64(json, "compute_ns", s->compute_ns);
     pack_json_u64(json, "busy_ns", s->busy_ns);
     pack_json_u64(json, "starved_ns", s->starved_ns);
     pack_json_u64(json, "copy_wait_ns", s->copy_wait_ns);
@@ -196,6 +203,8 @@ put_verdict(struct pack_json *json, const struct pack_bench_report *report)
     const struct pack_bench_advice *a = report->advice;
     pack_json_text(json, "limit", pack_limit_name(r->limit));
     pack_json_text(json, "cause", r->cause[0] ? r->cause : NULL);
+    pack_json_text(json, "file_reads_from",
+                   pack_limit_name(pack_bench_file_reads(r)));
     pack_json_double(json, "samples_per_s", pack_bench_rate(r));
     pack_json_double(json, "busy_rate", r->steps.busy_rate);
     if (r->steps.au >= 0)

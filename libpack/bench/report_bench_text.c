@@ -135,17 +135,26 @@ put_stages(struct page *page, const struct pack_bench_result *r)
     const struct pack_bench_epoch *t = &r->total;
     const struct pack_read_cost *a = &t->read, *b = &t->with;
     uint64_t calls_ns = a->call_ns + b->call_ns;
-    uint64_t rest_ns = t->work_ns > calls_ns ? t->work_ns - calls_ns : 0;
+    uint64_t known_ns = calls_ns + t->delay_ns;
+    uint64_t rest_ns = t->work_ns > known_ns ? t->work_ns - known_ns : 0;
+    const char *reads = pack_limit_name(pack_bench_file_reads(r));
+    char chunks[64], indexes[64];
+    snprintf(chunks, sizeof chunks, "%s: reading chunks", reads);
+    snprintf(indexes, sizeof indexes, "%s: reading indexes", reads);
     LINE(page, "\n%-36s%13s %9s\n",
          r->n_workers ? "where the workers' time went" : "where the time went",
          "per batch", "share");
-    put_stage(page, r, "storage: reading chunks", a->storage_ns + b->storage_ns);
-    put_stage(page, r, "storage: reading indexes", a->metadata_ns + b->metadata_ns);
+    put_stage(page, r, chunks, a->storage_ns + b->storage_ns);
+    put_stage(page, r, indexes, a->metadata_ns + b->metadata_ns);
+    if (a->reopen_ns + b->reopen_ns)
+        put_stage(page, r, "opening the dataset each time", a->reopen_ns + b->reopen_ns);
     put_stage(page, r, "decode", a->decode_ns + b->decode_ns);
     put_stage(page, r,
               strcmp(r->engine, "images") == 0 ? "other work" : "HDF5 calls and copies",
               a->overhead_ns + b->overhead_ns);
     put_stage(page, r, "CPU assembly", rest_ns);
+    if (t->delay_ns)
+        put_stage(page, r, "the delay asked for", t->delay_ns);
     put_stage(page, r,
               r->n_workers ? "waiting for a free buffer" : "outside, in the consumer",
               t->idle_ns);
@@ -267,11 +276,16 @@ put_storage(struct page *page, const struct pack_bench_report *report)
              "%.1f MB from the page cache\n",
              (double)t->storage_bytes / 1e6, (double)(read - from_storage) / 1e6);
     }
-    if (report->params->cold) {
-        LINE(page, "  --cold: %.1f MB were still in the page cache when epochs began%s\n",
+    if (t->cold == PACK_COLD_ASSUMED)
+        LINE(page, "  cold is assumed: pages were dropped, and the system does not tell "
+                   "what stayed\n");
+    else if (t->cold == PACK_COLD_CHECKED)
+        LINE(page, "  cold: %.1f MB were still in the page cache when epochs began%s\n",
              (double)t->resident_bytes / 1e6,
              t->resident_bytes > read / 20 ? "; this was NOT cold" : "");
-    }
+    if (t->drop_ns)
+        LINE(page, "  dropping pages took %.2f s, which no rate contains\n",
+             seconds(t->drop_ns));
 }
 
 static void
@@ -282,7 +296,7 @@ put_processors(struct page *page, const struct pack_bench_result *r)
         user += r->usage[i].user_ns;
         system += r->usage[i].system_ns;
     }
-    uint64_t lived = n * (r->elapsed_ns + r->open_ns);
+    uint64_t lived = n * r->elapsed_ns;
     LINE(page, "\nprocessors: %s %.0f %% user, %.0f %% system",
          r->n_workers ? "each worker" : "this process", percent(user, lived),
          percent(system, lived));

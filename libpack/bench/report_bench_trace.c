@@ -84,7 +84,9 @@ put_stages(struct pack_json *json, const struct pack_bench_event *e, unsigned tr
     put_stage(json, "storage", track, e->begin_ns, storage_end);
     put_stage(json, "decode", track, storage_end,
               least(storage_end + e->decode_ns, call_end));
-    put_stage(json, "assembly", track, call_end, e->end_ns);
+    uint64_t delay_ns = least(e->delay_ns, e->end_ns - call_end);
+    put_stage(json, "assembly", track, call_end, e->end_ns - delay_ns);
+    put_stage(json, "delay", track, e->end_ns - delay_ns, e->end_ns);
 }
 
 /* A pair of an asynchronous span. */

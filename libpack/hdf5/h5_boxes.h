@@ -43,6 +43,13 @@ enum pack_status pack_h5_boxes_read(struct pack_h5_boxes *reader,
                                     const struct pack_box *boxes, size_t n_boxes,
                                     void *out, uint64_t *call_ns, struct pack_error *err);
 
+/* What opening and closing the dataset anew cost at the last read: all of its time, and
+ * that of the file reads among it, which `count` has too. */
+struct pack_h5_boxes_reopened {
+    uint64_t elapsed_ns, file_read_ns;
+};
+struct pack_h5_boxes_reopened pack_h5_boxes_reopened(const struct pack_h5_boxes *reader);
+
 /* The cache settings in force for the open dataset, and the version of the library as
  * cachesim.h knows it. */
 enum pack_status pack_h5_boxes_cache(struct pack_h5_boxes *reader,

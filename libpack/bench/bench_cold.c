@@ -1,0 +1,73 @@
+/*
+ * Reading as if for the first time: the pages of every file that a run reads are dropped
+ * from the page cache, and what stayed is counted. Files whose contents lie in others
+ * (virtual datasets) can be dropped, but not seen to be cold.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "libpack/bench/bench_parts.h"
+
+static enum pack_status
+drop(int fd, struct pack_bench_epoch *epoch, struct pack_error *err)
+{
+    uint64_t resident = 0;
+    enum pack_status status = pack_system_drop_fd(fd, err);
+    if (status != PACK_OK)
+        return status;
+    if (!pack_system_resident_fd(fd, &resident))
+        epoch->cold = PACK_COLD_ASSUMED;
+    epoch->resident_bytes += resident;
+    return PACK_OK;
+}
+
+static enum pack_status
+drop_set(const struct pack_readset *set, struct pack_bench_epoch *epoch,
+         struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
+        const char *file = set->parts[i].file;
+        int fd = open(file, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            return pack_fail_errno(err, errno, "cannot open '%s'", file);
+        status = drop(fd, epoch, err);
+        close(fd);
+        if (status != PACK_OK)
+            return pack_error_prefix(err, status, "'%s'", file);
+        if (set->parts[i].facts.layout == PACK_LAYOUT_VIRTUAL)
+            epoch->cold = PACK_COLD_ASSUMED;
+    }
+    return status;
+}
+
+/* Images that cannot be opened are skipped by the engine too. */
+static enum pack_status
+drop_images(const struct pack_source *source, struct pack_bench_epoch *epoch,
+            struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (uint64_t i = 0; i < source->n_records && status == PACK_OK; i++) {
+        char path[512];
+        int fd;
+        if (pack_source_open_file(source, i, &fd, NULL) != PACK_OK)
+            continue;
+        status = drop(fd, epoch, err);
+        close(fd);
+        if (status != PACK_OK) {
+            pack_source_path(source, i, path, sizeof path);
+            pack_error_prefix(err, status, "'%s'", path);
+        }
+    }
+    return status;
+}
+
+enum pack_status
+pack_bench_go_cold(const struct bench_plan *plan, struct pack_bench_epoch *epoch,
+                   struct pack_error *err)
+{
+    epoch->cold = PACK_COLD_CHECKED;
+    return plan->params.set ? drop_set(plan->params.set, epoch, err)
+                            : drop_images(plan->params.source, epoch, err);
+}

@@ -1,0 +1,296 @@
+/*
+ * Verdicts of h5readbench from measurements made up here: each limit, on both sides of
+ * its threshold; what echoing would bring, against arithmetic; sums and rates.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "libpack/bench/bench_parts.h"
+#include "tests/tap.h"
+
+#define MS UINT64_C(1000000)
+
+/* One epoch of 100 batches of 10 samples that took 1 s in one worker; nothing happened. */
+struct made {
+    struct bench_plan plan;
+    struct pack_bench_epoch epoch[2];
+    struct pack_bench_result r;
+};
+
+static void
+make(struct made *m, const char *consumer, uint64_t n_workers)
+{
+    *m = (struct made){ .r = { .consumer = consumer,
+                               .engine = "hdf5",
+                               .n_workers = n_workers,
+                               .batch = 10,
+                               .echo = 1,
+                               .n_epochs = 1 } };
+    m->epoch[0] = (struct pack_bench_epoch){ .elapsed_ns = 1000 * MS,
+                                             .n_batches = 100,
+                                             .n_samples = 1000,
+                                             .work_ns = 1000 * MS };
+    m->r.elapsed_ns = 1000 * MS;
+    m->r.steps.n_steps = 100;
+    m->r.steps.busy_ns = 99 * MS;
+}
+
+static enum pack_limit
+limit(struct made *m)
+{
+    m->r.epochs = m->epoch;
+    m->r.total = (struct pack_bench_epoch){ .n_batches = 0 };
+    pack_bench_finish(1000 * MS, &m->r);
+    pack_bench_judge(&m->plan, &m->r);
+    return m->r.limit;
+}
+
+/* ------------------------------------------------------------------- stages */
+
+/* The time of each stage in turn; the rest of the second is another's. */
+static void
+test_stages(void)
+{
+    static const struct {
+        enum pack_limit limit;
+        const char *name;
+        size_t offset;
+    } stages[] = {
+#define READ(field) offsetof(struct pack_bench_epoch, read.field)
+#define WITH(field) offsetof(struct pack_bench_epoch, with.field)
+        { PACK_LIMIT_FILE_READS, "file reads", READ(storage_ns) },
+        { PACK_LIMIT_FILE_READS, "file reads", READ(metadata_ns) },
+        { PACK_LIMIT_FILE_READS, "file reads", WITH(storage_ns) },
+        { PACK_LIMIT_FILE_READS, "file reads", WITH(metadata_ns) },
+        { PACK_LIMIT_DECODE, "decode", READ(decode_ns) },
+        { PACK_LIMIT_DECODE, "decode", WITH(decode_ns) },
+        { PACK_LIMIT_CALLS, "HDF5 call overhead", READ(overhead_ns) },
+        { PACK_LIMIT_CALLS, "HDF5 call overhead", WITH(overhead_ns) },
+        { PACK_LIMIT_REOPEN, "opening the dataset", READ(reopen_ns) },
+        { PACK_LIMIT_REOPEN, "opening the dataset", WITH(reopen_ns) },
+    };
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        for (int more = 0; more < 2; more++) {
+            struct made m;
+            make(&m, "null", 1);
+            /* the stage and assembly share the second, one a little ahead */
+            uint64_t ns = more ? 501 * MS : 499 * MS;
+            memcpy((char *)&m.epoch[0] + stages[i].offset, &ns, sizeof ns);
+            if (stages[i].offset < offsetof(struct pack_bench_epoch, with))
+                m.epoch[0].read.call_ns = ns;
+            else
+                m.epoch[0].with.call_ns = ns;
+            enum pack_limit want = more ? stages[i].limit : PACK_LIMIT_ASSEMBLY;
+            if (limit(&m) != want) {
+                wrong++;
+                note("stage %zu, %d: limited by %s", i, more, pack_limit_name(m.r.limit));
+            }
+            if (more && strcmp(pack_limit_name(m.r.limit), stages[i].name) != 0)
+                wrong++;
+        }
+    is_number(wrong, 0, "the stage that takes most is the limit, by 2 ms in a second");
+
+    struct made m;
+    make(&m, "null", 1);
+    m.epoch[0].delay_ns = 501 * MS;
+    ok(limit(&m) == PACK_LIMIT_DELAY, "a delay that was asked for is named as such");
+    m.epoch[0].delay_ns = 499 * MS;
+    ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "and is no part of assembly");
+    m.epoch[0].read.call_ns = m.epoch[0].read.overhead_ns = 300 * MS;
+    m.epoch[0].delay_ns = 299 * MS;
+    ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "401 ms are left of 1000 beside 300 and 299");
+    m.epoch[0].delay_ns = 401 * MS;
+    ok(limit(&m) == PACK_LIMIT_DELAY, "299 ms beside 300 and 401");
+}
+
+/* ---------------------------------------------------------- storage or memory */
+
+static void
+test_origin(void)
+{
+    struct made m;
+    make(&m, "null", 1);
+    struct pack_bench_epoch *e = &m.epoch[0];
+    e->read.call_ns = e->read.storage_ns = 900 * MS;
+    e->read.file_read_bytes = 1500;
+    e->read.metadata_bytes = 100;
+    e->with.file_read_bytes = 300;
+    e->with.metadata_bytes = 100;
+    ok(limit(&m) == PACK_LIMIT_FILE_READS, "who answered reads is not made up");
+    e->knows_storage = true;
+    ok(limit(&m) == PACK_LIMIT_PAGE_CACHE,
+       "nothing came from storage: limited by the page cache, not by storage");
+    e->storage_bytes = 99;
+    ok(limit(&m) == PACK_LIMIT_PAGE_CACHE, "nor when it was less than a twentieth");
+    e->storage_bytes = 100;
+    ok(limit(&m) == PACK_LIMIT_STORAGE, "a twentieth of 2000 bytes came from storage");
+    e->storage_bytes = 0;
+    e->cold = PACK_COLD_CHECKED;
+    e->resident_bytes = 99;
+    ok(limit(&m) == PACK_LIMIT_STORAGE,
+       "pages that were seen to be gone came from storage, counted or not");
+    e->resident_bytes = 100;
+    ok(limit(&m) == PACK_LIMIT_PAGE_CACHE, "those that stayed did not");
+    e->resident_bytes = 0;
+    e->cold = PACK_COLD_ASSUMED;
+    ok(limit(&m) == PACK_LIMIT_PAGE_CACHE, "being told to go is not being gone");
+
+    /* the first epoch from storage, the second from memory; the longer one counts */
+    m.r.n_epochs = 2;
+    e->cold = PACK_COLD_NO;
+    e->storage_bytes = 2000;
+    m.epoch[1] = *e;
+    m.epoch[1].storage_bytes = 0;
+    m.epoch[1].read.storage_ns = 899 * MS;
+    ok(limit(&m) == PACK_LIMIT_STORAGE, "the epoch whose reads took longer decides");
+    m.epoch[1].read.metadata_ns = 2 * MS;
+    ok(limit(&m) == PACK_LIMIT_PAGE_CACHE, "index reads among them");
+    m.epoch[0].read.storage_ns = 800 * MS;
+    m.epoch[0].with.storage_ns = 102 * MS;
+    ok(limit(&m) == PACK_LIMIT_STORAGE, "and those of the second dataset");
+}
+
+/* ---------------------------------------------------------------- the consumer */
+
+static void
+test_consumer(void)
+{
+    struct made m;
+    make(&m, "emulated", 1);
+    m.r.steps.busy_ns = 980 * MS;
+    ok(limit(&m) == PACK_LIMIT_CONSUMER, "busy for 98.0 %%: the consumer is the limit");
+    m.r.steps.busy_ns = 979 * MS;
+    ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "busy for 97.9 %%: it is not");
+    m.r.steps.busy_ns = 1000 * MS;
+    m.r.steps.n_steps = 1;
+    ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "one step says nothing about it");
+    make(&m, "null", 1);
+    m.r.steps.busy_ns = 1000 * MS;
+    ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "nor does a consumer that does nothing");
+    make(&m, "cuda", 1);
+    m.r.steps.starved_ns = 800 * MS;
+    m.r.steps.copy_wait_ns = 401 * MS;
+    ok(limit(&m) == PACK_LIMIT_BUS, "more than half of the waiting was for copies: PCIe");
+    m.r.steps.copy_wait_ns = 400 * MS;
+    ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "half of it: the readers");
+    m.r.steps.starved_ns = m.r.steps.copy_wait_ns = 0;
+    ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "nobody waited");
+}
+
+/* --------------------------------------------------------------------- echoing */
+
+/* Runs a pipeline of `n` fresh batches on paper; the busy part of its last half. */
+static double
+busy_on_paper(double read, double step, uint64_t echo, bool in_line)
+{
+    double reader = 0, consumer = 0, busy = 0, since = 0;
+    for (int i = 0; i < 2000; i++) {
+        reader = (in_line && consumer > reader ? consumer : reader) + read;
+        double begin = reader > consumer ? reader : consumer;
+        consumer = begin + (double)echo * step;
+        if (i == 999)
+            since = consumer;
+        if (i > 999)
+            busy += (double)echo * step;
+    }
+    return busy / (consumer - since);
+}
+
+static void
+test_echo(void)
+{
+    static const struct {
+        double read, step; /* ms of a batch */
+        uint64_t echo;
+    } cases[] = { { 30, 10, 1 }, { 30, 10, 2 }, { 100, 3, 4 }, { 7, 6, 1 }, { 250, 9, 1 } };
+    int wrong = 0;
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        bool in_line = i % 2;
+        double read = cases[i / 2].read, step = cases[i / 2].step;
+        uint64_t echo = cases[i / 2].echo, best = 1;
+        double work = step * (double)echo;
+        double cycle = in_line ? read + work : work > read ? work : read;
+        struct made m;
+        make(&m, "emulated", in_line ? 0 : 2);
+        m.r.echo = echo;
+        m.r.total.n_batches = 100;
+        m.r.steps.n_steps = 100 * echo;
+        m.r.steps.busy_ns = (uint64_t)((double)(100 * echo - 1) * step * 1e6);
+        m.r.steps.total_ns =
+            (uint64_t)((double)(100 * echo - 1) / (double)echo * cycle * 1e6);
+        while (busy_on_paper(read, step, best, in_line) < 0.9 - 1e-6)
+            best++;
+        uint64_t said = pack_bench_echo_for(&m.r, 0.9);
+        double gain = (double)best / (double)echo * cycle /
+                      (in_line                            ? read + (double)best * step
+                       : (double)best * step > read ? (double)best * step
+                                                          : read);
+        bool right =
+            said == best && fabs(pack_bench_echo_gain(&m.r, best) - gain) < 0.001;
+        wrong += !right;
+        if (!right)
+            note("%g ms, %g ms, %s: %d uses for %d, gain %.3f for %.3f", read, step,
+                 in_line ? "in line" : "beside", (int)said, (int)best,
+                 pack_bench_echo_gain(&m.r, best), gain);
+    }
+    is_number(wrong, 0,
+              "the uses of a batch that keep a consumer busy for 90 %, in line and beside");
+    struct made m;
+    make(&m, "emulated", 0);
+    m.r.steps.busy_ns = 0;
+    is_number((long long)pack_bench_echo_for(&m.r, 0.9), 0, "unknown without work");
+}
+
+/* ------------------------------------------------------------------------ sums */
+
+static void
+test_sums(void)
+{
+    struct made m;
+    make(&m, "emulated", 1);
+    m.r.n_epochs = 2;
+    m.epoch[1] = m.epoch[0];
+    m.epoch[1].n_samples = 500;
+    m.epoch[0].delay_ns = 3;
+    m.epoch[1].delay_ns = 4;
+    m.epoch[0].drop_ns = 5;
+    m.epoch[1].drop_ns = 6;
+    m.epoch[0].cold = PACK_COLD_CHECKED;
+    m.epoch[1].cold = PACK_COLD_ASSUMED;
+    m.epoch[0].read.reopen_ns = 7;
+    m.epoch[1].read.reopen_ns = 8;
+    m.r.steps.compute_ns = 450 * MS;
+    m.r.elapsed_ns = 3000 * MS;
+    limit(&m);
+    const struct pack_bench_epoch *t = &m.r.total;
+    ok(t->n_samples == 1500 && t->delay_ns == 7 && t->drop_ns == 11 &&
+           t->read.reopen_ns == 15 && t->cold == PACK_COLD_ASSUMED,
+       "epochs add up, and one that is assumed cold makes all so");
+    ok(pack_bench_rate(&m.r) == 500 && m.r.steps.au == 0.45 &&
+           m.r.steps.busy_rate == 0.099,
+       "1500 samples in 3 s; 450 ms computed and 99 ms busy of 1000");
+    m.r.steps.busy_ns = 1100 * MS;
+    limit(&m);
+    ok(m.r.steps.busy_rate == 1, "nothing is busy for more than all of the time");
+    m.r.steps.n_steps = 1;
+    m.r.steps.au = m.r.steps.busy_rate = 0;
+    limit(&m);
+    ok(m.r.steps.au < 0 && m.r.steps.busy_rate == 0, "one step has no rates");
+    struct pack_bench_epoch e = { .has_counts = true, .counts = { .requests = 8, .hits = 6 } };
+    e.read.wanted_bytes = 100;
+    e.read.file_read_bytes = 250;
+    ok(pack_bench_hit_rate(&e) == 0.75 && pack_bench_amplification(&e) == 2.5,
+       "6 hits of 8 requests, 250 bytes for 100");
+}
+
+int
+main(void)
+{
+    test_stages();
+    test_origin();
+    test_consumer();
+    test_echo();
+    test_sums();
+    return done();
+}
