@@ -118,9 +118,59 @@ def test_versions():
 def test_slots():
     row = advise('--shape', '40x100x100', '-p', 'shuffle', '-w', '1', '-b', '1', '-c',
                  '1x20x20', '--memory', '1G', '--ram', '0')
-    rows = [r for r in row['result']['rows'] if r['is_user'] and r['rdcc_nbytes'] >= 400000]
-    loads = [r['later_counts']['loads'] for r in rows]
-    ok(not loads or min(loads) == 0, '25 chunks a sample, all of them held: nothing collides')
+    loads = [r['later_counts']['loads'] for r in row['result']['rows'] if r['is_user']]
+    ok(loads and min(loads) == 0, '25 chunks a sample, all of them held: nothing collides')
+
+
+def test_user_shapes():
+    shapes = ['1x1x64x3', '3x64x64x3', '5x64x64x3', '7x64x64x3', '9x64x64x3', '11x64x64x3',
+              '13x64x64x3', '3000x64x64x3', '2x33x64x3', '6x64x64x1', '17x64x64x3', '19x64x64x3']
+    args = ['--shape', '20000x64x64x3', '--rdcc-w0', '0.5']
+    report = advise(*args, *(word for shape in shapes for word in ('-c', shape)))
+    rows = ['x'.join(map(str, r['chunk'])) for r in report['result']['rows'] if r['is_user']]
+    ok(sorted(set(rows)) == sorted(shapes), 'twelve shapes that are asked about are in the table')
+    done = subprocess.run(['h5advise', *args, *['-c', '1x64x64x3'] * 13],
+                          capture_output=True, text=True)
+    ok(done.returncode == 2 and 'up to 12' in done.stderr, 'a thirteenth is refused in words')
+
+
+def test_no_loss():
+    best = advise('--shape', '20000x224x224x3', '-c', '1x224x224x3', '--rdcc-nbytes', '1M',
+                  '--ram', '16G')['result']
+    row = best['rows'][0]
+    ok(row['is_now'] and row['change'] == 'none', 'what cannot be bettered by 15 % stays')
+    ok('stays' in best['code']['h5repack'] and 'stays' in best['code']['h5pack'],
+       'and nothing is to be written')
+    text = run('h5advise', '-q', '--shape', '20000x224x224x3', '-c', '1x224x224x3',
+               '--rdcc-nbytes', '1M', '--ram', '16G').stdout
+    ok(text.startswith('KEEP ') and 'as it is today' in text.splitlines()[1],
+       'the text begins with it')
+    args = ['--shape', '50000x32x32x3', '-c', '64x32x32x3', '--rdcc-nbytes', '1M', '--ram', '12G',
+            '--cpus', '2', '--hdf5-version', '1.10']
+    result = advise(*args)['result']
+    ok(result['rows'][0]['change'] == 'settings' and
+       result['rows'][0]['samples_per_s'] > 1.05 * result['now']['samples_per_s'],
+       'where another cache is as good as other chunks, the file stays')
+    ok('memory-times-workers' in [w['id'] for w in result['choice_warnings']],
+       'what the choice is to be warned of is told')
+    ok(warning({'result': result}, 'memory-times-workers') is None,
+       'apart from what today is')
+
+
+def test_target():
+    args = ['--shape', '50000x64x64x3', '-p', 'shuffle', '--cpus', '8', '--ram', '1G',
+            '--hdf5-version', '1.10', '-e', '3', '--storage', 'nfs']
+    args += ['--what-if', '-c', '1x64x64x3']
+    one = advise(*args, '-w', '1', '--target', '20000')['result']
+    n = one['target']['workers']
+    rates = [advise(*args, '-w', str(w))['result']['rows'][0]['samples_per_s']
+             for w in (max(n - 1, 1), n)]
+    ok(not one['target']['is_reached'] and n > 2 and rates[0] < 20000 <= rates[1],
+       f'{n} workers reach the target, one less does not: {rates}')
+    ok(abs(rates[1] - one['target']['workers_samples_per_s']) < 1e-6 * rates[1],
+       'and the rate is what --workers prints')
+    again = advise(*args, '-w', '2', '--target', '20000')['result']
+    ok(again['target']['workers'] == n, 'whatever number the question begins with')
 
 
 def test_limits():
@@ -236,8 +286,8 @@ def test_trace():
        'a malformed trace is refused with line and column')
 
 
-for test in (test_recipe, test_search, test_versions, test_slots, test_limits, test_code,
-             test_trace):
+for test in (test_recipe, test_search, test_versions, test_slots, test_user_shapes,
+             test_no_loss, test_target, test_limits, test_code, test_trace):
     try:
         test()
     except Exception as problem:  # one broken test does not hide the others

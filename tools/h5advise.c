@@ -100,6 +100,8 @@ static const struct cli_option options[] = {
              "nvme, sata-ssd, hdd, nfs, or a profile.json (default: nvme)"),
     CLI_REAL(0, "target", &request.target, "RATE", 1e-9, 1e15,
              "samples/s that are needed"),
+    CLI_REAL(0, "min-gain", &request.min_gain, "FACTOR", 1, 1e9,
+             "over today's rate, for which a file is written anew (default: 1.15)"),
 
     CLI_SECTION("Measuring a machine"),
     CLI_TEXT(0, "calibrate", &o.calibrate, "DIR",

@@ -21,6 +21,25 @@ extern "C" {
 
 enum { PACK_ADVISE_CODEC_MAX = 64, PACK_ADVISE_TEXT_MAX = 480 };
 
+/* What a rate stands on. */
+enum pack_advise_basis {
+    PACK_ADVISE_PREDICTED = 0, /* the model alone */
+    PACK_ADVISE_MEASURED,      /* the model, scaled by a measurement of its like */
+    PACK_ADVISE_PROVEN         /* read for real in just this way */
+};
+/* "predicted", "measured", "proven". */
+const char *pack_advise_basis_name(enum pack_advise_basis basis);
+
+/* What somebody who reads as `now` says has to change for a configuration. */
+enum pack_advise_change {
+    PACK_ADVISE_KEEP = 0, /* nothing */
+    PACK_ADVISE_SETTINGS, /* of the cache, or how the dataset is opened */
+    PACK_ADVISE_ORDER,    /* and the order of reading */
+    PACK_ADVISE_REWRITE   /* and the file: other chunks, another codec */
+};
+/* "none", "settings", "order", "rewrite". */
+const char *pack_advise_change_name(enum pack_advise_change change);
+
 /* One way to store a dataset and to read it. */
 struct pack_advise_config {
     struct pack_shape chunk;           /* rank 0: contiguous */
@@ -50,6 +69,8 @@ struct pack_advise_outcome {
 
     double first_rate, later_rate; /* samples/s of all workers: epoch 1, later epochs */
     double rate;                   /* over all epochs together */
+    enum pack_advise_basis basis;  /* of these three */
+    double modelled_rate;          /* what the model alone says of `rate` */
     double hit_rate;               /* hits / requests */
     double loads_per_sample;       /* chunks read, or pieces read past the cache */
     double bytes_per_sample;       /* read from the file */
@@ -64,7 +85,9 @@ struct pack_advise_outcome {
     double lru_hit_rate, belady_hit_rate;
     bool fits;     /* memory_bytes are there: those allowed, or else of ram_bytes */
     bool is_front; /* nothing else is better in one respect and as good in the others */
-    bool is_user;  /* a --chunk */
+    bool is_user;  /* one of params.chunks */
+    bool is_now;   /* params.now itself */
+    enum pack_advise_change change; /* a rewrite where there is no `now` */
 };
 
 /* Measures what a codec does to chunks of this shape. */
@@ -101,8 +124,9 @@ struct pack_advise_params {
     bool is_warm;          /* the file is in the page cache from the beginning */
 
     const struct pack_advise_config *now; /* how the dataset is stored and read today */
-    const struct pack_shape *chunks;      /* shapes to consider in any case */
-    size_t n_chunks;
+    double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
+    const struct pack_shape *chunks; /* shapes to consider in any case */
+    size_t n_chunks;                 /* up to PACK_ADVISE_CHUNKS_MAX */
     const struct pack_advise_companion *companion;
     const uint32_t *labels; /* of all samples, 0 .. n_classes - 1, or NULL */
     uint64_t n_labels;
@@ -125,6 +149,7 @@ struct pack_advise_warning {
 
 enum {
     PACK_ADVISE_ROWS_MAX = 16,
+    PACK_ADVISE_CHUNKS_MAX = 12,
     PACK_ADVISE_WARNINGS_MAX = 12,
     PACK_ADVISE_MAP_MAX = 10,
     PACK_ADVISE_WHY = 3
@@ -147,7 +172,7 @@ struct pack_advise_result {
     bool has_versions;
     struct pack_advise_outcome version_1, version_2;
 
-    size_t n_rows; /* best first; row 0 is the choice */
+    size_t n_rows; /* row 0 is the choice, which may be `now`; the others best first */
     struct pack_advise_outcome rows[PACK_ADVISE_ROWS_MAX];
     char why[PACK_ADVISE_WHY][PACK_ADVISE_TEXT_MAX];
 
@@ -157,14 +182,17 @@ struct pack_advise_result {
     uint64_t n_exact;      /* simulated in full */
     uint64_t n_visits;     /* chunk visits simulated */
 
-    size_t n_warnings;
+    /* Of `now` where there is one, else of the choice; and of the choice in any case. */
+    size_t n_warnings, n_choice_warnings;
     struct pack_advise_warning warnings[PACK_ADVISE_WARNINGS_MAX];
+    struct pack_advise_warning choice_warnings[PACK_ADVISE_WARNINGS_MAX];
 
     struct pack_advise_map map;
 
     /* of a target: reached by row 0 as it is; else what would reach it, 0: nothing */
     bool target_is_reached;
-    uint64_t target_workers; /* that many of row 0, with processors for them */
+    uint64_t target_workers; /* that many of row 0, with memory for them */
+    double target_rate;      /* which these reach */
     double target_echo;      /* uses of each sample that make up for the rest */
 };
 
@@ -186,11 +214,33 @@ enum pack_status pack_advise_evaluate(const struct pack_advise_params *params,
  * the first reads of the others are simulated; those that then look best, all `chunks`,
  * `now` and the choice are simulated in full. Deterministic for given params.
  *
+ * The choice is never slower than `now`, which is a row like the others: a rewrite must
+ * gain params.min_gain, new settings or another order 1.05. Among rates that equal the
+ * best of those left within 5 %, more randomness is preferred, then no rewrite, the
+ * version's default cache, no cache, less memory.
+ *
  * Errors as pack_advise_evaluate, and PACK_ERR_ARGUMENT when memory_bytes does not hold
  * one chunk per worker.
  */
 enum pack_status pack_advise(const struct pack_advise_params *params,
                              struct pack_advise_result *result, struct pack_error *err);
+
+/*
+ * Replaces an outcome's rates by `factor` times what they are (measured by modelled) and
+ * says that they are measured. The result that holds it is then to be settled again.
+ */
+void pack_advise_scale(struct pack_advise_outcome *outcome,
+                       const struct pack_advise_params *params, double factor);
+
+/*
+ * Chooses row 0 anew, sorts the other rows and writes everything that is said of the
+ * choice and of `now` again, after rates in `now` or in rows were changed. The row of
+ * `now` follows result->now, and is added where it is missing. Errors as
+ * pack_advise_evaluate.
+ */
+enum pack_status pack_advise_settle(const struct pack_advise_params *params,
+                                    struct pack_advise_result *result,
+                                    struct pack_error *err);
 
 /* One configuration in place of a search: row 0 of the result, with its cause of loss,
  * warnings and target. */

@@ -5,8 +5,10 @@
  *     bounds       closed form; sorted by what each can reach at most
  *     sampled      the first reads of one worker, unless one already sampled beats the
  *                  bound with no more memory, file or order given up
- *     exact        every read of one worker: the best of the front, all --chunk, now
+ *     exact        every read of one worker: the user's shapes, today's file under other
+ *                  settings, the best of the front
  *     slots        the smallest sufficient number for the choice, then exact again
+ *     settling     the choice among these and today's, see advise_settle.c
  *
  * Batches of fixed size go to the threads and come back in order, so that what is dropped
  * never depends on timing.
@@ -18,71 +20,23 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
-#include <libpack/pool.h>
 
 enum {
     BATCH = 16,         /* evaluated between two looks at what may be dropped */
     SAMPLED_MAX = 320,  /* configurations */
+    USER_MAX = 120,     /* of these, for the user's shapes */
     SAMPLES_MIN = 6000, /* per sampled configuration */
     SAMPLES_MAX = 60000,
     EXACT_MAX = 20,
     SLOTS_ROUNDS = 2
 };
 
-/* ---------------------------------------------------------------- parallel */
-
-struct job {
-    const struct pack_advise_params *params;
-    const struct pack_advise_config *config;
-    uint64_t max_samples;
-    struct pack_advise_outcome *outcome;
-    enum pack_status status;
-    struct pack_error err;
-};
-
-static void
-work(void *item, unsigned worker, void *context)
-{
-    struct job *job = item;
-    (void)worker, (void)context;
-    job->status = pack_advise_evaluate(job->params, job->config, job->max_samples,
-                                       job->outcome, &job->err);
-}
-
-enum pack_status
-pack_advise_evaluate_all(const struct pack_advise_params *params,
-                         const struct pack_advise_config *const *configs, size_t n,
-                         const uint64_t *max_samples,
-                         struct pack_advise_outcome *outcomes, struct pack_error *err)
-{
-    struct pack_pool *pool = NULL;
-    struct pack_pool_lane lane = { .work = work, .in_flight_max = n };
-    struct job *jobs = calloc(n ? n : 1, sizeof *jobs), *job;
-    enum pack_status status = jobs ? PACK_OK : pack_fail_memory(err, "evaluations");
-    if (status == PACK_OK && n)
-        status = pack_pool_new(params->n_threads ? params->n_threads : 1, &lane, 1, &pool,
-                               err);
-    for (size_t i = 0; status == PACK_OK && i < n; i++) {
-        jobs[i] = (struct job){ .params = params,
-                                .config = configs[i],
-                                .max_samples = max_samples ? max_samples[i] : 0,
-                                .outcome = &outcomes[i] };
-        pack_pool_submit(pool, 0, &jobs[i]);
-    }
-    while (pool && (job = pack_pool_next(pool, 0)) != NULL) {
-        if (status == PACK_OK && job->status != PACK_OK)
-            status = pack_fail(err, job->status, "%s", job->err.text);
-    }
-    pack_pool_free(pool);
-    free(jobs);
-    return status;
-}
-
 /* -------------------------------------------------------------- the search */
 
 struct candidate {
     size_t config; /* in the list */
     struct pack_advise_outcome bound;
+    bool is_wanted; /* sampled in any case */
     bool is_sampled;
 };
 
@@ -92,7 +46,7 @@ struct search {
     struct candidate *candidates; /* by bound, best first */
     struct pack_advise_outcome *sampled;
     size_t n_sampled;
-    struct pack_advise_outcome exact[EXACT_MAX + PACK_ADVISE_ROWS_MAX];
+    struct pack_advise_outcome exact[EXACT_MAX + 1]; /* and `now` */
     size_t n_exact;
     uint64_t done, total; /* of the progress */
     struct pack_advise_result *result;
@@ -119,6 +73,33 @@ by_bound(const void *a, const void *b)
     return x->config < y->config ? -1 : x->config > y->config;
 }
 
+static bool
+needs_rewrite(const struct search *s, const struct pack_advise_outcome *o)
+{
+    return pack_advise_change_of(s->params, &o->config) == PACK_ADVISE_REWRITE;
+}
+
+/* The most promising ones of each of the user's shapes, and whatever needs no rewrite:
+ * bounds know nothing of collisions, so that one of each is not enough. */
+static void
+want(struct search *s)
+{
+    size_t n_chunks = s->params->n_chunks;
+    for (size_t k = 0; k < n_chunks; k++) {
+        size_t left = USER_MAX / n_chunks;
+        for (size_t i = 0; i < s->list.n && left; i++) {
+            struct candidate *c = &s->candidates[i];
+            if (pack_shape_equal(&c->bound.config.chunk, &s->params->chunks[k])) {
+                c->is_wanted = true;
+                left--;
+            }
+        }
+    }
+    for (size_t i = 0; i < s->list.n; i++)
+        if (!needs_rewrite(s, &s->candidates[i].bound))
+            s->candidates[i].is_wanted = true;
+}
+
 static enum pack_status
 bound_all(struct search *s, struct pack_error *err)
 {
@@ -133,6 +114,7 @@ bound_all(struct search *s, struct pack_error *err)
                                    err);
     }
     qsort(s->candidates, s->list.n, sizeof *s->candidates, by_bound);
+    want(s);
     return status;
 }
 
@@ -165,7 +147,10 @@ is_beaten(const struct search *s, const struct pack_advise_outcome *bound)
         if (cost == 0)
             cost = pack_advise_compare_shapes(&o->config.chunk, &bound->config.chunk);
         if (o->rate >= 0.98 * bound->rate && cost <= 0 &&
+            pack_advise_memory_step(o->memory_bytes) <=
+                pack_advise_memory_step(bound->memory_bytes) &&
             o->file_bytes <= 1.02 * bound->file_bytes &&
+            needs_rewrite(s, o) <= needs_rewrite(s, bound) &&
             same_order(&bound->config, &o->config))
             return true;
     }
@@ -203,22 +188,31 @@ sample_batch(struct search *s, struct candidate **batch, size_t n, struct pack_e
     return status == PACK_OK ? tell(s, n, err) : status;
 }
 
+/* Those wanted in any case, or else those that nothing sampled beats. */
 static enum pack_status
-sample_all(struct search *s, struct pack_error *err)
+sample_those(struct search *s, bool wanted, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
     size_t next = 0;
     while (status == PACK_OK && next < s->list.n && s->n_sampled + BATCH <= SAMPLED_MAX) {
         struct candidate *batch[BATCH];
         size_t n = 0;
-        for (; next < s->list.n && n < BATCH; next++)
-            if (is_user_chunk(s, &s->candidates[next].bound.config) ||
-                !is_beaten(s, &s->candidates[next].bound))
-                batch[n++] = &s->candidates[next];
+        for (; next < s->list.n && n < BATCH; next++) {
+            struct candidate *c = &s->candidates[next];
+            if (c->is_wanted == wanted && (wanted || !is_beaten(s, &c->bound)))
+                batch[n++] = c;
+        }
         if (n)
             status = sample_batch(s, batch, n, err);
     }
     return status;
+}
+
+static enum pack_status
+sample_all(struct search *s, struct pack_error *err)
+{
+    enum pack_status status = sample_those(s, true, err);
+    return status == PACK_OK ? sample_those(s, false, err) : status;
 }
 
 /* --------------------------------------------------------------- finalists */
@@ -237,25 +231,47 @@ same_kind(const struct pack_advise_outcome *a, const struct pack_advise_outcome 
            fabs(a->rate - b->rate) <= 0.02 * b->rate;
 }
 
-/* What would be chosen now, the user's shapes, the front, one of each other layout;
- * returns how many. */
+static const struct pack_advise_outcome *
+now_of(const struct search *s)
+{
+    return s->result->has_now ? &s->result->now : NULL;
+}
+
+/* In this order: the user's shapes, the fastest of each order without a rewrite, the
+ * front, one of each other layout. */
+enum pass { USER, NO_REWRITE, FRONT, LAYOUTS, N_PASSES };
+
+static bool
+is_picked_in(const struct search *s, enum pass pass, const struct pack_advise_outcome *o,
+             const struct pack_advise_outcome *const *chosen, size_t n)
+{
+    bool wanted = pass == USER         ? is_user_chunk(s, &o->config)
+                  : pass == NO_REWRITE ? !needs_rewrite(s, o)
+                  : pass == FRONT      ? o->is_front
+                                       : true;
+    for (size_t j = 0; wanted && j < n; j++)
+        wanted = pass == FRONT        ? !same_kind(chosen[j], o)
+                 : pass == NO_REWRITE ? needs_rewrite(s, chosen[j]) ||
+                                            chosen[j]->config.pattern.kind !=
+                                                o->config.pattern.kind
+                                      : !same_layout(chosen[j], o);
+    return wanted;
+}
+
+/* What would be chosen now, then by pass; returns how many. */
 static size_t
 pick(struct search *s, struct pack_advise_outcome *o, size_t n, size_t max,
      const struct pack_advise_config **picked)
 {
     const struct pack_advise_outcome *chosen[EXACT_MAX];
-    size_t n_picked = 0, best = pack_advise_choose(s->params, o, n);
+    size_t n_picked = 0, best = pack_advise_choose(s->params, now_of(s), o, n);
+    if (n == 0)
+        return 0;
     chosen[n_picked] = &o[best];
     picked[n_picked++] = &o[best].config;
-    for (int pass = 0; pass < 3; pass++) {
+    for (int pass = 0; pass < N_PASSES; pass++) {
         for (size_t i = 0; i < n && n_picked < max; i++) {
-            bool wanted = pass == 0   ? is_user_chunk(s, &o[i].config)
-                          : pass == 1 ? o[i].is_front
-                                      : true;
-            for (size_t j = 0; wanted && j < n_picked; j++)
-                wanted = pass == 1 ? !same_kind(chosen[j], &o[i])
-                                   : !same_layout(chosen[j], &o[i]);
-            if (wanted) {
+            if (is_picked_in(s, (enum pass)pass, &o[i], chosen, n_picked)) {
                 chosen[n_picked] = &o[i];
                 picked[n_picked++] = &o[i].config;
             }
@@ -264,24 +280,17 @@ pick(struct search *s, struct pack_advise_outcome *o, size_t n, size_t max,
     return n_picked;
 }
 
-/* Simulates the finalists in full, then gives the choice its final slots. */
+/* The smallest sufficient number of slots for what would be chosen. */
 static enum pack_status
-settle(struct search *s, struct pack_error *err)
+trim_slots(struct search *s, struct pack_error *err)
 {
-    const struct pack_advise_config *picked[EXACT_MAX];
-    qsort(s->sampled, s->n_sampled, sizeof *s->sampled, pack_advise_by_rate);
-    pack_advise_mark_front(s->sampled, s->n_sampled);
-    size_t n = pick(s, s->sampled, s->n_sampled, EXACT_MAX, picked);
-    enum pack_status status =
-        pack_advise_evaluate_all(s->params, picked, n, NULL, s->exact, err);
-    s->n_exact = n;
-    if (status == PACK_OK)
-        status = tell(s, 4 * n, err);
+    enum pack_status status = PACK_OK;
     for (int round = 0; status == PACK_OK && round < SLOTS_ROUNDS; round++) {
-        size_t best = pack_advise_choose(s->params, s->exact, s->n_exact);
+        size_t best = pack_advise_choose(s->params, now_of(s), s->exact, s->n_exact);
         struct pack_advise_config config = s->exact[best].config;
         if (config.chunk.rank == 0 || pack_advise_has_default_cache(&config) ||
-            config.cache.n_slots == 0 || s->params->cache_is_fixed)
+            config.cache.n_slots == 0 || s->params->cache_is_fixed ||
+            s->exact[best].is_now)
             break;
         uint64_t before = config.cache.n_slots;
         status = pack_advise_slots(s->params, &config, err);
@@ -291,22 +300,54 @@ settle(struct search *s, struct pack_error *err)
     return status;
 }
 
+/* Simulates the finalists in full. */
+static enum pack_status
+finish(struct search *s, struct pack_error *err)
+{
+    const struct pack_advise_config *picked[EXACT_MAX];
+    qsort(s->sampled, s->n_sampled, sizeof *s->sampled, pack_advise_by_rate);
+    pack_advise_mark_front(s->sampled, s->n_sampled);
+    size_t n = pick(s, s->sampled, s->n_sampled, EXACT_MAX, picked);
+    enum pack_status status =
+        pack_advise_evaluate_all(s->params, picked, n, NULL, s->exact, err);
+    s->n_exact = n;
+    if (s->result->has_now) {
+        s->exact[s->n_exact] = s->result->now;
+        s->exact[s->n_exact++].is_now = true;
+    }
+    if (status == PACK_OK)
+        status = tell(s, 4 * n, err);
+    return status == PACK_OK ? trim_slots(s, err) : status;
+}
+
+/* The choice, today's row, the best row of each of the user's shapes; then by rate. */
 static void
 publish(struct search *s)
 {
     struct pack_advise_result *r = s->result;
-    size_t best = pack_advise_choose(s->params, s->exact, s->n_exact);
+    bool taken[EXACT_MAX + 1] = { false };
+    for (size_t i = 0; i < s->n_exact; i++)
+        s->exact[i].is_user = is_user_chunk(s, &s->exact[i].config);
+    size_t best = pack_advise_choose(s->params, now_of(s), s->exact, s->n_exact);
     struct pack_advise_outcome choice = s->exact[best];
     s->exact[best] = s->exact[0];
     s->exact[0] = choice;
     qsort(s->exact + 1, s->n_exact - 1, sizeof *s->exact, pack_advise_by_rate);
-    pack_advise_mark_front(s->exact, s->n_exact);
-    for (size_t i = 0; i < s->n_exact && r->n_rows < PACK_ADVISE_ROWS_MAX; i++) {
-        struct pack_advise_outcome *o = &s->exact[i];
-        o->is_user = is_user_chunk(s, &o->config);
-        r->rows[r->n_rows++] = *o;
-        r->n_visits += o->first.requests + o->steady.requests;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < s->n_exact && r->n_rows < PACK_ADVISE_ROWS_MAX; i++) {
+            const struct pack_advise_outcome *o = &s->exact[i];
+            bool first_of_shape = o->is_user;
+            for (size_t j = 0; j < r->n_rows && first_of_shape; j++)
+                first_of_shape =
+                    !pack_shape_equal(&r->rows[j].config.chunk, &o->config.chunk);
+            if (taken[i] || (pass == 0 && i > 0 && !o->is_now && !first_of_shape))
+                continue;
+            taken[i] = true;
+            r->rows[r->n_rows++] = *o;
+        }
     }
+    for (size_t i = 0; i < s->n_exact; i++)
+        r->n_visits += s->exact[i].first.requests + s->exact[i].steady.requests;
     r->n_exact = s->n_exact;
 }
 
@@ -348,6 +389,10 @@ check(const struct pack_advise_params *p, struct pack_error *err)
                          "the dataset has more bytes than 64 bits count");
     if (p->elem_size == 0 || bytes == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "the dataset is empty");
+    if (p->n_chunks > PACK_ADVISE_CHUNKS_MAX)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "up to %d chunk shapes can be considered, not %zu",
+                         PACK_ADVISE_CHUNKS_MAX, p->n_chunks);
     for (size_t i = 0; i < p->n_chunks; i++) {
         struct pack_grid grid;
         enum pack_status status = pack_advise_grid(p, &p->chunks[i], &grid, err);
@@ -366,20 +411,6 @@ check(const struct pack_advise_params *p, struct pack_error *err)
     return PACK_OK;
 }
 
-static void
-meet_target(const struct pack_advise_params *p, struct pack_advise_result *r)
-{
-    const struct pack_advise_outcome *o = &r->rows[0];
-    double per_worker = o->rate / (double)pack_advise_workers(p);
-    if (p->target <= 0)
-        return;
-    r->target_is_reached = o->rate >= p->target;
-    r->target_echo = fmax(1, p->target / o->rate);
-    double workers = ceil(p->target / per_worker);
-    if (!r->target_is_reached && workers <= (double)p->profile->n_cpus)
-        r->target_workers = (uint64_t)workers;
-}
-
 enum pack_status
 pack_advise_what_if(const struct pack_advise_params *params,
                     const struct pack_advise_config *config,
@@ -394,10 +425,8 @@ pack_advise_what_if(const struct pack_advise_params *params,
     struct pack_advise_outcome *o = &result->rows[0];
     result->n_rows = result->n_exact = result->n_candidates = 1;
     result->n_visits = o->first.requests + o->steady.requests;
-    meet_target(params, result);
     pack_advise_cause(params, o, result->cause);
-    status = pack_advise_policies(params, o, err);
-    return status == PACK_OK ? pack_advise_warn(params, result, err) : status;
+    return pack_advise_settle(params, result, err);
 }
 
 enum pack_status
@@ -421,20 +450,16 @@ pack_advise(const struct pack_advise_params *params, struct pack_advise_result *
     if (status == PACK_OK)
         status = sample_all(s, err);
     if (status == PACK_OK)
-        status = settle(s, err);
+        status = finish(s, err);
     if (status == PACK_OK) {
         publish(s);
         result->n_candidates = s->list.n;
         result->n_sampled = s->n_sampled;
         result->n_bounded = s->list.n - s->n_sampled;
-        meet_target(params, result);
-        pack_advise_explain(params, result);
-        status = pack_advise_policies(params, &result->rows[0], err);
+        status = pack_advise_settle(params, result, err);
     }
     if (status == PACK_OK && result->has_now)
         status = pack_advise_policies(params, &result->now, err);
-    if (status == PACK_OK)
-        status = pack_advise_warn(params, result, err);
     if (status == PACK_OK)
         status = pack_advise_chart(params, result, err);
     free(s->list.config);

@@ -15,6 +15,8 @@
  * finds the smallest number in the end.
  *
  * Codecs: none, zstd, gzip and the present one, where they can be measured.
+ *
+ * And the file as it is today, in every order and with every cache: no rewrite.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +83,16 @@ pack_advise_add(struct pack_advise_list *list, const struct pack_advise_config *
     }
     list->config[list->n++] = *config;
     return PACK_OK;
+}
+
+/* Today's configuration itself is evaluated apart. */
+static enum pack_status
+add(const struct pack_advise_params *params, struct pack_advise_list *list,
+    const struct pack_advise_config *config, struct pack_error *err)
+{
+    if (pack_advise_change_of(params, config) == PACK_ADVISE_KEEP)
+        return PACK_OK;
+    return pack_advise_add(list, config, err);
 }
 
 /* ------------------------------------------------------------------- slots */
@@ -182,7 +194,7 @@ add_room(const struct pack_advise_params *params, struct pack_advise_list *list,
         bytes + 8 * slots > pack_advise_budget(params))
         return PACK_OK;
     config->cache = (struct pack_cache_params){ slots, bytes, 0.75, params->version };
-    return pack_advise_add(list, config, err);
+    return add(params, list, config, err);
 }
 
 static enum pack_status
@@ -197,17 +209,17 @@ add_caches(const struct pack_advise_params *params, struct pack_advise_list *lis
     if (params->cache_is_fixed) {
         config->cache = params->cache;
         config->cache.version = params->version;
-        return pack_advise_add(list, config, err);
+        return add(params, list, config, err);
     }
     pack_advise_box(params, &box);
     uint64_t read = chunks_per_read(&grid, &box);
     uint64_t budget = pack_advise_budget(params) / grid.chunk_bytes;
     pack_cache_params_defaults(&config->cache, params->version);
-    status = pack_advise_add(list, config, err);
+    status = add(params, list, config, err);
     if (status == PACK_OK && strcmp(config->codec, "none") == 0 &&
         config->pattern.kind != PACK_PATTERN_BLOCK) {
         config->cache.n_slots = config->cache.size_bytes = 0;
-        status = pack_advise_add(list, config, err);
+        status = add(params, list, config, err);
     }
     uint64_t rooms[] = { read,
                          4 * read,
@@ -245,6 +257,25 @@ add_orders(const struct pack_advise_params *params, struct pack_advise_list *lis
     return status;
 }
 
+/* Stored as it is today. */
+static bool
+is_now(const struct pack_advise_params *params, const struct pack_advise_config *config)
+{
+    const struct pack_advise_config *now = params->now;
+    return now && pack_shape_equal(&now->chunk, &config->chunk) &&
+           strcmp(now->codec, config->codec) == 0;
+}
+
+static enum pack_status
+add_now(const struct pack_advise_params *params, struct pack_advise_list *list,
+        struct pack_error *err)
+{
+    if (!params->now || params->now->chunk.rank == 0)
+        return PACK_OK; /* contiguous data is a candidate anyway */
+    struct pack_advise_config config = *params->now;
+    return add_orders(params, list, &config, err);
+}
+
 static enum pack_status
 add_codecs(const struct pack_advise_params *params, struct pack_advise_list *list,
            const struct pack_shape *chunk, struct pack_error *err)
@@ -264,6 +295,8 @@ add_codecs(const struct pack_advise_params *params, struct pack_advise_list *lis
              strcmp(codecs[3], "gzip:4") == 0))
             continue;
         strcpy(config.codec, codecs[i]);
+        if (is_now(params, &config))
+            continue; /* known without measuring, see add_now */
         if (i > 0)
             status = params->measure(params->measure_context, chunk, config.codec,
                                      &config.stored_ratio, &config.decode_ns, err);
@@ -326,7 +359,9 @@ pack_advise_candidates(const struct pack_advise_params *params,
                                              .pattern = params->pattern,
                                              .reopen = params->reopen };
     pack_cache_params_defaults(&contiguous.cache, params->version);
-    enum pack_status status = pack_advise_add(list, &contiguous, err);
+    enum pack_status status = add(params, list, &contiguous, err);
+    if (status == PACK_OK)
+        status = add_now(params, list, err);
     if (status == PACK_OK)
         status = add_shapes(params, list, err);
     for (size_t i = 0; status == PACK_OK && i < params->n_chunks; i++)

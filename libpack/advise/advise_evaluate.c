@@ -349,6 +349,8 @@ pack_advise_evaluate(const struct pack_advise_params *params,
     status = pack_advise_mix(params, &bench.pattern, &o, err);
     if (status == PACK_OK && params->companion)
         status = add_companion(params, config, max_samples, &o, err);
+    o.modelled_rate = o.rate;
+    o.change = pack_advise_change_of(params, config);
     if (status == PACK_OK)
         *outcome = o;
 out:

@@ -117,8 +117,33 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
         pack_bytes_format((uint64_t)o->memory_bytes, total));
 }
 
+/* What the fastest of the others would have gained. Returns as snprintf. */
+static int
+why_keep(const struct pack_advise_params *params, const struct pack_advise_result *r,
+         char *text, size_t size)
+{
+    double gain = 0;
+    bool is_rewrite = false;
+    for (size_t i = 1; i < r->n_rows; i++) {
+        if (r->rows[i].rate > gain * r->now.rate &&
+            pack_advise_is_possible(params, &r->rows[i], r->now.randomness)) {
+            gain = r->rows[i].rate / r->now.rate;
+            is_rewrite = r->rows[i].change == PACK_ADVISE_REWRITE;
+        }
+    }
+    if (gain <= 1)
+        return snprintf(text, size, "; nothing that was tried is faster");
+    return snprintf(text, size,
+                    "; the fastest of what was tried reaches %.2f times that, and %s from "
+                    "%.2f on",
+                    gain, is_rewrite ? "writing the file anew pays" : "a change pays",
+                    is_rewrite ? params->min_gain > 0 ? params->min_gain : 1.15
+                               : PACK_ADVISE_EQUAL_GAIN);
+}
+
 static void
-why_speed(const struct pack_advise_result *r, char *text)
+why_speed(const struct pack_advise_params *params, const struct pack_advise_result *r,
+          char *text)
 {
     const struct pack_advise_outcome *o = &r->rows[0];
     char terms[160], size[PACK_BYTES_TEXT_MAX], factor[32];
@@ -131,7 +156,9 @@ why_speed(const struct pack_advise_result *r, char *text)
                       "waits for storage, and reading the file once beforehand (preload) "
                       "speeds up the first epoch too",
                       pack_bytes_format((uint64_t)o->file_bytes, size));
-    if (r->has_now && r->now.rate > 0)
+    if (o->is_now)
+        n += why_keep(params, r, text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n));
+    else if (r->has_now && r->now.rate > 0)
         n += snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n),
                       "; today's %.0f samples/s become %.0f, %s times as many",
                       r->now.rate, o->rate, times(o->rate / r->now.rate, factor));
@@ -212,7 +239,7 @@ pack_advise_explain(const struct pack_advise_params *params,
 {
     why_layout(params, &result->rows[0], result->why[0]);
     why_cache(params, &result->rows[0], result->why[1]);
-    why_speed(result, result->why[2]);
+    why_speed(params, result, result->why[2]);
     if (result->has_now)
         pack_advise_cause(params, &result->now, result->cause);
 }

@@ -105,16 +105,32 @@ enum pack_status pack_advise_mix(const struct pack_advise_params *params,
 
 /* ---------------------------------------------------------- ranking, advise_rank.c */
 
+/* New settings, or a new order, are proposed from this gain on; rates closer than it to
+ * the best one equal it. */
+#define PACK_ADVISE_EQUAL_GAIN 1.05
+
+/* What the pattern asked for is to change, see enum pack_advise_change. */
+enum pack_advise_change pack_advise_change_of(const struct pack_advise_params *params,
+                                              const struct pack_advise_config *config);
 bool pack_advise_has_default_cache(const struct pack_advise_config *config);
-/* Of two equally fast ones, negative when a is to be preferred. */
+/* Of two equally fast ones, negative when a is to be preferred: plainer settings, less
+ * memory, chunks, the smaller file. */
 int pack_advise_compare_cost(const struct pack_advise_outcome *a,
                              const struct pack_advise_outcome *b);
 int pack_advise_compare_shapes(const struct pack_shape *a, const struct pack_shape *b);
+/* Bytes in powers of two from 32 MiB on: less than that is not worth a word. */
+int pack_advise_memory_step(double bytes);
 /* For qsort: outcomes, best first; a total order. */
 int pack_advise_by_rate(const void *a, const void *b);
 void pack_advise_mark_front(struct pack_advise_outcome *outcomes, size_t n);
-/* The index of the one to recommend; n >= 1. */
+/* Nearly as random as the most random one, within the memory allowed. */
+bool pack_advise_is_possible(const struct pack_advise_params *params,
+                             const struct pack_advise_outcome *o, double random);
+/* The index of the one to recommend; n >= 1. `now` may be NULL; where it fits, it is to be
+ * among the outcomes. Rates, memory, randomness and configurations decide, nothing is
+ * simulated. */
 size_t pack_advise_choose(const struct pack_advise_params *params,
+                          const struct pack_advise_outcome *now,
                           const struct pack_advise_outcome *outcomes, size_t n);
 
 /* -------------------------------------------------------------- finished results */
@@ -129,9 +145,15 @@ void pack_advise_explain(const struct pack_advise_params *params,
                          struct pack_advise_result *result);
 void pack_advise_cause(const struct pack_advise_params *params,
                        const struct pack_advise_outcome *o, char *text);
+/* What there is to know of one outcome, up to PACK_ADVISE_WARNINGS_MAX. */
 enum pack_status pack_advise_warn(const struct pack_advise_params *params,
-                                  struct pack_advise_result *result,
+                                  const struct pack_advise_outcome *outcome,
+                                  struct pack_advise_warning *warnings, size_t *n,
                                   struct pack_error *err);
+/* Whether rows[0] reaches the target, and what would. */
+enum pack_status pack_advise_meet_target(const struct pack_advise_params *params,
+                                         struct pack_advise_result *result,
+                                         struct pack_error *err);
 enum pack_status pack_advise_chart(const struct pack_advise_params *params,
                                    struct pack_advise_result *result,
                                    struct pack_error *err);

@@ -1,6 +1,9 @@
-/* Which of two outcomes is better, which of many are worth showing,
- * which one to choose. */
+/*
+ * Which of two outcomes is better, which of many are worth showing, which one to choose.
+ * Functions of outcomes alone, so that measured ones can stand where modelled ones did.
+ */
 #include <math.h>
+#include <string.h>
 
 #include "libpack/advise/advise_parts.h"
 
@@ -27,22 +30,35 @@ pack_advise_compare_shapes(const struct pack_shape *a, const struct pack_shape *
     return an < bn ? -1 : an > bn;
 }
 
-/* Which of two equally fast ones to prefer: less memory (in powers of two from 32 MiB
- * on), no settings to set, chunks (which can be compressed and extended), the smaller
- * file, smaller chunks (which other reads disturb less). */
+int
+pack_advise_memory_step(double bytes)
+{
+    return ilogb(fmax(bytes, 32 << 20));
+}
+
+/* Less to set, less to explain: the version's defaults, then no cache at all. */
+static int
+plainness(const struct pack_advise_config *config)
+{
+    if (pack_advise_has_default_cache(config))
+        return 0;
+    return config->cache.size_bytes == 0 ? 1 : 2;
+}
+
+/* Plainer settings, less memory, chunks (which can be compressed and extended), the
+ * smaller file. */
 int
 pack_advise_compare_cost(const struct pack_advise_outcome *a,
                          const struct pack_advise_outcome *b)
 {
-    int am = ilogb(fmax(a->memory_bytes, 32 << 20)),
-        bm = ilogb(fmax(b->memory_bytes, 32 << 20));
-    bool ad = pack_advise_has_default_cache(&a->config),
-         bd = pack_advise_has_default_cache(&b->config);
+    int ap = plainness(&a->config), bp = plainness(&b->config);
+    int am = pack_advise_memory_step(a->memory_bytes),
+        bm = pack_advise_memory_step(b->memory_bytes);
     bool ac = a->config.chunk.rank != 0, bc = b->config.chunk.rank != 0;
+    if (ap != bp)
+        return ap < bp ? -1 : 1;
     if (am != bm)
         return am < bm ? -1 : 1;
-    if (ad != bd)
-        return ad ? -1 : 1;
     if (ac != bc)
         return ac ? -1 : 1;
     if (fabs(a->file_bytes - b->file_bytes) > 0.01 * b->file_bytes)
@@ -113,14 +129,87 @@ pack_advise_by_rate(const void *x, const void *y)
     return a->rate < b->rate ? 1 : a->rate > b->rate ? -1 : 0;
 }
 
-/* a rather than b, both fast enough: it costs less; or the same, and it alone is at least
- * `fast`; or it has the smaller chunk, which depends less on how it is read. */
+/* ---------------------------------------------------------------- choosing */
+
 static bool
-prefer(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b,
-       double fast)
+same_cache(const struct pack_cache_params *a, const struct pack_cache_params *b)
 {
-    int cost = pack_advise_compare_cost(a, b);
+    return a->n_slots == b->n_slots && a->size_bytes == b->size_bytes && a->w0 == b->w0;
+}
+
+/* Where nothing is stored today everything has to be written. */
+enum pack_advise_change
+pack_advise_change_of(const struct pack_advise_params *params,
+                      const struct pack_advise_config *config)
+{
+    const struct pack_advise_config *now = params->now;
+    if (!now || !pack_shape_equal(&config->chunk, &now->chunk) ||
+        strcmp(config->codec, now->codec) != 0)
+        return PACK_ADVISE_REWRITE;
+    if (config->pattern.kind != now->pattern.kind ||
+        config->pattern.pool_chunks != now->pattern.pool_chunks)
+        return PACK_ADVISE_ORDER;
+    bool same = config->reopen == now->reopen &&
+                (now->chunk.rank == 0 || same_cache(&config->cache, &now->cache));
+    return same ? PACK_ADVISE_KEEP : PACK_ADVISE_SETTINGS;
+}
+
+/* By how much a configuration has to be faster than today's. */
+static double
+gain_wanted(const struct pack_advise_params *params,
+            const struct pack_advise_config *config)
+{
+    switch (pack_advise_change_of(params, config)) {
+    case PACK_ADVISE_KEEP: return 0;
+    case PACK_ADVISE_REWRITE: return params->min_gain > 0 ? params->min_gain : 1.15;
+    default: return PACK_ADVISE_EQUAL_GAIN;
+    }
+}
+
+bool
+pack_advise_is_possible(const struct pack_advise_params *params,
+                        const struct pack_advise_outcome *o, double random)
+{
+    double budget = 1.1 * (double)pack_advise_budget(params) *
+                    (double)pack_advise_workers(params);
+    return o->randomness >= 0.9 * random && o->memory_bytes <= budget;
+}
+
+/* ... and worth the change. */
+static bool
+is_eligible(const struct pack_advise_params *params,
+            const struct pack_advise_outcome *now, const struct pack_advise_outcome *o,
+            double random)
+{
+    if (now && pack_advise_change_of(params, &o->config) == PACK_ADVISE_KEEP)
+        return o->fits;
+    if (!pack_advise_is_possible(params, o, random))
+        return false;
+    return !now || !now->fits || o->rate >= gain_wanted(params, &o->config) * now->rate;
+}
+
+/* In steps of 2 %: less of a difference is noise. */
+static long
+random_step(const struct pack_advise_outcome *o)
+{
+    return lround(50 * o->randomness);
+}
+
+/* a rather than b, both fast enough: more random; no rewrite; less to pay; or the same,
+ * and it alone is at least `fast`; or it has the smaller chunk, which depends less on how
+ * it is read. */
+static bool
+prefer(const struct pack_advise_params *params, const struct pack_advise_outcome *a,
+       const struct pack_advise_outcome *b, double fast)
+{
+    bool aw = pack_advise_change_of(params, &a->config) == PACK_ADVISE_REWRITE,
+         bw = pack_advise_change_of(params, &b->config) == PACK_ADVISE_REWRITE;
     bool af = a->rate >= fast, bf = b->rate >= fast;
+    int cost = pack_advise_compare_cost(a, b);
+    if (random_step(a) != random_step(b))
+        return random_step(a) > random_step(b);
+    if (aw != bw)
+        return bw;
     if (cost)
         return cost < 0;
     if (af != bf)
@@ -129,26 +218,24 @@ prefer(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b,
     return cost < 0 || (cost == 0 && a->rate > b->rate);
 }
 
-/* The preferred one among those as fast as the fastest within 5 %, and as random within
- * 10 %. */
+/* The preferred one among those that equal the fastest eligible one. */
 size_t
 pack_advise_choose(const struct pack_advise_params *params,
+                   const struct pack_advise_outcome *now,
                    const struct pack_advise_outcome *o, size_t n)
 {
-    double random = 0, rate = 0,
-           budget = 1.1 * (double)pack_advise_budget(params) *
-                    (double)pack_advise_workers(params);
+    double random = 0, rate = 0;
     size_t best = n;
     for (size_t i = 0; i < n; i++)
         random = fmax(random, o[i].randomness);
     for (size_t i = 0; i < n; i++)
-        if (o[i].randomness >= 0.9 * random && o[i].memory_bytes <= budget)
+        if (is_eligible(params, now, &o[i], random))
             rate = fmax(rate, o[i].rate);
     for (size_t i = 0; i < n; i++) {
-        if (o[i].randomness < 0.9 * random || o[i].rate < 0.95 * rate ||
-            o[i].memory_bytes > budget)
+        if (o[i].rate * PACK_ADVISE_EQUAL_GAIN <= rate ||
+            !is_eligible(params, now, &o[i], random))
             continue;
-        if (best == n || prefer(&o[i], &o[best], 0.98 * rate))
+        if (best == n || prefer(params, &o[i], &o[best], 0.98 * rate))
             best = i;
     }
     return best == n ? 0 : best;

@@ -46,7 +46,7 @@ struct pack_advise_request {
     uint64_t memory_bytes, n_cpus;
     uint64_t ram_bytes;  /* UINT64_MAX: half of this machine's */
     const char *storage; /* a profile's name, or a file whose name ends in .json */
-    double target;
+    double target, min_gain; /* 0: none; 0: the advisor's own */
 
     struct pack_watch watch; /* of all that takes long */
 };

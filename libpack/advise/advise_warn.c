@@ -1,7 +1,6 @@
 /*
  * Warnings: a table of rules, each a function of one configuration that writes a sentence
- * with its number, or nothing. They look at today's configuration where there is one,
- * else at the recommended one.
+ * with its number, or nothing.
  */
 #include <math.h>
 #include <stdio.h>
@@ -234,18 +233,19 @@ static const struct {
 
 enum pack_status
 pack_advise_warn(const struct pack_advise_params *params,
-                 struct pack_advise_result *result, struct pack_error *err)
+                 const struct pack_advise_outcome *outcome,
+                 struct pack_advise_warning *warnings, size_t *n, struct pack_error *err)
 {
-    struct subject s = { .params = params,
-                         .o = result->has_now ? &result->now : &result->rows[0] };
+    struct subject s = { .params = params, .o = outcome };
     enum pack_status status = PACK_OK;
+    *n = 0;
     if (s.o->config.chunk.rank)
         status = pack_advise_grid(params, &s.o->config.chunk, &s.grid, err);
     for (size_t i = 0; status == PACK_OK && i < sizeof rules / sizeof *rules; i++) {
         struct pack_advise_warning w = { .id = rules[i].id };
         status = rules[i].check(&s, &w, err);
         if (status == PACK_OK && w.text[0])
-            result->warnings[result->n_warnings++] = w;
+            warnings[(*n)++] = w;
     }
     return status;
 }

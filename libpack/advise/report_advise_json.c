@@ -35,6 +35,7 @@ put_options(struct pack_json *json, const struct pack_report_advise *r)
     pack_json_u64(json, "world", p->pattern.world ? p->pattern.world : 1);
     pack_json_text(json, "read", pack_read_mode_name(p->pattern.read));
     pack_json_u64(json, "epochs", p->epochs ? p->epochs : 2);
+    pack_json_double(json, "min_gain", p->min_gain > 0 ? p->min_gain : 1.15);
     pack_json_u64(json, "memory_bytes",
                   p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30);
     pack_json_u64(json, "ram_bytes", p->ram_bytes);
@@ -127,6 +128,10 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     pack_json_bool(json, "is_exact", o->is_exact);
     pack_json_bool(json, "is_front", o->is_front);
     pack_json_bool(json, "is_user", o->is_user);
+    pack_json_bool(json, "is_now", o->is_now);
+    pack_json_text(json, "change", pack_advise_change_name(o->change));
+    pack_json_text(json, "basis", pack_advise_basis_name(o->basis));
+    pack_json_double(json, "modelled_samples_per_s", o->modelled_rate);
     pack_json_double(json, "worker_samples_per_epoch", o->worker_samples);
     pack_json_double(json, "later_samples_counted", o->steady_samples);
     put_counts(json, "first_epoch_counts", &o->first);
@@ -186,14 +191,15 @@ put_map(struct pack_json *json, const struct pack_advise_map *map)
 }
 
 static void
-put_warnings(struct pack_json *json, const struct pack_advise_result *result)
+put_warnings(struct pack_json *json, const char *key,
+             const struct pack_advise_warning *warnings, size_t n)
 {
-    pack_json_array(json, "warnings");
-    for (size_t i = 0; i < result->n_warnings; i++) {
+    pack_json_array(json, key);
+    for (size_t i = 0; i < n; i++) {
         pack_json_object(json, NULL);
-        pack_json_text(json, "id", result->warnings[i].id);
-        pack_json_double(json, "value", result->warnings[i].value);
-        pack_json_text(json, "text", result->warnings[i].text);
+        pack_json_text(json, "id", warnings[i].id);
+        pack_json_double(json, "value", warnings[i].value);
+        pack_json_text(json, "text", warnings[i].text);
         pack_json_close(json);
     }
     pack_json_close(json);
@@ -236,6 +242,7 @@ put_target(struct pack_json *json, const struct pack_report_advise *r)
     pack_json_object(json, "target");
     pack_json_bool(json, "is_reached", r->result->target_is_reached);
     pack_json_u64(json, "workers", r->result->target_workers);
+    pack_json_double(json, "workers_samples_per_s", r->result->target_rate);
     pack_json_double(json, "echo", r->result->target_echo);
     pack_json_close(json);
 }
@@ -263,7 +270,9 @@ pack_report_advise_json(const struct pack_report_advise *r, struct pack_buf *buf
         pack_json_text(&json, NULL, result->why[i]);
     pack_json_close(&json);
     put_target(&json, r);
-    put_warnings(&json, result);
+    put_warnings(&json, "warnings", result->warnings, result->n_warnings);
+    put_warnings(&json, "choice_warnings", result->choice_warnings,
+                 result->n_choice_warnings);
     enum pack_status status = put_code(&json, r, err);
     put_map(&json, &result->map);
     put_search(&json, result);

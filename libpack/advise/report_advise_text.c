@@ -137,7 +137,9 @@ put_headline(struct out *out)
     char chunk[PACK_SHAPE_TEXT_MAX], rate[16], size[16], order[PACK_REPORT_ORDER_MAX],
         line[512], more[80] = "";
     const struct pack_cache_params *cache = &best->config.cache;
-    if (result->has_now && !out->r->is_what_if && result->now.rate > 0)
+    if (best->is_now)
+        snprintf(more, sizeof more, ", as it is today");
+    else if (result->has_now && !out->r->is_what_if && result->now.rate > 0)
         snprintf(more, sizeof more, ", %.3g times today's",
                  best->rate / result->now.rate);
     if (best->config.chunk.rank == 0)
@@ -154,7 +156,10 @@ put_headline(struct out *out)
                  short_bytes((double)cache->size_bytes, size),
                  (unsigned long long)cache->n_slots, cache->w0,
                  short_rate(best->rate, rate), more);
-    put_wrapped(out, out->r->is_what_if ? "WHAT IF  " : "BEST  ", line, 6);
+    const char *lead = out->r->is_what_if ? "WHAT IF  "
+                       : best->is_now     ? "KEEP  "
+                                          : "BEST  ";
+    put_wrapped(out, lead, line, 6);
 }
 
 static void
@@ -283,12 +288,14 @@ put_table(struct out *out)
     for (size_t i = 0; i < result->n_rows; i++)
         put_row(out, &result->rows[i],
                 i == 0                     ? '*'
+                : result->rows[i].is_now   ? '='
                 : result->rows[i].is_front ? '+'
                                            : ' ');
     put(out,
-        "* the choice  + as good in its own way: nothing is better in one respect and\n"
-        "as good in the others. Cache per worker, memory of all; loads and bytes per\n"
-        "sample; rand: randomness of the order, 1 for a uniform shuffle.\n");
+        "* the choice  %s+ as good in its own way: nothing is better in one\n"
+        "respect and as good in the others. Cache per worker, memory of all; loads and\n"
+        "bytes per sample; rand: randomness of the order, 1 for a uniform shuffle.\n",
+        result->has_now ? "= today  " : "");
 }
 
 static void
@@ -304,15 +311,32 @@ put_target(struct out *out)
     if (result->target_is_reached)
         snprintf(line, sizeof line, "%s samples/s are reached: %s", want, rate);
     else if (result->target_workers)
-        snprintf(line, sizeof line, "%s samples/s take %llu workers of the first row",
-                 want, (unsigned long long)result->target_workers);
+        snprintf(line, sizeof line,
+                 "%s samples/s take %llu workers of the first row, which reach %s", want,
+                 (unsigned long long)result->target_workers,
+                 short_rate(result->target_rate, rate));
     else
         snprintf(
             line, sizeof line,
-            "%s samples/s are out of reach of this storage and %llu processors: the "
-            "first row gives %s; using each sample %.2f times (echo) makes up for it",
+            "%s samples/s are out of reach of the first row on this storage, %llu "
+            "processors and the memory allowed: it gives %s; using each sample %.2f times (echo) makes up for it",
             want, (unsigned long long)p->profile->n_cpus, rate, result->target_echo);
     put_wrapped(out, "\nTARGET  ", line, 8);
+}
+
+/* Of the choice first, for it is what will be read; then of today's, where that differs. */
+static void
+put_warnings(struct out *out)
+{
+    const struct pack_advise_result *result = out->r->result;
+    bool has_both = result->has_now && !result->rows[0].is_now;
+    if (result->n_choice_warnings + (has_both ? result->n_warnings : 0))
+        put(out, "\n");
+    for (size_t i = 0; i < result->n_choice_warnings; i++)
+        put_wrapped(out, has_both ? "MIND  of the choice: " : "MIND  ",
+                    result->choice_warnings[i].text, 6);
+    for (size_t i = 0; has_both && i < result->n_warnings; i++)
+        put_wrapped(out, "MIND  today: ", result->warnings[i].text, 6);
 }
 
 static void
@@ -414,10 +438,7 @@ pack_report_advise_text(const struct pack_report_advise *report, struct pack_buf
         put_mixing(&out, &result->rows[0]);
     }
     put_target(&out);
-    if (result->n_warnings)
-        put(&out, "\n");
-    for (size_t i = 0; i < result->n_warnings; i++)
-        put_wrapped(&out, "MIND  ", result->warnings[i].text, 6);
+    put_warnings(&out);
     put_code(&out);
     if (!report->is_what_if)
         put_chart(&out);

@@ -204,6 +204,15 @@ py_order(const struct pack_snippet_subject *s, struct pack_buf *buf,
                            p->kind == PACK_PATTERN_SEQUENTIAL ? "False" : "True");
 }
 
+/* Nothing is to be written: the file has these chunks and this codec. */
+static bool
+is_stored(const struct pack_snippet_subject *s)
+{
+    const struct pack_advise_config *now = s->params->now;
+    return now && pack_shape_equal(&now->chunk, &s->config->chunk) &&
+           strcmp(now->codec, s->config->codec) == 0;
+}
+
 /* "--chunk 8" for whole samples, else the shape; how the axes lie,
  * where it is not nhwc. */
 static enum pack_status
@@ -227,6 +236,8 @@ h5pack_shape(const struct pack_snippet_subject *s, struct pack_buf *buf,
 static enum pack_status
 h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
 {
+    if (is_stored(s))
+        return pack_buf_printf(buf, err, "# the file stays as it is");
     if (s->config->chunk.rank == 0)
         return pack_buf_printf(buf, err, "# h5pack writes chunks; see h5repack");
     if (s->config->chunk.rank != 4)
@@ -278,6 +289,8 @@ h5repack(const struct pack_snippet_subject *s, struct pack_buf *buf,
          struct pack_error *err)
 {
     char shape[PACK_SHAPE_TEXT_MAX];
+    if (is_stored(s))
+        return pack_buf_printf(buf, err, "# the file stays as it is");
     enum pack_status status = pack_buf_printf(buf, err, "h5repack -l ");
     if (status == PACK_OK)
         status = print_word(s->dataset, buf, err);
