@@ -7,6 +7,7 @@
 #include <libpack/convert.h>
 
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_guard.h"
 #include "tools/cli.h"
 #include "tools/pack_args.h"
 #include "tools/pack_lists.h"
@@ -76,8 +77,10 @@ run(const struct pack_args *args)
     enum pack_status status = pack_args_check(args, &err);
     if (status == PACK_OK)
         status = pack_h5_register_zstd(&err);
+    report.job = job_of(args);
+    if (status == PACK_OK && report.job == PACK_JOB_COMPARE)
+        status = pack_h5_guard_file(args->output, &err);
     if (status == PACK_OK) {
-        report.job = job_of(args);
         status = report.job == PACK_JOB_COMPARE
                      ? pack_convert_options_read(args->output, &params.options, &err)
                      : pack_args_options(args, &params.options, &err);

@@ -8,6 +8,7 @@
 
 #include "libpack/base/name.h"
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_read.h"
 
 enum { CLASSES_MAX = 1 << 20 };
@@ -32,15 +33,37 @@ read_class_lines(FILE *file, const char *path, char ***names, uint64_t *n,
     return status;
 }
 
+struct class_dataset {
+    const char *path;
+    char **names;
+    uint64_t n;
+};
+
+static enum pack_status
+read_class_names(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    struct class_dataset *c = context;
+    int64_t file;
+    enum pack_status status = pack_h5_open(c->path, NULL, &file, err);
+    if (status != PACK_OK)
+        return status;
+    pack_h5_guard_note(guard, "reading '/class_names'");
+    status = pack_h5_read_texts(file, "class_names", CLASSES_MAX, &c->names, &c->n, err);
+    pack_h5_close(file);
+    return status == PACK_OK ? status : pack_error_prefix(err, status, "'%s'", c->path);
+}
+
 static enum pack_status
 read_class_dataset(const char *path, char ***names, uint64_t *n, struct pack_error *err)
 {
-    int64_t file;
-    enum pack_status status = pack_h5_open(path, NULL, &file, err);
+    struct class_dataset c = { .path = path };
+    enum pack_status status = pack_h5_guard_try(path, NULL, read_class_names, &c, err);
+    if (status == PACK_OK)
+        status = read_class_names(&c, NULL, err);
     if (status != PACK_OK)
         return status;
-    status = pack_h5_read_texts(file, "class_names", CLASSES_MAX, names, n, err);
-    pack_h5_close(file);
+    *names = c.names;
+    *n = c.n;
     for (uint64_t i = 0; status == PACK_OK && i < *n; i++)
         status = pack_name_unescape((*names)[i], (*names)[i], err);
     return status == PACK_OK ? status : pack_error_prefix(err, status, "'%s'", path);

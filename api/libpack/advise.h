@@ -98,6 +98,7 @@ typedef enum pack_status (*pack_advise_measure_fn)(
 /* A second dataset that is read in step with the first, one index of axis 0 a sample. */
 struct pack_advise_companion {
     struct pack_shape extent, chunk; /* chunk of rank 0: contiguous */
+    struct pack_shape chunk_max;     /* as below */
     uint64_t elem_size;
     double stored_ratio, decode_ns;
     bool filtered;
@@ -106,6 +107,8 @@ struct pack_advise_companion {
 /* Zeroed by the caller; zero is the default where nothing else is said. */
 struct pack_advise_params {
     struct pack_shape extent;
+    struct pack_shape chunk_max; /* chunks may be so large: what the extent can grow to,
+                                    UINT64_MAX: any; rank 0: the extent */
     uint64_t elem_size;
     const struct pack_profile *profile;
 
@@ -131,6 +134,7 @@ struct pack_advise_params {
     const uint32_t *labels; /* of all samples, 0 .. n_classes - 1, or NULL */
     uint64_t n_labels;
     uint32_t n_classes;
+    uint32_t missing_filter; /* the data needs it and it is not here; 0: none */
 
     pack_advise_measure_fn measure; /* NULL: codecs are not considered */
     void *measure_context;

@@ -298,6 +298,7 @@ add_companion(const struct pack_advise_params *params,
     struct pack_advise_outcome other;
     p.companion = NULL;
     p.extent = with->extent;
+    p.chunk_max = with->chunk_max;
     p.elem_size = with->elem_size;
     pack_advise_pattern(params, config, &c.pattern);
     c.pattern.box.rank = 0;

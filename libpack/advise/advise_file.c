@@ -9,6 +9,7 @@
 
 #include <libpack/cost.h>
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_read.h"
 
 enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4, NAMES_MAX = 400 };
@@ -83,6 +84,7 @@ check_facts(const struct pack_facts *facts, struct pack_error *err)
 /* What walking over the file's datasets found. */
 struct choice {
     int64_t h5;
+    struct pack_h5_guard *guard;
     int n;
     char last[PACK_FACTS_PATH_MAX], preferred[PACK_FACTS_PATH_MAX], names[NAMES_MAX];
 };
@@ -94,6 +96,7 @@ consider(void *context, const char *path, struct pack_error *err)
     struct pack_facts facts;
     size_t used = strlen(c->names);
     (void)err;
+    pack_h5_guard_note(c->guard, "reading '/%s'", path);
     if (strlen(path) >= sizeof c->last ||
         pack_facts_read(c->h5, path, &facts, NULL) != PACK_OK ||
         facts.space != PACK_SPACE_SIMPLE || facts.extent.rank == 0 || !is_numeric(&facts))
@@ -107,9 +110,11 @@ consider(void *context, const char *path, struct pack_error *err)
 }
 
 static enum pack_status
-choose_dataset(int64_t h5, char *dataset, struct pack_error *err)
+choose_dataset(int64_t h5, struct pack_h5_guard *guard, char *dataset,
+               struct pack_error *err)
 {
-    struct choice c = { .h5 = h5 };
+    struct choice c = { .h5 = h5, .guard = guard };
+    pack_h5_guard_note(guard, "listing its datasets");
     enum pack_status status = pack_h5_datasets(h5, consider, &c, err);
     if (status != PACK_OK && c.n == 0)
         return status;
@@ -124,21 +129,42 @@ choose_dataset(int64_t h5, char *dataset, struct pack_error *err)
 }
 
 static enum pack_status
-open_dataset(struct pack_advise_file *f, const char *dataset, struct pack_error *err)
+open_dataset(struct pack_advise_file *f, const char *dataset,
+             struct pack_h5_guard *guard, struct pack_error *err)
 {
-    char chosen[PACK_FACTS_PATH_MAX];
-    enum pack_status status = pack_h5_open(f->path, NULL, &f->h5, err);
+    char chosen[PACK_FACTS_PATH_MAX] = "";
+    enum pack_status status = pack_h5_register_zstd(err);
+    if (status == PACK_OK)
+        status = pack_h5_open(f->path, NULL, &f->h5, err);
     if (status != PACK_OK)
         return status; /* names the file */
     if (!dataset) {
-        status = choose_dataset(f->h5, chosen, err);
+        status = choose_dataset(f->h5, guard, chosen, err);
         dataset = chosen;
     }
+    pack_h5_guard_note(guard, "reading '/%s'", dataset + strspn(dataset, "/"));
     if (status == PACK_OK)
         status = pack_facts_read(f->h5, dataset, &f->facts, err);
     if (status == PACK_OK)
         status = check_facts(&f->facts, err);
     return status == PACK_OK ? status : pack_error_prefix(err, status, "'%s'", f->path);
+}
+
+/* The same in a child, whose copy of the file is closed and lost. */
+struct attempt {
+    struct pack_advise_file *file;
+    const char *dataset;
+};
+
+static enum pack_status
+try_dataset(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    const struct attempt *attempt = context;
+    enum pack_status status = open_dataset(attempt->file, attempt->dataset, guard, err);
+    if (status == PACK_OK)
+        pack_h5_guard_note(guard, "closing it");
+    pack_h5_close(attempt->file->h5);
+    return status;
 }
 
 static enum pack_status
@@ -152,7 +178,11 @@ open_file(char *path, const char *dataset, struct pack_advise_file **file,
     }
     f->path = path;
     f->h5 = -1;
-    enum pack_status status = open_dataset(f, dataset, err);
+    struct attempt attempt = { f, dataset };
+    enum pack_status status =
+        pack_h5_guard_try(path, NULL, try_dataset, &attempt, err);
+    if (status == PACK_OK)
+        status = open_dataset(f, dataset, NULL, err);
     if (status == PACK_OK)
         *file = f;
     else
@@ -209,13 +239,37 @@ pack_advise_file_dataset(const struct pack_advise_file *file)
 }
 
 void
+pack_advise_file_chunk_max(const struct pack_advise_file *file, struct pack_shape *most)
+{
+    const struct pack_facts *facts = &file->facts;
+    *most = facts->max_extent;
+    for (int i = 0; i < facts->chunk.rank; i++) /* what is there, is possible */
+        if (facts->chunk.extent[i] > most->extent[i])
+            most->extent[i] = facts->chunk.extent[i];
+}
+
+uint32_t
+pack_advise_file_missing_filter(const struct pack_advise_file *file)
+{
+    uint32_t id;
+    return pack_h5_missing_filter(&file->facts.pipeline, &id) ? id : 0;
+}
+
+/* Stored bytes per byte of a chunk, over the whole file. */
+static double
+stored_ratio_of(const struct pack_facts *facts)
+{
+    double full = (double)facts->n_chunks_stored * (double)facts->chunk_bytes;
+    return full > 0 && facts->stored_bytes > 0 ? (double)facts->stored_bytes / full : 1;
+}
+
+void
 pack_advise_file_config(const struct pack_advise_file *file,
                         const struct pack_profile *profile,
                         struct pack_advise_config *config)
 {
     const struct pack_facts *facts = &file->facts;
     char codec[PACK_PIPELINE_TEXT_MAX];
-    double full = (double)facts->n_chunks_stored * (double)facts->chunk_bytes;
     *config = (struct pack_advise_config){ .codec = "none", .stored_ratio = 1 };
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         return;
@@ -227,8 +281,7 @@ pack_advise_file_config(const struct pack_advise_file *file,
     snprintf(config->codec, sizeof config->codec, "%.*s", PACK_ADVISE_CODEC_MAX - 1,
              codec);
     config->decode_ns = pack_cost_decode_ns(profile, &facts->pipeline);
-    if (full > 0 && facts->stored_bytes > 0)
-        config->stored_ratio = (double)facts->stored_bytes / full;
+    config->stored_ratio = stored_ratio_of(facts);
 }
 
 /* --------------------------------------------------------------- measuring */
@@ -249,6 +302,7 @@ piece_box(const struct pack_facts *facts, const struct pack_shape *chunk, int pi
     box->rank = chunk->rank;
     for (int i = chunk->rank - 1; i >= 0; i--) {
         uint64_t room = MEASURE_BYTES / PIECES / bytes, n = chunk->extent[i];
+        n = n < facts->extent.extent[i] ? n : facts->extent.extent[i];
         box->count[i] = n <= room ? n : room ? room : 1;
         bytes *= box->count[i];
     }
@@ -293,9 +347,11 @@ measure(struct pack_advise_file *f, const struct pack_shape *chunk,
     }
     pack_filter_ctx_free(ctx);
     free(data);
-    if (status == PACK_OK)
-        *stored_ratio = (double)stored / (double)raw;
-    return status;
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "'%s:/%s'", f->path,
+                                 pack_advise_file_dataset(f));
+    *stored_ratio = (double)stored / (double)raw;
+    return PACK_OK;
 }
 
 enum pack_status
@@ -312,9 +368,14 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
     enum pack_status status =
         pack_pipeline_parse(codec, f->facts.type.bytes, &pipeline, NULL);
     if (status != PACK_OK || !pack_pipeline_is_known(&pipeline, &unknown)) {
-        *stored_ratio = (double)f->facts.stored_bytes / (double)f->facts.logical_bytes;
+        *stored_ratio = stored_ratio_of(&f->facts);
         *decode_ns = pack_cost_decode_ns(f->profile, &f->facts.pipeline);
         return PACK_OK; /* only the present codec can be one that is not known here */
+    }
+    if (!f->facts.filters_available) { /* nothing can be read: as well as it is packed */
+        *stored_ratio = stored_ratio_of(&f->facts);
+        *decode_ns = pack_cost_decode_ns(f->profile, &pipeline);
+        return PACK_OK;
     }
     *decode_ns = pack_cost_decode_ns(f->profile, &pipeline);
     for (int i = 0; i < f->n_measured; i++) {

@@ -38,6 +38,13 @@ const char *pack_advise_file_path(const struct pack_advise_file *file);
 /* Without a leading slash. */
 const char *pack_advise_file_dataset(const struct pack_advise_file *file);
 
+/* How large a chunk of it may be, for pack_advise_params. */
+void pack_advise_file_chunk_max(const struct pack_advise_file *file,
+                                struct pack_shape *most);
+
+/* The first filter of its pipeline that this HDF5 lacks, 0 when it has all. */
+uint32_t pack_advise_file_missing_filter(const struct pack_advise_file *file);
+
 /* Its layout and codec; cache, pattern and reopen are the caller's to fill in. */
 void pack_advise_file_config(const struct pack_advise_file *file,
                              const struct pack_profile *profile,
@@ -45,7 +52,8 @@ void pack_advise_file_config(const struct pack_advise_file *file,
 
 /*
  * A pack_advise_measure_fn whose context is the file: reads up to 1 MiB of the data at
- * places spread evenly, cut as the chunk is, and encodes it. Decoding time is that of the
+ * places spread evenly, cut as the chunk is, and encodes it. Data that cannot be decoded
+ * here is taken to pack as well as it is packed. Decoding time is that of the
  * profile given to pack_advise_file_use(), so that results repeat. Remembers what it
  * measured by codec and size of chunk, to the nearest power of two.
  */

@@ -60,8 +60,10 @@ pack_advise_grid(const struct pack_advise_params *params, const struct pack_shap
         pack_grid_init(grid, &params->extent, chunk, params->elem_size, err);
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "chunk %.200s", text);
+    const struct pack_shape *most =
+        params->chunk_max.rank ? &params->chunk_max : &params->extent;
     for (int i = 0; i < chunk->rank; i++)
-        if (chunk->extent[i] > params->extent.extent[i])
+        if (chunk->extent[i] > most->extent[i])
             return pack_fail(err, PACK_ERR_ARGUMENT,
                              "chunk %.200s is larger than the dataset, %.200s", text,
                              pack_shape_format(&params->extent, extent));

@@ -77,7 +77,8 @@ read_labels(struct pack_advise_job *job, struct pack_error *err)
     const int64_t classes_max = 100000;
     int64_t *values = NULL, most = -1;
     uint64_t n = 0;
-    if (facts->extent.rank != 1 || facts->type.class_id != PACK_TYPE_INTEGER)
+    if (facts->extent.rank != 1 || facts->type.class_id != PACK_TYPE_INTEGER ||
+        !facts->filters_available)
         return PACK_OK;
     enum pack_status status = pack_advise_file_integers(job->with, &values, &n, err);
     if (status != PACK_OK)
@@ -124,6 +125,7 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
         .decode_ns = config.decode_ns,
         .filtered = strcmp(config.codec, "none") != 0,
     };
+    pack_advise_file_chunk_max(job->with, &job->companion.chunk_max);
     job->params.companion = &job->companion;
     return read_labels(job, err);
 }
@@ -139,6 +141,8 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_advise_file_use(job->file, &job->profile);
     job->params.extent = facts->extent;
     job->params.elem_size = facts->type.bytes;
+    job->params.missing_filter = pack_advise_file_missing_filter(job->file);
+    pack_advise_file_chunk_max(job->file, &job->params.chunk_max);
     job->params.measure = pack_advise_file_measure;
     job->params.measure_context = job->file;
     pack_advise_file_config(job->file, &job->profile, &job->now);

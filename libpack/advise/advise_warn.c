@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <libpack/filter.h>
 #include "libpack/advise/advise_parts.h"
 
 enum { SAMPLES = 4000 };
@@ -221,10 +222,27 @@ shared_pool(const struct subject *s, struct pack_advise_warning *w,
     return PACK_OK;
 }
 
+static enum pack_status
+missing_filter(const struct subject *s, struct pack_advise_warning *w,
+               struct pack_error *err)
+{
+    char need[PACK_FILTER_NEED_MAX];
+    (void)err;
+    if (s->params->missing_filter == 0)
+        return PACK_OK;
+    w->value = s->params->missing_filter;
+    SAY(w,
+        "the dataset %s; without it nothing could be decoded here: counts hold, times of "
+        "decoding and what other codecs would save are assumed",
+        pack_filter_need(s->params->missing_filter, need));
+    return PACK_OK;
+}
+
 static const struct {
     const char *id;
     warn_fn check;
 } rules[] = {
+    { "missing-filter", missing_filter },
     { "bypass-cliff", bypass_cliff },  { "w0-one", w0_one },
     { "chunk-overhang", overhang },    { "cut-samples", cut_samples },
     { "slot-collisions", collisions }, { "shared-pool", shared_pool },

@@ -6,6 +6,7 @@
 
 #include <libpack/chunkindex.h>
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_guard.h"
 
 enum pack_status
 pack_readset_split(const char *operand, char **file, char **path, struct pack_error *err)
@@ -62,6 +63,8 @@ find_dataset(int64_t file, const char *name, char **dataset, struct pack_error *
                                     : "'%s' has no datasets (%zu); "
                                       "is it the right file (%s)?",
                            name, search.n, name);
+    else if (status != PACK_OK)
+        status = pack_error_prefix(err, status, "'%s'", name);
     free(search.first);
     return status;
 }
@@ -154,43 +157,75 @@ list_chunks(struct pack_readset_part *part, const char *dataset, struct pack_err
     return status;
 }
 
+/* One operand on its way into a set, tried in a child first. */
+struct opening {
+    struct pack_readset *set;
+    struct pack_readset_part *part;
+    const char *path, *dataset; /* in the operand, or NULL; for operands without, or NULL */
+};
+
+/* Which dataset is meant, into the set by the first part. */
+static enum pack_status
+settle_dataset(const struct opening *o, int64_t file, struct pack_error *err)
+{
+    const char *named = o->path ? o->path : o->dataset;
+    struct pack_readset *set = o->set;
+    if (!set->dataset && !named)
+        return find_dataset(file, o->part->file, &set->dataset, err);
+    if (!set->dataset) {
+        set->dataset = strdup(named);
+        return set->dataset ? PACK_OK : pack_fail_memory(err, "a dataset's path");
+    }
+    if (o->path && strcmp(o->path, set->dataset) != 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "'%s' and '%s' are different datasets; measure them apart",
+                         set->dataset, o->path);
+    return PACK_OK;
+}
+
+static enum pack_status
+read_part(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    const struct opening *o = context;
+    struct pack_readset_part *part = o->part;
+    int64_t file = -1;
+    enum pack_status status = pack_h5_open(part->file, NULL, &file, err);
+    if (status != PACK_OK)
+        return status;
+    pack_h5_guard_note(guard, "listing its datasets");
+    status = settle_dataset(o, file, err);
+    const char *name = status == PACK_OK ? o->set->dataset : "";
+    pack_h5_guard_note(guard, "reading '/%s'", name + strspn(name, "/"));
+    if (status == PACK_OK) {
+        status = pack_facts_read(file, name, &part->facts, err);
+        if (status != PACK_OK)
+            pack_error_prefix(err, status, "'%s'", part->file);
+    }
+    pack_h5_close(file);
+    if (status == PACK_OK)
+        status = check_part(part, name, err);
+    if (status == PACK_OK)
+        status = check_agreement(o->set, part, err);
+    if (status == PACK_OK && part->facts.layout == PACK_LAYOUT_CHUNKED)
+        status = list_chunks(part, name, err);
+    return status;
+}
+
 static enum pack_status
 open_part(struct pack_readset *set, const char *operand, const char *dataset,
           struct pack_error *err)
 {
     struct pack_readset_part *part = &set->parts[set->n_parts];
     char *path = NULL;
-    int64_t file = -1;
     enum pack_status status = pack_readset_split(operand, &part->file, &path, err);
     if (status != PACK_OK)
         return status;
     set->n_parts++; /* from here on pack_readset_close frees it */
-    status = pack_h5_open(part->file, NULL, &file, err);
-    if (status == PACK_OK && set->n_parts == 1) {
-        if (path || dataset) {
-            set->dataset = strdup(path ? path : dataset);
-            status = set->dataset ? PACK_OK : pack_fail_memory(err, "a dataset's path");
-        } else {
-            status = find_dataset(file, part->file, &set->dataset, err);
-        }
-    } else if (status == PACK_OK && path && strcmp(path, set->dataset) != 0) {
-        status = pack_fail(err, PACK_ERR_ARGUMENT,
-                           "'%s' and '%s' are different datasets; measure them apart",
-                           set->dataset, path);
-    }
-    if (status == PACK_OK) {
-        status = pack_facts_read(file, set->dataset, &part->facts, err);
-        if (status != PACK_OK)
-            pack_error_prefix(err, status, "'%s'", part->file);
-    }
-    pack_h5_close(file);
+    struct opening o = { .set = set, .part = part, .path = path, .dataset = dataset };
+    status = pack_h5_guard_try(part->file, NULL, read_part, &o, err);
+    if (status == PACK_OK)
+        status = read_part(&o, NULL, err);
     free(path);
-    if (status == PACK_OK)
-        status = check_part(part, set->dataset, err);
-    if (status == PACK_OK)
-        status = check_agreement(set, part, err);
-    if (status == PACK_OK && part->facts.layout == PACK_LAYOUT_CHUNKED)
-        status = list_chunks(part, set->dataset, err);
     part->first = set->extent.rank ? set->extent.extent[0] : 0;
     part->n_samples = part->facts.extent.extent[0];
     return status;

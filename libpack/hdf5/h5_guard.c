@@ -1,0 +1,291 @@
+/*
+ *     parent ──fork──▶ child: limits, fn ──▶ what came out, in memory that both share
+ *        ◀── end of a pipe: the child is gone, by itself or by a signal
+ *
+ * The child keeps its end of the pipe open as long as it lives, so that waiting with a
+ * time limit needs no signal handler, which a library has no business to install. What
+ * fn made is lost with the child, so the caller does all of it again: opening costs
+ * milliseconds, and nothing needs to be carried over.
+ */
+#include "libpack/hdf5/h5_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <libpack/chunkindex.h>
+#include <libpack/facts.h>
+#include "libpack/base/clock.h"
+#include "libpack/hdf5/h5.h"
+
+enum { DOING_MAX = 384 };
+
+/* In memory that parent and child share. */
+struct pack_h5_guard {
+    bool is_done; /* status and error are fn's */
+    enum pack_status status;
+    struct pack_error error;
+    char doing[DOING_MAX];
+};
+
+static const uint64_t time_ns_default = UINT64_C(10000000000);
+static const uint64_t memory_bytes_default = UINT64_C(4) << 30;
+static const uint64_t bytes_per_second = UINT64_C(64) << 20;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool is_sanitized = true; /* takes terabytes of address space */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+static const bool is_sanitized = true;
+#else
+static const bool is_sanitized = false;
+#endif
+#else
+static const bool is_sanitized = false;
+#endif
+
+void
+pack_h5_guard_note(struct pack_h5_guard *guard, const char *format, ...)
+{
+    va_list args;
+    if (!guard)
+        return;
+    va_start(args, format);
+    vsnprintf(guard->doing, sizeof guard->doing, format, args);
+    va_end(args);
+}
+
+/* ------------------------------------------------------------------- the child */
+
+/* Address space in use, from the system; 0 where it does not tell. */
+static uint64_t
+address_space(void)
+{
+    char text[64] = "";
+    unsigned long long pages = 0;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    long page = sysconf(_SC_PAGESIZE);
+    return n > 0 && page > 0 && sscanf(text, "%llu", &pages) == 1
+               ? (uint64_t)pages * (uint64_t)page
+               : 0;
+}
+
+static void
+limit(int resource, uint64_t most)
+{
+    struct rlimit now;
+    if (getrlimit(resource, &now) == 0 &&
+        (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > most))
+        setrlimit(resource, &(struct rlimit){ .rlim_cur = most, .rlim_max = now.rlim_max });
+}
+
+static _Noreturn void
+become_child(struct pack_h5_guard *guard, const struct pack_h5_guard_limits *limits,
+             pid_t parent, pack_h5_guard_fn fn, void *context)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0); /* the parent was gone before prctl could know */
+    signal(SIGINT, SIG_DFL); /* Ctrl-C reaches the whole group */
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    uint64_t used = address_space();
+    if (used > 0 && !is_sanitized)
+        limit(RLIMIT_AS, used + limits->memory_bytes);
+    limit(RLIMIT_CPU, limits->time_ns / 1000000000 + 1);
+    limit(RLIMIT_CORE, 0);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0)
+        dup2(nowhere, STDERR_FILENO); /* the C library's last words on a damaged heap */
+    guard->status = fn(context, guard, &guard->error);
+    guard->is_done = true;
+    _exit(0);
+}
+
+/* ------------------------------------------------------------------ the parent */
+
+/* Waits until the pipe ends, which says that the child is gone; false: it lives on. */
+static bool
+wait_for_end(int fd, uint64_t time_ns)
+{
+    uint64_t start = pack_clock_ns(), passed = 0;
+    struct pollfd pipe_end = { .fd = fd, .events = POLLIN };
+    for (; passed < time_ns; passed = pack_clock_ns() - start)
+        if (poll(&pipe_end, 1, (int)((time_ns - passed) / 1000000) + 1) > 0)
+            return true;
+    return false;
+}
+
+static const char *
+signal_name(int number, char *text, size_t size)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } names[] = {
+        { SIGSEGV, "SIGSEGV" }, { SIGBUS, "SIGBUS" },   { SIGABRT, "SIGABRT" },
+        { SIGFPE, "SIGFPE" },   { SIGILL, "SIGILL" },   { SIGTRAP, "SIGTRAP" },
+        { SIGSYS, "SIGSYS" },   { SIGKILL, "SIGKILL" },
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].number == number)
+            return names[i].name;
+    snprintf(text, size, "signal %d", number);
+    return text;
+}
+
+static enum pack_status
+too_slow(const char *path, const struct pack_h5_guard *guard, uint64_t time_ns,
+         struct pack_error *err)
+{
+    return pack_fail(err, PACK_ERR_FORMAT,
+                     "cannot open '%s': HDF5 does not finish within %.3g s (while %s)",
+                     path, (double)time_ns / 1e9, guard->doing);
+}
+
+/* What became of the child that is gone. */
+static enum pack_status
+judge(const char *path, const struct pack_h5_guard *guard, int how, uint64_t time_ns,
+      struct pack_error *err)
+{
+    char text[32];
+    if (guard->is_done) {
+        if (guard->status != PACK_OK && err)
+            *err = guard->error;
+        return guard->status;
+    }
+    if (WIFSIGNALED(how)) {
+        int number = WTERMSIG(how);
+        if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+            return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
+        if (number == SIGXCPU)
+            return too_slow(path, guard, time_ns, err);
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "cannot open '%s': HDF5 itself crashes on this file (%s while "
+                         "%s)",
+                         path, signal_name(number, text, sizeof text), guard->doing);
+    }
+    return pack_fail(err, PACK_ERR_FORMAT,
+                     "cannot open '%s': HDF5 itself ends the program on this file (status "
+                     "%d while %s)",
+                     path, WEXITSTATUS(how), guard->doing);
+}
+
+static enum pack_status
+try_in_child(const char *path, struct pack_h5_guard *guard,
+             const struct pack_h5_guard_limits *limits, pack_h5_guard_fn fn,
+             void *context, struct pack_error *err)
+{
+    int ends[2], how = 0;
+    pid_t parent = getpid(), child = -1, got;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return pack_fail_errno(err, errno, "cannot watch over opening '%s'", path);
+    child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        become_child(guard, limits, parent, fn, context);
+    }
+    int errnum = errno;
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return pack_fail_errno(err, errnum, "cannot start a process to open '%s' in",
+                               path);
+    }
+    bool is_over = wait_for_end(ends[0], limits->time_ns);
+    close(ends[0]);
+    if (!is_over)
+        kill(child, SIGKILL);
+    while ((got = waitpid(child, &how, 0)) < 0 && errno == EINTR)
+        continue;
+    return is_over ? judge(path, guard, got == child ? how : 0, limits->time_ns, err)
+                   : too_slow(path, guard, limits->time_ns, err);
+}
+
+/* A large file may honestly take longer; holes do not make it large. */
+static uint64_t
+time_for(const char *path)
+{
+    struct stat status;
+    uint64_t bytes = stat(path, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
+    return time_ns_default + bytes / bytes_per_second * 1000000000;
+}
+
+enum pack_status
+pack_h5_guard_try(const char *path, const struct pack_h5_guard_limits *limits,
+                  pack_h5_guard_fn fn, void *context, struct pack_error *err)
+{
+    struct pack_h5_guard_limits l = { 0 };
+    if (limits)
+        l = *limits;
+    l.time_ns = l.time_ns ? l.time_ns : time_for(path);
+    l.memory_bytes = l.memory_bytes ? l.memory_bytes : memory_bytes_default;
+    struct pack_h5_guard *guard = mmap(NULL, sizeof *guard, PROT_READ | PROT_WRITE,
+                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (guard == MAP_FAILED)
+        return pack_fail_memory(err, "watching over a file");
+    pack_h5_guard_note(guard, "opening it");
+    enum pack_status status = try_in_child(path, guard, &l, fn, context, err);
+    munmap(guard, sizeof *guard);
+    return status;
+}
+
+/* ------------------------------------------------------------------ whole files */
+
+struct walk {
+    const char *path;
+    int64_t file;
+    struct pack_h5_guard *guard;
+};
+
+/* What is wrong with one dataset is for those to say who want to read it. */
+static enum pack_status
+look_at(void *context, const char *dataset, struct pack_error *err)
+{
+    struct walk *walk = context;
+    struct pack_facts facts;
+    struct pack_chunkindex index;
+    (void)err;
+    pack_h5_guard_note(walk->guard, "reading '/%s'", dataset);
+    if (pack_facts_read(walk->file, dataset, &facts, NULL) != PACK_OK ||
+        facts.layout != PACK_LAYOUT_CHUNKED)
+        return PACK_OK;
+    pack_h5_guard_note(walk->guard, "listing the chunks of '/%s'", dataset);
+    if (pack_chunkindex_read(walk->path, dataset, 0, &index, NULL) == PACK_OK)
+        pack_chunkindex_done(&index);
+    return PACK_OK;
+}
+
+static enum pack_status
+look_at_all(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    struct walk walk = { .path = context, .file = -1, .guard = guard };
+    enum pack_status status = pack_h5_open(walk.path, NULL, &walk.file, err);
+    if (status != PACK_OK)
+        return status;
+    pack_h5_guard_note(guard, "listing its datasets");
+    pack_h5_datasets(walk.file, look_at, &walk, NULL);
+    pack_h5_guard_note(guard, "closing it");
+    pack_h5_close(walk.file);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_h5_guard_file(const char *path, struct pack_error *err)
+{
+    return pack_h5_guard_try(path, NULL, look_at_all, (void *)path, err);
+}

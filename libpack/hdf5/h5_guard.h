@@ -1,0 +1,53 @@
+/* Tries what is to be done with a stranger's HDF5 file in a child process first, because
+ * HDF5 itself crashes or hangs on files that are damaged cleverly enough. */
+#ifndef LIBPACK_H5_GUARD_H
+#define LIBPACK_H5_GUARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the child says what it is doing. */
+struct pack_h5_guard;
+
+/* What is tried: opens, reads and closes as the caller will afterwards, and frees what it
+ * made. Runs in the child, whose memory is a copy of the caller's. */
+typedef enum pack_status (*pack_h5_guard_fn)(void *context, struct pack_h5_guard *guard,
+                                             struct pack_error *err);
+
+/* "opening it", "reading '/x'": completes "while ..." in the sentence that names a crash.
+ * guard NULL: outside a child, where nobody needs to know. */
+void pack_h5_guard_note(struct pack_h5_guard *guard, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Zero means the default. */
+struct pack_h5_guard_limits {
+    uint64_t time_ns;      /* 10 s, and 1 s for each 64 MiB that the file occupies */
+    uint64_t memory_bytes; /* 4 GiB beyond what the process has; not under a sanitizer */
+};
+
+/*
+ * Runs fn(context) in a child process. PACK_OK: it came back with PACK_OK, and so may be
+ * done again here. Else fn's own failure, or PACK_ERR_FORMAT and "cannot open 'x.h5':
+ * HDF5 itself crashes on this file (SIGSEGV while reading '/x')" or "...: HDF5 does not
+ * finish within 10 s (while opening it)". PACK_ERR_INTERRUPTED when the child was ended
+ * from outside. limits may be NULL. Costs a fork and fn, twice.
+ */
+enum pack_status pack_h5_guard_try(const char *path,
+                                   const struct pack_h5_guard_limits *limits,
+                                   pack_h5_guard_fn fn, void *context,
+                                   struct pack_error *err);
+
+/* Tries what any program does with a file: lists all datasets, reads facts and chunk
+ * indexes. */
+enum pack_status pack_h5_guard_file(const char *path, struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

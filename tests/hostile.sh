@@ -1,0 +1,77 @@
+#!/bin/sh
+# Files that crash or hang HDF5 itself: every program of ours ends in one sentence and status 2.
+. "$top_srcdir/tests/tap.sh"
+export PATH
+shim=$top_builddir/tests/.libs/hostile_shim.so
+cd "$work" || exit 1
+render_samples photos 12 1 32 >/dev/null || exit 1
+h5pack -q photos --size 16x16 --chunk 2 -o good.h5 >/dev/null || exit 1
+
+# A stand-in for such files: the library misbehaves when it is asked for a dataset's size.
+stand_in() { # how, program...
+    how=$1
+    shift
+    HOSTILE=$how LD_PRELOAD=$shim "$@" >out.$how.$1 2>err.$how.$1 </dev/null
+    echo $? >status.$how.$1
+}
+judged() { # how program sentence what
+    [ "$(cat status.$1.$2)" = 2 ] && [ "$(cat err.$1.$2)" = "$2: cannot open 'good.h5': $3" ] && [ ! -s out.$1.$2 ]
+    ok $? "$2: $4"
+}
+if [ -e "$shim" ]; then
+    stand_in hang h5advise good.h5 &
+    advise=$!
+    stand_in hang h5readbench good.h5 &
+    readbench=$!
+    stand_in hang h5pack --verify photos -o good.h5 &
+    pack=$!
+    for how in crash abort exit; do
+        stand_in $how h5advise good.h5
+        stand_in $how h5readbench good.h5
+        stand_in $how h5pack --verify photos -o good.h5
+    done
+    wait $advise $readbench $pack
+    for program in h5advise h5readbench h5pack; do
+        # h5readbench knows which dataset it wants, the others look at all, by name
+        data=class_names
+        [ $program = h5readbench ] && data=images
+        judged crash $program "HDF5 itself crashes on this file (SIGSEGV while reading '/$data')" 'a crash is a sentence'
+        judged abort $program "HDF5 itself crashes on this file (SIGABRT while reading '/$data')" 'so is a damaged heap, without what the C library says'
+        judged exit $program "HDF5 itself ends the program on this file (status 3 while reading '/$data')" 'so is an exit'
+        judged hang $program "HDF5 does not finish within 10 s (while reading '/$data')" 'so is a hang'
+    done
+else
+    skip 'sanitizers want to be first: nothing can be preloaded'
+fi
+
+# The collection of real ones, and of good and merely damaged ones beside them.
+data=${H5PACK_SHARED:-$top_srcdir/../shared}/data/h5
+if [ ! -e "$data/MANIFEST.tsv" ]; then
+    skip "no shared test data ($data)"
+    done_testing
+    exit
+fi
+tried=0 bad=
+for path in "$data"/*; do
+    [ "${path%.tsv}" = "$path" ] || continue
+    tried=$((tried + 1))
+    for program in 'h5advise --epochs 1 --workers 1' 'h5readbench --workers 0 --batches 2'; do
+        # shellcheck disable=SC2086 # words of a command
+        timeout -k 1 40 $program "$path" >out 2>err </dev/null
+        status=$?
+        case $status in
+        0 | 1) ;;
+        2) [ "$(wc -l <err)" -eq 1 ] && grep -qF "${path##*/}" err || bad="$bad ${path##*/} (${program%% *})" ;;
+        *) bad="$bad ${path##*/} (${program%% *}: status $status)" ;;
+        esac
+        grep -q 'HDF5 itself\|does not finish' err && echo "${path##*/}" >>refused
+    done
+done
+[ -z "$bad" ] && [ $tried -gt 80 ]
+ok $? "of $tried strange files each ends in an answer, or in one sentence that names it${bad:+, but not$bad}"
+grep -qx cve-2018-15671.h5 refused && grep -qx cve-2018-13871.h5 refused
+ok $? 'those that hang or crash HDF5 1.10.8 are found to'
+awk -F '\t' '$10 == "reads" { print $1 }' "$data/MANIFEST.tsv" >fine
+! grep -qxFf fine refused
+ok $? 'and none of those that h5py reads'
+done_testing

@@ -1,0 +1,154 @@
+/* A child that crashes, hangs, eats memory or fails becomes a sentence; one that comes
+ * back leaves no trace. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libpack/base/clock.h"
+#include "libpack/hdf5/h5_guard.h"
+#include "libpack/hdf5/h5_parts.h"
+#include "tests/tap.h"
+
+static const struct pack_h5_guard_limits limits = { .time_ns = 400000000 };
+static int n_run; /* in this process */
+
+static enum pack_status
+misbehave(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    const char *how = context;
+    volatile bool forever = true;
+    n_run++;
+    pack_h5_guard_note(guard, "reading '/%s'", how);
+    if (strcmp(how, "segv") == 0)
+        raise(SIGSEGV);
+    if (strcmp(how, "abort") == 0)
+        abort();
+    if (strcmp(how, "odd") == 0)
+        raise(SIGUSR1);
+    if (strcmp(how, "term") == 0)
+        raise(SIGTERM);
+    if (strcmp(how, "exit") == 0)
+        _exit(5);
+    if (strcmp(how, "sleep") == 0)
+        pause();
+    while (forever && strcmp(how, "loop") == 0)
+        continue;
+    if (strcmp(how, "fail") == 0)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "'x.h5' needs something");
+    if (strcmp(how, "eat") == 0) {
+        char *much = malloc((size_t)100 << 20);
+        if (much)
+            memset(much, 1, (size_t)100 << 20);
+        bool refused = !much;
+        free(much);
+        if (refused)
+            return pack_fail_memory(err, "eating");
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+try(const char *how, const struct pack_h5_guard_limits *l, struct pack_error *err)
+{
+    *err = (struct pack_error){ 0 };
+    return pack_h5_guard_try("x.h5", l, misbehave, (void *)how, err);
+}
+
+static void
+says(const char *how, enum pack_status want, const char *sentence)
+{
+    struct pack_error err;
+    uint64_t start = pack_clock_ns();
+    enum pack_status status = try(how, &limits, &err);
+    uint64_t took_ns = pack_clock_ns() - start;
+    ok(status == want, "a child of kind '%s' has the status that it should have", how);
+    is_text(err.text, sentence, "and the sentence");
+    ok(took_ns < 20 * limits.time_ns, "in time");
+}
+
+static void
+test_sentences(void)
+{
+    struct pack_error err;
+    ok(try("good", &limits, &err) == PACK_OK && n_run == 0,
+       "what comes back is fine, and ran elsewhere");
+    says("segv", PACK_ERR_FORMAT,
+         "cannot open 'x.h5': HDF5 itself crashes on this file (SIGSEGV while reading "
+         "'/segv')");
+    says("abort", PACK_ERR_FORMAT,
+         "cannot open 'x.h5': HDF5 itself crashes on this file (SIGABRT while reading "
+         "'/abort')");
+    ok(try("odd", &limits, &err) == PACK_ERR_FORMAT && strstr(err.text, "(signal "),
+       "a signal without a name is a number");
+    says("exit", PACK_ERR_FORMAT,
+         "cannot open 'x.h5': HDF5 itself ends the program on this file (status 5 while "
+         "reading '/exit')");
+    says("loop", PACK_ERR_FORMAT,
+         "cannot open 'x.h5': HDF5 does not finish within 0.4 s (while reading '/loop')");
+    says("sleep", PACK_ERR_FORMAT,
+         "cannot open 'x.h5': HDF5 does not finish within 0.4 s (while reading '/sleep')");
+    says("term", PACK_ERR_INTERRUPTED, "interrupted");
+    says("fail", PACK_ERR_UNSUPPORTED, "'x.h5' needs something");
+    ok(try("fail", &limits, &err) && pack_h5_guard_try("x.h5", &limits, misbehave,
+                                                       (void *)"fail", NULL),
+       "nobody needs to want the sentence");
+    ok(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "no child is left");
+}
+
+static void
+test_memory(void)
+{
+    struct pack_h5_guard_limits small = { .memory_bytes = 32 << 20 };
+    struct pack_error err;
+    if (getenv("SANITIZERS") && *getenv("SANITIZERS") &&
+        strcmp(getenv("SANITIZERS"), "no") != 0) {
+        skip("a sanitizer takes more address space than any limit allows");
+        return;
+    }
+    ok(try("eat", &small, &err) == PACK_ERR_MEMORY, "memory is bounded");
+    small.memory_bytes = 512 << 20;
+    ok(try("eat", &small, &err) == PACK_OK, "and enough of it is enough");
+}
+
+static void
+test_files(void)
+{
+    const char *path = "guard_good.h5";
+    hsize_t extent[2] = { 20, 8 }, chunk[2] = { 4, 8 };
+    struct pack_error err = { 0 };
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(list, 2, chunk);
+    H5Dclose(H5Dcreate2(file, "a", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT));
+    H5Dclose(H5Dcreate2(file, "b", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                        H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Fclose(file);
+    uint64_t start = pack_clock_ns(), best = UINT64_MAX;
+    bool good = true;
+    for (int i = 0; i < 10; i++) {
+        good = good && pack_h5_guard_file(path, &err) == PACK_OK;
+        uint64_t now = pack_clock_ns();
+        best = now - start < best ? now - start : best;
+        start = now;
+    }
+    ok(good, "a good file is good%s%s", good ? "" : ": ", err.text);
+    note("it takes %.1f ms", (double)best / 1e6);
+    ok(best < 100000000, "and soon found to be");
+    ok(pack_h5_guard_file("guard_none.h5", &err) == PACK_ERR_NOT_FOUND &&
+           strstr(err.text, "cannot open 'guard_none.h5': No such file"),
+       "a file that is not there is no crash");
+    unlink(path);
+}
+
+int
+main(void)
+{
+    pack_h5_guard_note(NULL, "nothing");
+    test_sentences();
+    test_memory();
+    test_files();
+    return done();
+}
