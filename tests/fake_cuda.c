@@ -1,17 +1,22 @@
 /*
  * A stand-in for libcuda.so.1 and libnvidia-ml.so.1, for tests on machines without a GPU.
  * Streams are timelines: every copy and kernel gets a beginning and an end when it is
- * started, and does its work when the clock has passed its end, in the order of the ends.
- * So work overlaps as on a GPU, and data that is overwritten too early comes out wrong;
- * two such mistakes are also counted as hazards. Kernels are those of
- * consumer_cuda_kernels.cu, compiled for the host.
+ * started. It does its work late: when somebody has found out, by an event whose time
+ * has come, that it is done, and then only what that event waits for. So times overlap as
+ * on a GPU, and what is read before it was waited for, or overwritten while it is still
+ * wanted, comes out wrong. In the other order that a GPU may choose, FAKE_CUDA_EAGER,
+ * copies are done at once and only kernels late. Kernels are those of
+ * consumer_cuda_kernels.cu, compiled for the host; the sums of their outputs are kept for
+ * tests to compare.
  *
  * Environment, read by cuInit:
  *   FAKE_CUDA_FAIL=N     the N-th call fails with "unknown error"
  *   FAKE_CUDA_MEMORY=N   bytes of device memory (default: 1 GiB)
  *   FAKE_CUDA_DEVICES=N  number of devices (default: 1)
  *   FAKE_CUDA_HANG=1     nothing ever ends
+ *   FAKE_CUDA_EAGER=1    copies do their work as soon as what they wait for is done
  *   FAKE_CUDA_BANDWIDTH=N  bytes per second from host to device (default: 10^10)
+ *   FAKE_CUDA_FIRST_NS=N   what the first work of a stream waits (default: 0)
  *   FAKE_CUDA_DIE_AFTER=N  the N-th kernel and all calls after it fail
  */
 #include <math.h>
@@ -39,37 +44,50 @@ enum {
     UNKNOWN = 999
 };
 
+enum { OPERATIONS_MAX = 256, STREAMS_MAX = 8, OUTPUTS_MAX = 1024 };
+enum kind { NOTHING, COPY, KERNEL, WAIT };
+
+/* A place in a stream: all that was put into it before. */
+struct place {
+    struct stream *stream;
+    uint64_t n;
+};
+
+struct operation {
+    enum kind kind;
+    void *to; /* of a copy */
+    const void *from;
+    size_t size;
+    struct pack_kernel_normalise_args args;
+    unsigned grid_x, grid_y, block_x;
+    struct place wait;
+};
+
 struct stream {
-    uint64_t ready_ns; /* end of all that was put into it */
+    uint64_t ready_ns;       /* end of all that was put into it */
+    uint64_t n_put, n_done;  /* operations */
+    struct operation operations[OPERATIONS_MAX]; /* those not done, by number modulo */
 };
 
 struct event {
     uint64_t at_ns;
+    struct place place;
 };
 
-struct operation {
-    uint64_t end_ns, number;
-    bool is_kernel, pending;
-    void *to; /* of a copy */
-    const void *from;
-    size_t size;
-    uint64_t sum; /* of the source when the copy was started */
-    struct pack_kernel_normalise_args args;
-    unsigned grid_x, grid_y, block_x;
-};
-
-enum { OPERATIONS_MAX = 256 };
-static struct operation operations[OPERATIONS_MAX];
-static uint64_t n_started, n_calls, fail_at, die_after, n_kernels;
+static struct stream *streams[STREAMS_MAX];
+static uint64_t n_calls, fail_at, die_after, n_kernels, first_ns;
 static uint64_t memory_bytes, used_bytes, bandwidth;
 static int n_devices;
-static bool hangs, dead;
-static int n_live, n_hazards;
+static bool hangs, dead, eager;
+static int n_live, n_hazards, n_outputs;
+static uint64_t output_sums[OUTPUTS_MAX];
 
 int fake_cuda_live(void);
 int fake_cuda_hazards(void);
+int fake_cuda_outputs(uint64_t *sums, int max);
+uint64_t fake_cuda_sum(const void *data, size_t size);
 
-/* Objects not yet given back; and mistakes seen, see above. */
+/* Objects not yet given back; and memory given back while work wanted it. */
 int
 fake_cuda_live(void)
 {
@@ -80,6 +98,24 @@ int
 fake_cuda_hazards(void)
 {
     return n_hazards;
+}
+
+/* How many kernels made an output since cuInit, and the sums of the first of them. */
+int
+fake_cuda_outputs(uint64_t *sums, int max)
+{
+    memcpy(sums, output_sums, (size_t)(n_outputs < max ? n_outputs : max) * sizeof *sums);
+    return n_outputs;
+}
+
+uint64_t
+fake_cuda_sum(const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    uint64_t sum = 14695981039346656037u;
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ bytes[i]) * 1099511628211u;
+    return sum;
 }
 
 static uint64_t
@@ -108,15 +144,7 @@ fails(void)
     if (fails()) \
     return dead ? LAUNCH_FAILED : UNKNOWN
 
-static uint64_t
-sum_of(const void *data, size_t size)
-{
-    const unsigned char *bytes = data;
-    uint64_t sum = 14695981039346656037u;
-    for (size_t i = 0; i < size; i++)
-        sum = (sum ^ bytes[i]) * 1099511628211u;
-    return sum;
-}
+/* --------------------------------------------------------------- what is done */
 
 static void
 run_kernel(const struct operation *op)
@@ -128,60 +156,65 @@ run_kernel(const struct operation *op)
         for (blockIdx.x = 0; blockIdx.x < op->grid_x; blockIdx.x++)
             for (threadIdx.x = 0; threadIdx.x < op->block_x; threadIdx.x++)
                 pack_kernel_normalise(op->args);
+    size_t bytes = op->args.n_planes * op->args.plane *
+                   pack_precision_bytes((enum pack_precision)op->args.precision);
+    if (n_outputs < OUTPUTS_MAX)
+        output_sums[n_outputs] =
+            fake_cuda_sum((const void *)(uintptr_t)op->args.out, bytes);
+    n_outputs++;
 }
 
+/* Does the work of a stream up to a place, and all that it waits for, which was put
+ * somewhere before it. */
 static void
-run_copy(const struct operation *op)
+run_until(struct place place)
 {
-    n_hazards += sum_of(op->from, op->size) != op->sum;
-    for (int i = 0; i < OPERATIONS_MAX; i++) {
-        const struct operation *other = &operations[i];
-        if (other->pending && other->is_kernel && other->number < op->number &&
-            other->args.in == (uint64_t)(uintptr_t)op->to)
-            n_hazards++; /* that kernel has not read its input yet */
+    while (place.stream && place.stream->n_done < place.n) {
+        const struct operation *op =
+            &place.stream->operations[place.stream->n_done++ % OPERATIONS_MAX];
+        if (op->kind == COPY)
+            memcpy(op->to, op->from, op->size);
+        else if (op->kind == KERNEL)
+            run_kernel(op);
+        else if (op->kind == WAIT)
+            run_until(op->wait);
     }
-    memcpy(op->to, op->from, op->size);
 }
 
-/* Does all work that has ended by then. */
-static void
-advance(uint64_t until_ns)
+static bool
+is_done(struct place place)
 {
-    for (;;) {
-        struct operation *first = NULL;
-        for (int i = 0; i < OPERATIONS_MAX; i++) {
-            struct operation *op = &operations[i];
-            if (op->pending && op->end_ns <= until_ns &&
-                (!first || op->end_ns < first->end_ns ||
-                 (op->end_ns == first->end_ns && op->number < first->number)))
-                first = op;
+    return !place.stream || place.stream->n_done >= place.n;
+}
+
+/* FAKE_CUDA_EAGER: as much as can be done before the next kernel of each stream. */
+static void
+run_copies(void)
+{
+    for (int i = 0; i < STREAMS_MAX; i++)
+        while (streams[i] && streams[i]->n_done < streams[i]->n_put) {
+            struct stream *s = streams[i];
+            const struct operation *op = &s->operations[s->n_done % OPERATIONS_MAX];
+            if (op->kind == KERNEL || (op->kind == WAIT && !is_done(op->wait)))
+                break;
+            run_until((struct place){ s, s->n_done + 1 });
         }
-        if (!first)
-            return;
-        first->pending = false;
-        if (first->is_kernel)
-            run_kernel(first);
-        else
-            run_copy(first);
-    }
 }
 
 /* Puts an operation at the end of a stream. */
-static struct operation *
-start(struct stream *stream, uint64_t duration_ns)
+static void
+put(struct stream *stream, uint64_t duration_ns, const struct operation *op)
 {
     uint64_t now = now_ns();
-    advance(now);
+    if (stream->n_put == 0)
+        now += first_ns;
     uint64_t begin = stream->ready_ns > now ? stream->ready_ns : now;
     stream->ready_ns = begin + duration_ns;
-    for (int i = 0; i < OPERATIONS_MAX; i++)
-        if (!operations[i].pending) {
-            operations[i] = (struct operation){ .end_ns = stream->ready_ns,
-                                                .number = n_started++,
-                                                .pending = true };
-            return &operations[i];
-        }
-    abort(); /* nobody has that much under way */
+    if (stream->n_put - stream->n_done == OPERATIONS_MAX)
+        abort(); /* nobody has that much under way */
+    stream->operations[stream->n_put++ % OPERATIONS_MAX] = *op;
+    if (eager)
+        run_copies();
 }
 
 /* ------------------------------------------------------------------ device */
@@ -196,9 +229,12 @@ cuInit(unsigned flags)
     memory_bytes = number_of("FAKE_CUDA_MEMORY", 1 << 30);
     bandwidth = number_of("FAKE_CUDA_BANDWIDTH", 10000000000u);
     n_devices = (int)number_of("FAKE_CUDA_DEVICES", 1);
+    first_ns = number_of("FAKE_CUDA_FIRST_NS", 0);
     hangs = number_of("FAKE_CUDA_HANG", 0) != 0;
+    eager = number_of("FAKE_CUDA_EAGER", 0) != 0;
     dead = false;
     n_kernels = used_bytes = 0;
+    n_outputs = 0;
     CALL();
     return n_devices ? OK : NO_DEVICE;
 }
@@ -337,9 +373,40 @@ new_block(size_t bytes)
     return block + 256;
 }
 
+static bool
+lies_in(const void *at, const char *block, size_t bytes)
+{
+    return (const char *)at >= block && (const char *)at < block + bytes;
+}
+
+/* A GPU that still reads or writes what is given back is a mistake; here it is counted,
+ * and forgotten. */
+static void
+forget(const char *block, size_t bytes)
+{
+    for (int i = 0; i < STREAMS_MAX; i++)
+        for (uint64_t n = streams[i] ? streams[i]->n_done : 0;
+             streams[i] && n < streams[i]->n_put; n++) {
+            struct operation *op = &streams[i]->operations[n % OPERATIONS_MAX];
+            bool wanted = op->kind == COPY && (lies_in(op->to, block, bytes) ||
+                                               lies_in(op->from, block, bytes));
+            if (op->kind == KERNEL)
+                wanted = lies_in((void *)(uintptr_t)op->args.in, block, bytes) ||
+                         lies_in((void *)(uintptr_t)op->args.order, block, bytes) ||
+                         lies_in((void *)(uintptr_t)op->args.out, block, bytes);
+            if (wanted) {
+                op->kind = NOTHING;
+                n_hazards++;
+            }
+        }
+}
+
 static void
 free_block(void *data)
 {
+    size_t bytes;
+    memcpy(&bytes, (char *)data - 256, sizeof bytes);
+    forget(data, bytes);
     free((char *)data - 256);
     n_live--;
 }
@@ -358,7 +425,6 @@ cuMemAlloc_v2(unsigned long long *device, size_t bytes)
 int
 cuMemFree_v2(unsigned long long device)
 {
-    advance(UINT64_MAX);
     free_block((void *)(uintptr_t)device);
     CALL();
     return OK;
@@ -376,7 +442,6 @@ cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
 int
 cuMemFreeHost(void *host)
 {
-    advance(UINT64_MAX);
     free_block(host);
     CALL();
     return OK;
@@ -387,20 +452,18 @@ cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes,
                      struct stream *stream)
 {
     CALL();
-    struct operation *op =
-        start(stream, (uint64_t)((double)bytes * 1e9 / (double)bandwidth) + 1000);
-    op->to = (void *)(uintptr_t)to;
-    op->from = from;
-    op->size = bytes;
-    op->sum = sum_of(from, bytes);
+    struct operation op = {
+        .kind = COPY, .to = (void *)(uintptr_t)to, .from = from, .size = bytes
+    };
+    put(stream, (uint64_t)((double)bytes * 1e9 / (double)bandwidth) + 1000, &op);
     return OK;
 }
 
+/* Waits for none of the streams, as they are made not to wait for the default one. */
 int
 cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes)
 {
     CALL();
-    advance(now_ns());
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     return OK;
 }
@@ -412,14 +475,21 @@ cuStreamCreate(struct stream **stream, unsigned flags)
 {
     (void)flags;
     CALL();
-    *stream = calloc(1, sizeof **stream);
-    n_live++;
-    return OK;
+    for (int i = 0; i < STREAMS_MAX; i++)
+        if (!streams[i]) {
+            *stream = streams[i] = calloc(1, sizeof **stream);
+            n_live++;
+            return OK;
+        }
+    abort(); /* nobody makes that many */
 }
 
 int
 cuStreamDestroy_v2(struct stream *stream)
 {
+    for (int i = 0; i < STREAMS_MAX; i++)
+        if (streams[i] == stream)
+            streams[i] = NULL;
     free(stream);
     n_live--;
     CALL();
@@ -433,6 +503,7 @@ cuStreamWaitEvent(struct stream *stream, struct event *event, unsigned flags)
     CALL();
     if (event->at_ns > stream->ready_ns)
         stream->ready_ns = event->at_ns;
+    put(stream, 0, &(struct operation){ .kind = WAIT, .wait = event->place });
     return OK;
 }
 
@@ -458,29 +529,29 @@ cuEventDestroy_v2(struct event *event)
 int
 cuEventRecord(struct event *event, struct stream *stream)
 {
-    uint64_t now = now_ns();
     CALL();
-    event->at_ns = stream->ready_ns > now ? stream->ready_ns : now;
+    put(stream, 0, &(struct operation){ .kind = NOTHING });
+    event->at_ns = stream->ready_ns;
+    event->place = (struct place){ stream, stream->n_put };
     return OK;
 }
 
 int
 cuEventQuery(struct event *event)
 {
-    uint64_t now = now_ns();
     CALL();
-    if (hangs)
+    if (hangs || event->at_ns > now_ns())
         return NOT_READY;
-    advance(now);
-    return event->at_ns <= now ? OK : NOT_READY;
+    run_until(event->place);
+    return OK;
 }
 
+/* Says nothing about an event that nobody knows to have happened. */
 int
 cuEventElapsedTime(float *ms, struct event *begin, struct event *end)
 {
-    uint64_t now = now_ns();
     CALL();
-    if (begin->at_ns > now || end->at_ns > now)
+    if (!is_done(begin->place) || !is_done(end->place))
         return NOT_READY;
     *ms = (float)(((double)end->at_ns - (double)begin->at_ns) / 1e6);
     return OK;
@@ -499,18 +570,16 @@ cuLaunchKernel(const char *function, unsigned grid_x, unsigned grid_y, unsigned 
         return LAUNCH_FAILED;
     }
     if (strcmp(function, PACK_KERNEL_STEP) == 0) {
-        uint64_t duration_ns = *(const uint64_t *)arguments[0], now = now_ns();
+        uint64_t duration_ns = *(const uint64_t *)arguments[0];
         pack_kernel_step(duration_ns);
-        stream->ready_ns =
-            (stream->ready_ns > now ? stream->ready_ns : now) + duration_ns;
+        put(stream, duration_ns, &(struct operation){ .kind = NOTHING });
         return OK;
     }
-    struct operation *op = start(stream, 20000);
-    op->is_kernel = true;
-    op->args = *(const struct pack_kernel_normalise_args *)arguments[0];
-    op->grid_x = grid_x;
-    op->grid_y = grid_y;
-    op->block_x = block_x;
+    struct operation op = {
+        .kind = KERNEL, .grid_x = grid_x, .grid_y = grid_y, .block_x = block_x
+    };
+    op.args = *(const struct pack_kernel_normalise_args *)arguments[0];
+    put(stream, 20000, &op);
     return OK;
 }
 

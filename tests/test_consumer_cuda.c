@@ -13,26 +13,53 @@
 #include "tests/tap.h"
 
 enum { BATCH = 5, N_BATCHES = 7 };
+enum { NEAR = 100000 }; /* ns between two calls to the driver */
 
 /* The fake driver's own functions, NULL on a real one. */
 static int (*fake_live)(void), (*fake_hazards)(void);
+static int (*fake_outputs)(uint64_t *sums, int max);
+static uint64_t (*fake_sum)(const void *data, size_t size);
 
 struct seen {
     uint64_t n_steps, n_samples, busy_ns, starved_ns, copy_wait_ns, copy_bytes;
     uint64_t last_end_ns, wrong_times;
+    uint64_t normalise_ns, copy_ns; /* of most steps */
+    uint64_t n_timed, n_copy_waits; /* steps with these; that waited for all of a copy */
     const void *want;
     size_t want_bytes;
     int n_outputs, n_wrong;
 };
 
+static bool
+is_near(uint64_t a, uint64_t b, uint64_t by)
+{
+    return a <= b + by && b <= a + by;
+}
+
+/* Events are known to a float's precision, and the GPU's clock is tied to the host's a
+ * little late. */
+static bool
+fits(const struct seen *seen, const struct pack_step *step)
+{
+    uint64_t copied_ns = step->copy_begin_ns + step->copy_ns;
+    return step->number == seen->n_steps && step->begin_ns >= seen->last_end_ns &&
+           step->end_ns - step->begin_ns == step->busy_ns &&
+           (step->number == 0 ||
+            step->begin_ns - seen->last_end_ns == step->starved_ns) &&
+           step->copy_wait_ns <= step->starved_ns &&
+           step->normalise_ns <= step->busy_ns && copied_ns <= step->begin_ns + 1000 &&
+           (step->copy_bytes == 0 ||
+            step->copy_begin_ns + 1000000 >= step->pin_begin_ns + step->pin_ns);
+}
+
 static void
 see_step(void *context, const struct pack_step *step)
 {
     struct seen *seen = context;
-    seen->wrong_times += step->number != seen->n_steps ||
-                         step->begin_ns < seen->last_end_ns ||
-                         step->end_ns - step->begin_ns != step->busy_ns ||
-                         step->copy_wait_ns > step->starved_ns;
+    seen->wrong_times += !fits(seen, step);
+    seen->n_timed += is_near(step->normalise_ns, seen->normalise_ns, NEAR) &&
+                     is_near(step->copy_ns, seen->copy_ns, NEAR);
+    seen->n_copy_waits += is_near(step->copy_wait_ns, seen->copy_ns, NEAR);
     seen->last_end_ns = step->end_ns;
     seen->n_steps++;
     seen->n_samples += step->n_samples;
@@ -140,6 +167,65 @@ test_pixels(void)
        "the host's bit for bit");
 }
 
+/* A batch of random samples; its last ones again, in another order. */
+static enum pack_status
+take_twice(struct pack_consumer *consumer, const struct pack_consumer_params *p,
+           struct pack_rng *rng, uint64_t *want, int *n_want, struct pack_error *err)
+{
+    static uint8_t data[BATCH * 3 * 20 * 18], out[sizeof data * 4];
+    uint32_t order[BATCH - 1];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)pack_rng_next(rng);
+    struct pack_batch batch = { .data = data, .n_samples = BATCH };
+    enum pack_status status = PACK_OK;
+    for (int again = 0; again < 2 && status == PACK_OK; again++) {
+        batch.again = again;
+        batch.order = again ? order : NULL;
+        batch.n_order = again ? BATCH - 1 : 0;
+        for (int i = 0; i < BATCH - 1; i++)
+            order[i] = (uint32_t)pack_rng_below(rng, BATCH);
+        host_result(p, &batch, out);
+        want[(*n_want)++] = fake_sum(
+            out, (again ? BATCH - 1 : BATCH) * 4 * pack_normalise_values(&p->normalise));
+        status = pack_consumer_take(consumer, &batch, err);
+        if (rng->s[0] % 2) /* not every batch is echoed */
+            break;
+    }
+    memset(data, 0, sizeof data); /* the caller's from now on */
+    memset(order, 0, sizeof order);
+    return status;
+}
+
+/* Steps that overlap, none waited for by the test; the kernels' outputs in order. */
+static void
+test_overlap(const char *how)
+{
+    enum { N = 40 };
+    uint64_t want[2 * N], got[2 * N];
+    struct seen seen = { 0 };
+    struct pack_consumer_params p = make_params(&seen, 20, 18);
+    struct pack_consumer *consumer;
+    struct pack_error err = { 0 };
+    struct pack_rng rng;
+    int n = 0;
+    pack_rng_seed(&rng, 5);
+    p.step_ns = 300000;
+    setenv("FAKE_CUDA_BANDWIDTH", "10000000", 1); /* a copy takes 540 us */
+    enum pack_status status = pack_consumer_open("cuda", &p, &consumer, &err);
+    for (int i = 0; i < N && status == PACK_OK; i++)
+        status = take_twice(consumer, &p, &rng, want, &n, &err);
+    if (status == PACK_OK)
+        status = pack_consumer_finish(consumer, &err);
+    if (!ok(status == PACK_OK && n > N && seen.n_steps == (uint64_t)n,
+            "%d overlapping steps, %s", n, how))
+        note("%s", err.text);
+    ok(seen.wrong_times == 0, "their times add up");
+    ok(fake_outputs(got, 2 * N) == n && memcmp(got, want, (size_t)n * sizeof *got) == 0,
+       "no buffer is read before it is written, or written before it is read");
+    pack_consumer_close(consumer);
+    unsetenv("FAKE_CUDA_BANDWIDTH");
+}
+
 static void
 nap(uint64_t ns)
 {
@@ -213,15 +299,69 @@ test_times(void)
     busy = measure_busy(&p, &fast, 2000000, 0.98, 1.01, &device, &status, &err);
     ok(status == PACK_OK && fast.wrong_times == 0, "fed faster than it works");
     ok(busy > 0.98, "busy %.1f %%", busy * 100);
+    ok(device.copy_bytes_per_s > 1e7, "a copy's time ends when it has ended");
     ok(fast.copy_bytes == 25 * BATCH * p.sample_bytes, "bytes on the bus are counted");
     ok(device.name[0] && device.pinned_bytes_per_s > 0 && device.copy_bytes_per_s > 0 &&
            device.normalise_bytes_per_s > 0 && device.memory_bytes_per_s > 0,
        "the device names itself and its speeds");
     note("%s, %s: pinned %.2f GB/s, batches %.2f GB/s", device.name, device.driver,
          device.pinned_bytes_per_s / 1e9, device.copy_bytes_per_s / 1e9);
-    if (fake_hazards)
-        is_number(fake_hazards(), 0,
-                  "no buffer was written before its readers were done");
+}
+
+static bool
+about(double value, double expected)
+{
+    return value > expected * 0.98 && value < expected * 1.02;
+}
+
+/* The fake driver's durations are known, and so is all that is made of them. */
+static void
+test_numbers(void)
+{
+    enum { BYTES = BATCH * 3 * 40 * 40, N = 50 }; /* NVML is asked twice */
+    struct seen seen = { 0 };
+    struct pack_device_result device = { 0 };
+    struct pack_error err = { 0 };
+    struct pack_consumer_params p = make_params(&seen, 40, 40);
+    double copy_ns = BYTES * 1e9 / 10e6 + 1000, rate = BYTES * 1e9 / copy_ns;
+    double normalise_rate = 5 * BYTES * 1e9 / 20000; /* bytes read and floats written */
+    p.step_ns = 1000000;
+    uint64_t busy_ns = (N - 1) * (p.step_ns + 20000);
+    setenv("FAKE_CUDA_BANDWIDTH", "10000000", 1);
+    setenv("FAKE_CUDA_FIRST_NS", "20000000", 1); /* when the GPU is tied to the clock */
+    enum pack_status status;
+    for (int i = 0; i < 5; i++) { /* unless the machine is busy elsewhere */
+        seen = (struct seen){ .normalise_ns = 20000, .copy_ns = (uint64_t)copy_ns };
+        status = feed(&p, N, 6000000, &device, &err);
+        if (status != PACK_OK || (seen.n_timed > N / 2 && seen.n_copy_waits > N / 2 &&
+                                  is_near(seen.busy_ns, busy_ns, NEAR) &&
+                                  about(device.pinned_bytes_per_s, rate) &&
+                                  about(device.normalise_bytes_per_s, normalise_rate)))
+            break;
+    }
+    unsetenv("FAKE_CUDA_BANDWIDTH");
+    unsetenv("FAKE_CUDA_FIRST_NS");
+    ok(status == PACK_OK && seen.wrong_times == 0,
+       "no step begins before its samples are there");
+    ok(seen.n_timed > N / 2, "copies and kernels are timed by themselves: %d of %d",
+       (int)seen.n_timed, N);
+    ok(is_near(seen.busy_ns, busy_ns, NEAR), "a step is its kernel and its computing");
+    ok(seen.n_copy_waits > N / 2, "steps wait for copies: %d of %d",
+       (int)seen.n_copy_waits, N);
+    ok(about(device.pinned_bytes_per_s, rate), "the ceiling of copies");
+    ok(device.copy_bytes_per_s > rate * 0.8 && device.copy_bytes_per_s < rate * 1.02,
+       "the rate of copies");
+    ok(about(device.normalise_bytes_per_s, normalise_rate),
+       "the kernel reads bytes and writes floats");
+    ok(device.memory_bytes_per_s == 128e9, "what the memory could do");
+    is_number((int)device.memory_bytes, 1 << 30, "memory of the device");
+    is_number((int)device.used_bytes, 3 * BYTES + 4 * BATCH * 4 + 4 * BYTES,
+              "memory in use");
+    ok(strcmp(device.driver, "CUDA 12.4, driver 550.0 (fake)") == 0, "'%s'",
+       device.driver);
+    ok(device.n_samples > 1 && fabs(device.utilisation - 0.42) < 1e-9 &&
+           device.pcie_bytes_per_s == 1000 * 1024,
+       "what NVML saw");
 }
 
 static void
@@ -234,6 +374,8 @@ test_choice(void)
     p.gpu = "99";
     ok(feed(&p, 1, 0, NULL, &err) == PACK_ERR_NOT_FOUND, "GPU 99 is not there");
     note("%s", err.text);
+    p.gpu = "GPU-";
+    ok(feed(&p, 1, 0, NULL, &err) == PACK_ERR_NOT_FOUND, "nor is one without a UUID");
     if (!fake_live)
         return;
     static const struct {
@@ -280,6 +422,7 @@ test_failures(void)
             break;
     }
     unsetenv("FAKE_CUDA_FAIL");
+    is_number(fake_hazards(), 0, "no memory is given back while the GPU wants it");
     ok(n_refused > 100 && n_silent == 0, "each of %d calls that fails ends in a sentence",
        n_refused);
     is_number(n_leaks, 0, "and leaves nothing behind");
@@ -313,6 +456,8 @@ main(void)
     if (driver) {
         fake_live = (int (*)(void))dlsym(driver, "fake_cuda_live");
         fake_hazards = (int (*)(void))dlsym(driver, "fake_cuda_hazards");
+        fake_outputs = (int (*)(uint64_t *, int))dlsym(driver, "fake_cuda_outputs");
+        fake_sum = (uint64_t (*)(const void *, size_t))dlsym(driver, "fake_cuda_sum");
     }
     enum pack_status status = feed(&p, 1, 0, NULL, &err);
     if (status == PACK_ERR_UNSUPPORTED) {
@@ -325,7 +470,13 @@ main(void)
     test_pixels();
     test_times();
     test_choice();
-    if (fake_live)
+    if (fake_live) {
+        test_overlap("all work done as late as can be");
+        setenv("FAKE_CUDA_EAGER", "1", 1);
+        test_overlap("copies done at once, kernels late");
+        unsetenv("FAKE_CUDA_EAGER");
+        test_numbers();
         test_failures();
+    }
     return done();
 }

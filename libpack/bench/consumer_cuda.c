@@ -7,10 +7,11 @@
  *               |<------- starved ------->|<----- busy ------>|
  *
  * A batch has one of CUDA_BUFFERS pairs of buffers, pinned and on the device; a step has
- * one of CUDA_STEPS sets of events. The host runs at most CUDA_STEPS - 1 steps ahead, so
- * that the events of the step before are still there when a step's times are read: the
- * host's clock is carried from end to end of steps, because the distance of two events is
- * a float and loses its precision when they are far apart.
+ * one of CUDA_STEPS sets of events. At most CUDA_STEPS - 1 steps are under way, so that
+ * the events of the step before are still there when a step's times are read: the host's
+ * clock is carried from end to end of steps, because the distance of two events is a
+ * float and loses its precision when they are far apart. With as many buffers, the step
+ * that had a buffer last has ended when its turn comes again; nothing else guards them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -123,23 +124,12 @@ begin_copy(struct cuda_state *cuda, const struct pack_batch *batch,
     struct pack_cuda *api = &cuda->api;
     cuda->current = (cuda->current + 1) % CUDA_BUFFERS;
     struct cuda_buffer *buffer = &cuda->buffer[cuda->current];
-    enum pack_status status = PACK_OK;
-    if (buffer->in_use) {
-        status = pack_cuda_wait(api, buffer->copied, cuda->params.stall_ns,
-                                "copy a batch", err);
-        if (status == PACK_OK)
-            status =
-                cuda_check(cuda, api->StreamWaitEvent(cuda->copy_stream, buffer->used, 0),
-                           "order streams", err);
-    }
-    if (status != PACK_OK)
-        return status;
     step->pin_begin_ns = pack_clock_ns();
     fill_pinned(cuda, batch, buffer->pinned);
     step->pin_ns = pack_clock_ns() - step->pin_begin_ns;
     step->has_copy = true;
-    buffer->in_use = true;
-    status = cuda_record(cuda, step->event[CUDA_COPY_BEGIN], cuda->copy_stream, err);
+    enum pack_status status =
+        cuda_record(cuda, step->event[CUDA_COPY_BEGIN], cuda->copy_stream, err);
     if (status == PACK_OK)
         status = cuda_check(cuda,
                             api->MemcpyHtoDAsync(buffer->device, buffer->pinned,
@@ -148,8 +138,6 @@ begin_copy(struct cuda_state *cuda, const struct pack_batch *batch,
                             "copy a batch", err);
     if (status == PACK_OK)
         status = cuda_record(cuda, step->event[CUDA_COPY_END], cuda->copy_stream, err);
-    if (status == PACK_OK)
-        status = cuda_record(cuda, buffer->copied, cuda->copy_stream, err);
     if (status == PACK_OK)
         status = cuda_check(
             cuda,
@@ -234,9 +222,6 @@ begin_compute(struct cuda_state *cuda, const struct pack_batch *batch,
     if (status == PACK_OK)
         status =
             cuda_record(cuda, step->event[CUDA_NORMALISED], cuda->compute_stream, err);
-    if (status == PACK_OK)
-        status = cuda_record(cuda, cuda->buffer[cuda->current].used, cuda->compute_stream,
-                             err);
     pack_nvtx_begin("step");
     if (status == PACK_OK)
         status = launch_step(cuda, step, err);

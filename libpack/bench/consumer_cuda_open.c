@@ -11,13 +11,16 @@
 enum { N_CEILING = 8 };
 static const uint64_t default_stall_ns = UINT64_C(60) * 1000000000;
 
-/* Waits for what is under way, so that nothing is freed that is being written. */
+/* Waits for what is under way, so that nothing is freed that is being read or written; a
+ * step that could not be begun to its end is not among the steps, but may be copying. */
 static void
 settle(struct cuda_state *cuda)
 {
-    for (uint64_t i = cuda->n_read; i < cuda->n_begun; i++)
-        pack_cuda_wait(&cuda->api, cuda->step[i % CUDA_STEPS].event[CUDA_END],
-                       cuda->params.stall_ns, "finish", NULL);
+    void *streams[] = { cuda->copy_stream, cuda->compute_stream };
+    for (int i = 0; i < 2; i++)
+        if (cuda->idle && streams[i] &&
+            cuda_record(cuda, cuda->idle, streams[i], NULL) == PACK_OK)
+            pack_cuda_wait(&cuda->api, cuda->idle, cuda->params.stall_ns, "finish", NULL);
 }
 
 static void
@@ -40,8 +43,6 @@ pack_cuda_state_close(void *state)
                 api->MemFreeHost(cuda->buffer[i].pinned);
             if (cuda->buffer[i].device)
                 api->MemFree(cuda->buffer[i].device);
-            free_event(cuda, cuda->buffer[i].copied);
-            free_event(cuda, cuda->buffer[i].used);
         }
         for (int i = 0; i < CUDA_STEPS; i++) {
             for (int k = 0; k < CUDA_EVENTS; k++)
@@ -52,6 +53,7 @@ pack_cuda_state_close(void *state)
                 api->MemFree(cuda->step[i].order);
         }
         free_event(cuda, cuda->origin);
+        free_event(cuda, cuda->idle);
         if (cuda->output)
             api->MemFree(cuda->output);
         if (cuda->copy_stream)
@@ -124,10 +126,6 @@ make_memory(struct cuda_state *cuda, struct pack_error *err)
         status = allocate_pinned(cuda, transfer, &buffer->pinned, err);
         if (status == PACK_OK)
             status = allocate(cuda, transfer, &buffer->device, err);
-        if (status == PACK_OK)
-            status = make_event(cuda, &buffer->copied, err);
-        if (status == PACK_OK)
-            status = make_event(cuda, &buffer->used, err);
     }
     for (int i = 0; i < CUDA_STEPS && status == PACK_OK; i++) {
         struct cuda_step *step = &cuda->step[i];
@@ -141,6 +139,8 @@ make_memory(struct cuda_state *cuda, struct pack_error *err)
     }
     if (status == PACK_OK)
         status = make_event(cuda, &cuda->origin, err);
+    if (status == PACK_OK)
+        status = make_event(cuda, &cuda->idle, err);
     if (status == PACK_OK)
         status = allocate(cuda, output, &cuda->output, err);
     if (status == PACK_OK && cuda->params.keep_output &&

@@ -4,7 +4,7 @@
 
 #include "libpack/bench/consumer_cuda_driver.h"
 
-enum { CUDA_BUFFERS = 3, CUDA_STEPS = 4 };
+enum { CUDA_STEPS = 4, CUDA_BUFFERS = CUDA_STEPS - 1 };
 enum {
     CUDA_COPY_BEGIN,
     CUDA_COPY_END,
@@ -17,8 +17,6 @@ enum {
 struct cuda_buffer {
     void *pinned;
     pack_cuda_deviceptr device;
-    void *copied, *used; /* events: pinned may be written, device may be written */
-    bool in_use;
 };
 
 struct cuda_step {
@@ -39,6 +37,7 @@ struct cuda_state {
     void *module, *normalise, *compute;
     void *copy_stream, *compute_stream;
     void *origin;    /* an event at a known time of the host's clock */
+    void *idle;      /* an event for the end of all work */
     uint64_t end_ns; /* host time at which the last step that was read ended */
     struct cuda_buffer buffer[CUDA_BUFFERS];
     struct cuda_step step[CUDA_STEPS];
