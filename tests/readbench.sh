@@ -45,6 +45,7 @@ for victim in $victims; do echo 'no image any more' >"$victim"; done
 truth=$(find spoilt -type f | wc -l)
 bench --images spoilt --size 48x48 --batch 8 --workers 2 --epochs 2 --consumer host --seed 1
 says 1 '^4 images could not be decoded' out 'images that do not decode are skipped and counted'
+says 1 '4 images could not be decoded' err 'which is the reason of status 1'
 grep -q "$(basename "${victims%%
 *}")" out
 ok $? 'with their names and reasons'
@@ -71,8 +72,19 @@ bench one.h5 --batch 4 --step 1ms --echo 3 --echo-split --consumer checksum
 says 0 'each batch used 3 times' out 'echoed and split batches'
 bench one.h5 --batch 8 --delay 20ms --step 1ms --min-busy 90
 says 1 'consumer busy' out 'a starved consumer is an alert'
+says 1 'was busy for .* % of the time, --min-busy asks for 90.00 %' err 'with the reason'
 bench one.h5 --preset cosmoflow-h100 --delay 10ms --batches 10
 says 1 'fail' out 'a preset that is missed fails'
+says 1 'cosmoflow-h100 fails: AU .* %, it asks for 70.00 %' err 'with the reason'
+bench one.h5 --preset cosmoflow-h100 --batches 1
+says 1 'too few steps to say whether cosmoflow-h100 passes' err 'one step is no answer, and says so'
+bench one.h5 --preset cosmoflow-h100 --batch 8
+says 2 'batches of 1, and --batch says 8' err 'another batch than the preset.s is refused'
+bench one.h5 --preset cosmoflow-h100 --step 5ms
+says 2 'steps of 3500us, and --step says 5000us' err 'and another step'
+bench one.h5 --preset cosmoflow-h100 --batch 1 --step 3.5ms --batches 4
+[ $status -le 1 ] && status=0
+says 0 'AU .*: [pf]a' out 'the same ones are not'
 bench one.h5 --batch 8 --json --seed 1 --batches 3
 says 0 '"schema": "readbench/1"' out 'JSON'
 bench one.h5 --batch 8 --trace t.json --svg t.svg --workers 2 --step 1ms
@@ -174,6 +186,28 @@ wait $pid
 status=$?
 says 143 'measured so far' out 'SIGTERM: what was measured so far, and 128 + signal'
 no_children $pid 4713 'and nothing is left'
+
+# the same signal again at once, to the whole group: a terminal, timeout(1)
+lost=0
+for how in 'timeout 0.6' 'timeout -s INT 0.6' 'timeout 0.7' 'timeout -s INT 0.7'; do
+    for workers in 0 2; do
+        $how h5readbench one.h5 --batch 4 --workers $workers --delay 30ms --epochs 1000 \
+            --seed 4716 --step 1ms >out 2>err
+        grep -q 'measured so far' out && ! grep -q killed err || lost=$((lost + 1))
+    done
+done
+[ $lost -eq 0 ]
+ok $? "under timeout, which signals the group as well, no report is lost ($lost of 8 were)"
+no_children 0 4716 'and nothing is left'
+h5readbench one.h5 --batch 4 --workers 1 --delay 2500ms --epochs 1000 --seed 4717 >out 2>err &
+pid=$!
+sleep 0.6
+kill -TERM $pid
+sleep 1.2
+kill -TERM $pid
+wait $pid
+status=$?
+says 143 'measured so far' out 'a second signal waits for the report'
 
 # the parent is killed
 h5readbench one.h5 --batch 4 --workers 2 --delay 30ms --epochs 1000 --seed 4714 >out 2>err &

@@ -2,7 +2,9 @@
  * there. */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/tap.h"
@@ -218,6 +220,38 @@ test_watch(void)
        "without a watch nothing does");
 }
 
+/* A program that outlasts signals, and gets n of them, `apart` ms one after another; how
+ * it ended. */
+static int
+outlast(int n, int apart_ms)
+{
+    int how = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct timespec nap = { apart_ms / 1000, apart_ms % 1000 * 1000000L };
+        cli_catch_signals();
+        cli_outlast_signals(3);
+        for (int i = 0; i < n; i++) {
+            raise(i ? SIGINT : SIGTERM);
+            nanosleep(&nap, NULL);
+        }
+        _exit(cli_signal == SIGTERM ? 7 : 8);
+    }
+    waitpid(pid, &how, 0);
+    return how;
+}
+
+static void
+test_signals(void)
+{
+    int how = outlast(20, 1);
+    ok(WIFEXITED(how) && WEXITSTATUS(how) == 7, "signals of one second count as one");
+    how = outlast(2, 1050);
+    ok(WIFEXITED(how) && WEXITSTATUS(how) == 7, "a second one is outlasted");
+    how = outlast(3, 1050);
+    ok(WIFSIGNALED(how) && WTERMSIG(how) == SIGINT, "the third ends the program");
+}
+
 int
 main(void)
 {
@@ -227,5 +261,6 @@ main(void)
     test_watch();
     int fd = first_descriptor();
     ok(fd > 2 && fd < 99, "no file gets the number of a standard stream that is closed");
+    test_signals();
     return done();
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -124,11 +125,37 @@ cli_exit(int status)
 
 /* ----------------------------------------------------------------- signals */
 
+static int deadly; /* which signal ends the program at once; 0: any second one */
+
 static void
 on_signal(int number)
 {
-    cli_signal = number;
-    signal(number, SIG_DFL); /* the second one ends the program at once */
+    static volatile sig_atomic_t n_signals;
+    static struct timespec last;
+    struct timespec now;
+    if (!deadly) {
+        cli_signal = number;
+        signal(number, SIG_DFL);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double since = (double)(now.tv_sec - last.tv_sec) +
+                   (double)(now.tv_nsec - last.tv_nsec) / 1e9;
+    if (n_signals > 0 && since < 1)
+        return;
+    last = now;
+    if (++n_signals == 1)
+        cli_signal = number;
+    if (n_signals >= deadly) {
+        signal(number, SIG_DFL);
+        raise(number); /* delivered when this returns */
+    }
+}
+
+void
+cli_outlast_signals(int n)
+{
+    deadly = n;
 }
 
 void

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config.h"
 #include "libpack/bench/bench.h"
@@ -16,7 +17,6 @@
 
 static const struct readbench_options defaults = {
     .pattern = "shuffle",
-    .batch = 32,
     .epochs = 1,
     .seed = UINT64_MAX,
     .nbytes = UINT64_MAX,
@@ -162,23 +162,50 @@ write_file(const char *path, report_fn fn, const struct pack_bench_report *repor
     return status;
 }
 
-static int
-exit_status_of(const struct pack_bench_report *report)
+enum { REASON_MAX = 256 };
+
+/* Why there is something to look at; false: there is nothing. */
+static bool
+find_reason(const struct pack_bench_report *report, char *reason)
 {
     const struct pack_bench_result *r = report->result;
-    if (r->interrupted && cli_signal)
-        return 128 + cli_signal;
-    if (r->mismatch.n || r->total.read.skipped ||
-        (report->min_busy >= 0 && r->steps.busy_rate < report->min_busy) ||
-        (report->preset && r->steps.au < report->preset->au_min))
-        return CLI_LOOK;
-    return CLI_DONE;
+    const struct pack_bench_preset *preset = report->preset;
+    if (r->mismatch.n)
+        snprintf(reason, REASON_MAX,
+                 "%" PRIu64 " of %" PRIu64 " counts differ from the simulator's",
+                 r->mismatch.n, r->mismatch.n_compared);
+    else if (r->total.read.skipped)
+        snprintf(reason, REASON_MAX, "%" PRIu64 " images could not be decoded",
+                 r->total.read.skipped);
+    else if (report->min_busy >= 0 && r->steps.busy_rate < report->min_busy)
+        snprintf(reason, REASON_MAX,
+                 "the consumer was busy for %.2f %% of the time, --min-busy asks for "
+                 "%.2f %%",
+                 100 * r->steps.busy_rate, 100 * report->min_busy);
+    else if (preset && r->steps.au < 0)
+        snprintf(reason, REASON_MAX, "too few steps to say whether %s passes",
+                 preset->name);
+    else if (preset && r->steps.au < preset->au_min)
+        snprintf(reason, REASON_MAX, "%s fails: AU %.2f %%, it asks for %.2f %%",
+                 preset->name, 100 * r->steps.au, 100 * preset->au_min);
+    else
+        return false;
+    return true;
 }
 
-/* Runs once; appends the report to *text. */
+/* 0, or 1 with a reason, or that of a signal. */
+static int
+exit_status_of(const struct pack_bench_report *report, char *reason)
+{
+    if (report->result->interrupted && cli_signal)
+        return 128 + cli_signal;
+    return find_reason(report, reason) ? CLI_LOOK : CLI_DONE;
+}
+
+/* Runs once; appends the report to *text. Status 1 comes with a reason. */
 static int
 run_once(struct readbench_job *job, struct pack_buf *text,
-         struct pack_bench_result *result)
+         struct pack_bench_result *result, char *reason)
 {
     struct pack_error err = { 0 };
     struct pack_bench_advice advice;
@@ -197,7 +224,7 @@ run_once(struct readbench_job *job, struct pack_buf *text,
     }
     report.preset = job->preset;
     if (status == PACK_ERR_MISMATCH) {
-        cli_complain("%s", err.text);
+        snprintf(reason, REASON_MAX, "%.*s", REASON_MAX - 1, err.text);
         return CLI_LOOK;
     }
     bool measured =
@@ -215,13 +242,14 @@ run_once(struct readbench_job *job, struct pack_buf *text,
         cli_say("trace and picture end after %d spans", PACK_BENCH_EVENTS_MAX);
     if (status == PACK_OK)
         status = write_file(o.svg, pack_report_bench_svg, &report, &err);
-    return status == PACK_OK ? exit_status_of(&report) : cli_fail(&err);
+    return status == PACK_OK ? exit_status_of(&report, reason) : cli_fail(&err);
 }
 
 /* ------------------------------------------------------------------- sweep */
 
 struct figures {
     int exit_status;
+    char reason[REASON_MAX]; /* of status 1 */
     double rate, hit_rate, amplification, busy_rate, au;
     enum pack_limit limit;
 };
@@ -341,12 +369,16 @@ run_command(int argc, char **argv, struct figures *figures, struct pack_buf *tex
 {
     struct readbench_job job = { 0 };
     struct pack_bench_result result = { 0 };
+    char reason[REASON_MAX] = "";
     int exit_status;
     o = defaults;
     if (!cli_parse(&program, argc, argv, &job.operands, &job.n_operands, &exit_status))
         exit(exit_status);
     cli_set_quiet(o.quiet || figures);
-    exit_status = o.sweep.n ? run_sweep(argc, argv, text) : run_once(&job, text, &result);
+    exit_status =
+        o.sweep.n ? run_sweep(argc, argv, text) : run_once(&job, text, &result, reason);
+    if (reason[0] && !figures)
+        cli_complain("%s", reason);
     if (figures)
         *figures = (struct figures){
             .rate = pack_bench_rate(&result),
@@ -356,6 +388,8 @@ run_command(int argc, char **argv, struct figures *figures, struct pack_buf *tex
             .au = result.steps.au,
             .limit = result.limit,
         };
+    if (figures)
+        memcpy(figures->reason, reason, sizeof reason);
     pack_bench_done(&result);
     readbench_close(&job);
     cli_free_texts(&o.sweep);
@@ -368,6 +402,7 @@ main(int argc, char **argv)
 {
     struct pack_buf text = { 0 };
     cli_catch_signals();
+    cli_outlast_signals(3); /* what was measured is to be printed */
     int exit_status = run_command(argc, argv, NULL, &text);
     cli_print(&text);
     pack_buf_done(&text);

@@ -9,6 +9,8 @@
 
 #include "tools/job_options.h"
 
+enum { DEFAULT_BATCH = 32 };
+
 /* ---------------------------------------------------------------- options */
 
 static enum pack_status
@@ -39,7 +41,7 @@ parse_order(struct readbench_job *job, struct pack_error *err)
     p->pattern.seed = o->seed;
     if (o->seed == UINT64_MAX)
         p->pattern.seed = job_random_seed();
-    p->pattern.batch = o->batch;
+    p->pattern.batch = o->batch ? o->batch : DEFAULT_BATCH;
     p->pattern.drop_last = o->drop_last;
     p->pattern.read = (enum pack_read_mode)o->read;
     p->pattern.box = o->box;
@@ -52,6 +54,28 @@ parse_order(struct readbench_job *job, struct pack_error *err)
     if (status == PACK_OK && o->rank)
         status = pack_pattern_parse_rank(o->rank, &p->pattern, err);
     return status;
+}
+
+/* A preset is a workload as a whole: another batch or step would be another one, whose
+ * threshold nobody knows. */
+static enum pack_status
+check_preset(const struct pack_bench_preset *preset, const struct pack_bench_params *p,
+             uint64_t batch, struct pack_error *err)
+{
+    if (batch && batch != preset->batch)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--preset %s has batches of %" PRIu64 ", and --batch says %" PRIu64
+                         "; leave one of them away (--step %" PRIu64
+                         "us is the step of the preset)",
+                         preset->name, preset->batch, batch, preset->step_ns / 1000);
+    if (p->consume.step_ns != preset->step_ns)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--preset %s has steps of %" PRIu64 "us, and --step says %" PRIu64
+                         "us; leave one of them away (--batch %" PRIu64
+                         " is the batch of the preset)",
+                         preset->name, preset->step_ns / 1000, p->consume.step_ns / 1000,
+                         preset->batch);
+    return PACK_OK;
 }
 
 static enum pack_status
@@ -70,6 +94,8 @@ parse_consumer(struct readbench_job *job, struct pack_error *err)
         p->consume.step_ns = job->preset->step_ns;
     }
     enum pack_status status = parse_time("step", o->step, &p->consume.step_ns, err);
+    if (status == PACK_OK && job->preset)
+        status = check_preset(job->preset, p, o->batch, err);
     if (status == PACK_OK)
         status = parse_time("delay", o->delay, &p->delay_ns, err);
     if (status == PACK_OK)

@@ -232,9 +232,10 @@ become_worker(struct pack_procs *procs, unsigned index, pid_t parent, int fd)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(0);            /* the parent was gone before prctl could know */
-    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole group; the parent decides */
+    /* Ctrl-C and timeout(1) reach the whole group; the parent decides */
+    signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
-    signal(SIGTERM, SIG_DFL);
+    signal(SIGTERM, SIG_IGN);
     for (unsigned i = 0; i < index; i++)
         close(procs->worker[i].fd);
     work(procs, index, fd);
