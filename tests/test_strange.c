@@ -1,6 +1,8 @@
 /* Files that others make and HDF5 reads: chunks larger than the dataset, filters that are
- * not here, zstd without a plugin. The advisor answers, and says what it assumed. */
+ * not here, zstd without a plugin, chunks that pack well, badly or are not there. The advisor answers, and says what it assumed. */
 #include <unistd.h>
+
+#include <libpack/chunkindex.h>
 
 #include "libpack/advise/advise_request.h"
 #include "libpack/bench/bench.h"
@@ -135,6 +137,69 @@ test_filters(struct pack_advise_result *result)
     ok(!warning(result, "missing-filter"), "and nothing is said about it");
 }
 
+/* Rows 0 to 15 are alike, 16 to 27 random, 28 to 31 not written. */
+static bool
+make_uneven(void)
+{
+    hsize_t extent[2] = { 32, 256 }, chunk[2] = { 4, 256 }, rows[2] = { 28, 256 };
+    hsize_t start[2] = { 0, 0 };
+    unsigned char data[32 * 256] = { 0 };
+    uint32_t noise = 1;
+    for (size_t i = 16 * 256; i < sizeof data; i++) {
+        noise = noise * 1664525 + 1013904223;
+        data[i] = (unsigned char)(noise >> 24);
+    }
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL);
+    hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(list, 2, chunk);
+    H5Pset_deflate(list, 6);
+    hid_t set = H5Dcreate2(file, "d", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, rows, NULL);
+    bool done = H5Dwrite(set, H5T_NATIVE_UINT8, space, space, H5P_DEFAULT, data) >= 0;
+    H5Dclose(set);
+    H5Pclose(list);
+    H5Sclose(space);
+    return H5Fclose(file) >= 0 && done;
+}
+
+static void
+test_stored_bytes(struct pack_advise_result *result)
+{
+    static const char trace[] = "0\t0\t1\t256\n20\t0\t1\t256\n30\t0\t1\t256\n"
+                                "21\t0\t1\t256\n5\t0\t1\t256\n";
+    struct pack_chunkindex index = { 0 };
+    struct pack_advise_config config;
+    struct pack_advise_job job = { 0 };
+    struct pack_advise_request r = request;
+    struct pack_error err = { 0 };
+    FILE *file = fopen("strange.tsv", "w");
+    fputs(trace, file);
+    fclose(file);
+    r.pattern = "trace:strange.tsv";
+    r.epochs = 1;
+    bool done = make_uneven() &&
+                pack_chunkindex_read(path, "d", 0, &index, &err) == PACK_OK &&
+                pack_advise_job_open(&r, &job, &err) == PACK_OK &&
+                pack_advise_job_what_if(&r, &job, &config, &err) == PACK_OK &&
+                pack_advise_what_if(&job.params, &config, result, &err) == PACK_OK;
+    const struct pack_cache_counts *c = &result->rows[0].first;
+    uint64_t want = 0;
+    static const int read[] = { 0, 1, 5 };
+    for (int i = 0; done && i < 3; i++)
+        want += index.chunks[read[i]].stored_bytes;
+    ok(done && c->file_reads == 3 && c->fills == 1 && c->hits == 1,
+       "a chunk that is not there is filled, not read%s%s", done ? "" : ": ", err.text);
+    ok(done && c->file_read_bytes == want,
+       "bytes of packed chunks are each chunk's own, not the average");
+    if (done && c->file_read_bytes != want)
+        note("%llu for %llu", (unsigned long long)c->file_read_bytes,
+             (unsigned long long)want);
+    pack_advise_job_close(&job);
+    pack_chunkindex_done(&index);
+    unlink("strange.tsv");
+}
+
 int
 main(void)
 {
@@ -143,6 +208,7 @@ main(void)
     pack_h5_quiet();
     test_large_chunk(result);
     test_filters(result);
+    test_stored_bytes(result);
     free(result);
     unlink(path);
     return done();

@@ -77,7 +77,8 @@ run(const struct pack_args *args)
     enum pack_status status = pack_args_check(args, &err);
     if (status == PACK_OK)
         status = pack_h5_register_zstd(&err);
-    report.job = job_of(args);
+    if (status == PACK_OK)
+        report.job = job_of(args);
     if (status == PACK_OK && report.job == PACK_JOB_COMPARE)
         status = pack_h5_guard_file(args->output, &err);
     if (status == PACK_OK) {

@@ -102,6 +102,8 @@ struct pack_advise_companion {
     uint64_t elem_size;
     double stored_ratio, decode_ns;
     bool filtered;
+    const uint64_t *stored_bytes; /* as below */
+    bool skip_missing;
 };
 
 /* Zeroed by the caller; zero is the default where nothing else is said. */
@@ -127,6 +129,10 @@ struct pack_advise_params {
     bool is_warm;          /* the file is in the page cache from the beginning */
 
     const struct pack_advise_config *now; /* how the dataset is stored and read today */
+    /* Of the layout and codec that `now` has: bytes of each chunk in the file, and whether
+     * missing ones are not read, as in pack_cachesim_params; NULL: all are alike. */
+    const uint64_t *stored_bytes;
+    bool skip_missing;
     double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
     const struct pack_shape *chunks; /* shapes to consider in any case */
     size_t n_chunks;                 /* up to PACK_ADVISE_CHUNKS_MAX */

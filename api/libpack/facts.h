@@ -122,6 +122,10 @@ const char *pack_type_class_name(enum pack_type_class class_id);
 const char *pack_layout_name(enum pack_layout layout);
 const char *pack_index_name(enum pack_index index);
 
+/* HDF5 does not even visit chunks without storage: fill time "never", or "if set" and no
+ * fill value defined. */
+bool pack_facts_skip_missing(const struct pack_facts *facts);
+
 enum { PACK_TYPE_TEXT_MAX = 32 };
 /* "uint8", "int64", ">float64" (big-endian), "variable-length string",
  * "compound of 24 bytes" into text.

@@ -26,6 +26,16 @@ struct bench {
     double runs_per_read, boxes_per_read;
 };
 
+/* The layout that the file has: each chunk's size is known. */
+static bool
+is_stored_so(const struct pack_advise_params *params,
+             const struct pack_advise_config *config)
+{
+    return params->now && params->stored_bytes &&
+           pack_shape_equal(&params->now->chunk, &config->chunk) &&
+           strcmp(params->now->codec, config->codec) == 0;
+}
+
 static enum pack_status
 bench_init(struct bench *b, struct pack_error *err)
 {
@@ -52,6 +62,10 @@ bench_init(struct bench *b, struct pack_error *err)
         .edge_unfiltered = config->edge_unfiltered,
         .stored_ratio = config->stored_ratio,
     };
+    if (is_stored_so(b->params, config)) {
+        sim.stored_bytes = b->params->stored_bytes;
+        sim.skip_missing = b->params->skip_missing;
+    }
     pack_advise_probe_requests(b->iter, &b->grid, &b->runs_per_read, &b->boxes_per_read);
     status = pack_pattern_seek(b->iter, b->pattern.epoch, 0, err);
     return status == PACK_OK ? pack_cachesim_new(&b->grid, &sim, &b->sim, err) : status;
@@ -299,6 +313,9 @@ add_companion(const struct pack_advise_params *params,
     p.companion = NULL;
     p.extent = with->extent;
     p.chunk_max = with->chunk_max;
+    p.now = &c;
+    p.stored_bytes = with->stored_bytes;
+    p.skip_missing = with->skip_missing;
     p.elem_size = with->elem_size;
     pack_advise_pattern(params, config, &c.pattern);
     c.pattern.box.rank = 0;

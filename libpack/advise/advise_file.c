@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libpack/chunkindex.h>
 #include <libpack/cost.h>
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
@@ -24,6 +25,7 @@ struct pack_advise_file {
     char *path;
     int64_t h5;
     struct pack_facts facts;
+    uint64_t *stored_bytes;        /* of each chunk; NULL when all are alike */
     struct pack_h5_reader *reader; /* opened when first measured */
     const struct pack_profile *profile;
     struct measured measured[MEASURED_MAX];
@@ -128,6 +130,27 @@ choose_dataset(int64_t h5, struct pack_h5_guard *guard, char *dataset,
     return PACK_OK;
 }
 
+/* Sizes of chunks, where they differ from each other. */
+static enum pack_status
+list_chunks(struct pack_advise_file *f, struct pack_error *err)
+{
+    const struct pack_facts *facts = &f->facts;
+    struct pack_chunkindex index;
+    if (facts->layout != PACK_LAYOUT_CHUNKED ||
+        (facts->pipeline.n == 0 && facts->n_chunks_stored == facts->n_chunks_total))
+        return PACK_OK;
+    enum pack_status status = pack_chunkindex_read(f->path, facts->path, 0, &index, err);
+    if (status == PACK_ERR_LIMIT)
+        return PACK_OK; /* the average has to do */
+    if (status != PACK_OK)
+        return status;
+    f->stored_bytes = calloc(index.n_chunks ? index.n_chunks : 1, sizeof(uint64_t));
+    for (uint64_t i = 0; f->stored_bytes && i < index.n_chunks; i++)
+        f->stored_bytes[i] = index.chunks[i].stored_bytes;
+    pack_chunkindex_done(&index);
+    return f->stored_bytes ? PACK_OK : pack_fail_memory(err, "sizes of chunks");
+}
+
 static enum pack_status
 open_dataset(struct pack_advise_file *f, const char *dataset,
              struct pack_h5_guard *guard, struct pack_error *err)
@@ -147,7 +170,10 @@ open_dataset(struct pack_advise_file *f, const char *dataset,
         status = pack_facts_read(f->h5, dataset, &f->facts, err);
     if (status == PACK_OK)
         status = check_facts(&f->facts, err);
-    return status == PACK_OK ? status : pack_error_prefix(err, status, "'%s'", f->path);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "'%s'", f->path);
+    pack_h5_guard_note(guard, "listing the chunks of '/%s'", pack_advise_file_dataset(f));
+    return list_chunks(f, err);
 }
 
 /* The same in a child, whose copy of the file is closed and lost. */
@@ -216,6 +242,7 @@ pack_advise_file_close(struct pack_advise_file *f)
         return;
     pack_h5_reader_close(f->reader);
     pack_h5_close(f->h5);
+    free(f->stored_bytes);
     free(f->path);
     free(f);
 }
@@ -253,6 +280,13 @@ pack_advise_file_missing_filter(const struct pack_advise_file *file)
 {
     uint32_t id;
     return pack_h5_missing_filter(&file->facts.pipeline, &id) ? id : 0;
+}
+
+const uint64_t *
+pack_advise_file_stored(const struct pack_advise_file *file, bool *skip_missing)
+{
+    *skip_missing = pack_facts_skip_missing(&file->facts);
+    return file->stored_bytes;
 }
 
 /* Stored bytes per byte of a chunk, over the whole file. */

@@ -2,6 +2,7 @@
 #ifndef LIBPACK_ADVISE_FILE_H
 #define LIBPACK_ADVISE_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <libpack/advise.h>
@@ -44,6 +45,12 @@ void pack_advise_file_chunk_max(const struct pack_advise_file *file,
 
 /* The first filter of its pipeline that this HDF5 lacks, 0 when it has all. */
 uint32_t pack_advise_file_missing_filter(const struct pack_advise_file *file);
+
+/* Bytes of each chunk in the file and whether missing ones are skipped, for
+ * pack_advise_params; borrowed while the file is open. NULL when all are alike, or when
+ * there are too many to list (2^26). */
+const uint64_t *pack_advise_file_stored(const struct pack_advise_file *file,
+                                        bool *skip_missing);
 
 /* Its layout and codec; cache, pattern and reopen are the caller's to fill in. */
 void pack_advise_file_config(const struct pack_advise_file *file,

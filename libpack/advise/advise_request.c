@@ -126,6 +126,8 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
         .filtered = strcmp(config.codec, "none") != 0,
     };
     pack_advise_file_chunk_max(job->with, &job->companion.chunk_max);
+    job->companion.stored_bytes =
+        pack_advise_file_stored(job->with, &job->companion.skip_missing);
     job->params.companion = &job->companion;
     return read_labels(job, err);
 }
@@ -143,6 +145,8 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     job->params.elem_size = facts->type.bytes;
     job->params.missing_filter = pack_advise_file_missing_filter(job->file);
     pack_advise_file_chunk_max(job->file, &job->params.chunk_max);
+    job->params.stored_bytes =
+        pack_advise_file_stored(job->file, &job->params.skip_missing);
     job->params.measure = pack_advise_file_measure;
     job->params.measure_context = job->file;
     pack_advise_file_config(job->file, &job->profile, &job->now);

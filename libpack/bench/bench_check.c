@@ -42,9 +42,7 @@ check_init(struct check *check, struct pack_error *err)
             .cache = check->cache,
             .filtered = facts->pipeline.n > 0,
             .edge_unfiltered = facts->edge_chunks_unfiltered,
-            .skip_missing = facts->fill_time == PACK_FILL_NEVER ||
-                            (facts->fill_time == PACK_FILL_IFSET &&
-                             facts->fill == PACK_FILL_UNDEFINED),
+            .skip_missing = pack_facts_skip_missing(facts),
             .stored_bytes = set->parts[i].stored_bytes,
         };
         status = pack_cachesim_new(&set->parts[i].grid, &params, &check->sim[i], err);

@@ -56,3 +56,10 @@ pack_type_format(const struct pack_type *type, char *text)
     }
     return text;
 }
+
+bool
+pack_facts_skip_missing(const struct pack_facts *facts)
+{
+    return facts->fill_time == PACK_FILL_NEVER ||
+           (facts->fill_time == PACK_FILL_IFSET && facts->fill == PACK_FILL_UNDEFINED);
+}
