@@ -146,7 +146,7 @@ def test_no_loss():
     ok(text.startswith('KEEP ') and 'as it is today' in text.splitlines()[1],
        'the text begins with it')
     args = ['--shape', '50000x32x32x3', '-c', '64x32x32x3', '--rdcc-nbytes', '1M', '--ram', '12G',
-            '--cpus', '2', '--hdf5-version', '1.10']
+            '--cpus', '2', '--hdf5-version', '1.10', '-p', 'shuffle']
     result = advise(*args)['result']
     ok(result['rows'][0]['change'] == 'settings' and
        result['rows'][0]['samples_per_s'] > 1.05 * result['now']['samples_per_s'],

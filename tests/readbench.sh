@@ -112,6 +112,20 @@ bench one.h5 --batch 8 --sweep workers=0,1 --sweep batch=4,8
 [ "$(wc -l <out)" -eq 5 ]
 says $? 'limited by' out 'a sweep of two options is a table of four runs'
 
+# block shuffle: chunks of 8, batches of 4, a cache of one chunk
+loads() { # workers pattern loads sentence
+    bench eight.h5 --batch 4 --workers "$1" --pattern "$2" --rdcc-nbytes 64K --seed 1 \
+        --consumer checksum --json
+    [ $status -eq 0 ] && tr -d ' \n' <out | grep -q '"samples":40,' &&
+        tr -d ' \n' <out | grep -q "\"loads\":$3,"
+    found=$?
+    ok $found "$4"
+    [ $found -eq 0 ] || cat out err | note
+}
+loads 5 block:chunks=1,local 5 'five workers with pools of their own load five chunks once'
+loads 2 block:chunks=1,local 6 'two workers meet within one chunk, which both load'
+loads 2 block:chunks=1 10 'from one pool for both each of them loads every chunk'
+
 # a trace replays what it says, weights draw what they weigh
 printf '0\t0\t0\t0\t1\t48\t48\t3\n5\t0\t8\t0\t1\t20\t40\t3\n' >trace.tsv
 bench one.h5 --batch 2 --pattern trace:trace.tsv --consumer checksum

@@ -106,6 +106,7 @@ choose_pattern(struct pack_rng *rng, struct pack_pattern *pattern, int rank,
     pattern->batch = 1 + pack_rng_below(rng, 40);
     pattern->pool_chunks = 1 + pack_rng_below(rng, 6);
     pattern->slide = pack_rng_below(rng, 2);
+    pattern->local = !pattern->slide && pack_rng_below(rng, 2);
     pattern->buffer_samples = 1 + pack_rng_below(rng, 50);
     pattern->drop_last = pack_rng_below(rng, 2) && pattern->batch < 20;
     pattern->read = (enum pack_read_mode)pack_rng_below(rng, 3);

@@ -65,6 +65,28 @@ test_randomness(void)
 }
 
 static void
+test_local(void)
+{
+    struct pack_pattern p = { .kind = PACK_PATTERN_BLOCK, .chunk_samples = 50,
+                              .batch = BATCH, .dealt = 4 };
+    bool equal = true, rises = true;
+    double last = 0;
+    for (uint64_t chunks = 4; chunks <= 256; chunks *= 4) {
+        p.pool_chunks = chunks;
+        p.local = false;
+        double plain = randomness_of(p, 300000);
+        p.local = true;
+        double local = randomness_of(p, 300000);
+        note("a pool of %3d chunks of 50: %.3f, worker by worker %.3f", (int)chunks,
+             plain, local);
+        equal &= fabs(plain - local) < 0.02;
+        rises &= local > last;
+        last = local;
+    }
+    ok(equal && rises, "a worker's own pool mixes as one for all workers does");
+}
+
+static void
 test_classes(void)
 {
     enum { N = 20000, CLASSES = 40 };
@@ -97,6 +119,7 @@ int
 main(void)
 {
     test_randomness();
+    test_local();
     test_classes();
     return done();
 }

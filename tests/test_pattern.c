@@ -5,6 +5,7 @@
 
 #include <libpack/pattern.h>
 #include "libpack/base/rng.h"
+#include "libpack/model/replay.h"
 #include "tests/tap.h"
 
 static struct pack_pattern_iter *
@@ -73,6 +74,7 @@ random_pattern(struct pack_rng *rng, int kind, uint64_t n)
     p.chunk_samples = 1 + pack_rng_below(rng, 20);
     p.pool_chunks = 1 + pack_rng_below(rng, 10);
     p.slide = pack_rng_below(rng, 2);
+    p.local = !p.slide && pack_rng_below(rng, 2);
     p.buffer_samples = 1 + pack_rng_below(rng, 60);
     return p;
 }
@@ -87,6 +89,8 @@ test_orders(void)
         for (int i = 0; i < 300; i++) {
             struct pack_pattern p =
                 random_pattern(&rng, kind, 1 + pack_rng_below(&rng, 400));
+            p.batch = 1 + pack_rng_below(&rng, 30);
+            p.dealt = 1 + pack_rng_below(&rng, 6);
             size_t n = epoch_of(&p, a);
             once &= each_once(a, n, p.extent.extent[0]);
             epoch_of(&p, b);
@@ -247,6 +251,28 @@ test_distributed(void)
     p.world = 4;
     p.rank = 3;
     is_samples(p, "3 7 1", "an order drawn one by one is padded with its beginning too");
+    struct pack_pattern_iter *it = open_pattern(&p);
+    pack_pattern_seek(it, 0, 2, NULL);
+    ok(pack_pattern_samples(it, a, 9) == 1 && a[0] == 1,
+       "also for a reader that goes to the padding at once");
+    pack_pattern_free(it);
+    p = images(PACK_PATTERN_BUFFER, 3);
+    p.buffer_samples = 1;
+    p.world = 8;
+    p.rank = 7;
+    is_samples(p, "1", "and for a rank that has nothing else");
+    p = images(PACK_PATTERN_BLOCK, 10);
+    p.chunk_samples = p.pool_chunks = 1;
+    p.slide = true;
+    p.world = 4;
+    epoch_of(&p, b);
+    p.rank = 2;
+    p.batch = 2;
+    p.workers = 2;
+    p.worker = 1;
+    char first[24];
+    snprintf(first, sizeof first, "%" PRIu64, b[0]);
+    is_samples(p, first, "or a worker, in a sliding pool");
 }
 
 static void
@@ -315,6 +341,252 @@ test_readers(void)
     is_text(err.text, "position 11 is behind the end of an epoch of 10 samples",
             "a position behind the end is refused");
     pack_pattern_free(it);
+}
+
+/* ------------------------------------------------------------ worker-local */
+
+/* Which worker each chunk was read by, as bits; how many chunks two share. */
+struct owners {
+    uint32_t of[N_MAX];
+};
+
+/* Adds a rank's epoch to the owners; false where a worker holds more than a pool begun. */
+static bool
+add_owners(struct pack_pattern p, struct owners *owners, int first_bit)
+{
+    uint64_t n_samples = p.extent.extent[0];
+    bool fits = true;
+    for (p.worker = 0; p.worker < p.workers; p.worker++) {
+        uint64_t left[N_MAX] = { 0 }, n_open = 0, pool = p.pool_chunks;
+        size_t n = epoch_of(&p, a);
+        for (size_t i = 0; i < n; i++)
+            left[a[i] / p.chunk_samples]++;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t chunk = a[i] / p.chunk_samples;
+            uint32_t bit = (uint32_t)1 << (first_bit + (int)p.worker);
+            n_open += !(owners->of[chunk] & bit);
+            owners->of[chunk] |= bit;
+            fits &= n_open <= pool && a[i] < n_samples;
+            n_open -= --left[chunk] == 0;
+        }
+    }
+    return fits;
+}
+
+static uint64_t
+count_loads(const struct owners *owners, uint64_t n_chunks)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < n_chunks; i++)
+        n += (uint64_t)__builtin_popcount(owners->of[i]);
+    return n;
+}
+
+static void
+test_local_shares(void)
+{
+    static struct owners owners;
+    struct pack_rng rng;
+    bool fits = true, counted = true, few = true;
+    pack_rng_seed(&rng, 5);
+    for (int i = 0; i < 400; i++) {
+        uint64_t n = 1 + pack_rng_below(&rng, 700), shared = 0;
+        struct pack_pattern p = images(PACK_PATTERN_BLOCK, n);
+        p.seed = pack_rng_next(&rng);
+        p.chunk_samples = 1 + pack_rng_below(&rng, 20);
+        p.chunk_samples = p.chunk_samples < n ? p.chunk_samples : n;
+        p.pool_chunks = 1 + pack_rng_below(&rng, 6);
+        p.batch = 1 + pack_rng_below(&rng, 25);
+        p.workers = 1 + pack_rng_below(&rng, 5);
+        p.world = i % 2 ? 1 : 1 + pack_rng_below(&rng, 4);
+        p.world = n % p.world ? 1 : p.world; /* padding is loaded beside */
+        p.local = true;
+        memset(&owners, 0, sizeof owners);
+        for (p.rank = 0; p.rank < p.world; p.rank++) {
+            struct pack_pattern_iter *it = open_pattern(&p);
+            shared += pack_pattern_shared_chunks(it);
+            pack_pattern_free(it);
+            fits &= add_owners(p, &owners, (int)(p.rank * p.workers));
+        }
+        uint64_t n_chunks = (n - 1) / p.chunk_samples + 1;
+        counted &= count_loads(&owners, n_chunks) == n_chunks + shared;
+        few &= shared < p.world * p.workers;
+    }
+    ok(fits, "block, local: a worker has at most a pool of chunks begun");
+    ok(counted, "a chunk is read by one worker, but for those that are counted as shared");
+    ok(few, "of which there are fewer than workers");
+}
+
+/* Chunks that all workers load through caches of `held` chunks. */
+static uint64_t
+simulated_loads(struct pack_pattern p, uint64_t held)
+{
+    struct pack_shape chunk = { 2, { p.chunk_samples, 7 } };
+    struct pack_cachesim_params params = { .cache = { 8191, held * p.chunk_samples * 7,
+                                                      0.75, PACK_HDF5_1_10 } };
+    struct pack_grid grid;
+    uint64_t loads = 0, n;
+    for (p.worker = 0; p.worker < p.workers; p.worker++) {
+        struct pack_pattern_iter *it = open_pattern(&p);
+        struct pack_cachesim *sim = NULL;
+        struct pack_cache_counts counts = { 0 };
+        if (pack_grid_init(&grid, &p.extent, &chunk, 1, NULL) ||
+            pack_cachesim_new(&grid, &params, &sim, NULL) ||
+            pack_replay(it, sim, UINT64_MAX, &n, NULL))
+            exit(2);
+        pack_cachesim_counts(sim, &counts);
+        loads += counts.loads;
+        pack_cachesim_free(sim);
+        pack_pattern_free(it);
+    }
+    return loads;
+}
+
+static void
+test_local_loads(void)
+{
+    struct pack_pattern p = images(PACK_PATTERN_BLOCK, 4000);
+    p.chunk_samples = 10;
+    p.pool_chunks = 8;
+    p.batch = 25;
+    p.workers = 4;
+    p.local = true;
+    is_number((long long)simulated_loads(p, 8), 400,
+              "simulated with room for a pool, each chunk is loaded once by all workers");
+    p.read = PACK_READ_BATCH;
+    is_number((long long)simulated_loads(p, 11), 400,
+              "read by batches too, with room for those of a batch between two pools");
+    p.read = PACK_READ_SAMPLE;
+    uint64_t loads = simulated_loads(p, 4);
+    note("with room for half a pool: %d loads", (int)loads);
+    ok(loads > 1200, "without room for it, most samples load their chunk");
+    p.local = false;
+    loads = simulated_loads(p, 8);
+    note("from one pool for all: %d loads", (int)loads);
+    ok(loads > 1200, "from one pool for all, most workers load every chunk");
+}
+
+/* Batches that fill whole chunks, whatever is left over at the end. */
+static void
+test_local_exact(void)
+{
+    static struct owners owners;
+    int n_wrong = 0;
+    for (uint64_t n = 900; n < 1100; n++)
+        for (uint64_t workers = 1; workers <= 8; workers++) {
+            struct pack_pattern p = images(PACK_PATTERN_BLOCK, n);
+            p.chunk_samples = 16;
+            p.pool_chunks = 4;
+            p.batch = 32;
+            p.workers = workers;
+            p.local = true;
+            p.epoch = n;
+            memset(&owners, 0, sizeof owners);
+            add_owners(p, &owners, 0);
+            n_wrong += count_loads(&owners, (n + 15) / 16) != (n + 15) / 16;
+        }
+    is_number(n_wrong, 0,
+              "with batches of whole chunks every chunk has one worker, short ones too");
+}
+
+static void
+test_local_law(void)
+{
+    /* 40 samples, chunks of 4, 2 workers: where does sample 17 come, and the short chunk? */
+    enum { EPOCHS = 4000 };
+    struct pack_pattern p = images(PACK_PATTERN_BLOCK, 40);
+    double even[64];
+    uint64_t where[EPOCHS], n_first = 0;
+    p.chunk_samples = 4;
+    p.pool_chunks = 2;
+    p.batch = 5;
+    p.dealt = 2;
+    p.local = true;
+    struct pack_pattern_iter *it = open_pattern(&p);
+    for (uint64_t e = 0; e < EPOCHS; e++) {
+        pack_pattern_seek(it, e, 0, NULL);
+        drain(it, a, 40);
+        for (uint64_t i = 0; i < 40; i++)
+            where[e] = a[i] == 17 ? i : where[e];
+    }
+    pack_pattern_free(it);
+    for (int i = 0; i < 40; i++)
+        even[i] = 1.0 / 40;
+    ok(fabs(deviation(where, EPOCHS, even, 40)) < 4,
+       "over the epochs a sample comes at all places of the order equally often");
+    p = images(PACK_PATTERN_BLOCK, 41);
+    p.chunk_samples = 4;
+    p.pool_chunks = 2;
+    p.batch = 4;
+    p.dealt = 2;
+    p.local = true;
+    it = open_pattern(&p);
+    for (uint64_t e = 0; e < 1000; e++) {
+        pack_pattern_seek(it, e, 0, NULL);
+        drain(it, a, 41);
+        for (int i = 0; i < 16; i++)
+            n_first += a[i] == 40;
+    }
+    pack_pattern_free(it);
+    ok(n_first > 250 && n_first < 420, "the short chunk is not always the last");
+    note("the short chunk is in the first two batches of its worker in %d of 1000 epochs",
+         (int)n_first);
+}
+
+/* A loader that starts at batch k deals it to its worker 0. */
+static void
+test_local_resume(void)
+{
+    static struct owners owners;
+    enum { WORKERS = 3, BATCH = 8, N = 600 };
+    struct pack_pattern p = images(PACK_PATTERN_BLOCK, N);
+    p.chunk_samples = 4;
+    p.pool_chunks = 5;
+    p.batch = BATCH;
+    p.dealt = WORKERS;
+    p.local = true;
+    size_t n = epoch_of(&p, b);
+    bool turned = true;
+    for (size_t k = 0; k < 10; k++)
+        for (size_t worker = 0; worker < WORKERS; worker++) {
+            struct pack_pattern old = p;
+            size_t at = 0;
+            old.workers = WORKERS;
+            old.worker = (worker + k) % WORKERS;
+            struct pack_pattern_iter *it = open_pattern(&old);
+            pack_pattern_seek(it, 0, (k + worker) / WORKERS * BATCH, NULL);
+            for (size_t i = k + worker; i < n / BATCH; i += WORKERS, at += BATCH)
+                turned &= pack_pattern_samples(it, a, BATCH) == BATCH &&
+                          memcmp(a, b + i * BATCH, BATCH * sizeof a[0]) == 0;
+            turned &= pack_pattern_samples(it, a, BATCH) == 0;
+            pack_pattern_free(it);
+        }
+    ok(turned, "resumed at batch k, worker j reads what worker (j + k) mod W would have");
+
+    p.workers = 2; /* dealt to three, read by two */
+    memset(&owners, 0, sizeof owners);
+    add_owners(p, &owners, 0);
+    uint64_t loads = count_loads(&owners, N / 4);
+    note("%d chunks dealt to 3 workers, read by 2: %d loads", N / 4, (int)loads);
+    ok(loads > N / 4 * 3 / 2, "another number of workers loads most chunks twice");
+}
+
+static void
+test_local(void)
+{
+    test_local_shares();
+    test_local_loads();
+    test_local_exact();
+    test_local_law();
+    test_local_resume();
+    struct pack_pattern p = images(PACK_PATTERN_BLOCK, 9);
+    struct pack_pattern_iter *it;
+    struct pack_error err = { 0 };
+    p.local = p.slide = true;
+    pack_pattern_new(&p, &it, &err);
+    is_text(err.text,
+            "a worker-local block shuffle refills its pools: they cannot slide",
+            "a local pool that slides is refused");
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -469,10 +741,15 @@ test_parse(void)
         { "shuffled", "'shuffled' is not a pattern: sequential, shuffle, block, buffer, "
                       "replacement, weighted or trace" },
         { "shuffle:seed=1", "pattern shuffle takes nothing after ':'" },
-        { "block:samples=3", "pattern block takes chunks= or pool=, not 'samples'" },
+        { "block:samples=3",
+          "pattern block takes chunks= or pool= or local, not 'samples'" },
         { "block:chunks=", "pattern block, chunks: '' is not a whole number" },
         { "block:chunks=0", "pattern block, chunks: 0 is too few" },
-        { "block:chunks=3,", "pattern block takes chunks= or pool=, not ''" },
+        { "block:chunks=3,", "pattern block takes chunks= or pool= or local, not ''" },
+        { "block:local=1", "pattern block takes chunks= or pool= or local, not 'local'" },
+        { "block:chunks", "pattern block takes chunks= or pool= or local, not 'chunks'" },
+        { "block:local,pool=slide",
+          "pattern block, local: pools are refilled, they cannot slide" },
         { "block:pool=ring", "pattern block, pool: 'ring' is neither refill nor slide" },
         { "buffer:samples=99999999999999999999999999999999999999",
           "pattern buffer, samples: '9999999999999999999999999999999' is more than "
@@ -494,7 +771,13 @@ test_parse(void)
     ok(pack_pattern_parse("block:pool=slide,chunks=64", &p, NULL) == PACK_OK &&
            p.kind == PACK_PATTERN_BLOCK && p.slide && p.pool_chunks == 64 && p.seed == 9,
        "block:pool=slide,chunks=64");
-    ok(pack_pattern_parse("block", &p, NULL) == PACK_OK && !p.slide && p.pool_chunks == 0,
+    ok(pack_pattern_parse("block:chunks=32,local", &p, NULL) == PACK_OK && p.local &&
+           !p.slide && p.pool_chunks == 32,
+       "block:chunks=32,local");
+    ok(pack_pattern_parse("block:local,pool=refill", &p, NULL) == PACK_OK && p.local,
+       "block:local,pool=refill");
+    ok(pack_pattern_parse("block", &p, NULL) == PACK_OK && !p.slide && !p.local &&
+           p.pool_chunks == 0,
        "block alone has its defaults");
     ok(pack_pattern_parse("buffer:samples=500", &p, NULL) == PACK_OK &&
            p.buffer_samples == 500,
@@ -526,6 +809,7 @@ main(void)
     test_distributed();
     test_loader();
     test_readers();
+    test_local();
     test_batches();
     test_boxes();
     test_refusals();

@@ -55,7 +55,7 @@ static const struct cli_option options[] = {
     CLI_SECTION("How it is read"),
     CLI_TEXT(
         'p', "pattern", &request.pattern, "NAME[:...]",
-        "sequential, shuffle, block:chunks=N, buffer:samples=N, replacement, "
+        "sequential, shuffle, block:chunks=N[,local], buffer:samples=N, replacement, "
         "weighted:by=FILE, trace:FILE (default: shuffle, and block shuffles are tried)"),
     CLI_NUMBER('b', "batch", &request.batch, "N", 1, 1e9,
                "samples per batch (default: 64)"),

@@ -41,8 +41,8 @@ static const struct cli_option options[] = {
 
     CLI_SECTION("In which order"),
     CLI_TEXT('p', "pattern", &o.pattern, "NAME[:KEY=N,...]",
-             "sequential, shuffle, block:chunks=32, buffer:samples=10000, replacement, "
-             "weighted:by=FILE or trace:FILE (default: shuffle)"),
+             "sequential, shuffle, block:chunks=32[,local], buffer:samples=10000, "
+             "replacement, weighted:by=FILE or trace:FILE (default: shuffle)"),
     CLI_NUMBER('b', "batch", &o.batch, "N", 1, 1 << 24, "samples (default: 32)"),
     CLI_NUMBER('w', "workers", &o.workers, "N", 0, PACK_PROCS_MAX,
                "reader processes, as DataLoader's num_workers (default: 0, in line)"),

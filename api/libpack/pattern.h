@@ -35,7 +35,7 @@ extern "C" {
  *                 takes the next sample, in permuted order, of a chunk chosen uniformly
  *                 among those in the pool, and a chunk that is used up makes room for the
  *                 next: the order of FFCV's quasi-random traversal, where chunks are pages
- *                 and pool_chunks is twice the batch size
+ *                 and pool_chunks is twice the batch size. local: see below
  *    buffer       the sequential order passes through a buffer of buffer_samples: each
  *                 draw takes a uniformly chosen one, whose place the next sample fills; in
  *                 the end the buffer empties. As tf.data's shuffle() and WebDataset's
@@ -50,6 +50,19 @@ extern "C" {
  * 4. Workers. As PyTorch's DataLoader: a rank's samples are cut into batches (the last may
  *    be short, or is left out with drop_last), and worker k of n takes batches k, k + n,
  *    ... Within a batch, `read` says what one H5Dread asks for.
+ *
+ * Block, local: batch i of a rank is drawn from the chunks of worker i mod `dealt` alone,
+ * each of which has a pool of pool_chunks of its own. Where that many workers read, each
+ * with a cache that holds a pool, every chunk is loaded once over all workers and ranks,
+ * where any other order that mixes has each worker load nearly each chunk: batches are as
+ * random as those of a plain block shuffle with the same pool. Twice are loaded only
+ * chunks that lie across two workers' shares: pack_pattern_shared_chunks(), fewer than
+ * there are workers in all ranks. There are no mixed batches; drop_last drops the short
+ * one. Padding repeats samples of other ranks, at most one in a rank's last batch.
+ * It holds for a DataLoader with in_order=True (its default) and that many workers, whose
+ * batch sampler gives these batches from the first on. One that resumes at batch k begins
+ * with worker 0 again: worker j then reads what worker (j + k) mod `dealt` did, which is
+ * as good; but chunks begun are loaded once more.
  *
  * Nothing keeps a list of the samples: memory is O(1), except O(pool_chunks) for a
  * sliding pool, O(buffer_samples) for a buffer, O(n_samples) for weights, and the batch.
@@ -84,6 +97,8 @@ struct pack_pattern {
     uint64_t chunk_samples;  /* block: samples per chunk of the file; 0: 1 */
     uint64_t pool_chunks;    /* block: 0: 32 */
     bool slide;              /* block */
+    bool local;              /* block, refilled: worker by worker */
+    uint64_t dealt;          /* local: workers that batches are dealt to; 0: workers */
     uint64_t buffer_samples; /* buffer; 0: 10000 */
     uint64_t draws;          /* replacement, weighted: samples per epoch; 0: n_samples */
     const double *weights;   /* weighted: n_samples of them */
@@ -106,7 +121,7 @@ struct pack_pattern {
  *
  *    sequential
  *    shuffle
- *    block:chunks=32[,pool=refill|slide]
+ *    block:chunks=32[,local][,pool=refill|slide]
  *    buffer:samples=10000
  *    replacement[:draws=N]
  *    weighted:by=FILE or weighted:draws=N,by=FILE
@@ -133,7 +148,7 @@ struct pack_pattern_iter;
 /*
  * PACK_ERR_ARGUMENT for what is no pattern: no samples, a box outside the extent or of
  * another rank, rank >= world, worker >= workers, weights that are negative, not finite
- * or all zero, a batch read in one piece whose random crops overlap; PACK_ERR_LIMIT for
+ * or all zero, a local pool that slides, a batch read in one piece whose random crops overlap; PACK_ERR_LIMIT for
  * products beyond 64 bits; PACK_ERR_MEMORY.
  */
 enum pack_status pack_pattern_new(const struct pack_pattern *pattern,
@@ -169,6 +184,12 @@ uint64_t pack_pattern_epoch(const struct pack_pattern_iter *iter);
 /* Samples that the whole dataset has: those of one epoch over all ranks, unpadded, except
  * where `draws` says otherwise. */
 uint64_t pack_pattern_n_samples(const struct pack_pattern_iter *iter);
+
+/*
+ * Block, local: the chunks that this rank's workers load beside their own, because they
+ * lie across the end of a share. Over all ranks, loads are chunks plus these. Else 0.
+ */
+uint64_t pack_pattern_shared_chunks(const struct pack_pattern_iter *iter);
 
 /*
  * Goes to a position of an epoch: 0 starts it, pack_pattern_length() is its end. O(1),

@@ -8,6 +8,7 @@
  *     shuffle, replacement  C / N, the chance that a uniformly drawn chunk is held
  *     block, C >= pool      1 - (1 - exp(-s/w)) w/s, see below
  *     block, C < pool       C / pool of that
+ *     block, local          the same for w = 1
  *     sequential, buffer    1 - 1/s
  *     anything, C >= N      1
  *     weighted, trace       1: nothing is known
@@ -55,7 +56,7 @@ hit_bound(const struct pack_advise_params *params,
     case PACK_PATTERN_SHUFFLE:
     case PACK_PATTERN_REPLACEMENT: return held / total;
     case PACK_PATTERN_BLOCK:
-        share = per_chunk / workers;
+        share = config->pattern.local ? per_chunk : per_chunk / workers;
         return (1 + expm1(-share) / share) * fmin(1, held / pool);
     case PACK_PATTERN_SEQUENTIAL:
     case PACK_PATTERN_BUFFER: return 1 - 1 / per_chunk;
@@ -136,8 +137,9 @@ pack_advise_bound(const struct pack_advise_params *params,
     work.page_cache_rate =
         ram >= bound->file_bytes ? 1 : fmax(0, ram) / bound->file_bytes;
     double step = params->pattern.step ? (double)params->pattern.step : 1;
-    double share =
-        ((double)grid.chunk[0] + (double)box.extent[0] - 1) / step / (double)workers;
+    double share = ((double)grid.chunk[0] + (double)box.extent[0] - 1) / step;
+    if (!config->pattern.local)
+        share /= (double)workers;
     if (params->pattern.draws)
         share = HUGE_VAL; /* more or less than one epoch's worth: nothing is known */
     bound->later_rate =

@@ -8,7 +8,8 @@
  * at all.
  *
  * Orders: the one asked for; unless it is fixed, block shuffles with pools of 16 and of
- * 64 batches where chunks hold several samples.
+ * 64 batches where chunks hold several samples, worker-local where there are several
+ * workers: a plain one is no more random, and each of its chunks is loaded by all of them.
  *
  * Caches: the version's default, none, room for one read, for a block shuffle's pool, for
  * all of the memory, for all of the dataset. Slots are roomy here; pack_advise_slots
@@ -251,6 +252,7 @@ add_orders(const struct pack_advise_params *params, struct pack_advise_list *lis
     for (uint64_t batches = 16; status == PACK_OK && batches <= 64; batches *= 4) {
         uint64_t chunks = batches * batch / samples;
         config->pattern.kind = PACK_PATTERN_BLOCK;
+        config->pattern.local = pack_advise_workers(params) > 1;
         config->pattern.pool_chunks = chunks < 8 ? 8 : chunks;
         status = add_caches(params, list, config, err);
     }

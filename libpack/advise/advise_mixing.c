@@ -48,6 +48,7 @@ pack_advise_mix(const struct pack_advise_params *params,
     struct pack_pattern_iter *iter = NULL;
     struct pack_mixing mixing = { 0 };
     uint64_t batch = pattern->batch > 1 ? pattern->batch : LONE_BATCH, n;
+    alone.dealt = pattern->dealt ? pattern->dealt : pattern->workers;
     alone.workers = alone.worker = 0;
     alone.read = PACK_READ_SAMPLE;
     enum pack_status status = pack_pattern_new(&alone, &iter, err);

@@ -104,7 +104,8 @@ pack_report_order(const struct pack_pattern *pattern, char *text)
         [PACK_PATTERN_TRACE] = "trace"
     };
     if (pattern->kind == PACK_PATTERN_BLOCK)
-        snprintf(text, PACK_REPORT_ORDER_MAX, "block %llu",
+        snprintf(text, PACK_REPORT_ORDER_MAX, "%s %llu",
+                 pattern->local ? "local" : "block",
                  (unsigned long long)(pattern->pool_chunks ? pattern->pool_chunks : 32));
     else
         snprintf(text, PACK_REPORT_ORDER_MAX, "%s", names[pattern->kind]);

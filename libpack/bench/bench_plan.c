@@ -132,6 +132,8 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
         return pack_fail(err, PACK_ERR_ARGUMENT, "no engine is called '%.40s'", engine);
     plan_extent(plan);
     plan->pattern.batch = plan->pattern.batch ? plan->pattern.batch : 1;
+    if (plan->pattern.dealt == 0)
+        plan->pattern.dealt = p->n_workers ? p->n_workers : 1;
     plan->pattern.workers = plan->pattern.worker = 0;
     enum pack_status status = check_params(p, err);
     if (status == PACK_OK)

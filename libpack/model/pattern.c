@@ -92,6 +92,11 @@ check_readers(struct pack_pattern *p, struct pack_error *err)
     p->world = or_default(p->world, 1);
     p->workers = or_default(p->workers, 1);
     p->batch = or_default(p->batch, 1);
+    p->dealt = or_default(p->dealt, p->workers);
+    if (p->kind == PACK_PATTERN_BLOCK && p->local && p->slide)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "a worker-local block shuffle refills its pools: they cannot "
+                         "slide");
     if (p->rank >= p->world)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "rank %" PRIu64 " of %" PRIu64
@@ -102,7 +107,7 @@ check_readers(struct pack_pattern *p, struct pack_error *err)
                          "worker %" PRIu64 " of %" PRIu64
                          " does not exist: workers count from 0",
                          p->worker, p->workers);
-    if (p->world > n_max || p->workers > n_max || p->batch > n_max)
+    if (p->world > n_max || p->workers > n_max || p->dealt > n_max || p->batch > n_max)
         return pack_fail(err, PACK_ERR_LIMIT,
                          "ranks, workers and batch size end at %" PRIu64, n_max);
     if (p->kind == PACK_PATTERN_TRACE && p->read != PACK_READ_SAMPLE)
@@ -240,6 +245,15 @@ pack_pattern_n_samples(const struct pack_pattern_iter *iter)
     return iter->order.length;
 }
 
+uint64_t
+pack_pattern_shared_chunks(const struct pack_pattern_iter *iter)
+{
+    const struct pack_pattern *p = &iter->pattern;
+    return p->kind == PACK_PATTERN_BLOCK && p->local
+               ? pack_order_shared_chunks(&iter->order, p->rank)
+               : 0;
+}
+
 bool
 pack_pattern_is_whole(const struct pack_pattern_iter *iter)
 {
@@ -272,20 +286,22 @@ rank_position(const struct pack_pattern *p, uint64_t position)
     return batch * p->batch + position % p->batch;
 }
 
-/* Draws an order that has only `next` up to a place. */
+/* Draws an order that has only `next` up to a place; padding is its beginning, which a
+ * reader that was sent here at once, or has nothing else, has yet to draw. */
 static uint64_t
 stream_to(struct pack_pattern_iter *it, uint64_t place)
 {
     uint64_t sample = 0;
-    if (place >= it->order.length)
-        return it->start[place % it->order.length];
+    bool is_padding = place >= it->order.length;
+    if (is_padding)
+        place %= it->order.length;
     while (it->n_streamed <= place) {
         sample = it->order.ops->next(&it->order);
         if (it->n_streamed < it->start_size)
             it->start[it->n_streamed] = sample;
         it->n_streamed++;
     }
-    return sample;
+    return is_padding ? it->start[place] : sample;
 }
 
 /* `n` samples of this rank from one of its positions on. */

@@ -1,13 +1,7 @@
 /*
  * The orders of an epoch. Those that can be are functions of the position: a permutation
- * that is computed, a hash of the position. A pool that is refilled is two such
- * functions, one for the chunks and one within each pool:
- *
- *     position 0 1 2 3 4 5 | 6 7 8 9 10 11 | ...        pools of 2 chunks of 3 samples
- *     chunks     c4, c1    |    c0, c3     |            permuted chunks
- *
- * The pool with the short last chunk, if there is one, is smaller, and those after it
- * begin earlier; where it is tells the inverse of the chunk permutation.
+ * that is computed, a hash of the position. The others are drawn sample by sample. Block
+ * shuffles have a file of their own.
  */
 #include "libpack/model/pattern_order.h"
 
@@ -46,144 +40,6 @@ static void
 shuffle_range(struct pack_order *order, uint64_t first, size_t count, uint64_t *samples)
 {
     pack_permutation_range(&order->permutation, first, count, samples);
-}
-
-/* ------------------------------------------------------------------- block */
-
-static uint64_t
-chunk_size(const struct pack_order *order, uint64_t chunk)
-{
-    return min_u64(order->chunk_samples, order->n_samples - chunk * order->chunk_samples);
-}
-
-static enum pack_status
-block_open(struct pack_order *order, const struct pack_pattern *pattern,
-           struct pack_error *err)
-{
-    order->chunk_samples = pattern->chunk_samples ? pattern->chunk_samples : 1;
-    order->chunk_samples = min_u64(order->chunk_samples, order->n_samples);
-    order->n_chunks = (order->n_samples - 1) / order->chunk_samples + 1;
-    order->pool_chunks =
-        min_u64(pattern->pool_chunks ? pattern->pool_chunks : 32, order->n_chunks);
-    if (!pattern->slide)
-        return PACK_OK;
-    order->held = calloc(order->pool_chunks, sizeof order->held[0]);
-    return order->held ? PACK_OK : pack_fail_memory(err, "pool of chunks");
-}
-
-static void
-block_start(struct pack_order *order, uint64_t seed)
-{
-    order->seed = seed;
-    pack_permutation_init(&order->permutation, order->n_chunks, seed);
-    order->shortfall = order->n_chunks * order->chunk_samples - order->n_samples;
-    order->short_at = pack_permutation_find(&order->permutation, order->n_chunks - 1);
-    order->short_pool =
-        order->shortfall ? order->short_at / order->pool_chunks : UINT64_MAX;
-    order->permuted_pool = UINT64_MAX;
-}
-
-/* One filling of the pool: the positions that it takes in the order. */
-struct pool {
-    uint64_t number, first, size;
-};
-
-static struct pool
-pool_of(const struct pack_order *order, uint64_t position)
-{
-    uint64_t whole = order->pool_chunks * order->chunk_samples;
-    struct pool pool = { position / whole, 0, whole };
-    uint64_t short_end = order->short_pool == UINT64_MAX
-                             ? UINT64_MAX
-                             : (order->short_pool + 1) * whole - order->shortfall;
-    pool.first = pool.number * whole;
-    if (position >= short_end) {
-        pool.number = (position + order->shortfall) / whole;
-        pool.first = pool.number * whole - order->shortfall;
-    } else if (pool.number == order->short_pool) {
-        pool.size = short_end - pool.first;
-    }
-    pool.size = min_u64(pool.size, order->n_samples - pool.first);
-    return pool;
-}
-
-static void
-permute_pool(struct pack_order *order, const struct pool *pool)
-{
-    if (order->permuted_pool == pool->number)
-        return;
-    order->permuted_pool = pool->number;
-    pack_permutation_init(&order->pool_permutation, pool->size,
-                          pack_order_word(order->seed, pool->number));
-}
-
-/* The sample at a place of a pool whose chunks lie one after another. */
-static uint64_t
-sample_in_pool(const struct pack_order *order, const struct pool *pool, uint64_t place)
-{
-    uint64_t first = pool->number * order->pool_chunks;
-    if (pool->number == order->short_pool) {
-        uint64_t behind = (order->short_at - first + 1) * order->chunk_samples;
-        if (place >= behind - order->shortfall)
-            place += order->shortfall;
-    }
-    uint64_t chunk =
-        pack_permutation_at(&order->permutation, first + place / order->chunk_samples);
-    return chunk * order->chunk_samples + place % order->chunk_samples;
-}
-
-static uint64_t
-refill_at(struct pack_order *order, uint64_t position)
-{
-    struct pool pool = pool_of(order, position);
-    permute_pool(order, &pool);
-    return sample_in_pool(
-        order, &pool,
-        pack_permutation_at(&order->pool_permutation, position - pool.first));
-}
-
-static void
-refill_range(struct pack_order *order, uint64_t first, size_t count, uint64_t *samples)
-{
-    while (count > 0) {
-        struct pool pool = pool_of(order, first);
-        size_t n = (size_t)min_u64(count, pool.first + pool.size - first);
-        permute_pool(order, &pool);
-        pack_permutation_range(&order->pool_permutation, first - pool.first, n, samples);
-        for (size_t i = 0; i < n; i++)
-            samples[i] = sample_in_pool(order, &pool, samples[i]);
-        first += n;
-        samples += n;
-        count -= n;
-    }
-}
-
-static void
-slide_start(struct pack_order *order, uint64_t seed)
-{
-    block_start(order, seed);
-    pack_rng_seed(&order->rng, pack_order_word(seed, 0));
-    order->n_held = order->next_chunk = 0;
-}
-
-static uint64_t
-slide_next(struct pack_order *order)
-{
-    for (; order->n_held < order->pool_chunks && order->next_chunk < order->n_chunks;
-         order->next_chunk++) {
-        struct pack_held_chunk *held = &order->held[order->n_held++];
-        held->chunk = pack_permutation_at(&order->permutation, order->next_chunk);
-        held->taken = 0;
-        pack_permutation_init(&held->permutation, chunk_size(order, held->chunk),
-                              pack_order_word(order->seed, 1 + held->chunk));
-    }
-    uint64_t draw = pack_rng_below(&order->rng, order->n_held);
-    struct pack_held_chunk *held = &order->held[draw];
-    uint64_t sample = held->chunk * order->chunk_samples +
-                      pack_permutation_at(&held->permutation, held->taken++);
-    if (held->taken == held->permutation.n)
-        *held = order->held[--order->n_held];
-    return sample;
 }
 
 /* ------------------------------------------------------------------ buffer */
@@ -331,21 +187,27 @@ weighted_at(struct pack_order *order, uint64_t position)
 static const struct pack_order_ops kinds[] = {
     [PACK_PATTERN_SEQUENTIAL] = { .at = identity_at },
     [PACK_PATTERN_SHUFFLE] = { NULL, shuffle_start, shuffle_at, shuffle_range, NULL },
-    [PACK_PATTERN_BLOCK] = { block_open, block_start, refill_at, refill_range, NULL },
     [PACK_PATTERN_BUFFER] = { buffer_open, buffer_start, NULL, NULL, buffer_next },
     [PACK_PATTERN_REPLACEMENT] = { draws_open, draws_start, replacement_at, NULL, NULL },
     [PACK_PATTERN_WEIGHTED] = { weighted_open, draws_start, weighted_at, NULL, NULL },
     [PACK_PATTERN_TRACE] = { .at = identity_at },
 };
-static const struct pack_order_ops slide = { block_open, slide_start, NULL, NULL,
-                                             slide_next };
+
+static const struct pack_order_ops *
+ops_of(const struct pack_pattern *pattern)
+{
+    if (pattern->kind != PACK_PATTERN_BLOCK)
+        return &kinds[pattern->kind];
+    return pattern->slide   ? &pack_order_slide
+           : pattern->local ? &pack_order_local
+                            : &pack_order_refill;
+}
 
 enum pack_status
 pack_order_open(struct pack_order *order, const struct pack_pattern *pattern,
                 uint64_t n_samples, struct pack_error *err)
 {
-    bool slides = pattern->kind == PACK_PATTERN_BLOCK && pattern->slide;
-    order->ops = slides ? &slide : &kinds[pattern->kind];
+    order->ops = ops_of(pattern);
     order->n_samples = order->length = n_samples;
     return order->ops->open ? order->ops->open(order, pattern, err) : PACK_OK;
 }

@@ -37,11 +37,12 @@ struct pack_order {
     struct pack_rng rng;
 
     uint64_t chunk_samples, n_chunks, pool_chunks; /* block */
-    uint64_t short_at;   /* where among the permuted chunks the short one is */
-    uint64_t short_pool; /* the pool that holds it; UINT64_MAX: all chunks are whole */
-    uint64_t shortfall;  /* samples missing from it */
+    uint64_t shortfall;  /* samples missing from the last chunk */
+    uint64_t short_at;   /* where among the permuted chunks it lies */
+    uint64_t short_from; /* and the permutation has it, whose chunk takes the other place */
+    uint64_t world, workers, batch;           /* worker-local: how batches are dealt */
     struct pack_permutation pool_permutation; /* of one pool's samples */
-    uint64_t permuted_pool;                   /* which; UINT64_MAX: none yet */
+    uint64_t permuted_share, permuted_pool;   /* which; UINT64_MAX: none yet */
     struct pack_held_chunk *held;             /* sliding pool */
     uint64_t n_held, next_chunk;
 
@@ -52,11 +53,15 @@ struct pack_order {
     uint64_t *alias;
 };
 
+extern const struct pack_order_ops pack_order_refill, pack_order_local, pack_order_slide;
+
 enum pack_status pack_order_open(struct pack_order *order,
                                  const struct pack_pattern *pattern, uint64_t n_samples,
                                  struct pack_error *err);
 void pack_order_close(struct pack_order *order);
 void pack_order_start(struct pack_order *order, uint64_t seed);
+/* Worker-local: see pack_pattern_shared_chunks. */
+uint64_t pack_order_shared_chunks(const struct pack_order *order, uint64_t rank);
 
 /* A random word that depends on the place it is for. */
 static inline uint64_t

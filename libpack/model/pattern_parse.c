@@ -45,8 +45,9 @@ find_name(const char *const *names, size_t n_names, const char *text, size_t siz
     return -1;
 }
 
-/* What a key's value goes into; FILE values extend to the end of the text. */
-enum value_kind { VALUE_COUNT, VALUE_POOL, VALUE_FILE };
+/* What a key's value goes into; FILE values extend to the end of the text, and LOCAL has
+ * none. */
+enum value_kind { VALUE_COUNT, VALUE_POOL, VALUE_LOCAL, VALUE_FILE };
 
 static const struct key {
     enum pack_pattern_kind kind;
@@ -57,6 +58,7 @@ static const struct key {
     { PACK_PATTERN_BLOCK, "chunks", VALUE_COUNT,
       offsetof(struct pack_pattern, pool_chunks) },
     { PACK_PATTERN_BLOCK, "pool", VALUE_POOL, 0 },
+    { PACK_PATTERN_BLOCK, "local", VALUE_LOCAL, 0 },
     { PACK_PATTERN_BUFFER, "samples", VALUE_COUNT,
       offsetof(struct pack_pattern, buffer_samples) },
     { PACK_PATTERN_REPLACEMENT, "draws", VALUE_COUNT,
@@ -84,7 +86,8 @@ bad_key(enum pack_pattern_kind kind, const char *text, size_t size,
         if (keys[i].kind == kind) {
             if (known[0])
                 strcat(known, " or ");
-            strcat(strcat(known, keys[i].name), "=");
+            strcat(strcat(known, keys[i].name),
+                   keys[i].value == VALUE_LOCAL ? "" : "=");
         }
     if (!known[0])
         return pack_fail(err, PACK_ERR_ARGUMENT, "pattern %s takes nothing after ':'",
@@ -145,8 +148,13 @@ parse_keys(const char *text, struct pack_pattern *pattern, struct pack_error *er
     while (status == PACK_OK && text) {
         size_t name_size = strcspn(text, "=,"), size;
         const struct key *key = find_key(pattern->kind, text, name_size);
-        if (!key || text[name_size] != '=')
+        if (!key || (text[name_size] == '=') == (key->value == VALUE_LOCAL))
             return bad_key(pattern->kind, text, name_size, err);
+        if (key->value == VALUE_LOCAL) {
+            pattern->local = true;
+            text = text[name_size] == ',' ? text + name_size + 1 : NULL;
+            continue;
+        }
         const char *value = text + name_size + 1;
         if (key->value == VALUE_FILE)
             return parse_file(value, pattern, err);
@@ -175,11 +183,14 @@ pack_pattern_parse(const char *text, struct pack_pattern *pattern, struct pack_e
     parsed.kind = (enum pack_pattern_kind)kind;
     parsed.file = NULL;
     parsed.pool_chunks = parsed.buffer_samples = parsed.draws = 0;
-    parsed.slide = false;
+    parsed.slide = parsed.local = false;
     if (parsed.kind == PACK_PATTERN_TRACE)
         status = parse_file(text[size] ? text + size + 1 : "", &parsed, err);
     else if (text[size] == ':')
         status = parse_keys(text + size + 1, &parsed, err);
+    if (status == PACK_OK && parsed.local && parsed.slide)
+        status = pack_fail(err, PACK_ERR_ARGUMENT,
+                           "pattern block, local: pools are refilled, they cannot slide");
     if (status == PACK_OK && parsed.kind == PACK_PATTERN_WEIGHTED && !parsed.file)
         status = pack_fail(err, PACK_ERR_ARGUMENT,
                            "pattern weighted needs by=FILE, a weight for each sample");
