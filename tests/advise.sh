@@ -4,4 +4,5 @@
 . "$top_srcdir/tests/tap.sh"
 "$PYTHON" -c 'import json' >/dev/null 2>&1 || skip_all 'there is no Python here'
 cd "$work" || exit 1
-exec "$PYTHON" "$top_srcdir/tests/advise.py" "$top_srcdir/man"
+"$PYTHON" "$top_srcdir/tests/advise.py" "$top_srcdir/man"
+exit

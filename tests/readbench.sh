@@ -163,57 +163,71 @@ wait $!
 bench cut.h5
 says 2 "cut.h5" err 'a file that has been cut'
 
+# Processes of the program started with this seed, which no other run has.
+left_over() {
+    running "h5readbench.*--seed $1 "
+}
+
+has_workers() {
+    [ "$(children "$1" | wc -l)" -eq 2 ]
+}
+
+none_left() {
+    [ -z "$(left_over "$1")" ]
+}
+
 no_children() {
-    sleep 0.2
-    left=$(ps -o pid=,args= --ppid "$1" 2>/dev/null; ps -eo pid=,ppid=,args= | grep "[h]5readbench.*$2")
-    [ -z "$left" ]
-    ok $? "$3"
-    [ -z "$left" ] || echo "$left" | note
+    wait_until none_left "$1"
+    ok $? "$2"
+    left_over "$1" | note
 }
 
 # a worker is killed
-h5readbench one.h5 --batch 4 --workers 2 --delay 50ms --epochs 1000 --seed 4711 >out 2>err &
+h5readbench one.h5 --batch 4 --workers 2 --delay 50ms --epochs 1000 --seed $$1 >out 2>err &
 pid=$!
-sleep 0.6
-kill -9 "$(ps -o pid= --ppid $pid | head -n 1 | tr -d ' ')"
+wait_until has_workers $pid
+sleep 0.3
+kill -9 "$(children $pid | head -n 1)"
 wait $pid
 status=$?
 says 2 'reader process [01] (pid [0-9]*) was killed by signal 9.*one.h5' err 'a worker that is killed is named'
-no_children $pid 4711 'and nothing is left'
+no_children $$1 'and nothing is left'
 
 # a worker hangs
-h5readbench one.h5 --batch 4 --workers 2 --delay 50ms --epochs 1000 --seed 4712 --stall 700ms >out 2>err &
+h5readbench one.h5 --batch 4 --workers 2 --delay 50ms --epochs 1000 --seed $$2 --stall 700ms >out 2>err &
 pid=$!
-sleep 0.6
-kill -STOP "$(ps -o pid= --ppid $pid | head -n 1 | tr -d ' ')"
+wait_until has_workers $pid
+sleep 0.3
+kill -STOP "$(children $pid | head -n 1)"
 wait $pid
 status=$?
 says 2 'has not answered' err 'a worker that hangs is named'
-no_children $pid 4712 'and nothing is left'
+no_children $$2 'and nothing is left'
 
 # Ctrl-C
-h5readbench one.h5 --batch 4 --workers 2 --delay 30ms --epochs 1000 --seed 4713 --step 1ms >out 2>err &
+h5readbench one.h5 --batch 4 --workers 2 --delay 30ms --epochs 1000 --seed $$3 --step 1ms >out 2>err &
 pid=$!
-sleep 0.8
+wait_until has_workers $pid
+sleep 0.5
 kill -TERM $pid
 wait $pid
 status=$?
 says 143 'measured so far' out 'SIGTERM: what was measured so far, and 128 + signal'
-no_children $pid 4713 'and nothing is left'
+no_children $$3 'and nothing is left'
 
 # the same signal again at once, to the whole group: a terminal, timeout(1)
 lost=0
 for how in 'timeout 0.6' 'timeout -s INT 0.6' 'timeout 0.7' 'timeout -s INT 0.7'; do
     for workers in 0 2; do
         $how h5readbench one.h5 --batch 4 --workers $workers --delay 30ms --epochs 1000 \
-            --seed 4716 --step 1ms >out 2>err
+            --seed $$6 --step 1ms >out 2>err
         grep -q 'measured so far' out && ! grep -q killed err || lost=$((lost + 1))
     done
 done
 [ $lost -eq 0 ]
 ok $? "under timeout, which signals the group as well, no report is lost ($lost of 8 were)"
-no_children 0 4716 'and nothing is left'
-h5readbench one.h5 --batch 4 --workers 1 --delay 2500ms --epochs 1000 --seed 4717 >out 2>err &
+no_children $$6 'and nothing is left'
+h5readbench one.h5 --batch 4 --workers 1 --delay 2500ms --epochs 1000 --seed $$7 >out 2>err &
 pid=$!
 sleep 0.6
 kill -TERM $pid
@@ -224,12 +238,12 @@ status=$?
 says 143 'measured so far' out 'a second signal waits for the report'
 
 # the parent is killed
-h5readbench one.h5 --batch 4 --workers 2 --delay 30ms --epochs 1000 --seed 4714 >out 2>err &
+h5readbench one.h5 --batch 4 --workers 2 --delay 30ms --epochs 1000 --seed $$4 >out 2>err &
 pid=$!
-sleep 0.5
+wait_until has_workers $pid
 kill -9 $pid
 wait $pid 2>/dev/null
-no_children $pid 4714 'workers go when the training process is killed'
+no_children $$4 'workers go when the training process is killed'
 
 # the GPU path of the program
 if grep -q '^#define HAVE_CUDA 1' "$top_builddir/config.h"; then
@@ -259,14 +273,14 @@ if grep -q '^#define HAVE_CUDA 1' "$top_builddir/config.h"; then
     silent=0 n=0
     for fail in 1 3 5 9 20 40 60 80 90 100 110 120 130 140; do
         FAKE_CUDA_FAIL=$fail h5readbench one.h5 --batch 8 --workers 2 --consumer cuda \
-            --step 1ms --seed 4715 >out 2>err
+            --step 1ms --seed $$5 >out 2>err
         status=$?
         [ $status -eq 2 ] && n=$((n + 1))
         [ $status -eq 0 ] || { [ $status -eq 2 ] && [ "$(wc -l <err)" -eq 1 ]; } || silent=1
     done
     [ $silent -eq 0 ] && [ $n -ge 10 ]
     ok $? "driver calls that fail end the program with a sentence and status 2 ($n did)"
-    no_children 0 4715 'and leave no worker behind'
+    no_children $$5 'and leave no worker behind'
     FAKE_CUDA_MEMORY=1000 bench one.h5 --consumer cuda
     says 2 'out of memory.*--batch' err 'a GPU without memory'
 else

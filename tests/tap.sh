@@ -58,6 +58,31 @@ is_one_sentence() {
     [ "$(wc -l <"$1")" -eq 1 ] && grep -q '^h5[a-z]*: [^ ]' "$1"
 }
 
+# wait_until COMMAND...: tries it ten times a second, for 20 s at most, so that a loaded
+# machine only takes longer.
+wait_until() {
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+        for tenth in 1 2 3 4 5 6 7 8 9 10 1 2 3 4 5 6 7 8 9 10; do
+            "$@" && return 0
+            sleep 0.1
+        done
+    done
+    return 1
+}
+
+# children PID: the processes that it started and that run, as `ps` would list them.
+children() {
+    sed -n "s/^\([0-9]*\) (.*) [^ZX] $1 .*/\1/p" /proc/[0-9]*/stat 2>/dev/null
+}
+
+# running WORDS: the processes whose command line has these words, this shell aside.
+running() {
+    for entry in /proc/[0-9]*; do
+        [ "$entry" = "/proc/$$" ] && continue
+        tr '\0' ' ' <"$entry/cmdline" 2>/dev/null | grep -q -e "$1" && echo "${entry#/proc/}"
+    done
+}
+
 # The plan; the script's last line.
 done_testing() {
     echo "1..$tap_n"
