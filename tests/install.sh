@@ -82,7 +82,7 @@ fi
 # ------------------------------------------------------------------------------- programs
 
 cat >"$work/user.c" <<'C'
-#include <libpack/size.h>
+#include <libpack/shape.h>
 #include <stdio.h>
 
 int

@@ -10,7 +10,7 @@
 #include "libpack/model/mixing.h"
 #include "libpack/model/policy.h"
 #include "libpack/model/replay.h"
-#include "libpack/model/trace.h"
+#include <libpack/pattern.h>
 
 static struct pack_error err;
 static int status; /* of the first failure */

@@ -4,10 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libpack/model/profile_terms.h"
 #include <libpack/advise.h>
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/base/rng.h"
+#include "libpack/model/cost.h"
 #include "tests/tap.h"
 
 static void

@@ -1,5 +1,5 @@
 /* The small parts of the base layer: numbers, checksums, buffers, UTF-8. */
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include "libpack/base/checksum.h"
 #include "libpack/base/clock.h"
 #include "libpack/base/rng.h"

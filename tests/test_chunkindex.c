@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <libpack/chunkindex.h>
-#include <libpack/filter.h>
+#include <libpack/dataset.h>
+#include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_parts.h"
 #include "tests/tap.h"

@@ -3,7 +3,7 @@
  * its partial file is damaged, sources change, the disk returns other bytes. Afterwards
  * there is the file of an undisturbed run, or none, and a sentence.
  */
-#include <libpack/convert.h>
+#include "libpack/convert/convert_options.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include <libpack/filter.h>
+#include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/h5_parts.h"
 #include "libpack/base/rng.h"
 #include "tests/tap.h"

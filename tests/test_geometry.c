@@ -1,7 +1,7 @@
 /* Geometry: plans against numbers worked out with Pillow 9.4 and torchvision 0.14, and
  * what is refused. Sums over pixels against the obvious loop. */
-#include <libpack/geometry.h>
-#include <libpack/pixel.h>
+#include "libpack/image/geometry.h"
+#include "libpack/image/pixel.h"
 
 #include "tests/tap.h"
 
@@ -373,8 +373,7 @@ sums_agree(enum pack_pixel_layout layout, uint32_t h, uint32_t w, int channels, 
     uint64_t want[3] = { 5, 6, 7 }, wantsq[3] = { 1, 2, 3 };
     for (size_t i = 0; i < n; i++) {
         sample[i] = (uint8_t)(fill >= 0 ? fill : (int)(i * 2654435761u >> 13));
-        size_t c =
-            layout == PACK_PIXEL_NHWC ? i % (size_t)channels : i / ((size_t)h * w);
+        size_t c = layout == PACK_PIXEL_NHWC ? i % (size_t)channels : i / ((size_t)h * w);
         want[c] += sample[i];
         wantsq[c] += (uint64_t)sample[i] * sample[i];
     }

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <libpack/list.h>
+#include "libpack/source/list.h"
 #include "libpack/base/name.h"
 #include "tests/tap.h"
 

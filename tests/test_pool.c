@@ -1,6 +1,6 @@
 /* The pool gives results back in order, keeps its bounds,
  * and ends cleanly at any moment. */
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* The stream of samples: a file that changes while it is read. */
-#include <libpack/samples.h>
+#include "libpack/convert/samples.h"
 
 #include <fcntl.h>
 #include <pthread.h>

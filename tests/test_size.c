@@ -1,6 +1,6 @@
 /* Sizes: products that overflow are refused, texts and numbers agree in both
  * directions. */
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 #include "tests/tap.h"
 
 static void

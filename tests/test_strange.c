@@ -2,7 +2,7 @@
  * not here, zstd without a plugin, chunks that pack well, badly or are not there. The advisor answers, and says what it assumed. */
 #include <unistd.h>
 
-#include <libpack/chunkindex.h>
+#include <libpack/dataset.h>
 
 #include "libpack/advise/advise_request.h"
 #include "libpack/bench/bench.h"

@@ -1,5 +1,5 @@
 /* Traces: what is read, and where it says that something is wrong. */
-#include "libpack/model/trace.h"
+#include <libpack/pattern.h>
 #include "tests/tap.h"
 
 static void

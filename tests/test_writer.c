@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 #include "libpack/base/checksum.h"
-#include <libpack/filter.h>
+#include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_parts.h"
 #include "libpack/base/journal.h"
 #include "libpack/base/outfile.h"
-#include <libpack/writer.h>
+#include "libpack/hdf5/writer.h"
 #include "tests/tap.h"
 
 /* ------------------------------------------------------------------- faults */

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/buf.h>
-#include <libpack/geometry.h>
-#include <libpack/size.h>
+#include "libpack/base/buf.h"
+#include "libpack/image/geometry.h"
+#include "libpack/base/size.h"
 #include <libpack/status.h>
 #include <libpack/watch.h>
 

@@ -8,6 +8,7 @@
 #include "libpack/advise/advise_request.h"
 #include "libpack/advise/calibrate.h"
 #include "libpack/base/outfile.h"
+#include "libpack/model/profile_terms.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/advise/snippet.h"
 #include "tools/cli.h"
@@ -132,11 +133,12 @@ static const struct cli_program program = {
     .synopsis = "[OPTIONS] FILE[:/DATASET]\n[OPTIONS] --shape NxHxWxC [--type TYPE]\n"
                 "[OPTIONS] --images FOLDER\n--calibrate DIR -o profile.json",
     .options = options,
-    .epilogue = "Examples:\n"
-                "  h5advise train.h5:/images --workers 8 --memory 4G\n"
-                "  h5advise --shape 202599x3x218x178 --chunk 100x3x217x178 --what-if\n"
-                "  h5advise --shape 512x512x512 --pattern replacement --box 64x64x64\n\n"
-                "man h5advise has the rest, man h5pack-chunks explains the chunk cache.\n",
+    .epilogue =
+        "Examples:\n"
+        "  h5advise train.h5:/images --workers 8 --memory 4G\n"
+        "  h5advise --shape 202599x3x218x178 --chunk 100x3x217x178 --what-if\n"
+        "  h5advise --shape 512x512x512 --pattern replacement --box 64x64x64\n\n"
+        "man h5advise has the rest, man h5pack-chunks explains the chunk cache.\n",
     .hints = hints,
 };
 

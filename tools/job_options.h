@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include <libpack/geometry.h>
-#include <libpack/size.h>
+#include "libpack/image/geometry.h"
+#include "libpack/base/size.h"
 #include <libpack/status.h>
 
 /* What h5pack makes of an image, as --size, --crop, --shorter, --fit and --resample say

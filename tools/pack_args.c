@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/pool.h"
 #include "tools/cli.h"
 #include "tools/job_options.h"
 
@@ -46,8 +47,7 @@ static const struct cli_option options[] = {
                "how --size treats other aspect ratios (default: crop)"),
     CLI_NUMBER(0, "shorter", &o.shorter, "N", 1, PACK_GEOMETRY_MAX,
                "resize the shorter side to N, as torchvision's Resize(N)"),
-    CLI_SIDES(0, "crop", &o.crop,
-              "then cut out the centre, as torchvision's CenterCrop"),
+    CLI_SIDES(0, "crop", &o.crop, "then cut out the centre, as torchvision's CenterCrop"),
     CLI_CHOICE(0, "resample", &o.resample, "bilinear|nearest|box|hamming|bicubic|lanczos",
                "filter, as Pillow's of that name (default: bilinear)"),
     CLI_CHOICE(0, "layout", &o.layout, "nhwc|nchw",
@@ -221,7 +221,8 @@ pack_args_check(const struct pack_args *args, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--null goes with --list");
     if (args->rejects && strcmp(args->rejects, args->output) == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--rejects and --output name the same file '%.200s'", args->output);
+                         "--rejects and --output name the same file '%.200s'",
+                         args->output);
     if (args->seed != UINT64_MAX && !args->shuffle)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--seed goes with --shuffle");
     return PACK_OK;

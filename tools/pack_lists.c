@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 
 #include "libpack/base/name.h"
+#include "libpack/source/list.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_read.h"
+#include <libpack/image.h>
 
 enum { CLASSES_MAX = 1 << 20 };
 
@@ -107,10 +109,12 @@ open_list(const struct pack_args *args, struct pack_source_params *params,
     FILE *file = piped ? stdin : fopen(args->list, "rb");
     if (!file)
         return pack_fail_errno(err, errno, "cannot open '%s'", args->list);
-    params->list_format = args->nul   ? PACK_LIST_NULL
-                          : piped ? PACK_LIST_LINES
-                                  : PACK_LIST_TABLE;
-    params->list_root = args->n_folders ? args->folders[0] : is_regular(file) ? NULL : ".";
+    params->list_format = args->nul ? PACK_LIST_NULL
+                          : piped   ? PACK_LIST_LINES
+                                    : PACK_LIST_TABLE;
+    params->list_root = args->n_folders    ? args->folders[0]
+                        : is_regular(file) ? NULL
+                                           : ".";
     enum pack_status status = pack_source_open_list(
         file, piped ? "standard input" : args->list, params, source, err);
     if (!piped)
@@ -138,8 +142,8 @@ pack_lists_open_source(const struct pack_args *args, const struct pack_convert_o
     params.n_classes = n_classes;
     if (status == PACK_OK)
         status = args->list ? open_list(args, &params, source, err)
-                        : pack_source_open((const char *const *)args->folders,
-                                           args->n_folders, &params, source, err);
+                            : pack_source_open((const char *const *)args->folders,
+                                               args->n_folders, &params, source, err);
     pack_h5_texts_free(classes, n_classes);
     if (status == PACK_OK && c->shuffle)
         status = pack_source_shuffle(*source, c->seed, err);

@@ -8,10 +8,9 @@
 #include <stdint.h>
 
 #include <libpack/cachesim.h>
-#include <libpack/cost.h>
-#include <libpack/pattern.h>
 #include <libpack/profile.h>
-#include <libpack/size.h>
+#include <libpack/pattern.h>
+#include <libpack/shape.h>
 #include <libpack/status.h>
 #include <libpack/watch.h>
 
@@ -77,7 +76,7 @@ struct pack_advise_outcome {
     double amplification;          /* bytes read / bytes wanted */
     double memory_bytes;           /* chunks and slots, all workers together */
     double file_bytes;             /* of the dataset, as stored */
-    double randomness;             /* of the order, 0 to 1, see mixing.h */
+    double randomness;             /* of the order: 0 neighbours, 1 uniform shuffle */
     double class_mixing;    /* classes in a batch, of what uniform draws give; or -1 */
     double page_cache_rate; /* of the bytes read in later epochs */
     /* Hit rates of epoch 1 in a cache of so many bytes under two other policies;
@@ -146,7 +145,7 @@ struct pack_advise_params {
     void *measure_context;
     double target; /* samples/s to reach; 0: none */
 
-    unsigned n_threads; /* 0: 1; the result does not depend on it */
+    unsigned n_threads;      /* 0: 1; the result does not depend on it */
     struct pack_watch watch; /* "simulating", in settings */
 };
 

@@ -108,7 +108,7 @@ void pack_cache_counts_add(struct pack_cache_counts *total,
  *
  * Needs O(n_slots + entries) memory, and no more slots than the dataset's chunks can
  * reach. A visit costs O(log entries) at worst, where the library walks its list to find
- * a victim, and O(1) where chunks are read whole. Says nothing about time: see cost.h.
+ * a victim, and O(1) where chunks are read whole. Says nothing about time.
  */
 struct pack_cachesim;
 

@@ -5,17 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <libpack/buf.h>
-#include <libpack/filter.h>
-#include <libpack/geometry.h>
+#include <libpack/dataset.h>
 #include <libpack/image.h>
-#include <libpack/pixel.h>
-#include <libpack/samples.h>
-#include <libpack/size.h>
+#include <libpack/shape.h>
 #include <libpack/source.h>
 #include <libpack/status.h>
 #include <libpack/watch.h>
-#include <libpack/writer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -144,13 +139,7 @@ enum pack_status pack_convert_compare(const struct pack_convert_params *params,
                                       struct pack_convert_result *result,
                                       struct pack_error *err);
 
-/* The options as the JSON text that is stored, and back. */
-enum pack_status pack_convert_options_text(const struct pack_convert_options *options,
-                                           struct pack_buf *text, struct pack_error *err);
-enum pack_status pack_convert_options_parse(const char *text,
-                                            struct pack_convert_options *options,
-                                            struct pack_error *err);
-/* Those of an existing file. PACK_ERR_FORMAT when h5pack did not write it. */
+/* The options of an existing file. PACK_ERR_FORMAT when h5pack did not write it. */
 enum pack_status pack_convert_options_read(const char *path,
                                            struct pack_convert_options *options,
                                            struct pack_error *err);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <libpack/size.h>
+#include <libpack/shape.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus

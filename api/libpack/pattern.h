@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/size.h>
+#include <libpack/shape.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -201,6 +201,31 @@ enum pack_status pack_pattern_seek(struct pack_pattern_iter *iter, uint64_t epoc
 
 /* Every sample is one whole index of axis 0, so that its number says all. */
 bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
+
+/* ------------------------------------------------------------------ traces */
+
+/*
+ * One line per read: the starts of all axes, then the counts of all axes, separated by
+ * tabs:
+ *
+ *     # start0  start1  count0  count1
+ *     17        0       1       4096
+ *
+ * The first read fixes the rank. Empty lines and lines that begin with '#' say nothing;
+ * lines may end in CR LF, and the last one without anything. Numbers are decimal.
+ *
+ * PACK_ERR_FORMAT with "line 3, column 5: ..." (columns count characters from 1), also
+ * when there is no read at all, when a count is 0 or an end passes 64 bits;
+ * PACK_ERR_MEMORY. Whether boxes lie inside a dataset is for pack_grid_check_box to say.
+ */
+struct pack_trace {
+    struct pack_box *boxes;
+    size_t n_boxes;
+};
+
+enum pack_status pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,
+                                  struct pack_error *err);
+void pack_trace_free(struct pack_trace *trace);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/buf.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -83,20 +82,18 @@ const char *pack_profile_name(size_t i, const char **description);
 enum pack_status pack_profile_parse(const char *text, size_t size,
                                     struct pack_profile *profile, struct pack_error *err);
 
-/* Appends the profile as one JSON object of schema "profile/1". */
-enum pack_status pack_profile_print(const struct pack_profile *profile,
-                                    struct pack_buf *buf, struct pack_error *err);
-
-/* The value of a curve at `bytes` > 0. */
-double pack_profile_at(const struct pack_profile_curve *curve, double bytes);
-
-/* One term of the profile with its unit and meaning, for reports and manuals; NULL behind
- * the last. Curves are left out. */
-struct pack_profile_term {
-    const char *key, *unit, *meaning;
-    size_t offset; /* of the double in struct pack_profile */
+/* Nanoseconds of one process for the whole of the work, by cause. */
+struct pack_cost {
+    double call_ns;    /* H5Dread, selections, chunks visited, opening */
+    double copy_ns;    /* from chunks to the caller */
+    double page_ns;    /* file reads out of the page cache, and their bookkeeping */
+    double storage_ns; /* what file reads take beyond that, coming from storage */
+    double decode_ns;
+    double walk_ns;  /* the library looking for a chunk to evict */
+    double touch_ns; /* the system handing out memory */
+    double cpu_ns;   /* all but storage */
+    double total_ns;
 };
-const struct pack_profile_term *pack_profile_term(size_t i);
 
 #ifdef __cplusplus
 }

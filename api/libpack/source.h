@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <libpack/list.h>
 #include <libpack/status.h>
 #include <libpack/watch.h>
 
@@ -19,6 +18,37 @@ enum {
     PACK_SOURCE_HEAD_BYTES = 16,   /* what is_image gets to see of a file */
     PACK_SOURCE_DEPTH_MAX = 256,   /* folders inside one another, else refused */
     PACK_SOURCE_PROBES_MAX = 1000, /* files looked into where names alone decide */
+};
+
+enum pack_list_format {
+    PACK_LIST_TABLE = 0, /* CSV, TSV or CelebA's, told apart by the first line */
+    PACK_LIST_LINES,     /* one path per line, no header */
+    PACK_LIST_NULL       /* paths that each end with a NUL byte, as find -print0 writes */
+};
+
+enum pack_column_kind {
+    PACK_COLUMN_INT64 = 0,
+    PACK_COLUMN_FLOAT64,
+    PACK_COLUMN_STRING,
+};
+
+/* One column; of the three arrays, each of as many entries as the list has rows, the one
+ * of its kind is set. */
+struct pack_column {
+    char *name; /* UTF-8, unique in its list, fit to name a dataset */
+    enum pack_column_kind kind;
+    int64_t *integers;
+    double *floats;
+    char **strings; /* any bytes but NUL, pointing into `text` */
+    char *text;
+};
+
+struct pack_list {
+    uint64_t n_rows;             /* at least 1 */
+    struct pack_column path;     /* strings, none of them empty */
+    struct pack_column *label;   /* NULL when the list has no such column */
+    struct pack_column *columns; /* all others, in the order of the header */
+    int n_columns;
 };
 
 /* Zeroed by the caller; what pointers lead to is used during the call only. */
@@ -43,7 +73,7 @@ struct pack_source_params {
 };
 
 struct pack_record {
-    const char *name; /* to store: as it is on disk, any bytes but NUL; see name.h */
+    const char *name; /* to store: as it is on disk, any bytes but NUL */
     int64_t label;    /* -1: none */
     uint32_t root;    /* index into `roots`, for pack_source_path() */
 };
@@ -135,9 +165,10 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
                                   struct pack_source **source, struct pack_error *err);
 
 /*
- * Takes the images from a list (see list.h) called `name`; `file` stays the caller's.
- * Paths are stored as they are in the list, and opened relative to params->list_root,
- * else to the folder part of `name`; absolute ones as they are.
+ * Takes the images from a list; `file` stays the caller's, `name` is what messages call
+ * it, as in "faces.csv:12: 3 cells where the header has 4". Paths are stored as they are
+ * in the list, and opened relative to params->list_root, else to the folder part of
+ * `name`; absolute ones as they are.
  *
  * Labels that are all whole numbers are taken as they are (classes then have no names);
  * others are names of classes, sorted by code point and numbered from 0. An empty cell is
@@ -145,7 +176,31 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  * another name. With `classes`, labels that are all names in there have their numbers,
  * else they must all be numbers of classes in there.
  *
- * Errors of pack_list_read(), and PACK_ERR_ARGUMENT.
+ * Tables. A first line that is a number alone makes it CelebA's form: that number of
+ * rows, a line of column names, then rows of a path and a value per column (where the
+ * first column name is `image_id` it stands for the path), all separated by blanks.
+ * Otherwise the first line is a header with a column `path`; a tab in it makes the list
+ * TSV, else a comma or a quote makes it CSV, else it has one column and the name decides
+ * (CSV when it ends in ".csv"). CSV follows RFC 4180: a cell may be in double quotes, a
+ * quote inside being doubled, and then hold commas and newlines; quotes inside an
+ * unquoted cell stand for themselves. TSV knows no quotes. Lines end in LF or CRLF, the
+ * last one may do without; empty lines and a UTF-8 byte order mark are skipped. Every row
+ * has as many cells as the header.
+ *
+ * Types. A column is int64 when all its cells are integers of that range; else float64
+ * when all are numbers, "nan" or "inf", an empty cell giving NaN; else, and when all are
+ * empty, strings. What would not come back as it was written stays a string: numbers with
+ * superfluous leading zeros or beyond float64, and integers from 2^53 on where the column
+ * is not all int64. `label` is typed in the same way.
+ *
+ * Refused, with line and column: cells too many or too few, a NUL byte or UTF-16, an
+ * unfinished quote or text behind a closing one, an empty path, rows above
+ * PACK_LIST_ROW_MAX, more than PACK_LIST_COLUMNS_MAX columns, a column without name, with
+ * the name of another or of a dataset that h5pack itself writes, or with '/' or invalid
+ * UTF-8 in its name, a CelebA list with another number of rows than it says.
+ *
+ * PACK_ERR_FORMAT for what is no such list, PACK_ERR_LIMIT, PACK_ERR_NOT_FOUND for one
+ * without rows, PACK_ERR_IO, PACK_ERR_MEMORY, and PACK_ERR_ARGUMENT.
  */
 enum pack_status pack_source_open_list(FILE *file, const char *name,
                                        const struct pack_source_params *params,
@@ -155,8 +210,8 @@ void pack_source_close(struct pack_source *source);
 
 /*
  * Puts the records into a random order, the same everywhere for a seed (Fisher-Yates from
- * the end, with rng.h), and sets source_index. Once per source, before
- * pack_source_limit(), so that a limit leaves a random sample.
+ * the end), and sets source_index. Once per source, before pack_source_limit(), so that
+ * a limit leaves a random sample.
  */
 enum pack_status pack_source_shuffle(struct pack_source *source, uint64_t seed,
                                      struct pack_error *err);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/size.h"
 
 enum {
     BATCH = 16,         /* evaluated between two looks at what may be dropped */
@@ -250,11 +251,11 @@ is_picked_in(const struct search *s, enum pass pass, const struct pack_advise_ou
                   : pass == FRONT      ? o->is_front
                                        : true;
     for (size_t j = 0; wanted && j < n; j++)
-        wanted = pass == FRONT        ? !same_kind(chosen[j], o)
-                 : pass == NO_REWRITE ? needs_rewrite(s, chosen[j]) ||
-                                            chosen[j]->config.pattern.kind !=
-                                                o->config.pattern.kind
-                                      : !same_layout(chosen[j], o);
+        wanted = pass == FRONT ? !same_kind(chosen[j], o)
+                 : pass == NO_REWRITE
+                     ? needs_rewrite(s, chosen[j]) ||
+                           chosen[j]->config.pattern.kind != o->config.pattern.kind
+                     : !same_layout(chosen[j], o);
     return wanted;
 }
 

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/model/cost.h"
 
 /* Expected chunks that a box touches, and contiguous runs copied out of them. */
 static void

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/size.h"
 
 static const uint64_t chunk_bytes_min = 4 << 10, chunk_bytes_max = 32 << 20;
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/size.h"
+#include "libpack/model/cost.h"
 
 enum { EPOCHS_MAX = 3 };
 

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libpack/chunkindex.h>
-#include <libpack/cost.h>
+#include <libpack/dataset.h>
+#include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_read.h"
+#include "libpack/model/cost.h"
 
 enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4, NAMES_MAX = 400 };
 
@@ -152,8 +153,8 @@ list_chunks(struct pack_advise_file *f, struct pack_error *err)
 }
 
 static enum pack_status
-open_dataset(struct pack_advise_file *f, const char *dataset,
-             struct pack_h5_guard *guard, struct pack_error *err)
+open_dataset(struct pack_advise_file *f, const char *dataset, struct pack_h5_guard *guard,
+             struct pack_error *err)
 {
     char chosen[PACK_FACTS_PATH_MAX] = "";
     enum pack_status status = pack_h5_register_zstd(err);
@@ -205,8 +206,7 @@ open_file(char *path, const char *dataset, struct pack_advise_file **file,
     f->path = path;
     f->h5 = -1;
     struct attempt attempt = { f, dataset };
-    enum pack_status status =
-        pack_h5_guard_try(path, NULL, try_dataset, &attempt, err);
+    enum pack_status status = pack_h5_guard_try(path, NULL, try_dataset, &attempt, err);
     if (status == PACK_OK)
         status = open_dataset(f, dataset, NULL, err);
     if (status == PACK_OK)

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libpack/base/buf.h"
 #include <libpack/advise.h>
-#include <libpack/facts.h>
+#include <libpack/dataset.h>
 #include <libpack/profile.h>
 #include <libpack/status.h>
 

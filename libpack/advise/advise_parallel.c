@@ -1,7 +1,7 @@
 /* Several evaluations at a time, outcomes in the order of their configurations. */
 #include <stdlib.h>
 
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 #include "libpack/advise/advise_parts.h"
 
 struct job {

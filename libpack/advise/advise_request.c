@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <libpack/convert.h>
-#include <libpack/cost.h>
-#include <libpack/pool.h>
+#include "libpack/model/cost.h"
+#include "libpack/base/pool.h"
 
 /* -------------------------------------------------------- what there is to read */
 

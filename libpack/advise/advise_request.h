@@ -8,10 +8,9 @@
 
 #include <libpack/advise.h>
 #include "libpack/advise/advise_file.h"
-#include <libpack/geometry.h>
+#include <libpack/image.h>
 #include "libpack/hdf5/h5_probe.h"
-#include <libpack/pixel.h>
-#include "libpack/model/trace.h"
+#include <libpack/pattern.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,8 +43,8 @@ struct pack_advise_request {
     const char *codec; /* of a what-if */
 
     uint64_t memory_bytes, n_cpus;
-    uint64_t ram_bytes;  /* UINT64_MAX: half of this machine's */
-    const char *storage; /* a profile's name, or a file whose name ends in .json */
+    uint64_t ram_bytes;      /* UINT64_MAX: half of this machine's */
+    const char *storage;     /* a profile's name, or a file whose name ends in .json */
     double target, min_gain; /* 0: none; 0: the advisor's own */
 
     struct pack_watch watch; /* of all that takes long */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <libpack/filter.h>
+#include "libpack/hdf5/filter.h"
 #include "libpack/advise/advise_parts.h"
 
 enum { SAMPLES = 4000 };
@@ -243,10 +243,14 @@ static const struct {
     warn_fn check;
 } rules[] = {
     { "missing-filter", missing_filter },
-    { "bypass-cliff", bypass_cliff },  { "w0-one", w0_one },
-    { "chunk-overhang", overhang },    { "cut-samples", cut_samples },
-    { "slot-collisions", collisions }, { "shared-pool", shared_pool },
-    { "reopening", reopening },        { "memory-times-workers", memory_times_workers },
+    { "bypass-cliff", bypass_cliff },
+    { "w0-one", w0_one },
+    { "chunk-overhang", overhang },
+    { "cut-samples", cut_samples },
+    { "slot-collisions", collisions },
+    { "shared-pool", shared_pool },
+    { "reopening", reopening },
+    { "memory-times-workers", memory_times_workers },
 };
 
 enum pack_status

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "libpack/advise/calibrate_parts.h"
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 
 static int
 by_time(const void *a, const void *b)

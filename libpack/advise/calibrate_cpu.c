@@ -6,7 +6,7 @@
 
 #include "libpack/advise/calibrate_parts.h"
 #include "libpack/base/clock.h"
-#include <libpack/filter.h>
+#include "libpack/hdf5/filter.h"
 
 enum { BLOCK = 64 << 10 };
 

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "libpack/model/profile_terms.h"
 #include <libpack/cachesim.h>
 #include "libpack/advise/calibrate_parts.h"
 #include "libpack/base/clock.h"

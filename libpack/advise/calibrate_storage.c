@@ -17,7 +17,7 @@
 
 #include "libpack/advise/calibrate_parts.h"
 #include "libpack/base/clock.h"
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 
 enum { DEPTH_MAX = 16, READS_PER_THREAD = 24, SMALL = 4 << 10, LARGE = 2 << 20 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include <libpack/advise.h>
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include "libpack/advise/calibrate.h"
 #include <libpack/status.h>
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/model/profile_terms.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/advise/snippet.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <libpack/filter.h>
+#include <libpack/dataset.h>
 
 static const struct {
     const char *name, *title, *text;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include <libpack/advise.h>
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include <libpack/status.h>
 
 #ifdef __cplusplus

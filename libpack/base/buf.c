@@ -1,4 +1,4 @@
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include <libpack/status.h>
 
 #ifdef __cplusplus

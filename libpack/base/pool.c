@@ -7,7 +7,7 @@
  * Workers take at `next`, the caller takes back at `head` once that slot is done. Items
  * are whole images or chunks, so a lock per item costs nothing that can be measured.
  */
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 
 #include <pthread.h>
 #include <sched.h>

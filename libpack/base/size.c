@@ -1,5 +1,5 @@
 /* Sizes come from files and command lines: every product is checked before it is used. */
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -18,6 +18,7 @@
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/base/rng.h"
+#include "libpack/base/size.h"
 
 struct run {
     struct bench_plan plan;

@@ -9,7 +9,7 @@
 #include <libpack/cachesim.h>
 #include "libpack/bench/consumer.h"
 #include "libpack/bench/engine.h"
-#include <libpack/geometry.h>
+#include <libpack/image.h>
 #include "libpack/base/histogram.h"
 #include <libpack/pattern.h>
 #include "libpack/bench/procs.h"
@@ -18,7 +18,6 @@
 #include <libpack/status.h>
 #include <libpack/watch.h>
 #include "libpack/base/system.h"
-#include "libpack/model/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,9 +94,10 @@ struct pack_bench_epoch {
     uint64_t assemble_ns; /* of work_ns: picking samples out, moving them into place */
     uint64_t delay_ns;    /* of work_ns: params.delay_ns, as long as it took */
     struct pack_read_cost read, with;
-    uint64_t drop_ns;        /* dropping pages before it, no part of elapsed_ns */
+    uint64_t drop_ns; /* dropping pages before it, no part of elapsed_ns */
     enum pack_bench_cold cold;
-    uint64_t resident_bytes; /* of the files in the page cache when it began; if checked */
+    uint64_t
+        resident_bytes; /* of the files in the page cache when it began; if checked */
     bool knows_storage;
     uint64_t storage_bytes; /* that storage delivered to the workers */
     bool has_counts;        /* the simulator's counts for the same reads */
@@ -106,9 +106,9 @@ struct pack_bench_epoch {
 
 /* Steps after the first: the first one waits for the pipeline to fill. */
 struct pack_bench_steps {
-    uint64_t n_steps;   /* all */
-    uint64_t n_samples; /* used by all of them, echoes included */
-    uint64_t total_ns;  /* from the end of the first to the end of the last, dropping
+    uint64_t n_steps;    /* all */
+    uint64_t n_samples;  /* used by all of them, echoes included */
+    uint64_t total_ns;   /* from the end of the first to the end of the last, dropping
                            pages between epochs left out */
     uint64_t compute_ns; /* that the consumer was told to compute, in all but the first */
     uint64_t busy_ns, starved_ns, copy_wait_ns;
@@ -157,8 +157,8 @@ struct pack_bench_result {
     uint64_t n_epochs; /* begun */
     struct pack_bench_epoch *epochs;
     struct pack_bench_epoch total;
-    uint64_t elapsed_ns;  /* of the epochs; dropping pages between them left out */
-    uint64_t open_ns;     /* starting workers and consumer */
+    uint64_t elapsed_ns; /* of the epochs; dropping pages between them left out */
+    uint64_t open_ns;    /* starting workers and consumer */
     struct pack_bench_steps steps;
     struct pack_device_result device;
     struct pack_histogram latency; /* of file reads of raw data */
@@ -245,7 +245,7 @@ struct pack_bench_order {
     double *weights;
     size_t n_weights;
 };
-/* Reads pattern->file, as the pattern's kind wants it: a trace as trace.h defines it, or
+/* Reads pattern->file, as the pattern's kind wants it: a trace as pattern.h defines it, or
  * one number per sample between blanks or newlines. PACK_ERR_FORMAT naming the line. */
 enum pack_status pack_bench_order_read(const struct pack_pattern *pattern,
                                        struct pack_bench_order *order,

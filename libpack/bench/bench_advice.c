@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "libpack/bench/bench_parts.h"
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 
 enum { SIMULATED_SAMPLES_MAX = 400000, CANDIDATES_MAX = 16, SLOTS_FOR_MANY = 12421 };
 
@@ -175,8 +175,7 @@ static double
 slowness(const struct advisor *a, double n)
 {
     double wall = (double)a->result->elapsed_ns / (double)a->result->total.n_samples;
-    double consume = consume_ns(a),
-           read = shared_ns(a, &a->now, &a->now_counts, n);
+    double consume = consume_ns(a), read = shared_ns(a, &a->now, &a->now_counts, n);
     if (a->now.n_workers == 0)
         wall -= consume;
     else if (wall < 1.1 * consume)
@@ -186,8 +185,8 @@ slowness(const struct advisor *a, double n)
 
 /* Fresh samples per second of readers and consumer together. */
 static double
-rate_of(const struct advisor *a, const struct way *way,
-        const struct pack_cache_counts *c, double n)
+rate_of(const struct advisor *a, const struct way *way, const struct pack_cache_counts *c,
+        double n)
 {
     double consume = consume_ns(a);
     double read = shared_ns(a, way, c, n) * a->slowness;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "libpack/bench/bench.h"
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 
 enum { FILE_MAX = 1 << 30 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "libpack/bench/bench_parts.h"
+#include "libpack/base/size.h"
 
 uint64_t
 pack_bench_batch_samples(const struct bench_plan *plan, uint64_t number)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "libpack/bench/bench_parts.h"
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 
 /* Measured on the machines this was written on; only their order of magnitude matters:
  * a read from the page cache, a byte of it, a call of H5Dread, a batch from a worker. */
@@ -168,8 +168,8 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
     bool cold =
         t->knows_storage ? t->storage_bytes * 4 > t->read.file_read_bytes : params->cold;
     bool reads = r->limit == PACK_LIMIT_STORAGE || r->limit == PACK_LIMIT_FILE_READS;
-    if (!params->set || !reads || !cold ||
-        !pack_system_memory_bytes(&memory) || size > memory / 10 * 8)
+    if (!params->set || !reads || !cold || !pack_system_memory_bytes(&memory) ||
+        size > memory / 10 * 8)
         return false;
     double now = (double)t->read.storage_ns;
     double warm = smaller(now, warm_ns_per_byte(r) * (double)t->read.file_read_bytes);

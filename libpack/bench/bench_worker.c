@@ -10,6 +10,7 @@
 #include "libpack/bench/bench_parts.h"
 #include "libpack/base/clock.h"
 #include "libpack/bench/nvtx.h"
+#include "libpack/base/size.h"
 
 struct maker {
     const struct bench_plan *plan;

@@ -7,7 +7,7 @@
 
 #include "libpack/base/clock.h"
 #include "libpack/bench/consumer_cuda_driver.h"
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 
 /* As in nvml.h. */
 struct nvml_utilisation {

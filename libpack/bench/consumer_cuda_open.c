@@ -7,6 +7,7 @@
 #include "libpack/base/clock.h"
 #include "libpack/bench/consumer_cuda_kernels.h"
 #include "libpack/bench/consumer_cuda_state.h"
+#include "libpack/base/size.h"
 
 enum { N_CEILING = 8 };
 static const uint64_t default_stall_ns = UINT64_C(60) * 1000000000;

@@ -3,6 +3,7 @@
 
 #include "libpack/base/clock.h"
 #include "libpack/bench/consumer_parts.h"
+#include "libpack/base/size.h"
 
 struct host {
     struct pack_consumer *consumer;

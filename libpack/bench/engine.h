@@ -8,10 +8,9 @@
 
 #include <libpack/cachesim.h>
 #include "libpack/base/histogram.h"
-#include <libpack/pixel.h>
+#include <libpack/image.h>
 #include "libpack/hdf5/readset.h"
 #include <libpack/source.h>
-#include <libpack/geometry.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -20,9 +19,9 @@ extern "C" {
 
 /* What reading cost. Nanoseconds of stages do not overlap: they add up to call_ns. */
 struct pack_read_cost {
-    uint64_t calls;                                   /* of H5Dread, or samples decoded */
-    uint64_t call_ns;                                 /* inside them, reopening included */
-    uint64_t requests;                                /* chunks that they visited */
+    uint64_t calls;    /* of H5Dread, or samples decoded */
+    uint64_t call_ns;  /* inside them, reopening included */
+    uint64_t requests; /* chunks that they visited */
     uint64_t file_reads, file_read_bytes, storage_ns; /* of raw data */
     uint64_t metadata_reads, metadata_bytes, metadata_ns;
     uint64_t decode_ns;

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "libpack/base/clock.h"
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 
 enum message_kind { MESSAGE_BEGIN = 1, MESSAGE_CREDIT, MESSAGE_READY, MESSAGE_FAILED };
 

@@ -4,7 +4,7 @@
 #define LIBPACK_REPORT_BENCH_H
 
 #include "libpack/bench/bench.h"
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include <libpack/status.h>
 
 #ifdef __cplusplus

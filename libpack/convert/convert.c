@@ -12,7 +12,7 @@
  * block before and where its chunks are. It is appended only after their bytes were
  * handed to the system, so whatever a journal says is there.
  */
-#include <libpack/convert.h>
+#include "libpack/convert/convert_options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,8 @@
 
 #include "libpack/base/clock.h"
 #include "libpack/convert/convert_run.h"
+#include "libpack/base/pool.h"
+#include "libpack/convert/samples.h"
 
 static enum pack_status
 start_threads(struct run *run)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "libpack/base/checksum.h"
+#include "libpack/base/pool.h"
+#include "libpack/convert/samples.h"
 
 /* -------------------------------------------------------------- accounting */
 

@@ -15,6 +15,8 @@
 #include "libpack/convert/convert_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_read.h"
+#include "libpack/base/pool.h"
+#include "libpack/convert/samples.h"
 
 /* ------------------------------------------------------ a file just written */
 

@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "libpack/base/clock.h"
+#include "libpack/base/pool.h"
+#include "libpack/base/size.h"
+#include "libpack/convert/samples.h"
+#include "libpack/image/geometry.h"
 
 enum { TRIAL_IMAGES = 64 };
 static const uint64_t TRIAL_NS = 500000000; /* at most, and the image it is at */

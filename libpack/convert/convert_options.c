@@ -1,5 +1,5 @@
 /* The options that decide the content of a file, to and from the JSON stored in it. */
-#include <libpack/convert.h>
+#include "libpack/convert/convert_options.h"
 
 #include <inttypes.h>
 #include <stdio.h>

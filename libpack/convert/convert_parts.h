@@ -3,6 +3,7 @@
 #define LIBPACK_CONVERT_PARTS_H
 
 #include <libpack/convert.h>
+#include "libpack/hdf5/writer.h"
 #include "libpack/base/json.h"
 #include "libpack/base/name.h"
 

@@ -1,5 +1,7 @@
 /* Shapes and memory of a file before anything is decoded. */
 #include "libpack/convert/convert_parts.h"
+#include "libpack/base/pool.h"
+#include "libpack/base/size.h"
 
 #include <inttypes.h>
 #include <limits.h>

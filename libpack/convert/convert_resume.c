@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "libpack/base/checksum.h"
+#include "libpack/convert/samples.h"
 
 /* Size and time of change of a record's file, 0 and 0 when it cannot be opened. */
 static enum pack_status

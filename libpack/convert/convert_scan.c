@@ -1,5 +1,8 @@
 /* What headers tell before any pixel is decoded: sizes and rejects. */
 #include "libpack/convert/convert_parts.h"
+#include "libpack/base/pool.h"
+#include "libpack/convert/samples.h"
+#include "libpack/image/geometry.h"
 
 #include <inttypes.h>
 #include <stdio.h>

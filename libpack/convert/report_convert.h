@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include <libpack/convert.h>
 #include <libpack/status.h>
 

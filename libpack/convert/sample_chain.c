@@ -15,9 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 #include "libpack/base/clock.h"
 #include "libpack/image/resample.h"
+#include "libpack/image/pixel.h"
 
 enum { HEAD_BYTES = 65536 };
 
@@ -181,8 +182,8 @@ resample(struct pack_sample_chain *c, struct pack_sample_place *place,
         status = fit_place(
             place, (size_t)plan.out_h * plan.out_w * (size_t)image->channels, err);
     if (status == PACK_OK)
-        status = pack_resample(image, &plan, params->layout, place->pixels, c->scratch,
-                               err);
+        status =
+            pack_resample(image, &plan, params->layout, place->pixels, c->scratch, err);
     if (status != PACK_OK)
         return status;
     sample->pixels = place->pixels;
@@ -250,8 +251,7 @@ probe(struct pack_sample_chain *c, int fd, const struct stat *st, size_t have,
       struct pack_sample *sample, struct pack_error *err)
 {
     const struct pack_image_params *image = &c->params->image;
-    enum pack_status status =
-        pack_image_probe(c->bytes, have, image, &sample->info, err);
+    enum pack_status status = pack_image_probe(c->bytes, have, image, &sample->info, err);
     size_t size = (size_t)st->st_size;
     if (status == PACK_OK || have == size || !pack_image_is_known(c->bytes, have))
         return status;

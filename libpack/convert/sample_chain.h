@@ -3,7 +3,7 @@
 #ifndef LIBPACK_SAMPLE_CHAIN_H
 #define LIBPACK_SAMPLE_CHAIN_H
 
-#include <libpack/samples.h>
+#include "libpack/convert/samples.h"
 
 /* What is kept from image to image, so that a steady stream allocates nothing. */
 struct pack_sample_chain {

@@ -4,7 +4,7 @@
  * POSIX_FADV_WILLNEED, close) lets the kernel fetch it while this one is decoded; it
  * needs no state and no second thread.
  */
-#include <libpack/samples.h>
+#include "libpack/convert/samples.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

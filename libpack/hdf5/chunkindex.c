@@ -5,7 +5,7 @@
  * however, looks one chunk up and reads it in one piece: with a driver that notes the
  * read and does not do it, that is a listing.
  */
-#include <libpack/chunkindex.h>
+#include <libpack/dataset.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
-#include <libpack/size.h>
+#include <libpack/shape.h>
 
 enum { N_MAX_DEFAULT = 1 << 26 };
 

@@ -1,5 +1,5 @@
 /* Words for what facts say. */
-#include <libpack/facts.h>
+#include <libpack/dataset.h>
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
 
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/base/size.h"
 
 enum { ATTRIBUTE_MAX = 1 << 16, LABELS_MAX = 64 };
 

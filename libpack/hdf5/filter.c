@@ -9,7 +9,7 @@
  * Each stage has a bound on its output, known from the chunk's size alone, so nothing
  * that stored bytes say decides how much is allocated.
  */
-#include <libpack/filter.h>
+#include "libpack/hdf5/filter.h"
 
 #include <limits.h>
 #include <math.h>

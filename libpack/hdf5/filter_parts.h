@@ -2,7 +2,7 @@
 #ifndef LIBPACK_FILTER_PARTS_H
 #define LIBPACK_FILTER_PARTS_H
 
-#include <libpack/filter.h>
+#include <libpack/dataset.h>
 
 /* Bytes that a zstd frame says it decodes to; 0 when it does not say, is empty or is no
  * frame. */

@@ -1,5 +1,5 @@
 /* Names of filters and texts of pipelines. */
-#include <libpack/filter.h>
+#include <libpack/dataset.h>
 
 #include <ctype.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <libpack/facts.h>
+#include <libpack/dataset.h>
 #include "libpack/hdf5/h5_count.h"
 #include <libpack/status.h>
 

@@ -9,7 +9,7 @@
 
 #include <libpack/cachesim.h>
 #include "libpack/hdf5/h5_count.h"
-#include <libpack/size.h>
+#include <libpack/shape.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus

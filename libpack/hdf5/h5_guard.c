@@ -24,8 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <libpack/chunkindex.h>
-#include <libpack/facts.h>
+#include <libpack/dataset.h>
+#include <libpack/dataset.h>
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5.h"
 
@@ -90,7 +90,8 @@ limit(int resource, uint64_t most)
     struct rlimit now;
     if (getrlimit(resource, &now) == 0 &&
         (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > most))
-        setrlimit(resource, &(struct rlimit){ .rlim_cur = most, .rlim_max = now.rlim_max });
+        setrlimit(resource,
+                  &(struct rlimit){ .rlim_cur = most, .rlim_max = now.rlim_max });
 }
 
 static _Noreturn void
@@ -99,7 +100,7 @@ become_child(struct pack_h5_guard *guard, const struct pack_h5_guard_limits *lim
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(0); /* the parent was gone before prctl could know */
+        _exit(0);            /* the parent was gone before prctl could know */
     signal(SIGINT, SIG_DFL); /* Ctrl-C reaches the whole group */
     signal(SIGHUP, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -179,10 +180,11 @@ judge(const char *path, const struct pack_h5_guard *guard, int how, uint64_t tim
                          "%s)",
                          path, signal_name(number, text, sizeof text), guard->doing);
     }
-    return pack_fail(err, PACK_ERR_FORMAT,
-                     "cannot open '%s': HDF5 itself ends the program on this file (status "
-                     "%d while %s)",
-                     path, WEXITSTATUS(how), guard->doing);
+    return pack_fail(
+        err, PACK_ERR_FORMAT,
+        "cannot open '%s': HDF5 itself ends the program on this file (status "
+        "%d while %s)",
+        path, WEXITSTATUS(how), guard->doing);
 }
 
 static enum pack_status

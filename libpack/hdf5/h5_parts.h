@@ -10,7 +10,7 @@
 #include <H5FDdevelop.h> /* H5FD_class_t moved here */
 #endif
 
-#include <libpack/filter.h>
+#include <libpack/dataset.h>
 #include <libpack/status.h>
 
 /* Turns HDF5's own printing of errors off. First thing in every public function that

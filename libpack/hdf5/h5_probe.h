@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include <libpack/cachesim.h>
-#include <libpack/filter.h>
+#include <libpack/dataset.h>
 #include "libpack/hdf5/h5_count.h"
-#include <libpack/size.h>
+#include <libpack/shape.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus

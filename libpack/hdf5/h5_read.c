@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/base/size.h"
 
 struct pack_h5_reader {
     hid_t dataset, file_space, memory_type;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "libpack/hdf5/h5.h"
-#include <libpack/size.h>
+#include <libpack/shape.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libpack/filter.h>
+#include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/filter_parts.h"
 #include "libpack/hdf5/h5_parts.h"
 

@@ -4,9 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <libpack/chunkindex.h>
+#include <libpack/dataset.h>
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
+#include "libpack/base/size.h"
 
 enum pack_status
 pack_readset_split(const char *operand, char **file, char **path, struct pack_error *err)
@@ -161,7 +162,8 @@ list_chunks(struct pack_readset_part *part, const char *dataset, struct pack_err
 struct opening {
     struct pack_readset *set;
     struct pack_readset_part *part;
-    const char *path, *dataset; /* in the operand, or NULL; for operands without, or NULL */
+    const char *path,
+        *dataset; /* in the operand, or NULL; for operands without, or NULL */
 };
 
 /* Which dataset is meant, into the set by the first part. */

@@ -12,7 +12,7 @@
  *     pack_writer_chunk ───────────▶ H5Dwrite_chunk ──▶ on_write: note address, pass
  *     pack_writer_chunk_replayed ──▶ H5Dwrite_chunk ──▶ on_write: same address? swallow
  */
-#include <libpack/writer.h>
+#include "libpack/hdf5/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

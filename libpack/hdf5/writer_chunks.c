@@ -3,6 +3,7 @@
 
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/writer_parts.h"
+#include "libpack/base/size.h"
 
 static hid_t
 chunked_list(const struct pack_writer_dataset_params *params)

@@ -6,7 +6,7 @@
 
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
-#include <libpack/writer.h>
+#include "libpack/hdf5/writer.h"
 
 struct pack_writer_dataset {
     struct pack_writer *writer;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "libpack/hdf5/writer_parts.h"
+#include "libpack/base/size.h"
 
 enum {
     TEXT_BLOCK_BYTES = 1 << 20, /* of fixed-length texts written at once */

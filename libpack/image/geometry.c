@@ -4,13 +4,13 @@
  * Everything is done in doubles in the order in which their Python code does it, because
  * the last bit of a ratio decides whether a side has 223 or 224 pixels.
  */
-#include <libpack/geometry.h>
+#include "libpack/image/geometry.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 
 static const char *const filter_names[] = {
     [PACK_RESAMPLE_BILINEAR] = "bilinear", [PACK_RESAMPLE_NEAREST] = "nearest",

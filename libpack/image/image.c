@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 
 static const struct pack_image_codec *const codecs[] = {
     &pack_image_jpeg,

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libpack/size.h>
+#include <libpack/shape.h>
 
 /* Indexed by enum pack_image_samples. */
 static const uint8_t native_channels[] = { 1, 2, 3, 4, 1, 4 };

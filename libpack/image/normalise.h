@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/pixel.h>
+#include <libpack/image.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
  * Sums are taken in 32 bits over blocks of rows and added up in 64: compilers turn that
  * into vector code, and 255 * 255 * MAX_ROWS stays below 2^32.
  */
-#include <libpack/pixel.h>
+#include "libpack/image/pixel.h"
 
 #include <string.h>
 

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 
 /* Behind rows of our own; covers overread and overwrite. */
 enum { ROW_SLACK = 64 };

@@ -2,9 +2,8 @@
 #ifndef LIBPACK_RESAMPLE_H
 #define LIBPACK_RESAMPLE_H
 
-#include <libpack/geometry.h>
+#include "libpack/image/geometry.h"
 #include <libpack/image.h>
-#include <libpack/pixel.h>
 
 #ifdef __cplusplus
 extern "C" {

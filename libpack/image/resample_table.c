@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 
 /* ------------------------------------------------------------------ filters */
 

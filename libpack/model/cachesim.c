@@ -24,6 +24,7 @@
  * grows, may have several to evict at once.
  */
 #include "libpack/model/cachesim_parts.h"
+#include "libpack/base/size.h"
 
 #include <string.h>
 

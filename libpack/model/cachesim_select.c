@@ -1,6 +1,7 @@
 /* Selections that are not one block: the chunks they touch are found first, as the
  * library does, and each is visited once, in ascending number. */
 #include "libpack/model/cachesim_parts.h"
+#include "libpack/base/size.h"
 
 #include <stdlib.h>
 #include <string.h>

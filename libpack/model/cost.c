@@ -1,5 +1,6 @@
 /* The sum that cost.h states, term by term. */
-#include <libpack/cost.h>
+#include "libpack/model/profile_terms.h"
+#include "libpack/model/cost.h"
 
 #include <math.h>
 

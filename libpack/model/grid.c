@@ -12,6 +12,7 @@
  *      +---+---+---+---+
  */
 #include <libpack/grid.h>
+#include "libpack/base/size.h"
 
 #include <inttypes.h>
 #include <string.h>

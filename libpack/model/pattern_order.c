@@ -4,6 +4,7 @@
  * shuffles have a file of their own.
  */
 #include "libpack/model/pattern_order.h"
+#include "libpack/base/size.h"
 
 #include <math.h>
 #include <stdlib.h>

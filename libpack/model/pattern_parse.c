@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <libpack/pattern.h>
+#include "libpack/base/size.h"
 
 static const char *const kind_names[] = {
     [PACK_PATTERN_SEQUENTIAL] = "sequential",

@@ -5,6 +5,7 @@
  * longest.
  */
 #include "libpack/model/policy.h"
+#include "libpack/base/size.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

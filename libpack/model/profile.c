@@ -2,7 +2,7 @@
  * Profiles are data: one table of named machines, one table of terms that drives reading
  * and writing of the JSON form.
  */
-#include <libpack/profile.h>
+#include "libpack/model/profile_terms.h"
 
 #include <math.h>
 #include <string.h>

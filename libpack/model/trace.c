@@ -1,6 +1,7 @@
 /* Reads the text twice: once to count the lines that hold a read,
  * once to fill the boxes. */
-#include "libpack/model/trace.h"
+#include <libpack/pattern.h>
+#include "libpack/base/size.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * the caller) chooses; cells go straight to the columns, which find their type as they
  * grow. Only one row is kept as such.
  */
-#include <libpack/list.h>
+#include "libpack/source/list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include "libpack/source/list_column.h"
 #include "libpack/base/name.h"
-#include <libpack/size.h>
+#include "libpack/base/size.h"
 #include "libpack/base/utf8.h"
 
 enum syntax { SYNTAX_CSV, SYNTAX_TSV, SYNTAX_BLANKS, SYNTAX_WHOLE };

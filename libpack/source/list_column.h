@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include <libpack/buf.h>
-#include <libpack/list.h>
+#include "libpack/base/buf.h"
+#include <libpack/source.h>
 
 /* Zeroed storage is an empty column whose type will show; with `is_text` set it is a
  * column of strings whatever the cells look like. */

@@ -15,6 +15,7 @@
 #include "libpack/base/name.h"
 #include "libpack/base/rng.h"
 #include "libpack/source/source_parts.h"
+#include "libpack/source/list.h"
 
 /* ------------------------------------------------------------------ filling */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libpack/base/name.h"
+#include "libpack/source/list.h"
 
 enum { LABEL_TEXT_MAX = 32 };
 

@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <sys/types.h>
 
-#include <libpack/buf.h>
+#include "libpack/base/buf.h"
 #include "libpack/base/name.h"
 #include "libpack/source/source_parts.h"
 

@@ -17,6 +17,7 @@
 #include <jpeglib.h>
 
 #include "libpack/image/resample_parts.h"
+#include "libpack/image/pixel.h"
 
 enum { MAX_FILES = 200, MAX_ROUNDS = 101, SAMPLE_SIDE = 224 };
 

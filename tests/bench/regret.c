@@ -22,6 +22,7 @@
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/base/rng.h"
+#include "libpack/hdf5/filter.h"
 
 enum { SIDE = 128, CHANNELS = 3, SAMPLE = SIDE * SIDE * CHANNELS, ROUNDS = 5 };
 enum {

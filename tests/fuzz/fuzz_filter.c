@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <libpack/filter.h>
+#include "libpack/hdf5/filter.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

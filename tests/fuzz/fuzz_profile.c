@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include <libpack/profile.h>
+#include "libpack/model/profile_terms.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include <libpack/pattern.h>
-#include "libpack/model/trace.h"
 
 static void
 parse_trace(const char *text, size_t size)

@@ -7,10 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/geometry.h>
 #include <libpack/image.h>
-#include <libpack/pixel.h>
-#include <libpack/pool.h>
+#include "libpack/base/pool.h"
 #include <libpack/source.h>
 #include <libpack/status.h>
 
@@ -51,7 +49,7 @@ struct pack_samples_params {
     enum pack_pixel_layout layout;
     bool headers_only; /* no pixels: read what the headers say */
     bool no_readahead;
-    bool no_sums; /* sum and sumsq stay 0 */
+    bool no_sums;          /* sum and sumsq stay 0 */
     uint32_t out_h, out_w; /* what every sample must measure; 0: whatever it does */
     unsigned n_threads;
     uint64_t memory_bytes; /* for reading and decoding; one giant image comes in alone */

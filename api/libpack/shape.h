@@ -1,6 +1,6 @@
-/* Overflow-checked sizes; parsing and printing of byte counts and shapes. */
-#ifndef LIBPACK_SIZE_H
-#define LIBPACK_SIZE_H
+/* Shapes, boxes and byte counts; how they are written. */
+#ifndef LIBPACK_SHAPE_H
+#define LIBPACK_SHAPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,10 +27,6 @@ struct pack_box {
     uint64_t start[PACK_RANK_MAX];
     uint64_t count[PACK_RANK_MAX];
 };
-
-/* *out = a * b or a + b; false, with *out untouched, when the result does not fit. */
-bool pack_size_mul(uint64_t a, uint64_t b, uint64_t *out);
-bool pack_size_add(uint64_t a, uint64_t b, uint64_t *out);
 
 /* Number of elements of a shape; false on overflow. Rank 0 (a scalar) counts 1. */
 bool pack_shape_count(const struct pack_shape *shape, uint64_t *count);
@@ -59,10 +55,6 @@ enum pack_status pack_bytes_parse(const char *text, uint64_t *bytes,
 enum { PACK_BYTES_TEXT_MAX = 32 };
 /* "147.0 KiB", "1.0 GiB", "512 B" into text[PACK_BYTES_TEXT_MAX]. Returns text. */
 char *pack_bytes_format(uint64_t bytes, char *text);
-
-/* Decimal integer without sign, special forms or trailing text, at most `max`. */
-enum pack_status pack_u64_parse(const char *text, uint64_t max, uint64_t *value,
-                                struct pack_error *err);
 
 #ifdef __cplusplus
 }

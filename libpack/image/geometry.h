@@ -6,42 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <libpack/image.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Pillow's filters of the same names. */
-enum pack_resample_filter {
-    PACK_RESAMPLE_BILINEAR = 0,
-    PACK_RESAMPLE_NEAREST,
-    PACK_RESAMPLE_BOX,
-    PACK_RESAMPLE_HAMMING,
-    PACK_RESAMPLE_BICUBIC,
-    PACK_RESAMPLE_LANCZOS
-};
-
-/* What `size_h` and `size_w` mean for an image of another aspect ratio. */
-enum pack_fit {
-    PACK_FIT_CROP = 0, /* ImageOps.fit(): fill, cutting off what is too much, centred */
-    PACK_FIT_PAD,      /* ImageOps.pad(): the whole image, centred on black */
-    PACK_FIT_STRETCH   /* Image.resize() */
-};
-
-/*
- * What is asked for. All zero: images keep their size. Either size_h and size_w, or
- * `shorter` and/or crop_h and crop_w. Each is at most PACK_GEOMETRY_MAX pixels.
- */
-struct pack_geometry {
-    uint32_t size_h, size_w; /* --size HxW */
-    enum pack_fit fit;
-    uint32_t shorter;        /* shorter side, as torchvision's Resize(N) */
-    uint32_t crop_h, crop_w; /* then the centre, as torchvision's CenterCrop((H, W)) */
-    enum pack_resample_filter filter;
-};
-
-enum { PACK_GEOMETRY_MAX = 65535 };
 
 /*
  * What to do with one image: scale `box` of the source to resized_w x resized_h, take the
@@ -62,22 +32,6 @@ struct pack_geometry_plan {
     uint32_t out_w, out_h;
     enum pack_resample_filter filter;
 };
-
-/* "nearest", "box", "bilinear", "hamming", "bicubic", "lanczos";
- * PACK_ERR_ARGUMENT else. */
-enum pack_status pack_resample_filter_parse(const char *name,
-                                            enum pack_resample_filter *filter,
-                                            struct pack_error *err);
-const char *pack_resample_filter_name(enum pack_resample_filter filter);
-
-/* "crop", "pad", "stretch"; PACK_ERR_ARGUMENT else. */
-enum pack_status pack_fit_parse(const char *name, enum pack_fit *fit,
-                                struct pack_error *err);
-const char *pack_fit_name(enum pack_fit fit);
-
-/* PACK_ERR_ARGUMENT for combinations and sizes that mean nothing. */
-enum pack_status pack_geometry_check(const struct pack_geometry *geometry,
-                                     struct pack_error *err);
 
 /* Whether every image gets the same output size, and which; false where `shorter` stands
  * alone or nothing is asked for. */

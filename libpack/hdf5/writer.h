@@ -7,30 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/filter.h>
-#include <libpack/size.h>
+#include "libpack/hdf5/filter.h"
+#include <libpack/shape.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/*
- * Oldest HDF5 release whose files are written; newer ones read them all. EARLIEST gives
- * what every HDF5 reads; V110 gives chunk indexes with direct look-up (an extensible
- * array instead of a B-tree); LATEST is whatever the library at hand considers its own.
- */
-enum pack_libver {
-    PACK_LIBVER_EARLIEST = 0,
-    PACK_LIBVER_V18,
-    PACK_LIBVER_V110,
-    PACK_LIBVER_LATEST
-};
-
-/* "earliest", "v18", "v110", "latest"; PACK_ERR_ARGUMENT otherwise. */
-enum pack_status pack_libver_parse(const char *text, enum pack_libver *libver,
-                                   struct pack_error *err);
-const char *pack_libver_name(enum pack_libver libver);
 
 /* Element types of datasets and attributes, little-endian in the file. */
 enum pack_number { PACK_UINT8 = 0, PACK_INT32, PACK_INT64, PACK_FLOAT32, PACK_FLOAT64 };

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include <libpack/cachesim.h>
-#include <libpack/filter.h>
+#include <libpack/dataset.h>
 #include <libpack/profile.h>
 
 #ifdef __cplusplus
@@ -30,19 +30,6 @@ struct pack_cost_work {
     double decode_ns;       /* per byte of a decoded chunk; 0: no filters */
     double page_cache_rate; /* 0 to 1: file bytes that are in the page cache */
     bool is_sequential;     /* file reads follow one another: the system reads ahead */
-};
-
-/* Nanoseconds of one process for the whole of the work, by cause. */
-struct pack_cost {
-    double call_ns;    /* H5Dread, selections, chunks visited, opening */
-    double copy_ns;    /* from chunks to the caller */
-    double page_ns;    /* file reads out of the page cache, and their bookkeeping */
-    double storage_ns; /* what file reads take beyond that, coming from storage */
-    double decode_ns;
-    double walk_ns;  /* the library looking for a chunk to evict */
-    double touch_ns; /* the system handing out memory */
-    double cpu_ns;   /* all but storage */
-    double total_ns;
 };
 
 /*

@@ -1,0 +1,253 @@
+/* What is known of a dataset without reading its data: facts, filters, where its chunks
+ * lie. */
+#ifndef LIBPACK_DATASET_H
+#define LIBPACK_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/shape.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ filters */
+
+/* Filters that can be encoded and decoded here, by their number in HDF5 files. */
+enum {
+    PACK_FILTER_DEFLATE = 1,    /* cd: level 0 to 9 */
+    PACK_FILTER_SHUFFLE = 2,    /* cd: bytes of an element */
+    PACK_FILTER_FLETCHER32 = 3, /* no cd */
+    PACK_FILTER_ZSTD = 32015    /* cd: none, or level up to 22 as an int */
+};
+
+enum {
+    PACK_PIPELINE_MAX = 32, /* as H5Z_MAX_NFILTERS */
+    PACK_FILTER_CD_MAX = 20,
+    PACK_FILTER_OPTIONAL = 1 /* flag, as H5Z_FLAG_OPTIONAL */
+};
+
+struct pack_filter {
+    uint32_t id;
+    uint32_t flags;
+    uint32_t n_cd; /* values the file has; the first PACK_FILTER_CD_MAX are in cd */
+    uint32_t cd[PACK_FILTER_CD_MAX];
+};
+
+/* The filters of a dataset, in the order in which writing applies them. */
+struct pack_pipeline {
+    int n;
+    struct pack_filter filter[PACK_PIPELINE_MAX];
+};
+
+/*
+ * "none", or stages joined by '+': "gzip[:0..9]" (default 4), "zstd[:-50..22]" (default
+ * 3), "shuffle", "fletcher32", e.g. "shuffle+gzip:4+fletcher32". "deflate" is accepted
+ * for gzip. Flags are those that H5Pset_deflate and its siblings set: all but fletcher32
+ * are optional. `element_bytes` is what shuffle works on. PACK_ERR_ARGUMENT with a
+ * sentence.
+ */
+enum pack_status pack_pipeline_parse(const char *text, uint32_t element_bytes,
+                                     struct pack_pipeline *pipeline,
+                                     struct pack_error *err);
+
+/* Appends one filter. PACK_ERR_ARGUMENT when the pipeline is full or n_cd > 20. */
+enum pack_status pack_pipeline_add(struct pack_pipeline *pipeline, uint32_t id,
+                                   uint32_t flags, uint32_t n_cd, const uint32_t *cd,
+                                   struct pack_error *err);
+
+enum { PACK_PIPELINE_TEXT_MAX = 512 };
+/* As parsed, other filters by name ("lzf") or as "filter-305"; cut, with "...", when it
+ * does not fit. text has PACK_PIPELINE_TEXT_MAX bytes. Returns text. */
+char *pack_pipeline_format(const struct pack_pipeline *pipeline, char *text);
+
+/* Short name of a registered filter ("zstd", "blosc2"), or NULL. */
+const char *pack_filter_name(uint32_t id);
+
+/* "needs filter 32015 (zstd): import hdf5plugin" into text; which filter, and the usual
+ * package that brings it. Returns text. */
+enum { PACK_FILTER_NEED_MAX = 128 };
+char *pack_filter_need(uint32_t id, char *text);
+
+/* Whether every filter of the pipeline is known here; if not, *id is the first unknown. */
+bool pack_pipeline_is_known(const struct pack_pipeline *pipeline, uint32_t *id);
+
+/* ------------------------------------------------------------------ facts */
+
+/*
+ * Oldest HDF5 release whose files are written; newer ones read them all. EARLIEST gives
+ * what every HDF5 reads; V110 gives chunk indexes with direct look-up (an extensible
+ * array instead of a B-tree); LATEST is whatever the library at hand considers its own.
+ */
+enum pack_libver {
+    PACK_LIBVER_EARLIEST = 0,
+    PACK_LIBVER_V18,
+    PACK_LIBVER_V110,
+    PACK_LIBVER_LATEST
+};
+
+/* "earliest", "v18", "v110", "latest"; PACK_ERR_ARGUMENT otherwise. */
+enum pack_status pack_libver_parse(const char *text, enum pack_libver *libver,
+                                   struct pack_error *err);
+const char *pack_libver_name(enum pack_libver libver);
+
+enum pack_type_class {
+    PACK_TYPE_INTEGER = 0,
+    PACK_TYPE_FLOAT,
+    PACK_TYPE_TIME,
+    PACK_TYPE_STRING,
+    PACK_TYPE_BITFIELD,
+    PACK_TYPE_OPAQUE,
+    PACK_TYPE_COMPOUND,
+    PACK_TYPE_REFERENCE,
+    PACK_TYPE_ENUM,
+    PACK_TYPE_VLEN,
+    PACK_TYPE_ARRAY,
+    PACK_TYPE_OTHER
+};
+
+enum pack_type_order { PACK_ORDER_LITTLE = 0, PACK_ORDER_BIG, PACK_ORDER_NONE };
+
+struct pack_type {
+    enum pack_type_class class_id;
+    uint32_t bytes;             /* of one element, in the file */
+    bool is_signed;             /* integers */
+    bool is_variable;           /* strings and sequences of variable length */
+    enum pack_type_order order; /* integers, floats, bitfields; else NONE */
+};
+
+enum pack_space { PACK_SPACE_SIMPLE = 0, PACK_SPACE_SCALAR, PACK_SPACE_NULL };
+
+enum pack_layout {
+    PACK_LAYOUT_COMPACT = 0,
+    PACK_LAYOUT_CONTIGUOUS,
+    PACK_LAYOUT_CHUNKED,
+    PACK_LAYOUT_VIRTUAL
+};
+
+enum pack_index {
+    PACK_INDEX_NONE = 0,         /* not chunked */
+    PACK_INDEX_BTREE1,           /* version 1 B-tree, look-up grows with the file */
+    PACK_INDEX_SINGLE,           /* one chunk */
+    PACK_INDEX_IMPLICIT,         /* addresses by arithmetic */
+    PACK_INDEX_FIXED_ARRAY,      /* no unlimited dimension */
+    PACK_INDEX_EXTENSIBLE_ARRAY, /* one unlimited dimension */
+    PACK_INDEX_BTREE2            /* several unlimited dimensions */
+};
+
+enum pack_fill_value { PACK_FILL_UNDEFINED = 0, PACK_FILL_DEFAULT, PACK_FILL_USER };
+enum pack_fill_time { PACK_FILL_ALLOC = 0, PACK_FILL_NEVER, PACK_FILL_IFSET };
+enum pack_alloc_time { PACK_ALLOC_EARLY = 0, PACK_ALLOC_LATE, PACK_ALLOC_INCREMENTAL };
+
+enum {
+    PACK_FACTS_PATH_MAX = 1024,
+    PACK_FACTS_TEXT_MAX = 64,
+    PACK_FACTS_LABELS_MAX = 8,
+    PACK_FACTS_CHANNELS_MAX = 16
+};
+
+/* A text attribute, cut to fit; empty when absent. */
+typedef char pack_facts_text[PACK_FACTS_TEXT_MAX];
+
+struct pack_facts {
+    char path[PACK_FACTS_PATH_MAX]; /* of the dataset inside the file, cut to fit */
+    struct pack_type type;
+    enum pack_space space;
+    struct pack_shape extent;
+    struct pack_shape max_extent; /* UINT64_MAX: unlimited */
+    uint64_t n_elements;          /* UINT64_MAX when more than 64 bits count */
+    uint64_t logical_bytes;       /* n_elements times type.bytes, likewise */
+
+    enum pack_layout layout;
+    struct pack_shape chunk;     /* rank 0 unless chunked */
+    uint64_t chunk_bytes;        /* uncompressed */
+    struct pack_shape n_chunks;  /* of the grid, per dimension */
+    uint64_t n_chunks_total;     /* their product */
+    uint64_t n_chunks_stored;    /* those that have storage in the file */
+    uint64_t stored_bytes;       /* of data in the file */
+    bool edge_chunks_unfiltered; /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
+    uint64_t contiguous_address; /* of contiguous data in the file; UINT64_MAX: none */
+    uint64_t n_external;         /* external files that hold contiguous data */
+    uint64_t n_virtual;          /* sources of a virtual dataset */
+    enum pack_index index;
+    struct pack_pipeline pipeline;
+    bool filters_available; /* the linked HDF5 could decode it */
+
+    enum pack_fill_value fill;
+    enum pack_fill_time fill_time;
+    enum pack_alloc_time alloc_time;
+    bool fill_is_zero; /* whatever is not stored reads as zeros */
+
+    /* attributes of the dataset */
+    pack_facts_text class_name;     /* CLASS, "IMAGE" for images */
+    pack_facts_text image_subclass; /* IMAGE_SUBCLASS */
+    pack_facts_text interlace_mode; /* INTERLACE_MODE */
+    int n_labels;                   /* DIMENSION_LABELS: "N", "H", "W", "C" */
+    char label[PACK_FACTS_LABELS_MAX][16];
+    int n_mean, n_std; /* "mean" and "std", per channel */
+    double mean[PACK_FACTS_CHANNELS_MAX], std[PACK_FACTS_CHANNELS_MAX];
+
+    /* the file */
+    uint64_t file_bytes;
+    uint64_t user_block_bytes;
+    unsigned superblock_version;   /* 0, 1: before 1.8; 2: 1.8; 3: 1.10 and later */
+    bool has_page_strategy;        /* written with paged file space */
+    pack_facts_text h5pack_schema; /* root attributes; empty when not ours */
+    pack_facts_text h5pack_version;
+};
+
+/* Lower-case words, for reports and JSON; never NULL. */
+const char *pack_type_class_name(enum pack_type_class class_id);
+const char *pack_layout_name(enum pack_layout layout);
+const char *pack_index_name(enum pack_index index);
+
+/* HDF5 does not even visit chunks without storage: fill time "never", or "if set" and no
+ * fill value defined. */
+bool pack_facts_skip_missing(const struct pack_facts *facts);
+
+enum { PACK_TYPE_TEXT_MAX = 32 };
+/* "uint8", "int64", ">float64" (big-endian), "variable-length string",
+ * "compound of 24 bytes" into text.
+ * Returns text. */
+char *pack_type_format(const struct pack_type *type, char *text);
+
+/* ------------------------------------------------------------------ chunks */
+
+#define PACK_CHUNK_MISSING UINT64_MAX /* address of a chunk without storage */
+
+struct pack_chunk {
+    uint64_t number;        /* row-major over the grid of chunks */
+    uint64_t address_bytes; /* from the start of the file, or PACK_CHUNK_MISSING */
+    uint64_t stored_bytes;
+    uint32_t filter_mask; /* bit i: filter i of the pipeline was not applied */
+};
+
+struct pack_chunkindex {
+    struct pack_chunk *chunks; /* all of the grid, chunks[i].number == i */
+    uint64_t n_chunks;
+    uint64_t n_missing;
+    uint64_t stored_bytes; /* sum over all chunks */
+};
+
+/*
+ * Lists the chunks of the dataset at `path` in the file named `file`. Opens the file by
+ * itself, with its own driver. At most `n_max` chunks (32 bytes each), PACK_ERR_LIMIT
+ * beyond; 0 stands for 2^26. PACK_ERR_ARGUMENT when the dataset is not chunked. Stored
+ * sizes and addresses are as HDF5 gives them: they may lie outside a damaged file.
+ *
+ * Uses H5Dchunk_iter where the library has it. Before that, in HDF5 1.10, asking for one
+ * chunk's address costs a walk over all of them; instead every chunk is read with
+ * H5Dread_chunk and the driver notes and swallows the reads. pack_chunkindex_done frees.
+ */
+enum pack_status pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
+                                      struct pack_chunkindex *index,
+                                      struct pack_error *err);
+void pack_chunkindex_done(struct pack_chunkindex *index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

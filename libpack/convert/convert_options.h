@@ -1,0 +1,23 @@
+/* The options of a conversion as the JSON text that its file holds. */
+#ifndef LIBPACK_CONVERT_OPTIONS_H
+#define LIBPACK_CONVERT_OPTIONS_H
+
+#include "libpack/base/buf.h"
+#include <libpack/convert.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The options as the JSON text that is stored, and back. */
+enum pack_status pack_convert_options_text(const struct pack_convert_options *options,
+                                           struct pack_buf *text, struct pack_error *err);
+enum pack_status pack_convert_options_parse(const char *text,
+                                            struct pack_convert_options *options,
+                                            struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,40 @@
+/* Reads lists of image files: tables with a header line, CelebA's tables, plain paths. */
+#ifndef LIBPACK_LIST_H
+#define LIBPACK_LIST_H
+
+#include <stdio.h>
+
+#include <libpack/source.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    PACK_LIST_ROW_MAX = 1 << 20, /* bytes in one row */
+    PACK_LIST_COLUMNS_MAX = 4096
+};
+
+/*
+ * Reads a whole list from `file`, which stays the caller's; `name` is what messages call
+ * it, as in "faces.csv:12: 3 cells where the header has 4".
+ *
+ * What it may look like, and what is refused: see pack_source_open_list() in source.h.
+ *
+ * Memory: the paths and 9 bytes each; per further cell 8 bytes when a number, else its
+ * text and 9 bytes (text that turns out to be numbers is given back at the end). Arrays
+ * grow by half. Plus one row.
+ *
+ * Returns PACK_OK; PACK_ERR_FORMAT; PACK_ERR_LIMIT; PACK_ERR_NOT_FOUND for a list without
+ * rows; PACK_ERR_IO; PACK_ERR_MEMORY.
+ */
+enum pack_status pack_list_read(FILE *file, const char *name,
+                                enum pack_list_format format, struct pack_list **list,
+                                struct pack_error *err);
+void pack_list_free(struct pack_list *list);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
