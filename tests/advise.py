@@ -187,8 +187,10 @@ def test_limits():
 STUB = '''
 class Dataset: pass
 class Sampler: pass
+class DistributedSampler: pass
 class DataLoader:
-    def __init__(self, dataset, batch_size=1, num_workers=0, shuffle=False, sampler=None):
+    def __init__(self, dataset, batch_size=1, num_workers=0, shuffle=False, sampler=None,
+                 persistent_workers=False):
         self.dataset, self.batch_size = dataset, batch_size
         self.order = list(sampler) if sampler is not None else list(range(len(dataset)))
     def __iter__(self):
@@ -228,11 +230,17 @@ def test_code():
     want = [tuple(sample.ravel()[:64]) for sample in data]
     ok(sorted(seen) == sorted(want), 'the PyTorch code gives every sample once')
     ok(seen != want, 'in another order')
+    ok('persistent_workers=True' in code['pytorch'], 'by workers that stay')
     block = space['BlockShuffle'](100, 8, 2)
     first, second = list(block), list(block)
     ok(sorted(first) == sorted(second) == list(range(100)) and first != second,
        'block shuffle is a new permutation in each epoch')
     ok(len({i // 8 for i in first[:16]}) == 2, 'that draws from as many chunks as the pool has')
+    ranks = [list(space['BlockShuffle'](100, 8, 2, rank, 3)) for rank in range(3)]
+    ok([len(r) for r in ranks] == [34] * 3 and
+       sorted(set(sum(ranks, []))) == list(range(100)) and
+       [r[0] for r in ranks] == first[:3] and ranks[1][33] == first[0],
+       'dealt to ranks and padded as DistributedSampler does')
     chunk = report['result']['rows'][0]['chunk']
     if chunk and shutil.which('h5repack') and 'zstd' not in report['result']['rows'][0]['codec']:
         done = subprocess.run(code['h5repack'], shell=True, capture_output=True, text=True)

@@ -24,9 +24,9 @@ static const struct {
       "H5Pset_chunk_cache(access, @NSLOTS@, @NBYTES@, @W0@);\n"
       "hid_t dataset = H5Dopen2(file, @C_DATASET@, access);\n" },
     { "pytorch", "PyTorch",
-      "import os, random\n"
+      "import os@PY_IMPORT@\n"
       "import h5py@ZSTD_IMPORT@\n"
-      "from torch.utils.data import DataLoader, Dataset, Sampler\n"
+      "from torch.utils.data import DataLoader, Dataset, DistributedSampler, Sampler\n"
       "\n"
       "class Images(Dataset):\n"
       "    \"\"\"Opens the file once in each process: HDF5 handles do not survive a fork.\"\"\"\n"
@@ -45,25 +45,9 @@ static const struct {
       "    def __getstate__(self):\n"
       "        return {'path': self.path, 'n': self.n, 'pid': None}\n"
       "\n"
-      "class BlockShuffle(Sampler):\n"
-      "    \"\"\"Permutes chunks, takes `pool` of them at a time, permutes their samples.\"\"\"\n"
-      "    def __init__(self, n, chunk, pool, seed=0):\n"
-      "        self.n, self.chunk, self.pool, self.seed, self.epoch = n, chunk, pool, seed, 0\n"
-      "    def __len__(self):\n"
-      "        return self.n\n"
-      "    def __iter__(self):\n"
-      "        rng = random.Random(self.seed * 1000003 + self.epoch)\n"
-      "        self.epoch += 1\n"
-      "        starts = list(range(0, self.n, self.chunk))\n"
-      "        rng.shuffle(starts)\n"
-      "        for k in range(0, len(starts), self.pool):\n"
-      "            samples = [i for s in starts[k:k + self.pool]\n"
-      "                       for i in range(s, min(s + self.chunk, self.n))]\n"
-      "            rng.shuffle(samples)\n"
-      "            yield from samples\n"
-      "\n"
+      "@PY_SAMPLER@"
       "images = Images(@PY_FILE@)\n"
-      "loader = DataLoader(images, batch_size=@BATCH@, num_workers=@WORKERS@,\n"
+      "loader = DataLoader(images, num_workers=@WORKERS@, persistent_workers=True,\n"
       "                    @PY_ORDER@)\n" },
     { "h5pack", "h5pack, from the images", "@H5PACK@\n" },
     { "h5repack", "h5repack, from the file as it is", "@H5REPACK@\n" },
@@ -166,13 +150,6 @@ w0(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error
 }
 
 static enum pack_status
-batch(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
-{
-    uint64_t n = s->config->pattern.batch;
-    return pack_buf_printf(buf, err, "%llu", (unsigned long long)(n ? n : 1));
-}
-
-static enum pack_status
 workers(const struct pack_snippet_subject *s, struct pack_buf *buf,
         struct pack_error *err)
 {
@@ -190,18 +167,83 @@ zstd_import(const struct pack_snippet_subject *s, struct pack_buf *buf,
 }
 
 static enum pack_status
+py_import(const struct pack_snippet_subject *s, struct pack_buf *buf,
+          struct pack_error *err)
+{
+    const struct pack_pattern *p = &s->config->pattern;
+    if (p->kind != PACK_PATTERN_BLOCK)
+        return PACK_OK;
+    return pack_buf_printf(buf, err, p->local ? ", numpy as np" : ", random");
+}
+
+static enum pack_status
+py_sampler(const struct pack_snippet_subject *s, struct pack_buf *buf,
+           struct pack_error *err)
+{
+    const struct pack_pattern *p = &s->config->pattern;
+    if (p->kind != PACK_PATTERN_BLOCK)
+        return PACK_OK;
+    return pack_buf_printf(buf, err, "%s\n",
+                           p->local ? pack_snippet_local_blocks
+                                    : pack_snippet_block_shuffle);
+}
+
+/* ", rank=..., world=8" where there are several; torchrun tells each process its own. */
+static enum pack_status
+print_rank(const struct pack_pattern *p, const char *world, struct pack_buf *buf,
+           struct pack_error *err)
+{
+    if (p->world < 2)
+        return PACK_OK;
+    return pack_buf_printf(buf, err,
+                           ",\n                    %s=%llu, "
+                           "rank=int(os.environ.get('RANK', %llu))",
+                           world, (unsigned long long)p->world,
+                           (unsigned long long)p->rank);
+}
+
+static enum pack_status
+print_blocks(const struct pack_snippet_subject *s, struct pack_buf *buf,
+             struct pack_error *err)
+{
+    const struct pack_pattern *p = &s->config->pattern;
+    unsigned long long chunk = s->config->chunk.rank ? s->config->chunk.extent[0] : 1,
+                       pool = p->pool_chunks ? p->pool_chunks : 32,
+                       batch = p->batch ? p->batch : 1;
+    enum pack_status status =
+        p->local ? pack_buf_printf(buf, err,
+                                   "batch_sampler=LocalBlocks(\n"
+                                   "                        len(images), chunk=%llu, "
+                                   "pool=%llu, batch=%llu, workers=%llu",
+                                   chunk, pool, batch, (unsigned long long)p->workers)
+                 : pack_buf_printf(buf, err,
+                                   "batch_size=%llu, sampler=BlockShuffle(\n"
+                                   "                        len(images), chunk=%llu, "
+                                   "pool=%llu",
+                                   batch, chunk, pool);
+    if (status == PACK_OK)
+        status = print_rank(p, "world", buf, err);
+    return status == PACK_OK ? pack_buf_printf(buf, err, ")") : status;
+}
+
+static enum pack_status
 py_order(const struct pack_snippet_subject *s, struct pack_buf *buf,
          struct pack_error *err)
 {
     const struct pack_pattern *p = &s->config->pattern;
-    uint64_t chunk = s->config->chunk.rank ? s->config->chunk.extent[0] : 1;
+    const char *shuffle = p->kind == PACK_PATTERN_SEQUENTIAL ? "False" : "True";
     if (p->kind == PACK_PATTERN_BLOCK)
-        return pack_buf_printf(
-            buf, err, "sampler=BlockShuffle(len(images), %llu, %llu)",
-            (unsigned long long)chunk,
-            (unsigned long long)(p->pool_chunks ? p->pool_chunks : 32));
-    return pack_buf_printf(buf, err, "shuffle=%s",
-                           p->kind == PACK_PATTERN_SEQUENTIAL ? "False" : "True");
+        return print_blocks(s, buf, err);
+    enum pack_status status = pack_buf_printf(
+        buf, err, "batch_size=%llu, ", (unsigned long long)(p->batch ? p->batch : 1));
+    if (status == PACK_OK && p->world < 2)
+        return pack_buf_printf(buf, err, "shuffle=%s", shuffle);
+    if (status == PACK_OK) /* whose epoch is set with loader.sampler.set_epoch() */
+        status = pack_buf_printf(
+            buf, err, "sampler=DistributedSampler(images, shuffle=%s", shuffle);
+    if (status == PACK_OK)
+        status = print_rank(p, "num_replicas", buf, err);
+    return status == PACK_OK ? pack_buf_printf(buf, err, ")") : status;
 }
 
 /* Nothing is to be written: the file has these chunks and this codec. */
@@ -318,8 +360,9 @@ static const struct {
     { "NBYTES", nbytes },
     { "NSLOTS", nslots },
     { "W0", w0 },
-    { "BATCH", batch },
     { "WORKERS", workers },
+    { "PY_IMPORT", py_import },
+    { "PY_SAMPLER", py_sampler },
     { "PY_ORDER", py_order },
     { "H5PACK", h5pack },
     { "H5REPACK", h5repack },

@@ -33,6 +33,9 @@ const char *pack_snippet_name(size_t i, const char **title);
 enum pack_status pack_snippet_print(size_t i, const struct pack_snippet_subject *subject,
                                     struct pack_buf *buf, struct pack_error *err);
 
+/* Python classes for the orders that a DataLoader does not have: snippet_pytorch.c. */
+extern const char pack_snippet_block_shuffle[], pack_snippet_local_blocks[];
+
 #ifdef __cplusplus
 }
 #endif
