@@ -25,17 +25,7 @@ static struct {
     bool json, quiet, force;
 } o;
 
-static struct pack_advise_request request = {
-    .batch = 64,
-    .workers = 4,
-    .epochs = 3,
-    .cache_bytes = UINT64_MAX,
-    .cache_slots = UINT64_MAX,
-    .cache_w0 = -1,
-    .storage = "nvme",
-    .memory_bytes = UINT64_C(1) << 30,
-    .ram_bytes = UINT64_MAX,
-};
+static struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS };
 
 static const struct cli_option options[] = {
     CLI_SECTION("What is read"),
@@ -103,6 +93,8 @@ static const struct cli_option options[] = {
              "samples/s that are needed"),
     CLI_REAL(0, "min-gain", &request.min_gain, "FACTOR", 1, 1e9,
              "over today's rate, for which a file is written anew (default: 1.15)"),
+    CLI_FLAG(0, "keep-file", &request.keep_file,
+             "propose cache settings and orders only, nothing that rewrites FILE"),
 
     CLI_SECTION("Measuring a machine"),
     CLI_TEXT(0, "calibrate", &o.calibrate, "DIR",

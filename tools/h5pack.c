@@ -2,10 +2,12 @@
 #include "config.h"
 
 #include <malloc.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <libpack/convert.h>
 
+#include "libpack/advise/advise_request.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
 #include "tools/cli.h"
@@ -25,7 +27,8 @@ job_of(const struct pack_args *args)
 {
     if (args->dry_run)
         return PACK_JOB_FORECAST;
-    return args->verify && !args->force && !args->resume && exists(args->output)
+    return args->verify && !args->force && !args->resume && args->output &&
+                   exists(args->output)
                ? PACK_JOB_COMPARE
                : PACK_JOB_PACK;
 }
@@ -52,6 +55,34 @@ work(enum pack_convert_job job, const struct pack_convert_params *params,
     case PACK_JOB_COMPARE: return pack_convert_compare(params, result, err);
     default: return pack_convert(params, result, err);
     }
+}
+
+/*
+ * How to open the file: what h5advise says of it, for the order that it was packed for
+ * and the named storage that is assumed where nothing else is said. A file that cannot be
+ * advised on is packed all the same; then HDF5's own settings stay.
+ */
+static bool
+advise_settings(const struct pack_convert_params *params, struct pack_cache_params *cache)
+{
+    struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS,
+                                           .file = params->output,
+                                           .keep_file = true,
+                                           .watch.stop = params->watch.stop };
+    bool blocks = params->options.goal == PACK_CHUNK_FOR_BLOCK_SHUFFLE;
+    request.pattern = blocks ? "block:chunks=16" : "shuffle";
+    struct pack_advise_job *job = calloc(1, sizeof *job);
+    struct pack_advise_result *result = calloc(1, sizeof *result);
+    bool changes = job && result && pack_advise_job_open(&request, job, NULL) == PACK_OK &&
+                   pack_advise(&job->params, result, NULL) == PACK_OK &&
+                   result->rows[0].change != PACK_ADVISE_KEEP;
+    if (changes)
+        *cache = result->rows[0].config.cache;
+    if (job)
+        pack_advise_job_close(job);
+    free(job);
+    free(result);
+    return changes;
 }
 
 static int
@@ -100,6 +131,8 @@ run(const struct pack_args *args)
         status = close_rejects(talk.rejects, status, &err);
     }
     report.differs = status == PACK_ERR_MISMATCH;
+    if (status == PACK_OK && report.job == PACK_JOB_PACK && !args->json && !args->quiet)
+        report.sets_cache = advise_settings(&params, &report.cache);
     int exit_status = pack_messages_end(args, &report, status, &err);
     pack_source_close(source);
     return exit_status;

@@ -132,6 +132,7 @@ struct pack_advise_params {
      * missing ones are not read, as in pack_cachesim_params; NULL: all are alike. */
     const uint64_t *stored_bytes;
     bool skip_missing;
+    bool keep_file; /* `now` only under other settings and orders: nothing is rewritten */
     double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
     const struct pack_shape *chunks; /* shapes to consider in any case */
     size_t n_chunks;                 /* up to PACK_ADVISE_CHUNKS_MAX */

@@ -361,12 +361,14 @@ pack_advise_candidates(const struct pack_advise_params *params,
                                              .stored_ratio = 1,
                                              .pattern = params->pattern,
                                              .reopen = params->reopen };
+    bool keep_file = params->keep_file && params->now;
     pack_cache_params_defaults(&contiguous.cache, params->version);
-    enum pack_status status = add(params, list, &contiguous, err);
-    if (status == PACK_OK)
-        status = add_now(params, list, err);
-    if (status == PACK_OK)
-        status = add_shapes(params, list, err);
+    enum pack_status status = add_now(params, list, err);
+    if (status == PACK_OK && (!keep_file || params->now->chunk.rank == 0))
+        status = add(params, list, &contiguous, err);
+    if (status != PACK_OK || keep_file)
+        return status;
+    status = add_shapes(params, list, err);
     for (size_t i = 0; status == PACK_OK && i < params->n_chunks; i++)
         status = add_codecs(params, list, &params->chunks[i], err);
     return status;

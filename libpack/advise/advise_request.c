@@ -388,6 +388,7 @@ set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
     p->ram_bytes = r->ram_bytes == UINT64_MAX ? half_of_memory() : r->ram_bytes;
     p->target = r->target;
     p->min_gain = r->min_gain;
+    p->keep_file = r->keep_file;
     p->n_threads = pack_pool_default_threads();
 }
 

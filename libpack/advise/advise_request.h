@@ -47,8 +47,16 @@ struct pack_advise_request {
     const char *storage;     /* a profile's name, or a file whose name ends in .json */
     double target, min_gain; /* 0: none; 0: the advisor's own */
 
+    bool keep_file;          /* settings and orders only, for the file as it is */
     struct pack_watch watch; /* of all that takes long */
 };
+
+/* What is assumed where nothing is said, in every program that asks: members of an
+ * initializer. */
+#define PACK_ADVISE_REQUEST_DEFAULTS                                                \
+    .batch = 64, .workers = 4, .epochs = 3, .cache_bytes = UINT64_MAX,              \
+    .cache_slots = UINT64_MAX, .cache_w0 = -1, .storage = "nvme",                   \
+    .memory_bytes = UINT64_C(1) << 30, .ram_bytes = UINT64_MAX
 
 /* Everything filled in; borrowed parts of params point into the job. */
 struct pack_advise_job {

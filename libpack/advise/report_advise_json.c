@@ -36,6 +36,7 @@ put_options(struct pack_json *json, const struct pack_report_advise *r)
     pack_json_text(json, "read", pack_read_mode_name(p->pattern.read));
     pack_json_u64(json, "epochs", p->epochs ? p->epochs : 2);
     pack_json_double(json, "min_gain", p->min_gain > 0 ? p->min_gain : 1.15);
+    pack_json_bool(json, "keep_file", p->keep_file);
     pack_json_u64(json, "memory_bytes",
                   p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30);
     pack_json_u64(json, "ram_bytes", p->ram_bytes);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "libpack/base/buf.h"
+#include <libpack/cachesim.h>
 #include <libpack/convert.h>
 #include <libpack/status.h>
 
@@ -23,6 +24,9 @@ struct pack_convert_report {
     const struct pack_convert_params *params;
     const struct pack_convert_result *result;
     bool differs; /* a verification found a difference */
+    /* How to open the packed file, in text; the caller asks the advisor. */
+    bool sets_cache; /* else HDF5's own settings are left alone */
+    struct pack_cache_params cache;
 };
 
 /* Appends a summary that fits 80 columns, most important line first; after packing it

@@ -107,13 +107,7 @@ needs_plugin(const struct pack_pipeline *pipeline)
     return false;
 }
 
-/*
- * How to open the file from Python. For images in random order a chunk cache finds
- * nothing again, and without one HDF5 reads an uncompressed image straight into the array
- * (measured: 46 us where a 1 MiB cache takes 58 us for single images of 147 KB, and
- * 247 us for six in a chunk). A block shuffle wants the chunks of its pool kept, here 16,
- * and a prime number of slots some hundred times as many.
- */
+/* How to open the file from Python. */
 static void
 put_python(struct page *page, const struct pack_convert_report *report)
 {
@@ -126,11 +120,12 @@ put_python(struct page *page, const struct pack_convert_report *report)
              : "");
     LINE(page, "  f = h5py.File(%c%s%c, \"r\"", quote, pack_name_text(output, shown),
          quote);
-    if (report->params->options.goal == PACK_CHUNK_FOR_SHUFFLE)
-        LINE(page, ", rdcc_nbytes=0)\n");
-    else
-        LINE(page, ", rdcc_nbytes=%" PRIu64 ", rdcc_nslots=10007)\n",
-             16 * chunk_bytes(r));
+    if (report->sets_cache)
+        LINE(page, ", rdcc_nbytes=%" PRIu64, report->cache.size_bytes);
+    if (report->sets_cache && report->cache.size_bytes)
+        LINE(page, ",\n                rdcc_nslots=%" PRIu64 ", rdcc_w0=%g",
+             report->cache.n_slots, report->cache.w0);
+    LINE(page, ")\n");
     LINE(page, "  images = f[\"images\"]            # keep this: f[\"images\"][i] "
                "opens it anew\n");
     LINE(page, "  x = images[0]                   # numpy uint8, shape ");

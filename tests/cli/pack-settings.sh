@@ -1,0 +1,28 @@
+# the cache that the summary sets is the one that h5advise proposes for the file as it is
+render_samples photos 120 1 80
+words() { # the cache settings of a text; of none at all when there is nothing to cache
+    tr -d '\n' | grep -oE 'rdcc_(nbytes|nslots|w0)=[0-9.]*[0-9]' | tr '\n' ' ' | sed 's/\(rdcc_nbytes=0 \).*/\1/'
+}
+try() { # PATTERN, options of h5pack
+    pattern=$1
+    shift
+    summary=$(h5pack photos "$@" --force -o out.h5 | words)
+    advice=$(h5advise out.h5 --keep-file --pattern "$pattern" --storage nvme | sed -n '1,2p')
+    case $advice in
+        KEEP*) advice= ;;
+        *) advice=$(printf '%s\n' "$advice" | words) ;;
+    esac
+    if [ "$summary" = "$advice" ]; then
+        echo "$*: one answer"
+    else
+        echo "$*: '$summary' and '$advice'"
+    fi
+    all="$all$summary"
+}
+try shuffle --size 16x16
+try shuffle --size 16x16 --chunk 5 --compress zstd
+try shuffle --size 64
+try shuffle --size 64 --compress gzip
+try shuffle --size 48 --chunk 10x16x48x3
+try block:chunks=16 --size 100 --chunk 5 --for block-shuffle
+[ -n "$all" ] && echo "some of them set the cache"
