@@ -62,9 +62,17 @@ bench one.h5 --batch 8 --cold --epochs 2
 says 0 'still in the page cache' out 'cold reading says how cold it was'
 bench --images photos --size 48x48 --batch 8 --cold
 says 0 '  cold: 0\.0 MB were still in the page cache' out 'image files are dropped from the page cache too'
+bench one.h5 --batch 8 --workers 2 --hand-over pytorch --consumer checksum --epochs 2
+says 0 '^  copying into new shared memory ' out 'batches are handed over as PyTorch does'
+grep -q 'Python is 8.0 us a sample and 300.0 us a batch' out
+ok $? 'and what is no measurement is said to be stated'
+bench one.h5 --sample-cost 5us
+says 2 'sample-cost goes with --hand-over pytorch' err 'a stated cost without it is refused'
+bench eight.h5 --batch 8 --workers 2 --epochs 3 --no-persistent-workers --rdcc-nbytes 1G
+says 0 's went into starting and ending workers' out 'workers may be started with each epoch'
 bench one.h5 --batch 8 --delay 5ms
 says 0 'limited by the delay asked for' out 'a delay is named as the limit'
-grep -Eq '^  the delay asked for +5\.' out
+grep -Eq '^  the delay asked for +([5-9]|[0-9][0-9]+)\.' out
 ok $? 'and has a line of its own'
 bench one.h5 --batch 8 --reopen
 says 0 '^  opening the dataset each time ' out 'so has opening the dataset for each sample'

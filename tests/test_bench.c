@@ -183,6 +183,8 @@ test_combinations(int n_runs, uint64_t seed)
         p.prefetch = 1 + pack_rng_below(&rng, 3);
         p.reopen = pack_rng_below(&rng, 8) == 0;
         p.echo_split = pack_rng_below(&rng, 3) == 0;
+        p.torch = pack_rng_below(&rng, 3) == 0;
+        p.fresh_workers = pack_rng_below(&rng, 4) == 0;
         enum pack_status status = pack_readset_open(both, n_files, d->name, &set, &err);
         if (status == PACK_OK && n_files == 1 && pack_rng_below(&rng, 2))
             status = pack_readset_open(both, 1, "labels", &with, &err);
@@ -421,6 +423,27 @@ test_times(void)
            r.usage[0].user_ns + r.usage[0].system_ns <= r.elapsed_ns + 5000000,
        "a worker that runs ahead has no more processor time than time");
     pack_bench_done(&r);
+    p.batches_max = p.prefetch = 0;
+    p.torch = true;
+    p.sample_ns = 20000;
+    p.batch_ns = 300000;
+    ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK &&
+           r.total.collate_ns > 0 && r.total.interpret_ns >= 120 * 20000 + 15 * 300000 &&
+           r.total.interpret_ns + r.total.collate_ns + r.total.read.call_ns <=
+               r.total.work_ns &&
+           r.limit == PACK_LIMIT_INTERPRETER,
+       "what PyTorch does with a batch is counted apart");
+    pack_bench_done(&r);
+    p.torch = false;
+    p.sample_ns = p.batch_ns = 0;
+    p.fresh_workers = true;
+    p.epochs = 3;
+    ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK &&
+           r.total.start_ns > 3 * 50000 && r.total.start_ns < r.elapsed_ns &&
+           r.total.counts.hits == 0 && r.mismatch.n == 0,
+       "so is starting workers with each epoch, which begin with empty caches");
+    pack_bench_done(&r);
+    p.fresh_workers = false;
     for (p.n_workers = 0; p.n_workers < 3; p.n_workers += 2) {
         p.batches_max = 0;
         p.epochs = 40;

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,13 +128,21 @@ item_is_right(const struct pack_procs_item *item, uint64_t round, uint64_t numbe
            (note->pid == getpid()) == (n_workers == 0);
 }
 
+static bool
+is_mapped(const void *at)
+{
+    unsigned char present;
+    return mincore((void *)((uintptr_t)at & ~(uintptr_t)4095), 1, &present) == 0;
+}
+
 /* Rounds of several lengths, holding up to `hold` items before releasing the oldest. */
 static bool
-rounds(unsigned n_workers, unsigned prefetch)
+rounds(unsigned n_workers, unsigned prefetch, bool fresh)
 {
     static const uint64_t lengths[] = { 7, 0, 1, 12 };
     struct plan plan = { 0 };
     struct pack_procs_params params = filler_params(&plan, n_workers, prefetch);
+    params.fresh = fresh;
     struct pack_procs *procs;
     struct pack_error err;
     int n_files = n_open_files();
@@ -145,8 +155,11 @@ rounds(unsigned n_workers, unsigned prefetch)
             struct pack_procs_item item;
             right = pack_procs_next(procs, &item, &err) == PACK_OK &&
                     item_is_right(&item, round, i, n_workers);
-            if (right)
+            if (right) {
+                const void *data = item.data;
                 pack_procs_release(procs, &item);
+                right = is_mapped(data) == !fresh;
+            }
         }
     }
     struct pack_procs_usage usage[8];
@@ -159,9 +172,10 @@ test_order(void)
 {
     for (unsigned n_workers = 0; n_workers <= 5; n_workers++)
         for (unsigned prefetch = 1; prefetch <= 3; prefetch += 2)
-            ok(rounds(n_workers, prefetch),
-               "%u workers with %u slots deliver every item in order", n_workers,
-               prefetch);
+            ok(rounds(n_workers, prefetch, false) && rounds(n_workers, prefetch, true),
+               "%u workers with %u slots deliver every item in order, in memory that "
+               "stays, and in fresh memory that goes",
+               n_workers, prefetch);
 }
 
 /* Runs until a failure, which it returns. */

@@ -9,7 +9,7 @@
 
 #include "tools/job_options.h"
 
-enum { DEFAULT_BATCH = 32 };
+enum { DEFAULT_BATCH = 32, PYTHON_SAMPLE_NS = 8000, PYTHON_BATCH_NS = 300000 };
 
 /* ---------------------------------------------------------------- options */
 
@@ -78,6 +78,24 @@ check_preset(const struct pack_bench_preset *preset, const struct pack_bench_par
     return PACK_OK;
 }
 
+/* What Python does beside reading and copying: measured with PyTorch 2.15 and h5py 3.16,
+ * see tests/bench/dataloader.sh. */
+static enum pack_status
+parse_interpreter(const struct readbench_options *o, struct pack_bench_params *p,
+                  struct pack_error *err)
+{
+    bool torch = o->hand_over == 1;
+    if (!torch && (o->sample_cost || o->batch_cost))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--%s goes with --hand-over pytorch",
+                         o->sample_cost ? "sample-cost" : "batch-cost");
+    p->sample_ns = torch ? PYTHON_SAMPLE_NS : 0;
+    p->batch_ns = torch ? PYTHON_BATCH_NS : 0;
+    enum pack_status status = parse_time("sample-cost", o->sample_cost, &p->sample_ns, err);
+    return status == PACK_OK ? parse_time("batch-cost", o->batch_cost, &p->batch_ns, err)
+                             : status;
+}
+
 static enum pack_status
 parse_consumer(struct readbench_job *job, struct pack_error *err)
 {
@@ -100,6 +118,8 @@ parse_consumer(struct readbench_job *job, struct pack_error *err)
         status = parse_time("delay", o->delay, &p->delay_ns, err);
     if (status == PACK_OK)
         status = parse_time("stall", o->stall, &p->stall_ns, err);
+    if (status == PACK_OK)
+        status = parse_interpreter(o, p, err);
     p->consume.stall_ns = p->stall_ns;
     p->consume.transfer = (enum pack_transfer)o->transfer;
     p->consume.gpu = o->gpu;
@@ -125,6 +145,8 @@ fill_reading(const struct readbench_options *o, struct pack_bench_params *p)
     p->epochs = o->epochs;
     p->batches_max = o->batches;
     p->seconds_ns = (uint64_t)(o->seconds * 1e9);
+    p->torch = o->hand_over == 1;
+    p->fresh_workers = o->no_persistent;
     p->keep_events = o->trace || o->svg;
     p->no_check = o->no_check;
 }

@@ -21,7 +21,9 @@ struct readbench_options {
     const char *engine;
     uint64_t nbytes, nslots;
     double w0;
-    bool reopen, cold, no_check;
+    bool reopen, cold, no_check, no_persistent;
+    int hand_over;
+    const char *sample_cost, *batch_cost;
     const char *consumer, *step, *preset, *mean, *std, *gpu, *delay, *stall;
     int layout, precision, transfer;
     uint64_t echo;

@@ -84,6 +84,7 @@ open_procs(struct run *run, struct pack_error *err)
         .context = &run->plan,
         .n_workers = (unsigned)p->n_workers,
         .prefetch = (unsigned)p->prefetch,
+        .fresh = p->torch,
         .slot_bytes = run->plan.slot_bytes,
         .note_bytes = sizeof(struct bench_note),
         .where_bytes = sizeof(struct bench_where),
@@ -166,7 +167,7 @@ open_run(struct run *run, struct pack_error *err)
     uint64_t begin_ns = pack_clock_ns();
     if (status == PACK_OK && p->keep_events)
         status = pack_bench_events_open(r, err);
-    if (status == PACK_OK)
+    if (status == PACK_OK && !p->fresh_workers)
         status = open_procs(run, err); /* before anything that must not be forked */
     if (status == PACK_OK)
         status = open_consumer(run, err);
@@ -225,6 +226,8 @@ settle_note(struct run *run, const struct pack_procs_item *item, uint64_t wait_b
     e->idle_ns += note->idle_ns;
     e->assemble_ns += note->assemble_ns;
     e->delay_ns += note->delay_ns;
+    e->collate_ns += note->collate_ns;
+    e->interpret_ns += note->interpret_ns;
     pack_read_cost_add(&e->read, &note->read);
     pack_read_cost_add(&e->with, &note->with);
     e->knows_storage |= note->knows_storage;
@@ -294,6 +297,18 @@ consume(struct run *run, const struct pack_procs_item *item, struct pack_error *
     return status;
 }
 
+/* Whoever takes a batch from fresh memory finds its pages, one by one, when it first looks
+ * at them. */
+static void
+touch(const struct run *run, const struct pack_procs_item *item)
+{
+    const struct bench_note *note = item->note;
+    const volatile unsigned char *data = item->data;
+    uint64_t bytes = note->n_samples * run->plan.stride_bytes;
+    for (uint64_t at = 0; run->plan.params.torch && at < bytes; at += 4096)
+        (void)data[at];
+}
+
 static enum pack_status
 one_batch(struct run *run, struct pack_error *err)
 {
@@ -302,6 +317,7 @@ one_batch(struct run *run, struct pack_error *err)
     enum pack_status status = pack_procs_next(run->procs, &item, err);
     if (status != PACK_OK)
         return status;
+    touch(run, &item);
     settle_note(run, &item, begin_ns);
     begin_ns = pack_clock_ns();
     status = consume(run, &item, err);
@@ -336,6 +352,33 @@ used_since(struct pack_system_usage *before)
     return used;
 }
 
+/* Once each: fresh workers find the same ones again. */
+static void
+keep_reason(struct pack_bench_result *r, const char *reason)
+{
+    for (uint32_t i = 0; i < r->n_reasons; i++)
+        if (strcmp(r->reason[i], reason) == 0)
+            return;
+    if (r->n_reasons < PACK_ENGINE_REASONS_MAX)
+        memcpy(r->reason[r->n_reasons++], reason, sizeof r->reason[0]);
+}
+
+/* Takes everything out of the processes that is only theirs, and ends them. */
+static void
+end_procs(struct run *run)
+{
+    struct pack_bench_result *r = run->result;
+    for (unsigned i = 0; run->procs && i < run->n_lanes; i++) {
+        const struct bench_where *where = pack_procs_where(run->procs, i);
+        pack_histogram_merge(&r->latency, &where->set.latency);
+        pack_histogram_merge(&r->latency, &where->with.latency);
+        for (uint32_t k = 0; k < where->set.n_reasons; k++)
+            keep_reason(r, where->set.reason[k]);
+    }
+    pack_procs_stop(run->procs, NULL);
+    run->procs = NULL;
+}
+
 static bool
 is_over(const struct run *run)
 {
@@ -359,10 +402,18 @@ one_epoch(struct run *run, uint64_t number, struct pack_error *err)
     if (number == 0)
         run->start_ns = begin_ns;
     run->result->n_epochs = number + 1;
-    pack_procs_begin(run->procs, number, n);
+    if (p->fresh_workers && status == PACK_OK)
+        status = open_procs(run, err);
+    epoch->start_ns = p->fresh_workers ? pack_clock_ns() - begin_ns : 0;
+    if (run->procs)
+        pack_procs_begin(run->procs, number, n);
     for (uint64_t i = 0; i < n && status == PACK_OK && !(i > 0 && is_over(run)); i++)
         status = one_batch(run, err);
+    uint64_t end_ns = pack_clock_ns();
+    if (p->fresh_workers)
+        end_procs(run);
     epoch->elapsed_ns = pack_clock_ns() - begin_ns;
+    epoch->start_ns += p->fresh_workers ? pack_clock_ns() - end_ns : 0;
     usage = used_since(&usage);
     if (p->n_workers == 0)
         add_usage(&run->result->usage[0], &usage);
@@ -398,24 +449,6 @@ loop(struct run *run, struct pack_error *err)
 }
 
 /* --------------------------------------------------------------- finishing */
-
-/* Takes everything out of the processes that is only theirs, and ends them. */
-static void
-end_procs(struct run *run)
-{
-    struct pack_bench_result *r = run->result;
-    for (unsigned i = 0; run->procs && i < run->n_lanes; i++) {
-        const struct bench_where *where = pack_procs_where(run->procs, i);
-        pack_histogram_merge(&r->latency, &where->set.latency);
-        pack_histogram_merge(&r->latency, &where->with.latency);
-        for (uint32_t k = 0; k < where->set.n_reasons; k++)
-            if (r->n_reasons < PACK_ENGINE_REASONS_MAX)
-                memcpy(r->reason[r->n_reasons++], where->set.reason[k],
-                       sizeof r->reason[0]);
-    }
-    pack_procs_stop(run->procs, NULL);
-    run->procs = NULL;
-}
 
 static void
 close_run(struct run *run)

@@ -40,6 +40,12 @@ struct pack_bench_params {
     struct pack_cache_params cache;
     bool reopen, cold;
     uint64_t delay_ns; /* added to the making of each batch: a slower reader */
+    bool torch;        /* hand batches over as PyTorch's DataLoader does, see procs.h; each
+                          sample is read into memory of its own and copied into the batch */
+    uint64_t sample_ns, batch_ns; /* computing added to each sample and batch in a worker:
+                                     what an interpreter takes */
+    bool fresh_workers; /* start the workers anew in each epoch, as DataLoader does unless
+                           told */
 
     uint64_t epochs;      /* 0: 1 */
     uint64_t batches_max; /* of all epochs; 0: all */
@@ -93,6 +99,9 @@ struct pack_bench_epoch {
     uint64_t idle_ns;     /* they waited for a free buffer, added up */
     uint64_t assemble_ns; /* of work_ns: picking samples out, moving them into place */
     uint64_t delay_ns;    /* of work_ns: params.delay_ns, as long as it took */
+    uint64_t collate_ns;  /* of work_ns: copying samples into the batch, with torch */
+    uint64_t interpret_ns; /* of work_ns: params.sample_ns and batch_ns */
+    uint64_t start_ns;     /* of elapsed_ns: starting and ending fresh workers */
     struct pack_read_cost read, with;
     uint64_t drop_ns; /* dropping pages before it, no part of elapsed_ns */
     enum pack_bench_cold cold;
@@ -129,10 +138,13 @@ enum pack_limit {
     PACK_LIMIT_PAGE_CACHE, /* file reads that memory answered */
     PACK_LIMIT_FILE_READS, /* file reads, and nobody tells who answered */
     PACK_LIMIT_REOPEN,
-    PACK_LIMIT_DELAY
+    PACK_LIMIT_DELAY,
+    PACK_LIMIT_COLLATE,
+    PACK_LIMIT_INTERPRETER
 };
 /* "storage", "decode", "CPU assembly", "HDF5 call overhead", "PCIe", "consumer", "page
- * cache", "file reads", "opening the dataset", "the delay asked for". */
+ * cache", "file reads", "opening the dataset", "the delay asked for", "copying into
+ * batches", "the interpreter". */
 const char *pack_limit_name(enum pack_limit limit);
 
 enum { PACK_BENCH_TEXT_MAX = 512 };

@@ -22,6 +22,8 @@ pack_limit_name(enum pack_limit limit)
         [PACK_LIMIT_FILE_READS] = "file reads",
         [PACK_LIMIT_REOPEN] = "opening the dataset",
         [PACK_LIMIT_DELAY] = "the delay asked for",
+        [PACK_LIMIT_COLLATE] = "copying into batches",
+        [PACK_LIMIT_INTERPRETER] = "the interpreter",
     };
     return names[limit];
 }
@@ -65,8 +67,12 @@ largest_stage(const struct pack_bench_result *r)
         { PACK_LIMIT_DECODE, a->decode_ns + b->decode_ns },
         { PACK_LIMIT_CALLS, a->overhead_ns + b->overhead_ns },
         { PACK_LIMIT_REOPEN, a->reopen_ns + b->reopen_ns },
-        { PACK_LIMIT_ASSEMBLY, minus(t->work_ns, a->call_ns + b->call_ns + t->delay_ns) },
+        { PACK_LIMIT_ASSEMBLY,
+          minus(t->work_ns, a->call_ns + b->call_ns + t->delay_ns + t->collate_ns +
+                                t->interpret_ns) },
         { PACK_LIMIT_DELAY, t->delay_ns },
+        { PACK_LIMIT_COLLATE, t->collate_ns },
+        { PACK_LIMIT_INTERPRETER, t->interpret_ns },
     };
     size_t largest = 0;
     for (size_t i = 1; i < sizeof stages / sizeof *stages; i++)

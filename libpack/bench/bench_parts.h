@@ -20,7 +20,7 @@ struct bench_note {
     uint64_t n_samples;
     uint64_t begin_ns, end_ns;
     uint64_t idle_ns; /* before begin */
-    uint64_t assemble_ns, delay_ns;
+    uint64_t assemble_ns, delay_ns, collate_ns, interpret_ns;
     struct pack_read_cost read, with;
     bool knows_storage;
     struct pack_system_usage usage; /* since the batch before */

@@ -126,6 +126,7 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
     const char *engine = p->engine ? p->engine : p->source ? "images" : "hdf5";
     p->epochs = p->epochs ? p->epochs : 1;
     p->prefetch = p->prefetch ? p->prefetch : 2;
+    p->fresh_workers = p->fresh_workers && p->n_workers > 0;
     p->echo = p->echo ? p->echo : 1;
     p->consumer = p->consumer ? p->consumer : "null";
     plan->engine = pack_engine_find(engine);

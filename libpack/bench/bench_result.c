@@ -15,6 +15,9 @@ add_epoch(struct pack_bench_epoch *total, const struct pack_bench_epoch *e)
     total->idle_ns += e->idle_ns;
     total->assemble_ns += e->assemble_ns;
     total->delay_ns += e->delay_ns;
+    total->collate_ns += e->collate_ns;
+    total->interpret_ns += e->interpret_ns;
+    total->start_ns += e->start_ns;
     total->drop_ns += e->drop_ns;
     if (e->cold && (!total->cold || e->cold < total->cold))
         total->cold = e->cold; /* one that is assumed makes all so */

@@ -28,7 +28,23 @@ struct maker {
     size_t n_before;
     struct pack_box *with_boxes;
     size_t n_with_boxes;
+    struct piece *pieces; /* of a batch, room for one each sample; with torch */
+    size_t n_pieces;
 };
+
+/* Samples in memory of their own, not yet in their batch. */
+struct piece {
+    void *data;
+    size_t bytes;
+};
+
+static void
+free_pieces(struct maker *maker)
+{
+    for (size_t i = 0; i < maker->n_pieces; i++)
+        free(maker->pieces[i].data);
+    maker->n_pieces = 0;
+}
 
 static void
 maker_close(void *state)
@@ -44,6 +60,8 @@ maker_close(void *state)
     free(maker->scratch);
     free(maker->before);
     free(maker->with_boxes);
+    free_pieces(maker);
+    free(maker->pieces);
     free(maker);
 }
 
@@ -78,6 +96,11 @@ maker_open(void *context, unsigned worker, void *where, void **state,
     pattern.workers = maker->n_lanes;
     pattern.worker = worker;
     enum pack_status status = pack_pattern_new(&pattern, &maker->iter, err);
+    if (status == PACK_OK && plan->params.torch) {
+        maker->pieces = calloc((size_t)plan->pattern.batch, sizeof *maker->pieces);
+        if (!maker->pieces)
+            status = pack_fail_memory(err, "a reader");
+    }
     if (status == PACK_OK)
         status =
             open_engine(maker, plan->params.set, &maker->where->set, &maker->engine, err);
@@ -269,6 +292,54 @@ read_one(struct maker *maker, void *engine, const struct pack_readset *set,
     return status;
 }
 
+/* Keeps the processor busy, as an interpreter would. */
+static void
+interpret(uint64_t ns, struct bench_note *note)
+{
+    uint64_t begin_ns = pack_clock_ns(), now_ns = begin_ns;
+    while (ns && now_ns - begin_ns < ns)
+        now_ns = pack_clock_ns();
+    note->interpret_ns += now_ns - begin_ns;
+}
+
+/* Reads a request into new memory, whose turn to be copied comes when all have been read:
+ * a list of samples becomes a batch. */
+static enum pack_status
+read_apart(struct maker *maker, const struct pack_request *request,
+           struct bench_note *note, struct pack_error *err)
+{
+    uint64_t stride = maker->plan->stride_bytes, skipped = note->read.skipped;
+    struct piece *piece = &maker->pieces[maker->n_pieces];
+    piece->bytes = request->n_samples * stride;
+    piece->data = malloc(piece->bytes ? piece->bytes : 1);
+    if (!piece->data)
+        return pack_fail_memory(err, "a sample");
+    maker->n_pieces++;
+    enum pack_status status =
+        read_one(maker, maker->engine, maker->plan->params.set, request, stride,
+                 piece->data, &note->read, &note->assemble_ns, err);
+    if (note->read.skipped > skipped)
+        piece->bytes = 0;
+    interpret(maker->plan->params.sample_ns * request->n_samples, note);
+    return status;
+}
+
+static void
+collate(struct maker *maker, unsigned char *data, struct bench_note *note)
+{
+    uint64_t begin_ns = pack_clock_ns();
+    for (size_t i = 0; i < maker->n_pieces; i++) {
+        memcpy(data, maker->pieces[i].data, maker->pieces[i].bytes);
+        data += maker->pieces[i].bytes;
+    }
+    free_pieces(maker);
+    free(maker->scratch); /* that of the next batch is new too */
+    maker->scratch = NULL;
+    maker->scratch_bytes = 0;
+    note->collate_ns = pack_clock_ns() - begin_ns;
+    interpret(maker->plan->params.batch_ns, note);
+}
+
 static enum pack_status
 read_batch(struct maker *maker, uint64_t number, unsigned char *data,
            struct bench_note *note, struct pack_error *err)
@@ -286,9 +357,12 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
                              "the pattern ended before batch %llu",
                              (unsigned long long)number);
         maker->where->in_with = false;
-        status = read_one(maker, maker->engine, p->set, &request, plan->stride_bytes,
-                          data + done * plan->stride_bytes, &note->read,
-                          &note->assemble_ns, err);
+        if (p->torch)
+            status = read_apart(maker, &request, note, err);
+        else
+            status = read_one(maker, maker->engine, p->set, &request, plan->stride_bytes,
+                              data + done * plan->stride_bytes, &note->read,
+                              &note->assemble_ns, err);
         if (status != PACK_OK || !p->with)
             continue;
         maker->where->in_with = true;
@@ -299,6 +373,8 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
                               &note->assemble_ns, err);
     }
     note->n_samples = asked - note->read.skipped;
+    if (p->torch && status == PACK_OK)
+        collate(maker, data, note);
     return status;
 }
 

@@ -6,6 +6,9 @@
  *     parent ──BEGIN round, CREDIT──▶ worker        shared:  where | slot | slot | ...
  *            ◀──READY item, FAILED──                slot:    note, data
  *
+ * With `fresh`, slots hold notes only: each item is a file in memory that the worker makes
+ * and fills, and whose descriptor travels with READY.
+ *
  * Sockets rather than locks in shared memory, because a process that dies leaves a lock
  * locked but closes its sockets: the other side always wakes up.
  */
@@ -27,12 +30,7 @@
 
 #include "libpack/base/clock.h"
 #include "libpack/base/size.h"
-
-enum message_kind { MESSAGE_BEGIN = 1, MESSAGE_CREDIT, MESSAGE_READY, MESSAGE_FAILED };
-
-struct message {
-    uint64_t kind, round, item;
-};
+#include "libpack/bench/procs_message.h"
 
 struct worker {
     pid_t pid; /* 0: not running */
@@ -44,6 +42,7 @@ struct worker {
 struct pack_procs {
     struct pack_procs_params params;
     unsigned n_lanes; /* workers, or 1 in line */
+    unsigned n_slots; /* of each: prefetch, and one for the note that the parent looks at */
     unsigned char *shared;
     size_t shared_bytes, lane_bytes, slot_stride, where_stride;
     void *inline_state;
@@ -103,8 +102,9 @@ map_shared(struct pack_procs *procs, struct pack_error *err)
 {
     const struct pack_procs_params *p = &procs->params;
     uint64_t slot = 0, where = 0, lane = PAGE, total;
-    if (!add_pages(p->slot_bytes, &slot) || !add_pages(p->note_bytes, &slot) ||
-        !add_pages(p->where_bytes, &where) || !pack_size_mul(slot, p->prefetch, &total) ||
+    if (!add_pages(p->fresh ? 0 : p->slot_bytes, &slot) ||
+        !add_pages(p->note_bytes, &slot) || !add_pages(p->where_bytes, &where) ||
+        !pack_size_mul(slot, procs->n_slots, &total) ||
         !pack_size_add(lane, where, &lane) || !pack_size_add(lane, total, &lane) ||
         !pack_size_mul(lane, procs->n_lanes, &total) || total > SIZE_MAX / 2)
         return pack_fail(err, PACK_ERR_LIMIT,
@@ -128,29 +128,31 @@ map_shared(struct pack_procs *procs, struct pack_error *err)
     return PACK_OK;
 }
 
-/* ---------------------------------------------------------------- messages */
+/* ------------------------------------------------------------ fresh memory */
 
-static bool
-send_message(int fd, enum message_kind kind, uint64_t round, uint64_t item)
+static size_t
+fresh_bytes(const struct pack_procs *procs)
 {
-    struct message message = { kind, round, item };
-    ssize_t put;
-    do
-        put = send(fd, &message, sizeof message, MSG_NOSIGNAL);
-    while (put < 0 && errno == EINTR);
-    return put == (ssize_t)sizeof message;
+    return procs->params.slot_bytes ? procs->params.slot_bytes : 1;
 }
 
-/* False when the other side is gone. What it said before it went comes first, though a
- * reset may be reported before that. */
-static bool
-receive_message(int fd, struct message *message)
+/* Maps a file of memory, or memory of this process alone where file is -1; NULL where
+ * there is none. */
+static void *
+map_fresh(const struct pack_procs *procs, int file)
 {
-    ssize_t got;
-    do
-        got = recv(fd, message, sizeof *message, 0);
-    while (got < 0 && (errno == EINTR || errno == ECONNRESET));
-    return got == (ssize_t)sizeof *message;
+    int sharing = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void *data =
+        mmap(NULL, fresh_bytes(procs), PROT_READ | PROT_WRITE, sharing, file, 0);
+    return data == MAP_FAILED ? NULL : data;
+}
+
+static enum pack_status
+fail_fresh(const struct pack_procs *procs, struct pack_error *err)
+{
+    char text[PACK_BYTES_TEXT_MAX];
+    return pack_fail_errno(err, errno, "cannot share a batch of %s",
+                           pack_bytes_format(procs->params.slot_bytes, text));
 }
 
 /* ------------------------------------------------------------- in a worker */
@@ -162,10 +164,10 @@ struct credit {
 
 /* Waits until the parent begins a round (true) or hangs up (false). */
 static bool
-wait_begin(struct credit *credit, struct message *begin)
+wait_begin(struct credit *credit, struct procs_message *begin)
 {
-    while (receive_message(credit->fd, begin)) {
-        if (begin->kind == MESSAGE_BEGIN)
+    while (pack_procs_receive(credit->fd, begin)) {
+        if (begin->kind == PROCS_BEGIN)
             return true;
         credit->n++;
     }
@@ -175,11 +177,11 @@ wait_begin(struct credit *credit, struct message *begin)
 static bool
 wait_credit(struct credit *credit)
 {
-    struct message message;
+    struct procs_message message;
     while (credit->n == 0) {
-        if (!receive_message(credit->fd, &message))
+        if (!pack_procs_receive(credit->fd, &message))
             return false;
-        credit->n += message.kind == MESSAGE_CREDIT;
+        credit->n += message.kind == PROCS_CREDIT;
     }
     credit->n--;
     return true;
@@ -194,6 +196,51 @@ fill_slot(struct pack_procs *procs, unsigned lane, unsigned slot, void *state,
                                    err);
 }
 
+/* Likewise into fresh memory, *file on success. */
+static enum pack_status
+fill_fresh(struct pack_procs *procs, unsigned lane, unsigned slot, void *state,
+           uint64_t round, uint64_t item, int *file, struct pack_error *err)
+{
+    unsigned char *note = lane_slot(procs, lane, slot);
+    enum pack_status status = PACK_OK;
+    void *data = NULL;
+    *file = memfd_create("batch", MFD_CLOEXEC);
+    if (*file < 0 || ftruncate(*file, (off_t)fresh_bytes(procs)) != 0 ||
+        !(data = map_fresh(procs, *file)))
+        status = fail_fresh(procs, err);
+    if (status == PACK_OK)
+        status = procs->params.ops->fill(state, round, item, data, note, err);
+    if (data)
+        munmap(data, fresh_bytes(procs));
+    if (status != PACK_OK && *file >= 0)
+        close(*file);
+    return status;
+}
+
+/* Makes one item and says so; false ends the worker. */
+static bool
+make_item(struct pack_procs *procs, unsigned index, unsigned slot, void *state,
+          const struct procs_message *begin, uint64_t item)
+{
+    struct pack_error *err = lane_error(procs, index);
+    int fd = procs->worker[index].fd, file = -1;
+    bool sent;
+    enum pack_status status =
+        procs->params.fresh
+            ? fill_fresh(procs, index, slot, state, begin->round, item, &file, err)
+            : fill_slot(procs, index, slot, state, begin->round, item, err);
+    if (status != PACK_OK) {
+        pack_procs_send(fd, PROCS_FAILED, begin->round, item);
+        return false;
+    }
+    if (!procs->params.fresh)
+        return pack_procs_send(fd, PROCS_READY, begin->round, item);
+    struct procs_message ready = { PROCS_READY, begin->round, item };
+    sent = pack_procs_send_file(fd, &ready, file);
+    close(file);
+    return sent;
+}
+
 /* A worker's life: rounds of every n-th item until the parent hangs up. */
 static void
 work(struct pack_procs *procs, unsigned index, int fd)
@@ -201,25 +248,20 @@ work(struct pack_procs *procs, unsigned index, int fd)
     const struct pack_procs_ops *ops = procs->params.ops;
     struct credit credit = { fd, procs->params.prefetch };
     struct pack_error *err = lane_error(procs, index);
-    struct message begin;
+    struct procs_message begin;
     void *state = NULL;
     unsigned slot = 0;
-    enum pack_status status =
-        ops->open(procs->params.context, index, lane_where(procs, index), &state, err);
-    if (status != PACK_OK) {
-        send_message(fd, MESSAGE_FAILED, 0, index);
+    if (ops->open(procs->params.context, index, lane_where(procs, index), &state, err) !=
+        PACK_OK) {
+        pack_procs_send(fd, PROCS_FAILED, 0, index);
         return;
     }
-    while (status == PACK_OK && wait_begin(&credit, &begin)) {
+    while (wait_begin(&credit, &begin)) {
         for (uint64_t item = index; item < begin.item; item += procs->params.n_workers) {
-            if (!wait_credit(&credit))
+            if (!wait_credit(&credit) ||
+                !make_item(procs, index, slot, state, &begin, item))
                 goto out;
-            status = fill_slot(procs, index, slot, state, begin.round, item, err);
-            if (!send_message(fd, status == PACK_OK ? MESSAGE_READY : MESSAGE_FAILED,
-                              begin.round, item) ||
-                status != PACK_OK)
-                goto out;
-            slot = (slot + 1) % procs->params.prefetch;
+            slot = (slot + 1) % procs->n_slots;
         }
     }
 out:
@@ -238,6 +280,7 @@ become_worker(struct pack_procs *procs, unsigned index, pid_t parent, int fd)
     signal(SIGTERM, SIG_IGN);
     for (unsigned i = 0; i < index; i++)
         close(procs->worker[i].fd);
+    procs->worker[index].fd = fd;
     work(procs, index, fd);
     _exit(0);
 }
@@ -288,6 +331,7 @@ pack_procs_start(const struct pack_procs_params *params, struct pack_procs **out
         procs->params.prefetch = 1; /* nobody runs ahead */
     if (procs->params.stall_ns == 0)
         procs->params.stall_ns = default_stall_ns;
+    procs->n_slots = procs->params.prefetch + params->fresh;
     enum pack_status status = map_shared(procs, err);
     for (unsigned i = 0; i < params->n_workers && status == PACK_OK; i++)
         status = start_worker(procs, i, err);
@@ -396,15 +440,22 @@ next_in_line(struct pack_procs *procs, struct pack_procs_item *item,
 {
     struct worker *lane = &procs->worker[0];
     unsigned char *note = lane_slot(procs, 0, lane->next_slot);
-    enum pack_status status = fill_slot(procs, 0, lane->next_slot, procs->inline_state,
-                                        procs->round, procs->next_item, err);
-    if (status != PACK_OK)
+    void *data = procs->params.fresh ? map_fresh(procs, -1) : note + note_stride(procs);
+    if (!data)
+        return fail_fresh(procs, err);
+    enum pack_status status =
+        procs->params.ops->fill(procs->inline_state, procs->round, procs->next_item, data,
+                                note, err);
+    if (status != PACK_OK) {
+        if (procs->params.fresh)
+            munmap(data, fresh_bytes(procs));
         return status;
-    lane->next_slot = (lane->next_slot + 1) % procs->params.prefetch;
+    }
+    lane->next_slot = (lane->next_slot + 1) % procs->n_slots;
     *item = (struct pack_procs_item){ .round = procs->round,
                                       .number = procs->next_item++,
                                       .note = note,
-                                      .data = note + note_stride(procs) };
+                                      .data = data };
     return PACK_OK;
 }
 
@@ -416,7 +467,7 @@ pack_procs_begin(struct pack_procs *procs, uint64_t round, uint64_t n_items)
     procs->n_items = n_items;
     procs->next_item = 0;
     for (unsigned i = 0; i < procs->params.n_workers; i++)
-        send_message(procs->worker[i].fd, MESSAGE_BEGIN, round, n_items);
+        pack_procs_send(procs->worker[i].fd, PROCS_BEGIN, round, n_items);
 }
 
 enum pack_status
@@ -424,7 +475,7 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
                 struct pack_error *err)
 {
     const struct pack_procs_params *p = &procs->params;
-    struct message message;
+    struct procs_message message;
     if (procs->next_item >= procs->n_items)
         return pack_fail(err, PACK_ERR_ARGUMENT, "the round has no more batches");
     enum pack_status status = pack_watch_check(&p->watch, err);
@@ -437,18 +488,26 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
     status = wait_worker(procs, index, err);
     if (status != PACK_OK)
         return status;
-    if (!receive_message(worker->fd, &message))
+    int file = -1;
+    if (!pack_procs_receive_file(worker->fd, &message, &file))
         return worker_died(procs, index, err);
-    if (message.kind == MESSAGE_FAILED)
+    if (message.kind == PROCS_FAILED)
         return pack_fail(err, lane_error(procs, index)->status, "%s",
                          lane_error(procs, index)->text);
     unsigned char *note = lane_slot(procs, index, worker->next_slot);
-    worker->next_slot = (worker->next_slot + 1) % p->prefetch;
+    void *data = file < 0 ? note + note_stride(procs) : map_fresh(procs, file);
+    if (file >= 0)
+        close(file);
+    if (!data)
+        return fail_fresh(procs, err);
+    if (p->fresh) /* as DataLoader does: on with the next while this one is used */
+        pack_procs_send(worker->fd, PROCS_CREDIT, message.round, message.item);
+    worker->next_slot = (worker->next_slot + 1) % procs->n_slots;
     *item = (struct pack_procs_item){ .worker = index,
                                       .round = message.round,
                                       .number = message.item,
                                       .note = note,
-                                      .data = note + note_stride(procs) };
+                                      .data = data };
     procs->next_item++;
     return PACK_OK;
 }
@@ -456,8 +515,10 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
 void
 pack_procs_release(struct pack_procs *procs, const struct pack_procs_item *item)
 {
-    if (procs->params.n_workers > 0)
-        send_message(procs->worker[item->worker].fd, MESSAGE_CREDIT, item->round,
+    if (procs->params.fresh)
+        munmap((void *)item->data, fresh_bytes(procs));
+    else if (procs->params.n_workers > 0)
+        pack_procs_send(procs->worker[item->worker].fd, PROCS_CREDIT, item->round,
                      item->number);
 }
 

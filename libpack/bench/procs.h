@@ -19,7 +19,9 @@ enum { PACK_PROCS_MAX = 1024 };
 /*
  * Work is counted in rounds (epochs) of items (batches). Item i of a round is made by
  * worker i mod n_workers and handed to the parent in order; each worker has `prefetch`
- * slots, which bounds how far it runs ahead, and keeps its state from round to round.
+ * slots, which bounds how far it runs ahead, and keeps its state from round to round. An
+ * item in fresh memory leaves its slot when the parent takes it, others when it is
+ * released.
  * With no workers the parent does the same work in line, in one slot.
  */
 struct pack_procs_ops {
@@ -42,6 +44,10 @@ struct pack_procs_params {
     void *context;        /* handed to open and describe */
     unsigned n_workers;   /* 0: in line */
     unsigned prefetch;    /* slots per worker; 0: 2, as DataLoader has it */
+    /* Each item in memory of its own, new from the system and given back afterwards, as
+     * torch.multiprocessing hands tensors over: a shared file without a name, whose
+     * descriptor goes over the socket and is mapped by the parent. */
+    bool fresh;
     size_t slot_bytes;    /* one item */
     size_t note_bytes;    /* beside each item */
     size_t where_bytes;   /* per worker */

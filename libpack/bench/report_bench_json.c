@@ -21,6 +21,10 @@ put_options(struct pack_json *json, const struct pack_bench_report *report)
     pack_json_u64(json, "batch", r->batch);
     pack_json_u64(json, "workers", r->n_workers);
     pack_json_u64(json, "prefetch", r->prefetch);
+    pack_json_bool(json, "persistent_workers", !p->fresh_workers);
+    pack_json_text(json, "hand_over", p->torch ? "pytorch" : "slots");
+    pack_json_u64(json, "sample_cost_ns", p->sample_ns);
+    pack_json_u64(json, "batch_cost_ns", p->batch_ns);
     pack_json_u64(json, "echo", r->echo);
     pack_json_text(json, "consumer", r->consumer);
     pack_json_u64(json, "step_ns", p->consume.step_ns);
@@ -83,6 +87,9 @@ put_epoch(struct pack_json *json, const struct pack_bench_epoch *e)
     pack_json_u64(json, "idle_ns", e->idle_ns);
     pack_json_u64(json, "assemble_ns", e->assemble_ns);
     pack_json_u64(json, "delay_ns", e->delay_ns);
+    pack_json_u64(json, "collate_ns", e->collate_ns);
+    pack_json_u64(json, "interpret_ns", e->interpret_ns);
+    pack_json_u64(json, "start_ns", e->start_ns);
     pack_json_u64(json, "drop_ns", e->drop_ns);
     if (e->knows_storage)
         pack_json_u64(json, "storage_bytes", e->storage_bytes);

@@ -129,13 +129,31 @@ put_stage(struct page *page, const struct pack_bench_result *r, const char *name
          percent(ns, t->work_ns + t->idle_ns));
 }
 
+/* What stands for PyTorch, and which part of it is a figure of ours. */
 static void
-put_stages(struct page *page, const struct pack_bench_result *r)
+put_hand_over(struct page *page, const struct pack_bench_report *report)
 {
+    const struct pack_bench_params *p = report->params;
+    const struct pack_bench_epoch *t = &report->result->total;
+    char sample[32], batch[32];
+    if (p->torch)
+        LINE(page,
+             "  handed over as by PyTorch; Python is %s a sample and %s a batch,\n"
+             "  which is stated, not measured here\n",
+             duration(p->sample_ns, sample), duration(p->batch_ns, batch));
+    if (t->start_ns)
+        LINE(page, "  %.2f s went into starting and ending workers with each epoch\n",
+             seconds(t->start_ns));
+}
+
+static void
+put_stages(struct page *page, const struct pack_bench_report *report)
+{
+    const struct pack_bench_result *r = report->result;
     const struct pack_bench_epoch *t = &r->total;
     const struct pack_read_cost *a = &t->read, *b = &t->with;
     uint64_t calls_ns = a->call_ns + b->call_ns;
-    uint64_t known_ns = calls_ns + t->delay_ns;
+    uint64_t known_ns = calls_ns + t->delay_ns + t->collate_ns + t->interpret_ns;
     uint64_t rest_ns = t->work_ns > known_ns ? t->work_ns - known_ns : 0;
     const char *reads = pack_limit_name(pack_bench_file_reads(r));
     char chunks[64], indexes[64];
@@ -153,11 +171,16 @@ put_stages(struct page *page, const struct pack_bench_result *r)
               strcmp(r->engine, "images") == 0 ? "other work" : "HDF5 calls and copies",
               a->overhead_ns + b->overhead_ns);
     put_stage(page, r, "CPU assembly", rest_ns);
+    if (t->collate_ns)
+        put_stage(page, r, "copying into new shared memory", t->collate_ns);
+    if (t->interpret_ns)
+        put_stage(page, r, "the interpreter (stated, see below)", t->interpret_ns);
     if (t->delay_ns)
         put_stage(page, r, "the delay asked for", t->delay_ns);
     put_stage(page, r,
               r->n_workers ? "waiting for a free buffer" : "outside, in the consumer",
               t->idle_ns);
+    put_hand_over(page, report);
 }
 
 static void
@@ -330,7 +353,7 @@ pack_report_bench_text(const struct pack_bench_report *report, struct pack_buf *
     struct page page = { text, PACK_OK, err };
     put_verdict(&page, report);
     put_speed(&page, report);
-    put_stages(&page, r);
+    put_stages(&page, report);
     put_consumer(&page, r);
     put_device(&page, r);
     put_epochs(&page, r);
