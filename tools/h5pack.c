@@ -1,7 +1,9 @@
 /* h5pack: folders of JPEG and PNG images to one uint8 HDF5 file. */
 #include "config.h"
-
+#ifdef HAVE_MALLOPT
 #include <malloc.h>
+#endif
+
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -145,7 +147,7 @@ run(const struct pack_args *args)
 static void
 return_large_blocks(void)
 {
-#ifdef M_MMAP_THRESHOLD
+#ifdef HAVE_MALLOPT
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
 }

@@ -18,6 +18,7 @@
 #include "libpack/advise/calibrate_parts.h"
 #include "libpack/base/clock.h"
 #include "libpack/base/pool.h"
+#include "libpack/base/system.h"
 
 enum { DEPTH_MAX = 16, READS_PER_THREAD = 24, SMALL = 4 << 10, LARGE = 2 << 20 };
 
@@ -53,7 +54,7 @@ make_cold(struct pack_lab *lab, int fd, struct pack_error *err)
         status = pack_fail_memory(err, "looking at the page cache");
         goto out;
     }
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    pack_system_drop_fd(fd, NULL); /* whether it helped, mincore() says */
     if (mincore(map, bytes, in_memory) != 0) {
         status = pack_fail_errno(err, errno, "cannot look at the page cache of '%s'",
                                  lab->path);

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config.h"
+
 struct pack_outfile {
     char *path, *part, *journal, *folder;
     struct pack_outfile_params params;
@@ -293,10 +295,12 @@ sync_part(struct pack_outfile *out, struct pack_error *err)
 static int
 rename_new(const char *from, const char *to)
 {
+#ifdef HAVE_RENAMEAT2
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
+#endif
     if (link(from, to) == 0)
         return unlink(from);
     if (errno == EEXIST)

@@ -11,10 +11,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config.h"
+
+/* 0, or an errno. */
+static int
+advise(int fd, bool wanted)
+{
+#ifdef HAVE_POSIX_FADVISE
+    return posix_fadvise(fd, 0, 0, wanted ? POSIX_FADV_WILLNEED : POSIX_FADV_DONTNEED);
+#else
+    (void)fd;
+    return wanted ? 0 : ENOSYS;
+#endif
+}
+
+void
+pack_system_want_fd(int fd)
+{
+    advise(fd, true);
+}
+
 enum pack_status
 pack_system_drop_fd(int fd, struct pack_error *err)
 {
-    int failed = fdatasync(fd) != 0 ? errno : posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    int failed = fdatasync(fd) != 0 ? errno : advise(fd, false);
     return failed ? pack_fail_errno(err, failed, "cannot be dropped from the page cache")
                   : PACK_OK;
 }
@@ -97,8 +117,8 @@ pack_system_resident_fd(int fd, uint64_t *bytes)
     if (fstat(fd, &status) != 0 || !may_ask(fd, &status))
         return false;
     unsigned char *present = malloc(WINDOW_BYTES / (size_t)sysconf(_SC_PAGESIZE) + 1);
-    bool told = present && count_resident(fd, (uint64_t)status.st_size, present,
-                                          bytes) == PACK_OK;
+    bool told = present &&
+                count_resident(fd, (uint64_t)status.st_size, present, bytes) == PACK_OK;
     free(present);
     return told;
 }
@@ -128,9 +148,10 @@ pack_system_usage(struct pack_system_usage *usage)
 {
     struct rusage own = { .ru_inblock = 0 };
     getrusage(RUSAGE_SELF, &own);
-    *usage = (struct pack_system_usage){ .user_ns = time_ns(&own.ru_utime),
-                                         .system_ns = time_ns(&own.ru_stime),
-                                         .storage_bytes = (uint64_t)own.ru_inblock * 512 };
+    *usage =
+        (struct pack_system_usage){ .user_ns = time_ns(&own.ru_utime),
+                                    .system_ns = time_ns(&own.ru_stime),
+                                    .storage_bytes = (uint64_t)own.ru_inblock * 512 };
 }
 
 bool

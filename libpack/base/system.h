@@ -17,6 +17,9 @@ extern "C" {
 enum pack_status pack_system_drop(const char *path, struct pack_error *err);
 enum pack_status pack_system_drop_fd(int fd, struct pack_error *err);
 
+/* Tells the system that a file will be read soon, so that it may begin. */
+void pack_system_want_fd(int fd);
+
 /* Bytes of a file that are in the page cache, counted in pages with mincore(2). */
 enum pack_status pack_system_resident(const char *path, uint64_t *bytes,
                                       struct pack_error *err);

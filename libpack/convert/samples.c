@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "libpack/base/system.h"
 #include "libpack/convert/sample_chain.h"
 
 /* What a worker holds on to from image to image; what one giant image made it allocate
@@ -40,7 +41,7 @@ read_ahead(const struct pack_samples *s, uint64_t index)
         return;
     if (pack_source_open_file(s->params.source, index, &fd, NULL) != PACK_OK)
         return; /* said when its turn comes */
-    posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
+    pack_system_want_fd(fd);
     close(fd);
 }
 
