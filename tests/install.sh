@@ -42,13 +42,11 @@ done
 [ -z "$absent" ]
 ok $? "every program is installed with its manual page${absent:+, but not$absent}"
 
-if ls "$top_srcdir"/plugin/*.c "$top_srcdir"/libpack/hdf5/*plugin*.c >/dev/null 2>&1; then
-    plugin=$(find "$work/root" -path '*plugin*' -name '*.so')
-    [ -n "$plugin" ]
-    ok $? 'the filter plugin is installed'
-    nm -D --defined-only "$plugin" | grep -q H5PLget_plugin_info
-    ok $? 'the filter plugin exports what HDF5 looks for'
-fi
+plugin=$(find "$work/root" -path '*plugin*' -name '*.so')
+[ -n "$plugin" ]
+ok $? 'the filter plugin is installed'
+nm -D --defined-only "$plugin" | grep -q H5PLget_plugin_info
+ok $? 'the filter plugin exports what HDF5 looks for'
 stray=$(grep -rlF "$work" "$work/root" 2>/dev/null)
 [ -z "$stray" ]
 ok $? "nothing that is installed names the folder it was staged in${stray:+: $stray}"
@@ -140,6 +138,33 @@ static=$(pkg-config --static --libs libpack)
         skip 'there is no C++ compiler here'
     fi
 }
+
+# the example of libpack(3), as installed: the page and the test are one. Samples of 12 KiB lie five
+# to a chunk of at most 64 KiB: five loads, the other 19 reads are hits.
+page=$(find "$work/root" -name libpack.3)
+${AWK} '/^\.EX/ { inside = 1; next } /^\.EE/ { inside = 0 }
+    inside { gsub(/\\-/, "-"); gsub(/\\&/, ""); gsub(/\\e/, "\\"); print }' "$page" >"$work/example.c"
+render_samples "$work/photos" 24 1 96 || exit 1
+example() { # SENTENCE FLAGS...
+    sentence=$1
+    shift
+    rm -f "$work/example" "$work/example.h5"
+    run ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$@" -o "$work/example"
+    [ $status -eq 0 ] && LD_LIBRARY_PATH=$libdir run "$work/example" "$work/photos" "$work/example.h5"
+    [ "$status $(sed 's/ of [0-9x]*$/ of SHAPE/' "$work/out" | tr '\n' ';')" = \
+        '0 packed 24 images;24 requests, 19 hits;chunks of SHAPE;' ]
+    ok $? "$sentence"
+    cat "$work/err" "$work/out" | note
+}
+# shellcheck disable=SC2086 # flags are words
+{
+    example 'the example of libpack.3 packs, simulates and advises, with the shared library' \
+        $cflags "$work/example.c" $shared
+    example 'and with the static one' $cflags "$work/example.c" -L"$work/static" $static
+}
+LD_LIBRARY_PATH=$libdir run "$work/example" "$work/no-such-folder" "$work/none.h5"
+[ "$status" -eq 2 ] && grep -q "no-such-folder" "$work/err" && [ ! -e "$work/none.h5" ]
+ok $? 'it says in a sentence which folder is not there'
 
 run make -C "$top_builddir" uninstall DESTDIR="$work/root"
 left=$(find "$work/root" ! -type d)

@@ -4,6 +4,8 @@
 #include "libpack/base/clock.h"
 #include "libpack/base/rng.h"
 #include "libpack/base/utf8.h"
+#include "config.h"
+#include <libpack/libpack.h>
 #include "tests/tap.h"
 
 static void
@@ -110,5 +112,6 @@ main(void)
     test_utf8();
     uint64_t before = pack_clock_ns();
     ok(pack_clock_ns() >= before, "time does not go back");
+    is_text(pack_version(), PACKAGE_VERSION, "the library knows its release");
     return done();
 }

@@ -199,6 +199,15 @@ struct pack_facts {
     pack_facts_text h5pack_version;
 };
 
+/*
+ * Fills *facts for the dataset at `path` of the file named `file`, from its metadata; no
+ * data is read. PACK_ERR_NOT_FOUND when one of them is not there, PACK_ERR_ARGUMENT when
+ * `path` is no dataset, PACK_ERR_FORMAT for what is no HDF5 file or is damaged. Opens and
+ * closes the file by itself. HDF5 is used from one thread at a time, the caller's.
+ */
+enum pack_status pack_dataset_facts(const char *file, const char *path,
+                                    struct pack_facts *facts, struct pack_error *err);
+
 /* Lower-case words, for reports and JSON; never NULL. */
 const char *pack_type_class_name(enum pack_type_class class_id);
 const char *pack_layout_name(enum pack_layout layout);

@@ -1,0 +1,10 @@
+/* Which release this is. */
+#include <libpack/libpack.h>
+
+#include "config.h"
+
+const char *
+pack_version(void)
+{
+    return PACKAGE_VERSION;
+}
