@@ -1,6 +1,7 @@
 #!/bin/sh
-# The cache simulator gives, access by access, the counts that six versions of HDF5 gave; and
-# replay_vectors notices when it does not.
+# The cache simulator gives, access by access, the counts that HDF5 gave: recorded ones, those of
+# the library at hand, and of six versions where the shared data are; and replay_vectors notices
+# when it does not.
 . "$top_srcdir/tests/tap.sh"
 
 line='{"id":"tiny","lib_version":"1.10.8","same_result_versions":["2.1.1"],"shape":[4],"elem_size":1,
@@ -22,12 +23,24 @@ echo '{"id": ' >"$work/torn.jsonl"
 run replay_vectors "$work/torn.jsonl"
 ok $((status != 2)) "a torn file cannot be replayed"
 
+run replay_vectors "$top_srcdir/tests/data/good-vectors.jsonl"
+note <"$work/out"
+ok "$status" "what two versions of HDF5 did in 110 datasets is exact"
+
+if "$PYTHON" -c 'import h5py, numpy' >/dev/null 2>&1; then
+    seed=${H5PACK_SEED:-$$}
+    "$PYTHON" "$top_srcdir/tests/record_vectors.py" "$seed" 30 >"$work/now.jsonl" 2>"$work/err"
+    run replay_vectors "$work/now.jsonl"
+    note <"$work/out"
+    ok "$status" "and so is what the HDF5 at hand does in 30 more (H5PACK_SEED=$seed)"
+else
+    skip "no Python with h5py and NumPy here, to record what this HDF5 does"
+fi
+
 vectors="${H5PACK_SHARED:-$top_srcdir/../shared}/chunkcache/vectors.jsonl"
 if [ -r "$vectors" ]; then
     run replay_vectors "$vectors"
     note <"$work/out"
-    ok "$status" "all recorded vectors are exact"
-else
-    skip "no chunkcache/vectors.jsonl among the shared test data"
+    ok "$status" "all shared vectors are exact"
 fi
 done_testing
