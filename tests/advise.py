@@ -135,14 +135,14 @@ def test_user_shapes():
 
 
 def test_no_loss():
-    best = advise('--shape', '20000x224x224x3', '-c', '1x224x224x3', '--rdcc-nbytes', '1M',
+    best = advise('--shape', '20000x224x224x3', '-c', '1x224x224x3', '--rdcc-nbytes', '0',
                   '--ram', '16G')['result']
     row = best['rows'][0]
     ok(row['is_now'] and row['change'] == 'none', 'what cannot be bettered by 15 % stays')
     ok('stays' in best['code']['h5repack'] and 'stays' in best['code']['h5pack'],
        'and nothing is to be written')
     text = run('h5advise', '-q', '--shape', '20000x224x224x3', '-c', '1x224x224x3',
-               '--rdcc-nbytes', '1M', '--ram', '16G').stdout
+               '--rdcc-nbytes', '0', '--ram', '16G').stdout
     ok(text.startswith('KEEP ') and 'as it is today' in text.splitlines()[1],
        'the text begins with it')
     args = ['--shape', '50000x32x32x3', '-c', '64x32x32x3', '--rdcc-nbytes', '1M', '--ram', '12G',
@@ -155,6 +155,40 @@ def test_no_loss():
        'what the choice is to be warned of is told')
     ok(warning({'result': result}, 'memory-times-workers') is None,
        'apart from what today is')
+
+
+def test_epochs():
+    args = ['--shape', '50000x32x32x3', '-c', '64x32x32x3', '--rdcc-nbytes', '160M',
+            '--rdcc-nslots', '7919', '--what-if', '-p', 'shuffle', '--ram', '4G', '--cpus', '2']
+    stay, end = advise(*args), advise(*args, '--no-persistent-workers')
+    a, b = stay['result']['rows'][0], end['result']['rows'][0]
+    ok(stay['options']['epochs'] == 30 and stay['options']['persistent_workers'] and
+       not end['options']['persistent_workers'], 'a training is 30 epochs of workers that stay')
+    chunks = 782
+    ok(a['later_counts']['loads'] == 0 and b['later_counts']['loads'] == 2 * chunks,
+       'workers that end load all chunks again in each of two epochs')
+    mean = 30 / (1 / a['first_epoch_samples_per_s'] + 29 / a['later_epochs_samples_per_s'])
+    ok(abs(a['samples_per_s'] - mean) < 1e-6 * mean, 'the rate is that of the whole training')
+    ok('persistent_workers=True' in stay['result']['code']['pytorch'] and
+       'persistent_workers=False' in end['result']['code']['pytorch'] and
+       'persistent_workers' not in advise(*args, '-w', '0')['result']['code']['pytorch'],
+       'the PyTorch code says so, where there are workers')
+    text = run('h5advise', '-q', *args, '--no-persistent-workers').stdout
+    ok('end with each epoch' in text and '30 epochs; the first ' in text, 'and so does the text')
+
+
+def test_chart():
+    args = ['--shape', '20000x224x224x3', '-p', 'shuffle', '--ram', '16G', '--hdf5-version', '1.10']
+    report, text = advise(*args), run('h5advise', '-q', *args, '--svg', 'map.svg').stdout
+    cells = report['result']['map']
+    ok(max(map(max, cells['hit_rate'])) < 0.1 and 'samples/s of later epochs, by' in text,
+       'where nothing is ever hit the chart shows samples/s')
+    first = next(line for line in text.splitlines() if line.strip().startswith('256K'))
+    ok(float(first.split()[1].rstrip('K')) == round(cells['samples_per_s'][0][0] / 1e3),
+       f'as JSON has them: {first.strip()}')
+    ok('Samples/s' in open('map.svg').read(), 'and the picture')
+    text = run('h5advise', '-q', '--shape', '5000x64x64x3', '-p', 'shuffle', '--ram', '16G').stdout
+    ok('hit rate, 0 to 9 tenths' in text, 'hit rates where there are some')
 
 
 def test_target():
@@ -295,7 +329,7 @@ def test_trace():
 
 
 for test in (test_recipe, test_search, test_versions, test_slots, test_user_shapes,
-             test_no_loss, test_target, test_limits, test_code, test_trace):
+             test_no_loss, test_epochs, test_chart, test_target, test_limits, test_code, test_trace):
     try:
         test()
     except Exception as problem:  # one broken test does not hide the others

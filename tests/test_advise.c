@@ -263,9 +263,160 @@ test_slots(void)
        "with 64 all samples share the same 25 slots");
 }
 
+/* 600 samples in 100 chunks, all of which the cache holds. */
+static struct pack_advise_params
+epochs_params(const struct pack_profile *profile)
+{
+    return (struct pack_advise_params){ .extent = { 2, { 600, 1000 } },
+                                        .elem_size = 1,
+                                        .profile = profile,
+                                        .epochs = 3,
+                                        .ram_bytes = 1 << 30,
+                                        .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
+}
+
+static struct pack_advise_config
+epochs_config(const struct pack_advise_params *p)
+{
+    return (struct pack_advise_config){ .chunk = { 2, { 6, 1000 } },
+                                        .codec = "none",
+                                        .stored_ratio = 1,
+                                        .pattern = p->pattern,
+                                        .cache = { 1009, 1 << 20, 0.75, PACK_HDF5_1_10 } };
+}
+
+static void
+test_epochs(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    struct pack_advise_outcome stay, end, three;
+    (void)pack_profile_named("nvme", &profile, &err);
+    struct pack_advise_params p = epochs_params(&profile);
+    struct pack_advise_config c = epochs_config(&p);
+    ok(pack_advise_evaluate(&p, &c, 0, &stay, &err) == PACK_OK &&
+           stay.first.loads == 100 && stay.steady.loads == 0,
+       "workers that stay load each chunk once and for all");
+    p.workers_end = true;
+    enum pack_status status = pack_advise_evaluate(&p, &c, 0, &end, &err);
+    ok(status == PACK_OK && end.first.loads == 100 && end.steady.loads == 200 &&
+           end.steady_samples == 1200,
+       "workers that end load it again in each epoch: %llu in two",
+       (unsigned long long)end.steady.loads);
+    ok(end.steady_cost.touch_ns == 2 * end.first_cost.touch_ns &&
+           end.first_cost.touch_ns > 0 && stay.steady_cost.touch_ns == 0,
+       "into memory that is new again");
+    ok(end.later_rate > end.first_rate, "but out of the page cache");
+    p.workers_end = false;
+    p.epochs = 30;
+    ok(pack_advise_evaluate(&p, &c, 0, &three, &err) == PACK_OK &&
+           three.n_simulated == 1800 && three.first_rate == stay.first_rate &&
+           three.rate > stay.rate &&
+           fabs(three.rate - 30 / (1 / three.first_rate + 29 / three.later_rate)) <
+               1e-6 * three.rate,
+       "three epochs are simulated, the rate is that of thirty");
+    p.epochs = 0;
+    ok(pack_advise_evaluate(&p, &c, 0, &stay, &err) == PACK_OK && stay.rate == three.rate,
+       "which is the default");
+}
+
+static void
+test_companion(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    struct pack_advise_outcome alone, both;
+    const struct pack_advise_companion with = { .extent = { 1, { 600 } },
+                                                .chunk = { 1, { 100 } },
+                                                .elem_size = 8,
+                                                .stored_ratio = 1 };
+    (void)pack_profile_named("hdd", &profile, &err);
+    struct pack_advise_params p = epochs_params(&profile);
+    struct pack_advise_config c = epochs_config(&p);
+    ok(pack_advise_evaluate(&p, &c, 0, &alone, &err) == PACK_OK, "images alone");
+    p.companion = &with;
+    ok(pack_advise_evaluate(&p, &c, 0, &both, &err) == PACK_OK, "and with labels");
+    ok(both.first_rate < alone.first_rate && both.later_rate < alone.later_rate,
+       "labels in step take time in the first epoch and later");
+    ok(fabs(both.rate - 3 / (1 / both.first_rate + 2 / both.later_rate)) <
+               1e-6 * both.rate &&
+           both.rate < 0.9 * both.later_rate,
+       "and the rate is still that of all epochs: %.0f of %.0f and %.0f", both.rate,
+       both.first_rate, both.later_rate);
+}
+
+/* w0 = 1 outgrows its bytes with reads in part; so must what it is compared with. */
+static void
+test_policies(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    static struct pack_advise_result result;
+    (void)pack_profile_named("nvme", &profile, &err);
+    struct pack_advise_params p = epochs_params(&profile);
+    struct pack_advise_config c = epochs_config(&p);
+    c.cache = (struct pack_cache_params){ 1009, 60000, 1, PACK_HDF5_1_10 };
+    enum pack_status status = pack_advise_what_if(&p, &c, &result, &err);
+    ok(status == PACK_OK && result.rows[0].first.peak_bytes > 120000,
+       "a cache with w0 = 1 grows to %llu bytes",
+       (unsigned long long)result.rows[0].first.peak_bytes);
+    const struct pack_advise_outcome *o = &result.rows[0];
+    double hits = (double)o->first.hits / (double)o->first.requests;
+    ok(o->belady_hit_rate >= hits && hits > 0.5,
+       "no policy is said to do better than the best one: %.3f of at most %.3f", hits,
+       o->belady_hit_rate);
+}
+
+struct stopper {
+    int n, after;
+};
+
+static bool
+stops(void *context)
+{
+    struct stopper *s = context;
+    return ++s->n > s->after;
+}
+
+static void
+test_large(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    struct pack_advise_outcome o;
+    static struct pack_advise_result result;
+    struct stopper stopper = { .after = 3 };
+    (void)pack_profile_named("nvme", &profile, &err);
+    struct pack_advise_params p = epochs_params(&profile);
+    p.extent.extent[0] = UINT64_C(10000000000);
+    p.watch = (struct pack_watch){ .context = &stopper, .stop = stops };
+    struct pack_advise_config c = epochs_config(&p);
+    ok(pack_advise_evaluate(&p, &c, 0, &o, &err) == PACK_ERR_INTERRUPTED &&
+           stopper.n == 4,
+       "one long evaluation asks whether to end, and does");
+    stopper = (struct stopper){ .after = 40 };
+    p.n_threads = 2;
+    ok(pack_advise(&p, &result, &err) == PACK_ERR_INTERRUPTED, "so does a search");
+    p.watch.stop = NULL;
+    enum pack_status status = pack_advise_evaluate(&p, &c, 0, &o, &err);
+    ok(status == PACK_OK && !o.is_exact && o.n_simulated >= 8000000 && o.n_simulated < 1 << 25,
+       "of 10^10 samples the first are simulated: %llu",
+       (unsigned long long)o.n_simulated);
+    c.chunk = (struct pack_shape){ 2, { 6, 10 } };
+    uint64_t whole = o.n_simulated;
+    status = pack_advise_evaluate(&p, &c, 0, &o, &err);
+    ok(status == PACK_OK && !o.is_exact && o.n_simulated < whole / 50,
+       "fewer of them where each takes more chunks: %llu",
+       (unsigned long long)o.n_simulated);
+}
+
 int
 main(void)
 {
+    test_epochs();
+    test_companion();
+    test_policies();
+    test_large();
     test_profile();
     test_cost();
     test_page_cache();

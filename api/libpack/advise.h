@@ -59,7 +59,8 @@ struct pack_advise_config {
  */
 struct pack_advise_outcome {
     struct pack_advise_config config;
-    bool is_exact; /* every read of worker 0 was simulated, else the first n_simulated */
+    bool is_exact; /* every read of worker 0's epochs was simulated, up to three of them;
+                      else the first n_simulated, half of which stand for later epochs */
     uint64_t n_simulated;                     /* samples, over all simulated epochs */
     double worker_samples;                    /* samples of one worker in one epoch */
     struct pack_cache_counts first, steady;   /* epoch 1; the mean of the later ones */
@@ -80,7 +81,8 @@ struct pack_advise_outcome {
     double class_mixing;    /* classes in a batch, of what uniform draws give; or -1 */
     double page_cache_rate; /* of the bytes read in later epochs */
     /* Hit rates of epoch 1 in a cache of so many bytes under two other policies;
-     * negative: not computed. HDF5's own is first.hits / first.requests. */
+     * negative: not computed. HDF5's own is first.hits / first.requests. A cache that
+     * outgrows its bytes (w0 = 1) is compared with others as large as it became. */
     double lru_hit_rate, belady_hit_rate;
     bool fits;     /* memory_bytes are there: those allowed, or else of ram_bytes */
     bool is_front; /* nothing else is better in one respect and as good in the others */
@@ -117,7 +119,11 @@ struct pack_advise_params {
      * give them. With pattern_is_fixed only this order, else block shuffles beside it. */
     struct pack_pattern pattern;
     bool pattern_is_fixed;
-    uint64_t epochs; /* 0: 2 */
+    uint64_t epochs; /* of one training; 0: PACK_ADVISE_EPOCHS */
+    /* Workers end with each epoch, and their caches with them, as those of PyTorch's
+     * DataLoader do unless persistent_workers=True; what starting them takes is not
+     * counted. */
+    bool workers_end;
     bool reopen;
 
     enum pack_hdf5_version version;
@@ -160,18 +166,21 @@ struct pack_advise_warning {
 enum {
     PACK_ADVISE_ROWS_MAX = 16,
     PACK_ADVISE_CHUNKS_MAX = 12,
+    PACK_ADVISE_EPOCHS = 30,
     PACK_ADVISE_WARNINGS_MAX = 12,
     PACK_ADVISE_MAP_MAX = 10,
     PACK_ADVISE_WHY = 3
 };
 
-/* Hit rate over chunk size and cache size, sampled; rows are cache sizes. */
+/* Hit rate, and samples/s of all workers, over chunk size and cache size, sampled; rows are
+ * cache sizes. */
 struct pack_advise_map {
     int n_chunks, n_caches;
     uint64_t samples_per_chunk[PACK_ADVISE_MAP_MAX];
     uint64_t chunk_bytes[PACK_ADVISE_MAP_MAX];
     uint64_t cache_bytes[PACK_ADVISE_MAP_MAX];
     double hit_rate[PACK_ADVISE_MAP_MAX][PACK_ADVISE_MAP_MAX]; /* [cache][chunk] */
+    double rate[PACK_ADVISE_MAP_MAX][PACK_ADVISE_MAP_MAX];     /* of later epochs */
 };
 
 struct pack_advise_result {
@@ -207,8 +216,9 @@ struct pack_advise_result {
 };
 
 /*
- * Evaluates one configuration: every read of worker 0 over the epochs when max_samples is
- * 0, else up to so many samples. Contiguous layouts are computed with HDF5's sieve
+ * Evaluates one configuration: every read of worker 0 over up to three epochs when
+ * max_samples is 0 and that is at most 2^25 chunk visits, else up to so many samples, or
+ * visits. Ends early when params.watch says so. Contiguous layouts are computed with HDF5's sieve
  * buffer. PACK_ERR_ARGUMENT for shapes, patterns and settings that cannot be,
  * PACK_ERR_LIMIT for products beyond 64 bits and chunks of 4 GiB before 2.0,
  * PACK_ERR_MEMORY.

@@ -143,10 +143,14 @@ pack_advise_bound(const struct pack_advise_params *params,
         share /= (double)workers;
     if (params->pattern.draws)
         share = HUGE_VAL; /* more or less than one epoch's worth: nothing is known */
+    double cold = hits; /* each chunk is loaded once, to begin with */
+    if (share < HUGE_VAL)
+        cold = fmin(hits, 1 + expm1(-share) / share);
+    if (params->workers_end)
+        hits = cold;
     bound->later_rate =
         rate_of(params, &work, is_filtered || is_held, is_filtered, hits, runs);
-    if (share < HUGE_VAL) /* each chunk is loaded once, to begin with */
-        hits = fmin(hits, 1 + expm1(-share) / share);
+    hits = cold;
     work.page_cache_rate = 1;
     bound->first_rate =
         rate_of(params, &work, is_filtered || is_held, is_filtered, hits, runs);

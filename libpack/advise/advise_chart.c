@@ -1,5 +1,5 @@
 /*
- * Hit rate over chunk size and cache size, from the first reads of one worker: chunks
+ * Hit rate and samples/s over chunk size and cache size, from the first reads of one worker: chunks
  * like the recommended one (else of whole samples) holding 1, 2, 4, ... samples, caches
  * from 256 KiB in steps of 4 up to the memory of one worker.
  */
@@ -30,6 +30,16 @@ fill_axes(const struct pack_advise_params *params, const struct pack_shape *shap
         if (bytes >= budget)
             break;
     }
+}
+
+bool
+pack_advise_map_has_hits(const struct pack_advise_map *map)
+{
+    for (int i = 0; i < map->n_caches; i++)
+        for (int j = 0; j < map->n_chunks; j++)
+            if (map->hit_rate[i][j] >= 0.1)
+                return true;
+    return false;
 }
 
 enum pack_status
@@ -67,8 +77,10 @@ pack_advise_chart(const struct pack_advise_params *params,
         }
         status = pack_advise_evaluate_all(params, configs, (size_t)map->n_chunks,
                                           max_samples, outcome, err);
-        for (int j = 0; status == PACK_OK && j < map->n_chunks; j++)
+        for (int j = 0; status == PACK_OK && j < map->n_chunks; j++) {
             map->hit_rate[i][j] = outcome[j].hit_rate;
+            map->rate[i][j] = outcome[j].later_rate;
+        }
     }
     return status;
 }

@@ -5,7 +5,8 @@
  *
  * A full evaluation runs the epochs one after another through one cache and keeps the
  * first apart from the rest. A sampled one reads the beginning of the first epoch only;
- * its second half, with the cache warmed by the first, stands for the steady epochs.
+ * its second half, with the cache warmed by the first, stands for the steady epochs, or
+ * all of it, where workers and their caches end with each epoch.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +15,11 @@
 #include "libpack/base/size.h"
 #include "libpack/model/cost.h"
 
-enum { EPOCHS_MAX = 3 };
+enum {
+    EPOCHS_MAX = 3,       /* simulated; further ones are like the last */
+    VISITS_MAX = 1 << 25, /* of a full evaluation: some seconds */
+    SLICE = 1 << 16       /* samples between two looks at the watch */
+};
 
 /* One worker with its cache. */
 struct bench {
@@ -73,8 +78,25 @@ bench_init(struct bench *b, struct pack_error *err)
     return status == PACK_OK ? pack_cachesim_new(&b->grid, &sim, &b->sim, err) : status;
 }
 
+/* Adds what happened later. */
+static void
+stretch_add(struct pack_advise_stretch *total, const struct pack_advise_stretch *part)
+{
+    uint64_t peak = total->counts.peak_bytes > part->counts.peak_bytes
+                        ? total->counts.peak_bytes
+                        : part->counts.peak_bytes;
+    pack_cache_counts_add(&total->counts, &part->counts);
+    total->counts.peak_bytes = peak;
+    total->n_samples += part->n_samples;
+    total->n_reads += part->n_reads;
+    total->n_runs += part->n_runs;
+    total->n_boxes += part->n_boxes;
+    total->n_opens += part->n_opens;
+    total->n_starts += part->n_starts;
+}
+
 static enum pack_status
-bench_read(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
+read_slice(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
            struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
@@ -91,40 +113,83 @@ bench_read(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
     return status;
 }
 
-/* Adds what later epochs did. */
-static void
-stretch_add(struct pack_advise_stretch *total, const struct pack_advise_stretch *part)
+/* Up to `max` samples, going on from where the pattern and the cache are. */
+static enum pack_status
+bench_read(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
+           struct pack_error *err)
 {
-    uint64_t peak = total->counts.peak_bytes > part->counts.peak_bytes
-                        ? total->counts.peak_bytes
-                        : part->counts.peak_bytes;
-    pack_cache_counts_add(&total->counts, &part->counts);
-    total->counts.peak_bytes = peak;
-    total->n_samples += part->n_samples;
-    total->n_reads += part->n_reads;
-    total->n_runs += part->n_runs;
-    total->n_boxes += part->n_boxes;
-    total->n_opens += part->n_opens;
+    struct pack_advise_stretch slice = { .n_samples = 1 };
+    enum pack_status status = PACK_OK;
+    *out = (struct pack_advise_stretch){ 0 };
+    while (status == PACK_OK && slice.n_samples && out->n_samples < max) {
+        uint64_t left = max - out->n_samples;
+        status = read_slice(b, left < SLICE ? left : SLICE, &slice, err);
+        if (status == PACK_OK)
+            status = pack_watch_check(&b->params->watch, err);
+        stretch_add(out, &slice);
+    }
+    return status;
+}
+
+/* What a new process has: nothing. */
+static void
+bench_restart(struct bench *b)
+{
+    if (b->sim)
+        pack_cachesim_reopen(b->sim);
+    b->sieve.start = b->sieve.end = 0;
 }
 
 static enum pack_status
 bench_epochs(struct bench *b, struct pack_advise_stretch *first,
              struct pack_advise_stretch *steady, struct pack_error *err)
 {
-    uint64_t n = b->params->epochs ? b->params->epochs : 2;
+    uint64_t n = pack_advise_epochs(b->params);
     enum pack_status status = bench_read(b, UINT64_MAX, first, err);
+    first->n_starts = 1;
     *steady = (struct pack_advise_stretch){ 0 };
     for (uint64_t e = 1; status == PACK_OK && e < n && e < EPOCHS_MAX; e++) {
         struct pack_advise_stretch later;
+        if (b->params->workers_end)
+            bench_restart(b);
         status = pack_pattern_seek(b->iter, b->pattern.epoch + e, 0, err);
         if (status == PACK_OK)
             status = bench_read(b, UINT64_MAX, &later, err);
+        later.n_starts = b->params->workers_end;
         if (status == PACK_OK)
             stretch_add(steady, &later);
     }
     if (steady->n_samples == 0)
         *steady = *first;
     return status;
+}
+
+/* The beginning of the first epoch stands for all of them. */
+static enum pack_status
+bench_prefix(struct bench *b, uint64_t max_samples, struct pack_advise_stretch *first,
+             struct pack_advise_stretch *steady, struct pack_error *err)
+{
+    enum pack_status status = bench_read(b, max_samples / 2, first, err);
+    first->n_starts = 1;
+    if (status == PACK_OK)
+        status = bench_read(b, max_samples - max_samples / 2, steady, err);
+    if (status == PACK_OK && b->params->workers_end) {
+        stretch_add(steady, first);
+        *first = *steady;
+    }
+    return status;
+}
+
+/* Samples whose visits are as many as a full evaluation may make, at least one. */
+static uint64_t
+samples_max(const struct bench *b)
+{
+    struct pack_shape box;
+    double visits = 1;
+    pack_advise_box(b->params, &box);
+    for (int i = 0; b->sim && i < b->grid.rank; i++)
+        visits *= ceil((double)box.extent[i] / (double)b->grid.chunk[i]);
+    return (uint64_t)fmax(2, (double)VISITS_MAX / visits);
 }
 
 /* Bytes of the file among which the order moves for a while. */
@@ -234,7 +299,7 @@ page_rate(const struct bench *b, const struct pack_advise_stretch *s, double ram
 double
 pack_advise_mean_rate(const struct pack_advise_params *params, double first, double later)
 {
-    double epochs = params->epochs ? (double)params->epochs : 2;
+    double epochs = (double)pack_advise_epochs(params);
     return epochs / (1 / first + (epochs - 1) / later);
 }
 
@@ -270,7 +335,9 @@ conclude(const struct bench *b, const struct pack_advise_stretch *first,
         params->is_warm ? 1 : page_rate(b, first, ram, o->file_bytes, 0);
     pack_cost_estimate(profile, &work, workers, &o->first_cost);
     work_of(b, steady, steady, &work);
-    if (steady != first) /* what the cache still grew by */
+    if (params->workers_end)
+        work.touched_bytes = steady->n_starts * (double)steady->counts.peak_bytes;
+    else if (steady != first) /* what the cache still grew by */
         work.touched_bytes =
             fmax(0, (double)steady->counts.peak_bytes - (double)first->counts.peak_bytes);
     work.page_cache_rate = o->page_cache_rate;
@@ -334,8 +401,9 @@ add_companion(const struct pack_advise_params *params,
     uint64_t workers = pack_advise_workers(params);
     o->first_rate =
         pack_cost_rate(params->profile, &o->first_cost, o->first_samples, workers);
-    o->rate =
+    o->later_rate =
         pack_cost_rate(params->profile, &o->steady_cost, o->steady_samples, workers);
+    o->rate = pack_advise_mean_rate(params, o->first_rate, o->later_rate);
     o->memory_bytes += other.memory_bytes;
     return PACK_OK;
 }
@@ -353,14 +421,13 @@ pack_advise_evaluate(const struct pack_advise_params *params,
     enum pack_status status = bench_init(&bench, err);
     if (status != PACK_OK)
         goto out;
-    o.is_exact = max_samples == 0 || max_samples >= pack_pattern_length(bench.iter);
-    if (o.is_exact) {
-        status = bench_epochs(&bench, &first, &steady, err);
-    } else {
-        status = bench_read(&bench, max_samples / 2, &first, err);
-        if (status == PACK_OK)
-            status = bench_read(&bench, max_samples - max_samples / 2, &steady, err);
-    }
+    uint64_t epochs = pack_advise_epochs(params), length = pack_pattern_length(bench.iter);
+    uint64_t most = samples_max(&bench) / (epochs < EPOCHS_MAX ? epochs : EPOCHS_MAX);
+    if (max_samples == 0 && length > most)
+        max_samples = most;
+    o.is_exact = max_samples == 0 || max_samples >= length;
+    status = o.is_exact ? bench_epochs(&bench, &first, &steady, err)
+                        : bench_prefix(&bench, max_samples, &first, &steady, err);
     if (status != PACK_OK)
         goto out;
     o.config = *config;

@@ -23,6 +23,12 @@ pack_advise_wanted_bytes(const struct pack_advise_params *params)
 }
 
 uint64_t
+pack_advise_epochs(const struct pack_advise_params *params)
+{
+    return params->epochs ? params->epochs : PACK_ADVISE_EPOCHS;
+}
+
+uint64_t
 pack_advise_workers(const struct pack_advise_params *params)
 {
     return params->pattern.workers ? params->pattern.workers : 1;

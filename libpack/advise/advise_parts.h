@@ -11,6 +11,9 @@ void pack_advise_box(const struct pack_advise_params *params, struct pack_shape 
 /* Its elements in bytes. */
 double pack_advise_wanted_bytes(const struct pack_advise_params *params);
 
+/* Epochs of the training. */
+uint64_t pack_advise_epochs(const struct pack_advise_params *params);
+
 /* Processes that read at the same time, at least 1. */
 uint64_t pack_advise_workers(const struct pack_advise_params *params);
 
@@ -73,6 +76,7 @@ struct pack_advise_stretch {
     uint64_t n_samples, n_reads;
     double n_runs, n_boxes;
     uint64_t n_opens;
+    double n_starts; /* of the worker, with an empty cache */
 };
 
 /* HDF5's reading of contiguous data: one window of the file is kept. */
@@ -154,6 +158,8 @@ enum pack_status pack_advise_warn(const struct pack_advise_params *params,
 enum pack_status pack_advise_meet_target(const struct pack_advise_params *params,
                                          struct pack_advise_result *result,
                                          struct pack_error *err);
+/* Whether hit rates say anything: one is 10 % at least. */
+bool pack_advise_map_has_hits(const struct pack_advise_map *map);
 enum pack_status pack_advise_chart(const struct pack_advise_params *params,
                                    struct pack_advise_result *result,
                                    struct pack_error *err);

@@ -23,7 +23,8 @@ pack_advise_policies(const struct pack_advise_params *params,
     enum pack_status status = pack_advise_grid(params, &config->chunk, &grid, err);
     if (status != PACK_OK)
         return status;
-    uint64_t entries = config->cache.size_bytes / grid.chunk_bytes;
+    uint64_t bytes = config->cache.size_bytes; /* w0 = 1 does not keep to them */
+    uint64_t entries = (c->peak_bytes > bytes ? c->peak_bytes : bytes) / grid.chunk_bytes;
     if (entries == 0)
         return PACK_OK;
     if (entries > grid.n_chunks_total)

@@ -147,7 +147,8 @@ pack_advise_change_of(const struct pack_advise_params *params,
         strcmp(config->codec, now->codec) != 0)
         return PACK_ADVISE_REWRITE;
     if (config->pattern.kind != now->pattern.kind ||
-        config->pattern.pool_chunks != now->pattern.pool_chunks)
+        config->pattern.pool_chunks != now->pattern.pool_chunks ||
+        config->pattern.local != now->pattern.local)
         return PACK_ADVISE_ORDER;
     bool same = config->reopen == now->reopen &&
                 (now->chunk.rank == 0 || same_cache(&config->cache, &now->cache));

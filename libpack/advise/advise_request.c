@@ -293,7 +293,7 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
     }
     pattern->seed = r->seed;
     pattern->batch = r->batch;
-    pattern->workers = r->workers ? r->workers : 1;
+    pattern->workers = r->workers;
     pattern->step = r->step;
     pattern->read = r->read;
     pattern->extent = job->params.extent;
@@ -384,6 +384,7 @@ set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
     struct pack_advise_params *p = &job->params;
     p->epochs = r->epochs;
     p->reopen = r->reopen;
+    p->workers_end = r->workers_end && r->workers > 0;
     p->memory_bytes = r->memory_bytes;
     p->ram_bytes = r->ram_bytes == UINT64_MAX ? half_of_memory() : r->ram_bytes;
     p->target = r->target;

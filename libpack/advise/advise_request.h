@@ -32,7 +32,7 @@ struct pack_advise_request {
     uint64_t batch, workers, epochs, step, seed;
     enum pack_read_mode read;
     struct pack_shape crop, box; /* crop: height and width of images */
-    bool reopen;
+    bool reopen, workers_end; /* workers_end: as struct pack_advise_params has it */
 
     const char *hdf5_version;
     /* The cache as it is: UINT64_MAX and a negative w0 are the version's default. */
@@ -54,9 +54,9 @@ struct pack_advise_request {
 /* What is assumed where nothing is said, in every program that asks: members of an
  * initializer. */
 #define PACK_ADVISE_REQUEST_DEFAULTS                                                \
-    .batch = 64, .workers = 4, .epochs = 3, .cache_bytes = UINT64_MAX,              \
-    .cache_slots = UINT64_MAX, .cache_w0 = -1, .storage = "nvme",                   \
-    .memory_bytes = UINT64_C(1) << 30, .ram_bytes = UINT64_MAX
+    .batch = 64, .workers = 4, .epochs = PACK_ADVISE_EPOCHS,                        \
+    .cache_bytes = UINT64_MAX, .cache_slots = UINT64_MAX, .cache_w0 = -1,           \
+    .storage = "nvme", .memory_bytes = UINT64_C(1) << 30, .ram_bytes = UINT64_MAX
 
 /* Everything filled in; borrowed parts of params point into the job. */
 struct pack_advise_job {

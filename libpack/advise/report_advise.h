@@ -39,7 +39,7 @@ enum pack_status pack_report_advise_json(const struct pack_report_advise *report
                                          struct pack_buf *buf, struct pack_error *err);
 
 /* Hit rate over chunk size and cache size as a heat map, with today's point and the
- * recommended one. */
+ * recommended one; samples/s where hardly anything is ever hit. */
 enum pack_status pack_report_advise_svg(const struct pack_report_advise *report,
                                         struct pack_buf *buf, struct pack_error *err);
 

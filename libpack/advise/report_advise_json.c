@@ -34,7 +34,8 @@ put_options(struct pack_json *json, const struct pack_report_advise *r)
     pack_json_u64(json, "rank", p->pattern.rank);
     pack_json_u64(json, "world", p->pattern.world ? p->pattern.world : 1);
     pack_json_text(json, "read", pack_read_mode_name(p->pattern.read));
-    pack_json_u64(json, "epochs", p->epochs ? p->epochs : 2);
+    pack_json_u64(json, "epochs", p->epochs ? p->epochs : PACK_ADVISE_EPOCHS);
+    pack_json_bool(json, "persistent_workers", !p->workers_end);
     pack_json_double(json, "min_gain", p->min_gain > 0 ? p->min_gain : 1.15);
     pack_json_bool(json, "keep_file", p->keep_file);
     pack_json_u64(json, "memory_bytes",
@@ -165,6 +166,20 @@ put_code(struct pack_json *json, const struct pack_report_advise *r,
 }
 
 static void
+put_cells(struct pack_json *json, const char *key, const struct pack_advise_map *map,
+          const double cells[PACK_ADVISE_MAP_MAX][PACK_ADVISE_MAP_MAX])
+{
+    pack_json_array(json, key);
+    for (int i = 0; i < map->n_caches; i++) {
+        pack_json_array(json, NULL);
+        for (int j = 0; j < map->n_chunks; j++)
+            pack_json_double(json, NULL, cells[i][j]);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+}
+
+static void
 put_map(struct pack_json *json, const struct pack_advise_map *map)
 {
     pack_json_object(json, "map");
@@ -180,14 +195,8 @@ put_map(struct pack_json *json, const struct pack_advise_map *map)
     for (int i = 0; i < map->n_caches; i++)
         pack_json_u64(json, NULL, map->cache_bytes[i]);
     pack_json_close(json);
-    pack_json_array(json, "hit_rate");
-    for (int i = 0; i < map->n_caches; i++) {
-        pack_json_array(json, NULL);
-        for (int j = 0; j < map->n_chunks; j++)
-            pack_json_double(json, NULL, map->hit_rate[i][j]);
-        pack_json_close(json);
-    }
-    pack_json_close(json);
+    put_cells(json, "hit_rate", map, map->hit_rate);
+    put_cells(json, "samples_per_s", map, map->rate);
     pack_json_close(json);
 }
 

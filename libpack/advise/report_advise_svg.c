@@ -1,9 +1,11 @@
-/* The heat map: a cell per chunk size and cache size, darker for more hits. */
+/* The heat map: a cell per chunk size and cache size, darker for more hits, or for more
+ * samples/s where hardly anything is ever hit. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/advise/advise_parts.h"
 #include "libpack/advise/report_advise.h"
 
 enum { CELL_W = 64, CELL_H = 40, LEFT = 110, TOP = 60, BELOW = 110 };
@@ -26,18 +28,37 @@ draw(struct drawing *d, const char *format, ...)
         d->status = pack_buf_append(d->buf, text, strlen(text), d->err);
 }
 
+/* How dark a cell is, 0 to 1, and what it says. */
 static void
-draw_cell(struct drawing *d, int x, int y, double rate)
+draw_cell(struct drawing *d, int x, int y, double share, const char *text)
 {
     /* white to a deep blue */
-    int red = (int)(255 - 225 * rate), green = (int)(255 - 175 * rate),
-        blue = (int)(255 - 100 * rate);
+    int red = (int)(255 - 225 * share), green = (int)(255 - 175 * share),
+        blue = (int)(255 - 100 * share);
     draw(d,
          "<rect x='%d' y='%d' width='%d' height='%d' fill='rgb(%d,%d,%d)' "
-         "stroke='#ccc'/>\n<text x='%d' y='%d' text-anchor='middle' fill='%s'>%.0f "
-         "%%</text>\n",
+         "stroke='#ccc'/>\n<text x='%d' y='%d' text-anchor='middle' fill='%s'>%s</text>\n",
          x, y, CELL_W, CELL_H, red, green, blue, x + CELL_W / 2, y + CELL_H / 2 + 5,
-         rate > 0.5 ? "#fff" : "#222", 100 * rate);
+         share > 0.5 ? "#fff" : "#222", text);
+}
+
+static void
+draw_row(struct drawing *d, const struct pack_advise_map *map, int i, int y)
+{
+    bool has_hits = pack_advise_map_has_hits(map);
+    double most = 1;
+    char text[32];
+    for (int k = 0; k < map->n_caches; k++)
+        for (int j = 0; j < map->n_chunks; j++)
+            most = fmax(most, map->rate[k][j]);
+    for (int j = 0; j < map->n_chunks; j++) {
+        if (has_hits)
+            snprintf(text, sizeof text, "%.0f %%", 100 * map->hit_rate[i][j]);
+        else
+            snprintf(text, sizeof text, "%.3gK", map->rate[i][j] / 1e3);
+        draw_cell(d, LEFT + j * CELL_W, y,
+                  has_hits ? map->hit_rate[i][j] : map->rate[i][j] / most, text);
+    }
 }
 
 /* Where a value lies on an axis whose cells stand for values[i], by logarithm. */
@@ -98,16 +119,18 @@ pack_report_advise_svg(const struct pack_report_advise *r, struct pack_buf *buf,
     draw(&d,
          "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
          "font-family='sans-serif' font-size='13'>\n<rect width='100%%' height='100%%' "
-         "fill='#fff'/>\n<text x='%d' y='24' font-size='16'>Chunk cache hit rate</text>\n"
+         "fill='#fff'/>\n<text x='%d' y='24' font-size='16'>%s</text>\n"
          "<text x='%d' y='44' fill='#555'>pattern %s, HDF5 %s</text>\n",
-         width, height, LEFT, LEFT, pack_pattern_name(r->params->pattern.kind),
+         width, height, LEFT,
+         pack_advise_map_has_hits(map) ? "Chunk cache hit rate"
+                                       : "Samples/s of later epochs",
+         LEFT, pack_pattern_name(r->params->pattern.kind),
          r->hdf5_version);
     for (int i = 0; i < map->n_caches; i++) {
         int y = TOP + (map->n_caches - 1 - i) * CELL_H;
         draw(&d, "<text x='%d' y='%d' text-anchor='end'>%s</text>\n", LEFT - 8,
              y + CELL_H / 2 + 5, pack_bytes_format(map->cache_bytes[i], size));
-        for (int j = 0; j < map->n_chunks; j++)
-            draw_cell(&d, LEFT + j * CELL_W, y, map->hit_rate[i][j]);
+        draw_row(&d, map, i, y);
     }
     int below = TOP + map->n_caches * CELL_H;
     for (int j = 0; j < map->n_chunks; j++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libpack/model/profile_terms.h"
+#include "libpack/advise/advise_parts.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/advise/snippet.h"
 
@@ -83,6 +84,23 @@ short_count(double n, char *text)
     return text;
 }
 
+/* At most five columns: "950", "9.5K", "85K", "1.2M". */
+static char *
+thousands(double n, char *text)
+{
+    static const char units[] = " KMGTP";
+    int unit = 0;
+    while (n >= 999.5 && unit < 5) {
+        n /= 1000;
+        unit++;
+    }
+    if (unit == 0)
+        snprintf(text, 16, "%.0f", n);
+    else
+        snprintf(text, 16, n < 9.95 ? "%.1f%c" : "%.0f%c", n, units[unit]);
+    return text;
+}
+
 /* At most seven columns. */
 static char *
 short_rate(double rate, char *text)
@@ -139,6 +157,7 @@ put_headline(struct out *out)
     char chunk[PACK_SHAPE_TEXT_MAX], rate[16], size[16], order[PACK_REPORT_ORDER_MAX],
         line[512], more[80] = "";
     const struct pack_cache_params *cache = &best->config.cache;
+    size_t n;
     if (best->is_now)
         snprintf(more, sizeof more, ", as it is today");
     else if (result->has_now && !out->r->is_what_if && result->now.rate > 0)
@@ -162,6 +181,15 @@ put_headline(struct out *out)
                        : best->is_now     ? "KEEP  "
                                           : "BEST  ";
     put_wrapped(out, lead, line, 6);
+    snprintf(line, sizeof line, "%llu epochs; the first %s samples/s, later ones %s",
+             (unsigned long long)pack_advise_epochs(out->r->params),
+             short_rate(best->first_rate, rate), short_rate(best->later_rate, size));
+    n = strlen(line);
+    if (result->has_now && !best->is_now && !out->r->is_what_if)
+        snprintf(line + n, sizeof line - n, ": %.3g and %.3g times today's",
+                 best->first_rate / result->now.first_rate,
+                 best->later_rate / result->now.later_rate);
+    put_wrapped(out, "      ", line, 6);
 }
 
 static void
@@ -178,12 +206,12 @@ put_subject(struct out *out)
     put_wrapped(out, "FOR   ", line, 6);
     uint64_t workers = p->pattern.workers ? p->pattern.workers : 1;
     snprintf(line, sizeof line,
-             "%s, batch %llu, %llu worker%s, caches up to %s in all, page cache %s, "
+             "%s, batch %llu, %llu worker%s%s, caches up to %s in all, page cache %s, "
              "storage %.60s (%s), %llu processors, HDF5 %s",
              out->r->pattern,
              (unsigned long long)(p->pattern.batch ? p->pattern.batch : 1),
              (unsigned long long)workers, workers == 1 ? "" : "s",
-             short_bytes((double)(p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30),
+             p->workers_end ? " that end with each epoch" : "", short_bytes((double)(p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30),
                          memory),
              p->ram_bytes ? short_bytes((double)p->ram_bytes, ram) : "none",
              p->profile->name, p->profile->is_measured ? "measured" : "assumed figures",
@@ -363,27 +391,57 @@ put_code(struct out *out)
 }
 
 static void
-put_chart(struct out *out)
+put_chart_cell(struct out *out, const struct pack_advise_map *map, bool has_hits, int i,
+               int j)
 {
     static const char shades[] = " .:-=+*#%@";
+    char text[16];
+    int tenth = (int)(10 * map->hit_rate[i][j]);
+    tenth = tenth > 9 ? 9 : tenth;
+    if (has_hits)
+        put(out, "   %c%d%c", shades[tenth], tenth, shades[tenth]);
+    else
+        put(out, "%6s", thousands(map->rate[i][j], text));
+}
+
+/* Where hardly anything is ever found in the cache, what is left to tell is the rate. */
+static void
+put_chart(struct out *out)
+{
     const struct pack_advise_map *map = &out->r->result->map;
+    bool has_hits = pack_advise_map_has_hits(map);
     char text[16];
     if (map->n_chunks < 2)
         return;
-    put(out, "\nhit rate, 0 to 9 tenths, by samples per chunk and cache per worker\n%7s",
-        "");
+    put(out, "\n%s, by samples per chunk and cache per worker%s\n%7s",
+        has_hits ? "hit rate, 0 to 9 tenths" : "samples/s of later epochs",
+        has_hits ? "" : "\n(nothing is found in a cache of these sizes)", "");
     for (int j = 0; j < map->n_chunks; j++)
         put(out, "%6llu", (unsigned long long)map->samples_per_chunk[j]);
     put(out, "\n");
     for (int i = map->n_caches - 1; i >= 0; i--) {
         put(out, "%6s ", short_bytes((double)map->cache_bytes[i], text));
-        for (int j = 0; j < map->n_chunks; j++) {
-            int tenth = (int)(10 * map->hit_rate[i][j]);
-            tenth = tenth > 9 ? 9 : tenth;
-            put(out, "   %c%d%c", shades[tenth], tenth, shades[tenth]);
-        }
+        for (int j = 0; j < map->n_chunks; j++)
+            put_chart_cell(out, map, has_hits, i, j);
         put(out, "\n");
     }
+}
+
+/* How much of worker 0's reads stands behind the rows. */
+static const char *
+simulated(const struct out *out, char text[96])
+{
+    const struct pack_advise_result *result = out->r->result;
+    const struct pack_advise_outcome *least = &result->rows[0];
+    for (size_t i = 1; i < result->n_rows; i++)
+        if (!result->rows[i].is_exact &&
+            (least->is_exact || result->rows[i].n_simulated < least->n_simulated))
+            least = &result->rows[i];
+    if (least->is_exact)
+        return strcpy(text, "every read of up to 3 epochs");
+    snprintf(text, 96, "at least the first %.3g million of %.3g million reads an epoch",
+             (double)least->n_simulated / 1e6, least->worker_samples / 1e6);
+    return text;
 }
 
 static void
@@ -391,20 +449,20 @@ put_method(struct out *out)
 {
     const struct pack_advise_result *result = out->r->result;
     uint64_t workers = out->r->params->pattern.workers;
-    char line[512];
+    char line[512], reads[96];
     if (out->r->is_what_if)
-        snprintf(line, sizeof line, "one configuration, every read simulated%s",
+        snprintf(line, sizeof line, "one configuration, %s%s", simulated(out, reads),
                  workers > 1 ? " for one worker, to which all others are alike" : "");
     else
         snprintf(line, sizeof line,
                  "%llu candidates: %llu dropped by bounds in closed form, %llu simulated "
-                 "in part, %llu in full (the rows above%s); %.3g million chunk visits; "
-                 "seed %llu",
+                 "in part, %llu in full (the rows above, %s%s); %.3g million chunk "
+                 "visits; seed %llu",
                  (unsigned long long)result->n_candidates,
                  (unsigned long long)result->n_bounded,
                  (unsigned long long)result->n_sampled,
-                 (unsigned long long)result->n_exact,
-                 workers > 1 ? ", one worker's reads, to which all others are alike" : "",
+                 (unsigned long long)result->n_exact, simulated(out, reads),
+                 workers > 1 ? " of one worker, to which all others are alike" : "",
                  (double)result->n_visits / 1e6,
                  (unsigned long long)out->r->params->pattern.seed);
     put_wrapped(out, "\nHOW   ", line, 6);

@@ -47,7 +47,7 @@ static const struct {
       "\n"
       "@PY_SAMPLER@"
       "images = Images(@PY_FILE@)\n"
-      "loader = DataLoader(images, num_workers=@WORKERS@, persistent_workers=True,\n"
+      "loader = DataLoader(images, num_workers=@WORKERS@@PERSISTENT@,\n"
       "                    @PY_ORDER@)\n" },
     { "h5pack", "h5pack, from the images", "@H5PACK@\n" },
     { "h5repack", "h5repack, from the file as it is", "@H5REPACK@\n" },
@@ -155,6 +155,17 @@ workers(const struct pack_snippet_subject *s, struct pack_buf *buf,
 {
     return pack_buf_printf(buf, err, "%llu",
                            (unsigned long long)s->config->pattern.workers);
+}
+
+/* Workers that stay keep their caches; PyTorch takes the parameter with workers only. */
+static enum pack_status
+persistent(const struct pack_snippet_subject *s, struct pack_buf *buf,
+           struct pack_error *err)
+{
+    if (s->config->pattern.workers == 0)
+        return PACK_OK;
+    return pack_buf_printf(buf, err, ", persistent_workers=%s",
+                           s->params->workers_end ? "False" : "True");
 }
 
 static enum pack_status
@@ -368,6 +379,7 @@ static const struct {
     { "H5REPACK", h5repack },
     { "C_DATASET", c_dataset },
     { "ZSTD_IMPORT", zstd_import },
+    { "PERSISTENT", persistent },
 };
 
 static enum pack_status
