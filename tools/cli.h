@@ -118,6 +118,9 @@ bool cli_parse(const struct cli_program *program, int argc, char **argv, char **
                size_t *n_operands, int *exit_status);
 void cli_free_texts(struct cli_texts *texts);
 
+/* What --help prints. */
+void cli_help(const struct cli_program *program);
+
 /* ---------------------------------------------------------------- messages */
 
 /* "program: sentence" on stderr. cli_say is silent after --quiet, cli_complain never. */

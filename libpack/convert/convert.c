@@ -31,19 +31,8 @@
 static enum pack_status
 start_threads(struct run *run)
 {
-    const struct pack_convert_params *params = run->params;
-    struct pack_samples_params sp = {
-        .source = params->source,
-        .first = run->next_record,
-        .image = params->options.image,
-        .geometry = params->options.geometry,
-        .layout = params->options.layout,
-        .out_h = run->plan.out_h,
-        .out_w = run->plan.out_w,
-        .n_threads = run->plan.n_threads,
-        .memory_bytes = run->plan.decode_bytes,
-        .n_slots = run->plan.n_slots,
-    };
+    struct pack_samples_params sp = pack_convert_samples(run->params, &run->plan);
+    sp.first = run->next_record;
     enum pack_status status = pack_samples_new(&sp, &run->samples, run->err);
     if (status != PACK_OK)
         return status;
@@ -58,13 +47,35 @@ start_threads(struct run *run)
     return status;
 }
 
+static enum pack_status
+open_output(struct run *run)
+{
+    const struct pack_convert_params *params = run->params;
+    struct pack_outfile_params op = { params->force, true, params->resume };
+    return pack_outfile_open(params->output, &op, &run->out, run->err);
+}
+
+static enum pack_status
+make_plan(struct run *run)
+{
+    uint32_t out_h, out_w;
+    enum pack_status status =
+        pack_convert_find_size(run->params, &out_h, &out_w, run->err);
+    return status == PACK_OK
+               ? pack_convert_plan_make(run->params, out_h, out_w, &run->plan, run->err)
+               : status;
+}
+
 /* What a journal belongs to: the options, the list of images, the program. */
 static enum pack_status
-make_identity(struct run *run, struct pack_buf *options)
+make_identity(struct run *run)
 {
+    struct pack_buf *options = &run->options;
     uint64_t digest = pack_source_digest(run->params->source);
     enum pack_status status =
-        pack_buf_append(&run->identity, options->data, options->size, run->err);
+        pack_convert_options_text(&run->params->options, options, run->err);
+    if (status == PACK_OK)
+        status = pack_buf_append(&run->identity, options->data, options->size, run->err);
     if (status == PACK_OK)
         status = pack_buf_printf(
             &run->identity, run->err, "%s\n%016" PRIx64 "\n%" PRIu32 "x%" PRIu32,
@@ -127,6 +138,7 @@ release(struct run *run)
     } else {
         pack_outfile_discard(run->out);
     }
+    pack_buf_done(&run->options);
     pack_buf_done(&run->identity);
     pack_buf_done(&run->entry);
     pack_buf_done(&run->rows);
@@ -162,13 +174,13 @@ finish_result(struct run *run)
 }
 
 static enum pack_status
-complete(struct run *run, const struct pack_buf *options)
+complete(struct run *run)
 {
     const struct pack_convert_params *params = run->params;
     struct pack_convert_contents contents = {
         .source = params->source,
         .options = &params->options,
-        .options_text = (const char *)options->data,
+        .options_text = (const char *)run->options.data,
         .version = params->version,
         .plan = &run->plan,
         .result = run->result,
@@ -226,41 +238,24 @@ enum pack_status
 pack_convert(const struct pack_convert_params *params, struct pack_convert_result *result,
              struct pack_error *err)
 {
+    static enum pack_status (*const steps[])(struct run *) = {
+        open_output, make_plan,     make_identity,    pack_convert_blocks_new,
+        open_files,  start_threads, pack_convert_all, complete,
+        commit
+    };
     struct pack_error own;
     struct run run = { .params = params,
                        .result = result,
                        .err = err ? err : &own,
                        .start_ns = pack_clock_ns(),
                        .part_fd = -1 };
-    struct pack_outfile_params op = { params->force, true, params->resume };
-    struct pack_buf options = { 0 };
-    uint32_t out_h, out_w;
+    enum pack_status status = PACK_OK;
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
-    enum pack_status status = pack_outfile_open(params->output, &op, &run.out, run.err);
-    if (status == PACK_OK)
-        status = pack_convert_find_size(params, &out_h, &out_w, run.err);
-    if (status == PACK_OK)
-        status = pack_convert_plan_make(params, out_h, out_w, &run.plan, run.err);
-    if (status == PACK_OK)
-        status = pack_convert_options_text(&params->options, &options, run.err);
-    if (status == PACK_OK)
-        status = make_identity(&run, &options);
-    if (status == PACK_OK)
-        status = pack_convert_blocks_new(&run);
-    if (status == PACK_OK)
-        status = open_files(&run);
-    if (status == PACK_OK)
-        status = start_threads(&run);
-    if (status == PACK_OK)
-        status = pack_convert_all(&run);
-    if (status == PACK_OK)
-        status = complete(&run, &options);
-    if (status == PACK_OK)
-        status = commit(&run);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && status == PACK_OK; i++)
+        status = steps[i](&run);
     finish_result(&run);
     release(&run);
-    pack_buf_done(&options);
     result->elapsed_ns = pack_clock_ns() - run.start_ns;
     return status;
 }

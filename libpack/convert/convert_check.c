@@ -252,6 +252,29 @@ open_existing(struct compare *c, int64_t file)
     return status == PACK_OK ? compare_classes(c, file) : status;
 }
 
+static enum pack_status
+decode_and_compare(struct compare *c)
+{
+    struct pack_samples_params sp = pack_convert_samples(c->params, &c->plan);
+    struct pack_samples *samples = NULL;
+    struct pack_pool *pool = NULL;
+    c->stored = malloc(c->plan.sample_bytes);
+    if (!c->stored)
+        return pack_fail_memory(c->err, "a sample");
+    enum pack_status status = pack_samples_new(&sp, &samples, c->err);
+    if (status != PACK_OK)
+        return status;
+    struct pack_pool_lane lane = pack_samples_lane(samples);
+    status = pack_pool_new(sp.n_threads, &lane, 1, &pool, c->err);
+    if (status == PACK_OK) {
+        pack_samples_start(samples, pool, 0);
+        status = compare_samples(c, samples);
+    }
+    pack_pool_free(pool);
+    pack_samples_free(samples);
+    return status;
+}
+
 enum pack_status
 pack_convert_compare(const struct pack_convert_params *params,
                      struct pack_convert_result *result, struct pack_error *err)
@@ -259,8 +282,6 @@ pack_convert_compare(const struct pack_convert_params *params,
     struct pack_error own;
     struct pack_convert_params p = *params;
     struct compare c = { .params = &p, .result = result, .err = err ? err : &own };
-    struct pack_samples *samples = NULL;
-    struct pack_pool *pool = NULL;
     int64_t file = -1;
     uint64_t start_ns = pack_clock_ns();
     memset(result, 0, sizeof *result);
@@ -272,38 +293,9 @@ pack_convert_compare(const struct pack_convert_params *params,
     if (status != PACK_OK)
         return status;
     status = open_existing(&c, file);
-    if (status != PACK_OK) {
-        status = pack_error_prefix(c.err, status, "'%s'", params->output);
-        goto out;
-    }
-    c.stored = malloc(c.plan.sample_bytes);
-    if (!c.stored) {
-        status = pack_fail_memory(c.err, "a sample");
-        goto out;
-    }
-    struct pack_samples_params sp = {
-        .source = p.source,
-        .image = p.options.image,
-        .geometry = p.options.geometry,
-        .layout = p.options.layout,
-        .out_h = c.plan.out_h,
-        .out_w = c.plan.out_w,
-        .n_threads = c.plan.n_threads,
-        .memory_bytes = c.plan.decode_bytes,
-        .n_slots = c.plan.n_slots,
-    };
-    status = pack_samples_new(&sp, &samples, c.err);
-    if (status != PACK_OK)
-        goto out;
-    struct pack_pool_lane lane = pack_samples_lane(samples);
-    status = pack_pool_new(sp.n_threads, &lane, 1, &pool, c.err);
-    if (status != PACK_OK)
-        goto out;
-    pack_samples_start(samples, pool, 0);
-    status = compare_samples(&c, samples);
-out:
-    pack_pool_free(pool);
-    pack_samples_free(samples);
+    status = status == PACK_OK
+                 ? decode_and_compare(&c)
+                 : pack_error_prefix(c.err, status, "'%s'", params->output);
     pack_h5_texts_free(c.filenames, c.n_filenames);
     free(c.labels);
     free(c.stored);

@@ -100,17 +100,8 @@ try_decoding(const struct pack_convert_params *params,
     for (uint64_t i = 0; i < some.n_records; i++)
         records[i] =
             params->source->records[i * (params->source->n_records / some.n_records)];
-    struct pack_samples_params sp = {
-        .source = &some,
-        .image = params->options.image,
-        .geometry = params->options.geometry,
-        .layout = params->options.layout,
-        .out_h = plan->out_h,
-        .out_w = plan->out_w,
-        .n_threads = plan->n_threads,
-        .memory_bytes = plan->decode_bytes,
-        .n_slots = plan->n_slots,
-    };
+    struct pack_samples_params sp = pack_convert_samples(params, plan);
+    sp.source = &some;
     enum pack_status status = pack_samples_new(&sp, &samples, err);
     if (status != PACK_OK)
         return status;

@@ -6,6 +6,7 @@
 #include "libpack/hdf5/writer.h"
 #include "libpack/base/json.h"
 #include "libpack/base/name.h"
+#include "libpack/convert/samples.h"
 
 /*
  * Shapes and memory of a file, once the size of a sample is known. A block is what is
@@ -33,6 +34,11 @@ enum pack_status pack_convert_plan_make(const struct pack_convert_params *params
                                         uint32_t out_h, uint32_t out_w,
                                         struct pack_convert_plan *plan,
                                         struct pack_error *err);
+
+/* How samples are made for this plan, from the first record on. */
+struct pack_samples_params
+pack_convert_samples(const struct pack_convert_params *params,
+                     const struct pack_convert_plan *plan);
 
 /* A header scan: every record probed, in order. */
 struct pack_convert_scan {

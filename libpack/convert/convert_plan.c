@@ -141,6 +141,23 @@ pack_convert_threads(const struct pack_convert_params *params)
     return params->n_threads ? params->n_threads : pack_pool_default_threads();
 }
 
+struct pack_samples_params
+pack_convert_samples(const struct pack_convert_params *params,
+                     const struct pack_convert_plan *plan)
+{
+    return (struct pack_samples_params){
+        .source = params->source,
+        .image = params->options.image,
+        .geometry = params->options.geometry,
+        .layout = params->options.layout,
+        .out_h = plan->out_h,
+        .out_w = plan->out_w,
+        .n_threads = plan->n_threads,
+        .memory_bytes = plan->decode_bytes,
+        .n_slots = plan->n_slots,
+    };
+}
+
 enum pack_status
 pack_convert_watch(const struct pack_convert_params *params, const char *stage,
                    uint64_t done, uint64_t total, uint64_t bytes, struct pack_error *err)

@@ -70,7 +70,8 @@ struct run {
     struct pack_writer *writer;
     struct pack_writer_dataset *images;
     struct pack_journal *journal;
-    struct pack_buf identity;
+    struct pack_buf options;  /* the text that is stored */
+    struct pack_buf identity; /* what a journal belongs to */
     struct pack_buf entry; /* a journal entry being put together */
 
     struct pack_samples *samples;
