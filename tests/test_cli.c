@@ -120,9 +120,10 @@ static const struct cli_option options[] = { CLI_SIDES(0, "size", &size, ""),
                                              CLI_FLAG('f', "rdcc-force", &force, ""),
                                              CLI_END };
 static const struct cli_hint hints[] = {
-    { "rdcc_force", PACK_ERR_EXISTS, "--rdcc-force replaces it" },
-    { "rdcc_force", PACK_OK, "--rdcc-force starts again" },
-    { 0 }
+    CLI_HINT("rdcc_force", PACK_ERR_EXISTS, "--rdcc-force replaces it"),
+    CLI_HINT("rdcc_force", PACK_OK, "--rdcc-force starts again"),
+    CLI_SET_BY("sides", "size"),
+    CLI_NO_HINT
 };
 static const struct cli_program program = { .name = "h5test",
                                             .options = options,
@@ -175,6 +176,10 @@ test_hints(void)
     pack_error_param(&err, PACK_ERR_ARGUMENT, "size");
     is_text(cli_error_text(&err, text), "--size: '9' is too large",
             "a sentence that begins with a parameter begins with its option");
+    pack_fail(&err, PACK_ERR_ARGUMENT, "'9' is too large");
+    pack_error_param(&err, PACK_ERR_ARGUMENT, "sides");
+    is_text(cli_error_text(&err, text), "--size: '9' is too large",
+            "which may have another name");
     pack_fail(&err, PACK_ERR_EXISTS, "'x' exists");
     is_text(cli_error_text(&err, text), "'x' exists", "without a parameter there is none");
 }

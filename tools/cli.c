@@ -52,12 +52,27 @@ cli_say(const char *format, ...)
 static const struct cli_option *find_name(const struct cli_option *options,
                                           const char *name, size_t length);
 
-/* The option whose name is the parameter's, "-" for "_"; NULL: the program has none. */
+/* The program's hint for a failure, or the end of its table. */
+static const struct cli_hint *
+hint_of(const struct pack_error *err)
+{
+    static const struct cli_hint none = { 0 };
+    const struct cli_hint *hint = running && running->hints ? running->hints : &none;
+    while (hint->param && (strcmp(hint->param, err->param) != 0 ||
+                           (hint->status != PACK_OK && hint->status != err->status)))
+        hint++;
+    return hint;
+}
+
+/* The option that sets a parameter: the hint's, else the one of its name, "-" for "_";
+ * NULL: the program has none. */
 static const struct cli_option *
-option_of(const char *param)
+option_of(const struct cli_hint *hint, const char *param)
 {
     char name[64];
     size_t n = 0;
+    if (hint->option)
+        param = hint->option;
     for (; param[n] && n < sizeof name; n++)
         name[n] = param[n] == '_' ? '-' : param[n];
     return running ? find_name(running->options, name, n) : NULL;
@@ -66,19 +81,18 @@ option_of(const char *param)
 const char *
 cli_error_text(const struct pack_error *err, char text[CLI_ERROR_MAX])
 {
-    const struct cli_hint *hint = running ? running->hints : NULL;
-    const char *sentence = err->text, *param = err->param;
-    const struct cli_option *option = param ? option_of(param) : NULL;
-    size_t n = param ? strlen(param) : 0;
-    while (param && hint && hint->param &&
-           (strcmp(hint->param, param) != 0 ||
-            (hint->status != PACK_OK && hint->status != err->status)))
-        hint++;
-    bool hinted = param && hint && hint->param;
-    bool named = option && strncmp(sentence, param, n) == 0 && sentence[n] == ':';
+    const char *sentence = err->text;
+    if (!err->param) {
+        snprintf(text, CLI_ERROR_MAX, "%s", sentence);
+        return text;
+    }
+    size_t n = strlen(err->param);
+    const struct cli_hint *hint = hint_of(err);
+    const struct cli_option *option = option_of(hint, err->param);
+    bool named = option && strncmp(sentence, err->param, n) == 0 && sentence[n] == ':';
     snprintf(text, CLI_ERROR_MAX, "%s%s%s%s%s", named ? "--" : "",
              named ? option->name : "", named ? sentence + n : sentence,
-             hinted ? "; " : "", hinted ? hint->hint : "");
+             hint->hint ? "; " : "", hint->hint ? hint->hint : "");
     return text;
 }
 

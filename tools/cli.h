@@ -91,8 +91,22 @@ struct cli_option {
 struct cli_hint {
     const char *param;
     enum pack_status status; /* PACK_OK: whatever it is */
-    const char *hint;
+    const char *hint;        /* NULL: none */
+    const char *option;      /* that sets it, where its name is not the parameter's */
 };
+
+#define CLI_HINT(p, s, h)                        \
+    {                                            \
+        .param = (p), .status = (s), .hint = (h) \
+    }
+#define CLI_SET_BY(p, o)            \
+    {                               \
+        .param = (p), .option = (o) \
+    }
+#define CLI_NO_HINT   \
+    {                 \
+        .param = NULL \
+    }
 
 struct cli_program {
     const char *name;

@@ -115,10 +115,13 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_hint hints[] = {
-    { "geometry", PACK_OK,
-      "give them one, for example with --size 224x224, or --shorter 256 --crop 224x224" },
-    { "force", PACK_OK, "--force replaces it" },
-    { 0 }
+    CLI_HINT("geometry", PACK_OK,
+             "give them one, for example with --size 224x224, "
+             "or --shorter 256 --crop 224x224"),
+    CLI_HINT("force", PACK_OK, "--force replaces it"),
+    CLI_SET_BY("chunks", "chunk"),
+    CLI_SET_BY("codec", "compress"),
+    CLI_NO_HINT
 };
 
 static const struct cli_program program = {

@@ -126,8 +126,8 @@ static const struct cli_option options[] = {
     CLI_END
 };
 
-static const struct cli_hint hints[] = { { "force", PACK_OK, "--force replaces it" },
-                                         { 0 } };
+static const struct cli_hint hints[] = { CLI_HINT("force", PACK_OK, "--force replaces it"),
+                                         CLI_NO_HINT };
 
 static const struct cli_program program = {
     .name = "h5readbench",

@@ -101,19 +101,21 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_hint hints[] = {
-    { "geometry", PACK_OK,
-      "give them one, for example with --size 224x224, or --shorter 256 --crop 224x224" },
-    { "splits_are_classes", PACK_OK,
-      "pack each by a call of its own, 'h5pack SOURCE/train -o train.h5' and "
-      "'h5pack SOURCE/val --classes train.h5 -o val.h5' (or say --splits-are-classes)" },
-    { "no_labels", PACK_OK, "--no-labels takes them all" },
-    { "any_name", PACK_OK, "--any-name takes images by their content" },
-    { "classes", PACK_ERR_MISMATCH,
-      "were --classes or --list given when it was packed?" },
-    { "force", PACK_ERR_EXISTS, "--force replaces it" },
-    { "force", PACK_OK, "--force starts again" },
-    { "resume", PACK_OK, "--resume completes it, --force starts again" },
-    { 0 }
+    CLI_HINT("geometry", PACK_OK,
+             "give them one, for example with --size 224x224, "
+             "or --shorter 256 --crop 224x224"),
+    CLI_HINT("splits_are_classes", PACK_OK,
+             "pack each by a call of its own, 'h5pack SOURCE/train -o train.h5' and "
+             "'h5pack SOURCE/val --classes train.h5 -o val.h5' "
+             "(or say --splits-are-classes)"),
+    CLI_HINT("no_labels", PACK_OK, "--no-labels takes them all"),
+    CLI_HINT("any_name", PACK_OK, "--any-name takes images by their content"),
+    CLI_HINT("classes", PACK_ERR_MISMATCH,
+             "were --classes or --list given when it was packed?"),
+    CLI_HINT("force", PACK_ERR_EXISTS, "--force replaces it"),
+    CLI_HINT("force", PACK_OK, "--force starts again"),
+    CLI_HINT("resume", PACK_OK, "--resume completes it, --force starts again"),
+    CLI_NO_HINT
 };
 
 static const struct cli_program program = {

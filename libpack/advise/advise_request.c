@@ -37,9 +37,9 @@ from_shape(const struct pack_advise_request *r, struct pack_advise_job *job,
             return PACK_OK;
         }
     }
-    return pack_fail(
-        err, PACK_ERR_ARGUMENT,
-        "--type: '%.80s' is none of int8 to int64, uint8 to uint64, float16, "
+    return pack_fail_param(
+        err, PACK_ERR_ARGUMENT, "type",
+        "type: '%.80s' is none of int8 to int64, uint8 to uint64, float16, "
         "float32, float64",
         type);
 }
@@ -82,7 +82,7 @@ read_labels(struct pack_advise_job *job, struct pack_error *err)
         return PACK_OK;
     enum pack_status status = pack_advise_file_integers(job->with, &values, &n, err);
     if (status != PACK_OK)
-        return pack_error_prefix(err, status, "--with");
+        return pack_error_param(err, status, "with");
     job->labels = malloc((n ? n : 1) * sizeof *job->labels);
     for (uint64_t i = 0; job->labels && i < n; i++) {
         bool is_class = values[i] >= 0 && values[i] < classes_max;
@@ -109,14 +109,14 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
     enum pack_status status =
         pack_advise_file_open_with(job->file, r->with, &job->with, err);
     if (status != PACK_OK)
-        return pack_error_prefix(err, status, "--with");
+        return pack_error_param(err, status, "with");
     const struct pack_facts *facts = pack_advise_file_facts(job->with);
     pack_advise_file_config(job->with, &job->profile, &config);
     if (facts->extent.extent[0] != job->params.extent.extent[0])
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--with: '%.200s' has %llu entries, the dataset %llu", r->with,
-                         (unsigned long long)facts->extent.extent[0],
-                         (unsigned long long)job->params.extent.extent[0]);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "with",
+                               "with: '%.200s' has %llu entries, the dataset %llu",
+                               r->with, (unsigned long long)facts->extent.extent[0],
+                               (unsigned long long)job->params.extent.extent[0]);
     job->companion = (struct pack_advise_companion){
         .extent = facts->extent,
         .chunk = config.chunk,
@@ -175,17 +175,18 @@ set_box(const struct pack_advise_request *r, struct pack_advise_job *job,
     struct pack_shape *box = &job->params.pattern.box;
     *box = r->box;
     if (r->box.rank && r->crop.rank)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "--box and --crop exclude each other");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
+                               "a box and a crop exclude each other");
     if (r->box.rank && r->box.rank != extent->rank)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--box has %d dimensions, the dataset has %d", r->box.rank,
-                         extent->rank);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
+                               "box: it has %d dimensions, the dataset has %d",
+                               r->box.rank, extent->rank);
     if (r->crop.rank == 0)
         return PACK_OK;
     if (r->crop.rank != 2 || extent->rank < 3)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--crop takes HxW of images in 3 or 4 dimensions; "
-                         "others take --box");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "crop",
+                               "crop: it is of images in 3 or 4 dimensions, "
+                               "other data take a box");
     int h = height_axis(extent);
     *box = *extent;
     box->extent[0] = 1;
@@ -265,7 +266,7 @@ load_pattern_file(struct pack_advise_job *job, struct pack_error *err)
         return PACK_OK;
     enum pack_status status = pack_advise_read_text(pattern->file, 1 << 30, &text, err);
     if (status != PACK_OK)
-        return pack_error_prefix(err, status, "--pattern");
+        return pack_error_param(err, status, "pattern");
     if (pattern->kind == PACK_PATTERN_TRACE)
         status = use_trace(&text, job, err);
     else
@@ -284,12 +285,12 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
     enum pack_status status =
         r->pattern ? pack_pattern_parse(r->pattern, pattern, err) : PACK_OK;
     if (status != PACK_OK)
-        return pack_error_prefix(err, status, "--pattern");
+        return pack_error_param(err, status, "pattern");
     job->params.pattern_is_fixed = r->pattern != NULL;
     if (r->rank) {
         status = pack_pattern_parse_rank(r->rank, pattern, err);
         if (status != PACK_OK)
-            return pack_error_prefix(err, status, "--rank");
+            return pack_error_param(err, status, "rank");
     }
     pattern->seed = r->seed;
     pattern->batch = r->batch;
@@ -315,7 +316,7 @@ set_cache(const struct pack_advise_request *r, struct pack_advise_job *job,
     enum pack_status status =
         pack_hdf5_version_parse(job->hdf5_version, &p->version, err);
     if (status != PACK_OK)
-        return pack_error_prefix(err, status, "--hdf5-version");
+        return pack_error_param(err, status, "hdf5_version");
     pack_cache_params_defaults(&p->cache, p->version);
     if (r->cache_bytes != UINT64_MAX)
         p->cache.size_bytes = r->cache_bytes;
@@ -336,7 +337,7 @@ set_chunks(const struct pack_advise_request *r, struct pack_advise_job *job,
     for (size_t i = 0; i < r->n_chunks; i++) {
         enum pack_status status = pack_shape_parse(r->chunks[i], &job->chunks[i], err);
         if (status != PACK_OK)
-            return pack_error_prefix(err, status, "--chunk");
+            return pack_error_param(err, status, "chunks");
     }
     job->params.chunks = job->chunks;
     job->params.n_chunks = r->n_chunks;
@@ -364,7 +365,7 @@ set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
         profile->n_cpus = pack_pool_default_threads();
     }
     if (status != PACK_OK)
-        return pack_error_prefix(err, status, "--storage");
+        return pack_error_param(err, status, "storage");
     if (r->n_cpus)
         profile->n_cpus = r->n_cpus;
     job->params.profile = profile;
@@ -452,8 +453,9 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
 {
     struct pack_pipeline pipeline;
     if (r->n_chunks > 1)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "--what-if takes one --chunk, not %zu",
-                         r->n_chunks);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunks",
+                               "one configuration has one shape of chunks, not %zu",
+                               r->n_chunks);
     *config = job->now;
     if (r->n_chunks)
         config->chunk = job->chunks[0];
@@ -461,14 +463,14 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
         enum pack_status status = pack_pipeline_parse(
             r->codec, (uint32_t)job->params.elem_size, &pipeline, err);
         if (status != PACK_OK)
-            return pack_error_prefix(err, status, "--compress");
+            return pack_error_param(err, status, "codec");
         snprintf(config->codec, sizeof config->codec, "%.63s", r->codec);
         config->stored_ratio = 1;
         config->decode_ns = pack_cost_decode_ns(&job->profile, &pipeline);
     }
     if (strcmp(config->codec, "none") != 0 && config->chunk.rank == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "contiguous data cannot be compressed: give --chunk too");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunks",
+                               "contiguous data cannot be compressed, only chunks");
     if (!job->file || strcmp(config->codec, "none") == 0 || !(r->codec || r->n_chunks))
         return PACK_OK;
     return pack_advise_file_measure(job->file, &config->chunk, config->codec,

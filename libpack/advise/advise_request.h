@@ -75,7 +75,7 @@ struct pack_advise_job {
 
 /*
  * Without a file, `now` is the first of `chunks` when cache settings are given too.
- * Sentences name the option at fault. Errors as the readers of what is named; the job
+ * Errors name the member of the request at fault (pack_error.param). Errors as the readers of what is named; the job
  * is for pack_advise_job_close in any case.
  */
 enum pack_status pack_advise_job_open(const struct pack_advise_request *request,

@@ -110,8 +110,8 @@ pack_profile_named(const char *name, struct pack_profile *profile, struct pack_e
     }
     return pack_fail(
         err, PACK_ERR_NOT_FOUND,
-        "no storage is called '%.80s': nvme, sata-ssd, hdd, nfs, or a profile "
-        "that --calibrate wrote",
+        "no storage is called '%.80s': nvme, sata-ssd, hdd, nfs, or the file of "
+        "a measured profile",
         name);
 }
 
