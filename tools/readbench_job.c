@@ -196,6 +196,9 @@ open_files(struct readbench_job *job, struct pack_error *err)
         return status;
     p->set = job->set;
     p->with = job->with;
+    char remark[1024];
+    if (pack_readset_remark(job->set, remark, sizeof remark))
+        cli_say("%s", remark);
     if (job->order.n_weights && job->order.n_weights != job->set->extent.extent[0])
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "'%s' has %zu weights for %" PRIu64 " samples", p->pattern.file,

@@ -113,30 +113,46 @@ open_consumer(struct run *run, struct pack_error *err)
     return pack_consumer_open(p->consumer, &params, &run->consumer, err);
 }
 
-/* What a stock open gives: its cache settings are those of the workers, and the same for
- * both datasets. */
+/* What a stock open of a dataset gives. */
+static enum pack_status
+note_settings(struct run *run, const char *file, const char *dataset,
+              struct pack_error *err)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    struct pack_h5_boxes *reader = NULL;
+    struct pack_h5_boxes_params params = {
+        .file = file, .dataset = dataset, .set_cache = p->set_cache, .cache = p->cache
+    };
+    enum pack_status status = pack_h5_boxes_open(&params, &reader, err);
+    if (status == PACK_OK)
+        status = pack_h5_boxes_cache(reader, &run->result->cache, err);
+    pack_h5_boxes_close(reader);
+    return status;
+}
+
+/* The cache settings of the workers are those of any stock open, and the same for both
+ * datasets, and for all sources of virtual ones, of which HDF5 tells none itself. */
 static enum pack_status
 note_cache(struct run *run, struct pack_error *err)
 {
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_bench_result *r = run->result;
-    struct pack_h5_boxes *reader = NULL;
     const struct pack_readset *set = p->set;
     pack_h5_version_text(r->hdf5_version);
     r->has_cache = set && pack_readset_is_chunked(set);
-    if (!r->has_cache)
+    if (!set || !pack_readset_is_clear(set))
         set = p->with;
-    if (!set || !pack_readset_is_chunked(set))
+    if (!set || !pack_readset_is_clear(set))
         return PACK_OK;
-    struct pack_h5_boxes_params params = { .file = set->parts[0].file,
-                                           .dataset = set->dataset,
-                                           .set_cache = p->set_cache,
-                                           .cache = p->cache };
-    enum pack_status status = pack_h5_boxes_open(&params, &reader, err);
-    if (status == PACK_OK)
-        status = pack_h5_boxes_cache(reader, &r->cache, err);
-    pack_h5_boxes_close(reader);
-    return status;
+    const struct pack_readset_part *part = &set->parts[0];
+    if (part->grid.rank > 0)
+        return note_settings(run, part->file, set->dataset, err);
+    for (size_t i = 0; i < part->sources.n_sources; i++) {
+        const struct pack_h5_source *source = &part->sources.sources[i];
+        if (!source->is_missing)
+            return note_settings(run, source->file, source->dataset, err);
+    }
+    return PACK_OK;
 }
 
 static enum pack_status

@@ -223,8 +223,8 @@ static void
 explain(const struct bench_plan *plan, struct pack_bench_result *r)
 {
     const struct pack_readset *set = plan->params.set;
-    if (!set || !r->total.has_counts)
-        return;
+    if (!set || !r->total.has_counts || set->parts[0].grid.rank == 0)
+        return; /* sources of a virtual dataset have a grid each */
     const struct pack_grid *grid = &set->parts[0].grid;
     bool filtered = set->parts[0].facts.pipeline.n > 0;
     if (plan->params.reopen && grid->chunk[0] > 1)

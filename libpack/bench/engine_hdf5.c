@@ -12,7 +12,7 @@
 struct part {
     struct pack_h5_boxes *reader;
     struct pack_h5_count count;
-    const struct pack_grid *grid;
+    const struct pack_readset_part *set;
     bool filtered;
 };
 
@@ -45,6 +45,15 @@ hdf5_close(void *state)
     free(hdf5);
 }
 
+static bool
+is_filtered(const struct pack_readset_part *part)
+{
+    bool filtered = part->facts.pipeline.n > 0;
+    for (size_t i = 0; i < part->sources.n_sources; i++)
+        filtered = filtered || part->sources.sources[i].facts.pipeline.n > 0;
+    return filtered;
+}
+
 static enum pack_status
 hdf5_open(const struct pack_engine_params *params, void **state, struct pack_error *err)
 {
@@ -65,8 +74,8 @@ hdf5_open(const struct pack_engine_params *params, void **state, struct pack_err
                                           .count = &part->count };
         part->count.context = &params->where->latency;
         part->count.on_read_done = on_read_done;
-        part->grid = &set->parts[i].grid;
-        part->filtered = set->parts[i].facts.pipeline.n > 0;
+        part->set = &set->parts[i];
+        part->filtered = is_filtered(part->set);
         status = pack_h5_boxes_open(&p, &part->reader, err);
         part->count.raw = part->count.metadata = (struct pack_h5_counters){ 0 };
     }
@@ -149,10 +158,9 @@ hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
         status = pack_h5_boxes_read(part->reader, hdf5->boxes, n, at, &call_ns, err);
         where->reading = false;
         settle(part, call_ns, cost);
+        cost->requests += pack_readset_requests(part->set, hdf5->boxes, n);
         for (size_t i = 0; i < n; i++) {
             uint64_t bytes = pack_readset_box_bytes(hdf5->params.set, &hdf5->boxes[i]);
-            if (part->grid->rank > 0)
-                cost->requests += pack_grid_count(part->grid, &hdf5->boxes[i]);
             at += bytes;
             cost->wanted_bytes += bytes;
         }

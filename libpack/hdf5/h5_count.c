@@ -25,6 +25,7 @@
 struct count_file {
     H5FD_t base; /* must be first: HDF5 knows only this part */
     struct pack_h5_count *count;
+    struct pack_h5_count *first; /* of the file on whose behalf this one was opened */
     hid_t driver; /* held: HDF5 lets go of the class before it calls its close */
     int fd;
     dev_t device;
@@ -33,10 +34,35 @@ struct count_file {
     haddr_t eof; /* end of the file as HDF5 may know it, see keep_existing */
 };
 
-/* What the property list holds; HDF5 copies it byte by byte. */
+/* What the property list holds. */
 struct count_info {
     struct pack_h5_count *count;
 };
+
+/* Files that HDF5 opens by itself are opened with what the file at hand was opened with:
+ * without these three, a list without our struct, which cannot be opened with. */
+static void *
+count_fapl_copy(const void *info)
+{
+    struct count_info *copy = malloc(sizeof *copy);
+    if (copy)
+        *copy = *(const struct count_info *)info;
+    return copy;
+}
+
+static void *
+count_fapl_get(H5FD_t *base)
+{
+    const struct count_info info = { ((const struct count_file *)base)->first };
+    return count_fapl_copy(&info);
+}
+
+static herr_t
+count_fapl_free(void *info)
+{
+    free(info);
+    return 0;
+}
 
 enum { COUNT_DRIVER_VALUE = 499 }; /* 256 to 511: drivers that are not registered */
 
@@ -108,8 +134,12 @@ count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
         return NULL;
     }
     count->open_errno = 0;
+    file->first = file->count = count;
+    if (count->n_open > 0 && count->on_further) {
+        struct pack_h5_count *own = count->on_further(count->context, name);
+        file->count = own ? own : count;
+    }
     count->n_open++;
-    file->count = count;
     file->driver = H5Pget_driver(fapl_id);
     H5Iinc_ref(file->driver);
     file->device = status.st_dev;
@@ -124,7 +154,7 @@ count_close(H5FD_t *base)
     struct count_file *file = (struct count_file *)base;
     if (close(file->fd) != 0)
         write_failed(file->count, errno);
-    file->count->n_open--;
+    file->first->n_open--;
     /* a call into HDF5 empties the error stack, on which may be why the file is closed */
     hid_t stack = H5Eget_current_stack();
     H5Idec_ref(file->driver);
@@ -354,6 +384,9 @@ static const H5FD_class_t count_class = {
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
     .fapl_size = sizeof(struct count_info),
+    .fapl_get = count_fapl_get,
+    .fapl_copy = count_fapl_copy,
+    .fapl_free = count_fapl_free,
     .open = count_open,
     .close = count_close,
     .cmp = count_cmp,

@@ -47,6 +47,13 @@ struct pack_h5_count {
                                     const void *data);
 
     /*
+     * HDF5 opened a further file by itself: a source of a virtual dataset, the target of
+     * an external link. Whose hooks and counters it gets; NULL, as without this hook:
+     * these here. The name is the one that HDF5 found it under.
+     */
+    struct pack_h5_count *(*on_further)(void *context, const char *name);
+
+    /*
      * Creating a file truncates nothing: HDF5 is told that the file is as long as what
      * was written (or swallowed) since it was opened, while the bytes of an earlier run
      * stay where they are until they are overwritten. Only closing cuts the file.
@@ -68,11 +75,14 @@ struct pack_h5_count {
     int read_errno;  /* of the first read that failed; HDF5 is told */
     int open_errno;  /* of the last open or lock, 0 when it succeeded */
     unsigned n_open; /* files open now: this struct must outlive them */
+    /* What HDF5 reads without asking any driver, data in files of H5Pset_external, is not
+     * counted: facts.h has n_external. */
 };
 
 /*
  * Makes a file access property list (an hid_t) open files with this driver. HDF5 does the
- * same accesses as with its default driver, H5FD_SEC2. The driver is registered for this
+ * same accesses as with its default driver, H5FD_SEC2. So does it in files that it opens
+ * on behalf of such a file, which count here too. The driver is registered for this
  * list only, and goes with the last file opened through it; two opens of one file through
  * two lists do not share a chunk cache. PACK_ERR_MEMORY when HDF5 cannot register it.
  */

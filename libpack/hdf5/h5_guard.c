@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #include <libpack/dataset.h>
-#include <libpack/dataset.h>
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5.h"
 

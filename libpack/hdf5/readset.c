@@ -1,5 +1,6 @@
 #include "libpack/hdf5/readset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -203,6 +204,9 @@ read_part(void *context, struct pack_h5_guard *guard, struct pack_error *err)
         if (status != PACK_OK)
             pack_error_prefix(err, status, "'%s'", part->file);
     }
+    if (status == PACK_OK && part->facts.layout == PACK_LAYOUT_VIRTUAL)
+        status = pack_h5_sources_read(file, part->file, &part->facts, guard,
+                                      &part->sources, err);
     pack_h5_close(file);
     if (status == PACK_OK)
         status = check_part(part, name, err);
@@ -273,6 +277,7 @@ pack_readset_close(struct pack_readset *set)
     for (size_t i = 0; i < set->n_parts; i++) {
         free(set->parts[i].file);
         free(set->parts[i].stored_bytes);
+        pack_h5_sources_done(&set->parts[i].sources);
     }
     free(set->parts);
     free(set->dataset);
@@ -300,6 +305,73 @@ pack_readset_is_chunked(const struct pack_readset *set)
         if (set->parts[i].facts.layout != PACK_LAYOUT_CHUNKED)
             return false;
     return true;
+}
+
+bool
+pack_readset_is_clear(const struct pack_readset *set)
+{
+    for (size_t i = 0; i < set->n_parts; i++) {
+        const struct pack_readset_part *part = &set->parts[i];
+        if (part->facts.layout != PACK_LAYOUT_CHUNKED &&
+            (part->facts.layout != PACK_LAYOUT_VIRTUAL || part->sources.unclear))
+            return false;
+    }
+    return true;
+}
+
+uint64_t
+pack_readset_requests(const struct pack_readset_part *part, const struct pack_box *boxes,
+                      size_t n_boxes)
+{
+    const struct pack_h5_sources *s = &part->sources;
+    uint64_t n = 0;
+    struct pack_box box;
+    for (size_t b = 0; b < n_boxes; b++) {
+        if (part->grid.rank > 0)
+            n += pack_grid_count(&part->grid, &boxes[b]);
+        for (size_t i = 0; i < s->n_mappings && !s->unclear; i++)
+            if (!s->sources[s->mappings[i].source].is_missing &&
+                pack_h5_mapping_cut(&s->mappings[i], &boxes[b], &box))
+                n += pack_grid_count(&s->sources[s->mappings[i].source].grid, &box);
+    }
+    return n;
+}
+
+bool
+pack_readset_remark(const struct pack_readset *set, char *text, size_t size)
+{
+    for (size_t i = 0; i < set->n_parts; i++) {
+        const struct pack_readset_part *part = &set->parts[i];
+        const struct pack_h5_sources *s = &part->sources;
+        size_t n_missing = 0, first = 0;
+        for (size_t k = s->n_sources; k-- > 0;)
+            if (s->sources[k].is_missing) {
+                n_missing++;
+                first = k;
+            }
+        if (n_missing > 0)
+            snprintf(text, size,
+                     "'%s:%s' is virtual, and %zu of its %zu sources %s missing, '%s' "
+                     "first: fill values are read in their place",
+                     part->file, set->dataset, n_missing, s->n_sources,
+                     n_missing == 1 ? "is" : "are", s->sources[first].file);
+        else if (s->unclear)
+            snprintf(text, size,
+                     "'%s:%s' is virtual, and which chunks its reads visit cannot be "
+                     "told: %s",
+                     part->file, set->dataset, s->unclear);
+        else if (part->facts.n_external > 0)
+            snprintf(text, size,
+                     "'%s:%s' keeps its data in %llu external files (H5Pset_external): "
+                     "HDF5 reads those past every driver, so that file reads are not "
+                     "counted",
+                     part->file, set->dataset,
+                     (unsigned long long)part->facts.n_external);
+        else
+            continue;
+        return true;
+    }
+    return false;
 }
 
 size_t

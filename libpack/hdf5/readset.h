@@ -10,6 +10,7 @@
 #include <libpack/grid.h>
 #include <libpack/shape.h>
 #include <libpack/status.h>
+#include "libpack/hdf5/h5_sources.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +24,7 @@ struct pack_readset_part {
     struct pack_grid grid;  /* rank 0 unless chunked */
     uint64_t *stored_bytes; /* of each chunk, for cachesim.h; NULL unless chunked */
     uint64_t n_chunks_missing;
+    struct pack_h5_sources sources; /* of a virtual dataset; else none */
 };
 
 struct pack_readset {
@@ -69,6 +71,17 @@ uint64_t pack_readset_box_bytes(const struct pack_readset *set,
 
 /* All parts are chunked, so that a chunk cache is at work. */
 bool pack_readset_is_chunked(const struct pack_readset *set);
+
+/* Which chunks a read visits can be told: of chunked parts, and of virtual ones whose
+ * sources are chunked and mapped block by block. */
+bool pack_readset_is_clear(const struct pack_readset *set);
+
+/* Chunks that one H5Dread of boxes of a part visits; 0 where they cannot be told. */
+uint64_t pack_readset_requests(const struct pack_readset_part *part,
+                               const struct pack_box *boxes, size_t n_boxes);
+
+/* What is missing or not counted in the set, as a sentence without end; false: nothing. */
+bool pack_readset_remark(const struct pack_readset *set, char *text, size_t size);
 
 /*
  * Splits "FILE:/PATH" into two new strings, *path NULL where there is none. A file that

@@ -1,0 +1,71 @@
+/* What a virtual dataset is put together from: source files, and which part of the whole
+ * lies where in which of them. */
+#ifndef LIBPACK_H5_SOURCES_H
+#define LIBPACK_H5_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/dataset.h>
+#include <libpack/grid.h>
+#include <libpack/shape.h>
+#include <libpack/status.h>
+#include "libpack/hdf5/h5_guard.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One dataset of one file, however many mappings lead to it: HDF5 keeps one chunk cache
+ * for it. */
+struct pack_h5_source {
+    char *file;      /* as found, or as the virtual dataset names it when missing */
+    char *dataset;   /* path inside */
+    bool is_missing; /* what is mapped to it reads as fill values */
+    struct pack_facts facts;
+    struct pack_grid grid;  /* rank 0 unless chunked */
+    uint64_t *stored_bytes; /* of each chunk; NULL unless chunked */
+};
+
+/* A block of the virtual dataset and the block of a source that it shows. */
+struct pack_h5_mapping {
+    size_t source;
+    struct pack_box from, to;
+    int axis[PACK_RANK_MAX]; /* of `from`, for each axis of `to`; -1: one index only */
+};
+
+struct pack_h5_sources {
+    size_t n_sources, n_mappings;
+    struct pack_h5_source *sources;
+    struct pack_h5_mapping *mappings; /* in the order in which HDF5 goes through them */
+    /* Chunks that reads visit cannot be told, in words; NULL when they can. */
+    const char *unclear;
+    /* Mappings lie side by side along an axis other than 0, so that what one read takes
+     * from a source lies in pieces in memory: into how many reads that falls past the
+     * chunk cache is not known. */
+    bool is_side_by_side;
+};
+
+/*
+ * Reads the mappings of the virtual dataset with these facts in an open file named
+ * `name`, and facts and chunk indexes of their sources. Sources are looked for as HDF5
+ * does: beside the file, then from the current folder; HDF5_VDS_PREFIX is not looked at.
+ * PACK_OK also when sources are missing or mappings are none of blocks. guard as in
+ * h5_guard.h.
+ */
+enum pack_status pack_h5_sources_read(int64_t file, const char *name,
+                                      const struct pack_facts *facts,
+                                      struct pack_h5_guard *guard,
+                                      struct pack_h5_sources *sources,
+                                      struct pack_error *err);
+void pack_h5_sources_done(struct pack_h5_sources *sources);
+
+/* The part of a box that a mapping shows, as a box of its source; false: none. */
+bool pack_h5_mapping_cut(const struct pack_h5_mapping *mapping, const struct pack_box *box,
+                         struct pack_box *in_source);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

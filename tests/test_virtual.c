@@ -1,0 +1,254 @@
+/*
+ * Virtual datasets, external links and external files: what HDF5 opens by itself is read
+ * through the counting driver, file by file, and the simulator replays each source's
+ * requests on its own grid.
+ */
+#include <unistd.h>
+
+#include "libpack/bench/bench.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_count.h"
+#include "libpack/hdf5/h5_parts.h"
+#include "tests/tap.h"
+
+enum { ROWS = 24, HEIGHT = 6, WIDTH = 5, FILL = 9, N_SOURCES = 3 };
+static const char *const sources[N_SOURCES] = { "vds_0.h5", "vds_1.h5", "vds_2.h5" };
+
+static unsigned char
+value(uint64_t source, uint64_t i)
+{
+    return (unsigned char)(20 + source * 60 + i * 7 % 59);
+}
+
+/* ROWS x HEIGHT x WIDTH, each source in chunks of its own, the second packed. */
+static bool
+make_source(int number)
+{
+    static const hsize_t chunks[N_SOURCES][3] = { { 4, 6, 5 }, { 7, 6, 5 }, { 1, 3, 5 } };
+    const hsize_t extent[3] = { ROWS, HEIGHT, WIDTH };
+    unsigned char data[ROWS * HEIGHT * WIDTH];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = value((uint64_t)number, i);
+    hid_t file = H5Fcreate(sources[number], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(3, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(list, 3, chunks[number]);
+    if (number == 1)
+        H5Pset_deflate(list, 1);
+    hid_t set = H5Dcreate2(file, "x", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    bool done = H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    H5Dclose(set);
+    H5Pclose(list);
+    H5Sclose(space);
+    return H5Fclose(file) >= 0 && done;
+}
+
+/* How sources are put together. */
+enum shape { END_TO_END, SIDE_BY_SIDE, STACKED, STRIDED };
+
+static bool
+make_virtual(const char *name, enum shape shape)
+{
+    const hsize_t one[3] = { ROWS, HEIGHT, WIDTH }, stride[3] = { 2, 1, 1 };
+    hsize_t extent[4] = { N_SOURCES * ROWS, HEIGHT, WIDTH };
+    hsize_t start[4] = { 0 }, count[4] = { ROWS, HEIGHT, WIDTH };
+    unsigned char fill = FILL;
+    int rank = shape == STACKED ? 4 : 3;
+    if (shape == SIDE_BY_SIDE)
+        extent[0] = ROWS, extent[1] = N_SOURCES * HEIGHT;
+    if (shape == STACKED)
+        memcpy(extent, (hsize_t[]){ N_SOURCES, ROWS, HEIGHT, WIDTH }, sizeof extent),
+            memcpy(count, (hsize_t[]){ 1, ROWS, HEIGHT, WIDTH }, sizeof count);
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(rank, extent, NULL);
+    hid_t source = H5Screate_simple(3, one, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_value(list, H5T_NATIVE_UINT8, &fill);
+    for (hsize_t i = 0; i < N_SOURCES; i++) {
+        start[0] = shape == END_TO_END ? i * ROWS : shape == STACKED ? i : 0;
+        start[1] = shape == SIDE_BY_SIDE ? i * HEIGHT : 0;
+        if (shape == STRIDED)
+            start[0] = i == 2 ? 2 * ROWS : i;
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start,
+                            shape == STRIDED && i < 2 ? stride : NULL, count, NULL);
+        H5Pset_virtual(list, space, sources[i], "x", source);
+    }
+    H5Sselect_all(space);
+    hid_t set =
+        H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    H5Dclose(set);
+    H5Pclose(list);
+    H5Sclose(source);
+    H5Sclose(space);
+    return H5Fclose(file) >= 0 && set >= 0;
+}
+
+/* --------------------------------------------------------------------- the driver */
+
+struct book {
+    struct pack_h5_count of[N_SOURCES], other;
+};
+
+static struct pack_h5_count *
+on_further(void *context, const char *name)
+{
+    struct book *book = context;
+    for (int i = 0; i < N_SOURCES; i++)
+        if (strstr(name, sources[i]))
+            return &book->of[i];
+    return &book->other;
+}
+
+static void
+test_driver(void)
+{
+    struct book book = { 0 };
+    struct pack_h5_count count = { .context = &book, .on_further = on_further };
+    static unsigned char data[N_SOURCES * ROWS * HEIGHT * WIDTH];
+    int64_t file = -1;
+    bool done = pack_h5_open("vds.h5", &count, &file, NULL) == PACK_OK;
+    hid_t set = H5Dopen2(file, "images", H5P_DEFAULT);
+    count.raw = (struct pack_h5_counters){ 0 }; /* the list of mappings, from a heap */
+    done = done &&
+           H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    uint64_t wrong = 0, n = ROWS * HEIGHT * WIDTH;
+    for (uint64_t i = 0; i < sizeof data; i++)
+        wrong += data[i] != value(i / n, i % n);
+    ok(done && wrong == 0, "sources of a virtual dataset are read, not filled in");
+    ok(book.of[0].raw.file_reads == 6 && book.of[1].raw.file_reads == 4 &&
+           book.of[2].raw.file_reads == 48 && book.of[0].raw.file_read_bytes == n,
+       "each source's reads count for itself");
+    ok(count.raw.file_reads == 0 && count.metadata.file_reads > 0 &&
+           book.other.raw.file_reads == 0,
+       "and the virtual dataset's own file has none of data");
+    H5Dclose(set);
+    pack_h5_close(file);
+    ok(count.n_open == 0, "all files are closed again");
+
+    count = (struct pack_h5_count){ 0 };
+    done = pack_h5_open("link.h5", &count, &file, NULL) == PACK_OK;
+    set = H5Dopen2(file, "images", H5P_DEFAULT);
+    done = done &&
+           H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    ok(done && count.raw.file_reads == 4, "the target of an external link counts too");
+    H5Dclose(set);
+    pack_h5_close(file);
+}
+
+/* ------------------------------------------------------------------------- runs */
+
+static bool
+run(const struct pack_readset *set, const struct pack_bench_params *how,
+    struct pack_bench_result *result)
+{
+    struct pack_bench_params params = *how;
+    struct pack_error err = { 0 };
+    params.set = set;
+    params.consumer = "checksum";
+    params.epochs = 2;
+    params.pattern.kind = PACK_PATTERN_SHUFFLE;
+    params.pattern.seed = 5;
+    params.pattern.batch = 7;
+    bool done = pack_bench_run(&params, result, &err) == PACK_OK;
+    if (!done || result->mismatch.n)
+        note("%s", done ? result->mismatch.text : err.text);
+    return done;
+}
+
+static void
+test_runs(const char *name, bool is_compared)
+{
+    static const struct pack_bench_params ways[] = {
+        { .n_workers = 0 },
+        { .n_workers = 2, .set_cache = true, .cache = { 521, 300, 0.75, 0 } },
+        { .n_workers = 0, .set_cache = true, .cache = { 7, 0, 0.75, 0 } },
+        { .n_workers = 1, .set_cache = true, .cache = { 3, 250, 0, 0 }, .reopen = true },
+        { .pattern.read = PACK_READ_BATCH, .set_cache = true, .cache = { 521, 500, 1, 0 } },
+    };
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    bool opened = pack_readset_open(&name, 1, NULL, &set, &err) == PACK_OK;
+    uint64_t n_bad = 0, n_compared = 0, n_reads = 0;
+    for (size_t i = 0; opened && i < sizeof ways / sizeof *ways; i++) {
+        struct pack_bench_result result = { 0 };
+        n_bad += !run(set, &ways[i], &result) || result.mismatch.n > 0;
+        n_compared += result.mismatch.n_compared;
+        n_reads += result.total.read.file_reads;
+        if (is_compared && ways[i].pattern.read == PACK_READ_SAMPLE)
+            n_bad += result.total.read.requests != result.total.counts.requests;
+        pack_bench_done(&result);
+    }
+    ok(opened && n_bad == 0 && n_reads > 0 && (n_compared == 12) == is_compared,
+       "%s: reads and bytes equal the simulator's%s%s", name, opened ? "" : ": ", err.text);
+    if (n_bad || (n_compared == 12) != is_compared)
+        note("%d comparisons, %d bad", (int)n_compared, (int)n_bad);
+    pack_readset_close(set);
+}
+
+static void
+test_remark(const char *name, const char *want, const char *what)
+{
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    char text[1024] = "";
+    bool opened = pack_readset_open(&name, 1, "images", &set, &err) == PACK_OK;
+    bool said = opened && pack_readset_remark(set, text, sizeof text);
+    ok(opened && (want ? said && strstr(text, want) : !said), "%s", what);
+    if (!opened || (want && !strstr(text, want)))
+        note("%s%s", text, err.text);
+    pack_readset_close(set);
+}
+
+static void
+make_others(void)
+{
+    const hsize_t extent[2] = { 10, 6 };
+    hid_t file = H5Fcreate("link.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external(sources[1], "/x", file, "images", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(file);
+    FILE *raw = fopen("external.raw", "wb");
+    for (int i = 0; i < 60; i++)
+        putc(i, raw);
+    fclose(raw);
+    file = H5Fcreate("external.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(list, "external.raw", 0, 60);
+    H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list,
+                        H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+int
+main(void)
+{
+    static const char *const made[] = { "vds.h5",     "side.h5", "stacked.h5",
+                                        "strided.h5", "link.h5", "external.h5",
+                                        "external.raw" };
+    bool good = true;
+    pack_h5_quiet();
+    for (int i = 0; i < N_SOURCES; i++)
+        good = make_source(i) && good;
+    good = good && make_virtual("vds.h5", END_TO_END) &&
+           make_virtual("side.h5", SIDE_BY_SIDE) && make_virtual("stacked.h5", STACKED) &&
+           make_virtual("strided.h5", STRIDED);
+    make_others();
+    ok(good, "files are made");
+    test_driver();
+    test_runs("vds.h5", true);
+    test_runs("stacked.h5", true);
+    test_runs("side.h5", false);
+    test_remark("vds.h5", NULL, "nothing is said where all is clear");
+    test_remark("strided.h5", "its mappings are not of blocks",
+                "other mappings than blocks are named");
+    test_remark("external.h5", "1 external files (H5Pset_external)",
+                "data in external files is named as not counted");
+    unlink(sources[2]);
+    test_remark("vds.h5", "1 of its 3 sources is missing, 'vds_2.h5' first",
+                "a missing source is said in words");
+    test_runs("vds.h5", true);
+    for (int i = 0; i < N_SOURCES; i++)
+        unlink(sources[i]);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        unlink(made[i]);
+    return done();
+}
