@@ -438,7 +438,7 @@ random_options(struct pack_rng *rng, struct pack_convert_options *o)
     else if (shaped)
         o->chunk = (struct pack_shape){ 4, { 1 + pack_rng_below(rng, 1000), 2, 3, 1 } };
     if ((o->shuffle = pack_rng_below(rng, 2)))
-        o->seed = pack_rng_below(rng, INT64_MAX);
+        o->seed = pack_rng_next(rng);
     struct pack_geometry *g = &o->geometry;
     g->filter = (enum pack_resample_filter)pack_rng_below(rng, 6);
     switch (pack_rng_below(rng, 3)) {

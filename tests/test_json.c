@@ -1,4 +1,7 @@
 /* JSON: what is written reads back; what is not JSON is refused with line and column. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "libpack/base/json.h"
 #include "tests/tap.h"
 
@@ -85,10 +88,190 @@ test_read(void)
     pack_json_free(doc);
 }
 
+static void
+test_integers(void)
+{
+    static const struct {
+        const char *text;
+        bool is_integer, is_natural;
+        int64_t integer;
+        uint64_t natural;
+    } cases[] = {
+        { "0", true, true, 0, 0 },
+        { "-0", true, true, 0, 0 },
+        { "-1", true, false, -1, 0 },
+        { "9007199254740993", true, true, 9007199254740993, 9007199254740993 },
+        { "9223372036854775807", true, true, INT64_MAX, INT64_MAX },
+        { "9223372036854775808", false, true, 0, UINT64_C(1) << 63 },
+        { "18446744073709551615", false, true, 0, UINT64_MAX },
+        { "18446744073709551616", false, false, 0, 0 },
+        { "-9223372036854775808", true, false, INT64_MIN, 0 },
+        { "-9223372036854775809", false, false, 0, 0 },
+        { "-18446744073709551615", false, false, 0, 0 },
+        { "1.0", false, false, 0, 0 },
+        { "1e3", false, false, 0, 0 },
+    };
+    struct pack_json_doc *doc;
+    const struct pack_json_value *v;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (pack_json_parse(cases[i].text, strlen(cases[i].text), &doc, &v, NULL) !=
+            PACK_OK) {
+            ok(false, "%s is a number", cases[i].text);
+            continue;
+        }
+        ok(v->is_integer == cases[i].is_integer && v->is_natural == cases[i].is_natural &&
+               (!v->is_integer || v->integer == cases[i].integer) &&
+               (!v->is_natural || v->natural == cases[i].natural) &&
+               v->number == strtod(cases[i].text, NULL),
+           "%s is exact where 64 bits hold it, and known where they do not",
+           cases[i].text);
+        pack_json_free(doc);
+    }
+}
+
+static void
+is_refused(const char *text, const char *sentence, const char *name)
+{
+    struct pack_json_doc *doc = NULL;
+    const struct pack_json_value *root;
+    struct pack_error err = { 0 };
+    enum pack_status status = pack_json_parse(text, strlen(text), &doc, &root, &err);
+    is_text(status == PACK_OK ? "accepted" : err.text, sentence, name);
+    if (status == PACK_OK)
+        pack_json_free(doc);
+}
+
+static void
+test_keys(void)
+{
+    struct pack_json_doc *doc;
+    const struct pack_json_value *root;
+    struct pack_buf many = { 0 };
+    struct pack_error err;
+    is_refused("{\"a\": 1, \"b\": 2, \"a\": 3}",
+               "line 1, column 18: the same key a second time", "a key twice is refused");
+    is_refused("{\"a\": 1, \"\\u0061\": 3}",
+               "line 1, column 10: the same key a second time",
+               "also when it is spelled otherwise");
+    is_refused("{\"b\": [{\"a\": 1}], \"c\": {\"b\": 1, \"c\": {}, \"b\": 0}}",
+               "line 1, column 42: the same key a second time",
+               "also deep inside, behind objects that have ended");
+    const char *apart = "{\"a\": {\"a\": [{\"a\": 1}, {\"a\": 2}]}, \"ab\": 0, \"\": 1}";
+    ok(pack_json_parse(apart, strlen(apart), &doc, &root, &err) == PACK_OK &&
+           root->n == 3 && root->first->first->n == 2 &&
+           pack_json_find(root, "")->natural == 1,
+       "the same key in several objects is fine");
+    pack_json_free(doc);
+    for (int n = PACK_JSON_KEYS_MAX; n <= PACK_JSON_KEYS_MAX + 1; n++) {
+        many.size = 0;
+        for (int i = 0; i < n; i++)
+            pack_buf_printf(&many, NULL, "%s\"k%d\": 0", i ? ", " : "{", i);
+        pack_buf_printf(&many, NULL, "}");
+        enum pack_status status =
+            pack_json_parse((const char *)many.data, many.size, &doc, &root, &err);
+        ok(status == (n > PACK_JSON_KEYS_MAX ? PACK_ERR_LIMIT : PACK_OK),
+           "an object of %d keys, %d being the limit", n, PACK_JSON_KEYS_MAX);
+        if (status == PACK_OK)
+            pack_json_free(doc);
+    }
+    pack_buf_done(&many);
+}
+
+static void
+test_bounds(void)
+{
+    struct pack_json_doc *doc;
+    const struct pack_json_value *root;
+    struct pack_error err;
+    char deep[2 * PACK_JSON_DEPTH_MAX + 2];
+    for (int depth = PACK_JSON_DEPTH_MAX; depth <= PACK_JSON_DEPTH_MAX + 1; depth++) {
+        memset(deep, '[', (size_t)depth);
+        memset(deep + depth, ']', (size_t)depth);
+        enum pack_status status =
+            pack_json_parse(deep, 2 * (size_t)depth, &doc, &root, &err);
+        ok(status == (depth > PACK_JSON_DEPTH_MAX ? PACK_ERR_FORMAT : PACK_OK),
+           "%d arrays inside one another, %d being the limit", depth,
+           PACK_JSON_DEPTH_MAX);
+        if (status == PACK_OK)
+            pack_json_free(doc);
+    }
+    ok(pack_json_parse("1", (size_t)PACK_JSON_SIZE_MAX + 1, &doc, &root, &err) ==
+           PACK_ERR_LIMIT,
+       "a document that is too large is refused before it is looked at");
+    is_refused("\"\\ud800 \"", "line 1, column 8: broken \\u escape",
+               "half a surrogate pair is refused");
+    is_refused("\"\\udc00\\ud800\"", "line 1, column 8: broken \\u escape",
+               "a pair the wrong way round is refused");
+    is_refused("\"\xc3\"", "line 1, column 2: string is not UTF-8",
+               "half a character is refused");
+    is_refused("\"\xed\xa0\x80\"", "line 1, column 2: string is not UTF-8",
+               "an encoded surrogate is refused");
+
+    const char whole[] = "{\"a\": [1, -2.5e3, \"\\u00e9\\n\", true, null], \"b\": {}}";
+    int accepted = 0;
+    for (size_t size = 0; size < sizeof whole - 1; size++) {
+        /* its own block, so that a look behind the end is seen */
+        char *cut = malloc(size ? size : 1);
+        memcpy(cut, whole, size);
+        if (pack_json_parse(cut, size, &doc, &root, &err) == PACK_OK)
+            accepted++;
+        free(cut);
+    }
+    ok(accepted == 0, "a document that is cut off anywhere is refused");
+}
+
+struct sum {
+    uint64_t total;
+    int begun, ended, stop_at;
+};
+
+static enum pack_status
+add(void *context, enum pack_json_part part, const struct pack_json_value *value,
+    struct pack_error *err)
+{
+    struct sum *sum = context;
+    sum->begun += part == PACK_JSON_BEGIN;
+    sum->ended += part == PACK_JSON_END;
+    if (part == PACK_JSON_SCALAR)
+        sum->total += value->natural;
+    if (sum->stop_at && --sum->stop_at == 0)
+        return pack_fail(err, PACK_ERR_INTERRUPTED, "enough");
+    return PACK_OK;
+}
+
+static void
+test_events(void)
+{
+    enum { N = PACK_JSON_VALUES_MAX + 10 };
+    struct pack_buf list = { 0 };
+    struct pack_json_doc *doc;
+    const struct pack_json_value *root;
+    struct sum sum = { 0 };
+    for (int i = 0; i < N; i++)
+        pack_buf_append(&list, i ? ",7" : "[7", 2, NULL);
+    pack_buf_append(&list, "]", 1, NULL);
+    ok(pack_json_read((const char *)list.data, list.size, add, &sum, NULL) == PACK_OK &&
+           sum.total == UINT64_C(7) * N && sum.begun == 1 && sum.ended == 1,
+       "a list of %d numbers streams through", N);
+    ok(pack_json_parse((const char *)list.data, list.size, &doc, &root, NULL) ==
+           PACK_ERR_LIMIT,
+       "and is more than a tree takes");
+    pack_buf_done(&list);
+    struct pack_error err = { 0 };
+    sum = (struct sum){ .stop_at = 3 };
+    ok(pack_json_read("[1, 2, 4, 8]", 12, add, &sum, &err) == PACK_ERR_INTERRUPTED &&
+           sum.total == 3 && strcmp(err.text, "enough") == 0,
+       "who is handed the values may end the reading");
+}
+
 int
 main(void)
 {
     test_write();
     test_read();
+    test_integers();
+    test_keys();
+    test_bounds();
+    test_events();
     return done();
 }

@@ -2,6 +2,7 @@
  * few allocations for many. */
 #include "libpack/base/arena.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20 };
 struct pack_arena_block {
     struct pack_arena_block *next;
     size_t size, used;
-    char bytes[];
+    _Alignas(max_align_t) char bytes[];
 };
 
 static struct pack_arena_block *
@@ -44,6 +45,19 @@ pack_arena_bytes(struct pack_arena *arena, size_t size)
     char *bytes = block->bytes + block->used;
     block->used += size;
     return bytes;
+}
+
+void *
+pack_arena_zeroed(struct pack_arena *arena, size_t size)
+{
+    enum { UNIT = _Alignof(max_align_t) };
+    struct pack_arena_block *block = arena->block;
+    if (block) {
+        size_t used = (block->used + UNIT - 1) / UNIT * UNIT;
+        block->used = used < block->size ? used : block->size;
+    }
+    char *bytes = pack_arena_bytes(arena, size);
+    return bytes ? memset(bytes, 0, size) : NULL;
 }
 
 char *

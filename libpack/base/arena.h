@@ -1,4 +1,4 @@
-/* Texts that stay until all of them go. */
+/* Texts and structs that stay until all of them go. */
 #ifndef LIBPACK_ARENA_H
 #define LIBPACK_ARENA_H
 
@@ -11,6 +11,9 @@ struct pack_arena {
 
 /* Room for `size` bytes without alignment; NULL when there is no memory. */
 char *pack_arena_bytes(struct pack_arena *arena, size_t size);
+
+/* The same, aligned for any struct, zeroed. */
+void *pack_arena_zeroed(struct pack_arena *arena, size_t size);
 
 /* A copy of `text`; NULL when there is no memory. */
 char *pack_arena_text(struct pack_arena *arena, const char *text);

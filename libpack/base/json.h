@@ -1,4 +1,4 @@
-/* JSON: a streaming writer and a small reader. */
+/* JSON: a streaming writer, a streaming reader, and small documents as trees. */
 #ifndef LIBPACK_JSON_H
 #define LIBPACK_JSON_H
 
@@ -64,11 +64,23 @@ enum pack_status pack_json_end(struct pack_json *json, struct pack_error *err);
 
 /* ------------------------------------------------------------------ reader
  *
- * Parses one document (RFC 8259, UTF-8, nesting up to PACK_JSON_DEPTH_MAX) into a tree of
- * values in one allocation-owning document; values are borrowed until pack_json_free().
- * Trailing text other than blanks is an error. Errors give line and column. Duplicate
- * keys: the first is found.
+ * One document (RFC 8259) in memory becomes events, in the order of the text. Bounded:
+ * nesting up to PACK_JSON_DEPTH_MAX, a document up to PACK_JSON_SIZE_MAX bytes, an object
+ * up to PACK_JSON_KEYS_MAX keys. Strict: UTF-8 only, no lone surrogates, no \u0000, no key
+ * twice in an object, nothing but blanks behind the document. Integers of 64 bits, signed
+ * and unsigned, are exact.
+ *
+ * Why our own: jansson ends at INT64_MAX and builds trees; yajl gives events and numbers
+ * as text, but takes keys twice and any depth, so that half of this file would stand on
+ * top of it, it has had no release since 2014, and it would be one more library for each
+ * user to install.
  */
+enum {
+    PACK_JSON_SIZE_MAX = 64 << 20,
+    PACK_JSON_KEYS_MAX = 1024,
+    PACK_JSON_VALUES_MAX = 1 << 20 /* of a tree */
+};
+
 enum pack_json_kind {
     PACK_JSON_NULL,
     PACK_JSON_BOOL,
@@ -85,16 +97,38 @@ struct pack_json_value {
     double number;    /* of a NUMBER */
     bool is_integer;  /* a NUMBER without fraction or exponent that fits int64_t */
     int64_t integer;  /* its exact value then */
-    const char *text; /* of a TEXT, NUL-terminated; an embedded \u0000 is refused */
-    size_t n;         /* members of an ARRAY or OBJECT */
+    bool is_natural;  /* a NUMBER without fraction or exponent that fits uint64_t */
+    uint64_t natural; /* its exact value then */
+    const char *text; /* of a TEXT, NUL-terminated */
+
+    /* in a tree only */
+    size_t n;                            /* members of an ARRAY or OBJECT */
     const struct pack_json_value *first; /* the first member */
     const struct pack_json_value *next;  /* the next member of the same parent */
 };
 
-struct pack_json_doc;
+enum pack_json_part {
+    PACK_JSON_BEGIN = 0, /* of an ARRAY or OBJECT: its members follow */
+    PACK_JSON_END,       /* its members have been; no key */
+    PACK_JSON_SCALAR     /* all others */
+};
 
-/* PACK_ERR_FORMAT with "line 3, column 14: ...", PACK_ERR_MEMORY. `text` need not outlive
- * the call. */
+/* Keys and texts are valid during the call. What is not PACK_OK ends the reading and
+ * becomes its result. */
+typedef enum pack_status (*pack_json_event_fn)(void *context, enum pack_json_part part,
+                                               const struct pack_json_value *value,
+                                               struct pack_error *err);
+
+/* PACK_ERR_FORMAT with "line 3, column 14: ...", PACK_ERR_LIMIT, PACK_ERR_MEMORY. Memory
+ * is that of the keys of open objects and of the longest text. */
+enum pack_status pack_json_read(const char *text, size_t size, pack_json_event_fn fn,
+                                void *context, struct pack_error *err);
+
+/*
+ * The same for small documents, as a tree of up to PACK_JSON_VALUES_MAX values, which are
+ * borrowed until pack_json_free(). `text` need not outlive the call.
+ */
+struct pack_json_doc;
 enum pack_status pack_json_parse(const char *text, size_t size,
                                  struct pack_json_doc **doc,
                                  const struct pack_json_value **root,

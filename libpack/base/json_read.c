@@ -1,8 +1,10 @@
 /*
- * Reading JSON: recursive descent, bounded in depth, into nodes from an arena.
+ * Reading JSON: recursive descent, bounded in depth, each value handed on as it is met.
  *
- * All nodes and strings live in blocks that are freed together. Strings never grow when
- * unescaped, so each is decoded straight into the arena.
+ * What is kept is the last text, and the keys of the objects that are still open, one
+ * behind the other, so that a key that comes twice is noticed:
+ *
+ *     { "a": 1, "b": { "c": [ ...        keys: a b | c
  */
 #include "libpack/base/json.h"
 
@@ -11,44 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/checksum.h"
 #include "libpack/base/utf8.h"
 
-enum { BLOCK_SIZE = 16384 };
-
-struct block {
-    struct block *next;
-    size_t used, size;
-    _Alignas(16) unsigned char bytes[];
-};
-
-struct pack_json_doc {
-    struct block *blocks;
+/* A key of an object that is still open; its text and a NUL follow. */
+struct key {
+    uint64_t checksum;
+    size_t length;
 };
 
 struct parser {
-    struct pack_json_doc *doc;
     const char *start, *at, *end;
     int depth;
+    struct pack_buf keys; /* of all open objects, innermost last */
+    struct pack_buf text; /* the last one decoded */
+    pack_json_event_fn fn;
+    void *context;
     struct pack_error *err;
 };
-
-static void *
-take(struct pack_json_doc *doc, size_t size)
-{
-    size = (size + 15) & ~(size_t)15;
-    struct block *block = doc->blocks;
-    if (!block || block->size - block->used < size) {
-        size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
-        block = malloc(sizeof *block + room);
-        if (!block)
-            return NULL;
-        *block = (struct block){ .next = doc->blocks, .size = room };
-        doc->blocks = block;
-    }
-    void *memory = block->bytes + block->used;
-    block->used += size;
-    return memory;
-}
 
 static enum pack_status
 fail_at(struct parser *p, const char *what)
@@ -119,18 +101,20 @@ unicode_escape(struct parser *p, char **out)
     return PACK_OK;
 }
 
+/* The text at p->at, with its NUL, behind what `into` holds. */
 static enum pack_status
-parse_text(struct parser *p, const char **text)
+parse_text(struct parser *p, struct pack_buf *into)
 {
     const char *close = ++p->at;
     while (close < p->end && *close != '"')
         close += *close == '\\' && p->end - close > 1 ? 2 : 1;
     if (close >= p->end)
         return fail_at(p, "string without an end");
-    char *out = take(p->doc, (size_t)(close - p->at) + 1);
-    if (!out)
-        return pack_fail_memory(p->err, "JSON");
-    *text = out;
+    /* unescaping never makes a text longer */
+    enum pack_status status = pack_buf_reserve(into, (size_t)(close - p->at) + 1, p->err);
+    if (status != PACK_OK)
+        return status;
+    char *out = (char *)into->data + into->size;
     while (p->at < close) {
         static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
         unsigned char c = (unsigned char)*p->at;
@@ -149,7 +133,7 @@ parse_text(struct parser *p, const char **text)
         const char *known = strchr(plain, *p->at);
         if (*p->at == 'u') {
             p->at++;
-            enum pack_status status = unicode_escape(p, &out);
+            status = unicode_escape(p, &out);
             if (status != PACK_OK)
                 return status;
         } else if (known && *known) {
@@ -159,7 +143,8 @@ parse_text(struct parser *p, const char **text)
             return fail_at(p, "unknown escape in a string");
         }
     }
-    *out = '\0';
+    *out++ = '\0';
+    into->size = (size_t)(out - (char *)into->data);
     p->at = close + 1;
     return PACK_OK;
 }
@@ -207,10 +192,14 @@ parse_number(struct parser *p, struct pack_json_value *value)
     value->number = strtod(text, NULL);
     if (!isfinite(value->number))
         goto bad;
-    errno = 0;
-    if (integer)
+    if (integer) {
+        errno = 0;
         value->integer = strtoll(text, NULL, 10);
-    value->is_integer = integer && errno == 0;
+        value->is_integer = errno == 0;
+        errno = 0;
+        value->natural = strtoull(text + (*text == '-'), NULL, 10);
+        value->is_natural = errno == 0 && (*text != '-' || value->natural == 0);
+    }
     p->at = q;
     return PACK_OK;
 bad:
@@ -227,39 +216,75 @@ literal(struct parser *p, const char *word)
     return true;
 }
 
-static enum pack_status parse_value(struct parser *p, struct pack_json_value *value);
+/* Whether the key at `last` is among those from `from` on. */
+static bool
+is_twice(const struct parser *p, size_t from, size_t last)
+{
+    struct key new, old;
+    memcpy(&new, p->keys.data + last, sizeof new);
+    for (size_t at = from; at < last; at += sizeof old + old.length) {
+        memcpy(&old, p->keys.data + at, sizeof old);
+        if (old.checksum == new.checksum &&
+            old.length ==
+                new.length &&memcmp(p->keys.data + at + sizeof old,
+                                    p->keys.data + last + sizeof new, new.length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The key at p->at and its colon, behind those from `from` on; *last is where it is. */
+static enum pack_status
+parse_key(struct parser *p, size_t from, size_t *last)
+{
+    struct key key = { 0 };
+    const char *at = p->at;
+    if (!at_char(p, '"'))
+        return fail_at(p, "expected a key in double quotes");
+    *last = p->keys.size;
+    enum pack_status status = pack_buf_append(&p->keys, &key, sizeof key, p->err);
+    if (status == PACK_OK)
+        status = parse_text(p, &p->keys);
+    if (status != PACK_OK)
+        return status;
+    key.length = p->keys.size - *last - sizeof key;
+    key.checksum = pack_checksum(p->keys.data + *last + sizeof key, key.length, 0);
+    memcpy(p->keys.data + *last, &key, sizeof key);
+    if (is_twice(p, from, *last)) {
+        p->at = at;
+        return fail_at(p, "the same key a second time");
+    }
+    skip_blanks(p);
+    if (!at_char(p, ':'))
+        return fail_at(p, "expected ':' after a key");
+    p->at++;
+    return PACK_OK;
+}
+
+static enum pack_status parse_value(struct parser *p, size_t key);
+
+enum { NO_KEY = 0 }; /* a key's text never starts the buffer */
 
 /* Members up to `closer`; those of an object have keys. */
 static enum pack_status
-parse_members(struct parser *p, struct pack_json_value *parent, char closer)
+parse_members(struct parser *p, char closer)
 {
-    const struct pack_json_value **link = &parent->first;
+    size_t from = p->keys.size, last = 0, n = 0;
     if (++p->depth > PACK_JSON_DEPTH_MAX)
         return fail_at(p, "nested too deep");
     p->at++;
     skip_blanks(p);
     while (!at_char(p, closer)) {
-        struct pack_json_value *member = take(p->doc, sizeof *member);
-        if (!member)
-            return pack_fail_memory(p->err, "JSON");
-        memset(member, 0, sizeof *member);
-        if (parent->kind == PACK_JSON_OBJECT) {
-            if (!at_char(p, '"'))
-                return fail_at(p, "expected a key in double quotes");
-            enum pack_status status = parse_text(p, &member->key);
-            if (status != PACK_OK)
-                return status;
-            skip_blanks(p);
-            if (!at_char(p, ':'))
-                return fail_at(p, "expected ':' after a key");
-            p->at++;
-        }
-        enum pack_status status = parse_value(p, member);
+        enum pack_status status = PACK_OK;
+        if (closer == '}' && ++n > PACK_JSON_KEYS_MAX)
+            return pack_fail(p->err, PACK_ERR_LIMIT, "an object of more than %d keys",
+                             PACK_JSON_KEYS_MAX);
+        if (closer == '}')
+            status = parse_key(p, from, &last);
+        if (status == PACK_OK)
+            status = parse_value(p, closer == '}' ? last + sizeof(struct key) : NO_KEY);
         if (status != PACK_OK)
             return status;
-        *link = member;
-        link = &member->next;
-        parent->n++;
         skip_blanks(p);
         if (at_char(p, closer))
             break;
@@ -273,84 +298,75 @@ parse_members(struct parser *p, struct pack_json_value *parent, char closer)
     }
     p->at++;
     p->depth--;
+    p->keys.size = from;
     return PACK_OK;
 }
 
+/* An array or object: its beginning, its members, its end. */
 static enum pack_status
-parse_value(struct parser *p, struct pack_json_value *value)
+parse_nested(struct parser *p, struct pack_json_value *value, char closer)
 {
+    enum pack_status status = p->fn(p->context, PACK_JSON_BEGIN, value, p->err);
+    if (status == PACK_OK)
+        status = parse_members(p, closer);
+    value->key = NULL;
+    return status == PACK_OK ? p->fn(p->context, PACK_JSON_END, value, p->err) : status;
+}
+
+/* `key`: where in p->keys the value's key is, or NO_KEY. */
+static enum pack_status
+parse_value(struct parser *p, size_t key)
+{
+    struct pack_json_value value = {
+        .key = key == NO_KEY ? NULL : (const char *)p->keys.data + key,
+    };
+    enum pack_status status = PACK_OK;
     skip_blanks(p);
     if (p->at >= p->end)
         return fail_at(p, "ends too early");
-    switch (*p->at) {
-    case '{': value->kind = PACK_JSON_OBJECT; return parse_members(p, value, '}');
-    case '[': value->kind = PACK_JSON_ARRAY; return parse_members(p, value, ']');
-    case '"': value->kind = PACK_JSON_TEXT; return parse_text(p, &value->text);
-    default: break;
+    if (*p->at == '{' || *p->at == '[') {
+        value.kind = *p->at == '{' ? PACK_JSON_OBJECT : PACK_JSON_ARRAY;
+        return parse_nested(p, &value, *p->at == '{' ? '}' : ']');
     }
-    if (literal(p, "null")) {
-        value->kind = PACK_JSON_NULL;
-        return PACK_OK;
+    if (*p->at == '"') {
+        value.kind = PACK_JSON_TEXT;
+        p->text.size = 0;
+        status = parse_text(p, &p->text);
+        value.text = (const char *)p->text.data;
+    } else if (literal(p, "true")) {
+        value.kind = PACK_JSON_BOOL;
+        value.truth = true;
+    } else if (literal(p, "false")) {
+        value.kind = PACK_JSON_BOOL;
+    } else if (!literal(p, "null")) {
+        status = parse_number(p, &value);
     }
-    value->kind = PACK_JSON_BOOL;
-    value->truth = *p->at == 't';
-    if (literal(p, "true") || literal(p, "false"))
-        return PACK_OK;
-    return parse_number(p, value);
+    return status == PACK_OK ? p->fn(p->context, PACK_JSON_SCALAR, &value, p->err)
+                             : status;
 }
 
 enum pack_status
-pack_json_parse(const char *text, size_t size, struct pack_json_doc **doc,
-                const struct pack_json_value **root, struct pack_error *err)
+pack_json_read(const char *text, size_t size, pack_json_event_fn fn, void *context,
+               struct pack_error *err)
 {
-    struct pack_json_doc *made = calloc(1, sizeof *made);
-    if (!made)
-        return pack_fail_memory(err, "JSON");
     struct parser p = {
-        .doc = made, .start = text, .at = text, .end = text + size, .err = err
+        .start = text,
+        .at = text,
+        .end = text + size,
+        .fn = fn,
+        .context = context,
+        .err = err,
     };
-    struct pack_json_value *top = take(made, sizeof *top);
-    enum pack_status status;
-    if (!top) {
-        status = pack_fail_memory(err, "JSON");
-        goto out;
+    if (size > PACK_JSON_SIZE_MAX)
+        return pack_fail(err, PACK_ERR_LIMIT, "JSON of %zu bytes, more than %d", size,
+                         PACK_JSON_SIZE_MAX);
+    enum pack_status status = parse_value(&p, NO_KEY);
+    if (status == PACK_OK) {
+        skip_blanks(&p);
+        if (p.at != p.end)
+            status = fail_at(&p, "unexpected text after the document");
     }
-    memset(top, 0, sizeof *top);
-    status = parse_value(&p, top);
-    if (status != PACK_OK)
-        goto out;
-    skip_blanks(&p);
-    if (p.at != p.end)
-        status = fail_at(&p, "unexpected text after the document");
-out:
-    if (status != PACK_OK) {
-        pack_json_free(made);
-        return status;
-    }
-    *doc = made;
-    *root = top;
-    return PACK_OK;
-}
-
-void
-pack_json_free(struct pack_json_doc *doc)
-{
-    if (!doc)
-        return;
-    for (struct block *block = doc->blocks, *next; block; block = next) {
-        next = block->next;
-        free(block);
-    }
-    free(doc);
-}
-
-const struct pack_json_value *
-pack_json_find(const struct pack_json_value *object, const char *key)
-{
-    if (!object || object->kind != PACK_JSON_OBJECT)
-        return NULL;
-    for (const struct pack_json_value *m = object->first; m; m = m->next)
-        if (strcmp(m->key, key) == 0)
-            return m;
-    return NULL;
+    pack_buf_done(&p.keys);
+    pack_buf_done(&p.text);
+    return status;
 }

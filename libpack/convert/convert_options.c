@@ -118,12 +118,9 @@ static uint64_t
 look_u64(struct look *look, const char *key)
 {
     const struct pack_json_value *value = pack_json_find(look->root, key);
-    if (value &&
-        (value->kind != PACK_JSON_NUMBER || !value->is_integer || value->integer < 0))
+    if (value && !value->is_natural)
         bad(look, key);
-    return value && value->kind == PACK_JSON_NUMBER && value->is_integer
-               ? (uint64_t)value->integer
-               : 0;
+    return value ? value->natural : 0;
 }
 
 static int
