@@ -174,7 +174,7 @@ put_stages(struct page *page, const struct pack_bench_report *report)
     if (t->collate_ns)
         put_stage(page, r, "copying into new shared memory", t->collate_ns);
     if (t->interpret_ns)
-        put_stage(page, r, "the interpreter (stated, see below)", t->interpret_ns);
+        put_stage(page, r, "the interpreter, as stated below", t->interpret_ns);
     if (t->delay_ns)
         put_stage(page, r, "the delay asked for", t->delay_ns);
     put_stage(page, r,

@@ -1,0 +1,484 @@
+/*
+ * What reports of h5readbench print, against results made up here: every number has a
+ * value of its own, so that one in the wrong place, of the wrong unit or off by one shows.
+ */
+#include <math.h>
+
+#include "libpack/base/json.h"
+#include "libpack/bench/report_bench.h"
+#include "libpack/base/rng.h"
+#include "tests/tap.h"
+
+static struct pack_bench_epoch epochs[2];
+static struct pack_procs_usage usage[2] = { { 400000000, 100000000 },
+                                            { 600000000, 300000000 } };
+static struct pack_bench_event events[] = {
+    { PACK_EVENT_STEP, 0, 0, 500, 0, 0, 0, 0, 0, 0 },
+    { PACK_EVENT_STEP, 0, 750, 1000, 1, 0, 0, 0, 0, 0 },
+    { PACK_EVENT_READ, 1, 100125, 200500, 7, 3, 60125, 20125, 30125, 10125 },
+    { PACK_EVENT_HAND_OVER, 1, 200375, 260125, 7, 0, 0, 0, 0, 0 },
+};
+
+static struct pack_bench_params params;
+static struct pack_bench_result result;
+static struct pack_bench_advice advice = {
+    1, { { "sending less", "--less 1", 1.25 } }
+};
+static const struct pack_bench_preset preset = { "made-up", 10, 5000000, 0.6 };
+
+/* Numbers from `from` on, one more for each field. */
+static void
+number(uint64_t *fields, size_t n, uint64_t from)
+{
+    for (size_t i = 0; i < n; i++)
+        fields[i] = from + i;
+}
+
+static void
+fill(void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct pack_bench_epoch *e = &epochs[i];
+        uint64_t base = 1000 * (uint64_t)(i + 1);
+        *e = (struct pack_bench_epoch){
+            .elapsed_ns = 1000000000,
+            .n_batches = 50,
+            .n_samples = base / 2,
+            .wait_ns = base + 1,
+            .work_ns = 1000000000,
+            .idle_ns = 600000000,
+            .assemble_ns = base + 2,
+            .delay_ns = 40000000,
+            .collate_ns = 60000000,
+            .interpret_ns = 80000000,
+            .start_ns = 10000000,
+            .drop_ns = 250000000,
+            .cold = PACK_COLD_CHECKED,
+            .resident_bytes = 100000,
+            .knows_storage = true,
+            .storage_bytes = 12000000,
+            .has_counts = true,
+        };
+        number((uint64_t *)&e->read, sizeof e->read / 8, 100000 * base);
+        number((uint64_t *)&e->with, sizeof e->with / 8, 10 * base);
+        number(&e->counts.requests, sizeof e->counts / 8, 400 + base);
+        number(&e->with_counts.requests, sizeof e->counts / 8, 700 + base);
+        e->counts.hits = (400 + base) / 4;
+        e->read.storage_ns = 300000000;
+        e->read.metadata_ns = 20000000;
+        e->read.decode_ns = 110000000;
+        e->read.overhead_ns = 130000000;
+        e->read.reopen_ns = 70000000;
+        e->read.call_ns = 630000000;
+        e->read.requests = 400 + base;
+        e->read.file_read_bytes = 25000000;
+        e->read.wanted_bytes = 10000000;
+        e->read.skipped = 0;
+        memset(&e->with, 0, sizeof e->with);
+        e->with.call_ns = e->with.storage_ns = 50000000;
+        e->with.file_read_bytes = 5000000;
+    }
+    result = (struct pack_bench_result){
+        .engine = "hdf5",
+        .consumer = "emulated",
+        .seed = 77,
+        .n_workers = 2,
+        .prefetch = 3,
+        .batch = 15,
+        .echo = 2,
+        .sample_bytes = 2000,
+        .epoch_samples = 750,
+        .hdf5_version = "1.2.3",
+        .has_cache = true,
+        .cache = { 521, 1 << 20, 0.75, 0 },
+        .n_epochs = 2,
+        .epochs = epochs,
+        .elapsed_ns = 2000000000,
+        .open_ns = 44,
+        .steps = { .n_steps = 201,
+                   .n_samples = 3000,
+                   .total_ns = 2000000000,
+                   .compute_ns = 1000000000,
+                   .busy_ns = 1100000000,
+                   .starved_ns = 900000000,
+                   .copy_wait_ns = 300000000,
+                   .pin_ns = 61,
+                   .copy_ns = 62,
+                   .copy_bytes = 63,
+                   .normalise_ns = 64,
+                   .busy_rate = 0.55,
+                   .au = 0.5 },
+        .device = { "Made GPU", "CUDA 99", UINT64_C(8) << 30, UINT64_C(1) << 30, 20e9, 5e9,
+                    30e9, 120e9, 9, 0.42, 3e9 },
+        .usage = usage,
+        .has_machine = true,
+        .machine = { 1000, 500, 250, 250 },
+        .limit = PACK_LIMIT_DECODE,
+        .cause = "something is wrong",
+        .n_events = sizeof events / sizeof *events,
+        .events = events,
+    };
+    for (uint64_t i = 1; i <= 100; i++)
+        pack_histogram_add(&result.latency, i * 16000);
+    result.mismatch.n_compared = 8;
+    struct pack_bench_epoch *t = &result.total;
+    *t = epochs[0];
+    const uint64_t *a = (const uint64_t *)&epochs[0].read, *b = (uint64_t *)&epochs[1].read;
+    t->n_batches = 100;
+    t->n_samples = 1500;
+    t->work_ns = 2000000000;
+    t->idle_ns = 1200000000;
+    t->delay_ns = 80000000;
+    t->collate_ns = 120000000;
+    t->interpret_ns = 160000000;
+    t->start_ns = 20000000;
+    t->drop_ns = 500000000;
+    t->resident_bytes = 200000;
+    t->storage_bytes = 24000000;
+    for (size_t i = 0; i < sizeof t->read / 8; i++)
+        ((uint64_t *)&t->read)[i] = a[i] + b[i];
+    t->with.call_ns = t->with.storage_ns = 100000000;
+    t->with.file_read_bytes = 10000000;
+    t->counts.bypass_visits = 31;
+    t->counts.file_reads = 50;
+    t->counts.loads = 9;
+    t->counts.fills = 32;
+    t->counts.evictions_collision = 33;
+    params = (struct pack_bench_params){ .cold = true,
+                                         .torch = true,
+                                         .sample_ns = 8000,
+                                         .batch_ns = 300000,
+                                         .consume.step_ns = 5000000 };
+}
+
+static struct pack_bench_report
+report(void)
+{
+    return (struct pack_bench_report){ .params = &params,
+                                       .result = &result,
+                                       .advice = &advice,
+                                       .preset = &preset,
+                                       .min_busy = -1 };
+}
+
+/* --------------------------------------------------------------------- text */
+
+static void
+test_text(void)
+{
+    static const char *const lines[] = {
+        "consumer busy 55.0 %, limited by decode\n  something is wrong\n",
+        "750.0 samples/s, 1.5 MB/s: 100 batches of 15 in 2.00 s, 2 epochs, seed 77\n",
+        "100.50 steps/s, each batch used 2 times\n",
+        "AU 50.0 % of computing time, made-up asks for 60 %: fail\n",
+        "where the workers' time went            per batch     share\n",
+        "  storage: reading chunks                 7.000 ms   21.9 %\n",
+        "  storage: reading indexes                0.400 ms    1.2 %\n",
+        "  opening the dataset each time           1.400 ms    4.4 %\n",
+        "  decode                                  2.200 ms    6.9 %\n",
+        "  HDF5 calls and copies                   2.600 ms    8.1 %\n",
+        "  CPU assembly                            2.800 ms    8.8 %\n",
+        "  copying into new shared memory          1.200 ms    3.8 %\n",
+        "  the interpreter, as stated below        1.600 ms    5.0 %\n",
+        "  the delay asked for                     0.800 ms    2.5 %\n",
+        "  waiting for a free buffer              12.000 ms   37.5 %\n",
+        "Python is 8.0 us a sample and 300.0 us a batch",
+        "  0.02 s went into starting and ending workers",
+        "emulated: 201 steps, 5.500 ms busy and 4.500 ms starved in each,\n",
+        "  1.500 ms of that waiting for the copy to the device\n",
+        "Made GPU, CUDA 99; 1.0 GiB of 8.0 GiB used\n",
+        "  copies          5.00 GB/s, 25 % of the 20.00 GB/s that pinned memory gives\n",
+        "  normalise      30.00 GB/s, 25 % of the memory's 120 GB/s\n",
+        "  NVML        GPU-Util 42 %, PCIe received 3.00 GB/s (9 samples)\n",
+        "chunk cache of each worker: 521 slots, 1.0 MiB, w0 0.75 (HDF5 1.2.3)\n",
+        "      1       500.0       1400    25.0 %       1402        25.0      2.50\n",
+        "      2      1000.0       2400    25.0 %       2402        25.0      2.50\n",
+        "  31 requests went past the cache, in 41 reads",
+        "  32 requests for chunks without storage",
+        "  33 evictions because two chunks had one slot\n",
+        "  reads and bytes equal the simulator's in all 8 comparisons\n",
+        "  24.0 MB from storage (readahead included), 36.0 MB from the page cache\n",
+        "  cold: 0.2 MB were still in the page cache when epochs began\n",
+        "  dropping pages took 0.50 s",
+        "processors: each worker 25 % user, 10 % system; the machine 75 % busy, 12 % iowait\n",
+        "   1.25x  sending less\n         --less 1\n",
+    };
+    struct pack_buf text = { 0 };
+    struct pack_bench_report r = report();
+    int wrong = pack_report_bench_text(&r, &text, NULL) != PACK_OK;
+    pack_buf_append(&text, "", 1, NULL);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr((char *)text.data, lines[i])) {
+            wrong++;
+            note("missing: %.70s", lines[i]);
+        }
+    is_number(wrong, 0, "every number of the text is the one that was made up");
+
+    text.size = 0;
+    result.total.resident_bytes = 60000000 / 20 + 1;
+    result.steps.au = 0.6;
+    result.mismatch.n = 3;
+    result.total.read.skipped = 5;
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    ok(strstr((char *)text.data, "; this was NOT cold") &&
+           strstr((char *)text.data, "60 %: pass\n") &&
+           strstr((char *)text.data, "3 of 8 counts differ") &&
+           strstr((char *)text.data, "\n5 images could not be decoded"),
+       "more than a twentieth that stayed is not cold; a threshold that is met passes");
+    text.size = 0;
+    result.total.resident_bytes = 60000000 / 20;
+    result.total.cold = PACK_COLD_ASSUMED;
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    ok(strstr((char *)text.data, "cold is assumed") && !strstr((char *)text.data, "NOT cold"),
+       "cold that nobody checked is called assumed");
+    pack_buf_done(&text);
+    fill();
+}
+
+/* --------------------------------------------------------------------- JSON */
+
+/* "measured.epochs.1.read.calls" */
+static const struct pack_json_value *
+at(const struct pack_json_value *v, const char *path)
+{
+    char key[64];
+    for (; v && *path; path += *path == '.') {
+        size_t n = strcspn(path, ".");
+        snprintf(key, sizeof key, "%.*s", (int)n, path);
+        path += n;
+        if (key[0] >= '0' && key[0] <= '9') {
+            v = v->first;
+            for (int i = atoi(key); v && i > 0; i--)
+                v = v->next;
+        } else {
+            v = pack_json_find(v, key);
+        }
+    }
+    return v;
+}
+
+static void
+test_json(void)
+{
+#define E(field) (double)epochs[1].field
+#define T(field) (double)result.total.field
+    const struct {
+        const char *path;
+        double value;
+    } numbers[] = {
+        { "options.seed", 77 },
+        { "options.batch", 15 },
+        { "options.workers", 2 },
+        { "options.prefetch", 3 },
+        { "options.echo", 2 },
+        { "options.step_ns", 5e6 },
+        { "options.rdcc_nslots", 521 },
+        { "options.rdcc_nbytes", 1 << 20 },
+        { "options.rdcc_w0", 0.75 },
+        { "options.sample_cost_ns", 8000 },
+        { "options.batch_cost_ns", 300000 },
+        { "result.sample_bytes", 2000 },
+        { "result.epoch_samples", 750 },
+        { "result.check.compared", 8 },
+        { "result.check.different", 0 },
+        { "result.epochs.1.hit_rate", 0.25 },
+#define COUNT(name) { "result.epochs.1.counts." #name, E(counts.name) }, \
+                    { "result.epochs.1.with_counts." #name, E(with_counts.name) }
+        COUNT(requests), COUNT(hits), COUNT(loads), COUNT(decodes), COUNT(fills),
+        COUNT(bypass_visits), COUNT(file_reads), COUNT(file_read_bytes),
+        COUNT(wanted_bytes), COUNT(evictions_space), COUNT(evictions_collision),
+        COUNT(peak_bytes),
+        { "measured.samples_per_s", 750 },
+        { "measured.busy_rate", 0.55 },
+        { "measured.au", 0.5 },
+        { "measured.advice.0.gain", 1.25 },
+        { "measured.elapsed_ns", 2e9 },
+        { "measured.open_ns", 44 },
+#define STEP(key, name) { "measured.steps." key, (double)result.steps.name }
+        STEP("steps", n_steps), STEP("samples", n_samples), STEP("total_ns", total_ns),
+        STEP("compute_ns", compute_ns), STEP("busy_ns", busy_ns),
+        STEP("starved_ns", starved_ns), STEP("copy_wait_ns", copy_wait_ns),
+        STEP("pin_ns", pin_ns), STEP("copy_ns", copy_ns), STEP("copy_bytes", copy_bytes),
+        STEP("normalise_ns", normalise_ns),
+#define EPOCH(key, name) { "measured.epochs.1." key, E(name) }, \
+                         { "measured.total." key, T(name) }
+        EPOCH("elapsed_ns", elapsed_ns), EPOCH("batches", n_batches),
+        EPOCH("samples", n_samples), EPOCH("wait_ns", wait_ns), EPOCH("work_ns", work_ns),
+        EPOCH("idle_ns", idle_ns), EPOCH("assemble_ns", assemble_ns),
+        EPOCH("delay_ns", delay_ns), EPOCH("collate_ns", collate_ns),
+        EPOCH("interpret_ns", interpret_ns), EPOCH("start_ns", start_ns),
+        EPOCH("drop_ns", drop_ns), EPOCH("storage_bytes", storage_bytes),
+        EPOCH("resident_bytes", resident_bytes), EPOCH("read.calls", read.calls),
+        EPOCH("read.requests", read.requests), EPOCH("read.file_reads", read.file_reads),
+        EPOCH("read.file_read_bytes", read.file_read_bytes),
+        EPOCH("read.wanted_bytes", read.wanted_bytes), EPOCH("read.call_ns", read.call_ns),
+        EPOCH("read.storage_ns", read.storage_ns),
+        EPOCH("read.metadata_ns", read.metadata_ns),
+        EPOCH("read.decode_ns", read.decode_ns),
+        EPOCH("read.overhead_ns", read.overhead_ns),
+        EPOCH("read.reopen_ns", read.reopen_ns), EPOCH("with.call_ns", with.call_ns),
+        { "measured.file_read_latency.reads", 100 },
+        { "measured.file_read_latency.max_ns", 1600000 },
+        { "measured.device.memory_bytes", 8589934592.0 },
+        { "measured.device.used_bytes", 1073741824.0 },
+        { "measured.device.pinned_bytes_per_s", 20e9 },
+        { "measured.device.copy_bytes_per_s", 5e9 },
+        { "measured.device.normalise_bytes_per_s", 30e9 },
+        { "measured.device.memory_bytes_per_s", 120e9 },
+        { "measured.device.nvml_samples", 9 },
+        { "measured.device.utilisation", 0.42 },
+        { "measured.device.pcie_bytes_per_s", 3e9 },
+        { "measured.workers.1.user_ns", 6e8 },
+        { "measured.workers.0.system_ns", 1e8 },
+        { "measured.machine.user_ns", 1000 },
+        { "measured.machine.system_ns", 500 },
+        { "measured.machine.iowait_ns", 250 },
+    };
+    struct pack_buf text = { 0 };
+    struct pack_json_doc *doc = NULL;
+    const struct pack_json_value *root = NULL;
+    struct pack_bench_report r = report();
+    int wrong = 0;
+    pack_report_bench_json(&r, &text, NULL);
+    if (!ok(pack_json_parse((char *)text.data, text.size, &doc, &root, NULL) == PACK_OK,
+            "the report is JSON"))
+        return;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const struct pack_json_value *v = at(root, numbers[i].path);
+        if (!v || v->number != numbers[i].value) {
+            wrong++;
+            note("%s is %g, not %g", numbers[i].path, v ? v->number : NAN, numbers[i].value);
+        }
+    }
+    is_number(wrong, 0, "every number of it is the one that was made up");
+    is_text(at(root, "measured.limit")->text, "decode", "and the limit");
+    is_text(at(root, "measured.file_reads_from")->text, "storage", "and who answered reads");
+    pack_json_free(doc);
+    pack_buf_done(&text);
+}
+
+/* ------------------------------------------------------------ pictures, traces */
+
+static void
+test_spans(void)
+{
+    static const char *const marks[] = {
+        "\"name\":\"batch\",\"pid\":1,\"tid\":6,\"ts\":100.125,\"dur\":100.375,",
+        "\"name\":\"read\",\"pid\":1,\"tid\":6,\"ts\":100.125,\"dur\":60.125}",
+        "\"name\":\"storage\",\"pid\":1,\"tid\":6,\"ts\":100.125,\"dur\":20.125}",
+        "\"name\":\"decode\",\"pid\":1,\"tid\":6,\"ts\":120.25,\"dur\":30.125}",
+        "\"name\":\"assembly\",\"pid\":1,\"tid\":6,\"ts\":160.25,\"dur\":30.125}",
+        "\"name\":\"delay\",\"pid\":1,\"tid\":6,\"ts\":190.375,\"dur\":10.125}",
+        "\"ph\":\"b\",\"name\":\"handover\",\"pid\":1,\"tid\":6,\"ts\":200.375,",
+        "\"ph\":\"e\",\"name\":\"handover\",\"pid\":1,\"tid\":6,\"ts\":260.125,",
+        "\"name\":\"step\",\"pid\":1,\"tid\":2,\"ts\":0.75,\"dur\":0.25,",
+        "\"number\":7,\"file_reads\":3",
+    };
+    struct pack_buf text = { 0 };
+    struct pack_bench_report r = report();
+    char *plain;
+    size_t n = 0;
+    int wrong = 0;
+    pack_report_bench_trace(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    plain = malloc(text.size);
+    for (size_t i = 0; i < text.size; i++) /* without blanks */
+        if (!strchr(" \n", text.data[i]) || !text.data[i])
+            plain[n++] = (char)text.data[i];
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (!strstr(plain, marks[i])) {
+            wrong++;
+            note("missing: %s", marks[i]);
+        }
+    if (wrong)
+        note("%s", strstr(plain, "\"batch\""));
+    is_number(wrong, 0, "spans of the trace lie where they were, in microseconds");
+    free(plain);
+
+    /* one step over the first half, one over the last quarter; a row of 1000 ns */
+    text.size = 0;
+    result.n_events = 2;
+    pack_report_bench_svg(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    const char *svg = (const char *)text.data;
+    ok(strstr(svg, "emulated: busy 55.0 %, limited by decode<") &&
+           strstr(svg, "750.0 samples/s, 100 batches of 15, 2 workers<"),
+       "the picture says what the text says");
+    int busy = 0, columns = 0;
+    for (const char *p = strstr(svg, "d=\"M"); p && *p != 'Z'; p++)
+        if (*p == 'L') {
+            double x, y, x2, y2;
+            if (sscanf(p, "L%lf %lfL%lf %lf", &x, &y, &x2, &y2) == 4 && y == y2) {
+                columns++;
+                busy += y == 60; /* the top */
+                p = strchr(p + 1, 'L');
+            }
+        }
+    ok(columns == 400 && busy == 300, "and three quarters of its graph are busy (%d of %d)",
+       busy, columns);
+    text.size = 0;
+    result.n_events = 3;
+    pack_report_bench_svg(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    ok(strstr((char *)text.data, "<rect x=\"490\" y=\"226\" width=\"400\""),
+       "the second worker works in the last half of its row");
+    pack_buf_done(&text);
+    fill();
+}
+
+/* -------------------------------------------------------------------- histogram */
+
+static int
+ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Percentiles against sorting: never below the value, at most an eighth above, and the
+ * same from two halves. */
+static void
+test_histogram(void)
+{
+    static const double parts[] = { 0, 0.01, 0.25, 0.5, 0.9, 0.99, 1 };
+    static uint64_t value[2000];
+    struct pack_rng rng;
+    int wrong = 0;
+    pack_rng_seed(&rng, 5);
+    for (int run = 0; run < 60; run++) {
+        static struct pack_histogram whole, half[2];
+        size_t n = 1 + pack_rng_below(&rng, 2000);
+        memset(&whole, 0, sizeof whole);
+        memset(half, 0, sizeof half);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t shift = run < 3 ? 60 : pack_rng_below(&rng, 60);
+            value[i] = pack_rng_next(&rng) >> shift;
+            pack_histogram_add(&whole, value[i]);
+            pack_histogram_add(&half[i % 3 == 0], value[i]);
+        }
+        pack_histogram_merge(&half[0], &half[1]);
+        wrong += memcmp(&half[0], &whole, sizeof whole) != 0;
+        qsort(value, n, sizeof *value, ascending);
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            size_t rank = (size_t)ceil(parts[k] * (double)n);
+            uint64_t truth = value[rank ? rank - 1 : 0]; /* at least `part` are not above */
+            uint64_t said = pack_histogram_at(&whole, parts[k]);
+            wrong += said < truth || said - truth > truth / 8 || said > value[n - 1] ||
+                     (truth < 16 && said != truth);
+        }
+    }
+    is_number(wrong, 0, "percentiles are those of the sorted values, to an eighth");
+}
+
+int
+main(void)
+{
+    fill();
+    test_text();
+    test_json();
+    test_spans();
+    test_histogram();
+    return done();
+}
