@@ -35,7 +35,13 @@ bench packed.h5 --batch 8 --with labels --consumer checksum --epochs 2 --workers
 says 0 'limited by' out 'every sample and its label'
 bench one.h5 --batch 8 --consumer host --precision fp16 --crop 20x30
 says 0 'host: 5 steps' out 'random crops normalised on the host'
-bench --images photos --size 48x48 --batch 8 --workers 2
+bench one.h5 --batch 8 --consumer emulated
+says 2 'needs the duration of a step; --step' err 'an emulated consumer wants a step, and its option is named'
+bench one.h5 --batch 8 --read span --crop 20
+says 2 'not crops; use --read sample' err 'what spans cannot do, and the option that can'
+bench one.h5 --batch 8 --consumer host --mean 1,2
+says 2 '^h5readbench: --mean: ' err 'the option of a parameter at fault is in front'
+bench --images photos --size 48 --batch 8 --workers 2
 says 0 'no chunk cache at work' out 'the baseline reads images'
 grep -Eq '^  decode +[0-9]*\.[0-9]*[1-9]' out
 ok $? 'and decodes them'

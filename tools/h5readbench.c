@@ -126,8 +126,13 @@ static const struct cli_option options[] = {
     CLI_END
 };
 
-static const struct cli_hint hints[] = { CLI_HINT("force", PACK_OK, "--force replaces it"),
-                                         CLI_NO_HINT };
+static const struct cli_hint hints[] = {
+    CLI_HINT("force", PACK_OK, "--force replaces it"),
+    CLI_HINT("read", PACK_OK, "use --read sample"),
+    CLI_HINT("step", PACK_OK, "--step 25ms, or --preset, says it"),
+    CLI_HINT("consumer", PACK_OK, "use --consumer emulated with --step instead"),
+    CLI_NO_HINT
+};
 
 static const struct cli_program program = {
     .name = "h5readbench",

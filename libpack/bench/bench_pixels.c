@@ -93,8 +93,8 @@ pack_bench_scale(const struct pack_facts *facts, const char *mean_text,
         std[c] = stored && facts->std[c] > 0 ? facts->std[c] : 255;
     }
     if (mean_text && (status = parse_list(mean_text, normalise->channels, mean, err)))
-        return pack_error_prefix(err, status, "--mean");
+        return pack_error_param(err, status, "mean");
     if (std_text && (status = parse_list(std_text, normalise->channels, std, err)))
-        return pack_error_prefix(err, status, "--std");
+        return pack_error_param(err, status, "std");
     return pack_normalise_set(normalise, mean, std, err);
 }

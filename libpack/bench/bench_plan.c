@@ -59,8 +59,8 @@ check_trace(const struct pack_bench_params *p, struct pack_error *err)
 {
     const struct pack_pattern *pattern = &p->pattern;
     if (!p->set || pattern->read != PACK_READ_SAMPLE)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "a trace replays single reads of a file: --read sample");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "read",
+                               "a trace replays single reads of a file");
     const struct pack_shape *extent = &p->set->extent;
     for (uint64_t i = 0; i < pattern->n_trace; i++) {
         const struct pack_box *box = &pattern->trace[i];
@@ -88,9 +88,8 @@ check_params(const struct pack_bench_params *p, struct pack_error *err)
     if (p->pattern.read == PACK_READ_SPAN && p->pattern.box.rank > 0)
         for (int i = 1; i < p->pattern.box.rank; i++)
             if (p->set && p->pattern.box.extent[i] < p->set->extent.extent[i])
-                return pack_fail(err, PACK_ERR_ARGUMENT,
-                                 "--read span takes whole samples, not crops; use --read "
-                                 "sample or batch");
+                return pack_fail_param(err, PACK_ERR_ARGUMENT, "read",
+                                       "a span is of whole samples, not crops");
     if (p->with && p->set && p->with->extent.extent[0] < p->set->extent.extent[0])
         return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' has %llu entries for %llu samples",
                          p->with->dataset, (unsigned long long)p->with->extent.extent[0],

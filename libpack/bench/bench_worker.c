@@ -211,7 +211,7 @@ reserve_scratch(struct maker *maker, uint64_t rows, uint64_t row, struct pack_er
     if (!more)
         return pack_fail(err, PACK_ERR_MEMORY,
                          "out of memory: %s to read one batch with "
-                         "one call; --read sample needs less",
+                         "one call; one for each sample needs less",
                          pack_bytes_format(bytes, text));
     maker->scratch = more;
     maker->scratch_bytes = (size_t)bytes;

@@ -38,11 +38,9 @@ static enum pack_status
 unknown(const char *name, struct pack_error *err)
 {
     if (strcmp(name, "cuda") == 0)
-        return pack_fail(
-            err, PACK_ERR_UNSUPPORTED,
-            "this build has no cuda consumer (nvcc was not found when it was "
-            "configured); use 'emulated' with --step, "
-            "or build with --with-cuda");
+        return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "consumer",
+                               "this build has no cuda consumer: nvcc was not found when "
+                               "it was configured");
     return pack_fail(err, PACK_ERR_ARGUMENT,
                      "no consumer is called '%.40s'; there are null, host, emulated, "
                      "checksum, cuda and auto",

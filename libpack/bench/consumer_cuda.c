@@ -313,7 +313,7 @@ cuda_device(void *state, struct pack_device_result *result)
 
 const struct pack_consumer_ops pack_consumer_cuda = {
     .name = "cuda",
-    .purpose = "copies to a GPU, normalises there and computes for --step",
+    .purpose = "copies to a GPU, normalises there and computes for a step",
     .needs_pixels = true,
     .open = pack_cuda_state_open,
     .take = cuda_take,

@@ -10,8 +10,6 @@
 #include "libpack/base/clock.h"
 #include "libpack/bench/consumer_cuda_driver.h"
 
-static const char instead[] = "use --consumer emulated with --step instead";
-
 enum pack_status
 pack_cuda_check(const struct pack_cuda *cuda, pack_cuda_result result, const char *what,
                 struct pack_error *err)
@@ -25,7 +23,7 @@ pack_cuda_check(const struct pack_cuda *cuda, pack_cuda_result result, const cha
         err, result == PACK_CUDA_OUT_OF_MEMORY ? PACK_ERR_MEMORY : PACK_ERR_IO,
         "cannot %s on the GPU: %s (%s, %d)%s", what, text ? text : "unknown error",
         name ? name : "CUDA error", result,
-        result == PACK_CUDA_OUT_OF_MEMORY ? "; a smaller --batch needs less" : "");
+        result == PACK_CUDA_OUT_OF_MEMORY ? "; smaller batches need less" : "");
 }
 
 static enum pack_status
@@ -33,16 +31,14 @@ load(struct pack_cuda *cuda, struct pack_error *err)
 {
     cuda->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!cuda->library)
-        return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "this machine has no NVIDIA driver (libcuda.so.1 is not there); "
-                         "%s",
-                         instead);
+        return pack_fail_param(
+            err, PACK_ERR_UNSUPPORTED, "consumer",
+            "this machine has no NVIDIA driver (libcuda.so.1 is not there)");
 #define PACK_CUDA_LOAD(member, symbol, arguments)                                  \
     *(void **)&cuda->member = dlsym(cuda->library, symbol);                        \
     if (!cuda->member)                                                             \
-        return pack_fail(err, PACK_ERR_UNSUPPORTED,                                \
-                         "the NVIDIA driver is too old: it has no %s; %s", symbol, \
-                         instead);
+        return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "consumer",              \
+                               "the NVIDIA driver is too old: it has no %s", symbol);
     PACK_CUDA_FUNCTIONS(PACK_CUDA_LOAD)
 #undef PACK_CUDA_LOAD
     return PACK_OK;
@@ -106,10 +102,9 @@ start(struct pack_cuda *cuda, const char *gpu, struct pack_error *err)
     if (result == 0)
         result = cuda->DeviceGetCount(&n_devices);
     if (result == PACK_CUDA_NO_DEVICE || (result == 0 && n_devices == 0))
-        return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "this machine has an NVIDIA driver but no GPU "
-                         "that CUDA may use; %s",
-                         instead);
+        return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "consumer",
+                               "this machine has an NVIDIA driver but no GPU "
+                               "that CUDA may use");
     enum pack_status status = pack_cuda_check(cuda, result, "start CUDA", err);
     if (status == PACK_OK)
         status = choose(cuda, gpu, n_devices, err);

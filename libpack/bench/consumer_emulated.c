@@ -13,9 +13,8 @@ static enum pack_status
 emulated_open(struct pack_consumer *consumer, void **state, struct pack_error *err)
 {
     if (pack_consumer_get_params(consumer)->step_ns == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "consumer 'emulated' needs the duration of a step: --step 25ms, "
-                         "or --preset");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "step",
+                               "consumer 'emulated' needs the duration of a step");
     *state = consumer;
     return PACK_OK;
 }
@@ -53,7 +52,7 @@ emulated_close(void *state)
 
 const struct pack_consumer_ops pack_consumer_emulated = {
     .name = "emulated",
-    .purpose = "sleeps for --step, as MLPerf Storage does",
+    .purpose = "sleeps for a step, as MLPerf Storage does",
     .open = emulated_open,
     .take = emulated_take,
     .close = emulated_close,
