@@ -538,10 +538,17 @@ test_direct(void)
     pack_cachesim_new(&grid, &params, &sim, NULL);
     pack_cachesim_read(sim, &half);
     pack_cachesim_take(sim, &c);
+    ok(c.file_reads == 16 && c.file_read_bytes == 160,
+       "2.0 reads piece by piece as 1.x does");
+    pack_cachesim_free(sim);
+    params.cache.version = PACK_HDF5_2_1;
+    pack_cachesim_new(&grid, &params, &sim, NULL);
+    pack_cachesim_read(sim, &half);
+    pack_cachesim_take(sim, &c);
     /* 64 bytes from 0, 60, 120, 180, 240: rows 0-2 end at 50, row 3 at 70; 60 + 64 = 124
        holds rows 3-5; and so on; the last begins at 300 and ends with the chunk */
     ok(c.file_reads == 6 && c.file_read_bytes == 5 * 64 + 20,
-       "2.x reads more through its sieve buffer, in fewer reads");
+       "2.1 reads more through its sieve buffer, in fewer reads");
     pack_cachesim_free(sim);
 }
 
@@ -578,7 +585,9 @@ test_words(void)
                   { "1.12.3", PACK_HDF5_1_10 },
                   { "1.14.5", PACK_HDF5_1_10 },
                   { "2.0", PACK_HDF5_2_0 },
-                  { "2.1.1", PACK_HDF5_2_0 },
+                  { "2.0.0", PACK_HDF5_2_0 },
+                  { "2.1.1", PACK_HDF5_2_1 },
+                  { "2", PACK_HDF5_2_1 },
                   { "1.1", -1 },
                   { "1.9", -1 },
                   { "1.100", -1 },
@@ -601,7 +610,9 @@ test_words(void)
     pack_cache_params_defaults(&p, PACK_HDF5_1_8);
     ok(p.n_slots == 521 && p.size_bytes == 1 << 20 && p.w0 == 0.75, "defaults of 1.x");
     pack_cache_params_defaults(&p, PACK_HDF5_2_0);
-    ok(p.n_slots == 8191 && p.size_bytes == 8 << 20, "defaults of 2.x");
+    ok(p.n_slots == 8191 && p.size_bytes == 8 << 20, "defaults of 2.0");
+    pack_cache_params_defaults(&p, PACK_HDF5_2_1);
+    ok(p.n_slots == 8191 && p.size_bytes == 8 << 20, "and of 2.1");
     struct pack_shape shape = { 1, { UINT64_C(1) << 40 } }, one = { 1, { 1 } };
     struct pack_cachesim_params params = {
         .cache = { .n_slots = UINT64_MAX, .size_bytes = UINT64_MAX, .w0 = 0.75 }

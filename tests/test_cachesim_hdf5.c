@@ -123,7 +123,9 @@ random_config(struct config *c)
     c->params.filtered = below(3) > 0;
     c->params.edge_unfiltered = c->latest && below(3) == 0;
     c->params.skip_missing = below(5) == 0;
-    enum pack_hdf5_version version = H5_VERS_MAJOR >= 2 ? PACK_HDF5_2_0 : PACK_HDF5_1_10;
+    enum pack_hdf5_version version = H5_VERSION_GE(2, 1, 0)   ? PACK_HDF5_2_1
+                                     : H5_VERSION_GE(2, 0, 0) ? PACK_HDF5_2_0
+                                                              : PACK_HDF5_1_10;
     pack_cache_params_defaults(&c->params.cache, version);
     c->defaults = below(8) == 0;
     if (c->defaults)

@@ -70,7 +70,7 @@ static const struct cli_option options[] = {
 
     CLI_SECTION("Settings to judge"),
     CLI_TEXT(0, "hdf5-version", &request.hdf5_version, "V",
-             "version that reads: 1.8, 1.10, 2.0 (default: the one linked)"),
+             "version that reads: 1.8, 1.10, 2.0, 2.1 (default: the one linked)"),
     CLI_BYTES(0, "rdcc-nbytes", &request.cache_bytes, "SIZE",
               "chunk cache of one process"),
     CLI_NUMBER(0, "rdcc-nslots", &request.cache_slots, "N", 0, 4e9, "its slots"),

@@ -17,15 +17,15 @@ extern "C" {
 enum pack_hdf5_version {
     PACK_HDF5_1_10 = 0, /* 1.10, 1.12, 1.14: 521 slots, 1 MiB */
     PACK_HDF5_1_8,      /* the same, but slots follow the linear chunk number */
-    PACK_HDF5_2_0 /* 2.0 and later: 8191 slots, 8 MiB, direct reads through a sieve buffer
-                   */
+    PACK_HDF5_2_0,      /* 2.0: 8191 slots, 8 MiB */
+    PACK_HDF5_2_1       /* 2.1 and later: direct reads through a sieve buffer too */
 };
 
 /* "1.8", "1.10", "1.14.3", "2.0"; PACK_ERR_ARGUMENT for what is no such version. */
 enum pack_status pack_hdf5_version_parse(const char *text,
                                          enum pack_hdf5_version *version,
                                          struct pack_error *err);
-/* "1.8", "1.10", "2.0". */
+/* "1.8", "1.10", "2.0", "2.1". */
 const char *pack_hdf5_version_name(enum pack_hdf5_version version);
 
 /*
@@ -60,7 +60,7 @@ struct pack_cachesim_params {
      */
     const uint64_t *stored_bytes;
     double stored_ratio;  /* 0 means 1 */
-    uint64_t sieve_bytes; /* H5Pset_sieve_buf_size, of version 2.0 on; 0 means 64 KiB */
+    uint64_t sieve_bytes; /* H5Pset_sieve_buf_size, of version 2.1 on; 0 means 64 KiB */
 };
 
 /*

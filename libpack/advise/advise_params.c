@@ -73,7 +73,7 @@ pack_advise_grid(const struct pack_advise_params *params, const struct pack_shap
             return pack_fail(err, PACK_ERR_ARGUMENT,
                              "chunk %.200s is larger than the dataset, %.200s", text,
                              pack_shape_format(&params->extent, extent));
-    if (params->version != PACK_HDF5_2_0 && grid->chunk_bytes > UINT32_MAX)
+    if (params->version < PACK_HDF5_2_0 && grid->chunk_bytes > UINT32_MAX)
         return pack_fail(err, PACK_ERR_LIMIT,
                          "chunk %.200s takes %.1f GiB; HDF5 before 2.0 ends at 4 GiB",
                          text, (double)grid->chunk_bytes / 0x1p30);

@@ -2,7 +2,7 @@
  * Reads that go past the cache: a chunk without filters that does not fit is read in the
  * pieces that are contiguous both in the chunk and in memory.
  *
- * Version 2 puts a sieve buffer in front (H5D__contig_readvv_sieve_cb): a small piece
+ * Version 2.1 puts a sieve buffer in front (H5D__contig_readvv_sieve_cb): a small piece
  * that is not in the buffer fills it from the piece's start to the chunk's end, 64 KiB at
  * most, and later pieces may be found there. Each H5Dread starts with an empty one, and
  * as it never reaches beyond a chunk, so does each visit.
@@ -104,7 +104,7 @@ static void
 read_pieces(struct pack_cachesim *sim, struct pack_pieces *pieces, uint64_t at,
             uint64_t size, uint64_t spacing, uint64_t n)
 {
-    if (sim->params.cache.version != PACK_HDF5_2_0 || size > sim->params.sieve_bytes)
+    if (sim->params.cache.version != PACK_HDF5_2_1 || size > sim->params.sieve_bytes)
         count_reads(sim, n, n * size);
     else
         sieve_pieces(sim, pieces, at, size, spacing, n);
@@ -206,7 +206,7 @@ pack_cachesim_add_block(struct pack_cachesim *sim, struct pack_pieces *pieces,
         pack_cachesim_add_piece(sim, pieces, at, cut.size, memory);
         return;
     }
-    if (!pieces->joins && sim->params.cache.version != PACK_HDF5_2_0) {
+    if (!pieces->joins && sim->params.cache.version != PACK_HDF5_2_1) {
         count_reads(sim, cut.n, cut.n * cut.size);
         return;
     }

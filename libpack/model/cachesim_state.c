@@ -18,7 +18,7 @@ pack_hdf5_version_parse(const char *text, enum pack_hdf5_version *version,
     } known[] = {
         { "1.8", PACK_HDF5_1_8 },   { "1.10", PACK_HDF5_1_10 },
         { "1.12", PACK_HDF5_1_10 }, { "1.14", PACK_HDF5_1_10 },
-        { "2", PACK_HDF5_2_0 },
+        { "2.0", PACK_HDF5_2_0 },   { "2", PACK_HDF5_2_1 },
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         size_t n = strlen(known[i].prefix);
@@ -41,6 +41,7 @@ pack_hdf5_version_name(enum pack_hdf5_version version)
     switch (version) {
     case PACK_HDF5_1_8: return "1.8";
     case PACK_HDF5_2_0: return "2.0";
+    case PACK_HDF5_2_1: return "2.1";
     default: return "1.10";
     }
 }
@@ -49,7 +50,7 @@ void
 pack_cache_params_defaults(struct pack_cache_params *params,
                            enum pack_hdf5_version version)
 {
-    bool is_2 = version == PACK_HDF5_2_0;
+    bool is_2 = version >= PACK_HDF5_2_0;
     *params = (struct pack_cache_params){
         .n_slots = is_2 ? 8191 : 521,
         .size_bytes = (uint64_t)(is_2 ? 8 : 1) << 20,
