@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs one test for automake's harness: counts its TAP lines, prints one line for the program, and
-# every failed sentence. A plan that does not match, or a non-zero exit, is a failure of its own.
+# Runs one test for automake's harness: counts its TAP lines, prints one line for the program (with
+# its seconds, from 2 on) and every failed sentence. A plan that does not match, or a non-zero exit,
+# is a failure of its own.
 while test $# -gt 0; do
     case $1 in
     --test-name) name=$2; shift ;;
@@ -11,9 +12,10 @@ while test $# -gt 0; do
     esac
     shift
 done
+began=$(date +%s)
 "$@" >"$log" 2>&1 </dev/null
 status=$?
-${AWK:-awk} -v name="$name" -v status=$status -v trs="$trs" '
+${AWK:-awk} -v name="$name" -v status=$status -v took=$(($(date +%s) - began)) -v trs="$trs" '
     function result(word) { print ":test-result: " word " " name >trs }
     /^ok .*# SKIP/ { skipped++; result("SKIP"); next }
     /^ok / { passed++; result("PASS"); next }
@@ -29,6 +31,7 @@ ${AWK:-awk} -v name="$name" -v status=$status -v trs="$trs" '
         printf "%s %s: %d passed", failed ? "FAIL" : passed ? "PASS" : "SKIP", name, passed
         if (failed) printf ", %d failed", failed
         if (skipped) printf ", %d skipped%s", skipped, reason ? " (" reason ")" : ""
+        if (took >= 2) printf ", %d s", took
         printf "\n"
         print ":global-test-result: " (failed ? "FAIL" : passed ? "PASS" : "SKIP") >trs
         print ":recheck: " (failed ? "yes" : "no") >trs
