@@ -191,6 +191,31 @@ def test_chart():
     ok('hit rate, 0 to 9 tenths' in text, 'hit rates where there are some')
 
 
+def test_orders():
+    """Block shuffles are tried: from one pool for one worker, worker-local for several."""
+    args = ['--shape', '200000x32x32x3', '-c', '64x32x32x3', '--rdcc-nbytes', '1M', '--cpus', '8',
+            '--hdf5-version', '1.10', '--storage']
+    one = advise(*args, 'hdd', '-w', '1', '--ram', '200M')['result']['rows']
+    kinds = {r['order'].split()[0] for r in one}
+    ok('block' in kinds and 'local' not in kinds, f'one worker has one pool: {sorted(kinds)}')
+    for storage, ram in ('hdd', '200M'), ('nfs', '200M'):
+        best = advise(*args, storage, '-w', '8', '--ram', ram)['result']['rows'][0]
+        ok(best['order'].startswith('local ') and best['randomness'] > 0.85,
+           f"eight on {storage}: {best['order']}, {best['randomness']:.2f} random")
+    judge = ['--shape', '8000x8x8', '--what-if', '-c', '20x8x8', '-w', '8', '-e', '1',
+             '--hdf5-version', '1.10', '--rdcc-nbytes', '1M', '-b', '50', '-p']
+    plain, local = (advise(*judge, f'block:chunks=20{more}')['result']['rows'][0]
+                    for more in ('', ',local'))
+    ok(local['first_epoch_counts']['loads'] == 50 and local['worker_samples_per_epoch'] == 1000,
+       'worker 0 of 8 loads an eighth of 400 chunks')
+    ok(plain['first_epoch_counts']['loads'] > 300, 'where one pool for all has it load most')
+    ok(abs(plain['randomness'] - local['randomness']) < 0.05, 'at equal randomness')
+    plain, local = (advise(*judge, f'block:chunks=400{more}')['result']['rows'][0]
+                    for more in ('', ',local'))
+    ok(plain['randomness'] > 0.98 and local['randomness'] < 0.97,
+       f"which ends where a worker has no more chunks: {local['randomness']:.3f}")
+
+
 def test_target():
     args = ['--shape', '50000x64x64x3', '-p', 'shuffle', '--cpus', '8', '--ram', '1G',
             '--hdf5-version', '1.10', '-e', '3', '--storage', 'nfs']
@@ -328,7 +353,7 @@ def test_trace():
        'a malformed trace is refused with line and column')
 
 
-for test in (test_recipe, test_search, test_versions, test_slots, test_user_shapes,
+for test in (test_recipe, test_search, test_versions, test_slots, test_user_shapes, test_orders,
              test_no_loss, test_epochs, test_chart, test_target, test_limits, test_code, test_trace):
     try:
         test()

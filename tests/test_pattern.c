@@ -312,6 +312,7 @@ test_readers(void)
             random_pattern(&rng, (int)pack_rng_below(&rng, PACK_PATTERN_WEIGHTED), n);
         p.world = 1 + pack_rng_below(&rng, 5);
         p.workers = 1 + pack_rng_below(&rng, 4);
+        p.dealt = 1 + pack_rng_below(&rng, 4);
         p.batch = 1 + pack_rng_below(&rng, 20);
         for (p.rank = 0; p.rank < p.world; p.rank++)
             for (p.worker = 0; p.worker < p.workers; p.worker++) {
@@ -533,6 +534,30 @@ test_local_law(void)
          (int)n_first);
 }
 
+/* The batches of all workers in one stream, entered anywhere. */
+static void
+test_local_entered(void)
+{
+    struct pack_rng rng;
+    bool same = true;
+    pack_rng_seed(&rng, 6);
+    for (int i = 0; i < 200; i++) {
+        struct pack_pattern p = random_pattern(&rng, PACK_PATTERN_BLOCK,
+                                               1 + pack_rng_below(&rng, 400));
+        p.slide = false;
+        p.local = true;
+        p.batch = 1 + pack_rng_below(&rng, 20);
+        p.dealt = 1 + pack_rng_below(&rng, 5);
+        size_t n = epoch_of(&p, a), from = pack_rng_below(&rng, n + 1);
+        struct pack_pattern_iter *it = open_pattern(&p);
+        same &= pack_pattern_seek(it, 0, from, NULL) == PACK_OK &&
+                drain(it, b, 1 + pack_rng_below(&rng, 70)) == n - from &&
+                memcmp(a + from, b, (n - from) * sizeof a[0]) == 0;
+        pack_pattern_free(it);
+    }
+    ok(same, "entered within a batch, the dealing goes on as it was");
+}
+
 /* A loader that starts at batch k deals it to its worker 0. */
 static void
 test_local_resume(void)
@@ -578,6 +603,7 @@ test_local(void)
     test_local_loads();
     test_local_exact();
     test_local_law();
+    test_local_entered();
     test_local_resume();
     struct pack_pattern p = images(PACK_PATTERN_BLOCK, 9);
     struct pack_pattern_iter *it;

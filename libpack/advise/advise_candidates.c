@@ -7,8 +7,8 @@
  * of that length. From 4 KiB (or one sample) to 32 MiB, and the user's own. And no chunks
  * at all.
  *
- * Orders: the one asked for; unless it is fixed, block shuffles with pools of 16 and of
- * 64 batches where chunks hold several samples, worker-local where there are several
+ * Orders: the one asked for; unless it is fixed, block shuffles with pools of 16, 64
+ * and 256 batches where chunks hold several samples, worker-local where there are several
  * workers: a plain one is no more random, and each of its chunks is loaded by all of them.
  *
  * Caches: the version's default, none, room for one read, for a block shuffle's pool, for
@@ -250,7 +250,7 @@ add_orders(const struct pack_advise_params *params, struct pack_advise_list *lis
     if (params->pattern_is_fixed || params->pattern.kind != PACK_PATTERN_SHUFFLE ||
         samples < 2)
         return status;
-    for (uint64_t batches = 16; status == PACK_OK && batches <= 64; batches *= 4) {
+    for (uint64_t batches = 16; status == PACK_OK && batches <= 256; batches *= 4) {
         uint64_t chunks = batches * batch / samples;
         config->pattern.kind = PACK_PATTERN_BLOCK;
         config->pattern.local = pack_advise_workers(params) > 1;

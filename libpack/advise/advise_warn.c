@@ -207,7 +207,7 @@ shared_pool(const struct subject *s, struct pack_advise_warning *w,
     double samples = s->o->steady_samples * (double)workers;
     (void)err;
     if (s->grid.rank == 0 || s->o->config.pattern.kind != PACK_PATTERN_BLOCK ||
-        workers < 2)
+        s->o->config.pattern.local || workers < 2)
         return PACK_OK;
     double ideal = samples / (double)s->grid.chunk[0];
     double loads = (double)s->o->steady.loads * (double)workers;
@@ -216,8 +216,8 @@ shared_pool(const struct subject *s, struct pack_advise_warning *w,
     w->value = loads / ideal;
     SAY(w,
         "block shuffle with %llu workers: batches are dealt to all of them, so that each "
-        "chunk is loaded by %.2g workers; one worker, or batches drawn apart for each "
-        "worker, load it once",
+        "chunk is loaded by %.2g workers; one worker, or a worker-local block shuffle "
+        "(block:chunks=N,local), loads it once",
         (unsigned long long)workers, w->value);
     return PACK_OK;
 }
