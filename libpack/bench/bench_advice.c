@@ -261,13 +261,14 @@ propose_block(struct advisor *a, const struct pack_grid *grid)
         return;
     c->way.pattern.kind = PACK_PATTERN_BLOCK;
     c->way.pattern.pool_chunks = POOL;
+    c->way.pattern.local = lanes(a->now.n_workers) > 1;
     if (bytes > c->way.cache.size_bytes)
         c->way.cache.size_bytes = bytes;
     snprintf(c->change.what, sizeof c->change.what,
              "block shuffle over %d chunks, with a cache that holds them", POOL);
     snprintf(c->change.command, sizeof c->change.command,
-             "--pattern block:chunks=%d --rdcc-nbytes %" PRIu64, POOL,
-             c->way.cache.size_bytes);
+             "--pattern block:chunks=%d%s --rdcc-nbytes %" PRIu64, POOL,
+             c->way.pattern.local ? ",local" : "", c->way.cache.size_bytes);
 }
 
 static void

@@ -30,6 +30,7 @@
  * place; and the last share of a rank is that of the worker with the short last batch,
  * whose end is the only one that is not a multiple of the batch size.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "libpack/model/pattern_order.h"
@@ -122,6 +123,7 @@ share_range(struct pack_order *order, const struct share *share, uint64_t place,
 {
     while (count > 0) {
         struct pool pool = pool_at(order, share, place);
+        assert(place >= pool.first && place - pool.first < pool.size);
         size_t n = (size_t)min_u64(count, pool.first + pool.size - place);
         permute_pool(order, share, &pool);
         pack_permutation_range(&order->pool_permutation, place - pool.first, n, samples);
