@@ -125,6 +125,9 @@ says 2 "t.json" err 'and not over what is there'
 bench one.h5 --batch 8 --sweep workers=0,1 --sweep batch=4,8
 [ "$(wc -l <out)" -eq 5 ]
 says $? 'limited by' out 'a sweep of two options is a table of four runs'
+bench one.h5 --batch 8 --sweep workers=0,1 --json --min-busy 100
+[ "$(grep -c '"rounds": 3' out)" -eq 2 ] || status=99
+says 1 'run 1 of 2: the consumer was busy' err 'each made three times, and status 1 says which and why'
 
 # block shuffle: chunks of 8, batches of 4, a cache of one chunk
 loads() { # workers pattern loads sentence

@@ -261,8 +261,12 @@ run_once(struct readbench_job *job, struct pack_buf *text,
 
 /* ------------------------------------------------------------------- sweep */
 
+enum { SWEEP_ROUNDS = 3 };
+
 struct figures {
     int exit_status;
+    unsigned n_rounds; /* of which these are those of the median rate, */
+    double rate_min, rate_max; /* which lies between these */
     char reason[REASON_MAX]; /* of status 1 */
     double rate, hit_rate, amplification, busy_rate, au;
     enum pack_limit limit;
@@ -273,8 +277,8 @@ print_header(const struct sweep *sweep)
 {
     for (size_t k = 0; k < sweep->n_keys; k++)
         printf("%-12s ", sweep->key[k].name);
-    printf("%10s  %8s  %8s  %7s  limited by\n", "samples/s", "hit rate", "x wanted",
-           "busy");
+    printf("%10s %6s  %8s  %8s  %7s  limited by\n", "samples/s", "spread", "hit rate",
+           "x wanted", "busy");
 }
 
 static void
@@ -285,9 +289,9 @@ print_row(const struct sweep *sweep, size_t run, const struct figures *f)
         printf("%-12s ", sweep_value(sweep, run, k));
     if (f->hit_rate >= 0)
         snprintf(hits, sizeof hits, "%.1f %%", 100 * f->hit_rate);
-    printf("%10.1f  %8s  %8.2f  %5.1f %%  %s\n", f->rate, hits, f->amplification,
-           100 * f->busy_rate, pack_limit_name(f->limit));
-    fflush(stdout);
+    printf("%10.1f %4.0f %%  %8s  %8.2f  %5.1f %%  %s\n", f->rate,
+           f->rate > 0 ? 100 * (f->rate_max - f->rate_min) / f->rate : 0, hits,
+           f->amplification, 100 * f->busy_rate, pack_limit_name(f->limit));
 }
 
 static void
@@ -300,7 +304,10 @@ put_run(struct pack_json *json, const struct sweep *sweep, size_t run,
         pack_json_text(json, sweep->key[k].name, sweep_value(sweep, run, k));
     pack_json_close(json);
     pack_json_i64(json, "exit_status", f->exit_status);
+    pack_json_u64(json, "rounds", f->n_rounds);
     pack_json_double(json, "samples_per_s", f->rate);
+    pack_json_double(json, "samples_per_s_min", f->rate_min);
+    pack_json_double(json, "samples_per_s_max", f->rate_max);
     pack_json_double(json, "hit_rate", f->hit_rate < 0 ? NAN : f->hit_rate);
     pack_json_double(json, "amplification", f->amplification);
     pack_json_double(json, "busy_rate", f->busy_rate);
@@ -336,6 +343,82 @@ run_one_of_sweep(int argc, char **argv, void *out)
     return exit_status != CLI_FAILED;
 }
 
+/* A sweep's rounds, [run * SWEEP_ROUNDS + round]: how many of each run there are. */
+struct rounds {
+    const struct sweep *sweep;
+    char **common;
+    struct figures *figures;
+    unsigned *n;
+};
+
+/* The first run once for nothing, so that no point pays for a cold cache; then all of them
+ * round by round, to and fro, so that none is always early. */
+static enum pack_status
+run_rounds(struct rounds *r, int argc, char **argv, struct pack_error *err)
+{
+    size_t n = r->sweep->n_runs;
+    struct figures warm;
+    enum pack_status status =
+        o.cold ? PACK_OK
+               : sweep_run(r->sweep, 0, argc, argv, r->common, run_one_of_sweep, &warm,
+                           sizeof warm, err);
+    for (size_t i = 0; i < n * SWEEP_ROUNDS && status == PACK_OK && !cli_signal; i++) {
+        size_t run = i / n % 2 ? n - 1 - i % n : i % n;
+        struct figures *f = &r->figures[run * SWEEP_ROUNDS + r->n[run]];
+        status = sweep_run(r->sweep, run, argc, argv, r->common, run_one_of_sweep, f,
+                           sizeof *f, err);
+        r->n[run] += status == PACK_OK && !cli_signal;
+    }
+    return status;
+}
+
+static int
+by_rate(const void *a, const void *b)
+{
+    const struct figures *x = a, *y = b;
+    return (x->rate > y->rate) - (x->rate < y->rate);
+}
+
+/* The round of the median rate; the worst exit status of all, with its reason. */
+static struct figures
+median_of(struct figures *figures, unsigned n)
+{
+    qsort(figures, n, sizeof *figures, by_rate);
+    struct figures median = figures[(n - 1) / 2];
+    median.n_rounds = n;
+    median.rate_min = figures[0].rate;
+    median.rate_max = figures[n - 1].rate;
+    for (unsigned i = 0; i < n; i++)
+        if (figures[i].exit_status > median.exit_status) {
+            median.exit_status = figures[i].exit_status;
+            memcpy(median.reason, figures[i].reason, sizeof median.reason);
+        }
+    return median;
+}
+
+/* Prints what there is of each run; the worst exit status, with a reason on stderr. */
+static int
+tell_rounds(struct rounds *r, struct pack_json *json)
+{
+    int worst = CLI_DONE;
+    if (!o.json)
+        print_header(r->sweep);
+    for (size_t run = 0; run < r->sweep->n_runs; run++) {
+        if (r->n[run] == 0)
+            continue;
+        struct figures f = median_of(&r->figures[run * SWEEP_ROUNDS], r->n[run]);
+        if (f.exit_status > worst)
+            worst = f.exit_status;
+        if (f.reason[0])
+            cli_complain("run %zu of %zu: %s", run + 1, r->sweep->n_runs, f.reason);
+        if (o.json)
+            put_run(json, r->sweep, run, &f);
+        else
+            print_row(r->sweep, run, &f);
+    }
+    return worst;
+}
+
 static int
 run_sweep(int argc, char **argv, struct pack_buf *text)
 {
@@ -350,21 +433,17 @@ run_sweep(int argc, char **argv, struct pack_buf *text)
     snprintf(seed, sizeof seed, "--seed=%" PRIu64, o.seed);
     enum pack_status status = sweep_open(&o.sweep, &sweep, &err);
     begin_sweep_json(&json, text);
-    if (status == PACK_OK && !o.json)
-        print_header(&sweep);
-    for (size_t run = 0; status == PACK_OK && run < sweep.n_runs && !cli_signal; run++) {
-        struct figures figures;
-        status = sweep_run(&sweep, run, argc, argv, common, run_one_of_sweep, &figures,
-                           sizeof figures, &err);
-        if (status != PACK_OK)
-            break;
-        if (figures.exit_status > worst)
-            worst = figures.exit_status;
-        if (o.json)
-            put_run(&json, &sweep, run, &figures);
-        else
-            print_row(&sweep, run, &figures);
+    struct rounds rounds = { .sweep = &sweep, .common = common };
+    if (status == PACK_OK) {
+        rounds.figures = calloc(sweep.n_runs * SWEEP_ROUNDS, sizeof *rounds.figures);
+        rounds.n = calloc(sweep.n_runs, sizeof *rounds.n);
+        status = rounds.figures && rounds.n ? run_rounds(&rounds, argc, argv, &err)
+                                            : pack_fail_memory(&err, "a sweep");
     }
+    if (status == PACK_OK || cli_signal)
+        worst = rounds.n ? tell_rounds(&rounds, &json) : worst;
+    free(rounds.figures);
+    free(rounds.n);
     pack_json_close(&json);
     pack_json_close(&json);
     if (status == PACK_OK)

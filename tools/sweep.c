@@ -1,6 +1,7 @@
 #include "tools/sweep.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,9 +111,10 @@ sweep_run(const struct sweep *sweep, size_t run, int argc, char **argv,
     }
     int errnum = errno;
     close(fd[1]);
-    do
-        got = pid < 0 ? -1 : read(fd[0], figures, size);
-    while (pid > 0 && got < 0 && errno == EINTR);
+    while ((got = pid < 0 ? -1 : read(fd[0], figures, size)) < 0 && pid > 0 &&
+           errno == EINTR)
+        if (cli_signal) /* one that was sent to this process alone */
+            kill(pid, cli_signal);
     close(fd[0]);
     while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR)
         ;
