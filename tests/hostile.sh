@@ -51,26 +51,40 @@ if [ ! -e "$data/MANIFEST.tsv" ]; then
     done_testing
     exit
 fi
+attempt() { # program option...
+    timeout -k 1 40 "$@" "$path" >/dev/null 2>"err.$1" </dev/null
+    echo $? >"status.$1"
+}
+# no time is spent on measuring this machine, where that is an option
+no_measure=$(h5advise --help | sed -n 's/.*\(--no-measure\).*/\1/p' | head -n 1)
 tried=0 bad=
 for path in "$data"/*; do
     [ "${path%.tsv}" = "$path" ] || continue
     tried=$((tried + 1))
-    for program in 'h5advise --epochs 1 --workers 1' 'h5readbench --workers 0 --batches 2'; do
-        # shellcheck disable=SC2086 # words of a command
-        timeout -k 1 40 $program "$path" >out 2>err </dev/null
-        status=$?
+    attempt h5advise --epochs 1 --workers 1 ${no_measure:+"$no_measure"} &
+    attempt h5readbench --quiet --workers 0 --batches 2
+    wait
+    for program in h5advise h5readbench; do
+        status=$(cat "status.$program")
         case $status in
         0 | 1) ;;
-        2) [ "$(wc -l <err)" -eq 1 ] && grep -qF "${path##*/}" err || bad="$bad ${path##*/} (${program%% *})" ;;
-        *) bad="$bad ${path##*/} (${program%% *}: status $status)" ;;
+        2)
+            [ "$(wc -l <"err.$program")" -eq 1 ] && grep -qF "${path##*/}" "err.$program" ||
+                bad="$bad ${path##*/} ($program)"
+            ;;
+        *) bad="$bad ${path##*/} ($program: status $status)" ;;
         esac
-        grep -q 'HDF5 itself\|does not finish' err && echo "${path##*/}" >>refused
+        grep -q 'HDF5 itself\|does not finish' "err.$program" && echo "${path##*/}" >>refused
     done
 done
 [ -z "$bad" ] && [ $tried -gt 80 ]
 ok $? "of $tried strange files each ends in an answer, or in one sentence that names it${bad:+, but not$bad}"
-grep -qx cve-2018-15671.h5 refused && grep -qx cve-2018-13871.h5 refused
-ok $? 'those that hang or crash HDF5 1.10.8 are found to'
+if h5readbench good.h5 --json --quiet | grep -q '"hdf5_version": "1.10.8"'; then
+    grep -qx cve-2018-15671.h5 refused && grep -qx cve-2018-13871.h5 refused
+    ok $? 'those that hang or crash HDF5 1.10.8 are found to'
+else
+    skip 'another HDF5 than 1.10.8 crashes on other files'
+fi
 awk -F '\t' '$10 == "reads" { print $1 }' "$data/MANIFEST.tsv" >fine
 ! grep -qxFf fine refused
 ok $? 'and none of those that h5py reads'
