@@ -28,6 +28,8 @@ misbehave(void *context, struct pack_h5_guard *guard, struct pack_error *err)
         raise(SIGUSR1);
     if (strcmp(how, "term") == 0)
         raise(SIGTERM);
+    if (strcmp(how, "int") == 0)
+        raise(SIGINT);
     if (strcmp(how, "exit") == 0)
         _exit(5);
     if (strcmp(how, "sleep") == 0)
@@ -89,6 +91,7 @@ test_sentences(void)
     says("sleep", PACK_ERR_FORMAT,
          "cannot open 'x.h5': HDF5 does not finish within 0.4 s (while reading '/sleep')");
     says("term", PACK_ERR_INTERRUPTED, "interrupted");
+    says("int", PACK_ERR_INTERRUPTED, "interrupted");
     says("fail", PACK_ERR_UNSUPPORTED, "'x.h5' needs something");
     ok(try("fail", &limits, &err) && pack_h5_guard_try("x.h5", &limits, misbehave,
                                                        (void *)"fail", NULL),

@@ -121,6 +121,26 @@ test_large_chunk(struct pack_advise_result *result)
     pack_readset_close(set);
 }
 
+/* What another codec would make of such chunks is measured on what there is. */
+static void
+test_large_chunk_packed(void)
+{
+    const char *const chunks[] = { "64x8" };
+    struct pack_advise_request r = request;
+    struct pack_advise_config config = { 0 };
+    struct pack_advise_job job = { 0 };
+    struct pack_error err = { 0 };
+    r.chunks = chunks;
+    r.n_chunks = 1;
+    r.codec = "gzip:6";
+    bool done = pack_advise_job_open(&r, &job, &err) == PACK_OK &&
+                pack_advise_job_what_if(&r, &job, &config, &err) == PACK_OK;
+    ok(done && config.stored_ratio > 0 && config.stored_ratio < 2,
+       "a codec for a chunk larger than the dataset is tried%s%s", done ? "" : ": ",
+       err.text);
+    pack_advise_job_close(&job);
+}
+
 static void
 test_filters(struct pack_advise_result *result)
 {
@@ -207,6 +227,7 @@ main(void)
     setenv("HDF5_PLUGIN_PATH", "/nonexistent", 1);
     pack_h5_quiet();
     test_large_chunk(result);
+    test_large_chunk_packed();
     test_filters(result);
     test_stored_bytes(result);
     free(result);
