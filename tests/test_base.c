@@ -1,11 +1,17 @@
 /* The small parts of the base layer: numbers, checksums, buffers, UTF-8. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "libpack/base/buf.h"
 #include "libpack/base/checksum.h"
 #include "libpack/base/clock.h"
 #include "libpack/base/rng.h"
+#include "libpack/base/textfile.h"
 #include "libpack/base/utf8.h"
-#include "config.h"
 #include <libpack/libpack.h>
+
+#include "config.h"
 #include "tests/tap.h"
 
 static void
@@ -103,9 +109,35 @@ test_utf8(void)
        "U+1F600 is encoded");
 }
 
+static void
+test_textfile(void)
+{
+    struct pack_buf text = { 0 };
+    struct pack_error err = { 0 };
+    FILE *file = fopen("test_base.text", "w");
+    for (int i = 0; file && i < 10000; i++)
+        fputc('a' + i % 26, file);
+    if (!file || fclose(file) != 0)
+        exit(2);
+    ok(pack_textfile_read("test_base.text", 10000, &text, &err) == PACK_OK &&
+           text.size == 10000 && text.data[9999] == 'a' + 9999 % 26 &&
+           text.data[10000] == '\0',
+       "a file that just fits is read whole, with a NUL behind");
+    pack_buf_done(&text);
+    ok(pack_textfile_read("test_base.text", 9999, &text, &err) == PACK_ERR_LIMIT &&
+           !text.data && strncmp(err.text, "'test_base.text': ", 18) == 0,
+       "one byte more is too much: %s", err.text);
+    ok(pack_textfile_read("nowhere", 1, &text, &err) == PACK_ERR_NOT_FOUND,
+       "one that is not there: %s", err.text);
+    pack_textfile_read(".", 100, &text, &err);
+    is_text(err.text, "cannot read '.': Is a directory", "path and reason are given");
+    remove("test_base.text");
+}
+
 int
 main(void)
 {
+    test_textfile();
     test_rng();
     test_checksum();
     test_buf();

@@ -436,28 +436,3 @@ pack_advise_file_integers(const struct pack_advise_file *file, int64_t **values,
     const uint64_t n_max = UINT64_C(1) << 30;
     return pack_h5_read_integers(file->h5, file->facts.path, n_max, values, n, err);
 }
-
-enum pack_status
-pack_advise_read_text(const char *path, size_t max, struct pack_buf *text,
-                      struct pack_error *err)
-{
-    char block[4096];
-    size_t n;
-    enum pack_status status = PACK_OK;
-    FILE *stream = fopen(path, "re");
-    if (!stream)
-        return pack_fail_errno(err, errno, "cannot open '%s'", path);
-    pack_buf_init(text, max);
-    while (status == PACK_OK && (n = fread(block, 1, sizeof block, stream)) > 0)
-        status = pack_buf_append(text, block, n, err);
-    if (status == PACK_OK && ferror(stream))
-        status = pack_fail_errno(err, errno, "cannot read");
-    if (status == PACK_OK)
-        status = pack_buf_printf(text, err, "%s", ""); /* its NUL */
-    fclose(stream);
-    if (status != PACK_OK) {
-        pack_buf_done(text);
-        return pack_error_prefix(err, status, "'%s'", path);
-    }
-    return PACK_OK;
-}

@@ -76,11 +76,6 @@ enum pack_status pack_advise_file_integers(const struct pack_advise_file *file,
                                            int64_t **values, uint64_t *n,
                                            struct pack_error *err);
 
-/* Reads a text file whole, up to `max` bytes, PACK_ERR_LIMIT beyond; a NUL that does not
- * count follows it. */
-enum pack_status pack_advise_read_text(const char *path, size_t max,
-                                       struct pack_buf *text, struct pack_error *err);
-
 #ifdef __cplusplus
 }
 #endif

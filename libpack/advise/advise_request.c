@@ -9,6 +9,7 @@
 #include <libpack/convert.h>
 #include "libpack/model/cost.h"
 #include "libpack/base/pool.h"
+#include "libpack/base/textfile.h"
 
 /* -------------------------------------------------------- what there is to read */
 
@@ -264,7 +265,7 @@ load_pattern_file(struct pack_advise_job *job, struct pack_error *err)
     struct pack_buf text = { 0 };
     if (!pattern->file)
         return PACK_OK;
-    enum pack_status status = pack_advise_read_text(pattern->file, 1 << 30, &text, err);
+    enum pack_status status = pack_textfile_read(pattern->file, 1 << 30, &text, err);
     if (status != PACK_OK)
         return pack_error_param(err, status, "pattern");
     if (pattern->kind == PACK_PATTERN_TRACE)
@@ -353,7 +354,7 @@ set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
     struct pack_profile *profile = &job->profile;
     enum pack_status status;
     if (dot && strcmp(dot, ".json") == 0) {
-        status = pack_advise_read_text(r->storage, 1 << 20, &text, err);
+        status = pack_textfile_read(r->storage, 1 << 20, &text, err);
         if (status == PACK_OK) {
             status = pack_profile_parse((const char *)text.data, text.size, profile, err);
             if (status != PACK_OK)

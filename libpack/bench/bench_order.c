@@ -1,33 +1,12 @@
 /* Orders that come from a file: recorded reads, and weights of samples. */
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libpack/bench/bench.h"
-#include "libpack/base/buf.h"
+#include "libpack/base/textfile.h"
 
 enum { FILE_MAX = 1 << 30 };
-
-static enum pack_status
-read_text(const char *path, struct pack_buf *text, struct pack_error *err)
-{
-    char block[65536];
-    size_t got;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return pack_fail_errno(err, errno, "cannot open '%s'", path);
-    enum pack_status status = PACK_OK;
-    while (status == PACK_OK && (got = fread(block, 1, sizeof block, file)) > 0)
-        status = pack_buf_append(text, block, got, err);
-    if (status == PACK_OK && ferror(file))
-        status = pack_fail_errno(err, errno, "cannot read '%s'", path);
-    fclose(file);
-    if (status == PACK_OK)
-        status = pack_buf_append(text, "", 1, err); /* ends strtod */
-    return status;
-}
 
 /* Numbers between blanks, one after another. */
 static enum pack_status
@@ -38,7 +17,7 @@ parse_weights(const char *text, size_t size, double **weights, size_t *n,
     for (const char *at = text;;) {
         for (; isspace((unsigned char)*at); at++)
             line += *at == '\n';
-        if (at >= text + size - 1)
+        if (at >= text + size)
             return *n ? PACK_OK : pack_fail(err, PACK_ERR_FORMAT, "no weights");
         char *end;
         double value = strtod(at, &end);
@@ -61,15 +40,14 @@ enum pack_status
 pack_bench_order_read(const struct pack_pattern *pattern, struct pack_bench_order *order,
                       struct pack_error *err)
 {
-    struct pack_buf text;
-    pack_buf_init(&text, FILE_MAX);
+    struct pack_buf text = { 0 };
     *order = (struct pack_bench_order){ 0 };
-    enum pack_status status = read_text(pattern->file, &text, err);
+    enum pack_status status = pack_textfile_read(pattern->file, FILE_MAX, &text, err);
     const char *data = (const char *)text.data;
     if (status == PACK_OK) {
         status =
             pattern->kind == PACK_PATTERN_TRACE
-                ? pack_trace_parse(data, text.size - 1, &order->trace, err)
+                ? pack_trace_parse(data, text.size, &order->trace, err)
                 : parse_weights(data, text.size, &order->weights, &order->n_weights, err);
         if (status != PACK_OK)
             pack_error_prefix(err, status, "'%s'", pattern->file);

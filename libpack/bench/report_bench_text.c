@@ -4,17 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Appends to a report; after the first failure nothing happens any more. */
-struct page {
-    struct pack_buf *text;
-    enum pack_status status;
-    struct pack_error *err;
-};
-
-#define LINE(page, ...)                                                             \
-    ((page)->status = (page)->status == PACK_OK                                     \
-                          ? pack_buf_printf((page)->text, (page)->err, __VA_ARGS__) \
-                          : (page)->status)
+#include "libpack/base/page.h"
 
 /* A sentence in lines of 78 columns behind `indent` blanks. */
 static void

@@ -4,19 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/base/page.h"
 #include "libpack/base/name.h"
-
-/* Appends to a report; after the first failure nothing happens any more. */
-struct page {
-    struct pack_buf *text;
-    enum pack_status status;
-    struct pack_error *err;
-};
-
-#define LINE(page, ...)                                                             \
-    ((page)->status = (page)->status == PACK_OK                                     \
-                          ? pack_buf_printf((page)->text, (page)->err, __VA_ARGS__) \
-                          : (page)->status)
 
 /* "image" or "images" after a number. */
 static const char *
