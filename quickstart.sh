@@ -88,7 +88,8 @@ g++            gcc-c++          has_command c++
 python3-numpy  python3-numpy    has_python numpy
 python3-h5py   python3-h5py     has_python h5py
 python3-pil    python3-pillow   has_python PIL
-mandoc         mandoc           has_command mandoc'
+mandoc         mandoc           has_command mandoc
+strace         strace           has_command strace'
 
 has_command() {
     command -v "$1" >/dev/null 2>&1
@@ -140,8 +141,8 @@ quickstart.sh: $1. Please install what is missing, then run this again:
     Fedora:          dnf install$missing_fedora
     elsewhere:       the C compiler, make, autoconf, automake, libtool, pkg-config, and HDF5
                      (serial, 1.10.8 or newer), libjpeg-turbo, libpng 1.6, zstd and zlib with
-                     their headers; for the tests also a C++ compiler, mandoc, and Python 3
-                     with NumPy, h5py and Pillow
+                     their headers; for the tests also a C++ compiler, mandoc, strace, and
+                     Python 3 with NumPy, h5py and Pillow
 TEXT
     exit 2
 }
