@@ -606,6 +606,14 @@ test_words(void)
         right &= good;
     }
     ok(right, "versions are told apart");
+    static const char *const compared[] = { "1.8.22", "1.14.3", "2", "2.0", "2.1.1" };
+    static const char *const later[] = { "2.2", "2.2.0", "2.10", "2.11.1", "3.0", "" };
+    right = true;
+    for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++)
+        right &= pack_hdf5_version_is_compared(compared[i]);
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        right &= !pack_hdf5_version_is_compared(later[i]);
+    ok(right, "and those up to 2.1 from those that nobody has compared");
     struct pack_cache_params p;
     pack_cache_params_defaults(&p, PACK_HDF5_1_8);
     ok(p.n_slots == 521 && p.size_bytes == 1 << 20 && p.w0 == 0.75, "defaults of 1.x");

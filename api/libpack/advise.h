@@ -158,9 +158,14 @@ struct pack_advise_params {
 
 /* One thing to know about a configuration, with the number that makes it one. */
 struct pack_advise_warning {
-    const char *id; /* "bypass-cliff" */
-    double value;   /* a factor or bytes, as the text says */
-    char text[PACK_ADVISE_TEXT_MAX];
+    const char *id;       /* "bypass-cliff" */
+    int code;             /* of the same, stable */
+    const char *severity; /* "note", "cost", "hazard" */
+    double value;         /* a factor or bytes, as the text says */
+    double price_bytes;   /* read (per epoch), stored or held in vain */
+    double price_s;       /* seconds per epoch lost; 0: none, or not known */
+    char text[PACK_ADVISE_TEXT_MAX + 160];
+    char remedy[160]; /* with which the text ends; "": nothing is to be done */
 };
 
 enum {

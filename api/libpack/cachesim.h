@@ -25,6 +25,9 @@ enum pack_hdf5_version {
 enum pack_status pack_hdf5_version_parse(const char *text,
                                          enum pack_hdf5_version *version,
                                          struct pack_error *err);
+/* Whether this is a version whose counts were compared with the model's: up to 2.1. Those
+ * of a later one that pack_hdf5_version_parse takes may differ by a few loads. */
+bool pack_hdf5_version_is_compared(const char *text);
 /* "1.8", "1.10", "2.0", "2.1". */
 const char *pack_hdf5_version_name(enum pack_hdf5_version version);
 

@@ -165,6 +165,18 @@ why_speed(const struct pack_advise_params *params, const struct pack_advise_resu
     snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n), ".");
 }
 
+/* Samples are read whole, not in crops or boxes. */
+static bool
+is_whole(const struct pack_advise_params *params)
+{
+    struct pack_shape box;
+    pack_advise_box(params, &box);
+    for (int i = 1; i < box.rank; i++)
+        if (box.extent[i] != params->extent.extent[i])
+            return false;
+    return box.extent[0] <= 1;
+}
+
 void
 pack_advise_cause(const struct pack_advise_params *params,
                   const struct pack_advise_outcome *o, char *text)
@@ -209,12 +221,18 @@ pack_advise_cause(const struct pack_advise_params *params,
     else if (c->loads && o->amplification > 1.25)
         snprintf(
             text, size,
-            "Each sample of %s costs %.3g chunks of %s: the cache holds %llu of %llu "
+            "Each %s of %s costs %.3g chunks of %s: the cache holds %llu of %llu "
             "chunks and this order finds %.1f %% of its requests there%s.",
-            wanted, o->loads_per_sample, chunk, (unsigned long long)held,
+            is_whole(params) ? "sample" : "read", wanted, o->loads_per_sample, chunk,
+            (unsigned long long)held,
             (unsigned long long)grid.n_chunks_total, 100 * o->hit_rate,
             stored > 1.1 ? ", and chunks that reach beyond the data double the work"
                          : "");
+    else if (requests_per_sample(o) > 1.5 && !is_whole(params))
+        snprintf(text, size,
+                 "Each read of %s lies in %.3g chunks of %s: %.2f bytes come from the file "
+                 "for each byte wanted.",
+                 wanted, requests_per_sample(o), chunk, o->amplification);
     else if (requests_per_sample(o) > 1.5)
         snprintf(
             text, size,

@@ -44,6 +44,8 @@ put_options(struct pack_json *json, const struct pack_report_advise *r)
     pack_json_text(json, "storage", p->profile->name);
     pack_json_bool(json, "storage_is_measured", p->profile->is_measured);
     pack_json_text(json, "hdf5_version", r->hdf5_version);
+    pack_json_bool(json, "hdf5_version_is_compared",
+                   pack_hdf5_version_is_compared(r->hdf5_version));
     pack_json_double(json, "target_samples_per_s", p->target);
     pack_json_u64(json, "seed", p->pattern.seed);
     pack_json_bool(json, "what_if", r->is_what_if);
@@ -210,6 +212,11 @@ put_warnings(struct pack_json *json, const char *key,
         pack_json_text(json, "id", warnings[i].id);
         pack_json_double(json, "value", warnings[i].value);
         pack_json_text(json, "text", warnings[i].text);
+        pack_json_u64(json, "code", (uint64_t)warnings[i].code);
+        pack_json_text(json, "severity", warnings[i].severity);
+        pack_json_double(json, "price_bytes", warnings[i].price_bytes);
+        pack_json_double(json, "price_s_per_epoch", warnings[i].price_s);
+        pack_json_text(json, "remedy", warnings[i].remedy);
         pack_json_close(json);
     }
     pack_json_close(json);

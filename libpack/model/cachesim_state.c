@@ -35,6 +35,16 @@ pack_hdf5_version_parse(const char *text, enum pack_hdf5_version *version,
                      text);
 }
 
+bool
+pack_hdf5_version_is_compared(const char *text)
+{
+    enum pack_hdf5_version version;
+    if (pack_hdf5_version_parse(text, &version, NULL) != PACK_OK)
+        return false;
+    return version < PACK_HDF5_2_0 || text[1] == '\0' ||
+           (text[2] <= '1' && (text[3] == '\0' || text[3] == '.'));
+}
+
 const char *
 pack_hdf5_version_name(enum pack_hdf5_version version)
 {
