@@ -14,6 +14,10 @@ extern "C" {
 #endif
 
 struct pack_calibrate_params {
+    /* The processor's part alone, in memory and in less than three seconds: storage and
+     * rare terms (walks, opening by name) stay those of profile "nvme". `dir` and
+     * `size_bytes` are not looked at. */
+    bool is_quick;
     const char *dir; /* a folder on the storage in question, for scratch files */
     /* Of the largest scratch file; 0: 1 GiB, which fits no processor's caches. */
     uint64_t size_bytes;

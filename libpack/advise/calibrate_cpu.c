@@ -16,7 +16,7 @@ time_copy(struct pack_lab *lab, const unsigned char *from, size_t range)
 {
     double times[PACK_LAB_ROUNDS];
     size_t block = range < 4 * BLOCK ? range / 4 : BLOCK, n = (8 << 20) / block;
-    for (int round = 0; round < PACK_LAB_ROUNDS; round++) {
+    for (size_t round = 0; round < lab->n_rounds; round++) {
         uint64_t start = pack_clock_cpu_ns();
         for (size_t i = 0; i < n; i++) {
             size_t at = (size_t)pack_rng_below(&lab->rng, range / block) * block;
@@ -25,16 +25,16 @@ time_copy(struct pack_lab *lab, const unsigned char *from, size_t range)
         }
         times[round] = (double)(pack_clock_cpu_ns() - start) / (double)(n * block);
     }
-    return pack_lab_fastest(times, PACK_LAB_ROUNDS);
+    return pack_lab_fastest(times, lab->n_rounds);
 }
 
 /* ns per byte of what the system does when memory is used for the first time. */
 static double
-time_touch(unsigned char *memory)
+time_touch(const struct pack_lab *lab, unsigned char *memory)
 {
     enum { SIZE = 32 << 20 };
     double first[PACK_LAB_ROUNDS], again[PACK_LAB_ROUNDS];
-    for (int round = 0; round < PACK_LAB_ROUNDS; round++) {
+    for (size_t round = 0; round < lab->n_rounds; round++) {
         madvise(memory, SIZE, MADV_DONTNEED);
         uint64_t start = pack_clock_cpu_ns(), middle;
         memset(memory, 1, SIZE);
@@ -43,8 +43,8 @@ time_touch(unsigned char *memory)
         again[round] = (double)(pack_clock_cpu_ns() - middle) / SIZE;
         first[round] = (double)(middle - start) / SIZE;
     }
-    return pack_lab_fastest(first, PACK_LAB_ROUNDS) -
-           pack_lab_fastest(again, PACK_LAB_ROUNDS);
+    return pack_lab_fastest(first, lab->n_rounds) -
+           pack_lab_fastest(again, lab->n_rounds);
 }
 
 enum pack_status
@@ -52,13 +52,15 @@ pack_lab_memory(struct pack_lab *lab, struct pack_error *err)
 {
     static const size_t ranges[] = { 64 << 10, 1 << 20,  4 << 20,
                                      16 << 20, 64 << 20, 512 << 20 };
-    const size_t n = sizeof ranges / sizeof *ranges, most = ranges[n - 1];
+    const size_t n = sizeof ranges / sizeof *ranges - (lab->params->is_quick ? 1 : 0),
+                 most = ranges[n - 1];
     struct pack_profile_curve *copy = &lab->profile->copy;
     unsigned char *memory =
         mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return pack_fail_memory(err, "measuring copies");
-    lab->profile->touch_ns = pack_lab_positive(time_touch(memory));
+    lab->profile->touch_ns = pack_lab_positive(time_touch(lab, memory));
+    copy->n = 0;
     memset(memory, 1, most);
     for (size_t i = 0; i < n; i++) {
         copy->bytes[copy->n] = (double)ranges[i];

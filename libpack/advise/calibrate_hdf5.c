@@ -22,7 +22,7 @@
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5_probe.h"
 
-enum { N_SAMPLES = 40000, SAMPLE = 1024, PAIR = 512, SIDE = 256, MANY = 64 };
+enum { SAMPLE = 1024, PAIR = 512, SIDE = 256, MANY = 64 };
 
 static void
 fill_any(void *context, uint64_t first, uint64_t n, void *out)
@@ -69,11 +69,11 @@ time_series(struct pack_lab *lab, struct series *s, uint64_t cache_bytes, double
     enum pack_status status = pack_probe_open(lab->path, &cache, NULL, &probe, err);
     for (int i = 0; status == PACK_OK && i < n_warm; i++)
         status = read_series(lab, probe, s, &ignored, err);
-    for (int i = 0; status == PACK_OK && i < PACK_LAB_ROUNDS; i++)
+    for (size_t i = 0; status == PACK_OK && i < lab->n_rounds; i++)
         status = read_series(lab, probe, s, &times[i], err);
     pack_probe_close(probe);
     if (status == PACK_OK)
-        *ns = pack_lab_fastest(times, PACK_LAB_ROUNDS);
+        *ns = pack_lab_fastest(times, lab->n_rounds);
     return status;
 }
 
@@ -87,19 +87,20 @@ one_box(uint64_t n0, uint64_t n1, uint64_t range, int n)
 }
 
 /* call, far, miss, chunk, box: single samples of 1 KiB, a chunk each. */
-static enum pack_status
-measure_calls(struct pack_lab *lab, struct pack_error *err)
+enum pack_status
+pack_lab_calls(struct pack_lab *lab, struct pack_error *err)
 {
+    const uint64_t n_samples = lab->n_chunks;
     struct pack_profile *p = lab->profile;
-    struct pack_probe_layout layout = { .extent = { 2, { N_SAMPLES, SAMPLE } },
+    struct pack_probe_layout layout = { .extent = { 2, { n_samples, SAMPLE } },
                                         .chunk = { 2, { 1, SAMPLE } } };
     struct series same = one_box(1, SAMPLE, 0, 4000),
-                  random = one_box(1, SAMPLE, N_SAMPLES, N_SAMPLES),
-                  few = one_box(1, SAMPLE, N_SAMPLES, 4000),
+                  random = one_box(1, SAMPLE, n_samples, (int)n_samples),
+                  few = one_box(1, SAMPLE, n_samples, 4000),
                   many = one_box(MANY, SAMPLE, 0, 400),
                   apart = { .n_boxes = MANY, .n = 100 };
     double near_copy = SAMPLE * pack_profile_at(&p->copy, SAMPLE), t = 0;
-    const uint64_t all = (uint64_t)N_SAMPLES * SAMPLE;
+    const uint64_t all = (uint64_t)n_samples * SAMPLE;
     for (int i = 0; i < MANY; i++)
         apart.boxes[i] = (struct pack_box){ .rank = 2,
                                             .start = { 2 * (uint64_t)i },
@@ -184,9 +185,9 @@ static enum pack_status
 measure_walk(struct pack_lab *lab, uint64_t entries, double *walk_ns,
              struct pack_error *err)
 {
-    struct pack_probe_layout layout = { .extent = { 2, { N_SAMPLES, PAIR } },
+    struct pack_probe_layout layout = { .extent = { 2, { lab->n_chunks, PAIR } },
                                         .chunk = { 2, { 2, PAIR } } };
-    struct series random = one_box(1, PAIR, N_SAMPLES, 4000);
+    struct series random = one_box(1, PAIR, lab->n_chunks, 4000);
     const uint64_t bytes = entries * 2 * PAIR;
     double with = 0, without = 0, steps = 1, fewer = 0;
     int n_warm = (int)(entries / 1000) + 2;
@@ -212,7 +213,7 @@ time_open(struct pack_lab *lab, uint64_t n_slots, double *ns, struct pack_error 
     struct pack_probe *probe = NULL;
     double times[PACK_LAB_ROUNDS];
     enum pack_status status = pack_probe_open(lab->path, &cache, NULL, &probe, err);
-    for (int round = 0; status == PACK_OK && round < PACK_LAB_ROUNDS; round++) {
+    for (size_t round = 0; status == PACK_OK && round < lab->n_rounds; round++) {
         uint64_t start = pack_clock_cpu_ns();
         for (int i = 0; status == PACK_OK && i < OPENS; i++)
             status = pack_probe_reopen(probe, err);
@@ -220,7 +221,7 @@ time_open(struct pack_lab *lab, uint64_t n_slots, double *ns, struct pack_error 
     }
     pack_probe_close(probe);
     if (status == PACK_OK)
-        *ns = pack_lab_fastest(times, PACK_LAB_ROUNDS);
+        *ns = pack_lab_fastest(times, lab->n_rounds);
     return status;
 }
 
@@ -230,7 +231,7 @@ pack_lab_hdf5(struct pack_lab *lab, struct pack_error *err)
     struct pack_profile *p = lab->profile;
     double few = 0, many = 0;
     const uint64_t few_slots = 521, many_slots = 500009;
-    enum pack_status status = measure_calls(lab, err);
+    enum pack_status status = pack_lab_calls(lab, err);
     if (status == PACK_OK)
         status = measure_runs(lab, err);
     if (status == PACK_OK)

@@ -7,14 +7,17 @@
 #include "libpack/advise/calibrate.h"
 #include "libpack/base/rng.h"
 
-enum { PACK_LAB_ROUNDS = 15, PACK_LAB_PATH_MAX = 4096 };
+enum { PACK_LAB_ROUNDS = 15, PACK_LAB_QUICK_ROUNDS = 5, PACK_LAB_PATH_MAX = 4096 };
 
 /* Where measurements happen. */
 struct pack_lab {
     const struct pack_calibrate_params *params;
     char path[PACK_LAB_PATH_MAX]; /* of the scratch file */
+    int fd;                       /* that it goes with, or -1 */
     uint64_t size_bytes;
     struct pack_rng rng;
+    size_t n_rounds;   /* of each measurement, up to PACK_LAB_ROUNDS */
+    uint64_t n_chunks; /* of the dataset whose reads are timed */
     unsigned char *buffer; /* PACK_LAB_BUFFER bytes */
     struct pack_profile *profile;
     struct pack_calibration *result;
@@ -30,8 +33,12 @@ double pack_lab_positive(double value);
 
 /* The parts, in the order in which they need each other's results. */
 enum pack_status pack_lab_storage(struct pack_lab *lab, struct pack_error *err);
+/* The page cache alone, without a disk. */
+enum pack_status pack_lab_page_cache(struct pack_lab *lab, struct pack_error *err);
 enum pack_status pack_lab_memory(struct pack_lab *lab, struct pack_error *err);
 enum pack_status pack_lab_codecs(struct pack_lab *lab, struct pack_error *err);
 enum pack_status pack_lab_hdf5(struct pack_lab *lab, struct pack_error *err);
+/* Of these, what most reads consist of. */
+enum pack_status pack_lab_calls(struct pack_lab *lab, struct pack_error *err);
 
 #endif

@@ -36,7 +36,7 @@ write_scratch(struct pack_lab *lab, int fd, struct pack_error *err)
             return pack_fail_errno(err, errno, "cannot write '%s'", lab->path);
         at += n > 0 ? (uint64_t)n : 0;
     }
-    if (fsync(fd) != 0)
+    if (!lab->params->is_quick && fsync(fd) != 0)
         return pack_fail_errno(err, errno, "cannot write '%s'", lab->path);
     return PACK_OK;
 }
@@ -181,7 +181,7 @@ time_warm(struct pack_lab *lab, int fd, size_t size, unsigned char *to, size_t r
     double times[PACK_LAB_ROUNDS];
     size_t n = PACK_LAB_BUFFER / size;
     n = n > 2000 ? 2000 : n < 4 ? 4 : n;
-    for (int round = 0; round < PACK_LAB_ROUNDS; round++) {
+    for (size_t round = 0; round < lab->n_rounds; round++) {
         uint64_t places = (lab->size_bytes - size) / SMALL, start = pack_clock_cpu_ns();
         for (size_t i = 0; i < n; i++) {
             off_t at = (off_t)(pack_rng_below(&lab->rng, places) * SMALL);
@@ -191,14 +191,14 @@ time_warm(struct pack_lab *lab, int fd, size_t size, unsigned char *to, size_t r
         }
         times[round] = (double)(pack_clock_cpu_ns() - start) / (double)n;
     }
-    return pack_lab_fastest(times, PACK_LAB_ROUNDS);
+    return pack_lab_fastest(times, lab->n_rounds);
 }
 
 /* What a byte costs more when it goes to memory that has left the processor's caches. */
 static enum pack_status
 measure_place(struct pack_lab *lab, int fd, struct pack_error *err)
 {
-    const size_t size = 256 << 10, range = 256 << 20;
+    const size_t size = 256 << 10, range = lab->params->is_quick ? 64 << 20 : 256 << 20;
     unsigned char *memory = malloc(range);
     if (!memory)
         return pack_fail_memory(err, "measuring");
@@ -216,6 +216,7 @@ measure_warm(struct pack_lab *lab, int fd)
     static const size_t sizes[] = { 1 << 10,   4 << 10, 16 << 10, 64 << 10,
                                     256 << 10, 1 << 20, 4 << 20,  16 << 20 };
     struct pack_profile_curve *page = &lab->profile->page;
+    page->n = 0;
     for (uint64_t at = 0; at + PACK_LAB_BUFFER <= lab->size_bytes; at += PACK_LAB_BUFFER)
         if (pread(fd, lab->buffer, PACK_LAB_BUFFER, (off_t)at) < 0)
             break;
@@ -236,6 +237,21 @@ pack_lab_storage(struct pack_lab *lab, struct pack_error *err)
     lab->size_bytes -= lab->size_bytes % PACK_LAB_BUFFER;
     if (status == PACK_OK)
         status = measure_cold(lab, fd, err);
+    if (status == PACK_OK) {
+        measure_warm(lab, fd);
+        status = measure_place(lab, fd, err);
+    }
+    close(fd);
+    return status;
+}
+
+enum pack_status
+pack_lab_page_cache(struct pack_lab *lab, struct pack_error *err)
+{
+    int fd = open(lab->path, O_RDWR | O_TRUNC | O_CLOEXEC);
+    if (fd < 0)
+        return pack_fail_errno(err, errno, "cannot open '%s'", lab->path);
+    enum pack_status status = write_scratch(lab, fd, err);
     if (status == PACK_OK) {
         measure_warm(lab, fd);
         status = measure_place(lab, fd, err);
