@@ -11,8 +11,10 @@
 #include "libpack/model/profile_terms.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/advise/snippet.h"
+#include "libpack/bench/measure.h"
 #include "tools/cli.h"
 #include "tools/job_options.h"
+#include "tools/machine.h"
 
 /* What has to be put together before it is a request. */
 static struct {
@@ -20,7 +22,9 @@ static struct {
     uint64_t shorter;
     int fit, layout, read;
     struct cli_texts chunks;
-    bool what_if;
+    bool what_if, no_measure, prove;
+    const char *scratch;
+    uint64_t scratch_bytes;
     const char *calibrate, *output, *svg, *code;
     bool json, quiet, force;
 } o;
@@ -90,7 +94,8 @@ static const struct cli_option options[] = {
     CLI_NUMBER(0, "cpus", &request.n_cpus, "N", 1, 65536,
                "processors for the workers (default: this machine's, or the profile's)"),
     CLI_TEXT(0, "storage", &request.storage, "NAME",
-             "nvme, sata-ssd, hdd, nfs, or a profile.json (default: nvme)"),
+             "nvme, sata-ssd, hdd, nfs, or a profile.json: times of that machine are "
+             "assumed, nothing is measured (default: FILE's, else nvme)"),
     CLI_REAL(0, "target", &request.target, "RATE", 1e-9, 1e15,
              "samples/s that are needed"),
     CLI_REAL(0, "min-gain", &request.min_gain, "FACTOR", 1, 1e9,
@@ -98,7 +103,16 @@ static const struct cli_option options[] = {
     CLI_FLAG(0, "keep-file", &request.keep_file,
              "propose cache settings and orders only, nothing that rewrites FILE"),
 
-    CLI_SECTION("Measuring a machine"),
+    CLI_SECTION("Measuring"),
+    CLI_FLAG(0, "no-measure", &o.no_measure,
+             "times are assumed: the same answer for the same input, at once"),
+    CLI_FLAG(0, "prove", &o.prove,
+             "write part of FILE's data in the first choices' layouts, read them in turns "
+             "with today's, rank by what was measured; about half a minute"),
+    CLI_TEXT(0, "scratch", &o.scratch, "DIR",
+             "with --prove: where it is written, and gone afterwards (default: memory)"),
+    CLI_BYTES(0, "scratch-bytes", &o.scratch_bytes, "SIZE",
+              "with --prove: so much data in each layout (default: 256M)"),
     CLI_TEXT(0, "calibrate", &o.calibrate, "DIR",
              "measure the disk under DIR, processor and HDF5; about half a minute"),
     CLI_TEXT('o', "output", &o.output, "FILE", "with --calibrate: the profile to write"),
@@ -171,6 +185,16 @@ calibrate(struct pack_buf *text, struct pack_error *err)
 
 /* ------------------------------------------------------------------- runs */
 
+static struct pack_profile processor;
+static struct pack_measured measured;
+
+/* A file that exists, on the machine that is here. */
+static bool
+is_measuring(void)
+{
+    return request.file && !o.no_measure && !request.storage && !o.what_if;
+}
+
 static enum pack_status
 write_svg(const struct pack_report_advise *report, struct pack_error *err)
 {
@@ -197,6 +221,7 @@ report(const struct pack_advise_job *job, const struct pack_advise_result *resul
         .pattern = request.pattern ? request.pattern : "shuffle",
         .hdf5_version = job->hdf5_version,
         .code = o.code,
+        .measured = is_measuring() ? &measured : NULL,
         .is_what_if = o.what_if,
         .params = &job->params,
         .result = result,
@@ -238,6 +263,40 @@ evaluate(struct pack_advise_job *job, struct pack_advise_result *result,
     return status;
 }
 
+static struct pack_measure_params
+measure_params(const struct pack_advise_job *job)
+{
+    return (struct pack_measure_params){
+        .file = pack_advise_file_path(job->file),
+        .dataset = pack_advise_file_dataset(job->file),
+        .with = request.with,
+        .prove = o.prove,
+        .scratch_dir = o.scratch,
+        .scratch_bytes = o.scratch_bytes,
+        .watch = request.watch,
+    };
+}
+
+/* Storage and today's settings, before the search that builds on them. */
+static enum pack_status
+measure_now(struct pack_advise_job *job, struct pack_error *err)
+{
+    if (!is_measuring())
+        return PACK_OK;
+    struct pack_measure_params how = measure_params(job);
+    return pack_measure_now(&how, &job->params, &job->profile, &measured, err);
+}
+
+static enum pack_status
+measure_rows(struct pack_advise_job *job, struct pack_advise_result *result,
+             struct pack_error *err)
+{
+    if (!is_measuring())
+        return PACK_OK;
+    struct pack_measure_params how = measure_params(job);
+    return pack_measure_rows(&how, &job->params, result, &measured, err);
+}
+
 static enum pack_status
 advise(const char *operand, struct pack_buf *text, struct pack_error *err)
 {
@@ -245,11 +304,19 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
     struct pack_advise_result *result = calloc(1, sizeof *result);
     enum pack_status status =
         job && result ? complete_request(operand, err) : pack_fail_memory(err, "a run");
+    if (status == PACK_OK && is_measuring()) {
+        status = machine_processor(&request.watch, &processor, err);
+        request.processor = &processor;
+    }
     if (status == PACK_OK)
         status = pack_advise_job_open(&request, job, err);
     if (status == PACK_OK) {
         job->params.watch = request.watch;
-        status = evaluate(job, result, err);
+        status = measure_now(job, err);
+        if (status == PACK_OK)
+            status = evaluate(job, result, err);
+        if (status == PACK_OK)
+            status = measure_rows(job, result, err);
         cli_progress_end(&progress);
     }
     if (status == PACK_OK)
@@ -278,6 +345,13 @@ check_usage(size_t n_operands, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "give one of FILE, --shape, --images and --calibrate; see "
                          "h5advise --help");
+    if (o.prove && (o.no_measure || request.storage || o.what_if || !n_operands))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--prove measures FILE's choices on this machine: not without "
+                         "FILE, nor with --no-measure, --storage or --what-if");
+    if ((o.scratch || o.scratch_bytes) && !o.prove)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--scratch and --scratch-bytes go with --prove");
     if (request.with && !n_operands)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--with names a dataset of FILE");
     for (size_t i = 0; !known && pack_snippet_name(i, &title); i++)

@@ -186,6 +186,9 @@ is_eligible(const struct pack_advise_params *params,
         return o->fits;
     if (!pack_advise_is_possible(params, o, random))
         return false;
+    if (now && now->basis != PACK_ADVISE_PREDICTED &&
+        (o->basis == PACK_ADVISE_PREDICTED || (o->gain_low > 0 && o->gain_low < 1)))
+        return false;
     return !now || !now->fits || o->rate >= gain_wanted(params, &o->config) * now->rate;
 }
 
@@ -193,7 +196,7 @@ is_eligible(const struct pack_advise_params *params,
 static long
 random_step(const struct pack_advise_outcome *o)
 {
-    return lround(50 * o->randomness);
+    return lround(20 * o->randomness);
 }
 
 /* a rather than b, both fast enough: more random; no rewrite; less to pay; or the same,
@@ -206,11 +209,15 @@ prefer(const struct pack_advise_params *params, const struct pack_advise_outcome
     bool aw = pack_advise_change_of(params, &a->config) == PACK_ADVISE_REWRITE,
          bw = pack_advise_change_of(params, &b->config) == PACK_ADVISE_REWRITE;
     bool af = a->rate >= fast, bf = b->rate >= fast;
+    bool ao = a->config.pattern.kind == params->pattern.kind, /* the order asked for */
+        bo = b->config.pattern.kind == params->pattern.kind;
     int cost = pack_advise_compare_cost(a, b);
     if (random_step(a) != random_step(b))
         return random_step(a) > random_step(b);
     if (aw != bw)
         return bw;
+    if (ao != bo)
+        return ao;
     if (cost)
         return cost < 0;
     if (af != bf)

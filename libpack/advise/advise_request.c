@@ -8,8 +8,10 @@
 
 #include <libpack/convert.h>
 #include "libpack/model/cost.h"
+#include "libpack/model/profile_terms.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/textfile.h"
+#include "libpack/base/system.h"
 
 /* -------------------------------------------------------- what there is to read */
 
@@ -350,19 +352,22 @@ set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
             struct pack_error *err)
 {
     struct pack_buf text = { 0 };
-    const char *dot = strrchr(r->storage, '.');
+    const char *storage = r->storage ? r->storage : "nvme";
+    const char *dot = strrchr(storage, '.');
     struct pack_profile *profile = &job->profile;
     enum pack_status status;
     if (dot && strcmp(dot, ".json") == 0) {
-        status = pack_textfile_read(r->storage, 1 << 20, &text, err);
+        status = pack_textfile_read(storage, 1 << 20, &text, err);
         if (status == PACK_OK) {
             status = pack_profile_parse((const char *)text.data, text.size, profile, err);
             if (status != PACK_OK)
-                status = pack_error_prefix(err, status, "'%s'", r->storage);
+                status = pack_error_prefix(err, status, "'%s'", storage);
         }
         pack_buf_done(&text);
     } else {
-        status = pack_profile_named(r->storage, profile, err);
+        status = pack_profile_named(storage, profile, err);
+        if (status == PACK_OK && r->processor)
+            pack_profile_take_processor(profile, r->processor);
         profile->n_cpus = pack_pool_default_threads();
     }
     if (status != PACK_OK)
@@ -373,13 +378,6 @@ set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
     return PACK_OK;
 }
 
-static uint64_t
-half_of_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes / 2 : 0;
-}
-
 static void
 set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
 {
@@ -388,7 +386,7 @@ set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
     p->reopen = r->reopen;
     p->workers_end = r->workers_end && r->workers > 0;
     p->memory_bytes = r->memory_bytes;
-    p->ram_bytes = r->ram_bytes == UINT64_MAX ? half_of_memory() : r->ram_bytes;
+    p->ram_bytes = r->ram_bytes == UINT64_MAX ? pack_system_ram_bytes() / 2 : r->ram_bytes;
     p->target = r->target;
     p->min_gain = r->min_gain;
     p->keep_file = r->keep_file;

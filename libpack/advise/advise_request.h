@@ -45,6 +45,8 @@ struct pack_advise_request {
     uint64_t memory_bytes, n_cpus;
     uint64_t ram_bytes;      /* UINT64_MAX: half of this machine's */
     const char *storage;     /* a profile's name, or a file whose name ends in .json */
+    /* Processor terms of a named storage; NULL: those of the profile itself. */
+    const struct pack_profile *processor;
     double target, min_gain; /* 0: none; 0: the advisor's own */
 
     bool keep_file;          /* settings and orders only, for the file as it is */
@@ -56,7 +58,7 @@ struct pack_advise_request {
 #define PACK_ADVISE_REQUEST_DEFAULTS                                                \
     .batch = 64, .workers = 4, .epochs = PACK_ADVISE_EPOCHS,                        \
     .cache_bytes = UINT64_MAX, .cache_slots = UINT64_MAX, .cache_w0 = -1,           \
-    .storage = "nvme", .memory_bytes = UINT64_C(1) << 30, .ram_bytes = UINT64_MAX
+    .memory_bytes = UINT64_C(1) << 30, .ram_bytes = UINT64_MAX
 
 /* Everything filled in; borrowed parts of params point into the job. */
 struct pack_advise_job {

@@ -8,6 +8,7 @@
 #include <libpack/advise.h>
 #include "libpack/base/buf.h"
 #include "libpack/advise/calibrate.h"
+#include "libpack/advise/measured.h"
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -26,6 +27,7 @@ struct pack_report_advise {
     const char *hdf5_version; /* "1.10" */
     const char *code;         /* name of a snippet, "all", or NULL: a short selection */
     bool is_what_if;          /* result.rows[0] is the one configuration asked for */
+    const struct pack_measured *measured; /* NULL: times are assumed */
     const struct pack_advise_params *params;
     const struct pack_advise_result *result;
 };

@@ -136,6 +136,8 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     pack_json_text(json, "change", pack_advise_change_name(o->change));
     pack_json_text(json, "basis", pack_advise_basis_name(o->basis));
     pack_json_double(json, "modelled_samples_per_s", o->modelled_rate);
+    pack_json_double(json, "gain_low", o->gain_low);
+    pack_json_double(json, "gain_high", o->gain_high);
     pack_json_double(json, "worker_samples_per_epoch", o->worker_samples);
     pack_json_double(json, "later_samples_counted", o->steady_samples);
     put_counts(json, "first_epoch_counts", &o->first);
@@ -264,6 +266,30 @@ put_target(struct pack_json *json, const struct pack_report_advise *r)
     pack_json_close(json);
 }
 
+static void
+put_measured(struct pack_json *json, const struct pack_measured *m)
+{
+    if (!m) {
+        pack_json_null(json, "measured");
+        return;
+    }
+    pack_json_object(json, "measured");
+    pack_json_double(json, "resident_rate", m->resident_rate);
+    pack_json_bool(json, "storage", m->storage_measured);
+    pack_json_bool(json, "has_now", m->has_now);
+    pack_json_double(json, "now_first_samples_per_s", m->now_first);
+    pack_json_double(json, "now_later_samples_per_s", m->now_later);
+    pack_json_double(json, "modelled_first_samples_per_s", m->modelled_first);
+    pack_json_double(json, "modelled_later_samples_per_s", m->modelled_later);
+    pack_json_bool(json, "proven", m->proven);
+    pack_json_u64(json, "rows", m->n_rows);
+    pack_json_u64(json, "rounds", m->n_rounds);
+    pack_json_u64(json, "samples", m->n_samples);
+    pack_json_double(json, "file_over_copy", m->now_ratio);
+    pack_json_u64(json, "elapsed_ns", m->elapsed_ns);
+    pack_json_close(json);
+}
+
 enum pack_status
 pack_report_advise_json(const struct pack_report_advise *r, struct pack_buf *buf,
                         struct pack_error *err)
@@ -294,6 +320,7 @@ pack_report_advise_json(const struct pack_report_advise *r, struct pack_buf *buf
     put_map(&json, &result->map);
     put_search(&json, result);
     pack_json_close(&json);
+    put_measured(&json, r->measured);
     pack_json_close(&json);
     return status == PACK_OK ? pack_json_end(&json, err) : status;
 }

@@ -263,6 +263,31 @@ put_policies(struct out *out, const struct pack_advise_outcome *o)
     put_wrapped(out, "      ", line, 6);
 }
 
+/* Measured beside modelled. */
+static void
+put_measured(struct out *out)
+{
+    const struct pack_measured *m = out->r->measured;
+    char first[16], later[16], model[16], line[512];
+    if (!m || !m->has_now)
+        return;
+    snprintf(line, sizeof line,
+             "measured on this file, now: %s samples/s, later epochs %s; the model alone "
+             "says %s there, %.3g times as much",
+             short_rate(m->now_first, first), short_rate(m->now_later, later),
+             short_rate(m->modelled_later, model), m->modelled_later / m->now_later);
+    put_wrapped(out, "      ", line, 6);
+    if (m->resident_rate >= 0) {
+        snprintf(line, sizeof line,
+                 "%.0f %% of the file lay in the page cache; storage figures are %s",
+                 100 * m->resident_rate,
+                 m->storage_measured    ? "measured, past the page cache"
+                 : out->r->params->is_warm ? "not needed"
+                                           : "assumed");
+        put_wrapped(out, "      ", line, 6);
+    }
+}
+
 static void
 put_now(struct out *out)
 {
@@ -279,6 +304,7 @@ put_now(struct out *out)
              config->reopen ? ", opened by name at each read" : "");
     put_wrapped(out, "\nNOW   ", line, 6);
     put_outcome(out, "      ", &result->now);
+    put_measured(out);
     put_policies(out, &result->now);
     put_mixing(out, &result->now);
     put_wrapped(out, "      ", result->cause, 6);
@@ -301,12 +327,36 @@ put_row(struct out *out, const struct pack_advise_outcome *o, char mark)
         put(out, "%c%s\n%14s", mark, shape, "");
     else
         put(out, "%c%-13s", mark, shape);
-    put(out, " %-6.6s %-9.9s %5s %7s %5.1f %6s %5s %4s %4s %4.2f\n", o->config.codec,
+    static const char basis[] = { [PACK_ADVISE_PREDICTED] = ' ',
+                                  [PACK_ADVISE_MEASURED] = 'm',
+                                  [PACK_ADVISE_PROVEN] = 'p' };
+    put(out, " %-6.6s %-9.9s %5s %7s%c%5.1f %6s %5s %4s %4s %4.2f\n", o->config.codec,
         pack_report_order(&o->config.pattern, order), cache_text(&o->config, cache),
-        short_rate(o->rate, rate), 100 * o->hit_rate,
+        short_rate(o->rate, rate), basis[o->basis], 100 * o->hit_rate,
         short_count(o->loads_per_sample, loads), short_bytes(o->bytes_per_sample, bytes),
         short_bytes(o->memory_bytes, memory), short_bytes(o->file_bytes, file),
         o->randomness);
+}
+
+/* What the letters behind the rates mean, and how much was read for them. */
+static void
+put_basis(struct out *out)
+{
+    const struct pack_measured *m = out->r->measured;
+    char line[512];
+    if (!m || m->n_rows == 0) {
+        put_wrapped(out, "",
+                    m ? "All rates are predicted: nothing here could be measured."
+                      : "All rates are predicted, for assumed times.",
+                    0);
+        return;
+    }
+    snprintf(line, sizeof line,
+             "Rates with %s: %s on this machine, %llu samples written in that layout and "
+             "read %u times in turns with today's; the others are predicted.",
+             m->proven ? "p" : "m", m->proven ? "proven" : "measured",
+             (unsigned long long)m->n_samples, (unsigned)m->n_rounds);
+    put_wrapped(out, "", line, 0);
 }
 
 static void
@@ -326,6 +376,7 @@ put_table(struct out *out)
         "respect and as good in the others. Cache per worker, memory of all; loads and\n"
         "bytes per sample; rand: randomness of the order, 1 for a uniform shuffle.\n",
         result->has_now ? "= today  " : "");
+    put_basis(out);
 }
 
 static void

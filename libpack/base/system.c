@@ -123,6 +123,16 @@ pack_system_resident_fd(int fd, uint64_t *bytes)
     return told;
 }
 
+enum pack_status
+pack_system_size(const char *path, uint64_t *bytes, struct pack_error *err)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return pack_fail_errno(err, errno, "cannot open '%s'", path);
+    *bytes = (uint64_t)status.st_size;
+    return PACK_OK;
+}
+
 bool
 pack_system_storage_bytes(uint64_t *bytes)
 {
@@ -169,6 +179,54 @@ pack_system_memory_bytes(uint64_t *bytes)
     if (found)
         *bytes = kib * 1024;
     return found;
+}
+
+/* The smallest limit in `file` from the group's folder upwards. */
+static uint64_t
+group_limit(const char *root, const char *group, const char *file)
+{
+    char path[4096], folder[2048];
+    uint64_t limit = UINT64_MAX, bytes;
+    snprintf(folder, sizeof folder, "%s", group);
+    for (char *cut = folder + strlen(folder);; cut = strrchr(folder, '/')) {
+        if (!cut)
+            break;
+        *cut = '\0';
+        snprintf(path, sizeof path, "%s%s/%s", root, folder, file);
+        FILE *f = fopen(path, "re");
+        if (f && fscanf(f, "%" SCNu64, &bytes) == 1 && bytes < limit)
+            limit = bytes; /* "max" is no number */
+        if (f)
+            fclose(f);
+    }
+    return limit;
+}
+
+uint64_t
+pack_system_ram_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t ram = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    char line[2048];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file && fgets(line, sizeof line, file)) {
+        char *controllers = strchr(line, ':'), *group;
+        line[strcspn(line, "\n")] = '\0';
+        if (!controllers || !(group = strchr(controllers + 1, ':')))
+            continue;
+        *group++ = '\0';
+        uint64_t limit = UINT64_MAX;
+        if (controllers[1] == '\0')
+            limit = group_limit("/sys/fs/cgroup", group, "memory.max");
+        else if (strstr(controllers + 1, "memory"))
+            limit =
+                group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+        if (limit < ram)
+            ram = limit;
+    }
+    if (file)
+        fclose(file);
+    return ram;
 }
 
 bool

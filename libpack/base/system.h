@@ -27,6 +27,9 @@ enum pack_status pack_system_resident(const char *path, uint64_t *bytes,
 /* Likewise, of an open file. False where the system does not tell: Linux says "all of it"
  * to who neither owns a file nor may write to it. */
 bool pack_system_resident_fd(int fd, uint64_t *bytes);
+/* Bytes of a file. */
+enum pack_status pack_system_size(const char *path, uint64_t *bytes,
+                                  struct pack_error *err);
 
 /* Bytes that storage has delivered to this process so far (/proc/self/io); false where
  * the system does not tell. Pages that were in the cache do not count; readahead does. */
@@ -42,6 +45,10 @@ void pack_system_usage(struct pack_system_usage *usage);
 /* Memory of the machine that programs and page cache can have (MemAvailable of
  * /proc/meminfo); false where the system does not tell. */
 bool pack_system_memory_bytes(uint64_t *bytes);
+
+/* Memory that programs and page cache can have at most: the machine's, or what the control
+ * groups of this process leave of it (memory.max, memory.limit_in_bytes). */
+uint64_t pack_system_ram_bytes(void);
 
 /* Time of all processors together since the system started; false where it does not
  * tell. */

@@ -190,7 +190,7 @@ pack_h5_open(const char *path, struct pack_h5_count *count, int64_t *file,
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
     if (fapl < 0)
         return pack_h5_fail(err, PACK_ERR_MEMORY, "cannot open '%s'", path);
-    if (count)
+    if (count || pack_h5_is_nameless(path))
         status = pack_h5_count_set(fapl, count, err);
     if (!status) {
         hid_t id = H5Fopen(path, H5F_ACC_RDONLY, fapl);

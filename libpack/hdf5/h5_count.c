@@ -26,6 +26,8 @@ struct count_file {
     H5FD_t base; /* must be first: HDF5 knows only this part */
     struct pack_h5_count *count;
     struct pack_h5_count *first; /* of the file on whose behalf this one was opened */
+    struct pack_h5_count own; /* where nobody wants to know */
+    bool is_nameless;
     hid_t driver; /* held: HDF5 lets go of the class before it calls its close */
     int fd;
     dev_t device;
@@ -102,13 +104,28 @@ write_failed(struct pack_h5_count *count, int errnum)
     return 0;
 }
 
+bool
+pack_h5_is_nameless(const char *path)
+{
+    static const char folder[] = "/proc/self/fd/";
+    return strncmp(path, folder, sizeof folder - 1) == 0;
+}
+
 static H5FD_t *
 count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
 {
     const struct count_info *info = H5Pget_driver_info(fapl_id);
     if (!info || max_address == 0)
         return NULL;
+    struct count_file *file = calloc(1, sizeof *file);
     struct pack_h5_count *count = info->count;
+    if (!file) {
+        if (count)
+            open_failed(count, "open", ENOMEM);
+        return NULL;
+    }
+    if (!count)
+        count = &file->own;
     bool writable = (flags & H5F_ACC_RDWR) != 0;
     bool truncate = (flags & H5F_ACC_TRUNC) != 0;
     int how = O_CLOEXEC | (writable ? O_RDWR : O_RDONLY);
@@ -119,11 +136,6 @@ count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
     if (truncate && !count->keep_existing && !count->discard)
         how |= O_TRUNC;
 
-    struct count_file *file = calloc(1, sizeof *file);
-    if (!file) {
-        open_failed(count, "open", ENOMEM);
-        return NULL;
-    }
     struct stat status;
     file->fd = open(name, how, 0666);
     if (file->fd < 0 || fstat(file->fd, &status) != 0) {
@@ -140,6 +152,7 @@ count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
         file->count = own ? own : count;
     }
     count->n_open++;
+    file->is_nameless = pack_h5_is_nameless(name);
     file->driver = H5Pget_driver(fapl_id);
     H5Iinc_ref(file->driver);
     file->device = status.st_dev;
@@ -182,11 +195,13 @@ count_cmp(const H5FD_t *a, const H5FD_t *b)
 static herr_t
 count_query(const H5FD_t *base, unsigned long *flags)
 {
-    (void)base;
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
              H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA |
              H5FD_FEAT_POSIX_COMPAT_HANDLE | H5FD_FEAT_SUPPORTS_SWMR_IO |
              H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+    /* HDF5 would look for the name behind the link, to resolve external links by */
+    if (base && ((const struct count_file *)base)->is_nameless)
+        *flags &= ~(unsigned long)H5FD_FEAT_POSIX_COMPAT_HANDLE;
     return 0;
 }
 

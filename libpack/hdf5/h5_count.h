@@ -86,8 +86,13 @@ struct pack_h5_count {
  * list only, and goes with the last file opened through it; two opens of one file through
  * two lists do not share a chunk cache. PACK_ERR_MEMORY when HDF5 cannot register it.
  */
+/* `count` NULL: nobody wants to know. */
 enum pack_status pack_h5_count_set(int64_t fapl_id, struct pack_h5_count *count,
                                    struct pack_error *err);
+
+/* Whether a path names an open file by its descriptor, "/proc/self/fd/7": such a file may
+ * have no other name, and HDF5 opens it only through this driver. */
+bool pack_h5_is_nameless(const char *path);
 
 #ifdef __cplusplus
 }

@@ -85,7 +85,11 @@ pack_probe_create(const char *path, const struct pack_probe_layout *layout,
         return status;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     to_hsize(layout->extent.extent, layout->extent.rank, extent);
-    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && pack_h5_is_nameless(path))
+        status = pack_h5_count_set(access, NULL, err);
+    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
     if (file < 0)
         return pack_fail(err, PACK_ERR_IO, "cannot create '%s'", path);
     list = creation_list(layout);

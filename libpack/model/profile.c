@@ -252,3 +252,17 @@ pack_profile_parse(const char *text, size_t size, struct pack_profile *profile,
     pack_json_free(doc);
     return status;
 }
+
+void
+pack_profile_take_processor(struct pack_profile *profile, const struct pack_profile *from)
+{
+    struct pack_profile both = *from;
+    memcpy(both.name, profile->name, sizeof both.name);
+    both.is_measured = profile->is_measured;
+    both.n_cpus = profile->n_cpus;
+    both.latency_ns = profile->latency_ns;
+    both.stream_bytes_per_s = profile->stream_bytes_per_s;
+    both.max_bytes_per_s = profile->max_bytes_per_s;
+    both.max_reads_per_s = profile->max_reads_per_s;
+    *profile = both;
+}

@@ -16,6 +16,10 @@ extern "C" {
 enum pack_status pack_profile_print(const struct pack_profile *profile,
                                     struct pack_buf *buf, struct pack_error *err);
 
+/* Gives *profile the processor's terms of `from`: all but storage, name and n_cpus. */
+void pack_profile_take_processor(struct pack_profile *profile,
+                                 const struct pack_profile *from);
+
 /* The value of a curve at `bytes` > 0. */
 double pack_profile_at(const struct pack_profile_curve *curve, double bytes);
 

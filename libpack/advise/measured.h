@@ -1,0 +1,25 @@
+/* What was measured of a file before and after a search; see libpack/bench/measure.h, which
+ * fills it in. */
+#ifndef LIBPACK_MEASURED_H
+#define LIBPACK_MEASURED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rates are samples/s. */
+struct pack_measured {
+    double resident_rate;  /* of the file's bytes in the page cache; negative: not known */
+    bool storage_measured; /* past the page cache, on the file; else assumed */
+    bool has_now;          /* today's settings were read on the file: */
+    double now_first, now_later;           /* measured */
+    double modelled_first, modelled_later; /* by the model alone, for the same reads */
+    bool proven;                           /* rows were proven, not only looked at */
+    uint32_t n_rounds;                     /* of the comparison of rows */
+    uint64_t n_samples;                    /* that each copy held */
+    size_t n_rows;    /* whose rate was measured */
+    double now_ratio; /* today's settings on the file over the same on a copy */
+    uint64_t elapsed_ns;
+};
+
+#endif

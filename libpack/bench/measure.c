@@ -1,0 +1,458 @@
+/*
+ * What the model says is right in its counts; its times are of some machine at some
+ * moment. So the same reads are done for real, briefly, and
+ *
+ *     rate = modelled for the whole dataset * (measured / modelled) for the copy
+ *
+ * stands for each row, first and later epochs apart: the model carries the counts from
+ * the copy to the whole (a cache that holds a tenth of the copy is a tenth of the
+ * dataset's), the measurement carries all that counts leave out: fresh memory, the
+ * allocator, processes that share a memory bus. Today's settings are read twice, on the
+ * file and on a copy; what differs between the two is taken to differ for all rows.
+ */
+#include "libpack/bench/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/advise/advise_parts.h"
+#include "libpack/base/clock.h"
+#include "libpack/base/system.h"
+#include "libpack/bench/measure_storage.h"
+#include "libpack/bench/trial.h"
+#include "libpack/hdf5/readset.h"
+#include "libpack/hdf5/scratch.h"
+#include "libpack/model/cost.h"
+
+enum {
+    WAYS_MAX = 6,    /* rows that are read, `now` among them */
+    LAYOUTS_MAX = 3, /* copies */
+    NOW_ROUNDS = 3,
+    ROUNDS_MIN = 5,
+    PROOF_ROUNDS = 11,
+    BYTES_DEFAULT = 128 << 20,
+    SMALL_CACHE = 16 << 20 /* not made smaller for a smaller copy */
+};
+static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 80 * 1000 * 1000,
+                      proof_slice_ns = 400 * 1000 * 1000, budget_ns = 3000 * 1000 * 1000u,
+                      write_ns = 500 * 1000 * 1000;
+static const double warm_rate = 0.99, /* of the file's bytes: it counts as resident */
+    hopeful = 0.6; /* of the best modelled rate: worth reading */
+
+/* ------------------------------------------------------------- what is read */
+
+/* A run of bench.h that reads `set` as a configuration says. */
+static void
+way_of(const struct pack_advise_params *params, const struct pack_advise_config *config,
+       const struct pack_readset *set, struct pack_bench_params *way)
+{
+    *way = (struct pack_bench_params){
+        .set = set,
+        .pattern = config->pattern,
+        .n_workers = params->pattern.workers,
+        .set_cache = config->chunk.rank != 0,
+        .cache = config->cache,
+        .reopen = config->reopen,
+    };
+    way->pattern.extent.rank = 0; /* the set's */
+}
+
+/* Samples/s that the model gives for the first `first_samples` of all workers together,
+ * and for later epochs. */
+static enum pack_status
+model(const struct pack_advise_params *params, const struct pack_advise_config *config,
+      uint64_t first_samples, double *first, double *later, struct pack_error *err)
+{
+    uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
+    struct pack_advise_outcome o;
+    enum pack_status status = pack_advise_evaluate(
+        params, config, first_samples ? first_samples / workers + 1 : 0, &o, err);
+    if (status != PACK_OK)
+        return status;
+    *later = o.later_rate;
+    *first = o.first_rate;
+    if (!o.is_exact) /* two halves of what was read */
+        *first = (o.first_samples + o.steady_samples) /
+                 (o.first_samples / o.first_rate + o.steady_samples / o.later_rate);
+    return PACK_OK;
+}
+
+/* ----------------------------------------------------------------- today's */
+
+static enum pack_status
+time_now(const struct pack_measure_params *how, const struct pack_advise_params *params,
+         const struct pack_readset *set, const struct pack_readset *with,
+         struct pack_measured *m, struct pack_error *err)
+{
+    struct pack_trial_params trial = { .slice_ns = now_slice_ns,
+                                       .rounds_min = NOW_ROUNDS,
+                                       .rounds_max = NOW_ROUNDS,
+                                       .watch = how->watch };
+    struct pack_trial_result *r = calloc(1, sizeof *r);
+    struct pack_bench_params way;
+    if (!r)
+        return pack_fail_memory(err, "measurements");
+    way_of(params, params->now, set, &way);
+    way.with = with;
+    enum pack_status status = pack_trial_run(&way, 1, &trial, r, err);
+    if (status == PACK_OK && r->first_rate > 0) {
+        m->has_now = true;
+        m->now_first = r->first_rate;
+        m->now_later = r->later_rate;
+        status = model(params, params->now, r->has_later ? 0 : r->first_samples,
+                       &m->modelled_first, &m->modelled_later, err);
+        if (!r->has_later)
+            m->modelled_later = m->modelled_first;
+    }
+    free(r);
+    return status;
+}
+
+static double
+resident_rate(const struct pack_readset *set, uint64_t *total)
+{
+    double resident = 0;
+    for (size_t i = 0; i < set->n_parts; i++) {
+        uint64_t bytes, size;
+        if (pack_system_resident(set->parts[i].file, &bytes, NULL) != PACK_OK ||
+            pack_system_size(set->parts[i].file, &size, NULL) != PACK_OK)
+            return -1;
+        resident += (double)bytes;
+        *total += size;
+    }
+    return *total ? resident / (double)*total : -1;
+}
+
+enum pack_status
+pack_measure_now(const struct pack_measure_params *how, struct pack_advise_params *params,
+                 struct pack_profile *profile, struct pack_measured *m,
+                 struct pack_error *err)
+{
+    struct pack_readset *set = NULL, *with = NULL;
+    uint64_t start_ns = pack_clock_ns();
+    *m = (struct pack_measured){ .resident_rate = -1, .now_ratio = 1 };
+    if (!params->now)
+        return PACK_OK;
+    /* what cannot be read plainly is advised on all the same, as predicted */
+    if (pack_readset_open(&how->file, 1, how->dataset, &set, NULL) != PACK_OK)
+        return PACK_OK;
+    if (how->with &&
+        pack_readset_open(&how->file, 1, how->with, &with, NULL) != PACK_OK)
+        with = NULL;
+    uint64_t size = 0;
+    m->resident_rate = resident_rate(set, &size);
+    params->is_warm = m->resident_rate >= warm_rate && params->ram_bytes >= size;
+    if (!how->keep_storage && !params->is_warm)
+        m->storage_measured =
+            pack_measure_storage(set->parts[0].file, profile) == PACK_OK;
+    enum pack_status status = PACK_OK;
+    if (params->pattern.kind != PACK_PATTERN_TRACE)
+        status = time_now(how, params, set, with, m, err);
+    pack_readset_close(with);
+    pack_readset_close(set);
+    m->elapsed_ns += pack_clock_ns() - start_ns;
+    return status;
+}
+
+/* --------------------------------------------------------------- the rows */
+
+/* One row in its copy. */
+struct way {
+    struct pack_advise_outcome *row;
+    struct pack_advise_config config; /* as read in the copy */
+    size_t layout;
+};
+
+struct layout {
+    const struct pack_advise_config *config;
+    struct pack_scratch *scratch;
+    struct pack_readset *set;
+};
+
+struct rows {
+    const struct pack_measure_params *how;
+    const struct pack_advise_params *params;
+    struct pack_advise_params copy; /* params of the copies */
+    struct layout layouts[LAYOUTS_MAX];
+    size_t n_layouts;
+    struct way ways[WAYS_MAX];
+    struct pack_bench_params bench[WAYS_MAX];
+    struct pack_trial_result results[WAYS_MAX];
+    size_t n_ways;
+    uint64_t n_samples; /* of a copy */
+};
+
+static bool
+same_layout(const struct pack_advise_config *a, const struct pack_advise_config *b)
+{
+    return pack_shape_equal(&a->chunk, &b->chunk) && strcmp(a->codec, b->codec) == 0 &&
+           a->edge_unfiltered == b->edge_unfiltered;
+}
+
+/* Today's before all, then the first rows that may come out best, as far as copies go. */
+static void
+choose_ways(struct rows *rows, struct pack_advise_result *result)
+{
+    double best = 0;
+    for (size_t i = 0; i < result->n_rows; i++)
+        best = fmax(best, result->rows[i].rate);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < result->n_rows && rows->n_ways < WAYS_MAX; i++) {
+            struct pack_advise_outcome *row = &result->rows[i];
+            size_t k = 0;
+            if (row->is_now != (pass == 0) ||
+                (!row->is_now && i > 0 && row->rate < hopeful * best))
+                continue;
+            while (k < rows->n_layouts &&
+                   !same_layout(rows->layouts[k].config, &row->config))
+                k++;
+            if (k == LAYOUTS_MAX)
+                continue;
+            if (k == rows->n_layouts)
+                rows->layouts[rows->n_layouts++].config = &row->config;
+            rows->ways[rows->n_ways++] =
+                (struct way){ .row = row, .config = row->config, .layout = k };
+        }
+}
+
+/* Samples of each copy: what was asked for in bytes, whole rows of chunks, not more than
+ * an eighth of free memory for all. */
+static void
+plan_samples(struct rows *rows)
+{
+    const struct pack_advise_params *p = rows->params;
+    const struct pack_measure_params *how = rows->how;
+    uint64_t bytes = how->scratch_bytes     ? how->scratch_bytes
+                     : how->prove ? 2 * (uint64_t)BYTES_DEFAULT
+                                  : BYTES_DEFAULT,
+             free_bytes, sample = p->elem_size, most = 1;
+    if (!how->scratch_dir && pack_system_memory_bytes(&free_bytes) &&
+        bytes > free_bytes / 8 / rows->n_layouts)
+        bytes = free_bytes / 8 / rows->n_layouts;
+    for (int i = 1; i < p->extent.rank; i++)
+        sample *= p->extent.extent[i]; /* the product was checked before the search */
+    for (size_t i = 0; i < rows->n_layouts; i++)
+        if (rows->layouts[i].config->chunk.rank &&
+            rows->layouts[i].config->chunk.extent[0] > most)
+            most = rows->layouts[i].config->chunk.extent[0];
+    uint64_t n = sample ? bytes / sample : 0, box = p->pattern.box.rank ? p->pattern.box.extent[0] : 1;
+    if (n > 4 * most)
+        n -= n % most;
+    if (n < box)
+        n = box;
+    rows->n_samples = n < p->extent.extent[0] ? n : p->extent.extent[0];
+}
+
+static enum pack_status
+make_copy(struct rows *rows, struct layout *layout, struct pack_error *err)
+{
+    const struct pack_measure_params *how = rows->how;
+    struct pack_scratch_params p = { .file = how->file,
+                                     .dataset = how->dataset,
+                                     .n_samples = rows->n_samples,
+                                     .chunk = layout->config->chunk,
+                                     .edge_unfiltered = layout->config->edge_unfiltered,
+                                     .time_ns = how->prove ? 0 : write_ns,
+                                     .dir = how->scratch_dir,
+                                     .watch = how->watch };
+    enum pack_status status =
+        pack_pipeline_parse(layout->config->codec, (uint32_t)rows->params->elem_size,
+                            &p.pipeline, err);
+    if (status == PACK_OK)
+        status = pack_scratch_make(&p, &layout->scratch, err);
+    if (status != PACK_OK)
+        return status;
+    const char *path = pack_scratch_path(layout->scratch);
+    return pack_readset_open(&path, 1, PACK_SCRATCH_DATASET, &layout->set, err);
+}
+
+/* A cache that holds a part of the dataset holds the same part of the copy. */
+static void
+shrink_cache(const struct rows *rows, struct way *way)
+{
+    struct pack_cache_params *cache = &way->config.cache;
+    double part = (double)rows->layouts[way->layout].set->extent.extent[0] /
+                  (double)rows->params->extent.extent[0];
+    if (cache->size_bytes <= SMALL_CACHE || way->config.pattern.kind == PACK_PATTERN_BLOCK)
+        return;
+    cache->size_bytes = (uint64_t)ceil((double)cache->size_bytes * part);
+    if (cache->size_bytes < SMALL_CACHE)
+        cache->size_bytes = SMALL_CACHE;
+}
+
+/* The parameters of a search on a copy alone. */
+static void
+params_of_copy(const struct rows *rows, const struct layout *layout,
+               struct pack_advise_params *p)
+{
+    *p = *rows->params;
+    p->extent = layout->set->extent;
+    p->now = NULL;
+    p->companion = NULL;
+    p->labels = NULL;
+    p->is_warm = true;
+    p->ram_bytes = UINT64_MAX / 2;
+    p->watch.progress = NULL;
+}
+
+/* Processor time scaled, storage as it is. */
+static double
+scaled(const struct pack_advise_params *params, struct pack_cost cost, double samples,
+       double factor)
+{
+    uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
+    cost.cpu_ns /= factor;
+    cost.total_ns = cost.cpu_ns + cost.storage_ns;
+    return pack_cost_rate(params->profile, &cost, samples, workers);
+}
+
+/* The interval of a row's gain: that of the rounds, as far around the gain as that of the
+ * copies around theirs. Called for `now` first. */
+static void
+note_gain(struct rows *rows, size_t i)
+{
+    struct pack_advise_outcome *o = rows->ways[i].row;
+    const struct pack_advise_outcome *now = rows->ways[0].row;
+    struct pack_trial_gain gain;
+    pack_trial_gain(&rows->results[0], &rows->results[i], &gain);
+    if (gain.median <= 0 || now->rate <= 0)
+        return;
+    o->gain_low = o->rate / now->rate * gain.low / gain.median;
+    o->gain_high = o->rate / now->rate * gain.high / gain.median;
+}
+
+static enum pack_status
+correct(struct rows *rows, size_t i, const struct pack_measured *m, struct pack_error *err)
+{
+    const struct way *way = &rows->ways[i];
+    const struct pack_trial_result *r = &rows->results[i];
+    struct pack_advise_outcome *o = way->row;
+    struct pack_advise_params copy;
+    double first, later;
+    params_of_copy(rows, &rows->layouts[way->layout], &copy);
+    enum pack_status status =
+        model(&copy, &way->config, r->has_later ? 0 : r->first_samples, &first, &later, err);
+    if (status != PACK_OK)
+        return status;
+    if (!r->has_later)
+        later = first;
+    o->first_rate = scaled(rows->params, o->first_cost, o->first_samples,
+                           r->first_rate / first * m->now_ratio);
+    o->later_rate = scaled(rows->params, o->steady_cost, o->steady_samples,
+                           r->later_rate / later * m->now_ratio);
+    o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
+    o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
+    if (i > 0 && rows->ways[0].row->is_now)
+        note_gain(rows, i);
+    return PACK_OK;
+}
+
+/* What today's settings give on the file itself, over the same on a copy. */
+static enum pack_status
+compare_now(struct rows *rows, struct pack_measured *m, struct pack_error *err)
+{
+    struct pack_advise_params copy;
+    double first, later;
+    const struct pack_trial_result *r = &rows->results[0];
+    if (!m->has_now || !rows->ways[0].row->is_now || !rows->params->is_warm)
+        return PACK_OK;
+    params_of_copy(rows, &rows->layouts[rows->ways[0].layout], &copy);
+    enum pack_status status = model(&copy, &rows->ways[0].config,
+                                    r->has_later ? 0 : r->first_samples, &first, &later,
+                                    err);
+    if (status != PACK_OK)
+        return status;
+    if (!r->has_later)
+        later = first;
+    m->now_ratio = (m->now_later / m->modelled_later) / (r->later_rate / later);
+    return PACK_OK;
+}
+
+static enum pack_status
+read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
+{
+    const struct pack_measure_params *how = rows->how;
+    struct pack_trial_params trial = { .slice_ns = how->prove ? proof_slice_ns : slice_ns,
+                                       .rounds_min = how->prove ? PROOF_ROUNDS : ROUNDS_MIN,
+                                       .rounds_max = how->prove ? PROOF_ROUNDS : 0,
+                                       .budget_ns = budget_ns,
+                                       .watch = how->watch };
+    for (size_t i = 0; i < rows->n_ways; i++) {
+        struct way *way = &rows->ways[i];
+        shrink_cache(rows, way);
+        way_of(rows->params, &way->config, rows->layouts[way->layout].set,
+               &rows->bench[i]);
+    }
+    enum pack_status status =
+        pack_trial_run(rows->bench, rows->n_ways, &trial, rows->results, err);
+    if (status == PACK_OK)
+        status = compare_now(rows, m, err);
+    for (size_t i = 0; status == PACK_OK && i < rows->n_ways; i++)
+        if (rows->results[i].first_rate > 0)
+            status = correct(rows, i, m, err);
+    m->n_rounds = rows->results[0].n_rounds;
+    m->n_rows = rows->n_ways;
+    return status;
+}
+
+/* Whether a copy of the first samples can stand for the dataset. */
+static bool
+can_copy(const struct pack_advise_params *params)
+{
+    return params->pattern.kind != PACK_PATTERN_TRACE && params->extent.rank > 0;
+}
+
+/* Ways whose copy could not be made stay predicted. */
+static void
+drop_layout(struct rows *rows, size_t k)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n_ways; i++)
+        if (rows->ways[i].layout != k)
+            rows->ways[n++] = rows->ways[i];
+    rows->n_ways = n;
+}
+
+enum pack_status
+pack_measure_rows(const struct pack_measure_params *how,
+                  const struct pack_advise_params *params,
+                  struct pack_advise_result *result, struct pack_measured *m,
+                  struct pack_error *err)
+{
+    uint64_t start_ns = pack_clock_ns();
+    enum pack_status status = PACK_OK;
+    if (!can_copy(params))
+        return PACK_OK;
+    struct rows *rows = calloc(1, sizeof *rows);
+    if (!rows)
+        return pack_fail_memory(err, "measurements");
+    rows->how = how;
+    rows->params = params;
+    choose_ways(rows, result);
+    plan_samples(rows);
+    for (size_t i = 0; status == PACK_OK && i < rows->n_layouts; i++) {
+        status = make_copy(rows, &rows->layouts[i], err);
+        if (status != PACK_OK && status != PACK_ERR_INTERRUPTED && !how->prove) {
+            drop_layout(rows, i);
+            status = PACK_OK;
+        }
+    }
+    if (status == PACK_OK && rows->n_ways)
+        status = read_all(rows, m, err);
+    m->n_samples = rows->n_samples;
+    m->proven = how->prove;
+    for (size_t i = 0; i < rows->n_layouts; i++) {
+        pack_readset_close(rows->layouts[i].set);
+        pack_scratch_close(rows->layouts[i].scratch);
+    }
+    if (status == PACK_OK) {
+        for (size_t i = 0; i < result->n_rows; i++)
+            if (result->rows[i].is_now)
+                result->now = result->rows[i];
+        status = pack_advise_settle(params, result, err);
+    }
+    free(rows);
+    m->elapsed_ns += pack_clock_ns() - start_ns;
+    return status;
+}

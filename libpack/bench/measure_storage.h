@@ -1,0 +1,16 @@
+/* What the storage under a file takes, learnt by reading the file. */
+#ifndef LIBPACK_MEASURE_STORAGE_H
+#define LIBPACK_MEASURE_STORAGE_H
+
+#include <libpack/profile.h>
+#include <libpack/status.h>
+
+/*
+ * Reads at random places past the page cache (O_DIRECT) for at most half a second, alone
+ * and from four threads, and sets latency and rates of *profile. Nothing is written, no
+ * page is dropped. PACK_ERR_UNSUPPORTED, *profile unchanged, where the file system has no
+ * direct reads (tmpfs) or the file is smaller than 16 MiB; PACK_ERR_IO, PACK_ERR_MEMORY.
+ */
+enum pack_status pack_measure_storage(const char *file, struct pack_profile *profile);
+
+#endif

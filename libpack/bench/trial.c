@@ -1,0 +1,146 @@
+/*
+ * Each round reads in every way once, in an order that turns with the rounds, because
+ * what ran before leaves its mark on the processor's caches:
+ *
+ *     round 0   a b c d        round 1   b c d a        round 2   c d a b
+ *
+ * A run's first epoch stands apart: its chunks come into fresh memory. The later half of
+ * its epochs is what a long training sees; between them lie those in which a cache fills.
+ */
+#include "libpack/bench/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/base/clock.h"
+
+enum { EPOCHS_MAX = 20000, ROUNDS_MIN = 3 };
+static const uint64_t slice_default_ns = 150 * 1000 * 1000;
+
+static int
+by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double
+median(const double *values, uint32_t n)
+{
+    double sorted[PACK_TRIAL_ROUNDS_MAX];
+    memcpy(sorted, values, n * sizeof *values);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static double
+rate_of(const struct pack_bench_epoch *epochs, uint64_t begin, uint64_t end)
+{
+    uint64_t samples = 0, ns = 0;
+    for (uint64_t i = begin; i < end; i++) {
+        samples += epochs[i].n_samples;
+        ns += epochs[i].elapsed_ns;
+    }
+    return ns ? (double)samples * 1e9 / (double)ns : 0;
+}
+
+/* Adds one run. Its last epoch was cut off in the middle of a batch, so it counts only
+ * when there is hardly another. */
+static void
+add_run(struct pack_trial_result *r, const struct pack_bench_result *run)
+{
+    uint64_t n = run->n_epochs > 3 ? run->n_epochs - 1 : run->n_epochs;
+    r->first[r->n_rounds] = rate_of(run->epochs, 0, 1);
+    r->later[r->n_rounds] =
+        n > 1 ? rate_of(run->epochs, n / 2 ? n / 2 : 1, n) : r->first[r->n_rounds];
+    r->has_later = n > 1;
+    r->first_samples = run->epochs[0].n_samples;
+    r->n_epochs = run->n_epochs;
+    r->storage_bytes += (double)run->total.storage_bytes;
+    r->n_rounds++;
+}
+
+static enum pack_status
+run_one(const struct pack_bench_params *way, const struct pack_trial_params *params,
+        struct pack_trial_result *result, struct pack_error *err)
+{
+    struct pack_bench_params p = *way;
+    struct pack_bench_result run;
+    p.epochs = EPOCHS_MAX;
+    p.seconds_ns = params->slice_ns ? params->slice_ns : slice_default_ns;
+    p.no_check = true;
+    p.watch = params->watch;
+    p.watch.progress = NULL;
+    enum pack_status status = pack_bench_run(&p, &run, err);
+    if (status == PACK_OK)
+        add_run(result, &run);
+    pack_bench_done(&run);
+    return status;
+}
+
+enum pack_status
+pack_trial_run(const struct pack_bench_params *ways, size_t n_ways,
+               const struct pack_trial_params *params, struct pack_trial_result *results,
+               struct pack_error *err)
+{
+    uint32_t most = params->rounds_max ? params->rounds_max : PACK_TRIAL_ROUNDS_MAX;
+    uint32_t least = params->rounds_min ? params->rounds_min : ROUNDS_MIN;
+    uint64_t start_ns = pack_clock_ns();
+    enum pack_status status = PACK_OK;
+    memset(results, 0, n_ways * sizeof *results);
+    if (most > PACK_TRIAL_ROUNDS_MAX)
+        most = PACK_TRIAL_ROUNDS_MAX;
+    for (uint32_t round = 0; status == PACK_OK && round < most; round++) {
+        if (round >= least && pack_clock_ns() - start_ns >= params->budget_ns)
+            break;
+        for (size_t i = 0; status == PACK_OK && i < n_ways; i++) {
+            size_t at = (i + round) % n_ways;
+            status = run_one(&ways[at], params, &results[at], err);
+        }
+    }
+    for (size_t i = 0; i < n_ways; i++) {
+        struct pack_trial_result *r = &results[i];
+        if (r->n_rounds) {
+            r->first_rate = median(r->first, r->n_rounds);
+            r->later_rate = median(r->later, r->n_rounds);
+        }
+    }
+    return status;
+}
+
+/* How many of n ordered values to leave out at each end, so that what lies between those
+ * left holds the true median in at least 95 of 100 cases: the largest k with
+ * P(Binomial(n, 1/2) <= k) <= 0.025. */
+static uint32_t
+outside(uint32_t n)
+{
+    double p = 1, below = 0;
+    for (uint32_t i = 0; i < n; i++)
+        p /= 2;
+    for (uint32_t k = 0; k < n / 2; k++) {
+        below += p;
+        if (below > 0.025)
+            return k ? k - 1 : 0;
+        p = p * (double)(n - k) / (double)(k + 1);
+    }
+    return 0;
+}
+
+void
+pack_trial_gain(const struct pack_trial_result *a, const struct pack_trial_result *b,
+                struct pack_trial_gain *gain)
+{
+    double ratio[PACK_TRIAL_ROUNDS_MAX];
+    uint32_t n = 0, most = a->n_rounds < b->n_rounds ? a->n_rounds : b->n_rounds;
+    for (uint32_t i = 0; i < most; i++)
+        if (a->later[i] > 0)
+            ratio[n++] = b->later[i] / a->later[i];
+    *gain = (struct pack_trial_gain){ 0 };
+    if (n == 0)
+        return;
+    gain->median = median(ratio, n);
+    qsort(ratio, n, sizeof *ratio, by_value);
+    uint32_t k = outside(n);
+    gain->low = ratio[k];
+    gain->high = ratio[n - 1 - k];
+}

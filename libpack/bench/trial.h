@@ -1,0 +1,65 @@
+/* Several ways of reading, measured in turns for a short time each, so that what the
+ * machine does meanwhile happens to all of them. */
+#ifndef LIBPACK_TRIAL_H
+#define LIBPACK_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+#include "libpack/bench/bench.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PACK_TRIAL_ROUNDS_MAX = 64 };
+
+struct pack_trial_params {
+    uint64_t slice_ns;  /* of one way in one round; 0: 150 ms */
+    uint64_t budget_ns; /* no new round begins after so long, once there were... */
+    uint32_t rounds_min, rounds_max; /* ...so many; 0: 3 and PACK_TRIAL_ROUNDS_MAX */
+    struct pack_watch watch;         /* only asked whether to stop */
+};
+
+/* Samples/s of one way. Rates are medians over the rounds. */
+struct pack_trial_result {
+    uint32_t n_rounds;
+    double first[PACK_TRIAL_ROUNDS_MAX]; /* of the first epoch, or of what was read of it */
+    double later[PACK_TRIAL_ROUNDS_MAX]; /* of the later half of the epochs */
+    double first_rate, later_rate;
+    bool has_later;           /* more than one epoch was read; else later repeats first */
+    uint64_t first_samples;   /* read in the first epoch of the last round */
+    uint64_t n_epochs;        /* begun in the last round */
+    double storage_bytes;     /* that came from storage, all rounds */
+};
+
+/*
+ * Reads in the way of each of `ways`, one after another, round after round; each way in
+ * its own processes, started anew each time, of which the starting does not count. Epochs
+ * follow one another until the slice is over. `ways` are runs of bench.h; epochs,
+ * seconds_ns, no_check and watch are set here.
+ *
+ * Errors as pack_bench_run. Only results with n_rounds > 0 count after
+ * PACK_ERR_INTERRUPTED.
+ */
+enum pack_status pack_trial_run(const struct pack_bench_params *ways, size_t n_ways,
+                                const struct pack_trial_params *params,
+                                struct pack_trial_result *results,
+                                struct pack_error *err);
+
+/*
+ * What way `b` gains over way `a`: the median of the rounds' ratios, later epochs over
+ * later epochs, and the interval that holds the true one in at least 95 of 100 cases
+ * (order statistics of a binomial; for fewer than six rounds the extremes, which is less).
+ */
+struct pack_trial_gain {
+    double median, low, high;
+};
+void pack_trial_gain(const struct pack_trial_result *a, const struct pack_trial_result *b,
+                     struct pack_trial_gain *gain);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

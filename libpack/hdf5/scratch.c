@@ -1,0 +1,323 @@
+/*
+ * The file has no name: memfd_create(2), or O_TMPFILE, or a name removed at once. HDF5
+ * opens it through /proc/self/fd/N, which any process forked from this one can do too,
+ * and the system takes it away with the last descriptor, kill -9 included.
+ *
+ * Rows of whole chunks are read with one H5Dread and written with one H5Dwrite, so that
+ * each chunk is decoded and encoded once whatever the two grids are, as long as a row
+ * fits in SLAB_BYTES; the reader's chunk cache holds a row of its own chunks.
+ */
+#include "libpack/hdf5/scratch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "libpack/base/clock.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_parts.h"
+
+enum { SLAB_BYTES = 32 << 20, PATH_BYTES = 64, CACHE_BYTES = 64 << 20 };
+
+struct pack_scratch {
+    int fd;
+    char path[PATH_BYTES];
+    uint64_t n_samples;
+};
+
+/* A descriptor without a name in `dir`. */
+static int
+open_nameless(const char *dir)
+{
+    char name[4096];
+    int fd = -1;
+#ifdef O_TMPFILE
+    fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+#endif
+    int n = snprintf(name, sizeof name, "%s/.h5pack-scratch-XXXXXX", dir);
+    if (n < 0 || (size_t)n >= sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(name);
+    return fd;
+}
+
+static enum pack_status
+claim(const char *dir, struct pack_scratch *s, struct pack_error *err)
+{
+    s->fd = dir ? open_nameless(dir) : memfd_create("h5pack scratch", MFD_CLOEXEC);
+    if (s->fd < 0 && dir)
+        return pack_fail_errno(err, errno, "cannot write in '%s'", dir);
+    if (s->fd < 0)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "no files in memory here: %s",
+                         strerror(errno));
+    snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->fd);
+    if (access(s->path, R_OK | W_OK) != 0)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "cannot open '%s': %s", s->path,
+                         strerror(errno));
+    return PACK_OK;
+}
+
+/* ----------------------------------------------------------------- copying */
+
+/* What is open while a copy is made. */
+struct copy {
+    const struct pack_scratch_params *params;
+    int64_t from_file;
+    hid_t from_access, from, from_space, type;
+    hid_t to_file, creation, to, to_space;
+    struct pack_h5_count count;
+    int rank;
+    hsize_t slab[PACK_RANK_MAX];
+    hsize_t extent[PACK_RANK_MAX];
+    uint64_t row_bytes, slab_rows;
+};
+
+static enum pack_status
+open_source(struct copy *c, struct pack_error *err)
+{
+    const struct pack_scratch_params *p = c->params;
+    enum pack_status status = pack_h5_register_zstd(err);
+    if (status == PACK_OK)
+        status = pack_h5_open(p->file, NULL, &c->from_file, err);
+    if (status != PACK_OK)
+        return status;
+    c->from_access = H5Pcreate(H5P_DATASET_ACCESS);
+    if (c->from_access < 0 ||
+        H5Pset_chunk_cache(c->from_access, 8191, CACHE_BYTES, 1) < 0 ||
+        (c->from = H5Dopen2((hid_t)c->from_file, p->dataset, c->from_access)) < 0 ||
+        (c->from_space = H5Dget_space(c->from)) < 0 ||
+        (c->type = H5Dget_type(c->from)) < 0)
+        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open '%s'", p->dataset);
+    c->rank = H5Sget_simple_extent_ndims(c->from_space);
+    if (c->rank < 1 || c->rank > PACK_RANK_MAX ||
+        H5Sget_simple_extent_dims(c->from_space, c->extent, NULL) < 0 ||
+        p->n_samples < 1 || p->n_samples > c->extent[0])
+        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' has no %llu samples", p->dataset,
+                         (unsigned long long)p->n_samples);
+    return PACK_OK;
+}
+
+/* The creation list; chunks are cut to the copy, which may be smaller. */
+static bool
+set_layout(struct copy *c)
+{
+    const struct pack_scratch_params *p = c->params;
+    hsize_t chunk[PACK_RANK_MAX];
+    c->creation = H5Pcreate(H5P_DATASET_CREATE);
+    bool good = c->creation >= 0 && H5Pset_obj_track_times(c->creation, false) >= 0;
+    if (!p->chunk.rank)
+        return good;
+    for (int i = 0; i < c->rank; i++)
+        chunk[i] = p->chunk.extent[i] < c->extent[i] ? p->chunk.extent[i] : c->extent[i];
+    good = good && H5Pset_chunk(c->creation, c->rank, chunk) >= 0;
+    for (int i = 0; good && i < p->pipeline.n; i++) {
+        const struct pack_filter *f = &p->pipeline.filter[i];
+        unsigned cd[PACK_FILTER_CD_MAX];
+        for (uint32_t k = 0; k < f->n_cd; k++)
+            cd[k] = f->cd[k];
+        good = H5Pset_filter(c->creation, (H5Z_filter_t)f->id, f->flags, f->n_cd, cd) >= 0;
+    }
+#ifdef H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS
+    if (good && p->edge_unfiltered)
+        good = H5Pset_chunk_opts(c->creation, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) >= 0;
+#endif
+    return good;
+}
+
+/* In the newest format, as h5pack writes: index look-ups cost what they cost there. */
+static enum pack_status
+open_target(struct copy *c, const struct pack_scratch *s, struct pack_error *err)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hsize_t most[PACK_RANK_MAX];
+    memcpy(most, c->extent, sizeof most);
+    if (access < 0 || pack_h5_count_set(access, &c->count, err) != PACK_OK ||
+        H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 ||
+        H5Pset_alignment(access, 4096, 64) < 0 ||
+        (c->to_file = H5Fcreate(s->path, H5F_ACC_TRUNC, H5P_DEFAULT, access)) < 0 ||
+        (c->to_space = H5Screate_simple(c->rank, c->extent, most)) < 0 || !set_layout(c) ||
+        (c->to = H5Dcreate2(c->to_file, PACK_SCRATCH_DATASET, c->type, c->to_space,
+                            H5P_DEFAULT, c->creation, H5P_DEFAULT)) < 0) {
+        if (access >= 0)
+            H5Pclose(access);
+        return pack_h5_fail(err, PACK_ERR_IO, "cannot write a copy in another layout");
+    }
+    H5Pclose(access);
+    return PACK_OK;
+}
+
+static void
+close_all(struct copy *c)
+{
+    if (c->to_space >= 0)
+        H5Sclose(c->to_space);
+    if (c->creation >= 0)
+        H5Pclose(c->creation);
+    if (c->type >= 0)
+        H5Tclose(c->type);
+    if (c->from_space >= 0)
+        H5Sclose(c->from_space);
+    if (c->from >= 0)
+        H5Dclose(c->from);
+    if (c->from_access >= 0)
+        H5Pclose(c->from_access);
+    pack_h5_close(c->from_file);
+}
+
+/* Closing writes what is left; a full disk shows here. */
+static enum pack_status
+close_target(struct copy *c, struct pack_error *err)
+{
+    bool good = (c->to < 0 || H5Dclose(c->to) >= 0);
+    good = (c->to_file < 0 || H5Fclose(c->to_file) >= 0) && good;
+    if (c->count.write_errno)
+        return pack_fail_errno(err, c->count.write_errno,
+                               "cannot write a copy in another layout");
+    return good ? PACK_OK
+                : pack_h5_fail(err, PACK_ERR_IO, "cannot finish a copy in another layout");
+}
+
+static enum pack_status
+plan_slab(struct copy *c, struct pack_error *err)
+{
+    const struct pack_scratch_params *p = c->params;
+    uint64_t step = p->chunk.rank ? p->chunk.extent[0] : 1, bytes;
+    c->extent[0] = p->n_samples;
+    if (step > p->n_samples)
+        step = p->n_samples;
+    c->row_bytes = H5Tget_size(c->type);
+    for (int i = 1; i < c->rank; i++)
+        if (!pack_size_mul(c->row_bytes, c->extent[i], &c->row_bytes))
+            return pack_fail(err, PACK_ERR_LIMIT, "a sample has more than 2^64 bytes");
+    if (!pack_size_mul(c->row_bytes, step, &bytes) || bytes > SIZE_MAX / 4 ||
+        bytes > UINT64_C(1) << 31)
+        return pack_fail(err, PACK_ERR_LIMIT, "a row of chunks has %llu times %llu bytes",
+                         (unsigned long long)step, (unsigned long long)c->row_bytes);
+    uint64_t rows = bytes && bytes < SLAB_BYTES ? SLAB_BYTES / bytes : 1;
+    c->slab_rows = rows * step;
+    memcpy(c->slab, c->extent, sizeof c->count);
+    return PACK_OK;
+}
+
+/* Rows first to first + n of the source to the same rows of the target. */
+static enum pack_status
+copy_slab(struct copy *c, uint64_t first, uint64_t n, void *rows, struct pack_error *err)
+{
+    hsize_t start[PACK_RANK_MAX] = { first };
+    enum pack_status status = PACK_OK;
+    c->slab[0] = n;
+    hid_t memory = H5Screate_simple(c->rank, c->slab, NULL);
+    if (memory < 0 ||
+        H5Sselect_hyperslab(c->from_space, H5S_SELECT_SET, start, NULL, c->slab, NULL) <
+            0 ||
+        H5Dread(c->from, c->type, memory, c->from_space, H5P_DEFAULT, rows) < 0)
+        status = pack_h5_fail_read(err, c->from, "cannot read samples %llu to %llu",
+                                   (unsigned long long)first,
+                                   (unsigned long long)(first + n - 1));
+    else if (H5Sselect_hyperslab(c->to_space, H5S_SELECT_SET, start, NULL, c->slab,
+                                 NULL) < 0 ||
+             H5Dwrite(c->to, c->type, memory, c->to_space, H5P_DEFAULT, rows) < 0)
+        status = pack_h5_fail(err, PACK_ERR_IO, "cannot write a copy in another layout");
+    if (memory >= 0)
+        H5Sclose(memory);
+    return status;
+}
+
+static enum pack_status
+copy_rows(struct copy *c, uint64_t *n_samples, struct pack_error *err)
+{
+    const struct pack_scratch_params *p = c->params;
+    uint64_t start_ns = pack_clock_ns(), at = 0;
+    void *rows = malloc((size_t)(c->slab_rows * c->row_bytes));
+    enum pack_status status = rows ? PACK_OK : pack_fail_memory(err, "rows to copy");
+    while (status == PACK_OK && at < p->n_samples) {
+        uint64_t left = p->n_samples - at, n = left < c->slab_rows ? left : c->slab_rows;
+        status = copy_slab(c, at, n, rows, err);
+        at += n;
+        if (status == PACK_OK)
+            status = pack_watch_check(&p->watch, err);
+        if (p->time_ns && p->chunk.rank && pack_clock_ns() - start_ns > p->time_ns)
+            break;
+    }
+    free(rows);
+    if (status == PACK_OK && at < p->n_samples) {
+        c->extent[0] = at;
+        if (H5Dset_extent(c->to, c->extent) < 0)
+            status = pack_h5_fail(err, PACK_ERR_IO, "cannot cut a copy short");
+    }
+    *n_samples = at;
+    return status;
+}
+
+enum pack_status
+pack_scratch_make(const struct pack_scratch_params *params, struct pack_scratch **scratch,
+                  struct pack_error *err)
+{
+    struct copy c = { .params = params,
+                      .from_file = -1, .from_access = -1, .from = -1, .from_space = -1,
+                      .type = -1, .to_file = -1, .creation = -1, .to = -1,
+                      .to_space = -1 };
+    struct pack_scratch *s = calloc(1, sizeof *s);
+    if (!s)
+        return pack_fail_memory(err, "a scratch file");
+    pack_h5_quiet();
+    enum pack_status status = claim(params->dir, s, err);
+    if (status == PACK_OK)
+        status = open_source(&c, err);
+    if (status == PACK_OK)
+        status = plan_slab(&c, err);
+    if (status == PACK_OK)
+        status = open_target(&c, s, err);
+    if (status == PACK_OK)
+        status = copy_rows(&c, &s->n_samples, err);
+    enum pack_status closed = close_target(&c, status == PACK_OK ? err : NULL);
+    close_all(&c);
+    status = status == PACK_OK ? closed : status;
+    if (status != PACK_OK) {
+        pack_scratch_close(s);
+        return status;
+    }
+    *scratch = s;
+    return PACK_OK;
+}
+
+const char *
+pack_scratch_path(const struct pack_scratch *scratch)
+{
+    return scratch->path;
+}
+
+uint64_t
+pack_scratch_samples(const struct pack_scratch *scratch)
+{
+    return scratch->n_samples;
+}
+
+enum pack_status
+pack_scratch_drop(struct pack_scratch *scratch, struct pack_error *err)
+{
+    if (fdatasync(scratch->fd) != 0)
+        return pack_fail_errno(err, errno, "cannot write a scratch file");
+    posix_fadvise(scratch->fd, 0, 0, POSIX_FADV_DONTNEED);
+    return PACK_OK;
+}
+
+void
+pack_scratch_close(struct pack_scratch *scratch)
+{
+    if (!scratch)
+        return;
+    if (scratch->fd >= 0)
+        close(scratch->fd);
+    free(scratch);
+}

@@ -1,0 +1,277 @@
+/* Measurements in the place of predictions: copies of a dataset in other layouts, trials in
+ * turns, intervals, and what they do to a choice. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <libpack/advise.h>
+#include "libpack/advise/advise_parts.h"
+#include "libpack/base/rng.h"
+#include "libpack/bench/measure.h"
+#include "libpack/bench/measure_storage.h"
+#include "libpack/bench/trial.h"
+#include "libpack/hdf5/h5_boxes.h"
+#include "libpack/hdf5/h5_probe.h"
+#include "libpack/hdf5/readset.h"
+#include "libpack/hdf5/scratch.h"
+#include "tests/tap.h"
+
+enum { N = 300, SIDE = 24, SAMPLE = SIDE * SIDE };
+static char source[512];
+
+static unsigned char
+pixel(uint64_t sample, uint64_t i)
+{
+    return (unsigned char)(sample * 31 + i * 7 + (i >> 5));
+}
+
+static void
+fill(void *context, uint64_t first, uint64_t n, void *out)
+{
+    (void)context;
+    for (uint64_t s = 0; s < n; s++)
+        for (uint64_t i = 0; i < SAMPLE; i++)
+            ((unsigned char *)out)[s * SAMPLE + i] = pixel(first + s, i);
+}
+
+static void
+make_source(void)
+{
+    struct pack_probe_layout layout = { .extent = { 3, { N, SIDE, SIDE } },
+                                        .chunk = { 3, { 7, SIDE, 9 } } };
+    struct pack_error err = { 0 };
+    const char *dir = getenv("TMPDIR");
+    snprintf(source, sizeof source, "%s/h5pack-test-measure-%d.h5", dir ? dir : "/tmp",
+             (int)getpid());
+    ok(pack_probe_create(source, &layout, fill, NULL, &err) == PACK_OK,
+       "a source is made %s", err.text);
+}
+
+/* Every pixel of a copy, read through stock HDF5 by its path. */
+static bool
+copy_is_right(const struct pack_scratch *s)
+{
+    static unsigned char got[SAMPLE];
+    struct pack_h5_count count = { 0 };
+    struct pack_h5_boxes_params p = { .file = pack_scratch_path(s),
+                                      .dataset = PACK_SCRATCH_DATASET,
+                                      .count = &count };
+    struct pack_h5_boxes *reader = NULL;
+    struct pack_error err = { 0 };
+    bool same = pack_h5_boxes_open(&p, &reader, &err) == PACK_OK;
+    if (!same)
+        note("%s", err.text);
+    for (uint64_t i = 0; same && i < pack_scratch_samples(s); i++) {
+        struct pack_box box = { 3, { i, 0, 0 }, { 1, SIDE, SIDE } };
+        same = pack_h5_boxes_read(reader, &box, 1, got, NULL, &err) == PACK_OK;
+        for (uint64_t k = 0; same && k < SAMPLE; k++)
+            same = got[k] == pixel(i, k);
+    }
+    pack_h5_boxes_close(reader);
+    return same;
+}
+
+static void
+test_scratch(void)
+{
+    static const struct {
+        const char *chunk, *codec;
+        uint64_t n;
+        bool on_disk;
+    } cases[] = {
+        { NULL, "none", N, false },          { "1x24x24", "none", N, false },
+        { "100x24x24", "zstd:1", N, false }, { "7x5x24", "shuffle+gzip:2", 123, false },
+        { "400x24x24", "none", 50, false },  { "16x24x24", "none", N, true },
+    };
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", source);
+    *strrchr(dir, '/') = '\0';
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_scratch_params p = { .file = source,
+                                         .dataset = "probe",
+                                         .n_samples = cases[i].n,
+                                         .dir = cases[i].on_disk ? dir : NULL };
+        struct pack_scratch *s = NULL;
+        struct pack_error err = { 0 };
+        struct stat info;
+        if (cases[i].chunk)
+            pack_shape_parse(cases[i].chunk, &p.chunk, NULL);
+        pack_pipeline_parse(cases[i].codec, 1, &p.pipeline, NULL);
+        enum pack_status status = pack_scratch_make(&p, &s, &err);
+        ok(status == PACK_OK && pack_scratch_samples(s) == cases[i].n && copy_is_right(s),
+           "%s %s: %d samples are copied %s", cases[i].chunk ? cases[i].chunk : "contiguous",
+           cases[i].codec, (int)cases[i].n, err.text);
+        ok(s && stat(pack_scratch_path(s), &info) == 0 && info.st_nlink == 0,
+           "and the copy has no name%s", cases[i].on_disk ? ", on a disk" : "");
+        pack_scratch_close(s);
+    }
+    struct pack_scratch_params p = { .file = source, .dataset = "probe", .n_samples = N + 1 };
+    struct pack_scratch *s = NULL;
+    ok(pack_scratch_make(&p, &s, NULL) == PACK_ERR_ARGUMENT && !s,
+       "more samples than there are is refused");
+    p.n_samples = N;
+    p.dir = "/nonexistent/folder";
+    struct pack_error err = { 0 };
+    ok(pack_scratch_make(&p, &s, &err) == PACK_ERR_NOT_FOUND ||
+           strstr(err.text, "/nonexistent/folder"),
+       "a folder that is not there is named: %s", err.text);
+    p.dir = NULL;
+    p.chunk = (struct pack_shape){ 3, { 10, SIDE, SIDE } };
+    p.time_ns = 1;
+    ok(pack_scratch_make(&p, &s, NULL) == PACK_OK && pack_scratch_samples(s) <= N &&
+           copy_is_right(s),
+       "what is written when the time is over is right");
+    pack_scratch_close(s);
+}
+
+static void
+test_trial(void)
+{
+    struct pack_readset *set = NULL;
+    const char *file = source;
+    struct pack_error err = { 0 };
+    if (pack_readset_open(&file, 1, "probe", &set, &err) != PACK_OK) {
+        ok(false, "the source opens %s", err.text);
+        return;
+    }
+    struct pack_bench_params ways[2] = {
+        { .set = set, .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 } },
+        { .set = set,
+          .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
+          .n_workers = 2,
+          .delay_ns = 20 * 1000 * 1000 },
+    };
+    struct pack_trial_params params = { .slice_ns = 30 * 1000 * 1000,
+                                        .rounds_min = 4,
+                                        .rounds_max = 4 };
+    static struct pack_trial_result results[2];
+    enum pack_status status = pack_trial_run(ways, 2, &params, results, &err);
+    ok(status == PACK_OK && results[0].n_rounds == 4 && results[1].n_rounds == 4,
+       "two ways are read four times in turns %s", err.text);
+    ok(results[0].has_later && results[0].n_epochs > 2, "a fast one for several epochs");
+    /* 16 samples in at least 20 ms by each of two workers */
+    ok(results[1].first_rate > 0 && results[1].first_rate < 2 * 16 / 0.02 * 1.3,
+       "one that is kept waiting is as slow as that: %.0f samples/s", results[1].first_rate);
+    ok(!results[1].has_later && results[1].later_rate == results[1].first_rate &&
+           results[1].first_samples < N,
+       "and is seen for a part of its first epoch");
+    struct pack_trial_gain gain;
+    pack_trial_gain(&results[1], &results[0], &gain);
+    ok(gain.low > 1 && gain.median >= gain.low && gain.high >= gain.median,
+       "the gain of the fast one is above 1: %.3g (%.3g to %.3g)", gain.median, gain.low,
+       gain.high);
+    pack_readset_close(set);
+}
+
+/* P(Binomial(n, 1/2) <= k), the long way. */
+static double
+below(int n, int k)
+{
+    double sum = 0;
+    for (int i = 0; i <= k; i++)
+        sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) - n * log(2));
+    return sum;
+}
+
+static void
+test_gain(void)
+{
+    static struct pack_trial_result a, b;
+    bool right = true, sharp = true;
+    for (uint32_t n = 1; n <= PACK_TRIAL_ROUNDS_MAX; n++) {
+        struct pack_trial_gain gain;
+        a.n_rounds = b.n_rounds = n;
+        for (uint32_t i = 0; i < n; i++) {
+            a.later[i] = 10;
+            b.later[i] = 10 * (1 + (i * 37) % n); /* ratios 1 to n in some order */
+        }
+        if (n % 37 == 0)
+            continue; /* all alike */
+        pack_trial_gain(&a, &b, &gain);
+        int k = (int)gain.low - 1;
+        right = right && gain.low + gain.high == n + 1 && gain.median == (n + 1) / 2.0;
+        if (n >= 6) {
+            right = right && 1 - 2 * below((int)n, k) >= 0.95;
+            sharp = sharp && 1 - 2 * below((int)n, k + 1) < 0.95;
+        } else {
+            right = right && k == 0;
+        }
+    }
+    ok(right, "intervals hold the median in 95 of 100 cases for 6 to 64 rounds");
+    ok(sharp, "and are no wider than that takes");
+    a.n_rounds = 3;
+    b.n_rounds = 0;
+    struct pack_trial_gain none;
+    pack_trial_gain(&a, &b, &none);
+    ok(none.median == 0 && none.low == 0 && none.high == 0, "no rounds, no gain");
+}
+
+/* Rows around today's, which gives 1000. */
+static size_t
+choose(double rate, double gain_low, enum pack_advise_basis now_basis,
+       enum pack_advise_basis basis)
+{
+    struct pack_advise_config today = { .chunk = { 3, { 1, SIDE, SIDE } }, .codec = "none" };
+    struct pack_advise_params params = { .extent = { 3, { N, SIDE, SIDE } },
+                                         .elem_size = 1,
+                                         .now = &today };
+    struct pack_advise_outcome rows[2] = { { .config = today,
+                                             .rate = 1000,
+                                             .fits = true,
+                                             .randomness = 1,
+                                             .is_now = true,
+                                             .basis = now_basis } };
+    rows[1] = rows[0];
+    rows[1].is_now = false;
+    rows[1].basis = basis;
+    rows[1].rate = rate;
+    rows[1].gain_low = gain_low;
+    rows[1].config.chunk.extent[0] = 4;
+    return pack_advise_choose(&params, &rows[0], rows, 2);
+}
+
+static void
+test_choice(void)
+{
+    const enum pack_advise_basis predicted = PACK_ADVISE_PREDICTED,
+                                 measured = PACK_ADVISE_MEASURED;
+    ok(choose(1160, 1.01, measured, measured) == 1,
+       "a measured gain whose interval lies above 1 is chosen");
+    ok(choose(1160, 0.99, measured, measured) == 0,
+       "one whose interval reaches below 1 is not");
+    ok(choose(1140, 1.01, measured, measured) == 0, "nor one below the gain wanted");
+    ok(choose(5000, 0, measured, predicted) == 0,
+       "a predicted row is not chosen over a measured one");
+    ok(choose(5000, 0, predicted, predicted) == 1, "where nothing is measured it is");
+}
+
+static void
+test_storage(void)
+{
+    struct pack_profile before, profile;
+    pack_profile_named("hdd", &before, NULL);
+    profile = before;
+    ok(pack_measure_storage(source, &profile) != PACK_OK &&
+           profile.latency_ns == before.latency_ns,
+       "a file too small to tell leaves the profile as it is");
+    ok(pack_measure_storage("/nonexistent", &profile) == PACK_ERR_IO,
+       "a file that is not there too");
+}
+
+int
+main(void)
+{
+    make_source();
+    test_scratch();
+    test_trial();
+    test_gain();
+    test_choice();
+    test_storage();
+    unlink(source);
+    return done();
+}
