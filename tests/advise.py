@@ -289,7 +289,7 @@ def test_code():
         sys.modules[name] = types.ModuleType(name)
     exec(STUB, sys.modules['torch.utils.data'].__dict__)
     report = advise("it's.h5:/images", '--with', '/labels', '-p', 'block:chunks=4', '-w', '2',
-                    '-c', '8x32x32x3')
+                    '-c', '8x32x32x3', '--no-measure')
     mixing = [advise("it's.h5:/images", '--with', '/labels', '-p', p, '-w', '2', '--what-if')
               ['result']['rows'][0]['class_mixing'] for p in ('sequential', 'shuffle')]
     ok(mixing[0] < 0.5 and mixing[1] > 0.95, f'shuffling mixes the classes of labels: {mixing}')

@@ -299,7 +299,7 @@ if grep -q '^#define HAVE_CUDA 1' "$top_builddir/config.h"; then
     ok $? "driver calls that fail end the program with a sentence and status 2 ($n did)"
     no_children $$5 'and leave no worker behind'
     FAKE_CUDA_MEMORY=1000 bench one.h5 --consumer cuda
-    says 2 'out of memory.*--batch' err 'a GPU without memory'
+    says 2 'out of memory.*smaller batches' err 'a GPU without memory'
 else
     skip 'this build has no cuda consumer'
     bench one.h5 --consumer cuda

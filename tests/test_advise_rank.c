@@ -204,7 +204,13 @@ test_settle(void)
        "with the gain that there was, and the one that it takes");
     pack_advise_scale(&result.now, &params, 0.7);
     ok(pack_advise_settle(&params, &result, &err) == PACK_OK &&
-           result.rows[0].rate == 110 && !result.rows[0].is_now && result.n_rows == 4,
+           fabs(result.rows[0].rate - 104) < 1e-9 && result.rows[0].basis == PACK_ADVISE_MEASURED,
+       "where today was measured, of the rows that gain the measured one is taken");
+    for (size_t i = 0; i < result.n_rows; i++)
+        if (result.rows[i].rate == 110)
+            pack_advise_scale(&result.rows[i], &params, 1);
+    ok(pack_advise_settle(&params, &result, &err) == PACK_OK &&
+           fabs(result.rows[0].rate - 110) < 1e-9 && !result.rows[0].is_now && result.n_rows == 4,
        "a slower today makes the change worth while again");
     bool has_now = false;
     for (size_t i = 0; i < result.n_rows; i++)
