@@ -4,10 +4,9 @@
  */
 #include <math.h>
 
-#include "libpack/base/json.h"
-#include "libpack/bench/report_bench.h"
 #include "libpack/base/rng.h"
-#include "tests/tap.h"
+#include "libpack/bench/report_bench.h"
+#include "tests/made_up.h"
 
 static struct pack_bench_epoch epochs[2];
 static struct pack_procs_usage usage[2] = { { 400000000, 100000000 },
@@ -25,14 +24,6 @@ static struct pack_bench_advice advice = {
     1, { { "sending less", "--less 1", 1.25 } }
 };
 static const struct pack_bench_preset preset = { "made-up", 10, 5000000, 0.6 };
-
-/* Numbers from `from` on, one more for each field. */
-static void
-number(uint64_t *fields, size_t n, uint64_t from)
-{
-    for (size_t i = 0; i < n; i++)
-        fields[i] = from + i;
-}
 
 static void
 fill(void)
@@ -239,35 +230,12 @@ test_text(void)
 
 /* --------------------------------------------------------------------- JSON */
 
-/* "measured.epochs.1.read.calls" */
-static const struct pack_json_value *
-at(const struct pack_json_value *v, const char *path)
-{
-    char key[64];
-    for (; v && *path; path += *path == '.') {
-        size_t n = strcspn(path, ".");
-        snprintf(key, sizeof key, "%.*s", (int)n, path);
-        path += n;
-        if (key[0] >= '0' && key[0] <= '9') {
-            v = v->first;
-            for (int i = atoi(key); v && i > 0; i--)
-                v = v->next;
-        } else {
-            v = pack_json_find(v, key);
-        }
-    }
-    return v;
-}
-
 static void
 test_json(void)
 {
 #define E(field) (double)epochs[1].field
 #define T(field) (double)result.total.field
-    const struct {
-        const char *path;
-        double value;
-    } numbers[] = {
+    const struct made_up_number numbers[] = {
         { "options.seed", 77 },
         { "options.batch", 15 },
         { "options.workers", 2 },
@@ -340,19 +308,12 @@ test_json(void)
     struct pack_json_doc *doc = NULL;
     const struct pack_json_value *root = NULL;
     struct pack_bench_report r = report();
-    int wrong = 0;
     pack_report_bench_json(&r, &text, NULL);
     if (!ok(pack_json_parse((char *)text.data, text.size, &doc, &root, NULL) == PACK_OK,
             "the report is JSON"))
         return;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        const struct pack_json_value *v = at(root, numbers[i].path);
-        if (!v || v->number != numbers[i].value) {
-            wrong++;
-            note("%s is %g, not %g", numbers[i].path, v ? v->number : NAN, numbers[i].value);
-        }
-    }
-    is_number(wrong, 0, "every number of it is the one that was made up");
+    is_number(wrong_numbers(root, numbers, sizeof numbers / sizeof *numbers), 0,
+              "every number of it is the one that was made up");
     is_text(at(root, "measured.limit")->text, "decode", "and the limit");
     is_text(at(root, "measured.file_reads_from")->text, "storage", "and who answered reads");
     pack_json_free(doc);
