@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -178,6 +179,33 @@ test_order(void)
                n_workers, prefetch);
 }
 
+/* A batch in fresh memory cannot be had without a descriptor for it. */
+static void
+test_no_descriptors(void)
+{
+    struct plan plan = { 0 };
+    struct pack_procs_params params = filler_params(&plan, 1, 2);
+    struct pack_procs *procs = NULL;
+    struct pack_procs_item item;
+    struct pack_error err = { 0 };
+    struct rlimit usual, none;
+    params.fresh = true;
+    if (getrlimit(RLIMIT_NOFILE, &usual) != 0 ||
+        pack_procs_start(&params, &procs, &err) != PACK_OK) {
+        ok(false, "a worker starts %s", err.text);
+        return;
+    }
+    none = usual;
+    none.rlim_cur = 1; /* poll(2) wants one */
+    pack_procs_begin(procs, 0, 3);
+    setrlimit(RLIMIT_NOFILE, &none);
+    enum pack_status status = pack_procs_next(procs, &item, &err);
+    setrlimit(RLIMIT_NOFILE, &usual);
+    ok(status == PACK_ERR_IO && strstr(err.text, "cannot share a batch"),
+       "a process without descriptors is told so: %s", err.text);
+    pack_procs_stop(procs, NULL);
+}
+
 /* Runs until a failure, which it returns. */
 static enum pack_status
 run_to_error(struct pack_procs_params *params, struct pack_error *err)
@@ -304,6 +332,7 @@ main(void)
 {
     test_order();
     test_errors();
+    test_no_descriptors();
     test_stop();
     test_orphans();
     return done();

@@ -494,6 +494,8 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
     if (message.kind == PROCS_FAILED)
         return pack_fail(err, lane_error(procs, index)->status, "%s",
                          lane_error(procs, index)->text);
+    if (p->fresh && file < 0) /* this process has no descriptor left for it */
+        return pack_fail_errno(err, EMFILE, "cannot share a batch");
     unsigned char *note = lane_slot(procs, index, worker->next_slot);
     void *data = file < 0 ? note + note_stride(procs) : map_fresh(procs, file);
     if (file >= 0)
