@@ -408,6 +408,18 @@ test_large(void)
     ok(status == PACK_OK && !o.is_exact && o.n_simulated < whole / 50,
        "fewer of them where each takes more chunks: %llu",
        (unsigned long long)o.n_simulated);
+    status = pack_advise_evaluate(&p, &c, 1, &o, &err);
+    ok(status == PACK_OK && o.first_rate > 0 && o.later_rate > 0 && isfinite(o.rate),
+       "of one sample too there are rates: %g", o.rate);
+    p.extent = (struct pack_shape){ 2, { 8, 12 << 20 } };
+    c.chunk = (struct pack_shape){ 2, { 1, 1 } };
+    status = pack_advise_evaluate(&p, &c, 0, &o, &err);
+    ok(status == PACK_OK && o.n_simulated == 2,
+       "and two where one takes as many chunks as all may: %llu",
+       (unsigned long long)o.n_simulated);
+    status = pack_advise_evaluate(&p, &c, 6, &o, &err);
+    ok(status == PACK_OK && o.n_simulated == 2, "even where six are asked for: %llu",
+       (unsigned long long)o.n_simulated);
 }
 
 int

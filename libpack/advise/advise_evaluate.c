@@ -422,9 +422,14 @@ pack_advise_evaluate(const struct pack_advise_params *params,
     if (status != PACK_OK)
         goto out;
     uint64_t epochs = pack_advise_epochs(params), length = pack_pattern_length(bench.iter);
-    uint64_t most = samples_max(&bench) / (epochs < EPOCHS_MAX ? epochs : EPOCHS_MAX);
+    uint64_t limit = samples_max(&bench);
+    uint64_t most = limit / (epochs < EPOCHS_MAX ? epochs : EPOCHS_MAX);
     if (max_samples == 0 && length > most)
         max_samples = most;
+    if (max_samples > limit)
+        max_samples = limit;
+    if (max_samples == 1 || (max_samples == 0 && most == 0))
+        max_samples = 2; /* a half each of first and later ones */
     o.is_exact = max_samples == 0 || max_samples >= length;
     status = o.is_exact ? bench_epochs(&bench, &first, &steady, err)
                         : bench_prefix(&bench, max_samples, &first, &steady, err);
