@@ -75,32 +75,6 @@ count_resident(int fd, uint64_t size, unsigned char *present, uint64_t *bytes)
     return PACK_OK;
 }
 
-enum pack_status
-pack_system_resident(const char *path, uint64_t *bytes, struct pack_error *err)
-{
-    struct stat status;
-    unsigned char *present = NULL;
-    enum pack_status result = PACK_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        result = pack_fail_errno(err, errno, "cannot open '%s'", path);
-        goto out;
-    }
-    present = malloc(WINDOW_BYTES / (size_t)sysconf(_SC_PAGESIZE) + 1);
-    if (!present) {
-        result = pack_fail_memory(err, "a list of pages");
-        goto out;
-    }
-    if (count_resident(fd, (uint64_t)status.st_size, present, bytes) != PACK_OK)
-        result =
-            pack_fail_errno(err, errno, "cannot see what of '%s' is in memory", path);
-out:
-    if (fd >= 0)
-        close(fd);
-    free(present);
-    return result;
-}
-
 /* Who may not ask mincore(2) is told that every page is there. */
 static bool
 may_ask(int fd, const struct stat *status)
@@ -121,6 +95,19 @@ pack_system_resident_fd(int fd, uint64_t *bytes)
                 count_resident(fd, (uint64_t)status.st_size, present, bytes) == PACK_OK;
     free(present);
     return told;
+}
+
+enum pack_status
+pack_system_resident(const char *path, uint64_t *bytes, struct pack_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return pack_fail_errno(err, errno, "cannot open '%s'", path);
+    bool told = pack_system_resident_fd(fd, bytes);
+    close(fd);
+    return told ? PACK_OK
+                : pack_fail(err, PACK_ERR_UNSUPPORTED,
+                            "the system does not tell what of '%s' is in memory", path);
 }
 
 enum pack_status
@@ -176,8 +163,9 @@ pack_system_memory_bytes(uint64_t *bytes)
     while (!found && fgets(line, sizeof line, file))
         found = sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1;
     fclose(file);
+    uint64_t most = pack_system_ram_bytes();
     if (found)
-        *bytes = kib * 1024;
+        *bytes = most && most / 1024 < kib ? most : kib * 1024;
     return found;
 }
 

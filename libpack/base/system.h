@@ -20,12 +20,13 @@ enum pack_status pack_system_drop_fd(int fd, struct pack_error *err);
 /* Tells the system that a file will be read soon, so that it may begin. */
 void pack_system_want_fd(int fd);
 
-/* Bytes of a file that are in the page cache, counted in pages with mincore(2). */
+/* Bytes of a file that are in the page cache, counted in pages with mincore(2);
+ * PACK_ERR_UNSUPPORTED where the system does not tell: Linux says "all of it" to who
+ * neither owns a file nor may write to it. */
 enum pack_status pack_system_resident(const char *path, uint64_t *bytes,
                                       struct pack_error *err);
 
-/* Likewise, of an open file. False where the system does not tell: Linux says "all of it"
- * to who neither owns a file nor may write to it. */
+/* Likewise, of an open file; false where it does not tell. */
 bool pack_system_resident_fd(int fd, uint64_t *bytes);
 /* Bytes of a file. */
 enum pack_status pack_system_size(const char *path, uint64_t *bytes,
@@ -43,7 +44,7 @@ struct pack_system_usage {
 void pack_system_usage(struct pack_system_usage *usage);
 
 /* Memory of the machine that programs and page cache can have (MemAvailable of
- * /proc/meminfo); false where the system does not tell. */
+ * /proc/meminfo), within pack_system_ram_bytes(); false where the system does not tell. */
 bool pack_system_memory_bytes(uint64_t *bytes);
 
 /* Memory that programs and page cache can have at most: the machine's, or what the control
