@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <libpack/advise.h>
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/rng.h"
+#include "libpack/base/system.h"
 #include "libpack/bench/measure.h"
 #include "libpack/bench/measure_storage.h"
 #include "libpack/bench/trial.h"
@@ -263,10 +265,90 @@ test_storage(void)
        "a file that is not there too");
 }
 
+static void
+fill_waves(void *context, uint64_t first, uint64_t n, void *out)
+{
+    const struct pack_probe_layout *layout = context;
+    uint64_t bytes = n * layout->extent.extent[1] * layout->extent.extent[2];
+    for (uint64_t i = 0; i < bytes; i++)
+        ((unsigned char *)out)[i] = (unsigned char)((first + i) * 37 >> (i & 3));
+}
+
+/* Today's settings, small crops of what takes long to decode, with a cache that holds all
+ * of it. */
+static double
+later_over_first(bool workers_end)
+{
+    struct pack_probe_layout layout = { .extent = { 3, { N, 160, 160 } },
+                                        .chunk = { 3, { N, 160, 160 } } };
+    char path[600];
+    struct pack_profile profile;
+    struct pack_error err = { 0 };
+    struct pack_advise_config now = { .chunk = layout.chunk, .stored_ratio = 1 };
+    pack_pipeline_parse("gzip:4", 1, &layout.pipeline, NULL);
+    strcpy(now.codec, "gzip:4");
+    pack_cache_params_defaults(&now.cache, PACK_HDF5_1_10);
+    now.cache.size_bytes = 64 << 20;
+    now.pattern = (struct pack_pattern){ .kind = PACK_PATTERN_SHUFFLE,
+                                         .box = { 3, { 1, 8, 8 } },
+                                         .batch = N,
+                                         .workers = 1 };
+    struct pack_advise_params params = { .extent = layout.extent,
+                                         .elem_size = 1,
+                                         .profile = &profile,
+                                         .pattern = now.pattern,
+                                         .workers_end = workers_end,
+                                         .ram_bytes = UINT64_C(1) << 32,
+                                         .now = &now };
+    struct pack_measured m = { 0 };
+    snprintf(path, sizeof path, "%s.gzip", source);
+    struct pack_measure_params how = { .file = path, .dataset = "probe" };
+    enum pack_status status = pack_probe_create(path, &layout, fill_waves, &layout, &err);
+    if (status == PACK_OK)
+        status = pack_profile_named("nvme", &profile, &err);
+    if (status == PACK_OK)
+        status = pack_measure_now(&how, &params, &profile, &m, &err);
+    unlink(path);
+    if (status != PACK_OK || !m.has_now)
+        note("%s", err.text);
+    return m.has_now ? m.now_later / m.now_first : 0;
+}
+
+static void
+test_workers_end(void)
+{
+    double kept = later_over_first(false), ended = later_over_first(true);
+    note("later epochs over the first: %.3g, with new workers %.3g", kept, ended);
+    ok(ended > 0 && kept > 4 * ended,
+       "workers that end with each epoch are measured without what they held");
+}
+
+/* As somebody who may read the file but neither owns nor may write it. */
+static void
+test_resident(void)
+{
+    uint64_t bytes = 0;
+    int how = -1;
+    ok(pack_system_resident(source, &bytes, NULL) == PACK_OK && bytes > 0,
+       "what is resident of one's own file is told");
+    pid_t child = geteuid() == 0 ? fork() : -1;
+    if (child == 0) {
+        if (chmod(source, 0444) != 0 || setresuid(65534, 65534, 65534) != 0)
+            _exit(2);
+        _exit(pack_system_resident(source, &bytes, NULL) == PACK_OK);
+    }
+    if (child < 0 || waitpid(child, &how, 0) != child || how == 2 << 8)
+        skip("only root can be somebody else");
+    else
+        ok(how == 0, "of a stranger's file it is not, as the system says all of it");
+}
+
 int
 main(void)
 {
     make_source();
+    test_workers_end();
+    test_resident();
     test_scratch();
     test_trial();
     test_gain();

@@ -31,7 +31,9 @@ enum {
     NOW_ROUNDS = 3,
     ROUNDS_MIN = 5,
     PROOF_ROUNDS = 11,
+    BATCHES_MIN = 8, /* of each worker in a slice */
     BYTES_DEFAULT = 128 << 20,
+    LOOK_SAMPLES = 4000,   /* simulated to know what to expect */
     SMALL_CACHE = 16 << 20 /* not made smaller for a smaller copy */
 };
 static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 80 * 1000 * 1000,
@@ -41,6 +43,18 @@ static const double warm_rate = 0.99, /* of the file's bytes: it counts as resid
     hopeful = 0.6; /* of the best modelled rate: worth reading */
 
 /* ------------------------------------------------------------- what is read */
+
+/* A run ends between batches: a slow way makes smaller ones, which changes nothing where
+ * samples are read one at a time. rate: samples/s that are expected. */
+static void
+cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
+          struct pack_advise_config *config)
+{
+    uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
+    double samples = rate * (double)slice / 1e9 / (double)workers / BATCHES_MIN;
+    if (config->pattern.read == PACK_READ_SAMPLE && samples < (double)config->pattern.batch)
+        config->pattern.batch = (uint64_t)fmax(1, samples);
+}
 
 /* A run of bench.h that reads `set` as a configuration says. */
 static void
@@ -54,6 +68,7 @@ way_of(const struct pack_advise_params *params, const struct pack_advise_config 
         .set_cache = config->chunk.rank != 0,
         .cache = config->cache,
         .reopen = config->reopen,
+        .fresh_workers = params->workers_end,
     };
     way->pattern.extent.rank = 0; /* the set's */
 }
@@ -91,11 +106,17 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
                                        .watch = how->watch };
     struct pack_trial_result *r = calloc(1, sizeof *r);
     struct pack_bench_params way;
+    struct pack_advise_config config = *params->now;
+    double first, later;
     if (!r)
         return pack_fail_memory(err, "measurements");
-    way_of(params, params->now, set, &way);
-    way.with = with;
-    enum pack_status status = pack_trial_run(&way, 1, &trial, r, err);
+    enum pack_status status = model(params, &config, LOOK_SAMPLES, &first, &later, err);
+    if (status == PACK_OK) {
+        cut_batch(params, first, now_slice_ns, &config);
+        way_of(params, &config, set, &way);
+        way.with = with;
+        status = pack_trial_run(&way, 1, &trial, r, err);
+    }
     if (status == PACK_OK && r->first_rate > 0) {
         m->has_now = true;
         m->now_first = r->first_rate;
@@ -267,18 +288,24 @@ make_copy(struct rows *rows, struct layout *layout, struct pack_error *err)
     return pack_readset_open(&path, 1, PACK_SCRATCH_DATASET, &layout->set, err);
 }
 
-/* A cache that holds a part of the dataset holds the same part of the copy. */
+/* A cache that holds a part of the dataset holds the same part of the copy, but still the
+ * chunks that it can hold at all. */
 static void
 shrink_cache(const struct rows *rows, struct way *way)
 {
     struct pack_cache_params *cache = &way->config.cache;
     double part = (double)rows->layouts[way->layout].set->extent.extent[0] /
                   (double)rows->params->extent.extent[0];
-    if (cache->size_bytes <= SMALL_CACHE || way->config.pattern.kind == PACK_PATTERN_BLOCK)
+    uint64_t chunk_bytes = rows->params->elem_size, least = SMALL_CACHE;
+    for (int i = 0; i < way->config.chunk.rank; i++)
+        chunk_bytes *= way->config.chunk.extent[i]; /* fits, as a grid of it was made */
+    if (least < chunk_bytes && chunk_bytes <= cache->size_bytes)
+        least = chunk_bytes;
+    if (cache->size_bytes <= least || way->config.pattern.kind == PACK_PATTERN_BLOCK)
         return;
     cache->size_bytes = (uint64_t)ceil((double)cache->size_bytes * part);
-    if (cache->size_bytes < SMALL_CACHE)
-        cache->size_bytes = SMALL_CACHE;
+    if (cache->size_bytes < least)
+        cache->size_bytes = least;
 }
 
 /* The parameters of a search on a copy alone. */
@@ -378,9 +405,12 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
                                        .rounds_max = how->prove ? PROOF_ROUNDS : 0,
                                        .budget_ns = budget_ns,
                                        .watch = how->watch };
+    if (rows->params->now && !rows->ways[0].row->is_now)
+        return PACK_OK; /* its copy failed: nothing to compare with */
     for (size_t i = 0; i < rows->n_ways; i++) {
         struct way *way = &rows->ways[i];
         shrink_cache(rows, way);
+        cut_batch(rows->params, way->row->rate, trial.slice_ns, &way->config);
         way_of(rows->params, &way->config, rows->layouts[way->layout].set,
                &rows->bench[i]);
     }
@@ -412,6 +442,17 @@ drop_layout(struct rows *rows, size_t k)
         if (rows->ways[i].layout != k)
             rows->ways[n++] = rows->ways[i];
     rows->n_ways = n;
+}
+
+/* Today's layout under other defaults, seen beside what was measured of it. */
+static void
+scale_versions(const struct pack_advise_params *params, struct pack_advise_result *r)
+{
+    if (!r->has_versions || r->now.basis == PACK_ADVISE_PREDICTED)
+        return;
+    double factor = r->now.rate / r->now.modelled_rate;
+    pack_advise_scale(&r->version_1, params, factor);
+    pack_advise_scale(&r->version_2, params, factor);
 }
 
 enum pack_status
@@ -450,6 +491,7 @@ pack_measure_rows(const struct pack_measure_params *how,
         for (size_t i = 0; i < result->n_rows; i++)
             if (result->rows[i].is_now)
                 result->now = result->rows[i];
+        scale_versions(params, result);
         status = pack_advise_settle(params, result, err);
     }
     free(rows);

@@ -39,7 +39,7 @@ rate_of(const struct pack_bench_epoch *epochs, uint64_t begin, uint64_t end)
     uint64_t samples = 0, ns = 0;
     for (uint64_t i = begin; i < end; i++) {
         samples += epochs[i].n_samples;
-        ns += epochs[i].elapsed_ns;
+        ns += epochs[i].elapsed_ns - epochs[i].start_ns;
     }
     return ns ? (double)samples * 1e9 / (double)ns : 0;
 }
