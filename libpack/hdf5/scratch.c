@@ -205,7 +205,7 @@ plan_slab(struct copy *c, struct pack_error *err)
                          (unsigned long long)step, (unsigned long long)c->row_bytes);
     uint64_t rows = bytes && bytes < SLAB_BYTES ? SLAB_BYTES / bytes : 1;
     c->slab_rows = rows * step;
-    memcpy(c->slab, c->extent, sizeof c->count);
+    memcpy(c->slab, c->extent, sizeof c->slab);
     return PACK_OK;
 }
 
@@ -285,7 +285,13 @@ pack_scratch_make(const struct pack_scratch_params *params, struct pack_scratch 
     status = status == PACK_OK ? closed : status;
     if (status != PACK_OK) {
         pack_scratch_close(s);
-        return status;
+        return status == PACK_ERR_INTERRUPTED
+                   ? status
+                   : pack_error_prefix(err, status, "a copy of '%s:/%s' in %s%s%s",
+                                       params->file, params->dataset,
+                                       params->dir ? "'" : "memory",
+                                       params->dir ? params->dir : "",
+                                       params->dir ? "'" : "");
     }
     *scratch = s;
     return PACK_OK;
@@ -301,15 +307,6 @@ uint64_t
 pack_scratch_samples(const struct pack_scratch *scratch)
 {
     return scratch->n_samples;
-}
-
-enum pack_status
-pack_scratch_drop(struct pack_scratch *scratch, struct pack_error *err)
-{
-    if (fdatasync(scratch->fd) != 0)
-        return pack_fail_errno(err, errno, "cannot write a scratch file");
-    posix_fadvise(scratch->fd, 0, 0, POSIX_FADV_DONTNEED);
-    return PACK_OK;
 }
 
 void

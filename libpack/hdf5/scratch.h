@@ -49,10 +49,6 @@ const char *pack_scratch_path(const struct pack_scratch *scratch);
 uint64_t pack_scratch_samples(const struct pack_scratch *scratch);
 void pack_scratch_close(struct pack_scratch *scratch); /* accepts NULL */
 
-/* Makes its pages clean, and asks the system to forget them: on a disk, the next read
- * comes from it. */
-enum pack_status pack_scratch_drop(struct pack_scratch *scratch, struct pack_error *err);
-
 #ifdef __cplusplus
 }
 #endif
