@@ -117,22 +117,30 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
         pack_bytes_format((uint64_t)o->memory_bytes, total));
 }
 
-/* What the fastest of the others would have gained. Returns as snprintf. */
+/* What the fastest of the others would have gained, among measured ones where today's was
+ * measured. Returns as snprintf. */
 static int
 why_keep(const struct pack_advise_params *params, const struct pack_advise_result *r,
          char *text, size_t size)
 {
-    double gain = 0;
-    bool is_rewrite = false;
+    const struct pack_advise_outcome *best = NULL;
     for (size_t i = 1; i < r->n_rows; i++) {
-        if (r->rows[i].rate > gain * r->now.rate &&
-            pack_advise_is_possible(params, &r->rows[i], r->now.randomness)) {
-            gain = r->rows[i].rate / r->now.rate;
-            is_rewrite = r->rows[i].change == PACK_ADVISE_REWRITE;
-        }
+        const struct pack_advise_outcome *o = &r->rows[i];
+        bool is_known = r->now.basis == PACK_ADVISE_PREDICTED ||
+                        o->basis != PACK_ADVISE_PREDICTED;
+        if (is_known && o->rate > (best ? best->rate : r->now.rate) &&
+            pack_advise_is_possible(params, o, r->now.randomness))
+            best = o;
     }
-    if (gain <= 1)
+    if (!best)
         return snprintf(text, size, "; nothing that was tried is faster");
+    double gain = best->rate / r->now.rate;
+    bool is_rewrite = best->change == PACK_ADVISE_REWRITE;
+    if (best->gain_low > 0 && best->gain_low < 1)
+        return snprintf(text, size,
+                        "; the fastest of what was tried reaches %.2f times that, but "
+                        "anything from %.2f to %.2f as measured, which may be a loss",
+                        gain, best->gain_low, best->gain_high);
     return snprintf(text, size,
                     "; the fastest of what was tried reaches %.2f times that, and %s from "
                     "%.2f on",
