@@ -12,6 +12,7 @@
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_read.h"
+#include "libpack/hdf5/readset.h"
 #include "libpack/model/cost.h"
 
 enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4, NAMES_MAX = 400 };
@@ -34,18 +35,6 @@ struct pack_advise_file {
 };
 
 /* ----------------------------------------------------------------- opening */
-
-/* Splits "FILE:/DATASET" at the last ":/"; *dataset is NULL without one. */
-static enum pack_status
-split_name(const char *name, char **path, const char **dataset, struct pack_error *err)
-{
-    const char *cut = NULL;
-    for (const char *at = name; (at = strstr(at, ":/")) != NULL; at++)
-        cut = at;
-    *dataset = cut && cut > name ? cut + 1 : NULL;
-    *path = *dataset ? strndup(name, (size_t)(cut - name)) : strdup(name);
-    return *path ? PACK_OK : pack_fail_memory(err, "a file name");
-}
 
 static bool
 is_numeric(const struct pack_facts *facts)
@@ -220,10 +209,12 @@ enum pack_status
 pack_advise_file_open(const char *name, struct pack_advise_file **file,
                       struct pack_error *err)
 {
-    const char *dataset;
-    char *path;
-    enum pack_status status = split_name(name, &path, &dataset, err);
-    return status == PACK_OK ? open_file(path, dataset, file, err) : status;
+    char *path, *dataset;
+    enum pack_status status = pack_readset_split(name, &path, &dataset, err);
+    if (status == PACK_OK)
+        status = open_file(path, dataset, file, err);
+    free(dataset);
+    return status;
 }
 
 enum pack_status
