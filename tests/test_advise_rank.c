@@ -4,82 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libpack/advise/advise_parts.h"
-#include "tests/tap.h"
-
-static struct pack_profile profile;
-static struct pack_advise_config today;
-static struct pack_advise_params params;
-
-/* 1000 samples of 64x64 bytes, today in chunks of 4 with the default cache. */
-static void
-setup(void)
-{
-    struct pack_error err;
-    (void)pack_profile_named("nvme", &profile, &err);
-    params = (struct pack_advise_params){
-        .extent = { 3, { 1000, 64, 64 } },
-        .elem_size = 1,
-        .profile = &profile,
-        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
-        .memory_bytes = 256 << 20,
-        .ram_bytes = 1 << 30,
-        .now = &today,
-    };
-    today = (struct pack_advise_config){ .chunk = { 3, { 4, 64, 64 } },
-                                         .codec = "none",
-                                         .stored_ratio = 1,
-                                         .pattern = params.pattern };
-    pack_cache_params_defaults(&today.cache, PACK_HDF5_1_10);
-}
-
-/* An outcome of today's configuration at a rate. */
-static struct pack_advise_outcome
-at(double rate)
-{
-    return (struct pack_advise_outcome){ .config = today,
-                                         .rate = rate,
-                                         .first_rate = rate,
-                                         .later_rate = rate,
-                                         .modelled_rate = rate,
-                                         .memory_bytes = 1 << 20,
-                                         .file_bytes = 4096000,
-                                         .randomness = 1,
-                                         .worker_samples = 1000,
-                                         .first_samples = 1000,
-                                         .steady_samples = 1000,
-                                         .first = { .requests = 1000, .loads = 1000 },
-                                         .steady = { .requests = 1000, .loads = 1000 },
-                                         .first_cost = { .total_ns = 1 },
-                                         .steady_cost = { .total_ns = 1 },
-                                         .fits = true };
-}
-
-static struct pack_advise_outcome
-rewritten(double rate)
-{
-    struct pack_advise_outcome o = at(rate);
-    o.config.chunk.extent[0] = 8;
-    return o;
-}
-
-static struct pack_advise_outcome
-reset(double rate, uint64_t bytes)
-{
-    struct pack_advise_outcome o = at(rate);
-    o.config.cache.size_bytes = bytes;
-    return o;
-}
-
-static struct pack_advise_outcome
-reordered(double rate, double randomness)
-{
-    struct pack_advise_outcome o = at(rate);
-    o.config.pattern.kind = PACK_PATTERN_BLOCK;
-    o.config.pattern.pool_chunks = 16;
-    o.randomness = randomness;
-    return o;
-}
+#include "tests/outcomes.h"
 
 /* Which of today's, a and b is chosen: 0, 1, 2. */
 static size_t
@@ -228,6 +153,123 @@ test_mean(void)
     params.epochs = 0;
 }
 
+/* Which of two a table shows first. */
+static bool
+is_before(struct pack_advise_outcome a, struct pack_advise_outcome b)
+{
+    return pack_advise_by_rate(&a, &b) < 0 && pack_advise_by_rate(&b, &a) > 0;
+}
+
+static void
+test_table(void)
+{
+    struct pack_advise_outcome a = at(100), b = at(103);
+    ok(is_before(b, a), "the faster one is shown first");
+    b = rewritten(100);
+    ok(is_before(a, b), "of equal rates, the smaller chunk");
+    b = reset(100, 4 << 20);
+    ok(is_before(a, b) && is_before(reset(100, 0), b),
+       "plain settings before others, no cache before one");
+    b = at(100);
+    b.memory_bytes = 31 << 20;
+    a.memory_bytes = 33 << 20;
+    ok(pack_advise_by_rate(&a, &b) == 0, "33 MiB are no more than 31");
+    a.memory_bytes = 65 << 20;
+    ok(is_before(b, a), "65 MiB are");
+    a = b;
+    a.file_bytes = 1.02 * b.file_bytes;
+    ok(is_before(b, a), "the smaller file comes first");
+    a.file_bytes = 1.009 * b.file_bytes;
+    ok(pack_advise_by_rate(&a, &b) == 0, "from 1 %% on");
+    b = at(100);
+    b.config.chunk.rank = 0;
+    ok(is_before(at(100), b), "chunks before none");
+    a = b = at(100);
+    a.randomness = 0.9;
+    ok(is_before(b, a), "and the more random order");
+}
+
+static void
+test_front(void)
+{
+    struct pack_advise_outcome o[5] = { at(200), at(100), at(100), at(90), at(100) };
+    o[1].memory_bytes = 16 << 20; /* slower, and nothing else: 32 MiB are nothing */
+    o[0].memory_bytes = 40 << 20;
+    o[2].randomness = 0.9;
+    o[3].file_bytes /= 2;
+    o[4].memory_bytes = 40 << 20;
+    pack_advise_mark_front(o, 5);
+    ok(o[0].is_front && o[1].is_front && !o[2].is_front && o[3].is_front && !o[4].is_front,
+       "on the front is what nothing beats in all respects");
+    struct pack_advise_outcome equal[2] = { at(100), at(100.5) };
+    pack_advise_mark_front(equal, 2);
+    ok(equal[0].is_front && !equal[1].is_front, "of equals the first");
+    equal[1] = at(101.5);
+    pack_advise_mark_front(equal, 2);
+    ok(!equal[0].is_front && equal[1].is_front, "more than a percent is not equal");
+}
+
+/* A target: what more workers give, by the model, scaled as the row is. */
+static void
+test_target(void)
+{
+    struct pack_error err;
+    memset(&result, 0, sizeof result);
+    profile.n_cpus = 8;
+    params.is_warm = true;
+    (void)pack_advise_evaluate(&params, &today, 0, &result.rows[0], &err);
+    double alone = result.rows[0].rate;
+    result.n_rows = 1;
+    params.target = alone;
+    ok(pack_advise_meet_target(&params, &result, &err) == PACK_OK &&
+           result.target_is_reached && result.target_workers == 0 && result.target_echo == 1,
+       "a rate that is the target reaches it");
+    params.target = 2.5 * alone;
+    (void)pack_advise_meet_target(&params, &result, &err);
+    uint64_t many = result.target_workers;
+    ok(!result.target_is_reached && many >= 3 && result.target_rate >= params.target &&
+           result.target_echo == 2.5,
+       "more than two workers for 2.5 times as much: %d", (int)many);
+    struct pack_advise_params p = params;
+    struct pack_advise_config config = today;
+    struct pack_advise_outcome fewer;
+    p.pattern.workers = config.pattern.workers = many - 1;
+    (void)pack_advise_evaluate(&p, &config, 0, &fewer, &err);
+    ok(fewer.rate < params.target, "one less is not enough");
+    pack_advise_scale(&result.rows[0], &params, 2);
+    (void)pack_advise_meet_target(&params, &result, &err);
+    ok(result.target_workers && result.target_workers < many,
+       "of what was measured to be faster fewer are enough: %d", (int)result.target_workers);
+    params.target = 1000 * alone;
+    (void)pack_advise_meet_target(&params, &result, &err);
+    ok(result.target_workers == 0 && result.target_rate == 0 && result.target_echo == 500,
+       "what nothing reaches takes echoing");
+    params.target = 0;
+    params.is_warm = false;
+}
+
+static void
+test_full_table(void)
+{
+    struct pack_error err;
+    memset(&result, 0, sizeof result);
+    result.has_now = true;
+    result.now = at(100);
+    result.n_rows = PACK_ADVISE_ROWS_MAX;
+    for (size_t i = 0; i < result.n_rows; i++) {
+        result.rows[i] = rewritten(200 - (double)i);
+        result.rows[i].config.chunk.extent[0] = 10 + i;
+    }
+    ok(pack_advise_settle(&params, &result, &err) == PACK_OK &&
+           result.n_rows == PACK_ADVISE_ROWS_MAX && result.rows[result.n_rows - 1].is_now,
+       "a full table makes room for today's row");
+    ok(strcmp(pack_advise_basis_name(PACK_ADVISE_PROVEN), "proven") == 0 &&
+           strcmp(pack_advise_basis_name(PACK_ADVISE_MEASURED), "measured") == 0 &&
+           strcmp(pack_advise_change_name(PACK_ADVISE_ORDER), "order") == 0 &&
+           strcmp(pack_advise_change_name(PACK_ADVISE_SETTINGS), "settings") == 0,
+       "what rows are called");
+}
+
 int
 main(void)
 {
@@ -237,5 +279,9 @@ main(void)
     test_equals();
     test_settle();
     test_mean();
+    test_table();
+    test_front();
+    test_target();
+    test_full_table();
     return done();
 }

@@ -66,6 +66,14 @@ test_layout(void)
     ok(w && fabs(w->value - 126.0 / 64) < 1e-9 &&
            fabs(w->price_bytes - 1000 * 62 * 64) < 1 && strstr(w->evidence, "axis 1"),
        "a row too few doubles the file: %.0f bytes", w ? w->price_bytes : 0);
+    f = facts_of(509, 64); /* 1018 samples */
+    ok(!find(&f, "chunk-overhang"), "nor are 1.8 %%");
+    f = facts_of(511, 64);
+    w = find(&f, "chunk-overhang");
+    ok(w && fabs(w->price_bytes - 22 * 4096) < 1e-6 &&
+           strstr(w->evidence, "511 does not divide 1000 along axis 0, so that the last of 2 "
+                               "chunks there holds 489 of its 511"),
+       "2.2 %% are");
     f = facts_of(4, 64);
     f.counts.requests = 374;
     ok(!find(&f, "cut-samples"), "1.496 chunks a sample are no cut");
@@ -95,7 +103,8 @@ test_cache(void)
     f.counts.evictions_collision = 1;
     f.enough_slots = 1009;
     w = find(&f, "slot-collisions");
-    ok(w && w->value == 0.01 && strstr(w->remedy, "rdcc_nslots=1009 instead of 521"),
+    ok(w && w->value == 0.01 && fabs(w->price_bytes - 0.01 * 1000 * 4096) < 1e-6 &&
+           strstr(w->remedy, "rdcc_nslots=1009 instead of 521"),
        "one collision in 100 loads is told, with the slots that avoid it");
     f.counts.loads = 101;
     ok(!find(&f, "slot-collisions"), "one in 101 is not");
@@ -131,6 +140,11 @@ test_reading(void)
     f.rate_default_1 = 1000;
     f.is_filtered = true;
     ok(!find(&f, "bypass-cliff"), "nor is it for filtered chunks, which never pass");
+    f.is_filtered = false;
+    f.grid.chunk_bytes = 8 << 20;
+    ok(find(&f, "bypass-cliff"), "chunks of 8 MiB fit in the cache of 2.0");
+    f.grid.chunk_bytes++;
+    ok(!find(&f, "bypass-cliff"), "larger ones pass that too");
     struct pack_finding_facts small = facts_of(256, 64); /* 1 MiB */
     small.rate_default_1 = 1000;
     small.rate_default_2 = 100;
@@ -154,6 +168,39 @@ test_reading(void)
     ok(!find(&f, "shared-pool"), "nor with one worker");
 }
 
+/* Where everything is wrong at once. */
+static void
+test_table(void)
+{
+    static const struct {
+        int code;
+        const char *id, *severity;
+    } table[] = {
+        { 101, "missing-filter", "hazard" },  { 201, "bypass-cliff", "hazard" },
+        { 202, "w0-one", "hazard" },          { 102, "chunk-overhang", "cost" },
+        { 103, "cut-samples", "cost" },       { 203, "slot-collisions", "cost" },
+        { 301, "shared-pool", "cost" },       { 302, "reopening", "cost" },
+        { 204, "memory-times-workers", "note" },
+    };
+    struct pack_finding_facts f = facts_of(300, 63);
+    f.missing_filter = 4;
+    f.rate_default_1 = f.rate_kept = 200;
+    f.rate_default_2 = f.rate_reopened = 100;
+    f.cache.w0 = 1;
+    f.peak_bytes = 1e9;
+    f.counts.requests = 1000;
+    f.counts.evictions_collision = 50;
+    f.enough_slots = 1009;
+    f.is_shared_block = true;
+    f.memory_bytes = 1 << 30;
+    size_t n = pack_findings_find(&f, found, MAX);
+    bool same = n == sizeof table / sizeof *table;
+    for (size_t i = 0; same && i < n; i++)
+        same = found[i].code == table[i].code && strcmp(found[i].id, table[i].id) == 0 &&
+               strcmp(pack_finding_severity_name(found[i].severity), table[i].severity) == 0;
+    ok(same, "codes, names and severities are as the manual has them");
+}
+
 static void
 test_order(void)
 {
@@ -172,6 +219,7 @@ main(void)
     test_layout();
     test_cache();
     test_reading();
+    test_table();
     test_order();
     return done();
 }

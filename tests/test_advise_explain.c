@@ -1,0 +1,190 @@
+/* What the advisor says of outcomes: causes, reasons, warnings, from constructed ones. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/outcomes.h"
+
+static struct pack_advise_result result;
+
+/* What is said of today's loss, for so many chunks loaded and asked for per 1000 samples. */
+static const char *
+cause_of(struct pack_advise_outcome o, uint64_t loads, uint64_t requests, double amplification)
+{
+    static char text[PACK_ADVISE_TEXT_MAX];
+    o.steady.loads = loads;
+    o.steady.requests = requests;
+    o.loads_per_sample = (double)loads / 1000;
+    o.amplification = amplification;
+    pack_advise_cause(&params, &o, text);
+    return text;
+}
+
+static void
+test_causes(void)
+{
+    struct pack_advise_outcome o = at(100);
+    ok(strstr(cause_of(o, 250, 1000, 1.25), "Nothing is lost to the layout: 1.25 bytes come "
+                                            "from the file for each byte wanted, in 0.25 reads"),
+       "reading a quarter more than wanted is no loss");
+    o.hit_rate = 0.4;
+    ok(strstr(cause_of(o, 600, 1000, 1.26),
+              "Each sample of 4.0 KiB costs 0.6 chunks of 16.0 KiB: the cache holds 64 of "
+              "250 chunks and this order finds 40.0 % of its requests there."),
+       "more is, and the cache is named");
+    o.steady.evictions_collision = 60;
+    ok(strstr(cause_of(o, 600, 1000, 1.26), "Each sample"), "60 collisions in 600 are few");
+    o.steady.evictions_collision = 61;
+    ok(strstr(cause_of(o, 600, 1000, 1.26), "10 % of the loads push another chunk out of the "
+                                            "same slot although bytes are free: 521 slots"),
+       "61 are not");
+    o.config.reopen = true;
+    ok(strstr(cause_of(o, 600, 1000, 1.26), "opened by name at each read, which empties its "
+                                            "cache each time: 0.6 chunks of 16.0 KiB"),
+       "opening it anew comes before all");
+    o = at(100);
+    o.config.cache.size_bytes = 16383;
+    o.steady.decodes = 1;
+    ok(strstr(cause_of(o, 1000, 1000, 4), "A chunk of 16.0 KiB does not fit in the cache of "
+                                          "16.0 KiB, so that every read of 4.0 KiB loads and "
+                                          "decodes 1 whole"),
+       "a cache one byte too small holds no chunk");
+    o.config.cache.size_bytes = 16384;
+    ok(strstr(cause_of(o, 1000, 1000, 4), "the cache holds 1 of 250"), "one that fits does");
+    o = at(100);
+    ok(strstr(cause_of(o, 1000, 1501, 1), "Chunks cut through samples: each read gathers 1.5 "
+                                          "chunks of 16.0 KiB"),
+       "1.501 chunks a sample cut it");
+    ok(strstr(cause_of(o, 1000, 1500, 1), "Nothing is lost"), "1.5 do not");
+    params.pattern.box = (struct pack_shape){ 3, { 1, 32, 64 } };
+    ok(strstr(cause_of(o, 1000, 1501, 1), "Each read of 2.0 KiB lies in 1.5 chunks"),
+       "a part of a sample lies in them");
+    ok(strstr(cause_of(o, 600, 1000, 1.26), "Each read of 2.0 KiB costs"),
+       "and is a read, no sample");
+    params.pattern.box.rank = 0;
+    o.file_bytes = 1.051 * 4096000;
+    ok(strstr(cause_of(o, 1000, 1000, 1), "make the file 1.05 times as large"),
+       "a file 5.1 %% too large is told");
+    o.file_bytes = 1.049 * 4096000;
+    ok(strstr(cause_of(o, 1000, 1000, 1), "Nothing is lost"), "4.9 %% are not");
+    o.config.chunk.rank = 0;
+    ok(strstr(cause_of(o, 2000, 1000, 1.5), "Contiguous data is read piece by piece, 2 pieces "
+                                            "and 1.50 bytes"),
+       "contiguous data has pieces");
+}
+
+static void
+test_why(void)
+{
+    struct pack_error err;
+    memset(&result, 0, sizeof result);
+    result.rows[0] = rewritten(100);
+    struct pack_advise_outcome *o = &result.rows[0];
+    result.n_rows = 1;
+    o->steady.requests = 2000;
+    o->steady.hits = 1500;
+    o->hit_rate = 0.75;
+    o->loads_per_sample = 0.5;
+    o->amplification = 1.5;
+    o->memory_bytes = 96 << 20;
+    o->steady_cost = (struct pack_cost){ .call_ns = 10, .copy_ns = 25, .storage_ns = 60,
+                                         .page_ns = 5, .total_ns = 100 };
+    params.pattern.workers = 3;
+    params.now = NULL;
+    ok(pack_advise_settle(&params, &result, &err) == PACK_OK &&
+           strstr(result.why[0], "With chunks of 8x64x64 (32.0 KiB) a sample touches 2 chunks "
+                                 "and loads 0.5 from the file: 1.50 bytes"),
+       "why the chunks: %s", result.why[0]);
+    ok(strstr(result.why[1], "A cache of 1.0 MiB holds 32 of 125 chunks and answers 75.0 % "
+                             "of the requests; with 3 workers that is 96.0 MiB in all."),
+       "why the cache: %s", result.why[1]);
+    is_text(result.why[2], "Of the time of a read, storage 60 % and copying 25 %.",
+            "why the speed: the largest terms first");
+    result.rows[0].page_cache_rate = 1;
+    result.rows[0].steady.hits = result.rows[0].steady.loads = 0;
+    (void)pack_advise_settle(&params, &result, &err);
+    ok(strstr(result.why[2], "its 3.9 MiB fit in memory") &&
+           strstr(result.why[1], "No chunk cache is needed") &&
+           strstr(result.why[1], "the 256.0 MiB that caches"),
+       "what fits in memory, and what goes past the cache, is told");
+    params.now = &today;
+    params.pattern.workers = 0;
+}
+
+static const struct pack_advise_warning *
+warned(const struct pack_advise_outcome *o, const char *id)
+{
+    static struct pack_advise_warning warnings[PACK_ADVISE_WARNINGS_MAX];
+    struct pack_error err;
+    size_t n = 0;
+    if (pack_advise_warn(&params, o, warnings, &n, &err) != PACK_OK)
+        note("%s", err.text);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(warnings[i].id, id) == 0)
+            return &warnings[i];
+    return NULL;
+}
+
+/* What findings are told of an outcome: its counts, and rates of the same reads. */
+static void
+test_warnings(void)
+{
+    const struct pack_advise_warning *w;
+    struct pack_advise_outcome o = at(100);
+    params.pattern.workers = 2;
+    o.steady.requests = 3000;
+    o.steady.file_read_bytes = 8000000;
+    o.steady.wanted_bytes = 4000000;
+    w = warned(&o, "cut-samples");
+    ok(w && w->value == 3 && fabs(w->price_bytes - 8e6) < 1 && w->price_s == 0,
+       "counts are those of later epochs, prices those of all workers");
+    params.pattern.box = (struct pack_shape){ 3, { 2, 64, 64 } };
+    ok(!warned(&o, "cut-samples"), "two samples at a time are no whole sample");
+    params.pattern.box = (struct pack_shape){ 3, { 1, 64, 64 } };
+    ok(warned(&o, "cut-samples"), "a box of one is");
+    params.pattern.box.extent[1] = 63;
+    ok(!warned(&o, "cut-samples"), "a part is not");
+    params.pattern.box.rank = 0;
+    o = at(100);
+    o.first.peak_bytes = 3 << 20;
+    o.steady.peak_bytes = 2 << 20;
+    o.config.cache.w0 = 1;
+    w = warned(&o, "w0-one");
+    ok(w && w->value == 3 << 20 && strcmp(w->severity, "hazard") == 0 &&
+           strstr(w->text, "it was given; any w0 below 1 keeps to it"),
+       "the first epoch's peak counts too; the remedy ends the text");
+    o = at(100);
+    o.memory_bytes = 127 << 20;
+    ok(!warned(&o, "memory-times-workers"), "less than half of the memory allowed is no word");
+    o.memory_bytes = 128 << 20;
+    ok(warned(&o, "memory-times-workers"), "half of it is one");
+    o = at(100);
+    o.config.cache.size_bytes = 64 << 20;
+    w = warned(&o, "reopening");
+    ok(w && w->value > 1.25 && w->price_s > 0 && w->price_bytes == 0,
+       "opening by name is compared with what is kept open: %.3g times", w ? w->value : 0);
+    params.extent.extent[0] = 20000;
+    o = at(100);
+    o.config.chunk.extent[0] = 300;
+    w = warned(&o, "bypass-cliff");
+    ok(w && w->value > 2 && w->price_s > 0, "both versions' defaults are simulated: %.3g",
+       w ? w->value : 0);
+    params.extent.extent[0] = 1000;
+    o = at(100);
+    o.config.pattern.kind = PACK_PATTERN_BLOCK;
+    o.steady.loads = 400;
+    ok(warned(&o, "shared-pool"), "blocks dealt to two workers are told");
+    o.config.pattern.local = true;
+    ok(!warned(&o, "shared-pool"), "a worker's own are not");
+    params.pattern.workers = 0;
+}
+
+int
+main(void)
+{
+    setup();
+    test_causes();
+    test_why();
+    test_warnings();
+    return done();
+}
