@@ -16,7 +16,8 @@
 #include "libpack/model/cost.h"
 
 enum {
-    EPOCHS_MAX = 3,       /* simulated; further ones are like the last */
+    EPOCHS_MAX = 3,       /* simulated; further ones are like these */
+    GROWING_MAX = 16,     /* while the cache still grows; further ones are like the last */
     VISITS_MAX = 1 << 25, /* of a full evaluation: some seconds */
     SLICE = 1 << 16       /* samples between two looks at the watch */
 };
@@ -140,25 +141,48 @@ bench_restart(struct bench *b)
     b->sieve.start = b->sieve.end = 0;
 }
 
+/* Adds an epoch as often as it will be repeated. */
+static void
+stretch_add_times(struct pack_advise_stretch *total,
+                  const struct pack_advise_stretch *part, uint64_t times)
+{
+    struct pack_advise_stretch sum = { 0 }, twice = *part;
+    for (; times; times >>= 1) { /* by doubling */
+        if (times & 1)
+            stretch_add(&sum, &twice);
+        struct pack_advise_stretch once = twice;
+        stretch_add(&twice, &once);
+    }
+    stretch_add(total, &sum);
+}
+
 static enum pack_status
 bench_epochs(struct bench *b, struct pack_advise_stretch *first,
              struct pack_advise_stretch *steady, struct pack_error *err)
 {
-    uint64_t n = pack_advise_epochs(b->params);
+    uint64_t n = pack_advise_epochs(b->params), e = 1, held;
+    struct pack_advise_stretch later;
     enum pack_status status = bench_read(b, UINT64_MAX, first, err);
+    bool grows = !b->params->workers_end;
     first->n_starts = 1;
     *steady = (struct pack_advise_stretch){ 0 };
-    for (uint64_t e = 1; status == PACK_OK && e < n && e < EPOCHS_MAX; e++) {
-        struct pack_advise_stretch later;
+    held = first->counts.peak_bytes;
+    for (; status == PACK_OK && e < n && (e < EPOCHS_MAX || grows); e++) {
         if (b->params->workers_end)
             bench_restart(b);
         status = pack_pattern_seek(b->iter, b->pattern.epoch + e, 0, err);
         if (status == PACK_OK)
             status = bench_read(b, UINT64_MAX, &later, err);
+        if (status != PACK_OK)
+            break;
         later.n_starts = b->params->workers_end;
-        if (status == PACK_OK)
-            stretch_add(steady, &later);
+        stretch_add(steady, &later);
+        grows = grows && later.counts.peak_bytes > held + held / 50 &&
+                e < GROWING_MAX && e * later.counts.requests < VISITS_MAX;
+        held = later.counts.peak_bytes;
     }
+    if (status == PACK_OK && e > EPOCHS_MAX)
+        stretch_add_times(steady, &later, n - e);
     if (steady->n_samples == 0)
         *steady = *first;
     return status;

@@ -32,6 +32,7 @@ enum {
     ROUNDS_MIN = 5,
     PROOF_ROUNDS = 11,
     BATCHES_MIN = 8, /* of each worker in a slice */
+    COPY_EPOCHS = 1000,
     BYTES_DEFAULT = 128 << 20,
     LOOK_SAMPLES = 4000,   /* simulated to know what to expect */
     SMALL_CACHE = 16 << 20 /* not made smaller for a smaller copy */
@@ -320,6 +321,7 @@ params_of_copy(const struct rows *rows, const struct layout *layout,
     p->labels = NULL;
     p->is_warm = true;
     p->ram_bytes = UINT64_MAX / 2;
+    p->epochs = COPY_EPOCHS; /* the copy is small: its rounds see the steady state */
     p->watch.progress = NULL;
 }
 
