@@ -39,7 +39,7 @@ misbehave(void *context, struct pack_h5_guard *guard, struct pack_error *err)
     if (strcmp(how, "fail") == 0)
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "'x.h5' needs something");
     if (strcmp(how, "eat") == 0) {
-        char *much = malloc((size_t)100 << 20);
+        char *volatile much = malloc((size_t)100 << 20); /* not to be left out */
         if (much)
             memset(much, 1, (size_t)100 << 20);
         bool refused = !much;
