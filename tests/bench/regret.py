@@ -66,7 +66,7 @@ def n_of(shape):
 def image_file(shape, chunks, crop=None, **codec):
     def make(path, rng):
         data = photos(n_of(shape), shape, rng)
-        write(path, data, chunks if chunks in (True, None) else (min(chunks, len(data)), *shape),
+        write(path, data, chunks if chunks is True or chunks is None else (min(chunks, len(data)), *shape),
               **codec)
     return make, crop
 
