@@ -159,6 +159,7 @@ test_runs(const char *name, bool is_compared)
     static const struct pack_bench_params ways[] = {
         { .n_workers = 0 },
         { .n_workers = 2, .set_cache = true, .cache = { 521, 300, 0.75, 0 } },
+        { .n_workers = 2, .fresh_workers = true },
         { .n_workers = 0, .set_cache = true, .cache = { 7, 0, 0.75, 0 } },
         { .n_workers = 1, .set_cache = true, .cache = { 3, 250, 0, 0 }, .reopen = true },
         { .pattern.read = PACK_READ_BATCH, .set_cache = true, .cache = { 521, 500, 1, 0 } },
@@ -176,9 +177,9 @@ test_runs(const char *name, bool is_compared)
             n_bad += result.total.read.requests != result.total.counts.requests;
         pack_bench_done(&result);
     }
-    ok(opened && n_bad == 0 && n_reads > 0 && (n_compared == 12) == is_compared,
+    ok(opened && n_bad == 0 && n_reads > 0 && (n_compared == 16) == is_compared,
        "%s: reads and bytes equal the simulator's%s%s", name, opened ? "" : ": ", err.text);
-    if (n_bad || (n_compared == 12) != is_compared)
+    if (n_bad || (n_compared == 16) != is_compared)
         note("%d comparisons, %d bad", (int)n_compared, (int)n_bad);
     pack_readset_close(set);
 }

@@ -232,8 +232,9 @@ check_lane(struct check *check, const struct bench_tally *tally, uint64_t n_lane
     for (uint64_t e = 0; e < result->n_epochs && status == PACK_OK; e++) {
         const struct bench_tally *did = &tally[e * n_lanes + lane];
         struct pack_cache_counts total = { 0 }, counts;
-        for (size_t i = 0; check->plan->params.fresh_workers && i < check->set->n_parts; i++)
-            pack_cachesim_reopen(check->sim[i]);
+        for (size_t i = 0; check->plan->params.fresh_workers && i < check->n_sims; i++)
+            if (check->sim[i])
+                pack_cachesim_reopen(check->sim[i]);
         status = pack_pattern_seek(iter, pattern.epoch + e, 0, err);
         if (status == PACK_OK)
             status =
