@@ -93,6 +93,8 @@ simulate(const struct advisor *a, const struct way *way, struct pack_cache_count
         most = SIMULATED_SAMPLES_MAX;
     for (uint64_t e = 0; e < a->result->n_epochs && status == PACK_OK; e++) {
         struct pack_request request;
+        if (a->params->fresh_workers && way->n_workers > 0)
+            pack_cachesim_reopen(sim);
         status = pack_pattern_seek(iter, pattern.epoch + e, 0, err);
         while (status == PACK_OK && *n_samples < most &&
                pack_pattern_next(iter, &request)) {
