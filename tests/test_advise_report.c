@@ -207,7 +207,8 @@ test_text(void)
         "14 in full (the rows above, at least the first 0.003 million of 0.000504 million "
         "reads an epoch of one worker, to which all others are alike); 5.5 million chunk "
         "visits; seed 77 ",
-        "Counts are exact for HDF5 1.10; times come from the cost model and assumed ",
+        "Counts are exact for HDF5 1.10; times come from the cost model and the measured "
+        "processor. ",
     };
     static const char *const lines[] = {
         /* chunk, codec, order, cache, rate and its basis, hits, loads, bytes, memory,

@@ -21,9 +21,8 @@ held_chunks(const struct pack_cache_params *cache, const struct pack_grid *grid)
     return n < grid->n_chunks_total ? n : grid->n_chunks_total;
 }
 
-/* "8.9", "2770": a factor without powers of ten. */
-static char *
-times(double factor, char *text)
+const char *
+pack_advise_times(double factor, char text[32])
 {
     snprintf(text, 32, factor < 100 ? "%.3g" : "%.0f", factor);
     return text;
@@ -169,7 +168,7 @@ why_speed(const struct pack_advise_params *params, const struct pack_advise_resu
     else if (r->has_now && r->now.rate > 0)
         n += snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n),
                       "; today's %.0f samples/s become %.0f, %s times as many",
-                      r->now.rate, o->rate, times(o->rate / r->now.rate, factor));
+                      r->now.rate, o->rate, pack_advise_times(o->rate / r->now.rate, factor));
     snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n), ".");
 }
 

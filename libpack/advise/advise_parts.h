@@ -149,6 +149,8 @@ void pack_advise_explain(const struct pack_advise_params *params,
                          struct pack_advise_result *result);
 void pack_advise_cause(const struct pack_advise_params *params,
                        const struct pack_advise_outcome *o, char *text);
+/* "8.9", "2770": a factor without powers of ten; returns text. */
+const char *pack_advise_times(double factor, char text[32]);
 /* What there is to know of one outcome, up to PACK_ADVISE_WARNINGS_MAX. */
 enum pack_status pack_advise_warn(const struct pack_advise_params *params,
                                   const struct pack_advise_outcome *outcome,

@@ -155,14 +155,14 @@ put_headline(struct out *out)
     const struct pack_advise_result *result = out->r->result;
     const struct pack_advise_outcome *best = &result->rows[0];
     char chunk[PACK_SHAPE_TEXT_MAX], rate[16], size[16], order[PACK_REPORT_ORDER_MAX],
-        line[512], more[80] = "";
+        line[512], more[80] = "", factor[32], later[32];
     const struct pack_cache_params *cache = &best->config.cache;
     size_t n;
     if (best->is_now)
         snprintf(more, sizeof more, ", as it is today");
     else if (result->has_now && !out->r->is_what_if && result->now.rate > 0)
-        snprintf(more, sizeof more, ", %.3g times today's",
-                 best->rate / result->now.rate);
+        snprintf(more, sizeof more, ", %s times today's",
+                 pack_advise_times(best->rate / result->now.rate, factor));
     if (best->config.chunk.rank == 0)
         snprintf(line, sizeof line, "contiguous, %s: %s samples/s%s",
                  pack_report_order(&best->config.pattern, order),
@@ -186,9 +186,9 @@ put_headline(struct out *out)
              short_rate(best->first_rate, rate), short_rate(best->later_rate, size));
     n = strlen(line);
     if (result->has_now && !best->is_now && !out->r->is_what_if)
-        snprintf(line + n, sizeof line - n, ": %.3g and %.3g times today's",
-                 best->first_rate / result->now.first_rate,
-                 best->later_rate / result->now.later_rate);
+        snprintf(line + n, sizeof line - n, ": %s and %s times today's",
+                 pack_advise_times(best->first_rate / result->now.first_rate, factor),
+                 pack_advise_times(best->later_rate / result->now.later_rate, later));
     put_wrapped(out, "      ", line, 6);
 }
 
@@ -525,9 +525,9 @@ put_method(struct out *out)
                  "HDF5 %.30s: counts are those of 2.1 and may differ by a few loads",
                  out->r->hdf5_version);
     snprintf(line, sizeof line, "%s; times come from the cost model and %s.", reads,
-             out->r->params->profile->is_measured
-                 ? "the measured profile"
-                 : "assumed figures (measure with --calibrate)");
+             out->r->params->profile->is_measured ? "the measured profile"
+             : out->r->measured ? "the measured processor"
+                                : "assumed figures (measure with --calibrate)");
     put_wrapped(out, "      ", line, 6);
 }
 

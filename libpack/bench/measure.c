@@ -168,6 +168,10 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
     if (!how->keep_storage && !params->is_warm)
         m->storage_measured =
             pack_measure_storage(set->parts[0].file, profile) == PACK_OK;
+    if (m->storage_measured) {
+        profile->is_measured = true;
+        strcpy(profile->name, "of this file");
+    }
     enum pack_status status = PACK_OK;
     if (params->pattern.kind != PACK_PATTERN_TRACE)
         status = time_now(how, params, set, with, m, err);
