@@ -155,7 +155,8 @@ test_trial(void)
     enum pack_status status = pack_trial_run(ways, 2, &params, results, &err);
     ok(status == PACK_OK && results[0].n_rounds == 4 && results[1].n_rounds == 4,
        "two ways are read four times in turns %s", err.text);
-    ok(results[0].has_later && results[0].n_epochs > 2, "a fast one for several epochs");
+    ok(results[0].n_epochs >= 1 && results[0].has_later == (results[0].n_epochs > 1),
+       "a fast one for as many epochs as there is time for: %d", (int)results[0].n_epochs);
     /* 16 samples in at least 20 ms by each of two workers */
     ok(results[1].first_rate > 0 && results[1].first_rate < 2 * 16 / 0.02 * 1.3,
        "one that is kept waiting is as slow as that: %.0f samples/s", results[1].first_rate);
