@@ -102,6 +102,9 @@ test_sentences(void)
          "cannot open 'x.h5': HDF5 does not finish within 0.4 s (while reading '/sleep')");
     says("term", PACK_ERR_INTERRUPTED, "interrupted");
     says("int", PACK_ERR_INTERRUPTED, "interrupted");
+    signal(SIGINT, SIG_IGN);
+    ok(try("int", &limits, &err) == PACK_OK, "a signal that is ignored stays so");
+    signal(SIGINT, SIG_DFL);
     says("fail", PACK_ERR_UNSUPPORTED, "'x.h5' needs something");
     ok(try("fail", &limits, &err) && pack_h5_guard_try("x.h5", &limits, misbehave,
                                                        (void *)"fail", NULL),

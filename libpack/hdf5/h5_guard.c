@@ -93,16 +93,26 @@ limit(int resource, uint64_t most)
                   &(struct rlimit){ .rlim_cur = most, .rlim_max = now.rlim_max });
 }
 
+/* Ctrl-C reaches the whole group, and ends the child; what is ignored, as under nohup,
+ * stays ignored. */
+static void
+die_of(int number)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        signal(number, SIG_DFL);
+}
+
 static _Noreturn void
 become_child(struct pack_h5_guard *guard, const struct pack_h5_guard_limits *limits,
              pid_t parent, pack_h5_guard_fn fn, void *context)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(0);            /* the parent was gone before prctl could know */
-    signal(SIGINT, SIG_DFL); /* Ctrl-C reaches the whole group */
-    signal(SIGHUP, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+        _exit(0); /* the parent was gone before prctl could know */
+    die_of(SIGINT);
+    die_of(SIGHUP);
+    die_of(SIGTERM);
     uint64_t used = address_space();
     if (used > 0 && !is_sanitized)
         limit(RLIMIT_AS, used + limits->memory_bytes);
