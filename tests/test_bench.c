@@ -586,6 +586,52 @@ test_verdicts(void)
 
 /* ------------------------------------------------------------ proposed changes */
 
+/* What the best proposal with this in its command gains; 0: none. */
+static double
+best_gain(const struct pack_bench_params *p, const struct pack_bench_result *r,
+          const char *command)
+{
+    struct pack_bench_advice advice;
+    double best = 0;
+    if (pack_bench_advise(p, r, &advice, NULL) != PACK_OK)
+        return 0;
+    for (size_t i = 0; i < advice.n; i++)
+        if (strstr(advice.change[i].command, command) && advice.change[i].gain > best)
+            best = advice.change[i].gain;
+    return best;
+}
+
+/* One run, and what is proposed for it to workers that stay and to those that do not. */
+static void
+test_cache_advice(void)
+{
+    struct pack_readset *set = NULL;
+    struct pack_bench_result r;
+    struct pack_error err = { 0 };
+    const char *path = one_path;
+    struct pack_bench_params p = {
+        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 10, .seed = 1 },
+        .epochs = 20,
+        .n_workers = 1,
+        .set_cache = true,
+        .cache = { 521, 3000, 0.75, 0 }
+    };
+    enum pack_status status = pack_readset_open(&path, 1, "several", &set, &err);
+    p.set = set;
+    if (status == PACK_OK)
+        status = pack_bench_run(&p, &r, &err);
+    ok(status == PACK_OK, "a cache of one chunk %s", err.text);
+    if (status == PACK_OK) {
+        double stay = best_gain(&p, &r, "--rdcc-nslots");
+        p.fresh_workers = true;
+        double end = best_gain(&p, &r, "--rdcc-nslots");
+        note("a cache of all: %.2f for workers that stay, %.2f for others", stay, end);
+        ok(stay > 0 && end < stay, "gains less where it is lost with each epoch");
+        pack_bench_done(&r);
+    }
+    pack_readset_close(set);
+}
+
 /* A run of 100 batches of 10 samples, in ms per batch; one worker beside the trainer. */
 static struct pack_bench_result
 synthetic(const char *consumer, double read, double take, double busy)
@@ -733,6 +779,7 @@ main(void)
         test_times();
         test_cold();
         test_halves();
+        test_cache_advice();
         test_transfer_advice();
         test_batch_advice();
         test_preload_advice();
