@@ -111,6 +111,42 @@ test_why(void)
     params.pattern.workers = 0;
 }
 
+/* Today's is kept though another row is faster. */
+static void
+test_keep(void)
+{
+    struct pack_error err;
+    memset(&result, 0, sizeof result);
+    result.has_now = true;
+    result.now = at(100);
+    result.now.basis = PACK_ADVISE_MEASURED;
+    result.rows[0] = result.now;
+    result.rows[0].is_now = true;
+    result.rows[1] = rewritten(120);
+    result.rows[2] = rewritten(130);
+    result.rows[2].config.chunk.extent[0] = 9;
+    result.rows[3] = rewritten(500); /* predicted */
+    result.rows[3].config.chunk.extent[0] = 10;
+    result.n_rows = 4;
+    for (int i = 1; i < 3; i++) {
+        result.rows[i].basis = PACK_ADVISE_MEASURED;
+        result.rows[i].gain_low = 0.9;
+        result.rows[i].gain_high = 1.5;
+    }
+    ok(pack_advise_settle(&params, &result, &err) == PACK_OK && result.rows[0].is_now &&
+           strstr(result.why[2], "the fastest of what was tried reaches 1.30 times that, but "
+                                 "anything from 0.90 to 1.50 as measured"),
+       "a gain that may be a loss is told with its interval");
+    result.now.rate = 125;
+    for (size_t i = 0; i < result.n_rows; i++)
+        if (result.rows[i].rate == 130)
+            result.rows[i].gain_low = 1.02;
+    ok(pack_advise_settle(&params, &result, &err) == PACK_OK && result.rows[0].is_now &&
+           strstr(result.why[2], "reaches 1.04 times that, and writing the file anew pays from "
+                                 "1.15 on"),
+       "one that is too small with what it takes");
+}
+
 static const struct pack_advise_warning *
 warned(const struct pack_advise_outcome *o, const char *id)
 {
@@ -185,6 +221,7 @@ main(void)
     setup();
     test_causes();
     test_why();
+    test_keep();
     test_warnings();
     return done();
 }

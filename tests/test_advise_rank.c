@@ -22,6 +22,10 @@ test_changes(void)
     c.cache.n_slots++;
     ok(pack_advise_change_of(&params, &c) == PACK_ADVISE_SETTINGS,
        "another number of slots is a setting");
+    c = today;
+    c.reopen = true;
+    ok(pack_advise_change_of(&params, &c) == PACK_ADVISE_SETTINGS,
+       "and whether the dataset stays open");
     c.pattern.kind = PACK_PATTERN_BLOCK;
     ok(pack_advise_change_of(&params, &c) == PACK_ADVISE_ORDER,
        "another order is an order");
@@ -58,10 +62,30 @@ test_gains(void)
     ok(chosen(large, slow) == 0, "what takes more memory than allowed is no choice");
     large.memory_bytes = 1.09 * (256 << 20);
     ok(chosen(large, slow) == 1, "a tenth more is allowed for slots");
+    struct pack_advise_outcome plain = at(104.9);
+    today.cache.size_bytes = 64 << 20;
+    ok(chosen(plain, slow) == 0, "plainer settings have to gain as much");
+    plain.rate = 105.1;
+    ok(chosen(plain, slow) == 1, "and are chosen when they do");
+    pack_cache_params_defaults(&today.cache, PACK_HDF5_1_10);
     struct pack_advise_outcome now = at(100), rows[2] = { now, rewritten(101) };
     now.fits = rows[0].fits = false;
     ok(pack_advise_choose(&params, &now, rows, 2) == 1,
        "what does not fit in memory today is not kept");
+}
+
+static void
+test_measured(void)
+{
+    struct pack_advise_outcome now = at(100), rows[2] = { now, rewritten(130) };
+    now.basis = rows[0].basis = PACK_ADVISE_MEASURED;
+    ok(pack_advise_choose(&params, &now, rows, 2) == 0,
+       "what is predicted does not replace what was measured");
+    rows[1].basis = PACK_ADVISE_PROVEN;
+    rows[1].gain_low = 0.999;
+    ok(pack_advise_choose(&params, &now, rows, 2) == 0, "nor what may be a loss");
+    rows[1].gain_low = 1;
+    ok(pack_advise_choose(&params, &now, rows, 2) == 1, "what cannot be one does");
 }
 
 static void
@@ -261,8 +285,9 @@ test_full_table(void)
         result.rows[i].config.chunk.extent[0] = 10 + i;
     }
     ok(pack_advise_settle(&params, &result, &err) == PACK_OK &&
-           result.n_rows == PACK_ADVISE_ROWS_MAX && result.rows[result.n_rows - 1].is_now,
-       "a full table makes room for today's row");
+           result.n_rows == PACK_ADVISE_ROWS_MAX && result.rows[result.n_rows - 1].is_now &&
+           result.rows[result.n_rows - 2].rate == 186,
+       "in a full table today's row takes the place of the last one");
     ok(strcmp(pack_advise_basis_name(PACK_ADVISE_PROVEN), "proven") == 0 &&
            strcmp(pack_advise_basis_name(PACK_ADVISE_MEASURED), "measured") == 0 &&
            strcmp(pack_advise_change_name(PACK_ADVISE_ORDER), "order") == 0 &&
@@ -276,6 +301,7 @@ main(void)
     setup();
     test_changes();
     test_gains();
+    test_measured();
     test_equals();
     test_settle();
     test_mean();

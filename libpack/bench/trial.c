@@ -44,10 +44,8 @@ rate_of(const struct pack_bench_epoch *epochs, uint64_t begin, uint64_t end)
     return ns ? (double)samples * 1e9 / (double)ns : 0;
 }
 
-/* Adds one run. Its last epoch was cut off in the middle of a batch, so it counts only
- * when there is hardly another. */
-static void
-add_run(struct pack_trial_result *r, const struct pack_bench_result *run)
+void
+pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run)
 {
     uint64_t n = run->n_epochs > 3 ? run->n_epochs - 1 : run->n_epochs;
     r->first[r->n_rounds] = rate_of(run->epochs, 0, 1);
@@ -73,7 +71,7 @@ run_one(const struct pack_bench_params *way, const struct pack_trial_params *par
     p.watch.progress = NULL;
     enum pack_status status = pack_bench_run(&p, &run, err);
     if (status == PACK_OK)
-        add_run(result, &run);
+        pack_trial_add(result, &run);
     pack_bench_done(&run);
     return status;
 }

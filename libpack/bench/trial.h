@@ -48,6 +48,10 @@ enum pack_status pack_trial_run(const struct pack_bench_params *ways, size_t n_w
                                 struct pack_trial_result *results,
                                 struct pack_error *err);
 
+/* Adds one run to its rounds. The last epoch was cut off in the middle of a batch, so it
+ * counts only when there is hardly another. */
+void pack_trial_add(struct pack_trial_result *result, const struct pack_bench_result *run);
+
 /*
  * What way `b` gains over way `a`: the median of the rounds' ratios, later epochs over
  * later epochs, and the interval that holds the true one in at least 95 of 100 cases

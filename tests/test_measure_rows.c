@@ -1,0 +1,213 @@
+/* Measured rows against what must hold whatever the clock says: which are read, how much of
+ * the data, and how their rates follow from what was measured. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libpack/advise/advise_parts.h"
+#include "libpack/bench/measure.h"
+#include "libpack/bench/trial.h"
+#include "libpack/hdf5/h5_probe.h"
+#include "tests/tap.h"
+
+enum { N = 300, SIDE = 24, SAMPLE = SIDE * SIDE, ROWS = 6 };
+static char source[512];
+static struct pack_profile profile;
+static struct pack_advise_config today;
+static struct pack_advise_params params;
+static struct pack_advise_result result;
+static struct pack_measured measured;
+
+static void
+fill(void *context, uint64_t first, uint64_t n, void *out)
+{
+    (void)context;
+    for (uint64_t i = 0; i < n * SAMPLE; i++)
+        ((unsigned char *)out)[i] = (unsigned char)((first * SAMPLE + i) * 31);
+}
+
+static void
+setup(void)
+{
+    struct pack_probe_layout layout = { .extent = { 3, { N, SIDE, SIDE } },
+                                        .chunk = { 3, { 7, SIDE, SIDE } } };
+    struct pack_error err = { 0 };
+    const char *dir = getenv("TMPDIR");
+    snprintf(source, sizeof source, "%s/h5pack-test-rows-%d.h5", dir ? dir : "/tmp",
+             (int)getpid());
+    (void)pack_profile_named("nvme", &profile, &err);
+    ok(pack_probe_create(source, &layout, fill, NULL, &err) == PACK_OK,
+       "a source is made %s", err.text);
+    params = (struct pack_advise_params){
+        .extent = { 3, { N, SIDE, SIDE } },
+        .elem_size = 1,
+        .profile = &profile,
+        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
+        .epochs = 30,
+        .ram_bytes = 1 << 30,
+        .now = &today,
+    };
+    today = (struct pack_advise_config){ .chunk = { 3, { 7, SIDE, SIDE } },
+                                         .codec = "none",
+                                         .stored_ratio = 1,
+                                         .pattern = params.pattern };
+    pack_cache_params_defaults(&today.cache, PACK_HDF5_1_10);
+}
+
+static void
+test_now(void)
+{
+    const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    struct pack_error err = { 0 };
+    struct pack_advise_outcome o;
+    enum pack_status status = pack_measure_now(&how, &params, &profile, &measured, &err);
+    ok(status == PACK_OK && measured.has_now && measured.now_first > 0 &&
+           measured.now_later > 0 && measured.elapsed_ns > 0,
+       "today's settings are read on the file %s", err.text);
+    ok(measured.resident_rate == 1 && params.is_warm && !measured.storage_measured,
+       "which was just written, and so lies in the page cache");
+    (void)pack_advise_evaluate(&params, &today, 0, &o, &err);
+    ok(measured.modelled_first == o.first_rate && measured.modelled_later == o.later_rate,
+       "the model's rates are those of the same reads");
+    struct pack_measured m;
+    struct pack_advise_params p = params;
+    p.ram_bytes = 100000; /* of 173 kB */
+    status = pack_measure_now(&(struct pack_measure_params){ .file = source,
+                                                             .dataset = "probe",
+                                                             .keep_storage = true },
+                              &p, &profile, &m, &err);
+    ok(status == PACK_OK && !p.is_warm && !m.storage_measured,
+       "a file that does not stay in memory is not warm");
+    p.now = NULL;
+    status = pack_measure_now(&how, &p, &profile, &m, &err);
+    ok(status == PACK_OK && !m.has_now && m.resident_rate < 0 && m.now_ratio == 1,
+       "what is not there yet is not measured");
+    status = pack_measure_now(&(struct pack_measure_params){ .file = source,
+                                                             .dataset = "nothing" },
+                              &params, &profile, &m, &err);
+    ok(status == PACK_OK && !m.has_now, "nor what cannot be read");
+}
+
+/* Rows of so many samples to a chunk, as modelled; the first is today's. */
+static void
+make_rows(const uint64_t *samples, size_t n)
+{
+    struct pack_error err;
+    memset(&result, 0, sizeof result);
+    for (size_t i = 0; i < n; i++) {
+        struct pack_advise_config config = today;
+        config.chunk.extent[0] = samples[i];
+        if (pack_advise_evaluate(&params, &config, 0, &result.rows[i], &err) != PACK_OK)
+            note("%s", err.text);
+        result.rows[i].modelled_rate = result.rows[i].rate;
+    }
+    result.n_rows = n;
+    result.has_now = true;
+    result.rows[0].is_now = true;
+    result.now = result.rows[0];
+}
+
+static const struct pack_advise_outcome *
+row_of(uint64_t samples)
+{
+    for (size_t i = 0; i < result.n_rows; i++)
+        if (result.rows[i].config.chunk.extent[0] == samples &&
+            result.rows[i].config.cache.size_bytes == today.cache.size_bytes)
+            return &result.rows[i];
+    return NULL;
+}
+
+static bool
+near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static void
+test_rows(void)
+{
+    static const uint64_t samples[ROWS] = { 7, 20, 30, 50, 60, 20 };
+    /* 130 samples and some bytes: 130 is no multiple of 30 */
+    const struct pack_measure_params how = { .file = source,
+                                             .dataset = "probe",
+                                             .scratch_bytes = 130 * SAMPLE + 11 };
+    struct pack_error err = { 0 };
+    make_rows(samples, ROWS);
+    result.rows[1].rate = 1.01 * result.rows[0].rate;
+    result.rows[2].rate = 0.61 * result.rows[1].rate; /* worth reading */
+    result.rows[5].rate = 0.59 * result.rows[1].rate; /* hopeless */
+    result.rows[5].config.cache.size_bytes = 4 << 20;
+    const struct pack_advise_outcome before = result.rows[0], twenty = result.rows[1];
+    enum pack_status status = pack_measure_rows(&how, &params, &result, &measured, &err);
+    ok(status == PACK_OK && !measured.proven && measured.n_rounds >= 5,
+       "rows are read in turns %s", err.text);
+    is_number((long long)measured.n_samples, 120, "copies hold whole rows of the largest chunk");
+    is_number((long long)measured.n_rows, 3, "today's, and those worth it in three layouts");
+    const struct pack_advise_outcome *now = &result.now, *row = row_of(20);
+    size_t n_measured = 0;
+    bool mean = true, kept = true;
+    for (size_t i = 0; i < result.n_rows; i++) {
+        const struct pack_advise_outcome *o = &result.rows[i];
+        bool is_measured = o->basis == PACK_ADVISE_MEASURED;
+        n_measured += is_measured;
+        mean = mean && (!is_measured ||
+                        near(o->rate, 30 / (1 / o->first_rate + 29 / o->later_rate)));
+        kept = kept && (is_measured || o->gain_low == 0);
+    }
+    ok(n_measured == 3 && kept && row_of(50)->basis == PACK_ADVISE_PREDICTED,
+       "the others stay predicted");
+    ok(mean, "rates are those of thirty epochs");
+    ok(now->basis == PACK_ADVISE_MEASURED && now->modelled_rate == before.modelled_rate &&
+           near(now->later_rate / before.later_rate,
+                measured.now_later / measured.modelled_later),
+       "today's is what was measured on the file, in later epochs: %.9g, %.9g",
+       now->later_rate / before.later_rate, measured.now_later / measured.modelled_later);
+    ok(now->gain_low == 0 && now->gain_high == 0, "it gains nothing over itself");
+    ok(row->modelled_rate == twenty.modelled_rate && row->gain_low > 0 &&
+           row->gain_low <= row->rate / now->rate && row->gain_high >= row->rate / now->rate,
+       "a gain lies in its interval: %.3g in %.3g to %.3g", row->rate / now->rate,
+       row->gain_low, row->gain_high);
+}
+
+/* -------------------------------------------------------------------- trials */
+
+static void
+test_epochs(void)
+{
+    struct pack_bench_epoch epochs[7];
+    struct pack_bench_result run = { .epochs = epochs, .total = { .storage_bytes = 9 } };
+    struct pack_trial_result r = { 0 };
+    for (uint64_t i = 0; i < 7; i++)
+        epochs[i] = (struct pack_bench_epoch){ .n_samples = 100 * (i + 1),
+                                               .elapsed_ns = 1000000000 };
+    run.n_epochs = 1;
+    pack_trial_add(&r, &run);
+    ok(!r.has_later && r.first[0] == 100 && r.later[0] == 100 && r.first_samples == 100,
+       "one epoch is first and later");
+    run.n_epochs = 2;
+    pack_trial_add(&r, &run);
+    ok(r.has_later && r.first[1] == 100 && r.later[1] == 200, "of two, each is one");
+    run.n_epochs = 3;
+    pack_trial_add(&r, &run);
+    ok(r.later[2] == 250, "of three, the last two are later ones");
+    run.n_epochs = 4;
+    pack_trial_add(&r, &run);
+    ok(r.later[3] == 250, "of four, the last was cut off");
+    run.n_epochs = 7;
+    pack_trial_add(&r, &run);
+    ok(r.later[4] == 500 && r.n_epochs == 7 && r.n_rounds == 5 && r.storage_bytes == 45,
+       "of seven, the later half of six: 400 to 600");
+}
+
+int
+main(void)
+{
+    setup();
+    test_epochs();
+    test_now();
+    test_rows();
+    unlink(source);
+    return done();
+}
