@@ -21,6 +21,7 @@
 #include "libpack/base/system.h"
 #include "libpack/bench/measure_storage.h"
 #include "libpack/bench/trial.h"
+#include "libpack/hdf5/h5_probe.h"
 #include "libpack/hdf5/readset.h"
 #include "libpack/hdf5/scratch.h"
 #include "libpack/model/cost.h"
@@ -75,15 +76,20 @@ way_of(const struct pack_advise_params *params, const struct pack_advise_config 
 }
 
 /* Samples/s that the model gives for the first `first_samples` of all workers together,
- * and for later epochs. */
+ * and for later epochs; with the library that is here, whichever was asked about. */
 static enum pack_status
 model(const struct pack_advise_params *params, const struct pack_advise_config *config,
       uint64_t first_samples, double *first, double *later, struct pack_error *err)
 {
     uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
+    struct pack_advise_params here = *params;
+    struct pack_advise_config as_read = *config;
     struct pack_advise_outcome o;
+    char version[PACK_HDF5_VERSION_TEXT_MAX];
+    (void)pack_hdf5_version_parse(pack_probe_hdf5_version(version), &here.version, NULL);
+    as_read.cache.version = here.version;
     enum pack_status status = pack_advise_evaluate(
-        params, config, first_samples ? first_samples / workers + 1 : 0, &o, err);
+        &here, &as_read, first_samples ? first_samples / workers + 1 : 0, &o, err);
     if (status != PACK_OK)
         return status;
     *later = o.later_rate;
