@@ -100,7 +100,7 @@ open_consumer(struct run *run, struct pack_error *err)
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_consumer_params params = p->consume;
     params.sample_bytes = run->plan.stride_bytes;
-    params.batch_max = run->plan.pattern.batch;
+    params.batch_max = run->plan.batch_max;
     params.on_step = on_step;
     params.context = run;
     if (strcmp(p->consumer, "checksum") == 0) {
@@ -166,7 +166,7 @@ open_run(struct run *run, struct pack_error *err)
         return pack_fail(err, PACK_ERR_LIMIT, "too many epochs (%llu)",
                          (unsigned long long)p->epochs);
     run->tally = calloc((size_t)n_tallies, sizeof *run->tally);
-    run->order = calloc((size_t)run->plan.pattern.batch, sizeof *run->order);
+    run->order = calloc((size_t)run->plan.batch_max, sizeof *run->order);
     r->epochs = calloc((size_t)p->epochs, sizeof *r->epochs);
     r->usage = calloc((size_t)run->n_lanes, sizeof *r->usage);
     if (!run->tally || !run->order || !r->epochs || !r->usage)

@@ -92,7 +92,7 @@ pack_bench_expect_open(const struct bench_plan *plan, struct bench_expect **out,
     expect->plan = plan;
     expect->reader = calloc(set->n_parts, sizeof *expect->reader);
     expect->sample = malloc(plan->stride_bytes ? plan->stride_bytes : 1);
-    expect->sums = calloc((size_t)pattern.batch, sizeof *expect->sums);
+    expect->sums = calloc((size_t)plan->batch_max, sizeof *expect->sums);
     enum pack_status status = PACK_OK;
     if (!expect->reader || !expect->sample || !expect->sums)
         status = pack_fail_memory(err, "checksums");

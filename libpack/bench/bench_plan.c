@@ -44,11 +44,11 @@ plan_slot(struct bench_plan *plan, struct pack_error *err)
         uint64_t rows = plan->pattern.box.rank ? plan->pattern.box.extent[0] : 1;
         plan->with_stride_bytes = with->sample_bytes * rows;
     }
-    if (!pack_size_mul(plan->stride_bytes, plan->pattern.batch, &main_bytes) ||
-        !pack_size_mul(plan->with_stride_bytes, plan->pattern.batch, &with_bytes) ||
+    if (!pack_size_mul(plan->stride_bytes, plan->batch_max, &main_bytes) ||
+        !pack_size_mul(plan->with_stride_bytes, plan->batch_max, &with_bytes) ||
         !pack_size_add(main_bytes, with_bytes, &total) || total > SIZE_MAX / 2)
         return pack_fail(err, PACK_ERR_LIMIT, "a batch of %llu samples is too large",
-                         (unsigned long long)plan->pattern.batch);
+                         (unsigned long long)plan->batch_max);
     plan->slot_bytes = (size_t)total;
     return PACK_OK;
 }
@@ -140,18 +140,17 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
     if (status == PACK_OK)
         status = plan_sample(plan, err);
     if (status == PACK_OK)
-        status = plan_slot(plan, err);
-    if (status == PACK_OK)
         status = pack_pattern_new(&plan->pattern, &iter, err);
     if (status != PACK_OK)
         return status;
     uint64_t n = pack_pattern_length(iter), batch = plan->pattern.batch;
     pack_pattern_free(iter);
+    plan->batch_max = n < batch ? n : batch; /* memory is for what there is */
     plan->epoch_samples = plan->pattern.drop_last ? n / batch * batch : n;
     plan->epoch_batches = n / batch + (n % batch && !plan->pattern.drop_last);
     if (plan->epoch_batches == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "%llu samples do not fill a batch of %llu",
                          (unsigned long long)n, (unsigned long long)batch);
-    return PACK_OK;
+    return plan_slot(plan, err);
 }

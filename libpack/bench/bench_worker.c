@@ -97,7 +97,7 @@ maker_open(void *context, unsigned worker, void *where, void **state,
     pattern.worker = worker;
     enum pack_status status = pack_pattern_new(&pattern, &maker->iter, err);
     if (status == PACK_OK && plan->params.torch) {
-        maker->pieces = calloc((size_t)plan->pattern.batch, sizeof *maker->pieces);
+        maker->pieces = calloc((size_t)plan->batch_max, sizeof *maker->pieces);
         if (!maker->pieces)
             status = pack_fail_memory(err, "a reader");
     }
@@ -346,7 +346,7 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
 {
     const struct bench_plan *plan = maker->plan;
     const struct pack_bench_params *p = &plan->params;
-    unsigned char *with_data = data + plan->pattern.batch * plan->stride_bytes;
+    unsigned char *with_data = data + plan->batch_max * plan->stride_bytes;
     struct pack_request request, with;
     enum pack_status status = PACK_OK;
     uint64_t n = pack_bench_batch_samples(plan, number), asked = 0;
