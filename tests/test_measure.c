@@ -353,6 +353,27 @@ modelled_as(enum pack_hdf5_version version)
                : 0;
 }
 
+/* More readers than are ever started. */
+static void
+test_many_workers(void)
+{
+    struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } } };
+    struct pack_profile profile;
+    struct pack_advise_params params = { .extent = { 3, { N, SIDE, SIDE } },
+                                         .elem_size = 1,
+                                         .profile = &profile,
+                                         .pattern.workers = 5000,
+                                         .now = &now };
+    struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    struct pack_measured m = { .has_now = true };
+    struct pack_error err = { 0 };
+    static struct pack_advise_result result;
+    ok(pack_measure_now(&how, &params, &profile, &m, &err) == PACK_OK && !m.has_now &&
+           pack_measure_rows(&how, &params, &result, &m, &err) == PACK_OK &&
+           m.n_rows == 0,
+       "5000 workers are advised on, but not measured %s", err.text);
+}
+
 static void
 test_version(void)
 {
@@ -389,6 +410,7 @@ main(void)
     make_source();
     test_workers_end();
     test_version();
+    test_many_workers();
     test_resident();
     test_scratch();
     test_trial();

@@ -20,6 +20,7 @@
 #include "libpack/base/clock.h"
 #include "libpack/base/system.h"
 #include "libpack/bench/measure_storage.h"
+#include "libpack/bench/procs.h"
 #include "libpack/bench/trial.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/hdf5/readset.h"
@@ -36,6 +37,7 @@ enum {
     COPY_EPOCHS = 1000,
     BYTES_DEFAULT = 128 << 20,
     LOOK_SAMPLES = 4000,   /* simulated to know what to expect */
+    BATCHES_BYTES = 256 << 20, /* of all workers together */
     SMALL_CACHE = 16 << 20 /* not made smaller for a smaller copy */
 };
 static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 80 * 1000 * 1000,
@@ -46,14 +48,17 @@ static const double warm_rate = 0.99, /* of the file's bytes: it counts as resid
 
 /* ------------------------------------------------------------- what is read */
 
-/* A run ends between batches: a slow way makes smaller ones, which changes nothing where
- * samples are read one at a time. rate: samples/s that are expected. */
+/* A run ends between batches, and those of all workers are in memory at once: a slow way
+ * makes smaller ones, and so do many workers, which changes nothing where samples are read
+ * one at a time. rate: samples/s that are expected. */
 static void
 cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
           struct pack_advise_config *config)
 {
     uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
     double samples = rate * (double)slice / 1e9 / (double)workers / BATCHES_MIN;
+    double room = BATCHES_BYTES / (pack_advise_wanted_bytes(params) * 2 * (double)workers);
+    samples = fmin(samples, room);
     if (config->pattern.read == PACK_READ_SAMPLE && samples < (double)config->pattern.batch)
         config->pattern.batch = (uint64_t)fmax(1, samples);
 }
@@ -98,6 +103,15 @@ model(const struct pack_advise_params *params, const struct pack_advise_config *
         *first = (o.first_samples + o.steady_samples) /
                  (o.first_samples / o.first_rate + o.steady_samples / o.later_rate);
     return PACK_OK;
+}
+
+/* Whether so many workers are ever started, and a copy of the first samples can stand for
+ * the dataset. */
+static bool
+can_read(const struct pack_advise_params *params)
+{
+    return params->pattern.kind != PACK_PATTERN_TRACE && params->extent.rank > 0 &&
+           params->pattern.workers <= PACK_PROCS_MAX;
 }
 
 /* ----------------------------------------------------------------- today's */
@@ -179,7 +193,7 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
         strcpy(profile->name, "of this file");
     }
     enum pack_status status = PACK_OK;
-    if (params->pattern.kind != PACK_PATTERN_TRACE)
+    if (can_read(params))
         status = time_now(how, params, set, with, m, err);
     pack_readset_close(with);
     pack_readset_close(set);
@@ -438,13 +452,6 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
     return status;
 }
 
-/* Whether a copy of the first samples can stand for the dataset. */
-static bool
-can_copy(const struct pack_advise_params *params)
-{
-    return params->pattern.kind != PACK_PATTERN_TRACE && params->extent.rank > 0;
-}
-
 /* Ways whose copy could not be made stay predicted. */
 static void
 drop_layout(struct rows *rows, size_t k)
@@ -475,7 +482,7 @@ pack_measure_rows(const struct pack_measure_params *how,
 {
     uint64_t start_ns = pack_clock_ns();
     enum pack_status status = PACK_OK;
-    if (!can_copy(params))
+    if (!can_read(params))
         return PACK_OK;
     struct rows *rows = calloc(1, sizeof *rows);
     if (!rows)

@@ -35,8 +35,8 @@ struct pack_measure_params {
  * what its storage takes (into *profile, unless keep_storage or it cannot be told), and
  * what params->now really gives, in about a second.
  *
- * The file is only read. Errors as pack_bench_run; that something cannot be measured is
- * none, and says so in *measured.
+ * The file is only read. Errors as pack_bench_run; that something cannot be measured (a
+ * trace, more workers than PACK_PROCS_MAX) is none, and says so in *measured.
  */
 enum pack_status pack_measure_now(const struct pack_measure_params *how,
                                   struct pack_advise_params *params,
