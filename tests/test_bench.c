@@ -593,7 +593,8 @@ best_gain(const struct pack_bench_params *p, const struct pack_bench_result *r,
 {
     struct pack_bench_advice advice;
     double best = 0;
-    if (pack_bench_advise(p, r, &advice, NULL) != PACK_OK)
+    struct pack_bench_ask ask = { .no_trial = true };
+    if (pack_bench_advise(p, r, &ask, &advice, NULL) != PACK_OK)
         return 0;
     for (size_t i = 0; i < advice.n; i++)
         if (strstr(advice.change[i].command, command) && advice.change[i].gain > best)
@@ -622,9 +623,9 @@ test_cache_advice(void)
         status = pack_bench_run(&p, &r, &err);
     ok(status == PACK_OK, "a cache of one chunk %s", err.text);
     if (status == PACK_OK) {
-        double stay = best_gain(&p, &r, "--rdcc-nslots");
+        double stay = best_gain(&p, &r, "--rdcc-nbytes");
         p.fresh_workers = true;
-        double end = best_gain(&p, &r, "--rdcc-nslots");
+        double end = best_gain(&p, &r, "--rdcc-nbytes");
         note("a cache of all: %.2f for workers that stay, %.2f for others", stay, end);
         ok(stay > 0 && end < stay, "gains less where it is lost with each epoch");
         pack_bench_done(&r);
@@ -663,7 +664,8 @@ proposal(const struct pack_bench_params *p, const struct pack_bench_result *r,
          const char *command)
 {
     static struct pack_bench_advice advice;
-    if (pack_bench_advise(p, r, &advice, NULL) != PACK_OK)
+    if (pack_bench_advise(p, r, &(struct pack_bench_ask){ .no_trial = true }, &advice,
+                          NULL) != PACK_OK)
         return NULL;
     for (size_t i = 0; i < advice.n; i++)
         if (strstr(advice.change[i].command, command))

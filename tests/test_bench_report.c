@@ -21,7 +21,7 @@ static struct pack_bench_event events[] = {
 static struct pack_bench_params params;
 static struct pack_bench_result result;
 static struct pack_bench_advice advice = {
-    1, { { "sending less", "--less 1", 1.25 } }
+    1, { { "sending less", "--less 1", 1.25, true } }
 };
 static const struct pack_bench_preset preset = { "made-up", 10, 5000000, 0.6 };
 
@@ -192,7 +192,7 @@ test_text(void)
         "  cold: 0.2 MB were still in the page cache when epochs began\n",
         "  dropping pages took 0.50 s",
         "processors: each worker 25 % user, 10 % system; the machine 75 % busy, 12 % iowait\n",
-        "   1.25x  sending less\n         --less 1\n",
+        "   1.25x measured   sending less\n                    --less 1\n",
     };
     struct pack_buf text = { 0 };
     struct pack_bench_report r = report();

@@ -12,6 +12,7 @@
 #include "libpack/bench/report_bench.h"
 #include "tools/cli.h"
 #include "tools/job_options.h"
+#include "tools/machine.h"
 #include "tools/readbench_job.h"
 #include "tools/sweep.h"
 
@@ -88,6 +89,8 @@ static const struct cli_option options[] = {
              "give up on a worker or GPU that is silent for so long (default: 120s)"),
     CLI_FLAG(0, "no-check", &o.no_check,
              "do not compare the counts with the simulator's"),
+    CLI_FLAG(0, "no-trial", &o.no_trial,
+             "predict what changes are worth, without reading in their way"),
 
     CLI_SECTION("The consumer"),
     CLI_TEXT('c', "consumer", &o.consumer, "NAME",
@@ -211,14 +214,29 @@ find_reason(const struct pack_bench_report *report, char *reason)
 static int
 exit_status_of(const struct pack_bench_report *report, char *reason)
 {
-    if (report->result->interrupted && cli_signal)
+    if (cli_signal)
         return 128 + cli_signal;
     return find_reason(report, reason) ? CLI_LOOK : CLI_DONE;
 }
 
+/* Ctrl-C ends the looking for advice, not the report. */
+static enum pack_status
+advise(struct readbench_job *job, const struct pack_bench_result *result,
+       struct pack_bench_advice *advice, struct pack_error *err)
+{
+    struct pack_profile processor;
+    struct pack_bench_ask ask = { .no_trial = o.no_trial, .watch = job->params.watch };
+    ask.watch.progress = NULL;
+    if (machine_kept(&processor))
+        ask.processor = &processor;
+    enum pack_status status =
+        pack_bench_advise(&job->params, result, &ask, advice, err);
+    return status == PACK_ERR_INTERRUPTED ? PACK_OK : status;
+}
+
 /* Runs once; appends the report to *text. Status 1 comes with a reason. */
 static int
-run_once(struct readbench_job *job, struct pack_buf *text,
+run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
          struct pack_bench_result *result, char *reason)
 {
     struct pack_error err = { 0 };
@@ -243,8 +261,8 @@ run_once(struct readbench_job *job, struct pack_buf *text,
     }
     bool measured =
         status == PACK_OK || (status == PACK_ERR_INTERRUPTED && result->epochs);
-    if (measured && !result->interrupted) {
-        status = pack_bench_advise(&job->params, result, &advice, &err);
+    if (measured && !result->interrupted && !is_in_sweep) {
+        status = advise(job, result, &advice, &err);
         report.advice = &advice;
     }
     if (measured && (status == PACK_OK || status == PACK_ERR_INTERRUPTED))
@@ -469,7 +487,8 @@ run_command(int argc, char **argv, struct figures *figures, struct pack_buf *tex
         exit(exit_status);
     cli_set_quiet(o.quiet || figures);
     exit_status =
-        o.sweep.n ? run_sweep(argc, argv, text) : run_once(&job, text, &result, reason);
+        o.sweep.n ? run_sweep(argc, argv, text)
+                  : run_once(&job, figures != NULL, text, &result, reason);
     if (reason[0] && !figures)
         cli_complain("%s", reason);
     if (figures)

@@ -96,6 +96,13 @@ keep(const char *path, const struct pack_profile *profile)
     pack_buf_done(&text);
 }
 
+bool
+machine_kept(struct pack_profile *profile)
+{
+    char path[PATH_BYTES];
+    return profile_path(path) && read_kept(path, profile);
+}
+
 enum pack_status
 machine_processor(const struct pack_watch *watch, struct pack_profile *profile,
                   struct pack_error *err)

@@ -2,6 +2,8 @@
 #ifndef TOOLS_MACHINE_H
 #define TOOLS_MACHINE_H
 
+#include <stdbool.h>
+
 #include <libpack/profile.h>
 #include <libpack/status.h>
 #include <libpack/watch.h>
@@ -15,5 +17,8 @@
  */
 enum pack_status machine_processor(const struct pack_watch *watch,
                                    struct pack_profile *profile, struct pack_error *err);
+
+/* The kept one, where there is one that can be read; nothing is measured. */
+bool machine_kept(struct pack_profile *profile);
 
 #endif

@@ -21,7 +21,7 @@ struct readbench_options {
     const char *engine;
     uint64_t nbytes, nslots;
     double w0;
-    bool reopen, cold, no_check, no_persistent;
+    bool reopen, cold, no_check, no_trial, no_persistent;
     int hand_over;
     const char *sample_cost, *batch_cost;
     const char *consumer, *step, *preset, *mean, *std, *gpu, *delay, *stall;

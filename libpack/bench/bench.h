@@ -12,6 +12,7 @@
 #include <libpack/image.h>
 #include "libpack/base/histogram.h"
 #include <libpack/pattern.h>
+#include <libpack/profile.h>
 #include "libpack/bench/procs.h"
 #include "libpack/hdf5/readset.h"
 #include <libpack/source.h>
@@ -272,22 +273,39 @@ enum { PACK_BENCH_CHANGES_MAX = 3 };
 struct pack_bench_change {
     char what[128];    /* "a cache of 16 MiB" */
     char command[512]; /* options to add, or a program to run before */
-    double gain;       /* predicted samples/s over measured ones, above 1 */
+    double gain;       /* samples/s over those of the run, above 1 */
+    bool is_measured;  /* read for real in turns with the run's way; else predicted */
 };
 struct pack_bench_advice {
     size_t n; /* most gain first */
     struct pack_bench_change change[PACK_BENCH_CHANGES_MAX];
 };
 
+/* How to look for changes; zeroed by the caller, zero is the default. */
+struct pack_bench_ask {
+    /* Processor terms of this machine, borrowed; NULL: those of a named profile. */
+    const struct pack_profile *processor;
+    bool no_trial;           /* predict only, read nothing */
+    struct pack_watch watch; /* only asked whether to stop */
+};
+
 /*
- * Looks for changes that would make the run faster: of cache, order, chunks and workers,
- * each predicted from the simulator's counts and the times that were measured; of
- * transfer, batch and page cache, predicted from the times alone; last, where there is
- * room, echoing. No change below 5 % is named, and none when the consumer is the limit.
- * PACK_ERR_MEMORY.
+ * Looks for changes that would make the run faster. Those of cache, order, layout, workers
+ * and opening are what pack_advise() finds for just this run, with as many epochs, its
+ * costs fitted to the run's times; of transfer, batch and page cache, predicted from the
+ * times alone; last, where there is room, echoing.
+ *
+ * Where the file is read by the library out of memory, what the advisor found is tried
+ * before it is proposed, in turns with the run's own way, in about a second (for a new
+ * layout on a copy of 128 MiB at most, in memory); what does not gain then is not named.
+ * Readers of a GPU's process are not tried.
+ *
+ * No change below 5 % is named, no new layout below params.min_gain of advise.h, none when
+ * the consumer is the limit. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
  */
 enum pack_status pack_bench_advise(const struct pack_bench_params *params,
                                    const struct pack_bench_result *result,
+                                   const struct pack_bench_ask *ask,
                                    struct pack_bench_advice *advice,
                                    struct pack_error *err);
 

@@ -1,394 +1,409 @@
 /*
  * Changes worth trying: those of chunks, cache, order and workers; bench_remedy.c has the
- * others. Each candidate is sent through the simulator, as far as the run went, and so is
- * the run itself; what a sample costs is then what was measured, scaled stage by stage
- * with the simulated counts:
+ * others.
  *
- *     storage   a fixed time per read, the rest with the bytes read
- *     decode    with the chunks decoded
- *     calls     a fixed time per call and wanted byte, the rest with the bytes of chunks
- *               loaded (the library allocates and frees each)
- *     assembly  as it was
+ *     run ──bench_ask.c──▶ pack_advise ──▶ proposals ──bench_try.c──▶ what gains
  *
- * Readers and consumer then overlap, or follow one another when reading is in line.
+ * The advisor searches with costs fitted to the run; the best of its rows of each kind of
+ * change is a proposal, and so are more workers and a dataset that is opened once. Those
+ * that need no other file are then read for real, beside today's; a new layout in a copy,
+ * by measure.c. What cannot be tried stays predicted.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/bench/bench_parts.h"
+#include "libpack/advise/advise_parts.h"
 #include "libpack/base/pool.h"
+#include "libpack/base/size.h"
+#include "libpack/bench/bench_parts.h"
+#include "libpack/bench/measure.h"
 
-enum { SIMULATED_SAMPLES_MAX = 400000, CANDIDATES_MAX = 16, SLOTS_FOR_MANY = 12421 };
+/* What costs less comes first. */
+enum kind { KIND_SETTINGS, KIND_ORDER, KIND_REWRITE, KIND_WORKERS, KIND_REOPEN, N_KINDS };
+static const uint64_t copy_budget_ns = 1000 * 1000 * 1000;
+static const double rewrite_gain = 1.15; /* as advise.h has it */
 
-/* Measured on the machines this was written on; only their order of magnitude matters. */
-static const double read_ns = 1500, call_ns = 2500, copy_ns_per_byte = 0.08;
-
-enum kind { KIND_CACHE, KIND_ORDER, KIND_CHUNK, KIND_WORKERS, KIND_REOPEN };
-
-struct way { /* to store and to read the set */
-    struct pack_shape chunk;
-    struct pack_cache_params cache;
-    struct pack_pattern pattern;
-    uint64_t n_workers;
-    bool reopen;
-};
-
-struct candidate {
+struct proposal {
     enum kind kind;
-    struct way way;
+    struct bench_way way;
+    double read_gain; /* of the readers, predicted */
+    struct pack_advise_outcome outcome; /* that it stands on */
     struct pack_bench_change change;
 };
 
 struct advisor {
     const struct pack_bench_params *params;
     const struct pack_bench_result *result;
-    const struct pack_facts *facts;
-    struct way now;
-    struct pack_cache_counts now_counts;
-    double slowness;
-    struct candidate candidate[CANDIDATES_MAX];
-    size_t n_candidates;
+    const struct pack_bench_ask *ask;
+    struct bench_question question;
+    struct pack_advise_result found;
+    struct proposal proposals[N_KINDS];
+    size_t n_proposals;
 };
 
-static uint64_t
-lanes(uint64_t n_workers)
-{
-    return n_workers ? n_workers : 1;
-}
+/* ------------------------------------------------------------------- gains */
 
-/* What worker 0 of a way would do in the epochs and samples that the run had. */
-static enum pack_status
-simulate(const struct advisor *a, const struct way *way, struct pack_cache_counts *counts,
-         uint64_t *n_samples, struct pack_error *err)
-{
-    const struct pack_readset *set = a->params->set;
-    const struct pack_facts *facts = a->facts;
-    struct pack_cachesim_params params = {
-        .cache = way->cache,
-        .filtered = facts->pipeline.n > 0,
-        .edge_unfiltered = facts->edge_chunks_unfiltered,
-        .stored_ratio = facts->stored_bytes && facts->chunk_bytes
-                            ? (double)facts->stored_bytes /
-                                  (double)(facts->chunk_bytes * facts->n_chunks_total)
-                            : 1,
-    };
-    struct pack_pattern pattern = way->pattern;
-    struct pack_grid grid;
-    struct pack_pattern_iter *iter = NULL;
-    struct pack_cachesim *sim = NULL;
-    uint64_t most = a->result->total.n_samples / lanes(way->n_workers);
-    pattern.extent = set->extent;
-    pattern.workers = lanes(way->n_workers);
-    pattern.chunk_samples = way->chunk.extent[0];
-    *n_samples = 0;
-    enum pack_status status =
-        pack_grid_init(&grid, &set->extent, &way->chunk, set->elem_size, err);
-    if (status == PACK_OK)
-        status = pack_pattern_new(&pattern, &iter, err);
-    if (status == PACK_OK)
-        status = pack_cachesim_new(&grid, &params, &sim, err);
-    if (most > SIMULATED_SAMPLES_MAX)
-        most = SIMULATED_SAMPLES_MAX;
-    for (uint64_t e = 0; e < a->result->n_epochs && status == PACK_OK; e++) {
-        struct pack_request request;
-        if (a->params->fresh_workers && way->n_workers > 0)
-            pack_cachesim_reopen(sim);
-        status = pack_pattern_seek(iter, pattern.epoch + e, 0, err);
-        while (status == PACK_OK && *n_samples < most &&
-               pack_pattern_next(iter, &request)) {
-            if (way->reopen)
-                pack_cachesim_reopen(sim);
-            status = pack_cachesim_read_boxes(sim, request.boxes, request.n_boxes, err);
-            *n_samples += request.n_samples;
-        }
-    }
-    if (status == PACK_OK)
-        pack_cachesim_counts(sim, counts);
-    pack_cachesim_free(sim);
-    pack_pattern_free(iter);
-    return status;
-}
-
+/* What the whole run gains when HDF5's part of reading becomes so much faster, or, with
+ * `whole`, all of it. */
 static double
-ratio(double a, double b)
+run_gain(const struct advisor *a, const struct bench_way *way, double gain, bool whole)
 {
-    return b > 0 ? a / b : 1;
+    const struct bench_pace now = pack_bench_pace(a->result);
+    struct bench_pace then = now;
+    double part = whole ? now.read : now.hdf5;
+    then.read = now.read - part + part / gain;
+    then.in_line = way->n_workers == 0;
+    double cycle = pack_bench_cycle_ns(&then);
+    return cycle > 0 ? pack_bench_cycle_ns(&now) / cycle : 0;
 }
 
-/* Reading time of one sample in one worker, ns. */
+/* Over the run's epochs; 0 where a longer training would lose by it. */
 static double
-sample_ns(const struct advisor *a, const struct way *way,
-          const struct pack_cache_counts *c, double n)
+gain_of(const struct pack_advise_outcome *now, const struct pack_advise_outcome *o)
 {
-    const struct pack_bench_epoch *t = &a->result->total;
-    const struct pack_cache_counts *b = &a->now_counts;
-    double samples = (double)t->n_samples;
-    double storage = (double)(t->read.storage_ns + t->read.metadata_ns) / samples;
-    double decode = (double)t->read.decode_ns / samples;
-    double calls = (double)t->read.overhead_ns / samples;
-    double reopen = way->reopen ? (double)t->read.reopen_ns / samples : 0;
-    double assembly = (double)(t->work_ns - t->read.call_ns) / samples;
-    double reads_now = (double)t->read.file_reads / samples;
-    double fixed = read_ns * reads_now < storage / 2 ? read_ns : storage / 2 / reads_now;
-    double base = call_ns * (double)t->read.calls / samples +
-                  copy_ns_per_byte * (double)t->read.wanted_bytes / samples;
-    double now_n = (double)t->n_samples / lanes(a->now.n_workers);
-    if (now_n > SIMULATED_SAMPLES_MAX)
-        now_n = SIMULATED_SAMPLES_MAX;
-    double bytes =
-        ratio((double)c->file_read_bytes / n, (double)b->file_read_bytes / now_n);
-    double decodes =
-        b->decodes ? ratio((double)c->decodes / n, (double)b->decodes / now_n) : 1;
-    double loads = b->loads ? bytes : 1;
-    if (base > calls)
-        base = calls;
-    if (reads_now <= 0)
-        fixed = 0;
-    return fixed * (double)c->file_reads / n + (storage - fixed * reads_now) * bytes +
-           decode * decodes + base + (calls - base) * loads + reopen + assembly;
+    return now->rate > 0 && o->later_rate >= now->later_rate ? o->rate / now->rate : 0;
 }
 
-/* What the consumer needs for one fresh sample, ns. */
-static double
-consume_ns(const struct advisor *a)
-{
-    const struct pack_bench_steps *s = &a->result->steps;
-    double step = s->n_steps > 1 ? (double)s->busy_ns / (double)(s->n_steps - 1) : 0;
-    return step * ratio((double)s->n_steps, (double)a->result->total.n_samples);
-}
+/* ------------------------------------------------------------------- words */
 
-/* Reading time of one sample when a way's workers share the processors, ns. */
-static double
-shared_ns(const struct advisor *a, const struct way *way,
-          const struct pack_cache_counts *c, double n)
+/* Options of a cache, behind what a command says already. */
+static void
+put_cache(const struct advisor *a, const struct pack_cache_params *cache, char *text,
+          size_t size)
 {
-    uint64_t cpus = pack_pool_default_threads(), n_workers = way->n_workers;
-    return sample_ns(a, way, c, n) / (double)lanes(n_workers < cpus ? n_workers : cpus);
-}
-
-/*
- * The readers' wall time over shared_ns(), at least 1: batches are taken in order, so a
- * slow one holds up those behind it, and other programs take their share. Not to be seen
- * when the readers were not what the run waited for.
- */
-static double
-slowness(const struct advisor *a, double n)
-{
-    double wall = (double)a->result->elapsed_ns / (double)a->result->total.n_samples;
-    double consume = consume_ns(a), read = shared_ns(a, &a->now, &a->now_counts, n);
-    if (a->now.n_workers == 0)
-        wall -= consume;
-    else if (wall < 1.1 * consume)
-        return 1;
-    return wall > read && read > 0 ? wall / read : 1;
-}
-
-/* Fresh samples per second of readers and consumer together. */
-static double
-rate_of(const struct advisor *a, const struct way *way, const struct pack_cache_counts *c,
-        double n)
-{
-    double consume = consume_ns(a);
-    double read = shared_ns(a, way, c, n) * a->slowness;
-    if (way->n_workers == 0)
-        return 1e9 / (read + consume);
-    return 1e9 / (read > consume ? read : consume);
-}
-
-/* ------------------------------------------------------------- candidates */
-
-static struct candidate *
-propose(struct advisor *a, enum kind kind)
-{
-    if (a->n_candidates == CANDIDATES_MAX)
-        return NULL;
-    struct candidate *c = &a->candidate[a->n_candidates++];
-    *c = (struct candidate){ .kind = kind, .way = a->now };
-    return c;
+    const struct pack_cache_params *now = &a->result->cache;
+    size_t used = strlen(text);
+    if (cache->size_bytes != now->size_bytes)
+        used += (size_t)snprintf(text + used, size - used, "%s--rdcc-nbytes %" PRIu64,
+                                 used ? " " : "", cache->size_bytes);
+    if (cache->size_bytes == 0)
+        return; /* nothing else counts then */
+    if (cache->n_slots != now->n_slots)
+        used += (size_t)snprintf(text + used, size - used, "%s--rdcc-nslots %" PRIu64,
+                                 used ? " " : "", cache->n_slots);
+    if (cache->w0 != now->w0)
+        snprintf(text + used, size - used, "%s--rdcc-w0 %g", used ? " " : "", cache->w0);
 }
 
 static void
-propose_cache(struct advisor *a, uint64_t bytes, uint64_t n_slots)
+word_settings(const struct advisor *a, const struct pack_advise_config *config,
+              struct pack_bench_change *c)
 {
-    char text[PACK_BYTES_TEXT_MAX];
-    struct candidate *c = propose(a, KIND_CACHE);
-    if (!c)
-        return;
-    c->way.cache.size_bytes = bytes;
-    if (n_slots)
-        c->way.cache.n_slots = n_slots;
-    if (bytes == 0)
-        snprintf(c->change.what, sizeof c->change.what,
+    char bytes[PACK_BYTES_TEXT_MAX];
+    bool reads_past = a->params->set->parts[0].facts.pipeline.n == 0 &&
+                      a->params->set->parts[0].grid.chunk_bytes > config->cache.size_bytes;
+    pack_bytes_format(config->cache.size_bytes, bytes);
+    if (config->cache.size_bytes == 0)
+        snprintf(c->what, sizeof c->what,
                  "no chunk cache: HDF5 then reads just what is wanted");
+    else if (reads_past)
+        snprintf(c->what, sizeof c->what,
+                 "a chunk cache of %s: nothing but what is wanted is read", bytes);
     else
-        snprintf(c->change.what, sizeof c->change.what,
-                 "a chunk cache of %s in each worker", pack_bytes_format(bytes, text));
-    int used = snprintf(c->change.command, sizeof c->change.command,
-                        "--rdcc-nbytes %" PRIu64, bytes);
-    if (n_slots && n_slots != a->now.cache.n_slots)
-        snprintf(c->change.command + used, sizeof c->change.command - (size_t)used,
-                 " --rdcc-nslots %" PRIu64, n_slots);
+        snprintf(c->what, sizeof c->what, "a chunk cache of %s in each worker", bytes);
+    put_cache(a, &config->cache, c->command, sizeof c->command);
 }
 
 static void
-propose_caches(struct advisor *a, const struct pack_grid *grid)
+word_order(const struct advisor *a, const struct pack_advise_config *config,
+           struct pack_bench_change *c)
 {
-    uint64_t whole = grid->chunk_bytes * grid->n_chunks_total;
-    uint64_t limit = UINT64_C(2) << 30;
-    if (a->facts->pipeline.n == 0 && grid->chunk_bytes <= a->now.cache.size_bytes)
-        propose_cache(a, 0, 0);
-    for (uint64_t n = 4; n <= 1024; n *= 16)
-        if (grid->chunk_bytes * n > a->now.cache.size_bytes &&
-            grid->chunk_bytes * n < whole &&
-            grid->chunk_bytes * n * lanes(a->now.n_workers) <= limit)
-            propose_cache(a, grid->chunk_bytes * n, 0);
-    if (whole > a->now.cache.size_bytes && whole * lanes(a->now.n_workers) <= limit)
-        propose_cache(a, whole, SLOTS_FOR_MANY);
+    const struct pack_pattern *p = &config->pattern;
+    uint64_t chunk_bytes = a->params->set->parts[0].grid.chunk_bytes;
+    bool holds = config->cache.size_bytes / chunk_bytes >= p->pool_chunks;
+    snprintf(c->what, sizeof c->what, "block shuffle over %" PRIu64 " chunks%s",
+             p->pool_chunks, holds ? ", with a cache that holds them" : "");
+    snprintf(c->command, sizeof c->command, "--pattern block:chunks=%" PRIu64 "%s",
+             p->pool_chunks, p->local ? ",local" : "");
+    put_cache(a, &config->cache, c->command, sizeof c->command);
 }
 
 static void
-propose_block(struct advisor *a, const struct pack_grid *grid)
+word_rewrite(const struct advisor *a, const struct pack_advise_config *config,
+             struct pack_bench_change *c)
 {
-    enum { POOL = 32 };
-    if (grid->chunk[0] < 2 || a->now.pattern.kind != PACK_PATTERN_SHUFFLE)
-        return;
-    uint64_t chunks = 1;
-    for (int i = 1; i < grid->rank; i++)
-        chunks *= grid->n_chunks[i];
-    uint64_t bytes = grid->chunk_bytes * chunks * (POOL + 1);
-    struct candidate *c = propose(a, KIND_ORDER);
-    if (!c)
-        return;
-    c->way.pattern.kind = PACK_PATTERN_BLOCK;
-    c->way.pattern.pool_chunks = POOL;
-    c->way.pattern.local = lanes(a->now.n_workers) > 1;
-    if (bytes > c->way.cache.size_bytes)
-        c->way.cache.size_bytes = bytes;
-    snprintf(c->change.what, sizeof c->change.what,
-             "block shuffle over %d chunks, with a cache that holds them", POOL);
-    snprintf(c->change.command, sizeof c->change.command,
-             "--pattern block:chunks=%d%s --rdcc-nbytes %" PRIu64, POOL,
-             c->way.pattern.local ? ",local" : "", c->way.cache.size_bytes);
-}
-
-static void
-propose_chunk(struct advisor *a, const struct pack_grid *grid)
-{
-    char text[PACK_SHAPE_TEXT_MAX];
+    char chunk[PACK_SHAPE_TEXT_MAX], options[256] = "", order[80] = "";
+    const struct pack_pattern *p = &config->pattern;
     struct pack_shape one = a->params->set->extent;
+    bool is_packed = strcmp(config->codec, "none") != 0;
     one.extent[0] = 1;
-    if (a->now.pattern.box.rank || pack_shape_equal(&one, &a->now.chunk) ||
-        a->now.pattern.kind == PACK_PATTERN_SEQUENTIAL || grid->rank < 2)
-        return;
-    struct candidate *c = propose(a, KIND_CHUNK);
-    if (!c)
-        return;
-    c->way.chunk = one;
-    snprintf(c->change.what, sizeof c->change.what, "chunks of one sample");
-    snprintf(c->change.command, sizeof c->change.command,
-             "pack or repack with chunks of %s, then run again",
-             pack_shape_format(&one, text));
+    pack_shape_format(&config->chunk, chunk);
+    if (config->chunk.rank == 0)
+        snprintf(c->what, sizeof c->what, "no chunks: contiguous data");
+    else if (pack_shape_equal(&one, &config->chunk))
+        snprintf(c->what, sizeof c->what, "chunks of one sample%s%s",
+                 is_packed ? ", " : "", is_packed ? config->codec : "");
+    else
+        snprintf(c->what, sizeof c->what, "chunks of %.60s%s%.40s", chunk,
+                 is_packed ? ", " : "", is_packed ? config->codec : "");
+    if (p->kind != a->params->pattern.kind)
+        snprintf(order, sizeof order, " --pattern block:chunks=%" PRIu64 "%s",
+                 p->pool_chunks, p->local ? ",local" : "");
+    if (config->chunk.rank)
+        put_cache(a, &config->cache, options, sizeof options);
+    if (config->chunk.rank)
+        snprintf(c->command, sizeof c->command, "pack or repack with chunks of %.200s%s%s",
+                 chunk, is_packed ? ", compressed with " : "",
+                 is_packed ? config->codec : "");
+    else
+        snprintf(c->command, sizeof c->command, "repack without chunks");
+    size_t used = strlen(c->command);
+    bool has_options = order[0] || options[0];
+    snprintf(c->command + used, sizeof c->command - used, ", then run again%s%s%s%s",
+             has_options ? " with" : "", order, options[0] ? " " : "", options);
 }
 
-static void
-propose_workers(struct advisor *a, const struct pack_grid *grid)
+/* --------------------------------------------------------------- proposals */
+
+static struct proposal *
+propose(struct advisor *a, enum kind kind, const struct pack_advise_outcome *o)
 {
-    (void)grid;
-    uint64_t cpus = pack_pool_default_threads();
-    if (a->now.n_workers >= cpus)
-        return;
-    struct candidate *c = propose(a, KIND_WORKERS);
-    if (!c)
-        return;
-    c->way.n_workers = cpus;
-    snprintf(c->change.what, sizeof c->change.what, "%" PRIu64 " workers", cpus);
-    snprintf(c->change.command, sizeof c->change.command, "--workers %" PRIu64, cpus);
+    double gain = gain_of(&a->found.now, o);
+    if (gain < PACK_ADVISE_EQUAL_GAIN || !o->fits)
+        return NULL;
+    struct proposal *p = &a->proposals[a->n_proposals++];
+    *p = (struct proposal){ .kind = kind,
+                            .way = { o->config, a->result->n_workers },
+                            .read_gain = gain,
+                            .outcome = *o };
+    if (o->config.cache.size_bytes == 0) /* as the command leaves them */
+        p->way.config.cache.n_slots = a->result->cache.n_slots;
+    return p;
 }
 
+/* The one of the advisor's rows of one kind that it would choose if there were no others. */
 static void
-propose_reopen(struct advisor *a, const struct pack_grid *grid)
+propose_found(struct advisor *a, enum kind kind, enum pack_advise_change change,
+              void (*word)(const struct advisor *a,
+                           const struct pack_advise_config *config,
+                           struct pack_bench_change *change))
 {
-    (void)grid;
-    struct candidate *c = a->now.reopen ? propose(a, KIND_REOPEN) : NULL;
-    if (!c)
+    struct pack_advise_outcome rows[PACK_ADVISE_ROWS_MAX + 1] = { a->found.now };
+    const struct pack_advise_outcome *now = &a->found.now;
+    size_t n = 1;
+    rows[0].is_now = true;
+    for (size_t i = 0; i < a->found.n_rows; i++)
+        if (!a->found.rows[i].is_now && a->found.rows[i].change == change)
+            rows[n++] = a->found.rows[i];
+    size_t best = pack_advise_choose(&a->question.params, now, rows, n);
+    if (best == 0)
         return;
-    c->way.reopen = false;
-    snprintf(c->change.what, sizeof c->change.what, "opening the dataset once");
-    snprintf(c->change.command, sizeof c->change.command, "leave --reopen away");
+    struct proposal *p = propose(a, kind, &rows[best]);
+    if (p)
+        word(a, &rows[best].config, &p->change);
 }
-
-/* ------------------------------------------------------------------ judging */
 
 static enum pack_status
-judge_candidates(struct advisor *a, double now_rate, struct bench_ranking *ranking,
-                 struct pack_error *err)
+propose_workers(struct advisor *a, struct pack_error *err)
 {
-    for (size_t i = 0; i < a->n_candidates; i++) {
-        struct candidate *c = &a->candidate[i];
-        struct pack_cache_counts counts;
-        uint64_t n;
-        enum pack_status status = simulate(a, &c->way, &counts, &n, err);
-        if (status != PACK_OK)
-            return status;
-        if (n == 0)
-            continue;
-        double rate = rate_of(a, &c->way, &counts, (double)n);
-        c->change.gain = ratio(rate, now_rate);
-        pack_bench_rank(ranking, (int)c->kind, &c->change);
+    uint64_t cpus = pack_pool_default_threads();
+    struct pack_advise_params p = a->question.params;
+    struct pack_advise_config config = a->question.now;
+    struct pack_advise_outcome o;
+    if (a->result->n_workers >= cpus)
+        return PACK_OK;
+    p.pattern.workers = config.pattern.workers = cpus;
+    enum pack_status status = pack_advise_evaluate(&p, &config, 0, &o, err);
+    if (status != PACK_OK)
+        return status;
+    pack_bench_fit(&a->question, &o);
+    struct proposal *w = propose(a, KIND_WORKERS, &o);
+    if (!w)
+        return PACK_OK;
+    w->way.n_workers = cpus;
+    snprintf(w->change.what, sizeof w->change.what, "%" PRIu64 " workers", cpus);
+    snprintf(w->change.command, sizeof w->change.command, "--workers %" PRIu64, cpus);
+    return PACK_OK;
+}
+
+static enum pack_status
+propose_once(struct advisor *a, struct pack_error *err)
+{
+    struct pack_advise_params p = a->question.params;
+    struct pack_advise_config config = a->question.now;
+    struct pack_advise_outcome o;
+    if (!config.reopen)
+        return PACK_OK;
+    p.reopen = config.reopen = false;
+    enum pack_status status = pack_advise_evaluate(&p, &config, 0, &o, err);
+    if (status != PACK_OK)
+        return status;
+    pack_bench_fit(&a->question, &o);
+    struct proposal *once = propose(a, KIND_REOPEN, &o);
+    if (once) {
+        snprintf(once->change.what, sizeof once->change.what, "opening the dataset once");
+        snprintf(once->change.command, sizeof once->change.command,
+                 "leave --reopen away");
     }
     return PACK_OK;
 }
 
-/* Each looks at one thing that could be different, and proposes none or more. */
-static void (*const proposals[])(struct advisor *a, const struct pack_grid *grid) = {
-    propose_caches, propose_block, propose_chunk, propose_workers, propose_reopen,
-};
+/* The search, its rates fitted to the run. */
+static enum pack_status
+propose_all(struct advisor *a, struct pack_error *err)
+{
+    struct pack_advise_result *r = &a->found;
+    enum pack_status status = pack_advise(&a->question.params, r, err);
+    if (status != PACK_OK)
+        return status;
+    pack_bench_fit(&a->question, &r->now);
+    for (size_t i = 0; i < r->n_rows; i++)
+        pack_bench_fit(&a->question, &r->rows[i]);
+    propose_found(a, KIND_SETTINGS, PACK_ADVISE_SETTINGS, word_settings);
+    propose_found(a, KIND_ORDER, PACK_ADVISE_ORDER, word_order);
+    propose_found(a, KIND_REWRITE, PACK_ADVISE_REWRITE, word_rewrite);
+    status = propose_workers(a, err);
+    return status == PACK_OK ? propose_once(a, err) : status;
+}
 
-/* The changes that need the simulator. */
+/* ------------------------------------------------------------------ judging */
+
+/* Ways of reading the file as it is, in turns with today's. */
+static enum pack_status
+try_same_file(struct advisor *a, struct pack_error *err)
+{
+    struct bench_way ways[BENCH_WAYS_MAX];
+    struct proposal *tried[BENCH_WAYS_MAX];
+    struct pack_trial_gain gains[BENCH_WAYS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_proposals; i++) {
+        struct proposal *p = &a->proposals[i];
+        if (p->kind == KIND_REWRITE || p->change.gain < PACK_ADVISE_EQUAL_GAIN)
+            continue;
+        ways[n] = p->way;
+        tried[n++] = p;
+    }
+    if (n == 0)
+        return PACK_OK;
+    enum pack_status status =
+        pack_bench_try(a->params, a->result, a->ask, ways, n, gains, err);
+    for (size_t i = 0; status == PACK_OK && i < n; i++) {
+        bool gains_surely = gains[i].low > 1;
+        tried[i]->change.is_measured = true;
+        tried[i]->change.gain =
+            gains_surely ? run_gain(a, &ways[i], gains[i].median, true) : 0;
+    }
+    return status;
+}
+
+/* A new layout, in a copy beside one of today's. */
+static enum pack_status
+try_rewrite(struct advisor *a, struct proposal *p, struct pack_error *err)
+{
+    const struct pack_measure_params how = { .file = a->params->set->parts[0].file,
+                                             .dataset = a->params->set->dataset,
+                                             .budget_ns = copy_budget_ns,
+                                             .watch = a->question.params.watch };
+    struct pack_measured measured = { .now_ratio = 1 };
+    struct pack_advise_result *two = calloc(1, sizeof *two);
+    if (!two)
+        return pack_fail_memory(err, "a trial");
+    two->has_now = true;
+    two->now = two->rows[0] = a->found.now;
+    two->rows[0].is_now = true;
+    two->rows[1] = p->outcome;
+    two->n_rows = 2;
+    enum pack_status status =
+        pack_measure_rows(&how, &a->question.params, two, &measured, err);
+    if (status == PACK_OK && measured.n_rows == 2) {
+        const struct pack_advise_outcome *o = &two->rows[0];
+        bool gains_surely = !o->is_now && o->gain_low > 1;
+        double gain = gain_of(&two->now, o);
+        p->change.is_measured = true;
+        p->change.gain =
+            gains_surely && gain > 0 ? run_gain(a, &p->way, gain, false) : 0;
+    }
+    free(two);
+    return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED ? status : PACK_OK;
+}
+
+/* A change that costs more must bring more than those that cost less: the best gain of
+ * the kinds before it, times what the step is to gain. */
+static double
+gain_wanted(const struct advisor *a, enum kind kind)
+{
+    double best = 1;
+    for (size_t i = 0; i < a->n_proposals; i++) {
+        const struct proposal *p = &a->proposals[i];
+        if ((p->kind < kind || p->kind == KIND_REOPEN) && p->kind != KIND_WORKERS &&
+            p->change.gain > best)
+            best = p->change.gain;
+    }
+    return kind == KIND_ORDER     ? best * PACK_ADVISE_EQUAL_GAIN
+           : kind == KIND_REWRITE ? best * rewrite_gain
+                                  : PACK_ADVISE_EQUAL_GAIN;
+}
+
+/* Leaves those that are not worth what they cost without a gain. */
+static void
+drop_dear(struct advisor *a)
+{
+    for (size_t i = 0; i < a->n_proposals; i++) {
+        struct proposal *p = &a->proposals[i];
+        if (p->change.gain < gain_wanted(a, p->kind))
+            p->change.gain = 0;
+    }
+}
+
+static enum pack_status
+judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < a->n_proposals; i++) {
+        struct proposal *p = &a->proposals[i];
+        p->change.gain = run_gain(a, &p->way, p->read_gain, p->kind == KIND_WORKERS);
+    }
+    drop_dear(a);
+    bool can_try = pack_bench_can_try(a->params, a->result, &a->question, a->ask);
+    if (can_try)
+        status = try_same_file(a, err);
+    for (size_t i = 0; status == PACK_OK && can_try && i < a->n_proposals; i++)
+        if (a->proposals[i].kind == KIND_REWRITE && a->proposals[i].change.gain > 0)
+            status = try_rewrite(a, &a->proposals[i], err);
+    drop_dear(a);
+    for (size_t i = 0; status == PACK_OK && i < a->n_proposals; i++)
+        pack_bench_rank(ranking, (int)a->proposals[i].kind, &a->proposals[i].change);
+    return status;
+}
+
+/* The changes that are the advisor's. */
 static enum pack_status
 advise_chunks(const struct pack_bench_params *params,
-              const struct pack_bench_result *result, struct bench_ranking *ranking,
-              struct pack_error *err)
+              const struct pack_bench_result *result, const struct pack_bench_ask *ask,
+              struct bench_ranking *ranking, struct pack_error *err)
 {
     struct advisor *a = calloc(1, sizeof *a);
-    uint64_t n = 0;
+    bool can = false;
     if (!a)
         return pack_fail_memory(err, "advice");
     a->params = params;
     a->result = result;
-    a->facts = &params->set->parts[0].facts;
-    a->now = (struct way){ .chunk = a->facts->chunk,
-                           .cache = result->cache,
-                           .pattern = params->pattern,
-                           .n_workers = result->n_workers,
-                           .reopen = params->reopen };
-    enum pack_status status = simulate(a, &a->now, &a->now_counts, &n, err);
-    if (status == PACK_OK && n > 0) {
-        a->slowness = slowness(a, (double)n);
-        double now_rate = rate_of(a, &a->now, &a->now_counts, (double)n);
-        for (size_t i = 0; i < sizeof proposals / sizeof *proposals; i++)
-            proposals[i](a, &params->set->parts[0].grid);
-        status = judge_candidates(a, now_rate, ranking, err);
-    }
+    a->ask = ask;
+    enum pack_status status =
+        pack_bench_question_make(params, result, ask, &a->question, &can, err);
+    if (status == PACK_OK && can)
+        status = propose_all(a, err);
+    if (status == PACK_OK && can)
+        status = judge(a, ranking, err);
+    pack_bench_question_done(&a->question);
     free(a);
-    return status;
+    /* what was measured stands without advice on it */
+    return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED ? status : PACK_OK;
 }
 
 enum pack_status
 pack_bench_advise(const struct pack_bench_params *params,
                   const struct pack_bench_result *result,
-                  struct pack_bench_advice *advice, struct pack_error *err)
+                  const struct pack_bench_ask *ask, struct pack_bench_advice *advice,
+                  struct pack_error *err)
 {
     struct bench_ranking ranking = { .advice = advice };
-    enum pack_status status = PACK_OK;
     *advice = (struct pack_bench_advice){ 0 };
     if (result->total.n_samples == 0 || result->limit == PACK_LIMIT_CONSUMER)
         return PACK_OK;
-    if (params->set && result->has_cache && result->total.has_counts &&
-        params->pattern.kind != PACK_PATTERN_TRACE)
-        status = advise_chunks(params, result, &ranking, err);
+    enum pack_status status = advise_chunks(params, result, ask, &ranking, err);
     if (status == PACK_OK)
         pack_bench_remedies(params, result, &ranking);
     return status;

@@ -23,13 +23,6 @@ static const double read_ns = 1500, page_ns_per_byte = 0.15, call_ns = 2500,
 
 enum { LARGER_BATCH = 4 };
 
-struct pace {                   /* nanoseconds per fresh sample */
-    double read, wall_per_read; /* the latter at least 1: reading's wall time over it */
-    double take;                /* this process, on top of waiting and consuming */
-    double copy, consume;
-    bool in_line, beside; /* read by this process; consumed by a device of its own */
-};
-
 static double
 larger(double a, double b)
 {
@@ -50,8 +43,8 @@ lanes(const struct pack_bench_result *r)
     return n ? (double)n : 1;
 }
 
-static double
-cycle_ns(const struct pace *p)
+double
+pack_bench_cycle_ns(const struct bench_pace *p)
 {
     double read = p->read * p->wall_per_read;
     double own = p->take + (p->beside ? 0 : p->consume);
@@ -59,15 +52,16 @@ cycle_ns(const struct pace *p)
     return larger(p->in_line ? own + read : larger(own, read), device);
 }
 
-static struct pace
-pace_of(const struct pack_bench_result *r)
+struct bench_pace
+pack_bench_pace(const struct pack_bench_result *r)
 {
     const struct pack_bench_steps *s = &r->steps;
     const struct pack_bench_epoch *t = &r->total;
     double n = (double)t->n_samples, n_steps = (double)s->n_steps;
-    struct pace p = {
+    struct bench_pace p = {
         .read = (double)t->work_ns / n / lanes(r),
         .wall_per_read = 1,
+        .hdf5 = (double)t->read.call_ns / n / lanes(r),
         .copy = (double)s->copy_ns / n,
         .consume = n_steps > 1 ? (double)s->busy_ns / (n_steps - 1) * n_steps / n : 0,
         .in_line = r->n_workers == 0,
@@ -91,7 +85,7 @@ pace_of(const struct pack_bench_result *r)
 /* Bytes instead of floats: a quarter over the bus, and no normalising here. */
 static bool
 send_bytes(const struct pack_bench_params *params, const struct pack_bench_result *r,
-           struct pace *p, struct pack_bench_change *c)
+           struct bench_pace *p, struct pack_bench_change *c)
 {
     if (!p->beside || params->consume.transfer != PACK_TRANSFER_FLOAT32)
         return false;
@@ -105,7 +99,7 @@ send_bytes(const struct pack_bench_params *params, const struct pack_bench_resul
 /* What is done once for a batch is done less often. */
 static bool
 enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_result *r,
-              struct pace *p, struct pack_bench_change *c)
+              struct bench_pace *p, struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
     uint64_t batch = r->batch * LARGER_BATCH;
@@ -160,7 +154,7 @@ warm_ns_per_byte(const struct pack_bench_result *r)
 /* The file in the page cache before the run: storage is then as fast as memory. */
 static bool
 preload(const struct pack_bench_params *params, const struct pack_bench_result *r,
-        struct pace *p, struct pack_bench_change *c)
+        struct bench_pace *p, struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
     char text[PACK_BYTES_TEXT_MAX];
@@ -185,7 +179,7 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
 
 /* Each describes one change and what the pace would be; false: it does not apply. */
 static bool (*const remedies[])(const struct pack_bench_params *params,
-                                const struct pack_bench_result *result, struct pace *pace,
+                                const struct pack_bench_result *result, struct bench_pace *pace,
                                 struct pack_bench_change *change) = {
     send_bytes,
     enlarge_batch,
@@ -240,13 +234,13 @@ void
 pack_bench_remedies(const struct pack_bench_params *params,
                     const struct pack_bench_result *result, struct bench_ranking *ranking)
 {
-    const struct pace now = pace_of(result);
+    const struct bench_pace now = pack_bench_pace(result);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
-        struct pace then = now;
+        struct bench_pace then = now;
         struct pack_bench_change change = { .gain = 0 };
         if (!remedies[i](params, result, &then, &change))
             continue;
-        change.gain = cycle_ns(&then) > 0 ? cycle_ns(&now) / cycle_ns(&then) : 0;
+        change.gain = pack_bench_cycle_ns(&then) > 0 ? pack_bench_cycle_ns(&now) / pack_bench_cycle_ns(&then) : 0;
         pack_bench_rank(ranking, BENCH_KIND_REMEDY + (int)i, &change);
     }
     add_echo(result, ranking->advice);

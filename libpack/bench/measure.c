@@ -429,7 +429,8 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
     struct pack_trial_params trial = { .slice_ns = how->prove ? proof_slice_ns : slice_ns,
                                        .rounds_min = how->prove ? PROOF_ROUNDS : ROUNDS_MIN,
                                        .rounds_max = how->prove ? PROOF_ROUNDS : 0,
-                                       .budget_ns = budget_ns,
+                                       .budget_ns =
+                                           how->budget_ns ? how->budget_ns : budget_ns,
                                        .watch = how->watch };
     if (rows->params->now && !rows->ways[0].row->is_now)
         return PACK_OK; /* its copy failed: nothing to compare with */

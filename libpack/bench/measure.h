@@ -26,6 +26,7 @@ struct pack_measure_params {
     bool prove;
     const char *scratch_dir;
     uint64_t scratch_bytes;
+    uint64_t budget_ns;    /* for reading the rows of a quick look; 0: 3 s */
     bool keep_storage;     /* the profile's storage was asked for: do not measure it */
     struct pack_watch watch;
 };

@@ -228,6 +228,8 @@ put_verdict(struct pack_json *json, const struct pack_bench_report *report)
         pack_json_text(json, "what", a->change[i].what);
         pack_json_text(json, "command", a->change[i].command);
         pack_json_double(json, "gain", a->change[i].gain);
+        pack_json_text(json, "basis",
+                       a->change[i].is_measured ? "measured" : "predicted");
         pack_json_close(json);
     }
     pack_json_close(json);

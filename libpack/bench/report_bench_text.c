@@ -328,10 +328,11 @@ put_advice(struct page *page, const struct pack_bench_advice *advice)
 {
     if (!advice || advice->n == 0)
         return;
-    LINE(page, "\nworth most, as simulator and cost model predict\n");
+    LINE(page, "\nworth most\n");
     for (size_t i = 0; i < advice->n; i++) {
         const struct pack_bench_change *c = &advice->change[i];
-        LINE(page, "  %5.2fx  %s\n         %s\n", c->gain, c->what, c->command);
+        LINE(page, "  %5.2fx %-9s  %s\n                    %s\n", c->gain,
+             c->is_measured ? "measured" : "predicted", c->what, c->command);
     }
 }
 

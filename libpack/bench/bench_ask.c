@@ -1,0 +1,174 @@
+/*
+ * A run of the bench as a question to the advisor, and what the run itself answers: its
+ * samples/s inside HDF5 over those that the model gives for the same reads,
+ *
+ *     factor = measured / modelled        of the first epoch, and of later ones
+ *
+ * stand for all that a cost model does not know of this machine and this moment, and
+ * scale whatever else it says, as measure.c does it for a file that was read briefly.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/advise/advise_parts.h"
+#include "libpack/base/pool.h"
+#include "libpack/base/system.h"
+#include "libpack/bench/bench_parts.h"
+#include "libpack/model/profile_terms.h"
+
+static const double warm_rate = 0.99; /* of the files' bytes: they count as resident */
+
+static bool
+is_resident(const struct pack_readset *set)
+{
+    double resident = 0, total = 0;
+    for (size_t i = 0; i < set->n_parts; i++) {
+        uint64_t bytes, size;
+        if (pack_system_resident(set->parts[i].file, &bytes, NULL) != PACK_OK ||
+            pack_system_size(set->parts[i].file, &size, NULL) != PACK_OK)
+            return false;
+        resident += (double)bytes;
+        total += (double)size;
+    }
+    return resident >= warm_rate * total;
+}
+
+/* Storage is assumed, the processor is this machine's where it was measured. */
+static enum pack_status
+make_profile(const struct pack_bench_ask *ask, struct pack_profile *profile,
+             struct pack_error *err)
+{
+    enum pack_status status = pack_profile_named("nvme", profile, err);
+    if (status == PACK_OK && ask->processor)
+        pack_profile_take_processor(profile, ask->processor);
+    profile->n_cpus = pack_pool_default_threads();
+    return status;
+}
+
+/* The file with what else the advisor wants of it; of several, the first stands for all. */
+static bool
+open_file(const struct pack_readset *set, struct bench_question *q)
+{
+    char name[PACK_FACTS_PATH_MAX + 4096];
+    int n = snprintf(name, sizeof name, "%s:/%s", set->parts[0].file,
+                     set->dataset + strspn(set->dataset, "/"));
+    return n > 0 && (size_t)n < sizeof name &&
+           pack_advise_file_open(name, &q->file, NULL) == PACK_OK;
+}
+
+static void
+fill_file(const struct pack_readset *set, struct bench_question *q)
+{
+    struct pack_advise_params *p = &q->params;
+    pack_advise_file_use(q->file, &q->profile);
+    pack_advise_file_config(q->file, &q->profile, &q->now);
+    pack_advise_file_chunk_max(q->file, &p->chunk_max);
+    for (int i = 0; i < set->extent.rank; i++) /* the parts together are longer */
+        if (set->extent.extent[i] > p->chunk_max.extent[i])
+            p->chunk_max.extent[i] = set->extent.extent[i];
+    if (set->n_parts == 1)
+        p->stored_bytes = pack_advise_file_stored(q->file, &p->skip_missing);
+    p->missing_filter = pack_advise_file_missing_filter(q->file);
+    p->measure = pack_advise_file_measure;
+    p->measure_context = q->file;
+}
+
+static void
+fill_reading(const struct pack_bench_params *params,
+             const struct pack_bench_result *result, struct bench_question *q)
+{
+    struct pack_advise_params *p = &q->params;
+    const struct pack_readset *set = params->set;
+    enum pack_origin origin = pack_bench_origin(&result->epochs[0]);
+    p->extent = set->extent;
+    p->elem_size = set->elem_size;
+    p->profile = &q->profile;
+    p->pattern = params->pattern;
+    p->pattern.extent = set->extent;
+    p->pattern.seed = result->seed;
+    p->pattern.workers = result->n_workers;
+    p->epochs = result->n_epochs;
+    p->workers_end = params->fresh_workers && result->n_workers > 0;
+    p->reopen = params->reopen;
+    p->version = result->cache.version;
+    p->cache = result->cache;
+    /* pages that are dropped before each epoch are of no use to any */
+    p->ram_bytes = params->cold ? 0 : pack_system_ram_bytes() / 2;
+    p->is_warm = !params->cold && (origin == PACK_ORIGIN_MEMORY ||
+                                   (origin == PACK_ORIGIN_UNKNOWN && is_resident(set)));
+    p->n_threads = pack_pool_default_threads();
+    p->now = &q->now;
+    q->now.pattern = p->pattern;
+    q->now.cache = result->cache;
+    q->now.reopen = params->reopen;
+}
+
+/* Samples/s inside HDF5's calls, of all lanes together. */
+static double
+measured_rate(const struct pack_bench_result *r, uint64_t begin, uint64_t end)
+{
+    double samples = 0, ns = 0;
+    for (uint64_t i = begin; i < end; i++) {
+        samples += (double)r->epochs[i].n_samples;
+        ns += (double)r->epochs[i].read.call_ns;
+    }
+    return ns > 0 ? samples * 1e9 * (double)(r->n_workers ? r->n_workers : 1) / ns : 0;
+}
+
+static enum pack_status
+fit(const struct pack_bench_result *r, struct bench_question *q, struct pack_error *err)
+{
+    uint64_t workers = r->n_workers ? r->n_workers : 1;
+    uint64_t first = r->epochs[0].n_samples;
+    bool is_cut = first < r->epoch_samples;
+    struct pack_advise_outcome o;
+    enum pack_status status = pack_advise_evaluate(
+        &q->params, &q->now, is_cut ? first / workers + 1 : 0, &o, err);
+    if (status != PACK_OK)
+        return status;
+    q->first_factor = measured_rate(r, 0, 1) / o.first_rate;
+    q->later_factor = q->first_factor;
+    if (r->n_epochs > 1 && r->epochs[1].n_samples > 0)
+        q->later_factor = measured_rate(r, 1, r->n_epochs) / o.later_rate;
+    return PACK_OK;
+}
+
+void
+pack_bench_fit(const struct bench_question *q, struct pack_advise_outcome *o)
+{
+    o->first_rate *= q->first_factor;
+    o->later_rate *= q->later_factor;
+    pack_advise_scale(o, &q->params, 1);
+}
+
+enum pack_status
+pack_bench_question_make(const struct pack_bench_params *params,
+                         const struct pack_bench_result *result,
+                         const struct pack_bench_ask *ask, struct bench_question *q,
+                         bool *can, struct pack_error *err)
+{
+    *q = (struct bench_question){ .file = NULL };
+    *can = false;
+    if (!params->set || !result->has_cache || result->total.read.call_ns == 0 ||
+        params->pattern.kind == PACK_PATTERN_TRACE)
+        return PACK_OK;
+    enum pack_status status = make_profile(ask, &q->profile, err);
+    if (status != PACK_OK || !open_file(params->set, q))
+        return status;
+    fill_file(params->set, q);
+    fill_reading(params, result, q);
+    q->params.watch.context = ask->watch.context;
+    q->params.watch.stop = ask->watch.stop;
+    status = fit(result, q, err);
+    if (status == PACK_ERR_ARGUMENT || status == PACK_ERR_LIMIT)
+        return PACK_OK; /* read all the same, but beyond the model */
+    *can = status == PACK_OK && q->first_factor > 0;
+    return status;
+}
+
+void
+pack_bench_question_done(struct bench_question *q)
+{
+    pack_advise_file_close(q->file);
+    q->file = NULL;
+}

@@ -1,0 +1,208 @@
+/*
+ * What h5readbench proposes after a run: that the advisor is asked, that what it found is
+ * tried before it is named, and that it holds when it is applied.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libpack/bench/bench.h"
+#include "libpack/hdf5/h5_probe.h"
+#include "libpack/hdf5/readset.h"
+#include "tests/tap.h"
+
+enum { N = 256, SIDE = 256, SAMPLE = SIDE * SIDE, ROWS = 16 };
+
+static const struct pack_cache_params too_large = { 521, 2 << 20, 0.75, 0 },
+                                      none = { 521, 0, 0.75, 0 };
+
+static void
+fill(void *context, uint64_t first, uint64_t n, void *out)
+{
+    (void)context;
+    for (uint64_t i = 0; i < n * SAMPLE; i++)
+        ((unsigned char *)out)[i] = (unsigned char)((first + i / SAMPLE) * 31 + (i >> 9));
+}
+
+/* A file of chunks of so many samples, opened for reading. */
+static struct pack_readset *
+make(const char *name, uint64_t rows, const char *codec)
+{
+    static char path[2][512];
+    static int n_made;
+    struct pack_probe_layout layout = { .extent = { 3, { N, SIDE, SIDE } },
+                                        .chunk = { 3, { rows, SIDE, SIDE } } };
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    const char *dir = getenv("TMPDIR"), *file = path[n_made % 2];
+    snprintf(path[n_made++ % 2], sizeof path[0], "%s/h5pack-test-advice-%s-%d.h5",
+             dir ? dir : "/tmp", name, (int)getpid());
+    pack_pipeline_parse(codec, 1, &layout.pipeline, NULL);
+    ok(pack_probe_create(file, &layout, fill, NULL, &err) == PACK_OK &&
+           pack_readset_open(&file, 1, "probe", &set, &err) == PACK_OK,
+       "a file is made and opened %s", err.text);
+    return set;
+}
+
+static void
+drop(struct pack_readset *set)
+{
+    if (set)
+        unlink(set->parts[0].file);
+    pack_readset_close(set);
+}
+
+static struct pack_bench_params
+reading(const struct pack_readset *set, const struct pack_cache_params *cache)
+{
+    return (struct pack_bench_params){
+        .set = set,
+        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16, .seed = 3 },
+        .epochs = 3,
+        .set_cache = true,
+        .cache = *cache,
+    };
+}
+
+/* The proposal whose command has this text, or NULL. */
+static const struct pack_bench_change *
+find(const struct pack_bench_advice *advice, const char *command)
+{
+    for (size_t i = 0; i < advice->n; i++)
+        if (strstr(advice->change[i].command, command))
+            return &advice->change[i];
+    return NULL;
+}
+
+static void
+tell(const struct pack_bench_advice *advice)
+{
+    for (size_t i = 0; i < advice->n; i++)
+        note("%.2f %s: %s | %s", advice->change[i].gain,
+             advice->change[i].is_measured ? "measured" : "predicted",
+             advice->change[i].what, advice->change[i].command);
+}
+
+/* Whole chunks are loaded for single samples: that is the cliff, and less cache cures it. */
+static void
+test_cliff(struct pack_readset *set)
+{
+    struct pack_bench_params p = reading(set, &too_large);
+    struct pack_bench_result r, after;
+    struct pack_bench_advice advice;
+    struct pack_bench_ask ask = { .no_trial = true };
+    if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run over the cliff"))
+        return;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "the advisor is asked");
+    const struct pack_bench_change *c = find(&advice, "--rdcc-nbytes ");
+    tell(&advice);
+    ok(c && !c->is_measured && c->gain > 1.5 && strstr(c->what, "just what is wanted"),
+       "without a trial the cure is predicted");
+    ok(!find(&advice, "repack") && !find(&advice, "--pattern"),
+       "and nobody is told to rewrite or reorder for what settings bring");
+    ask.no_trial = false;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "asked again");
+    c = find(&advice, "--rdcc-nbytes ");
+    tell(&advice);
+    if (!ok(c && c->is_measured && c->gain > 1.3, "with a trial it is measured")) {
+        pack_bench_done(&r);
+        return;
+    }
+    p.cache.size_bytes = strtoull(strstr(c->command, "nbytes ") + 7, NULL, 10);
+    ok(pack_bench_run(&p, &after, NULL) == PACK_OK &&
+           pack_bench_rate(&after) > 1.2 * pack_bench_rate(&r),
+       "and applied, it holds");
+    pack_bench_done(&after);
+    pack_bench_done(&r);
+}
+
+/* The run says that it went over the cliff, but where it is tried there was no cache in the
+ * first place, and a delay outweighs all reading: what the advisor believes to gain does
+ * not, and is not named. */
+static void
+test_refuted(struct pack_readset *set)
+{
+    struct pack_bench_params p = reading(set, &too_large), fast = reading(set, &none);
+    struct pack_bench_result r;
+    struct pack_bench_advice advice;
+    struct pack_bench_ask ask = { .no_trial = true };
+    fast.delay_ns = 10 * 1000 * 1000;
+    if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run over the cliff"))
+        return;
+    ok(pack_bench_advise(&fast, &r, &ask, &advice, NULL) == PACK_OK &&
+           find(&advice, "--rdcc-nbytes "),
+       "a smaller cache is what its times suggest");
+    ask.no_trial = false;
+    ok(pack_bench_advise(&fast, &r, &ask, &advice, NULL) == PACK_OK &&
+           !find(&advice, "--rdcc-nbytes "),
+       "a trial in which it does not gain drops it");
+    tell(&advice);
+    pack_bench_done(&r);
+}
+
+static void
+test_rewrite(struct pack_readset *set)
+{
+    struct pack_bench_params p = reading(set, &too_large);
+    struct pack_bench_result r;
+    struct pack_bench_advice advice;
+    struct pack_bench_ask ask = { .no_trial = true };
+    p.epochs = 1;
+    p.batches_max = 8;
+    p.cache.size_bytes = 64 << 10;
+    if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run on compressed chunks"))
+        return;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
+           find(&advice, "repack with chunks of") &&
+           find(&advice, "repack with chunks of")->gain > 2,
+       "16 images are unpacked for one: other chunks are predicted to gain");
+    tell(&advice);
+    ask.no_trial = false;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "tried in copies");
+    const struct pack_bench_change *c = find(&advice, "repack with chunks of");
+    tell(&advice);
+    ok(c && c->is_measured && c->gain > 1.5, "they do gain");
+    pack_bench_done(&r);
+}
+
+static void
+test_best(struct pack_readset *set)
+{
+    struct pack_bench_params p = reading(set, &none);
+    struct pack_bench_result r;
+    struct pack_bench_advice advice;
+    struct pack_bench_ask ask = { .no_trial = true };
+    p.epochs = 1;
+    if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "one image per chunk, no cache"))
+        return;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
+           !find(&advice, "--rdcc") && !find(&advice, "repack") &&
+           !find(&advice, "--pattern"),
+       "where today's is best nothing else is proposed");
+    tell(&advice);
+    r.limit = PACK_LIMIT_CONSUMER;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK && advice.n == 0,
+       "and nothing at all where the consumer is the limit");
+    pack_bench_done(&r);
+}
+
+int
+main(void)
+{
+    struct pack_readset *plain = make("plain", ROWS, "none"),
+                        *packed = make("packed", ROWS, "gzip:1");
+    if (plain && packed) {
+        test_cliff(plain);
+        test_refuted(plain);
+        test_rewrite(packed);
+    }
+    drop(plain);
+    drop(packed);
+    struct pack_readset *single = make("single", 1, "none");
+    if (single)
+        test_best(single);
+    drop(single);
+    return done();
+}
