@@ -286,6 +286,15 @@ h5pack_shape(const struct pack_snippet_subject *s, struct pack_buf *buf,
                            pack_shape_format(&s->config->chunk, shape));
 }
 
+/* Where a rewritten file goes: not where it comes from. */
+static const char *
+new_file(const struct pack_snippet_subject *s)
+{
+    const char *slash = s->file ? strrchr(s->file, '/') : NULL;
+    const char *name = slash ? slash + 1 : s->file;
+    return name && strcmp(name, "new.h5") == 0 ? "newer.h5" : "new.h5";
+}
+
 static enum pack_status
 h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
 {
@@ -302,7 +311,7 @@ h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_e
         status = h5pack_shape(s, buf, err);
     if (status == PACK_OK)
         status = pack_buf_printf(buf, err, " --compress %s -o ", s->config->codec);
-    return status == PACK_OK ? print_word("new.h5", buf, err) : status;
+    return status == PACK_OK ? print_word(new_file(s), buf, err) : status;
 }
 
 /* "-f images:GZIP=4", one for each filter that h5repack knows by name. */
@@ -358,7 +367,7 @@ h5repack(const struct pack_snippet_subject *s, struct pack_buf *buf,
         status = pack_buf_printf(buf, err, " ");
     if (status == PACK_OK)
         status = print_word(s->file, buf, err);
-    return status == PACK_OK ? pack_buf_printf(buf, err, " new.h5") : status;
+    return status == PACK_OK ? pack_buf_printf(buf, err, " %s", new_file(s)) : status;
 }
 
 static const struct {

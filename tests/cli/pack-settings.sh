@@ -26,3 +26,7 @@ try shuffle --size 64 --compress gzip
 try shuffle --size 48 --chunk 10x16x48x3
 try block:chunks=16 --size 100 --chunk 5 --for block-shuffle
 [ -n "$all" ] && echo "some of them set the cache"
+# a file that is called as the proposed one is not written over itself
+h5pack photos -q --size 64x64 --chunk 64 --compress gzip -o new.h5
+h5advise --quiet --storage nvme --code h5repack new.h5 | sed -n 's/^h5repack .* //p'
+h5advise --quiet --storage nvme --code h5pack new.h5 | sed -n 's/^h5pack .* //p'
