@@ -148,6 +148,9 @@ test_settings(void)
     ok(opens(&r) && job.params.cache.n_slots == 0 && job.params.now &&
            is_shape(&job.params.now->chunk, "4x32x48"),
        "with a cache, 0 slots too, the first is today's");
+    r.cache_slots = 1009;
+    ok(opens(&r) && job.params.now && job.params.now->cache.n_slots == 1009,
+       "which has its slots");
     r.cache_slots = UINT64_MAX;
     r.cache_w0 = 0;
     ok(opens(&r) && job.params.cache.w0 == 0 && job.params.now, "as with a w0 of 0");
