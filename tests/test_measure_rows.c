@@ -9,7 +9,9 @@
 #include "libpack/advise/advise_parts.h"
 #include "libpack/bench/measure.h"
 #include "libpack/bench/trial.h"
+#include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_probe.h"
+#include "libpack/hdf5/scratch.h"
 #include "tests/tap.h"
 
 enum { N = 300, SIDE = 24, SAMPLE = SIDE * SIDE, ROWS = 6 };
@@ -201,10 +203,60 @@ test_epochs(void)
        "of seven, the later half of six: 400 to 600");
 }
 
+/* -------------------------------------------------------------------- copies */
+
+enum { LARGE = 66, LARGE_SAMPLE = 512 << 10 };
+
+static void
+fill_large(void *context, uint64_t first, uint64_t n, void *out)
+{
+    (void)context;
+    for (uint64_t s = 0; s < n; s++)
+        memset((char *)out + s * LARGE_SAMPLE, (int)(first + s + 1), LARGE_SAMPLE);
+}
+
+/* More than is copied at once: 32 MiB are 64 samples, and one is left. */
+static void
+test_slabs(void)
+{
+    struct pack_probe_layout layout = { .extent = { 2, { LARGE, LARGE_SAMPLE } },
+                                        .chunk = { 2, { 2, LARGE_SAMPLE } } };
+    char path[600];
+    struct pack_error err = { 0 };
+    struct pack_scratch *s = NULL;
+    static unsigned char got[LARGE_SAMPLE];
+    snprintf(path, sizeof path, "%s.large", source);
+    enum pack_status status = pack_probe_create(path, &layout, fill_large, NULL, &err);
+    struct pack_scratch_params p = { .file = path,
+                                     .dataset = "probe",
+                                     .n_samples = 65,
+                                     .chunk = { 2, { 1, LARGE_SAMPLE } } };
+    if (status == PACK_OK)
+        status = pack_scratch_make(&p, &s, &err);
+    ok(status == PACK_OK && pack_scratch_samples(s) == 65, "65 samples of 512 KiB are copied %s",
+       err.text);
+    struct pack_h5_count count = { 0 };
+    struct pack_h5_boxes *reader = NULL;
+    struct pack_h5_boxes_params how = { .file = s ? pack_scratch_path(s) : path,
+                                        .dataset = PACK_SCRATCH_DATASET,
+                                        .count = &count };
+    bool same = pack_h5_boxes_open(&how, &reader, &err) == PACK_OK;
+    for (uint64_t i = 0; same && i < 65; i++) {
+        struct pack_box box = { 2, { i, 0 }, { 1, LARGE_SAMPLE } };
+        same = pack_h5_boxes_read(reader, &box, 1, got, NULL, &err) == PACK_OK &&
+               got[0] == i + 1 && got[LARGE_SAMPLE - 1] == i + 1;
+    }
+    ok(same, "each to its place %s", err.text);
+    pack_h5_boxes_close(reader);
+    pack_scratch_close(s);
+    unlink(path);
+}
+
 int
 main(void)
 {
     setup();
+    test_slabs();
     test_epochs();
     test_now();
     test_rows();
