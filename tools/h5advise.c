@@ -349,6 +349,8 @@ check_usage(size_t n_operands, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--prove measures FILE's choices on this machine: not without "
                          "FILE, nor with --no-measure, --storage or --what-if");
+    if (o.scratch && !*o.scratch)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--scratch wants a folder, not ''");
     if ((o.scratch || o.scratch_bytes) && !o.prove)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--scratch and --scratch-bytes go with --prove");

@@ -80,6 +80,9 @@ static bool
 read_kept(const char *path, struct pack_profile *profile)
 {
     struct pack_buf text = { 0 };
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
     bool good = pack_textfile_read(path, TEXT_BYTES, &text, NULL) == PACK_OK &&
                 pack_profile_parse((const char *)text.data, text.size, profile, NULL) ==
                     PACK_OK;

@@ -22,6 +22,10 @@ try --shape 10x10 --rank 3/2
 try --shape 10x10 --pattern zigzag
 try --shape 10x10 --rdcc-w0 1.5
 try --shape 10x10 --hdf5-version 0.9
+try text.h5 --prove --no-measure
+try text.h5 --prove --scratch ''
+try text.h5 --scratch-bytes 1M
+try --shape 10x10 --prove
 try --shape 10x10 --storage floppy
 try --shape 10x10 --storage missing.json
 echo '{"schema": "profile/1", "name": "x", "n_cpus": 0}' >bad.json
