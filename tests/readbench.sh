@@ -25,7 +25,7 @@ bench one.h5 --batch 8 --seed 1
 says 0 'samples/s from the reader alone' out 'the reader alone, in line'
 bench one.h5 --batch 8 --workers 3 --step 1ms --epochs 2
 says 0 'consumer busy' out 'an emulated consumer and three workers'
-for again in 1 2 3 4 5; do # gains depend on what the machine does meanwhile
+for _ in 1 2 3 4 5; do # gains depend on what the machine does meanwhile
     bench eight.h5 --batch 8 --rdcc-nbytes 64K --epochs 2 --no-trial
     grep -q 'x predicted  a chunk cache of' out && break
 done
