@@ -4,6 +4,7 @@
 #include "libpack/base/json.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/advise/snippet.h"
+#include "libpack/model/cachesim_json.h"
 
 static void
 put_shape(struct pack_json *json, const char *key, const struct pack_shape *shape)
@@ -49,26 +50,6 @@ put_options(struct pack_json *json, const struct pack_report_advise *r)
     pack_json_double(json, "target_samples_per_s", p->target);
     pack_json_u64(json, "seed", p->pattern.seed);
     pack_json_bool(json, "what_if", r->is_what_if);
-    pack_json_close(json);
-}
-
-static void
-put_counts(struct pack_json *json, const char *key, const struct pack_cache_counts *c)
-{
-    pack_json_object(json, key);
-    pack_json_u64(json, "requests", c->requests);
-    pack_json_u64(json, "hits", c->hits);
-    pack_json_u64(json, "loads", c->loads);
-    pack_json_u64(json, "decodes", c->decodes);
-    pack_json_u64(json, "fills", c->fills);
-    pack_json_u64(json, "bypass_visits", c->bypass_visits);
-    pack_json_u64(json, "file_reads", c->file_reads);
-    pack_json_u64(json, "file_read_bytes", c->file_read_bytes);
-    pack_json_u64(json, "wanted_bytes", c->wanted_bytes);
-    pack_json_u64(json, "evictions_space", c->evictions_space);
-    pack_json_u64(json, "evictions_collision", c->evictions_collision);
-    pack_json_u64(json, "walk_steps", c->walk_steps);
-    pack_json_u64(json, "peak_bytes", c->peak_bytes);
     pack_json_close(json);
 }
 
@@ -140,8 +121,8 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     pack_json_double(json, "gain_high", o->gain_high);
     pack_json_double(json, "worker_samples_per_epoch", o->worker_samples);
     pack_json_double(json, "later_samples_counted", o->steady_samples);
-    put_counts(json, "first_epoch_counts", &o->first);
-    put_counts(json, "later_counts", &o->steady);
+    pack_cache_counts_print(json, "first_epoch_counts", &o->first);
+    pack_cache_counts_print(json, "later_counts", &o->steady);
     put_cost(json, "later_cost_per_sample", &o->steady_cost, o->steady_samples);
     pack_json_close(json);
 }

@@ -2,6 +2,7 @@
 
 #include "config.h"
 #include "libpack/base/json.h"
+#include "libpack/model/cachesim_json.h"
 
 static void
 put_options(struct pack_json *json, const struct pack_bench_report *report)
@@ -36,25 +37,6 @@ put_options(struct pack_json *json, const struct pack_bench_report *report)
         pack_json_double(json, "rdcc_w0", r->cache.w0);
     }
     pack_json_text(json, "hdf5_version", r->hdf5_version);
-    pack_json_close(json);
-}
-
-static void
-put_counts(struct pack_json *json, const char *key, const struct pack_cache_counts *c)
-{
-    pack_json_object(json, key);
-    pack_json_u64(json, "requests", c->requests);
-    pack_json_u64(json, "hits", c->hits);
-    pack_json_u64(json, "loads", c->loads);
-    pack_json_u64(json, "decodes", c->decodes);
-    pack_json_u64(json, "fills", c->fills);
-    pack_json_u64(json, "bypass_visits", c->bypass_visits);
-    pack_json_u64(json, "file_reads", c->file_reads);
-    pack_json_u64(json, "file_read_bytes", c->file_read_bytes);
-    pack_json_u64(json, "wanted_bytes", c->wanted_bytes);
-    pack_json_u64(json, "evictions_space", c->evictions_space);
-    pack_json_u64(json, "evictions_collision", c->evictions_collision);
-    pack_json_u64(json, "peak_bytes", c->peak_bytes);
     pack_json_close(json);
 }
 
@@ -191,8 +173,8 @@ put_result(struct pack_json *json, const struct pack_bench_report *report)
     pack_json_array(json, "epochs");
     for (uint64_t i = 0; i < r->n_epochs; i++) {
         pack_json_object(json, NULL);
-        put_counts(json, "counts", &r->epochs[i].counts);
-        put_counts(json, "with_counts", &r->epochs[i].with_counts);
+        pack_cache_counts_print(json, "counts", &r->epochs[i].counts);
+        pack_cache_counts_print(json, "with_counts", &r->epochs[i].with_counts);
         if (r->epochs[i].has_counts)
             pack_json_double(json, "hit_rate", pack_bench_hit_rate(&r->epochs[i]));
         else
