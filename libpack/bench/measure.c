@@ -185,7 +185,7 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
     uint64_t size = 0;
     m->resident_rate = resident_rate(set, &size);
     params->is_warm = m->resident_rate >= warm_rate && params->ram_bytes >= size;
-    if (!how->keep_storage && !params->is_warm)
+    if (!params->is_warm)
         m->storage_measured =
             pack_measure_storage(set->parts[0].file, profile) == PACK_OK;
     if (m->storage_measured) {

@@ -27,14 +27,13 @@ struct pack_measure_params {
     const char *scratch_dir;
     uint64_t scratch_bytes;
     uint64_t budget_ns;    /* for reading the rows of a quick look; 0: 3 s */
-    bool keep_storage;     /* the profile's storage was asked for: do not measure it */
     struct pack_watch watch;
 };
 
 /*
  * Before a search: what part of the file lies in the page cache (params->is_warm follows),
- * what its storage takes (into *profile, unless keep_storage or it cannot be told), and
- * what params->now really gives, in about a second.
+ * what its storage takes (into *profile, unless it cannot be told), and what params->now
+ * really gives, in about a second.
  *
  * The file is only read. Errors as pack_bench_run; that something cannot be measured (a
  * trace, more workers than PACK_PROCS_MAX) is none, and says so in *measured.
