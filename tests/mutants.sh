@@ -1,6 +1,7 @@
 #!/bin/sh
-# `make mutants [AREA='cachesim reports']`: plants the faults that tests/mutants/AREA.txt lists,
-# one at a time, in a copy of the tree, and runs the tests that should notice. A list reads
+# As a test: every fault that tests/mutants/AREA.txt lists still changes its file, and the tests
+# it is for are there. `make mutants [AREA='cachesim reports']` calls it with "plant", which
+# plants them, one at a time, in a copy of the tree, and runs those tests. A list reads
 #
 #     # comment
 #     libpack/model/cachesim.c: tests/test_cachesim tests/vectors.sh
@@ -13,9 +14,58 @@
 # a fault touches is built again, with ccache where that is. Exit status 1 when a fault was not
 # noticed, or no longer changes anything or builds.
 set -u
-copy=$top_builddir/mutants
 lists=$top_srcdir/tests/mutants
 areas=${AREA:-$(for list in "$lists"/*.txt; do basename "$list" .txt; done)}
+
+# Writes "line number|file|tests|sed command" for every fault of a list.
+faults() { # list
+    ${AWK:-awk} '/^[ \t]*(#|$)/ { next }
+        /^[^ \t]/ { file = $1; sub(/:$/, "", file); $1 = ""; tests = substr($0, 2); next }
+        { sub(/^[ \t]+/, ""); print NR "|" file "|" tests "|" $0 }' "$1"
+}
+
+# Writes a file with its fault; says in $verdict why there is none.
+make_mutant() { # file command mutant
+    verdict=
+    if [ ! -e "$top_srcdir/$1" ]; then
+        verdict="cannot be planted: there is no '$1'"
+    elif ! sed "$2" "$top_srcdir/$1" >"$3" 2>/dev/null; then
+        verdict='is no sed command'
+    elif cmp -s "$3" "$top_srcdir/$1"; then
+        verdict="changes nothing: '$1' has no such line"
+    fi
+    [ -z "$verdict" ]
+}
+
+# ------------------------------------------------------------------------------ the test
+
+# Prints a line for each fault that cannot be planted, and each test that is not there.
+misses() { # area
+    faults "$lists/$1.txt" | while IFS='|' read -r line file tests command; do
+        make_mutant "$file" "$command" "$work/mutant" || echo "$1:$line $verdict"
+        for test in $tests; do
+            case $test in
+            *.sh) [ -e "$top_srcdir/$test" ] ;;
+            *) [ -e "$top_srcdir/$test.c" ] ;;
+            esac || echo "$1:$line there is no test '$test'"
+        done
+    done
+}
+
+if [ "${1-}" != plant ]; then
+    . "$top_srcdir/tests/tap.sh"
+    for area in $areas; do
+        misses "$area" >"$work/misses"
+        [ ! -s "$work/misses" ]
+        ok $? "$(faults "$lists/$area.txt" | wc -l) faults of $area can be planted"
+        note <"$work/misses"
+    done
+    done_testing
+fi
+
+# ----------------------------------------------------------------------------- `make mutants`
+
+copy=$top_builddir/mutants
 n_jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 time_limit=${MUTANTS_SECONDS:-120} # of one test; a fault that hangs is noticed
 programs=${PROGRAMS:?} data=${DATA-} configured=${CONFIGURED-}
@@ -101,13 +151,6 @@ restore() {
     planted=
 }
 
-# Writes "line number|file|tests|sed command" for every fault of a list.
-faults() { # list
-    ${AWK:-awk} '/^[ \t]*(#|$)/ { next }
-        /^[^ \t]/ { file = $1; sub(/:$/, "", file); $1 = ""; tests = substr($0, 2); next }
-        { sub(/^[ \t]+/, ""); print NR "|" file "|" tests "|" $0 }' "$1"
-}
-
 # Every test that is asked must pass in the tree as it is.
 check_unchanged() { # area
     tests=$(faults "$lists/$1.txt" | cut -d '|' -f 3 | tr ' ' '\n' | sort -u)
@@ -124,14 +167,7 @@ check_unchanged() { # area
 # Says in $verdict what became of one fault.
 try() { # file tests command
     restore
-    sed "$3" "$top_srcdir/$1" >"$copy/mutant" 2>"$copy/summary" || {
-        verdict='is no sed command'
-        return
-    }
-    cmp -s "$copy/mutant" "$top_srcdir/$1" && {
-        verdict='changes nothing'
-        return
-    }
+    make_mutant "$1" "$3" "$copy/mutant" || return
     planted=$1
     cp "$copy/mutant" "$copy/tree/$1"
     # shellcheck disable=SC2086 # a list of tests
