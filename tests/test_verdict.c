@@ -1,6 +1,7 @@
 /*
  * Verdicts of h5readbench from measurements made up here: each limit, on both sides of
- * its threshold; what echoing would bring, against arithmetic; sums and rates.
+ * its threshold; causes, likewise; what echoing would bring, against arithmetic; sums and
+ * rates.
  */
 #include <math.h>
 #include <stddef.h>
@@ -242,7 +243,166 @@ test_echo(void)
     is_number((long long)pack_bench_echo_for(&m.r, 0.9), 0, "unknown without work");
 }
 
+/* ---------------------------------------------------------------------- causes */
+
+static struct pack_readset_part part;
+static struct pack_readset one_part = { .n_parts = 1, .parts = &part };
+
+/* The cause that is found for a run on chunks of a dataset of 1000 samples. */
+static const char *
+cause(struct made *m, uint64_t height, uint64_t width, struct pack_shape chunk)
+{
+    const struct pack_shape extent = { 3, { 1000, height, width } };
+    (void)pack_grid_init(&part.grid, &extent, &chunk, 1, NULL);
+    m->plan.params.set = &one_part;
+    m->r.cause[0] = '\0';
+    limit(m);
+    return m->r.cause;
+}
+
+/* One epoch in which nothing is wrong: 400 loads for 1000 requests. */
+static void
+make_counts(struct made *m, uint64_t n_workers)
+{
+    make(m, "null", n_workers);
+    m->r.cache = (struct pack_cache_params){ 521, 1 << 20, 0.75, PACK_HDF5_1_10 };
+    m->epoch[0].has_counts = true;
+    m->epoch[0].counts.requests = 1000;
+    m->epoch[0].counts.loads = 400;
+    m->epoch[0].read.wanted_bytes = 100;
+    m->epoch[0].read.file_read_bytes = 100;
+    part.facts.pipeline.n = 0;
+}
+
+static void
+test_shapes(void)
+{
+    struct made m;
+    make_counts(&m, 1);
+    const struct pack_shape one = { 3, { 1, 64, 64 } }, half = { 3, { 1, 32, 64 } };
+    is_text(cause(&m, 64, 64, one), "", "chunks of one sample are no cause");
+    ok(strstr(cause(&m, 64, 65, one), "chunks cover 64 of 65 along axis 2, so every sample has "
+                                      "a second chunk that is nearly empty: 1.0 bytes read"),
+       "chunks that miss a sample by a column are");
+    ok(strstr(cause(&m, 72, 64, one), "chunks cover 64 of 72 along axis 1"),
+       "or by an eighth of their rows");
+    ok(strstr(cause(&m, 73, 64, one), "one sample is cut into 2 chunks"),
+       "nine rows more are cut, not missed");
+    ok(strstr(cause(&m, 129, 64, one), "one sample is cut into 3 chunks"), "so are three chunks");
+    ok(strstr(cause(&m, 64, 64, half), "one sample is cut into 2 chunks"), "and two halves");
+    m.epoch[0].has_counts = false;
+    is_text(cause(&m, 64, 65, one), "", "without counts nothing is said");
+}
+
+static void
+test_loads(void)
+{
+    struct made m;
+    const struct pack_shape eight = { 3, { 8, 64, 64 } };
+    make_counts(&m, 1);
+    m.epoch[0].counts.evictions_collision = 99;
+    is_text(cause(&m, 64, 64, eight), "", "99 collisions in 400 loads are few");
+    m.epoch[0].counts.evictions_collision = 100;
+    ok(strstr(cause(&m, 64, 64, eight), "25 % of the loads pushed out a chunk that merely had "
+                                        "the same slot: 521 slots are too few"),
+       "a quarter of them is the cause");
+    m.epoch[0].counts.evictions_collision = 0;
+    m.epoch[0].counts.loads = 499;
+    m.epoch[0].read.file_read_bytes = 200;
+    is_text(cause(&m, 64, 64, eight), "", "a chunk that serves two samples may be loaded whole");
+    m.epoch[0].counts.loads = 500;
+    m.epoch[0].read.file_read_bytes = 199;
+    is_text(cause(&m, 64, 64, eight), "", "so may less than two bytes for each one");
+    m.epoch[0].read.file_read_bytes = 200;
+    ok(strstr(cause(&m, 64, 64, eight),
+              "each load brings a chunk of 8 samples (32.0 KiB) of which 2.0 are used before the "
+              "cache of 1.0 MiB drops it: 2.0 bytes read per byte wanted; with a cache smaller"),
+       "twice the bytes for half the requests are too many");
+    m.r.cache.size_bytes = 16 << 10;
+    ok(strstr(cause(&m, 64, 64, eight), "chunks of 32.0 KiB are larger than the cache of 16.0 "
+                                        "KiB, so each read loads its chunk anew: 2.0"),
+       "in a cache that holds none, each read");
+    part.facts.pipeline.n = 1;
+    ok(strstr(cause(&m, 64, 64, eight), "loads and decodes its chunk anew"), "which is decoded");
+    m.r.cache.size_bytes = 1 << 20;
+    ok(!strstr(cause(&m, 64, 64, eight), "smaller than a chunk"),
+       "and cannot be read in part, however small the cache");
+}
+
+static void
+test_other_causes(void)
+{
+    struct made m;
+    const struct pack_shape eight = { 3, { 8, 64, 64 } }, one = { 3, { 1, 64, 64 } };
+    make_counts(&m, 2);
+    m.r.n_epochs = 2;
+    m.r.cache.w0 = 1;
+    m.epoch[0].counts.peak_bytes = 4 << 20; /* of two workers, in each of two epochs */
+    m.epoch[1] = m.epoch[0];
+    ok(strstr(cause(&m, 64, 64, eight), "the cache of 1.0 MiB grew to 2.0 MiB in each worker"),
+       "w0 = 1 lets caches grow to twice their size");
+    m.epoch[1].counts.peak_bytes -= 4;
+    is_text(cause(&m, 64, 64, eight), "", "a byte less is not said");
+    m.epoch[1].counts.peak_bytes += 4;
+    m.r.cache.w0 = 0.99;
+    is_text(cause(&m, 64, 64, eight), "", "nor what another w0 does");
+
+    part.facts.pipeline.n = 1;
+    m.epoch[0].counts.decodes = 188;
+    m.epoch[1].counts.decodes = 187;
+    is_text(cause(&m, 64, 64, eight), "", "decoding is a cause where it is the limit");
+    m.epoch[0].read.call_ns = m.epoch[0].read.decode_ns = 900 * MS;
+    m.epoch[1].read.call_ns = m.epoch[1].read.decode_ns = 900 * MS;
+    is_text(cause(&m, 64, 64, eight), "every chunk is decoded 1.50 times an epoch",
+            "375 times in two epochs for 125 chunks");
+
+    m.plan.params.reopen = true;
+    ok(strstr(cause(&m, 64, 64, eight), "opened anew for each read, so nothing is ever cached"),
+       "a dataset that is opened again caches nothing");
+    ok(!strstr(cause(&m, 64, 64, one), "opened anew"), "nor is there anything to cache of one");
+}
+
 /* ------------------------------------------------------------------------ sums */
+
+/* Every number of an epoch is added to the total. */
+static void
+test_all_sums(void)
+{
+    struct made m;
+    make(&m, "null", 1);
+    m.r.n_epochs = 2;
+    uint64_t *const fields[] = {
+#define FIELD(e, name) &(e)->name
+#define FIELDS(e)                                                                        \
+    FIELD(e, elapsed_ns), FIELD(e, n_batches), FIELD(e, n_samples), FIELD(e, wait_ns),   \
+        FIELD(e, work_ns), FIELD(e, idle_ns), FIELD(e, assemble_ns), FIELD(e, delay_ns), \
+        FIELD(e, collate_ns), FIELD(e, interpret_ns), FIELD(e, start_ns),                \
+        FIELD(e, drop_ns), FIELD(e, resident_bytes), FIELD(e, storage_bytes),            \
+        FIELD(e, read.calls), FIELD(e, read.requests), FIELD(e, read.file_reads),        \
+        FIELD(e, read.file_read_bytes), FIELD(e, read.wanted_bytes),                     \
+        FIELD(e, read.call_ns), FIELD(e, read.storage_ns), FIELD(e, read.metadata_ns),   \
+        FIELD(e, read.metadata_reads), FIELD(e, read.metadata_bytes),                    \
+        FIELD(e, read.decode_ns), FIELD(e, read.overhead_ns), FIELD(e, read.reopen_ns),  \
+        FIELD(e, read.skipped), FIELD(e, with.storage_ns), FIELD(e, counts.hits),        \
+        FIELD(e, counts.requests), FIELD(e, with_counts.loads)
+        FIELDS(&m.epoch[0]),
+        FIELDS(&m.epoch[1]),
+        FIELDS(&m.r.total),
+    };
+    enum { N = sizeof fields / sizeof *fields / 3 };
+    int wrong = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        *fields[i] = 1000 + i;
+        *fields[N + i] = 5000 + 3 * i;
+    }
+    limit(&m);
+    for (uint64_t i = 0; i < N; i++)
+        if (*fields[2 * N + i] != 6000 + 4 * i) {
+            wrong++;
+            note("number %d adds up to %llu", (int)i, (unsigned long long)*fields[2 * N + i]);
+        }
+    is_number(wrong, 0, "every number of two epochs is in their total");
+}
 
 static void
 test_sums(void)
@@ -291,6 +451,10 @@ main(void)
     test_origin();
     test_consumer();
     test_echo();
+    test_shapes();
+    test_loads();
+    test_other_causes();
+    test_all_sums();
     test_sums();
     return done();
 }
