@@ -171,6 +171,45 @@ test_trial(void)
     pack_readset_close(set);
 }
 
+/* A cache that holds everything, filled beforehand, leaves nothing to read; one for half
+ * of it is filled to the half. */
+static void
+test_preload(void)
+{
+    struct pack_error err = { 0 };
+    struct pack_readset *set = NULL;
+    const char *file = source;
+    if (pack_readset_open(&file, 1, "probe", &set, &err) != PACK_OK) {
+        ok(false, "the source opens %s", err.text);
+        return;
+    }
+    uint64_t reads[3] = { 0 };
+    const uint64_t chunk = set->parts[0].grid.chunk_bytes,
+                   n_chunks = set->parts[0].grid.n_chunks_total;
+    for (int i = 0; i < 3; i++) {
+        struct pack_bench_params p = {
+            .set = set,
+            .pattern = { .kind = PACK_PATTERN_SEQUENTIAL, .batch = 16 },
+            .n_workers = 1,
+            .set_cache = true,
+            .cache = { 10007, chunk * (i == 2 ? n_chunks / 2 : n_chunks), 0.75 },
+            .preload = i > 0,
+            .no_check = true,
+        };
+        struct pack_bench_result r;
+        enum pack_status status = pack_bench_run(&p, &r, &err);
+        ok(status == PACK_OK && r.total.n_samples == set->extent.extent[0],
+           "the dataset is read once %s", err.text);
+        reads[i] = r.total.read.file_reads;
+        pack_bench_done(&r);
+    }
+    ok(reads[0] == n_chunks && reads[1] == 0,
+       "a full cache leaves nothing to read: %d and %d file reads", (int)reads[0],
+       (int)reads[1]);
+    ok(reads[2] > 0 && reads[2] < n_chunks, "half a cache some: %d", (int)reads[2]);
+    pack_readset_close(set);
+}
+
 /* P(Binomial(n, 1/2) <= k), the long way. */
 static double
 below(int n, int k)
@@ -207,6 +246,13 @@ test_gain(void)
     }
     ok(right, "intervals hold the median in 95 of 100 cases for 6 to 64 rounds");
     ok(sharp, "and are no wider than that takes");
+    a.n_rounds = b.n_rounds = 4;
+    for (uint32_t i = 0; i < 4; i++)
+        b.later[i] = i == 2 ? 0 : 20;
+    a.later[0] = 0;
+    struct pack_trial_gain some;
+    pack_trial_gain(&a, &b, &some);
+    ok(some.median == 2 && some.low == 2, "rounds that did not look at both do not count");
     a.n_rounds = 3;
     b.n_rounds = 0;
     struct pack_trial_gain none;
@@ -414,6 +460,7 @@ main(void)
     test_resident();
     test_scratch();
     test_trial();
+    test_preload();
     test_gain();
     test_choice();
     test_storage();

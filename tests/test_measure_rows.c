@@ -128,22 +128,27 @@ static void
 test_rows(void)
 {
     static const uint64_t samples[ROWS] = { 7, 20, 30, 50, 60, 20 };
-    /* 130 samples and some bytes: 130 is no multiple of 30 */
+    /* 230 samples and some bytes: 230 is no multiple of 50 */
     const struct pack_measure_params how = { .file = source,
                                              .dataset = "probe",
-                                             .scratch_bytes = 130 * SAMPLE + 11 };
+                                             .scratch_bytes = 230 * SAMPLE + 11 };
     struct pack_error err = { 0 };
     make_rows(samples, ROWS);
     result.rows[1].rate = 1.01 * result.rows[0].rate;
     result.rows[2].rate = 0.61 * result.rows[1].rate; /* worth reading */
-    result.rows[5].rate = 0.59 * result.rows[1].rate; /* hopeless */
+    result.rows[3].rate = 0.11 * result.rows[1].rate; /* the first that loads its chunks */
+    result.rows[3].hit_rate = 0.4;
+    result.rows[4].rate = 0.59 * result.rows[1].rate; /* hopeless */
+    result.rows[5].rate = 0.09 * result.rows[1].rate; /* would be the first of its kind */
+    result.rows[5].config.pattern.kind = PACK_PATTERN_SEQUENTIAL;
     result.rows[5].config.cache.size_bytes = 4 << 20;
     const struct pack_advise_outcome before = result.rows[0], twenty = result.rows[1];
     enum pack_status status = pack_measure_rows(&how, &params, &result, &measured, &err);
     ok(status == PACK_OK && !measured.proven && measured.n_rounds >= 5,
        "rows are read in turns %s", err.text);
-    is_number((long long)measured.n_samples, 120, "copies hold whole rows of the largest chunk");
-    is_number((long long)measured.n_rows, 3, "today's, and those worth it in three layouts");
+    is_number((long long)measured.n_samples, 200, "copies hold whole rows of the largest chunk");
+    is_number((long long)measured.n_rows, 4,
+              "today's, the fastest ones, and the first of another kind");
     const struct pack_advise_outcome *now = &result.now, *row = row_of(20);
     size_t n_measured = 0;
     bool mean = true, kept = true;
@@ -155,7 +160,7 @@ test_rows(void)
                         near(o->rate, 30 / (1 / o->first_rate + 29 / o->later_rate)));
         kept = kept && (is_measured || o->gain_low == 0);
     }
-    ok(n_measured == 3 && kept && row_of(50)->basis == PACK_ADVISE_PREDICTED,
+    ok(n_measured == 4 && kept && row_of(60)->basis == PACK_ADVISE_PREDICTED,
        "the others stay predicted");
     ok(mean, "rates are those of thirty epochs");
     ok(now->basis == PACK_ADVISE_MEASURED && now->modelled_rate == before.modelled_rate &&
@@ -192,12 +197,27 @@ test_epochs(void)
     pack_trial_add(&r, &run);
     ok(r.later[2] == 250, "of three, the last two are later ones");
     run.n_epochs = 4;
+    run.epoch_samples = 401;
     pack_trial_add(&r, &run);
     ok(r.later[3] == 250, "of four, the last was cut off");
     run.n_epochs = 7;
+    run.epoch_samples = 701;
     pack_trial_add(&r, &run);
     ok(r.later[4] == 500 && r.n_epochs == 7 && r.n_rounds == 5 && r.storage_bytes == 45,
        "of seven, the later half of six: 400 to 600");
+    run.n_epochs = 2;
+    run.epoch_samples = 201;
+    pack_trial_add(&r, &run);
+    ok(!r.has_later && r.first[5] == 100 && r.later[5] == 150,
+       "where the second was cut off, both tell what later ones are like");
+    run.warm_samples = 50;
+    run.warm_ns = 900000000;
+    pack_trial_add(&r, &run);
+    ok(r.first[6] == 500 && near(r.later[6], 250 / 1.1),
+       "what came before each worker's first batch does not count");
+    run.warm_samples = 51;
+    pack_trial_add(&r, &run);
+    ok(r.first[7] == 100 && near(r.later[7], 249 / 1.1), "unless it is most of it");
 }
 
 /* -------------------------------------------------------------------- copies */

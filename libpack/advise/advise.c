@@ -49,6 +49,7 @@ struct search {
     size_t n_sampled;
     struct pack_advise_outcome exact[EXACT_MAX + 1]; /* and `now` */
     size_t n_exact;
+    double random;        /* the most random outcome's randomness */
     uint64_t done, total; /* of the progress */
     struct pack_advise_result *result;
 };
@@ -226,7 +227,7 @@ same_layout(const struct pack_advise_outcome *a, const struct pack_advise_outcom
 }
 
 static bool
-same_kind(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b)
+alike(const struct pack_advise_outcome *a, const struct pack_advise_outcome *b)
 {
     return same_layout(a, b) && a->config.pattern.kind == b->config.pattern.kind &&
            fabs(a->rate - b->rate) <= 0.02 * b->rate;
@@ -238,20 +239,32 @@ now_of(const struct search *s)
     return s->result->has_now ? &s->result->now : NULL;
 }
 
-/* In this order: the user's shapes, the fastest of each order without a rewrite, the
- * front, one of each other layout. */
-enum pass { USER, NO_REWRITE, FRONT, LAYOUTS, N_PASSES };
+static double
+most_random(const struct pack_advise_outcome *o, size_t n)
+{
+    double random = 0;
+    for (size_t i = 0; i < n; i++)
+        random = fmax(random, o[i].randomness);
+    return random;
+}
+
+/* In this order: the user's shapes, the best of each kind that can be chosen, the fastest
+ * of each order without a rewrite, the front, one of each other layout. */
+enum pass { USER, KINDS, NO_REWRITE, FRONT, LAYOUTS, N_PASSES };
 
 static bool
 is_picked_in(const struct search *s, enum pass pass, const struct pack_advise_outcome *o,
              const struct pack_advise_outcome *const *chosen, size_t n)
 {
     bool wanted = pass == USER         ? is_user_chunk(s, &o->config)
+                  : pass == KINDS      ? pack_advise_is_possible(s->params, o, s->random)
                   : pass == NO_REWRITE ? !needs_rewrite(s, o)
                   : pass == FRONT      ? o->is_front
                                        : true;
     for (size_t j = 0; wanted && j < n; j++)
-        wanted = pass == FRONT ? !same_kind(chosen[j], o)
+        wanted = pass == FRONT ? !alike(chosen[j], o)
+                 : pass == KINDS ? pack_advise_kind_of(s->params, chosen[j]) !=
+                                       pack_advise_kind_of(s->params, o)
                  : pass == NO_REWRITE
                      ? needs_rewrite(s, chosen[j]) ||
                            chosen[j]->config.pattern.kind != o->config.pattern.kind
@@ -266,6 +279,7 @@ pick(struct search *s, struct pack_advise_outcome *o, size_t n, size_t max,
 {
     const struct pack_advise_outcome *chosen[EXACT_MAX];
     size_t n_picked = 0, best = pack_advise_choose(s->params, now_of(s), o, n);
+    s->random = most_random(o, n);
     if (n == 0)
         return 0;
     chosen[n_picked] = &o[best];
@@ -321,7 +335,20 @@ finish(struct search *s, struct pack_error *err)
     return status == PACK_OK ? trim_slots(s, err) : status;
 }
 
-/* The choice, today's row, the best row of each of the user's shapes; then by rate. */
+/* Whether none of the rows is of this one's kind. */
+static bool
+is_new_kind(const struct search *s, const struct pack_advise_outcome *o)
+{
+    const struct pack_advise_result *r = s->result;
+    bool is_new = pack_advise_is_possible(s->params, o, s->random);
+    for (size_t j = 0; j < r->n_rows && is_new; j++)
+        is_new = pack_advise_kind_of(s->params, &r->rows[j]) !=
+                 pack_advise_kind_of(s->params, o);
+    return is_new;
+}
+
+/* The choice, today's row, the best row of each of the user's shapes and of each kind;
+ * then by rate. */
 static void
 publish(struct search *s)
 {
@@ -341,7 +368,8 @@ publish(struct search *s)
             for (size_t j = 0; j < r->n_rows && first_of_shape; j++)
                 first_of_shape =
                     !pack_shape_equal(&r->rows[j].config.chunk, &o->config.chunk);
-            if (taken[i] || (pass == 0 && i > 0 && !o->is_now && !first_of_shape))
+            if (taken[i] || (pass == 0 && i > 0 && !o->is_now && !first_of_shape &&
+                             !is_new_kind(s, o)))
                 continue;
             taken[i] = true;
             r->rows[r->n_rows++] = *o;

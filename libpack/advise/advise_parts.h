@@ -127,6 +127,17 @@ int pack_advise_memory_step(double bytes);
 /* For qsort: outcomes, best first; a total order. */
 int pack_advise_by_rate(const void *a, const void *b);
 void pack_advise_mark_front(struct pack_advise_outcome *outcomes, size_t n);
+/* How chunks come into a read: past the cache, from the file as a rule, from the cache. */
+enum pack_advise_access { PACK_ADVISE_BYPASS = 0, PACK_ADVISE_LOAD, PACK_ADVISE_HOLD };
+enum pack_advise_access pack_advise_access(const struct pack_advise_params *params,
+                                           const struct pack_advise_outcome *o);
+/*
+ * A number for what the model's error depends on: whether chunks are bypassed, loaded or
+ * held in the cache, filtered or not, and what has to change. The best of each kind is to
+ * be measured, since kinds do not compare by the model alone.
+ */
+unsigned pack_advise_kind_of(const struct pack_advise_params *params,
+                             const struct pack_advise_outcome *o);
 /* Nearly as random as the most random one, within the memory allowed. */
 bool pack_advise_is_possible(const struct pack_advise_params *params,
                              const struct pack_advise_outcome *o, double random);

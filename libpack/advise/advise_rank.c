@@ -129,6 +129,32 @@ pack_advise_by_rate(const void *x, const void *y)
     return a->rate < b->rate ? 1 : a->rate > b->rate ? -1 : 0;
 }
 
+/* --------------------------------------------------------------- contenders */
+
+enum pack_advise_access
+pack_advise_access(const struct pack_advise_params *params,
+                   const struct pack_advise_outcome *o)
+{
+    const struct pack_advise_config *config = &o->config;
+    struct pack_grid grid;
+    if (config->chunk.rank == 0 ||
+        pack_advise_grid(params, &config->chunk, &grid, NULL) != PACK_OK)
+        return PACK_ADVISE_BYPASS;
+    if (strcmp(config->codec, "none") == 0 && grid.chunk_bytes > config->cache.size_bytes)
+        return PACK_ADVISE_BYPASS;
+    return o->hit_rate >= 0.5 ? PACK_ADVISE_HOLD : PACK_ADVISE_LOAD;
+}
+
+unsigned
+pack_advise_kind_of(const struct pack_advise_params *params,
+                    const struct pack_advise_outcome *o)
+{
+    unsigned kind = (unsigned)pack_advise_access(params, o);
+    kind = 4 * kind + (unsigned)pack_advise_change_of(params, &o->config);
+    kind = 2 * kind + (strcmp(o->config.codec, "none") != 0);
+    return 16 * kind + (unsigned)o->config.pattern.kind;
+}
+
 /* ---------------------------------------------------------------- choosing */
 
 static bool

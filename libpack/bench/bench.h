@@ -40,6 +40,8 @@ struct pack_bench_params {
     bool set_cache;
     struct pack_cache_params cache;
     bool reopen, cold;
+    bool preload; /* each worker first fills its chunk cache, from the dataset's beginning
+                     on; seconds_ns count from when all have */
     uint64_t delay_ns; /* added to the making of each batch: a slower reader */
     bool torch;        /* hand batches over as PyTorch's DataLoader does, see procs.h; each
                           sample is read into memory of its own and copied into the batch */
@@ -172,6 +174,9 @@ struct pack_bench_result {
     struct pack_bench_epoch total;
     uint64_t elapsed_ns; /* of the epochs; dropping pages between them left out */
     uint64_t open_ns;    /* starting workers and consumer */
+    /* of the first epoch: until there were as many batches as workers, which were still
+     * opening the file before */
+    uint64_t warm_ns, warm_samples;
     struct pack_bench_steps steps;
     struct pack_device_result device;
     struct pack_histogram latency; /* of file reads of raw data */

@@ -81,6 +81,34 @@ open_engine(struct maker *maker, const struct pack_readset *set,
     return maker->plan->engine->open(&params, engine, err);
 }
 
+static uint64_t row_bytes(const struct pack_box *box, uint64_t elem_size);
+static enum pack_status reserve_scratch(struct maker *maker, uint64_t rows, uint64_t row,
+                                        struct pack_error *err);
+
+/* Whole rows of chunks, until as many bytes were read as the cache can hold. */
+static enum pack_status
+preload(struct maker *maker, struct pack_error *err)
+{
+    const struct pack_readset *set = maker->plan->params.set;
+    const struct pack_grid *grid = &set->parts[0].grid;
+    uint64_t step = grid->rank ? grid->chunk[0] : 1, room = maker->plan->params.cache.size_bytes;
+    struct pack_box box = { .rank = set->extent.rank };
+    struct pack_read_cost cost = { 0 };
+    for (int i = 1; i < box.rank; i++)
+        box.count[i] = set->extent.extent[i];
+    uint64_t row = row_bytes(&box, set->elem_size), read = 0;
+    enum pack_status status = reserve_scratch(maker, step, row, err);
+    for (uint64_t at = 0; at < set->extent.extent[0] && read < room && status == PACK_OK;
+         at += step) {
+        uint64_t left = set->extent.extent[0] - at;
+        box.start[0] = at;
+        box.count[0] = left < step ? left : step;
+        read += box.count[0] * row;
+        status = maker->plan->engine->read(maker->engine, &box, 1, maker->scratch, &cost, err);
+    }
+    return status;
+}
+
 static enum pack_status
 maker_open(void *context, unsigned worker, void *where, void **state,
            struct pack_error *err)
@@ -107,6 +135,8 @@ maker_open(void *context, unsigned worker, void *where, void **state,
     if (status == PACK_OK && plan->params.with)
         status =
             open_engine(maker, plan->params.with, &maker->where->with, &maker->with, err);
+    if (status == PACK_OK && plan->params.preload && plan->params.set)
+        status = preload(maker, err);
     if (status != PACK_OK) {
         maker_close(maker);
         return status;

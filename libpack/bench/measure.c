@@ -28,23 +28,25 @@
 #include "libpack/model/cost.h"
 
 enum {
-    WAYS_MAX = 6,    /* rows that are read, `now` among them */
-    LAYOUTS_MAX = 3, /* copies */
+    WAYS_MAX = 10,   /* rows that are read, `now` among them */
+    LAYOUTS_MAX = 5, /* copies */
     NOW_ROUNDS = 3,
-    ROUNDS_MIN = 6, /* fewer have no interval of 95 % */
-    PROOF_ROUNDS = 11,
+    ROUNDS_MIN = 6 + PACK_TRIAL_FRESH, /* fewer have no interval of 95 % */
+    PROOF_ROUNDS = 11 + PACK_TRIAL_FRESH,
     BATCHES_MIN = 8, /* of each worker in a slice */
     COPY_EPOCHS = 1000,
     BYTES_DEFAULT = 128 << 20,
     LOOK_SAMPLES = 4000,   /* simulated to know what to expect */
-    BATCHES_BYTES = 256 << 20, /* of all workers together */
+    BATCHES_BYTES = 128 << 20, /* of all workers together */
     SMALL_CACHE = 16 << 20 /* not made smaller for a smaller copy */
 };
-static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 80 * 1000 * 1000,
-                      proof_slice_ns = 400 * 1000 * 1000, budget_ns = 3000 * 1000 * 1000u,
+static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 130 * 1000 * 1000,
+                      proof_slice_ns = 400 * 1000 * 1000, budget_ns = 5000 * 1000 * 1000u,
                       write_ns = 500 * 1000 * 1000;
 static const double warm_rate = 0.99, /* of the file's bytes: it counts as resident */
-    hopeful = 0.6; /* of the best modelled rate: worth reading */
+    hopeful = 0.6, /* of the best modelled rate: worth reading */
+    unlikely = 0.1,  /* the first of its kind */
+    in_race = 0.5; /* of the best measured one: worth reading again */
 
 /* ------------------------------------------------------------- what is read */
 
@@ -57,7 +59,7 @@ cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
 {
     uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
     double samples = rate * (double)slice / 1e9 / (double)workers / BATCHES_MIN;
-    double room = BATCHES_BYTES / (pack_advise_wanted_bytes(params) * 2 * (double)workers);
+    double room = BATCHES_BYTES / (pack_advise_wanted_bytes(params) * 3 * (double)workers);
     samples = fmin(samples, room);
     if (config->pattern.read == PACK_READ_SAMPLE && samples < (double)config->pattern.batch)
         config->pattern.batch = (uint64_t)fmax(1, samples);
@@ -80,11 +82,18 @@ way_of(const struct pack_advise_params *params, const struct pack_advise_config 
     way->pattern.extent.rank = 0; /* the set's */
 }
 
-/* Samples/s that the model gives for the first `first_samples` of all workers together,
- * and for later epochs; with the library that is here, whichever was asked about. */
+/* What the model says of some reads. */
+struct expected {
+    double first, later; /* samples/s */
+    double first_samples, later_samples;
+    struct pack_cost first_cost, later_cost; /* of these samples */
+};
+
+/* For the first `first_samples` of all workers together, and for later epochs; with the
+ * library that is here, whichever was asked about. */
 static enum pack_status
 model(const struct pack_advise_params *params, const struct pack_advise_config *config,
-      uint64_t first_samples, double *first, double *later, struct pack_error *err)
+      uint64_t first_samples, struct expected *e, struct pack_error *err)
 {
     uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
     struct pack_advise_params here = *params;
@@ -97,11 +106,15 @@ model(const struct pack_advise_params *params, const struct pack_advise_config *
         &here, &as_read, first_samples ? first_samples / workers + 1 : 0, &o, err);
     if (status != PACK_OK)
         return status;
-    *later = o.later_rate;
-    *first = o.first_rate;
+    *e = (struct expected){ .first = o.first_rate,
+                            .later = o.later_rate,
+                            .first_samples = o.first_samples,
+                            .later_samples = o.steady_samples,
+                            .first_cost = o.first_cost,
+                            .later_cost = o.steady_cost };
     if (!o.is_exact) /* two halves of what was read */
-        *first = (o.first_samples + o.steady_samples) /
-                 (o.first_samples / o.first_rate + o.steady_samples / o.later_rate);
+        e->first = (o.first_samples + o.steady_samples) /
+                   (o.first_samples / o.first_rate + o.steady_samples / o.later_rate);
     return PACK_OK;
 }
 
@@ -128,12 +141,12 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
     struct pack_trial_result *r = calloc(1, sizeof *r);
     struct pack_bench_params way;
     struct pack_advise_config config = *params->now;
-    double first, later;
+    struct expected e;
     if (!r)
         return pack_fail_memory(err, "measurements");
-    enum pack_status status = model(params, &config, LOOK_SAMPLES, &first, &later, err);
+    enum pack_status status = model(params, &config, LOOK_SAMPLES, &e, err);
     if (status == PACK_OK) {
-        cut_batch(params, first, now_slice_ns, &config);
+        cut_batch(params, e.first, now_slice_ns, &config);
         way_of(params, &config, set, &way);
         way.with = with;
         status = pack_trial_run(&way, 1, &trial, r, err);
@@ -142,10 +155,9 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
         m->has_now = true;
         m->now_first = r->first_rate;
         m->now_later = r->later_rate;
-        status = model(params, params->now, r->has_later ? 0 : r->first_samples,
-                       &m->modelled_first, &m->modelled_later, err);
-        if (!r->has_later)
-            m->modelled_later = m->modelled_first;
+        status = model(params, params->now, r->has_later ? 0 : r->first_samples, &e, err);
+        m->modelled_first = e.first;
+        m->modelled_later = r->has_later ? e.later : e.first;
     }
     free(r);
     return status;
@@ -236,29 +248,72 @@ same_layout(const struct pack_advise_config *a, const struct pack_advise_config 
            a->edge_unfiltered == b->edge_unfiltered;
 }
 
-/* Today's before all, then the first rows that may come out best, as far as copies go. */
+static bool
+is_read(const struct rows *rows, const struct pack_advise_outcome *row)
+{
+    for (size_t i = 0; i < rows->n_ways; i++)
+        if (rows->ways[i].row == row)
+            return true;
+    return false;
+}
+
+static bool
+is_new_kind(const struct rows *rows, const struct pack_advise_outcome *row)
+{
+    unsigned kind = pack_advise_kind_of(rows->params, row);
+    for (size_t i = 0; i < rows->n_ways; i++)
+        if (!rows->ways[i].row->is_now &&
+            pack_advise_kind_of(rows->params, rows->ways[i].row) == kind)
+            return false;
+    return true;
+}
+
+static void
+add_way(struct rows *rows, struct pack_advise_outcome *row)
+{
+    size_t k = 0;
+    while (k < rows->n_layouts && !same_layout(rows->layouts[k].config, &row->config))
+        k++;
+    if (k == LAYOUTS_MAX || rows->n_ways == WAYS_MAX || is_read(rows, row))
+        return;
+    if (k == rows->n_layouts)
+        rows->layouts[rows->n_layouts++].config = &row->config;
+    rows->ways[rows->n_ways++] =
+        (struct way){ .row = row, .config = row->config, .layout = k };
+}
+
+/* Whether it can gain: not where it differs from today's settings in what the model knows
+ * well, and gains nothing by that. */
+static bool
+may_gain(const struct rows *rows, const struct pack_advise_outcome *row)
+{
+    const struct pack_advise_outcome *now = rows->n_ways ? rows->ways[0].row : NULL;
+    return !now || !now->is_now || !same_layout(&now->config, &row->config) ||
+           pack_advise_access(rows->params, now) != pack_advise_access(rows->params, row) ||
+           row->rate >= PACK_ADVISE_EQUAL_GAIN * now->rate;
+}
+
+/* Today's before all, the choice, the best of each kind that could be chosen, then the
+ * first others of these, as far as copies go. */
 static void
 choose_ways(struct rows *rows, struct pack_advise_result *result)
 {
-    double best = 0;
-    for (size_t i = 0; i < result->n_rows; i++)
+    double best = 0, random = 0;
+    for (size_t i = 0; i < result->n_rows; i++) {
         best = fmax(best, result->rows[i].rate);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < result->n_rows && rows->n_ways < WAYS_MAX; i++) {
+        random = fmax(random, result->rows[i].randomness);
+    }
+    for (int pass = 0; pass < 3; pass++)
+        for (size_t i = 0; i < result->n_rows; i++) {
             struct pack_advise_outcome *row = &result->rows[i];
-            size_t k = 0;
-            if (row->is_now != (pass == 0) ||
-                (!row->is_now && i > 0 && row->rate < hopeful * best))
-                continue;
-            while (k < rows->n_layouts &&
-                   !same_layout(rows->layouts[k].config, &row->config))
-                k++;
-            if (k == LAYOUTS_MAX)
-                continue;
-            if (k == rows->n_layouts)
-                rows->layouts[rows->n_layouts++].config = &row->config;
-            rows->ways[rows->n_ways++] =
-                (struct way){ .row = row, .config = row->config, .layout = k };
+            bool wanted = pass == 0 ? row->is_now
+                          : i == 0  ? true
+                          : !pack_advise_is_possible(rows->params, row, random) ? false
+                          : !may_gain(rows, row) ? false
+                          : pass == 1 ? row->rate >= unlikely * best && is_new_kind(rows, row)
+                                      : row->rate >= hopeful * best;
+            if (wanted)
+                add_way(rows, row);
         }
 }
 
@@ -349,13 +404,47 @@ params_of_copy(const struct rows *rows, const struct layout *layout,
     p->watch.progress = NULL;
 }
 
+/*
+ * What chunks take that are loaded, and all the rest, over what the model says:
+ *
+ *     time of the first epoch    load * its loads' + rest * its rest
+ *     time of later ones         load * theirs     + rest * theirs
+ */
+struct factors {
+    double load, rest;
+};
+
+static double
+load_ns(const struct pack_cost *cost)
+{
+    return cost->page_ns + cost->decode_ns + cost->touch_ns;
+}
+
+/* Two equations where the two differ in what they load, else one factor for each. */
+static bool
+solve(const struct expected *e, const struct pack_trial_result *r, struct factors *f)
+{
+    double l1 = load_ns(&e->first_cost) / e->first_samples,
+           h1 = e->first_cost.cpu_ns / e->first_samples - l1,
+           l2 = load_ns(&e->later_cost) / e->later_samples,
+           h2 = e->later_cost.cpu_ns / e->later_samples - l2,
+           t1 = (l1 + h1) * e->first / r->first_rate,
+           t2 = (l2 + h2) * e->later / r->later_rate;
+    if (l1 / (l1 + h1) - l2 / (l2 + h2) < 0.25)
+        return false;
+    f->load = (t1 * h2 - t2 * h1) / (l1 * h2 - l2 * h1);
+    f->rest = (l1 * t2 - l2 * t1) / (l1 * h2 - l2 * h1);
+    return f->load > 0.05 && f->load < 50 && f->rest > 0.05 && f->rest < 50;
+}
+
 /* Processor time scaled, storage as it is. */
 static double
 scaled(const struct pack_advise_params *params, struct pack_cost cost, double samples,
-       double factor)
+       struct factors f, double now_ratio)
 {
     uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
-    cost.cpu_ns /= factor;
+    double load = load_ns(&cost);
+    cost.cpu_ns = (f.load * load + f.rest * (cost.cpu_ns - load)) / now_ratio;
     cost.total_ns = cost.cpu_ns + cost.storage_ns;
     return pack_cost_rate(params->profile, &cost, samples, workers);
 }
@@ -382,18 +471,23 @@ correct(struct rows *rows, size_t i, const struct pack_measured *m, struct pack_
     const struct pack_trial_result *r = &rows->results[i];
     struct pack_advise_outcome *o = way->row;
     struct pack_advise_params copy;
-    double first, later;
+    struct expected e;
+    struct factors f;
     params_of_copy(rows, &rows->layouts[way->layout], &copy);
     enum pack_status status =
-        model(&copy, &way->config, r->has_later ? 0 : r->first_samples, &first, &later, err);
+        model(&copy, &way->config, r->has_later ? 0 : r->first_samples, &e, err);
     if (status != PACK_OK)
         return status;
     if (!r->has_later)
-        later = first;
-    o->first_rate = scaled(rows->params, o->first_cost, o->first_samples,
-                           r->first_rate / first * m->now_ratio);
-    o->later_rate = scaled(rows->params, o->steady_cost, o->steady_samples,
-                           r->later_rate / later * m->now_ratio);
+        e.later = e.first;
+    bool apart = r->has_later && solve(&e, r, &f);
+    if (!apart)
+        f.load = f.rest = e.first / r->first_rate;
+    o->first_rate = scaled(rows->params, o->first_cost, o->first_samples, f, m->now_ratio);
+    if (!apart)
+        f.load = f.rest = e.later / r->later_rate;
+    o->later_rate =
+        scaled(rows->params, o->steady_cost, o->steady_samples, f, m->now_ratio);
     o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
     o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
     if (i > 0 && rows->ways[0].row->is_now)
@@ -406,19 +500,17 @@ static enum pack_status
 compare_now(struct rows *rows, struct pack_measured *m, struct pack_error *err)
 {
     struct pack_advise_params copy;
-    double first, later;
+    struct expected e;
     const struct pack_trial_result *r = &rows->results[0];
     if (!m->has_now || !rows->ways[0].row->is_now || !rows->params->is_warm)
         return PACK_OK;
     params_of_copy(rows, &rows->layouts[rows->ways[0].layout], &copy);
     enum pack_status status = model(&copy, &rows->ways[0].config,
-                                    r->has_later ? 0 : r->first_samples, &first, &later,
-                                    err);
+                                    r->has_later ? 0 : r->first_samples, &e, err);
     if (status != PACK_OK)
         return status;
-    if (!r->has_later)
-        later = first;
-    m->now_ratio = (m->now_later / m->modelled_later) / (r->later_rate / later);
+    m->now_ratio = (m->now_later / m->modelled_later) /
+                   (r->later_rate / (r->has_later ? e.later : e.first));
     return PACK_OK;
 }
 
@@ -429,6 +521,7 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
     struct pack_trial_params trial = { .slice_ns = how->prove ? proof_slice_ns : slice_ns,
                                        .rounds_min = how->prove ? PROOF_ROUNDS : ROUNDS_MIN,
                                        .rounds_max = how->prove ? PROOF_ROUNDS : 0,
+                                       .race = in_race,
                                        .budget_ns =
                                            how->budget_ns ? how->budget_ns : budget_ns,
                                        .watch = how->watch };
@@ -440,6 +533,9 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
         cut_batch(rows->params, way->row->rate, trial.slice_ns, &way->config);
         way_of(rows->params, &way->config, rows->layouts[way->layout].set,
                &rows->bench[i]);
+        rows->bench[i].preload = way->config.cache.size_bytes >= SMALL_CACHE &&
+                                 way->config.chunk.rank && way->row->hit_rate > 0 &&
+                                 way->config.pattern.kind != PACK_PATTERN_BLOCK;
     }
     enum pack_status status =
         pack_trial_run(rows->bench, rows->n_ways, &trial, rows->results, err);

@@ -6,6 +6,12 @@
  *
  * A run's first epoch stands apart: its chunks come into fresh memory. The later half of
  * its epochs is what a long training sees; between them lie those in which a cache fills.
+ * They take longer than a slice where it is large: such a way is read from the beginning
+ * in two rounds, and with its cache filled beforehand in all others.
+ *
+ * What comes before each worker's first batch is starting, and counts only where a run
+ * is hardly more than that; an epoch that was cut off in the middle counts only where
+ * there is no second whole one.
  */
 #include "libpack/bench/trial.h"
 
@@ -14,7 +20,7 @@
 
 #include "libpack/base/clock.h"
 
-enum { EPOCHS_MAX = 20000, ROUNDS_MIN = 3 };
+enum { EPOCHS_MAX = 20000, ROUNDS_MIN = 3, RACE_ROUNDS = PACK_TRIAL_FRESH + 1 };
 static const uint64_t slice_default_ns = 150 * 1000 * 1000;
 
 static int
@@ -24,34 +30,52 @@ by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Of those above 0; 0 without any. */
 static double
-median(const double *values, uint32_t n)
+median(const double *values, uint32_t n_values)
 {
     double sorted[PACK_TRIAL_ROUNDS_MAX];
-    memcpy(sorted, values, n * sizeof *values);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_values; i++)
+        if (values[i] > 0)
+            sorted[n++] = values[i];
+    if (n == 0)
+        return 0;
     qsort(sorted, n, sizeof *sorted, by_value);
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
 static double
-rate_of(const struct pack_bench_epoch *epochs, uint64_t begin, uint64_t end)
+rate_of(uint64_t samples, uint64_t ns)
+{
+    return ns ? (double)samples * 1e9 / (double)ns : 0;
+}
+
+static double
+rate_of_epochs(const struct pack_bench_result *run, uint64_t begin, uint64_t end)
 {
     uint64_t samples = 0, ns = 0;
     for (uint64_t i = begin; i < end; i++) {
-        samples += epochs[i].n_samples;
-        ns += epochs[i].elapsed_ns - epochs[i].start_ns;
+        samples += run->epochs[i].n_samples;
+        ns += run->epochs[i].elapsed_ns - run->epochs[i].start_ns;
     }
-    return ns ? (double)samples * 1e9 / (double)ns : 0;
+    if (begin == 0 && 2 * run->warm_samples <= samples && run->warm_ns < ns) {
+        samples -= run->warm_samples;
+        ns -= run->warm_ns;
+    }
+    return rate_of(samples, ns);
 }
 
 void
 pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run)
 {
-    uint64_t n = run->n_epochs > 3 ? run->n_epochs - 1 : run->n_epochs;
-    r->first[r->n_rounds] = rate_of(run->epochs, 0, 1);
-    r->later[r->n_rounds] =
-        n > 1 ? rate_of(run->epochs, n / 2 ? n / 2 : 1, n) : r->first[r->n_rounds];
+    uint64_t n = run->n_epochs; /* those that were not cut off */
+    if (run->epochs[n - 1].n_samples < run->epoch_samples)
+        n--;
     r->has_later = n > 1;
+    r->first[r->n_rounds] = rate_of_epochs(run, 0, 1);
+    r->later[r->n_rounds] = n > 1 ? rate_of_epochs(run, n / 2, n)
+                                  : rate_of_epochs(run, 0, run->n_epochs);
     r->first_samples = run->epochs[0].n_samples;
     r->n_epochs = run->n_epochs;
     r->storage_bytes += (double)run->total.storage_bytes;
@@ -69,11 +93,33 @@ run_one(const struct pack_bench_params *way, const struct pack_trial_params *par
     p.no_check = true;
     p.watch = params->watch;
     p.watch.progress = NULL;
+    p.preload = way->preload && result->n_rounds >= PACK_TRIAL_FRESH;
     enum pack_status status = pack_bench_run(&p, &run, err);
-    if (status == PACK_OK)
+    if (status == PACK_OK) {
         pack_trial_add(result, &run);
+        if (p.preload)
+            result->first[result->n_rounds - 1] = 0;
+        else if (way->preload)
+            result->later[result->n_rounds - 1] = 0;
+        result->has_later |= p.preload;
+    }
     pack_bench_done(&run);
     return status;
+}
+
+/* Marks those that are out of the race. */
+static void
+race(const struct pack_trial_params *params, struct pack_trial_result *results,
+     size_t n_ways, bool *is_out)
+{
+    double best = 0;
+    for (size_t i = 0; i < n_ways; i++) {
+        struct pack_trial_result *r = &results[i];
+        r->later_rate = median(r->later, r->n_rounds);
+        best = r->later_rate > best ? r->later_rate : best;
+    }
+    for (size_t i = 1; i < n_ways; i++)
+        is_out[i] |= results[i].later_rate < params->race * best;
 }
 
 enum pack_status
@@ -85,6 +131,9 @@ pack_trial_run(const struct pack_bench_params *ways, size_t n_ways,
     uint32_t least = params->rounds_min ? params->rounds_min : ROUNDS_MIN;
     uint64_t start_ns = pack_clock_ns();
     enum pack_status status = PACK_OK;
+    bool *is_out = calloc(n_ways, sizeof *is_out);
+    if (!is_out)
+        return pack_fail_memory(err, "a trial");
     memset(results, 0, n_ways * sizeof *results);
     if (most > PACK_TRIAL_ROUNDS_MAX)
         most = PACK_TRIAL_ROUNDS_MAX;
@@ -93,14 +142,20 @@ pack_trial_run(const struct pack_bench_params *ways, size_t n_ways,
             break;
         for (size_t i = 0; status == PACK_OK && i < n_ways; i++) {
             size_t at = (i + round) % n_ways;
-            status = run_one(&ways[at], params, &results[at], err);
+            if (!is_out[at])
+                status = run_one(&ways[at], params, &results[at], err);
         }
+        if (round + 1 == RACE_ROUNDS)
+            race(params, results, n_ways, is_out);
     }
+    free(is_out);
     for (size_t i = 0; i < n_ways; i++) {
         struct pack_trial_result *r = &results[i];
         if (r->n_rounds) {
             r->first_rate = median(r->first, r->n_rounds);
             r->later_rate = median(r->later, r->n_rounds);
+            if (r->later_rate == 0)
+                r->later_rate = r->first_rate;
         }
     }
     return status;
@@ -131,7 +186,7 @@ pack_trial_gain(const struct pack_trial_result *a, const struct pack_trial_resul
     double ratio[PACK_TRIAL_ROUNDS_MAX];
     uint32_t n = 0, most = a->n_rounds < b->n_rounds ? a->n_rounds : b->n_rounds;
     for (uint32_t i = 0; i < most; i++)
-        if (a->later[i] > 0)
+        if (a->later[i] > 0 && b->later[i] > 0)
             ratio[n++] = b->later[i] / a->later[i];
     *gain = (struct pack_trial_gain){ 0 };
     if (n == 0)

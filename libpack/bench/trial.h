@@ -13,12 +13,14 @@
 extern "C" {
 #endif
 
-enum { PACK_TRIAL_ROUNDS_MAX = 64 };
+enum { PACK_TRIAL_ROUNDS_MAX = 64, PACK_TRIAL_FRESH = 2 };
 
 struct pack_trial_params {
     uint64_t slice_ns;  /* of one way in one round; 0: 150 ms */
     uint64_t budget_ns; /* no new round begins after so long, once there were... */
     uint32_t rounds_min, rounds_max; /* ...so many; 0: 3 and PACK_TRIAL_ROUNDS_MAX */
+    double race; /* a way whose later epochs are slower than that much of the best one's
+                    after some rounds is read no more; 0: all are */
     struct pack_watch watch;         /* only asked whether to stop */
 };
 
@@ -26,7 +28,8 @@ struct pack_trial_params {
 struct pack_trial_result {
     uint32_t n_rounds;
     double first[PACK_TRIAL_ROUNDS_MAX]; /* of the first epoch, or of what was read of it */
-    double later[PACK_TRIAL_ROUNDS_MAX]; /* of the later half of the epochs */
+    double later[PACK_TRIAL_ROUNDS_MAX]; /* of the later half of the epochs; 0 in either:
+                                            not looked at in that round */
     double first_rate, later_rate;
     bool has_later;           /* more than one epoch was read; else later repeats first */
     uint64_t first_samples;   /* read in the first epoch of the last round */
@@ -38,7 +41,9 @@ struct pack_trial_result {
  * Reads in the way of each of `ways`, one after another, round after round; each way in
  * its own processes, started anew each time, of which the starting does not count. Epochs
  * follow one another until the slice is over. `ways` are runs of bench.h; epochs,
- * seconds_ns, no_check and watch are set here.
+ * seconds_ns, no_check and watch are set here. A way with preload begins without it in
+ * the first PACK_TRIAL_FRESH rounds, which tell its first epoch; the others tell the later
+ * ones.
  *
  * Errors as pack_bench_run. Only results with n_rounds > 0 count after
  * PACK_ERR_INTERRUPTED.

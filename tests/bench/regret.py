@@ -3,12 +3,12 @@ default options, the first choice carried out, and h5readbench run on what was t
 what was advised, in turns.
 
     regret.py BUILD FOLDER     environment: REGRET_CASES=12 REGRET_SEED=1 REGRET_PAIRS=7
-                               REGRET_MIB=128 REGRET_PROVE= REGRET_SECONDS=1500
+                               REGRET_MIB=128 REGRET_RUN=0.5 REGRET_PROVE= REGRET_SECONDS=1500
 
 A case is a kind of file, an order, a number of workers, and warm pages or cold ones. For each:
-what was predicted, what was measured (median and 95 % interval of the pairs' ratios), and the
-best of a fixed grid of settings and layouts that the advisor does not choose from. The last
-lines count: choices whose interval lies wholly below 0.95, choices below 0.9 of the grid's
+what was predicted, what was measured (median and 95 % interval of the pairs' ratios), and what
+part the choice reaches of the best of a fixed grid of settings and layouts that the advisor
+does not choose from. The last lines count: choices whose interval lies wholly below 0.95, choices below 0.9 of the grid's
 best, gains within a quarter of the predicted one; then each miss. Times are of this machine.
 """
 import json
@@ -29,7 +29,7 @@ PAIRS = int(os.environ.get('REGRET_PAIRS', 7))
 MIB = int(os.environ.get('REGRET_MIB', 128))
 PROVE = os.environ.get('REGRET_PROVE', '')
 SECONDS = float(os.environ.get('REGRET_SECONDS', 1500))
-EPOCHS, RUN_SECONDS = 30, 1.0
+EPOCHS, RUN_SECONDS = 30, float(os.environ.get('REGRET_RUN', 0.5))
 ZSTD = 32015
 
 
@@ -264,30 +264,32 @@ def pattern_name(case):
 
 
 def grid(path, case, base):
-    """The best of fixed ways in today's order, over today's: each pairs twice."""
-    best, name = 1.0, 'today'
+    """The best of fixed ways in today's order, over today's, each pairs twice: the gain, its
+    name and arguments. Its file stays until the next case."""
+    best, name, fastest = 1.0, 'today', base
     pattern = pattern_name(case)
     settings = [(0, 0, 0.75), (8 << 20, 8191, 0.75), (64 << 20, 20011, 0.75),
                 (2 * MIB << 20, 100003, 0.75)]
     for cache in settings:
-        ratios, _, _ = pairs(base, way(path, case, pattern, cache), 2)
-        if np.median(ratios) > best:
-            best, name = float(np.median(ratios)), f'rdcc_nbytes={cache[0] >> 20}M'
+        args = way(path, case, pattern, cache)
+        gain = float(np.median(pairs(base, args, 2)[0]))
+        if gain > best:
+            best, name, fastest = gain, f'rdcc_nbytes={cache[0] >> 20}M', args
     with h5py.File(path) as f:
         shape = f['images'].shape
     if case[0] in ('volume', 'virtual'):
-        return best, name
+        return best, name, fastest
     for samples in (1, 16):
         row = {'codec': 'none', 'chunk': [min(samples, shape[0]), *shape[1:]]}
-        out = f'{FOLDER}/grid.h5'
+        out = f'{FOLDER}/grid-{samples}.h5'
         rewrite(path, row, out)
         touch(out, case[3])
         for cache in (None, (0, 0, 0.75)):
-            ratios, _, _ = pairs(base, way(out, case, pattern, cache), 2)
-            if np.median(ratios) > best:
-                best, name = float(np.median(ratios)), f'{samples} a chunk, {cache}'
-        os.unlink(out)
-    return best, name
+            args = way(out, case, pattern, cache)
+            gain = float(np.median(pairs(base, args, 2)[0]))
+            if gain > best:
+                best, name, fastest = gain, f'{samples} a chunk, {cache}', args
+    return best, name, fastest
 
 
 def try_case(case):
@@ -302,7 +304,7 @@ def try_case(case):
     base = way(path, case, pattern_name(case), None)
     result = {'case': case, 'seconds': seconds, 'change': row['change'], 'gain': 1.0,
               'low': 1.0, 'high': 1.0, 'predicted': 1.0}
-    chosen = path
+    chosen, advised = path, base
     if row['change'] != 'none':
         if row['change'] == 'rewrite':
             chosen = f'{FOLDER}/chosen.h5'
@@ -310,14 +312,21 @@ def try_case(case):
             touch(chosen, cold)
         cache = (row['rdcc_nbytes'], row['rdcc_nslots'], row['rdcc_w0']) if row['chunk'] else None
         pattern = 'replacement' if kind == 'volume' else pattern_of(row, case)
-        ratios, whole, _ = pairs(base, way(chosen, case, pattern, cache), PAIRS)
+        advised = way(chosen, case, pattern, cache)
+        ratios, whole, _ = pairs(base, advised, PAIRS)
         result['gain'] = float(np.median(ratios))
         result['low'], result['high'] = interval(ratios)
         key = 'samples_per_s' if whole else 'later_epochs_samples_per_s'
         result['predicted'] = row[key] / now[key]
-        if chosen != path:
-            os.unlink(chosen)
-    result['grid'], result['grid_name'] = grid(path, case, base)
+    result['grid'], result['grid_name'], fastest = grid(path, case, base)
+    result['reach'] = result['gain'] / result['grid']
+    if result['reach'] < 1 and fastest is not advised:
+        # the best of many short looks is partly luck: it has to win in turns as well
+        ratios, _, _ = pairs(fastest, advised, PAIRS)
+        result['reach'] = float(np.median(ratios))
+    for name in 'chosen', 'grid-1', 'grid-16':
+        if os.path.exists(f'{FOLDER}/{name}.h5'):
+            os.unlink(f'{FOLDER}/{name}.h5')
     chunk = 'x'.join(map(str, row['chunk'])) if row['chunk'] else 'contiguous'
     result['what'] = 'keep' if row['change'] == 'none' else \
         f'{chunk} {row["codec"]} {row["order"]} {row["rdcc_nbytes"] / 2**20:.3g}M'
@@ -330,7 +339,7 @@ def main():
     print(f'seed {SEED}, {MIB} MiB a file, {PAIRS} pairs of runs of {RUN_SECONDS:g} s, '
           f'{"--prove" if PROVE else "default options"}, HDF5 {h5py.version.hdf5_version}')
     print(f'{"file":12} {"order":15} {"w":1} {"pages":5} {"pred":>6} {"gain":>6} '
-          f'{"95 %":>12} {"grid":>6}  choice')
+          f'{"95 %":>12} {"reach":>6}  choice')
     results, seen = [], set()
     while len(results) < CASES and time.monotonic() - start < SECONDS:
         case = draw(rng)
@@ -346,9 +355,9 @@ def main():
         kind, order, workers, cold = case
         print(f'{kind:12} {order:15} {workers} {"cold" if cold else "warm":5} '
               f'{r["predicted"]:6.2f} {r["gain"]:6.2f} {r["low"]:5.2f}..{r["high"]:<5.2f} '
-              f'{r["grid"]:6.2f}  {r["what"]} ({r["seconds"]:.0f} s)', flush=True)
+              f'{r["reach"]:6.2f}  {r["what"]} ({r["seconds"]:.0f} s)', flush=True)
     losses = [r for r in results if r['high'] < 0.95]
-    regrets = [r for r in results if r['gain'] < 0.9 * r['grid']]
+    regrets = [r for r in results if r['reach'] < 0.9]
     far = [r for r in results if not 0.8 <= r['predicted'] / r['gain'] <= 1.25]
     n = max(1, len(results))
     print(f'\n{len(results)} cases in {time.monotonic() - start:.0f} s')
@@ -360,7 +369,7 @@ def main():
         for r in rows:
             print(f'{title}: {r["case"]}: {r["what"]}: predicted {r["predicted"]:.2f}, '
                   f'{r["gain"]:.2f} ({r["low"]:.2f} to {r["high"]:.2f}), '
-                  f'grid {r["grid"]:.2f} with {r["grid_name"]}')
+                  f'{r["reach"]:.2f} of {r["grid_name"]}')
 
 
 main()
