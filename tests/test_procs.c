@@ -57,7 +57,8 @@ filler_fill(void *state, uint64_t round, uint64_t item, void *data, void *note,
     struct filler *filler = state;
     *filler->where = item;
     if (filler->plan->fail_item && item == filler->plan->fail_item)
-        return pack_fail(err, PACK_ERR_FORMAT, "item %d is damaged", (int)item);
+        return pack_fail_param(err, PACK_ERR_FORMAT, "items", "item %d is damaged",
+                               (int)item);
     if (filler->plan->die_item && item == filler->plan->die_item)
         raise(SIGKILL);
     if (filler->plan->hang_item && item == filler->plan->hang_item)
@@ -233,8 +234,9 @@ test_errors(void)
     for (unsigned n_workers = 0; n_workers <= 2; n_workers += 2) {
         struct pack_procs_params params = filler_params(&plan, n_workers, 2);
         ok(run_to_error(&params, &err) == PACK_ERR_FORMAT &&
-               strcmp(err.text, "item 5 is damaged") == 0,
+               err.status == PACK_ERR_FORMAT && strcmp(err.text, "item 5 is damaged") == 0,
            "with %u workers a worker's own error arrives", n_workers);
+        is_text(err.param, "items", "with the parameter at fault");
     }
     plan = (struct plan){ .fail_open = 2 };
     struct pack_procs_params params = filler_params(&plan, 3, 2);

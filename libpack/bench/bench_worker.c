@@ -239,10 +239,9 @@ reserve_scratch(struct maker *maker, uint64_t rows, uint64_t row, struct pack_er
     unsigned char *more =
         bytes < SIZE_MAX / 2 ? realloc(maker->scratch, (size_t)bytes) : NULL;
     if (!more)
-        return pack_fail(err, PACK_ERR_MEMORY,
-                         "out of memory: %s to read one batch with "
-                         "one call; one for each sample needs less",
-                         pack_bytes_format(bytes, text));
+        return pack_fail_param(err, PACK_ERR_MEMORY, "read",
+                               "out of memory: %s to read one batch with one call",
+                               pack_bytes_format(bytes, text));
     maker->scratch = more;
     maker->scratch_bytes = (size_t)bytes;
     return PACK_OK;

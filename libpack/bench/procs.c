@@ -64,7 +64,8 @@ lane_of(const struct pack_procs *procs, unsigned lane)
     return procs->shared + lane * procs->lane_bytes;
 }
 
-/* The error a worker ended with, which is longer than a message should be. */
+/* The error a worker ended with, which is longer than a message should be. Its parameter
+ * is a literal, which lies in a forked process where it lies in this one. */
 static struct pack_error *
 lane_error(const struct pack_procs *procs, unsigned lane)
 {
@@ -491,9 +492,11 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
     int file = -1;
     if (!pack_procs_receive_file(worker->fd, &message, &file))
         return worker_died(procs, index, err);
-    if (message.kind == PROCS_FAILED)
-        return pack_fail(err, lane_error(procs, index)->status, "%s",
-                         lane_error(procs, index)->text);
+    if (message.kind == PROCS_FAILED) {
+        if (err)
+            *err = *lane_error(procs, index);
+        return lane_error(procs, index)->status;
+    }
     if (p->fresh && file < 0) /* this process has no descriptor left for it */
         return pack_fail_errno(err, EMFILE, "cannot share a batch");
     unsigned char *note = lane_slot(procs, index, worker->next_slot);
