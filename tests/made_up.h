@@ -18,6 +18,21 @@ struct made_up_number {
     double value;
 };
 
+/* Where a text says "1 batches" or "1 samples", or NULL; "1 is" and "1 as" may stand. */
+__attribute__((unused)) static const char *
+plural_of_one(const char *text)
+{
+    for (const char *p = strstr(text, "1 "); p; p = strstr(p + 1, "1 ")) {
+        size_t n = 0;
+        while (isalpha((unsigned char)p[2 + n]))
+            n++;
+        bool starts = p == text || strchr(" \n(,:", p[-1]);
+        if (starts && n > 2 && p[1 + n] == 's')
+            return p;
+    }
+    return NULL;
+}
+
 /* Numbers from `from` on, one more for each field. */
 __attribute__((unused)) static void
 number(uint64_t *fields, size_t n, uint64_t from)

@@ -335,6 +335,53 @@ test_variants(void)
     pack_buf_done(&text);
 }
 
+/* One of each. */
+static void
+test_one(void)
+{
+    struct pack_buf text = { 0 };
+    struct pack_report_advise r = report();
+    params.epochs = params.pattern.workers = profile.n_cpus = 1;
+    params.workers_end = true;
+    result.now.config.cache.n_slots = 1;
+    result.n_candidates = result.target_workers = 1;
+    measured.n_samples = measured.n_rounds = 1;
+    const char *s = print(&text, &r, false);
+    ok(strstr(s, " 1 epoch; the first") && strstr(s, " 1 worker that ends with each epoch,") &&
+           strstr(s, " 1 processor, HDF5") && strstr(s, " in 1 slot, w0") &&
+           strstr(s, " take 1 worker of the first row, which reaches ") &&
+           strstr(s, "1 sample written in that layout and read 1 time in turns") &&
+           strstr(s, "HOW 1 candidate: ") && !plural_of_one(s),
+       "one of anything stands in the singular%s%.20s", plural_of_one(s) ? ", but " : "",
+       plural_of_one(s) ? plural_of_one(s) : "");
+    result.target_workers = 0;
+    s = print(&text, &r, false);
+    ok(strstr(s, "on this storage, 1 processor and the memory") && !plural_of_one(s),
+       "where a target is out of reach too");
+    ok(plural_of_one("in 1 slots") && plural_of_one("1 batches of") &&
+           !plural_of_one("21 slots") && !plural_of_one("1 is") && !plural_of_one("1 sample a"),
+       "which would show");
+    pack_buf_done(&text);
+    fill();
+}
+
+/* Options are the program's. */
+static void
+test_options(void)
+{
+    static const struct pack_option_word words[] = { { "calibrate", "--measure-it" },
+                                                     { NULL, NULL } };
+    struct pack_buf text = { 0 };
+    struct pack_report_advise r = report();
+    r.measured = NULL;
+    ok(strstr(print(&text, &r, false), "assumed figures (measure with calibrate)."),
+       "a parameter goes by its name");
+    r.options = words;
+    ok(strstr(print(&text, &r, false), "assumed figures (measure with --measure-it)."),
+       "or by that of the option that the program has for it");
+    pack_buf_done(&text);
+}
+
 /* --------------------------------------------------------------------- JSON */
 
 #define OUTCOME(path, o)                                                            \
@@ -611,6 +658,8 @@ main(void)
     fill();
     test_text();
     test_variants();
+    test_one();
+    test_options();
     test_json();
     test_svg();
     test_calibration();

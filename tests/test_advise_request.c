@@ -64,7 +64,7 @@ test_types(void)
                 strcmp(job.type, types[i].name ? types[i].name : "uint8") == 0;
     }
     ok(right, "elements have the bytes of their type");
-    is_text(job.subject, "--shape 1000x32x48x3", "the shape is the subject");
+    is_text(job.subject, "1000x32x48x3", "the shape is the subject");
     r.type = "int128";
     ok(refuses(&r, "type", "'int128' is none of int8"), "an unknown type is refused");
 }

@@ -6,6 +6,8 @@
 #include "libpack/base/buf.h"
 #include "libpack/base/checksum.h"
 #include "libpack/base/clock.h"
+#include "libpack/base/numbers.h"
+#include "libpack/base/page.h"
 #include "libpack/base/rng.h"
 #include "libpack/base/textfile.h"
 #include "libpack/base/utf8.h"
@@ -134,9 +136,61 @@ test_textfile(void)
     remove("test_base.text");
 }
 
+static void
+test_numbers(void)
+{
+    char text[PACK_SHORT_MAX];
+    is_text(pack_counted(1, "batch", "batches").text, "1 batch", "one batch");
+    is_text(pack_counted(0, "batch", "batches").text, "0 batches", "no batches");
+    is_text(pack_counted(21, "entry", "entries").text, "21 entries", "21 entries");
+    is_text(pack_dimensions(1).text, "1 dimension", "one dimension");
+    is_text(pack_short_bytes(999, text), "999", "bytes below 1000 are told one by one");
+    is_text(pack_short_bytes(1000, text), "1.0K", "from there on in powers of 1024");
+    is_text(pack_short_bytes(3e18, text), "2.6E", "up to exbibytes");
+    is_text(pack_short_thousands(9949, text), "9.9K", "thousands are of 1000");
+    is_text(pack_short_thousands(9950, text), "10K", "and round up");
+    is_text(pack_short_count(0.00001, text), "0", "next to nothing is nothing");
+    is_text(pack_short_count(12.345, text), "12.3", "counts have three digits");
+    is_text(pack_short_rate(99999.4, text), "99999", "rates have five digits");
+    is_text(pack_short_rate(123456, text), "123K", "or are in thousands");
+    is_text(pack_short_rate(12345678, text), "12.3M", "or in millions");
+}
+
+/* A report keeps its first failure, and breaks lines at blanks. */
+static void
+test_page(void)
+{
+    struct pack_buf text = { 0 };
+    struct pack_error err = { 0 };
+    struct page page = { &text, PACK_OK, &err };
+    char word[101];
+    memset(word, 'w', 100);
+    word[100] = '\0';
+    pack_page_wrap(&page, "LEAD  ", "a b", 6);
+    is_text((char *)text.data, "LEAD  a b\n", "what fits stays in one line");
+    text.size = 0;
+    pack_page_wrap(&page, "1234567890123456789012345678901234567890123456789012345678901234567 ",
+                   "abcdefghijk l m", 3);
+    is_text((char *)text.data,
+            "1234567890123456789012345678901234567890123456789012345678901234567 "
+            "abcdefghijk\n   l m\n",
+            "a line has 79 columns, the next one is indented");
+    text.size = 0;
+    pack_page_wrap(&page, "", word, 2);
+    ok(text.size == 101, "a word longer than a line stands in one of its own");
+    text.max = 120;
+    LINE(&page, "%100s", "x");
+    LINE(&page, "%s", "y");
+    ok(page.status == PACK_ERR_LIMIT && text.size == 101,
+       "after a failure nothing is written any more");
+    pack_buf_done(&text);
+}
+
 int
 main(void)
 {
+    test_numbers();
+    test_page();
     test_textfile();
     test_rng();
     test_checksum();

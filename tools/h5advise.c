@@ -2,6 +2,7 @@
  * cache. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,14 +207,32 @@ write_svg(const struct pack_report_advise *report, struct pack_error *err)
     return status;
 }
 
+static const struct pack_option_word option_words[] = { { "calibrate", "--calibrate" },
+                                                        { NULL, NULL } };
+
+/* What there is to advise on, in the words of the command line. */
+static const char *
+subject_of(const struct pack_advise_job *job, char *text, size_t size)
+{
+    char shape[PACK_SHAPE_TEXT_MAX];
+    if (job->file)
+        return job->subject;
+    if (request.images)
+        snprintf(text, size, "--images %s", request.images);
+    else
+        snprintf(text, size, "--shape %s", pack_shape_format(&request.shape, shape));
+    return text;
+}
+
 static enum pack_status
 report(const struct pack_advise_job *job, const struct pack_advise_result *result,
        struct pack_buf *text, struct pack_error *err)
 {
+    char subject[1024];
     struct pack_report_advise r = {
         .program = program.name,
         .version = PACKAGE_VERSION,
-        .subject = job->subject,
+        .subject = subject_of(job, subject, sizeof subject),
         .type = job->type,
         .file = job->file ? pack_advise_file_path(job->file) : "train.h5",
         .dataset = job->file ? pack_advise_file_dataset(job->file) : "images",
@@ -221,6 +240,7 @@ report(const struct pack_advise_job *job, const struct pack_advise_result *resul
         .pattern = request.pattern ? request.pattern : "shuffle",
         .hdf5_version = job->hdf5_version,
         .code = o.code,
+        .options = option_words,
         .measured = is_measuring() ? &measured : NULL,
         .is_what_if = o.what_if,
         .params = &job->params,

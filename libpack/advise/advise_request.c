@@ -9,6 +9,7 @@
 #include <libpack/convert.h>
 #include "libpack/model/cost.h"
 #include "libpack/model/profile_terms.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/textfile.h"
 #include "libpack/base/system.h"
@@ -28,11 +29,9 @@ static enum pack_status
 from_shape(const struct pack_advise_request *r, struct pack_advise_job *job,
            struct pack_error *err)
 {
-    char shape[PACK_SHAPE_TEXT_MAX];
     const char *type = r->type ? r->type : "uint8";
     job->params.extent = r->shape;
-    snprintf(job->subject, sizeof job->subject, "--shape %s",
-             pack_shape_format(&r->shape, shape));
+    pack_shape_format(&r->shape, job->subject);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (strcmp(types[i].name, type) == 0) {
             job->params.elem_size = types[i].bytes;
@@ -67,7 +66,7 @@ from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
     job->params.extent = forecast.extent;
     job->params.elem_size = 1;
     strcpy(job->type, "uint8");
-    snprintf(job->subject, sizeof job->subject, "--images %s", r->images);
+    snprintf(job->subject, sizeof job->subject, "%s", r->images);
     return PACK_OK;
 }
 
@@ -117,8 +116,9 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_advise_file_config(job->with, &job->profile, &config);
     if (facts->extent.extent[0] != job->params.extent.extent[0])
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "with",
-                               "with: '%.200s' has %llu entries, the dataset %llu",
-                               r->with, (unsigned long long)facts->extent.extent[0],
+                               "with: '%.200s' has %s, the dataset %llu", r->with,
+                               pack_counted(facts->extent.extent[0], "entry", "entries")
+                                   .text,
                                (unsigned long long)job->params.extent.extent[0]);
     job->companion = (struct pack_advise_companion){
         .extent = facts->extent,
@@ -182,8 +182,8 @@ set_box(const struct pack_advise_request *r, struct pack_advise_job *job,
                                "a box and a crop exclude each other");
     if (r->box.rank && r->box.rank != extent->rank)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
-                               "box: it has %d dimensions, the dataset has %d",
-                               r->box.rank, extent->rank);
+                               "box: it has %s, the dataset has %d",
+                               pack_dimensions(r->box.rank).text, extent->rank);
     if (r->crop.rank == 0)
         return PACK_OK;
     if (r->crop.rank != 2 || extent->rank < 3)
@@ -210,8 +210,8 @@ use_trace(const struct pack_buf *text, struct pack_advise_job *job,
         const struct pack_box *box = &job->trace.boxes[i];
         if (box->rank != job->params.extent.rank)
             return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "read %zu has %d dimensions, the dataset %d", i + 1,
-                             box->rank, job->params.extent.rank);
+                             "read %zu has %s, the dataset %d", i + 1,
+                             pack_dimensions(box->rank).text, job->params.extent.rank);
         for (int k = 0; k < box->rank; k++)
             if (box->count[k] > job->params.extent.extent[k] ||
                 box->start[k] > job->params.extent.extent[k] - box->count[k])
@@ -253,8 +253,9 @@ use_weights(const struct pack_buf *text, struct pack_advise_job *job,
         at = stop + 1;
     }
     if (line != n)
-        return pack_fail(err, PACK_ERR_FORMAT, "it has %llu weights for %llu samples",
-                         (unsigned long long)line, (unsigned long long)n);
+        return pack_fail(err, PACK_ERR_FORMAT, "it has %s for %s",
+                         pack_counted(line, "weight", "weights").text,
+                         pack_counted(n, "sample", "samples").text);
     job->params.pattern.weights = job->weights;
     return PACK_OK;
 }

@@ -7,6 +7,7 @@
 
 #include <libpack/advise.h>
 #include "libpack/base/buf.h"
+#include "libpack/base/page.h"
 #include "libpack/advise/calibrate.h"
 #include "libpack/advise/measured.h"
 #include <libpack/status.h>
@@ -18,14 +19,15 @@ extern "C" {
 /* One run of the advisor: what was asked and what came out. All borrowed. */
 struct pack_report_advise {
     const char *program, *version;
-    const char *subject;      /* "train.h5:/images", "--shape ..." */
+    const char *subject;      /* what is read: "train.h5:/images" */
     const char *type;         /* "uint8" */
     const char *file;         /* for code: the name of the file to read */
     const char *dataset;      /* for code: without a leading slash */
     const char *source;       /* folder of images, or NULL */
-    const char *pattern;      /* the text of --pattern */
+    const char *pattern;      /* as it was asked for: "block:chunks=8" */
     const char *hdf5_version; /* "1.10" */
     const char *code;         /* name of a snippet, "all", or NULL: a short selection */
+    const struct pack_option_word *options; /* NULL: parameters go by their own names */
     bool is_what_if;          /* result.rows[0] is the one configuration asked for */
     const struct pack_measured *measured; /* NULL: times are assumed */
     const struct pack_advise_params *params;
@@ -50,9 +52,9 @@ enum pack_status pack_report_calibration_text(const struct pack_calibration *cal
                                               struct pack_buf *buf,
                                               struct pack_error *err);
 
-enum { PACK_REPORT_ORDER_MAX = 32 };
-/* "shuffle", "block 16" into text[PACK_REPORT_ORDER_MAX]. Returns text. */
-char *pack_report_order(const struct pack_pattern *pattern, char *text);
+enum { PACK_REPORT_PATTERN_MAX = 32 };
+/* "shuffle", "block 16" into text[PACK_REPORT_PATTERN_MAX]. Returns text. */
+char *pack_report_pattern(const struct pack_pattern *pattern, char *text);
 
 #ifdef __cplusplus
 }

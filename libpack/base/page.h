@@ -17,4 +17,16 @@ struct page {
                           ? pack_buf_printf((page)->text, (page)->err, __VA_ARGS__) \
                           : (page)->status)
 
+/* `lead` and a sentence, in lines of 79 columns where words permit; all but the first
+ * behind `indent` blanks. Ends the last line. */
+void pack_page_wrap(struct page *page, const char *lead, const char *sentence, int indent);
+
+/* What a program calls the parameters that a report speaks of: an array up to one without
+ * a param. */
+struct pack_option_word {
+    const char *param, *option; /* "echo", "--echo" */
+};
+/* The option, or the parameter's own name where there is none, or no array. */
+const char *pack_option_word(const struct pack_option_word *words, const char *param);
+
 #endif

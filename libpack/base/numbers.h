@@ -1,0 +1,27 @@
+/* Numbers for people: a count with its noun, and figures that fit a column. */
+#ifndef LIBPACK_NUMBERS_H
+#define LIBPACK_NUMBERS_H
+
+#include <stdint.h>
+
+/* "1 batch", "12 batches". Used as pack_counted(...).text, which lives to the end of the
+ * expression that it stands in; cut where nouns are long. */
+struct pack_counted {
+    char text[64];
+};
+struct pack_counted pack_counted(uint64_t n, const char *one, const char *many);
+/* "1 dimension", "4 dimensions". */
+struct pack_counted pack_dimensions(int rank);
+
+/* All into text, which they return. */
+enum { PACK_SHORT_MAX = 16 };
+/* At most five columns: "147K", "1.2M", "23G", in powers of 1024. */
+char *pack_short_bytes(double bytes, char text[PACK_SHORT_MAX]);
+/* At most five columns: "950", "9.5K", "85K", "1.2M", in powers of 1000. */
+char *pack_short_thousands(double n, char text[PACK_SHORT_MAX]);
+/* At most six columns: "1234", "12.3", "0.12". */
+char *pack_short_count(double n, char text[PACK_SHORT_MAX]);
+/* At most seven columns: "41040", "98.7", "3.21", "1.2M". */
+char *pack_short_rate(double rate, char text[PACK_SHORT_MAX]);
+
+#endif
