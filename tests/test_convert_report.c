@@ -119,6 +119,7 @@ test_packed(void)
            strstr(s, ", rdcc_nbytes=0)\n") && !strstr(s, "labels") &&
            strstr(s, "  4.0 s, 0 images/s, 0.2 s syncing\n") && !strstr(s, "left out"),
        "what was not done is not told");
+    ok(!plural_of_one(s), "nor is one image called images");
     r.sets_cache = false;
     ok(strstr(print(&text, &r), "h5py.File(\"out.h5\", \"r\")\n"),
        "nor are settings that HDF5 has of itself");

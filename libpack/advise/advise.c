@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 
 enum {
@@ -433,9 +434,8 @@ check(const struct pack_advise_params *p, struct pack_error *err)
     least = wanted < 4096 ? (uint64_t)wanted : 4096;
     if (budget < least)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "memory for %llu workers is too small: "
-                         "%s each do not hold one chunk",
-                         (unsigned long long)pack_advise_workers(p),
+                         "memory for %s is too small: %s each do not hold one chunk",
+                         pack_counted(pack_advise_workers(p), "worker", "workers").text,
                          pack_bytes_format(budget, text));
     return PACK_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/numbers.h"
 
 static double
 data_bytes(const struct pack_advise_params *params)
@@ -108,11 +109,11 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
     uint64_t held = cache->size_bytes / grid.chunk_bytes;
     snprintf(
         text, PACK_ADVISE_TEXT_MAX,
-        "A cache of %s holds %llu of %llu chunks and answers %.1f %% of the requests; "
-        "with %llu workers that is %s in all.",
+        "A cache of %s holds %llu of %s and answers %.1f %% of the requests; "
+        "with %s that is %s in all.",
         pack_bytes_format(cache->size_bytes, size), (unsigned long long)held,
-        (unsigned long long)grid.n_chunks_total, 100 * o->hit_rate,
-        (unsigned long long)pack_advise_workers(params),
+        pack_counted(grid.n_chunks_total, "chunk", "chunks").text, 100 * o->hit_rate,
+        pack_counted(pack_advise_workers(params), "worker", "workers").text,
         pack_bytes_format((uint64_t)o->memory_bytes, total));
 }
 
@@ -222,17 +223,17 @@ pack_advise_cause(const struct pack_advise_params *params,
     else if (c->evictions_collision * 10 > c->loads)
         snprintf(text, size,
                  "%.0f %% of the loads push another chunk out of the same slot although "
-                 "bytes are free: %llu slots are too few for this grid.",
+                 "bytes are free: %s too few for this grid.",
                  100 * (double)c->evictions_collision / (double)c->loads,
-                 (unsigned long long)o->config.cache.n_slots);
+                 pack_counted(o->config.cache.n_slots, "slot is", "slots are").text);
     else if (c->loads && o->amplification > 1.25)
         snprintf(
             text, size,
-            "Each %s of %s costs %.3g chunks of %s: the cache holds %llu of %llu "
-            "chunks and this order finds %.1f %% of its requests there%s.",
+            "Each %s of %s costs %.3g chunks of %s: the cache holds %llu of %s "
+            "and this order finds %.1f %% of its requests there%s.",
             is_whole(params) ? "sample" : "read", wanted, o->loads_per_sample, chunk,
             (unsigned long long)held,
-            (unsigned long long)grid.n_chunks_total, 100 * o->hit_rate,
+            pack_counted(grid.n_chunks_total, "chunk", "chunks").text, 100 * o->hit_rate,
             stored > 1.1 ? ", and chunks that reach beyond the data double the work"
                          : "");
     else if (requests_per_sample(o) > 1.5 && !is_whole(params))

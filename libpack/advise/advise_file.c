@@ -14,6 +14,7 @@
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/hdf5/readset.h"
 #include "libpack/model/cost.h"
+#include "libpack/base/numbers.h"
 
 enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4, NAMES_MAX = 400 };
 
@@ -59,15 +60,15 @@ check_facts(const struct pack_facts *facts, struct pack_error *err)
                          facts->path, pack_type_format(&facts->type, type));
     if (facts->layout == PACK_LAYOUT_VIRTUAL)
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "'%.200s' is virtual, put together from %llu sources: "
-                         "ask about those",
-                         facts->path, (unsigned long long)facts->n_virtual);
+                         "'%.200s' is virtual, put together from %s: ask about %s",
+                         facts->path,
+                         pack_counted(facts->n_virtual, "source", "sources").text,
+                         facts->n_virtual == 1 ? "that" : "those");
     if (facts->layout == PACK_LAYOUT_COMPACT)
         return pack_fail(
             err, PACK_ERR_UNSUPPORTED,
-            "'%.200s' is compact, %llu bytes in the file's metadata: there is "
-            "nothing to tune",
-            facts->path, (unsigned long long)facts->logical_bytes);
+            "'%.200s' is compact, %s in the file's metadata: there is nothing to tune",
+            facts->path, pack_counted(facts->logical_bytes, "byte", "bytes").text);
     if (facts->n_elements == 0)
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "'%.200s' is empty", facts->path);
     return PACK_OK;

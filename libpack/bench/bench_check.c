@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "libpack/bench/bench_parts.h"
+#include "libpack/base/numbers.h"
 
 struct check {
     const struct bench_plan *plan;
@@ -198,10 +199,10 @@ compare(const struct pack_cache_counts *counts, uint64_t file_reads, uint64_t by
         return;
     if (mismatch->n++ == 0)
         snprintf(mismatch->text, sizeof mismatch->text,
-                 "worker %llu, epoch %llu, dataset %s: HDF5 made %llu reads of %llu "
+                 "worker %llu, epoch %llu, dataset %s: HDF5 made %s of %llu "
                  "bytes in all, the simulator says %llu of %llu",
                  (unsigned long long)worker, (unsigned long long)epoch, dataset,
-                 (unsigned long long)file_reads, (unsigned long long)bytes,
+                 pack_counted(file_reads, "read", "reads").text, (unsigned long long)bytes,
                  (unsigned long long)counts->file_reads,
                  (unsigned long long)counts->file_read_bytes);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libpack/bench/bench_parts.h"
+#include "libpack/base/numbers.h"
 
 const char *
 pack_limit_name(enum pack_limit limit)
@@ -149,9 +150,10 @@ explain_whole_loads(const struct pack_bench_result *r, const struct pack_grid *g
                  chunk, cache, filtered ? " and decodes" : "", factor);
     else
         snprintf(text, PACK_BENCH_TEXT_MAX,
-                 "each load brings a chunk of %llu samples (%s) of which %.1f are used "
+                 "each load brings a chunk of %s (%s) of which %.1f are used "
                  "before the cache of %s drops it: %.1f bytes read per byte wanted%s",
-                 (unsigned long long)chunk_samples(grid), chunk, visits, cache, factor,
+                 pack_counted(chunk_samples(grid), "sample", "samples").text, chunk, visits,
+                 cache, factor,
                  filtered ? ""
                           : "; with a cache smaller than a chunk HDF5 "
                             "would read only what is wanted");

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "libpack/bench/bench_parts.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 
 uint64_t
@@ -66,8 +67,8 @@ check_trace(const struct pack_bench_params *p, struct pack_error *err)
         const struct pack_box *box = &pattern->trace[i];
         if (box->rank != extent->rank)
             return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "the trace has %d dimensions, the dataset has %d", box->rank,
-                             extent->rank);
+                             "the trace has %s, the dataset has %d",
+                             pack_dimensions(box->rank).text, extent->rank);
         for (int k = 0; k < box->rank; k++)
             if (box->start[k] > extent->extent[k] ||
                 box->count[k] > extent->extent[k] - box->start[k])
@@ -91,8 +92,9 @@ check_params(const struct pack_bench_params *p, struct pack_error *err)
                 return pack_fail_param(err, PACK_ERR_ARGUMENT, "read",
                                        "a span is of whole samples, not crops");
     if (p->with && p->set && p->with->extent.extent[0] < p->set->extent.extent[0])
-        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' has %llu entries for %llu samples",
-                         p->with->dataset, (unsigned long long)p->with->extent.extent[0],
+        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' has %s for %llu samples",
+                         p->with->dataset,
+                         pack_counted(p->with->extent.extent[0], "entry", "entries").text,
                          (unsigned long long)p->set->extent.extent[0]);
     return PACK_OK;
 }
@@ -150,7 +152,8 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
     plan->epoch_batches = n / batch + (n % batch && !plan->pattern.drop_last);
     if (plan->epoch_batches == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "%llu samples do not fill a batch of %llu",
-                         (unsigned long long)n, (unsigned long long)batch);
+                         "%s not fill a batch of %llu",
+                         pack_counted(n, "sample does", "samples do").text,
+                         (unsigned long long)batch);
     return plan_slot(plan, err);
 }

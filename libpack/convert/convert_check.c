@@ -15,6 +15,7 @@
 #include "libpack/convert/convert_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_read.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/convert/samples.h"
 
@@ -187,8 +188,9 @@ compare_samples(struct compare *c, struct pack_samples *samples)
     uint64_t rows = pack_h5_reader_extent(c->reader)->extent[0];
     if (status == PACK_OK && c->result->n_packed != rows)
         status = pack_fail(c->err, PACK_ERR_MISMATCH,
-                           "'%s' holds %" PRIu64 " images, the source gives %" PRIu64,
-                           params->output, rows, c->result->n_packed);
+                           "'%s' holds %s, the source gives %" PRIu64, params->output,
+                           pack_counted(rows, "image", "images").text,
+                           c->result->n_packed);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* Shapes and memory of a file before anything is decoded. */
 #include "libpack/convert/convert_parts.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
 
@@ -43,8 +44,9 @@ chunk_shape(const struct pack_convert_params *params, struct pack_convert_plan *
     if (o->chunk.rank) {
         if (o->chunk.rank != plan->sample.rank + 1)
             return pack_fail(
-                err, PACK_ERR_ARGUMENT, "chunk %s has %d dimensions, the dataset has %d",
-                pack_shape_format(&o->chunk, text), o->chunk.rank, plan->sample.rank + 1);
+                err, PACK_ERR_ARGUMENT, "chunk %s has %s, the dataset has %d",
+                pack_shape_format(&o->chunk, text), pack_dimensions(o->chunk.rank).text,
+                plan->sample.rank + 1);
         for (int i = 0; i < plan->sample.rank; i++)
             if (o->chunk.extent[i + 1] > plan->sample.extent[i])
                 return pack_fail(
@@ -86,9 +88,9 @@ share_memory(const struct pack_convert_params *params, struct pack_convert_plan 
     if (least > memory - memory / 4) {
         char need[PACK_BYTES_TEXT_MAX], have[PACK_BYTES_TEXT_MAX];
         return pack_fail(err, PACK_ERR_MEMORY,
-                         "a memory bound of %s is too small for chunks of %" PRIu64
-                         " samples, which need %s",
-                         pack_bytes_format(memory, have), plan->block_samples,
+                         "a memory bound of %s is too small for chunks of %s, which need %s",
+                         pack_bytes_format(memory, have),
+                         pack_counted(plan->block_samples, "sample", "samples").text,
                          pack_bytes_format(least + least / 3, need));
     }
     uint64_t slots = memory / 4 / plan->sample_bytes, blocks = memory / 2 / block;
@@ -116,9 +118,10 @@ pack_convert_plan_make(const struct pack_convert_params *params, uint32_t out_h,
     if (!pack_shape_count(&p.chunk, &count) || count > CHUNK_MAX ||
         !pack_size_mul(p.chunk.extent[0], p.sample_bytes, &p.block_bytes))
         return pack_fail(err, PACK_ERR_LIMIT,
-                         "chunks of %" PRIu64 " samples of %" PRIu64
+                         "chunks of %s of %" PRIu64
                          " bytes are larger than HDF5's limit of 4 GiB",
-                         p.chunk.extent[0], p.sample_bytes);
+                         pack_counted(p.chunk.extent[0], "sample", "samples").text,
+                         p.sample_bytes);
     p.chunk_bytes = count;
     p.block_samples = p.chunk.extent[0];
     if (p.block_samples > BLOCK_SAMPLES_MAX)

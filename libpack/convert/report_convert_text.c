@@ -4,15 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 #include "libpack/base/name.h"
-
-/* "image" or "images" after a number. */
-static const char *
-plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
 
 static void
 put_counts(struct page *page, const struct pack_convert_result *r)
@@ -134,8 +128,8 @@ put_rate(struct page *page, const struct pack_convert_result *r)
     if (seconds > 0 && fresh)
         LINE(page, ", %.0f images/s", (double)fresh / seconds);
     if (r->n_replayed)
-        LINE(page, ", %" PRIu64 " images taken over from the interrupted run",
-             r->n_replayed);
+        LINE(page, ", %s taken over from the interrupted run",
+             pack_counted(r->n_replayed, "image", "images").text);
     if (r->verify_ns)
         LINE(page, ", %.1f s of it reading back", (double)r->verify_ns / 1e9);
     LINE(page, ", %.1f s syncing\n", (double)r->sync_ns / 1e9);
@@ -164,13 +158,14 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
     const char *output = pack_name_text(report->params->output, shown);
     switch (report->job) {
     case PACK_JOB_COMPARE:
-        LINE(&page, "%s: %" PRIu64 " of %" PRIu64 " images compared, %s\n", output,
-             r->n_packed, r->n_listed,
+        LINE(&page, "%s: %" PRIu64 " of %s compared, %s\n", output, r->n_packed,
+             pack_counted(r->n_listed, "image", "images").text,
              report->differs ? "a difference was found" : "all are as decoded again");
         return page.status;
     case PACK_JOB_FORECAST:
-        LINE(&page, "%s would hold %" PRIu64 " image%s in about %s\n", output,
-             r->n_packed, plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes));
+        LINE(&page, "%s would hold %s in about %s\n", output,
+             pack_counted(r->n_packed, "image", "images").text,
+             pack_bytes_format(r->file_bytes, bytes));
         put_counts(&page, r);
         put_ignored(&page, report->params->source);
         put_layout(&page, report);
@@ -182,8 +177,9 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
         LINE(&page, "%s was not made: what was read back differs\n", output);
         return page.status;
     }
-    LINE(&page, "%s: %" PRIu64 " image%s, %s%s\n", output, r->n_packed,
-         plural(r->n_packed), pack_bytes_format(r->file_bytes, bytes),
+    LINE(&page, "%s: %s, %s%s\n", output,
+         pack_counted(r->n_packed, "image", "images").text,
+         pack_bytes_format(r->file_bytes, bytes),
          report->params->verify ? ", read back and equal" : "");
     put_counts(&page, r);
     put_ignored(&page, report->params->source);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "libpack/base/numbers.h"
 #include <libpack/shape.h>
 
 #define SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
@@ -113,10 +114,10 @@ overhang(const struct pack_finding_facts *f, struct pack_finding *out)
     out->price_bytes = stored * (double)g->chunk_bytes * (1 - 1 / factor);
     SAY(out->evidence,
         "chunk overhang: %llu does not divide %llu along axis %d, so that the last of "
-        "%llu chunks there holds %llu of its %llu; the file takes %.3g times the bytes of "
-        "its data",
+        "%s there holds %llu of its %llu; the file takes %.3g times the bytes of its "
+        "data",
         (unsigned long long)g->chunk[axis], (unsigned long long)g->extent[axis], axis,
-        (unsigned long long)g->n_chunks[axis],
+        pack_counted(g->n_chunks[axis], "chunk", "chunks").text,
         (unsigned long long)((g->extent[axis] - 1) % g->chunk[axis] + 1),
         (unsigned long long)g->chunk[axis], factor);
     return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 
 struct pack_h5_reader {
@@ -120,8 +121,8 @@ pack_h5_reader_read(struct pack_h5_reader *reader, const struct pack_box *box, v
     hsize_t start[PACK_RANK_MAX], count[PACK_RANK_MAX];
     pack_h5_quiet();
     if (box->rank != reader->extent.rank || box->rank == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "box has %d dimensions, dataset has %d",
-                         box->rank, reader->extent.rank);
+        return pack_fail(err, PACK_ERR_ARGUMENT, "box has %s, dataset has %d",
+                         pack_dimensions(box->rank).text, reader->extent.rank);
     for (int i = 0; i < box->rank; i++) {
         uint64_t end, extent = reader->extent.extent[i];
         if (!pack_size_add(box->start[i], box->count[i], &end) || end > extent)

@@ -3,6 +3,7 @@
 
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/writer_parts.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 
 static hid_t
@@ -39,8 +40,8 @@ set_geometry(struct pack_writer_dataset *set,
     set->chunk_bytes = pack_writer_number_bytes(params->type);
     if (params->chunk.rank != set->extent.rank || set->extent.rank > PACK_RANK_MAX)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "chunk has %d dimensions, dataset has %d", params->chunk.rank,
-                         set->extent.rank);
+                         "chunk has %s, dataset has %d",
+                         pack_dimensions(params->chunk.rank).text, set->extent.rank);
     for (int i = 0; i < set->extent.rank; i++) {
         uint64_t chunk = params->chunk.extent[i];
         uint64_t extent = i > 0 ? params->sample.extent[i - 1] : chunk;

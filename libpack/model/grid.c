@@ -12,6 +12,7 @@
  *      +---+---+---+---+
  */
 #include <libpack/grid.h>
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 
 #include <inttypes.h>
@@ -56,8 +57,8 @@ pack_grid_init(struct pack_grid *grid, const struct pack_shape *extent,
                          extent->rank, PACK_RANK_MAX);
     if (chunk->rank != extent->rank)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "chunk has %d dimensions, dataset has %d", chunk->rank,
-                         extent->rank);
+                         "chunk has %s, dataset has %d",
+                         pack_dimensions(chunk->rank).text, extent->rank);
     if (elem_size == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "elements have no bytes");
     for (int i = 0; i < g.rank; i++)
@@ -125,8 +126,8 @@ pack_grid_check_box(const struct pack_grid *grid, const struct pack_box *box,
                     struct pack_error *err)
 {
     if (box->rank != grid->rank)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "box has %d dimensions, dataset has %d",
-                         box->rank, grid->rank);
+        return pack_fail(err, PACK_ERR_ARGUMENT, "box has %s, dataset has %d",
+                         pack_dimensions(box->rank).text, grid->rank);
     for (int i = 0; i < grid->rank; i++)
         if (box->start[i] > grid->extent[i] ||
             box->count[i] > grid->extent[i] - box->start[i])

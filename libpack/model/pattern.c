@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "libpack/model/pattern_order.h"
+#include "libpack/base/numbers.h"
 
 /* A sample on its way into a request. */
 struct drawn {
@@ -63,8 +64,8 @@ set_samples(struct pack_pattern *p, struct pack_error *err)
         }
         if (p->box.rank != p->extent.rank)
             return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "box has %d dimensions, dataset has %d", p->box.rank,
-                             p->extent.rank);
+                             "box has %s, dataset has %d",
+                             pack_dimensions(p->box.rank).text, p->extent.rank);
         for (int i = 0; i < p->box.rank; i++)
             if (p->box.extent[i] < 1 || p->box.extent[i] > p->extent.extent[i])
                 return pack_fail(err, PACK_ERR_ARGUMENT,

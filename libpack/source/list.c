@@ -14,6 +14,7 @@
 #include "libpack/base/buf.h"
 #include "libpack/source/list_column.h"
 #include "libpack/base/name.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/base/utf8.h"
 
@@ -405,8 +406,8 @@ read_table(struct reader *r, struct table *t)
         return status;
     if (expected != UINT64_MAX && t->n_rows != expected)
         return pack_fail(r->err, PACK_ERR_FORMAT,
-                         "list '%s' has %" PRIu64 " rows, its first line says %" PRIu64,
-                         r->name, t->n_rows, expected);
+                         "list '%s' has %s, its first line says %" PRIu64, r->name,
+                         pack_counted(t->n_rows, "row", "rows").text, expected);
     if (t->n_rows == 0)
         return pack_fail(r->err, PACK_ERR_NOT_FOUND, "list '%s' names no images",
                          r->name);

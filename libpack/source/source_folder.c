@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libpack/source/source_walk.h"
+#include "libpack/base/numbers.h"
 
 /* A folder that stands for a class, in one source. */
 struct class_folder {
@@ -210,9 +211,10 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
         return n_root ? drop_classes(t, first_class) : PACK_OK;
     if (n_root > n_below)
         return pack_fail_param(t->walk.err, PACK_ERR_ARGUMENT, "no_labels",
-                               "'%s' holds %" PRIu64 " images itself and %" PRIu64
+                               "'%s' holds %s itself and %" PRIu64
                                " in subfolders: neither flat nor one folder per class",
-                               pack_walk_shown(&t->walk, "", text), n_root, n_below);
+                               pack_walk_shown(&t->walk, "", text),
+                               pack_counted(n_root, "image", "images").text, n_below);
     if (are_splits(t, first_class, true))
         return refuse_splits(t, first_class);
     *is_flat = false;
