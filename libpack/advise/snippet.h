@@ -33,6 +33,12 @@ const char *pack_snippet_name(size_t i, const char **title);
 enum pack_status pack_snippet_print(size_t i, const struct pack_snippet_subject *subject,
                                     struct pack_buf *buf, struct pack_error *err);
 
+/* Values of templates: the command lines, snippet_shell.c. */
+enum pack_status pack_snippet_h5pack(const struct pack_snippet_subject *subject,
+                                     struct pack_buf *buf, struct pack_error *err);
+enum pack_status pack_snippet_h5repack(const struct pack_snippet_subject *subject,
+                                       struct pack_buf *buf, struct pack_error *err);
+
 /* Python classes for the orders that a DataLoader does not have: snippet_pytorch.c. */
 extern const char pack_snippet_block_shuffle[], pack_snippet_local_blocks[];
 
