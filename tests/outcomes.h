@@ -27,7 +27,7 @@ setup(void)
     };
     today = (struct pack_advise_config){ .chunk = { 3, { 4, 64, 64 } },
                                          .codec = "none",
-                                         .stored_ratio = 1,
+                                         .stored_rate = 1,
                                          .pattern = params.pattern };
     pack_cache_params_defaults(&today.cache, PACK_HDF5_1_10);
 }

@@ -154,7 +154,7 @@ test_contiguous(void)
                                         .pattern = { .kind = PACK_PATTERN_SHUFFLE,
                                                      .box = boxes[i] } };
         struct pack_advise_config config = { .codec = "none",
-                                             .stored_ratio = 1,
+                                             .stored_rate = 1,
                                              .pattern = p.pattern };
         struct pack_advise_outcome o;
         struct pack_h5_count count = { 0 };
@@ -248,7 +248,7 @@ test_slots(void)
                                     .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
     struct pack_advise_config c = { .chunk = { 3, { 1, 20, 20 } },
                                     .codec = "none",
-                                    .stored_ratio = 1,
+                                    .stored_rate = 1,
                                     .pattern = p.pattern,
                                     .cache = { 0, 1 << 20, 0.75, PACK_HDF5_1_10 } };
     enum pack_status status = pack_advise_slots(&p, &c, &err);
@@ -280,7 +280,7 @@ epochs_config(const struct pack_advise_params *p)
 {
     return (struct pack_advise_config){ .chunk = { 2, { 6, 1000 } },
                                         .codec = "none",
-                                        .stored_ratio = 1,
+                                        .stored_rate = 1,
                                         .pattern = p->pattern,
                                         .cache = { 1009, 1 << 20, 0.75, PACK_HDF5_1_10 } };
 }
@@ -329,7 +329,7 @@ test_companion(void)
     const struct pack_advise_companion with = { .extent = { 1, { 600 } },
                                                 .chunk = { 1, { 100 } },
                                                 .elem_size = 8,
-                                                .stored_ratio = 1 };
+                                                .stored_rate = 1 };
     (void)pack_profile_named("hdd", &profile, &err);
     struct pack_advise_params p = epochs_params(&profile);
     struct pack_advise_config c = epochs_config(&p);

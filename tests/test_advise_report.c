@@ -21,7 +21,7 @@ outcome(uint64_t from)
     struct pack_advise_outcome o = {
         .config = { .chunk = { 3, { from, 64, 64 } },
                     .codec = "none",
-                    .stored_ratio = 1 + d / 1000,
+                    .stored_rate = 1 + d / 1000,
                     .pattern = { .kind = PACK_PATTERN_SHUFFLE },
                     .cache = { 521 + from, (1 << 20) + from, 0.75, PACK_HDF5_1_10 } },
         .is_exact = true,
@@ -386,7 +386,7 @@ test_options(void)
 
 #define OUTCOME(path, o)                                                            \
     { path ".chunk.0", (double)(o).config.chunk.extent[0] },                        \
-    { path ".stored_rate", (o).config.stored_ratio },                               \
+    { path ".stored_rate", (o).config.stored_rate },                               \
     { path ".rdcc_nbytes", (double)(o).config.cache.size_bytes },                   \
     { path ".rdcc_nslots", (double)(o).config.cache.n_slots },                      \
     { path ".rdcc_w0", (o).config.cache.w0 }, { path ".samples_per_s", (o).rate },  \

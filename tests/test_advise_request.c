@@ -256,7 +256,7 @@ test_what_if(void)
     r.codec = "gzip:4";
     ok(opens(&r) && pack_advise_job_what_if(&r, &job, &config, &err) == PACK_OK &&
            is_shape(&config.chunk, "4x32x48") && strcmp(config.codec, "gzip:4") == 0 &&
-           config.stored_ratio == 1 && config.decode_ns == job.profile.gzip_decode_ns,
+           config.stored_rate == 1 && config.decode_ns == job.profile.gzip_decode_ns,
        "with a codec of the profile's speed");
     r.n_chunks = 0;
     ok(opens(&r) && pack_advise_job_what_if(&r, &job, &config, &err) == PACK_ERR_ARGUMENT &&

@@ -483,7 +483,7 @@ test_stored_size(void)
 {
     struct pack_shape extent = { 1, { 25 } }, chunk = { 1, { 10 } };
     struct pack_box all = { 1, { 0 }, { 25 } };
-    struct pack_cachesim_params params = { .filtered = true, .stored_ratio = 0.25 };
+    struct pack_cachesim_params params = { .filtered = true, .stored_rate = 0.25 };
     struct pack_cache_counts c;
     struct pack_cachesim *sim;
     struct pack_grid grid;

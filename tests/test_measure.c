@@ -331,7 +331,7 @@ later_over_first(bool workers_end)
     char path[600];
     struct pack_profile profile;
     struct pack_error err = { 0 };
-    struct pack_advise_config now = { .chunk = layout.chunk, .stored_ratio = 1 };
+    struct pack_advise_config now = { .chunk = layout.chunk, .stored_rate = 1 };
     pack_pipeline_parse("gzip:4", 1, &layout.pipeline, NULL);
     strcpy(now.codec, "gzip:4");
     pack_cache_params_defaults(&now.cache, PACK_HDF5_1_10);
@@ -378,7 +378,7 @@ modelled_as(enum pack_hdf5_version version)
     struct pack_profile profile;
     struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } },
                                       .codec = "none",
-                                      .stored_ratio = 1,
+                                      .stored_rate = 1,
                                       .cache = { 521, 0, 0.75, version } };
     struct pack_advise_params params = { .extent = { 3, { N, SIDE, SIDE } },
                                          .elem_size = 1,

@@ -135,7 +135,7 @@ test_large_chunk_packed(void)
     r.codec = "gzip:6";
     bool done = pack_advise_job_open(&r, &job, &err) == PACK_OK &&
                 pack_advise_job_what_if(&r, &job, &config, &err) == PACK_OK;
-    ok(done && config.stored_ratio > 0 && config.stored_ratio < 2,
+    ok(done && config.stored_rate > 0 && config.stored_rate < 2,
        "a codec for a chunk larger than the dataset is tried%s%s", done ? "" : ": ",
        err.text);
     pack_advise_job_close(&job);

@@ -43,7 +43,7 @@ const char *pack_advise_change_name(enum pack_advise_change change);
 struct pack_advise_config {
     struct pack_shape chunk;           /* rank 0: contiguous */
     char codec[PACK_ADVISE_CODEC_MAX]; /* a pack_pipeline: "none", "shuffle+gzip:4" */
-    double stored_ratio;               /* stored bytes per byte; 1 without codec */
+    double stored_rate;               /* stored bytes per byte; 1 without codec */
     double decode_ns;                  /* per decoded byte; 0 without codec */
     bool edge_unfiltered;              /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
     struct pack_cache_params cache;
@@ -97,14 +97,14 @@ struct pack_advise_outcome {
 /* Measures what a codec does to chunks of this shape. */
 typedef enum pack_status (*pack_advise_measure_fn)(
     void *context, const struct pack_shape *chunk, const char *codec,
-    double *stored_ratio, double *decode_ns, struct pack_error *err);
+    double *stored_rate, double *decode_ns, struct pack_error *err);
 
 /* A second dataset that is read in step with the first, one index of axis 0 a sample. */
 struct pack_advise_companion {
     struct pack_shape extent, chunk; /* chunk of rank 0: contiguous */
     struct pack_shape chunk_max;     /* as below */
     uint64_t elem_size;
-    double stored_ratio, decode_ns;
+    double stored_rate, decode_ns;
     bool filtered;
     const uint64_t *stored_bytes; /* as below */
     bool skip_missing;

@@ -59,10 +59,10 @@ struct pack_cachesim_params {
     /*
      * Bytes of each chunk in the file by chunk number, 0 for one without storage;
      * borrowed while the simulator lives. NULL: all chunks are stored, filtered ones at
-     * `stored_ratio` times their full size.
+     * `stored_rate` times their full size.
      */
     const uint64_t *stored_bytes;
-    double stored_ratio;  /* 0 means 1 */
+    double stored_rate;  /* 0 means 1 */
     uint64_t sieve_bytes; /* H5Pset_sieve_buf_size, of version 2.1 on; 0 means 64 KiB */
 };
 

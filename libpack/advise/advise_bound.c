@@ -119,7 +119,7 @@ pack_advise_bound(const struct pack_advise_params *params,
         .n_boxes = n,
         .n_again = n * chunks, /* from nearby, at best */
         .chunk_bytes = grid.chunk_bytes,
-        .stored_bytes = (double)grid.chunk_bytes * config->stored_ratio,
+        .stored_bytes = (double)grid.chunk_bytes * config->stored_rate,
         .held_bytes = fmin((double)config->cache.size_bytes,
                            (double)grid.n_chunks_total * (double)grid.chunk_bytes),
         .decode_ns = config->decode_ns,
@@ -129,7 +129,7 @@ pack_advise_bound(const struct pack_advise_params *params,
     work.counts.requests = (uint64_t)(n * chunks);
     work.counts.wanted_bytes = (uint64_t)(n * wanted);
     bound->file_bytes =
-        (double)grid.n_chunks_total * (double)grid.chunk_bytes * config->stored_ratio;
+        (double)grid.n_chunks_total * (double)grid.chunk_bytes * config->stored_rate;
     bound->memory_bytes = 0;
     if (is_held)
         bound->memory_bytes = (work.held_bytes + 8 * (double)config->cache.n_slots) *

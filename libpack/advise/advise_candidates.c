@@ -289,7 +289,7 @@ add_codecs(const struct pack_advise_params *params, struct pack_advise_list *lis
     enum pack_status status = PACK_OK;
     for (int i = 0; status == PACK_OK && i < 4; i++) {
         struct pack_advise_config config = { .chunk = *chunk,
-                                             .stored_ratio = 1,
+                                             .stored_rate = 1,
                                              .reopen = params->reopen };
         if (!codecs[i] || (i > 0 && !params->measure))
             continue;
@@ -302,7 +302,7 @@ add_codecs(const struct pack_advise_params *params, struct pack_advise_list *lis
             continue; /* known without measuring, see add_now */
         if (i > 0)
             status = params->measure(params->measure_context, chunk, config.codec,
-                                     &config.stored_ratio, &config.decode_ns, err);
+                                     &config.stored_rate, &config.decode_ns, err);
         if (status == PACK_OK)
             status = add_orders(params, list, &config, err);
     }
@@ -358,7 +358,7 @@ pack_advise_candidates(const struct pack_advise_params *params,
                        struct pack_advise_list *list, struct pack_error *err)
 {
     struct pack_advise_config contiguous = { .codec = "none",
-                                             .stored_ratio = 1,
+                                             .stored_rate = 1,
                                              .pattern = params->pattern,
                                              .reopen = params->reopen };
     bool keep_file = params->keep_file && params->now;

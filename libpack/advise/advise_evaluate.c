@@ -68,7 +68,7 @@ bench_init(struct bench *b, struct pack_error *err)
         .cache = config->cache,
         .filtered = strcmp(config->codec, "none") != 0,
         .edge_unfiltered = config->edge_unfiltered,
-        .stored_ratio = config->stored_ratio,
+        .stored_rate = config->stored_rate,
     };
     if (is_stored_so(b->params, config)) {
         sim.stored_bytes = b->params->stored_bytes;
@@ -249,7 +249,7 @@ work_of(const struct bench *b, const struct pack_advise_stretch *s,
         .n_opens = s->n_opens,
         .n_slots = config->chunk.rank ? config->cache.n_slots : 0,
         .chunk_bytes = (uint64_t)chunk_bytes,
-        .stored_bytes = chunk_bytes * config->stored_ratio,
+        .stored_bytes = chunk_bytes * config->stored_rate,
         .held_bytes = (double)all->counts.peak_bytes,
         .decode_ns = config->decode_ns,
         .is_sequential = b->pattern.kind == PACK_PATTERN_SEQUENTIAL ||
@@ -287,7 +287,7 @@ memory_of(const struct bench *b, const struct pack_advise_stretch *first,
     if (b->config->chunk.rank == 0)
         return (double)PACK_ADVISE_SIEVE_BYTES;
     double loading = first->counts.loads ? (double)b->grid.chunk_bytes : 0;
-    double stored = first->counts.decodes ? loading * b->config->stored_ratio : 0;
+    double stored = first->counts.decodes ? loading * b->config->stored_rate : 0;
     return fmax(peak, loading) + stored + 8 * (double)b->config->cache.n_slots;
 }
 
@@ -297,7 +297,7 @@ file_of(const struct bench *b)
     if (b->config->chunk.rank == 0)
         return (double)b->sieve.total;
     return (double)b->grid.n_chunks_total * (double)b->grid.chunk_bytes *
-           b->config->stored_ratio;
+           b->config->stored_rate;
 }
 
 /*
@@ -314,7 +314,7 @@ page_rate(const struct bench *b, const struct pack_advise_stretch *s, double ram
     double read = epoch * (double)s->counts.file_read_bytes, range = file_bytes;
     if (b->config->chunk.rank)
         range = fmin(file_bytes, workers * range_of(b, (double)b->grid.chunk_bytes *
-                                                           b->config->stored_ratio));
+                                                           b->config->stored_rate));
     double again = read > file_bytes ? 1 - file_bytes / read : 0;
     double near = ram >= range ? 1 : fmax(0, ram) / range;
     return (1 - again) * kept + again * fmax(near, kept);
@@ -414,7 +414,7 @@ add_companion(const struct pack_advise_params *params,
     c.pattern.box.rank = 0;
     c.chunk = with->chunk;
     strcpy(c.codec, with->filtered ? "filtered" : "none");
-    c.stored_ratio = with->stored_ratio;
+    c.stored_rate = with->stored_rate;
     c.decode_ns = with->decode_ns;
     enum pack_status status = pack_advise_evaluate(&p, &c, max_samples, &other, err);
     if (status != PACK_OK)

@@ -192,7 +192,7 @@ pack_advise_cause(const struct pack_advise_params *params,
     char chunk[PACK_BYTES_TEXT_MAX], cache[PACK_BYTES_TEXT_MAX],
         wanted[PACK_BYTES_TEXT_MAX];
     struct pack_grid grid;
-    double stored = o->file_bytes / (data_bytes(params) * o->config.stored_ratio);
+    double stored = o->file_bytes / (data_bytes(params) * o->config.stored_rate);
     const struct pack_cache_counts *c = &o->steady;
     size_t size = PACK_ADVISE_TEXT_MAX;
     if (o->config.chunk.rank == 0 ||

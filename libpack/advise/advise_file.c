@@ -21,7 +21,7 @@ enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4, NAMES_MAX = 400 }
 struct measured {
     char codec[PACK_ADVISE_CODEC_MAX];
     int size_class; /* log2 of the chunk's bytes */
-    double stored_ratio;
+    double stored_rate;
 };
 
 struct pack_advise_file {
@@ -283,7 +283,7 @@ pack_advise_file_stored(const struct pack_advise_file *file, bool *skip_missing)
 
 /* Stored bytes per byte of a chunk, over the whole file. */
 static double
-stored_ratio_of(const struct pack_facts *facts)
+stored_rate_of(const struct pack_facts *facts)
 {
     double full = (double)facts->n_chunks_stored * (double)facts->chunk_bytes;
     return full > 0 && facts->stored_bytes > 0 ? (double)facts->stored_bytes / full : 1;
@@ -296,7 +296,7 @@ pack_advise_file_config(const struct pack_advise_file *file,
 {
     const struct pack_facts *facts = &file->facts;
     char codec[PACK_PIPELINE_TEXT_MAX];
-    *config = (struct pack_advise_config){ .codec = "none", .stored_ratio = 1 };
+    *config = (struct pack_advise_config){ .codec = "none", .stored_rate = 1 };
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         return;
     config->chunk = facts->chunk;
@@ -307,7 +307,7 @@ pack_advise_file_config(const struct pack_advise_file *file,
     snprintf(config->codec, sizeof config->codec, "%.*s", PACK_ADVISE_CODEC_MAX - 1,
              codec);
     config->decode_ns = pack_cost_decode_ns(profile, &facts->pipeline);
-    config->stored_ratio = stored_ratio_of(facts);
+    config->stored_rate = stored_rate_of(facts);
 }
 
 /* --------------------------------------------------------------- measuring */
@@ -343,7 +343,7 @@ piece_box(const struct pack_facts *facts, const struct pack_shape *chunk, int pi
 
 static enum pack_status
 measure(struct pack_advise_file *f, const struct pack_shape *chunk,
-        const struct pack_pipeline *pipeline, double *stored_ratio,
+        const struct pack_pipeline *pipeline, double *stored_rate,
         struct pack_error *err)
 {
     struct pack_filter_ctx *ctx = NULL;
@@ -376,13 +376,13 @@ measure(struct pack_advise_file *f, const struct pack_shape *chunk,
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "'%s:/%s'", f->path,
                                  pack_advise_file_dataset(f));
-    *stored_ratio = (double)stored / (double)raw;
+    *stored_rate = (double)stored / (double)raw;
     return PACK_OK;
 }
 
 enum pack_status
 pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char *codec,
-                         double *stored_ratio, double *decode_ns, struct pack_error *err)
+                         double *stored_rate, double *decode_ns, struct pack_error *err)
 {
     struct pack_advise_file *f = file;
     struct pack_pipeline pipeline;
@@ -394,12 +394,12 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
     enum pack_status status =
         pack_pipeline_parse(codec, f->facts.type.bytes, &pipeline, NULL);
     if (status != PACK_OK || !pack_pipeline_is_known(&pipeline, &unknown)) {
-        *stored_ratio = stored_ratio_of(&f->facts);
+        *stored_rate = stored_rate_of(&f->facts);
         *decode_ns = pack_cost_decode_ns(f->profile, &f->facts.pipeline);
         return PACK_OK; /* only the present codec can be one that is not known here */
     }
     if (!f->facts.filters_available) { /* nothing can be read: as well as it is packed */
-        *stored_ratio = stored_ratio_of(&f->facts);
+        *stored_rate = stored_rate_of(&f->facts);
         *decode_ns = pack_cost_decode_ns(f->profile, &pipeline);
         return PACK_OK;
     }
@@ -407,16 +407,16 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
     for (int i = 0; i < f->n_measured; i++) {
         if (f->measured[i].size_class == size_class &&
             strcmp(f->measured[i].codec, codec) == 0) {
-            *stored_ratio = f->measured[i].stored_ratio;
+            *stored_rate = f->measured[i].stored_rate;
             return PACK_OK;
         }
     }
-    status = measure(f, chunk, &pipeline, stored_ratio, err);
+    status = measure(f, chunk, &pipeline, stored_rate, err);
     if (status == PACK_OK && f->n_measured < MEASURED_MAX) {
         struct measured *m = &f->measured[f->n_measured++];
         snprintf(m->codec, sizeof m->codec, "%s", codec);
         m->size_class = size_class;
-        m->stored_ratio = *stored_ratio;
+        m->stored_rate = *stored_rate;
     }
     return status;
 }

@@ -66,7 +66,7 @@ void pack_advise_file_config(const struct pack_advise_file *file,
  * measured by codec and size of chunk, to the nearest power of two.
  */
 enum pack_status pack_advise_file_measure(void *file, const struct pack_shape *chunk,
-                                          const char *codec, double *stored_ratio,
+                                          const char *codec, double *stored_rate,
                                           double *decode_ns, struct pack_error *err);
 void pack_advise_file_use(struct pack_advise_file *file,
                           const struct pack_profile *profile);

@@ -124,7 +124,7 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
         .extent = facts->extent,
         .chunk = config.chunk,
         .elem_size = facts->type.bytes,
-        .stored_ratio = config.stored_ratio,
+        .stored_rate = config.stored_rate,
         .decode_ns = config.decode_ns,
         .filtered = strcmp(config.codec, "none") != 0,
     };
@@ -401,7 +401,7 @@ set_now(const struct pack_advise_request *r, struct pack_advise_job *job)
     bool has_cache =
         r->cache_bytes != UINT64_MAX || r->cache_slots != UINT64_MAX || r->cache_w0 >= 0;
     if (!job->file) {
-        job->now = (struct pack_advise_config){ .codec = "none", .stored_ratio = 1 };
+        job->now = (struct pack_advise_config){ .codec = "none", .stored_rate = 1 };
         if (r->n_chunks)
             job->now.chunk = job->chunks[0];
         job->params.now = r->n_chunks && has_cache ? &job->now : NULL;
@@ -465,7 +465,7 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
         if (status != PACK_OK)
             return pack_error_param(err, status, "codec");
         snprintf(config->codec, sizeof config->codec, "%.63s", r->codec);
-        config->stored_ratio = 1;
+        config->stored_rate = 1;
         config->decode_ns = pack_cost_decode_ns(&job->profile, &pipeline);
     }
     if (strcmp(config->codec, "none") != 0 && config->chunk.rank == 0)
@@ -474,5 +474,5 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
     if (!job->file || strcmp(config->codec, "none") == 0 || !(r->codec || r->n_chunks))
         return PACK_OK;
     return pack_advise_file_measure(job->file, &config->chunk, config->codec,
-                                    &config->stored_ratio, &config->decode_ns, err);
+                                    &config->stored_rate, &config->decode_ns, err);
 }

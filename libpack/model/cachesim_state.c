@@ -142,8 +142,8 @@ static void
 set_storage(struct pack_cachesim *sim)
 {
     const struct pack_cachesim_params *p = &sim->params;
-    double bytes = (double)sim->grid.chunk_bytes * p->stored_ratio;
-    sim->load_bytes = p->filtered && p->stored_ratio != 1 ? (uint64_t)llround(bytes)
+    double bytes = (double)sim->grid.chunk_bytes * p->stored_rate;
+    sim->load_bytes = p->filtered && p->stored_rate != 1 ? (uint64_t)llround(bytes)
                                                           : sim->grid.chunk_bytes;
     sim->loads_alike = !p->stored_bytes && !(p->filtered && p->edge_unfiltered);
 }
@@ -194,15 +194,15 @@ pack_cachesim_new(const struct pack_grid *grid, const struct pack_cachesim_param
     if (!(params->cache.w0 >= 0 && params->cache.w0 <= 1))
         return pack_fail(err, PACK_ERR_ARGUMENT, "w0 of %g is not between 0 and 1",
                          params->cache.w0);
-    if (!(params->stored_ratio >= 0 && isfinite(params->stored_ratio)))
+    if (!(params->stored_rate >= 0 && isfinite(params->stored_rate)))
         return pack_fail(err, PACK_ERR_ARGUMENT, "stored ratio of %g is not a ratio",
-                         params->stored_ratio);
+                         params->stored_rate);
     sim = calloc(1, sizeof *sim);
     if (!sim)
         return pack_fail_memory(err, "chunk cache simulator");
     sim->params = *params;
-    if (sim->params.stored_ratio == 0)
-        sim->params.stored_ratio = 1;
+    if (sim->params.stored_rate == 0)
+        sim->params.stored_rate = 1;
     if (sim->params.sieve_bytes == 0)
         sim->params.sieve_bytes = 64 << 10;
     set_grid(sim, grid);

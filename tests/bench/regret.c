@@ -73,7 +73,7 @@ struct file {
     char path[512];
     struct pack_shape chunk;
     char codec[PACK_ADVISE_CODEC_MAX];
-    double stored_ratio, decode_ns;
+    double stored_rate, decode_ns;
 };
 
 /* One configuration and what became of it. */
@@ -144,7 +144,7 @@ render(void *context, uint64_t first, uint64_t n, void *out)
 /* Stored bytes per byte, and ns to decode one, on several rendered chunks. */
 static enum pack_status
 measure_codec(void *context, const struct pack_shape *chunk, const char *codec,
-              double *stored_ratio, double *decode_ns, struct pack_error *err)
+              double *stored_rate, double *decode_ns, struct pack_error *err)
 {
     enum { CHUNKS = 6 };
     struct pack_pipeline pipeline;
@@ -173,7 +173,7 @@ measure_codec(void *context, const struct pack_shape *chunk, const char *codec,
         ns += pack_clock_cpu_ns() - start;
     }
     if (status == PACK_OK) {
-        *stored_ratio = (double)total / (double)(CHUNKS * size);
+        *stored_rate = (double)total / (double)(CHUNKS * size);
         *decode_ns = (double)ns / (double)(CHUNKS * size);
     }
     pack_filter_ctx_free(ctx);
@@ -196,12 +196,12 @@ need_file(const struct pack_shape *chunk, const char *codec)
         exit(1);
     f = &lab.files[lab.n_files++];
     struct pack_probe_layout layout = { .extent = lab.extent, .chunk = *chunk };
-    *f = (struct file){ .chunk = *chunk, .stored_ratio = 1 };
+    *f = (struct file){ .chunk = *chunk, .stored_rate = 1 };
     snprintf(f->codec, sizeof f->codec, "%s", codec);
     snprintf(f->path, sizeof f->path, "%s/regret-%zu.h5", lab.dir, lab.n_files);
     if (strcmp(codec, "none") != 0) {
         check(pack_pipeline_parse(codec, 1, &layout.pipeline, &err), &err);
-        check(measure_codec(NULL, chunk, codec, &f->stored_ratio, &f->decode_ns, &err),
+        check(measure_codec(NULL, chunk, codec, &f->stored_rate, &f->decode_ns, &err),
               &err);
     }
     check(pack_probe_create(f->path, &layout, render, NULL, &err), &err);
@@ -259,7 +259,7 @@ add_run(size_t order, size_t file, const struct pack_cache_params *cache, bool i
     *run = (struct run){ .order = order, .file = file, .is_choice = is_choice };
     run->config.chunk = f->chunk;
     strcpy(run->config.codec, f->codec);
-    run->config.stored_ratio = f->stored_ratio;
+    run->config.stored_rate = f->stored_rate;
     run->config.decode_ns = f->decode_ns;
     run->config.cache = *cache;
     set_pattern(order, &run->config.pattern);
