@@ -337,11 +337,7 @@ put_run(struct pack_json *json, const struct sweep *sweep, size_t run,
 static void
 begin_sweep_json(struct pack_json *json, struct pack_buf *text)
 {
-    pack_json_begin(json, text);
-    pack_json_object(json, NULL);
-    pack_json_text(json, "schema", "readbench-sweep/1");
-    pack_json_text(json, "program", "h5readbench");
-    pack_json_text(json, "version", PACKAGE_VERSION);
+    pack_json_begin_report(json, text, "readbench-sweep/1", "h5readbench", PACKAGE_VERSION);
     pack_json_object(json, "options");
     pack_json_u64(json, "seed", o.seed);
     pack_json_close(json);

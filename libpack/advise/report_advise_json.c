@@ -7,29 +7,16 @@
 #include "libpack/model/cachesim_json.h"
 
 static void
-put_shape(struct pack_json *json, const char *key, const struct pack_shape *shape)
-{
-    if (shape->rank == 0) {
-        pack_json_null(json, key);
-        return;
-    }
-    pack_json_array(json, key);
-    for (int i = 0; i < shape->rank; i++)
-        pack_json_u64(json, NULL, shape->extent[i]);
-    pack_json_close(json);
-}
-
-static void
 put_options(struct pack_json *json, const struct pack_report_advise *r)
 {
     const struct pack_advise_params *p = r->params;
     pack_json_object(json, "options");
     pack_json_text(json, "subject", r->subject);
-    put_shape(json, "extent", &p->extent);
+    pack_json_shape(json, "extent", &p->extent);
     pack_json_text(json, "type", r->type);
     pack_json_u64(json, "element_bytes", p->elem_size);
     pack_json_text(json, "pattern", r->pattern);
-    put_shape(json, "box", &p->pattern.box);
+    pack_json_shape(json, "box", &p->pattern.box);
     pack_json_u64(json, "batch", p->pattern.batch ? p->pattern.batch : 1);
     pack_json_u64(json, "workers", p->pattern.workers ? p->pattern.workers : 1);
     pack_json_u64(json, "rank", p->pattern.rank);
@@ -70,21 +57,12 @@ put_cost(struct pack_json *json, const char *key, const struct pack_cost *c,
 }
 
 static void
-put_rate(struct pack_json *json, const char *key, double rate)
-{
-    if (rate < 0)
-        pack_json_null(json, key);
-    else
-        pack_json_double(json, key, rate);
-}
-
-static void
 put_outcome(struct pack_json *json, const char *key, const struct pack_advise_outcome *o)
 {
     const struct pack_advise_config *config = &o->config;
     char order[PACK_REPORT_PATTERN_MAX];
     pack_json_object(json, key);
-    put_shape(json, "chunk", &config->chunk);
+    pack_json_shape(json, "chunk", &config->chunk);
     pack_json_text(json, "codec", config->codec);
     pack_json_double(json, "stored_rate", config->stored_rate);
     pack_json_text(json, "order", pack_report_pattern(&config->pattern, order));
@@ -106,10 +84,10 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     pack_json_bool(json, "fits", o->fits);
     pack_json_u64(json, "file_bytes", (uint64_t)o->file_bytes);
     pack_json_double(json, "randomness", o->randomness);
-    put_rate(json, "class_mixing", o->class_mixing);
+    pack_json_rate(json, "class_mixing", o->class_mixing);
     pack_json_double(json, "page_cache_rate", o->page_cache_rate);
-    put_rate(json, "lru_hit_rate", o->lru_hit_rate);
-    put_rate(json, "belady_hit_rate", o->belady_hit_rate);
+    pack_json_rate(json, "lru_hit_rate", o->lru_hit_rate);
+    pack_json_rate(json, "belady_hit_rate", o->belady_hit_rate);
     pack_json_bool(json, "is_exact", o->is_exact);
     pack_json_bool(json, "is_front", o->is_front);
     pack_json_bool(json, "is_user", o->is_user);
@@ -155,12 +133,8 @@ put_cells(struct pack_json *json, const char *key, const struct pack_advise_map 
           const double cells[PACK_ADVISE_MAP_MAX][PACK_ADVISE_MAP_MAX])
 {
     pack_json_array(json, key);
-    for (int i = 0; i < map->n_caches; i++) {
-        pack_json_array(json, NULL);
-        for (int j = 0; j < map->n_chunks; j++)
-            pack_json_double(json, NULL, cells[i][j]);
-        pack_json_close(json);
-    }
+    for (int i = 0; i < map->n_caches; i++)
+        pack_json_doubles(json, NULL, cells[i], (size_t)map->n_chunks);
     pack_json_close(json);
 }
 
@@ -168,18 +142,10 @@ static void
 put_map(struct pack_json *json, const struct pack_advise_map *map)
 {
     pack_json_object(json, "map");
-    pack_json_array(json, "samples_per_chunk");
-    for (int j = 0; j < map->n_chunks; j++)
-        pack_json_u64(json, NULL, map->samples_per_chunk[j]);
-    pack_json_close(json);
-    pack_json_array(json, "chunk_bytes");
-    for (int j = 0; j < map->n_chunks; j++)
-        pack_json_u64(json, NULL, map->chunk_bytes[j]);
-    pack_json_close(json);
-    pack_json_array(json, "cache_bytes");
-    for (int i = 0; i < map->n_caches; i++)
-        pack_json_u64(json, NULL, map->cache_bytes[i]);
-    pack_json_close(json);
+    size_t n_chunks = (size_t)map->n_chunks, n_caches = (size_t)map->n_caches;
+    pack_json_u64s(json, "samples_per_chunk", map->samples_per_chunk, n_chunks);
+    pack_json_u64s(json, "chunk_bytes", map->chunk_bytes, n_chunks);
+    pack_json_u64s(json, "cache_bytes", map->cache_bytes, n_caches);
     put_cells(json, "hit_rate", map, map->hit_rate);
     put_cells(json, "samples_per_s", map, map->rate);
     pack_json_close(json);
@@ -277,11 +243,7 @@ pack_report_advise_json(const struct pack_report_advise *r, struct pack_buf *buf
 {
     const struct pack_advise_result *result = r->result;
     struct pack_json json;
-    pack_json_begin(&json, buf);
-    pack_json_object(&json, NULL);
-    pack_json_text(&json, "schema", "advise/1");
-    pack_json_text(&json, "program", r->program);
-    pack_json_text(&json, "version", r->version);
+    pack_json_begin_report(&json, buf, "advise/1", r->program, r->version);
     put_options(&json, r);
     pack_json_object(&json, "result");
     put_now(&json, result);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "libpack/base/buf.h"
+#include <libpack/shape.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -57,6 +58,20 @@ void pack_json_i64(struct pack_json *json, const char *key, int64_t value);
 void pack_json_double(struct pack_json *json, const char *key, double value);
 void pack_json_bool(struct pack_json *json, const char *key, bool value);
 void pack_json_null(struct pack_json *json, const char *key);
+
+/* What reports have in common. A document with its open outermost object, which says what
+ * it is; arrays of n numbers; a shape of rank 0, and a rate below 0,
+ * which both say "none", are null. */
+void pack_json_begin_report(struct pack_json *json, struct pack_buf *buf,
+                            const char *schema, const char *program,
+                            const char *version);
+void pack_json_u64s(struct pack_json *json, const char *key, const uint64_t *values,
+                    size_t n);
+void pack_json_doubles(struct pack_json *json, const char *key, const double *values,
+                       size_t n);
+void pack_json_shape(struct pack_json *json, const char *key,
+                     const struct pack_shape *shape);
+void pack_json_rate(struct pack_json *json, const char *key, double rate);
 
 /* Ends the document with a newline, and a NUL that is not counted. All objects and arrays must be
  * closed. */

@@ -188,6 +188,53 @@ pack_json_null(struct pack_json *json, const char *key)
     puts_(json, "null");
 }
 
+void
+pack_json_begin_report(struct pack_json *json, struct pack_buf *buf, const char *schema,
+                       const char *program, const char *version)
+{
+    pack_json_begin(json, buf);
+    pack_json_object(json, NULL);
+    pack_json_text(json, "schema", schema);
+    pack_json_text(json, "program", program);
+    pack_json_text(json, "version", version);
+}
+
+void
+pack_json_u64s(struct pack_json *json, const char *key, const uint64_t *values, size_t n)
+{
+    pack_json_array(json, key);
+    for (size_t i = 0; i < n; i++)
+        pack_json_u64(json, NULL, values[i]);
+    pack_json_close(json);
+}
+
+void
+pack_json_doubles(struct pack_json *json, const char *key, const double *values, size_t n)
+{
+    pack_json_array(json, key);
+    for (size_t i = 0; i < n; i++)
+        pack_json_double(json, NULL, values[i]);
+    pack_json_close(json);
+}
+
+void
+pack_json_shape(struct pack_json *json, const char *key, const struct pack_shape *shape)
+{
+    if (shape->rank == 0)
+        pack_json_null(json, key);
+    else
+        pack_json_u64s(json, key, shape->extent, (size_t)shape->rank);
+}
+
+void
+pack_json_rate(struct pack_json *json, const char *key, double rate)
+{
+    if (rate < 0)
+        pack_json_null(json, key);
+    else
+        pack_json_double(json, key, rate);
+}
+
 enum pack_status
 pack_json_end(struct pack_json *json, struct pack_error *err)
 {

@@ -253,11 +253,7 @@ pack_report_bench_json(const struct pack_bench_report *report, struct pack_buf *
                        struct pack_error *err)
 {
     struct pack_json json;
-    pack_json_begin(&json, text);
-    pack_json_object(&json, NULL);
-    pack_json_text(&json, "schema", "readbench/1");
-    pack_json_text(&json, "program", "h5readbench");
-    pack_json_text(&json, "version", PACKAGE_VERSION);
+    pack_json_begin_report(&json, text, "readbench/1", "h5readbench", PACKAGE_VERSION);
     put_options(&json, report);
     put_result(&json, report);
     put_measured(&json, report);

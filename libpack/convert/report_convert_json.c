@@ -3,24 +3,6 @@
 #include "libpack/base/json.h"
 #include "libpack/convert/convert_parts.h"
 
-static void
-put_shape(struct pack_json *json, const char *key, const struct pack_shape *shape)
-{
-    pack_json_array(json, key);
-    for (int i = 0; i < shape->rank; i++)
-        pack_json_u64(json, NULL, shape->extent[i]);
-    pack_json_close(json);
-}
-
-static void
-put_channels(struct pack_json *json, const char *key, const double *values, int n)
-{
-    pack_json_array(json, key);
-    for (int i = 0; i < n; i++)
-        pack_json_double(json, NULL, values[i]);
-    pack_json_close(json);
-}
-
 /* What the program was asked for: where the file is, and the stored options. */
 static void
 put_options(struct pack_json *json, const struct pack_convert_params *params)
@@ -74,16 +56,16 @@ put_result(struct pack_json *json, const struct pack_convert_report *report)
         pack_json_u64(json, "with_alpha", r->n_alpha);
         pack_json_u64(json, "rotated", r->n_oriented);
         pack_json_u64(json, "animated", r->n_animated);
-        put_shape(json, "extent", &r->extent);
-        put_shape(json, "chunk", &r->chunk);
+        pack_json_shape(json, "extent", &r->extent);
+        pack_json_shape(json, "chunk", &r->chunk);
         pack_json_u64(json, "chunks", r->n_chunks);
         pack_json_u64(json, "pixel_bytes", r->pixel_bytes);
         pack_json_u64(json, "stored_bytes", r->stored_bytes);
         pack_json_u64(json, "file_bytes", r->file_bytes);
     }
     if (report->job == PACK_JOB_PACK) {
-        put_channels(json, "mean", r->mean, r->n_channels);
-        put_channels(json, "std", r->std, r->n_channels);
+        pack_json_doubles(json, "mean", r->mean, (size_t)r->n_channels);
+        pack_json_doubles(json, "std", r->std, (size_t)r->n_channels);
     }
     pack_json_close(json);
 }
@@ -116,11 +98,7 @@ pack_report_convert_json(const struct pack_convert_report *report, struct pack_b
                          struct pack_error *err)
 {
     struct pack_json json;
-    pack_json_begin(&json, text);
-    pack_json_object(&json, NULL);
-    pack_json_text(&json, "schema", "pack/1");
-    pack_json_text(&json, "program", "h5pack");
-    pack_json_text(&json, "version", report->params->version);
+    pack_json_begin_report(&json, text, "pack/1", "h5pack", report->params->version);
     put_options(&json, report->params);
     put_result(&json, report);
     if (report->job == PACK_JOB_FORECAST)
