@@ -49,6 +49,24 @@ bench one.h5 --batch 8 --consumer emulated
 says 2 'needs the duration of a step; --step' err 'an emulated consumer wants a step, and its option is named'
 bench one.h5 --batch 8 --read span --crop 20
 says 2 'not crops; use --read sample' err 'what spans cannot do, and the option that can'
+# more in one span than memory can be asked for, which the reader finds out
+if [ "${SANITIZERS:-no}" = no ] && "${PYTHON:-python3}" - 2>/dev/null <<'END'
+import h5py
+with h5py.File('vast.h5', 'w') as f:
+    f.create_dataset('images', (1 << 44, 1024), 'u1', chunks=(1 << 20, 1024))
+END
+then
+    for workers in 0 2; do
+        bench vast.h5 --batch 64 --read span --workers $workers --no-check --seed 1
+        cp err err.$workers
+        says 2 'to read one batch with one call; use --read sample$' err \
+            "what a reader finds at fault ends with the option, with $workers workers"
+    done
+    cmp -s err.0 err.2
+    ok $? 'in the same sentence'
+else
+    skip "no Python with h5py to write a vast dataset, or sanitizers, which end at so much"
+fi
 bench one.h5 --batch 8 --consumer host --mean 1,2
 says 2 '^h5readbench: --mean: ' err 'the option of a parameter at fault is in front'
 bench --images photos --size 48 --batch 8 --workers 2
