@@ -372,4 +372,5 @@ def main():
                   f'{r["reach"]:.2f} of {r["grid_name"]}')
 
 
-main()
+if __name__ == '__main__':
+    main()
