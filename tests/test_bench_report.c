@@ -21,7 +21,8 @@ static struct pack_bench_event events[] = {
 static struct pack_bench_params params;
 static struct pack_bench_result result;
 static struct pack_bench_advice advice = {
-    1, { { "sending less", "--less 1", 1.25, true } }
+    33, 2, { { "transfer", "sending less", "--less 1", 1.25, 1.04, 1.27, true },
+             { "workers", "more of them", "--more 2", 1.125, 1.16, 1.12, false } }
 };
 static const struct pack_bench_preset preset = { "made-up", 10, 5000000, 0.6 };
 
@@ -192,7 +193,10 @@ test_text(void)
         "  cold: 0.2 MB were still in the page cache when epochs began\n",
         "  dropping pages took 0.50 s",
         "processors: each worker 25 % user, 10 % system; the machine 75 % busy, 12 % iowait\n",
-        "   1.25x measured   sending less\n                    --less 1\n",
+        "worth most in a training of 33 epochs\n   1.25x measured   sending less\n"
+        "                    (the first epoch 1.04x, later ones 1.27x)\n"
+        "                    --less 1\n",
+        "   1.12x predicted  more of them\n                    --more 2\n",
     };
     struct pack_buf text = { 0 };
     struct pack_bench_report r = report();
@@ -261,7 +265,11 @@ test_json(void)
         { "measured.samples_per_s", 750 },
         { "measured.busy_rate", 0.55 },
         { "measured.au", 0.5 },
+        { "measured.advice_epochs", 33 },
         { "measured.advice.0.gain", 1.25 },
+        { "measured.advice.0.first_epoch_gain", 1.04 },
+        { "measured.advice.0.later_epochs_gain", 1.27 },
+        { "measured.advice.1.gain", 1.125 },
         { "measured.elapsed_ns", 2e9 },
         { "measured.open_ns", 44 },
 #define STEP(key, name) { "measured.steps." key, (double)result.steps.name }

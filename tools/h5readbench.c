@@ -17,7 +17,6 @@
 #include "tools/sweep.h"
 
 static const struct readbench_options defaults = {
-    .pattern = "shuffle",
     .epochs = 1,
     .seed = UINT64_MAX,
     .nbytes = UINT64_MAX,
@@ -219,18 +218,38 @@ exit_status_of(const struct pack_bench_report *report, char *reason)
     return find_reason(report, reason) ? CLI_LOOK : CLI_DONE;
 }
 
+/* As h5advise has it: measured once and kept. Only known, where nothing is to be read. */
+static enum pack_status
+find_processor(const struct readbench_job *job, const struct pack_bench_result *result,
+               struct pack_watch *watch, struct pack_profile *processor, bool *has,
+               struct pack_error *err)
+{
+    *has = machine_kept(processor);
+    if (*has || o.no_trial || !job->params.set || result->limit == PACK_LIMIT_CONSUMER ||
+        strcmp(result->consumer, "cuda") == 0)
+        return PACK_OK;
+    *has = true;
+    return machine_processor(watch, processor, err);
+}
+
 /* Ctrl-C ends the looking for advice, not the report. */
 static enum pack_status
 advise(struct readbench_job *job, const struct pack_bench_result *result,
        struct pack_bench_advice *advice, struct pack_error *err)
 {
     struct pack_profile processor;
-    struct pack_bench_ask ask = { .no_trial = o.no_trial, .watch = job->params.watch };
+    struct pack_bench_ask ask = { .no_trial = o.no_trial,
+                                  .order_is_fixed = o.pattern != NULL,
+                                  .watch = job->params.watch };
+    bool has_processor = false;
     ask.watch.progress = NULL;
-    if (machine_kept(&processor))
-        ask.processor = &processor;
+    *advice = (struct pack_bench_advice){ .n = 0 };
     enum pack_status status =
-        pack_bench_advise(&job->params, result, &ask, advice, err);
+        find_processor(job, result, &ask.watch, &processor, &has_processor, err);
+    if (status == PACK_OK) {
+        ask.processor = has_processor ? &processor : NULL;
+        status = pack_bench_advise(&job->params, result, &ask, advice, err);
+    }
     return status == PACK_ERR_INTERRUPTED ? PACK_OK : status;
 }
 

@@ -45,7 +45,8 @@ parse_order(struct readbench_job *job, struct pack_error *err)
     p->pattern.drop_last = o->drop_last;
     p->pattern.read = (enum pack_read_mode)o->read;
     p->pattern.box = o->box;
-    enum pack_status status = pack_pattern_parse(o->pattern, &p->pattern, err);
+    enum pack_status status = pack_pattern_parse(o->pattern ? o->pattern : "shuffle",
+                                                &p->pattern, err);
     if (status == PACK_OK && p->pattern.file)
         status = pack_bench_order_read(&p->pattern, &job->order, err);
     p->pattern.trace = job->order.trace.boxes;

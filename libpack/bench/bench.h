@@ -276,13 +276,17 @@ enum { PACK_BENCH_CHANGES_MAX = 3 };
 
 /* A change, what it would bring, and the command that tries it. */
 struct pack_bench_change {
+    const char *kind;  /* "settings", "order", "rewrite" as h5advise has them; "workers",
+                          "reopen", "batch", "transfer", "preload", "echo" */
     char what[128];    /* "a cache of 16 MiB" */
     char command[512]; /* options to add, or a program to run before */
-    double gain;       /* samples/s over those of the run, above 1 */
+    double gain;       /* samples/s over those of today's way, above 1: over all epochs, */
+    double first_gain, later_gain; /* over the first one, over the others */
     bool is_measured;  /* read for real in turns with the run's way; else predicted */
 };
 struct pack_bench_advice {
-    size_t n; /* most gain first */
+    uint64_t epochs; /* of the training that gains are of */
+    size_t n;        /* most gain first */
     struct pack_bench_change change[PACK_BENCH_CHANGES_MAX];
 };
 
@@ -290,20 +294,22 @@ struct pack_bench_advice {
 struct pack_bench_ask {
     /* Processor terms of this machine, borrowed; NULL: those of a named profile. */
     const struct pack_profile *processor;
+    bool order_is_fixed;     /* only the run's order, no block shuffles */
     bool no_trial;           /* predict only, read nothing */
     struct pack_watch watch; /* only asked whether to stop */
 };
 
 /*
- * Looks for changes that would make the run faster. Those of cache, order, layout, workers
- * and opening are what pack_advise() finds for just this run, with as many epochs, its
- * costs fitted to the run's times; of transfer, batch and page cache, predicted from the
- * times alone; last, where there is room, echoing.
+ * Looks for changes that would make a training in the run's way faster, one of
+ * PACK_ADVISE_EPOCHS epochs or of as many as the run was asked for. Those of cache, order
+ * and layout are what pack_advise() and measure.h, asked the same, answer: the choice, and
+ * what costs less and gains less. More workers, opening once and larger batches are
+ * tried on the file, in turns with the run's way, where it lies in memory; of transfer and
+ * page cache, predicted from the run's times; last, where there is room, echoing.
  *
- * Where the file is read by the library out of memory, what the advisor found is tried
- * before it is proposed, in turns with the run's own way, in about a second (for a new
- * layout on a copy of 128 MiB at most, in memory); what does not gain then is not named.
- * Readers of a GPU's process are not tried.
+ * That takes about five seconds, and 128 MiB of memory for each of three copies at most.
+ * What does not gain surely is not named. Readers of a GPU's process are not tried, nor
+ * batches that take more than half a second: then costs fitted to the run predict.
  *
  * No change below 5 % is named, no new layout below params.min_gain of advise.h, none when
  * the consumer is the limit. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.

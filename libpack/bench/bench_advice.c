@@ -1,13 +1,14 @@
 /*
- * Changes worth trying: those of chunks, cache, order and workers; bench_remedy.c has the
- * others.
+ * Changes worth trying: those of chunks, cache, order, workers and batches; bench_remedy.c
+ * has the others.
  *
- *     run ──bench_ask.c──▶ pack_advise ──▶ proposals ──bench_try.c──▶ what gains
+ *     run ──bench_ask.c──▶ pack_advise ──▶ measure.h ──▶ the choice and what costs less
+ *                     └──▶ workers, opening, batches ──▶ bench_try.c
  *
- * The advisor searches with costs fitted to the run; the best of its rows of each kind of
- * change is a proposal, and so are more workers and a dataset that is opened once. Those
- * that need no other file are then read for real, beside today's; a new layout in a copy,
- * by measure.c. What cannot be tried stays predicted.
+ * The first line is h5advise's own: asked the same, this program names the same change.
+ * Beside the choice stand changes that cost less and gain less. Those of the second line
+ * are no matter of how the data lie; they are read on the file itself, beside today's way.
+ * What cannot be tried stays predicted, from costs fitted to the run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,16 +21,17 @@
 #include "libpack/bench/bench_parts.h"
 #include "libpack/bench/measure.h"
 
-/* What costs less comes first. */
-enum kind { KIND_SETTINGS, KIND_ORDER, KIND_REWRITE, KIND_WORKERS, KIND_REOPEN, N_KINDS };
-static const uint64_t copy_budget_ns = 1000 * 1000 * 1000;
+enum { N_PROPOSALS = 6 };
 static const double rewrite_gain = 1.15; /* as advise.h has it */
+static const uint64_t rows_budget_ns = 2000 * 1000 * 1000;
+
+/* What a gain is of: HDF5's calls, modelled; readers like h5advise's; the run's own. */
+enum basis { OF_MODEL, OF_READING, OF_RUN };
 
 struct proposal {
-    enum kind kind;
     struct bench_way way;
-    double read_gain; /* of the readers, predicted */
-    struct pack_advise_outcome outcome; /* that it stands on */
+    struct bench_gain gain; /* of the readers */
+    enum basis basis;
     struct pack_bench_change change;
 };
 
@@ -39,31 +41,59 @@ struct advisor {
     const struct pack_bench_ask *ask;
     struct bench_question question;
     struct pack_advise_result found;
-    struct proposal proposals[N_KINDS];
+    bool is_fitted; /* to the run: nothing else was read */
+    struct proposal proposals[N_PROPOSALS];
     size_t n_proposals;
 };
 
 /* ------------------------------------------------------------------- gains */
 
-/* What the whole run gains when HDF5's part of reading becomes so much faster, or, with
- * `whole`, all of it. */
+/* Which part of reading becomes faster: all that a trial of the run's own readers saw, or
+ * others share; what is neither delay nor Python, where the advisor's were read; HDF5's,
+ * where it is modelled. */
 static double
-run_gain(const struct advisor *a, const struct bench_way *way, double gain, bool whole)
+part_of(const struct advisor *a, const struct proposal *p, const struct bench_pace *pace)
+{
+    const struct pack_bench_epoch *t = &a->result->total;
+    double other = (double)(t->delay_ns + t->collate_ns + t->interpret_ns);
+    if (p->basis == OF_RUN)
+        return pace->read;
+    if (p->basis == OF_READING)
+        return pace->read * (1 - other / (double)t->work_ns);
+    return p->way.n_workers == a->result->n_workers ? pace->hdf5 : pace->read;
+}
+
+/* What the whole run gains when that part becomes so much faster. */
+static double
+run_gain(const struct advisor *a, const struct proposal *p, double gain)
 {
     const struct bench_pace now = pack_bench_pace(a->result);
     struct bench_pace then = now;
-    double part = whole ? now.read : now.hdf5;
-    then.read = now.read - part + part / gain;
-    then.in_line = way->n_workers == 0;
+    double part = part_of(a, p, &now);
+    if (p->basis != OF_MODEL && part == now.read &&
+        strcmp(a->result->consumer, "null") == 0)
+        return gain; /* nothing else takes time */
+    then.read = gain > 0 ? now.read - part + part / gain : now.read;
+    then.in_line = p->way.n_workers == 0;
     double cycle = pack_bench_cycle_ns(&then);
     return cycle > 0 ? pack_bench_cycle_ns(&now) / cycle : 0;
 }
 
-/* Over the run's epochs; 0 where a longer training would lose by it. */
-static double
-gain_of(const struct pack_advise_outcome *now, const struct pack_advise_outcome *o)
+static void
+fill_gains(const struct advisor *a, struct proposal *p)
 {
-    return now->rate > 0 && o->later_rate >= now->later_rate ? o->rate / now->rate : 0;
+    p->change.is_measured = p->basis != OF_MODEL;
+    p->change.gain = run_gain(a, p, p->gain.whole);
+    p->change.first_gain = run_gain(a, p, p->gain.first);
+    p->change.later_gain = run_gain(a, p, p->gain.later);
+}
+
+static struct bench_gain
+gain_over(const struct pack_advise_outcome *now, const struct pack_advise_outcome *o)
+{
+    return (struct bench_gain){ .first = o->first_rate / now->first_rate,
+                                .later = o->later_rate / now->later_rate,
+                                .whole = o->rate / now->rate };
 }
 
 /* ------------------------------------------------------------------- words */
@@ -73,7 +103,7 @@ static void
 put_cache(const struct advisor *a, const struct pack_cache_params *cache, char *text,
           size_t size)
 {
-    const struct pack_cache_params *now = &a->result->cache;
+    const struct pack_cache_params *now = &a->question.now.cache;
     size_t used = strlen(text);
     if (cache->size_bytes != now->size_bytes)
         used += (size_t)snprintf(text + used, size - used, "%s--rdcc-nbytes %" PRIu64,
@@ -112,7 +142,7 @@ word_order(const struct advisor *a, const struct pack_advise_config *config,
 {
     const struct pack_pattern *p = &config->pattern;
     uint64_t chunk_bytes = a->params->set->parts[0].grid.chunk_bytes;
-    bool holds = config->cache.size_bytes / chunk_bytes >= p->pool_chunks;
+    bool holds = chunk_bytes && config->cache.size_bytes / chunk_bytes >= p->pool_chunks;
     snprintf(c->what, sizeof c->what, "block shuffle over %" PRIu64 " chunks%s",
              p->pool_chunks, holds ? ", with a cache that holds them" : "");
     snprintf(c->command, sizeof c->command, "--pattern block:chunks=%" PRIu64 "%s",
@@ -158,213 +188,209 @@ word_rewrite(const struct advisor *a, const struct pack_advise_config *config,
 /* --------------------------------------------------------------- proposals */
 
 static struct proposal *
-propose(struct advisor *a, enum kind kind, const struct pack_advise_outcome *o)
+propose(struct advisor *a, const char *kind, const struct pack_advise_config *config)
 {
-    double gain = gain_of(&a->found.now, o);
-    if (gain < PACK_ADVISE_EQUAL_GAIN || !o->fits)
-        return NULL;
     struct proposal *p = &a->proposals[a->n_proposals++];
-    *p = (struct proposal){ .kind = kind,
-                            .way = { o->config, a->result->n_workers },
-                            .read_gain = gain,
-                            .outcome = *o };
-    if (o->config.cache.size_bytes == 0) /* as the command leaves them */
-        p->way.config.cache.n_slots = a->result->cache.n_slots;
+    *p = (struct proposal){ .way = { *config, a->result->n_workers },
+                            .change.kind = kind };
     return p;
 }
 
-/* The one of the advisor's rows of one kind that it would choose if there were no others. */
+/* A row of the advisor's answer. */
 static void
-propose_found(struct advisor *a, enum kind kind, enum pack_advise_change change,
-              void (*word)(const struct advisor *a,
-                           const struct pack_advise_config *config,
-                           struct pack_bench_change *change))
+propose_row(struct advisor *a, const struct pack_advise_outcome *o)
 {
-    struct pack_advise_outcome rows[PACK_ADVISE_ROWS_MAX + 1] = { a->found.now };
-    const struct pack_advise_outcome *now = &a->found.now;
-    size_t n = 1;
+    struct proposal *p =
+        propose(a, pack_advise_change_name(o->change), &o->config);
+    if (o->basis != PACK_ADVISE_PREDICTED && !a->is_fitted)
+        p->basis = OF_READING;
+    p->gain = gain_over(&a->found.now, o);
+    fill_gains(a, p);
+    switch (o->change) {
+    case PACK_ADVISE_SETTINGS: word_settings(a, &o->config, &p->change); break;
+    case PACK_ADVISE_ORDER: word_order(a, &o->config, &p->change); break;
+    default: word_rewrite(a, &o->config, &p->change);
+    }
+    if (o->change == PACK_ADVISE_REWRITE && p->change.gain < rewrite_gain)
+        a->n_proposals--; /* of the run as a whole that is too little */
+}
+
+/* What would be chosen if there were only changes of one kind: today's row, or another. */
+static const struct pack_advise_outcome *
+best_of(const struct advisor *a, enum pack_advise_change change,
+        struct pack_advise_outcome *rows)
+{
+    size_t n = 0;
+    rows[n++] = a->found.now;
     rows[0].is_now = true;
     for (size_t i = 0; i < a->found.n_rows; i++)
         if (!a->found.rows[i].is_now && a->found.rows[i].change == change)
             rows[n++] = a->found.rows[i];
-    size_t best = pack_advise_choose(&a->question.params, now, rows, n);
-    if (best == 0)
+    return &rows[pack_advise_choose(&a->question.params, &a->found.now, rows, n)];
+}
+
+/* The advisor's choice, and before it what changes less and gains clearly less. */
+static void
+propose_found(struct advisor *a)
+{
+    struct pack_advise_outcome rows[PACK_ADVISE_ROWS_MAX + 1];
+    const struct pack_advise_outcome *choice = &a->found.rows[0];
+    if (choice->change == PACK_ADVISE_KEEP || a->found.now.rate <= 0)
         return;
-    struct proposal *p = propose(a, kind, &rows[best]);
-    if (p)
-        word(a, &rows[best].config, &p->change);
+    propose_row(a, choice);
+    for (int change = PACK_ADVISE_SETTINGS; change < (int)choice->change; change++) {
+        const struct pack_advise_outcome *o =
+            best_of(a, (enum pack_advise_change)change, rows);
+        if (!o->is_now && o->rate * PACK_ADVISE_EQUAL_GAIN <= choice->rate)
+            propose_row(a, o);
+    }
+}
+
+/* The run's configuration but for one thing, to be tried; predicted until then. */
+static enum pack_status
+propose_way(struct advisor *a, const char *kind, uint64_t workers, bool reopen,
+            struct pack_error *err)
+{
+    struct pack_advise_params params = a->question.params;
+    struct pack_advise_config config = a->question.now;
+    struct pack_advise_outcome now, o;
+    enum pack_status status = pack_advise_evaluate(&params, &config, 0, &now, err);
+    params.reopen = config.reopen = reopen;
+    params.pattern.workers = config.pattern.workers = workers;
+    if (status == PACK_OK)
+        status = pack_advise_evaluate(&params, &config, 0, &o, err);
+    if (status != PACK_OK)
+        return status;
+    pack_bench_fit(&a->question, &now);
+    pack_bench_fit(&a->question, &o);
+    struct bench_gain gain = gain_over(&now, &o);
+    if (!o.fits || gain.whole < PACK_ADVISE_EQUAL_GAIN)
+        return PACK_OK;
+    struct proposal *p = propose(a, kind, &config);
+    p->way.n_workers = workers;
+    p->gain = gain;
+    fill_gains(a, p);
+    return PACK_OK;
 }
 
 static enum pack_status
 propose_workers(struct advisor *a, struct pack_error *err)
 {
     uint64_t cpus = pack_pool_default_threads();
-    struct pack_advise_params p = a->question.params;
-    struct pack_advise_config config = a->question.now;
-    struct pack_advise_outcome o;
+    size_t before = a->n_proposals;
     if (a->result->n_workers >= cpus)
         return PACK_OK;
-    p.pattern.workers = config.pattern.workers = cpus;
-    enum pack_status status = pack_advise_evaluate(&p, &config, 0, &o, err);
-    if (status != PACK_OK)
+    enum pack_status status =
+        propose_way(a, "workers", cpus, a->question.now.reopen, err);
+    if (status != PACK_OK || a->n_proposals == before)
         return status;
-    pack_bench_fit(&a->question, &o);
-    struct proposal *w = propose(a, KIND_WORKERS, &o);
-    if (!w)
-        return PACK_OK;
-    w->way.n_workers = cpus;
-    snprintf(w->change.what, sizeof w->change.what, "%" PRIu64 " workers", cpus);
-    snprintf(w->change.command, sizeof w->change.command, "--workers %" PRIu64, cpus);
+    struct pack_bench_change *c = &a->proposals[before].change;
+    snprintf(c->what, sizeof c->what, "%" PRIu64 " workers", cpus);
+    snprintf(c->command, sizeof c->command, "--workers %" PRIu64, cpus);
     return PACK_OK;
 }
 
 static enum pack_status
 propose_once(struct advisor *a, struct pack_error *err)
 {
-    struct pack_advise_params p = a->question.params;
-    struct pack_advise_config config = a->question.now;
-    struct pack_advise_outcome o;
-    if (!config.reopen)
+    size_t before = a->n_proposals;
+    if (!a->question.now.reopen)
         return PACK_OK;
-    p.reopen = config.reopen = false;
-    enum pack_status status = pack_advise_evaluate(&p, &config, 0, &o, err);
-    if (status != PACK_OK)
+    enum pack_status status =
+        propose_way(a, "reopen", a->result->n_workers, false, err);
+    if (status != PACK_OK || a->n_proposals == before)
         return status;
-    pack_bench_fit(&a->question, &o);
-    struct proposal *once = propose(a, KIND_REOPEN, &o);
-    if (once) {
-        snprintf(once->change.what, sizeof once->change.what, "opening the dataset once");
-        snprintf(once->change.command, sizeof once->change.command,
-                 "leave --reopen away");
-    }
+    struct pack_bench_change *c = &a->proposals[before].change;
+    snprintf(c->what, sizeof c->what, "opening the dataset once");
+    snprintf(c->command, sizeof c->command, "leave --reopen away");
     return PACK_OK;
 }
 
-/* The search, its rates fitted to the run. */
-static enum pack_status
-propose_all(struct advisor *a, struct pack_error *err)
+/* Predicted as bench_remedy.c does it, where that is worth a trial. */
+static void
+propose_batch(struct advisor *a)
 {
-    struct pack_advise_result *r = &a->found;
-    enum pack_status status = pack_advise(&a->question.params, r, err);
-    if (status != PACK_OK)
-        return status;
-    pack_bench_fit(&a->question, &r->now);
-    for (size_t i = 0; i < r->n_rows; i++)
-        pack_bench_fit(&a->question, &r->rows[i]);
-    propose_found(a, KIND_SETTINGS, PACK_ADVISE_SETTINGS, word_settings);
-    propose_found(a, KIND_ORDER, PACK_ADVISE_ORDER, word_order);
-    propose_found(a, KIND_REWRITE, PACK_ADVISE_REWRITE, word_rewrite);
-    status = propose_workers(a, err);
-    return status == PACK_OK ? propose_once(a, err) : status;
+    struct pack_bench_change change;
+    uint64_t batch;
+    if (!pack_bench_enlarge(a->params, a->result, &batch, &change) ||
+        change.gain < PACK_ADVISE_EQUAL_GAIN)
+        return;
+    struct proposal *p = propose(a, change.kind, &a->question.now);
+    p->way.config.pattern.batch = batch;
+    p->change = change;
 }
 
 /* ------------------------------------------------------------------ judging */
 
-/* Ways of reading the file as it is, in turns with today's. */
+/* The advisor's answer, measured as h5advise measures it, or else fitted to the run. */
 static enum pack_status
-try_same_file(struct advisor *a, struct pack_error *err)
+search(struct advisor *a, struct pack_error *err)
 {
-    struct bench_way ways[BENCH_WAYS_MAX];
-    struct proposal *tried[BENCH_WAYS_MAX];
-    struct pack_trial_gain gains[BENCH_WAYS_MAX];
-    size_t n = 0;
-    for (size_t i = 0; i < a->n_proposals; i++) {
-        struct proposal *p = &a->proposals[i];
-        if (p->kind == KIND_REWRITE || p->change.gain < PACK_ADVISE_EQUAL_GAIN)
-            continue;
-        ways[n] = p->way;
-        tried[n++] = p;
-    }
-    if (n == 0)
-        return PACK_OK;
-    enum pack_status status =
-        pack_bench_try(a->params, a->result, a->ask, ways, n, gains, err);
-    for (size_t i = 0; status == PACK_OK && i < n; i++) {
-        bool gains_surely = gains[i].low > 1;
-        tried[i]->change.is_measured = true;
-        tried[i]->change.gain =
-            gains_surely ? run_gain(a, &ways[i], gains[i].median, true) : 0;
-    }
-    return status;
-}
-
-/* A new layout, in a copy beside one of today's. */
-static enum pack_status
-try_rewrite(struct advisor *a, struct proposal *p, struct pack_error *err)
-{
+    struct pack_advise_params *params = &a->question.params;
     const struct pack_measure_params how = { .file = a->params->set->parts[0].file,
                                              .dataset = a->params->set->dataset,
-                                             .budget_ns = copy_budget_ns,
-                                             .watch = a->question.params.watch };
+                                             .set = a->params->set,
+                                             .with_set = a->params->with,
+                                             .budget_ns = rows_budget_ns,
+                                             .watch = params->watch };
     struct pack_measured measured = { .now_ratio = 1 };
-    struct pack_advise_result *two = calloc(1, sizeof *two);
-    if (!two)
-        return pack_fail_memory(err, "a trial");
-    two->has_now = true;
-    two->now = two->rows[0] = a->found.now;
-    two->rows[0].is_now = true;
-    two->rows[1] = p->outcome;
-    two->n_rows = 2;
-    enum pack_status status =
-        pack_measure_rows(&how, &a->question.params, two, &measured, err);
-    if (status == PACK_OK && measured.n_rows == 2) {
-        const struct pack_advise_outcome *o = &two->rows[0];
-        bool gains_surely = !o->is_now && o->gain_low > 1;
-        double gain = gain_of(&two->now, o);
-        p->change.is_measured = true;
-        p->change.gain =
-            gains_surely && gain > 0 ? run_gain(a, &p->way, gain, false) : 0;
-    }
-    free(two);
-    return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED ? status : PACK_OK;
+    enum pack_status status = PACK_OK;
+    a->is_fitted = !pack_bench_can_measure(a->params, a->result, a->ask);
+    if (!a->is_fitted)
+        status = pack_measure_now(&how, params, &a->question.profile, &measured, err);
+    if (status == PACK_OK)
+        status = pack_advise(params, &a->found, err);
+    if (status == PACK_OK && !a->is_fitted)
+        return pack_measure_rows(&how, params, &a->found, &measured, err);
+    if (status != PACK_OK)
+        return status;
+    pack_bench_fit(&a->question, &a->found.now);
+    for (size_t i = 0; i < a->found.n_rows; i++)
+        pack_bench_fit(&a->question, &a->found.rows[i]);
+    return pack_advise_settle(params, &a->found, err);
 }
 
-/* A change that costs more must bring more than those that cost less: the best gain of
- * the kinds before it, times what the step is to gain. */
-static double
-gain_wanted(const struct advisor *a, enum kind kind)
+/* Ways of reading the file as it is, in turns with today's. */
+static enum pack_status
+try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_error *err)
 {
-    double best = 1;
-    for (size_t i = 0; i < a->n_proposals; i++) {
-        const struct proposal *p = &a->proposals[i];
-        if ((p->kind < kind || p->kind == KIND_REOPEN) && p->kind != KIND_WORKERS &&
-            p->change.gain > best)
-            best = p->change.gain;
+    struct bench_way ways[N_PROPOSALS];
+    struct bench_gain gains[N_PROPOSALS];
+    if (n == 0)
+        return PACK_OK;
+    for (size_t i = 0; i < n; i++)
+        ways[i] = first[i].way;
+    enum pack_status status = pack_bench_try(a->params, a->result, a->ask,
+                                             a->question.params.epochs, ways, n, gains, err);
+    for (size_t i = 0; status == PACK_OK && i < n; i++) {
+        first[i].basis = OF_RUN;
+        first[i].gain = gains[i];
+        fill_gains(a, &first[i]);
+        if (gains[i].low <= 1)
+            first[i].change.gain = 0; /* not surely */
     }
-    return kind == KIND_ORDER     ? best * PACK_ADVISE_EQUAL_GAIN
-           : kind == KIND_REWRITE ? best * rewrite_gain
-                                  : PACK_ADVISE_EQUAL_GAIN;
-}
-
-/* Leaves those that are not worth what they cost without a gain. */
-static void
-drop_dear(struct advisor *a)
-{
-    for (size_t i = 0; i < a->n_proposals; i++) {
-        struct proposal *p = &a->proposals[i];
-        if (p->change.gain < gain_wanted(a, p->kind))
-            p->change.gain = 0;
-    }
+    return status;
 }
 
 static enum pack_status
 judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
 {
-    enum pack_status status = PACK_OK;
-    for (size_t i = 0; i < a->n_proposals; i++) {
-        struct proposal *p = &a->proposals[i];
-        p->change.gain = run_gain(a, &p->way, p->read_gain, p->kind == KIND_WORKERS);
-    }
-    drop_dear(a);
+    enum pack_status status = search(a, err);
+    if (status == PACK_OK)
+        propose_found(a);
+    size_t n_found = a->n_proposals;
+    if (status == PACK_OK)
+        status = propose_workers(a, err);
+    if (status == PACK_OK)
+        status = propose_once(a, err);
     bool can_try = pack_bench_can_try(a->params, a->result, &a->question, a->ask);
-    if (can_try)
-        status = try_same_file(a, err);
-    for (size_t i = 0; status == PACK_OK && can_try && i < a->n_proposals; i++)
-        if (a->proposals[i].kind == KIND_REWRITE && a->proposals[i].change.gain > 0)
-            status = try_rewrite(a, &a->proposals[i], err);
-    drop_dear(a);
+    if (status == PACK_OK && can_try) {
+        propose_batch(a);
+        ranking->batch_is_judged = true;
+        status = try_same_file(a, a->proposals + n_found, a->n_proposals - n_found, err);
+    }
     for (size_t i = 0; status == PACK_OK && i < a->n_proposals; i++)
-        pack_bench_rank(ranking, (int)a->proposals[i].kind, &a->proposals[i].change);
+        pack_bench_rank(ranking, &a->proposals[i].change);
     return status;
 }
 
@@ -384,8 +410,6 @@ advise_chunks(const struct pack_bench_params *params,
     enum pack_status status =
         pack_bench_question_make(params, result, ask, &a->question, &can, err);
     if (status == PACK_OK && can)
-        status = propose_all(a, err);
-    if (status == PACK_OK && can)
         status = judge(a, ranking, err);
     pack_bench_question_done(&a->question);
     free(a);
@@ -400,7 +424,7 @@ pack_bench_advise(const struct pack_bench_params *params,
                   struct pack_error *err)
 {
     struct bench_ranking ranking = { .advice = advice };
-    *advice = (struct pack_bench_advice){ 0 };
+    *advice = (struct pack_bench_advice){ .epochs = pack_bench_training(params) };
     if (result->total.n_samples == 0 || result->limit == PACK_LIMIT_CONSUMER)
         return PACK_OK;
     enum pack_status status = advise_chunks(params, result, ask, &ranking, err);

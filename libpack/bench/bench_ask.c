@@ -1,11 +1,14 @@
 /*
- * A run of the bench as a question to the advisor, and what the run itself answers: its
+ * A run of the bench as a question to the advisor: the one that advise_request.c makes of
+ * the same file, order and workers, so that both programs answer alike. It is about a
+ * training, not about the few epochs that were read here.
+ *
+ * Where nothing else may be read, the run itself answers for this machine and moment: its
  * samples/s inside HDF5 over those that the model gives for the same reads,
  *
  *     factor = measured / modelled        of the first epoch, and of later ones
  *
- * stand for all that a cost model does not know of this machine and this moment, and
- * scale whatever else it says, as measure.c does it for a file that was read briefly.
+ * scale whatever else the model says, as measure.c does it for a file that is read briefly.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +17,7 @@
 #include "libpack/base/pool.h"
 #include "libpack/base/system.h"
 #include "libpack/bench/bench_parts.h"
+#include "libpack/hdf5/h5_probe.h"
 #include "libpack/model/profile_terms.h"
 
 static const double warm_rate = 0.99; /* of the files' bytes: they count as resident */
@@ -56,6 +60,18 @@ open_file(const struct pack_readset *set, struct bench_question *q)
            pack_advise_file_open(name, &q->file, NULL) == PACK_OK;
 }
 
+/* Whether it is still the file that was read: another may have taken its name meanwhile. */
+static bool
+is_same_file(const struct pack_readset *set, const struct bench_question *q)
+{
+    const struct pack_facts *then = &set->parts[0].facts,
+                            *now = pack_advise_file_facts(q->file);
+    return pack_shape_equal(&then->extent, &now->extent) &&
+           pack_shape_equal(&then->chunk, &now->chunk) &&
+           then->layout == now->layout && then->type.bytes == now->type.bytes &&
+           then->stored_bytes == now->stored_bytes;
+}
+
 static void
 fill_file(const struct pack_readset *set, struct bench_question *q)
 {
@@ -73,6 +89,25 @@ fill_file(const struct pack_readset *set, struct bench_question *q)
     p->measure_context = q->file;
 }
 
+uint64_t
+pack_bench_training(const struct pack_bench_params *params)
+{
+    return params->epochs > PACK_ADVISE_EPOCHS ? params->epochs : PACK_ADVISE_EPOCHS;
+}
+
+/* That of the run; of data without chunks, the one that new chunks would have. */
+static void
+fill_cache(const struct pack_bench_result *result, struct pack_advise_params *p)
+{
+    char version[PACK_HDF5_VERSION_TEXT_MAX];
+    p->version = result->cache.version;
+    p->cache = result->cache;
+    if (result->has_cache)
+        return;
+    (void)pack_hdf5_version_parse(pack_probe_hdf5_version(version), &p->version, NULL);
+    pack_cache_params_defaults(&p->cache, p->version);
+}
+
 static void
 fill_reading(const struct pack_bench_params *params,
              const struct pack_bench_result *result, struct bench_question *q)
@@ -85,13 +120,12 @@ fill_reading(const struct pack_bench_params *params,
     p->profile = &q->profile;
     p->pattern = params->pattern;
     p->pattern.extent = set->extent;
-    p->pattern.seed = result->seed;
+    p->pattern.seed = 0; /* another drawing counts alike, but not quite the same */
     p->pattern.workers = result->n_workers;
-    p->epochs = result->n_epochs;
+    p->epochs = pack_bench_training(params);
     p->workers_end = params->fresh_workers && result->n_workers > 0;
     p->reopen = params->reopen;
-    p->version = result->cache.version;
-    p->cache = result->cache;
+    fill_cache(result, p);
     /* pages that are dropped before each epoch are of no use to any */
     p->ram_bytes = params->cold ? 0 : pack_system_ram_bytes() / 2;
     p->is_warm = !params->cold && (origin == PACK_ORIGIN_MEMORY ||
@@ -99,7 +133,7 @@ fill_reading(const struct pack_bench_params *params,
     p->n_threads = pack_pool_default_threads();
     p->now = &q->now;
     q->now.pattern = p->pattern;
-    q->now.cache = result->cache;
+    q->now.cache = p->cache;
     q->now.reopen = params->reopen;
 }
 
@@ -121,9 +155,11 @@ fit(const struct pack_bench_result *r, struct bench_question *q, struct pack_err
     uint64_t workers = r->n_workers ? r->n_workers : 1;
     uint64_t first = r->epochs[0].n_samples;
     bool is_cut = first < r->epoch_samples;
+    struct pack_advise_params as_run = q->params;
     struct pack_advise_outcome o;
+    as_run.epochs = r->n_epochs; /* later ones of a training may see a fuller cache */
     enum pack_status status = pack_advise_evaluate(
-        &q->params, &q->now, is_cut ? first / workers + 1 : 0, &o, err);
+        &as_run, &q->now, is_cut ? first / workers + 1 : 0, &o, err);
     if (status != PACK_OK)
         return status;
     q->first_factor = measured_rate(r, 0, 1) / o.first_rate;
@@ -149,14 +185,15 @@ pack_bench_question_make(const struct pack_bench_params *params,
 {
     *q = (struct bench_question){ .file = NULL };
     *can = false;
-    if (!params->set || !result->has_cache || result->total.read.call_ns == 0 ||
+    if (!params->set || result->total.read.call_ns == 0 ||
         params->pattern.kind == PACK_PATTERN_TRACE)
         return PACK_OK;
     enum pack_status status = make_profile(ask, &q->profile, err);
-    if (status != PACK_OK || !open_file(params->set, q))
+    if (status != PACK_OK || !open_file(params->set, q) || !is_same_file(params->set, q))
         return status;
     fill_file(params->set, q);
     fill_reading(params, result, q);
+    q->params.pattern_is_fixed = ask->order_is_fixed;
     q->params.watch.context = ask->watch.context;
     q->params.watch.stop = ask->watch.stop;
     status = fit(result, q, err);

@@ -99,6 +99,9 @@ struct bench_pace pack_bench_pace(const struct pack_bench_result *result);
 /* From one sample to the next. */
 double pack_bench_cycle_ns(const struct bench_pace *pace);
 
+/* Epochs of the training that a run stands for. */
+uint64_t pack_bench_training(const struct pack_bench_params *params);
+
 /* Another way to store and to read the set. */
 struct bench_way {
     struct pack_advise_config config;
@@ -129,31 +132,43 @@ void pack_bench_fit(const struct bench_question *question,
                     struct pack_advise_outcome *outcome);
 
 enum { BENCH_WAYS_MAX = 4 };
-/* Whether ways can be tried: batches come within half a second, out of memory, from the
- * library. */
+/* Whether ways of reading the file can be tried: batches come within half a second, out of
+ * memory, from the library. */
 bool pack_bench_can_try(const struct pack_bench_params *params,
                         const struct pack_bench_result *result,
                         const struct bench_question *question,
                         const struct pack_bench_ask *ask);
+/* Whether measure.h can read for the advisor: likewise, wherever the file lies. */
+bool pack_bench_can_measure(const struct pack_bench_params *params,
+                            const struct pack_bench_result *result,
+                            const struct pack_bench_ask *ask);
+struct bench_gain {
+    double first, later, whole; /* of the first epoch, of the others, of all */
+    double low;                 /* of the whole: what it gains at least */
+};
 /*
  * Reads in the run's way and in n others, BENCH_WAYS_MAX at most, in turns. gains[i]: of
- * the readers alone over as many epochs as the run had. A way that fails gains nothing.
- * PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
+ * the readers alone over so many epochs. A way that fails gains nothing. PACK_ERR_MEMORY,
+ * PACK_ERR_INTERRUPTED.
  */
 enum pack_status pack_bench_try(const struct pack_bench_params *params,
                                 const struct pack_bench_result *result,
-                                const struct pack_bench_ask *ask,
+                                const struct pack_bench_ask *ask, uint64_t n_epochs,
                                 const struct bench_way *ways, size_t n,
-                                struct pack_trial_gain *gains, struct pack_error *err);
+                                struct bench_gain *gains, struct pack_error *err);
 
 /* Collects the best changes; of one kind only the best stays. */
 struct bench_ranking {
     struct pack_bench_advice *advice;
-    int kind[PACK_BENCH_CHANGES_MAX];
+    bool batch_is_judged; /* larger ones were tried: they are not predicted any more */
 };
-enum { BENCH_KIND_REMEDY = 100 }; /* kinds from here on are those of bench_remedy.c */
-void pack_bench_rank(struct bench_ranking *ranking, int kind,
+void pack_bench_rank(struct bench_ranking *ranking,
                      const struct pack_bench_change *change);
+
+/* Batches that are several times as large: what that would bring, predicted. */
+bool pack_bench_enlarge(const struct pack_bench_params *params,
+                        const struct pack_bench_result *result, uint64_t *batch,
+                        struct pack_bench_change *change);
 
 /* Ranks the changes that are not a matter of chunks. */
 void pack_bench_remedies(const struct pack_bench_params *params,

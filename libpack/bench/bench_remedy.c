@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/advise/advise_parts.h"
 #include "libpack/bench/bench_parts.h"
 #include "libpack/base/pool.h"
 
@@ -89,6 +90,7 @@ send_bytes(const struct pack_bench_params *params, const struct pack_bench_resul
 {
     if (!p->beside || params->consume.transfer != PACK_TRANSFER_FLOAT32)
         return false;
+    c->kind = "transfer";
     p->take = smaller(p->take, copy_ns_per_byte * (double)r->sample_bytes);
     p->copy /= 4;
     snprintf(c->what, sizeof c->what, "sending uint8, normalised on the GPU");
@@ -103,6 +105,7 @@ enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_re
 {
     const struct pack_bench_epoch *t = &r->total;
     uint64_t batch = r->batch * LARGER_BATCH;
+    c->kind = "batch";
     if (t->n_batches == 0 || batch > r->epoch_samples)
         return false;
     double saved = (1 - 1.0 / LARGER_BATCH), n = (double)t->n_samples;
@@ -165,6 +168,7 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
     if (!params->set || !reads || !cold || !pack_system_memory_bytes(&memory) ||
         size > memory / 10 * 8)
         return false;
+    c->kind = "preload";
     double now = (double)t->read.storage_ns;
     double warm = smaller(now, warm_ns_per_byte(r) * (double)t->read.file_read_bytes);
     p->read -= (now - warm) / (double)t->n_samples / lanes(r);
@@ -178,26 +182,47 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
 }
 
 /* Each describes one change and what the pace would be; false: it does not apply. */
-static bool (*const remedies[])(const struct pack_bench_params *params,
-                                const struct pack_bench_result *result, struct bench_pace *pace,
-                                struct pack_bench_change *change) = {
-    send_bytes,
-    enlarge_batch,
-    preload,
-};
+typedef bool (*remedy_fn)(const struct pack_bench_params *params,
+                          const struct pack_bench_result *result, struct bench_pace *pace,
+                          struct pack_bench_change *change);
+static const remedy_fn remedies[] = { send_bytes, enlarge_batch, preload };
+
+static bool
+apply(remedy_fn remedy, const struct pack_bench_params *params,
+      const struct pack_bench_result *result, struct pack_bench_change *c)
+{
+    const struct bench_pace now = pack_bench_pace(result);
+    struct bench_pace then = now;
+    *c = (struct pack_bench_change){ .gain = 0 };
+    if (!remedy(params, result, &then, c))
+        return false;
+    double cycle = pack_bench_cycle_ns(&then);
+    c->gain = cycle > 0 ? pack_bench_cycle_ns(&now) / cycle : 0;
+    c->first_gain = c->later_gain = c->gain; /* the run's epochs are not told apart */
+    return true;
+}
+
+bool
+pack_bench_enlarge(const struct pack_bench_params *params,
+                   const struct pack_bench_result *result, uint64_t *batch,
+                   struct pack_bench_change *change)
+{
+    *batch = result->batch * LARGER_BATCH;
+    return apply(enlarge_batch, params, result, change);
+}
 
 /* ------------------------------------------------------------------- ranking */
 
+/* Of one kind only the best stays. */
 void
-pack_bench_rank(struct bench_ranking *ranking, int kind,
-                const struct pack_bench_change *change)
+pack_bench_rank(struct bench_ranking *ranking, const struct pack_bench_change *change)
 {
     struct pack_bench_advice *advice = ranking->advice;
     size_t at = advice->n;
-    if (change->gain < 1.05)
+    if (change->gain < PACK_ADVISE_EQUAL_GAIN)
         return;
     for (size_t i = 0; i < advice->n; i++)
-        if (ranking->kind[i] == kind)
+        if (strcmp(advice->change[i].kind, change->kind) == 0)
             at = i;
     if (at < advice->n) {
         if (advice->change[at].gain >= change->gain)
@@ -207,12 +232,9 @@ pack_bench_rank(struct bench_ranking *ranking, int kind,
     } else if (advice->change[--at].gain >= change->gain) {
         return;
     }
-    for (; at > 0 && advice->change[at - 1].gain < change->gain; at--) {
+    for (; at > 0 && advice->change[at - 1].gain < change->gain; at--)
         advice->change[at] = advice->change[at - 1];
-        ranking->kind[at] = ranking->kind[at - 1];
-    }
     advice->change[at] = *change;
-    ranking->kind[at] = kind;
 }
 
 /* Using data more often: steps, not fresh samples, so it stands behind the others. */
@@ -224,24 +246,23 @@ add_echo(const struct pack_bench_result *result, struct pack_bench_advice *advic
         echo <= result->echo)
         return;
     struct pack_bench_change *c = &advice->change[advice->n++];
+    *c = (struct pack_bench_change){ .kind = "echo" };
     snprintf(c->what, sizeof c->what,
              "using each batch %" PRIu64 " times: steps, not fresh samples", echo);
     snprintf(c->command, sizeof c->command, "--echo %" PRIu64, echo);
-    c->gain = pack_bench_echo_gain(result, echo);
+    c->gain = c->first_gain = c->later_gain = pack_bench_echo_gain(result, echo);
 }
 
 void
 pack_bench_remedies(const struct pack_bench_params *params,
                     const struct pack_bench_result *result, struct bench_ranking *ranking)
 {
-    const struct bench_pace now = pack_bench_pace(result);
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
-        struct bench_pace then = now;
-        struct pack_bench_change change = { .gain = 0 };
-        if (!remedies[i](params, result, &then, &change))
+        struct pack_bench_change change;
+        if (ranking->batch_is_judged && remedies[i] == enlarge_batch)
             continue;
-        change.gain = pack_bench_cycle_ns(&then) > 0 ? pack_bench_cycle_ns(&now) / pack_bench_cycle_ns(&then) : 0;
-        pack_bench_rank(ranking, BENCH_KIND_REMEDY + (int)i, &change);
+        if (apply(remedies[i], params, result, &change))
+            pack_bench_rank(ranking, &change);
     }
     add_echo(result, ranking->advice);
 }

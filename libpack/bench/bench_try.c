@@ -1,6 +1,6 @@
 /*
- * Proposals for the same file, tried before they are made: today's way and the others are
- * read in turns by trial.h, with no consumer behind them. A run of E epochs gives
+ * Ways of reading the file itself, tried before they are proposed: today's and the others
+ * are read in turns by trial.h, with no consumer behind them. A training of E epochs gives
  *
  *     rate = E / (1 / first + (E - 1) / later)
  *
@@ -23,20 +23,41 @@ batch_ns(const struct pack_bench_result *r)
     return r->total.n_batches ? r->total.work_ns / r->total.n_batches : UINT64_MAX;
 }
 
+/* Batches within half a second, of stock HDF5; a process that has started CUDA does not
+ * fork readers any more. */
+static bool
+can_read(const struct pack_bench_params *params, const struct pack_bench_result *result,
+         const struct pack_bench_ask *ask)
+{
+    return !ask->no_trial && !params->source && strcmp(result->engine, "hdf5") == 0 &&
+           strcmp(result->consumer, "cuda") != 0;
+}
+
 bool
 pack_bench_can_try(const struct pack_bench_params *params,
                    const struct pack_bench_result *result,
                    const struct bench_question *question,
                    const struct pack_bench_ask *ask)
 {
-    /* a process that has started CUDA does not fork readers any more */
-    return !ask->no_trial && question->params.is_warm && !params->source &&
-           strcmp(result->engine, "hdf5") == 0 && strcmp(result->consumer, "cuda") != 0 &&
+    return can_read(params, result, ask) && question->params.is_warm &&
            batch_ns(result) <= batch_most_ns;
 }
 
+bool
+pack_bench_can_measure(const struct pack_bench_params *params,
+                       const struct pack_bench_result *result,
+                       const struct pack_bench_ask *ask)
+{
+    const struct pack_bench_epoch *t = &result->total;
+    /* measure.c makes smaller batches where that is all the same */
+    uint64_t n = params->pattern.read == PACK_READ_SAMPLE ? t->n_samples : t->n_batches;
+    return can_read(params, result, ask) && n &&
+           (t->read.call_ns + t->assemble_ns) / n <= batch_most_ns;
+}
+
+/* The run with nothing behind its readers. */
 static struct pack_bench_params
-way_of_run(const struct pack_bench_params *params)
+as_reader(const struct pack_bench_params *params)
 {
     struct pack_bench_params p = *params;
     p.consumer = NULL;
@@ -50,10 +71,11 @@ way_of_run(const struct pack_bench_params *params)
 static struct pack_bench_params
 way_of(const struct pack_bench_params *params, const struct bench_way *way)
 {
-    struct pack_bench_params p = way_of_run(params);
+    struct pack_bench_params p = as_reader(params);
     p.pattern.kind = way->config.pattern.kind;
     p.pattern.pool_chunks = way->config.pattern.pool_chunks;
     p.pattern.local = way->config.pattern.local;
+    p.pattern.batch = way->config.pattern.batch;
     p.n_workers = way->n_workers;
     p.reopen = way->config.reopen;
     p.set_cache = true;
@@ -61,28 +83,53 @@ way_of(const struct pack_bench_params *params, const struct bench_way *way)
     return p;
 }
 
-/* Rates of a whole run in the place of those of later epochs. */
+/* Medians of the rounds' ratios: of first epochs, of later ones, of trainings. */
 static void
-mix(struct pack_trial_result *r, uint64_t n_epochs)
+gain_of(const struct pack_trial_result *a, const struct pack_trial_result *b,
+        uint64_t n_epochs, struct bench_gain *gain)
 {
-    for (uint32_t i = 0; i < r->n_rounds; i++)
-        if (r->first[i] > 0 && r->later[i] > 0)
-            r->later[i] = (double)n_epochs /
-                          (1 / r->first[i] + (double)(n_epochs - 1) / r->later[i]);
+    struct pack_trial_result whole[2] = { *a, *b }, first[2] = { *a, *b };
+    struct pack_trial_gain g;
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < whole[k].n_rounds; i++) {
+            double once = whole[k].first[i], again = whole[k].later[i];
+            if (once > 0 && again > 0)
+                whole[k].later[i] =
+                    (double)n_epochs / (1 / once + (double)(n_epochs - 1) / again);
+            first[k].later[i] = once;
+        }
+    pack_trial_gain(&first[0], &first[1], &g);
+    gain->first = g.median;
+    pack_trial_gain(a, b, &g);
+    gain->later = g.median;
+    pack_trial_gain(&whole[0], &whole[1], &g);
+    gain->whole = g.median;
+    gain->low = g.low;
+}
+
+/* Samples of the largest batch over those of the run's. */
+static uint64_t
+enlarged(const struct pack_bench_result *r, const struct bench_way *ways, size_t n)
+{
+    uint64_t most = r->batch;
+    for (size_t i = 0; i < n; i++)
+        if (ways[i].config.pattern.batch > most)
+            most = ways[i].config.pattern.batch;
+    return r->batch ? most / r->batch : 1;
 }
 
 enum pack_status
 pack_bench_try(const struct pack_bench_params *params,
                const struct pack_bench_result *result, const struct pack_bench_ask *ask,
-               const struct bench_way *ways, size_t n, struct pack_trial_gain *gains,
-               struct pack_error *err)
+               uint64_t n_epochs, const struct bench_way *ways, size_t n,
+               struct bench_gain *gains, struct pack_error *err)
 {
-    uint64_t wanted_ns = batch_ns(result) * BATCHES_MIN;
+    uint64_t wanted_ns = batch_ns(result) * BATCHES_MIN * enlarged(result, ways, n);
     bool is_slow = wanted_ns > slice_most_ns;
     struct pack_trial_params trial = { .rounds_min = is_slow ? SLOW_ROUNDS : ROUNDS,
                                        .rounds_max = is_slow ? SLOW_ROUNDS : ROUNDS,
                                        .watch = ask->watch };
-    struct pack_bench_params runs[BENCH_WAYS_MAX + 1] = { way_of_run(params) };
+    struct pack_bench_params runs[BENCH_WAYS_MAX + 1] = { as_reader(params) };
     struct pack_trial_result *r = calloc(n + 1, sizeof *r);
     if (!r)
         return pack_fail_memory(err, "a trial");
@@ -92,11 +139,9 @@ pack_bench_try(const struct pack_bench_params *params,
                      : wanted_ns > slice_ns ? wanted_ns
                                             : slice_ns;
     enum pack_status status = pack_trial_run(runs, n + 1, &trial, r, err);
-    for (size_t i = 0; i < n + 1; i++)
-        mix(&r[i], result->n_epochs);
     memset(gains, 0, n * sizeof *gains);
     for (size_t i = 0; status == PACK_OK && i < n; i++)
-        pack_trial_gain(&r[0], &r[i + 1], &gains[i]);
+        gain_of(&r[0], &r[i + 1], n_epochs, &gains[i]);
     free(r);
     return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED ? status : PACK_OK;
 }

@@ -183,17 +183,19 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
                  struct pack_profile *profile, struct pack_measured *m,
                  struct pack_error *err)
 {
-    struct pack_readset *set = NULL, *with = NULL;
+    struct pack_readset *opened = NULL, *opened_with = NULL;
+    const struct pack_readset *set = how->set, *with = how->with_set;
     uint64_t start_ns = pack_clock_ns();
     *m = (struct pack_measured){ .resident_rate = -1, .now_ratio = 1 };
     if (!params->now)
         return PACK_OK;
     /* what cannot be read plainly is advised on all the same, as predicted */
-    if (pack_readset_open(&how->file, 1, how->dataset, &set, NULL) != PACK_OK)
+    if (!set && pack_readset_open(&how->file, 1, how->dataset, &opened, NULL) != PACK_OK)
         return PACK_OK;
-    if (how->with &&
-        pack_readset_open(&how->file, 1, how->with, &with, NULL) != PACK_OK)
-        with = NULL;
+    if (how->with && pack_readset_open(&how->file, 1, how->with, &opened_with, NULL) == PACK_OK)
+        with = opened_with;
+    if (opened)
+        set = opened;
     uint64_t size = 0;
     m->resident_rate = resident_rate(set, &size);
     params->is_warm = m->resident_rate >= warm_rate && params->ram_bytes >= size;
@@ -207,8 +209,8 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
     enum pack_status status = PACK_OK;
     if (can_read(params))
         status = time_now(how, params, set, with, m, err);
-    pack_readset_close(with);
-    pack_readset_close(set);
+    pack_readset_close(opened_with);
+    pack_readset_close(opened);
     m->elapsed_ns += pack_clock_ns() - start_ns;
     return status;
 }
@@ -338,11 +340,12 @@ plan_samples(struct rows *rows)
             rows->layouts[i].config->chunk.extent[0] > most)
             most = rows->layouts[i].config->chunk.extent[0];
     uint64_t n = sample ? bytes / sample : 0, box = p->pattern.box.rank ? p->pattern.box.extent[0] : 1;
+    uint64_t there = how->set ? how->set->parts[0].n_samples : p->extent.extent[0];
     if (n > 4 * most)
         n -= n % most;
     if (n < box)
         n = box;
-    rows->n_samples = n < p->extent.extent[0] ? n : p->extent.extent[0];
+    rows->n_samples = n < there ? n : there;
 }
 
 static enum pack_status

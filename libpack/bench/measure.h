@@ -16,8 +16,13 @@
 extern "C" {
 #endif
 
+struct pack_readset;
+
 struct pack_measure_params {
     const char *file, *dataset, *with; /* with: read in step, or NULL */
+    /* The same opened already, of which `file` is the first part, and what is read in step
+     * with it; NULL: opened here. */
+    const struct pack_readset *set, *with_set;
     /*
      * Proof instead of a quick look: the copies lie in scratch_dir (NULL: in memory),
      * have scratch_bytes each (0: 128 MiB; 256 MiB for a proof), and at least seven

@@ -323,16 +323,27 @@ put_processors(struct page *page, const struct pack_bench_result *r)
     LINE(page, "\n");
 }
 
+/* The first epoch, with its empty caches, may well lose what the others gain. */
+static bool
+is_uneven(const struct pack_bench_change *c)
+{
+    return c->first_gain < 0.95 * c->later_gain || c->first_gain > 1.05 * c->later_gain;
+}
+
 static void
 put_advice(struct page *page, const struct pack_bench_advice *advice)
 {
     if (!advice || advice->n == 0)
         return;
-    LINE(page, "\nworth most\n");
+    LINE(page, "\nworth most in a training of %" PRIu64 " epochs\n", advice->epochs);
     for (size_t i = 0; i < advice->n; i++) {
         const struct pack_bench_change *c = &advice->change[i];
-        LINE(page, "  %5.2fx %-9s  %s\n                    %s\n", c->gain,
-             c->is_measured ? "measured" : "predicted", c->what, c->command);
+        LINE(page, "  %5.2fx %-9s  %s\n", c->gain, c->is_measured ? "measured" : "predicted",
+             c->what);
+        if (is_uneven(c))
+            LINE(page, "                    (the first epoch %.2fx, later ones %.2fx)\n",
+                 c->first_gain, c->later_gain);
+        LINE(page, "                    %s\n", c->command);
     }
 }
 

@@ -1,5 +1,6 @@
 """PyTorch's DataLoader over h5py, as users write it: dataloader.py FILE BATCH WORKERS EPOCHS
-prints the samples per second of each epoch; dataloader.py --make FILE SAMPLES writes one."""
+prints the samples per second of each epoch; dataloader.py --make FILE SAMPLES SIDE writes
+one of square images."""
 import sys
 import time
 
@@ -24,18 +25,18 @@ class Images(Dataset):
         return torch.from_numpy(self.images[i])
 
 
-def make(path, n):
+def make(path, n, side):
     random = numpy.random.default_rng(1)
     with h5py.File(path, "w") as file:
-        images = file.create_dataset("images", (n, 224, 224, 3), "u1", chunks=(1, 224, 224, 3))
+        images = file.create_dataset("images", (n, side, side, 3), "u1", chunks=(1, side, side, 3))
         for i in range(0, n, 256):
             count = min(256, n - i)
-            images[i:i + count] = random.integers(0, 256, (count, 224, 224, 3), "u1")
+            images[i:i + count] = random.integers(0, 256, (count, side, side, 3), "u1")
 
 
 def main():
     if sys.argv[1] == "--make":
-        return make(sys.argv[2], int(sys.argv[3]))
+        return make(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     path, batch, workers, epochs = sys.argv[1], *map(int, sys.argv[2:5])
     loader = DataLoader(Images(path), batch_size=batch, shuffle=True, num_workers=workers,
                         persistent_workers=workers > 0)
