@@ -53,7 +53,7 @@ says 2 'not crops; use --read sample' err 'what spans cannot do, and the option 
 if [ "${SANITIZERS:-no}" = no ] && "${PYTHON:-python3}" - 2>/dev/null <<'END'
 import h5py
 with h5py.File('vast.h5', 'w') as f:
-    f.create_dataset('images', (1 << 44, 1024), 'u1', chunks=(1 << 20, 1024))
+    f.create_dataset('images', (1 << 38, 1024), 'u1', chunks=(1 << 21, 1024))
 END
 then
     for workers in 0 2; do

@@ -729,7 +729,7 @@ test_refusals(void)
         { { .extent = { 0 } }, "dataset has 0 dimensions, not 1 to 32" },
         { { .extent = { 1, { 0 } } }, "box of 1 does not fit axis 0 of 0" },
         { { .extent = { 2, { 9, 9 } }, .box = { 1, { 1 } } },
-          "box has 1 dimensions, dataset has 2" },
+          "box has 1 dimension, dataset has 2" },
         { { .extent = { 2, { 9, 9 } }, .box = { 2, { 1, 10 } } },
           "box of 10 does not fit axis 1 of 9" },
         { { .extent = { 1, { 9 } }, .n_samples = 10 },
