@@ -1,5 +1,6 @@
 /* A linked list, a hash table without chains, and the library's walks as they are. Names
  * in brackets are the library's. */
+#include "libpack/model/grid.h"
 #include "tests/ref_cachesim.h"
 
 #include <stdlib.h>

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <libpack/cachesim.h>
+#include "libpack/model/grid.h"
 #include "libpack/base/json.h"
 
 typedef const struct pack_json_value value;

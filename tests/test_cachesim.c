@@ -1,7 +1,9 @@
 /* The fast simulator against the slow one, access by access, and laws that both obey. */
 #include <inttypes.h>
 
+#include "libpack/model/cachesim_parts.h"
 #include "libpack/model/replay.h"
+#include "libpack/model/grid.h"
 #include "libpack/base/rng.h"
 #include "tests/ref_cachesim.h"
 #include "tests/tap.h"

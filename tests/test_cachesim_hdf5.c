@@ -15,6 +15,7 @@
 
 #include <libpack/cachesim.h>
 #include "libpack/hdf5/h5_count.h"
+#include "libpack/model/grid.h"
 #include "libpack/base/rng.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* Chunk geometry against a table of cases, and walks against counting element by
  * element. */
-#include <libpack/grid.h>
+#include "libpack/model/grid.h"
 #include "libpack/base/rng.h"
 #include "tests/tap.h"
 

@@ -12,7 +12,6 @@
 #include "libpack/image/geometry.h"
 #include "libpack/base/size.h"
 #include <libpack/status.h>
-#include <libpack/watch.h>
 
 /* Exit statuses, as grep has them; after a signal it is 128 + its number. */
 enum { CLI_DONE = 0, CLI_LOOK = 1, CLI_FAILED = 2 };

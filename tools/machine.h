@@ -6,7 +6,6 @@
 
 #include <libpack/profile.h>
 #include <libpack/status.h>
-#include <libpack/watch.h>
 
 /*
  * Reads the profile from h5pack/ in the user's cache folder ($XDG_CACHE_HOME, else

@@ -6,7 +6,7 @@
 
 #include <libpack/convert.h>
 #include <libpack/source.h>
-#include <libpack/watch.h>
+#include <libpack/status.h>
 
 #include "libpack/base/outfile.h"
 #include "tools/pack_args.h"

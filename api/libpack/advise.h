@@ -12,7 +12,6 @@
 #include <libpack/pattern.h>
 #include <libpack/shape.h>
 #include <libpack/status.h>
-#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/grid.h>
+#include <libpack/shape.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -191,14 +191,6 @@ void pack_cachesim_take(struct pack_cachesim *sim, struct pack_cache_counts *cou
 uint64_t pack_cachesim_entries(const struct pack_cachesim *sim);
 /* The grid as it is now, borrowed until the simulator is freed. */
 const struct pack_grid *pack_cachesim_grid(const struct pack_cachesim *sim);
-
-/*
- * The slot of a chunk before it is taken modulo n_slots: chunk coordinates packed into
- * bits (1.10 and later) or the linear number (1.8). For choosing n_slots; the grid as
- * opened.
- */
-uint64_t pack_cachesim_hash(const struct pack_grid *grid, enum pack_hdf5_version version,
-                            const uint64_t *coords);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,6 @@
 #include <libpack/shape.h>
 #include <libpack/source.h>
 #include <libpack/status.h>
-#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {

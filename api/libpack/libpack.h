@@ -6,14 +6,12 @@
 #include <libpack/cachesim.h>
 #include <libpack/convert.h>
 #include <libpack/dataset.h>
-#include <libpack/grid.h>
 #include <libpack/image.h>
 #include <libpack/pattern.h>
 #include <libpack/profile.h>
 #include <libpack/shape.h>
 #include <libpack/source.h>
 #include <libpack/status.h>
-#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include <libpack/status.h>
-#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,12 +1,32 @@
-/* Status codes, and the error record that carries one sentence from where it went wrong
- * to whoever speaks. */
+/* Status codes, the error record that carries one sentence from where it went wrong to
+ * whoever speaks, and how a caller follows a long call and ends it. */
 #ifndef LIBPACK_STATUS_H
 #define LIBPACK_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/*
+ * What holds for all of libpack, unless a function's comment says otherwise:
+ *
+ * Arguments    are checked, whatever they are: pointers that are NULL, ranks, enums,
+ *              counts, boxes, doubles. A function that returns a status answers
+ *              PACK_ERR_ARGUMENT and names the parameter; one that returns a value
+ *              answers 0, false, NULL, "unknown" or an empty text; one that returns
+ *              nothing does nothing. Not checked is what cannot be: that a pointer which
+ *              is not NULL leads to as much memory as its comment says.
+ * Outputs      are written on success only.
+ * Ownership    what _open or _new gives is released with _close or _free, what _read or
+ *              _parse fills with memory with _done or _free; all of them accept NULL.
+ *              Pointers handed in are borrowed until the call returns.
+ * Threads      different objects at a time from different threads, one object from one
+ *              thread. Functions without an object are safe from any thread.
+ * Units        are in names; shapes and boxes count elements, sizes bytes.
+ */
 enum pack_status {
     PACK_OK = 0,
     PACK_ERR_ARGUMENT, /* the caller asked for something impossible */
@@ -37,8 +57,13 @@ struct pack_error {
     char text[PACK_ERROR_TEXT_MAX];
 };
 
+/* A lower-case word for a status ("argument", "io"), "unknown" for what is none. */
+const char *pack_status_name(enum pack_status status);
+
+/* ---------------------------------------------------- for callbacks, to say why they fail */
+
 /* Fills *err (when not NULL) with a printf-formatted sentence and returns `status`. Keeps
- * errno. */
+ * errno. A format of NULL gives an empty sentence, here and below. */
 enum pack_status pack_fail(struct pack_error *err, enum pack_status status,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -66,12 +91,49 @@ enum pack_status pack_error_prefix(struct pack_error *err, enum pack_status stat
     __attribute__((format(printf, 3, 4)));
 
 /* Puts "param: " in front of the sentence, and says that this parameter is at fault;
- * returns as pack_error_prefix. */
+ * returns as pack_error_prefix. NULL names none, and changes nothing. */
 enum pack_status pack_error_param(struct pack_error *err, enum pack_status status,
                                   const char *param);
 
-/* A lower-case word for a status ("argument", "io"); never NULL. */
-const char *pack_status_name(enum pack_status status);
+/* ------------------------------------------------------------------ long calls */
+
+/* Where a call stands. Texts are valid during the call of `progress`. */
+struct pack_progress {
+    const char *stage;    /* what is being done, for a person: "packing", "simulating" */
+    const char *unit;     /* of done and total: "images", "settings" */
+    uint64_t done, total; /* total 0: not known; done starts again with each stage */
+    uint64_t bytes;       /* that went through in this stage; 0: not counted */
+    const char *note;     /* what else there is to say, "hits 98 %"; NULL: nothing */
+};
+
+/*
+ * Zeroed: nobody watches and nothing ends the call. Every long call takes one in its
+ * parameters, which it copies or borrows until it returns.
+ *
+ * progress: called now and then, some thousand times a second at most for work that is
+ *           this fast; a caller who draws it draws less often
+ * stop:     asked between pieces of work that take some milliseconds, and while waiting.
+ *           From the first true on the call ends what it is at and returns
+ *           PACK_ERR_INTERRUPTED; `stop` is to go on answering true.
+ *
+ * Both run on the thread that made the call, one at a time, and never in a process that
+ * the call forked. They must not call the library on the objects of the call. To end a
+ * call from a signal handler or another thread, let `stop` look at a flag that is set
+ * there (volatile sig_atomic_t, or atomic).
+ */
+struct pack_watch {
+    void *context; /* handed to both */
+    void (*progress)(void *context, const struct pack_progress *progress);
+    bool (*stop)(void *context);
+};
+
+/* For those who make long calls out of others: calls `progress` or `stop`, where there is
+ * one. Of these alone `watch` may be NULL: nobody watches. */
+void pack_watch_tell(const struct pack_watch *watch,
+                     const struct pack_progress *progress);
+bool pack_watch_stops(const struct pack_watch *watch);
+/* PACK_OK, or PACK_ERR_INTERRUPTED with "interrupted" when the watch stops the call. */
+enum pack_status pack_watch_check(const struct pack_watch *watch, struct pack_error *err);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,8 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/size.h"
+#include "libpack/model/cachesim_parts.h"
+#include "libpack/model/grid.h"
 
 static const uint64_t chunk_bytes_min = 4 << 10, chunk_bytes_max = 32 << 20;
 

@@ -4,7 +4,6 @@
 
 #include <libpack/advise.h>
 #include <libpack/cachesim.h>
-#include <libpack/grid.h>
 
 /* The box that one sample takes, all extents filled in; axis 0 of a whole sample is 1. */
 void pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box);

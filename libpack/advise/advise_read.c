@@ -3,6 +3,7 @@
  * the file that HDF5 keeps of contiguous data.
  */
 #include "libpack/advise/advise_parts.h"
+#include "libpack/model/grid.h"
 #include "libpack/model/replay.h"
 
 enum { RUN_PROBES = 64 };

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include <libpack/profile.h>
-#include <libpack/watch.h>
 #include <libpack/status.h>
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-#include <libpack/watch.h>
+#include <libpack/status.h>
 
 #include <stddef.h>
 

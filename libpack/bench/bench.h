@@ -17,7 +17,6 @@
 #include "libpack/hdf5/readset.h"
 #include <libpack/source.h>
 #include <libpack/status.h>
-#include <libpack/watch.h>
 #include "libpack/base/system.h"
 
 #ifdef __cplusplus

@@ -9,7 +9,6 @@
 #include <libpack/advise.h>
 #include <libpack/profile.h>
 #include <libpack/status.h>
-#include <libpack/watch.h>
 #include "libpack/advise/measured.h"
 
 #ifdef __cplusplus

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include <libpack/status.h>
-#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {

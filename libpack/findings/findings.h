@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include <libpack/cachesim.h>
-#include <libpack/grid.h>
+#include <libpack/shape.h>
 
 #ifdef __cplusplus
 extern "C" {

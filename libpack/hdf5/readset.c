@@ -8,6 +8,7 @@
 #include <libpack/dataset.h>
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
+#include "libpack/model/grid.h"
 #include "libpack/base/size.h"
 
 enum pack_status

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include <libpack/dataset.h>
-#include <libpack/grid.h>
 #include <libpack/shape.h>
 #include <libpack/status.h>
 #include "libpack/hdf5/h5_sources.h"

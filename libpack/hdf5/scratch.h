@@ -9,7 +9,6 @@
 #include "libpack/hdf5/filter.h"
 #include "libpack/base/size.h"
 #include <libpack/status.h>
-#include <libpack/watch.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,6 +3,7 @@
 #define LIBPACK_CACHESIM_PARTS_H
 
 #include <libpack/cachesim.h>
+#include "libpack/model/grid.h"
 #include "libpack/model/posset.h"
 
 /* Quotient by a number chosen once, without a division where both fit 32 bits (Lemire,
@@ -66,6 +67,14 @@ struct pack_cachesim {
 };
 
 /* ---- cachesim.c */
+
+/*
+ * The slot of a chunk before it is taken modulo n_slots: chunk coordinates packed into
+ * bits (1.10 and later) or the linear number (1.8). For choosing n_slots; the grid as
+ * opened.
+ */
+uint64_t pack_cachesim_hash(const struct pack_grid *grid, enum pack_hdf5_version version,
+                            const uint64_t *coords);
 
 /* The slot of a chunk. */
 uint64_t pack_cachesim_slot(const struct pack_cachesim *sim, uint64_t number,

@@ -11,8 +11,8 @@
  *    2 |  ,|###|## |   |
  *      +---+---+---+---+
  */
-#include <libpack/grid.h>
 #include "libpack/base/numbers.h"
+#include "libpack/model/grid.h"
 #include "libpack/base/size.h"
 
 #include <inttypes.h>

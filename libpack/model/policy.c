@@ -6,6 +6,7 @@
  */
 #include "libpack/model/policy.h"
 #include "libpack/base/size.h"
+#include "libpack/model/grid.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/grid.h>
 #include <libpack/pattern.h>
 #include <libpack/status.h>
 
