@@ -161,12 +161,12 @@ replay_op(struct run *run, value *op)
     if (op->kind == PACK_JSON_ARRAY) {
         box.rank = numbers(op->first, box.start);
         numbers(op->first->next, box.count);
-        pack_cachesim_read(run->sim, &box);
+        pack_cachesim_read(run->sim, &box, NULL);
     } else if ((v = pack_json_find(op, "strided"))) {
         box.rank = numbers(v->first, box.start);
         numbers(v->first->next, stride);
         numbers(v->first->next->next, box.count);
-        pack_cachesim_read_strided(run->sim, &box, stride);
+        pack_cachesim_read_strided(run->sim, &box, stride, NULL);
     } else if ((v = pack_json_find(op, "points"))) {
         read_points(run, v);
     } else if ((v = pack_json_find(op, "set_extent"))) {

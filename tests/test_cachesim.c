@@ -120,7 +120,7 @@ visits_agree(uint64_t n_visits)
             numbers[k] = (centre + below(spread)) % n_chunks;
             ref_visit(pair.ref, numbers[k], n_elements);
         }
-        pack_cachesim_visit_many(pair.sim, numbers, n_at_once, n_elements);
+        pack_cachesim_visit_many(pair.sim, numbers, n_at_once, n_elements, NULL);
         same = pair_agrees(&pair);
     }
     if (!same)
@@ -214,7 +214,7 @@ read_box(struct pair *pair)
     struct pack_box box;
     random_box(pair, &box);
     select_block(pair, &box, ones);
-    pack_cachesim_read(pair->sim, &box);
+    pack_cachesim_read(pair->sim, &box, NULL);
 }
 
 static void
@@ -229,7 +229,7 @@ read_strided(struct pair *pair)
             1 + below(1 + (pair->grid.extent[i] - 1 - box.start[i]) / stride[i]);
     }
     select_block(pair, &box, stride);
-    pack_cachesim_read_strided(pair->sim, &box, stride);
+    pack_cachesim_read_strided(pair->sim, &box, stride, NULL);
 }
 
 static void
@@ -272,7 +272,7 @@ read_sample(struct pair *pair)
     box.start[0] = sample;
     box.count[0] = 1;
     select_block(pair, &box, ones);
-    pack_cachesim_read_samples(pair->sim, &sample, 1);
+    pack_cachesim_read_samples(pair->sim, &sample, 1, NULL);
 }
 
 static void
@@ -404,12 +404,12 @@ test_laws(void)
 
     sim = sim_of("60x8", "1x8", 521, 80, 1);
     struct pack_box half = { 2, { 0, 0 }, { 60, 4 } };
-    pack_cachesim_read(sim, &half);
+    pack_cachesim_read(sim, &half, NULL);
     pack_cachesim_counts(sim, &c);
     ok(c.peak_bytes == 480 && c.evictions_space == 0,
        "w0 = 1 keeps chunks that are not completely read, whatever the limit");
-    pack_cachesim_read(sim, &half);
-    pack_cachesim_read(sim, &half);
+    pack_cachesim_read(sim, &half, NULL);
+    pack_cachesim_read(sim, &half, NULL);
     pack_cachesim_counts(sim, &c);
     ok(c.hits == 120 && c.loads == 60, "which then all hit");
     pack_cachesim_free(sim);
@@ -469,7 +469,7 @@ test_hash(void)
         open_pair(&pair);
         for (int epoch = 0; epoch < 2; epoch++)
             for (uint64_t k = 0; k < pair.grid.n_chunks_total; k++) {
-                pack_cachesim_visit(pair.sim, k, 1);
+                pack_cachesim_visit(pair.sim, k, 1, NULL);
                 ref_visit(pair.ref, k, 1);
             }
         n_right += pair_agrees(&pair) &&
@@ -492,13 +492,13 @@ test_stored_size(void)
     pack_grid_init(&grid, &extent, &chunk, 4, NULL);
     pack_cache_params_defaults(&params.cache, PACK_HDF5_1_10);
     pack_cachesim_new(&grid, &params, &sim, NULL);
-    pack_cachesim_read(sim, &all);
+    pack_cachesim_read(sim, &all, NULL);
     pack_cachesim_counts(sim, &c);
     ok(c.file_read_bytes == 30 && c.wanted_bytes == 100, "chunks stored at a quarter");
     pack_cachesim_free(sim);
     params.edge_unfiltered = true;
     pack_cachesim_new(&grid, &params, &sim, NULL);
-    pack_cachesim_read(sim, &all);
+    pack_cachesim_read(sim, &all, NULL);
     pack_cachesim_counts(sim, &c);
     ok(c.file_read_bytes == 10 + 10 + 40 && c.decodes == 2,
        "unfiltered edges as they are");
@@ -506,7 +506,7 @@ test_stored_size(void)
     static const uint64_t stored[] = { 7, 0, 9 };
     params.stored_bytes = stored;
     pack_cachesim_new(&grid, &params, &sim, NULL);
-    pack_cachesim_read(sim, &all);
+    pack_cachesim_read(sim, &all, NULL);
     pack_cachesim_counts(sim, &c);
     ok(c.file_read_bytes == 16 && c.loads == 2 && c.fills == 1,
        "or at a size of their own");
@@ -526,11 +526,11 @@ test_direct(void)
     struct pack_grid grid;
     pack_grid_init(&grid, &extent, &chunk, 1, NULL);
     pack_cachesim_new(&grid, &params, &sim, NULL);
-    pack_cachesim_read(sim, &half);
+    pack_cachesim_read(sim, &half, NULL);
     pack_cachesim_take(sim, &c);
     ok(c.bypass_visits == 1 && c.file_reads == 16 && c.file_read_bytes == 160,
        "without cache every row is a read of its own");
-    pack_cachesim_read(sim, &whole);
+    pack_cachesim_read(sim, &whole, NULL);
     pack_cachesim_take(sim, &c);
     ok(c.bypass_visits == 2 && c.file_reads == 2 && c.file_read_bytes == 400,
        "unless rows are whole");
@@ -538,14 +538,14 @@ test_direct(void)
 
     params.cache.version = PACK_HDF5_2_0;
     pack_cachesim_new(&grid, &params, &sim, NULL);
-    pack_cachesim_read(sim, &half);
+    pack_cachesim_read(sim, &half, NULL);
     pack_cachesim_take(sim, &c);
     ok(c.file_reads == 16 && c.file_read_bytes == 160,
        "2.0 reads piece by piece as 1.x does");
     pack_cachesim_free(sim);
     params.cache.version = PACK_HDF5_2_1;
     pack_cachesim_new(&grid, &params, &sim, NULL);
-    pack_cachesim_read(sim, &half);
+    pack_cachesim_read(sim, &half, NULL);
     pack_cachesim_take(sim, &c);
     /* 64 bytes from 0, 60, 120, 180, 240: rows 0-2 end at 50, row 3 at 70; 60 + 64 = 124
        holds rows 3-5; and so on; the last begins at 300 and ends with the chunk */

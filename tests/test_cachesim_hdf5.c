@@ -299,7 +299,7 @@ read_box(struct config *c)
     struct pack_box box;
     random_box(c, &box);
     read_block(c, &box, NULL);
-    pack_cachesim_read(c->sim, &box);
+    pack_cachesim_read(c->sim, &box, NULL);
 }
 
 static void
@@ -313,7 +313,7 @@ read_strided(struct config *c)
         box.count[i] = 1 + below(1 + (c->grid.extent[i] - 1 - box.start[i]) / stride[i]);
     }
     read_block(c, &box, stride);
-    pack_cachesim_read_strided(c->sim, &box, stride);
+    pack_cachesim_read_strided(c->sim, &box, stride, NULL);
 }
 
 static void
@@ -379,7 +379,7 @@ read_sample(struct config *c)
     box.start[0] = sample;
     box.count[0] = 1;
     read_block(c, &box, NULL);
-    pack_cachesim_read_samples(c->sim, &sample, 1);
+    pack_cachesim_read_samples(c->sim, &sample, 1, NULL);
 }
 
 /* ----------------------------------------------------- growing and opening */

@@ -28,7 +28,7 @@ enum pack_status pack_hdf5_version_parse(const char *text,
 /* Whether this is a version whose counts were compared with the model's: up to 2.1. Those
  * of a later one that pack_hdf5_version_parse takes may differ by a few loads. */
 bool pack_hdf5_version_is_compared(const char *text);
-/* "1.8", "1.10", "2.0", "2.1". */
+/* "1.8", "1.10", "2.0", "2.1"; "unknown" for what is none. */
 const char *pack_hdf5_version_name(enum pack_hdf5_version version);
 
 /*
@@ -43,7 +43,7 @@ struct pack_cache_params {
     enum pack_hdf5_version version;
 };
 
-/* What the version uses when nobody sets anything. */
+/* Fills in what the version uses when nobody sets anything. */
 void pack_cache_params_defaults(struct pack_cache_params *params,
                                 enum pack_hdf5_version version);
 
@@ -115,58 +115,76 @@ void pack_cache_counts_add(struct pack_cache_counts *total,
  */
 struct pack_cachesim;
 
-/* The grid is copied. PACK_ERR_ARGUMENT for w0 outside 0 to 1, PACK_ERR_LIMIT for more
- * than 2^30 reachable slots, PACK_ERR_MEMORY. */
+/*
+ * A simulator of an open dataset that nothing was read of yet, for pack_cachesim_free. The
+ * grid and params are copied; params->stored_bytes has grid->n_chunks_total entries.
+ * PACK_ERR_ARGUMENT for a grid that pack_grid_init did not fill in, w0 outside 0 to 1, a
+ * version that is none, a stored rate that is negative or no number; PACK_ERR_LIMIT for
+ * more than 2^30 reachable slots, PACK_ERR_MEMORY.
+ */
 enum pack_status pack_cachesim_new(const struct pack_grid *grid,
                                    const struct pack_cachesim_params *params,
                                    struct pack_cachesim **sim, struct pack_error *err);
 void pack_cachesim_free(struct pack_cachesim *sim);
 
-/* Boxes, samples, points and numbers handed to the functions below must lie inside the
- * extent (pack_grid_check_box); they are not checked again. */
+/*
+ * The calls below read. Each looks at all that it is asked for before it counts anything:
+ * PACK_ERR_ARGUMENT for what is not inside the extent (see pack_grid_check_box),
+ * PACK_ERR_LIMIT for one H5Dread of more than 2^32 chunks; the simulator is as it was
+ * then. Looking takes about a hundredth of the time of counting.
+ */
 
 /* One H5Dread of one block. */
-void pack_cachesim_read(struct pack_cachesim *sim, const struct pack_box *box);
+enum pack_status pack_cachesim_read(struct pack_cachesim *sim, const struct pack_box *box,
+                                    struct pack_error *err);
 
 /*
  * n calls of H5Dread, each of one whole index of axis 0, in the order given: what reading
  * samples one at a time does, and the fastest way to say so.
  */
-void pack_cachesim_read_samples(struct pack_cachesim *sim, const uint64_t *samples,
-                                size_t n);
+enum pack_status pack_cachesim_read_samples(struct pack_cachesim *sim,
+                                            const uint64_t *samples, size_t n,
+                                            struct pack_error *err);
 
 /*
  * One H5Dread of several blocks that do not overlap (a union of hyperslabs, as h5py makes
- * of a list of indexes). PACK_ERR_MEMORY.
+ * of a list of indexes); where they do, elements count more than once. PACK_ERR_MEMORY:
+ * it takes 32 bytes for each chunk visited.
  */
 enum pack_status pack_cachesim_read_boxes(struct pack_cachesim *sim,
                                           const struct pack_box *boxes, size_t n_boxes,
                                           struct pack_error *err);
 
-/* One H5Dread of every stride[i]-th element along each axis: box->count[i] of them from
- * box->start[i] on. */
-void pack_cachesim_read_strided(struct pack_cachesim *sim, const struct pack_box *box,
-                                const uint64_t *stride);
+/* One H5Dread of every stride[i]-th element along each axis, 1 or more: box->count[i] of
+ * them from box->start[i] on. */
+enum pack_status pack_cachesim_read_strided(struct pack_cachesim *sim,
+                                            const struct pack_box *box,
+                                            const uint64_t *stride,
+                                            struct pack_error *err);
 
 /* One H5Dread of n_points single elements, `rank` coordinates each, one after another;
- * repeated ones count again. PACK_ERR_MEMORY. */
+ * repeated ones count again. PACK_ERR_MEMORY: it takes 32 bytes a point. */
 enum pack_status pack_cachesim_read_points(struct pack_cachesim *sim,
                                            const uint64_t *coords, size_t n_points,
                                            struct pack_error *err);
 
 /*
- * One visit of one chunk by its number, with n_elements selected in it: the inner loop
- * without geometry. Where the cache is bypassed the elements are taken to be one piece at
- * the chunk's start.
+ * One visit of one chunk by its number, with n_elements selected in it (up to those of a
+ * chunk): the inner loop without geometry. Where the cache is bypassed the elements are
+ * taken to be one piece at the chunk's start.
  */
-void pack_cachesim_visit(struct pack_cachesim *sim, uint64_t number, uint64_t n_elements);
-void pack_cachesim_visit_many(struct pack_cachesim *sim, const uint64_t *numbers,
-                              size_t n, uint64_t n_elements);
+enum pack_status pack_cachesim_visit(struct pack_cachesim *sim, uint64_t number,
+                                     uint64_t n_elements, struct pack_error *err);
+/* n such visits, in the order given. */
+enum pack_status pack_cachesim_visit_many(struct pack_cachesim *sim,
+                                          const uint64_t *numbers, size_t n,
+                                          uint64_t n_elements, struct pack_error *err);
 
 /*
- * H5Dset_extent through the open handle. stored_bytes follows the new chunk numbers (NULL
- * as in the params). PACK_ERR_UNSUPPORTED when an extent shrinks, PACK_ERR_LIMIT,
- * PACK_ERR_MEMORY; the simulator is unchanged then.
+ * H5Dset_extent through the open handle. stored_bytes follows the new chunk numbers,
+ * borrowed as in the params and NULL as there. PACK_ERR_ARGUMENT for an extent of another
+ * rank, PACK_ERR_UNSUPPORTED when it shrinks along an axis, PACK_ERR_LIMIT beyond 64 bits
+ * or 2^30 slots, PACK_ERR_MEMORY; the simulator is unchanged then.
  */
 enum pack_status pack_cachesim_set_extent(struct pack_cachesim *sim,
                                           const struct pack_shape *extent,

@@ -171,7 +171,7 @@ count_steps(const struct pack_probe_layout *layout, uint64_t cache_bytes, double
         uint64_t sample = pack_rng_below(&rng, layout->extent.extent[0]);
         if (i == READS)
             pack_cachesim_take(sim, &counts);
-        pack_cachesim_read_samples(sim, &sample, 1);
+        status = pack_cachesim_read_samples(sim, &sample, 1, err);
     }
     if (status == PACK_OK) {
         pack_cachesim_counts(sim, &counts);

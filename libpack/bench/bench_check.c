@@ -81,17 +81,6 @@ check_init(struct check *check, struct pack_error *err)
     return status;
 }
 
-static enum pack_status
-replay_boxes(struct pack_cachesim *sim, const struct pack_box *boxes, size_t n,
-             struct pack_error *err)
-{
-    if (n > 1)
-        return pack_cachesim_read_boxes(sim, boxes, n, err);
-    if (n == 1)
-        pack_cachesim_read(sim, boxes);
-    return PACK_OK;
-}
-
 /* One H5Dread of check->local[0 .. n-1] of a part whose caches begin at `sim`. */
 static enum pack_status
 replay_part(struct check *check, const struct pack_readset_part *part,
@@ -103,13 +92,14 @@ replay_part(struct check *check, const struct pack_readset_part *part,
         if (sim[i])
             pack_cachesim_reopen(sim[i]);
     if (part->grid.rank > 0)
-        return replay_boxes(sim[0], check->local, n, err);
+        return pack_cachesim_read_boxes(sim[0], check->local, n, err);
     for (size_t i = 0; i < s->n_mappings && status == PACK_OK; i++) {
         const struct pack_h5_mapping *mapping = &s->mappings[i];
         size_t n_cut = 0;
         for (size_t b = 0; b < n && sim[mapping->source]; b++)
             n_cut += pack_h5_mapping_cut(mapping, &check->local[b], &check->cut[n_cut]);
-        status = replay_boxes(sim[mapping->source], check->cut, n_cut, err);
+        if (n_cut > 0)
+            status = pack_cachesim_read_boxes(sim[mapping->source], check->cut, n_cut, err);
     }
     return status;
 }

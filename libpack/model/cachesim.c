@@ -24,6 +24,7 @@
  * grows, may have several to evict at once.
  */
 #include "libpack/model/cachesim_parts.h"
+#include "libpack/base/check.h"
 #include "libpack/base/size.h"
 
 #include <string.h>
@@ -407,8 +408,8 @@ pack_cachesim_visit_slot(struct pack_cachesim *sim, uint64_t number, uint64_t sl
     sim->counts.wanted_bytes += n_elements * sim->grid.elem_size;
 }
 
-void
-pack_cachesim_read(struct pack_cachesim *sim, const struct pack_box *box)
+static void
+read_box(struct pack_cachesim *sim, const struct pack_box *box)
 {
     struct pack_grid_cursor c;
     for (bool more = pack_grid_first(&c, &sim->grid, box); more;
@@ -423,6 +424,16 @@ pack_cachesim_read(struct pack_cachesim *sim, const struct pack_box *box)
             pack_cachesim_end_pieces(sim, &pieces);
         }
     }
+}
+
+enum pack_status
+pack_cachesim_read(struct pack_cachesim *sim, const struct pack_box *box,
+                   struct pack_error *err)
+{
+    enum pack_status status = pack_cachesim_check_box(sim, box, "box", err);
+    if (status == PACK_OK)
+        read_box(sim, box);
+    return status;
 }
 
 /* Chunk numbers are worked out this many visits ahead, so that the slots they need are on
@@ -465,14 +476,22 @@ visit_ahead(struct pack_cachesim *sim, const uint64_t *numbers, size_t n,
     sim->counts.wanted_bytes += n * n_elements * sim->grid.elem_size;
 }
 
-void
+enum pack_status
 pack_cachesim_visit_many(struct pack_cachesim *sim, const uint64_t *numbers, size_t n,
-                         uint64_t n_elements)
+                         uint64_t n_elements, struct pack_error *err)
 {
+    if (!sim)
+        return pack_check_given(err, "sim", sim, NULL);
+    enum pack_status status = pack_cachesim_check_below(
+        numbers, n, sim->grid.n_chunks_total, "numbers", err);
+    if (status == PACK_OK)
+        status = pack_check_count(err, "n_elements", n_elements, sim->grid.chunk_elements);
+    if (status != PACK_OK)
+        return status;
     if (sim->caching) {
         for (size_t i = 0; i < n; i += AHEAD)
             visit_ahead(sim, numbers + i, n - i < AHEAD ? n - i : AHEAD, n_elements);
-        return;
+        return PACK_OK;
     }
     for (size_t i = 0; i < n; i++)
         if (pack_cachesim_visit_uncached(sim, numbers[i], n_elements)) {
@@ -480,33 +499,51 @@ pack_cachesim_visit_many(struct pack_cachesim *sim, const uint64_t *numbers, siz
             pack_cachesim_add_piece(sim, &pieces, 0, n_elements * sim->grid.elem_size, 0);
             pack_cachesim_end_pieces(sim, &pieces);
         }
+    return PACK_OK;
 }
 
-void
-pack_cachesim_visit(struct pack_cachesim *sim, uint64_t number, uint64_t n_elements)
+enum pack_status
+pack_cachesim_visit(struct pack_cachesim *sim, uint64_t number, uint64_t n_elements,
+                    struct pack_error *err)
 {
-    pack_cachesim_visit_many(sim, &number, 1, n_elements);
+    return pack_cachesim_visit_many(sim, &number, 1, n_elements, err);
 }
 
-void
-pack_cachesim_read_samples(struct pack_cachesim *sim, const uint64_t *samples, size_t n)
+/* Each sample as a box. */
+static enum pack_status
+read_sample_boxes(struct pack_cachesim *sim, const uint64_t *samples, size_t n,
+                  struct pack_error *err)
 {
-    if (sim->caching && sim->sample_is_one_chunk) {
-        uint64_t numbers[AHEAD];
-        for (size_t i = 0; i < n;) {
-            size_t n_ahead = n - i < AHEAD ? n - i : AHEAD;
-            for (size_t k = 0; k < n_ahead; k++)
-                numbers[k] = divide(&sim->chunk_rows, samples[i + k]);
-            visit_ahead(sim, numbers, n_ahead, sim->sample_elements);
-            i += n_ahead;
-        }
-        return;
-    }
     struct pack_box box = { .rank = sim->grid.rank };
     memcpy(box.count, sim->grid.extent, sizeof box.count);
     box.count[0] = 1;
-    for (size_t i = 0; i < n; i++) {
+    enum pack_status status = pack_cachesim_check_box(sim, &box, "samples", err);
+    for (size_t i = 0; status == PACK_OK && i < n; i++) {
         box.start[0] = samples[i];
-        pack_cachesim_read(sim, &box);
+        read_box(sim, &box);
     }
+    return status;
+}
+
+enum pack_status
+pack_cachesim_read_samples(struct pack_cachesim *sim, const uint64_t *samples, size_t n,
+                           struct pack_error *err)
+{
+    if (!sim)
+        return pack_check_given(err, "sim", sim, NULL);
+    enum pack_status status =
+        pack_cachesim_check_below(samples, n, sim->grid.extent[0], "samples", err);
+    if (status != PACK_OK || n == 0)
+        return status;
+    if (!sim->caching || !sim->sample_is_one_chunk)
+        return read_sample_boxes(sim, samples, n, err);
+    uint64_t numbers[AHEAD];
+    for (size_t i = 0; i < n;) {
+        size_t n_ahead = n - i < AHEAD ? n - i : AHEAD;
+        for (size_t k = 0; k < n_ahead; k++)
+            numbers[k] = divide(&sim->chunk_rows, samples[i + k]);
+        visit_ahead(sim, numbers, n_ahead, sim->sample_elements);
+        i += n_ahead;
+    }
+    return PACK_OK;
 }

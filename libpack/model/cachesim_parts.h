@@ -89,6 +89,32 @@ void pack_cachesim_set_shifts(struct pack_cachesim *sim, const uint64_t *n_chunk
 /* How many slots the chunks of the present grid can reach, with any of its shifts. */
 uint64_t pack_cachesim_reach(const struct pack_cachesim *sim);
 
+/* ---- cachesim_state.c */
+
+/* PACK_ERR_ARGUMENT for settings that H5Pset_chunk_cache would refuse. */
+enum pack_status pack_cache_params_check(const struct pack_cache_params *cache,
+                                         struct pack_error *err);
+
+/* ---- cachesim_check.c: PACK_ERR_ARGUMENT or PACK_ERR_LIMIT, naming `param` */
+
+/* One read of so many chunks. */
+enum pack_status pack_cachesim_check_visits(uint64_t n_visits, const char *param,
+                                            struct pack_error *err);
+/* `sim` and `box` may be NULL, and are refused then. */
+enum pack_status pack_cachesim_check_box(const struct pack_cachesim *sim,
+                                         const struct pack_box *box, const char *param,
+                                         struct pack_error *err);
+/* All of n numbers are less than `end`. */
+enum pack_status pack_cachesim_check_below(const uint64_t *values, size_t n, uint64_t end,
+                                           const char *param, struct pack_error *err);
+enum pack_status pack_cachesim_check_strided(const struct pack_cachesim *sim,
+                                             const struct pack_box *box,
+                                             const uint64_t *stride,
+                                             struct pack_error *err);
+enum pack_status pack_cachesim_check_points(const struct pack_cachesim *sim,
+                                            const uint64_t *coords, size_t n_points,
+                                            struct pack_error *err);
+
 /* ---- cachesim_direct.c */
 
 bool pack_cachesim_is_stored(const struct pack_cachesim *sim, uint64_t number);

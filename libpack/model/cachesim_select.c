@@ -1,6 +1,7 @@
 /* Selections that are not one block: the chunks they touch are found first, as the
  * library does, and each is visited once, in ascending number. */
 #include "libpack/model/cachesim_parts.h"
+#include "libpack/base/check.h"
 #include "libpack/base/size.h"
 
 #include <stdlib.h>
@@ -57,15 +58,18 @@ visit_runs(struct pack_cachesim *sim, const struct run *runs, const struct pack_
     }
 }
 
-void
+enum pack_status
 pack_cachesim_read_strided(struct pack_cachesim *sim, const struct pack_box *box,
-                           const uint64_t *stride)
+                           const uint64_t *stride, struct pack_error *err)
 {
     struct run runs[PACK_RANK_MAX];
     int axis;
+    enum pack_status status = pack_cachesim_check_strided(sim, box, stride, err);
+    if (status != PACK_OK)
+        return status;
     for (int i = 0; i < sim->grid.rank; i++) {
         if (box->count[i] == 0)
-            return;
+            return PACK_OK;
         runs[i] = run_from(&sim->grid, box, stride, i, 0);
     }
     do {
@@ -78,6 +82,7 @@ pack_cachesim_read_strided(struct pack_cachesim *sim, const struct pack_box *box
                 break;
         }
     } while (axis >= 0);
+    return PACK_OK;
 }
 
 /* -------------------------------------------------------- points and boxes */
@@ -150,6 +155,9 @@ enum pack_status
 pack_cachesim_read_points(struct pack_cachesim *sim, const uint64_t *coords,
                           size_t n_points, struct pack_error *err)
 {
+    enum pack_status status = pack_cachesim_check_points(sim, coords, n_points, err);
+    if (status != PACK_OK)
+        return status;
     const struct pack_grid *grid = &sim->grid;
     struct part *parts = make_parts(n_points);
     if (!parts)
@@ -189,13 +197,20 @@ pack_cachesim_read_boxes(struct pack_cachesim *sim, const struct pack_box *boxes
 {
     uint64_t n_parts = 0, before = 0;
     size_t n = 0;
-    if (n_boxes == 1) {
-        pack_cachesim_read(sim, boxes);
-        return PACK_OK;
-    }
-    for (size_t i = 0; i < n_boxes; i++)
+    if (!sim || (!boxes && n_boxes > 0))
+        return pack_check_given(err, "sim", sim, "boxes", boxes, NULL);
+    if (n_boxes == 1)
+        return pack_cachesim_read(sim, boxes, err);
+    for (size_t i = 0; i < n_boxes; i++) {
+        enum pack_status status = pack_cachesim_check_box(sim, &boxes[i], "boxes", err);
+        if (status != PACK_OK)
+            return status;
         if (!pack_size_add(n_parts, pack_grid_count(&sim->grid, &boxes[i]), &n_parts))
             n_parts = UINT64_MAX;
+    }
+    enum pack_status status = pack_cachesim_check_visits(n_parts, "boxes", err);
+    if (status != PACK_OK)
+        return status;
     struct part *parts = make_parts(n_parts);
     if (!parts)
         return pack_fail_memory(err, "boxes of a selection");

@@ -1,6 +1,7 @@
 /* Opening, closing and growing the dataset whose cache is simulated;
  * versions and counts. */
 #include "libpack/model/cachesim_parts.h"
+#include "libpack/base/check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ pack_hdf5_version_parse(const char *text, enum pack_hdf5_version *version,
         { "1.12", PACK_HDF5_1_10 }, { "1.14", PACK_HDF5_1_10 },
         { "2.0", PACK_HDF5_2_0 },   { "2", PACK_HDF5_2_1 },
     };
+    if (!text || !version)
+        return pack_check_given(err, "text", text, "version", version, NULL);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         size_t n = strlen(known[i].prefix);
         const char *rest = text + n;
@@ -49,10 +52,11 @@ const char *
 pack_hdf5_version_name(enum pack_hdf5_version version)
 {
     switch (version) {
+    case PACK_HDF5_1_10: return "1.10";
     case PACK_HDF5_1_8: return "1.8";
     case PACK_HDF5_2_0: return "2.0";
     case PACK_HDF5_2_1: return "2.1";
-    default: return "1.10";
+    default: return "unknown";
     }
 }
 
@@ -61,6 +65,8 @@ pack_cache_params_defaults(struct pack_cache_params *params,
                            enum pack_hdf5_version version)
 {
     bool is_2 = version >= PACK_HDF5_2_0;
+    if (!params)
+        return;
     *params = (struct pack_cache_params){
         .n_slots = is_2 ? 8191 : 521,
         .size_bytes = (uint64_t)(is_2 ? 8 : 1) << 20,
@@ -75,6 +81,8 @@ void
 pack_cache_counts_add(struct pack_cache_counts *total,
                       const struct pack_cache_counts *part)
 {
+    if (!total || !part)
+        return;
     total->requests += part->requests;
     total->hits += part->hits;
     total->loads += part->loads;
@@ -93,6 +101,8 @@ pack_cache_counts_add(struct pack_cache_counts *total,
 void
 pack_cachesim_counts(const struct pack_cachesim *sim, struct pack_cache_counts *counts)
 {
+    if (!sim || !counts)
+        return;
     *counts = sim->counts;
     counts->peak_bytes = sim->most_entries * sim->grid.chunk_bytes;
 }
@@ -100,6 +110,8 @@ pack_cachesim_counts(const struct pack_cachesim *sim, struct pack_cache_counts *
 void
 pack_cachesim_take(struct pack_cachesim *sim, struct pack_cache_counts *counts)
 {
+    if (!sim || !counts)
+        return;
     pack_cachesim_counts(sim, counts);
     sim->counts = (struct pack_cache_counts){ 0 };
     sim->most_entries = sim->n_entries;
@@ -108,13 +120,13 @@ pack_cachesim_take(struct pack_cachesim *sim, struct pack_cache_counts *counts)
 uint64_t
 pack_cachesim_entries(const struct pack_cachesim *sim)
 {
-    return sim->n_entries;
+    return sim ? sim->n_entries : 0;
 }
 
 const struct pack_grid *
 pack_cachesim_grid(const struct pack_cachesim *sim)
 {
-    return &sim->grid;
+    return sim ? &sim->grid : NULL;
 }
 
 /* ----------------------------------------------------- opening and closing */
@@ -187,16 +199,42 @@ free_tables(struct pack_cachesim *sim)
 }
 
 enum pack_status
+pack_cache_params_check(const struct pack_cache_params *cache, struct pack_error *err)
+{
+    enum pack_status status =
+        pack_check_choice(err, "version", (int)cache->version, PACK_HDF5_2_1 + 1);
+    if (status == PACK_OK && !(cache->w0 >= 0 && cache->w0 <= 1))
+        status = pack_fail_param(err, PACK_ERR_ARGUMENT, "w0",
+                                 "w0 of %g is not between 0 and 1", cache->w0);
+    return status;
+}
+
+static enum pack_status
+check_new(const struct pack_grid *grid, const struct pack_cachesim_params *params,
+          struct pack_cachesim **out, struct pack_error *err)
+{
+    if (!params || !out)
+        return pack_check_given(err, "params", params, "sim", out, NULL);
+    enum pack_status status = pack_grid_check(grid, err);
+    if (status == PACK_OK)
+        status = pack_cache_params_check(&params->cache, err);
+    if (status != PACK_OK)
+        return status;
+    double bytes = (double)grid->chunk_bytes * params->stored_rate;
+    if (!(params->stored_rate >= 0 && bytes < 0x1p63))
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "stored_rate",
+                               "stored rate of %g is not a rate", params->stored_rate);
+    return PACK_OK;
+}
+
+enum pack_status
 pack_cachesim_new(const struct pack_grid *grid, const struct pack_cachesim_params *params,
                   struct pack_cachesim **out, struct pack_error *err)
 {
     struct pack_cachesim *sim;
-    if (!(params->cache.w0 >= 0 && params->cache.w0 <= 1))
-        return pack_fail(err, PACK_ERR_ARGUMENT, "w0 of %g is not between 0 and 1",
-                         params->cache.w0);
-    if (!(params->stored_rate >= 0 && isfinite(params->stored_rate)))
-        return pack_fail(err, PACK_ERR_ARGUMENT, "stored ratio of %g is not a ratio",
-                         params->stored_rate);
+    enum pack_status status = check_new(grid, params, out, err);
+    if (status != PACK_OK)
+        return status;
     sim = calloc(1, sizeof *sim);
     if (!sim)
         return pack_fail_memory(err, "chunk cache simulator");
@@ -213,7 +251,7 @@ pack_cachesim_new(const struct pack_grid *grid, const struct pack_cachesim_param
                    grid->chunk_bytes <= params->cache.size_bytes;
     if (sim->caching) {
         sim->slots_mod = divider_make(params->cache.n_slots);
-        enum pack_status status = make_tables(sim, err);
+        status = make_tables(sim, err);
         if (status) {
             pack_cachesim_free(sim);
             return status;
@@ -235,6 +273,8 @@ pack_cachesim_free(struct pack_cachesim *sim)
 void
 pack_cachesim_reopen(struct pack_cachesim *sim)
 {
+    if (!sim)
+        return;
     while (sim->n_entries > 0)
         pack_cachesim_drop(sim, sim->head);
     sim->done_from = sim->head;
@@ -353,6 +393,8 @@ enum pack_status
 pack_cachesim_set_extent(struct pack_cachesim *sim, const struct pack_shape *extent,
                          const uint64_t *stored_bytes, struct pack_error *err)
 {
+    if (!sim || !extent)
+        return pack_check_given(err, "sim", sim, "extent", extent, NULL);
     struct pack_shape chunk = { .rank = sim->grid.rank };
     memcpy(chunk.extent, sim->grid.chunk, sizeof chunk.extent);
     struct pack_grid grid;

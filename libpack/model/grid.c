@@ -13,6 +13,7 @@
  */
 #include "libpack/base/numbers.h"
 #include "libpack/model/grid.h"
+#include "libpack/base/check.h"
 #include "libpack/base/size.h"
 
 #include <inttypes.h>
@@ -51,20 +52,24 @@ enum pack_status
 pack_grid_init(struct pack_grid *grid, const struct pack_shape *extent,
                const struct pack_shape *chunk, uint64_t elem_size, struct pack_error *err)
 {
+    if (!grid || !extent || !chunk)
+        return pack_check_given(err, "grid", grid, "extent", extent, "chunk", chunk, NULL);
     struct pack_grid g = { .rank = extent->rank, .elem_size = elem_size };
     if (extent->rank < 1 || extent->rank > PACK_RANK_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "dataset has %d dimensions, not 1 to %d",
-                         extent->rank, PACK_RANK_MAX);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "extent",
+                               "dataset has %d dimensions, not 1 to %d", extent->rank,
+                               PACK_RANK_MAX);
     if (chunk->rank != extent->rank)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "chunk has %s, dataset has %d",
-                         pack_dimensions(chunk->rank).text, extent->rank);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+                               "chunk has %s, dataset has %d",
+                               pack_dimensions(chunk->rank).text, extent->rank);
     if (elem_size == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "elements have no bytes");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "elem_size",
+                               "elements have no bytes");
     for (int i = 0; i < g.rank; i++)
         if (chunk->extent[i] == 0)
-            return pack_fail(err, PACK_ERR_ARGUMENT, "chunk has no extent along axis %d",
-                             i);
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+                                   "chunk has no extent along axis %d", i);
     for (int i = 0; i < g.rank; i++)
         if (!init_axis(&g, i, extent->extent[i], chunk->extent[i]))
             goto too_large;
@@ -75,6 +80,28 @@ pack_grid_init(struct pack_grid *grid, const struct pack_shape *extent,
 too_large:
     return pack_fail(err, PACK_ERR_LIMIT,
                      "dataset has more bytes than 64 bits can count");
+}
+
+enum pack_status
+pack_grid_check(const struct pack_grid *grid, struct pack_error *err)
+{
+    if (!grid)
+        return pack_check_given(err, "grid", grid, NULL);
+    struct pack_shape extent = { .rank = grid->rank }, chunk = { .rank = grid->rank };
+    struct pack_grid made;
+    memcpy(extent.extent, grid->extent, sizeof extent.extent);
+    memcpy(chunk.extent, grid->chunk, sizeof chunk.extent);
+    enum pack_status status =
+        pack_grid_init(&made, &extent, &chunk, grid->elem_size, NULL);
+    size_t size = sizeof made.n_chunks[0] * (size_t)(status == PACK_OK ? made.rank : 0);
+    if (status == PACK_OK && memcmp(made.n_chunks, grid->n_chunks, size) == 0 &&
+        memcmp(made.number_step, grid->number_step, size) == 0 &&
+        made.n_chunks_total == grid->n_chunks_total &&
+        made.chunk_elements == grid->chunk_elements &&
+        made.chunk_bytes == grid->chunk_bytes)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, "grid",
+                           "the grid is not one that pack_grid_init filled in");
 }
 
 uint64_t
@@ -125,16 +152,21 @@ enum pack_status
 pack_grid_check_box(const struct pack_grid *grid, const struct pack_box *box,
                     struct pack_error *err)
 {
+    if (!grid || !box)
+        return pack_check_given(err, "grid", grid, "box", box, NULL);
+    if (grid->rank < 1 || grid->rank > PACK_RANK_MAX)
+        return pack_grid_check(grid, err);
     if (box->rank != grid->rank)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "box has %s, dataset has %d",
-                         pack_dimensions(box->rank).text, grid->rank);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
+                               "box has %s, dataset has %d",
+                               pack_dimensions(box->rank).text, grid->rank);
     for (int i = 0; i < grid->rank; i++)
         if (box->start[i] > grid->extent[i] ||
             box->count[i] > grid->extent[i] - box->start[i])
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "box of %" PRIu64 " from %" PRIu64
-                             " on is outside axis %d of %" PRIu64,
-                             box->count[i], box->start[i], i, grid->extent[i]);
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
+                                   "box of %" PRIu64 " from %" PRIu64
+                                   " on is outside axis %d of %" PRIu64,
+                                   box->count[i], box->start[i], i, grid->extent[i]);
     return PACK_OK;
 }
 

@@ -12,6 +12,10 @@
 extern "C" {
 #endif
 
+/* Says whether a grid is as pack_grid_init fills it in, or PACK_ERR_ARGUMENT: the only way
+ * to trust one that a stranger hands over. */
+enum pack_status pack_grid_check(const struct pack_grid *grid, struct pack_error *err);
+
 /* Chunk coordinates ("scaled" in HDF5: start divided by chunk shape) and chunk numbers,
  * both ways. Inside the grid only. */
 uint64_t pack_grid_number(const struct pack_grid *grid, const uint64_t *coords);

@@ -1,0 +1,48 @@
+#include "libpack/base/check.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+enum pack_status
+pack_check_given(struct pack_error *err, ...)
+{
+    const char *param, *missing = NULL;
+    va_list args;
+    va_start(args, err);
+    while (!missing && (param = va_arg(args, const char *)) != NULL)
+        if (!va_arg(args, const void *))
+            missing = param;
+    va_end(args);
+    return missing ? pack_fail_param(err, PACK_ERR_ARGUMENT, missing, "%s is NULL", missing)
+                   : PACK_OK;
+}
+
+enum pack_status
+pack_check_choice(struct pack_error *err, const char *param, int value, int n)
+{
+    if (value >= 0 && value < n)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, param, "%s %d does not exist", param,
+                           value);
+}
+
+enum pack_status
+pack_check_number(struct pack_error *err, const char *param, double value, double min,
+                  double max)
+{
+    if (value >= min && value <= max)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, param, "%s of %g is not from %g to %g",
+                           param, value, min, max);
+}
+
+enum pack_status
+pack_check_count(struct pack_error *err, const char *param, uint64_t value, uint64_t max)
+{
+    if (value <= max)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, param,
+                           "%s of %" PRIu64 " is over the limit of %" PRIu64, param, value,
+                           max);
+}
