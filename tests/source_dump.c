@@ -48,11 +48,13 @@ main(int argc, char **argv)
         fprintf(stderr, "source_dump: %s\n", err.text);
         return 2;
     }
-    for (uint64_t i = 0; i < source->n_records; i++)
-        printf("%lld %s%c", (long long)source->records[i].label, source->records[i].name,
-               0);
-    for (size_t i = 0; i < source->n_classes; i++)
-        printf("C %s%c", source->class_names[i], 0);
+    size_t n_classes;
+    const char *const *classes = pack_source_classes(source, &n_classes);
+    for (uint64_t i = 0; i < pack_source_count(source); i++)
+        printf("%lld %s%c", (long long)pack_source_label(source, i),
+               pack_source_name(source, i), 0);
+    for (size_t i = 0; i < n_classes; i++)
+        printf("C %s%c", classes[i], 0);
     for (int i = 0; i < PACK_NOTE_KINDS; i++) {
         char text[PACK_SOURCE_NOTE_TEXT_MAX];
         if (pack_source_note_text(source, i, text))

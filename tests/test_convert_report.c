@@ -3,6 +3,7 @@
  * its own, so that one in the wrong place, of the wrong unit or off by one shows.
  */
 #include "libpack/convert/report_convert.h"
+#include "libpack/source/records.h"
 #include "tests/made_up.h"
 
 static struct pack_source source;

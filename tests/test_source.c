@@ -1,5 +1,5 @@
 /* Sources: trees built in a temporary folder, and what is listed, noted or refused. */
-#include <libpack/source.h>
+#include "libpack/source/records.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -25,31 +25,6 @@ enum pack_list_format {
     PACK_LIST_NULL       /* paths that each end with a NUL byte, as find -print0 writes */
 };
 
-enum pack_column_kind {
-    PACK_COLUMN_INT64 = 0,
-    PACK_COLUMN_FLOAT64,
-    PACK_COLUMN_STRING,
-};
-
-/* One column; of the three arrays, each of as many entries as the list has rows, the one
- * of its kind is set. */
-struct pack_column {
-    char *name; /* UTF-8, unique in its list, fit to name a dataset */
-    enum pack_column_kind kind;
-    int64_t *integers;
-    double *floats;
-    char **strings; /* any bytes but NUL, pointing into `text` */
-    char *text;
-};
-
-struct pack_list {
-    uint64_t n_rows;             /* at least 1 */
-    struct pack_column path;     /* strings, none of them empty */
-    struct pack_column *label;   /* NULL when the list has no such column */
-    struct pack_column *columns; /* all others, in the order of the header */
-    int n_columns;
-};
-
 /* Zeroed by the caller; what pointers lead to is used during the call only. */
 struct pack_source_params {
     bool no_labels;          /* folders: take all images below, without classes */
@@ -71,17 +46,6 @@ struct pack_source_params {
     struct pack_watch watch; /* "listing", in images, their number not known */
 };
 
-struct pack_record {
-    const char *name; /* to store: as it is on disk, any bytes but NUL */
-    int64_t label;    /* -1: none */
-    uint32_t root;    /* index into `roots`, for pack_source_path() */
-};
-
-struct pack_source_root {
-    char *path;          /* folder, as given */
-    size_t prefix_bytes; /* what names have in front that is not part of the path */
-};
-
 /* What a user may want to know about a listing. */
 enum pack_source_note_kind {
     PACK_NOTE_HIDDEN = 0,    /* names with a leading dot, ignored */
@@ -96,32 +60,15 @@ enum pack_source_note_kind {
     PACK_NOTE_KINDS
 };
 
-struct pack_source_note {
-    uint64_t count;
-    char *first; /* the first by name; NULL when count is 0 */
-};
-
-/* Read-only for callers; pack_source_shuffle() and pack_source_limit() change it. */
-struct pack_source {
-    uint64_t n_records;
-    size_t capacity;             /* of `records` */
-    struct pack_record *records; /* in the order to store */
-    uint64_t *source_index;      /* what number records[i] had; NULL: never shuffled */
-    uint64_t n_listed;           /* records before pack_source_limit() */
-
-    bool has_labels;
-    const char **class_names; /* as they are on disk; [label] */
-    size_t n_classes;         /* 0 where labels are plain integers */
-
-    struct pack_list *list; /* columns, NULL for folders; see pack_source_row() */
-    struct pack_source_root *roots;
-    uint32_t n_roots;
-    struct pack_source_note notes[PACK_NOTE_KINDS];
-    struct pack_arena *arena; /* names */
-};
+/*
+ * Images listed, in the order to store them, with names, labels and what else a list says
+ * of them. One is changed by pack_source_shuffle() and pack_source_limit() only; from one
+ * thread then, else from any number.
+ */
+struct pack_source;
 
 /*
- * Lists `n_folders` folders. Needs 24 to 60 bytes per image and its name, and one open
+ * Lists `n_folders` folders, at least one; `source` is for pack_source_close(). Needs 24 to 60 bytes per image and its name, and one open
  * folder per level of depth.
  *
  * One subfolder per class. Labels, order and names are those of torchvision's ImageFolder
@@ -207,35 +154,41 @@ enum pack_status pack_source_open_list(FILE *file, const char *name,
                                        struct pack_error *err);
 void pack_source_close(struct pack_source *source);
 
+/* Images in the source, which count from 0 below. */
+uint64_t pack_source_count(const struct pack_source *source);
+/* The name to store for image `i`, as it is on disk: any bytes but NUL. Valid until the
+ * source is closed; NULL behind the last. */
+const char *pack_source_name(const struct pack_source *source, uint64_t i);
+/* Its label; -1: none. */
+int64_t pack_source_label(const struct pack_source *source, uint64_t i);
+bool pack_source_has_labels(const struct pack_source *source);
+/* The names of the *n classes by their numbers, as they are on disk, valid until the
+ * source is closed. NULL, with *n 0, where labels are plain integers. */
+const char *const *pack_source_classes(const struct pack_source *source, size_t *n);
+
 /*
- * Puts the records into a random order, the same everywhere for a seed (Fisher-Yates from
- * the end), and sets source_index. Once per source, before pack_source_limit(), so that
- * a limit leaves a random sample.
+ * Puts the images into a random order, the same everywhere for a seed (Fisher-Yates from
+ * the end); pack_convert() stores which it was. Once per source, before
+ * pack_source_limit(), so that a limit leaves a random sample. PACK_ERR_MEMORY: 8 bytes an
+ * image.
  */
 enum pack_status pack_source_shuffle(struct pack_source *source, uint64_t seed,
                                      struct pack_error *err);
 
-/* Keeps the first `n` records; classes and columns stay as they are. */
+/* Keeps the first `n` images, all when there are fewer; classes and columns stay as they
+ * are. */
 void pack_source_limit(struct pack_source *source, uint64_t n);
 
-/* The row of source->list's columns that record `i` has. */
-uint64_t pack_source_row(const struct pack_source *source, uint64_t i);
-
 /*
- * A checksum over what is to be stored apart from pixels: names, labels, source_index,
- * classes and columns. Where the folders are does not matter.
- */
-uint64_t pack_source_digest(const struct pack_source *source);
-
-/*
- * The path of record `i` as a user would write it, cut to `size` bytes with its NUL.
- * Returns its full length, as snprintf() does.
+ * The path of image `i` as a user would write it, cut to `size` bytes with its NUL.
+ * Returns its full length, as snprintf() does; 0, and an empty text, where there is no
+ * such image.
  */
 size_t pack_source_path(const struct pack_source *source, uint64_t i, char *text,
                         size_t size);
 
 /*
- * Opens record `i` for reading; never waits (a named pipe is refused, as is all that is
+ * Opens image `i` for reading; never waits (a named pipe is refused, as is all that is
  * no regular file, with PACK_ERR_FORMAT). Paths longer than PATH_MAX are followed piece
  * by piece. The sentence leaves the name to the caller, see pack_source_path(); errno is
  * what the system said, 0 when it did not refuse. The caller closes *fd. Safe from

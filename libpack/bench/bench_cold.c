@@ -48,7 +48,7 @@ drop_images(const struct pack_source *source, struct pack_bench_epoch *epoch,
             struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    for (uint64_t i = 0; i < source->n_records && status == PACK_OK; i++) {
+    for (uint64_t i = 0; i < pack_source_count(source) && status == PACK_OK; i++) {
         char path[512];
         int fd;
         if (pack_source_open_file(source, i, &fd, NULL) != PACK_OK)

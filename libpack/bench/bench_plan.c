@@ -113,7 +113,7 @@ plan_extent(struct bench_plan *plan)
     }
     pattern->read = PACK_READ_SAMPLE; /* image files know no other */
     pattern->extent = (struct pack_shape){
-        .rank = 4, .extent = { p->source->n_records, p->image_height, p->image_width, 3 }
+        .rank = 4, .extent = { pack_source_count(p->source), p->image_height, p->image_width, 3 }
     };
 }
 

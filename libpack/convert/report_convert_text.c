@@ -115,7 +115,7 @@ put_python(struct page *page, const struct pack_convert_report *report)
     for (int i = 1; i < r->extent.rank; i++)
         LINE(page, "%s%" PRIu64, i > 1 ? ", " : "(", r->extent.extent[i]);
     LINE(page, ")\n");
-    if (report->params->source->has_labels)
+    if (pack_source_has_labels(report->params->source))
         LINE(page, "  y = f[\"labels\"][0]              # int64\n");
 }
 

@@ -9,7 +9,7 @@
 
 #include <libpack/image.h>
 #include "libpack/base/pool.h"
-#include <libpack/source.h>
+#include "libpack/source/records.h"
 #include <libpack/status.h>
 
 #ifdef __cplusplus

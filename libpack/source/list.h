@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-#include <libpack/source.h>
-#include <libpack/status.h>
+#include "libpack/source/records.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "libpack/base/buf.h"
-#include <libpack/source.h>
+#include "libpack/source/records.h"
 
 /* Zeroed storage is an empty column whose type will show; with `is_text` set it is a
  * column of strings whatever the cells look like. */

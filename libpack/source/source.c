@@ -1,6 +1,6 @@
 /* What all sources have in common once listed; source_folder.c and source_list.c fill
  * it. */
-#include <libpack/source.h>
+#include "libpack/source/records.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libpack/base/check.h"
 #include "libpack/base/checksum.h"
 #include "libpack/base/name.h"
 #include "libpack/base/rng.h"
@@ -114,6 +115,52 @@ pack_source_note(struct pack_source *source, enum pack_source_note_kind kind,
     return PACK_OK;
 }
 
+/* ------------------------------------------------------------------ looking */
+
+uint64_t
+pack_source_count(const struct pack_source *source)
+{
+    return source ? source->n_records : 0;
+}
+
+const char *
+pack_source_name(const struct pack_source *source, uint64_t i)
+{
+    return i < pack_source_count(source) ? source->records[i].name : NULL;
+}
+
+int64_t
+pack_source_label(const struct pack_source *source, uint64_t i)
+{
+    return i < pack_source_count(source) ? source->records[i].label : -1;
+}
+
+bool
+pack_source_has_labels(const struct pack_source *source)
+{
+    return source && source->has_labels;
+}
+
+const char *const *
+pack_source_classes(const struct pack_source *source, size_t *n)
+{
+    if (n)
+        *n = source ? source->n_classes : 0;
+    return source && source->n_classes ? source->class_names : NULL;
+}
+
+enum pack_status
+pack_source_check_params(const struct pack_source_params *params, struct pack_error *err)
+{
+    enum pack_status status = pack_check_choice(
+        err, "list_format", (int)params->list_format, PACK_LIST_NULL + 1);
+    if (status == PACK_OK && params->n_classes > 0)
+        status = pack_check_given(err, "classes", params->classes, NULL);
+    for (size_t i = 0; status == PACK_OK && i < params->n_classes; i++)
+        status = pack_check_given(err, "classes", params->classes[i], NULL);
+    return status;
+}
+
 /* ------------------------------------------------------------------ classes */
 
 enum pack_status
@@ -210,6 +257,8 @@ pack_class_map_done(struct pack_class_map *map)
 enum pack_status
 pack_source_shuffle(struct pack_source *source, uint64_t seed, struct pack_error *err)
 {
+    if (!source)
+        return pack_check_given(err, "source", source, NULL);
     uint64_t n = source->n_records;
     uint64_t *index = malloc((n ? n : 1) * sizeof *index);
     if (!index)
@@ -235,7 +284,7 @@ pack_source_shuffle(struct pack_source *source, uint64_t seed, struct pack_error
 void
 pack_source_limit(struct pack_source *source, uint64_t n)
 {
-    if (n < source->n_records)
+    if (source && n < source->n_records)
         source->n_records = n;
 }
 
@@ -289,6 +338,10 @@ pack_source_digest(const struct pack_source *source)
 size_t
 pack_source_path(const struct pack_source *source, uint64_t i, char *text, size_t size)
 {
+    if (text && size > 0)
+        text[0] = '\0';
+    if (i >= pack_source_count(source))
+        return 0;
     const struct pack_record *record = &source->records[i];
     const struct pack_source_root *root = &source->roots[record->root];
     const char *rest = record->name + root->prefix_bytes, *folder = root->path;
@@ -296,7 +349,7 @@ pack_source_path(const struct pack_source *source, uint64_t i, char *text, size_
         folder = "";
     size_t n = strlen(folder);
     bool slash = n > 0 && folder[n - 1] != '/';
-    return (size_t)snprintf(text, size, "%s%s%s", folder, slash ? "/" : "", rest);
+    return (size_t)snprintf(text, text ? size : 0, "%s%s%s", folder, slash ? "/" : "", rest);
 }
 
 enum { OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
@@ -356,6 +409,12 @@ pack_source_open_file(const struct pack_source *source, uint64_t i, int *fd,
                       struct pack_error *err)
 {
     struct stat st;
+    if (!source || !fd)
+        return pack_check_given(err, "source", source, "fd", fd, NULL);
+    if (i >= source->n_records)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "i",
+                               "there is no image %" PRIu64 ", they end at %" PRIu64, i,
+                               source->n_records);
     int file = open_record(source, i);
     bool failed = file < 0 || fstat(file, &st) != 0;
     if (!failed && S_ISREG(st.st_mode)) {
@@ -407,8 +466,10 @@ char *
 pack_source_note_text(const struct pack_source *source, enum pack_source_note_kind kind,
                       char text[PACK_SOURCE_NOTE_TEXT_MAX])
 {
-    const struct pack_source_note *note = &source->notes[kind];
     char name[PACK_NAME_TEXT_MAX];
+    if (!source || !text || (unsigned)kind >= PACK_NOTE_KINDS)
+        return NULL;
+    const struct pack_source_note *note = &source->notes[kind];
     if (note->count == 0)
         return NULL;
     snprintf(text, PACK_SOURCE_NOTE_TEXT_MAX, "%" PRIu64 " %s%s '%s'", note->count,
@@ -420,5 +481,5 @@ pack_source_note_text(const struct pack_source *source, enum pack_source_note_ki
 bool
 pack_source_note_warns(enum pack_source_note_kind kind)
 {
-    return notes[kind].warns;
+    return (unsigned)kind < PACK_NOTE_KINDS && notes[kind].warns;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/check.h"
 #include "libpack/source/source_walk.h"
 #include "libpack/base/numbers.h"
 
@@ -406,6 +407,25 @@ take_sources(struct tree *t, const char *const *folders, size_t n)
     return status == PACK_OK ? label(t) : status;
 }
 
+static enum pack_status
+check_open(const char *const *folders, size_t n_folders,
+           const struct pack_source_params *params, struct pack_source **source,
+           struct pack_error *err)
+{
+    if (!folders || !params || !source)
+        return pack_check_given(err, "folders", folders, "params", params, "source",
+                                source, NULL);
+    if (n_folders == 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "folders",
+                               "no source folder given");
+    enum pack_status status = pack_source_check_params(params, err);
+    for (size_t i = 0; status == PACK_OK && i < n_folders; i++)
+        if (!folders[i] || !*folders[i])
+            status = pack_fail_param(err, PACK_ERR_ARGUMENT, "folders",
+                                     "folder %zu of %zu has no name", i + 1, n_folders);
+    return status;
+}
+
 enum pack_status
 pack_source_open(const char *const *folders, size_t n_folders,
                  const struct pack_source_params *params, struct pack_source **source,
@@ -413,9 +433,9 @@ pack_source_open(const char *const *folders, size_t n_folders,
 {
     struct tree t = { .walk = { .params = params, .err = err } };
     char **names = NULL;
-    enum pack_status status = PACK_OK;
-    if (n_folders == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "no source folder given");
+    enum pack_status status = check_open(folders, n_folders, params, source, err);
+    if (status != PACK_OK)
+        return status;
     t.folders = calloc(n_folders, sizeof *t.folders);
     names = trimmed(folders, n_folders);
     if (!t.folders || !names)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/check.h"
 #include "libpack/base/name.h"
 #include "libpack/source/list.h"
 
@@ -166,7 +167,12 @@ pack_source_open_list(FILE *file, const char *name,
                       struct pack_error *err)
 {
     struct pack_source *source = NULL;
-    enum pack_status status = pack_source_new(&source, err);
+    if (!file || !name || !params || !out)
+        return pack_check_given(err, "file", file, "name", name, "params", params,
+                                "source", out, NULL);
+    enum pack_status status = pack_source_check_params(params, err);
+    if (status == PACK_OK)
+        status = pack_source_new(&source, err);
     if (status == PACK_OK)
         status = add_root(source, name, params->list_root, err);
     if (status == PACK_OK)

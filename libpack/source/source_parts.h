@@ -3,7 +3,11 @@
 #define LIBPACK_SOURCE_PARTS_H
 
 #include "libpack/base/arena.h"
-#include <libpack/source.h>
+#include "libpack/source/records.h"
+
+/* PACK_ERR_ARGUMENT for what no source can be opened with. */
+enum pack_status pack_source_check_params(const struct pack_source_params *params,
+                                          struct pack_error *err);
 
 /* `array` with room for more than `n` entries of `size` bytes, of which it has *capacity;
  * NULL, with nothing changed, when there is no memory. */

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <libpack/source.h>
+#include "libpack/source/records.h"
 
 static void
 read_list(const uint8_t *data, size_t size, const struct pack_source_params *params)

@@ -1,0 +1,83 @@
+/* What a listing is made of: records, classes, columns. */
+#ifndef LIBPACK_RECORDS_H
+#define LIBPACK_RECORDS_H
+
+#include <libpack/source.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum pack_column_kind {
+    PACK_COLUMN_INT64 = 0,
+    PACK_COLUMN_FLOAT64,
+    PACK_COLUMN_STRING,
+};
+
+/* One column; of the three arrays, each of as many entries as the list has rows, the one
+ * of its kind is set. */
+struct pack_column {
+    char *name; /* UTF-8, unique in its list, fit to name a dataset */
+    enum pack_column_kind kind;
+    int64_t *integers;
+    double *floats;
+    char **strings; /* any bytes but NUL, pointing into `text` */
+    char *text;
+};
+
+struct pack_list {
+    uint64_t n_rows;             /* at least 1 */
+    struct pack_column path;     /* strings, none of them empty */
+    struct pack_column *label;   /* NULL when the list has no such column */
+    struct pack_column *columns; /* all others, in the order of the header */
+    int n_columns;
+};
+
+struct pack_record {
+    const char *name; /* to store: as it is on disk, any bytes but NUL */
+    int64_t label;    /* -1: none */
+    uint32_t root;    /* index into `roots`, for pack_source_path() */
+};
+
+struct pack_source_root {
+    char *path;          /* folder, as given */
+    size_t prefix_bytes; /* what names have in front that is not part of the path */
+};
+
+struct pack_source_note {
+    uint64_t count;
+    char *first; /* the first by name; NULL when count is 0 */
+};
+
+/* Filled by source_folder.c and source_list.c; whoever else reads it changes nothing. */
+struct pack_source {
+    uint64_t n_records;
+    size_t capacity;             /* of `records` */
+    struct pack_record *records; /* in the order to store */
+    uint64_t *source_index;      /* what number records[i] had; NULL: never shuffled */
+    uint64_t n_listed;           /* records before pack_source_limit() */
+
+    bool has_labels;
+    const char **class_names; /* as they are on disk; [label] */
+    size_t n_classes;         /* 0 where labels are plain integers */
+
+    struct pack_list *list; /* columns, NULL for folders; see pack_source_row() */
+    struct pack_source_root *roots;
+    uint32_t n_roots;
+    struct pack_source_note notes[PACK_NOTE_KINDS];
+    struct pack_arena *arena; /* names */
+};
+
+/* The row of source->list's columns that record `i` has. */
+uint64_t pack_source_row(const struct pack_source *source, uint64_t i);
+
+/*
+ * A checksum over what is to be stored apart from pixels: names, labels, source_index,
+ * classes and columns. Where the folders are does not matter.
+ */
+uint64_t pack_source_digest(const struct pack_source *source);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
