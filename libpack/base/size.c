@@ -1,5 +1,6 @@
 /* Sizes come from files and command lines: every product is checked before it is used. */
 #include "libpack/base/size.h"
+#include "libpack/base/check.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -30,10 +31,18 @@ pack_size_add(uint64_t a, uint64_t b, uint64_t *out)
     return true;
 }
 
+static bool
+is_shape(const struct pack_shape *shape)
+{
+    return shape && shape->rank >= 0 && shape->rank <= PACK_RANK_MAX;
+}
+
 bool
 pack_shape_count(const struct pack_shape *shape, uint64_t *count)
 {
     uint64_t product = 1;
+    if (!is_shape(shape) || !count)
+        return false;
     for (int i = 0; i < shape->rank; i++) {
         if (shape->extent[i] == 0) {
             *count = 0;
@@ -49,7 +58,7 @@ pack_shape_count(const struct pack_shape *shape, uint64_t *count)
 bool
 pack_shape_equal(const struct pack_shape *a, const struct pack_shape *b)
 {
-    return a->rank == b->rank &&
+    return is_shape(a) && is_shape(b) && a->rank == b->rank &&
            memcmp(a->extent, b->extent, (size_t)a->rank * sizeof a->extent[0]) == 0;
 }
 
@@ -71,6 +80,8 @@ pack_shape_parse(const char *text, struct pack_shape *shape, struct pack_error *
 {
     struct pack_shape parsed = { 0 };
     const char *p = text;
+    if (!text || !shape)
+        return pack_check_given(err, "text", text, "shape", shape, NULL);
     for (;;) {
         if (parsed.rank == PACK_RANK_MAX)
             return pack_fail(err, PACK_ERR_ARGUMENT,
@@ -94,6 +105,10 @@ pack_shape_parse(const char *text, struct pack_shape *shape, struct pack_error *
 char *
 pack_shape_format(const struct pack_shape *shape, char *text)
 {
+    if (!text)
+        return NULL;
+    if (!is_shape(shape))
+        return strcpy(text, "unknown");
     if (shape->rank == 0)
         return strcpy(text, "scalar");
     char *p = text;
@@ -125,6 +140,8 @@ pack_bytes_parse(const char *text, uint64_t *bytes, struct pack_error *err)
     uint64_t whole;
     double fraction = 0;
     bool has_fraction = false;
+    if (!text || !bytes)
+        return pack_check_given(err, "text", text, "bytes", bytes, NULL);
     if (!parse_digits(&p, &whole))
         goto bad;
     if (*p == '.') {
@@ -153,6 +170,8 @@ bad:
 char *
 pack_bytes_format(uint64_t bytes, char *text)
 {
+    if (!text)
+        return NULL;
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
     if (bytes < 1024) {
         snprintf(text, PACK_BYTES_TEXT_MAX, "%" PRIu64 " B", bytes);

@@ -13,7 +13,7 @@ fill(struct pack_error *err, enum pack_status status, const char *format, va_lis
         int saved = errno;
         err->status = status;
         err->param = NULL;
-        vsnprintf(err->text, sizeof err->text, format, args);
+        vsnprintf(err->text, sizeof err->text, format ? format : "", args);
         errno = saved;
     }
     return status;
@@ -75,7 +75,7 @@ pack_fail_errno(struct pack_error *err, int errnum, const char *format, ...)
 enum pack_status
 pack_fail_memory(struct pack_error *err, const char *what)
 {
-    return pack_fail(err, PACK_ERR_MEMORY, "out of memory: %s", what);
+    return pack_fail(err, PACK_ERR_MEMORY, "out of memory: %s", what ? what : "?");
 }
 
 enum pack_status
@@ -88,7 +88,7 @@ pack_error_prefix(struct pack_error *err, enum pack_status status, const char *f
     memcpy(old, err->text, sizeof old);
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    vsnprintf(err->text, sizeof err->text, format ? format : "", args);
     va_end(args);
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, ": %.*s", (int)sizeof err->text,
@@ -99,6 +99,8 @@ pack_error_prefix(struct pack_error *err, enum pack_status status, const char *f
 enum pack_status
 pack_error_param(struct pack_error *err, enum pack_status status, const char *param)
 {
+    if (!param)
+        return err ? err->status : status;
     status = pack_error_prefix(err, status, "%s", param);
     if (err)
         err->param = param;

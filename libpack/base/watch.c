@@ -5,7 +5,7 @@
 void
 pack_watch_tell(const struct pack_watch *watch, const struct pack_progress *progress)
 {
-    if (watch && watch->progress)
+    if (watch && watch->progress && progress)
         watch->progress(watch->context, progress);
 }
 

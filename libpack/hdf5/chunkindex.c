@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/check.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
@@ -216,6 +217,8 @@ pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
 {
     struct listing listing = { .file = -1, .set = -1 };
     struct pack_h5_count count = { .context = &listing.noted, .on_read = note_read };
+    if (!file || !path || !index)
+        return pack_check_given(err, "file", file, "path", path, "index", index, NULL);
     enum pack_status status = pack_h5_open(file, &count, &listing.file, err);
     if (status)
         return status;
@@ -236,6 +239,8 @@ pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
 void
 pack_chunkindex_done(struct pack_chunkindex *index)
 {
+    if (!index)
+        return;
     free(index->chunks);
     *index = (struct pack_chunkindex){ 0 };
 }

@@ -1,6 +1,7 @@
 /* Facts for those who have a file's name and nothing else. */
 #include <libpack/dataset.h>
 
+#include "libpack/base/check.h"
 #include "libpack/hdf5/h5.h"
 
 enum pack_status
@@ -9,7 +10,7 @@ pack_dataset_facts(const char *file, const char *path, struct pack_facts *facts,
 {
     int64_t h5 = -1;
     if (!file || !path || !facts)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "facts of a dataset need file and path");
+        return pack_check_given(err, "file", file, "path", path, "facts", facts, NULL);
     enum pack_status status = pack_h5_open(file, NULL, &h5, err);
     if (status != PACK_OK)
         return status;

@@ -2,6 +2,7 @@
 #include <libpack/dataset.h>
 
 #include <stdio.h>
+#include <string.h>
 
 const char *
 pack_type_class_name(enum pack_type_class class_id)
@@ -35,6 +36,8 @@ pack_index_name(enum pack_index index)
 char *
 pack_type_format(const struct pack_type *type, char *text)
 {
+    if (!type || !text)
+        return text ? strcpy(text, "unknown") : NULL;
     const char *big = type->order == PACK_ORDER_BIG && type->bytes > 1 ? ">" : "";
     unsigned bits = type->bytes * 8;
     switch (type->class_id) {
@@ -60,6 +63,7 @@ pack_type_format(const struct pack_type *type, char *text)
 bool
 pack_facts_skip_missing(const struct pack_facts *facts)
 {
-    return facts->fill_time == PACK_FILL_NEVER ||
-           (facts->fill_time == PACK_FILL_IFSET && facts->fill == PACK_FILL_UNDEFINED);
+    return facts && (facts->fill_time == PACK_FILL_NEVER ||
+                     (facts->fill_time == PACK_FILL_IFSET &&
+                      facts->fill == PACK_FILL_UNDEFINED));
 }

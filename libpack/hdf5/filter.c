@@ -437,9 +437,12 @@ find_codec(uint32_t id)
 bool
 pack_pipeline_is_known(const struct pack_pipeline *pipeline, uint32_t *id)
 {
+    if (!pipeline || pipeline->n < 0 || pipeline->n > PACK_PIPELINE_MAX)
+        return false;
     for (int i = 0; i < pipeline->n; i++)
         if (!find_codec(pipeline->filter[i].id)) {
-            *id = pipeline->filter[i].id;
+            if (id)
+                *id = pipeline->filter[i].id;
             return false;
         }
     return true;

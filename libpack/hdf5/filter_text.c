@@ -1,5 +1,6 @@
 /* Names of filters and texts of pipelines. */
 #include <libpack/dataset.h>
+#include "libpack/base/check.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -47,6 +48,8 @@ pack_filter_name(uint32_t id)
 char *
 pack_filter_need(uint32_t id, char *text)
 {
+    if (!text)
+        return NULL;
     snprintf(text, PACK_FILTER_NEED_MAX, "needs filter %u, which has no usual package",
              id);
     for (size_t i = 0; i < sizeof registered / sizeof registered[0]; i++)
@@ -60,6 +63,10 @@ char *
 pack_pipeline_format(const struct pack_pipeline *pipeline, char *text)
 {
     size_t used = 0;
+    if (!text)
+        return NULL;
+    if (!pipeline || pipeline->n < 0 || pipeline->n > PACK_PIPELINE_MAX)
+        return strcpy(text, "unknown");
     if (pipeline->n == 0)
         return strcpy(text, "none");
     for (int i = 0; i < pipeline->n; i++) {
@@ -83,12 +90,17 @@ enum pack_status
 pack_pipeline_add(struct pack_pipeline *pipeline, uint32_t id, uint32_t flags,
                   uint32_t n_cd, const uint32_t *cd, struct pack_error *err)
 {
+    if (!pipeline || (n_cd > 0 && !cd))
+        return pack_check_given(err, "pipeline", pipeline, "cd", cd, NULL);
+    if (pipeline->n < 0 || pipeline->n > PACK_PIPELINE_MAX)
+        return pack_check_choice(err, "pipeline", pipeline->n, PACK_PIPELINE_MAX + 1);
     if (pipeline->n == PACK_PIPELINE_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "more than %d filters",
-                         PACK_PIPELINE_MAX);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "pipeline",
+                               "more than %d filters", PACK_PIPELINE_MAX);
     if (n_cd > PACK_FILTER_CD_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "a filter with more than %d parameters",
-                         PACK_FILTER_CD_MAX);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "n_cd",
+                               "a filter with more than %d parameters",
+                               PACK_FILTER_CD_MAX);
     struct pack_filter *filter = &pipeline->filter[pipeline->n++];
     *filter = (struct pack_filter){ .id = id, .flags = flags, .n_cd = n_cd };
     if (n_cd > 0)
@@ -153,6 +165,11 @@ pack_pipeline_parse(const char *text, uint32_t element_bytes,
 {
     struct pack_pipeline parsed = { 0 };
     enum pack_status status = PACK_OK;
+    if (!text || !pipeline)
+        return pack_check_given(err, "text", text, "pipeline", pipeline, NULL);
+    if (element_bytes == 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "element_bytes",
+                               "elements have no bytes");
     if (strcmp(text, "none") != 0)
         for (const char *at = text; !status; at++) {
             size_t size = strcspn(at, "+");

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/check.h"
 #include "libpack/hdf5/writer_parts.h"
 
 /* -------------------------------------------------------------------- names */
@@ -33,6 +34,8 @@ pack_libver_name(enum pack_libver libver)
 enum pack_status
 pack_libver_parse(const char *text, enum pack_libver *libver, struct pack_error *err)
 {
+    if (!text || !libver)
+        return pack_check_given(err, "text", text, "libver", libver, NULL);
     for (size_t i = 0; i < sizeof libver_names / sizeof libver_names[0]; i++)
         if (strcmp(text, libver_names[i]) == 0) {
             *libver = (enum pack_libver)i;

@@ -4,6 +4,7 @@
  * Everything is done in doubles in the order in which their Python code does it, because
  * the last bit of a ratio decides whether a side has 223 or 224 pixels.
  */
+#include "libpack/base/check.h"
 #include "libpack/image/geometry.h"
 
 #include <limits.h>
@@ -41,6 +42,8 @@ enum pack_status
 pack_resample_filter_parse(const char *name, enum pack_resample_filter *filter,
                            struct pack_error *err)
 {
+    if (!name || !filter)
+        return pack_check_given(err, "name", name, "filter", filter, NULL);
     int i = find(name, filter_names, N_FILTERS);
     if (i < 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,
@@ -60,6 +63,8 @@ pack_resample_filter_name(enum pack_resample_filter filter)
 enum pack_status
 pack_fit_parse(const char *name, enum pack_fit *fit, struct pack_error *err)
 {
+    if (!name || !fit)
+        return pack_check_given(err, "name", name, "fit", fit, NULL);
     int i = find(name, fit_names, N_FITS);
     if (i < 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,
@@ -87,6 +92,8 @@ check_side(uint32_t side, const char *what, struct pack_error *err)
 enum pack_status
 pack_geometry_check(const struct pack_geometry *g, struct pack_error *err)
 {
+    if (!g)
+        return pack_check_given(err, "geometry", g, NULL);
     if (!g->size_h != !g->size_w)
         return pack_fail(err, PACK_ERR_ARGUMENT, "size %ux%u has an empty side",
                          g->size_h, g->size_w);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/check.h"
 #include "libpack/base/size.h"
 
 static const struct pack_image_codec *const codecs[] = {
@@ -98,20 +99,36 @@ pack_image_format_name(enum pack_image_format format)
 bool
 pack_image_is_known(const void *data, size_t size)
 {
-    return find_codec(data, size) != NULL;
+    return data && find_codec(data, size) != NULL;
 }
 
 static const struct pack_image_params default_params;
+
+/* Nothing at all is no image; that is for the codecs to say. */
+static enum pack_status
+check_data(const void *data, size_t size, const struct pack_image_params *params,
+           struct pack_error *err)
+{
+    if (!data && size > 0)
+        return pack_check_given(err, "data", data, NULL);
+    return params ? pack_check_choice(err, "mode", (int)params->mode, PACK_IMAGE_GRAY + 1)
+                  : PACK_OK;
+}
 
 enum pack_status
 pack_image_probe(const void *data, size_t size, const struct pack_image_params *params,
                  struct pack_image_info *info, struct pack_error *err)
 {
+    enum pack_status status = check_data(data, size, params, err);
+    if (status == PACK_OK)
+        status = pack_check_given(err, "info", info, NULL);
+    if (status != PACK_OK)
+        return status;
     const struct pack_image_codec *codec = find_codec(data, size);
     if (!codec)
         return refuse(data, size, err);
     struct pack_image_info found = { .format = codec->format, .orientation = 1 };
-    enum pack_status status =
+    status =
         codec->probe(data, size, params ? params : &default_params, &found, err);
     if (!status)
         *info = found;
@@ -132,13 +149,14 @@ pack_image_decode(const void *data, size_t size, const struct pack_image_params 
                   struct pack_image *image, struct pack_image_info *info,
                   struct pack_error *err)
 {
-    const struct pack_image_codec *codec = find_codec(data, size);
+    struct pack_image_info found;
+    if (!image)
+        return pack_check_given(err, "image", image, NULL);
     if (!params)
         params = &default_params;
-    struct pack_image_info found;
     enum pack_status status = pack_image_probe(data, size, params, &found, err);
     if (!status)
-        status = codec->decode(data, size, params, image, &found, err);
+        status = find_codec(data, size)->decode(data, size, params, image, &found, err);
     if (!status && params->strict)
         status = check_strict(&found, err);
     if (!status && info)
@@ -151,6 +169,8 @@ pack_image_decode_bytes(const struct pack_image_info *info,
                         const struct pack_image_params *params)
 {
     int channels = params && params->mode == PACK_IMAGE_GRAY ? 1 : 3;
+    if (!info)
+        return UINT64_MAX;
     uint64_t pixels = (uint64_t)info->width * info->height, total;
     for (int i = 0; i < N_CODECS; i++)
         if (codecs[i]->format == info->format &&

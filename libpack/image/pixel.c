@@ -2,6 +2,7 @@
  * Sums are taken in 32 bits over blocks of rows and added up in 64: compilers turn that
  * into vector code, and 255 * 255 * MAX_ROWS stays below 2^32.
  */
+#include "libpack/base/check.h"
 #include "libpack/image/pixel.h"
 
 #include <string.h>
@@ -17,6 +18,8 @@ enum pack_status
 pack_pixel_layout_parse(const char *name, enum pack_pixel_layout *layout,
                         struct pack_error *err)
 {
+    if (!name || !layout)
+        return pack_check_given(err, "name", name, "layout", layout, NULL);
     for (size_t i = 0; i < sizeof layout_names / sizeof layout_names[0]; i++)
         if (strcmp(name, layout_names[i]) == 0) {
             *layout = (enum pack_pixel_layout)i;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/check.h"
+#include "libpack/base/size.h"
 #include "libpack/model/pattern_order.h"
 #include "libpack/base/numbers.h"
 
@@ -46,6 +48,38 @@ or_default(uint64_t value, uint64_t otherwise)
     return value ? value : otherwise;
 }
 
+/* Boxes that some dataset could have; which one it is, a trace does not say. */
+static enum pack_status
+check_trace(const struct pack_pattern *p, struct pack_error *err)
+{
+    uint64_t end;
+    if (p->n_trace > 0 && !p->trace)
+        return pack_check_given(err, "trace", p->trace, NULL);
+    for (uint64_t i = 0; i < p->n_trace; i++) {
+        const struct pack_box *box = &p->trace[i];
+        bool good = box->rank >= 1 && box->rank <= PACK_RANK_MAX;
+        for (int k = 0; good && k < box->rank; k++)
+            good = pack_size_add(box->start[k], box->count[k], &end);
+        if (!good)
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "trace",
+                                   "box %" PRIu64 " of the trace is not one of a dataset",
+                                   i);
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+check_pattern(const struct pack_pattern *p, struct pack_error *err)
+{
+    enum pack_status status =
+        pack_check_choice(err, "kind", (int)p->kind, PACK_PATTERN_TRACE + 1);
+    if (status == PACK_OK)
+        status = pack_check_choice(err, "read", (int)p->read, PACK_READ_SPAN + 1);
+    if (status == PACK_OK && p->kind == PACK_PATTERN_TRACE)
+        status = check_trace(p, err);
+    return status;
+}
+
 /* The shape of a sample, and how many there are. */
 static enum pack_status
 set_samples(struct pack_pattern *p, struct pack_error *err)
@@ -55,34 +89,37 @@ set_samples(struct pack_pattern *p, struct pack_error *err)
         p->n_samples = p->n_trace;
     } else {
         if (p->extent.rank < 1 || p->extent.rank > PACK_RANK_MAX)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "dataset has %d dimensions, not 1 to %d", p->extent.rank,
-                             PACK_RANK_MAX);
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "extent",
+                                   "dataset has %d dimensions, not 1 to %d",
+                                   p->extent.rank, PACK_RANK_MAX);
         if (p->box.rank == 0) {
             p->box = p->extent;
             p->box.extent[0] = 1;
         }
         if (p->box.rank != p->extent.rank)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "box has %s, dataset has %d",
-                             pack_dimensions(p->box.rank).text, p->extent.rank);
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
+                                   "box has %s, dataset has %d",
+                                   pack_dimensions(p->box.rank).text, p->extent.rank);
         for (int i = 0; i < p->box.rank; i++)
             if (p->box.extent[i] < 1 || p->box.extent[i] > p->extent.extent[i])
-                return pack_fail(err, PACK_ERR_ARGUMENT,
-                                 "box of %" PRIu64 " does not fit axis %d of %" PRIu64,
-                                 p->box.extent[i], i, p->extent.extent[i]);
+                return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
+                                       "box of %" PRIu64
+                                       " does not fit axis %d of %" PRIu64,
+                                       p->box.extent[i], i, p->extent.extent[i]);
         p->step = or_default(p->step, 1);
         uint64_t fit = (p->extent.extent[0] - p->box.extent[0]) / p->step + 1;
         p->n_samples = or_default(p->n_samples, fit);
         if (p->n_samples > fit)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "%" PRIu64 " samples wanted, dataset has %" PRIu64,
-                             p->n_samples, fit);
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "n_samples",
+                                   "%" PRIu64 " samples wanted, dataset has %" PRIu64,
+                                   p->n_samples, fit);
     }
     if (p->n_samples == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "pattern has no samples");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "n_samples",
+                               "pattern has no samples");
     if (p->n_samples > n_max || p->draws > n_max)
-        return pack_fail(err, PACK_ERR_LIMIT, "pattern has more than 2^62 samples");
+        return pack_fail_param(err, PACK_ERR_LIMIT, "n_samples",
+                               "pattern has more than 2^62 samples");
     return PACK_OK;
 }
 
@@ -95,25 +132,27 @@ check_readers(struct pack_pattern *p, struct pack_error *err)
     p->batch = or_default(p->batch, 1);
     p->dealt = or_default(p->dealt, p->workers);
     if (p->kind == PACK_PATTERN_BLOCK && p->local && p->slide)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "a worker-local block shuffle refills its pools: they cannot "
-                         "slide");
+        return pack_fail_param(
+            err, PACK_ERR_ARGUMENT, "slide",
+            "a worker-local block shuffle refills its pools: they cannot "
+            "slide");
     if (p->rank >= p->world)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "rank %" PRIu64 " of %" PRIu64
-                         " does not exist: ranks count from 0",
-                         p->rank, p->world);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "rank",
+                               "rank %" PRIu64 " of %" PRIu64
+                               " does not exist: ranks count from 0",
+                               p->rank, p->world);
     if (p->worker >= p->workers)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "worker %" PRIu64 " of %" PRIu64
-                         " does not exist: workers count from 0",
-                         p->worker, p->workers);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "worker",
+                               "worker %" PRIu64 " of %" PRIu64
+                               " does not exist: workers count from 0",
+                               p->worker, p->workers);
     if (p->world > n_max || p->workers > n_max || p->dealt > n_max || p->batch > n_max)
-        return pack_fail(err, PACK_ERR_LIMIT,
-                         "ranks, workers and batch size end at %" PRIu64, n_max);
+        return pack_fail_param(err, PACK_ERR_LIMIT, "batch",
+                               "ranks, workers and batch size end at %" PRIu64, n_max);
     if (p->kind == PACK_PATTERN_TRACE && p->read != PACK_READ_SAMPLE)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "a trace says itself what each read asks for: read by sample");
+        return pack_fail_param(
+            err, PACK_ERR_ARGUMENT, "read",
+            "a trace says itself what each read asks for: read by sample");
     return PACK_OK;
 }
 
@@ -151,7 +190,8 @@ static enum pack_status
 make_buffers(struct pack_pattern_iter *it, struct pack_error *err)
 {
     const struct pack_pattern *p = &it->pattern;
-    it->batch_size = p->read == PACK_READ_SAMPLE ? 1 : (size_t)p->batch;
+    uint64_t most = p->batch < it->length ? p->batch : it->length; /* in one batch */
+    it->batch_size = p->read == PACK_READ_SAMPLE || most == 0 ? 1 : (size_t)most;
     it->start_size = it->order.ops->next ? (size_t)(p->world - 1) : 0;
     if (it->start_size > it->order.length)
         it->start_size = (size_t)it->order.length;
@@ -179,20 +219,25 @@ enum pack_status
 pack_pattern_new(const struct pack_pattern *pattern, struct pack_pattern_iter **iter,
                  struct pack_error *err)
 {
+    if (!pattern || !iter)
+        return pack_check_given(err, "pattern", pattern, "iter", iter, NULL);
     struct pack_pattern_iter *it = calloc(1, sizeof *it);
     if (!it)
         return pack_fail_memory(err, "pattern");
     it->pattern = *pattern;
-    enum pack_status status = set_samples(&it->pattern, err);
+    enum pack_status status = check_pattern(&it->pattern, err);
+    if (status == PACK_OK)
+        status = set_samples(&it->pattern, err);
     if (status == PACK_OK)
         status = check_readers(&it->pattern, err);
     if (status == PACK_OK) {
         const struct pack_pattern *p = &it->pattern;
         it->crops = p->kind != PACK_PATTERN_TRACE && has_crops(p);
         if (p->read == PACK_READ_BATCH && it->crops && p->step < p->box.extent[0])
-            status = pack_fail(err, PACK_ERR_ARGUMENT,
-                               "windows that overlap cannot be cropped at random and "
-                               "read as a batch: read by sample");
+            status =
+                pack_fail_param(err, PACK_ERR_ARGUMENT, "read",
+                                "windows that overlap cannot be cropped at random and "
+                                "read as a batch: read by sample");
     }
     if (status == PACK_OK)
         status = pack_order_open(&it->order, &it->pattern, it->pattern.n_samples, err);
@@ -225,30 +270,32 @@ pack_pattern_free(struct pack_pattern_iter *iter)
 uint64_t
 pack_pattern_length(const struct pack_pattern_iter *iter)
 {
-    return iter->length;
+    return iter ? iter->length : 0;
 }
 
 uint64_t
 pack_pattern_position(const struct pack_pattern_iter *iter)
 {
-    return iter->position;
+    return iter ? iter->position : 0;
 }
 
 uint64_t
 pack_pattern_epoch(const struct pack_pattern_iter *iter)
 {
-    return iter->epoch;
+    return iter ? iter->epoch : 0;
 }
 
 uint64_t
 pack_pattern_n_samples(const struct pack_pattern_iter *iter)
 {
-    return iter->order.length;
+    return iter ? iter->order.length : 0;
 }
 
 uint64_t
 pack_pattern_shared_chunks(const struct pack_pattern_iter *iter)
 {
+    if (!iter)
+        return 0;
     const struct pack_pattern *p = &iter->pattern;
     return p->kind == PACK_PATTERN_BLOCK && p->local
                ? pack_order_shared_chunks(&iter->order, p->rank)
@@ -258,6 +305,8 @@ pack_pattern_shared_chunks(const struct pack_pattern_iter *iter)
 bool
 pack_pattern_is_whole(const struct pack_pattern_iter *iter)
 {
+    if (!iter)
+        return false;
     const struct pack_pattern *p = &iter->pattern;
     return p->kind != PACK_PATTERN_TRACE && p->read == PACK_READ_SAMPLE && !iter->crops &&
            p->box.extent[0] == 1 && p->step == 1;
@@ -267,11 +316,13 @@ enum pack_status
 pack_pattern_seek(struct pack_pattern_iter *iter, uint64_t epoch, uint64_t position,
                   struct pack_error *err)
 {
+    if (!iter)
+        return pack_check_given(err, "iter", iter, NULL);
     if (position > iter->length)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "position %" PRIu64 " is behind the end of an epoch of %" PRIu64
-                         " samples",
-                         position, iter->length);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "position",
+                               "position %" PRIu64
+                               " is behind the end of an epoch of %" PRIu64 " samples",
+                               position, iter->length);
     start_epoch(iter, epoch);
     iter->position = position;
     return PACK_OK;
@@ -328,6 +379,8 @@ fill(struct pack_pattern_iter *it, uint64_t position, size_t n, uint64_t *sample
 size_t
 pack_pattern_samples(struct pack_pattern_iter *iter, uint64_t *samples, size_t max)
 {
+    if (!iter || !samples)
+        return 0;
     const struct pack_pattern *p = &iter->pattern;
     size_t done = 0;
     while (done < max && iter->position < iter->length) {
@@ -418,6 +471,8 @@ span_box(struct pack_pattern_iter *it, size_t n)
 bool
 pack_pattern_next(struct pack_pattern_iter *iter, struct pack_request *request)
 {
+    if (!iter || !request)
+        return false;
     const struct pack_pattern *p = &iter->pattern;
     uint64_t first = iter->position, remain = iter->length - first;
     if (remain == 0)

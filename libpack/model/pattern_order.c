@@ -106,17 +106,19 @@ static enum pack_status
 check_weights(const double *weights, uint64_t n, double *sum, struct pack_error *err)
 {
     if (!weights)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "pattern weighted has no weights");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "weights",
+                               "pattern weighted has no weights");
     *sum = 0;
     for (uint64_t i = 0; i < n; i++) {
         if (!(weights[i] >= 0) || !isfinite(weights[i]))
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "weight %llu is %g, not a number of 0 or more",
-                             (unsigned long long)i, weights[i]);
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "weights",
+                                   "weight %llu is %g, not a number of 0 or more",
+                                   (unsigned long long)i, weights[i]);
         *sum += weights[i];
     }
     if (!(*sum > 0) || !isfinite(*sum))
-        return pack_fail(err, PACK_ERR_ARGUMENT, "weights add up to %g", *sum);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "weights", "weights add up to %g",
+                               *sum);
     return PACK_OK;
 }
 

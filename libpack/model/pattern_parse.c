@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <libpack/pattern.h>
+#include "libpack/base/check.h"
 #include "libpack/base/size.h"
 
 static const char *const kind_names[] = {
@@ -172,6 +173,8 @@ parse_keys(const char *text, struct pack_pattern *pattern, struct pack_error *er
 enum pack_status
 pack_pattern_parse(const char *text, struct pack_pattern *pattern, struct pack_error *err)
 {
+    if (!text || !pattern)
+        return pack_check_given(err, "text", text, "pattern", pattern, NULL);
     size_t size = strcspn(text, ":");
     int kind = find_name(kind_names, N_KINDS, text, size);
     struct pack_pattern parsed = *pattern;
@@ -206,6 +209,8 @@ pack_pattern_parse_rank(const char *text, struct pack_pattern *pattern,
 {
     char digits[24] = "";
     uint64_t rank, world;
+    if (!text || !pattern)
+        return pack_check_given(err, "text", text, "pattern", pattern, NULL);
     size_t size = strcspn(text, "/");
     if (size < sizeof digits)
         memcpy(digits, text, size);
@@ -225,6 +230,8 @@ pack_pattern_parse_rank(const char *text, struct pack_pattern *pattern,
 enum pack_status
 pack_read_mode_parse(const char *text, enum pack_read_mode *mode, struct pack_error *err)
 {
+    if (!text || !mode)
+        return pack_check_given(err, "text", text, "mode", mode, NULL);
     int found = find_name(mode_names, N_MODES, text, strlen(text));
     if (found < 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "libpack/base/check.h"
 #include "libpack/base/json.h"
 
 #define TERM(k, u, m)                                                                  \
@@ -41,6 +42,8 @@ static const struct pack_profile_term terms[] = {
 };
 
 enum { N_TERMS = sizeof terms / sizeof *terms };
+
+#define VALUE_MAX 1e18
 
 /* The processor's part of the named profiles, see profile.h. */
 static const struct pack_profile processor = {
@@ -90,13 +93,16 @@ pack_profile_name(size_t i, const char **description)
 {
     if (i >= N_STORAGES)
         return NULL;
-    *description = storages[i].description;
+    if (description)
+        *description = storages[i].description;
     return storages[i].name;
 }
 
 enum pack_status
 pack_profile_named(const char *name, struct pack_profile *profile, struct pack_error *err)
 {
+    if (!name || !profile)
+        return pack_check_given(err, "name", name, "profile", profile, NULL);
     for (size_t i = 0; i < N_STORAGES; i++) {
         if (strcmp(name, storages[i].name) != 0)
             continue;
@@ -113,6 +119,37 @@ pack_profile_named(const char *name, struct pack_profile *profile, struct pack_e
         "no storage is called '%.80s': nvme, sata-ssd, hdd, nfs, or the file of "
         "a measured profile",
         name);
+}
+
+static bool
+is_curve(const struct pack_profile_curve *curve)
+{
+    if (curve->n < 1 || curve->n > PACK_PROFILE_POINTS_MAX)
+        return false;
+    for (int i = 0; i < curve->n; i++)
+        if (!(curve->bytes[i] > (i ? curve->bytes[i - 1] : 0) &&
+              curve->bytes[i] < VALUE_MAX && curve->value[i] > 0 &&
+              curve->value[i] < VALUE_MAX))
+            return false;
+    return true;
+}
+
+enum pack_status
+pack_profile_check(const struct pack_profile *profile, struct pack_error *err)
+{
+    enum pack_status status = pack_check_given(err, "profile", profile, NULL);
+    if (status != PACK_OK)
+        return status;
+    bool good = profile->n_cpus >= 1 && is_curve(&profile->copy) &&
+                is_curve(&profile->page) &&
+                memchr(profile->name, '\0', sizeof profile->name) != NULL;
+    for (size_t i = 0; i < N_TERMS && good; i++) {
+        double value = *(const double *)((const char *)profile + terms[i].offset);
+        good = value > 0 && value < VALUE_MAX;
+    }
+    return good ? PACK_OK
+                : pack_fail_param(err, PACK_ERR_ARGUMENT, "profile",
+                                  "the profile has terms that are not positive numbers");
 }
 
 const struct pack_profile_term *
@@ -174,7 +211,7 @@ static bool
 is_positive(const struct pack_json_value *value)
 {
     return value && value->kind == PACK_JSON_NUMBER && isfinite(value->number) &&
-           value->number > 0 && value->number < 1e18;
+           value->number > 0 && value->number < VALUE_MAX;
 }
 
 static enum pack_status
@@ -244,6 +281,8 @@ pack_profile_parse(const char *text, size_t size, struct pack_profile *profile,
     struct pack_json_doc *doc = NULL;
     const struct pack_json_value *root;
     struct pack_profile parsed = { 0 };
+    if (!text || !profile)
+        return pack_check_given(err, "text", text, "profile", profile, NULL);
     enum pack_status status = pack_json_parse(text, size, &doc, &root, err);
     if (status == PACK_OK)
         status = parse_root(root, &parsed, err);

@@ -16,6 +16,11 @@ extern "C" {
 enum pack_status pack_profile_print(const struct pack_profile *profile,
                                     struct pack_buf *buf, struct pack_error *err);
 
+/* PACK_ERR_ARGUMENT for a profile that was neither read nor named: NULL, or a term that is
+ * not positive. */
+enum pack_status pack_profile_check(const struct pack_profile *profile,
+                                    struct pack_error *err);
+
 /* Gives *profile the processor's terms of `from`: all but storage, name and n_cpus. */
 void pack_profile_take_processor(struct pack_profile *profile,
                                  const struct pack_profile *from);

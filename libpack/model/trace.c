@@ -1,6 +1,7 @@
 /* Reads the text twice: once to count the lines that hold a read,
  * once to fill the boxes. */
 #include <libpack/pattern.h>
+#include "libpack/base/check.h"
 #include "libpack/base/size.h"
 
 #include <inttypes.h>
@@ -115,6 +116,10 @@ enum pack_status
 pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,
                  struct pack_error *err)
 {
+    if (!trace || (!text && size > 0))
+        return pack_check_given(err, "trace", trace, "text", text, NULL);
+    if (!text)
+        text = "";
     const struct cursor begin = { text, text + size, text, 1 };
     struct cursor c = begin;
     struct pack_box *boxes;
@@ -141,6 +146,8 @@ pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,
 void
 pack_trace_free(struct pack_trace *trace)
 {
+    if (!trace)
+        return;
     free(trace->boxes);
     *trace = (struct pack_trace){ 0 };
 }
