@@ -25,7 +25,7 @@ enum pack_advise_basis {
     PACK_ADVISE_MEASURED,      /* the model, scaled by a measurement of its like */
     PACK_ADVISE_PROVEN         /* read for real in just this way */
 };
-/* "predicted", "measured", "proven". */
+/* "predicted", "measured", "proven"; "unknown" for what is none. */
 const char *pack_advise_basis_name(enum pack_advise_basis basis);
 
 /* What somebody who reads as `now` says has to change for a configuration. */
@@ -35,7 +35,7 @@ enum pack_advise_change {
     PACK_ADVISE_ORDER,    /* and the order of reading */
     PACK_ADVISE_REWRITE   /* and the file: other chunks, another codec */
 };
-/* "none", "settings", "order", "rewrite". */
+/* "none", "settings", "order", "rewrite"; "unknown". */
 const char *pack_advise_change_name(enum pack_advise_change change);
 
 /* One way to store a dataset and to read it. */
@@ -93,7 +93,11 @@ struct pack_advise_outcome {
     enum pack_advise_change change; /* a rewrite where there is no `now` */
 };
 
-/* Measures what a codec does to chunks of this shape. */
+/*
+ * Measures what a codec does to chunks of this shape: stored bytes per byte, more than 0,
+ * and ns per decoded byte. Called on the caller's thread, one codec at a time; a status
+ * that is not PACK_OK ends the search with it.
+ */
 typedef enum pack_status (*pack_advise_measure_fn)(
     void *context, const struct pack_shape *chunk, const char *codec,
     double *stored_rate, double *decode_ns, struct pack_error *err);
@@ -225,10 +229,13 @@ struct pack_advise_result {
 /*
  * Evaluates one configuration: every read of worker 0 over up to three epochs when
  * max_samples is 0 and that is at most 2^25 chunk visits, else up to so many samples, or
- * visits. Ends early when params.watch says so. Contiguous layouts are computed with HDF5's sieve
- * buffer. PACK_ERR_ARGUMENT for shapes, patterns and settings that cannot be,
+ * visits. Contiguous layouts are computed with HDF5's sieve buffer.
+ *
+ * PACK_ERR_ARGUMENT for shapes, patterns, profiles and settings that cannot be,
  * PACK_ERR_LIMIT for products beyond 64 bits and chunks of 4 GiB before 2.0,
- * PACK_ERR_MEMORY.
+ * PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED when params.watch says so. What params lead to is
+ * borrowed during the call, here and below; an outcome owns nothing. Safe from any thread,
+ * with the same params too.
  */
 enum pack_status pack_advise_evaluate(const struct pack_advise_params *params,
                                       const struct pack_advise_config *config,
@@ -247,15 +254,17 @@ enum pack_status pack_advise_evaluate(const struct pack_advise_params *params,
  * version's default cache, no cache, less memory. Where rates were measured, only
  * measured rows are chosen, and only those whose gain_low excludes a loss.
  *
- * Errors as pack_advise_evaluate, and PACK_ERR_ARGUMENT when memory_bytes does not hold
- * one chunk per worker.
+ * Errors as pack_advise_evaluate, PACK_ERR_ARGUMENT when memory_bytes does not hold one
+ * chunk per worker, and those of `measure`. Runs on n_threads threads, which end with the
+ * call. The result owns nothing; it is worthless after a failure.
  */
 enum pack_status pack_advise(const struct pack_advise_params *params,
                              struct pack_advise_result *result, struct pack_error *err);
 
 /*
  * Replaces an outcome's rates by `factor` times what they are (measured by modelled) and
- * says that they are measured. The result that holds it is then to be settled again.
+ * says that they are measured. The result that holds it is then to be settled again. A
+ * factor that is not positive and finite changes nothing.
  */
 void pack_advise_scale(struct pack_advise_outcome *outcome,
                        const struct pack_advise_params *params, double factor);
@@ -264,14 +273,15 @@ void pack_advise_scale(struct pack_advise_outcome *outcome,
  * Chooses row 0 anew, sorts the other rows and writes everything that is said of the
  * choice and of `now` again, after rates in `now` or in rows were changed. The row of
  * `now` follows result->now, and is added where it is missing. Errors as
- * pack_advise_evaluate.
+ * pack_advise_evaluate, and PACK_ERR_ARGUMENT for what is no result: 1 to
+ * PACK_ADVISE_ROWS_MAX rows, each of a configuration that can be.
  */
 enum pack_status pack_advise_settle(const struct pack_advise_params *params,
                                     struct pack_advise_result *result,
                                     struct pack_error *err);
 
 /* One configuration in place of a search: row 0 of the result, with its cause of loss,
- * warnings and target. */
+ * warnings and target. Errors and threads as pack_advise. */
 enum pack_status pack_advise_what_if(const struct pack_advise_params *params,
                                      const struct pack_advise_config *config,
                                      struct pack_advise_result *result,
@@ -280,7 +290,8 @@ enum pack_status pack_advise_what_if(const struct pack_advise_params *params,
 /*
  * The smallest sufficient number of slots: ascending through primes, the first under
  * which the simulated reads load at most 1 % more chunks than without any collision.
- * `config` holds all but n_slots, which the call sets.
+ * `config`, of a chunked layout, holds all but n_slots, which the call sets. Errors as
+ * pack_advise_evaluate.
  */
 enum pack_status pack_advise_slots(const struct pack_advise_params *params,
                                    struct pack_advise_config *config,

@@ -131,7 +131,7 @@ void pack_cachesim_free(struct pack_cachesim *sim);
  * The calls below read. Each looks at all that it is asked for before it counts anything:
  * PACK_ERR_ARGUMENT for what is not inside the extent (see pack_grid_check_box),
  * PACK_ERR_LIMIT for one H5Dread of more than 2^32 chunks; the simulator is as it was
- * then. Looking takes about a hundredth of the time of counting.
+ * then. Looking takes a few hundredths of the time of counting.
  */
 
 /* One H5Dread of one block. */

@@ -51,7 +51,8 @@ struct pack_reject {
 };
 
 struct pack_convert_params {
-    struct pack_source *source; /* listed, shuffled and limited as the options say */
+    struct pack_source *source; /* listed, shuffled and limited as the options say, by the
+                                   caller, who closes it */
     struct pack_convert_options options;
     const char *output;  /* path of the file */
     const char *version; /* of the program, stored in the file */
@@ -112,8 +113,14 @@ struct pack_convert_result {
  * one size are PACK_ERR_ARGUMENT with the sizes there are. No image at all is
  * PACK_ERR_FORMAT.
  *
- * HDF5 is called from the caller's thread only. `result` is written on success, and its
- * counts also on failure as far as they went.
+ * PACK_ERR_ARGUMENT before anything is read or written for options that cannot be, a
+ * source without images, no output or version; PACK_ERR_EXISTS without `force`,
+ * PACK_ERR_LIMIT for chunks of 4 GiB, PACK_ERR_MEMORY when memory_bytes does not hold two
+ * samples and two chunks, PACK_ERR_IO, PACK_ERR_INTERRUPTED.
+ *
+ * The source is borrowed and not changed. Images are decoded on n_threads threads; HDF5 is
+ * called from the caller's only, and from no other meanwhile. `result` is written on
+ * success, and its counts also on failure as far as they went.
  */
 enum pack_status pack_convert(const struct pack_convert_params *params,
                               struct pack_convert_result *result, struct pack_error *err);
@@ -121,7 +128,8 @@ enum pack_status pack_convert(const struct pack_convert_params *params,
 /*
  * Reads all headers and decodes a few images: fills the counts, extent, chunk,
  * pixel_bytes, file_bytes as an estimate (compression is not foreseen) and forecast_ns.
- * on_reject gets what headers give away.
+ * on_reject gets what headers give away. `output` and `version` are not used. Errors as
+ * pack_convert() without those of writing; threads as there.
  */
 enum pack_status pack_convert_forecast(const struct pack_convert_params *params,
                                        struct pack_convert_result *result,
@@ -131,14 +139,17 @@ enum pack_status pack_convert_forecast(const struct pack_convert_params *params,
  * Decodes the source again, with the options that the existing file `output` was packed
  * with, and compares pixels, labels, names and classes with it, read through stock HDF5.
  * PACK_ERR_MISMATCH tells the first difference; `n_rejected` counts images that could not
- * be decoded. `options` of params are ignored, but pack_convert_options_read() is to be
- * called first so that the source can be listed, shuffled and limited alike.
+ * be decoded. `options` and `version` of params are ignored, but
+ * pack_convert_options_read() is to be called first so that the source can be listed,
+ * shuffled and limited alike. Other errors as pack_convert_options_read(), threads as
+ * pack_convert().
  */
 enum pack_status pack_convert_compare(const struct pack_convert_params *params,
                                       struct pack_convert_result *result,
                                       struct pack_error *err);
 
-/* The options of an existing file. PACK_ERR_FORMAT when h5pack did not write it. */
+/* The options of an existing file, which own nothing. PACK_ERR_FORMAT when h5pack did not
+ * write it, PACK_ERR_NOT_FOUND, PACK_ERR_IO, PACK_ERR_MEMORY. Calls HDF5. */
 enum pack_status pack_convert_options_read(const char *path,
                                            struct pack_convert_options *options,
                                            struct pack_error *err);

@@ -47,32 +47,35 @@ struct pack_pipeline {
  * "none", or stages joined by '+': "gzip[:0..9]" (default 4), "zstd[:-50..22]" (default
  * 3), "shuffle", "fletcher32", e.g. "shuffle+gzip:4+fletcher32". "deflate" is accepted
  * for gzip. Flags are those that H5Pset_deflate and its siblings set: all but fletcher32
- * are optional. `element_bytes` is what shuffle works on. PACK_ERR_ARGUMENT with a
- * sentence.
+ * are optional. `element_bytes`, 1 or more, is what shuffle works on. PACK_ERR_ARGUMENT
+ * with a sentence that quotes the stage.
  */
 enum pack_status pack_pipeline_parse(const char *text, uint32_t element_bytes,
                                      struct pack_pipeline *pipeline,
                                      struct pack_error *err);
 
-/* Appends one filter. PACK_ERR_ARGUMENT when the pipeline is full or n_cd > 20. */
+/* Appends one filter, with a copy of its n_cd parameters. PACK_ERR_ARGUMENT when the
+ * pipeline is full or n_cd is more than PACK_FILTER_CD_MAX. */
 enum pack_status pack_pipeline_add(struct pack_pipeline *pipeline, uint32_t id,
                                    uint32_t flags, uint32_t n_cd, const uint32_t *cd,
                                    struct pack_error *err);
 
 enum { PACK_PIPELINE_TEXT_MAX = 512 };
 /* As parsed, other filters by name ("lzf") or as "filter-305"; cut, with "...", when it
- * does not fit. text has PACK_PIPELINE_TEXT_MAX bytes. Returns text. */
+ * does not fit; "unknown" for what is no pipeline. text has PACK_PIPELINE_TEXT_MAX bytes.
+ * Returns text. */
 char *pack_pipeline_format(const struct pack_pipeline *pipeline, char *text);
 
-/* Short name of a registered filter ("zstd", "blosc2"), or NULL. */
+/* Short name of a registered filter ("zstd", "blosc2"), a literal, or NULL. */
 const char *pack_filter_name(uint32_t id);
 
-/* "needs filter 32015 (zstd): import hdf5plugin" into text; which filter, and the usual
- * package that brings it. Returns text. */
 enum { PACK_FILTER_NEED_MAX = 128 };
+/* "needs filter 32015 (zstd): import hdf5plugin" into text[PACK_FILTER_NEED_MAX]; which
+ * filter, and the usual package that brings it. Returns text. */
 char *pack_filter_need(uint32_t id, char *text);
 
-/* Whether every filter of the pipeline is known here; if not, *id is the first unknown. */
+/* Whether every filter of the pipeline is known here; if not, *id (unless NULL) is the
+ * first unknown. */
 bool pack_pipeline_is_known(const struct pack_pipeline *pipeline, uint32_t *id);
 
 /* ------------------------------------------------------------------ facts */
@@ -92,6 +95,7 @@ enum pack_libver {
 /* "earliest", "v18", "v110", "latest"; PACK_ERR_ARGUMENT otherwise. */
 enum pack_status pack_libver_parse(const char *text, enum pack_libver *libver,
                                    struct pack_error *err);
+/* The same words; "unknown" for what is none. */
 const char *pack_libver_name(enum pack_libver libver);
 
 enum pack_type_class {
@@ -203,12 +207,13 @@ struct pack_facts {
  * Fills *facts for the dataset at `path` of the file named `file`, from its metadata; no
  * data is read. PACK_ERR_NOT_FOUND when one of them is not there, PACK_ERR_ARGUMENT when
  * `path` is no dataset, PACK_ERR_FORMAT for what is no HDF5 file or is damaged. Opens and
- * closes the file by itself. HDF5 is used from one thread at a time, the caller's.
+ * closes the file by itself; *facts owns nothing. HDF5 is used from one thread at a time,
+ * the caller's: no other may be in HDF5 meanwhile unless it was built thread-safe.
  */
 enum pack_status pack_dataset_facts(const char *file, const char *path,
                                     struct pack_facts *facts, struct pack_error *err);
 
-/* Lower-case words, for reports and JSON; never NULL. */
+/* Lower-case words, for reports and JSON; "other" or "unknown" for what is none. */
 const char *pack_type_class_name(enum pack_type_class class_id);
 const char *pack_layout_name(enum pack_layout layout);
 const char *pack_index_name(enum pack_index index);
@@ -218,9 +223,8 @@ const char *pack_index_name(enum pack_index index);
 bool pack_facts_skip_missing(const struct pack_facts *facts);
 
 enum { PACK_TYPE_TEXT_MAX = 32 };
-/* "uint8", "int64", ">float64" (big-endian), "variable-length string",
- * "compound of 24 bytes" into text.
- * Returns text. */
+/* "uint8", "int64", ">float64" (big-endian), "variable-length string", "compound of 24
+ * bytes" into text[PACK_TYPE_TEXT_MAX]. Returns text. */
 char *pack_type_format(const struct pack_type *type, char *text);
 
 /* ------------------------------------------------------------------ chunks */
@@ -244,12 +248,15 @@ struct pack_chunkindex {
 /*
  * Lists the chunks of the dataset at `path` in the file named `file`. Opens the file by
  * itself, with its own driver. At most `n_max` chunks (32 bytes each), PACK_ERR_LIMIT
- * beyond; 0 stands for 2^26. PACK_ERR_ARGUMENT when the dataset is not chunked. Stored
- * sizes and addresses are as HDF5 gives them: they may lie outside a damaged file.
+ * beyond; 0 stands for 2^26. PACK_ERR_ARGUMENT when the dataset is not chunked,
+ * PACK_ERR_NOT_FOUND, PACK_ERR_FORMAT and threads as pack_dataset_facts(),
+ * PACK_ERR_MEMORY. Stored sizes and addresses are as HDF5 gives them: they may lie outside
+ * a damaged file.
  *
  * Uses H5Dchunk_iter where the library has it. Before that, in HDF5 1.10, asking for one
  * chunk's address costs a walk over all of them; instead every chunk is read with
- * H5Dread_chunk and the driver notes and swallows the reads. pack_chunkindex_done frees.
+ * H5Dread_chunk and the driver notes and swallows the reads. pack_chunkindex_done() frees
+ * the chunks and zeroes *index.
  */
 enum pack_status pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
                                       struct pack_chunkindex *index,

@@ -69,7 +69,7 @@ struct pack_image {
 /* Frees what the image holds and zeroes it; NULL is fine. */
 void pack_image_done(struct pack_image *image);
 
-/* Name of a format: "JPEG", "PNG"; never NULL. */
+/* Name of a format: "JPEG", "PNG"; "unknown" for what is none. */
 const char *pack_image_format_name(enum pack_image_format format);
 
 /* Whether the content begins as a format decoded here; the first 16 bytes decide. */
@@ -83,7 +83,7 @@ bool pack_image_is_known(const void *data, size_t size);
  * params:  NULL for the defaults
  * info:    written on success
  *
- * Returns PACK_OK; PACK_ERR_UNSUPPORTED with the format's name for image formats not read
+ * Returns PACK_OK; PACK_ERR_ARGUMENT; PACK_ERR_UNSUPPORTED with the format's name for image formats not read
  * here and for 12-bit and lossless JPEG; PACK_ERR_FORMAT for damage; PACK_ERR_LIMIT
  * beyond max_pixels; PACK_ERR_MEMORY. What it refuses pack_image_decode() refuses with
  * the same words. Allocates nothing that grows with the image. Safe from any thread.
@@ -132,7 +132,8 @@ enum pack_status pack_image_decode(const void *data, size_t size,
 
 /*
  * An upper bound of the bytes that decoding this file takes at its peak, pixels included,
- * the encoded file not: for budgets. Saturates at UINT64_MAX.
+ * the encoded file not: for budgets. Saturates at UINT64_MAX, which is also the answer to
+ * what no probe fills in.
  */
 uint64_t pack_image_decode_bytes(const struct pack_image_info *info,
                                  const struct pack_image_params *params);
@@ -149,6 +150,7 @@ enum pack_pixel_layout {
 /* "nhwc" or "nchw"; PACK_ERR_ARGUMENT else. */
 enum pack_status pack_pixel_layout_parse(const char *name, enum pack_pixel_layout *layout,
                                          struct pack_error *err);
+/* The same words; "unknown" for what is none, as with the other names below. */
 const char *pack_pixel_layout_name(enum pack_pixel_layout layout);
 
 /* Pillow's filters of the same names. */
@@ -173,7 +175,7 @@ enum pack_fit {
  * `shorter` and/or crop_h and crop_w. Each is at most PACK_GEOMETRY_MAX pixels.
  */
 struct pack_geometry {
-    uint32_t size_h, size_w; /* --size HxW */
+    uint32_t size_h, size_w; /* pixels; see fit */
     enum pack_fit fit;
     uint32_t shorter;        /* shorter side, as torchvision's Resize(N) */
     uint32_t crop_h, crop_w; /* then the centre, as torchvision's CenterCrop((H, W)) */
@@ -194,7 +196,8 @@ enum pack_status pack_fit_parse(const char *name, enum pack_fit *fit,
                                 struct pack_error *err);
 const char *pack_fit_name(enum pack_fit fit);
 
-/* PACK_ERR_ARGUMENT for combinations and sizes that mean nothing. */
+/* PACK_ERR_ARGUMENT for combinations and sizes that mean nothing; whether an image can be
+ * made into that is not known before its own size is. */
 enum pack_status pack_geometry_check(const struct pack_geometry *geometry,
                                      struct pack_error *err);
 

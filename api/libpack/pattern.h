@@ -139,17 +139,22 @@ enum pack_status pack_pattern_parse_rank(const char *text, struct pack_pattern *
 enum pack_status pack_read_mode_parse(const char *text, enum pack_read_mode *mode,
                                       struct pack_error *err);
 
-const char *pack_pattern_name(enum pack_pattern_kind kind); /* "shuffle" */
-const char *pack_read_mode_name(enum pack_read_mode mode);  /* "sample" */
+/* "shuffle", "sample"; "unknown" for what is none. */
+const char *pack_pattern_name(enum pack_pattern_kind kind);
+const char *pack_read_mode_name(enum pack_read_mode mode);
 
 /* Walks the samples of one rank and worker, epoch after epoch. */
 struct pack_pattern_iter;
 
 /*
+ * An iterator at the beginning of pattern->epoch, for pack_pattern_free(). *pattern is
+ * copied; weights (n_samples of them) and trace are borrowed while the iterator lives.
+ *
  * PACK_ERR_ARGUMENT for what is no pattern: no samples, a box outside the extent or of
  * another rank, rank >= world, worker >= workers, weights that are negative, not finite
- * or all zero, a local pool that slides, a batch read in one piece whose random crops overlap; PACK_ERR_LIMIT for
- * products beyond 64 bits; PACK_ERR_MEMORY.
+ * or all zero, a local pool that slides, a batch read in one piece whose random crops
+ * overlap, a box of a trace that no dataset could have; PACK_ERR_LIMIT for more than 2^62
+ * samples or 2^32 ranks, workers or samples in a batch; PACK_ERR_MEMORY.
  */
 enum pack_status pack_pattern_new(const struct pack_pattern *pattern,
                                   struct pack_pattern_iter **iter,
@@ -166,7 +171,7 @@ struct pack_request {
     const struct pack_box *boxes; /* ascending along axis 0 and apart from each other */
 };
 
-/* False at the end of the epoch. */
+/* The next read; false at the end of the epoch, from which pack_pattern_seek() leads on. */
 bool pack_pattern_next(struct pack_pattern_iter *iter, struct pack_request *request);
 
 /*
@@ -176,10 +181,11 @@ bool pack_pattern_next(struct pack_pattern_iter *iter, struct pack_request *requ
 size_t pack_pattern_samples(struct pack_pattern_iter *iter, uint64_t *samples,
                             size_t max);
 
-/* Samples that this iterator gives in an epoch; where in it the iterator is;
- * its epoch. */
+/* Samples that this iterator gives in an epoch. */
 uint64_t pack_pattern_length(const struct pack_pattern_iter *iter);
+/* How many of them it has given. */
 uint64_t pack_pattern_position(const struct pack_pattern_iter *iter);
+/* The epoch in which it is. */
 uint64_t pack_pattern_epoch(const struct pack_pattern_iter *iter);
 /* Samples that the whole dataset has: those of one epoch over all ranks, unpadded, except
  * where `draws` says otherwise. */
@@ -216,7 +222,7 @@ bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
  *
  * PACK_ERR_FORMAT with "line 3, column 5: ..." (columns count characters from 1), also
  * when there is no read at all, when a count is 0 or an end passes 64 bits;
- * PACK_ERR_MEMORY. Whether boxes lie inside a dataset is for pack_grid_check_box to say.
+ * PACK_ERR_MEMORY. pack_trace_free() frees `boxes`. Whether boxes lie inside a dataset is for pack_grid_check_box to say.
  */
 struct pack_trace {
     struct pack_box *boxes;

@@ -29,9 +29,13 @@ struct pack_profile_curve {
  *
  * Every profile has two parts. The named ones ("nvme", "sata-ssd", "hdd", "nfs") differ
  * in the storage only, whose figures are assumptions: round numbers for a device of its
- * kind. The processor's part was measured once by pack_calibrate() on one core of a Xeon
- * at about 2.7 GHz in a virtual machine, HDF5 1.10.8, and rounded. pack_calibrate()
- * measures both.
+ * kind. The processor's part was measured once by `h5advise --calibrate` on one core of a
+ * Xeon at about 2.7 GHz in a virtual machine, HDF5 1.10.8, and rounded. That measures both
+ * for a machine at hand and writes a file for pack_profile_parse().
+ *
+ * Plain, so that a caller can ask what another disk or a faster codec would change: fill
+ * it from a name or a file, then set members. Who takes one refuses terms, and points of
+ * curves, that are not positive.
  */
 struct pack_profile {
     char name[PACK_PROFILE_NAME_MAX];
@@ -68,16 +72,17 @@ struct pack_profile {
     double max_reads_per_s;    /* any number of readers, small reads */
 };
 
-/* Fills *profile from a name; PACK_ERR_NOT_FOUND names those there are. */
+/* Fills *profile from a name ("nvme"); PACK_ERR_NOT_FOUND names those there are. */
 enum pack_status pack_profile_named(const char *name, struct pack_profile *profile,
                                     struct pack_error *err);
-/* The i-th name from 0, NULL behind the last, and what stands for it in words. */
+/* The i-th name from 0, NULL behind the last, and in *description (unless NULL) what it
+ * stands for in words. Both are literals. */
 const char *pack_profile_name(size_t i, const char **description);
 
 /*
- * Reads the JSON text of a profile as pack_profile_print writes it. What is missing, not
- * positive or not finite is PACK_ERR_FORMAT, as are texts that are no JSON (line and
- * column).
+ * Reads the `size` bytes of a profile's JSON text, as `h5advise --calibrate` writes it.
+ * What is missing, not positive or not finite is PACK_ERR_FORMAT, as are texts that are no
+ * JSON (line and column); PACK_ERR_MEMORY.
  */
 enum pack_status pack_profile_parse(const char *text, size_t size,
                                     struct pack_profile *profile, struct pack_error *err);

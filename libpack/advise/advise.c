@@ -20,8 +20,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
-#include "libpack/base/numbers.h"
-#include "libpack/base/size.h"
+#include "libpack/base/check.h"
 
 enum {
     BATCH = 16,         /* evaluated between two looks at what may be dropped */
@@ -408,47 +407,18 @@ evaluate_now(struct search *s, struct pack_error *err)
     return status;
 }
 
-static enum pack_status
-check(const struct pack_advise_params *p, struct pack_error *err)
-{
-    char text[PACK_BYTES_TEXT_MAX];
-    uint64_t budget = pack_advise_budget(p), elements, bytes;
-    if (!pack_shape_count(&p->extent, &elements) ||
-        !pack_size_mul(elements, p->elem_size, &bytes))
-        return pack_fail(err, PACK_ERR_LIMIT,
-                         "the dataset has more bytes than 64 bits count");
-    if (p->elem_size == 0 || bytes == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "the dataset is empty");
-    if (p->n_chunks > PACK_ADVISE_CHUNKS_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "up to %d chunk shapes can be considered, not %zu",
-                         PACK_ADVISE_CHUNKS_MAX, p->n_chunks);
-    for (size_t i = 0; i < p->n_chunks; i++) {
-        struct pack_grid grid;
-        enum pack_status status = pack_advise_grid(p, &p->chunks[i], &grid, err);
-        if (status != PACK_OK)
-            return status;
-    }
-    uint64_t least = p->elem_size; /* the smallest chunk there is a candidate for */
-    double wanted = pack_advise_wanted_bytes(p);
-    least = wanted < 4096 ? (uint64_t)wanted : 4096;
-    if (budget < least)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "memory for %s is too small: %s each do not hold one chunk",
-                         pack_counted(pack_advise_workers(p), "worker", "workers").text,
-                         pack_bytes_format(budget, text));
-    return PACK_OK;
-}
-
 enum pack_status
 pack_advise_what_if(const struct pack_advise_params *params,
                     const struct pack_advise_config *config,
                     struct pack_advise_result *result, struct pack_error *err)
 {
-    memset(result, 0, sizeof *result);
-    enum pack_status status = check(params, err);
+    enum pack_status status = pack_check_given(err, "result", result, NULL);
     if (status == PACK_OK)
-        status = pack_advise_evaluate(params, config, 0, &result->rows[0], err);
+        status = pack_advise_check_search(params, err);
+    if (status != PACK_OK)
+        return status;
+    memset(result, 0, sizeof *result);
+    status = pack_advise_evaluate(params, config, 0, &result->rows[0], err);
     if (status != PACK_OK)
         return status;
     struct pack_advise_outcome *o = &result->rows[0];
@@ -462,6 +432,11 @@ enum pack_status
 pack_advise(const struct pack_advise_params *params, struct pack_advise_result *result,
             struct pack_error *err)
 {
+    enum pack_status status = pack_check_given(err, "result", result, NULL);
+    if (status == PACK_OK)
+        status = pack_advise_check_search(params, err);
+    if (status != PACK_OK)
+        return status;
     struct search *s = calloc(1, sizeof *s);
     if (!s)
         return pack_fail_memory(err, "search");
@@ -469,9 +444,7 @@ pack_advise(const struct pack_advise_params *params, struct pack_advise_result *
     s->params = params;
     s->result = result;
     s->total = SAMPLED_MAX + 4 * EXACT_MAX;
-    enum pack_status status = check(params, err);
-    if (status == PACK_OK)
-        status = evaluate_now(s, err);
+    status = evaluate_now(s, err);
     if (status == PACK_OK)
         status = pack_advise_candidates(params, &s->list, err);
     if (status == PACK_OK)

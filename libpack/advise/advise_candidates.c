@@ -19,6 +19,7 @@
  *
  * And the file as it is today, in every order and with every cache: no rewrite.
  */
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@
 
 static const uint64_t chunk_bytes_min = 4 << 10, chunk_bytes_max = 32 << 20;
 
-enum { LENGTHS_MAX = 24, SHAPES_MAX = 4096 };
+/* More entries than that have no slots to themselves: the simulator ends at 2^30. */
+enum { LENGTHS_MAX = 24, SHAPES_MAX = 4096, ENTRIES_MAX = 1 << 26 };
 
 /* Chunk lengths along one axis, without repeats. */
 struct lengths {
@@ -133,6 +135,8 @@ pack_advise_roomy_slots(const struct pack_grid *grid, enum pack_hdf5_version ver
                         uint64_t n_entries)
 {
     uint64_t distinct = distinct_slots(grid, version), per_entry = 100;
+    if (n_entries > ENTRIES_MAX)
+        n_entries = ENTRIES_MAX;
     if (n_entries > 10000)
         per_entry = 10;
     uint64_t n = n_entries < 5 ? 521 : next_prime(per_entry * n_entries);
@@ -145,10 +149,16 @@ pack_advise_slots(const struct pack_advise_params *params,
 {
     struct pack_grid grid;
     struct pack_advise_outcome roomy, tried;
-    enum pack_status status = pack_advise_grid(params, &config->chunk, &grid, err);
+    enum pack_status status = pack_advise_check_params(params, err);
+    if (status == PACK_OK)
+        status = pack_advise_check_config(config, err);
+    if (status == PACK_OK)
+        status = pack_advise_grid(params, &config->chunk, &grid, err);
     if (status != PACK_OK)
         return status;
     uint64_t entries = config->cache.size_bytes / grid.chunk_bytes;
+    if (entries > ENTRIES_MAX)
+        entries = ENTRIES_MAX;
     uint64_t n_max = pack_advise_roomy_slots(&grid, config->cache.version, entries);
     uint64_t n_samples = 8192 + 8 * entries;
     if (entries > grid.n_chunks_total)
@@ -281,6 +291,18 @@ add_now(const struct pack_advise_params *params, struct pack_advise_list *list,
     return add_orders(params, list, &config, err);
 }
 
+/* What the caller's function said of a codec. */
+static enum pack_status
+check_measured(const struct pack_advise_config *config, struct pack_error *err)
+{
+    if (config->stored_rate > 0 && config->stored_rate <= DBL_MAX &&
+        config->decode_ns >= 0 && config->decode_ns <= DBL_MAX)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, "measure",
+                           "measuring %s gave a ratio of %g and %g ns a byte",
+                           config->codec, config->stored_rate, config->decode_ns);
+}
+
 static enum pack_status
 add_codecs(const struct pack_advise_params *params, struct pack_advise_list *list,
            const struct pack_shape *chunk, struct pack_error *err)
@@ -305,6 +327,8 @@ add_codecs(const struct pack_advise_params *params, struct pack_advise_list *lis
         if (i > 0)
             status = params->measure(params->measure_context, chunk, config.codec,
                                      &config.stored_rate, &config.decode_ns, err);
+        if (status == PACK_OK && i > 0)
+            status = check_measured(&config, err);
         if (status == PACK_OK)
             status = add_orders(params, list, &config, err);
     }

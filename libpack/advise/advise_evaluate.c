@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/check.h"
 #include "libpack/base/size.h"
 #include "libpack/model/cost.h"
 
@@ -442,7 +443,13 @@ pack_advise_evaluate(const struct pack_advise_params *params,
     struct pack_advise_outcome o = { .lru_hit_rate = -1,
                                      .belady_hit_rate = -1,
                                      .class_mixing = -1 };
-    enum pack_status status = bench_init(&bench, err);
+    enum pack_status status = pack_advise_check_params(params, err);
+    if (status == PACK_OK)
+        status = pack_advise_check_config(config, err);
+    if (status == PACK_OK)
+        status = pack_check_given(err, "outcome", outcome, NULL);
+    if (status == PACK_OK)
+        status = bench_init(&bench, err);
     if (status != PACK_OK)
         goto out;
     uint64_t epochs = pack_advise_epochs(params), length = pack_pattern_length(bench.iter);

@@ -29,6 +29,20 @@ enum pack_status pack_advise_grid(const struct pack_advise_params *params,
                                   const struct pack_shape *chunk, struct pack_grid *grid,
                                   struct pack_error *err);
 
+/* ------------------------------------------------------ what cannot be, advise_check.c */
+
+/* PACK_ERR_ARGUMENT or PACK_ERR_LIMIT with the parameter at fault: what every evaluation
+ * needs; what a search needs beside it; a configuration but for its pattern; a result that
+ * is to be settled. All of them may be NULL, which is refused. */
+enum pack_status pack_advise_check_params(const struct pack_advise_params *params,
+                                          struct pack_error *err);
+enum pack_status pack_advise_check_search(const struct pack_advise_params *params,
+                                          struct pack_error *err);
+enum pack_status pack_advise_check_config(const struct pack_advise_config *config,
+                                          struct pack_error *err);
+enum pack_status pack_advise_check_result(const struct pack_advise_result *result,
+                                          struct pack_error *err);
+
 /* Samples/s over all epochs, from those of the first and of each later one. */
 double pack_advise_mean_rate(const struct pack_advise_params *params, double first,
                              double later);

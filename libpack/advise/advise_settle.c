@@ -14,7 +14,7 @@ pack_advise_basis_name(enum pack_advise_basis basis)
     static const char *const names[] = { [PACK_ADVISE_PREDICTED] = "predicted",
                                          [PACK_ADVISE_MEASURED] = "measured",
                                          [PACK_ADVISE_PROVEN] = "proven" };
-    return names[basis];
+    return (unsigned)basis < sizeof names / sizeof *names ? names[basis] : "unknown";
 }
 
 const char *
@@ -24,13 +24,15 @@ pack_advise_change_name(enum pack_advise_change change)
                                          [PACK_ADVISE_SETTINGS] = "settings",
                                          [PACK_ADVISE_ORDER] = "order",
                                          [PACK_ADVISE_REWRITE] = "rewrite" };
-    return names[change];
+    return (unsigned)change < sizeof names / sizeof *names ? names[change] : "unknown";
 }
 
 void
 pack_advise_scale(struct pack_advise_outcome *o, const struct pack_advise_params *params,
                   double factor)
 {
+    if (!o || !params || !(factor > 0 && isfinite(factor)))
+        return;
     o->first_rate *= factor;
     o->later_rate *= factor;
     o->rate = pack_advise_mean_rate(params, o->first_rate, o->later_rate);
@@ -134,7 +136,11 @@ enum pack_status
 pack_advise_settle(const struct pack_advise_params *params, struct pack_advise_result *r,
                    struct pack_error *err)
 {
-    enum pack_status status;
+    enum pack_status status = pack_advise_check_params(params, err);
+    if (status == PACK_OK)
+        status = pack_advise_check_result(r, err);
+    if (status != PACK_OK)
+        return status;
     place_now(r);
     for (size_t i = 0; i < r->n_rows; i++)
         r->rows[i].change = pack_advise_change_of(params, &r->rows[i].config);

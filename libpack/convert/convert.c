@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libpack/base/check.h"
 #include "libpack/base/clock.h"
 #include "libpack/convert/convert_run.h"
 #include "libpack/base/pool.h"
@@ -249,7 +250,15 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
                        .err = err ? err : &own,
                        .start_ns = pack_clock_ns(),
                        .part_fd = -1 };
-    enum pack_status status = PACK_OK;
+    enum pack_status status = pack_convert_check_source(params, result, err);
+    if (status == PACK_OK)
+        status = pack_convert_check_output(params, err);
+    if (status == PACK_OK)
+        status = pack_check_given(err, "version", params->version, NULL);
+    if (status == PACK_OK)
+        status = pack_convert_check_options(&params->options, err);
+    if (status != PACK_OK)
+        return status;
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == PACK_OK; i++)

@@ -282,14 +282,18 @@ pack_convert_compare(const struct pack_convert_params *params,
                      struct pack_convert_result *result, struct pack_error *err)
 {
     struct pack_error own;
+    enum pack_status status = pack_convert_check_source(params, result, err);
+    if (status == PACK_OK)
+        status = pack_convert_check_output(params, err);
+    if (status != PACK_OK)
+        return status;
     struct pack_convert_params p = *params;
     struct compare c = { .params = &p, .result = result, .err = err ? err : &own };
     int64_t file = -1;
     uint64_t start_ns = pack_clock_ns();
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
-    enum pack_status status =
-        pack_convert_options_read(params->output, &p.options, c.err);
+    status = pack_convert_options_read(params->output, &p.options, c.err);
     if (status == PACK_OK)
         status = pack_h5_open(params->output, NULL, &file, c.err);
     if (status != PACK_OK)

@@ -165,11 +165,14 @@ pack_convert_forecast(const struct pack_convert_params *params,
     struct pack_convert_scan scan;
     struct pack_convert_plan plan;
     uint32_t out_h, out_w;
+    enum pack_status status = pack_convert_check_source(params, result, err);
+    if (status == PACK_OK)
+        status = pack_convert_check_options(&params->options, err);
+    if (status != PACK_OK)
+        return status;
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
-    enum pack_status status = pack_geometry_check(&params->options.geometry, err);
-    if (status == PACK_OK)
-        status = pack_convert_scan_headers(params, true, &scan, err);
+    status = pack_convert_scan_headers(params, true, &scan, err);
     if (status == PACK_OK)
         status = pack_convert_check_sizes(&scan, err);
     if (status != PACK_OK)

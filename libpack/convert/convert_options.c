@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/check.h"
 #include "libpack/convert/convert_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_read.h"
@@ -240,6 +241,8 @@ pack_convert_options_read(const char *path, struct pack_convert_options *options
 {
     int64_t file = -1;
     char *text = NULL;
+    if (!path || !options)
+        return pack_check_given(err, "path", path, "options", options, NULL);
     enum pack_status status = pack_h5_open(path, NULL, &file, err);
     if (status != PACK_OK)
         return status;

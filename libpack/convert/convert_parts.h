@@ -40,6 +40,16 @@ struct pack_samples_params
 pack_convert_samples(const struct pack_convert_params *params,
                      const struct pack_convert_plan *plan);
 
+/* PACK_ERR_ARGUMENT for what nothing can be done with: no source, result or output, enums
+ * and sizes that cannot be. */
+enum pack_status pack_convert_check_source(const struct pack_convert_params *params,
+                                           const struct pack_convert_result *result,
+                                           struct pack_error *err);
+enum pack_status pack_convert_check_output(const struct pack_convert_params *params,
+                                           struct pack_error *err);
+enum pack_status pack_convert_check_options(const struct pack_convert_options *options,
+                                            struct pack_error *err);
+
 /* A header scan: every record probed, in order. */
 struct pack_convert_scan {
     uint64_t n_ready, n_rejected, source_bytes, source_pixels;

@@ -80,12 +80,12 @@ pack_fit_name(enum pack_fit fit)
 }
 
 static enum pack_status
-check_side(uint32_t side, const char *what, struct pack_error *err)
+check_side(uint32_t side, const char *param, const char *what, struct pack_error *err)
 {
     if (side > PACK_GEOMETRY_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "%s of %u pixels is over the limit of %d", what, side,
-                         PACK_GEOMETRY_MAX);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, param,
+                               "%s of %u pixels is over the limit of %d", what, side,
+                               PACK_GEOMETRY_MAX);
     return PACK_OK;
 }
 
@@ -95,28 +95,32 @@ pack_geometry_check(const struct pack_geometry *g, struct pack_error *err)
     if (!g)
         return pack_check_given(err, "geometry", g, NULL);
     if (!g->size_h != !g->size_w)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "size %ux%u has an empty side",
-                         g->size_h, g->size_w);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "size_h",
+                               "size %ux%u has an empty side", g->size_h, g->size_w);
     if (!g->crop_h != !g->crop_w)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "crop %ux%u has an empty side",
-                         g->crop_h, g->crop_w);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "crop_h",
+                               "crop %ux%u has an empty side", g->crop_h, g->crop_w);
     if (g->size_h && (g->shorter || g->crop_h))
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "a size and a %s cannot be asked for together",
-                         g->shorter ? "shorter side" : "crop");
-    if ((unsigned)g->filter >= N_FILTERS || (unsigned)g->fit >= N_FITS)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "filter %d or fit %d does not exist",
-                         (int)g->filter, (int)g->fit);
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "size_h",
+                               "a size and a %s cannot be asked for together",
+                               g->shorter ? "shorter side" : "crop");
+    enum pack_status status = pack_check_choice(err, "filter", (int)g->filter, N_FILTERS);
+    if (status == PACK_OK)
+        status = pack_check_choice(err, "fit", (int)g->fit, N_FITS);
+    if (status != PACK_OK)
+        return status;
     const struct {
         uint32_t side;
-        const char *what;
+        const char *param, *what;
     } sides[] = {
-        { g->size_h, "a height" },        { g->size_w, "a width" },
-        { g->shorter, "a shorter side" }, { g->crop_h, "a crop's height" },
-        { g->crop_w, "a crop's width" },
+        { g->size_h, "size_h", "a height" },
+        { g->size_w, "size_w", "a width" },
+        { g->shorter, "shorter", "a shorter side" },
+        { g->crop_h, "crop_h", "a crop's height" },
+        { g->crop_w, "crop_w", "a crop's width" },
     };
     for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
-        enum pack_status status = check_side(sides[i].side, sides[i].what, err);
+        status = check_side(sides[i].side, sides[i].param, sides[i].what, err);
         if (status)
             return status;
     }

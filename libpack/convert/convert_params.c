@@ -1,0 +1,80 @@
+/* What cannot be packed with, before anything is read. */
+#include "libpack/convert/convert_parts.h"
+
+#include "libpack/base/check.h"
+#include "libpack/base/pool.h"
+#include "libpack/image/geometry.h"
+
+static enum pack_status
+check_pipeline(const struct pack_pipeline *pipeline, struct pack_error *err)
+{
+    enum pack_status status =
+        pack_check_choice(err, "pipeline", pipeline->n, PACK_PIPELINE_MAX + 1);
+    for (int i = 0; status == PACK_OK && i < pipeline->n; i++)
+        status = pack_check_count(err, "pipeline", pipeline->filter[i].n_cd,
+                                  PACK_FILTER_CD_MAX);
+    return status;
+}
+
+static enum pack_status
+check_chunk(const struct pack_shape *chunk, struct pack_error *err)
+{
+    enum pack_status status =
+        pack_check_choice(err, "chunk", chunk->rank, PACK_RANK_MAX + 1);
+    for (int i = 0; status == PACK_OK && i < chunk->rank; i++)
+        if (chunk->extent[i] == 0)
+            status = pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+                                     "chunk has no extent along axis %d", i);
+    return status;
+}
+
+enum pack_status
+pack_convert_check_options(const struct pack_convert_options *o, struct pack_error *err)
+{
+    const struct {
+        const char *param;
+        int value, n;
+    } choices[] = {
+        { "mode", (int)o->image.mode, PACK_IMAGE_GRAY + 1 },
+        { "layout", (int)o->layout, PACK_PIXEL_NCHW + 1 },
+        { "goal", (int)o->goal, PACK_CHUNK_FOR_BLOCK_SHUFFLE + 1 },
+        { "libver", (int)o->libver, PACK_LIBVER_LATEST + 1 },
+        { "on_error", (int)o->on_error, PACK_ON_ERROR_BLANK + 1 },
+    };
+    enum pack_status status = pack_geometry_check(&o->geometry, err);
+    for (size_t i = 0; status == PACK_OK && i < sizeof choices / sizeof *choices; i++)
+        status =
+            pack_check_choice(err, choices[i].param, choices[i].value, choices[i].n);
+    if (status == PACK_OK && o->image.window)
+        status = pack_fail_param(err, PACK_ERR_ARGUMENT, "window",
+                                 "a window is for one image, not for a file of them");
+    if (status == PACK_OK)
+        status = check_chunk(&o->chunk, err);
+    return status == PACK_OK ? check_pipeline(&o->pipeline, err) : status;
+}
+
+enum pack_status
+pack_convert_check_source(const struct pack_convert_params *params,
+                          const struct pack_convert_result *result,
+                          struct pack_error *err)
+{
+    if (!params || !result)
+        return pack_check_given(err, "params", params, "result", result, NULL);
+    if (!params->source)
+        return pack_check_given(err, "source", params->source, NULL);
+    if (params->source->n_records == 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "source",
+                               "the source holds no image");
+    return pack_check_count(err, "n_threads", params->n_threads, PACK_POOL_THREADS_MAX);
+}
+
+enum pack_status
+pack_convert_check_output(const struct pack_convert_params *params,
+                          struct pack_error *err)
+{
+    if (!params->output)
+        return pack_check_given(err, "output", params->output, NULL);
+    return *params->output ? PACK_OK
+                           : pack_fail_param(err, PACK_ERR_ARGUMENT, "output",
+                                             "the output has no name");
+}
