@@ -9,7 +9,7 @@
  *     block, C >= pool      1 - (1 - exp(-s/w)) w/s, see below
  *     block, C < pool       C / pool of that
  *     block, local          the same for w = 1
- *     sequential, buffer    1 - 1/s
+ *     sequential, buffer    1 - 1/s where C < N/w: every epoch a worker reads the same ones
  *     anything, C >= N      1
  *     weighted, trace       1: nothing is known
  *
@@ -60,7 +60,7 @@ hit_bound(const struct pack_advise_params *params,
         share = config->pattern.local ? per_chunk : per_chunk / workers;
         return (1 + expm1(-share) / share) * fmin(1, held / pool);
     case PACK_PATTERN_SEQUENTIAL:
-    case PACK_PATTERN_BUFFER: return 1 - 1 / per_chunk;
+    case PACK_PATTERN_BUFFER: return held < total / workers ? 1 - 1 / per_chunk : 1;
     default: return 1;
     }
 }

@@ -1,0 +1,266 @@
+/*
+ * One evaluation, from counts to rates and memory, against sums done here; what a bound
+ * promises; which candidates there are.
+ */
+#include <math.h>
+
+#include "libpack/advise/advise_parts.h"
+#include "libpack/model/cost.h"
+#include "libpack/model/profile_terms.h"
+#include "tests/tap.h"
+
+/* 600 samples of 1000 bytes in 100 chunks. */
+enum { N = 600, SAMPLE = 1000, ROWS = 6, CHUNK = ROWS * SAMPLE, CHUNKS = N / ROWS, SLOTS = 1009 };
+
+static struct pack_profile profile;
+static struct pack_advise_params params;
+static struct pack_advise_config config;
+
+static void
+setup(void)
+{
+    (void)pack_profile_named("nvme", &profile, NULL);
+    params = (struct pack_advise_params){ .extent = { 2, { N, SAMPLE } },
+                                          .elem_size = 1,
+                                          .profile = &profile,
+                                          .epochs = 3,
+                                          .ram_bytes = 1 << 30,
+                                          .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
+    config = (struct pack_advise_config){ .chunk = { 2, { ROWS, SAMPLE } },
+                                          .codec = "none",
+                                          .stored_ratio = 1,
+                                          .pattern = params.pattern,
+                                          .cache = { SLOTS, 1 << 20, 0.75, PACK_HDF5_1_10 } };
+}
+
+static struct pack_advise_outcome
+evaluate(void)
+{
+    struct pack_advise_outcome o = { .rate = 0 };
+    struct pack_error err = { 0 };
+    if (pack_advise_evaluate(&params, &config, 0, &o, &err) != PACK_OK)
+        note("%s", err.text);
+    return o;
+}
+
+static bool
+near(double a, double b)
+{
+    bool is = fabs(a - b) <= 1e-9 * fabs(b);
+    if (!is)
+        note("%.12g, not %.12g", a, b);
+    return is;
+}
+
+static void
+test_memory(void)
+{
+    static const struct pack_advise_companion with = { .extent = { 1, { N } },
+                                                       .chunk = { 1, { 100 } },
+                                                       .elem_size = 8,
+                                                       .stored_ratio = 1 };
+    ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS),
+       "a cache takes its chunks and 8 bytes for each slot");
+    params.companion = &with;
+    ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS + N * 8 + 8 * SLOTS),
+       "that of a second dataset comes on top");
+    params.companion = NULL;
+    strcpy(config.codec, "gzip:4");
+    config.stored_ratio = 0.5;
+    ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS + CHUNK / 2),
+       "and the stored bytes of the one that is decoded");
+    params.memory_bytes = 100000;
+    ok(evaluate().fits, "what is more than was allowed, but less than there is, fits");
+    params.ram_bytes = 500000;
+    ok(!evaluate().fits, "what is more than both does not");
+    setup();
+}
+
+/* Each read loads and decodes its chunk: 600 loads of half a chunk, 100 of them new. */
+static void
+test_cold(void)
+{
+    strcpy(config.codec, "gzip:4");
+    config.stored_ratio = 0.5;
+    config.decode_ns = 5;
+    config.cache.size_bytes = CHUNK - 1;
+    const double file = N * SAMPLE / 2.0, again = 1 - file / (N * CHUNK / 2.0);
+    struct pack_advise_outcome o = evaluate();
+    ok(o.first.loads == N && o.steady.loads == 2 * N, "a cache that holds no chunk finds none");
+    params.ram_bytes = (uint64_t)(file / 2 + o.memory_bytes); /* half the file, beside caches */
+    o = evaluate();
+    double kept = 0.5 + 0.5 * log(0.5);
+    ok(near(o.page_cache_rate, (1 - again) * kept + again * 0.5),
+       "what is read again lies in half of memory, what is new was kept from before");
+    ok(near(o.first_cost.storage_ns / (1 - again * 0.5),
+            o.steady_cost.storage_ns / 2 / (1 - o.page_cache_rate)),
+       "in the first epoch nothing was kept");
+    double far = pack_profile_at(&profile.copy, 512 << 20),
+           gain = far - pack_profile_at(&profile.copy, file);
+    ok(near(o.first_cost.page_ns,
+            N * (profile.miss_ns + pack_profile_at(&profile.page, CHUNK / 2)) -
+                (N - CHUNKS) * CHUNK / 2.0 * gain),
+       "500 of 600 loads return to the same chunks");
+    ok(near(o.first_cost.decode_ns, N * CHUNK * 5.0), "all are decoded");
+    ok(near(o.loads_per_sample, 1) && near(o.bytes_per_sample, CHUNK / 2) &&
+           near(o.amplification, ROWS / 2.0) && o.hit_rate == 0,
+       "each sample costs one load of half a chunk");
+    params.is_warm = true;
+    o = evaluate();
+    ok(o.page_cache_rate == 1 && o.first_cost.storage_ns == 0, "a warm file waits for nothing");
+    setup();
+}
+
+static void
+test_contiguous(void)
+{
+    params.extent = (struct pack_shape){ 3, { 300, 40, 50 } };
+    params.pattern.box = (struct pack_shape){ 3, { 1, 7, 3 } };
+    config.chunk.rank = 0;
+    config.pattern = params.pattern;
+    struct pack_advise_outcome o = evaluate();
+    is_number((long long)o.first.wanted_bytes, 300 * 7 * 3, "boxes want what is in all their runs");
+    setup();
+}
+
+/* A cache that w0 = 1 lets grow epoch by epoch is simulated for longer; what follows is
+ * like its last epoch. */
+static void
+test_epochs(void)
+{
+    params.pattern.box = (struct pack_shape){ 2, { 1, SAMPLE / 2 } }; /* never read whole */
+    params.epochs = 40;
+    config.pattern = params.pattern;
+    config.cache = (struct pack_cache_params){ 100003, 2 * CHUNK, 1, PACK_HDF5_1_10 };
+    params.pattern.kind = config.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    params.pattern.draws = config.pattern.draws = 20; /* of 100 chunks, others each time */
+    struct pack_advise_outcome o = evaluate();
+    ok(o.steady_samples == 39 * 20 && o.steady.requests == 39 * 20 &&
+           o.steady.peak_bytes > 2 * o.first.peak_bytes,
+       "later epochs are 39, all of them: %g reads, %llu requests", o.steady_samples,
+       (unsigned long long)o.steady.requests);
+    setup();
+}
+
+/* No simulation beats its bound by more than noise: what is dropped deserved it. */
+static void
+test_bounds(void)
+{
+    static const enum pack_pattern_kind kinds[] = { PACK_PATTERN_SHUFFLE,
+                                                    PACK_PATTERN_REPLACEMENT,
+                                                    PACK_PATTERN_SEQUENTIAL,
+                                                    PACK_PATTERN_BLOCK };
+    int wrong = 0;
+    for (int i = 0; i < 4 * 2 * 4; i++) {
+        struct pack_advise_outcome bound, o;
+        params.pattern.kind = config.pattern.kind = kinds[i % 4];
+        params.pattern.workers = config.pattern.workers = 1 + (uint64_t)(i / 4 % 2);
+        params.pattern.batch = config.pattern.batch = 10;
+        config.pattern.pool_chunks = 12;
+        config.pattern.local = config.pattern.kind == PACK_PATTERN_BLOCK && i / 4 % 2;
+        config.cache.size_bytes = (uint64_t)(CHUNK * (i / 8 ? 25 * (i / 8) : 12));
+        o = evaluate();
+        if (pack_advise_bound(&params, &config, &bound, NULL) != PACK_OK ||
+            o.rate > 1.02 * bound.rate || o.rate == 0) {
+            wrong++;
+            note("%s, %llu workers, %llu bytes: %.0f against a bound of %.0f",
+                 pack_pattern_name(kinds[i % 4]), 1 + (unsigned long long)(i / 4 % 2),
+                 (unsigned long long)config.cache.size_bytes, o.rate, bound.rate);
+        }
+    }
+    is_number(wrong, 0, "nothing reads faster than its bound says");
+    setup();
+}
+
+/* --------------------------------------------------------------- candidates */
+
+static bool
+has_chunk(const struct pack_advise_list *list, struct pack_shape chunk)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (pack_shape_equal(&list->config[i].chunk, &chunk))
+            return true;
+    return false;
+}
+
+static void
+test_candidates(void)
+{
+    struct pack_advise_list list = { 0 };
+    struct pack_grid grid;
+    const struct pack_shape extent = { 3, { 64, 64, 64 } }, ten = { 1, { 10 } },
+                            one = { 1, { 1 } };
+    params.extent = extent;
+    params.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    params.pattern.box = (struct pack_shape){ 3, { 32, 32, 32 } };
+    params.memory_bytes = 1 << 20;
+    ok(pack_advise_candidates(&params, &list, NULL) == PACK_OK &&
+           has_chunk(&list, (struct pack_shape){ 3, { 16, 16, 16 } }) &&
+           has_chunk(&list, (struct pack_shape){ 3, { 32, 32, 32 } }) &&
+           has_chunk(&list, (struct pack_shape){ 0 }),
+       "boxes of a volume are tried in chunks as large, smaller, and in none");
+    bool keeps = true;
+    for (size_t i = 0; i < list.n; i++) {
+        const struct pack_cache_params *c = &list.config[i].cache;
+        keeps = keeps && (pack_advise_has_default_cache(&list.config[i]) ||
+                          c->size_bytes + 8 * c->n_slots <= 1 << 20);
+    }
+    ok(keeps, "with caches that the memory allows");
+    free(list.config);
+    list = (struct pack_advise_list){ 0 };
+    setup();
+    params.now = &config;
+    params.keep_file = true;
+    bool stays = pack_advise_candidates(&params, &list, NULL) == PACK_OK && list.n > 0;
+    for (size_t i = 0; i < list.n; i++)
+        stays = stays &&
+                pack_advise_change_of(&params, &list.config[i]) != PACK_ADVISE_REWRITE;
+    ok(stays, "none writes a file that is to stay");
+    free(list.config);
+    (void)pack_grid_init(&grid, &ten, &one, 1, NULL);
+    is_number((long long)pack_advise_roomy_slots(&grid, PACK_HDF5_1_10, 10), 10,
+              "ten chunks in a row take ten slots");
+    setup();
+}
+
+static void
+test_search(void)
+{
+    static struct pack_advise_result r;
+    struct pack_error err = { 0 };
+    params.extent = (struct pack_shape){ 2, { N, SAMPLE * 500 } };
+    config.chunk = (struct pack_shape){ 2, { 4, SAMPLE * 500 } }; /* 2 MB: 1.x passes them by */
+    pack_cache_params_defaults(&config.cache, PACK_HDF5_1_10);
+    params.now = &config;
+    params.keep_file = params.pattern_is_fixed = true;
+    params.n_threads = 2;
+    enum pack_status status = pack_advise(&params, &r, &err);
+    ok(status == PACK_OK && r.has_versions &&
+           r.version_1.config.cache.size_bytes == 1 << 20 &&
+           r.version_2.config.cache.size_bytes == 8 << 20 &&
+           r.version_1.amplification == 1 && r.version_2.amplification > 3,
+       "the defaults of both versions are told apart %s", err.text);
+    is_number((long long)(r.n_bounded + r.n_sampled), (long long)r.n_candidates,
+              "every candidate is bounded or simulated");
+    params.pattern_is_fixed = false;
+    config.cache = (struct pack_cache_params){ SLOTS, 64 << 20, 0.75, PACK_HDF5_1_10 };
+    status = pack_advise(&params, &r, &err);
+    ok(status == PACK_OK && r.now.lru_hit_rate > 0 && r.now.belady_hit_rate >= r.now.lru_hit_rate,
+       "today's is compared with other policies: %.3f, %.3f", r.now.lru_hit_rate,
+       r.now.belady_hit_rate);
+    setup();
+}
+
+int
+main(void)
+{
+    setup();
+    test_memory();
+    test_cold();
+    test_contiguous();
+    test_epochs();
+    test_bounds();
+    test_candidates();
+    test_search();
+    return done();
+}
