@@ -8,6 +8,57 @@
 
 enum { BATCH = 100 };
 
+/* The mean logarithm of the gaps between `b` of n places, over all ways to choose them. */
+static double
+mean_log_gap(int n, int b)
+{
+    double sum = 0;
+    long gaps = 0;
+    for (unsigned set = 0; set < 1u << n; set++) {
+        if (__builtin_popcount(set) != b)
+            continue;
+        for (int i = 0, last = -1; i < n; i++)
+            if (set >> i & 1) {
+                sum += last >= 0 ? log(i - last) : 0;
+                gaps += last >= 0;
+                last = i;
+            }
+    }
+    return sum / (double)gaps;
+}
+
+/* Few samples, where the expectation can be counted out. */
+static void
+test_few(void)
+{
+    static const struct {
+        int n, b;
+    } cases[] = { { 5, 2 }, { 12, 4 }, { 9, 7 }, { 16, 3 } };
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int n = cases[i].n, b = cases[i].b;
+        uint64_t samples[8];
+        struct pack_mixing m;
+        (void)pack_mixing_init(&m, (uint64_t)n, (size_t)b, NULL, 0, NULL);
+        for (int k = 0; k < b; k++)
+            samples[k] = (uint64_t)(b - k); /* neighbours but for the last, drawn backwards */
+        samples[0]++;
+        pack_mixing_add(&m, samples, (size_t)b);
+        double want = log(2) / (b - 1) / mean_log_gap(n, b);
+        double got = pack_mixing_randomness(&m);
+        wrong += fabs(got - (want < 1 ? want : 1)) > 1e-9;
+        note("%d of %d: %.6f, %.6f counted", b, n, got, want);
+        pack_mixing_done(&m);
+    }
+    is_number(wrong, 0, "one gap of 2 among few samples is as random as counting says");
+    const uint64_t again[] = { 3, 5, 3 };
+    struct pack_mixing m;
+    (void)pack_mixing_init(&m, 40, 3, NULL, 0, NULL);
+    pack_mixing_add(&m, again, 3);
+    ok(m.n_gaps == 2 && fabs(m.sum_log - log(2)) < 1e-12, "a sample drawn twice has no gap");
+    pack_mixing_done(&m);
+}
+
 /* Measures one epoch of a pattern. */
 static struct pack_mixing
 measure(struct pack_pattern p, uint64_t n_samples, const uint32_t *labels,
@@ -118,6 +169,7 @@ test_classes(void)
 int
 main(void)
 {
+    test_few();
     test_randomness();
     test_local();
     test_classes();

@@ -24,7 +24,8 @@ struct note {
 
 /* What the worker of a test is to do, besides filling its slots. */
 struct plan {
-    uint64_t fail_item, die_item, hang_item, fail_open; /* 0: never */
+    uint64_t fail_item, die_item, hang_item, fail_open, work_item; /* 0: never */
+    int die_of; /* the signal; 0: SIGKILL */
 };
 
 struct filler {
@@ -60,7 +61,12 @@ filler_fill(void *state, uint64_t round, uint64_t item, void *data, void *note,
         return pack_fail_param(err, PACK_ERR_FORMAT, "items", "item %d is damaged",
                                (int)item);
     if (filler->plan->die_item && item == filler->plan->die_item)
-        raise(SIGKILL);
+        raise(filler->plan->die_of ? filler->plan->die_of : SIGKILL);
+    if (filler->plan->work_item && item == filler->plan->work_item) /* for the system */
+        for (uint64_t start = pack_clock_ns(); pack_clock_ns() - start < 50000000;)
+            munmap(mmap(NULL, 1 << 20, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                        -1, 0),
+                   1 << 20);
     if (filler->plan->hang_item && item == filler->plan->hang_item)
         for (;;)
             pause();
@@ -250,6 +256,13 @@ test_errors(void)
        "a worker that is killed is named, with what it was doing");
     note("%s", err.text);
 
+    plan = (struct plan){ .die_item = 7, .die_of = SIGUSR1 };
+    ok(run_to_error(&params, &err) == PACK_ERR_IO && strstr(err.text, "killed by signal 10"),
+       "whatever it was that killed it: %s", err.text);
+    plan = (struct plan){ .die_item = 7, .die_of = SIGTERM };
+    ok(run_to_error(&params, &err) == PACK_OK,
+       "what Ctrl-C and timeout(1) send to the whole group, workers leave to the parent");
+
     plan = (struct plan){ .hang_item = 4 };
     params.stall_ns = 300000000;
     uint64_t start = pack_clock_ns();
@@ -259,6 +272,40 @@ test_errors(void)
     note("%s", err.text);
     ok(pack_clock_ns() - start < UINT64_C(8000000000), "in good time");
     ok(no_children(), "and no process is left");
+}
+
+static uint64_t
+time_ns(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
+}
+
+/* Processor time of a worker against what the system adds up of children. */
+static void
+test_usage(void)
+{
+    struct plan plan = { .work_item = 1 };
+    struct pack_procs_params params = filler_params(&plan, 1, 1);
+    struct pack_procs *procs;
+    struct pack_procs_item item;
+    struct pack_procs_usage used = { 0 };
+    struct rusage before, after;
+    struct pack_error err = { 0 };
+    getrusage(RUSAGE_CHILDREN, &before);
+    if (!ok(pack_procs_start(&params, &procs, &err) == PACK_OK, "a worker starts %s", err.text))
+        return;
+    pack_procs_begin(procs, 0, 2);
+    for (int i = 0; i < 2 && pack_procs_next(procs, &item, &err) == PACK_OK; i++)
+        pack_procs_release(procs, &item);
+    pack_procs_stop(procs, &used);
+    getrusage(RUSAGE_CHILDREN, &after);
+    uint64_t user = time_ns(after.ru_utime) - time_ns(before.ru_utime),
+             system = time_ns(after.ru_stime) - time_ns(before.ru_stime);
+    ok(used.user_ns + 2000 > user && used.user_ns < user + 2000 &&
+           used.system_ns + 2000 > system && used.system_ns < system + 2000 &&
+           used.system_ns > 5000000,
+       "a worker's time is what the system says: %llu and %llu us",
+       (unsigned long long)used.user_ns / 1000, (unsigned long long)used.system_ns / 1000);
 }
 
 static bool
@@ -334,6 +381,7 @@ main(void)
 {
     test_order();
     test_errors();
+    test_usage();
     test_no_descriptors();
     test_stop();
     test_orphans();

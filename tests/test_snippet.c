@@ -1,0 +1,166 @@
+/* Code that reports print, for settings made up here: what a user pastes. */
+#include "libpack/advise/snippet.h"
+#include "tests/tap.h"
+
+static struct pack_advise_config config, now;
+static struct pack_advise_params params;
+static struct pack_snippet_subject subject;
+
+/* Images of 32 x 48, channels last, in chunks of 8. */
+static void
+setup(void)
+{
+    params = (struct pack_advise_params){ .extent = { 4, { 100, 32, 48, 3 } }, .elem_size = 1 };
+    config = (struct pack_advise_config){
+        .chunk = { 4, { 8, 32, 48, 3 } },
+        .codec = "none",
+        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16, .workers = 3 },
+        .cache = { 1009, 8 << 20, 0.5, PACK_HDF5_1_10 },
+    };
+    subject = (struct pack_snippet_subject){ .file = "it's \"my\".h5",
+                                             .dataset = "a/b",
+                                             .source = "my photos",
+                                             .params = &params,
+                                             .config = &config };
+}
+
+/* The code of a name; valid until the next. */
+static const char *
+code(const char *name)
+{
+    static struct pack_buf buf;
+    const char *found;
+    buf.size = 0;
+    for (size_t i = 0; (found = pack_snippet_name(i, NULL)) != NULL; i++)
+        if (strcmp(found, name) == 0)
+            (void)pack_snippet_print(i, &subject, &buf, NULL);
+    pack_buf_append(&buf, "", 1, NULL);
+    return (const char *)buf.data;
+}
+
+static void
+has(const char *name, const char *piece, const char *sentence)
+{
+    const char *text = code(name);
+    if (!ok(strstr(text, piece) != NULL, "%s", sentence))
+        note("'%s' is not in:\n%s", piece, text);
+}
+
+static void
+test_settings(void)
+{
+    has("h5py",
+        "h5py.File('it\\'s \"my\".h5', 'r', rdcc_nbytes=8388608,\n"
+        "              rdcc_nslots=1009, rdcc_w0=0.5)\nimages = f['a/b']",
+        "h5py gets the cache, and names as Python reads them");
+    ok(!strstr(code("h5py"), "hdf5plugin"), "without zstd there is no plugin to import");
+    strcpy(config.codec, "shuffle+zstd:3");
+    has("h5py", "import h5py, hdf5plugin", "with zstd there is");
+    has("c", "H5Fopen(\"it's \\\"my\\\".h5\", H5F_ACC_RDONLY", "C reads names in its own way");
+    has("c", "H5Pset_chunk_cache(access, 1009, 8388608, 0.5);", "slots come before bytes there");
+    setup();
+}
+
+static void
+test_orders(void)
+{
+    has("pytorch", "num_workers=3, persistent_workers=True,\n                    batch_size=16, "
+                   "shuffle=True)", "workers stay, and shuffle");
+    params.workers_end = true;
+    has("pytorch", "persistent_workers=False", "unless they end with each epoch");
+    config.pattern.workers = 0;
+    has("pytorch", "num_workers=0,\n", "what is nobody does not persist");
+    config.pattern.kind = PACK_PATTERN_SEQUENTIAL;
+    has("pytorch", "batch_size=16, shuffle=False)", "an order is not shuffled");
+    config.pattern.world = 4;
+    config.pattern.rank = 1;
+    has("pytorch", "sampler=DistributedSampler(images, shuffle=False,\n                    "
+                   "num_replicas=4, rank=int(os.environ.get('RANK', 1)))",
+        "ranks take their own part");
+    setup();
+    config.pattern.kind = PACK_PATTERN_BLOCK;
+    config.pattern.pool_chunks = 24;
+    has("pytorch", "import os, random\n", "block shuffles draw");
+    has("pytorch", "batch_size=16, sampler=BlockShuffle(\n                        len(images), "
+                   "chunk=8, pool=24)", "from pools of chunks");
+    config.pattern.local = true;
+    has("pytorch", "import os, numpy as np\n", "or with NumPy,");
+    has("pytorch", "batch_sampler=LocalBlocks(\n                        len(images), chunk=8, "
+                   "pool=24, batch=16, workers=3)", "worker by worker");
+    config.pattern.world = 2;
+    has("pytorch", "workers=3,\n                    world=2, rank=int(os.environ.get('RANK', 0)))",
+        "and rank by rank");
+    setup();
+}
+
+static void
+test_pack(void)
+{
+    strcpy(config.codec, "zstd:3");
+    is_text(code("h5pack"), "h5pack 'my photos' --chunk 8 --compress zstd:3 -o new.h5\n",
+            "images are packed from their folder");
+    config.chunk.extent[1] = 16;
+    has("h5pack", " --chunk 8x16x48x3 ", "in parts of images too");
+    static const struct {
+        struct pack_shape extent;
+        const char *piece;
+    } layouts[] = {
+        { { 4, { 100, 3, 32, 48 } }, "photos' --layout nchw --chunk 8 " },
+        { { 4, { 100, 1, 32, 48 } }, "photos' --layout nchw --gray --chunk 8 " },
+        { { 4, { 100, 32, 48, 1 } }, "photos' --gray --chunk 8 " },
+        { { 4, { 100, 3, 48, 3 } }, "photos' --chunk 8 " }, /* channels last wins */
+    };
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        params.extent = config.chunk = layouts[i].extent;
+        config.chunk.extent[0] = 8;
+        has("h5pack", layouts[i].piece, "axes lie as in the file");
+    }
+    subject.source = NULL;
+    has("h5pack", "h5pack FOLDER ", "a folder that is not known is to be filled in");
+    config.chunk.rank = 3;
+    has("h5pack", "# h5pack writes images; see h5repack", "other data are for others");
+    config.chunk.rank = 0;
+    has("h5pack", "# h5pack writes chunks; see h5repack", "so is a file without chunks");
+    setup();
+}
+
+static void
+test_repack(void)
+{
+    static const struct {
+        const char *codec, *piece;
+    } codecs[] = { { "none", " -f NONE " },
+                   { "gzip:9", " -f GZIP=9 " },
+                   { "zstd:5", " -f UD=32015,0,1,5 " },
+                   { "shuffle+gzip:4+fletcher32", " -f SHUF -f GZIP=4 -f FLET " } };
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+        strcpy(config.codec, codecs[i].codec);
+        has("h5repack", codecs[i].piece, "filters have h5repack's names");
+    }
+    strcpy(config.codec, "none");
+    is_text(code("h5repack"),
+            "h5repack -l a/b:CHUNK=8x32x48x3 -f NONE 'it'\\''s \"my\".h5' new.h5\n",
+            "a file is repacked, its name quoted for a shell");
+    subject.file = "/data/new.h5";
+    has("h5repack", " /data/new.h5 newer.h5", "not over itself");
+    config.chunk.rank = 0;
+    has("h5repack", "-l a/b:CONTI -f NONE ", "or without chunks");
+    setup();
+    now = config;
+    params.now = &now;
+    has("h5repack", "# the file stays as it is", "what is so already stays");
+    strcpy(config.codec, "gzip:4");
+    has("h5repack", "-f GZIP=4", "another codec is written");
+    setup();
+}
+
+int
+main(void)
+{
+    setup();
+    test_settings();
+    test_orders();
+    test_pack();
+    test_repack();
+    return done();
+}
