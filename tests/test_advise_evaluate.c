@@ -28,7 +28,7 @@ setup(void)
                                           .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
     config = (struct pack_advise_config){ .chunk = { 2, { ROWS, SAMPLE } },
                                           .codec = "none",
-                                          .stored_ratio = 1,
+                                          .stored_rate = 1,
                                           .pattern = params.pattern,
                                           .cache = { SLOTS, 1 << 20, 0.75, PACK_HDF5_1_10 } };
 }
@@ -58,7 +58,7 @@ test_memory(void)
     static const struct pack_advise_companion with = { .extent = { 1, { N } },
                                                        .chunk = { 1, { 100 } },
                                                        .elem_size = 8,
-                                                       .stored_ratio = 1 };
+                                                       .stored_rate = 1 };
     ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS),
        "a cache takes its chunks and 8 bytes for each slot");
     params.companion = &with;
@@ -66,7 +66,7 @@ test_memory(void)
        "that of a second dataset comes on top");
     params.companion = NULL;
     strcpy(config.codec, "gzip:4");
-    config.stored_ratio = 0.5;
+    config.stored_rate = 0.5;
     ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS + CHUNK / 2),
        "and the stored bytes of the one that is decoded");
     params.memory_bytes = 100000;
@@ -81,7 +81,7 @@ static void
 test_cold(void)
 {
     strcpy(config.codec, "gzip:4");
-    config.stored_ratio = 0.5;
+    config.stored_rate = 0.5;
     config.decode_ns = 5;
     config.cache.size_bytes = CHUNK - 1;
     const double file = N * SAMPLE / 2.0, again = 1 - file / (N * CHUNK / 2.0);

@@ -232,7 +232,63 @@ test_text(void)
     fill();
 }
 
+/* Of many epochs, the first and the last five; of file reads, where most of them lie. */
+static void
+test_many(void)
+{
+    struct pack_bench_epoch many[12];
+    struct pack_buf text = { 0 };
+    struct pack_bench_report r = report();
+    char reads[160];
+    for (int i = 0; i < 12; i++)
+        many[i] = epochs[0];
+    result.epochs = many;
+    result.n_epochs = 12;
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    const char *s = (const char *)text.data;
+    ok(strstr(s, "\n      5  ") && strstr(s, "\n    ...\n      8  ") && strstr(s, "\n     12  ") &&
+           !strstr(s, "\n      6  ") && !strstr(s, "\n      7  "),
+       "of twelve epochs two are left out");
+    snprintf(reads, sizeof reads,
+             "file reads: half within %.1f us, 90 %% %.2f ms, 99 %% %.2f ms, longest 1.60 ms\n",
+             (double)pack_histogram_at(&result.latency, 0.5) / 1e3,
+             (double)pack_histogram_at(&result.latency, 0.9) / 1e6,
+             (double)pack_histogram_at(&result.latency, 0.99) / 1e6);
+    ok(strstr(s, reads), "file reads are told by halves, nine tenths and 99 of 100: %s", reads);
+    result.n_epochs = 10;
+    text.size = 0;
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    ok(!strstr((char *)text.data, "...") && strstr((char *)text.data, "\n      6  "),
+       "of ten none");
+    pack_buf_done(&text);
+    fill();
+}
+
 /* --------------------------------------------------------------------- JSON */
+
+/* A threshold that is just met is passed. */
+static void
+test_threshold(void)
+{
+    struct pack_buf text = { 0 };
+    struct pack_json_doc *doc = NULL;
+    const struct pack_json_value *root = NULL;
+    struct pack_bench_report r = report();
+    for (int i = 0; i < 2; i++) {
+        result.steps.au = i ? 0.6 : 0.599;
+        text.size = 0;
+        pack_report_bench_json(&r, &text, NULL);
+        (void)pack_json_parse((char *)text.data, text.size, &doc, &root, NULL);
+        const struct pack_json_value *passed = at(root, "measured.au_passed");
+        ok(passed && passed->kind == PACK_JSON_BOOL && passed->truth == (i == 1),
+           "60 %% are asked for, %g %% %s", 100 * result.steps.au, i ? "pass" : "fail");
+        pack_json_free(doc);
+    }
+    pack_buf_done(&text);
+    fill();
+}
 
 static void
 test_json(void)
@@ -446,6 +502,8 @@ main(void)
 {
     fill();
     test_text();
+    test_many();
+    test_threshold();
     test_json();
     test_spans();
     test_histogram();
