@@ -51,6 +51,10 @@ test_causes(void)
        "a cache one byte too small holds no chunk");
     o.config.cache.size_bytes = 16384;
     ok(strstr(cause_of(o, 1000, 1000, 4), "the cache holds 1 of 250"), "one that fits does");
+    o.config.cache.size_bytes = 64 << 20;
+    ok(strstr(cause_of(o, 1000, 1000, 4), "the cache holds 250 of 250"),
+       "no cache holds more chunks than there are");
+    o.config.cache.size_bytes = 16 << 10;
     o = at(100);
     ok(strstr(cause_of(o, 1000, 1501, 1), "Chunks cut through samples: each read gathers 1.5 "
                                           "chunks of 16.0 KiB"),
@@ -100,6 +104,9 @@ test_why(void)
        "why the cache: %s", result.why[1]);
     is_text(result.why[2], "Of the time of a read, storage 60 % and copying 25 %.",
             "why the speed: the largest terms first");
+    result.rows[0].page_cache_rate = 0.99;
+    (void)pack_advise_settle(&params, &result, &err);
+    ok(!strstr(result.why[2], "fit in memory"), "what nearly fits in memory does not");
     result.rows[0].page_cache_rate = 1;
     result.rows[0].steady.hits = result.rows[0].steady.loads = 0;
     (void)pack_advise_settle(&params, &result, &err);
@@ -194,6 +201,14 @@ test_warnings(void)
     ok(!warned(&o, "memory-times-workers"), "less than half of the memory allowed is no word");
     o.memory_bytes = 128 << 20;
     ok(warned(&o, "memory-times-workers"), "half of it is one");
+    o = at(100);
+    o.config.cache.n_slots = 7;
+    o.steady.evictions_collision = 9;
+    ok(!warned(&o, "slot-collisions"), "nine collisions in 1000 loads are no word");
+    o.steady.evictions_collision = 10;
+    w = warned(&o, "slot-collisions");
+    ok(w && strstr(w->text, " instead of 7 avoids it"), "ten are, with the slots it takes: %s",
+       w ? w->text : "");
     o = at(100);
     o.config.cache.size_bytes = 64 << 20;
     w = warned(&o, "reopening");
