@@ -135,6 +135,7 @@ test_epochs(void)
     params.pattern.kind = config.pattern.kind = PACK_PATTERN_REPLACEMENT;
     params.pattern.draws = config.pattern.draws = 20; /* of 100 chunks, others each time */
     struct pack_advise_outcome o = evaluate();
+    ok(near(o.rate, 40 / (1 / o.first_rate + 39 / o.later_rate)), "the rate is that of 40 epochs");
     ok(o.steady_samples == 39 * 20 && o.steady.requests == 39 * 20 &&
            o.steady.peak_bytes > 2 * o.first.peak_bytes,
        "later epochs are 39, all of them: %g reads, %llu requests", o.steady_samples,
@@ -193,7 +194,7 @@ test_candidates(void)
     params.extent = extent;
     params.pattern.kind = PACK_PATTERN_REPLACEMENT;
     params.pattern.box = (struct pack_shape){ 3, { 32, 32, 32 } };
-    params.memory_bytes = 1 << 20;
+    params.memory_bytes = 200000; /* of 262144 bytes of data */
     ok(pack_advise_candidates(&params, &list, NULL) == PACK_OK &&
            has_chunk(&list, (struct pack_shape){ 3, { 16, 16, 16 } }) &&
            has_chunk(&list, (struct pack_shape){ 3, { 32, 32, 32 } }) &&
@@ -203,7 +204,7 @@ test_candidates(void)
     for (size_t i = 0; i < list.n; i++) {
         const struct pack_cache_params *c = &list.config[i].cache;
         keeps = keeps && (pack_advise_has_default_cache(&list.config[i]) ||
-                          c->size_bytes + 8 * c->n_slots <= 1 << 20);
+                          c->size_bytes + 8 * c->n_slots <= 200000);
     }
     ok(keeps, "with caches that the memory allows");
     free(list.config);
