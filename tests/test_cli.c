@@ -91,6 +91,92 @@ test_progress(void)
         note("%s", text);
 }
 
+static void
+test_numbers(void)
+{
+    static const struct {
+        uint64_t number;
+        const char *text;
+    } thousands[] = { { 0, "0" },          { 999, "999" },           { 1000, "1,000" },
+                      { 12345, "12,345" }, { 123456, "123,456" },    { 1234567, "1,234,567" },
+                      { UINT64_MAX, "18,446,744,073,709,551,615" } };
+    static const struct {
+        double seconds;
+        const char *text;
+    } durations[] = { { -1, "0:00" },      { 0.4, "0:00" },        { 59.5, "1:00" },
+                      { 3599, "59:59" },   { 3600, "1:00:00" },    { 86399, "23:59:59" } };
+    char text[64];
+    for (size_t i = 0; i < sizeof thousands / sizeof *thousands; i++)
+        is_text(cli_thousands(thousands[i].number, text), thousands[i].text,
+                "numbers are grouped by thousands");
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++)
+        is_text(cli_duration(durations[i].seconds, text), durations[i].text,
+                "times are minutes and seconds, from an hour on with hours");
+}
+
+/* Half of the images in half a second: the other half takes as long. */
+static void
+half_way(void)
+{
+    struct cli_progress progress;
+    cli_progress_begin(&progress, "packing", "images", 100000);
+    cli_progress_update(&progress, 0, 0);
+    progress.start_ns -= UINT64_C(100000000000); /* begun 100 s ago */
+    wait_for_a_line();
+    cli_progress_update(&progress, 75000, 0);
+    cli_progress_end(&progress);
+}
+
+static void
+test_eta(void)
+{
+    char text[1024] = "";
+    if (!on_terminal(half_way, text, sizeof text)) {
+        skip("no terminal can be made here");
+        return;
+    }
+    ok(strstr(text, "75,000/100,000 images  75%  7") && strstr(text, "ETA 0:33"),
+       "three quarters in 100 s: the last one takes 33 s more");
+    int saved = dup(STDERR_FILENO), file = open("test_cli.err", O_CREAT | O_RDWR | O_TRUNC, 0600);
+    dup2(file, STDERR_FILENO);
+    half_way();
+    dup2(saved, STDERR_FILENO);
+    ok(lseek(file, 0, SEEK_END) == 0, "nothing is drawn where there is no terminal");
+    close(saved);
+    close(file);
+    unlink("test_cli.err");
+}
+
+/* What cli_exit gives in a child whose standard output is `path`, after `n` bytes. */
+static int
+exit_on(const char *path, size_t n)
+{
+    int status = -1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = open(path, O_WRONLY), null = open("/dev/null", O_WRONLY);
+        dup2(fd, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        for (size_t i = 0; i < n; i++)
+            putchar('x');
+        _exit(cli_exit(7));
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void
+test_exit(void)
+{
+    is_number(exit_on("/dev/null", 100), 7, "a program ends with its status");
+    if (access("/dev/full", W_OK) != 0) {
+        skip("there is no /dev/full here");
+        return;
+    }
+    is_number(exit_on("/dev/full", 100), CLI_FAILED, "but not where its answer does not fit");
+    is_number(exit_on("/dev/full", 1 << 20), CLI_FAILED, "nor where it found out before the end");
+}
+
 /* Parses an empty command line in a child whose descriptors 0 to 2 are closed, then opens
  * a file: the status is its descriptor, 99 when writing to standard error succeeded. */
 static int
@@ -116,7 +202,9 @@ first_descriptor(void)
 /* What several programs read off their command lines in the same way. */
 static struct pack_shape size;
 static bool force;
-static const struct cli_option options[] = { CLI_SIDES(0, "size", &size, ""),
+static uint64_t count;
+static const struct cli_option options[] = { CLI_NUMBER(0, "count", &count, "N", 1, 9, ""),
+                                             CLI_SIDES(0, "size", &size, ""),
                                              CLI_FLAG('f', "rdcc-force", &force, ""),
                                              CLI_END };
 static const struct cli_hint hints[] = {
@@ -130,13 +218,15 @@ static const struct cli_program program = { .name = "h5test",
                                             .hints = hints };
 
 static bool
-parses_size(const char *text)
+parses(const char *option, const char *text)
 {
-    char *words[] = { (char[]){ "h5test" }, (char[]){ "--size" }, NULL, NULL }, **operands;
-    char copy[64];
+    char *words[] = { (char[]){ "h5test" }, NULL, NULL, NULL }, **operands;
+    char copy[64], name[64];
     size_t n_operands;
     int status, null = open("/dev/null", O_WRONLY), saved = dup(STDERR_FILENO);
     snprintf(copy, sizeof copy, "%s", text);
+    snprintf(name, sizeof name, "%s", option);
+    words[1] = name;
     words[2] = copy;
     size = (struct pack_shape){ 0 };
     dup2(null, STDERR_FILENO); /* a refusal is said there, and ends standard output */
@@ -146,7 +236,13 @@ parses_size(const char *text)
     close(saved);
     if (goes_on)
         free(operands);
-    return goes_on && size.rank == 2;
+    return goes_on;
+}
+
+static bool
+parses_size(const char *text)
+{
+    return parses("--size", text) && size.rank == 2;
 }
 
 static void
@@ -157,6 +253,8 @@ test_sides(void)
     ok(parses_size("224") && size.extent[0] == 224 && size.extent[1] == 224,
        "--size 224 is a square");
     ok(parses_size("65535x1"), "a side may be 65535");
+    ok(parses("--count", "1") && count == 1 && parses("--count", "9") && count == 9,
+       "a number may be the least and the most");
 }
 
 static void
@@ -246,9 +344,25 @@ outlast(int n, int apart_ms)
     return how;
 }
 
+/* As under nohup: what is ignored stays ignored. */
+static bool
+stays_ignored(void)
+{
+    int how = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGHUP, SIG_IGN);
+        cli_catch_signals();
+        raise(SIGHUP);
+        _exit(cli_signal == 0 ? 7 : 8);
+    }
+    return waitpid(pid, &how, 0) == pid && WIFEXITED(how) && WEXITSTATUS(how) == 7;
+}
+
 static void
 test_signals(void)
 {
+    ok(stays_ignored(), "a signal that is ignored stays so");
     int how = outlast(20, 1);
     ok(WIFEXITED(how) && WEXITSTATUS(how) == 7, "signals of one second count as one");
     how = outlast(2, 1050);
@@ -261,6 +375,9 @@ int
 main(void)
 {
     test_progress();
+    test_numbers();
+    test_eta();
+    test_exit();
     test_sides();
     test_hints();
     test_watch();
