@@ -49,6 +49,16 @@ stray=$(grep -nE '\b(printf|fprintf\(std(out|err)|puts|exit|abort|getenv|perror)
     grep -vE '(sn|vsn|buf_|f)printf|pack_')
 [ -z "$stray" ]; result $? "the library does not print, exit or read the environment${stray:+: $stray}"
 
+# strings, not comments; what writes command lines for other programs knows their options
+stray=$($AWK -f tests/strings.awk libpack/*/*.[ch] | grep -E ':.*--[a-z]' | grep -v '^libpack/advise/snippet_shell\.c:')
+[ -z "$stray" ]; result $? "the library speaks of parameters, never of --options${stray:+: $stray}"
+printf '/* --a "--b" */ "c /* --d" /* "\n */ "--e" "\\"--f"\n' >"${top_builddir:-.}/layers.strings"
+stray=$($AWK -f tests/strings.awk "${top_builddir:-.}/layers.strings" | sed 's/.*layers.strings//')
+rm -f "${top_builddir:-.}/layers.strings"
+[ "$stray" = ':1: c /* --d
+:2: --e
+:2: \"--f' ]; result $? "which is looked for in strings, not in comments"
+
 library=$(find "${top_builddir:-.}/.libs" -name 'libpack-*.so' 2>/dev/null | head -n 1)
 if [ -n "$library" ]; then
     # shellcheck disable=SC2046 # a list of headers

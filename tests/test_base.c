@@ -178,6 +178,14 @@ test_page(void)
     text.size = 0;
     pack_page_wrap(&page, "", word, 2);
     ok(text.size == 101, "a word longer than a line stands in one of its own");
+    const struct pack_option_word options[] = { { "echo", "--echo" }, { NULL, NULL } };
+    char command[64], cut[8];
+    is_text(pack_option_text(options, "set {echo} 2 or {w0} {", command, sizeof command),
+            "set --echo 2 or w0 {", "parameters in braces become options, where there are");
+    is_text(pack_option_text(NULL, "{echo} 2", command, sizeof command), "echo 2",
+            "else they go by their names");
+    is_text(pack_option_text(options, "a {echo} 2", cut, sizeof cut), "a --ech",
+            "no further than there is room");
     text.max = 120;
     LINE(&page, "%100s", "x");
     LINE(&page, "%s", "y");

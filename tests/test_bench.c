@@ -623,9 +623,9 @@ test_cache_advice(void)
         status = pack_bench_run(&p, &r, &err);
     ok(status == PACK_OK, "a cache of one chunk %s", err.text);
     if (status == PACK_OK) {
-        double stay = best_gain(&p, &r, "--rdcc-nbytes");
+        double stay = best_gain(&p, &r, "{rdcc_nbytes}");
         p.fresh_workers = true;
-        double end = best_gain(&p, &r, "--rdcc-nbytes");
+        double end = best_gain(&p, &r, "{rdcc_nbytes}");
         note("a cache of all: %.2f for workers that stay, %.2f for others", stay, end);
         ok(stay > 0 && end < stay, "gains less where it is lost with each epoch");
         pack_bench_done(&r);
@@ -691,12 +691,12 @@ test_transfer_advice(void)
     r.steps.copy_ns = 800000000;
     r.steps.pin_ns = 600000000;
     r.limit = PACK_LIMIT_BUS;
-    ok(is_about(proposal(&p, &r, "--transfer uint8"), 4.0),
+    ok(is_about(proposal(&p, &r, "{transfer} uint8"), 4.0),
        "floats over the bus: uint8 is a quarter, until the step is the limit");
     r.steps.busy_ns = 99 * 4000000u;
-    ok(is_about(proposal(&p, &r, "--transfer uint8"), 2.0), "which may come earlier");
+    ok(is_about(proposal(&p, &r, "{transfer} uint8"), 2.0), "which may come earlier");
     p.consume.transfer = PACK_TRANSFER_UINT8;
-    ok(!proposal(&p, &r, "--transfer"), "not proposed where it is so already");
+    ok(!proposal(&p, &r, "{transfer}"), "not proposed where it is so already");
 }
 
 static void
@@ -705,25 +705,25 @@ test_batch_advice(void)
     struct pack_bench_params p = { .pattern.read = PACK_READ_SAMPLE };
     struct pack_bench_result r = synthetic("emulated", 1, 4, 4);
     p.consume.step_ns = 4000000;
-    ok(is_about(proposal(&p, &r, "--batch 40 --step 16000us"), 8.0 / 5),
+    ok(is_about(proposal(&p, &r, "{batch} 40 {step} 16000us"), 8.0 / 5),
        "half of the time goes into handing batches over: larger ones");
     r.epoch_samples = 30;
-    ok(!proposal(&p, &r, "--batch"), "not larger than the dataset");
+    ok(!proposal(&p, &r, "{batch}"), "not larger than the dataset");
 
     r = synthetic("null", 0.01, 0, 0);
     r.total.read.calls = 100;
     r.total.read.overhead_ns = 200000;
-    ok(!proposal(&p, &r, "--batch"), "calls for single samples do not become fewer");
+    ok(!proposal(&p, &r, "{batch}"), "calls for single samples do not become fewer");
     p.pattern.read = PACK_READ_BATCH;
-    ok(is_about(proposal(&p, &r, "--batch 40"), 1 / (1 - 0.75 * 0.2)),
+    ok(is_about(proposal(&p, &r, "{batch} 40"), 1 / (1 - 0.75 * 0.2)),
        "calls for whole batches do");
 
     r = synthetic("null", 0.1, 0, 0);
     r.elapsed_ns = 12000000; /* 20 us more for each batch than reading explains */
     r.total.wait_ns = r.elapsed_ns;
-    ok(is_about(proposal(&p, &r, "--batch 40"), 120.0 / 105), "and so does waking up");
+    ok(is_about(proposal(&p, &r, "{batch} 40"), 120.0 / 105), "and so does waking up");
     r = synthetic("null", 10, 0, 0);
-    ok(!proposal(&p, &r, "--batch"), "batches that take long enough are left alone");
+    ok(!proposal(&p, &r, "{batch}"), "batches that take long enough are left alone");
 }
 
 static void
@@ -752,7 +752,7 @@ test_preload_advice(void)
     epoch[1].read.storage_ns = 40300000;
     ok(is_about(proposal(&p, &r, "cat "), 2.0), "a warm epoch tells what is left then");
     p.cold = true;
-    ok(proposal(&p, &r, "without --cold") != NULL, "of use only without --cold");
+    ok(proposal(&p, &r, "without {cold}") != NULL, "of use only without {cold}");
     r.total.storage_bytes = 1000;
     ok(!proposal(&p, &r, "cat "), "not where memory delivered already");
     r.total.storage_bytes = 10000000;

@@ -96,24 +96,24 @@ test_cliff(struct pack_readset *set)
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run over the cliff"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "the advisor is asked");
-    const struct pack_bench_change *c = find(&advice, "--rdcc-nbytes ");
+    const struct pack_bench_change *c = find(&advice, "{rdcc_nbytes} ");
     tell(&advice);
     ok(c && !c->is_measured && c->gain > 1.5 && strcmp(c->kind, "settings") == 0,
        "without a trial the cure is predicted");
     ok(advice.epochs == 30 && c && c->later_gain > c->first_gain && c->gain > c->first_gain &&
            c->gain < c->later_gain,
        "for a training, whose first epoch fills the cache, though three were read");
-    ok(!find(&advice, "repack") && !find(&advice, "--pattern"),
+    ok(!find(&advice, "repack") && !find(&advice, "{pattern}"),
        "and nobody is told to rewrite or reorder for what settings bring");
     ask.no_trial = false;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "asked again");
-    c = find(&advice, "--rdcc-nbytes ");
+    c = find(&advice, "{rdcc_nbytes} ");
     tell(&advice);
     if (!ok(c && c->is_measured && c->gain > 1.3, "with a trial it is measured")) {
         pack_bench_done(&r);
         return;
     }
-    p.cache.size_bytes = strtoull(strstr(c->command, "nbytes ") + 7, NULL, 10);
+    p.cache.size_bytes = strtoull(strstr(c->command, "nbytes} ") + 8, NULL, 10);
     p.epochs = 30; /* long enough that a busy moment does not decide */
     ok(pack_bench_run(&p, &after, NULL) == PACK_OK &&
            pack_bench_rate(&after) > 1.2 * pack_bench_rate(&r),
@@ -167,7 +167,7 @@ test_python(struct pack_readset *set)
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run as PyTorch hands over"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
-           (!find(&advice, "--rdcc-nbytes ") || find(&advice, "--rdcc-nbytes ")->gain < 1.5),
+           (!find(&advice, "{rdcc_nbytes} ") || find(&advice, "{rdcc_nbytes} ")->gain < 1.5),
        "where Python takes the time a cache gains little");
     tell(&advice);
     pack_bench_done(&r);
@@ -213,8 +213,8 @@ test_best(struct pack_readset *set)
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "one image per chunk, no cache"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
-           !find(&advice, "--rdcc") && !find(&advice, "repack") &&
-           !find(&advice, "--pattern"),
+           !find(&advice, "{rdcc_") && !find(&advice, "repack") &&
+           !find(&advice, "{pattern}"),
        "where today's is best nothing else is proposed");
     tell(&advice);
     r.limit = PACK_LIMIT_CONSUMER;

@@ -21,8 +21,8 @@ static struct pack_bench_event events[] = {
 static struct pack_bench_params params;
 static struct pack_bench_result result;
 static struct pack_bench_advice advice = {
-    33, 2, { { "transfer", "sending less", "--less 1", 1.25, 1.04, 1.27, true },
-             { "workers", "more of them", "--more 2", 1.125, 1.16, 1.12, false } }
+    33, 2, { { "transfer", "sending less", "{less} 1", 1.25, 1.04, 1.27, true },
+             { "workers", "more of them", "{more} 2", 1.125, 1.16, 1.12, false } }
 };
 static const struct pack_bench_preset preset = { "made-up", 10, 5000000, 0.6 };
 
@@ -143,6 +143,11 @@ fill(void)
                                          .consume.step_ns = 5000000 };
 }
 
+static const struct pack_option_word words[] = { { "less", "--less" },
+                                                 { "more", "--more" },
+                                                 { "echo", "--echo" },
+                                                 { NULL, NULL } };
+
 static struct pack_bench_report
 report(void)
 {
@@ -150,6 +155,7 @@ report(void)
                                        .result = &result,
                                        .advice = &advice,
                                        .preset = &preset,
+                                       .options = words,
                                        .min_busy = -1 };
 }
 
@@ -224,8 +230,11 @@ test_text(void)
     text.size = 0;
     result.total.resident_bytes = 60000000 / 20;
     result.total.cold = PACK_COLD_ASSUMED;
+    r.options = NULL;
     pack_report_bench_text(&r, &text, NULL);
     pack_buf_append(&text, "", 1, NULL);
+    ok(strstr((char *)text.data, "                    less 1\n"),
+       "without words for options, parameters go by their names");
     ok(strstr((char *)text.data, "cold is assumed") && !strstr((char *)text.data, "NOT cold"),
        "cold that nobody checked is called assumed");
     pack_buf_done(&text);

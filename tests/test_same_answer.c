@@ -203,7 +203,7 @@ says(const char *command, const struct pack_advise_outcome *choice,
 {
     char text[PACK_SHAPE_TEXT_MAX + 64], shape[PACK_SHAPE_TEXT_MAX];
     bool good = true;
-    snprintf(text, sizeof text, "--rdcc-nbytes %llu",
+    snprintf(text, sizeof text, "{rdcc_nbytes} %llu",
              (unsigned long long)choice->config.cache.size_bytes);
     if (choice->config.chunk.rank &&
         choice->config.cache.size_bytes != now->cache.size_bytes)
@@ -212,7 +212,7 @@ says(const char *command, const struct pack_advise_outcome *choice,
     if (choice->change == PACK_ADVISE_REWRITE && choice->config.chunk.rank)
         good = good && strstr(command, text);
     if (choice->config.pattern.kind != now->pattern.kind)
-        good = good && strstr(command, "--pattern block:chunks=");
+        good = good && strstr(command, "{pattern} block:chunks=");
     return good;
 }
 

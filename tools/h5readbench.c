@@ -159,6 +159,22 @@ static const struct cli_program program = {
     .hints = hints,
 };
 
+/* What reports propose to set. */
+static const struct pack_option_word option_words[] = {
+    { "batch", "--batch" },
+    { "cold", "--cold" },
+    { "echo", "--echo" },
+    { "pattern", "--pattern" },
+    { "rdcc_nbytes", "--rdcc-nbytes" },
+    { "rdcc_nslots", "--rdcc-nslots" },
+    { "rdcc_w0", "--rdcc-w0" },
+    { "reopen", "--reopen" },
+    { "step", "--step" },
+    { "transfer", "--transfer" },
+    { "workers", "--workers" },
+    { NULL, NULL },
+};
+
 /* --------------------------------------------------------------------- run */
 
 typedef enum pack_status (*report_fn)(const struct pack_bench_report *report,
@@ -265,6 +281,7 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
         .result = result,
         .operands = (const char *const *)job->operands,
         .n_operands = job->n_operands,
+        .options = option_words,
         .min_busy = o.min_busy < 0 ? -1 : o.min_busy / 100,
     };
     enum pack_status status = readbench_open(&o, job, &err);

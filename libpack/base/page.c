@@ -1,6 +1,7 @@
 #include "libpack/base/page.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WIDTH = 79 };
@@ -33,4 +34,25 @@ pack_option_word(const struct pack_option_word *words, const char *param)
         if (strcmp(words->param, param) == 0)
             return words->option;
     return param;
+}
+
+char *
+pack_option_text(const struct pack_option_word *words, const char *sentence, char *text,
+                 size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    while (*sentence && used < size - 1) {
+        char param[64];
+        int end = 0;
+        if (sscanf(sentence, "{%63[a-z0-9_]}%n", param, &end) == 1 && end > 0) {
+            int n = snprintf(text + used, size - used, "%s", pack_option_word(words, param));
+            used += (size_t)n < size - used ? (size_t)n : size - used - 1;
+            sentence += end;
+        } else {
+            text[used++] = *sentence++;
+            text[used] = '\0';
+        }
+    }
+    return text;
 }

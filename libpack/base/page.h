@@ -2,6 +2,8 @@
 #ifndef LIBPACK_PAGE_H
 #define LIBPACK_PAGE_H
 
+#include <stddef.h>
+
 #include "libpack/base/buf.h"
 #include <libpack/status.h>
 
@@ -28,5 +30,9 @@ struct pack_option_word {
 };
 /* The option, or the parameter's own name where there is none, or no array. */
 const char *pack_option_word(const struct pack_option_word *words, const char *param);
+/* A sentence in which parameters stand in braces, "{echo} 2", with these words in their
+ * places: "--echo 2". Into text[size], cut at its end; returns text. */
+char *pack_option_text(const struct pack_option_word *words, const char *sentence,
+                       char *text, size_t size);
 
 #endif

@@ -273,12 +273,13 @@ void pack_bench_order_done(struct pack_bench_order *order);
 
 enum { PACK_BENCH_CHANGES_MAX = 3 };
 
-/* A change, what it would bring, and the command that tries it. */
+/* A change, what it would bring, and how to try it. */
 struct pack_bench_change {
     const char *kind;  /* "settings", "order", "rewrite" as h5advise has them; "workers",
                           "reopen", "batch", "transfer", "preload", "echo" */
     char what[128];    /* "a cache of 16 MiB" */
-    char command[512]; /* options to add, or a program to run before */
+    char command[512]; /* parameters to set, in braces, or a program to run before:
+                          "{rdcc_nbytes} 1048576"; pack_option_text() puts options there */
     double gain;       /* samples/s over those of today's way, above 1: over all epochs, */
     double first_gain, later_gain; /* over the first one, over the others */
     bool is_measured;  /* read for real in turns with the run's way; else predicted */

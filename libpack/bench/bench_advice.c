@@ -106,15 +106,15 @@ put_cache(const struct advisor *a, const struct pack_cache_params *cache, char *
     const struct pack_cache_params *now = &a->question.now.cache;
     size_t used = strlen(text);
     if (cache->size_bytes != now->size_bytes)
-        used += (size_t)snprintf(text + used, size - used, "%s--rdcc-nbytes %" PRIu64,
+        used += (size_t)snprintf(text + used, size - used, "%s{rdcc_nbytes} %" PRIu64,
                                  used ? " " : "", cache->size_bytes);
     if (cache->size_bytes == 0)
         return; /* nothing else counts then */
     if (cache->n_slots != now->n_slots)
-        used += (size_t)snprintf(text + used, size - used, "%s--rdcc-nslots %" PRIu64,
+        used += (size_t)snprintf(text + used, size - used, "%s{rdcc_nslots} %" PRIu64,
                                  used ? " " : "", cache->n_slots);
     if (cache->w0 != now->w0)
-        snprintf(text + used, size - used, "%s--rdcc-w0 %g", used ? " " : "", cache->w0);
+        snprintf(text + used, size - used, "%s{rdcc_w0} %g", used ? " " : "", cache->w0);
 }
 
 static void
@@ -145,7 +145,7 @@ word_order(const struct advisor *a, const struct pack_advise_config *config,
     bool holds = chunk_bytes && config->cache.size_bytes / chunk_bytes >= p->pool_chunks;
     snprintf(c->what, sizeof c->what, "block shuffle over %" PRIu64 " chunks%s",
              p->pool_chunks, holds ? ", with a cache that holds them" : "");
-    snprintf(c->command, sizeof c->command, "--pattern block:chunks=%" PRIu64 "%s",
+    snprintf(c->command, sizeof c->command, "{pattern} block:chunks=%" PRIu64 "%s",
              p->pool_chunks, p->local ? ",local" : "");
     put_cache(a, &config->cache, c->command, sizeof c->command);
 }
@@ -169,7 +169,7 @@ word_rewrite(const struct advisor *a, const struct pack_advise_config *config,
         snprintf(c->what, sizeof c->what, "chunks of %.60s%s%.40s", chunk,
                  is_packed ? ", " : "", is_packed ? config->codec : "");
     if (p->kind != a->params->pattern.kind)
-        snprintf(order, sizeof order, " --pattern block:chunks=%" PRIu64 "%s",
+        snprintf(order, sizeof order, " {pattern} block:chunks=%" PRIu64 "%s",
                  p->pool_chunks, p->local ? ",local" : "");
     if (config->chunk.rank)
         put_cache(a, &config->cache, options, sizeof options);
@@ -286,7 +286,7 @@ propose_workers(struct advisor *a, struct pack_error *err)
         return status;
     struct pack_bench_change *c = &a->proposals[before].change;
     snprintf(c->what, sizeof c->what, "%" PRIu64 " workers", cpus);
-    snprintf(c->command, sizeof c->command, "--workers %" PRIu64, cpus);
+    snprintf(c->command, sizeof c->command, "{workers} %" PRIu64, cpus);
     return PACK_OK;
 }
 
@@ -302,7 +302,7 @@ propose_once(struct advisor *a, struct pack_error *err)
         return status;
     struct pack_bench_change *c = &a->proposals[before].change;
     snprintf(c->what, sizeof c->what, "opening the dataset once");
-    snprintf(c->command, sizeof c->command, "leave --reopen away");
+    snprintf(c->command, sizeof c->command, "leave {reopen} away");
     return PACK_OK;
 }
 

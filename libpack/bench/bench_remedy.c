@@ -94,7 +94,7 @@ send_bytes(const struct pack_bench_params *params, const struct pack_bench_resul
     p->take = smaller(p->take, copy_ns_per_byte * (double)r->sample_bytes);
     p->copy /= 4;
     snprintf(c->what, sizeof c->what, "sending uint8, normalised on the GPU");
-    snprintf(c->command, sizeof c->command, "--transfer uint8");
+    snprintf(c->command, sizeof c->command, "{transfer} uint8");
     return true;
 }
 
@@ -121,10 +121,10 @@ enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_re
     double read = p->read * p->wall_per_read - (calls + hand_over) * saved;
     p->wall_per_read = larger(read, 0) / larger(p->read, 1e-9);
     snprintf(c->what, sizeof c->what, "batches of %" PRIu64, batch);
-    int used = snprintf(c->command, sizeof c->command, "--batch %" PRIu64, batch);
+    int used = snprintf(c->command, sizeof c->command, "{batch} %" PRIu64, batch);
     if (params->consume.step_ns) /* whose work grows with the batch */
         snprintf(c->command + used, sizeof c->command - (size_t)used,
-                 " --step %" PRIu64 "us", params->consume.step_ns * LARGER_BATCH / 1000);
+                 " {step} %" PRIu64 "us", params->consume.step_ns * LARGER_BATCH / 1000);
     return true;
 }
 
@@ -160,6 +160,7 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
         struct bench_pace *p, struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
+    const char *file = params->set ? params->set->parts[0].file : "";
     char text[PACK_BYTES_TEXT_MAX];
     uint64_t memory, size = params->set ? stored_bytes(params->set) : 0;
     bool cold =
@@ -175,9 +176,9 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
     snprintf(c->what, sizeof c->what, "reading the file (%s) into memory once beforehand",
              pack_bytes_format(size, text));
     snprintf(c->command, sizeof c->command, "cat %.400s%s >/dev/null, then run again%s",
-             params->set->parts[0].file,
+             strchr(file, '{') ? "FILE" : file, /* braces are for parameters */
              params->set->n_parts > 1 ? " and the others" : "",
-             params->cold ? " without --cold" : "");
+             params->cold ? " without {cold}" : "");
     return true;
 }
 
@@ -249,7 +250,7 @@ add_echo(const struct pack_bench_result *result, struct pack_bench_advice *advic
     *c = (struct pack_bench_change){ .kind = "echo" };
     snprintf(c->what, sizeof c->what,
              "using each batch %" PRIu64 " times: steps, not fresh samples", echo);
-    snprintf(c->command, sizeof c->command, "--echo %" PRIu64, echo);
+    snprintf(c->command, sizeof c->command, "{echo} %" PRIu64, echo);
     c->gain = c->first_gain = c->later_gain = pack_bench_echo_gain(result, echo);
 }
 

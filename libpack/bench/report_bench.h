@@ -5,6 +5,7 @@
 
 #include "libpack/bench/bench.h"
 #include "libpack/base/buf.h"
+#include "libpack/base/page.h"
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -18,7 +19,8 @@ struct pack_bench_report {
     const struct pack_bench_preset *preset; /* NULL: none */
     const char *const *operands;            /* as given */
     size_t n_operands;
-    double min_busy; /* 0 to 1; negative: not asked for */
+    const struct pack_option_word *options; /* NULL: parameters go by their own names */
+    double min_busy;                        /* 0 to 1; negative: not asked for */
 };
 
 /* Appends a report that fits 80 columns, the verdict first. */

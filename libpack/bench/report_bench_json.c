@@ -207,10 +207,13 @@ put_verdict(struct pack_json *json, const struct pack_bench_report *report)
     pack_json_u64(json, "advice_epochs", a ? a->epochs : 0);
     pack_json_array(json, "advice");
     for (size_t i = 0; a && i < a->n; i++) {
+        char command[sizeof a->change[i].command];
         pack_json_object(json, NULL);
         pack_json_text(json, "change", a->change[i].kind);
         pack_json_text(json, "what", a->change[i].what);
-        pack_json_text(json, "command", a->change[i].command);
+        pack_json_text(json, "command",
+                       pack_option_text(report->options, a->change[i].command, command,
+                                        sizeof command));
         pack_json_double(json, "gain", a->change[i].gain);
         pack_json_double(json, "first_epoch_gain", a->change[i].first_gain);
         pack_json_double(json, "later_epochs_gain", a->change[i].later_gain);

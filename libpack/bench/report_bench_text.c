@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 
 /* A sentence in lines of 78 columns behind `indent` blanks. */
@@ -104,7 +105,8 @@ put_speed(struct page *page, const struct pack_bench_report *report)
              100 * r->steps.au);
     uint64_t echo = pack_bench_echo_for(r, 0.9);
     if (r->steps.au >= 0 && r->steps.busy_rate < 0.9 && echo > r->echo)
-        LINE(page, "--echo %" PRIu64 " would keep the consumer busy for 90 %%\n", echo);
+        LINE(page, "%s %" PRIu64 " would keep the consumer busy for 90 %%\n",
+             pack_option_word(report->options, "echo"), echo);
 }
 
 /* ------------------------------------------------------------------- times */
@@ -331,19 +333,23 @@ is_uneven(const struct pack_bench_change *c)
 }
 
 static void
-put_advice(struct page *page, const struct pack_bench_advice *advice)
+put_advice(struct page *page, const struct pack_bench_report *report)
 {
+    const struct pack_bench_advice *advice = report->advice;
     if (!advice || advice->n == 0)
         return;
-    LINE(page, "\nworth most in a training of %" PRIu64 " epochs\n", advice->epochs);
+    LINE(page, "\nworth most in a training of %s\n",
+         pack_counted(advice->epochs, "epoch", "epochs").text);
     for (size_t i = 0; i < advice->n; i++) {
         const struct pack_bench_change *c = &advice->change[i];
+        char command[sizeof c->command];
         LINE(page, "  %5.2fx %-9s  %s\n", c->gain, c->is_measured ? "measured" : "predicted",
              c->what);
         if (is_uneven(c))
             LINE(page, "                    (the first epoch %.2fx, later ones %.2fx)\n",
                  c->first_gain, c->later_gain);
-        LINE(page, "                    %s\n", c->command);
+        LINE(page, "                    %s\n",
+             pack_option_text(report->options, c->command, command, sizeof command));
     }
 }
 
@@ -361,6 +367,6 @@ pack_report_bench_text(const struct pack_bench_report *report, struct pack_buf *
     put_epochs(&page, r);
     put_storage(&page, report);
     put_processors(&page, r);
-    put_advice(&page, report->advice);
+    put_advice(&page, report);
     return page.status;
 }
