@@ -42,7 +42,7 @@ limit=4000000
 (ulimit -v $limit && exec h5readbench packed.h5 --batch 16000000 --with labels \
     --consumer checksum --workers 2) >out 2>err
 status=$?
-says 0 ' 1 batches of 16000000' out 'a batch larger than the dataset takes memory for the dataset'
+says 0 ' 1 batch of 16000000' out 'a batch larger than the dataset takes memory for the dataset'
 bench one.h5 --batch 8 --consumer host --precision fp16 --crop 20x30
 says 0 'host: 5 steps' out 'random crops normalised on the host'
 bench one.h5 --batch 8 --consumer emulated

@@ -237,6 +237,24 @@ test_text(void)
        "without words for options, parameters go by their names");
     ok(strstr((char *)text.data, "cold is assumed") && !strstr((char *)text.data, "NOT cold"),
        "cold that nobody checked is called assumed");
+    fill();
+    text.size = 0;
+    r = report();
+    advice.epochs = result.total.n_batches = result.n_epochs = result.cache.n_slots = 1;
+    result.total.read.skipped = result.mismatch.n_compared = result.mismatch.n = 1;
+    result.device.n_samples = 1;
+    struct pack_cache_counts *counts = &result.total.counts;
+    counts->bypass_visits = counts->fills = counts->evictions_collision = 1;
+    counts->file_reads = counts->loads + 1;
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    const char *s = (const char *)text.data;
+    ok(strstr(s, " 1 batch of ") && strstr(s, " 1 epoch, seed") && strstr(s, ": 1 slot, ") &&
+           strstr(s, "\n1 image could not be decoded and was left out") &&
+           strstr(s, "1 of 1 count differs from") && !plural_of_one(s),
+       "one of anything stands in the singular%s%.20s", plural_of_one(s) ? ", but " : "",
+       plural_of_one(s) ? plural_of_one(s) : "");
+    advice.epochs = 33;
     pack_buf_done(&text);
     fill();
 }

@@ -203,8 +203,8 @@ static const struct tree trees[] = {
       .want = "a/1.jpg=0 a/3.jpg/4.jpg=0 [a] 1 other(a/2)" },
     { .what = "no images at all",
       .entries = { "a/1.txt", "a/2=", "b/", ".c" },
-      .want = "no images in '.'; it holds 1 images by content only, 1 other files, 1 "
-              "hidden files or folders; any_name" },
+      .want = "no images in '.'; it holds 1 image by content only, 1 other file, 1 "
+              "hidden file or folder; any_name" },
     { .what = "an empty folder",
       .entries = { "s/" },
       .sources = { "s/" },

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "libpack/bench/bench.h"
 #include "libpack/base/json.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/outfile.h"
 #include "libpack/bench/report_bench.h"
 #include "tools/cli.h"
@@ -204,11 +205,11 @@ find_reason(const struct pack_bench_report *report, char *reason)
     const struct pack_bench_preset *preset = report->preset;
     if (r->mismatch.n)
         snprintf(reason, REASON_MAX,
-                 "%" PRIu64 " of %" PRIu64 " counts differ from the simulator's",
-                 r->mismatch.n, r->mismatch.n_compared);
+                 "%" PRIu64 " of %s from the simulator's", r->mismatch.n,
+                 pack_counted(r->mismatch.n_compared, "count differs", "counts differ").text);
     else if (r->total.read.skipped)
-        snprintf(reason, REASON_MAX, "%" PRIu64 " images could not be decoded",
-                 r->total.read.skipped);
+        snprintf(reason, REASON_MAX, "%s could not be decoded",
+                 pack_counted(r->total.read.skipped, "image", "images").text);
     else if (report->min_busy >= 0 && r->steps.busy_rate < report->min_busy)
         snprintf(reason, REASON_MAX,
                  "the consumer was busy for %.2f %% of the time, --min-busy asks for "

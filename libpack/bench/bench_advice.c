@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
 #include "libpack/bench/bench_parts.h"
@@ -143,8 +144,9 @@ word_order(const struct advisor *a, const struct pack_advise_config *config,
     const struct pack_pattern *p = &config->pattern;
     uint64_t chunk_bytes = a->params->set->parts[0].grid.chunk_bytes;
     bool holds = chunk_bytes && config->cache.size_bytes / chunk_bytes >= p->pool_chunks;
-    snprintf(c->what, sizeof c->what, "block shuffle over %" PRIu64 " chunks%s",
-             p->pool_chunks, holds ? ", with a cache that holds them" : "");
+    snprintf(c->what, sizeof c->what, "block shuffle over %s%s",
+             pack_counted(p->pool_chunks, "chunk", "chunks").text,
+             holds ? ", with a cache that holds them" : "");
     snprintf(c->command, sizeof c->command, "{pattern} block:chunks=%" PRIu64 "%s",
              p->pool_chunks, p->local ? ",local" : "");
     put_cache(a, &config->cache, c->command, sizeof c->command);
@@ -285,7 +287,7 @@ propose_workers(struct advisor *a, struct pack_error *err)
     if (status != PACK_OK || a->n_proposals == before)
         return status;
     struct pack_bench_change *c = &a->proposals[before].change;
-    snprintf(c->what, sizeof c->what, "%" PRIu64 " workers", cpus);
+    snprintf(c->what, sizeof c->what, "%s", pack_counted(cpus, "worker", "workers").text);
     snprintf(c->command, sizeof c->command, "{workers} %" PRIu64, cpus);
     return PACK_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "libpack/bench/report_bench.h"
+#include "libpack/base/numbers.h"
 
 enum { N_COLUMNS = 400, ROWS_MAX = 32, WIDTH = 800, LEFT = 90, TOP = 60, GRAPH = 120 };
 enum { ROW = 16, GAP = 30 };
@@ -124,9 +125,9 @@ put_picture(struct picture *p, const struct pack_bench_result *r)
         "%s</text>\n",
         LEFT, r->consumer, 100 * r->steps.busy_rate, pack_limit_name(r->limit));
     PUT(p,
-        "<text x=\"%d\" y=\"44\">%.1f samples/s, %" PRIu64 " batches of %" PRIu64
-        ", %" PRIu64 " workers</text>\n",
-        LEFT, pack_bench_rate(r), r->total.n_batches, r->batch, r->n_workers);
+        "<text x=\"%d\" y=\"44\">%.1f samples/s, %s of %" PRIu64 ", %s</text>\n",
+        LEFT, pack_bench_rate(r), pack_counted(r->total.n_batches, "batch", "batches").text,
+        r->batch, pack_counted(r->n_workers, "worker", "workers").text);
     put_graph(p);
     for (unsigned i = 0; i < p->n_rows; i++)
         put_row(p, r->n_workers ? "worker" : "reader", i, p->work[i],

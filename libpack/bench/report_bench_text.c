@@ -7,20 +7,6 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 
-/* A sentence in lines of 78 columns behind `indent` blanks. */
-static void
-put_wrapped(struct page *page, const char *sentence, int indent)
-{
-    while (*sentence) {
-        int room = 78 - indent, length = (int)strlen(sentence);
-        if (length > room)
-            for (length = room; length > 1 && sentence[length] != ' ';)
-                length--;
-        LINE(page, "%*s%.*s\n", indent, "", length, sentence);
-        sentence += length + strspn(sentence + length, " ");
-    }
-}
-
 static double
 seconds(uint64_t ns)
 {
@@ -63,22 +49,24 @@ put_verdict(struct page *page, const struct pack_bench_report *report)
         LINE(page, "consumer busy %.1f %%, limited by %s\n", 100 * r->steps.busy_rate,
              pack_limit_name(r->limit));
     if (r->cause[0])
-        put_wrapped(page, r->cause, 2);
+        pack_page_wrap(page, "  ", r->cause, 2);
     if (r->interrupted)
         LINE(page, "  (stopped before the end; this is what was measured so far)\n");
     if (r->mismatch.n) {
         LINE(page,
-             "\nERROR OF H5READBENCH: %" PRIu64 " of %" PRIu64
-             " counts differ from the simulator's\n",
-             r->mismatch.n, r->mismatch.n_compared);
-        put_wrapped(page, r->mismatch.text, 2);
+             "\nERROR OF H5READBENCH: %" PRIu64 " of %s from the simulator's\n",
+             r->mismatch.n,
+             pack_counted(r->mismatch.n_compared, "count differs", "counts differ").text);
+        pack_page_wrap(page, "  ", r->mismatch.text, 2);
     }
     if (r->total.read.skipped)
         LINE(page,
-             "\n%" PRIu64 " images could not be decoded and were left out, such as\n",
-             r->total.read.skipped);
+             "\n%s left out, such as\n",
+             pack_counted(r->total.read.skipped,
+                          "image could not be decoded and was",
+                          "images could not be decoded and were").text);
     for (uint32_t i = 0; i < r->n_reasons; i++)
-        put_wrapped(page, r->reason[i], 2);
+        pack_page_wrap(page, "  ", r->reason[i], 2);
 }
 
 static void
@@ -88,11 +76,12 @@ put_speed(struct page *page, const struct pack_bench_report *report)
     const struct pack_bench_epoch *t = &r->total;
     double s = seconds(r->elapsed_ns);
     LINE(page,
-         "\n%.1f samples/s, %.1f MB/s: %" PRIu64 " batches of %" PRIu64
-         " in %.2f s, %" PRIu64 " epoch%s, seed %" PRIu64 "\n",
+         "\n%.1f samples/s, %.1f MB/s: %s of %" PRIu64 " in %.2f s, %s, seed %" PRIu64
+         "\n",
          pack_bench_rate(r),
-         s > 0 ? (double)(t->n_samples * r->sample_bytes) / s / 1e6 : 0, t->n_batches,
-         r->batch, s, r->n_epochs, r->n_epochs == 1 ? "" : "s", r->seed);
+         s > 0 ? (double)(t->n_samples * r->sample_bytes) / s / 1e6 : 0,
+         pack_counted(t->n_batches, "batch", "batches").text, r->batch, s,
+         pack_counted(r->n_epochs, "epoch", "epochs").text, r->seed);
     if (r->echo > 1)
         LINE(page, "%.2f steps/s, each batch used %" PRIu64 " times\n",
              s > 0 ? (double)r->steps.n_steps / s : 0, r->echo);
@@ -182,8 +171,9 @@ put_consumer(struct page *page, const struct pack_bench_result *r)
     if (s->n_steps < 2 || strcmp(r->consumer, "null") == 0)
         return;
     double n = (double)(s->n_steps - 1) * 1e6;
-    LINE(page, "\n%s: %" PRIu64 " steps, %.3f ms busy and %.3f ms starved in each%s\n",
-         r->consumer, s->n_steps, (double)s->busy_ns / n, (double)s->starved_ns / n,
+    LINE(page, "\n%s: %s, %.3f ms busy and %.3f ms starved in each%s\n",
+         r->consumer, pack_counted(s->n_steps, "step", "steps").text,
+         (double)s->busy_ns / n, (double)s->starved_ns / n,
          s->copy_bytes ? "," : "");
     if (s->copy_bytes)
         LINE(page, "  %.3f ms of that waiting for the copy to the device\n",
@@ -213,8 +203,9 @@ put_device(struct page *page, const struct pack_bench_result *r)
     LINE(page, "\n");
     if (d->n_samples)
         LINE(page,
-             "  NVML        GPU-Util %.0f %%, PCIe received %.2f GB/s (%u samples)\n",
-             100 * d->utilisation, d->pcie_bytes_per_s / 1e9, d->n_samples);
+             "  NVML        GPU-Util %.0f %%, PCIe received %.2f GB/s (%s)\n",
+             100 * d->utilisation, d->pcie_bytes_per_s / 1e9,
+             pack_counted(d->n_samples, "sample", "samples").text);
 }
 
 /* ------------------------------------------------------------------ counts */
@@ -241,9 +232,11 @@ put_epochs(struct page *page, const struct pack_bench_result *r)
     const struct pack_cache_counts *c = &r->total.counts;
     char cache[PACK_BYTES_TEXT_MAX];
     if (r->has_cache)
-        LINE(page, "\nchunk cache%s: %" PRIu64 " slots, %s, w0 %g (HDF5 %s)\n",
-             r->n_workers > 1 ? " of each worker" : "", r->cache.n_slots,
-             pack_bytes_format(r->cache.size_bytes, cache), r->cache.w0, r->hdf5_version);
+        LINE(page, "\nchunk cache%s: %s, %s, w0 %g (HDF5 %s)\n",
+             r->n_workers > 1 ? " of each worker" : "",
+             pack_counted(r->cache.n_slots, "slot", "slots").text,
+             pack_bytes_format(r->cache.size_bytes, cache), r->cache.w0,
+             r->hdf5_version);
     else
         LINE(page, "\nno chunk cache at work\n");
     LINE(page, "  epoch   samples/s   requests  hit rate      loads     "
@@ -255,20 +248,21 @@ put_epochs(struct page *page, const struct pack_bench_result *r)
             LINE(page, "    ...\n");
     if (c->bypass_visits)
         LINE(page,
-             "  %" PRIu64 " requests went past the cache, in %" PRIu64
-             " reads of just what was wanted\n",
-             c->bypass_visits, c->file_reads - c->loads);
+             "  %s went past the cache, in %s of just what was wanted\n",
+             pack_counted(c->bypass_visits, "request", "requests").text,
+             pack_counted(c->file_reads - c->loads, "read", "reads").text);
     if (c->fills)
         LINE(page,
-             "  %" PRIu64 " requests for chunks without storage, filled in memory\n",
-             c->fills);
+             "  %s for chunks without storage, filled in memory\n",
+             pack_counted(c->fills, "request", "requests").text);
     if (c->evictions_collision)
-        LINE(page, "  %" PRIu64 " evictions because two chunks had one slot\n",
-             c->evictions_collision);
+        LINE(page, "  %s because two chunks had one slot\n",
+             pack_counted(c->evictions_collision, "eviction", "evictions").text);
     if (r->mismatch.n_compared && !r->mismatch.n)
         LINE(page,
-             "  reads and bytes equal the simulator's in all %" PRIu64 " comparisons\n",
-             r->mismatch.n_compared);
+             "  reads and bytes equal the simulator's in %s%s\n",
+             r->mismatch.n_compared == 1 ? "" : "all ",
+             pack_counted(r->mismatch.n_compared, "comparison", "comparisons").text);
 }
 
 static void

@@ -14,6 +14,7 @@
 #include "libpack/base/check.h"
 #include "libpack/base/checksum.h"
 #include "libpack/base/name.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/rng.h"
 #include "libpack/source/source_parts.h"
 #include "libpack/source/list.h"
@@ -472,8 +473,8 @@ pack_source_note_text(const struct pack_source *source, enum pack_source_note_ki
     const struct pack_source_note *note = &source->notes[kind];
     if (note->count == 0)
         return NULL;
-    snprintf(text, PACK_SOURCE_NOTE_TEXT_MAX, "%" PRIu64 " %s%s '%s'", note->count,
-             note->count == 1 ? notes[kind].one : notes[kind].many,
+    snprintf(text, PACK_SOURCE_NOTE_TEXT_MAX, "%s%s '%s'",
+             pack_counted(note->count, notes[kind].one, notes[kind].many).text,
              note->count == 1 ? ":" : ", first", pack_name_text(note->first, name));
     return text;
 }

@@ -131,22 +131,23 @@ refuse_without_images(const struct tree *t, const uint64_t before[PACK_NOTE_KIND
 {
     static const struct {
         enum pack_source_note_kind kind;
-        const char *what;
+        const char *one, *many;
     } seen[] = {
-        { PACK_NOTE_UNNAMED_IMAGE, "images by content only" },
-        { PACK_NOTE_OTHER, "other files" },
-        { PACK_NOTE_HIDDEN, "hidden files or folders" },
-        { PACK_NOTE_UNREADABLE, "files that may not be read" },
-        { PACK_NOTE_BROKEN_LINK, "links to nowhere" },
-        { PACK_NOTE_LOOP, "links to folders they are in" },
+        { PACK_NOTE_UNNAMED_IMAGE, "image by content only", "images by content only" },
+        { PACK_NOTE_OTHER, "other file", "other files" },
+        { PACK_NOTE_HIDDEN, "hidden file or folder", "hidden files or folders" },
+        { PACK_NOTE_UNREADABLE, "file that may not be read", "files that may not be read" },
+        { PACK_NOTE_BROKEN_LINK, "link to nowhere", "links to nowhere" },
+        { PACK_NOTE_LOOP, "link to a folder it is in", "links to folders they are in" },
     };
     char text[PACK_NAME_TEXT_MAX], what[512] = "";
     size_t at = 0;
     for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++) {
         uint64_t n = t->walk.source->notes[seen[i].kind].count - before[seen[i].kind];
         if (n)
-            at += (size_t)snprintf(what + at, sizeof what - at, "%s%" PRIu64 " %s",
-                                   at ? ", " : "; it holds ", n, seen[i].what);
+            at += (size_t)snprintf(what + at, sizeof what - at, "%s%s",
+                                   at ? ", " : "; it holds ",
+                                   pack_counted(n, seen[i].one, seen[i].many).text);
     }
     bool has_unnamed = t->walk.source->notes[PACK_NOTE_UNNAMED_IMAGE].count >
                        before[PACK_NOTE_UNNAMED_IMAGE];
