@@ -90,7 +90,7 @@ static const struct cli_option options[] = {
     CLI_FLAG(0, "no-check", &o.no_check,
              "do not compare the counts with the simulator's"),
     CLI_FLAG(0, "no-trial", &o.no_trial,
-             "predict what changes are worth, without reading in their way"),
+             "predict what changes are worth, without trying them"),
 
     CLI_SECTION("The consumer"),
     CLI_TEXT('c', "consumer", &o.consumer, "NAME",

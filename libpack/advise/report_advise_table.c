@@ -99,8 +99,8 @@ pack_report_advise_table(struct page *page, const struct pack_report_advise *rep
                 : result->rows[i].is_front ? '+'
                                            : ' ');
     LINE(page,
-        "* the choice  %s+ as good in its own way: nothing is better in one\n"
-        "respect and as good in the others. Cache per worker, memory of all; loads and\n"
+        "* the choice  %s+ Pareto-optimal: nothing is better in one respect\n"
+        "and as good in the others. Cache per worker, memory of all; loads and\n"
         "bytes per sample; rand: randomness of the order, 1 for a uniform shuffle.\n",
         result->has_now ? "= today  " : "");
     put_basis(page, report);
