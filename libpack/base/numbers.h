@@ -7,7 +7,7 @@
 /* "1 batch", "12 batches". Used as pack_counted(...).text, which lives to the end of the
  * expression that it stands in; cut where nouns are long. */
 struct pack_counted {
-    char text[128];
+    char text[96];
 };
 struct pack_counted pack_counted(uint64_t n, const char *one, const char *many);
 /* "1 dimension", "4 dimensions". */
