@@ -144,7 +144,7 @@ word_order(const struct advisor *a, const struct pack_advise_config *config,
     const struct pack_pattern *p = &config->pattern;
     uint64_t chunk_bytes = a->params->set->parts[0].grid.chunk_bytes;
     bool holds = chunk_bytes && config->cache.size_bytes / chunk_bytes >= p->pool_chunks;
-    snprintf(c->what, sizeof c->what, "block shuffle over %s%s",
+    snprintf(c->what, sizeof c->what, "block shuffle over %.60s%s",
              pack_counted(p->pool_chunks, "chunk", "chunks").text,
              holds ? ", with a cache that holds them" : "");
     snprintf(c->command, sizeof c->command, "{pattern} block:chunks=%" PRIu64 "%s",
