@@ -38,7 +38,7 @@ if [ -e "$shim" ]; then
         judged crash $program "HDF5 itself crashes on this file (SIGSEGV while reading '/$data')" 'a crash is a sentence'
         judged abort $program "HDF5 itself crashes on this file (SIGABRT while reading '/$data')" 'so is a damaged heap, without what the C library says'
         judged exit $program "HDF5 itself ends the program on this file (status 3 while reading '/$data')" 'so is an exit'
-        judged hang $program "HDF5 does not finish within 10 s (while reading '/$data')" 'so is a hang'
+        judged hang $program "HDF5 does not finish within 10 s of processor time (while reading '/$data')" 'so is a hang'
     done
 else
     skip 'sanitizers want to be first: nothing can be preloaded'

@@ -3,7 +3,10 @@
  *        ◀── end of a pipe: the child is gone, by itself or by a signal
  *
  * The child keeps its end of the pipe open as long as it lives, so that waiting with a
- * time limit needs no signal handler, which a library has no business to install. What
+ * time limit needs no signal handler, which a library has no business to install. Between
+ * two looks at the pipe the parent looks at the child's processor clock: what it shows is
+ * limited, and when it stands still for long nothing goes on any more. A server that is
+ * slow to answer moves it with each answer, and may take as long as it likes. What
  * fn made is lost with the child, so the caller does all of it again: opening costs
  * milliseconds, and nothing needs to be carried over.
  */
@@ -22,6 +25,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <libpack/dataset.h>
@@ -38,7 +42,8 @@ struct pack_h5_guard {
     char doing[DOING_MAX];
 };
 
-static const uint64_t time_ns_default = UINT64_C(10000000000);
+static const uint64_t cpu_ns_default = UINT64_C(10000000000);
+static const uint64_t idle_ns_default = UINT64_C(30000000000);
 static const uint64_t memory_bytes_default = UINT64_C(4) << 30;
 static const uint64_t bytes_per_second = UINT64_C(64) << 20;
 
@@ -116,7 +121,7 @@ become_child(struct pack_h5_guard *guard, const struct pack_h5_guard_limits *lim
     uint64_t used = address_space();
     if (used > 0 && !is_sanitized)
         limit(RLIMIT_AS, used + limits->memory_bytes);
-    limit(RLIMIT_CPU, limits->time_ns / 1000000000 + 1);
+    limit(RLIMIT_CPU, limits->cpu_ns / 1000000000 + 1);
     limit(RLIMIT_CORE, 0);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
@@ -128,16 +133,38 @@ become_child(struct pack_h5_guard *guard, const struct pack_h5_guard_limits *lim
 
 /* ------------------------------------------------------------------ the parent */
 
-/* Waits until the pipe ends, which says that the child is gone; false: it lives on. */
-static bool
-wait_for_end(int fd, uint64_t time_ns)
+/* Processor time that the child has used; 0 where the system does not tell. */
+static uint64_t
+used_ns(pid_t child)
 {
-    uint64_t start = pack_clock_ns(), passed = 0;
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* How waiting came to its end. */
+enum end { END_GONE, END_BUSY, END_IDLE };
+
+/* Waits until the pipe ends, which says that the child is gone, or a limit is passed. */
+static enum end
+wait_for_end(int fd, pid_t child, const struct pack_h5_guard_limits *limits)
+{
+    enum { LOOK_MS = 20 };
     struct pollfd pipe_end = { .fd = fd, .events = POLLIN };
-    for (; passed < time_ns; passed = pack_clock_ns() - start)
-        if (poll(&pipe_end, 1, (int)((time_ns - passed) / 1000000) + 1) > 0)
-            return true;
-    return false;
+    uint64_t used = 0, moved = pack_clock_ns();
+    while (poll(&pipe_end, 1, LOOK_MS) <= 0) {
+        uint64_t now = pack_clock_ns(), then = used_ns(child);
+        if (then > limits->cpu_ns)
+            return END_BUSY;
+        if (then != used)
+            moved = now;
+        if (now - moved > limits->idle_ns)
+            return END_IDLE;
+        used = then;
+    }
+    return END_GONE;
 }
 
 static const char *
@@ -159,17 +186,27 @@ signal_name(int number, char *text, size_t size)
 }
 
 static enum pack_status
-too_slow(const char *path, const struct pack_h5_guard *guard, uint64_t time_ns,
+too_slow(const char *path, const struct pack_h5_guard *guard, uint64_t cpu_ns,
          struct pack_error *err)
 {
     return pack_fail(err, PACK_ERR_FORMAT,
-                     "cannot open '%s': HDF5 does not finish within %.3g s (while %s)",
-                     path, (double)time_ns / 1e9, guard->doing);
+                     "cannot open '%s': HDF5 does not finish within %.3g s of processor "
+                     "time (while %s)",
+                     path, (double)cpu_ns / 1e9, guard->doing);
+}
+
+static enum pack_status
+stuck(const char *path, const struct pack_h5_guard *guard, uint64_t idle_ns,
+      struct pack_error *err)
+{
+    return pack_fail(err, PACK_ERR_IO,
+                     "cannot open '%s': nothing happened for %.3g s (while %s)", path,
+                     (double)idle_ns / 1e9, guard->doing);
 }
 
 /* What became of the child that is gone. */
 static enum pack_status
-judge(const char *path, const struct pack_h5_guard *guard, int how, uint64_t time_ns,
+judge(const char *path, const struct pack_h5_guard *guard, int how, uint64_t cpu_ns,
       struct pack_error *err)
 {
     char text[32];
@@ -183,7 +220,7 @@ judge(const char *path, const struct pack_h5_guard *guard, int how, uint64_t tim
         if (number == SIGINT || number == SIGTERM || number == SIGHUP)
             return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
         if (number == SIGXCPU)
-            return too_slow(path, guard, time_ns, err);
+            return too_slow(path, guard, cpu_ns, err);
         return pack_fail(err, PACK_ERR_FORMAT,
                          "cannot open '%s': HDF5 itself crashes on this file (%s while "
                          "%s)",
@@ -217,23 +254,25 @@ try_in_child(const char *path, struct pack_h5_guard *guard,
         return pack_fail_errno(err, errnum, "cannot start a process to open '%s' in",
                                path);
     }
-    bool is_over = wait_for_end(ends[0], limits->time_ns);
+    enum end end = wait_for_end(ends[0], child, limits);
     close(ends[0]);
-    if (!is_over)
+    if (end != END_GONE)
         kill(child, SIGKILL);
     while ((got = waitpid(child, &how, 0)) < 0 && errno == EINTR)
         continue;
-    return is_over ? judge(path, guard, got == child ? how : 0, limits->time_ns, err)
-                   : too_slow(path, guard, limits->time_ns, err);
+    return end == END_BUSY   ? too_slow(path, guard, limits->cpu_ns, err)
+           : end == END_IDLE ? stuck(path, guard, limits->idle_ns, err)
+                             : judge(path, guard, got == child ? how : 0, limits->cpu_ns,
+                                     err);
 }
 
 /* A large file may honestly take longer; holes do not make it large. */
 static uint64_t
-time_for(const char *path)
+cpu_time_for(const char *path)
 {
     struct stat status;
     uint64_t bytes = stat(path, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
-    return time_ns_default + bytes / bytes_per_second * 1000000000;
+    return cpu_ns_default + bytes / bytes_per_second * 1000000000;
 }
 
 enum pack_status
@@ -243,7 +282,8 @@ pack_h5_guard_try(const char *path, const struct pack_h5_guard_limits *limits,
     struct pack_h5_guard_limits l = { 0 };
     if (limits)
         l = *limits;
-    l.time_ns = l.time_ns ? l.time_ns : time_for(path);
+    l.cpu_ns = l.cpu_ns ? l.cpu_ns : cpu_time_for(path);
+    l.idle_ns = l.idle_ns ? l.idle_ns : idle_ns_default;
     l.memory_bytes = l.memory_bytes ? l.memory_bytes : memory_bytes_default;
     struct pack_h5_guard *guard = mmap(NULL, sizeof *guard, PROT_READ | PROT_WRITE,
                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);

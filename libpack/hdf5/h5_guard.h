@@ -27,7 +27,9 @@ void pack_h5_guard_note(struct pack_h5_guard *guard, const char *format, ...)
 
 /* Zero means the default. */
 struct pack_h5_guard_limits {
-    uint64_t time_ns;      /* 10 s, and 1 s for each 64 MiB that the file occupies */
+    /* Of processor time: 10 s, and 1 s for each 64 MiB that the file occupies. */
+    uint64_t cpu_ns;
+    uint64_t idle_ns;      /* of waiting in which nothing happens at all: 30 s */
     uint64_t memory_bytes; /* 4 GiB beyond what the process has; not under a sanitizer */
 };
 
@@ -35,8 +37,10 @@ struct pack_h5_guard_limits {
  * Runs fn(context) in a child process. PACK_OK: it came back with PACK_OK, and so may be
  * done again here. Else fn's own failure, or PACK_ERR_FORMAT and "cannot open 'x.h5':
  * HDF5 itself crashes on this file (SIGSEGV while reading '/x')" or "...: HDF5 does not
- * finish within 10 s (while opening it)". PACK_ERR_INTERRUPTED when the child was ended
- * from outside. limits may be NULL. Costs a fork and fn, twice.
+ * finish within 10 s of processor time (while opening it)"; PACK_ERR_IO: "...: nothing
+ * happened for 30 s (...)". However long a slow server takes, each of its answers is
+ * something that happens. PACK_ERR_INTERRUPTED when the child was ended from outside.
+ * limits may be NULL. Costs a fork and fn, twice.
  */
 enum pack_status pack_h5_guard_try(const char *path,
                                    const struct pack_h5_guard_limits *limits,
