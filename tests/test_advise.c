@@ -244,6 +244,40 @@ test_slots(void)
     struct pack_advise_params p = { .extent = { 3, { 40, 100, 100 } },
                                     .elem_size = 1,
                                     .profile = &profile,
+/* One sample in chunks that could not be worse, and no time to lose by it. */
+static void
+test_lone(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    static struct pack_advise_result r;
+    (void)pack_profile_named("hdd", &profile, &err);
+    const struct pack_shape user = { 2, { 1, 1000 } };
+    struct pack_advise_params p = { .extent = { 2, { 1, 1000 } },
+                                    .elem_size = 1,
+                                    .profile = &profile,
+                                    .chunks = &user,
+                                    .pattern = { .kind = PACK_PATTERN_SHUFFLE,
+                                                 .batch = 64,
+                                                 .workers = 4 } };
+    struct pack_advise_config now = { .chunk = { 2, { 1, 1 } },
+                                      .codec = "none",
+                                      .stored_ratio = 1,
+                                      .cache = { 521, 1 << 20, 0.75, PACK_HDF5_1_10 },
+                                      .pattern = p.pattern };
+    p.now = &now;
+    ok(pack_advise(&p, &r, &err) == PACK_OK && r.n_rows == 1 && r.rows[0].is_now &&
+           strstr(r.why[2], "an epoch reads one sample, so that there is nothing to choose"),
+       "with one sample there is nothing to choose, and that is said");
+    p.n_chunks = 1;
+    ok(pack_advise(&p, &r, &err) == PACK_OK && r.n_rows > 1 && r.rows[0].is_now,
+       "a user's chunks are shown, and today's are kept");
+    p.extent.extent[0] = 2;
+    p.n_chunks = 0;
+    ok(pack_advise(&p, &r, &err) == PACK_OK && r.n_rows > 1 && !r.rows[0].is_now,
+       "of two samples something is chosen");
+}
+
                                     .pattern_is_fixed = true,
                                     .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
     struct pack_advise_config c = { .chunk = { 3, { 1, 20, 20 } },
@@ -437,3 +471,4 @@ main(void)
     test_slots();
     return done();
 }
+    test_lone();

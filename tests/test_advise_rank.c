@@ -74,6 +74,26 @@ test_gains(void)
        "what does not fit in memory today is not kept");
 }
 
+/* With one sample an epoch any gain is noise. */
+static void
+test_lone(void)
+{
+    struct pack_advise_outcome fast = rewritten(500), slow = reset(1, 0);
+    params.extent.extent[0] = 2;
+    ok(chosen(fast, slow) == 1, "two samples can be stored better");
+    params.extent.extent[0] = 1;
+    ok(chosen(fast, slow) == 0 && chosen(reset(500, 0), slow) == 0,
+       "with one sample today's is kept, whatever is five times as fast");
+    params.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    params.pattern.draws = 2;
+    ok(chosen(fast, slow) == 1, "but not where it is drawn twice");
+    params.pattern.draws = 1;
+    ok(chosen(fast, slow) == 0, "and where it is drawn once it is");
+    params.pattern.kind = PACK_PATTERN_SHUFFLE;
+    params.pattern.draws = 0;
+    params.extent.extent[0] = 1000;
+}
+
 static void
 test_measured(void)
 {
@@ -301,6 +321,7 @@ main(void)
     setup();
     test_changes();
     test_gains();
+    test_lone();
     test_measured();
     test_equals();
     test_settle();

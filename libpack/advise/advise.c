@@ -106,7 +106,7 @@ static enum pack_status
 bound_all(struct search *s, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    s->candidates = calloc(s->list.n, sizeof *s->candidates);
+    s->candidates = calloc(s->list.n + 1, sizeof *s->candidates);
     s->sampled = calloc(SAMPLED_MAX, sizeof *s->sampled);
     if (!s->candidates || !s->sampled)
         return pack_fail_memory(err, "candidates");

@@ -118,6 +118,10 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
 }
 
 /* What the fastest of the others would have gained, among measured ones where today's was
+    if (pack_advise_is_lone(params))
+        return snprintf(text, size,
+                        "; an epoch reads one sample, so that there is nothing to choose: "
+                        "no order, and nothing to find in a cache");
  * measured. Returns as snprintf. */
 static int
 why_keep(const struct pack_advise_params *params, const struct pack_advise_result *r,

@@ -41,6 +41,22 @@ pack_advise_budget(const struct pack_advise_params *params)
     return memory / pack_advise_workers(params);
 }
 
+bool
+pack_advise_is_lone(const struct pack_advise_params *params)
+{
+    struct pack_pattern_iter *iter = NULL;
+    struct pack_pattern all = params->pattern;
+    if (!params->now)
+        return false;
+    all.extent = params->extent;
+    all.workers = all.worker = 0;
+    if (pack_pattern_new(&all, &iter, NULL) != PACK_OK)
+        return false; /* which others say */
+    bool is_lone = pack_pattern_length(iter) <= 1;
+    pack_pattern_free(iter);
+    return is_lone;
+}
+
 void
 pack_advise_pattern(const struct pack_advise_params *params,
                     const struct pack_advise_config *config, struct pack_pattern *pattern)

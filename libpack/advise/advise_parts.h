@@ -16,6 +16,9 @@ uint64_t pack_advise_epochs(const struct pack_advise_params *params);
 /* Processes that read at the same time, at least 1. */
 uint64_t pack_advise_workers(const struct pack_advise_params *params);
 
+/* There is `now`, and an epoch reads one sample: no order, nothing to find in a cache. */
+bool pack_advise_is_lone(const struct pack_advise_params *params);
+
 /* Bytes that one worker's cache may hold. */
 uint64_t pack_advise_budget(const struct pack_advise_params *params);
 

@@ -258,7 +258,8 @@ pack_advise_choose(const struct pack_advise_params *params,
                    const struct pack_advise_outcome *now,
                    const struct pack_advise_outcome *o, size_t n)
 {
-    double random = 0, rate = 0;
+    bool is_lone = now && now->fits && pack_advise_is_lone(params);
+    double random = is_lone ? HUGE_VAL : 0, rate = 0; /* then nothing else is possible */
     size_t best = n;
     for (size_t i = 0; i < n; i++)
         random = fmax(random, o[i].randomness);
