@@ -42,6 +42,7 @@ outcome(uint64_t from)
         .memory_bytes = (20 << 20) + d * (1 << 20),
         .file_bytes = (100 << 20) + d * (1 << 20),
         .randomness = 0.5 + d / 100,
+        .shared_chunks = 70 + from,
         .class_mixing = 0.6 + d / 100,
         .page_cache_rate = 0.7 + d / 100,
         .lru_hit_rate = 0.3 + d / 100,
@@ -323,6 +324,12 @@ test_variants(void)
            strstr(s, "w0 0.75, opened by name at each read"),
        "what does not fit, and what is opened again, is told");
     fill();
+    ok(!strstr(print(&text, &r, false), "two workers' shares"), "only a local order has shares");
+    result.rows[0].config.pattern.local = true;
+    ok(strstr(print(&text, &r, false), "chunks that lie across two workers' shares, and are "
+                                       "loaded by both: 78"),
+       "with the number of chunks that are loaded twice");
+    fill();
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 3; j++)
             result.map.hit_rate[i][j] = 0.09;
@@ -399,6 +406,7 @@ test_options(void)
     { path ".amplification", (o).amplification },                                   \
     { path ".memory_bytes", (o).memory_bytes }, { path ".file_bytes", (o).file_bytes }, \
     { path ".randomness", (o).randomness }, { path ".class_mixing", (o).class_mixing }, \
+    { path ".shared_chunks", (double)(o).shared_chunks },                           \
     { path ".page_cache_rate", (o).page_cache_rate },                               \
     { path ".lru_hit_rate", (o).lru_hit_rate },                                     \
     { path ".belady_hit_rate", (o).belady_hit_rate },                               \

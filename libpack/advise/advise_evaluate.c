@@ -342,6 +342,7 @@ conclude(const struct bench *b, const struct pack_advise_stretch *first,
     o->file_bytes = file_of(b);
     double allowed = (double)pack_advise_budget(params) * (double)workers;
     o->fits = o->memory_bytes <= fmax(1.1 * allowed, (double)params->ram_bytes);
+    o->shared_chunks = pack_pattern_shared_chunks(b->iter);
     if (!o->fits)
         steady = first;
     o->first = first->counts;

@@ -104,6 +104,7 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     put_cost(json, "later_cost_per_sample", &o->steady_cost, o->steady_samples);
     pack_json_close(json);
 }
+    pack_json_u64(json, "shared_chunks", o->shared_chunks);
 
 static enum pack_status
 put_code(struct pack_json *json, const struct pack_report_advise *r,

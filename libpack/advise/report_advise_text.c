@@ -116,6 +116,19 @@ put_mixing(struct page *page, const struct pack_advise_outcome *o)
     pack_page_wrap(page, "      ", line, 6);
 }
 
+/* Of a worker-local order: what is left of loading chunks more than once. */
+static void
+put_shared(struct page *page, const struct pack_advise_outcome *o)
+{
+    char line[160];
+    if (!o->config.pattern.local)
+        return;
+    snprintf(line, sizeof line,
+             "chunks that lie across two workers' shares, and are loaded by both: %llu",
+             (unsigned long long)o->shared_chunks);
+    pack_page_wrap(page, "      ", line, 6);
+}
+
 static void
 put_policies(struct page *page, const struct pack_advise_outcome *o)
 {
@@ -175,6 +188,7 @@ put_now(struct page *page, const struct pack_report_advise *report)
     put_measured(page, report);
     put_policies(page, &result->now);
     put_mixing(page, &result->now);
+    put_shared(page, &result->now);
     pack_page_wrap(page, "      ", result->cause, 6);
     double a = result->version_1.rate, b = result->version_2.rate;
     if (result->has_versions && (a > 1.05 * b || b > 1.05 * a)) {
@@ -318,6 +332,7 @@ pack_report_advise_text(const struct pack_report_advise *report, struct pack_buf
         LINE(&page, "\n");
         put_outcome(&page, "      ", &result->rows[0]);
         put_policies(&page, &result->rows[0]);
+        put_shared(&page, &result->rows[0]);
         pack_page_wrap(&page, "      ", result->cause, 6);
     } else {
         put_now(&page, report);
@@ -327,6 +342,7 @@ pack_report_advise_text(const struct pack_report_advise *report, struct pack_buf
             pack_page_wrap(&page, i ? "      " : "WHY   ", result->why[i], 6);
         put_policies(&page, &result->rows[0]);
         put_mixing(&page, &result->rows[0]);
+        put_shared(&page, &result->rows[0]);
     }
     put_target(&page, report);
     put_warnings(&page, report);
