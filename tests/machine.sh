@@ -29,7 +29,7 @@ ok $((status > 1)) 'advice on a file measures the machine'
 *) false ;;
 esac
 ok $? "and keeps one profile, named after machine and versions: $kept"
-[ "$(get schema <"cache/h5pack/$kept")" = profile/1 ] &&
+[ "$(get schema <"cache/h5pack/$kept")" = profile/2 ] &&
     [ "$(get name <"cache/h5pack/$kept")" = 'this machine' ]
 ok $? 'which says that it was measured here'
 
@@ -58,9 +58,9 @@ second=$(get result.now.modelled_samples_per_s <out)
 ok $? "and is what the model goes by: $first, then $second samples/s"
 
 mkdir -p home/.cache/h5pack
-echo '{"schema": "profile/1"' >"home/.cache/h5pack/$kept"
+echo '{"schema": "profile/2"' >"home/.cache/h5pack/$kept"
 run env XDG_CACHE_HOME=cache/none HOME="$work/home" h5advise small.h5 --json
-[ $status -le 1 ] && [ "$(get schema <"home/.cache/h5pack/$kept")" = profile/1 ] &&
+[ $status -le 1 ] && [ "$(get schema <"home/.cache/h5pack/$kept")" = profile/2 ] &&
     [ ! -e cache/none ]
 ok $? 'what does not read as a profile is measured anew, in the home folder without XDG'
 

@@ -40,7 +40,7 @@ test_profile(void)
             ok(false, "a profile cut after %zu bytes is refused", cut);
     ok(pack_profile_parse("{\"schema\": 1}", 13, &again, &err) == PACK_ERR_FORMAT,
        "what is not a profile is refused");
-    is_text(err.text, "not a machine profile: \"schema\" is not \"profile/1\"",
+    is_text(err.text, "not a machine profile: \"schema\" is not \"profile/2\"",
             "in words");
     ok(pack_profile_parse("{\"a\": ?}", 8, &again, &err) == PACK_ERR_FORMAT &&
            strstr(err.text, "line 1, column 7"),
@@ -83,6 +83,16 @@ test_cost(void)
     ok(fabs(pack_cost_rate(&profile, &two, 100, 8) -
             pack_cost_rate(&profile, &two, 100, 1)) < 1e-6,
        "and one processor");
+    work.n_elems = 1000;
+    pack_cost_estimate(&profile, &work, 1, &one);
+    work.rank = 4;
+    pack_cost_estimate(&profile, &work, 1, &two);
+    work.n_elems = 0;
+    struct pack_cost none;
+    pack_cost_estimate(&profile, &work, 1, &none);
+    ok(fabs(one.call_ns - none.call_ns - 1000 * profile.elem_ns) < 1e-3 &&
+           fabs(two.call_ns - one.call_ns - 2000 * profile.elem_axis_ns) < 1e-3,
+       "elements of several boxes in one read cost each for itself, and more with more axes");
     ok(pack_cost_page_cache_rate(PACK_COST_SEQUENTIAL, 100, 99) == 0 &&
            pack_cost_page_cache_rate(PACK_COST_SEQUENTIAL, 100, 100) == 1 &&
            pack_cost_page_cache_rate(PACK_COST_INDEPENDENT, 100, 50) == 0.5,
@@ -234,16 +244,6 @@ test_search(void)
        "and more bytes than 64 bits count");
 }
 
-static void
-test_slots(void)
-{
-    struct pack_profile profile;
-    struct pack_error err;
-    struct pack_advise_outcome o;
-    (void)pack_profile_named("nvme", &profile, &err);
-    struct pack_advise_params p = { .extent = { 3, { 40, 100, 100 } },
-                                    .elem_size = 1,
-                                    .profile = &profile,
 /* One sample in chunks that could not be worse, and no time to lose by it. */
 static void
 test_lone(void)
@@ -278,6 +278,16 @@ test_lone(void)
        "of two samples something is chosen");
 }
 
+static void
+test_slots(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    struct pack_advise_outcome o;
+    (void)pack_profile_named("nvme", &profile, &err);
+    struct pack_advise_params p = { .extent = { 3, { 40, 100, 100 } },
+                                    .elem_size = 1,
+                                    .profile = &profile,
                                     .pattern_is_fixed = true,
                                     .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
     struct pack_advise_config c = { .chunk = { 3, { 1, 20, 20 } },
@@ -352,6 +362,34 @@ test_epochs(void)
     p.epochs = 0;
     ok(pack_advise_evaluate(&p, &c, 0, &stay, &err) == PACK_OK && stay.rate == three.rate,
        "which is the default");
+}
+
+/* Batches of 20 of 600 samples with 1000 elements, in one read each. */
+static void
+test_batches(void)
+{
+    struct pack_profile profile;
+    struct pack_error err;
+    struct pack_advise_outcome apart, joined, ordered;
+    (void)pack_profile_named("nvme", &profile, &err);
+    struct pack_advise_params p = epochs_params(&profile);
+    p.is_warm = true;
+    p.pattern.batch = 20;
+    struct pack_advise_config c = epochs_config(&p);
+    ok(pack_advise_evaluate(&p, &c, 0, &apart, &err) == PACK_OK && apart.elems_per_read == 0,
+       "samples read one by one are no union");
+    c.pattern.read = PACK_READ_BATCH;
+    enum pack_status status = pack_advise_evaluate(&p, &c, 0, &joined, &err);
+    ok(status == PACK_OK && joined.elems_per_read == 20000, "20 scattered ones in a read are");
+    double more = (joined.steady_cost.call_ns - apart.steady_cost.call_ns) /
+                  joined.steady_samples;
+    ok(more > 0.8 * 1000 * profile.elem_ns && more < 1.2 * 1000 * profile.elem_ns,
+       "and each of the 1000 elements of a sample costs its time: %.0f ns", more);
+    c.pattern.kind = PACK_PATTERN_SEQUENTIAL;
+    status = pack_advise_evaluate(&p, &c, 0, &ordered, &err);
+    ok(status == PACK_OK && ordered.elems_per_read == 0 &&
+           ordered.steady_cost.call_ns < 0.1 * joined.steady_cost.call_ns,
+       "20 neighbours are one box");
 }
 
 static void
@@ -460,6 +498,7 @@ int
 main(void)
 {
     test_epochs();
+    test_batches();
     test_companion();
     test_policies();
     test_large();
@@ -468,7 +507,7 @@ main(void)
     test_page_cache();
     test_contiguous();
     test_search();
+    test_lone();
     test_slots();
     return done();
 }
-    test_lone();

@@ -75,13 +75,14 @@ struct pack_advise_outcome {
     double gain_low, gain_high;
     double hit_rate;               /* hits / requests */
     double loads_per_sample;       /* chunks read, or pieces read past the cache */
+    double elems_per_read;         /* of reads that select several boxes of chunks */
     double bytes_per_sample;       /* read from the file */
     double amplification;          /* bytes read / bytes wanted */
     double memory_bytes;           /* chunks and slots, all workers together */
     double file_bytes;             /* of the dataset, as stored */
     double randomness;             /* of the order: 0 neighbours, 1 uniform shuffle */
-    double class_mixing;    /* classes in a batch, of what uniform draws give; or -1 */
     uint64_t shared_chunks; /* loaded by two workers: see pack_pattern_shared_chunks */
+    double class_mixing;    /* classes in a batch, of what uniform draws give; or -1 */
     double page_cache_rate; /* of the bytes read in later epochs */
     /* Hit rates of epoch 1 in a cache of so many bytes under two other policies;
      * negative: not computed. HDF5's own is first.hits / first.requests. A cache that

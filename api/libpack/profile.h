@@ -53,6 +53,9 @@ struct pack_profile {
     double walk_ns;     /* each entry that the library's eviction walk looks at */
     double walk_far_ns; /* the same in lists too long for the processor's caches */
     double box_ns;      /* each further box of a selection made of several */
+    /* Each element of such a selection of chunks with two dimensions, and what each further
+     * one adds: HDF5 looks at them one by one, because its shape in memory is another. */
+    double elem_ns, elem_axis_ns;
     double open_ns;     /* opening and closing the dataset by name */
     double slot_ns;     /* the same, for each slot of its cache */
     double touch_ns;    /* each byte of memory that is used for the first time */

@@ -32,7 +32,7 @@ struct bench {
     struct pack_pattern_iter *iter;
     struct pack_cachesim *sim; /* NULL: contiguous */
     struct pack_advise_sieve sieve;
-    double runs_per_read, boxes_per_read;
+    struct pack_advise_request_means per_read;
 };
 
 /* The layout that the file has: each chunk's size is known. */
@@ -75,7 +75,7 @@ bench_init(struct bench *b, struct pack_error *err)
         sim.stored_bytes = b->params->stored_bytes;
         sim.skip_missing = b->params->skip_missing;
     }
-    pack_advise_probe_requests(b->iter, &b->grid, &b->runs_per_read, &b->boxes_per_read);
+    pack_advise_probe_requests(b->iter, &b->grid, &b->per_read);
     status = pack_pattern_seek(b->iter, b->pattern.epoch, 0, err);
     return status == PACK_OK ? pack_cachesim_new(&b->grid, &sim, &b->sim, err) : status;
 }
@@ -93,6 +93,7 @@ stretch_add(struct pack_advise_stretch *total, const struct pack_advise_stretch 
     total->n_reads += part->n_reads;
     total->n_runs += part->n_runs;
     total->n_boxes += part->n_boxes;
+    total->n_elems += part->n_elems;
     total->n_opens += part->n_opens;
     total->n_starts += part->n_starts;
 }
@@ -106,8 +107,9 @@ read_slice(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
     if (b->sim) {
         status = pack_advise_read_chunked(b->iter, b->sim, &b->pattern, b->config->reopen,
                                           max, out, err);
-        out->n_runs = (double)out->n_reads * b->runs_per_read;
-        out->n_boxes = (double)out->n_reads * b->boxes_per_read;
+        out->n_runs = (double)out->n_reads * b->per_read.runs;
+        out->n_boxes = (double)out->n_reads * b->per_read.boxes;
+        out->n_elems = (double)out->n_reads * b->per_read.elems;
     } else {
         pack_advise_read_contiguous(b->iter, b->params, &b->sieve, b->config->reopen, max,
                                     out);
@@ -247,6 +249,8 @@ work_of(const struct bench *b, const struct pack_advise_stretch *s,
         .counts = s->counts,
         .n_runs = s->n_runs,
         .n_boxes = s->n_boxes,
+        .n_elems = s->n_elems,
+        .rank = config->chunk.rank,
         .n_opens = s->n_opens,
         .n_slots = config->chunk.rank ? config->cache.n_slots : 0,
         .chunk_bytes = (uint64_t)chunk_bytes,
@@ -338,11 +342,11 @@ conclude(const struct bench *b, const struct pack_advise_stretch *first,
     uint64_t workers = pack_advise_workers(params);
     struct pack_cost_work work;
     o->worker_samples = (double)pack_pattern_length(b->iter);
+    o->shared_chunks = pack_pattern_shared_chunks(b->iter);
     o->memory_bytes = memory_of(b, first, steady) * (double)workers;
     o->file_bytes = file_of(b);
     double allowed = (double)pack_advise_budget(params) * (double)workers;
     o->fits = o->memory_bytes <= fmax(1.1 * allowed, (double)params->ram_bytes);
-    o->shared_chunks = pack_pattern_shared_chunks(b->iter);
     if (!o->fits)
         steady = first;
     o->first = first->counts;
@@ -377,6 +381,7 @@ conclude(const struct bench *b, const struct pack_advise_stretch *first,
     o->hit_rate = c->requests ? (double)c->hits / (double)c->requests : 0;
     o->loads_per_sample = (double)c->file_reads / n;
     o->bytes_per_sample = (double)c->file_read_bytes / n;
+    o->elems_per_read = b->config->chunk.rank ? b->per_read.elems : 0;
     o->amplification =
         c->wanted_bytes ? (double)c->file_read_bytes / (double)c->wanted_bytes : 0;
 }

@@ -90,7 +90,7 @@ enum { PACK_ADVISE_SIEVE_BYTES = 64 << 10 }; /* H5Pset_sieve_buf_size's default 
 struct pack_advise_stretch {
     struct pack_cache_counts counts;
     uint64_t n_samples, n_reads;
-    double n_runs, n_boxes;
+    double n_runs, n_boxes, n_elems; /* n_elems: see pack_cost_work */
     uint64_t n_opens;
     double n_starts; /* of the worker, with an empty cache */
 };
@@ -112,10 +112,14 @@ enum pack_status pack_advise_read_chunked(struct pack_pattern_iter *iter,
                                           const struct pack_pattern *pattern, bool reopen,
                                           uint64_t max, struct pack_advise_stretch *out,
                                           struct pack_error *err);
-/* The averages over the next requests: runs copied out of chunks, and boxes, per read. */
+/* What the next requests have on average: runs copied out of chunks, boxes, elements of
+ * those that have several boxes and more than one dimension. */
+struct pack_advise_request_means {
+    double runs, boxes, elems;
+};
 void pack_advise_probe_requests(struct pack_pattern_iter *iter,
-                                const struct pack_grid *grid, double *runs_per_read,
-                                double *boxes_per_read);
+                                const struct pack_grid *grid,
+                                struct pack_advise_request_means *means);
 
 /* Randomness, and the mixing of classes where there are labels, of a complete pattern. */
 enum pack_status pack_advise_mix(const struct pack_advise_params *params,

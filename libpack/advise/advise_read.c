@@ -97,21 +97,34 @@ count_runs(const struct pack_grid *grid, const struct pack_box *box, double *run
     }
 }
 
-/* The average over the first requests: runs and boxes per read. */
+static double
+elements_of(const struct pack_box *box)
+{
+    double n = 1;
+    for (int i = 0; i < box->rank; i++)
+        n *= (double)box->count[i];
+    return n;
+}
+
 void
 pack_advise_probe_requests(struct pack_pattern_iter *iter, const struct pack_grid *grid,
-                           double *runs_per_read, double *boxes_per_read)
+                           struct pack_advise_request_means *means)
 {
     struct pack_request request;
-    double runs = 0, boxes = 0;
+    struct pack_advise_request_means sum = { 0 };
     int n = 0;
     for (; n < RUN_PROBES && pack_pattern_next(iter, &request); n++) {
-        boxes += (double)request.n_boxes;
-        for (size_t i = 0; i < request.n_boxes; i++)
-            count_runs(grid, &request.boxes[i], &runs);
+        sum.boxes += (double)request.n_boxes;
+        for (size_t i = 0; i < request.n_boxes; i++) {
+            count_runs(grid, &request.boxes[i], &sum.runs);
+            if (request.n_boxes > 1 && grid->rank > 1)
+                sum.elems += elements_of(&request.boxes[i]);
+        }
     }
-    *runs_per_read = n ? runs / n : 0;
-    *boxes_per_read = n ? boxes / n : 0;
+    *means = (struct pack_advise_request_means){ 0 };
+    if (n > 0)
+        *means = (struct pack_advise_request_means){ sum.runs / n, sum.boxes / n,
+                                                     sum.elems / n };
 }
 
 /* Up to `max` samples of chunked data, the cache going on from where it is. */

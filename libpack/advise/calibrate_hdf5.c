@@ -6,7 +6,8 @@
  *     far     cached chunks at random among many
  *     miss    chunks at random through a cache of 8
  *     chunk   64 cached chunks in one box
- *     box     64 cached chunks in 64 boxes
+ *     box     16 bytes of each of 64 cached chunks in 64 boxes
+ *     elem    whole chunks in such boxes, less the same; axis: with four dimensions
  *     run     a box of many short runs in one cached chunk
  *     piece   the same past the cache
  *     walk    partly read chunks in caches of 500 and of 8000: w0 = 0.75 less w0 = 0,
@@ -15,6 +16,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "libpack/model/profile_terms.h"
 #include <libpack/cachesim.h>
@@ -22,7 +24,7 @@
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5_probe.h"
 
-enum { SAMPLE = 1024, PAIR = 512, SIDE = 256, MANY = 64 };
+enum { SAMPLE = 1024, PAIR = 512, SIDE = 256, MANY = 64, SLIVER = 16 };
 
 static void
 fill_any(void *context, uint64_t first, uint64_t n, void *out)
@@ -86,7 +88,58 @@ one_box(uint64_t n0, uint64_t n1, uint64_t range, int n)
                             .n = n };
 }
 
-/* call, far, miss, chunk, box: single samples of 1 KiB, a chunk each. */
+/* 64 boxes of every other sample: `n` elements along the last axis, the others whole. */
+static struct series
+boxes_apart(const struct pack_shape *extent, uint64_t n, int n_reads)
+{
+    struct series s = { .n_boxes = MANY, .n = n_reads };
+    for (uint64_t i = 0; i < MANY; i++) {
+        struct pack_box *box = &s.boxes[i];
+        *box = (struct pack_box){ .rank = extent->rank, .start = { 2 * i } };
+        memcpy(box->count, extent->extent, sizeof box->count);
+        box->count[0] = 1;
+        box->count[box->rank - 1] = n;
+    }
+    return s;
+}
+
+/* box, elem: boxes of few elements and of many; the dataset is that of pack_lab_calls. */
+static enum pack_status
+measure_boxes(struct pack_lab *lab, const struct pack_shape *extent, struct pack_error *err)
+{
+    struct pack_profile *p = lab->profile;
+    struct series slivers = boxes_apart(extent, SLIVER, 100),
+                  whole = boxes_apart(extent, SAMPLE, 10);
+    double few = 0, many = 0, near = pack_profile_at(&p->copy, SAMPLE);
+    enum pack_status status = time_series(lab, &slivers, 1 << 20, 0.75, 1, &few, err);
+    if (status == PACK_OK)
+        status = time_series(lab, &whole, 1 << 20, 0.75, 1, &many, err);
+    p->elem_ns = pack_lab_positive((many - few) / MANY / (SAMPLE - SLIVER) - near);
+    p->box_ns = pack_lab_positive((few - p->call_ns - MANY * SLIVER * p->elem_ns) /
+                                      (MANY - 1) - p->chunk_ns);
+    return status;
+}
+
+/* elem_axis: the same samples with four dimensions. */
+static enum pack_status
+measure_axes(struct pack_lab *lab, struct pack_error *err)
+{
+    struct pack_profile *p = lab->profile;
+    struct pack_probe_layout layout = { .extent = { 4, { 2 * MANY, 8, 8, SLIVER } },
+                                        .chunk = { 4, { 1, 8, 8, SLIVER } } };
+    struct series whole = boxes_apart(&layout.extent, SLIVER, 10);
+    double t = 0, known = p->call_ns + (MANY - 1) * (p->chunk_ns + p->box_ns) +
+                          MANY * SAMPLE * pack_profile_at(&p->copy, SAMPLE);
+    enum pack_status status =
+        pack_probe_create(lab->path, &layout, fill_any, &layout, err);
+    if (status == PACK_OK)
+        status = time_series(lab, &whole, 1 << 20, 0.75, 1, &t, err);
+    p->elem_axis_ns =
+        pack_lab_positive(((t - known) / MANY / SAMPLE - p->elem_ns) / 2);
+    return status;
+}
+
+/* call, far, miss, chunk, box, elem: single samples of 1 KiB, a chunk each. */
 enum pack_status
 pack_lab_calls(struct pack_lab *lab, struct pack_error *err)
 {
@@ -97,14 +150,9 @@ pack_lab_calls(struct pack_lab *lab, struct pack_error *err)
     struct series same = one_box(1, SAMPLE, 0, 4000),
                   random = one_box(1, SAMPLE, n_samples, (int)n_samples),
                   few = one_box(1, SAMPLE, n_samples, 4000),
-                  many = one_box(MANY, SAMPLE, 0, 400),
-                  apart = { .n_boxes = MANY, .n = 100 };
+                  many = one_box(MANY, SAMPLE, 0, 400);
     double near_copy = SAMPLE * pack_profile_at(&p->copy, SAMPLE), t = 0;
     const uint64_t all = (uint64_t)n_samples * SAMPLE;
-    for (int i = 0; i < MANY; i++)
-        apart.boxes[i] = (struct pack_box){ .rank = 2,
-                                            .start = { 2 * (uint64_t)i },
-                                            .count = { 1, SAMPLE } };
     enum pack_status status =
         pack_probe_create(lab->path, &layout, fill_any, &layout, err);
     if (status == PACK_OK)
@@ -122,10 +170,8 @@ pack_lab_calls(struct pack_lab *lab, struct pack_error *err)
         status = time_series(lab, &many, 1 << 20, 0.75, 1, &t, err);
     p->chunk_ns = pack_lab_positive((t - p->call_ns) / (MANY - 1) - near_copy);
     if (status == PACK_OK)
-        status = time_series(lab, &apart, 1 << 20, 0.75, 1, &t, err);
-    p->box_ns =
-        pack_lab_positive((t - p->call_ns) / (MANY - 1) - near_copy - p->chunk_ns);
-    return status;
+        status = measure_boxes(lab, &layout.extent, err);
+    return status == PACK_OK ? measure_axes(lab, err) : status;
 }
 
 /* run: half the side of a plane, so that each row is a run. */

@@ -21,6 +21,15 @@ positive(double x)
     return x > 0 ? x : 0;
 }
 
+/* Where the selections in file and memory differ in shape, H5D__chunk_io_init (src/H5Dchunk.c
+ * of 1.10.8) calls H5D__chunk_mem_cb for each element, which works out coordinates along
+ * each axis. */
+static double
+elem_ns(const struct pack_profile *p, int rank)
+{
+    return positive(p->elem_ns + (rank - 2) * p->elem_axis_ns);
+}
+
 static double
 call_ns(const struct pack_profile *p, const struct pack_cost_work *w)
 {
@@ -28,6 +37,7 @@ call_ns(const struct pack_profile *p, const struct pack_cost_work *w)
     double ns = reads * p->call_ns +
                 positive((double)w->counts.requests - reads) * p->chunk_ns +
                 positive(w->n_boxes - reads) * p->box_ns +
+                w->n_elems * elem_ns(p, w->rank ? w->rank : 2) +
                 (double)w->n_opens * (p->open_ns + (double)w->n_slots * p->slot_ns);
     return ns + (double)w->counts.hits * p->far_ns * far_part(w->held_bytes);
 }

@@ -19,6 +19,10 @@ struct pack_cost_work {
     struct pack_cache_counts counts;
     double n_runs;          /* contiguous runs copied, over all requests */
     double n_boxes;         /* boxes selected, over all reads */
+    /* Elements of reads that select several boxes of chunks; with one dimension none, for
+     * there shapes do not differ. */
+    double n_elems;
+    int rank;               /* dimensions that these have; 0: two */
     uint64_t n_opens;       /* times the dataset is opened by name */
     uint64_t n_slots;       /* of its cache */
     uint64_t chunk_bytes;   /* decoded; 0: contiguous */
@@ -38,6 +42,7 @@ struct pack_cost_work {
  * is true, is what `make bench-regret` measures.
  *
  *   call     reads * call + further chunks * chunk + further boxes * box
+ *            + elements of reads of several boxes * (elem + dimensions beyond two * axis)
  *            + hits * far, where the cache is larger than the processor's
  *            + opens * (open + slots * slot)
  *   copy     bytes * copy(bytes held; the chunk, when it was just loaded)

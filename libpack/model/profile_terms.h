@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Appends the profile as one JSON object of schema "profile/1". */
+/* Appends the profile as one JSON object of schema "profile/2". */
 enum pack_status pack_profile_print(const struct pack_profile *profile,
                                     struct pack_buf *buf, struct pack_error *err);
 

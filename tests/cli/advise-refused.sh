@@ -28,9 +28,9 @@ try text.h5 --scratch-bytes 1M
 try --shape 10x10 --prove
 try --shape 10x10 --storage floppy
 try --shape 10x10 --storage missing.json
-echo '{"schema": "profile/1", "name": "x", "n_cpus": 0}' >bad.json
+echo '{"schema": "profile/2", "name": "x", "n_cpus": 0}' >bad.json
 try --shape 10x10 --storage bad.json
-printf '{"schema":\n "profile/1" "name"}' >worse.json
+printf '{"schema":\n "profile/2" "name"}' >worse.json
 try --shape 10x10 --storage worse.json
 printf '1\t2\t1\t1\n1\t2\tx\t1\n' >bad.tsv
 try --shape 10x10 --pattern trace:bad.tsv
