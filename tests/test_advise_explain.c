@@ -214,6 +214,16 @@ test_warnings(void)
     w = warned(&o, "reopening");
     ok(w && w->value > 1.25 && w->price_s > 0 && w->price_bytes == 0,
        "opening by name is compared with what is kept open: %.3g times", w ? w->value : 0);
+    o = at(100);
+    o.config.pattern.read = PACK_READ_BATCH;
+    ok(!warned(&o, "scattered-batch"), "reads without several boxes are no scattered batch");
+    o.elems_per_read = 65536;
+    w = warned(&o, "scattered-batch");
+    ok(w && w->value > 1.25 && w->price_s > 0 && strstr(w->text, "each of the 65536 elements"),
+       "scattered samples in one read are compared with a read for each: %.3g times",
+       w ? w->value : 0);
+    o.config.pattern.read = PACK_READ_SAMPLE;
+    ok(!warned(&o, "scattered-batch"), "which has nothing to be told");
     params.extent.extent[0] = 20000;
     o = at(100);
     o.config.chunk.extent[0] = 300;

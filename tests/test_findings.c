@@ -157,6 +157,20 @@ test_reading(void)
     f.rate_kept = 124;
     ok(!find(&f, "reopening"), "less is not told");
     f = facts_of(4, 64);
+    f.joined_elems = 65536;
+    f.rate_joined = 100;
+    f.rate_apart = 125;
+    w = find(&f, "scattered-batch");
+    ok(w && w->value == 1.25 && fabs(w->price_s - 2) < 1e-9 && w->code == 303 &&
+           strstr(w->evidence, "each of the 65536 elements of a read by itself: 1.25 times") &&
+           strncmp(w->remedy, "read each sample by itself", 26) == 0,
+       "scattered samples in one read that take 1.25 times as long are told");
+    f.rate_apart = 124;
+    ok(!find(&f, "scattered-batch"), "1.24 times are not");
+    f.rate_apart = 1000;
+    f.grid.rank = 0;
+    ok(!find(&f, "scattered-batch"), "nor are those of contiguous data");
+    f = facts_of(4, 64);
     f.is_shared_block = true;
     f.counts.loads = 94; /* of 62.5 at least */
     w = find(&f, "shared-pool");
@@ -180,12 +194,12 @@ test_table(void)
         { 202, "w0-one", "hazard" },          { 102, "chunk-overhang", "cost" },
         { 103, "cut-samples", "cost" },       { 203, "slot-collisions", "cost" },
         { 301, "shared-pool", "cost" },       { 302, "reopening", "cost" },
-        { 204, "memory-times-workers", "note" },
+        { 303, "scattered-batch", "cost" },   { 204, "memory-times-workers", "note" },
     };
     struct pack_finding_facts f = facts_of(300, 63);
     f.missing_filter = 4;
-    f.rate_default_1 = f.rate_kept = 200;
-    f.rate_default_2 = f.rate_reopened = 100;
+    f.rate_default_1 = f.rate_kept = f.rate_apart = 200;
+    f.rate_default_2 = f.rate_reopened = f.rate_joined = 100;
     f.cache.w0 = 1;
     f.peak_bytes = 1e9;
     f.counts.requests = 1000;

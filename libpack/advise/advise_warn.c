@@ -47,6 +47,23 @@ rate_versions(const struct pack_advise_params *params,
     return status;
 }
 
+/* Several samples to a read, and the same reads one by one. */
+static enum pack_status
+rate_apart(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
+           struct pack_finding_facts *f, struct pack_error *err)
+{
+    struct pack_advise_config config = o->config;
+    if (config.pattern.read != PACK_READ_BATCH || o->elems_per_read <= 0)
+        return PACK_OK;
+    f->joined_elems = o->elems_per_read;
+    enum pack_status status =
+        rate_as(params, &config, params->version, &f->rate_joined, err);
+    config.pattern.read = PACK_READ_SAMPLE;
+    return status == PACK_OK
+               ? rate_as(params, &config, params->version, &f->rate_apart, err)
+               : status;
+}
+
 static enum pack_status
 simulate_facts(const struct pack_advise_params *params,
                const struct pack_advise_outcome *o, struct pack_finding_facts *f,
@@ -61,6 +78,8 @@ simulate_facts(const struct pack_advise_params *params,
     if (status == PACK_OK)
         status = rate_as(params, &config, params->version, &f->rate_reopened, err);
     config = o->config;
+    if (status == PACK_OK)
+        status = rate_apart(params, o, f, err);
     if (status == PACK_OK && f->counts.evictions_collision * 100 >= f->counts.loads &&
         f->counts.evictions_collision) {
         status = pack_advise_slots(params, &config, err);

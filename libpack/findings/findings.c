@@ -191,6 +191,24 @@ reopening(const struct pack_finding_facts *f, struct pack_finding *out)
 }
 
 static bool
+scattered_batch(const struct pack_finding_facts *f, struct pack_finding *out)
+{
+    if (f->grid.rank == 0 || f->rate_joined <= 0 ||
+        f->rate_apart < slower * f->rate_joined)
+        return false;
+    out->value = f->rate_apart / f->rate_joined;
+    out->price_s = seconds_lost(f, f->rate_joined, f->rate_apart);
+    SAY(out->evidence,
+        "scattered samples in one read: their places in the file and in memory differ in "
+        "shape, so that HDF5 looks at each of the %.0f elements of a read by itself: %.3g "
+        "times slower than a read for each sample",
+        f->joined_elems, out->value);
+    SAY(out->remedy, "read each sample by itself, or, where a batch lies close together, "
+                     "the span that holds it");
+    return true;
+}
+
+static bool
 memory_times_workers(const struct pack_finding_facts *f, struct pack_finding *out)
 {
     char all[PACK_BYTES_TEXT_MAX], each[PACK_BYTES_TEXT_MAX], budget[PACK_BYTES_TEXT_MAX];
@@ -222,6 +240,7 @@ static const struct {
     { 203, "slot-collisions", PACK_FINDING_COST, collisions },
     { 301, "shared-pool", PACK_FINDING_COST, shared_pool },
     { 302, "reopening", PACK_FINDING_COST, reopening },
+    { 303, "scattered-batch", PACK_FINDING_COST, scattered_batch },
     { 204, "memory-times-workers", PACK_FINDING_NOTE, memory_times_workers },
 };
 
