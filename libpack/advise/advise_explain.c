@@ -5,6 +5,7 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/numbers.h"
+#include "libpack/findings/causes.h"
 
 static double
 data_bytes(const struct pack_advise_params *params)
@@ -13,13 +14,6 @@ data_bytes(const struct pack_advise_params *params)
     for (int i = 0; i < params->extent.rank; i++)
         bytes *= (double)params->extent.extent[i];
     return bytes;
-}
-
-static uint64_t
-held_chunks(const struct pack_cache_params *cache, const struct pack_grid *grid)
-{
-    uint64_t n = cache->size_bytes / grid->chunk_bytes;
-    return n < grid->n_chunks_total ? n : grid->n_chunks_total;
 }
 
 const char *
@@ -118,16 +112,16 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
 }
 
 /* What the fastest of the others would have gained, among measured ones where today's was
-    if (pack_advise_is_lone(params))
-        return snprintf(text, size,
-                        "; an epoch reads one sample, so that there is nothing to choose: "
-                        "no order, and nothing to find in a cache");
  * measured. Returns as snprintf. */
 static int
 why_keep(const struct pack_advise_params *params, const struct pack_advise_result *r,
          char *text, size_t size)
 {
     const struct pack_advise_outcome *best = NULL;
+    if (pack_advise_is_lone(params))
+        return snprintf(text, size,
+                        "; an epoch reads one sample, so that there is nothing to choose: "
+                        "no order, and nothing to find in a cache");
     for (size_t i = 1; i < r->n_rows; i++) {
         const struct pack_advise_outcome *o = &r->rows[i];
         bool is_known = r->now.basis == PACK_ADVISE_PREDICTED ||
@@ -189,78 +183,42 @@ is_whole(const struct pack_advise_params *params)
     return box.extent[0] <= 1;
 }
 
+static void
+cause_facts(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
+            struct pack_cause_facts *f)
+{
+    const struct pack_cache_counts *c = &o->steady;
+    uint64_t workers = pack_advise_workers(params);
+    *f = (struct pack_cause_facts){
+        .is_filtered = strcmp(o->config.codec, "none") != 0,
+        .cache = o->config.cache,
+        .reads_whole_samples = is_whole(params),
+        .reopens = o->config.reopen,
+        .workers = workers,
+        .counts = *c,
+        .n_samples = o->steady_samples,
+        .read_bytes = pack_advise_wanted_bytes(params),
+        .loads_per_sample = o->loads_per_sample,
+        .amplification = o->amplification,
+        .hit_rate = o->hit_rate,
+        .stored_factor = o->file_bytes / (data_bytes(params) * o->config.stored_rate),
+        .peak_bytes = fmax((double)o->first.peak_bytes, (double)c->peak_bytes),
+        .decode_rate = o->steady_cost.decode_ns / o->steady_cost.total_ns,
+    };
+    if (o->config.chunk.rank == 0 ||
+        pack_advise_grid(params, &o->config.chunk, &f->grid, NULL) != PACK_OK)
+        return;
+    f->decodes_per_chunk = (double)c->decodes / o->steady_samples * o->worker_samples *
+                           (double)workers / (double)f->grid.n_chunks_total;
+}
+
 void
 pack_advise_cause(const struct pack_advise_params *params,
                   const struct pack_advise_outcome *o, char *text)
 {
-    char chunk[PACK_BYTES_TEXT_MAX], cache[PACK_BYTES_TEXT_MAX],
-        wanted[PACK_BYTES_TEXT_MAX];
-    struct pack_grid grid;
-    double stored = o->file_bytes / (data_bytes(params) * o->config.stored_rate);
-    const struct pack_cache_counts *c = &o->steady;
-    size_t size = PACK_ADVISE_TEXT_MAX;
-    if (o->config.chunk.rank == 0 ||
-        pack_advise_grid(params, &o->config.chunk, &grid, NULL) != PACK_OK) {
-        snprintf(
-            text, size,
-            "Contiguous data is read piece by piece, %.3g pieces and %.2f bytes from "
-            "the file for each byte wanted.",
-            o->loads_per_sample, o->amplification);
-        return;
-    }
-    pack_bytes_format(grid.chunk_bytes, chunk);
-    pack_bytes_format(o->config.cache.size_bytes, cache);
-    pack_bytes_format((uint64_t)pack_advise_wanted_bytes(params), wanted);
-    uint64_t held = held_chunks(&o->config.cache, &grid);
-    if (o->config.reopen)
-        snprintf(
-            text, size,
-            "The dataset is opened by name at each read, which empties its cache each "
-            "time: %.3g chunks of %s are loaded for each sample of %s.",
-            o->loads_per_sample, chunk, wanted);
-    else if (c->decodes && held == 0)
-        snprintf(
-            text, size,
-            "A chunk of %s does not fit in the cache of %s, so that every read of %s "
-            "loads and decodes %.3g whole chunks again.",
-            chunk, cache, wanted, o->loads_per_sample);
-    else if (c->evictions_collision * 10 > c->loads)
-        snprintf(text, size,
-                 "%.0f %% of the loads push another chunk out of the same slot although "
-                 "bytes are free: %s too few for this grid.",
-                 100 * (double)c->evictions_collision / (double)c->loads,
-                 pack_counted(o->config.cache.n_slots, "slot is", "slots are").text);
-    else if (c->loads && o->amplification > 1.25)
-        snprintf(
-            text, size,
-            "Each %s of %s costs %.3g chunks of %s: the cache holds %llu of %s "
-            "and this order finds %.1f %% of its requests there%s.",
-            is_whole(params) ? "sample" : "read", wanted, o->loads_per_sample, chunk,
-            (unsigned long long)held,
-            pack_counted(grid.n_chunks_total, "chunk", "chunks").text, 100 * o->hit_rate,
-            stored > 1.1 ? ", and chunks that reach beyond the data double the work"
-                         : "");
-    else if (requests_per_sample(o) > 1.5 && !is_whole(params))
-        snprintf(text, size,
-                 "Each read of %s lies in %.3g chunks of %s: %.2f bytes come from the file "
-                 "for each byte wanted.",
-                 wanted, requests_per_sample(o), chunk, o->amplification);
-    else if (requests_per_sample(o) > 1.5)
-        snprintf(
-            text, size,
-            "Chunks cut through samples: each read gathers %.3g chunks of %s to make "
-            "one sample of %s.",
-            requests_per_sample(o), chunk, wanted);
-    else if (stored > 1.05)
-        snprintf(text, size,
-                 "Chunks that reach beyond the data make the file %.2f times "
-                 "as large as what is in it.",
-                 stored);
-    else
-        snprintf(text, size,
-                 "Nothing is lost to the layout: %.2f bytes come from the file for each "
-                 "byte wanted, in %.3g reads a sample.",
-                 o->amplification, o->loads_per_sample);
+    struct pack_cause_facts facts;
+    cause_facts(params, o, &facts);
+    pack_causes_find(&facts, text);
 }
 
 void

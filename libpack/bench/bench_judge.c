@@ -1,13 +1,13 @@
 /*
  * The verdict. What the consumer waited for is either the bus, or batches; what batches
- * wait for is the largest part of the readers' time. The cause is looked for among what
- * chunks and caches are known to do wrong, the most expensive first.
+ * wait for is the largest part of the readers' time. The cause is that which causes.h
+ * finds in the run's counts.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "libpack/bench/bench_parts.h"
-#include "libpack/base/numbers.h"
+#include "libpack/findings/causes.h"
 
 const char *
 pack_limit_name(enum pack_limit limit)
@@ -94,153 +94,83 @@ limit_of(const struct pack_bench_result *r)
     return largest_stage(r);
 }
 
-/* How many samples one chunk holds, at least 1. */
-static uint64_t
-chunk_samples(const struct pack_grid *grid)
+/* Chunks times their bytes, over those of the data. */
+static double
+stored_factor(const struct pack_grid *grid)
 {
-    return grid->chunk[0];
+    double factor = 1;
+    for (int i = 0; i < grid->rank; i++)
+        factor *= (double)grid->n_chunks[i] * (double)grid->chunk[i] /
+                  (double)grid->extent[i];
+    return factor;
 }
 
-/* Chunks that a whole sample touches, and the least that chunks of this size could. */
-static bool
-cuts_samples(const struct pack_grid *grid, uint64_t *n)
+/* What one sample wants; without a box, all of it. */
+static double
+read_bytes(const struct pack_readset *set, const struct pack_shape *box, bool *is_whole)
 {
-    *n = 1;
-    for (int i = 1; i < grid->rank; i++)
-        *n *= grid->n_chunks[i];
-    return *n > 1;
-}
-
-/* An axis that the chunk misses by a little: 217 of 218. */
-static int
-narrow_axis(const struct pack_grid *grid)
-{
-    for (int i = 1; i < grid->rank; i++) {
-        uint64_t rest = grid->extent[i] % grid->chunk[i];
-        if (rest > 0 && rest <= grid->chunk[i] / 8 && grid->n_chunks[i] == 2)
-            return i;
+    double bytes = (double)set->elem_size;
+    *is_whole = box->rank == 0 || box->extent[0] <= 1;
+    for (int i = box->rank ? 0 : 1; i < set->extent.rank; i++) {
+        const struct pack_shape *of = box->rank ? box : &set->extent;
+        bytes *= (double)of->extent[i];
+        *is_whole = *is_whole && (i == 0 || of->extent[i] == set->extent.extent[i]);
     }
-    return -1;
+    return bytes;
 }
 
-static char *
-bytes(uint64_t n, char *text)
+static double
+chunks_of(const struct pack_readset *set)
 {
-    return pack_bytes_format(n, text);
+    double n = 0;
+    for (size_t i = 0; i < set->n_parts; i++)
+        n += (double)set->parts[i].grid.n_chunks_total;
+    return n;
 }
 
-/* Chunks wide of several samples, loaded whole for one of them. */
-static bool
-explain_whole_loads(const struct pack_bench_result *r, const struct pack_grid *grid,
-                    bool filtered, char *text)
+/* Of all workers and epochs together. */
+static void
+cause_facts(const struct bench_plan *plan, const struct pack_bench_result *r,
+            struct pack_cause_facts *f)
 {
-    char chunk[PACK_BYTES_TEXT_MAX], cache[PACK_BYTES_TEXT_MAX];
-    double factor = pack_bench_amplification(&r->total);
-    const struct pack_cache_counts *c = &r->total.counts;
-    uint64_t used = c->loads ? c->loads : 1;
-    double visits = (double)c->requests / (double)used;
-    if (c->requests == 0 || c->loads * 2 < c->requests || factor < 2)
-        return false;
-    bytes(grid->chunk_bytes, chunk);
-    bytes(r->cache.size_bytes, cache);
-    if (grid->chunk_bytes > r->cache.size_bytes || r->cache.n_slots == 0)
-        snprintf(text, PACK_BENCH_TEXT_MAX,
-                 "chunks of %s are larger than the cache of %s, so each read loads%s its "
-                 "chunk anew: %.1f bytes read per byte wanted",
-                 chunk, cache, filtered ? " and decodes" : "", factor);
-    else
-        snprintf(text, PACK_BENCH_TEXT_MAX,
-                 "each load brings a chunk of %s (%s) of which %.1f are used "
-                 "before the cache of %s drops it: %.1f bytes read per byte wanted%s",
-                 pack_counted(chunk_samples(grid), "sample", "samples").text, chunk, visits,
-                 cache, factor,
-                 filtered ? ""
-                          : "; with a cache smaller than a chunk HDF5 "
-                            "would read only what is wanted");
-    return true;
+    const struct pack_readset *set = plan->params.set;
+    const struct pack_bench_epoch *t = &r->total;
+    const struct pack_cache_counts *c = &t->counts;
+    uint64_t workers = r->n_workers ? r->n_workers : 1;
+    *f = (struct pack_cause_facts){
+        .grid = set->parts[0].grid,
+        .is_filtered = set->parts[0].facts.pipeline.n > 0,
+        .cache = r->cache,
+        .reopens = plan->params.reopen,
+        .workers = workers,
+        .counts = *c,
+        .n_samples = (double)t->n_samples,
+        .amplification = pack_bench_amplification(t),
+        .hit_rate = pack_bench_hit_rate(t),
+        .stored_factor = stored_factor(&set->parts[0].grid),
+        .peak_bytes = (double)c->peak_bytes / (double)workers / (double)r->n_epochs,
+        .decodes_per_chunk =
+            (double)c->decodes / (double)r->n_epochs / chunks_of(set),
+    };
+    f->read_bytes = read_bytes(set, &plan->params.pattern.box, &f->reads_whole_samples);
+    if (t->n_samples)
+        f->loads_per_sample = (double)c->file_reads / (double)t->n_samples;
+    if (t->work_ns)
+        f->decode_rate = (double)t->read.decode_ns / (double)t->work_ns;
 }
 
-static bool
-explain_narrow(const struct pack_bench_result *r, const struct pack_grid *grid,
-               char *text)
-{
-    int axis = narrow_axis(grid);
-    if (axis < 0 || r->total.counts.requests == 0)
-        return false;
-    snprintf(
-        text, PACK_BENCH_TEXT_MAX,
-        "chunks cover %llu of %llu along axis %d, so every sample has a second chunk "
-        "that is nearly empty: %.1f bytes read per byte wanted",
-        (unsigned long long)grid->chunk[axis], (unsigned long long)grid->extent[axis],
-        axis, pack_bench_amplification(&r->total));
-    return true;
-}
-
-static bool
-explain_collisions(const struct pack_bench_result *r, char *text)
-{
-    const struct pack_cache_counts *c = &r->total.counts;
-    if (c->loads == 0 || c->evictions_collision * 4 < c->loads)
-        return false;
-    snprintf(
-        text, PACK_BENCH_TEXT_MAX,
-        "%.0f %% of the loads pushed out a chunk that merely had the same slot: %llu "
-        "slots are too few for this order",
-        100.0 * (double)c->evictions_collision / (double)c->loads,
-        (unsigned long long)r->cache.n_slots);
-    return true;
-}
-
-static bool
-explain_growth(const struct pack_bench_result *r, char *text)
-{
-    char peak[PACK_BYTES_TEXT_MAX], cache[PACK_BYTES_TEXT_MAX];
-    uint64_t n = r->n_workers ? r->n_workers : 1;
-    uint64_t each = r->total.counts.peak_bytes / n / (r->n_epochs ? r->n_epochs : 1);
-    if (r->cache.w0 < 1 || each < 2 * r->cache.size_bytes)
-        return false;
-    snprintf(text, PACK_BENCH_TEXT_MAX,
-             "w0 = 1 keeps chunks that were read in part whatever the limit says: the "
-             "cache of %s grew to %s%s",
-             bytes(r->cache.size_bytes, cache), bytes(each, peak),
-             r->n_workers > 1 ? " in each worker" : "");
-    return true;
-}
-
-static bool
-explain_cut(const struct pack_grid *grid, char *text)
-{
-    uint64_t n;
-    if (!cuts_samples(grid, &n))
-        return false;
-    snprintf(
-        text, PACK_BENCH_TEXT_MAX,
-        "one sample is cut into %llu chunks, each of which costs a look-up and, when "
-        "it is not cached, a read",
-        (unsigned long long)n);
-    return true;
-}
-
+/* Where something is lost, the sentence that h5advise has for it. */
 static void
 explain(const struct bench_plan *plan, struct pack_bench_result *r)
 {
     const struct pack_readset *set = plan->params.set;
+    struct pack_cause_facts facts;
+    char text[PACK_CAUSE_TEXT_MAX];
     if (!set || !r->total.has_counts || set->parts[0].grid.rank == 0)
         return; /* sources of a virtual dataset have a grid each */
-    const struct pack_grid *grid = &set->parts[0].grid;
-    bool filtered = set->parts[0].facts.pipeline.n > 0;
-    if (plan->params.reopen && grid->chunk[0] > 1)
-        snprintf(r->cause, sizeof r->cause,
-                 "the dataset is opened anew for each read, so nothing is ever cached");
-    else if (explain_growth(r, r->cause) || explain_narrow(r, grid, r->cause) ||
-             explain_collisions(r, r->cause) ||
-             explain_whole_loads(r, grid, filtered, r->cause) ||
-             explain_cut(grid, r->cause))
-        return;
-    else if (filtered && r->limit == PACK_LIMIT_DECODE)
-        snprintf(r->cause, sizeof r->cause, "every chunk is decoded %.2f times an epoch",
-                 (double)r->total.counts.decodes / (double)r->n_epochs /
-                     (double)grid->n_chunks_total);
+    cause_facts(plan, r, &facts);
+    if (pack_causes_find(&facts, text))
+        snprintf(r->cause, sizeof r->cause, "%s", text);
 }
 
 void
