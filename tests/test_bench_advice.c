@@ -200,6 +200,44 @@ test_rewrite(struct pack_readset *set)
     pack_bench_done(&r);
 }
 
+static bool
+is_found(const struct pack_bench_advice *advice, const char *id)
+{
+    for (size_t i = 0; i < advice->n_findings; i++)
+        if (strcmp(advice->findings[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+/* One read of 16 images apart from each other, and of one at a time. */
+static void
+test_batches(struct pack_readset *set)
+{
+    struct pack_bench_params p = reading(set, &none), one = p;
+    struct pack_bench_result joined, apart;
+    struct pack_bench_advice advice;
+    struct pack_bench_ask ask = { .no_trial = true };
+    p.epochs = one.epochs = 1;
+    p.pattern.read = PACK_READ_BATCH;
+    if (!ok(pack_bench_run(&p, &joined, NULL) == PACK_OK &&
+                pack_bench_run(&one, &apart, NULL) == PACK_OK,
+            "a run of scattered batches in one read each, and sample by sample"))
+        return;
+    double ns = ((double)joined.total.read.call_ns - (double)apart.total.read.call_ns) /
+                (double)(N * SAMPLE);
+    note("%.1f ns an element", ns);
+    ok(ns > 5 && pack_bench_rate(&apart) > 3 * pack_bench_rate(&joined),
+       "HDF5 looks at each element of the batch by itself");
+    ok(pack_bench_advise(&p, &joined, &ask, &advice, NULL) == PACK_OK &&
+           is_found(&advice, "scattered-batch"),
+       "which is told");
+    ok(pack_bench_advise(&one, &apart, &ask, &advice, NULL) == PACK_OK &&
+           !is_found(&advice, "scattered-batch"),
+       "and is not where samples are read one by one");
+    pack_bench_done(&joined);
+    pack_bench_done(&apart);
+}
+
 static void
 test_best(struct pack_readset *set)
 {
@@ -239,6 +277,7 @@ main(void)
     if (single) {
         test_refuted(single);
         test_best(single);
+        test_batches(single);
     }
     drop(single);
     return done();

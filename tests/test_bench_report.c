@@ -22,7 +22,8 @@ static struct pack_bench_params params;
 static struct pack_bench_result result;
 static struct pack_bench_advice advice = {
     33, 2, { { "transfer", "sending less", "{less} 1", 1.25, 1.04, 1.27, true },
-             { "workers", "more of them", "{more} 2", 1.125, 1.16, 1.12, false } }
+             { "workers", "more of them", "{more} 2", 1.125, 1.16, 1.12, false } },
+    1, { { "made-up", 399, "cost", 2.5, 4096, 0.75, "something costs; do without", "do without" } }
 };
 static const struct pack_bench_preset preset = { "made-up", 10, 5000000, 0.6 };
 
@@ -199,6 +200,7 @@ test_text(void)
         "  cold: 0.2 MB were still in the page cache when epochs began\n",
         "  dropping pages took 0.50 s",
         "processors: each worker 25 % user, 10 % system; the machine 75 % busy, 12 % iowait\n",
+        "\nmind\n  something costs; do without\n",
         "worth most in a training of 33 epochs\n   1.25x measured   sending less\n"
         "                    (the first epoch 1.04x, later ones 1.27x)\n"
         "                    --less 1\n",
@@ -353,6 +355,10 @@ test_json(void)
         { "measured.advice.0.first_epoch_gain", 1.04 },
         { "measured.advice.0.later_epochs_gain", 1.27 },
         { "measured.advice.1.gain", 1.125 },
+        { "measured.findings.0.value", 2.5 },
+        { "measured.findings.0.code", 399 },
+        { "measured.findings.0.price_bytes", 4096 },
+        { "measured.findings.0.price_s_per_epoch", 0.75 },
         { "measured.elapsed_ns", 2e9 },
         { "measured.open_ns", 44 },
 #define STEP(key, name) { "measured.steps." key, (double)result.steps.name }

@@ -7,6 +7,7 @@
 
 #include <libpack/advise.h>
 #include "libpack/base/buf.h"
+#include "libpack/base/json.h"
 #include "libpack/base/page.h"
 #include "libpack/advise/calibrate.h"
 #include "libpack/advise/measured.h"
@@ -41,6 +42,10 @@ enum pack_status pack_report_advise_text(const struct pack_report_advise *report
 /* One object of schema "advise/1"; h5advise(1) defines it. */
 enum pack_status pack_report_advise_json(const struct pack_report_advise *report,
                                          struct pack_buf *buf, struct pack_error *err);
+
+/* An array `key` of warnings, as that object has them. */
+void pack_report_warnings_json(struct pack_json *json, const char *key,
+                               const struct pack_advise_warning *warnings, size_t n);
 
 /* Hit rate over chunk size and cache size as a heat map, with today's point and the
  * recommended one; samples/s where hardly anything is ever hit. */

@@ -6,6 +6,26 @@
 #include "libpack/advise/snippet.h"
 #include "libpack/model/cachesim_json.h"
 
+void
+pack_report_warnings_json(struct pack_json *json, const char *key,
+                          const struct pack_advise_warning *warnings, size_t n)
+{
+    pack_json_array(json, key);
+    for (size_t i = 0; i < n; i++) {
+        pack_json_object(json, NULL);
+        pack_json_text(json, "id", warnings[i].id);
+        pack_json_double(json, "value", warnings[i].value);
+        pack_json_text(json, "text", warnings[i].text);
+        pack_json_u64(json, "code", (uint64_t)warnings[i].code);
+        pack_json_text(json, "severity", warnings[i].severity);
+        pack_json_double(json, "price_bytes", warnings[i].price_bytes);
+        pack_json_double(json, "price_s_per_epoch", warnings[i].price_s);
+        pack_json_text(json, "remedy", warnings[i].remedy);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+}
+
 static void
 put_options(struct pack_json *json, const struct pack_report_advise *r)
 {
@@ -84,6 +104,7 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     pack_json_bool(json, "fits", o->fits);
     pack_json_u64(json, "file_bytes", (uint64_t)o->file_bytes);
     pack_json_double(json, "randomness", o->randomness);
+    pack_json_u64(json, "shared_chunks", o->shared_chunks);
     pack_json_rate(json, "class_mixing", o->class_mixing);
     pack_json_double(json, "page_cache_rate", o->page_cache_rate);
     pack_json_rate(json, "lru_hit_rate", o->lru_hit_rate);
@@ -104,7 +125,6 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     put_cost(json, "later_cost_per_sample", &o->steady_cost, o->steady_samples);
     pack_json_close(json);
 }
-    pack_json_u64(json, "shared_chunks", o->shared_chunks);
 
 static enum pack_status
 put_code(struct pack_json *json, const struct pack_report_advise *r,
@@ -149,26 +169,6 @@ put_map(struct pack_json *json, const struct pack_advise_map *map)
     pack_json_u64s(json, "cache_bytes", map->cache_bytes, n_caches);
     put_cells(json, "hit_rate", map, map->hit_rate);
     put_cells(json, "samples_per_s", map, map->rate);
-    pack_json_close(json);
-}
-
-static void
-put_warnings(struct pack_json *json, const char *key,
-             const struct pack_advise_warning *warnings, size_t n)
-{
-    pack_json_array(json, key);
-    for (size_t i = 0; i < n; i++) {
-        pack_json_object(json, NULL);
-        pack_json_text(json, "id", warnings[i].id);
-        pack_json_double(json, "value", warnings[i].value);
-        pack_json_text(json, "text", warnings[i].text);
-        pack_json_u64(json, "code", (uint64_t)warnings[i].code);
-        pack_json_text(json, "severity", warnings[i].severity);
-        pack_json_double(json, "price_bytes", warnings[i].price_bytes);
-        pack_json_double(json, "price_s_per_epoch", warnings[i].price_s);
-        pack_json_text(json, "remedy", warnings[i].remedy);
-        pack_json_close(json);
-    }
     pack_json_close(json);
 }
 
@@ -257,9 +257,9 @@ pack_report_advise_json(const struct pack_report_advise *r, struct pack_buf *buf
         pack_json_text(&json, NULL, result->why[i]);
     pack_json_close(&json);
     put_target(&json, r);
-    put_warnings(&json, "warnings", result->warnings, result->n_warnings);
-    put_warnings(&json, "choice_warnings", result->choice_warnings,
-                 result->n_choice_warnings);
+    pack_report_warnings_json(&json, "warnings", result->warnings, result->n_warnings);
+    pack_report_warnings_json(&json, "choice_warnings", result->choice_warnings,
+                              result->n_choice_warnings);
     enum pack_status status = put_code(&json, r, err);
     put_map(&json, &result->map);
     put_search(&json, result);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <libpack/advise.h>
 #include <libpack/cachesim.h>
 #include "libpack/bench/consumer.h"
 #include "libpack/bench/engine.h"
@@ -288,6 +289,9 @@ struct pack_bench_advice {
     uint64_t epochs; /* of the training that gains are of */
     size_t n;        /* most gain first */
     struct pack_bench_change change[PACK_BENCH_CHANGES_MAX];
+    /* What pack_advise() warns of the run's own way, but for mere notes. */
+    size_t n_findings;
+    struct pack_advise_warning findings[PACK_ADVISE_WARNINGS_MAX];
 };
 
 /* How to look for changes; zeroed by the caller, zero is the default. */

@@ -374,12 +374,28 @@ try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_e
     return status;
 }
 
+/* Seconds are the model's, and scaled as its rates are. What depends on a memory bound,
+ * which nobody gave, is a note. */
+static void
+take_findings(const struct advisor *a, struct pack_bench_advice *advice)
+{
+    for (size_t i = 0; i < a->found.n_warnings; i++) {
+        struct pack_advise_warning w = a->found.warnings[i];
+        if (strcmp(w.severity, "note") == 0)
+            continue;
+        w.price_s /= a->question.later_factor;
+        advice->findings[advice->n_findings++] = w;
+    }
+}
+
 static enum pack_status
 judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
 {
     enum pack_status status = search(a, err);
-    if (status == PACK_OK)
+    if (status == PACK_OK) {
+        take_findings(a, ranking->advice);
         propose_found(a);
+    }
     size_t n_found = a->n_proposals;
     if (status == PACK_OK)
         status = propose_workers(a, err);

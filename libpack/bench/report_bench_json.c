@@ -1,6 +1,7 @@
 #include "libpack/bench/report_bench.h"
 
 #include "config.h"
+#include "libpack/advise/report_advise.h"
 #include "libpack/base/json.h"
 #include "libpack/model/cachesim_json.h"
 
@@ -222,6 +223,8 @@ put_verdict(struct pack_json *json, const struct pack_bench_report *report)
         pack_json_close(json);
     }
     pack_json_close(json);
+    pack_report_warnings_json(json, "findings", a ? a->findings : NULL,
+                              a ? a->n_findings : 0);
 }
 
 static void

@@ -327,6 +327,15 @@ is_uneven(const struct pack_bench_change *c)
 }
 
 static void
+put_findings(struct page *page, const struct pack_bench_advice *advice)
+{
+    for (size_t i = 0; advice && i < advice->n_findings; i++) {
+        LINE(page, "\nmind\n");
+        put_wrapped(page, advice->findings[i].text, 2);
+    }
+}
+
+static void
 put_advice(struct page *page, const struct pack_bench_report *report)
 {
     const struct pack_bench_advice *advice = report->advice;
@@ -361,6 +370,7 @@ pack_report_bench_text(const struct pack_bench_report *report, struct pack_buf *
     put_epochs(&page, r);
     put_storage(&page, report);
     put_processors(&page, r);
+    put_findings(&page, report->advice);
     put_advice(&page, report);
     return page.status;
 }
