@@ -40,6 +40,9 @@ def layout(rng):
         "filter": rng.choice(("none", "none", "gzip", "shuffle+gzip", "fletcher32")),
         "grows": rng.random() < 0.3, "libver": rng.choice(("earliest", "latest")),
         "written": rng.choice((1, 1, 1, 0.5)),
+        # chunks that are stored as they are, which their filter mask says; whether a chunk is
+        # cached goes by the pipeline, not by the mask
+        "masked": rng.choice((0, 0, 0.3, 1)),
         "nbytes": rng.choice((0, chunk_bytes - 1, chunk_bytes, 3 * chunk_bytes, 7 * chunk_bytes + 5, 1 << 20)),
         "nslots": rng.choice((0, 1, 7, 64, 521)), "w0": rng.choice((0.0, 0.5, 0.75, 1.0)),
         "reads": reads,
@@ -64,6 +67,20 @@ def make(path, what, rng):
         values = generator.randint(0, 100, [rows] + what["extent"][1:])
         values[: rows // 2] //= 30
         data[:rows] = values.astype(what["element"])
+        if what["filter"] != "none" and what["masked"]:
+            mask(data, what["masked"], rng)
+
+
+def mask(data, part, rng):
+    """Stores some of the chunks again, past all filters."""
+    for number in range(data.id.get_num_chunks()):
+        if rng.random() >= part:
+            continue
+        offset = data.id.get_chunk_info(number).chunk_offset
+        piece = data[tuple(slice(at, at + n) for at, n in zip(offset, data.chunks))]
+        whole = numpy.zeros(data.chunks, data.dtype)
+        whole[tuple(slice(0, n) for n in piece.shape)] = piece
+        data.id.write_direct_chunk(offset, whole.tobytes(), 0xffffffff)
 
 
 def read(folder):
