@@ -232,8 +232,15 @@ test_batches(struct pack_readset *set)
            is_found(&advice, "scattered-batch"),
        "which is told");
     ok(pack_bench_advise(&one, &apart, &ask, &advice, NULL) == PACK_OK &&
-           !is_found(&advice, "scattered-batch"),
-       "and is not where samples are read one by one");
+           advice.n_findings == 0,
+       "and nothing is where samples are read one by one");
+    pack_bench_done(&apart);
+    one.reopen = true;
+    one.batches_max = 4;
+    ok(pack_bench_run(&one, &apart, NULL) == PACK_OK &&
+           pack_bench_advise(&one, &apart, &ask, &advice, NULL) == PACK_OK &&
+           is_found(&advice, "reopening"),
+       "opening it for each of them is told to those who do");
     pack_bench_done(&joined);
     pack_bench_done(&apart);
 }

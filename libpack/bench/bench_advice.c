@@ -375,13 +375,14 @@ try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_e
 }
 
 /* Seconds are the model's, and scaled as its rates are. What depends on a memory bound,
- * which nobody gave, is a note. */
+ * which nobody gave, is a note; how costly reopening were is of use to those who do. */
 static void
 take_findings(const struct advisor *a, struct pack_bench_advice *advice)
 {
     for (size_t i = 0; i < a->found.n_warnings; i++) {
         struct pack_advise_warning w = a->found.warnings[i];
-        if (strcmp(w.severity, "note") == 0)
+        if (strcmp(w.severity, "note") == 0 ||
+            (strcmp(w.id, "reopening") == 0 && !a->params->reopen))
             continue;
         w.price_s /= a->question.later_factor;
         advice->findings[advice->n_findings++] = w;
