@@ -262,7 +262,7 @@ test_lone(void)
                                                  .workers = 4 } };
     struct pack_advise_config now = { .chunk = { 2, { 1, 1 } },
                                       .codec = "none",
-                                      .stored_ratio = 1,
+                                      .stored_rate = 1,
                                       .cache = { 521, 1 << 20, 0.75, PACK_HDF5_1_10 },
                                       .pattern = p.pattern };
     p.now = &now;
