@@ -331,7 +331,7 @@ put_findings(struct page *page, const struct pack_bench_advice *advice)
 {
     for (size_t i = 0; advice && i < advice->n_findings; i++) {
         LINE(page, "\nmind\n");
-        put_wrapped(page, advice->findings[i].text, 2);
+        pack_page_wrap(page, "  ", advice->findings[i].text, 2);
     }
 }
 
