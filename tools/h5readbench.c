@@ -1,21 +1,17 @@
 /* h5readbench: what a training loop gets out of an HDF5 file, and what limits it. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
 #include "libpack/bench/bench.h"
-#include "libpack/base/json.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/outfile.h"
 #include "libpack/bench/report_bench.h"
 #include "tools/cli.h"
-#include "tools/job_options.h"
 #include "tools/machine.h"
 #include "tools/readbench_job.h"
-#include "tools/sweep.h"
+#include "tools/readbench_sweep.h"
 
 static const struct readbench_options defaults = {
     .epochs = 1,
@@ -195,8 +191,6 @@ write_file(const char *path, report_fn fn, const struct pack_bench_report *repor
     return status;
 }
 
-enum { REASON_MAX = 256 };
-
 /* Why there is something to look at; false: there is nothing. */
 static bool
 find_reason(const struct pack_bench_report *report, char *reason)
@@ -204,23 +198,24 @@ find_reason(const struct pack_bench_report *report, char *reason)
     const struct pack_bench_result *r = report->result;
     const struct pack_bench_preset *preset = report->preset;
     if (r->mismatch.n)
-        snprintf(reason, REASON_MAX,
+        snprintf(reason, READBENCH_REASON_MAX,
                  "%" PRIu64 " of %s from the simulator's", r->mismatch.n,
                  pack_counted(r->mismatch.n_compared, "count differs", "counts differ").text);
     else if (r->total.read.skipped)
-        snprintf(reason, REASON_MAX, "%s could not be decoded",
+        snprintf(reason, READBENCH_REASON_MAX, "%s could not be decoded",
                  pack_counted(r->total.read.skipped, "image", "images").text);
     else if (report->min_busy >= 0 && r->steps.busy_rate < report->min_busy)
-        snprintf(reason, REASON_MAX,
+        snprintf(reason, READBENCH_REASON_MAX,
                  "the consumer was busy for %.2f %% of the time, --min-busy asks for "
                  "%.2f %%",
                  100 * r->steps.busy_rate, 100 * report->min_busy);
     else if (preset && r->steps.au < 0)
-        snprintf(reason, REASON_MAX, "too few steps to say whether %s passes",
+        snprintf(reason, READBENCH_REASON_MAX, "too few steps to say whether %s passes",
                  preset->name);
     else if (preset && r->steps.au < preset->au_min)
-        snprintf(reason, REASON_MAX, "%s fails: AU %.2f %%, it asks for %.2f %%",
-                 preset->name, 100 * r->steps.au, 100 * preset->au_min);
+        snprintf(reason, READBENCH_REASON_MAX,
+                 "%s fails: AU %.2f %%, it asks for %.2f %%", preset->name,
+                 100 * r->steps.au, 100 * preset->au_min);
     else
         return false;
     return true;
@@ -293,7 +288,8 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
     }
     report.preset = job->preset;
     if (status == PACK_ERR_MISMATCH) {
-        snprintf(reason, REASON_MAX, "%.*s", REASON_MAX - 1, err.text);
+        snprintf(reason, READBENCH_REASON_MAX, "%.*s", READBENCH_REASON_MAX - 1,
+                 err.text);
         return CLI_LOOK;
     }
     bool measured =
@@ -314,218 +310,41 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
     return status == PACK_OK ? exit_status_of(&report, reason) : cli_fail(&err);
 }
 
-/* ------------------------------------------------------------------- sweep */
+/* -------------------------------------------------------------------- main */
 
-enum { SWEEP_ROUNDS = 3 };
-
-struct figures {
-    int exit_status;
-    unsigned n_rounds; /* of which these are those of the median rate, */
-    double rate_min, rate_max; /* which lies between these */
-    char reason[REASON_MAX]; /* of status 1 */
-    double rate, hit_rate, amplification, busy_rate, au;
-    enum pack_limit limit;
-};
-
-static void
-print_header(const struct sweep *sweep)
-{
-    for (size_t k = 0; k < sweep->n_keys; k++)
-        printf("%-12s ", sweep->key[k].name);
-    printf("%10s %6s  %8s  %8s  %7s  limited by\n", "samples/s", "spread", "hit rate",
-           "x wanted", "busy");
-}
-
-static void
-print_row(const struct sweep *sweep, size_t run, const struct figures *f)
-{
-    char hits[16] = "-";
-    for (size_t k = 0; k < sweep->n_keys; k++)
-        printf("%-12s ", sweep_value(sweep, run, k));
-    if (f->hit_rate >= 0)
-        snprintf(hits, sizeof hits, "%.1f %%", 100 * f->hit_rate);
-    printf("%10.1f %4.0f %%  %8s  %8.2f  %5.1f %%  %s\n", f->rate,
-           f->rate > 0 ? 100 * (f->rate_max - f->rate_min) / f->rate : 0, hits,
-           f->amplification, 100 * f->busy_rate, pack_limit_name(f->limit));
-}
-
-static void
-put_run(struct pack_json *json, const struct sweep *sweep, size_t run,
-        const struct figures *f)
-{
-    pack_json_object(json, NULL);
-    pack_json_object(json, "values");
-    for (size_t k = 0; k < sweep->n_keys; k++)
-        pack_json_text(json, sweep->key[k].name, sweep_value(sweep, run, k));
-    pack_json_close(json);
-    pack_json_i64(json, "exit_status", f->exit_status);
-    pack_json_u64(json, "rounds", f->n_rounds);
-    pack_json_double(json, "samples_per_s", f->rate);
-    pack_json_double(json, "samples_per_s_min", f->rate_min);
-    pack_json_double(json, "samples_per_s_max", f->rate_max);
-    pack_json_double(json, "hit_rate", f->hit_rate < 0 ? NAN : f->hit_rate);
-    pack_json_double(json, "amplification", f->amplification);
-    pack_json_double(json, "busy_rate", f->busy_rate);
-    pack_json_double(json, "au", f->au < 0 ? NAN : f->au);
-    pack_json_text(json, "limit", pack_limit_name(f->limit));
-    pack_json_close(json);
-}
-
-static void
-begin_sweep_json(struct pack_json *json, struct pack_buf *text)
-{
-    pack_json_begin_report(json, text, "readbench-sweep/1", "h5readbench", PACKAGE_VERSION);
-    pack_json_object(json, "options");
-    pack_json_u64(json, "seed", o.seed);
-    pack_json_close(json);
-    pack_json_array(json, "runs");
-}
-
-static int run_command(int argc, char **argv, struct figures *figures,
+static int run_command(int argc, char **argv, struct readbench_figures *figures,
                        struct pack_buf *text);
 
+/* In a process of its own. */
 static bool
 run_one_of_sweep(int argc, char **argv, void *out)
 {
-    struct figures *figures = out;
+    struct readbench_figures *figures = out;
     struct pack_buf text = { 0 };
     int exit_status = run_command(argc, argv, figures, &text);
     figures->exit_status = exit_status;
     return exit_status != CLI_FAILED;
 }
 
-/* A sweep's rounds, [run * SWEEP_ROUNDS + round]: how many of each run there are. */
-struct rounds {
-    const struct sweep *sweep;
-    char **common;
-    struct figures *figures;
-    unsigned *n;
-};
-
-/* The first run once for nothing, so that no point pays for a cold cache; then all of them
- * round by round, to and fro, so that none is always early. */
-static enum pack_status
-run_rounds(struct rounds *r, int argc, char **argv, struct pack_error *err)
-{
-    size_t n = r->sweep->n_runs;
-    struct figures warm;
-    enum pack_status status =
-        o.cold ? PACK_OK
-               : sweep_run(r->sweep, 0, argc, argv, r->common, run_one_of_sweep, &warm,
-                           sizeof warm, err);
-    for (size_t i = 0; i < n * SWEEP_ROUNDS && status == PACK_OK && !cli_signal; i++) {
-        size_t run = i / n % 2 ? n - 1 - i % n : i % n;
-        struct figures *f = &r->figures[run * SWEEP_ROUNDS + r->n[run]];
-        status = sweep_run(r->sweep, run, argc, argv, r->common, run_one_of_sweep, f,
-                           sizeof *f, err);
-        r->n[run] += status == PACK_OK && !cli_signal;
-    }
-    return status;
-}
-
-static int
-by_rate(const void *a, const void *b)
-{
-    const struct figures *x = a, *y = b;
-    return (x->rate > y->rate) - (x->rate < y->rate);
-}
-
-/* The round of the median rate; the worst exit status of all, with its reason. */
-static struct figures
-median_of(struct figures *figures, unsigned n)
-{
-    qsort(figures, n, sizeof *figures, by_rate);
-    struct figures median = figures[(n - 1) / 2];
-    median.n_rounds = n;
-    median.rate_min = figures[0].rate;
-    median.rate_max = figures[n - 1].rate;
-    for (unsigned i = 0; i < n; i++)
-        if (figures[i].exit_status > median.exit_status) {
-            median.exit_status = figures[i].exit_status;
-            memcpy(median.reason, figures[i].reason, sizeof median.reason);
-        }
-    return median;
-}
-
-/* Prints what there is of each run; the worst exit status, with a reason on stderr. */
-static int
-tell_rounds(struct rounds *r, struct pack_json *json)
-{
-    int worst = CLI_DONE;
-    if (!o.json)
-        print_header(r->sweep);
-    for (size_t run = 0; run < r->sweep->n_runs; run++) {
-        if (r->n[run] == 0)
-            continue;
-        struct figures f = median_of(&r->figures[run * SWEEP_ROUNDS], r->n[run]);
-        if (f.exit_status > worst)
-            worst = f.exit_status;
-        if (f.reason[0])
-            cli_complain("run %zu of %zu: %s", run + 1, r->sweep->n_runs, f.reason);
-        if (o.json)
-            put_run(json, r->sweep, run, &f);
-        else
-            print_row(r->sweep, run, &f);
-    }
-    return worst;
-}
-
-static int
-run_sweep(int argc, char **argv, struct pack_buf *text)
-{
-    struct sweep sweep;
-    struct pack_error err = { 0 };
-    struct pack_json json;
-    char seed[48];
-    char *common[] = { seed, NULL }; /* one order for all */
-    int worst = CLI_DONE;
-    if (o.seed == UINT64_MAX)
-        o.seed = job_random_seed();
-    snprintf(seed, sizeof seed, "--seed=%" PRIu64, o.seed);
-    enum pack_status status = sweep_open(&o.sweep, &sweep, &err);
-    begin_sweep_json(&json, text);
-    struct rounds rounds = { .sweep = &sweep, .common = common };
-    if (status == PACK_OK) {
-        rounds.figures = calloc(sweep.n_runs * SWEEP_ROUNDS, sizeof *rounds.figures);
-        rounds.n = calloc(sweep.n_runs, sizeof *rounds.n);
-        status = rounds.figures && rounds.n ? run_rounds(&rounds, argc, argv, &err)
-                                            : pack_fail_memory(&err, "a sweep");
-    }
-    if (status == PACK_OK || cli_signal)
-        worst = rounds.n ? tell_rounds(&rounds, &json) : worst;
-    free(rounds.figures);
-    free(rounds.n);
-    pack_json_close(&json);
-    pack_json_close(&json);
-    if (status == PACK_OK)
-        status = pack_json_end(&json, &err);
-    if (status != PACK_OK || !o.json)
-        text->size = 0;
-    sweep_close(&sweep);
-    return cli_signal ? 128 + cli_signal : status == PACK_OK ? worst : cli_fail(&err);
-}
-
-/* -------------------------------------------------------------------- main */
-
 /* Parses and runs; with `figures`, as one of a sweep. */
 static int
-run_command(int argc, char **argv, struct figures *figures, struct pack_buf *text)
+run_command(int argc, char **argv, struct readbench_figures *figures,
+            struct pack_buf *text)
 {
     struct readbench_job job = { 0 };
     struct pack_bench_result result = { 0 };
-    char reason[REASON_MAX] = "";
+    char reason[READBENCH_REASON_MAX] = "";
     int exit_status;
     o = defaults;
     if (!cli_parse(&program, argc, argv, &job.operands, &job.n_operands, &exit_status))
         exit(exit_status);
     cli_set_quiet(o.quiet || figures);
-    exit_status =
-        o.sweep.n ? run_sweep(argc, argv, text)
-                  : run_once(&job, figures != NULL, text, &result, reason);
+    exit_status = o.sweep.n ? readbench_sweep(&o, argc, argv, run_one_of_sweep, text)
+                            : run_once(&job, figures != NULL, text, &result, reason);
     if (reason[0] && !figures)
         cli_complain("%s", reason);
     if (figures)
-        *figures = (struct figures){
+        *figures = (struct readbench_figures){
             .rate = pack_bench_rate(&result),
             .hit_rate = pack_bench_hit_rate(&result.total),
             .amplification = pack_bench_amplification(&result.total),

@@ -67,36 +67,36 @@ sweep_value(const struct sweep *sweep, size_t run, size_t key)
 
 /* In the child: options go behind those given, so that they win, and before "--". */
 static bool
-call(const struct sweep *sweep, size_t run, int argc, char **argv, char *const *common,
-     sweep_fn fn, void *figures)
+call(const struct sweep *sweep, size_t run, const struct sweep_job *job, void *figures)
 {
     size_t n = 0, n_common = 0;
-    while (common[n_common])
+    while (job->common[n_common])
         n_common++;
-    char **words = calloc((size_t)argc + n_common + sweep->n_keys + 1, sizeof *words);
+    char **words =
+        calloc((size_t)job->argc + n_common + sweep->n_keys + 1, sizeof *words);
     bool made = words != NULL;
     int i = 0;
-    for (; made && i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--sweep") == 0)
+    for (; made && i < job->argc && strcmp(job->argv[i], "--") != 0; i++) {
+        if (strcmp(job->argv[i], "--sweep") == 0)
             i++;
-        else if (strncmp(argv[i], "--sweep=", 8) != 0)
-            words[n++] = argv[i];
+        else if (strncmp(job->argv[i], "--sweep=", 8) != 0)
+            words[n++] = job->argv[i];
     }
     for (size_t k = 0; made && k < n_common; k++)
-        words[n++] = common[k];
+        words[n++] = job->common[k];
     for (size_t k = 0; made && k < sweep->n_keys; k++)
         made = asprintf(&words[n++], "--%s=%s", sweep->key[k].name,
                         sweep_value(sweep, run, k)) > 0;
-    for (; made && i < argc; i++)
-        words[n++] = argv[i];
-    return made && fn((int)n, words, figures);
+    for (; made && i < job->argc; i++)
+        words[n++] = job->argv[i];
+    return made && job->fn((int)n, words, figures);
 }
 
 enum pack_status
-sweep_run(const struct sweep *sweep, size_t run, int argc, char **argv,
-          char *const *common, sweep_fn fn, void *figures, size_t size,
-          struct pack_error *err)
+sweep_run(const struct sweep *sweep, size_t run, const struct sweep_job *job,
+          void *figures, struct pack_error *err)
 {
+    const size_t size = job->figures_bytes;
     int fd[2], how = 0;
     ssize_t got;
     if (pipe(fd) != 0)
@@ -105,7 +105,7 @@ sweep_run(const struct sweep *sweep, size_t run, int argc, char **argv,
     pid_t pid = fork();
     if (pid == 0) {
         close(fd[0]);
-        bool done = call(sweep, run, argc, argv, common, fn, figures);
+        bool done = call(sweep, run, job, figures);
         done = done && write(fd[1], figures, size) == (ssize_t)size;
         _exit(done ? 0 : CLI_FAILED);
     }

@@ -30,15 +30,21 @@ void sweep_close(struct sweep *sweep);
 /* The value of a key in a run, runs counting from 0; the last key changes fastest. */
 const char *sweep_value(const struct sweep *sweep, size_t run, size_t key);
 
-/*
- * Runs one combination in a child process: `fn` gets the command line without --sweep,
- * the words of `common` (ended by NULL) and the run's own options added in front, and
- * fills `size` bytes of figures, at most 4096, which come back. PACK_ERR_IO when the
- * child died or said that it failed, by returning false.
- */
+/* What every run does: `fn` gets the command line without --sweep, the words of `common`
+ * and the run's own options added in front; false says that it failed. */
 typedef bool (*sweep_fn)(int argc, char **argv, void *figures);
-enum pack_status sweep_run(const struct sweep *sweep, size_t run, int argc, char **argv,
-                           char *const *common, sweep_fn fn, void *figures, size_t size,
+struct sweep_job {
+    int argc;
+    char **argv;
+    char *const *common; /* ended by NULL */
+    sweep_fn fn;
+    size_t figures_bytes; /* that it fills, 4096 at most */
+};
+
+/* Runs one combination in a child process; its figures come back. PACK_ERR_IO when it
+ * died or failed. */
+enum pack_status sweep_run(const struct sweep *sweep, size_t run,
+                           const struct sweep_job *job, void *figures,
                            struct pack_error *err);
 
 #endif
