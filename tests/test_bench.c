@@ -128,10 +128,10 @@ choose_cache(struct pack_rng *rng, struct pack_bench_params *params)
     static const uint64_t slots[] = { 1, 3, 7, 64, 521, 0 };
     static const uint64_t sizes[] = { 0, 300, 1000, 4000, 40000, 1 << 20 };
     static const double w0[] = { 0, 0.5, 0.75, 1 };
-    params->set_cache = pack_rng_below(rng, 5) > 0;
-    params->cache.n_slots = slots[pack_rng_below(rng, 6)];
-    params->cache.size_bytes = sizes[pack_rng_below(rng, 6)];
-    params->cache.w0 = w0[pack_rng_below(rng, 4)];
+    params->open.set_cache = pack_rng_below(rng, 5) > 0;
+    params->open.cache.n_slots = slots[pack_rng_below(rng, 6)];
+    params->open.cache.size_bytes = sizes[pack_rng_below(rng, 6)];
+    params->open.cache.w0 = w0[pack_rng_below(rng, 4)];
 }
 
 /* Says how a combination differs, so that it can be repeated. */
@@ -141,11 +141,11 @@ tell(const struct pack_bench_params *p, const char *dataset, const char *why)
     note("%s: %s, %s, read %s, batch %d, workers %d, cache %d slots %d bytes w0 %g%s%s, "
          "echo %d, seed %llu",
          why, dataset, pack_pattern_name(p->pattern.kind),
-         pack_read_mode_name(p->pattern.read), (int)p->pattern.batch, (int)p->n_workers,
-         p->set_cache ? (int)p->cache.n_slots : -1,
-         p->set_cache ? (int)p->cache.size_bytes : -1, p->cache.w0,
-         p->reopen ? ", reopened" : "", p->pattern.box.rank ? ", boxes" : "",
-         (int)p->echo, (unsigned long long)p->pattern.seed);
+         pack_read_mode_name(p->pattern.read), (int)p->pattern.batch, (int)p->workers.n,
+         p->open.set_cache ? (int)p->open.cache.n_slots : -1,
+         p->open.set_cache ? (int)p->open.cache.size_bytes : -1, p->open.cache.w0,
+         p->open.reopen ? ", reopened" : "", p->pattern.box.rank ? ", boxes" : "",
+         (int)p->consumer.echo, (unsigned long long)p->pattern.seed);
 }
 
 static uint64_t
@@ -156,7 +156,8 @@ expected_steps(const struct pack_bench_params *p, const struct pack_bench_result
         uint64_t n = r->epochs[e].n_samples, batch = p->pattern.batch;
         for (uint64_t left = n; left > 0; left -= left < batch ? left : batch)
             steps +=
-                p->echo * (p->echo_split && (left < batch ? left : batch) > 1 ? 2 : 1);
+                p->consumer.echo *
+                (p->consumer.echo_split && (left < batch ? left : batch) > 1 ? 2 : 1);
     }
     return steps;
 }
@@ -173,18 +174,18 @@ test_combinations(int n_runs, uint64_t seed)
         struct pack_readset *set = NULL, *with = NULL;
         struct pack_bench_result result;
         struct pack_error err = { 0 };
-        struct pack_bench_params p = { .epochs = 1 + pack_rng_below(&rng, 3),
-                                       .consumer = "checksum",
-                                       .echo = 1 + pack_rng_below(&rng, 2) };
+        struct pack_bench_params p = { .stop.epochs = 1 + pack_rng_below(&rng, 3),
+                                       .consumer.name = "checksum",
+                                       .consumer.echo = 1 + pack_rng_below(&rng, 2) };
         size_t n_files = 1 + (pack_rng_below(&rng, 4) == 0);
         choose_pattern(&rng, &p.pattern, d->rank, d->extent, true);
         choose_cache(&rng, &p);
-        p.n_workers = pack_rng_below(&rng, 4);
-        p.prefetch = 1 + pack_rng_below(&rng, 3);
-        p.reopen = pack_rng_below(&rng, 8) == 0;
-        p.echo_split = pack_rng_below(&rng, 3) == 0;
-        p.torch = pack_rng_below(&rng, 3) == 0;
-        p.fresh_workers = pack_rng_below(&rng, 4) == 0;
+        p.workers.n = pack_rng_below(&rng, 4);
+        p.workers.prefetch = 1 + pack_rng_below(&rng, 3);
+        p.open.reopen = pack_rng_below(&rng, 8) == 0;
+        p.consumer.echo_split = pack_rng_below(&rng, 3) == 0;
+        p.hand_over.torch = pack_rng_below(&rng, 3) == 0;
+        p.workers.fresh = pack_rng_below(&rng, 4) == 0;
         enum pack_status status = pack_readset_open(both, n_files, d->name, &set, &err);
         if (status == PACK_OK && n_files == 1 && pack_rng_below(&rng, 2))
             status = pack_readset_open(both, 1, "labels", &with, &err);
@@ -196,8 +197,9 @@ test_combinations(int n_runs, uint64_t seed)
             n_failed++;
             tell(&p, d->name, err.text);
         } else {
-            bool whole = result.total.n_samples == result.epoch_samples * p.epochs &&
-                         result.steps.n_steps == expected_steps(&p, &result);
+            bool whole =
+                result.total.n_samples == result.setup.epoch_samples * p.stop.epochs &&
+                result.steps.n_steps == expected_steps(&p, &result);
             n_wrong += !whole;
             n_different += result.mismatch.n > 0;
             n_compared += (int)result.mismatch.n_compared;
@@ -249,14 +251,14 @@ run_shared(const char *path, const char *name, int *n_runs, int *n_bad)
         struct pack_error err;
         struct pack_bench_params p = {
             .set = set,
-            .consumer = "checksum",
-            .epochs = 2,
-            .n_workers = (uint64_t)(i % 2) * 2,
+            .consumer.name = "checksum",
+            .stop.epochs = 2,
+            .workers.n = (uint64_t)(i % 2) * 2,
             .pattern = { .kind = i < 3 ? PACK_PATTERN_SHUFFLE : PACK_PATTERN_SEQUENTIAL,
                          .batch = 16,
                          .seed = 5 },
-            .set_cache = true,
-            .cache = { 61, sizes[i % 3], 0.75, 0 },
+            .open.set_cache = true,
+            .open.cache = { 61, sizes[i % 3], 0.75, 0 },
         };
         enum pack_status status = pack_bench_run(&p, &result, &err);
         if (status != PACK_OK) {
@@ -339,17 +341,18 @@ test_utilisation(void)
         struct pack_bench_result r;
         struct pack_bench_params p = { .set = set,
                                        .pattern = { .batch = 6, .seed = 1 },
-                                       .n_workers = cases[i].workers,
-                                       .delay_ns = cases[i].delay_ms * 1000000,
-                                       .consumer = "emulated",
-                                       .consume = { .step_ns =
-                                                        cases[i].step_ms * 1000000 } };
+                                       .workers.n = cases[i].workers,
+                                       .workers.delay_ns = cases[i].delay_ms * 1000000,
+                                       .consumer.name = "emulated",
+                                       .consumer.params = { .step_ns = cases[i].step_ms *
+                                                                       1000000 } };
         enum pack_limit limit =
             cases[i].au < 1 ? PACK_LIMIT_DELAY : PACK_LIMIT_CONSUMER;
         bool ran = pack_bench_run(&p, &r, &err) == PACK_OK;
         /* other work on the machine disturbs a run now and then, not every time */
         for (int again = 0;
-             ran && again < 5 && !(is_near(r.steps.au, cases[i].au) && r.limit == limit);
+             ran && again < 5 &&
+             !(is_near(r.steps.au, cases[i].au) && r.verdict.limit == limit);
              again++) {
             pack_bench_done(&r);
             ran = pack_bench_run(&p, &r, &err) == PACK_OK;
@@ -362,7 +365,7 @@ test_utilisation(void)
            "%d ms a batch, %d ms a step, %d workers: AU %.2f, arithmetic says %.2f",
            (int)cases[i].delay_ms, (int)cases[i].step_ms, (int)cases[i].workers,
            r.steps.au, cases[i].au);
-        ok(r.limit == limit, "limited by %s", pack_limit_name(r.limit));
+        ok(r.verdict.limit == limit, "limited by %s", pack_limit_name(r.verdict.limit));
         pack_bench_done(&r);
     }
     pack_readset_close(set);
@@ -396,59 +399,64 @@ test_times(void)
 {
     struct pack_bench_result r;
     struct pack_error err = { 0 };
-    struct pack_bench_params p = { .pattern = { .batch = 8, .seed = 1 }, .n_workers = 2 };
-    p.delay_ns = 3000000;
+    struct pack_bench_params p = { .pattern = { .batch = 8, .seed = 1 }, .workers.n = 2 };
+    p.workers.delay_ns = 3000000;
     ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK &&
-           r.total.delay_ns >= 15 * p.delay_ns && r.total.delay_ns <= r.total.work_ns &&
-           r.limit == PACK_LIMIT_DELAY,
+           r.total.work.delay_ns >= 15 * p.workers.delay_ns &&
+           r.total.work.delay_ns <= r.total.work.total_ns &&
+           r.verdict.limit == PACK_LIMIT_DELAY,
        "a delay is counted apart, and is the verdict when it is most");
     pack_bench_done(&r);
-    p.delay_ns = 0;
+    p.workers.delay_ns = 0;
     ok(run_plain(one_path, "several", &p, &r, &err) == PACK_OK &&
-           r.total.read.reopen_ns == 0 &&
-           stages_ns(&r.total.read) == r.total.read.call_ns,
+           r.total.work.read.reopen_ns == 0 &&
+           stages_ns(&r.total.work.read) == r.total.work.read.call_ns,
        "the stages of reading add up to its calls");
     pack_bench_done(&r);
-    p.reopen = true;
+    p.open.reopen = true;
     ok(run_plain(one_path, "several", &p, &r, &err) == PACK_OK &&
-           r.total.read.reopen_ns > 120 * 1000 &&
-           stages_ns(&r.total.read) == r.total.read.call_ns &&
-           r.total.read.call_ns <= r.total.work_ns,
+           r.total.work.read.reopen_ns > 120 * 1000 &&
+           stages_ns(&r.total.work.read) == r.total.work.read.call_ns &&
+           r.total.work.read.call_ns <= r.total.work.total_ns,
        "so they do when the dataset is opened each time, which is a stage of its own");
     pack_bench_done(&r);
-    p.reopen = false;
-    p.prefetch = 14;
-    p.batches_max = 2;
+    p.open.reopen = false;
+    p.workers.prefetch = 14;
+    p.stop.batches = 2;
     ok(run_plain(one_path, "cut", &p, &r, &err) == PACK_OK &&
-           r.usage[0].user_ns + r.usage[0].system_ns <= r.elapsed_ns + 5000000,
+           r.cpu.workers[0].user_ns + r.cpu.workers[0].system_ns <=
+               r.elapsed_ns + 5000000,
        "a worker that runs ahead has no more processor time than time");
     pack_bench_done(&r);
-    p.batches_max = p.prefetch = 0;
-    p.torch = true;
-    p.sample_ns = 20000;
-    p.batch_ns = 300000;
+    p.stop.batches = p.workers.prefetch = 0;
+    p.hand_over.torch = true;
+    p.hand_over.sample_ns = 20000;
+    p.hand_over.batch_ns = 300000;
     ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK &&
-           r.total.collate_ns > 0 && r.total.interpret_ns >= 120 * 20000 + 15 * 300000 &&
-           r.total.interpret_ns + r.total.collate_ns + r.total.read.call_ns <=
-               r.total.work_ns,
+           r.total.work.collate_ns > 0 &&
+           r.total.work.interpret_ns >= 120 * 20000 + 15 * 300000 &&
+           r.total.work.interpret_ns + r.total.work.collate_ns +
+                   r.total.work.read.call_ns <=
+               r.total.work.total_ns,
        "what PyTorch does with a batch is counted apart");
     pack_bench_done(&r);
-    p.torch = false;
-    p.sample_ns = p.batch_ns = 0;
-    p.fresh_workers = true;
-    p.epochs = 3;
+    p.hand_over.torch = false;
+    p.hand_over.sample_ns = p.hand_over.batch_ns = 0;
+    p.workers.fresh = true;
+    p.stop.epochs = 3;
     ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK &&
            r.total.start_ns > 3 * 50000 && r.total.start_ns < r.elapsed_ns &&
-           r.total.counts.hits == 0 && r.mismatch.n == 0,
+           r.total.expected.set.hits == 0 && r.mismatch.n == 0,
        "so is starting workers with each epoch, which begin with empty caches");
     pack_bench_done(&r);
-    p.fresh_workers = false;
-    for (p.n_workers = 0; p.n_workers < 3; p.n_workers += 2) {
-        p.batches_max = 0;
-        p.epochs = 40;
+    p.workers.fresh = false;
+    for (p.workers.n = 0; p.workers.n < 3; p.workers.n += 2) {
+        p.stop.batches = 0;
+        p.stop.epochs = 40;
         ok(run_plain(one_path, "packed", &p, &r, &err) == PACK_OK &&
-               r.usage[0].user_ns + r.usage[0].system_ns <= r.elapsed_ns + 5000000,
-           "processor time is that of the run, %d workers", (int)p.n_workers);
+               r.cpu.workers[0].user_ns + r.cpu.workers[0].system_ns <=
+                   r.elapsed_ns + 5000000,
+           "processor time is that of the run, %d workers", (int)p.workers.n);
         pack_bench_done(&r);
     }
 }
@@ -459,21 +467,22 @@ test_cold(void)
     struct pack_bench_result r;
     struct pack_error err = { 0 };
     struct pack_bench_params p = { .pattern = { .batch = 60, .seed = 1 },
-                                   .epochs = 50,
+                                   .stop.epochs = 50,
                                    .cold = true,
-                                   .consumer = "emulated",
-                                   .consume.step_ns = 1000 };
+                                   .consumer.name = "emulated",
+                                   .consumer.params.step_ns = 1000 };
     if (!ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK, "cold reading"))
         return;
     uint64_t reading_ns = 0;
     for (uint64_t e = 0; e < r.n_epochs; e++)
         reading_ns += r.epochs[e].elapsed_ns;
-    ok(r.total.drop_ns > 0 && r.elapsed_ns < reading_ns + r.total.drop_ns / 2,
+    ok(r.total.pages.drop_ns > 0 && r.elapsed_ns < reading_ns + r.total.pages.drop_ns / 2,
        "dropping pages is no part of the time that rates are made of");
-    ok(r.steps.busy_ns + r.steps.starved_ns < reading_ns + r.total.drop_ns / 2 &&
-           r.steps.total_ns < reading_ns + r.total.drop_ns / 2,
+    ok(r.steps.busy_ns + r.steps.starved_ns < reading_ns + r.total.pages.drop_ns / 2 &&
+           r.steps.total_ns < reading_ns + r.total.pages.drop_ns / 2,
        "nor of what the consumer waited");
-    ok(r.total.cold == PACK_COLD_CHECKED, "who owns a file is told what stayed of it");
+    ok(r.total.pages.cold == PACK_COLD_CHECKED,
+       "who owns a file is told what stayed of it");
     pack_bench_done(&r);
 }
 
@@ -482,11 +491,13 @@ test_halves(void)
 {
     struct pack_bench_result r;
     struct pack_error err = { 0 };
-    struct pack_bench_params p = { .pattern = { .batch = 7, .seed = 1, .drop_last = true },
-                                   .echo = 2,
-                                   .echo_split = true,
-                                   .consumer = "emulated",
-                                   .consume.step_ns = 2100000 };
+    struct pack_bench_params p = {
+        .pattern = { .batch = 7, .seed = 1, .drop_last = true },
+        .consumer.echo = 2,
+        .consumer.echo_split = true,
+        .consumer.name = "emulated",
+        .consumer.params.step_ns = 2100000
+    };
     /* 17 batches, used twice, in halves of 3 and 4 samples */
     ok(run_plain(one_path, "single", &p, &r, &err) == PACK_OK && r.steps.n_steps == 68 &&
            r.steps.busy_ns == UINT64_C(34) * 2100000 - 900000 &&
@@ -506,7 +517,7 @@ test_faults(void)
 {
     struct pack_bench_result r;
     struct pack_error err = { 0 };
-    struct pack_bench_params p = { .pattern = { .batch = 8, .seed = 1 }, .n_workers = 2 };
+    struct pack_bench_params p = { .pattern = { .batch = 8, .seed = 1 }, .workers.n = 2 };
     ok(run_plain(one_path, "nothing", &p, &r, &err) == PACK_ERR_NOT_FOUND,
        "a dataset that is not there");
     note("%s", err.text);
@@ -551,36 +562,38 @@ test_verdicts(void)
     struct pack_error err = { 0 };
     struct pack_bench_params p = {
         .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 10, .seed = 1 },
-        .epochs = 2,
-        .set_cache = true
+        .stop.epochs = 2,
+        .open.set_cache = true
     };
-    p.cache = (struct pack_cache_params){ 521, 2000, 0.75, 0 };
+    p.open.cache = (struct pack_cache_params){ 521, 2000, 0.75, 0 };
     ok(run_plain(one_path, "several", &p, &small, &err) == PACK_OK,
        "a cache below a chunk");
-    p.cache.size_bytes = 3000;
+    p.open.cache.size_bytes = 3000;
     ok(run_plain(one_path, "several", &p, &large, &err) == PACK_OK, "one just above");
     double factor =
         pack_bench_amplification(&large.total) / pack_bench_amplification(&small.total);
     ok(pack_bench_amplification(&small.total) == 1 && factor > 5,
        "the cliff: the larger cache reads %.1f times the bytes", factor);
-    ok(strstr(large.cause, "with a cache smaller than a chunk") && !small.cause[0],
+    ok(strstr(large.verdict.cause, "with a cache smaller than a chunk") &&
+           !small.verdict.cause[0],
        "and the verdict says why");
-    note("%s", large.cause);
+    note("%s", large.verdict.cause);
     pack_bench_done(&small);
     pack_bench_done(&large);
 
-    p.cache.size_bytes = 4000;
+    p.open.cache.size_bytes = 4000;
     ok(run_plain(one_path, "narrow", &p, &large, &err) == PACK_OK &&
-           strstr(large.cause, "cover 11 of 12 along axis 2"),
+           strstr(large.verdict.cause, "cover 11 of 12 along axis 2"),
        "a chunk that misses an axis by one is named");
-    note("%s", large.cause);
+    note("%s", large.verdict.cause);
     pack_bench_done(&large);
 
-    p.cache = (struct pack_cache_params){ 521, 6000, 1.0, 0 };
+    p.open.cache = (struct pack_cache_params){ 521, 6000, 1.0, 0 };
     ok(run_plain(one_path, "several", &p, &large, &err) == PACK_OK &&
-           large.total.counts.peak_bytes > 2 * 2 * 6000 && strstr(large.cause, "w0 = 1"),
+           large.total.expected.set.peak_bytes > 2 * 2 * 6000 &&
+           strstr(large.verdict.cause, "w0 = 1"),
        "w0 = 1: the cache outgrows its limit, and the verdict names it");
-    note("%s", large.cause);
+    note("%s", large.verdict.cause);
     pack_bench_done(&large);
 }
 
@@ -612,10 +625,10 @@ test_cache_advice(void)
     const char *path = one_path;
     struct pack_bench_params p = {
         .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 10, .seed = 1 },
-        .epochs = 20,
-        .n_workers = 1,
-        .set_cache = true,
-        .cache = { 521, 3000, 0.75, 0 }
+        .stop.epochs = 20,
+        .workers.n = 1,
+        .open.set_cache = true,
+        .open.cache = { 521, 3000, 0.75, 0 }
     };
     enum pack_status status = pack_readset_open(&path, 1, "several", &set, &err);
     p.set = set;
@@ -624,7 +637,7 @@ test_cache_advice(void)
     ok(status == PACK_OK, "a cache of one chunk %s", err.text);
     if (status == PACK_OK) {
         double stay = best_gain(&p, &r, "{rdcc_nbytes}");
-        p.fresh_workers = true;
+        p.workers.fresh = true;
         double end = best_gain(&p, &r, "{rdcc_nbytes}");
         note("a cache of all: %.2f for workers that stay, %.2f for others", stay, end);
         ok(stay > 0 && end < stay, "gains less where it is lost with each epoch");
@@ -637,24 +650,24 @@ test_cache_advice(void)
 static struct pack_bench_result
 synthetic(const char *consumer, double read, double take, double busy)
 {
-    struct pack_bench_result r = { .consumer = consumer,
-                                   .n_workers = 1,
-                                   .batch = 10,
-                                   .echo = 1,
-                                   .sample_bytes = 1000,
-                                   .epoch_samples = 1000,
+    struct pack_bench_result r = { .setup.consumer = consumer,
+                                   .setup.n_workers = 1,
+                                   .setup.batch = 10,
+                                   .setup.echo = 1,
+                                   .setup.sample_bytes = 1000,
+                                   .setup.epoch_samples = 1000,
                                    .n_epochs = 1 };
     double cycle = read > take + busy ? read : take + busy;
     r.total.n_batches = 100;
     r.total.n_samples = 1000;
-    r.total.work_ns = (uint64_t)(read * 1e8);
+    r.total.work.total_ns = (uint64_t)(read * 1e8);
     r.total.wait_ns = (uint64_t)((cycle - take - busy) * 1e8);
     r.elapsed_ns = (uint64_t)(cycle * 1e8);
     r.steps.n_steps = 100;
     r.steps.busy_ns = (uint64_t)(busy * 99e6);
     r.steps.total_ns = (uint64_t)(cycle * 99e6);
     r.steps.au = -1;
-    r.limit = PACK_LIMIT_ASSEMBLY;
+    r.verdict.limit = PACK_LIMIT_ASSEMBLY;
     return r;
 }
 
@@ -684,18 +697,18 @@ is_about(const struct pack_bench_change *c, double gain)
 static void
 test_transfer_advice(void)
 {
-    struct pack_bench_params p = { .consume.transfer = PACK_TRANSFER_FLOAT32 };
+    struct pack_bench_params p = { .consumer.params.transfer = PACK_TRANSFER_FLOAT32 };
     struct pack_bench_result r = synthetic("cuda", 1, 0, 2);
     r.elapsed_ns = 800000000; /* 8 ms a batch: the copies */
     r.total.wait_ns = 0;
     r.steps.copy_ns = 800000000;
     r.steps.pin_ns = 600000000;
-    r.limit = PACK_LIMIT_BUS;
+    r.verdict.limit = PACK_LIMIT_BUS;
     ok(is_about(proposal(&p, &r, "{transfer} uint8"), 4.0),
        "floats over the bus: uint8 is a quarter, until the step is the limit");
     r.steps.busy_ns = 99 * 4000000u;
     ok(is_about(proposal(&p, &r, "{transfer} uint8"), 2.0), "which may come earlier");
-    p.consume.transfer = PACK_TRANSFER_UINT8;
+    p.consumer.params.transfer = PACK_TRANSFER_UINT8;
     ok(!proposal(&p, &r, "{transfer}"), "not proposed where it is so already");
 }
 
@@ -704,15 +717,15 @@ test_batch_advice(void)
 {
     struct pack_bench_params p = { .pattern.read = PACK_READ_SAMPLE };
     struct pack_bench_result r = synthetic("emulated", 1, 4, 4);
-    p.consume.step_ns = 4000000;
+    p.consumer.params.step_ns = 4000000;
     ok(is_about(proposal(&p, &r, "{batch} 40 {step} 16000us"), 8.0 / 5),
        "half of the time goes into handing batches over: larger ones");
-    r.epoch_samples = 30;
+    r.setup.epoch_samples = 30;
     ok(!proposal(&p, &r, "{batch}"), "not larger than the dataset");
 
     r = synthetic("null", 0.01, 0, 0);
-    r.total.read.calls = 100;
-    r.total.read.overhead_ns = 200000;
+    r.total.work.read.calls = 100;
+    r.total.work.read.overhead_ns = 200000;
     ok(!proposal(&p, &r, "{batch}"), "calls for single samples do not become fewer");
     p.pattern.read = PACK_READ_BATCH;
     ok(is_about(proposal(&p, &r, "{batch} 40"), 1 / (1 - 0.75 * 0.2)),
@@ -732,37 +745,37 @@ test_preload_advice(void)
     const char *path = one_path;
     struct pack_readset *set = NULL;
     struct pack_error err = { 0 };
-    struct pack_bench_epoch epoch[2] = { { .knows_storage = true } };
+    struct pack_bench_epoch epoch[2] = { { .work.knows_storage = true } };
     struct pack_bench_result r = synthetic("null", 10, 0, 0);
     if (!ok(pack_readset_open(&path, 1, "contiguous", &set, &err) == PACK_OK, "a set"))
         return;
     struct pack_bench_params p = { .set = set };
-    r.limit = PACK_LIMIT_STORAGE;
+    r.verdict.limit = PACK_LIMIT_STORAGE;
     r.epochs = epoch;
-    r.total.knows_storage = true;
-    r.total.read.file_reads = 1000;
-    r.total.read.file_read_bytes = r.total.storage_bytes = 10000000;
-    r.total.read.storage_ns = 903000000; /* of 1000 ms; 3 ms when warm */
+    r.total.work.knows_storage = true;
+    r.total.work.read.file_reads = 1000;
+    r.total.work.read.file_read_bytes = r.total.work.storage_bytes = 10000000;
+    r.total.work.read.storage_ns = 903000000; /* of 1000 ms; 3 ms when warm */
     ok(is_about(proposal(&p, &r, "cat "), 10.0),
        "what storage delivers can be preloaded");
     r.n_epochs = 2;
-    epoch[0].storage_bytes = epoch[0].read.file_read_bytes = 9000000;
-    epoch[1] = (struct pack_bench_epoch){ .knows_storage = true };
-    epoch[1].read.file_read_bytes = 1000000;
-    epoch[1].read.storage_ns = 40300000;
+    epoch[0].work.storage_bytes = epoch[0].work.read.file_read_bytes = 9000000;
+    epoch[1] = (struct pack_bench_epoch){ .work.knows_storage = true };
+    epoch[1].work.read.file_read_bytes = 1000000;
+    epoch[1].work.read.storage_ns = 40300000;
     ok(is_about(proposal(&p, &r, "cat "), 2.0), "a warm epoch tells what is left then");
     p.cold = true;
     ok(proposal(&p, &r, "without {cold}") != NULL, "of use only without {cold}");
-    r.total.storage_bytes = 1000;
+    r.total.work.storage_bytes = 1000;
     ok(!proposal(&p, &r, "cat "), "not where memory delivered already");
-    r.total.storage_bytes = 10000000;
+    r.total.work.storage_bytes = 10000000;
     uint64_t extent = set->extent.extent[0], stored = set->parts[0].facts.stored_bytes;
     set->extent.extent[0] = UINT64_C(1) << 44;
     set->parts[0].facts.stored_bytes = UINT64_C(1) << 60;
     ok(!proposal(&p, &r, "cat "), "nor where memory cannot hold it");
     set->extent.extent[0] = extent;
     set->parts[0].facts.stored_bytes = stored;
-    r.limit = PACK_LIMIT_DECODE;
+    r.verdict.limit = PACK_LIMIT_DECODE;
     ok(!proposal(&p, &r, "cat "), "nor where storage is not the limit");
     pack_readset_close(set);
 }

@@ -60,9 +60,9 @@ reading(const struct pack_readset *set, const struct pack_cache_params *cache)
     return (struct pack_bench_params){
         .set = set,
         .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16, .seed = 3 },
-        .epochs = 3,
-        .set_cache = true,
-        .cache = *cache,
+        .stop.epochs = 3,
+        .open.set_cache = true,
+        .open.cache = *cache,
     };
 }
 
@@ -113,8 +113,8 @@ test_cliff(struct pack_readset *set)
         pack_bench_done(&r);
         return;
     }
-    p.cache.size_bytes = strtoull(strstr(c->command, "nbytes} ") + 8, NULL, 10);
-    p.epochs = 30; /* long enough that a busy moment does not decide */
+    p.open.cache.size_bytes = strtoull(strstr(c->command, "nbytes} ") + 8, NULL, 10);
+    p.stop.epochs = 30; /* long enough that a busy moment does not decide */
     ok(pack_bench_run(&p, &after, NULL) == PACK_OK &&
            pack_bench_rate(&after) > 1.2 * pack_bench_rate(&r),
        "and applied, it holds");
@@ -134,9 +134,9 @@ test_refuted(struct pack_readset *set)
     struct pack_bench_ask ask = { .processor = &slow, .no_trial = true };
     pack_profile_named("nvme", &slow, NULL);
     slow.miss_ns = slow.piece_ns = 1e6;
-    p.epochs = 1;
-    p.n_workers = 2;
-    p.fresh_workers = true; /* no cache outlives an epoch */
+    p.stop.epochs = 1;
+    p.workers.n = 2;
+    p.workers.fresh = true; /* no cache outlives an epoch */
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "one image per chunk, read past the cache"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "the advisor is asked");
@@ -161,9 +161,9 @@ test_python(struct pack_readset *set)
     struct pack_bench_result r;
     struct pack_bench_advice advice;
     struct pack_bench_ask ask = { .no_trial = false };
-    p.torch = true;
-    p.batch_ns = 100 * 1000 * 1000; /* far more than reading takes */
-    p.batches_max = 3;
+    p.hand_over.torch = true;
+    p.hand_over.batch_ns = 100 * 1000 * 1000; /* far more than reading takes */
+    p.stop.batches = 3;
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run as PyTorch hands over"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
@@ -180,11 +180,11 @@ test_rewrite(struct pack_readset *set)
     struct pack_bench_result r;
     struct pack_bench_advice advice;
     struct pack_bench_ask ask = { .no_trial = true };
-    p.epochs = 1;
-    p.batches_max = 8;
-    p.cache.size_bytes = 64 << 10;
-    p.n_workers = 1;
-    p.fresh_workers = true; /* no cache outlives an epoch */
+    p.stop.epochs = 1;
+    p.stop.batches = 8;
+    p.open.cache.size_bytes = 64 << 10;
+    p.workers.n = 1;
+    p.workers.fresh = true; /* no cache outlives an epoch */
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run on compressed chunks"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
@@ -252,9 +252,9 @@ test_best(struct pack_readset *set)
     struct pack_bench_result r;
     struct pack_bench_advice advice;
     struct pack_bench_ask ask = { .no_trial = true };
-    p.epochs = 1;
-    p.n_workers = 2;
-    p.fresh_workers = true; /* no cache outlives an epoch */
+    p.stop.epochs = 1;
+    p.workers.n = 2;
+    p.workers.fresh = true; /* no cache outlives an epoch */
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "one image per chunk, no cache"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
@@ -262,7 +262,7 @@ test_best(struct pack_readset *set)
            !find(&advice, "{pattern}"),
        "where today's is best nothing else is proposed");
     tell(&advice);
-    r.limit = PACK_LIMIT_CONSUMER;
+    r.verdict.limit = PACK_LIMIT_CONSUMER;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK && advice.n == 0,
        "and nothing at all where the consumer is the limit");
     pack_bench_done(&r);

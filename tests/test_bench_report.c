@@ -38,52 +38,52 @@ fill(void)
             .n_batches = 50,
             .n_samples = base / 2,
             .wait_ns = base + 1,
-            .work_ns = 1000000000,
-            .idle_ns = 600000000,
-            .assemble_ns = base + 2,
-            .delay_ns = 40000000,
-            .collate_ns = 60000000,
-            .interpret_ns = 80000000,
+            .work.total_ns = 1000000000,
+            .work.idle_ns = 600000000,
+            .work.assemble_ns = base + 2,
+            .work.delay_ns = 40000000,
+            .work.collate_ns = 60000000,
+            .work.interpret_ns = 80000000,
             .start_ns = 10000000,
-            .drop_ns = 250000000,
-            .cold = PACK_COLD_CHECKED,
-            .resident_bytes = 100000,
-            .knows_storage = true,
-            .storage_bytes = 12000000,
-            .has_counts = true,
+            .pages.drop_ns = 250000000,
+            .pages.cold = PACK_COLD_CHECKED,
+            .pages.resident_bytes = 100000,
+            .work.knows_storage = true,
+            .work.storage_bytes = 12000000,
+            .expected.is_known = true,
         };
-        number((uint64_t *)&e->read, sizeof e->read / 8, 100000 * base);
-        number((uint64_t *)&e->with, sizeof e->with / 8, 10 * base);
-        number(&e->counts.requests, sizeof e->counts / 8, 400 + base);
-        number(&e->with_counts.requests, sizeof e->counts / 8, 700 + base);
-        e->counts.hits = (400 + base) / 4;
-        e->read.storage_ns = 300000000;
-        e->read.metadata_ns = 20000000;
-        e->read.decode_ns = 110000000;
-        e->read.overhead_ns = 130000000;
-        e->read.reopen_ns = 70000000;
-        e->read.call_ns = 630000000;
-        e->read.requests = 400 + base;
-        e->read.file_read_bytes = 25000000;
-        e->read.wanted_bytes = 10000000;
-        e->read.skipped = 0;
-        memset(&e->with, 0, sizeof e->with);
-        e->with.call_ns = e->with.storage_ns = 50000000;
-        e->with.file_read_bytes = 5000000;
+        number((uint64_t *)&e->work.read, sizeof e->work.read / 8, 100000 * base);
+        number((uint64_t *)&e->work.with, sizeof e->work.with / 8, 10 * base);
+        number(&e->expected.set.requests, sizeof e->expected.set / 8, 400 + base);
+        number(&e->expected.with.requests, sizeof e->expected.set / 8, 700 + base);
+        e->expected.set.hits = (400 + base) / 4;
+        e->work.read.storage_ns = 300000000;
+        e->work.read.metadata_ns = 20000000;
+        e->work.read.decode_ns = 110000000;
+        e->work.read.overhead_ns = 130000000;
+        e->work.read.reopen_ns = 70000000;
+        e->work.read.call_ns = 630000000;
+        e->work.read.requests = 400 + base;
+        e->work.read.file_read_bytes = 25000000;
+        e->work.read.wanted_bytes = 10000000;
+        e->work.read.skipped = 0;
+        memset(&e->work.with, 0, sizeof e->work.with);
+        e->work.with.call_ns = e->work.with.storage_ns = 50000000;
+        e->work.with.file_read_bytes = 5000000;
     }
     result = (struct pack_bench_result){
-        .engine = "hdf5",
-        .consumer = "emulated",
-        .seed = 77,
-        .n_workers = 2,
-        .prefetch = 3,
-        .batch = 15,
-        .echo = 2,
-        .sample_bytes = 2000,
-        .epoch_samples = 750,
-        .hdf5_version = "1.2.3",
-        .has_cache = true,
-        .cache = { 521, 1 << 20, 0.75, 0 },
+        .setup.engine = "hdf5",
+        .setup.consumer = "emulated",
+        .setup.seed = 77,
+        .setup.n_workers = 2,
+        .setup.prefetch = 3,
+        .setup.batch = 15,
+        .setup.echo = 2,
+        .setup.sample_bytes = 2000,
+        .setup.epoch_samples = 750,
+        .setup.hdf5_version = "1.2.3",
+        .setup.has_cache = true,
+        .setup.cache = { 521, 1 << 20, 0.75, 0 },
         .n_epochs = 2,
         .epochs = epochs,
         .elapsed_ns = 2000000000,
@@ -101,47 +101,48 @@ fill(void)
                    .normalise_ns = 64,
                    .busy_rate = 0.55,
                    .au = 0.5 },
-        .device = { "Made GPU", "CUDA 99", UINT64_C(8) << 30, UINT64_C(1) << 30, 20e9, 5e9,
-                    30e9, 120e9, 9, 0.42, 3e9 },
-        .usage = usage,
-        .has_machine = true,
-        .machine = { 1000, 500, 250, 250 },
-        .limit = PACK_LIMIT_DECODE,
-        .cause = "something is wrong",
-        .n_events = sizeof events / sizeof *events,
-        .events = events,
+        .device = { "Made GPU", "CUDA 99", UINT64_C(8) << 30, UINT64_C(1) << 30, 20e9,
+                    5e9, 30e9, 120e9, 9, 0.42, 3e9 },
+        .cpu.workers = usage,
+        .cpu.has_machine = true,
+        .cpu.machine = { 1000, 500, 250, 250 },
+        .verdict.limit = PACK_LIMIT_DECODE,
+        .verdict.cause = "something is wrong",
+        .events.n = sizeof events / sizeof *events,
+        .events.event = events,
     };
     for (uint64_t i = 1; i <= 100; i++)
         pack_histogram_add(&result.latency, i * 16000);
     result.mismatch.n_compared = 8;
     struct pack_bench_epoch *t = &result.total;
     *t = epochs[0];
-    const uint64_t *a = (const uint64_t *)&epochs[0].read, *b = (uint64_t *)&epochs[1].read;
+    const uint64_t *a = (const uint64_t *)&epochs[0].work.read,
+                   *b = (uint64_t *)&epochs[1].work.read;
     t->n_batches = 100;
     t->n_samples = 1500;
-    t->work_ns = 2000000000;
-    t->idle_ns = 1200000000;
-    t->delay_ns = 80000000;
-    t->collate_ns = 120000000;
-    t->interpret_ns = 160000000;
+    t->work.total_ns = 2000000000;
+    t->work.idle_ns = 1200000000;
+    t->work.delay_ns = 80000000;
+    t->work.collate_ns = 120000000;
+    t->work.interpret_ns = 160000000;
     t->start_ns = 20000000;
-    t->drop_ns = 500000000;
-    t->resident_bytes = 200000;
-    t->storage_bytes = 24000000;
-    for (size_t i = 0; i < sizeof t->read / 8; i++)
-        ((uint64_t *)&t->read)[i] = a[i] + b[i];
-    t->with.call_ns = t->with.storage_ns = 100000000;
-    t->with.file_read_bytes = 10000000;
-    t->counts.bypass_visits = 31;
-    t->counts.file_reads = 50;
-    t->counts.loads = 9;
-    t->counts.fills = 32;
-    t->counts.evictions_collision = 33;
+    t->pages.drop_ns = 500000000;
+    t->pages.resident_bytes = 200000;
+    t->work.storage_bytes = 24000000;
+    for (size_t i = 0; i < sizeof t->work.read / 8; i++)
+        ((uint64_t *)&t->work.read)[i] = a[i] + b[i];
+    t->work.with.call_ns = t->work.with.storage_ns = 100000000;
+    t->work.with.file_read_bytes = 10000000;
+    t->expected.set.bypass_visits = 31;
+    t->expected.set.file_reads = 50;
+    t->expected.set.loads = 9;
+    t->expected.set.fills = 32;
+    t->expected.set.evictions_collision = 33;
     params = (struct pack_bench_params){ .cold = true,
-                                         .torch = true,
-                                         .sample_ns = 8000,
-                                         .batch_ns = 300000,
-                                         .consume.step_ns = 5000000 };
+                                         .hand_over.torch = true,
+                                         .hand_over.sample_ns = 8000,
+                                         .hand_over.batch_ns = 300000,
+                                         .consumer.params.step_ns = 5000000 };
 }
 
 static const struct pack_option_word words[] = { { "less", "--less" },
@@ -218,10 +219,10 @@ test_text(void)
     is_number(wrong, 0, "every number of the text is the one that was made up");
 
     text.size = 0;
-    result.total.resident_bytes = 60000000 / 20 + 1;
+    result.total.pages.resident_bytes = 60000000 / 20 + 1;
     result.steps.au = 0.6;
     result.mismatch.n = 3;
-    result.total.read.skipped = 5;
+    result.total.work.read.skipped = 5;
     pack_report_bench_text(&r, &text, NULL);
     pack_buf_append(&text, "", 1, NULL);
     ok(strstr((char *)text.data, "; this was NOT cold") &&
@@ -230,8 +231,8 @@ test_text(void)
            strstr((char *)text.data, "\n5 images could not be decoded"),
        "more than a twentieth that stayed is not cold; a threshold that is met passes");
     text.size = 0;
-    result.total.resident_bytes = 60000000 / 20;
-    result.total.cold = PACK_COLD_ASSUMED;
+    result.total.pages.resident_bytes = 60000000 / 20;
+    result.total.pages.cold = PACK_COLD_ASSUMED;
     r.options = NULL;
     pack_report_bench_text(&r, &text, NULL);
     pack_buf_append(&text, "", 1, NULL);
@@ -242,10 +243,10 @@ test_text(void)
     fill();
     text.size = 0;
     r = report();
-    advice.epochs = result.total.n_batches = result.n_epochs = result.cache.n_slots = 1;
-    result.total.read.skipped = result.mismatch.n_compared = result.mismatch.n = 1;
+    advice.epochs = result.total.n_batches = result.n_epochs = result.setup.cache.n_slots = 1;
+    result.total.work.read.skipped = result.mismatch.n_compared = result.mismatch.n = 1;
     result.device.n_samples = 1;
-    struct pack_cache_counts *counts = &result.total.counts;
+    struct pack_cache_counts *counts = &result.total.expected.set;
     counts->bypass_visits = counts->fills = counts->evictions_collision = 1;
     counts->file_reads = counts->loads + 1;
     pack_report_bench_text(&r, &text, NULL);
@@ -341,11 +342,20 @@ test_json(void)
         { "result.check.compared", 8 },
         { "result.check.different", 0 },
         { "result.epochs.1.hit_rate", 0.25 },
-#define COUNT(name) { "result.epochs.1.counts." #name, E(counts.name) }, \
-                    { "result.epochs.1.with_counts." #name, E(with_counts.name) }
-        COUNT(requests), COUNT(hits), COUNT(loads), COUNT(decodes), COUNT(fills),
-        COUNT(bypass_visits), COUNT(file_reads), COUNT(file_read_bytes),
-        COUNT(wanted_bytes), COUNT(evictions_space), COUNT(evictions_collision),
+#define COUNT(name)                                            \
+    { "result.epochs.1.counts." #name, E(expected.set.name) }, \
+        { "result.epochs.1.with_counts." #name, E(expected.with.name) }
+        COUNT(requests),
+        COUNT(hits),
+        COUNT(loads),
+        COUNT(decodes),
+        COUNT(fills),
+        COUNT(bypass_visits),
+        COUNT(file_reads),
+        COUNT(file_read_bytes),
+        COUNT(wanted_bytes),
+        COUNT(evictions_space),
+        COUNT(evictions_collision),
         COUNT(peak_bytes),
         { "measured.samples_per_s", 750 },
         { "measured.busy_rate", 0.55 },
@@ -362,28 +372,45 @@ test_json(void)
         { "measured.elapsed_ns", 2e9 },
         { "measured.open_ns", 44 },
 #define STEP(key, name) { "measured.steps." key, (double)result.steps.name }
-        STEP("steps", n_steps), STEP("samples", n_samples), STEP("total_ns", total_ns),
-        STEP("compute_ns", compute_ns), STEP("busy_ns", busy_ns),
-        STEP("starved_ns", starved_ns), STEP("copy_wait_ns", copy_wait_ns),
-        STEP("pin_ns", pin_ns), STEP("copy_ns", copy_ns), STEP("copy_bytes", copy_bytes),
+        STEP("steps", n_steps),
+        STEP("samples", n_samples),
+        STEP("total_ns", total_ns),
+        STEP("compute_ns", compute_ns),
+        STEP("busy_ns", busy_ns),
+        STEP("starved_ns", starved_ns),
+        STEP("copy_wait_ns", copy_wait_ns),
+        STEP("pin_ns", pin_ns),
+        STEP("copy_ns", copy_ns),
+        STEP("copy_bytes", copy_bytes),
         STEP("normalise_ns", normalise_ns),
 #define EPOCH(key, name) { "measured.epochs.1." key, E(name) }, \
                          { "measured.total." key, T(name) }
-        EPOCH("elapsed_ns", elapsed_ns), EPOCH("batches", n_batches),
-        EPOCH("samples", n_samples), EPOCH("wait_ns", wait_ns), EPOCH("work_ns", work_ns),
-        EPOCH("idle_ns", idle_ns), EPOCH("assemble_ns", assemble_ns),
-        EPOCH("delay_ns", delay_ns), EPOCH("collate_ns", collate_ns),
-        EPOCH("interpret_ns", interpret_ns), EPOCH("start_ns", start_ns),
-        EPOCH("drop_ns", drop_ns), EPOCH("storage_bytes", storage_bytes),
-        EPOCH("resident_bytes", resident_bytes), EPOCH("read.calls", read.calls),
-        EPOCH("read.requests", read.requests), EPOCH("read.file_reads", read.file_reads),
-        EPOCH("read.file_read_bytes", read.file_read_bytes),
-        EPOCH("read.wanted_bytes", read.wanted_bytes), EPOCH("read.call_ns", read.call_ns),
-        EPOCH("read.storage_ns", read.storage_ns),
-        EPOCH("read.metadata_ns", read.metadata_ns),
-        EPOCH("read.decode_ns", read.decode_ns),
-        EPOCH("read.overhead_ns", read.overhead_ns),
-        EPOCH("read.reopen_ns", read.reopen_ns), EPOCH("with.call_ns", with.call_ns),
+        EPOCH("elapsed_ns", elapsed_ns),
+        EPOCH("batches", n_batches),
+        EPOCH("samples", n_samples),
+        EPOCH("wait_ns", wait_ns),
+        EPOCH("work_ns", work.total_ns),
+        EPOCH("idle_ns", work.idle_ns),
+        EPOCH("assemble_ns", work.assemble_ns),
+        EPOCH("delay_ns", work.delay_ns),
+        EPOCH("collate_ns", work.collate_ns),
+        EPOCH("interpret_ns", work.interpret_ns),
+        EPOCH("start_ns", start_ns),
+        EPOCH("drop_ns", pages.drop_ns),
+        EPOCH("storage_bytes", work.storage_bytes),
+        EPOCH("resident_bytes", pages.resident_bytes),
+        EPOCH("read.calls", work.read.calls),
+        EPOCH("read.requests", work.read.requests),
+        EPOCH("read.file_reads", work.read.file_reads),
+        EPOCH("read.file_read_bytes", work.read.file_read_bytes),
+        EPOCH("read.wanted_bytes", work.read.wanted_bytes),
+        EPOCH("read.call_ns", work.read.call_ns),
+        EPOCH("read.storage_ns", work.read.storage_ns),
+        EPOCH("read.metadata_ns", work.read.metadata_ns),
+        EPOCH("read.decode_ns", work.read.decode_ns),
+        EPOCH("read.overhead_ns", work.read.overhead_ns),
+        EPOCH("read.reopen_ns", work.read.reopen_ns),
+        EPOCH("with.call_ns", work.with.call_ns),
         { "measured.file_read_latency.reads", 100 },
         { "measured.file_read_latency.max_ns", 1600000 },
         { "measured.device.memory_bytes", 8589934592.0 },
@@ -457,7 +484,7 @@ test_spans(void)
 
     /* one step over the first half, one over the last quarter; a row of 1000 ns */
     text.size = 0;
-    result.n_events = 2;
+    result.events.n = 2;
     pack_report_bench_svg(&r, &text, NULL);
     pack_buf_append(&text, "", 1, NULL);
     const char *svg = (const char *)text.data;
@@ -477,7 +504,7 @@ test_spans(void)
     ok(columns == 400 && busy == 300, "and three quarters of its graph are busy (%d of %d)",
        busy, columns);
     text.size = 0;
-    result.n_events = 3;
+    result.events.n = 3;
     pack_report_bench_svg(&r, &text, NULL);
     pack_buf_append(&text, "", 1, NULL);
     ok(strstr((char *)text.data, "<rect x=\"490\" y=\"226\" width=\"400\""),

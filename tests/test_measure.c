@@ -145,8 +145,8 @@ test_trial(void)
         { .set = set, .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 } },
         { .set = set,
           .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
-          .n_workers = 2,
-          .delay_ns = 20 * 1000 * 1000 },
+          .workers.n = 2,
+          .workers.delay_ns = 20 * 1000 * 1000 },
     };
     struct pack_trial_params params = { .slice_ns = 30 * 1000 * 1000,
                                         .rounds_min = 4,
@@ -190,9 +190,9 @@ test_preload(void)
         struct pack_bench_params p = {
             .set = set,
             .pattern = { .kind = PACK_PATTERN_SEQUENTIAL, .batch = 16 },
-            .n_workers = 1,
-            .set_cache = true,
-            .cache = { 10007, chunk * (i == 2 ? n_chunks / 2 : n_chunks), 0.75 },
+            .workers.n = 1,
+            .open.set_cache = true,
+            .open.cache = { 10007, chunk * (i == 2 ? n_chunks / 2 : n_chunks), 0.75 },
             .preload = i > 0,
             .no_check = true,
         };
@@ -200,7 +200,7 @@ test_preload(void)
         enum pack_status status = pack_bench_run(&p, &r, &err);
         ok(status == PACK_OK && r.total.n_samples == set->extent.extent[0],
            "the dataset is read once %s", err.text);
-        reads[i] = r.total.read.file_reads;
+        reads[i] = r.total.work.read.file_reads;
         pack_bench_done(&r);
     }
     ok(reads[0] == n_chunks && reads[1] == 0,

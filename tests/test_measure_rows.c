@@ -181,7 +181,8 @@ static void
 test_epochs(void)
 {
     struct pack_bench_epoch epochs[7];
-    struct pack_bench_result run = { .epochs = epochs, .total = { .storage_bytes = 9 } };
+    struct pack_bench_result run = { .epochs = epochs,
+                                     .total = { .work.storage_bytes = 9 } };
     struct pack_trial_result r = { 0 };
     for (uint64_t i = 0; i < 7; i++)
         epochs[i] = (struct pack_bench_epoch){ .n_samples = 100 * (i + 1),
@@ -197,16 +198,16 @@ test_epochs(void)
     pack_trial_add(&r, &run);
     ok(r.later[2] == 250, "of three, the last two are later ones");
     run.n_epochs = 4;
-    run.epoch_samples = 401;
+    run.setup.epoch_samples = 401;
     pack_trial_add(&r, &run);
     ok(r.later[3] == 250, "of four, the last was cut off");
     run.n_epochs = 7;
-    run.epoch_samples = 701;
+    run.setup.epoch_samples = 701;
     pack_trial_add(&r, &run);
     ok(r.later[4] == 500 && r.n_epochs == 7 && r.n_rounds == 5 && r.storage_bytes == 45,
        "of seven, the later half of six: 400 to 600");
     run.n_epochs = 2;
-    run.epoch_samples = 201;
+    run.setup.epoch_samples = 201;
     pack_trial_add(&r, &run);
     ok(!r.has_later && r.first[5] == 100 && r.later[5] == 150,
        "where the second was cut off, both tell what later ones are like");

@@ -62,15 +62,15 @@ make_up_times(struct both *b)
 {
     struct bench_question *q = &b->question;
     struct pack_bench_result *r = &b->run;
-    r->epochs[0].read.call_ns =
-        (uint64_t)((double)r->epochs[0].read.call_ns * q->first_factor);
+    r->epochs[0].work.read.call_ns =
+        (uint64_t)((double)r->epochs[0].work.read.call_ns * q->first_factor);
     for (uint64_t i = 1; i < r->n_epochs; i++)
-        r->epochs[i].read.call_ns =
-            (uint64_t)((double)r->epochs[i].read.call_ns * q->later_factor);
-    r->total.read.call_ns = 0;
+        r->epochs[i].work.read.call_ns =
+            (uint64_t)((double)r->epochs[i].work.read.call_ns * q->later_factor);
+    r->total.work.read.call_ns = 0;
     for (uint64_t i = 0; i < r->n_epochs; i++)
-        r->total.read.call_ns += r->epochs[i].read.call_ns;
-    r->total.work_ns = r->total.wait_ns = r->elapsed_ns = r->total.read.call_ns;
+        r->total.work.read.call_ns += r->epochs[i].work.read.call_ns;
+    r->total.work.total_ns = r->total.wait_ns = r->elapsed_ns = r->total.work.read.call_ns;
 }
 
 static bool
@@ -91,7 +91,7 @@ ask_both(const struct file *f, const struct order *o, struct both *b)
         note("%s", err.text);
         return false;
     }
-    b->params = (struct pack_bench_params){ .set = b->set, .n_workers = o->workers, .epochs = 2 };
+    b->params = (struct pack_bench_params){ .set = b->set, .workers.n = o->workers, .stop.epochs = 2 };
     pack_pattern_parse(o->pattern ? o->pattern : "shuffle", &b->params.pattern, NULL);
     b->params.pattern.batch = BATCH;
     b->params.pattern.seed = 5;
@@ -231,7 +231,7 @@ test_case(const struct file *f, const struct order *o, int *n_changes)
     ok(compare_questions(&b->question.params, &b->job.params) == 0,
        "%s: it is the same question", name);
     make_up_times(b);
-    b->run.limit = PACK_LIMIT_CALLS;
+    b->run.verdict.limit = PACK_LIMIT_CALLS;
     enum pack_status status = pack_advise(&b->job.params, theirs, &err);
     if (status == PACK_OK)
         status = pack_bench_advise(&b->params, &b->run, &b->ask, &ours, &err);
@@ -263,7 +263,7 @@ test_epochs(void)
 {
     static const uint64_t epochs[][2] = { { 0, 30 }, { 1, 30 }, { 30, 30 }, { 31, 31 }, { 90, 90 } };
     for (size_t i = 0; i < sizeof epochs / sizeof *epochs; i++) {
-        struct pack_bench_params p = { .epochs = epochs[i][0] };
+        struct pack_bench_params p = { .stop.epochs = epochs[i][0] };
         ok(pack_bench_training(&p) == epochs[i][1],
            "a run of %d epochs stands for a training of %d", (int)epochs[i][0],
            (int)epochs[i][1]);

@@ -100,7 +100,7 @@ test_large_chunk(struct pack_advise_result *result)
 {
     const struct kind kind = { { 20, 6 }, { 64, 8 }, 0 };
     const char *operand = path;
-    struct pack_bench_params params = { .n_workers = 0, .epochs = 2 };
+    struct pack_bench_params params = { .workers.n = 0, .stop.epochs = 2 };
     struct pack_bench_result measured = { 0 };
     struct pack_readset *set = NULL;
     struct pack_error err = { 0 };
@@ -114,8 +114,8 @@ test_large_chunk(struct pack_advise_result *result)
     params.set = set;
     done = done && pack_bench_run(&params, &measured, &err) == PACK_OK;
     ok(done && measured.mismatch.n_compared > 0 && measured.mismatch.n == 0 &&
-           measured.total.read.file_reads == 1 &&
-           measured.total.read.file_read_bytes == 64 * 8,
+           measured.total.work.read.file_reads == 1 &&
+           measured.total.work.read.file_read_bytes == 64 * 8,
        "h5readbench measures the same%s%s", done ? "" : ": ", err.text);
     pack_bench_done(&measured);
     pack_readset_close(set);

@@ -21,16 +21,16 @@ struct made {
 static void
 make(struct made *m, const char *consumer, uint64_t n_workers)
 {
-    *m = (struct made){ .r = { .consumer = consumer,
-                               .engine = "hdf5",
-                               .n_workers = n_workers,
-                               .batch = 10,
-                               .echo = 1,
+    *m = (struct made){ .r = { .setup.consumer = consumer,
+                               .setup.engine = "hdf5",
+                               .setup.n_workers = n_workers,
+                               .setup.batch = 10,
+                               .setup.echo = 1,
                                .n_epochs = 1 } };
     m->epoch[0] = (struct pack_bench_epoch){ .elapsed_ns = 1000 * MS,
                                              .n_batches = 100,
                                              .n_samples = 1000,
-                                             .work_ns = 1000 * MS };
+                                             .work.total_ns = 1000 * MS };
     m->r.elapsed_ns = 1000 * MS;
     m->r.steps.n_steps = 100;
     m->r.steps.busy_ns = 99 * MS;
@@ -43,7 +43,7 @@ limit(struct made *m)
     m->r.total = (struct pack_bench_epoch){ .n_batches = 0 };
     pack_bench_finish(1000 * MS, &m->r);
     pack_bench_judge(&m->plan, &m->r);
-    return m->r.limit;
+    return m->r.verdict.limit;
 }
 
 /* ------------------------------------------------------------------- stages */
@@ -57,8 +57,8 @@ test_stages(void)
         const char *name;
         size_t offset;
     } stages[] = {
-#define READ(field) offsetof(struct pack_bench_epoch, read.field)
-#define WITH(field) offsetof(struct pack_bench_epoch, with.field)
+#define READ(field) offsetof(struct pack_bench_epoch, work.read.field)
+#define WITH(field) offsetof(struct pack_bench_epoch, work.with.field)
         { PACK_LIMIT_FILE_READS, "file reads", READ(storage_ns) },
         { PACK_LIMIT_FILE_READS, "file reads", READ(metadata_ns) },
         { PACK_LIMIT_FILE_READS, "file reads", WITH(storage_ns) },
@@ -78,30 +78,31 @@ test_stages(void)
             /* the stage and assembly share the second, one a little ahead */
             uint64_t ns = more ? 501 * MS : 499 * MS;
             memcpy((char *)&m.epoch[0] + stages[i].offset, &ns, sizeof ns);
-            if (stages[i].offset < offsetof(struct pack_bench_epoch, with))
-                m.epoch[0].read.call_ns = ns;
+            if (stages[i].offset < offsetof(struct pack_bench_epoch, work.with))
+                m.epoch[0].work.read.call_ns = ns;
             else
-                m.epoch[0].with.call_ns = ns;
+                m.epoch[0].work.with.call_ns = ns;
             enum pack_limit want = more ? stages[i].limit : PACK_LIMIT_ASSEMBLY;
             if (limit(&m) != want) {
                 wrong++;
-                note("stage %zu, %d: limited by %s", i, more, pack_limit_name(m.r.limit));
+                note("stage %zu, %d: limited by %s", i, more,
+                     pack_limit_name(m.r.verdict.limit));
             }
-            if (more && strcmp(pack_limit_name(m.r.limit), stages[i].name) != 0)
+            if (more && strcmp(pack_limit_name(m.r.verdict.limit), stages[i].name) != 0)
                 wrong++;
         }
     is_number(wrong, 0, "the stage that takes most is the limit, by 2 ms in a second");
 
     struct made m;
     make(&m, "null", 1);
-    m.epoch[0].delay_ns = 501 * MS;
+    m.epoch[0].work.delay_ns = 501 * MS;
     ok(limit(&m) == PACK_LIMIT_DELAY, "a delay that was asked for is named as such");
-    m.epoch[0].delay_ns = 499 * MS;
+    m.epoch[0].work.delay_ns = 499 * MS;
     ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "and is no part of assembly");
-    m.epoch[0].read.call_ns = m.epoch[0].read.overhead_ns = 300 * MS;
-    m.epoch[0].delay_ns = 299 * MS;
+    m.epoch[0].work.read.call_ns = m.epoch[0].work.read.overhead_ns = 300 * MS;
+    m.epoch[0].work.delay_ns = 299 * MS;
     ok(limit(&m) == PACK_LIMIT_ASSEMBLY, "401 ms are left of 1000 beside 300 and 299");
-    m.epoch[0].delay_ns = 401 * MS;
+    m.epoch[0].work.delay_ns = 401 * MS;
     ok(limit(&m) == PACK_LIMIT_DELAY, "299 ms beside 300 and 401");
 }
 
@@ -113,42 +114,42 @@ test_origin(void)
     struct made m;
     make(&m, "null", 1);
     struct pack_bench_epoch *e = &m.epoch[0];
-    e->read.call_ns = e->read.storage_ns = 900 * MS;
-    e->read.file_read_bytes = 1500;
-    e->read.metadata_bytes = 100;
-    e->with.file_read_bytes = 300;
-    e->with.metadata_bytes = 100;
+    e->work.read.call_ns = e->work.read.storage_ns = 900 * MS;
+    e->work.read.file_read_bytes = 1500;
+    e->work.read.metadata_bytes = 100;
+    e->work.with.file_read_bytes = 300;
+    e->work.with.metadata_bytes = 100;
     ok(limit(&m) == PACK_LIMIT_FILE_READS, "who answered reads is not made up");
-    e->knows_storage = true;
+    e->work.knows_storage = true;
     ok(limit(&m) == PACK_LIMIT_PAGE_CACHE,
        "nothing came from storage: limited by the page cache, not by storage");
-    e->storage_bytes = 99;
+    e->work.storage_bytes = 99;
     ok(limit(&m) == PACK_LIMIT_PAGE_CACHE, "nor when it was less than a twentieth");
-    e->storage_bytes = 100;
+    e->work.storage_bytes = 100;
     ok(limit(&m) == PACK_LIMIT_STORAGE, "a twentieth of 2000 bytes came from storage");
-    e->storage_bytes = 0;
-    e->cold = PACK_COLD_CHECKED;
-    e->resident_bytes = 99;
+    e->work.storage_bytes = 0;
+    e->pages.cold = PACK_COLD_CHECKED;
+    e->pages.resident_bytes = 99;
     ok(limit(&m) == PACK_LIMIT_STORAGE,
        "pages that were seen to be gone came from storage, counted or not");
-    e->resident_bytes = 100;
+    e->pages.resident_bytes = 100;
     ok(limit(&m) == PACK_LIMIT_PAGE_CACHE, "those that stayed did not");
-    e->resident_bytes = 0;
-    e->cold = PACK_COLD_ASSUMED;
+    e->pages.resident_bytes = 0;
+    e->pages.cold = PACK_COLD_ASSUMED;
     ok(limit(&m) == PACK_LIMIT_PAGE_CACHE, "being told to go is not being gone");
 
     /* the first epoch from storage, the second from memory; the longer one counts */
     m.r.n_epochs = 2;
-    e->cold = PACK_COLD_NO;
-    e->storage_bytes = 2000;
+    e->pages.cold = PACK_COLD_NO;
+    e->work.storage_bytes = 2000;
     m.epoch[1] = *e;
-    m.epoch[1].storage_bytes = 0;
-    m.epoch[1].read.storage_ns = 899 * MS;
+    m.epoch[1].work.storage_bytes = 0;
+    m.epoch[1].work.read.storage_ns = 899 * MS;
     ok(limit(&m) == PACK_LIMIT_STORAGE, "the epoch whose reads took longer decides");
-    m.epoch[1].read.metadata_ns = 2 * MS;
+    m.epoch[1].work.read.metadata_ns = 2 * MS;
     ok(limit(&m) == PACK_LIMIT_PAGE_CACHE, "index reads among them");
-    m.epoch[0].read.storage_ns = 800 * MS;
-    m.epoch[0].with.storage_ns = 102 * MS;
+    m.epoch[0].work.read.storage_ns = 800 * MS;
+    m.epoch[0].work.with.storage_ns = 102 * MS;
     ok(limit(&m) == PACK_LIMIT_STORAGE, "and those of the second dataset");
 }
 
@@ -214,7 +215,7 @@ test_echo(void)
         double cycle = in_line ? read + work : work > read ? work : read;
         struct made m;
         make(&m, "emulated", in_line ? 0 : 2);
-        m.r.echo = echo;
+        m.r.setup.echo = echo;
         m.r.total.n_batches = 100;
         m.r.steps.n_steps = 100 * echo;
         m.r.steps.busy_ns = (uint64_t)((double)(100 * echo - 1) * step * 1e6);
@@ -257,9 +258,9 @@ cause(struct made *m, uint64_t height, uint64_t width, struct pack_shape chunk)
     one_part.extent = extent;
     one_part.elem_size = 1;
     m->plan.params.set = &one_part;
-    m->r.cause[0] = '\0';
+    m->r.verdict.cause[0] = '\0';
     limit(m);
-    return m->r.cause;
+    return m->r.verdict.cause;
 }
 
 /* One epoch in which nothing is wrong: 400 loads for 1000 requests. */
@@ -267,12 +268,12 @@ static void
 make_counts(struct made *m, uint64_t n_workers)
 {
     make(m, "null", n_workers);
-    m->r.cache = (struct pack_cache_params){ 521, 1 << 20, 0.75, PACK_HDF5_1_10 };
-    m->epoch[0].has_counts = true;
-    m->epoch[0].counts.requests = 1000;
-    m->epoch[0].counts.loads = 400;
-    m->epoch[0].read.wanted_bytes = 100;
-    m->epoch[0].read.file_read_bytes = 100;
+    m->r.setup.cache = (struct pack_cache_params){ 521, 1 << 20, 0.75, PACK_HDF5_1_10 };
+    m->epoch[0].expected.is_known = true;
+    m->epoch[0].expected.set.requests = 1000;
+    m->epoch[0].expected.set.loads = 400;
+    m->epoch[0].work.read.wanted_bytes = 100;
+    m->epoch[0].work.read.file_read_bytes = 100;
     part.facts.pipeline.n = 0;
 }
 
@@ -284,35 +285,35 @@ test_causes(void)
     const struct pack_shape one = { 3, { 1, 64, 64 } }, eight = { 3, { 8, 64, 64 } };
     make_counts(&m, 1);
     is_text(cause(&m, 64, 64, one), "", "where nothing is lost nothing is said");
-    m.epoch[0].counts.requests = 1501;
-    m.epoch[0].counts.hits = 1101;
+    m.epoch[0].expected.set.requests = 1501;
+    m.epoch[0].expected.set.hits = 1101;
     ok(strstr(cause(&m, 64, 65, one), "Chunks cover 64 of 65 along axis 2, so that every sample "
                                       "has a second chunk that is nearly empty: 1.00 bytes"),
        "requests are per sample: 1501 of 1000 reach a second chunk");
-    m.epoch[0].counts.requests = 1500;
+    m.epoch[0].expected.set.requests = 1500;
     ok(strstr(cause(&m, 64, 65, one), "make the file 1.97 times as large"),
        "1500 do not, and the file is as large as its grid says");
-    m.epoch[0].counts.requests = 2000;
+    m.epoch[0].expected.set.requests = 2000;
     m.plan.params.pattern.box = (struct pack_shape){ 3, { 1, 32, 64 } };
     ok(strstr(cause(&m, 64, 64, one), "Each read of 2.0 KiB lies in 2 chunks of 4.0 KiB"),
        "a box is a read of its bytes");
     m.plan.params.pattern.box = (struct pack_shape){ 3, { 1, 64, 64 } };
     ok(strstr(cause(&m, 64, 64, one), "to make one sample of 4.0 KiB"), "unless it is all of it");
     m.plan.params.pattern.box.rank = 0;
-    m.epoch[0].counts.requests = 1000;
-    m.epoch[0].counts.hits = 400;
-    m.epoch[0].counts.file_reads = 600;
-    m.epoch[0].read.file_read_bytes = 200;
+    m.epoch[0].expected.set.requests = 1000;
+    m.epoch[0].expected.set.hits = 400;
+    m.epoch[0].expected.set.file_reads = 600;
+    m.epoch[0].work.read.file_read_bytes = 200;
     ok(strstr(cause(&m, 64, 64, eight),
               "Each sample of 4.0 KiB costs 0.6 chunks of 32.0 KiB: the cache holds 32 of 125 "
               "chunks and this order finds 40.0 % of its requests there; with a cache"),
        "hits, loads and bytes are the run's");
     part.facts.pipeline.n = 1;
     ok(strstr(cause(&m, 64, 64, eight), "requests there."), "so is the pipeline");
-    m.epoch[0].counts.evictions_collision = 41;
+    m.epoch[0].expected.set.evictions_collision = 41;
     ok(strstr(cause(&m, 64, 64, eight), "10 % of the loads push another chunk out"),
        "and collisions");
-    m.epoch[0].has_counts = false;
+    m.epoch[0].expected.is_known = false;
     is_text(cause(&m, 64, 65, one), "", "without counts nothing is said");
 }
 
@@ -323,24 +324,25 @@ test_epochs(void)
     const struct pack_shape eight = { 3, { 8, 64, 64 } };
     make_counts(&m, 2);
     m.r.n_epochs = 2;
-    m.r.cache.w0 = 1;
-    m.epoch[0].counts.peak_bytes = 4 << 20; /* of two workers, in each of two epochs */
+    m.r.setup.cache.w0 = 1;
+    m.epoch[0].expected.set.peak_bytes =
+        4 << 20; /* of two workers, in each of two epochs */
     m.epoch[1] = m.epoch[0];
     ok(strstr(cause(&m, 64, 64, eight), "the cache of 1.0 MiB grew to 2.0 MiB in each worker"),
        "w0 = 1 lets caches grow to twice their size");
-    m.epoch[1].counts.peak_bytes -= 4;
+    m.epoch[1].expected.set.peak_bytes -= 4;
     is_text(cause(&m, 64, 64, eight), "", "a byte less is not said");
-    m.r.cache.w0 = 0.75;
+    m.r.setup.cache.w0 = 0.75;
     part.facts.pipeline.n = 1;
-    m.epoch[0].counts.decodes = 188;
-    m.epoch[1].counts.decodes = 187;
+    m.epoch[0].expected.set.decodes = 188;
+    m.epoch[1].expected.set.decodes = 187;
     is_text(cause(&m, 64, 64, eight), "", "decoding is a cause where it takes half of the time");
-    m.epoch[0].read.call_ns = m.epoch[0].read.decode_ns = 500 * MS;
-    m.epoch[1].read.call_ns = m.epoch[1].read.decode_ns = 500 * MS;
+    m.epoch[0].work.read.call_ns = m.epoch[0].work.read.decode_ns = 500 * MS;
+    m.epoch[1].work.read.call_ns = m.epoch[1].work.read.decode_ns = 500 * MS;
     is_text(cause(&m, 64, 64, eight),
             "Each chunk is decoded 1.5 times an epoch, which takes 50 % of the time of reading.",
             "375 times in two epochs for 125 chunks");
-    m.plan.params.reopen = true;
+    m.plan.params.open.reopen = true;
     ok(strstr(cause(&m, 64, 64, eight), "opened by name at each read, which empties its cache"),
        "a dataset that is opened again caches nothing");
 }
@@ -358,16 +360,19 @@ test_all_sums(void)
 #define FIELD(e, name) &(e)->name
 #define FIELDS(e)                                                                        \
     FIELD(e, elapsed_ns), FIELD(e, n_batches), FIELD(e, n_samples), FIELD(e, wait_ns),   \
-        FIELD(e, work_ns), FIELD(e, idle_ns), FIELD(e, assemble_ns), FIELD(e, delay_ns), \
-        FIELD(e, collate_ns), FIELD(e, interpret_ns), FIELD(e, start_ns),                \
-        FIELD(e, drop_ns), FIELD(e, resident_bytes), FIELD(e, storage_bytes),            \
-        FIELD(e, read.calls), FIELD(e, read.requests), FIELD(e, read.file_reads),        \
-        FIELD(e, read.file_read_bytes), FIELD(e, read.wanted_bytes),                     \
-        FIELD(e, read.call_ns), FIELD(e, read.storage_ns), FIELD(e, read.metadata_ns),   \
-        FIELD(e, read.metadata_reads), FIELD(e, read.metadata_bytes),                    \
-        FIELD(e, read.decode_ns), FIELD(e, read.overhead_ns), FIELD(e, read.reopen_ns),  \
-        FIELD(e, read.skipped), FIELD(e, with.storage_ns), FIELD(e, counts.hits),        \
-        FIELD(e, counts.requests), FIELD(e, with_counts.loads)
+        FIELD(e, work.total_ns), FIELD(e, work.idle_ns), FIELD(e, work.assemble_ns),     \
+        FIELD(e, work.delay_ns), FIELD(e, work.collate_ns),                              \
+        FIELD(e, work.interpret_ns), FIELD(e, start_ns), FIELD(e, pages.drop_ns),        \
+        FIELD(e, pages.resident_bytes), FIELD(e, work.storage_bytes),                    \
+        FIELD(e, work.read.calls), FIELD(e, work.read.requests),                         \
+        FIELD(e, work.read.file_reads), FIELD(e, work.read.file_read_bytes),             \
+        FIELD(e, work.read.wanted_bytes), FIELD(e, work.read.call_ns),                   \
+        FIELD(e, work.read.storage_ns), FIELD(e, work.read.metadata_ns),                 \
+        FIELD(e, work.read.metadata_reads), FIELD(e, work.read.metadata_bytes),          \
+        FIELD(e, work.read.decode_ns), FIELD(e, work.read.overhead_ns),                  \
+        FIELD(e, work.read.reopen_ns), FIELD(e, work.read.skipped),                      \
+        FIELD(e, work.with.storage_ns), FIELD(e, expected.set.hits),                     \
+        FIELD(e, expected.set.requests), FIELD(e, expected.with.loads)
         FIELDS(&m.epoch[0]),
         FIELDS(&m.epoch[1]),
         FIELDS(&m.r.total),
@@ -395,20 +400,20 @@ test_sums(void)
     m.r.n_epochs = 2;
     m.epoch[1] = m.epoch[0];
     m.epoch[1].n_samples = 500;
-    m.epoch[0].delay_ns = 3;
-    m.epoch[1].delay_ns = 4;
-    m.epoch[0].drop_ns = 5;
-    m.epoch[1].drop_ns = 6;
-    m.epoch[0].cold = PACK_COLD_CHECKED;
-    m.epoch[1].cold = PACK_COLD_ASSUMED;
-    m.epoch[0].read.reopen_ns = 7;
-    m.epoch[1].read.reopen_ns = 8;
+    m.epoch[0].work.delay_ns = 3;
+    m.epoch[1].work.delay_ns = 4;
+    m.epoch[0].pages.drop_ns = 5;
+    m.epoch[1].pages.drop_ns = 6;
+    m.epoch[0].pages.cold = PACK_COLD_CHECKED;
+    m.epoch[1].pages.cold = PACK_COLD_ASSUMED;
+    m.epoch[0].work.read.reopen_ns = 7;
+    m.epoch[1].work.read.reopen_ns = 8;
     m.r.steps.compute_ns = 450 * MS;
     m.r.elapsed_ns = 3000 * MS;
     limit(&m);
     const struct pack_bench_epoch *t = &m.r.total;
-    ok(t->n_samples == 1500 && t->delay_ns == 7 && t->drop_ns == 11 &&
-           t->read.reopen_ns == 15 && t->cold == PACK_COLD_ASSUMED,
+    ok(t->n_samples == 1500 && t->work.delay_ns == 7 && t->pages.drop_ns == 11 &&
+           t->work.read.reopen_ns == 15 && t->pages.cold == PACK_COLD_ASSUMED,
        "epochs add up, and one that is assumed cold makes all so");
     ok(pack_bench_rate(&m.r) == 500 && m.r.steps.au == 0.45 &&
            m.r.steps.busy_rate == 0.099,
@@ -420,9 +425,10 @@ test_sums(void)
     m.r.steps.au = m.r.steps.busy_rate = 0;
     limit(&m);
     ok(m.r.steps.au < 0 && m.r.steps.busy_rate == 0, "one step has no rates");
-    struct pack_bench_epoch e = { .has_counts = true, .counts = { .requests = 8, .hits = 6 } };
-    e.read.wanted_bytes = 100;
-    e.read.file_read_bytes = 250;
+    struct pack_bench_epoch e = { .expected.is_known = true,
+                                  .expected.set = { .requests = 8, .hits = 6 } };
+    e.work.read.wanted_bytes = 100;
+    e.work.read.file_read_bytes = 250;
     ok(pack_bench_hit_rate(&e) == 0.75 && pack_bench_amplification(&e) == 2.5,
        "6 hits of 8 requests, 250 bytes for 100");
 }

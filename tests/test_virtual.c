@@ -142,8 +142,8 @@ run(const struct pack_readset *set, const struct pack_bench_params *how,
     struct pack_bench_params params = *how;
     struct pack_error err = { 0 };
     params.set = set;
-    params.consumer = "checksum";
-    params.epochs = 2;
+    params.consumer.name = "checksum";
+    params.stop.epochs = 2;
     params.pattern.kind = PACK_PATTERN_SHUFFLE;
     params.pattern.seed = 5;
     params.pattern.batch = 7;
@@ -157,12 +157,17 @@ static void
 test_runs(const char *name, bool is_compared)
 {
     static const struct pack_bench_params ways[] = {
-        { .n_workers = 0 },
-        { .n_workers = 2, .set_cache = true, .cache = { 521, 300, 0.75, 0 } },
-        { .n_workers = 2, .fresh_workers = true },
-        { .n_workers = 0, .set_cache = true, .cache = { 7, 0, 0.75, 0 } },
-        { .n_workers = 1, .set_cache = true, .cache = { 3, 250, 0, 0 }, .reopen = true },
-        { .pattern.read = PACK_READ_BATCH, .set_cache = true, .cache = { 521, 500, 1, 0 } },
+        { .workers.n = 0 },
+        { .workers.n = 2, .open.set_cache = true, .open.cache = { 521, 300, 0.75, 0 } },
+        { .workers.n = 2, .workers.fresh = true },
+        { .workers.n = 0, .open.set_cache = true, .open.cache = { 7, 0, 0.75, 0 } },
+        { .workers.n = 1,
+          .open.set_cache = true,
+          .open.cache = { 3, 250, 0, 0 },
+          .open.reopen = true },
+        { .pattern.read = PACK_READ_BATCH,
+          .open.set_cache = true,
+          .open.cache = { 521, 500, 1, 0 } },
     };
     struct pack_readset *set = NULL;
     struct pack_error err = { 0 };
@@ -172,9 +177,10 @@ test_runs(const char *name, bool is_compared)
         struct pack_bench_result result = { 0 };
         n_bad += !run(set, &ways[i], &result) || result.mismatch.n > 0;
         n_compared += result.mismatch.n_compared;
-        n_reads += result.total.read.file_reads;
+        n_reads += result.total.work.read.file_reads;
         if (is_compared && ways[i].pattern.read == PACK_READ_SAMPLE)
-            n_bad += result.total.read.requests != result.total.counts.requests;
+            n_bad +=
+                result.total.work.read.requests != result.total.expected.set.requests;
         pack_bench_done(&result);
     }
     ok(opened && n_bad == 0 && n_reads > 0 && (n_compared == 16) == is_compared,

@@ -201,9 +201,9 @@ find_reason(const struct pack_bench_report *report, char *reason)
         snprintf(reason, READBENCH_REASON_MAX,
                  "%" PRIu64 " of %s from the simulator's", r->mismatch.n,
                  pack_counted(r->mismatch.n_compared, "count differs", "counts differ").text);
-    else if (r->total.read.skipped)
+    else if (r->total.work.read.skipped)
         snprintf(reason, READBENCH_REASON_MAX, "%s could not be decoded",
-                 pack_counted(r->total.read.skipped, "image", "images").text);
+                 pack_counted(r->total.work.read.skipped, "image", "images").text);
     else if (report->min_busy >= 0 && r->steps.busy_rate < report->min_busy)
         snprintf(reason, READBENCH_REASON_MAX,
                  "the consumer was busy for %.2f %% of the time, --min-busy asks for "
@@ -237,8 +237,8 @@ find_processor(const struct readbench_job *job, const struct pack_bench_result *
                struct pack_error *err)
 {
     *has = machine_kept(processor);
-    if (*has || o.no_trial || !job->params.set || result->limit == PACK_LIMIT_CONSUMER ||
-        strcmp(result->consumer, "cuda") == 0)
+    if (*has || o.no_trial || !job->params.set || result->verdict.limit == PACK_LIMIT_CONSUMER ||
+        strcmp(result->setup.consumer, "cuda") == 0)
         return PACK_OK;
     *has = true;
     return machine_processor(watch, processor, err);
@@ -303,7 +303,7 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
                                                                             &err);
     if (status == PACK_OK)
         status = write_file(o.trace, pack_report_bench_trace, &report, &err);
-    if (status == PACK_OK && result->events_cut)
+    if (status == PACK_OK && result->events.cut)
         cli_say("trace and picture end after %d spans", PACK_BENCH_EVENTS_MAX);
     if (status == PACK_OK)
         status = write_file(o.svg, pack_report_bench_svg, &report, &err);
@@ -350,7 +350,7 @@ run_command(int argc, char **argv, struct readbench_figures *figures,
             .amplification = pack_bench_amplification(&result.total),
             .busy_rate = result.steps.busy_rate,
             .au = result.steps.au,
-            .limit = result.limit,
+            .limit = result.verdict.limit,
         };
     if (figures)
         memcpy(figures->reason, reason, sizeof reason);

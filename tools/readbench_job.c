@@ -69,13 +69,13 @@ check_preset(const struct pack_bench_preset *preset, const struct pack_bench_par
                          "; leave one of them away (--step %" PRIu64
                          "us is the step of the preset)",
                          preset->name, preset->batch, batch, preset->step_ns / 1000);
-    if (p->consume.step_ns != preset->step_ns)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--preset %s has steps of %" PRIu64 "us, and --step says %" PRIu64
-                         "us; leave one of them away (--batch %" PRIu64
-                         " is the batch of the preset)",
-                         preset->name, preset->step_ns / 1000, p->consume.step_ns / 1000,
-                         preset->batch);
+    if (p->consumer.params.step_ns != preset->step_ns)
+        return pack_fail(
+            err, PACK_ERR_ARGUMENT,
+            "--preset %s has steps of %" PRIu64 "us, and --step says %" PRIu64
+            "us; leave one of them away (--batch %" PRIu64 " is the batch of the preset)",
+            preset->name, preset->step_ns / 1000, p->consumer.params.step_ns / 1000,
+            preset->batch);
     return PACK_OK;
 }
 
@@ -90,11 +90,13 @@ parse_interpreter(const struct readbench_options *o, struct pack_bench_params *p
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--%s goes with --hand-over pytorch",
                          o->sample_cost ? "sample-cost" : "batch-cost");
-    p->sample_ns = torch ? PYTHON_SAMPLE_NS : 0;
-    p->batch_ns = torch ? PYTHON_BATCH_NS : 0;
-    enum pack_status status = parse_time("sample-cost", o->sample_cost, &p->sample_ns, err);
-    return status == PACK_OK ? parse_time("batch-cost", o->batch_cost, &p->batch_ns, err)
-                             : status;
+    p->hand_over.sample_ns = torch ? PYTHON_SAMPLE_NS : 0;
+    p->hand_over.batch_ns = torch ? PYTHON_BATCH_NS : 0;
+    enum pack_status status =
+        parse_time("sample-cost", o->sample_cost, &p->hand_over.sample_ns, err);
+    return status == PACK_OK
+               ? parse_time("batch-cost", o->batch_cost, &p->hand_over.batch_ns, err)
+               : status;
 }
 
 static enum pack_status
@@ -110,24 +112,27 @@ parse_consumer(struct readbench_job *job, struct pack_error *err)
                              "unet3d-h100, cosmoflow-h100",
                              o->preset);
         p->pattern.batch = job->preset->batch;
-        p->consume.step_ns = job->preset->step_ns;
+        p->consumer.params.step_ns = job->preset->step_ns;
     }
-    enum pack_status status = parse_time("step", o->step, &p->consume.step_ns, err);
+    enum pack_status status =
+        parse_time("step", o->step, &p->consumer.params.step_ns, err);
     if (status == PACK_OK && job->preset)
         status = check_preset(job->preset, p, o->batch, err);
     if (status == PACK_OK)
-        status = parse_time("delay", o->delay, &p->delay_ns, err);
+        status = parse_time("delay", o->delay, &p->workers.delay_ns, err);
     if (status == PACK_OK)
-        status = parse_time("stall", o->stall, &p->stall_ns, err);
+        status = parse_time("stall", o->stall, &p->workers.stall_ns, err);
     if (status == PACK_OK)
         status = parse_interpreter(o, p, err);
-    p->consume.stall_ns = p->stall_ns;
-    p->consume.transfer = (enum pack_transfer)o->transfer;
-    p->consume.gpu = o->gpu;
-    p->consume.normalise.precision = (enum pack_precision)o->precision;
-    p->consumer = o->consumer ? o->consumer : p->consume.step_ns ? "emulated" : "null";
-    p->echo = o->echo;
-    p->echo_split = o->echo_split;
+    p->consumer.params.stall_ns = p->workers.stall_ns;
+    p->consumer.params.transfer = (enum pack_transfer)o->transfer;
+    p->consumer.params.gpu = o->gpu;
+    p->consumer.params.normalise.precision = (enum pack_precision)o->precision;
+    p->consumer.name = o->consumer                  ? o->consumer
+                       : p->consumer.params.step_ns ? "emulated"
+                                                    : "null";
+    p->consumer.echo = o->echo;
+    p->consumer.echo_split = o->echo_split;
     return status;
 }
 
@@ -135,19 +140,20 @@ static void
 fill_reading(const struct readbench_options *o, struct pack_bench_params *p)
 {
     p->engine = o->engine;
-    p->n_workers = o->workers;
-    p->prefetch = o->prefetch;
-    p->set_cache = o->nbytes != UINT64_MAX || o->nslots != UINT64_MAX || o->w0 >= 0;
-    p->cache.n_slots = o->nslots; /* UINT64_MAX and a negative w0: HDF5's own defaults */
-    p->cache.size_bytes = o->nbytes;
-    p->cache.w0 = o->w0;
-    p->reopen = o->reopen;
+    p->workers.n = o->workers;
+    p->workers.prefetch = o->prefetch;
+    p->open.set_cache = o->nbytes != UINT64_MAX || o->nslots != UINT64_MAX || o->w0 >= 0;
+    p->open.cache.n_slots =
+        o->nslots; /* UINT64_MAX and a negative w0: HDF5's own defaults */
+    p->open.cache.size_bytes = o->nbytes;
+    p->open.cache.w0 = o->w0;
+    p->open.reopen = o->reopen;
     p->cold = o->cold;
-    p->epochs = o->epochs;
-    p->batches_max = o->batches;
-    p->seconds_ns = (uint64_t)(o->seconds * 1e9);
-    p->torch = o->hand_over == 1;
-    p->fresh_workers = o->no_persistent;
+    p->stop.epochs = o->epochs;
+    p->stop.batches = o->batches;
+    p->stop.after_ns = (uint64_t)(o->seconds * 1e9);
+    p->hand_over.torch = o->hand_over == 1;
+    p->workers.fresh = o->no_persistent;
     p->keep_events = o->trace || o->svg;
     p->no_check = o->no_check;
 }
@@ -205,10 +211,11 @@ open_files(struct readbench_job *job, struct pack_error *err)
                          "'%s' has %zu weights for %" PRIu64 " samples", p->pattern.file,
                          job->order.n_weights, job->set->extent.extent[0]);
     const struct pack_facts *facts = &job->set->parts[0].facts;
-    struct pack_normalise *n = &p->consume.normalise;
+    struct pack_normalise *n = &p->consumer.params.normalise;
     status = set_crop(job, n, pack_bench_pixels(facts, &p->pattern.box, layout, n), err);
-    p->consume.has_normalise = pack_bench_pixels(facts, &p->pattern.box, layout, n);
-    if (status == PACK_OK && p->consume.has_normalise)
+    p->consumer.params.has_normalise =
+        pack_bench_pixels(facts, &p->pattern.box, layout, n);
+    if (status == PACK_OK && p->consumer.params.has_normalise)
         status = pack_bench_scale(facts, o->mean, o->std, n, err);
     return status;
 }
@@ -218,11 +225,11 @@ open_images(struct readbench_job *job, struct pack_error *err)
 {
     const struct readbench_options *o = job->options;
     struct pack_bench_params *p = &job->params;
-    struct pack_geometry *g = &p->geometry;
+    struct pack_geometry *g = &p->images.geometry;
     struct pack_source_params params = { 0 };
     struct job_pixels pixels = { .size = o->size, .crop = o->crop, .shorter = o->shorter };
     enum pack_status status = job_geometry(&pixels, g, err);
-    if (status == PACK_OK && !pack_geometry_fixed(g, &p->image_height, &p->image_width))
+    if (status == PACK_OK && !pack_geometry_fixed(g, &p->images.height, &p->images.width))
         status = pack_fail(err, PACK_ERR_ARGUMENT,
                            "--images needs one size for all: --size HxW, "
                            "or --shorter N and --crop HxW");
@@ -230,14 +237,14 @@ open_images(struct readbench_job *job, struct pack_error *err)
         status = pack_source_open(&o->images, 1, &params, &job->source, err);
     if (status != PACK_OK)
         return status;
-    p->source = job->source;
-    p->layout = o->layout == 2 ? PACK_PIXEL_NCHW : PACK_PIXEL_NHWC;
-    p->consume.has_normalise = true;
-    struct pack_normalise *n = &p->consume.normalise;
+    p->images.source = job->source;
+    p->images.layout = o->layout == 2 ? PACK_PIXEL_NCHW : PACK_PIXEL_NHWC;
+    p->consumer.params.has_normalise = true;
+    struct pack_normalise *n = &p->consumer.params.normalise;
     n->channels = 3;
-    n->height = p->image_height;
-    n->width = p->image_width;
-    n->layout = p->layout;
+    n->height = p->images.height;
+    n->width = p->images.width;
+    n->layout = p->images.layout;
     return pack_bench_scale(NULL, o->mean, o->std, n, err);
 }
 
@@ -249,11 +256,11 @@ choose_consumer(struct pack_bench_params *p)
 {
     struct pack_error err = { 0 };
     struct pack_consumer *consumer = NULL;
-    struct pack_consumer_params probe = p->consume;
+    struct pack_consumer_params probe = p->consumer.params;
     const char *why = "samples are no uint8 images";
-    if (strcmp(p->consumer, "auto") != 0)
+    if (strcmp(p->consumer.name, "auto") != 0)
         return;
-    p->consumer = p->consume.step_ns ? "emulated" : "null";
+    p->consumer.name = p->consumer.params.step_ns ? "emulated" : "null";
     if (probe.has_normalise) {
         /* in a process of its own: CUDA must not be started before the readers are */
         pid_t pid = fork();
@@ -269,11 +276,11 @@ choose_consumer(struct pack_bench_params *p)
             waitpid(pid, &how, 0);
         why = "no GPU can be used";
         if (pid > 0 && how == 0) {
-            p->consumer = "cuda";
+            p->consumer.name = "cuda";
             why = "a GPU is there";
         }
     }
-    cli_say("consumer %s (%s)", p->consumer, why);
+    cli_say("consumer %s (%s)", p->consumer.name, why);
 }
 
 /* ---------------------------------------------------------------- a whole job */

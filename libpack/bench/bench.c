@@ -82,13 +82,13 @@ open_procs(struct run *run, struct pack_error *err)
     struct pack_procs_params params = {
         .ops = &pack_bench_worker_ops,
         .context = &run->plan,
-        .n_workers = (unsigned)p->n_workers,
-        .prefetch = (unsigned)p->prefetch,
-        .fresh = p->torch,
+        .n_workers = (unsigned)p->workers.n,
+        .prefetch = (unsigned)p->workers.prefetch,
+        .fresh = p->hand_over.torch,
         .slot_bytes = run->plan.slot_bytes,
         .note_bytes = sizeof(struct bench_note),
         .where_bytes = sizeof(struct bench_where),
-        .stall_ns = p->stall_ns,
+        .stall_ns = p->workers.stall_ns,
         .watch = p->watch,
     };
     return pack_procs_start(&params, &run->procs, err);
@@ -98,19 +98,19 @@ static enum pack_status
 open_consumer(struct run *run, struct pack_error *err)
 {
     const struct pack_bench_params *p = &run->plan.params;
-    struct pack_consumer_params params = p->consume;
+    struct pack_consumer_params params = p->consumer.params;
     params.sample_bytes = run->plan.stride_bytes;
     params.batch_max = run->plan.batch_max;
     params.on_step = on_step;
     params.context = run;
-    if (strcmp(p->consumer, "checksum") == 0) {
+    if (strcmp(p->consumer.name, "checksum") == 0) {
         enum pack_status status = pack_bench_expect_open(&run->plan, &run->expect, err);
         if (status != PACK_OK)
             return status;
         params.expect = pack_bench_expect;
         params.expect_context = run->expect;
     }
-    return pack_consumer_open(p->consumer, &params, &run->consumer, err);
+    return pack_consumer_open(p->consumer.name, &params, &run->consumer, err);
 }
 
 /* What a stock open of a dataset gives. */
@@ -120,12 +120,13 @@ note_settings(struct run *run, const char *file, const char *dataset,
 {
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_h5_boxes *reader = NULL;
-    struct pack_h5_boxes_params params = {
-        .file = file, .dataset = dataset, .set_cache = p->set_cache, .cache = p->cache
-    };
+    struct pack_h5_boxes_params params = { .file = file,
+                                           .dataset = dataset,
+                                           .set_cache = p->open.set_cache,
+                                           .cache = p->open.cache };
     enum pack_status status = pack_h5_boxes_open(&params, &reader, err);
     if (status == PACK_OK)
-        status = pack_h5_boxes_cache(reader, &run->result->cache, err);
+        status = pack_h5_boxes_cache(reader, &run->result->setup.cache, err);
     pack_h5_boxes_close(reader);
     return status;
 }
@@ -138,8 +139,8 @@ note_cache(struct run *run, struct pack_error *err)
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_bench_result *r = run->result;
     const struct pack_readset *set = p->set;
-    pack_h5_version_text(r->hdf5_version);
-    r->has_cache = set && pack_readset_is_chunked(set);
+    pack_h5_version_text(r->setup.hdf5_version);
+    r->setup.has_cache = set && pack_readset_is_chunked(set);
     if (!set || !pack_readset_is_clear(set))
         set = p->with;
     if (!set || !pack_readset_is_clear(set))
@@ -160,35 +161,35 @@ open_run(struct run *run, struct pack_error *err)
 {
     struct pack_bench_result *r = run->result;
     const struct pack_bench_params *p = &run->plan.params;
-    run->n_lanes = p->n_workers ? p->n_workers : 1;
+    run->n_lanes = p->workers.n ? p->workers.n : 1;
     uint64_t n_tallies;
-    if (!pack_size_mul(p->epochs, run->n_lanes, &n_tallies) || n_tallies > 1 << 26)
+    if (!pack_size_mul(p->stop.epochs, run->n_lanes, &n_tallies) || n_tallies > 1 << 26)
         return pack_fail(err, PACK_ERR_LIMIT, "too many epochs (%llu)",
-                         (unsigned long long)p->epochs);
+                         (unsigned long long)p->stop.epochs);
     run->tally = calloc((size_t)n_tallies, sizeof *run->tally);
     run->order = calloc((size_t)run->plan.batch_max, sizeof *run->order);
-    r->epochs = calloc((size_t)p->epochs, sizeof *r->epochs);
-    r->usage = calloc((size_t)run->n_lanes, sizeof *r->usage);
-    if (!run->tally || !run->order || !r->epochs || !r->usage)
+    r->epochs = calloc((size_t)p->stop.epochs, sizeof *r->epochs);
+    r->cpu.workers = calloc((size_t)run->n_lanes, sizeof *r->cpu.workers);
+    if (!run->tally || !run->order || !r->epochs || !r->cpu.workers)
         return pack_fail_memory(err, "results");
-    r->engine = run->plan.engine->name;
-    r->seed = run->plan.pattern.seed;
-    r->n_workers = p->n_workers;
-    r->prefetch = p->prefetch;
-    r->batch = run->plan.pattern.batch;
-    r->echo = p->echo;
-    r->sample_bytes = run->plan.stride_bytes;
-    r->epoch_samples = run->plan.epoch_samples;
+    r->setup.engine = run->plan.engine->name;
+    r->setup.seed = run->plan.pattern.seed;
+    r->setup.n_workers = p->workers.n;
+    r->setup.prefetch = p->workers.prefetch;
+    r->setup.batch = run->plan.pattern.batch;
+    r->setup.echo = p->consumer.echo;
+    r->setup.sample_bytes = run->plan.stride_bytes;
+    r->setup.epoch_samples = run->plan.epoch_samples;
     enum pack_status status = note_cache(run, err);
     uint64_t begin_ns = pack_clock_ns();
     if (status == PACK_OK && p->keep_events)
         status = pack_bench_events_open(r, err);
-    if (status == PACK_OK && !p->fresh_workers)
+    if (status == PACK_OK && !p->workers.fresh)
         status = open_procs(run, err); /* before anything that must not be forked */
     if (status == PACK_OK)
         status = open_consumer(run, err);
     if (status == PACK_OK)
-        r->consumer = pack_consumer_name(run->consumer);
+        r->setup.consumer = pack_consumer_name(run->consumer);
     r->open_ns = pack_clock_ns() - begin_ns;
     return status;
 }
@@ -204,10 +205,11 @@ tell_progress(struct run *run)
     if (!p->watch.progress)
         return;
     uint64_t known = s->busy_ns + s->starved_ns, total = 0;
-    if (!p->seconds_ns && pack_size_mul(run->plan.epoch_batches, p->epochs, &total) &&
-        p->batches_max && total > p->batches_max)
-        total = p->batches_max;
-    if (run->result->has_cache && run->live_requests)
+    if (!p->stop.after_ns &&
+        pack_size_mul(run->plan.epoch_batches, p->stop.epochs, &total) &&
+        p->stop.batches && total > p->stop.batches)
+        total = p->stop.batches;
+    if (run->result->setup.has_cache && run->live_requests)
         snprintf(hits, sizeof hits, "hits %.0f %%  ",
                  100 - 100 * (double)run->live_loads / (double)run->live_requests);
     snprintf(note, sizeof note, "%sbusy %.0f %%", hits,
@@ -238,28 +240,19 @@ settle_note(struct run *run, const struct pack_procs_item *item, uint64_t wait_b
     e->n_batches++;
     e->n_samples += note->n_samples;
     e->wait_ns += now - wait_begin_ns;
-    e->work_ns += note->end_ns - note->begin_ns;
-    e->idle_ns += note->idle_ns;
-    e->assemble_ns += note->assemble_ns;
-    e->delay_ns += note->delay_ns;
-    e->collate_ns += note->collate_ns;
-    e->interpret_ns += note->interpret_ns;
-    pack_read_cost_add(&e->read, &note->read);
-    pack_read_cost_add(&e->with, &note->with);
-    e->knows_storage |= note->knows_storage;
-    e->storage_bytes += note->usage.storage_bytes;
-    if (run->plan.params.n_workers > 0)
-        add_usage(&run->result->usage[item->worker], &note->usage);
+    pack_bench_work_add(&e->work, &note->work);
+    if (run->plan.params.workers.n > 0)
+        add_usage(&run->result->cpu.workers[item->worker], &note->usage);
     tally->n_batches++;
-    tally->file_reads += note->read.file_reads;
-    tally->file_read_bytes += note->read.file_read_bytes;
-    tally->with_reads += note->with.file_reads;
-    tally->with_bytes += note->with.file_read_bytes;
+    tally->file_reads += note->work.read.file_reads;
+    tally->file_read_bytes += note->work.read.file_read_bytes;
+    tally->with_reads += note->work.with.file_reads;
+    tally->with_bytes += note->work.with.file_read_bytes;
     run->n_batches++;
     run->n_samples += note->n_samples;
     run->n_bytes += note->n_samples * run->plan.stride_bytes;
-    run->live_requests += note->read.requests;
-    run->live_loads += note->read.file_reads;
+    run->live_requests += note->work.read.requests;
+    run->live_loads += note->work.read.file_reads;
     pack_bench_record_batch(run->result, run->start_ns, item, wait_begin_ns, now);
 }
 
@@ -294,8 +287,8 @@ consume(struct run *run, const struct pack_procs_item *item, struct pack_error *
     enum pack_status status = PACK_OK;
     if (batch.n_samples == 0) /* all skipped */
         return PACK_OK;
-    for (uint64_t use = 0; use < p->echo && status == PACK_OK; use++) {
-        if (!p->echo_split || batch.n_samples < 2) {
+    for (uint64_t use = 0; use < p->consumer.echo && status == PACK_OK; use++) {
+        if (!p->consumer.echo_split || batch.n_samples < 2) {
             status = pack_consumer_take(run->consumer, &batch, err);
             batch.again = true;
             continue;
@@ -321,7 +314,7 @@ touch(const struct run *run, const struct pack_procs_item *item)
     const struct bench_note *note = item->note;
     const volatile unsigned char *data = item->data;
     uint64_t bytes = note->n_samples * run->plan.stride_bytes;
-    for (uint64_t at = 0; run->plan.params.torch && at < bytes; at += 4096)
+    for (uint64_t at = 0; run->plan.params.hand_over.torch && at < bytes; at += 4096)
         (void)data[at];
 }
 
@@ -351,7 +344,7 @@ go_cold(struct run *run, struct pack_bench_epoch *epoch, struct pack_error *err)
     run->drop_begin_ns = pack_clock_ns();
     enum pack_status status = pack_bench_go_cold(&run->plan, epoch, err);
     run->drop_end_ns = pack_clock_ns();
-    epoch->drop_ns = run->drop_end_ns - run->drop_begin_ns;
+    epoch->pages.drop_ns = run->drop_end_ns - run->drop_begin_ns;
     return status;
 }
 
@@ -372,11 +365,12 @@ used_since(struct pack_system_usage *before)
 static void
 keep_reason(struct pack_bench_result *r, const char *reason)
 {
-    for (uint32_t i = 0; i < r->n_reasons; i++)
-        if (strcmp(r->reason[i], reason) == 0)
+    for (uint32_t i = 0; i < r->skipped.n_reasons; i++)
+        if (strcmp(r->skipped.reason[i], reason) == 0)
             return;
-    if (r->n_reasons < PACK_ENGINE_REASONS_MAX)
-        memcpy(r->reason[r->n_reasons++], reason, sizeof r->reason[0]);
+    if (r->skipped.n_reasons < PACK_ENGINE_REASONS_MAX)
+        memcpy(r->skipped.reason[r->skipped.n_reasons++], reason,
+               sizeof r->skipped.reason[0]);
 }
 
 /* Takes everything out of the processes that is only theirs, and ends them. */
@@ -401,8 +395,8 @@ is_over(const struct run *run)
     const struct pack_bench_params *p = &run->plan.params;
     if (p->preload && run->result->warm_ns == 0)
         return false;
-    return (p->batches_max && run->n_batches >= p->batches_max) ||
-           (p->seconds_ns && pack_clock_ns() - run->start_ns >= p->seconds_ns);
+    return (p->stop.batches && run->n_batches >= p->stop.batches) ||
+           (p->stop.after_ns && pack_clock_ns() - run->start_ns >= p->stop.after_ns);
 }
 
 /* Each worker has opened the file, and filled its cache with preload. */
@@ -423,17 +417,17 @@ one_epoch(struct run *run, uint64_t number, struct pack_error *err)
     struct pack_bench_epoch *epoch = &run->result->epochs[number];
     uint64_t n = run->plan.epoch_batches;
     enum pack_status status = p->cold ? go_cold(run, epoch, err) : PACK_OK;
-    if (p->batches_max && n > p->batches_max - run->n_batches)
-        n = p->batches_max - run->n_batches;
+    if (p->stop.batches && n > p->stop.batches - run->n_batches)
+        n = p->stop.batches - run->n_batches;
     struct pack_system_usage usage;
     pack_system_usage(&usage);
     uint64_t begin_ns = pack_clock_ns();
     if (number == 0)
         run->start_ns = begin_ns;
     run->result->n_epochs = number + 1;
-    if (p->fresh_workers && status == PACK_OK)
+    if (p->workers.fresh && status == PACK_OK)
         status = open_procs(run, err);
-    epoch->start_ns = p->fresh_workers ? pack_clock_ns() - begin_ns : 0;
+    epoch->start_ns = p->workers.fresh ? pack_clock_ns() - begin_ns : 0;
     if (run->procs)
         pack_procs_begin(run->procs, number, n);
     for (uint64_t i = 0; i < n && status == PACK_OK && !(i > 0 && is_over(run)); i++) {
@@ -442,13 +436,13 @@ one_epoch(struct run *run, uint64_t number, struct pack_error *err)
             note_warm(run, begin_ns);
     }
     uint64_t end_ns = pack_clock_ns();
-    if (p->fresh_workers)
+    if (p->workers.fresh)
         end_procs(run);
     epoch->elapsed_ns = pack_clock_ns() - begin_ns;
-    epoch->start_ns += p->fresh_workers ? pack_clock_ns() - end_ns : 0;
+    epoch->start_ns += p->workers.fresh ? pack_clock_ns() - end_ns : 0;
     usage = used_since(&usage);
-    if (p->n_workers == 0)
-        add_usage(&run->result->usage[0], &usage);
+    if (p->workers.n == 0)
+        add_usage(&run->result->cpu.workers[0], &usage);
     return status;
 }
 
@@ -459,7 +453,7 @@ loop(struct run *run, struct pack_error *err)
     struct pack_system_cpu before;
     bool has_before = pack_system_cpu(&before);
     enum pack_status status = PACK_OK;
-    for (uint64_t i = 0; i < run->plan.params.epochs && status == PACK_OK; i++)
+    for (uint64_t i = 0; i < run->plan.params.stop.epochs && status == PACK_OK; i++)
         if (i == 0 || !is_over(run))
             status = one_epoch(run, i, err);
     if (status == PACK_OK || status == PACK_ERR_INTERRUPTED) {
@@ -469,13 +463,13 @@ loop(struct run *run, struct pack_error *err)
     }
     r->elapsed_ns = run->start_ns ? pack_clock_ns() - run->start_ns : 0;
     for (uint64_t i = 1; i < r->n_epochs; i++)
-        r->elapsed_ns -= r->epochs[i].drop_ns;
-    r->has_machine = has_before && pack_system_cpu(&r->machine);
-    if (r->has_machine) {
-        r->machine.user_ns -= before.user_ns;
-        r->machine.system_ns -= before.system_ns;
-        r->machine.iowait_ns -= before.iowait_ns;
-        r->machine.idle_ns -= before.idle_ns;
+        r->elapsed_ns -= r->epochs[i].pages.drop_ns;
+    r->cpu.has_machine = has_before && pack_system_cpu(&r->cpu.machine);
+    if (r->cpu.has_machine) {
+        r->cpu.machine.user_ns -= before.user_ns;
+        r->cpu.machine.system_ns -= before.system_ns;
+        r->cpu.machine.iowait_ns -= before.iowait_ns;
+        r->cpu.machine.idle_ns -= before.idle_ns;
     }
     return status;
 }
@@ -501,10 +495,10 @@ explain(struct run *run, struct pack_error *err)
         status = pack_bench_check(&run->plan, run->tally, r, err);
     uint64_t total_ns = run->last_end_ns - run->first_end_ns;
     pack_bench_finish(total_ns > run->dropped_ns ? total_ns - run->dropped_ns : 0, r);
-    if (r->total.n_samples == 0 && r->n_reasons > 0 && !r->interrupted)
-        return pack_fail(err, PACK_ERR_FORMAT,
-                         "none of %llu images can be decoded; the first is %s",
-                         (unsigned long long)r->total.read.skipped, r->reason[0]);
+    if (r->total.n_samples == 0 && r->skipped.n_reasons > 0 && !r->interrupted)
+        return pack_fail(
+            err, PACK_ERR_FORMAT, "none of %llu images can be decoded; the first is %s",
+            (unsigned long long)r->total.work.read.skipped, r->skipped.reason[0]);
     if (status == PACK_OK)
         pack_bench_judge(&run->plan, r);
     return status;

@@ -24,44 +24,72 @@
 extern "C" {
 #endif
 
+/* Images that are decoded at every epoch: the baseline of a file of samples. */
+struct pack_bench_images {
+    const struct pack_source *source; /* NULL: a file is read */
+    struct pack_geometry geometry;
+    uint32_t height, width; /* that the geometry gives */
+    enum pack_pixel_layout layout;
+};
+
+/* How each worker opens the dataset. */
+struct pack_bench_open {
+    bool set_cache; /* else the library's own */
+    struct pack_cache_params cache;
+    bool reopen; /* by name at each read, as careless code does */
+};
+
+/* The reader processes, as of procs.h. */
+struct pack_bench_workers {
+    uint64_t n;        /* 0: in line */
+    uint64_t prefetch; /* 0: 2 */
+    bool fresh;        /* start them anew in each epoch, as DataLoader does unless told */
+    uint64_t delay_ns; /* added to the making of each batch: a slower reader */
+    uint64_t stall_ns;
+};
+
+/* How batches reach the training process. */
+struct pack_bench_hand_over {
+    bool torch; /* as PyTorch's DataLoader does, see procs.h; each sample is read into
+                   memory of its own and copied into the batch */
+    /* computing added to each sample and batch in a worker: what an interpreter takes */
+    uint64_t sample_ns, batch_ns;
+};
+
+/* When a run ends: with the first of these. */
+struct pack_bench_stop {
+    uint64_t epochs;   /* 0: 1 */
+    uint64_t batches;  /* of all epochs; 0: all */
+    uint64_t after_ns; /* 0: never */
+};
+
+/* What is done with the batches. */
+struct pack_bench_consumer {
+    const char *name;                   /* NULL: null */
+    struct pack_consumer_params params; /* sample_bytes, batch_max, hooks: filled in */
+    uint64_t echo;                      /* uses of each batch; 0: 1 */
+    bool echo_split; /* each use permutes the batch and takes it in two halves */
+};
+
 /* Zeroed by the caller; zero is the default. Pointers are borrowed during the run. */
 struct pack_bench_params {
-    const struct pack_readset *set;   /* what is read */
-    const struct pack_readset *with;  /* read in step, by index of axis 0; may be NULL */
-    const struct pack_source *source; /* instead of set: decode images at every epoch */
-    struct pack_geometry geometry;    /* of these */
-    uint32_t image_height, image_width;
-    enum pack_pixel_layout layout;
-
-    const char *engine;          /* NULL: hdf5, or images with a source */
-    struct pack_pattern pattern; /* extent, workers, worker are filled in */
-    uint64_t n_workers;          /* 0: in line */
-    uint64_t prefetch;           /* 0: 2 */
-    bool set_cache;
-    struct pack_cache_params cache;
-    bool reopen, cold;
+    const char *engine;              /* NULL: hdf5, or images with a source */
+    const struct pack_readset *set;  /* what is read */
+    const struct pack_readset *with; /* read in step, by index of axis 0; may be NULL */
+    struct pack_bench_images images; /* instead of set */
+    struct pack_bench_open open;
+    bool cold;    /* files leave the page cache before each epoch */
     bool preload; /* each worker first fills its chunk cache, from the dataset's beginning
-                     on; seconds_ns count from when all have */
-    uint64_t delay_ns; /* added to the making of each batch: a slower reader */
-    bool torch;        /* hand batches over as PyTorch's DataLoader does, see procs.h; each
-                          sample is read into memory of its own and copied into the batch */
-    uint64_t sample_ns, batch_ns; /* computing added to each sample and batch in a worker:
-                                     what an interpreter takes */
-    bool fresh_workers; /* start the workers anew in each epoch, as DataLoader does unless
-                           told */
+                     on; stop.after_ns counts from when all have */
 
-    uint64_t epochs;      /* 0: 1 */
-    uint64_t batches_max; /* of all epochs; 0: all */
-    uint64_t seconds_ns;  /* stop after that; 0: never */
+    struct pack_pattern pattern; /* extent, workers, worker are filled in */
+    struct pack_bench_workers workers;
+    struct pack_bench_hand_over hand_over;
+    struct pack_bench_stop stop;
+    struct pack_bench_consumer consumer;
 
-    const char *consumer;                /* NULL: null */
-    struct pack_consumer_params consume; /* sample_bytes, batch_max, hooks: filled in */
-    uint64_t echo;                       /* uses of each batch; 0: 1 */
-    bool echo_split;   /* each use permutes the batch and takes it in two halves */
-    uint64_t stall_ns; /* of procs.h */
     bool keep_events;
-    bool no_check; /* do not replay the reads in the simulator afterwards */
-
+    bool no_check;           /* do not replay the reads in the simulator afterwards */
     struct pack_watch watch; /* "reading", in batches of all epochs; hits, busy */
 };
 
@@ -87,6 +115,11 @@ struct pack_bench_event {
     uint64_t loads, call_ns, storage_ns, decode_ns, delay_ns;
 };
 enum { PACK_BENCH_EVENTS_MAX = 1 << 18 }; /* those behind are dropped */
+struct pack_bench_events {
+    size_t n;
+    struct pack_bench_event *event; /* NULL without keep_events */
+    bool cut;                       /* there were more */
+};
 
 /* Whether the files' pages were dropped before an epoch, and seen to be gone. */
 enum pack_bench_cold {
@@ -95,25 +128,39 @@ enum pack_bench_cold {
     PACK_COLD_CHECKED  /* dropped, and what stayed was counted */
 };
 
+/* What went into making batches: of one, or of all workers added up. */
+struct pack_bench_work {
+    uint64_t total_ns; /* of which these are parts, the calls of `read` and `with` too: */
+    uint64_t assemble_ns;  /* picking samples out, moving them into place */
+    uint64_t delay_ns;     /* the delay asked for, as long as it took */
+    uint64_t collate_ns;   /* copying samples into the batch, with torch */
+    uint64_t interpret_ns; /* computing added for an interpreter's */
+    uint64_t idle_ns;      /* on top: waiting for a free buffer */
+    struct pack_read_cost read, with;
+    bool knows_storage;
+    uint64_t storage_bytes; /* that storage delivered */
+};
+
+/* What the page cache held when an epoch began. */
+struct pack_bench_pages {
+    uint64_t drop_ns; /* dropping them before it, no part of elapsed_ns */
+    enum pack_bench_cold cold;
+    uint64_t resident_bytes; /* of the files; if checked */
+};
+
+/* The simulator's counts for an epoch's reads. */
+struct pack_bench_expected {
+    bool is_known;
+    struct pack_cache_counts set, with;
+};
+
 struct pack_bench_epoch {
     uint64_t elapsed_ns, n_batches, n_samples;
-    uint64_t wait_ns;     /* the trainer waited for batches */
-    uint64_t work_ns;     /* the workers made batches, added up */
-    uint64_t idle_ns;     /* they waited for a free buffer, added up */
-    uint64_t assemble_ns; /* of work_ns: picking samples out, moving them into place */
-    uint64_t delay_ns;    /* of work_ns: params.delay_ns, as long as it took */
-    uint64_t collate_ns;  /* of work_ns: copying samples into the batch, with torch */
-    uint64_t interpret_ns; /* of work_ns: params.sample_ns and batch_ns */
-    uint64_t start_ns;     /* of elapsed_ns: starting and ending fresh workers */
-    struct pack_read_cost read, with;
-    uint64_t drop_ns; /* dropping pages before it, no part of elapsed_ns */
-    enum pack_bench_cold cold;
-    uint64_t
-        resident_bytes; /* of the files in the page cache when it began; if checked */
-    bool knows_storage;
-    uint64_t storage_bytes; /* that storage delivered to the workers */
-    bool has_counts;        /* the simulator's counts for the same reads */
-    struct pack_cache_counts counts, with_counts;
+    uint64_t wait_ns;  /* the trainer waited for batches */
+    uint64_t start_ns; /* of elapsed_ns: starting and ending fresh workers */
+    struct pack_bench_work work;
+    struct pack_bench_pages pages;
+    struct pack_bench_expected expected;
 };
 
 /* Steps after the first: the first one waits for the pipeline to fill. */
@@ -159,7 +206,8 @@ struct pack_bench_mismatch {
     char text[PACK_BENCH_TEXT_MAX]; /* the first one */
 };
 
-struct pack_bench_result {
+/* The run as it was: defaults filled in, sizes known. */
+struct pack_bench_setup {
     const char *engine, *consumer;
     uint64_t seed;
     uint64_t n_workers, prefetch, batch, echo;
@@ -168,6 +216,30 @@ struct pack_bench_result {
     char hdf5_version[32];
     bool has_cache;                 /* the set is chunked: */
     struct pack_cache_params cache; /* in force */
+};
+
+/* Processor time. */
+struct pack_bench_cpu {
+    /* of each worker for the batches that were taken; in line, of this process during the
+     * epochs */
+    struct pack_procs_usage *workers;
+    bool has_machine;
+    struct pack_system_cpu machine; /* all processors, during the run */
+};
+
+/* Images that were left out, total.work.read.skipped of them: the first reasons. */
+struct pack_bench_skipped {
+    uint32_t n_reasons;
+    char reason[PACK_ENGINE_REASONS_MAX][PACK_ENGINE_REASON_MAX];
+};
+
+struct pack_bench_verdict {
+    enum pack_limit limit;
+    char cause[PACK_BENCH_TEXT_MAX]; /* one sentence, or empty: nothing to say */
+};
+
+struct pack_bench_result {
+    struct pack_bench_setup setup;
 
     uint64_t n_epochs; /* begun */
     struct pack_bench_epoch *epochs;
@@ -177,27 +249,17 @@ struct pack_bench_result {
     /* of the first epoch: until there were as many batches as workers, which were still
      * opening the file before */
     uint64_t warm_ns, warm_samples;
+    bool interrupted;
+
     struct pack_bench_steps steps;
     struct pack_device_result device;
     struct pack_histogram latency; /* of file reads of raw data */
-
-    /* processor time of each worker for the batches that were taken; in line, of this
-     * process during the epochs */
-    struct pack_procs_usage *usage;
-    bool has_machine;
-    struct pack_system_cpu machine; /* all processors, during the run */
+    struct pack_bench_cpu cpu;
+    struct pack_bench_events events;
 
     struct pack_bench_mismatch mismatch;
-    /* images that were skipped, total.read.skipped of them: the first reasons */
-    uint32_t n_reasons;
-    char reason[PACK_ENGINE_REASONS_MAX][PACK_ENGINE_REASON_MAX];
-    enum pack_limit limit;
-    char cause[PACK_BENCH_TEXT_MAX]; /* one sentence, or empty: nothing to say */
-    bool interrupted;
-
-    size_t n_events;
-    struct pack_bench_event *events; /* with keep_events */
-    bool events_cut;
+    struct pack_bench_skipped skipped;
+    struct pack_bench_verdict verdict;
 };
 
 /*

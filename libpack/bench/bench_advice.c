@@ -56,12 +56,12 @@ static double
 part_of(const struct advisor *a, const struct proposal *p, const struct bench_pace *pace)
 {
     const struct pack_bench_epoch *t = &a->result->total;
-    double other = (double)(t->delay_ns + t->collate_ns + t->interpret_ns);
+    double other = (double)(t->work.delay_ns + t->work.collate_ns + t->work.interpret_ns);
     if (p->basis == OF_RUN)
         return pace->read;
     if (p->basis == OF_READING)
-        return pace->read * (1 - other / (double)t->work_ns);
-    return p->way.n_workers == a->result->n_workers ? pace->hdf5 : pace->read;
+        return pace->read * (1 - other / (double)t->work.total_ns);
+    return p->way.n_workers == a->result->setup.n_workers ? pace->hdf5 : pace->read;
 }
 
 /* What the whole run gains when that part becomes so much faster. */
@@ -72,7 +72,7 @@ run_gain(const struct advisor *a, const struct proposal *p, double gain)
     struct bench_pace then = now;
     double part = part_of(a, p, &now);
     if (p->basis != OF_MODEL && part == now.read &&
-        strcmp(a->result->consumer, "null") == 0)
+        strcmp(a->result->setup.consumer, "null") == 0)
         return gain; /* nothing else takes time */
     then.read = gain > 0 ? now.read - part + part / gain : now.read;
     then.in_line = p->way.n_workers == 0;
@@ -193,7 +193,7 @@ static struct proposal *
 propose(struct advisor *a, const char *kind, const struct pack_advise_config *config)
 {
     struct proposal *p = &a->proposals[a->n_proposals++];
-    *p = (struct proposal){ .way = { *config, a->result->n_workers },
+    *p = (struct proposal){ .way = { *config, a->result->setup.n_workers },
                             .change.kind = kind };
     return p;
 }
@@ -280,7 +280,7 @@ propose_workers(struct advisor *a, struct pack_error *err)
 {
     uint64_t cpus = pack_pool_default_threads();
     size_t before = a->n_proposals;
-    if (a->result->n_workers >= cpus)
+    if (a->result->setup.n_workers >= cpus)
         return PACK_OK;
     enum pack_status status =
         propose_way(a, "workers", cpus, a->question.now.reopen, err);
@@ -299,7 +299,7 @@ propose_once(struct advisor *a, struct pack_error *err)
     if (!a->question.now.reopen)
         return PACK_OK;
     enum pack_status status =
-        propose_way(a, "reopen", a->result->n_workers, false, err);
+        propose_way(a, "reopen", a->result->setup.n_workers, false, err);
     if (status != PACK_OK || a->n_proposals == before)
         return status;
     struct pack_bench_change *c = &a->proposals[before].change;
@@ -444,7 +444,7 @@ pack_bench_advise(const struct pack_bench_params *params,
 {
     struct bench_ranking ranking = { .advice = advice };
     *advice = (struct pack_bench_advice){ .epochs = pack_bench_training(params) };
-    if (result->total.n_samples == 0 || result->limit == PACK_LIMIT_CONSUMER)
+    if (result->total.n_samples == 0 || result->verdict.limit == PACK_LIMIT_CONSUMER)
         return PACK_OK;
     enum pack_status status = advise_chunks(params, result, ask, &ranking, err);
     if (status == PACK_OK)

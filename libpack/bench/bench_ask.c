@@ -92,7 +92,7 @@ fill_file(const struct pack_readset *set, struct bench_question *q)
 uint64_t
 pack_bench_training(const struct pack_bench_params *params)
 {
-    return params->epochs > PACK_ADVISE_EPOCHS ? params->epochs : PACK_ADVISE_EPOCHS;
+    return params->stop.epochs > PACK_ADVISE_EPOCHS ? params->stop.epochs : PACK_ADVISE_EPOCHS;
 }
 
 /* That of the run; of data without chunks, the one that new chunks would have. */
@@ -100,9 +100,9 @@ static void
 fill_cache(const struct pack_bench_result *result, struct pack_advise_params *p)
 {
     char version[PACK_HDF5_VERSION_TEXT_MAX];
-    p->version = result->cache.version;
-    p->cache = result->cache;
-    if (result->has_cache)
+    p->version = result->setup.cache.version;
+    p->cache = result->setup.cache;
+    if (result->setup.has_cache)
         return;
     (void)pack_hdf5_version_parse(pack_probe_hdf5_version(version), &p->version, NULL);
     pack_cache_params_defaults(&p->cache, p->version);
@@ -121,10 +121,10 @@ fill_reading(const struct pack_bench_params *params,
     p->pattern = params->pattern;
     p->pattern.extent = set->extent;
     p->pattern.seed = 0; /* another drawing counts alike, but not quite the same */
-    p->pattern.workers = result->n_workers;
+    p->pattern.workers = result->setup.n_workers;
     p->epochs = pack_bench_training(params);
-    p->workers_end = params->fresh_workers && result->n_workers > 0;
-    p->reopen = params->reopen;
+    p->workers_end = params->workers.fresh && result->setup.n_workers > 0;
+    p->reopen = params->open.reopen;
     fill_cache(result, p);
     /* pages that are dropped before each epoch are of no use to any */
     p->ram_bytes = params->cold ? 0 : pack_system_ram_bytes() / 2;
@@ -134,7 +134,7 @@ fill_reading(const struct pack_bench_params *params,
     p->now = &q->now;
     q->now.pattern = p->pattern;
     q->now.cache = p->cache;
-    q->now.reopen = params->reopen;
+    q->now.reopen = params->open.reopen;
 }
 
 /* Samples/s inside HDF5's calls, of all lanes together. */
@@ -144,17 +144,19 @@ measured_rate(const struct pack_bench_result *r, uint64_t begin, uint64_t end)
     double samples = 0, ns = 0;
     for (uint64_t i = begin; i < end; i++) {
         samples += (double)r->epochs[i].n_samples;
-        ns += (double)r->epochs[i].read.call_ns;
+        ns += (double)r->epochs[i].work.read.call_ns;
     }
-    return ns > 0 ? samples * 1e9 * (double)(r->n_workers ? r->n_workers : 1) / ns : 0;
+    return ns > 0 ? samples * 1e9 *
+                        (double)(r->setup.n_workers ? r->setup.n_workers : 1) / ns
+                  : 0;
 }
 
 static enum pack_status
 fit(const struct pack_bench_result *r, struct bench_question *q, struct pack_error *err)
 {
-    uint64_t workers = r->n_workers ? r->n_workers : 1;
+    uint64_t workers = r->setup.n_workers ? r->setup.n_workers : 1;
     uint64_t first = r->epochs[0].n_samples;
-    bool is_cut = first < r->epoch_samples;
+    bool is_cut = first < r->setup.epoch_samples;
     struct pack_advise_params as_run = q->params;
     struct pack_advise_outcome o;
     as_run.epochs = r->n_epochs; /* later ones of a training may see a fuller cache */
@@ -185,7 +187,7 @@ pack_bench_question_make(const struct pack_bench_params *params,
 {
     *q = (struct bench_question){ .file = NULL };
     *can = false;
-    if (!params->set || result->total.read.call_ns == 0 ||
+    if (!params->set || result->total.work.read.call_ns == 0 ||
         params->pattern.kind == PACK_PATTERN_TRACE)
         return PACK_OK;
     enum pack_status status = make_profile(ask, &q->profile, err);

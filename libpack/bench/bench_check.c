@@ -88,7 +88,7 @@ replay_part(struct check *check, const struct pack_readset_part *part,
 {
     const struct pack_h5_sources *s = &part->sources;
     enum pack_status status = PACK_OK;
-    for (size_t i = 0; check->plan->params.reopen && i < caches_of(part); i++)
+    for (size_t i = 0; check->plan->params.open.reopen && i < caches_of(part); i++)
         if (sim[i])
             pack_cachesim_reopen(sim[i]);
     if (part->grid.rank > 0)
@@ -223,7 +223,7 @@ check_lane(struct check *check, const struct bench_tally *tally, uint64_t n_lane
     for (uint64_t e = 0; e < result->n_epochs && status == PACK_OK; e++) {
         const struct bench_tally *did = &tally[e * n_lanes + lane];
         struct pack_cache_counts total = { 0 }, counts;
-        for (size_t i = 0; check->plan->params.fresh_workers && i < check->n_sims; i++)
+        for (size_t i = 0; check->plan->params.workers.fresh && i < check->n_sims; i++)
             if (check->sim[i])
                 pack_cachesim_reopen(check->sim[i]);
         status = pack_pattern_seek(iter, pattern.epoch + e, 0, err);
@@ -243,8 +243,9 @@ check_lane(struct check *check, const struct bench_tally *tally, uint64_t n_lane
                     is_with ? did->with_bytes : did->file_read_bytes,
                     check->set->dataset, lane, e, &result->mismatch);
         struct pack_bench_epoch *epoch = &result->epochs[e];
-        pack_cache_counts_add(is_with ? &epoch->with_counts : &epoch->counts, &total);
-        epoch->has_counts |= !is_with;
+        pack_cache_counts_add(is_with ? &epoch->expected.with : &epoch->expected.set,
+                              &total);
+        epoch->expected.is_known |= !is_with;
     }
     check_done(check);
     pack_pattern_free(iter);
@@ -255,11 +256,11 @@ enum pack_status
 pack_bench_check(const struct bench_plan *plan, const struct bench_tally *tally,
                  struct pack_bench_result *result, struct pack_error *err)
 {
-    uint64_t n_lanes = plan->params.n_workers ? plan->params.n_workers : 1;
+    uint64_t n_lanes = plan->params.workers.n ? plan->params.workers.n : 1;
     enum pack_status status = PACK_OK;
     for (int is_with = 0; is_with < 2; is_with++) {
         struct check check = { .plan = plan,
-                               .cache = result->cache,
+                               .cache = result->setup.cache,
                                .set = is_with ? plan->params.with : plan->params.set };
         if (!check.set || !pack_readset_is_clear(check.set))
             continue;

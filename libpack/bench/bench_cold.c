@@ -17,8 +17,8 @@ drop(int fd, struct pack_bench_epoch *epoch, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     if (!pack_system_resident_fd(fd, &resident))
-        epoch->cold = PACK_COLD_ASSUMED;
-    epoch->resident_bytes += resident;
+        epoch->pages.cold = PACK_COLD_ASSUMED;
+    epoch->pages.resident_bytes += resident;
     return PACK_OK;
 }
 
@@ -37,7 +37,7 @@ drop_set(const struct pack_readset *set, struct pack_bench_epoch *epoch,
         if (status != PACK_OK)
             return pack_error_prefix(err, status, "'%s'", file);
         if (set->parts[i].facts.layout == PACK_LAYOUT_VIRTUAL)
-            epoch->cold = PACK_COLD_ASSUMED;
+            epoch->pages.cold = PACK_COLD_ASSUMED;
     }
     return status;
 }
@@ -67,7 +67,7 @@ enum pack_status
 pack_bench_go_cold(const struct bench_plan *plan, struct pack_bench_epoch *epoch,
                    struct pack_error *err)
 {
-    epoch->cold = PACK_COLD_CHECKED;
+    epoch->pages.cold = PACK_COLD_CHECKED;
     return plan->params.set ? drop_set(plan->params.set, epoch, err)
-                            : drop_images(plan->params.source, epoch, err);
+                            : drop_images(plan->params.images.source, epoch, err);
 }

@@ -6,8 +6,8 @@
 enum pack_status
 pack_bench_events_open(struct pack_bench_result *result, struct pack_error *err)
 {
-    result->events = malloc(PACK_BENCH_EVENTS_MAX * sizeof *result->events);
-    return result->events ? PACK_OK : pack_fail_memory(err, "events");
+    result->events.event = malloc(PACK_BENCH_EVENTS_MAX * sizeof *result->events.event);
+    return result->events.event ? PACK_OK : pack_fail_memory(err, "events");
 }
 
 /* Adds an event whose times are the clock's. */
@@ -16,13 +16,13 @@ add(struct pack_bench_result *r, uint64_t start_ns, struct pack_bench_event even
 {
     if (event.begin_ns < start_ns || event.end_ns <= event.begin_ns)
         return;
-    if (r->n_events == PACK_BENCH_EVENTS_MAX) {
-        r->events_cut = true;
+    if (r->events.n == PACK_BENCH_EVENTS_MAX) {
+        r->events.cut = true;
         return;
     }
     event.begin_ns -= start_ns;
     event.end_ns -= start_ns;
-    r->events[r->n_events++] = event;
+    r->events.event[r->events.n++] = event;
 }
 
 void
@@ -31,12 +31,12 @@ pack_bench_record_batch(struct pack_bench_result *r, uint64_t start_ns,
                         uint64_t taken_ns)
 {
     const struct bench_note *note = item->note;
-    const struct pack_read_cost *a = &note->read, *b = &note->with;
+    const struct pack_read_cost *a = &note->work.read, *b = &note->work.with;
     struct pack_bench_event event = { .lane = item->worker, .number = item->number };
-    if (!r->events)
+    if (!r->events.event)
         return;
     event.kind = PACK_EVENT_IDLE;
-    event.begin_ns = note->begin_ns - note->idle_ns;
+    event.begin_ns = note->begin_ns - note->work.idle_ns;
     event.end_ns = note->begin_ns;
     add(r, start_ns, event);
     event.kind = PACK_EVENT_HAND_OVER;
@@ -50,7 +50,7 @@ pack_bench_record_batch(struct pack_bench_result *r, uint64_t start_ns,
     event.call_ns = a->call_ns + b->call_ns;
     event.storage_ns = a->storage_ns + a->metadata_ns + b->storage_ns + b->metadata_ns;
     event.decode_ns = a->decode_ns + b->decode_ns;
-    event.delay_ns = note->delay_ns;
+    event.delay_ns = note->work.delay_ns;
     add(r, start_ns, event);
     add(r, start_ns,
         (struct pack_bench_event){ .kind = PACK_EVENT_WAIT,
@@ -63,7 +63,7 @@ void
 pack_bench_record_take(struct pack_bench_result *r, uint64_t start_ns, uint64_t number,
                        uint64_t begin_ns, uint64_t end_ns)
 {
-    if (r->events)
+    if (r->events.event)
         add(r, start_ns,
             (struct pack_bench_event){ .kind = PACK_EVENT_TAKE,
                                        .begin_ns = begin_ns,
@@ -84,7 +84,7 @@ pack_bench_record_step(struct pack_bench_result *r, uint64_t start_ns,
         { PACK_EVENT_NORMALISE, step->begin_ns, step->normalise_ns },
         { PACK_EVENT_STEP, step->begin_ns, step->end_ns - step->begin_ns },
     };
-    if (!r->events)
+    if (!r->events.event)
         return;
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
         add(r, start_ns,

@@ -43,8 +43,8 @@ pack_bench_file_reads(const struct pack_bench_result *r)
                       [PACK_ORIGIN_STORAGE] = 0 };
     for (uint64_t i = 0; i < r->n_epochs; i++) {
         const struct pack_bench_epoch *e = &r->epochs[i];
-        ns[pack_bench_origin(e)] += e->read.storage_ns + e->read.metadata_ns +
-                                    e->with.storage_ns + e->with.metadata_ns;
+        ns[pack_bench_origin(e)] += e->work.read.storage_ns + e->work.read.metadata_ns +
+                                    e->work.with.storage_ns + e->work.with.metadata_ns;
     }
     if (ns[PACK_ORIGIN_STORAGE] >= ns[PACK_ORIGIN_MEMORY] &&
         ns[PACK_ORIGIN_STORAGE] >= ns[PACK_ORIGIN_UNKNOWN])
@@ -58,7 +58,7 @@ static enum pack_limit
 largest_stage(const struct pack_bench_result *r)
 {
     const struct pack_bench_epoch *t = &r->total;
-    const struct pack_read_cost *a = &t->read, *b = &t->with;
+    const struct pack_read_cost *a = &t->work.read, *b = &t->work.with;
     const struct {
         enum pack_limit limit;
         uint64_t ns;
@@ -69,11 +69,11 @@ largest_stage(const struct pack_bench_result *r)
         { PACK_LIMIT_CALLS, a->overhead_ns + b->overhead_ns },
         { PACK_LIMIT_REOPEN, a->reopen_ns + b->reopen_ns },
         { PACK_LIMIT_ASSEMBLY,
-          minus(t->work_ns, a->call_ns + b->call_ns + t->delay_ns + t->collate_ns +
-                                t->interpret_ns) },
-        { PACK_LIMIT_DELAY, t->delay_ns },
-        { PACK_LIMIT_COLLATE, t->collate_ns },
-        { PACK_LIMIT_INTERPRETER, t->interpret_ns },
+          minus(t->work.total_ns, a->call_ns + b->call_ns + t->work.delay_ns +
+                                      t->work.collate_ns + t->work.interpret_ns) },
+        { PACK_LIMIT_DELAY, t->work.delay_ns },
+        { PACK_LIMIT_COLLATE, t->work.collate_ns },
+        { PACK_LIMIT_INTERPRETER, t->work.interpret_ns },
     };
     size_t largest = 0;
     for (size_t i = 1; i < sizeof stages / sizeof *stages; i++)
@@ -86,7 +86,7 @@ static enum pack_limit
 limit_of(const struct pack_bench_result *r)
 {
     const struct pack_bench_steps *s = &r->steps;
-    bool consumes = strcmp(r->consumer, "null") != 0;
+    bool consumes = strcmp(r->setup.consumer, "null") != 0;
     if (consumes && s->n_steps > 1 && s->busy_rate >= 0.98)
         return PACK_LIMIT_CONSUMER;
     if (s->starved_ns > 0 && s->copy_wait_ns > s->starved_ns / 2)
@@ -135,13 +135,13 @@ cause_facts(const struct bench_plan *plan, const struct pack_bench_result *r,
 {
     const struct pack_readset *set = plan->params.set;
     const struct pack_bench_epoch *t = &r->total;
-    const struct pack_cache_counts *c = &t->counts;
-    uint64_t workers = r->n_workers ? r->n_workers : 1;
+    const struct pack_cache_counts *c = &t->expected.set;
+    uint64_t workers = r->setup.n_workers ? r->setup.n_workers : 1;
     *f = (struct pack_cause_facts){
         .grid = set->parts[0].grid,
         .is_filtered = set->parts[0].facts.pipeline.n > 0,
-        .cache = r->cache,
-        .reopens = plan->params.reopen,
+        .cache = r->setup.cache,
+        .reopens = plan->params.open.reopen,
         .workers = workers,
         .counts = *c,
         .n_samples = (double)t->n_samples,
@@ -155,8 +155,8 @@ cause_facts(const struct bench_plan *plan, const struct pack_bench_result *r,
     f->read_bytes = read_bytes(set, &plan->params.pattern.box, &f->reads_whole_samples);
     if (t->n_samples)
         f->loads_per_sample = (double)c->file_reads / (double)t->n_samples;
-    if (t->work_ns)
-        f->decode_rate = (double)t->read.decode_ns / (double)t->work_ns;
+    if (t->work.total_ns)
+        f->decode_rate = (double)t->work.read.decode_ns / (double)t->work.total_ns;
 }
 
 /* Where something is lost, the sentence that h5advise has for it. */
@@ -166,16 +166,16 @@ explain(const struct bench_plan *plan, struct pack_bench_result *r)
     const struct pack_readset *set = plan->params.set;
     struct pack_cause_facts facts;
     char text[PACK_CAUSE_TEXT_MAX];
-    if (!set || !r->total.has_counts || set->parts[0].grid.rank == 0)
+    if (!set || !r->total.expected.is_known || set->parts[0].grid.rank == 0)
         return; /* sources of a virtual dataset have a grid each */
     cause_facts(plan, r, &facts);
     if (pack_causes_find(&facts, text))
-        snprintf(r->cause, sizeof r->cause, "%s", text);
+        snprintf(r->verdict.cause, sizeof r->verdict.cause, "%s", text);
 }
 
 void
 pack_bench_judge(const struct bench_plan *plan, struct pack_bench_result *r)
 {
-    r->limit = limit_of(r);
+    r->verdict.limit = limit_of(r);
     explain(plan, r);
 }

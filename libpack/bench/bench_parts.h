@@ -23,10 +23,7 @@ struct bench_plan {
 struct bench_note {
     uint64_t n_samples;
     uint64_t begin_ns, end_ns;
-    uint64_t idle_ns; /* before begin */
-    uint64_t assemble_ns, delay_ns, collate_ns, interpret_ns;
-    struct pack_read_cost read, with;
-    bool knows_storage;
+    struct pack_bench_work work;    /* from begin to end, and waiting before */
     struct pack_system_usage usage; /* since the batch before */
 };
 
@@ -77,6 +74,9 @@ enum pack_status pack_bench_check(const struct bench_plan *plan,
                                   const struct bench_tally *tally,
                                   struct pack_bench_result *result,
                                   struct pack_error *err);
+
+void pack_bench_work_add(struct pack_bench_work *total,
+                         const struct pack_bench_work *part);
 
 /* Adds up the epochs and computes the rates of the steps, which took total_ns from the
  * end of the first to the end of the last. */

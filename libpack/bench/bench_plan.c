@@ -113,7 +113,9 @@ plan_extent(struct bench_plan *plan)
     }
     pattern->read = PACK_READ_SAMPLE; /* image files know no other */
     pattern->extent = (struct pack_shape){
-        .rank = 4, .extent = { pack_source_count(p->source), p->image_height, p->image_width, 3 }
+        .rank = 4,
+        .extent = { pack_source_count(p->images.source), p->images.height,
+                    p->images.width, 3 },
     };
 }
 
@@ -124,19 +126,19 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
     struct pack_pattern_iter *iter = NULL;
     *plan = (struct bench_plan){ .params = *params, .pattern = params->pattern };
     struct pack_bench_params *p = &plan->params;
-    const char *engine = p->engine ? p->engine : p->source ? "images" : "hdf5";
-    p->epochs = p->epochs ? p->epochs : 1;
-    p->prefetch = p->prefetch ? p->prefetch : 2;
-    p->fresh_workers = p->fresh_workers && p->n_workers > 0;
-    p->echo = p->echo ? p->echo : 1;
-    p->consumer = p->consumer ? p->consumer : "null";
+    const char *engine = p->engine ? p->engine : p->images.source ? "images" : "hdf5";
+    p->stop.epochs = p->stop.epochs ? p->stop.epochs : 1;
+    p->workers.prefetch = p->workers.prefetch ? p->workers.prefetch : 2;
+    p->workers.fresh = p->workers.fresh && p->workers.n > 0;
+    p->consumer.echo = p->consumer.echo ? p->consumer.echo : 1;
+    p->consumer.name = p->consumer.name ? p->consumer.name : "null";
     plan->engine = pack_engine_find(engine);
     if (!plan->engine)
         return pack_fail(err, PACK_ERR_ARGUMENT, "no engine is called '%.40s'", engine);
     plan_extent(plan);
     plan->pattern.batch = plan->pattern.batch ? plan->pattern.batch : 1;
     if (plan->pattern.dealt == 0)
-        plan->pattern.dealt = p->n_workers ? p->n_workers : 1;
+        plan->pattern.dealt = p->workers.n ? p->workers.n : 1;
     plan->pattern.workers = plan->pattern.worker = 0;
     enum pack_status status = check_params(p, err);
     if (status == PACK_OK)

@@ -40,7 +40,7 @@ static double
 lanes(const struct pack_bench_result *r)
 {
     uint64_t cpus = pack_pool_default_threads();
-    uint64_t n = r->n_workers < cpus ? r->n_workers : cpus;
+    uint64_t n = r->setup.n_workers < cpus ? r->setup.n_workers : cpus;
     return n ? (double)n : 1;
 }
 
@@ -60,13 +60,13 @@ pack_bench_pace(const struct pack_bench_result *r)
     const struct pack_bench_epoch *t = &r->total;
     double n = (double)t->n_samples, n_steps = (double)s->n_steps;
     struct bench_pace p = {
-        .read = (double)t->work_ns / n / lanes(r),
+        .read = (double)t->work.total_ns / n / lanes(r),
         .wall_per_read = 1,
-        .hdf5 = (double)t->read.call_ns / n / lanes(r),
+        .hdf5 = (double)t->work.read.call_ns / n / lanes(r),
         .copy = (double)s->copy_ns / n,
         .consume = n_steps > 1 ? (double)s->busy_ns / (n_steps - 1) * n_steps / n : 0,
-        .in_line = r->n_workers == 0,
-        .beside = strcmp(r->consumer, "cuda") == 0,
+        .in_line = r->setup.n_workers == 0,
+        .beside = strcmp(r->setup.consumer, "cuda") == 0,
     };
     double wall = (double)r->elapsed_ns / n, wait = (double)t->wait_ns / n;
     double rest = wall - wait - (p.beside ? 0 : p.consume);
@@ -88,10 +88,10 @@ static bool
 send_bytes(const struct pack_bench_params *params, const struct pack_bench_result *r,
            struct bench_pace *p, struct pack_bench_change *c)
 {
-    if (!p->beside || params->consume.transfer != PACK_TRANSFER_FLOAT32)
+    if (!p->beside || params->consumer.params.transfer != PACK_TRANSFER_FLOAT32)
         return false;
     c->kind = "transfer";
-    p->take = smaller(p->take, copy_ns_per_byte * (double)r->sample_bytes);
+    p->take = smaller(p->take, copy_ns_per_byte * (double)r->setup.sample_bytes);
     p->copy /= 4;
     snprintf(c->what, sizeof c->what, "sending uint8, normalised on the GPU");
     snprintf(c->command, sizeof c->command, "{transfer} uint8");
@@ -104,14 +104,15 @@ enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_re
               struct bench_pace *p, struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
-    uint64_t batch = r->batch * LARGER_BATCH;
+    uint64_t batch = r->setup.batch * LARGER_BATCH;
     c->kind = "batch";
-    if (t->n_batches == 0 || batch > r->epoch_samples)
+    if (t->n_batches == 0 || batch > r->setup.epoch_samples)
         return false;
     double saved = (1 - 1.0 / LARGER_BATCH), n = (double)t->n_samples;
     double calls = 0, hand_over = 0;
     if (params->pattern.read != PACK_READ_SAMPLE)
-        calls = smaller(call_ns * (double)t->read.calls, (double)t->read.overhead_ns) /
+        calls = smaller(call_ns * (double)t->work.read.calls,
+                        (double)t->work.read.overhead_ns) /
                 n / lanes(r);
     if (!p->in_line) /* of the wall time, no more than nothing else explains */
         hand_over = smaller(hand_over_ns * (double)t->n_batches / n,
@@ -122,9 +123,9 @@ enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_re
     p->wall_per_read = larger(read, 0) / larger(p->read, 1e-9);
     snprintf(c->what, sizeof c->what, "batches of %" PRIu64, batch);
     int used = snprintf(c->command, sizeof c->command, "{batch} %" PRIu64, batch);
-    if (params->consume.step_ns) /* whose work grows with the batch */
+    if (params->consumer.params.step_ns) /* whose work grows with the batch */
         snprintf(c->command + used, sizeof c->command - (size_t)used,
-                 " {step} %" PRIu64 "us", params->consume.step_ns * LARGER_BATCH / 1000);
+                 " {step} %" PRIu64 "us", params->consumer.params.step_ns * LARGER_BATCH / 1000);
     return true;
 }
 
@@ -145,10 +146,10 @@ warm_ns_per_byte(const struct pack_bench_result *r)
 {
     for (uint64_t i = 0; i < r->n_epochs; i++) {
         const struct pack_bench_epoch *e = &r->epochs[i];
-        if (e->read.file_read_bytes && pack_bench_origin(e) == PACK_ORIGIN_MEMORY)
-            return (double)e->read.storage_ns / (double)e->read.file_read_bytes;
+        if (e->work.read.file_read_bytes && pack_bench_origin(e) == PACK_ORIGIN_MEMORY)
+            return (double)e->work.read.storage_ns / (double)e->work.read.file_read_bytes;
     }
-    const struct pack_read_cost *t = &r->total.read;
+    const struct pack_read_cost *t = &r->total.work.read;
     return page_ns_per_byte + (t->file_read_bytes ? read_ns * (double)t->file_reads /
                                                         (double)t->file_read_bytes
                                                   : 0);
@@ -163,15 +164,17 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
     const char *file = params->set ? params->set->parts[0].file : "";
     char text[PACK_BYTES_TEXT_MAX];
     uint64_t memory, size = params->set ? stored_bytes(params->set) : 0;
-    bool cold =
-        t->knows_storage ? t->storage_bytes * 4 > t->read.file_read_bytes : params->cold;
-    bool reads = r->limit == PACK_LIMIT_STORAGE || r->limit == PACK_LIMIT_FILE_READS;
+    bool cold = t->work.knows_storage
+                    ? t->work.storage_bytes * 4 > t->work.read.file_read_bytes
+                    : params->cold;
+    bool reads = r->verdict.limit == PACK_LIMIT_STORAGE ||
+                 r->verdict.limit == PACK_LIMIT_FILE_READS;
     if (!params->set || !reads || !cold || !pack_system_memory_bytes(&memory) ||
         size > memory / 10 * 8)
         return false;
     c->kind = "preload";
-    double now = (double)t->read.storage_ns;
-    double warm = smaller(now, warm_ns_per_byte(r) * (double)t->read.file_read_bytes);
+    double now = (double)t->work.read.storage_ns;
+    double warm = smaller(now, warm_ns_per_byte(r) * (double)t->work.read.file_read_bytes);
     p->read -= (now - warm) / (double)t->n_samples / lanes(r);
     snprintf(c->what, sizeof c->what, "reading the file (%s) into memory once beforehand",
              pack_bytes_format(size, text));
@@ -208,7 +211,7 @@ pack_bench_enlarge(const struct pack_bench_params *params,
                    const struct pack_bench_result *result, uint64_t *batch,
                    struct pack_bench_change *change)
 {
-    *batch = result->batch * LARGER_BATCH;
+    *batch = result->setup.batch * LARGER_BATCH;
     return apply(enlarge_batch, params, result, change);
 }
 
@@ -244,7 +247,7 @@ add_echo(const struct pack_bench_result *result, struct pack_bench_advice *advic
 {
     uint64_t echo = pack_bench_echo_for(result, 0.9);
     if (advice->n == PACK_BENCH_CHANGES_MAX || result->steps.au < 0 ||
-        echo <= result->echo)
+        echo <= result->setup.echo)
         return;
     struct pack_bench_change *c = &advice->change[advice->n++];
     *c = (struct pack_bench_change){ .kind = "echo" };

@@ -4,6 +4,21 @@
 
 #include "libpack/bench/bench_parts.h"
 
+void
+pack_bench_work_add(struct pack_bench_work *total, const struct pack_bench_work *part)
+{
+    total->total_ns += part->total_ns;
+    total->assemble_ns += part->assemble_ns;
+    total->delay_ns += part->delay_ns;
+    total->collate_ns += part->collate_ns;
+    total->interpret_ns += part->interpret_ns;
+    total->idle_ns += part->idle_ns;
+    pack_read_cost_add(&total->read, &part->read);
+    pack_read_cost_add(&total->with, &part->with);
+    total->knows_storage |= part->knows_storage;
+    total->storage_bytes += part->storage_bytes;
+}
+
 static void
 add_epoch(struct pack_bench_epoch *total, const struct pack_bench_epoch *e)
 {
@@ -11,24 +26,15 @@ add_epoch(struct pack_bench_epoch *total, const struct pack_bench_epoch *e)
     total->n_batches += e->n_batches;
     total->n_samples += e->n_samples;
     total->wait_ns += e->wait_ns;
-    total->work_ns += e->work_ns;
-    total->idle_ns += e->idle_ns;
-    total->assemble_ns += e->assemble_ns;
-    total->delay_ns += e->delay_ns;
-    total->collate_ns += e->collate_ns;
-    total->interpret_ns += e->interpret_ns;
+    pack_bench_work_add(&total->work, &e->work);
     total->start_ns += e->start_ns;
-    total->drop_ns += e->drop_ns;
-    if (e->cold && (!total->cold || e->cold < total->cold))
-        total->cold = e->cold; /* one that is assumed makes all so */
-    pack_read_cost_add(&total->read, &e->read);
-    pack_read_cost_add(&total->with, &e->with);
-    total->resident_bytes += e->resident_bytes;
-    total->knows_storage |= e->knows_storage;
-    total->storage_bytes += e->storage_bytes;
-    total->has_counts |= e->has_counts;
-    pack_cache_counts_add(&total->counts, &e->counts);
-    pack_cache_counts_add(&total->with_counts, &e->with_counts);
+    total->pages.drop_ns += e->pages.drop_ns;
+    if (e->pages.cold && (!total->pages.cold || e->pages.cold < total->pages.cold))
+        total->pages.cold = e->pages.cold; /* one that is assumed makes all so */
+    total->pages.resident_bytes += e->pages.resident_bytes;
+    total->expected.is_known |= e->expected.is_known;
+    pack_cache_counts_add(&total->expected.set, &e->expected.set);
+    pack_cache_counts_add(&total->expected.with, &e->expected.with);
 }
 
 void
@@ -52,8 +58,8 @@ void
 pack_bench_done(struct pack_bench_result *result)
 {
     free(result->epochs);
-    free(result->usage);
-    free(result->events);
+    free(result->cpu.workers);
+    free(result->events.event);
     *result = (struct pack_bench_result){ 0 };
 }
 
@@ -62,14 +68,15 @@ pack_bench_done(struct pack_bench_result *result)
 enum pack_origin
 pack_bench_origin(const struct pack_bench_epoch *e)
 {
-    uint64_t bytes = e->read.file_read_bytes + e->read.metadata_bytes +
-                     e->with.file_read_bytes + e->with.metadata_bytes;
+    uint64_t bytes = e->work.read.file_read_bytes + e->work.read.metadata_bytes +
+                     e->work.with.file_read_bytes + e->work.with.metadata_bytes;
     /* what was seen to be gone must have come from storage, even where a file system does
      * not count what it fetches */
-    bool gone = e->cold == PACK_COLD_CHECKED && e->resident_bytes < bytes / 20;
-    if (gone || (e->knows_storage && e->storage_bytes * 20 >= bytes))
+    bool gone =
+        e->pages.cold == PACK_COLD_CHECKED && e->pages.resident_bytes < bytes / 20;
+    if (gone || (e->work.knows_storage && e->work.storage_bytes * 20 >= bytes))
         return PACK_ORIGIN_STORAGE;
-    return e->knows_storage ? PACK_ORIGIN_MEMORY : PACK_ORIGIN_UNKNOWN;
+    return e->work.knows_storage ? PACK_ORIGIN_MEMORY : PACK_ORIGIN_UNKNOWN;
 }
 
 double
@@ -83,17 +90,17 @@ pack_bench_rate(const struct pack_bench_result *result)
 double
 pack_bench_hit_rate(const struct pack_bench_epoch *epoch)
 {
-    return epoch->has_counts && epoch->counts.requests
-               ? (double)epoch->counts.hits / (double)epoch->counts.requests
+    return epoch->expected.is_known && epoch->expected.set.requests
+               ? (double)epoch->expected.set.hits / (double)epoch->expected.set.requests
                : -1;
 }
 
 double
 pack_bench_amplification(const struct pack_bench_epoch *epoch)
 {
-    return epoch->read.wanted_bytes
-               ? (double)epoch->read.file_read_bytes / (double)epoch->read.wanted_bytes
-               : 0;
+    return epoch->work.read.wanted_bytes ? (double)epoch->work.read.file_read_bytes /
+                                               (double)epoch->work.read.wanted_bytes
+                                         : 0;
 }
 
 /* Of one fresh batch, ns: the consumer's work on each use, all of its uses together with
@@ -106,7 +113,7 @@ static bool
 uses_of(const struct pack_bench_result *result, struct uses *uses)
 {
     const struct pack_bench_steps *s = &result->steps;
-    double echo = (double)result->echo;
+    double echo = (double)result->setup.echo;
     if (s->n_steps < 2 || s->busy_ns == 0)
         return false;
     /* total_ns is that of all steps but the first */
@@ -115,7 +122,7 @@ uses_of(const struct pack_bench_result *result, struct uses *uses)
     uses->busy_ns = (double)s->busy_ns / batches / echo;
     uses->cycle_ns = (double)s->total_ns / batches;
     uses->read_ns = uses->cycle_ns;
-    if (result->n_workers == 0)
+    if (result->setup.n_workers == 0)
         uses->read_ns -= echo * uses->busy_ns;
     return true;
 }
@@ -127,7 +134,7 @@ pack_bench_echo_for(const struct pack_bench_result *result, double target)
     if (target >= 1 || !uses_of(result, &uses))
         return 0;
     double echo = target * uses.read_ns / uses.busy_ns;
-    if (result->n_workers == 0)
+    if (result->setup.n_workers == 0)
         echo /= 1 - target;
     return echo > 1 ? (uint64_t)ceil(echo - 1e-9) : 1;
 }
@@ -139,7 +146,7 @@ pack_bench_echo_gain(const struct pack_bench_result *result, uint64_t echo)
     if (!uses_of(result, &uses))
         return 1;
     double work = (double)echo * uses.busy_ns, cycle = uses.read_ns + work;
-    if (result->n_workers > 0)
+    if (result->setup.n_workers > 0)
         cycle = work > uses.read_ns ? work : uses.read_ns;
-    return (double)echo / cycle / ((double)result->echo / uses.cycle_ns);
+    return (double)echo / cycle / ((double)result->setup.echo / uses.cycle_ns);
 }

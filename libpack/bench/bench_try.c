@@ -20,7 +20,7 @@ static const uint64_t slice_ns = 80 * 1000 * 1000, slice_most_ns = 250 * 1000 * 
 static uint64_t
 batch_ns(const struct pack_bench_result *r)
 {
-    return r->total.n_batches ? r->total.work_ns / r->total.n_batches : UINT64_MAX;
+    return r->total.n_batches ? r->total.work.total_ns / r->total.n_batches : UINT64_MAX;
 }
 
 /* Batches within half a second, of stock HDF5; a process that has started CUDA does not
@@ -29,8 +29,8 @@ static bool
 can_read(const struct pack_bench_params *params, const struct pack_bench_result *result,
          const struct pack_bench_ask *ask)
 {
-    return !ask->no_trial && !params->source && strcmp(result->engine, "hdf5") == 0 &&
-           strcmp(result->consumer, "cuda") != 0;
+    return !ask->no_trial && !params->images.source && strcmp(result->setup.engine, "hdf5") == 0 &&
+           strcmp(result->setup.consumer, "cuda") != 0;
 }
 
 bool
@@ -52,7 +52,7 @@ pack_bench_can_measure(const struct pack_bench_params *params,
     /* measure.c makes smaller batches where that is all the same */
     uint64_t n = params->pattern.read == PACK_READ_SAMPLE ? t->n_samples : t->n_batches;
     return can_read(params, result, ask) && n &&
-           (t->read.call_ns + t->assemble_ns) / n <= batch_most_ns;
+           (t->work.read.call_ns + t->work.assemble_ns) / n <= batch_most_ns;
 }
 
 /* The run with nothing behind its readers. */
@@ -60,11 +60,11 @@ static struct pack_bench_params
 as_reader(const struct pack_bench_params *params)
 {
     struct pack_bench_params p = *params;
-    p.consumer = NULL;
-    p.consume = (struct pack_consumer_params){ .has_normalise = false };
-    p.echo = 0;
-    p.echo_split = p.keep_events = p.cold = false;
-    p.batches_max = 0;
+    p.consumer.name = NULL;
+    p.consumer.params = (struct pack_consumer_params){ .has_normalise = false };
+    p.consumer.echo = 0;
+    p.consumer.echo_split = p.keep_events = p.cold = false;
+    p.stop.batches = 0;
     return p;
 }
 
@@ -76,10 +76,10 @@ way_of(const struct pack_bench_params *params, const struct bench_way *way)
     p.pattern.pool_chunks = way->config.pattern.pool_chunks;
     p.pattern.local = way->config.pattern.local;
     p.pattern.batch = way->config.pattern.batch;
-    p.n_workers = way->n_workers;
-    p.reopen = way->config.reopen;
-    p.set_cache = true;
-    p.cache = way->config.cache;
+    p.workers.n = way->n_workers;
+    p.open.reopen = way->config.reopen;
+    p.open.set_cache = true;
+    p.open.cache = way->config.cache;
     return p;
 }
 
@@ -111,11 +111,11 @@ gain_of(const struct pack_trial_result *a, const struct pack_trial_result *b,
 static uint64_t
 enlarged(const struct pack_bench_result *r, const struct bench_way *ways, size_t n)
 {
-    uint64_t most = r->batch;
+    uint64_t most = r->setup.batch;
     for (size_t i = 0; i < n; i++)
         if (ways[i].config.pattern.batch > most)
             most = ways[i].config.pattern.batch;
-    return r->batch ? most / r->batch : 1;
+    return r->setup.batch ? most / r->setup.batch : 1;
 }
 
 enum pack_status

@@ -71,12 +71,12 @@ open_engine(struct maker *maker, const struct pack_readset *set,
 {
     const struct pack_bench_params *p = &maker->plan->params;
     struct pack_engine_params params = { .set = set,
-                                         .set_cache = p->set_cache,
-                                         .cache = p->cache,
-                                         .reopen = p->reopen,
-                                         .source = p->source,
-                                         .geometry = p->geometry,
-                                         .layout = p->layout,
+                                         .set_cache = p->open.set_cache,
+                                         .cache = p->open.cache,
+                                         .reopen = p->open.reopen,
+                                         .source = p->images.source,
+                                         .geometry = p->images.geometry,
+                                         .layout = p->images.layout,
                                          .where = where };
     return maker->plan->engine->open(&params, engine, err);
 }
@@ -91,7 +91,7 @@ preload(struct maker *maker, struct pack_error *err)
 {
     const struct pack_readset *set = maker->plan->params.set;
     const struct pack_grid *grid = &set->parts[0].grid;
-    uint64_t step = grid->rank ? grid->chunk[0] : 1, room = maker->plan->params.cache.size_bytes;
+    uint64_t step = grid->rank ? grid->chunk[0] : 1, room = maker->plan->params.open.cache.size_bytes;
     struct pack_box box = { .rank = set->extent.rank };
     struct pack_read_cost cost = { 0 };
     for (int i = 1; i < box.rank; i++)
@@ -120,11 +120,11 @@ maker_open(void *context, unsigned worker, void *where, void **state,
     maker->plan = plan;
     maker->where = where;
     struct pack_pattern pattern = plan->pattern;
-    maker->n_lanes = plan->params.n_workers ? plan->params.n_workers : 1;
+    maker->n_lanes = plan->params.workers.n ? plan->params.workers.n : 1;
     pattern.workers = maker->n_lanes;
     pattern.worker = worker;
     enum pack_status status = pack_pattern_new(&pattern, &maker->iter, err);
-    if (status == PACK_OK && plan->params.torch) {
+    if (status == PACK_OK && plan->params.hand_over.torch) {
         maker->pieces = calloc((size_t)plan->batch_max, sizeof *maker->pieces);
         if (!maker->pieces)
             status = pack_fail_memory(err, "a reader");
@@ -328,7 +328,7 @@ interpret(uint64_t ns, struct bench_note *note)
     uint64_t begin_ns = pack_clock_ns(), now_ns = begin_ns;
     while (ns && now_ns - begin_ns < ns)
         now_ns = pack_clock_ns();
-    note->interpret_ns += now_ns - begin_ns;
+    note->work.interpret_ns += now_ns - begin_ns;
 }
 
 /* Reads a request into new memory, whose turn to be copied comes when all have been read:
@@ -337,7 +337,7 @@ static enum pack_status
 read_apart(struct maker *maker, const struct pack_request *request,
            struct bench_note *note, struct pack_error *err)
 {
-    uint64_t stride = maker->plan->stride_bytes, skipped = note->read.skipped;
+    uint64_t stride = maker->plan->stride_bytes, skipped = note->work.read.skipped;
     struct piece *piece = &maker->pieces[maker->n_pieces];
     piece->bytes = request->n_samples * stride;
     piece->data = malloc(piece->bytes ? piece->bytes : 1);
@@ -346,10 +346,10 @@ read_apart(struct maker *maker, const struct pack_request *request,
     maker->n_pieces++;
     enum pack_status status =
         read_one(maker, maker->engine, maker->plan->params.set, request, stride,
-                 piece->data, &note->read, &note->assemble_ns, err);
-    if (note->read.skipped > skipped)
+                 piece->data, &note->work.read, &note->work.assemble_ns, err);
+    if (note->work.read.skipped > skipped)
         piece->bytes = 0;
-    interpret(maker->plan->params.sample_ns * request->n_samples, note);
+    interpret(maker->plan->params.hand_over.sample_ns * request->n_samples, note);
     return status;
 }
 
@@ -365,8 +365,8 @@ collate(struct maker *maker, unsigned char *data, struct bench_note *note)
     free(maker->scratch); /* that of the next batch is new too */
     maker->scratch = NULL;
     maker->scratch_bytes = 0;
-    note->collate_ns = pack_clock_ns() - begin_ns;
-    interpret(maker->plan->params.batch_ns, note);
+    note->work.collate_ns = pack_clock_ns() - begin_ns;
+    interpret(maker->plan->params.hand_over.batch_ns, note);
 }
 
 static enum pack_status
@@ -380,29 +380,30 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
     enum pack_status status = PACK_OK;
     uint64_t n = pack_bench_batch_samples(plan, number), asked = 0;
     for (; asked < n && status == PACK_OK; asked += request.n_samples) {
-        uint64_t done = asked - note->read.skipped; /* what is skipped leaves no gap */
+        uint64_t done =
+            asked - note->work.read.skipped; /* what is skipped leaves no gap */
         if (!pack_pattern_next(maker->iter, &request))
             return pack_fail(err, PACK_ERR_ARGUMENT,
                              "the pattern ended before batch %llu",
                              (unsigned long long)number);
         maker->where->in_with = false;
-        if (p->torch)
+        if (p->hand_over.torch)
             status = read_apart(maker, &request, note, err);
         else
             status = read_one(maker, maker->engine, p->set, &request, plan->stride_bytes,
-                              data + done * plan->stride_bytes, &note->read,
-                              &note->assemble_ns, err);
+                              data + done * plan->stride_bytes, &note->work.read,
+                              &note->work.assemble_ns, err);
         if (status != PACK_OK || !p->with)
             continue;
         maker->where->in_with = true;
         status = with_request(maker, &request, &with, err);
         if (status == PACK_OK)
             status = read_one(maker, maker->with, p->with, &with, plan->with_stride_bytes,
-                              with_data + done * plan->with_stride_bytes, &note->with,
-                              &note->assemble_ns, err);
+                              with_data + done * plan->with_stride_bytes,
+                              &note->work.with, &note->work.assemble_ns, err);
     }
-    note->n_samples = asked - note->read.skipped;
-    if (p->torch && status == PACK_OK)
+    note->n_samples = asked - note->work.read.skipped;
+    if (p->hand_over.torch && status == PACK_OK)
         collate(maker, data, note);
     return status;
 }
@@ -424,10 +425,11 @@ count_usage(struct maker *maker, struct bench_note *note)
 {
     struct pack_system_usage now, *before = &maker->usage;
     pack_system_usage(&now);
-    note->knows_storage = maker->knows_storage;
+    note->work.knows_storage = maker->knows_storage;
     note->usage.user_ns = now.user_ns - before->user_ns;
     note->usage.system_ns = now.system_ns - before->system_ns;
     note->usage.storage_bytes = now.storage_bytes - before->storage_bytes;
+    note->work.storage_bytes = note->usage.storage_bytes;
     *before = now;
 }
 
@@ -447,7 +449,7 @@ maker_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
         maker->began = true;
         maker->round = round;
     } else {
-        note->idle_ns = note->begin_ns - maker->end_ns;
+        note->work.idle_ns = note->begin_ns - maker->end_ns;
     }
     pack_nvtx_begin("read");
     if (status == PACK_OK)
@@ -455,9 +457,10 @@ maker_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
     pack_nvtx_end();
     if (status != PACK_OK)
         return status;
-    note->delay_ns = delay(maker->plan->params.delay_ns);
+    note->work.delay_ns = delay(maker->plan->params.workers.delay_ns);
     count_usage(maker, note);
     note->end_ns = maker->end_ns = pack_clock_ns();
+    note->work.total_ns = note->end_ns - note->begin_ns;
     return PACK_OK;
 }
 

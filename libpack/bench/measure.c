@@ -73,11 +73,11 @@ way_of(const struct pack_advise_params *params, const struct pack_advise_config 
     *way = (struct pack_bench_params){
         .set = set,
         .pattern = config->pattern,
-        .n_workers = params->pattern.workers,
-        .set_cache = config->chunk.rank != 0,
-        .cache = config->cache,
-        .reopen = config->reopen,
-        .fresh_workers = params->workers_end,
+        .workers.n = params->pattern.workers,
+        .open.set_cache = config->chunk.rank != 0,
+        .open.cache = config->cache,
+        .open.reopen = config->reopen,
+        .workers.fresh = params->workers_end,
     };
     way->pattern.extent.rank = 0; /* the set's */
 }

@@ -16,28 +16,28 @@ put_options(struct pack_json *json, const struct pack_bench_report *report)
         pack_json_text(json, NULL, report->operands[i]);
     pack_json_close(json);
     pack_json_text(json, "dataset", p->set ? p->set->dataset : NULL);
-    pack_json_text(json, "engine", r->engine);
+    pack_json_text(json, "engine", r->setup.engine);
     pack_json_text(json, "pattern", pack_pattern_name(p->pattern.kind));
     pack_json_text(json, "read", pack_read_mode_name(p->pattern.read));
-    pack_json_u64(json, "seed", r->seed);
-    pack_json_u64(json, "batch", r->batch);
-    pack_json_u64(json, "workers", r->n_workers);
-    pack_json_u64(json, "prefetch", r->prefetch);
-    pack_json_bool(json, "persistent_workers", !p->fresh_workers);
-    pack_json_text(json, "hand_over", p->torch ? "pytorch" : "slots");
-    pack_json_u64(json, "sample_cost_ns", p->sample_ns);
-    pack_json_u64(json, "batch_cost_ns", p->batch_ns);
-    pack_json_u64(json, "echo", r->echo);
-    pack_json_text(json, "consumer", r->consumer);
-    pack_json_u64(json, "step_ns", p->consume.step_ns);
+    pack_json_u64(json, "seed", r->setup.seed);
+    pack_json_u64(json, "batch", r->setup.batch);
+    pack_json_u64(json, "workers", r->setup.n_workers);
+    pack_json_u64(json, "prefetch", r->setup.prefetch);
+    pack_json_bool(json, "persistent_workers", !p->workers.fresh);
+    pack_json_text(json, "hand_over", p->hand_over.torch ? "pytorch" : "slots");
+    pack_json_u64(json, "sample_cost_ns", p->hand_over.sample_ns);
+    pack_json_u64(json, "batch_cost_ns", p->hand_over.batch_ns);
+    pack_json_u64(json, "echo", r->setup.echo);
+    pack_json_text(json, "consumer", r->setup.consumer);
+    pack_json_u64(json, "step_ns", p->consumer.params.step_ns);
     pack_json_bool(json, "cold", p->cold);
-    pack_json_bool(json, "reopen", p->reopen);
-    if (r->has_cache) {
-        pack_json_u64(json, "rdcc_nslots", r->cache.n_slots);
-        pack_json_u64(json, "rdcc_nbytes", r->cache.size_bytes);
-        pack_json_double(json, "rdcc_w0", r->cache.w0);
+    pack_json_bool(json, "reopen", p->open.reopen);
+    if (r->setup.has_cache) {
+        pack_json_u64(json, "rdcc_nslots", r->setup.cache.n_slots);
+        pack_json_u64(json, "rdcc_nbytes", r->setup.cache.size_bytes);
+        pack_json_double(json, "rdcc_w0", r->setup.cache.w0);
     }
-    pack_json_text(json, "hdf5_version", r->hdf5_version);
+    pack_json_text(json, "hdf5_version", r->setup.hdf5_version);
     pack_json_close(json);
 }
 
@@ -66,24 +66,24 @@ put_epoch(struct pack_json *json, const struct pack_bench_epoch *e)
     pack_json_u64(json, "batches", e->n_batches);
     pack_json_u64(json, "samples", e->n_samples);
     pack_json_u64(json, "wait_ns", e->wait_ns);
-    pack_json_u64(json, "work_ns", e->work_ns);
-    pack_json_u64(json, "idle_ns", e->idle_ns);
-    pack_json_u64(json, "assemble_ns", e->assemble_ns);
-    pack_json_u64(json, "delay_ns", e->delay_ns);
-    pack_json_u64(json, "collate_ns", e->collate_ns);
-    pack_json_u64(json, "interpret_ns", e->interpret_ns);
+    pack_json_u64(json, "work_ns", e->work.total_ns);
+    pack_json_u64(json, "idle_ns", e->work.idle_ns);
+    pack_json_u64(json, "assemble_ns", e->work.assemble_ns);
+    pack_json_u64(json, "delay_ns", e->work.delay_ns);
+    pack_json_u64(json, "collate_ns", e->work.collate_ns);
+    pack_json_u64(json, "interpret_ns", e->work.interpret_ns);
     pack_json_u64(json, "start_ns", e->start_ns);
-    pack_json_u64(json, "drop_ns", e->drop_ns);
-    if (e->knows_storage)
-        pack_json_u64(json, "storage_bytes", e->storage_bytes);
+    pack_json_u64(json, "drop_ns", e->pages.drop_ns);
+    if (e->work.knows_storage)
+        pack_json_u64(json, "storage_bytes", e->work.storage_bytes);
     else
         pack_json_null(json, "storage_bytes");
-    if (e->cold == PACK_COLD_CHECKED)
-        pack_json_u64(json, "resident_bytes", e->resident_bytes);
+    if (e->pages.cold == PACK_COLD_CHECKED)
+        pack_json_u64(json, "resident_bytes", e->pages.resident_bytes);
     else
         pack_json_null(json, "resident_bytes");
-    put_cost(json, "read", &e->read);
-    put_cost(json, "with", &e->with);
+    put_cost(json, "read", &e->work.read);
+    put_cost(json, "with", &e->work.with);
 }
 
 static void
@@ -129,24 +129,24 @@ put_device(struct pack_json *json, const struct pack_device_result *d)
 static void
 put_processors(struct pack_json *json, const struct pack_bench_result *r)
 {
-    uint64_t n = r->n_workers ? r->n_workers : 1;
+    uint64_t n = r->setup.n_workers ? r->setup.n_workers : 1;
     pack_json_array(json, "workers");
     for (uint64_t i = 0; i < n; i++) {
         pack_json_object(json, NULL);
-        pack_json_u64(json, "user_ns", r->usage[i].user_ns);
-        pack_json_u64(json, "system_ns", r->usage[i].system_ns);
+        pack_json_u64(json, "user_ns", r->cpu.workers[i].user_ns);
+        pack_json_u64(json, "system_ns", r->cpu.workers[i].system_ns);
         pack_json_close(json);
     }
     pack_json_close(json);
-    if (!r->has_machine) {
+    if (!r->cpu.has_machine) {
         pack_json_null(json, "machine");
         return;
     }
     pack_json_object(json, "machine");
-    pack_json_u64(json, "user_ns", r->machine.user_ns);
-    pack_json_u64(json, "system_ns", r->machine.system_ns);
-    pack_json_u64(json, "iowait_ns", r->machine.iowait_ns);
-    pack_json_u64(json, "idle_ns", r->machine.idle_ns);
+    pack_json_u64(json, "user_ns", r->cpu.machine.user_ns);
+    pack_json_u64(json, "system_ns", r->cpu.machine.system_ns);
+    pack_json_u64(json, "iowait_ns", r->cpu.machine.iowait_ns);
+    pack_json_u64(json, "idle_ns", r->cpu.machine.idle_ns);
     pack_json_close(json);
 }
 
@@ -156,8 +156,8 @@ put_result(struct pack_json *json, const struct pack_bench_report *report)
 {
     const struct pack_bench_result *r = report->result;
     pack_json_object(json, "result");
-    pack_json_u64(json, "sample_bytes", r->sample_bytes);
-    pack_json_u64(json, "epoch_samples", r->epoch_samples);
+    pack_json_u64(json, "sample_bytes", r->setup.sample_bytes);
+    pack_json_u64(json, "epoch_samples", r->setup.epoch_samples);
     pack_json_bool(json, "interrupted", r->interrupted);
     pack_json_object(json, "check");
     pack_json_u64(json, "compared", r->mismatch.n_compared);
@@ -165,18 +165,18 @@ put_result(struct pack_json *json, const struct pack_bench_report *report)
     pack_json_text(json, "first", r->mismatch.n ? r->mismatch.text : NULL);
     pack_json_close(json);
     pack_json_object(json, "skipped");
-    pack_json_u64(json, "images", r->total.read.skipped);
+    pack_json_u64(json, "images", r->total.work.read.skipped);
     pack_json_array(json, "reasons");
-    for (uint32_t i = 0; i < r->n_reasons; i++)
-        pack_json_text(json, NULL, r->reason[i]);
+    for (uint32_t i = 0; i < r->skipped.n_reasons; i++)
+        pack_json_text(json, NULL, r->skipped.reason[i]);
     pack_json_close(json);
     pack_json_close(json);
     pack_json_array(json, "epochs");
     for (uint64_t i = 0; i < r->n_epochs; i++) {
         pack_json_object(json, NULL);
-        pack_cache_counts_print(json, "counts", &r->epochs[i].counts);
-        pack_cache_counts_print(json, "with_counts", &r->epochs[i].with_counts);
-        if (r->epochs[i].has_counts)
+        pack_cache_counts_print(json, "counts", &r->epochs[i].expected.set);
+        pack_cache_counts_print(json, "with_counts", &r->epochs[i].expected.with);
+        if (r->epochs[i].expected.is_known)
             pack_json_double(json, "hit_rate", pack_bench_hit_rate(&r->epochs[i]));
         else
             pack_json_null(json, "hit_rate");
@@ -191,8 +191,8 @@ put_verdict(struct pack_json *json, const struct pack_bench_report *report)
 {
     const struct pack_bench_result *r = report->result;
     const struct pack_bench_advice *a = report->advice;
-    pack_json_text(json, "limit", pack_limit_name(r->limit));
-    pack_json_text(json, "cause", r->cause[0] ? r->cause : NULL);
+    pack_json_text(json, "limit", pack_limit_name(r->verdict.limit));
+    pack_json_text(json, "cause", r->verdict.cause[0] ? r->verdict.cause : NULL);
     pack_json_text(json, "file_reads_from",
                    pack_limit_name(pack_bench_file_reads(r)));
     pack_json_double(json, "samples_per_s", pack_bench_rate(r));

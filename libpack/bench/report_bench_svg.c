@@ -48,19 +48,19 @@ cover(const struct picture *p, double *columns, uint64_t begin_ns, uint64_t end_
 static void
 collect(struct picture *p, const struct pack_bench_result *r)
 {
-    for (size_t i = 0; i < r->n_events; i++)
-        if (r->events[i].end_ns > p->span_ns)
-            p->span_ns = r->events[i].end_ns;
+    for (size_t i = 0; i < r->events.n; i++)
+        if (r->events.event[i].end_ns > p->span_ns)
+            p->span_ns = r->events.event[i].end_ns;
     if (p->span_ns == 0)
         p->span_ns = 1;
-    for (size_t i = 0; i < r->n_events; i++) {
-        const struct pack_bench_event *e = &r->events[i];
+    for (size_t i = 0; i < r->events.n; i++) {
+        const struct pack_bench_event *e = &r->events.event[i];
         if (e->kind == PACK_EVENT_STEP)
             cover(p, p->busy, e->begin_ns, e->end_ns);
         else if (e->kind == PACK_EVENT_READ && e->lane < ROWS_MAX)
             cover(p, p->work[e->lane], e->begin_ns, e->end_ns);
     }
-    p->n_rows = r->n_workers ? (unsigned)r->n_workers : 1;
+    p->n_rows = r->setup.n_workers ? (unsigned)r->setup.n_workers : 1;
     if (p->n_rows > ROWS_MAX)
         p->n_rows = ROWS_MAX;
 }
@@ -123,14 +123,15 @@ put_picture(struct picture *p, const struct pack_bench_result *r)
     PUT(p,
         "<text x=\"%d\" y=\"24\" font-size=\"16\">%s: busy %.1f %%, limited by "
         "%s</text>\n",
-        LEFT, r->consumer, 100 * r->steps.busy_rate, pack_limit_name(r->limit));
+        LEFT, r->setup.consumer, 100 * r->steps.busy_rate,
+        pack_limit_name(r->verdict.limit));
     PUT(p,
         "<text x=\"%d\" y=\"44\">%.1f samples/s, %s of %" PRIu64 ", %s</text>\n",
         LEFT, pack_bench_rate(r), pack_counted(r->total.n_batches, "batch", "batches").text,
-        r->batch, pack_counted(r->n_workers, "worker", "workers").text);
+        r->setup.batch, pack_counted(r->setup.n_workers, "worker", "workers").text);
     put_graph(p);
     for (unsigned i = 0; i < p->n_rows; i++)
-        put_row(p, r->n_workers ? "worker" : "reader", i, p->work[i],
+        put_row(p, r->setup.n_workers ? "worker" : "reader", i, p->work[i],
                 rows_top + (int)i * ROW);
     PUT(p, "<text x=\"%d\" y=\"%d\">0 s</text>\n", LEFT, height - 10);
     PUT(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.2f s</text>\n</svg>\n",

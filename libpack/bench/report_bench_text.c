@@ -39,17 +39,17 @@ static void
 put_verdict(struct page *page, const struct pack_bench_report *report)
 {
     const struct pack_bench_result *r = report->result;
-    if (strcmp(r->consumer, "null") == 0)
+    if (strcmp(r->setup.consumer, "null") == 0)
         LINE(page, "%.1f samples/s from the reader alone, limited by %s\n",
-             pack_bench_rate(r), pack_limit_name(r->limit));
+             pack_bench_rate(r), pack_limit_name(r->verdict.limit));
     else if (r->steps.n_steps < 2)
         LINE(page, "too few steps to say how busy the consumer was, limited by %s\n",
-             pack_limit_name(r->limit));
+             pack_limit_name(r->verdict.limit));
     else
         LINE(page, "consumer busy %.1f %%, limited by %s\n", 100 * r->steps.busy_rate,
-             pack_limit_name(r->limit));
-    if (r->cause[0])
-        pack_page_wrap(page, "  ", r->cause, 2);
+             pack_limit_name(r->verdict.limit));
+    if (r->verdict.cause[0])
+        pack_page_wrap(page, "  ", r->verdict.cause, 2);
     if (r->interrupted)
         LINE(page, "  (stopped before the end; this is what was measured so far)\n");
     if (r->mismatch.n) {
@@ -59,14 +59,14 @@ put_verdict(struct page *page, const struct pack_bench_report *report)
              pack_counted(r->mismatch.n_compared, "count differs", "counts differ").text);
         pack_page_wrap(page, "  ", r->mismatch.text, 2);
     }
-    if (r->total.read.skipped)
+    if (r->total.work.read.skipped)
         LINE(page,
              "\n%s left out, such as\n",
-             pack_counted(r->total.read.skipped,
+             pack_counted(r->total.work.read.skipped,
                           "image could not be decoded and was",
                           "images could not be decoded and were").text);
-    for (uint32_t i = 0; i < r->n_reasons; i++)
-        pack_page_wrap(page, "  ", r->reason[i], 2);
+    for (uint32_t i = 0; i < r->skipped.n_reasons; i++)
+        pack_page_wrap(page, "  ", r->skipped.reason[i], 2);
 }
 
 static void
@@ -79,12 +79,12 @@ put_speed(struct page *page, const struct pack_bench_report *report)
          "\n%.1f samples/s, %.1f MB/s: %s of %" PRIu64 " in %.2f s, %s, seed %" PRIu64
          "\n",
          pack_bench_rate(r),
-         s > 0 ? (double)(t->n_samples * r->sample_bytes) / s / 1e6 : 0,
-         pack_counted(t->n_batches, "batch", "batches").text, r->batch, s,
-         pack_counted(r->n_epochs, "epoch", "epochs").text, r->seed);
-    if (r->echo > 1)
+         s > 0 ? (double)(t->n_samples * r->setup.sample_bytes) / s / 1e6 : 0,
+         pack_counted(t->n_batches, "batch", "batches").text, r->setup.batch, s,
+         pack_counted(r->n_epochs, "epoch", "epochs").text, r->setup.seed);
+    if (r->setup.echo > 1)
         LINE(page, "%.2f steps/s, each batch used %" PRIu64 " times\n",
-             s > 0 ? (double)r->steps.n_steps / s : 0, r->echo);
+             s > 0 ? (double)r->steps.n_steps / s : 0, r->setup.echo);
     if (r->steps.au >= 0 && report->preset)
         LINE(page, "AU %.1f %% of computing time, %s asks for %.0f %%: %s\n",
              100 * r->steps.au, report->preset->name, 100 * report->preset->au_min,
@@ -93,7 +93,7 @@ put_speed(struct page *page, const struct pack_bench_report *report)
         LINE(page, "AU %.1f %% (computing time over total, first step left out)\n",
              100 * r->steps.au);
     uint64_t echo = pack_bench_echo_for(r, 0.9);
-    if (r->steps.au >= 0 && r->steps.busy_rate < 0.9 && echo > r->echo)
+    if (r->steps.au >= 0 && r->steps.busy_rate < 0.9 && echo > r->setup.echo)
         LINE(page, "%s %" PRIu64 " would keep the consumer busy for 90 %%\n",
              pack_option_word(report->options, "echo"), echo);
 }
@@ -107,7 +107,7 @@ put_stage(struct page *page, const struct pack_bench_result *r, const char *name
     const struct pack_bench_epoch *t = &r->total;
     uint64_t n = t->n_batches ? t->n_batches : 1;
     LINE(page, "  %-34s %10.3f ms  %5.1f %%\n", name, (double)ns / (double)n / 1e6,
-         percent(ns, t->work_ns + t->idle_ns));
+         percent(ns, t->work.total_ns + t->work.idle_ns));
 }
 
 /* What stands for PyTorch, and which part of it is a figure of ours. */
@@ -117,11 +117,12 @@ put_hand_over(struct page *page, const struct pack_bench_report *report)
     const struct pack_bench_params *p = report->params;
     const struct pack_bench_epoch *t = &report->result->total;
     char sample[32], batch[32];
-    if (p->torch)
+    if (p->hand_over.torch)
         LINE(page,
              "  handed over as by PyTorch; Python is %s a sample and %s a batch,\n"
              "  which is stated, not measured here\n",
-             duration(p->sample_ns, sample), duration(p->batch_ns, batch));
+             duration(p->hand_over.sample_ns, sample),
+             duration(p->hand_over.batch_ns, batch));
     if (t->start_ns)
         LINE(page, "  %.2f s went into starting and ending workers with each epoch\n",
              seconds(t->start_ns));
@@ -132,16 +133,17 @@ put_stages(struct page *page, const struct pack_bench_report *report)
 {
     const struct pack_bench_result *r = report->result;
     const struct pack_bench_epoch *t = &r->total;
-    const struct pack_read_cost *a = &t->read, *b = &t->with;
+    const struct pack_read_cost *a = &t->work.read, *b = &t->work.with;
     uint64_t calls_ns = a->call_ns + b->call_ns;
-    uint64_t known_ns = calls_ns + t->delay_ns + t->collate_ns + t->interpret_ns;
-    uint64_t rest_ns = t->work_ns > known_ns ? t->work_ns - known_ns : 0;
+    uint64_t known_ns =
+        calls_ns + t->work.delay_ns + t->work.collate_ns + t->work.interpret_ns;
+    uint64_t rest_ns = t->work.total_ns > known_ns ? t->work.total_ns - known_ns : 0;
     const char *reads = pack_limit_name(pack_bench_file_reads(r));
     char chunks[64], indexes[64];
     snprintf(chunks, sizeof chunks, "%s: reading chunks", reads);
     snprintf(indexes, sizeof indexes, "%s: reading indexes", reads);
     LINE(page, "\n%-36s%13s %9s\n",
-         r->n_workers ? "where the workers' time went" : "where the time went",
+         r->setup.n_workers ? "where the workers' time went" : "where the time went",
          "per batch", "share");
     put_stage(page, r, chunks, a->storage_ns + b->storage_ns);
     put_stage(page, r, indexes, a->metadata_ns + b->metadata_ns);
@@ -149,18 +151,20 @@ put_stages(struct page *page, const struct pack_bench_report *report)
         put_stage(page, r, "opening the dataset each time", a->reopen_ns + b->reopen_ns);
     put_stage(page, r, "decode", a->decode_ns + b->decode_ns);
     put_stage(page, r,
-              strcmp(r->engine, "images") == 0 ? "other work" : "HDF5 calls and copies",
+              strcmp(r->setup.engine, "images") == 0 ? "other work"
+                                                     : "HDF5 calls and copies",
               a->overhead_ns + b->overhead_ns);
     put_stage(page, r, "CPU assembly", rest_ns);
-    if (t->collate_ns)
-        put_stage(page, r, "copying into new shared memory", t->collate_ns);
-    if (t->interpret_ns)
-        put_stage(page, r, "the interpreter, as stated below", t->interpret_ns);
-    if (t->delay_ns)
-        put_stage(page, r, "the delay asked for", t->delay_ns);
+    if (t->work.collate_ns)
+        put_stage(page, r, "copying into new shared memory", t->work.collate_ns);
+    if (t->work.interpret_ns)
+        put_stage(page, r, "the interpreter, as stated below", t->work.interpret_ns);
+    if (t->work.delay_ns)
+        put_stage(page, r, "the delay asked for", t->work.delay_ns);
     put_stage(page, r,
-              r->n_workers ? "waiting for a free buffer" : "outside, in the consumer",
-              t->idle_ns);
+              r->setup.n_workers ? "waiting for a free buffer"
+                                 : "outside, in the consumer",
+              t->work.idle_ns);
     put_hand_over(page, report);
 }
 
@@ -168,11 +172,11 @@ static void
 put_consumer(struct page *page, const struct pack_bench_result *r)
 {
     const struct pack_bench_steps *s = &r->steps;
-    if (s->n_steps < 2 || strcmp(r->consumer, "null") == 0)
+    if (s->n_steps < 2 || strcmp(r->setup.consumer, "null") == 0)
         return;
     double n = (double)(s->n_steps - 1) * 1e6;
     LINE(page, "\n%s: %s, %.3f ms busy and %.3f ms starved in each%s\n",
-         r->consumer, pack_counted(s->n_steps, "step", "steps").text,
+         r->setup.consumer, pack_counted(s->n_steps, "step", "steps").text,
          (double)s->busy_ns / n, (double)s->starved_ns / n,
          s->copy_bytes ? "," : "");
     if (s->copy_bytes)
@@ -214,13 +218,13 @@ static void
 put_epoch(struct page *page, const struct pack_bench_epoch *e, uint64_t number)
 {
     char hits[32] = "-", loads[32] = "-";
-    if (e->has_counts) {
+    if (e->expected.is_known) {
         snprintf(hits, sizeof hits, "%.1f %%", 100 * pack_bench_hit_rate(e));
-        snprintf(loads, sizeof loads, "%" PRIu64, e->counts.loads);
+        snprintf(loads, sizeof loads, "%" PRIu64, e->expected.set.loads);
     }
     LINE(page, "  %5" PRIu64 "  %10.1f  %9" PRIu64 "  %8s  %9s  %10.1f  %8.2f\n", number,
          e->elapsed_ns ? (double)e->n_samples * 1e9 / (double)e->elapsed_ns : 0,
-         e->read.requests, hits, loads, (double)e->read.file_read_bytes / 1e6,
+         e->work.read.requests, hits, loads, (double)e->work.read.file_read_bytes / 1e6,
          pack_bench_amplification(e));
 }
 
@@ -229,14 +233,14 @@ enum { EPOCHS_SHOWN = 5 }; /* of the first ones, and of the last ones */
 static void
 put_epochs(struct page *page, const struct pack_bench_result *r)
 {
-    const struct pack_cache_counts *c = &r->total.counts;
+    const struct pack_cache_counts *c = &r->total.expected.set;
     char cache[PACK_BYTES_TEXT_MAX];
-    if (r->has_cache)
+    if (r->setup.has_cache)
         LINE(page, "\nchunk cache%s: %s, %s, w0 %g (HDF5 %s)\n",
-             r->n_workers > 1 ? " of each worker" : "",
-             pack_counted(r->cache.n_slots, "slot", "slots").text,
-             pack_bytes_format(r->cache.size_bytes, cache), r->cache.w0,
-             r->hdf5_version);
+             r->setup.n_workers > 1 ? " of each worker" : "",
+             pack_counted(r->setup.cache.n_slots, "slot", "slots").text,
+             pack_bytes_format(r->setup.cache.size_bytes, cache), r->setup.cache.w0,
+             r->setup.hdf5_version);
     else
         LINE(page, "\nno chunk cache at work\n");
     LINE(page, "  epoch   samples/s   requests  hit rate      loads     "
@@ -277,44 +281,45 @@ put_storage(struct page *page, const struct pack_bench_report *report)
              duration(pack_histogram_at(&r->latency, 0.9), b),
              duration(pack_histogram_at(&r->latency, 0.99), c),
              duration(r->latency.max_ns, d));
-    uint64_t read = t->read.file_read_bytes + t->with.file_read_bytes;
-    if (t->knows_storage) {
-        uint64_t from_storage = t->storage_bytes < read ? t->storage_bytes : read;
+    uint64_t read = t->work.read.file_read_bytes + t->work.with.file_read_bytes;
+    if (t->work.knows_storage) {
+        uint64_t from_storage =
+            t->work.storage_bytes < read ? t->work.storage_bytes : read;
         LINE(page,
              "  %.1f MB from storage (readahead included), "
              "%.1f MB from the page cache\n",
-             (double)t->storage_bytes / 1e6, (double)(read - from_storage) / 1e6);
+             (double)t->work.storage_bytes / 1e6, (double)(read - from_storage) / 1e6);
     }
-    if (t->cold == PACK_COLD_ASSUMED)
+    if (t->pages.cold == PACK_COLD_ASSUMED)
         LINE(page, "  cold is assumed: pages were dropped, and the system does not tell "
                    "what stayed\n");
-    else if (t->cold == PACK_COLD_CHECKED)
+    else if (t->pages.cold == PACK_COLD_CHECKED)
         LINE(page, "  cold: %.1f MB were still in the page cache when epochs began%s\n",
-             (double)t->resident_bytes / 1e6,
-             t->resident_bytes > read / 20 ? "; this was NOT cold" : "");
-    if (t->drop_ns)
+             (double)t->pages.resident_bytes / 1e6,
+             t->pages.resident_bytes > read / 20 ? "; this was NOT cold" : "");
+    if (t->pages.drop_ns)
         LINE(page, "  dropping pages took %.2f s, which no rate contains\n",
-             seconds(t->drop_ns));
+             seconds(t->pages.drop_ns));
 }
 
 static void
 put_processors(struct page *page, const struct pack_bench_result *r)
 {
-    uint64_t n = r->n_workers ? r->n_workers : 1, user = 0, system = 0;
+    uint64_t n = r->setup.n_workers ? r->setup.n_workers : 1, user = 0, system = 0;
     for (uint64_t i = 0; i < n; i++) {
-        user += r->usage[i].user_ns;
-        system += r->usage[i].system_ns;
+        user += r->cpu.workers[i].user_ns;
+        system += r->cpu.workers[i].system_ns;
     }
     uint64_t lived = n * r->elapsed_ns;
     LINE(page, "\nprocessors: %s %.0f %% user, %.0f %% system",
-         r->n_workers ? "each worker" : "this process", percent(user, lived),
+         r->setup.n_workers ? "each worker" : "this process", percent(user, lived),
          percent(system, lived));
-    if (r->has_machine) {
-        uint64_t all = r->machine.user_ns + r->machine.system_ns + r->machine.iowait_ns +
-                       r->machine.idle_ns;
+    if (r->cpu.has_machine) {
+        uint64_t all = r->cpu.machine.user_ns + r->cpu.machine.system_ns +
+                       r->cpu.machine.iowait_ns + r->cpu.machine.idle_ns;
         LINE(page, "; the machine %.0f %% busy, %.0f %% iowait",
-             percent(r->machine.user_ns + r->machine.system_ns, all),
-             percent(r->machine.iowait_ns, all));
+             percent(r->cpu.machine.user_ns + r->cpu.machine.system_ns, all),
+             percent(r->cpu.machine.iowait_ns, all));
     }
     LINE(page, "\n");
 }

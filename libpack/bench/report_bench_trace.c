@@ -132,17 +132,18 @@ pack_report_bench_trace(const struct pack_bench_report *report, struct pack_buf 
     pack_json_object(&json, NULL);
     pack_json_text(&json, "displayTimeUnit", "ms");
     pack_json_object(&json, "otherData");
-    pack_json_bool(&json, "cut", r->events_cut);
+    pack_json_bool(&json, "cut", r->events.cut);
     pack_json_close(&json);
     pack_json_array(&json, "traceEvents");
     put_track(&json, TRACK_TRAINER, "training loop");
-    put_track(&json, TRACK_STEPS, r->consumer);
+    put_track(&json, TRACK_STEPS, r->setup.consumer);
     put_track(&json, TRACK_COPIES, "copies");
     put_track(&json, TRACK_NORMALISE, "normalise kernel");
-    for (uint64_t i = 0; i < (r->n_workers ? r->n_workers : 1); i++)
-        put_track(&json, TRACK_WORKERS + (unsigned)i, r->n_workers ? "worker" : "reader");
-    for (size_t i = 0; i < r->n_events; i++)
-        put_event(&json, &r->events[i], i);
+    for (uint64_t i = 0; i < (r->setup.n_workers ? r->setup.n_workers : 1); i++)
+        put_track(&json, TRACK_WORKERS + (unsigned)i,
+                  r->setup.n_workers ? "worker" : "reader");
+    for (size_t i = 0; i < r->events.n; i++)
+        put_event(&json, &r->events.event[i], i);
     pack_json_close(&json);
     pack_json_close(&json);
     return pack_json_end(&json, err);

@@ -70,7 +70,7 @@ void
 pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run)
 {
     uint64_t n = run->n_epochs; /* those that were not cut off */
-    if (run->epochs[n - 1].n_samples < run->epoch_samples)
+    if (run->epochs[n - 1].n_samples < run->setup.epoch_samples)
         n--;
     r->has_later = n > 1;
     r->first[r->n_rounds] = rate_of_epochs(run, 0, 1);
@@ -78,7 +78,7 @@ pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run)
                                   : rate_of_epochs(run, 0, run->n_epochs);
     r->first_samples = run->epochs[0].n_samples;
     r->n_epochs = run->n_epochs;
-    r->storage_bytes += (double)run->total.storage_bytes;
+    r->storage_bytes += (double)run->total.work.storage_bytes;
     r->n_rounds++;
 }
 
@@ -88,8 +88,8 @@ run_one(const struct pack_bench_params *way, const struct pack_trial_params *par
 {
     struct pack_bench_params p = *way;
     struct pack_bench_result run;
-    p.epochs = EPOCHS_MAX;
-    p.seconds_ns = params->slice_ns ? params->slice_ns : slice_default_ns;
+    p.stop.epochs = EPOCHS_MAX;
+    p.stop.after_ns = params->slice_ns ? params->slice_ns : slice_default_ns;
     p.no_check = true;
     p.watch = params->watch;
     p.watch.progress = NULL;

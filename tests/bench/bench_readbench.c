@@ -68,7 +68,7 @@ ours(const struct pack_readset *set, uint64_t n)
     struct pack_bench_params p = {
         .set = set,
         .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = BATCH, .seed = SEED },
-        .batches_max = n / BATCH,
+        .stop.batches = n / BATCH,
         .no_check = true
     };
     if (pack_bench_run(&p, &result, &err) != PACK_OK) {
