@@ -191,7 +191,8 @@ for case in 'nope.h5:cannot open' 'photos:it is a folder' 'plain:not an HDF5 fil
     'one.h5:/nope:no dataset' 'one.h5 --pattern odd:odd' 'one.h5 --workers 2x:2x' \
     'one.h5 --consumer gpu:gpu' 'one.h5 --step 5:not a time' 'one.h5 --sweep x:--sweep' \
     'one.h5 --crop 500x500:500' 'one.h5 --read span --crop 8x8:span' \
-    ':either FILE' 'one.h5 --engine odd:odd' \
+    ':either FILE' 'one.h5 --engine odd:odd' 'one.h5 --engine images:not datasets' \
+    '--images photos --size 48 --engine hdf5:not folders of images' \
     'one.h5 --gpu 7 --consumer cuda:GPU\|driver\|nvcc'; do
     # shellcheck disable=SC2086
     bench ${case%:*}

@@ -24,21 +24,6 @@
 extern "C" {
 #endif
 
-/* Images that are decoded at every epoch: the baseline of a file of samples. */
-struct pack_bench_images {
-    const struct pack_source *source; /* NULL: a file is read */
-    struct pack_geometry geometry;
-    uint32_t height, width; /* that the geometry gives */
-    enum pack_pixel_layout layout;
-};
-
-/* How each worker opens the dataset. */
-struct pack_bench_open {
-    bool set_cache; /* else the library's own */
-    struct pack_cache_params cache;
-    bool reopen; /* by name at each read, as careless code does */
-};
-
 /* The reader processes, as of procs.h. */
 struct pack_bench_workers {
     uint64_t n;        /* 0: in line */
@@ -76,8 +61,8 @@ struct pack_bench_params {
     const char *engine;              /* NULL: hdf5, or images with a source */
     const struct pack_readset *set;  /* what is read */
     const struct pack_readset *with; /* read in step, by index of axis 0; may be NULL */
-    struct pack_bench_images images; /* instead of set */
-    struct pack_bench_open open;
+    struct pack_engine_images images; /* instead of set; no source: none */
+    struct pack_engine_open open;
     bool cold;    /* files leave the page cache before each epoch */
     bool preload; /* each worker first fills its chunk cache, from the dataset's beginning
                      on; stop.after_ns counts from when all have */

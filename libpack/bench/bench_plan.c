@@ -135,12 +135,16 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
     plan->engine = pack_engine_find(engine);
     if (!plan->engine)
         return pack_fail(err, PACK_ERR_ARGUMENT, "no engine is called '%.40s'", engine);
+    enum pack_engine_kind kind = p->set ? PACK_ENGINE_SET : PACK_ENGINE_IMAGES;
+    enum pack_status status = pack_engine_check(plan->engine, kind, err);
+    if (status != PACK_OK)
+        return status;
     plan_extent(plan);
     plan->pattern.batch = plan->pattern.batch ? plan->pattern.batch : 1;
     if (plan->pattern.dealt == 0)
         plan->pattern.dealt = p->workers.n ? p->workers.n : 1;
     plan->pattern.workers = plan->pattern.worker = 0;
-    enum pack_status status = check_params(p, err);
+    status = check_params(p, err);
     if (status == PACK_OK)
         status = plan_sample(plan, err);
     if (status == PACK_OK)

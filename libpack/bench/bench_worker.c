@@ -12,11 +12,19 @@
 #include "libpack/bench/nvtx.h"
 #include "libpack/base/size.h"
 
+/* One of the two datasets that a batch is made of. */
+struct side {
+    const struct pack_readset *set; /* NULL: image files */
+    void *engine;                   /* state of plan->engine */
+    uint64_t stride_bytes;          /* from a sample to the next in a batch */
+    bool is_with;                   /* the second one */
+};
+
 struct maker {
     const struct bench_plan *plan;
     struct bench_where *where;
     struct pack_pattern_iter *iter;
-    void *engine, *with; /* states of plan->engine */
+    struct side main, with;
     uint64_t round, n_lanes;
     bool began;
     uint64_t end_ns; /* of the batch before */
@@ -52,10 +60,8 @@ maker_close(void *state)
     struct maker *maker = state;
     if (!maker)
         return;
-    if (maker->engine)
-        maker->plan->engine->close(maker->engine);
-    if (maker->with)
-        maker->plan->engine->close(maker->with);
+    maker->plan->engine->close(maker->main.engine);
+    maker->plan->engine->close(maker->with.engine);
     pack_pattern_free(maker->iter);
     free(maker->scratch);
     free(maker->before);
@@ -65,95 +71,12 @@ maker_close(void *state)
     free(maker);
 }
 
-static enum pack_status
-open_engine(struct maker *maker, const struct pack_readset *set,
-            struct pack_engine_where *where, void **engine, struct pack_error *err)
-{
-    const struct pack_bench_params *p = &maker->plan->params;
-    struct pack_engine_params params = { .set = set,
-                                         .set_cache = p->open.set_cache,
-                                         .cache = p->open.cache,
-                                         .reopen = p->open.reopen,
-                                         .source = p->images.source,
-                                         .geometry = p->images.geometry,
-                                         .layout = p->images.layout,
-                                         .where = where };
-    return maker->plan->engine->open(&params, engine, err);
-}
-
-static uint64_t row_bytes(const struct pack_box *box, uint64_t elem_size);
-static enum pack_status reserve_scratch(struct maker *maker, uint64_t rows, uint64_t row,
-                                        struct pack_error *err);
-
-/* Whole rows of chunks, until as many bytes were read as the cache can hold. */
-static enum pack_status
-preload(struct maker *maker, struct pack_error *err)
-{
-    const struct pack_readset *set = maker->plan->params.set;
-    const struct pack_grid *grid = &set->parts[0].grid;
-    uint64_t step = grid->rank ? grid->chunk[0] : 1, room = maker->plan->params.open.cache.size_bytes;
-    struct pack_box box = { .rank = set->extent.rank };
-    struct pack_read_cost cost = { 0 };
-    for (int i = 1; i < box.rank; i++)
-        box.count[i] = set->extent.extent[i];
-    uint64_t row = row_bytes(&box, set->elem_size), read = 0;
-    enum pack_status status = reserve_scratch(maker, step, row, err);
-    for (uint64_t at = 0; at < set->extent.extent[0] && read < room && status == PACK_OK;
-         at += step) {
-        uint64_t left = set->extent.extent[0] - at;
-        box.start[0] = at;
-        box.count[0] = left < step ? left : step;
-        read += box.count[0] * row;
-        status = maker->plan->engine->read(maker->engine, &box, 1, maker->scratch, &cost, err);
-    }
-    return status;
-}
-
-static enum pack_status
-maker_open(void *context, unsigned worker, void *where, void **state,
-           struct pack_error *err)
-{
-    const struct bench_plan *plan = context;
-    struct maker *maker = calloc(1, sizeof *maker);
-    if (!maker)
-        return pack_fail_memory(err, "a reader");
-    maker->plan = plan;
-    maker->where = where;
-    struct pack_pattern pattern = plan->pattern;
-    maker->n_lanes = plan->params.workers.n ? plan->params.workers.n : 1;
-    pattern.workers = maker->n_lanes;
-    pattern.worker = worker;
-    enum pack_status status = pack_pattern_new(&pattern, &maker->iter, err);
-    if (status == PACK_OK && plan->params.hand_over.torch) {
-        maker->pieces = calloc((size_t)plan->batch_max, sizeof *maker->pieces);
-        if (!maker->pieces)
-            status = pack_fail_memory(err, "a reader");
-    }
-    if (status == PACK_OK)
-        status =
-            open_engine(maker, plan->params.set, &maker->where->set, &maker->engine, err);
-    if (status == PACK_OK && plan->params.with)
-        status =
-            open_engine(maker, plan->params.with, &maker->where->with, &maker->with, err);
-    if (status == PACK_OK && plan->params.preload && plan->params.set)
-        status = preload(maker, err);
-    if (status != PACK_OK) {
-        maker_close(maker);
-        return status;
-    }
-    uint64_t bytes;
-    maker->knows_storage = pack_system_storage_bytes(&bytes);
-    pack_system_usage(&maker->usage);
-    *state = maker;
-    return PACK_OK;
-}
-
 /* ------------------------------------------------------- placing the samples */
 
 static uint64_t
-row_bytes(const struct pack_box *box, uint64_t elem_size)
+row_bytes(const struct side *side, const struct pack_box *box)
 {
-    uint64_t bytes = elem_size;
+    uint64_t bytes = side->set ? side->set->elem_size : 1;
     for (int i = 1; i < box->rank; i++)
         bytes *= box->count[i];
     return bytes;
@@ -175,25 +98,29 @@ find_box(const struct pack_request *request, uint64_t row)
 }
 
 /*
- * Copies the samples of a request out of what was read, in the order drawn, repeats
- * included. before[i] counts the rows read in front of box i.
+ * Copies the samples of a request out of maker->scratch, in the order drawn, repeats
+ * included. maker->before[i] counts the rows read in front of box i.
  */
 static void
-place(const struct maker *maker, const struct pack_request *request,
-      const uint64_t *before, const unsigned char *from, uint64_t elem_size,
-      uint64_t stride, unsigned char *to)
+place(const struct maker *maker, const struct side *side,
+      const struct pack_request *request, unsigned char *to)
 {
     uint64_t step = maker->plan->pattern.step ? maker->plan->pattern.step : 1;
     const struct pack_shape *box = &maker->plan->pattern.box;
     uint64_t rows = box->rank ? box->extent[0] : 1;
-    uint64_t row = row_bytes(&request->boxes[0], elem_size);
+    uint64_t row = row_bytes(side, &request->boxes[0]);
     for (size_t i = 0; i < request->n_samples; i++) {
         uint64_t start = request->samples[i] * step;
         size_t at = find_box(request, start);
-        memcpy(to + i * stride,
-               from + (before[at] + start - request->boxes[at].start[0]) * row,
-               rows * row);
+        uint64_t before = maker->before[at] + start - request->boxes[at].start[0];
+        memcpy(to + i * side->stride_bytes, maker->scratch + before * row, rows * row);
     }
+}
+
+static struct pack_read_cost *
+cost_of(const struct side *side, struct pack_bench_work *work)
+{
+    return side->is_with ? &work->with : &work->read;
 }
 
 static bool
@@ -249,29 +176,46 @@ reserve_scratch(struct maker *maker, uint64_t rows, uint64_t row, struct pack_er
 
 /* One request of several samples: read in one piece, then put in order. */
 static enum pack_status
-read_together(struct maker *maker, void *engine, const struct pack_request *request,
-              uint64_t elem_size, uint64_t stride, unsigned char *to,
-              struct pack_read_cost *cost, uint64_t *assemble_ns, struct pack_error *err)
+read_together(struct maker *maker, const struct side *side,
+              const struct pack_request *request, unsigned char *to,
+              struct pack_bench_work *work, struct pack_error *err)
 {
     const struct pack_engine_ops *ops = maker->plan->engine;
     const struct pack_shape *box = &maker->plan->pattern.box;
     uint64_t step = maker->plan->pattern.step ? maker->plan->pattern.step : 1;
+    struct pack_read_cost *cost = cost_of(side, work);
     if (is_in_place(request, step, box->rank ? box->extent[0] : 1))
-        return ops->read(engine, request->boxes, request->n_boxes, to, cost, err);
+        return ops->read(side->engine, request->boxes, request->n_boxes, to, cost, err);
     uint64_t rows = 0;
     enum pack_status status = count_rows(maker, request, &rows, err);
     if (status == PACK_OK)
-        status =
-            reserve_scratch(maker, rows, row_bytes(&request->boxes[0], elem_size), err);
+        status = reserve_scratch(maker, rows, row_bytes(side, &request->boxes[0]), err);
     if (status == PACK_OK)
-        status = ops->read(engine, request->boxes, request->n_boxes, maker->scratch, cost,
-                           err);
+        status = ops->read(side->engine, request->boxes, request->n_boxes, maker->scratch,
+                           cost, err);
     if (status != PACK_OK)
         return status;
     uint64_t begin_ns = pack_clock_ns();
-    place(maker, request, maker->before, maker->scratch, elem_size, stride, to);
-    *assemble_ns += pack_clock_ns() - begin_ns;
+    place(maker, side, request, to);
+    work->assemble_ns += pack_clock_ns() - begin_ns;
     return PACK_OK;
+}
+
+/* Reads a request of one side to where its samples belong; *work says what it took. */
+static enum pack_status
+read_request(struct maker *maker, const struct side *side,
+             const struct pack_request *request, unsigned char *to,
+             struct pack_bench_work *work, struct pack_error *err)
+{
+    if (request->n_samples != 1 || request->n_boxes != 1)
+        return read_together(maker, side, request, to, work, err);
+    const struct pack_box *box = &request->boxes[0];
+    enum pack_status status =
+        maker->plan->engine->read(side->engine, box, 1, to, cost_of(side, work), err);
+    uint64_t bytes = box->count[0] * row_bytes(side, box);
+    if (bytes < side->stride_bytes) /* a trace may hold boxes of several sizes */
+        memset(to + bytes, 0, side->stride_bytes - bytes);
+    return status;
 }
 
 /* ------------------------------------------------------------ making a batch */
@@ -281,7 +225,7 @@ static enum pack_status
 with_request(struct maker *maker, const struct pack_request *request,
              struct pack_request *with, struct pack_error *err)
 {
-    const struct pack_shape *extent = &maker->plan->params.with->extent;
+    const struct pack_shape *extent = &maker->with.set->extent;
     if (request->n_boxes > maker->n_with_boxes) {
         struct pack_box *more =
             realloc(maker->with_boxes, request->n_boxes * sizeof *more);
@@ -301,24 +245,6 @@ with_request(struct maker *maker, const struct pack_request *request,
     *with = *request;
     with->boxes = maker->with_boxes;
     return PACK_OK;
-}
-
-static enum pack_status
-read_one(struct maker *maker, void *engine, const struct pack_readset *set,
-         const struct pack_request *request, uint64_t stride, unsigned char *to,
-         struct pack_read_cost *cost, uint64_t *assemble_ns, struct pack_error *err)
-{
-    uint64_t elem_size = set ? set->elem_size : 1;
-    if (request->n_samples != 1 || request->n_boxes != 1)
-        return read_together(maker, engine, request, elem_size, stride, to, cost,
-                             assemble_ns, err);
-    enum pack_status status =
-        maker->plan->engine->read(engine, request->boxes, 1, to, cost, err);
-    uint64_t bytes =
-        request->boxes[0].count[0] * row_bytes(&request->boxes[0], elem_size);
-    if (bytes < stride) /* a trace may hold boxes of several sizes */
-        memset(to + bytes, 0, stride - bytes);
-    return status;
 }
 
 /* Keeps the processor busy, as an interpreter would. */
@@ -345,8 +271,7 @@ read_apart(struct maker *maker, const struct pack_request *request,
         return pack_fail_memory(err, "a sample");
     maker->n_pieces++;
     enum pack_status status =
-        read_one(maker, maker->engine, maker->plan->params.set, request, stride,
-                 piece->data, &note->work.read, &note->work.assemble_ns, err);
+        read_request(maker, &maker->main, request, piece->data, &note->work, err);
     if (note->work.read.skipped > skipped)
         piece->bytes = 0;
     interpret(maker->plan->params.hand_over.sample_ns * request->n_samples, note);
@@ -374,36 +299,33 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
            struct bench_note *note, struct pack_error *err)
 {
     const struct bench_plan *plan = maker->plan;
-    const struct pack_bench_params *p = &plan->params;
+    bool is_torch = plan->params.hand_over.torch;
     unsigned char *with_data = data + plan->batch_max * plan->stride_bytes;
     struct pack_request request, with;
     enum pack_status status = PACK_OK;
     uint64_t n = pack_bench_batch_samples(plan, number), asked = 0;
     for (; asked < n && status == PACK_OK; asked += request.n_samples) {
-        uint64_t done =
-            asked - note->work.read.skipped; /* what is skipped leaves no gap */
+        uint64_t done = asked - note->work.read.skipped; /* skipped ones leave no gap */
         if (!pack_pattern_next(maker->iter, &request))
             return pack_fail(err, PACK_ERR_ARGUMENT,
                              "the pattern ended before batch %llu",
                              (unsigned long long)number);
         maker->where->in_with = false;
-        if (p->hand_over.torch)
-            status = read_apart(maker, &request, note, err);
-        else
-            status = read_one(maker, maker->engine, p->set, &request, plan->stride_bytes,
-                              data + done * plan->stride_bytes, &note->work.read,
-                              &note->work.assemble_ns, err);
-        if (status != PACK_OK || !p->with)
+        status = is_torch
+                     ? read_apart(maker, &request, note, err)
+                     : read_request(maker, &maker->main, &request,
+                                    data + done * plan->stride_bytes, &note->work, err);
+        if (status != PACK_OK || !maker->with.set)
             continue;
         maker->where->in_with = true;
         status = with_request(maker, &request, &with, err);
         if (status == PACK_OK)
-            status = read_one(maker, maker->with, p->with, &with, plan->with_stride_bytes,
-                              with_data + done * plan->with_stride_bytes,
-                              &note->work.with, &note->work.assemble_ns, err);
+            status = read_request(maker, &maker->with, &with,
+                                  with_data + done * plan->with_stride_bytes, &note->work,
+                                  err);
     }
     note->n_samples = asked - note->work.read.skipped;
-    if (p->hand_over.torch && status == PACK_OK)
+    if (is_torch && status == PACK_OK)
         collate(maker, data, note);
     return status;
 }
@@ -461,6 +383,103 @@ maker_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
     count_usage(maker, note);
     note->end_ns = maker->end_ns = pack_clock_ns();
     note->work.total_ns = note->end_ns - note->begin_ns;
+    return PACK_OK;
+}
+
+/* ----------------------------------------------------------------- opening */
+
+static enum pack_status
+open_side(struct maker *maker, struct side *side, struct pack_engine_where *where,
+          struct pack_error *err)
+{
+    const struct pack_bench_params *p = &maker->plan->params;
+    struct pack_engine_params params = { .where = where };
+    if (side->set) {
+        params.kind = PACK_ENGINE_SET;
+        params.set.readset = side->set;
+        params.set.open = p->open;
+    } else {
+        params.kind = PACK_ENGINE_IMAGES;
+        params.images = p->images;
+    }
+    return pack_engine_open(maker->plan->engine, &params, &side->engine, err);
+}
+
+/* Whole rows of chunks, until as many bytes were read as the cache can hold. */
+static enum pack_status
+preload(struct maker *maker, struct pack_error *err)
+{
+    const struct side *side = &maker->main;
+    const struct pack_shape *extent = &side->set->extent;
+    const struct pack_grid *grid = &side->set->parts[0].grid;
+    uint64_t step = grid->rank ? grid->chunk[0] : 1, read = 0;
+    uint64_t room = maker->plan->params.open.cache.size_bytes;
+    struct pack_box box = { .rank = extent->rank };
+    struct pack_read_cost cost = { 0 };
+    for (int i = 1; i < box.rank; i++)
+        box.count[i] = extent->extent[i];
+    uint64_t row = row_bytes(side, &box);
+    enum pack_status status = reserve_scratch(maker, step, row, err);
+    for (uint64_t at = 0; at < extent->extent[0] && read < room && status == PACK_OK;
+         at += step) {
+        uint64_t left = extent->extent[0] - at;
+        box.start[0] = at;
+        box.count[0] = left < step ? left : step;
+        read += box.count[0] * row;
+        status =
+            maker->plan->engine->read(side->engine, &box, 1, maker->scratch, &cost, err);
+    }
+    return status;
+}
+
+static enum pack_status
+open_parts(struct maker *maker, unsigned worker, struct pack_error *err)
+{
+    const struct bench_plan *plan = maker->plan;
+    struct pack_pattern pattern = plan->pattern;
+    pattern.workers = maker->n_lanes;
+    pattern.worker = worker;
+    enum pack_status status = pack_pattern_new(&pattern, &maker->iter, err);
+    if (status != PACK_OK)
+        return status;
+    if (plan->params.hand_over.torch) {
+        maker->pieces = calloc((size_t)plan->batch_max, sizeof *maker->pieces);
+        if (!maker->pieces)
+            return pack_fail_memory(err, "a reader");
+    }
+    status = open_side(maker, &maker->main, &maker->where->set, err);
+    if (status == PACK_OK && maker->with.set)
+        status = open_side(maker, &maker->with, &maker->where->with, err);
+    if (status == PACK_OK && plan->params.preload && maker->main.set)
+        status = preload(maker, err);
+    return status;
+}
+
+static enum pack_status
+maker_open(void *context, unsigned worker, void *where, void **state,
+           struct pack_error *err)
+{
+    const struct bench_plan *plan = context;
+    struct maker *maker = calloc(1, sizeof *maker);
+    if (!maker)
+        return pack_fail_memory(err, "a reader");
+    maker->plan = plan;
+    maker->where = where;
+    maker->n_lanes = plan->params.workers.n ? plan->params.workers.n : 1;
+    maker->main =
+        (struct side){ .set = plan->params.set, .stride_bytes = plan->stride_bytes };
+    maker->with = (struct side){ .set = plan->params.with,
+                                 .stride_bytes = plan->with_stride_bytes,
+                                 .is_with = true };
+    enum pack_status status = open_parts(maker, worker, err);
+    if (status != PACK_OK) {
+        maker_close(maker);
+        return status;
+    }
+    uint64_t bytes;
+    maker->knows_storage = pack_system_storage_bytes(&bytes);
+    pack_system_usage(&maker->usage);
+    *state = maker;
     return PACK_OK;
 }
 

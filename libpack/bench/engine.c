@@ -19,6 +19,29 @@ pack_engine_find(const char *name)
     return NULL;
 }
 
+enum pack_status
+pack_engine_check(const struct pack_engine_ops *engine, enum pack_engine_kind kind,
+                  struct pack_error *err)
+{
+    static const char *const kinds[] = {
+        [PACK_ENGINE_SET] = "datasets", [PACK_ENGINE_IMAGES] = "folders of images"
+    };
+    if (kind == engine->kind)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, "engine",
+                           "engine '%s' reads %s, not %s", engine->name,
+                           kinds[engine->kind], kinds[kind]);
+}
+
+enum pack_status
+pack_engine_open(const struct pack_engine_ops *engine,
+                 const struct pack_engine_params *params, void **state,
+                 struct pack_error *err)
+{
+    enum pack_status status = pack_engine_check(engine, params->kind, err);
+    return status == PACK_OK ? engine->open(params, state, err) : status;
+}
+
 void
 pack_read_cost_add(struct pack_read_cost *total, const struct pack_read_cost *part)
 {

@@ -44,22 +44,40 @@ struct pack_engine_where {
     char reason[PACK_ENGINE_REASONS_MAX][PACK_ENGINE_REASON_MAX];
 };
 
-struct pack_engine_params {
-    const struct pack_readset *set; /* engine hdf5 */
-    bool set_cache;
+/* How a dataset is opened. */
+struct pack_engine_open {
+    bool set_cache; /* else the library's own */
     struct pack_cache_params cache;
-    bool reopen;
+    bool reopen; /* by name at each read, as careless code does */
+};
 
-    const struct pack_source *source; /* engine images */
+/* Image files, as they become samples. */
+struct pack_engine_images {
+    const struct pack_source *source;
     struct pack_geometry geometry;
+    uint32_t height, width; /* that the geometry gives */
     enum pack_pixel_layout layout;
+};
 
+/* What there is to read, and so which engines can. */
+enum pack_engine_kind { PACK_ENGINE_SET = 0, PACK_ENGINE_IMAGES };
+
+struct pack_engine_params {
+    enum pack_engine_kind kind; /* says which of the two this is: */
+    union {
+        struct {
+            const struct pack_readset *readset;
+            struct pack_engine_open open;
+        } set;
+        struct pack_engine_images images;
+    };
     struct pack_engine_where *where;
 };
 
 /* A row of the table. An engine is used by one process, which opened it. */
 struct pack_engine_ops {
     const char *name, *purpose;
+    enum pack_engine_kind kind; /* of the parameters that `open` takes */
     enum pack_status (*open)(const struct pack_engine_params *params, void **state,
                              struct pack_error *err);
     /*
@@ -77,6 +95,15 @@ struct pack_engine_ops {
 /* The table, ended by NULL; and the row of a name, or NULL. */
 extern const struct pack_engine_ops *const pack_engines[];
 const struct pack_engine_ops *pack_engine_find(const char *name);
+
+/* PACK_ERR_ARGUMENT when an engine cannot read what there is. */
+enum pack_status pack_engine_check(const struct pack_engine_ops *engine,
+                                   enum pack_engine_kind kind, struct pack_error *err);
+
+/* Opens an engine by its row, and checks the kind of its parameters. */
+enum pack_status pack_engine_open(const struct pack_engine_ops *engine,
+                                  const struct pack_engine_params *params, void **state,
+                                  struct pack_error *err);
 
 #ifdef __cplusplus
 }

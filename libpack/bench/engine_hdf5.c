@@ -17,7 +17,8 @@ struct part {
 };
 
 struct hdf5 {
-    struct pack_engine_params params;
+    const struct pack_readset *set;
+    struct pack_engine_where *where;
     struct pack_box *boxes; /* of a request, as they lie in one part */
     size_t n_boxes_max;
     size_t n_parts;
@@ -57,20 +58,22 @@ is_filtered(const struct pack_readset_part *part)
 static enum pack_status
 hdf5_open(const struct pack_engine_params *params, void **state, struct pack_error *err)
 {
-    const struct pack_readset *set = params->set;
+    const struct pack_readset *set = params->set.readset;
+    const struct pack_engine_open *open = &params->set.open;
     struct hdf5 *hdf5 = calloc(1, sizeof *hdf5 + set->n_parts * sizeof *hdf5->part);
     enum pack_status status = PACK_OK;
     if (!hdf5)
         return pack_fail_memory(err, "engine");
-    hdf5->params = *params;
+    hdf5->set = set;
+    hdf5->where = params->where;
     hdf5->n_parts = set->n_parts;
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
         struct part *part = &hdf5->part[i];
         struct pack_h5_boxes_params p = { .file = set->parts[i].file,
                                           .dataset = set->dataset,
-                                          .set_cache = params->set_cache,
-                                          .cache = params->cache,
-                                          .reopen = params->reopen,
+                                          .set_cache = open->set_cache,
+                                          .cache = open->cache,
+                                          .reopen = open->reopen,
                                           .count = &part->count };
         part->count.context = &params->where->latency;
         part->count.on_read_done = on_read_done;
@@ -140,14 +143,13 @@ hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
           struct pack_read_cost *cost, struct pack_error *err)
 {
     struct hdf5 *hdf5 = state;
-    struct pack_engine_where *where = hdf5->params.where;
+    struct pack_engine_where *where = hdf5->where;
     struct pack_readset_cursor cursor = { 0 };
     size_t n, index;
     unsigned char *at = out;
     enum pack_status status = reserve(hdf5, n_boxes, err);
-    while (status == PACK_OK &&
-           (n = pack_readset_take(hdf5->params.set, boxes, n_boxes, &cursor, hdf5->boxes,
-                                  &index)) > 0) {
+    while (status == PACK_OK && (n = pack_readset_take(hdf5->set, boxes, n_boxes, &cursor,
+                                                       hdf5->boxes, &index)) > 0) {
         struct part *part = &hdf5->part[index];
         uint64_t call_ns = 0;
         where->part = (uint32_t)index;
@@ -160,7 +162,7 @@ hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
         settle(part, call_ns, cost);
         cost->requests += pack_readset_requests(part->set, hdf5->boxes, n);
         for (size_t i = 0; i < n; i++) {
-            uint64_t bytes = pack_readset_box_bytes(hdf5->params.set, &hdf5->boxes[i]);
+            uint64_t bytes = pack_readset_box_bytes(hdf5->set, &hdf5->boxes[i]);
             at += bytes;
             cost->wanted_bytes += bytes;
         }
@@ -171,6 +173,7 @@ hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
 const struct pack_engine_ops pack_engine_hdf5 = {
     .name = "hdf5",
     .purpose = "the stock library with its chunk cache",
+    .kind = PACK_ENGINE_SET,
     .open = hdf5_open,
     .read = hdf5_read,
     .close = hdf5_close,

@@ -9,7 +9,8 @@
 #include "libpack/convert/sample_chain.h"
 
 struct images {
-    struct pack_engine_params params;
+    const struct pack_source *source;
+    struct pack_engine_where *where;
     struct pack_samples_params decode;
     struct pack_sample_chain chain;
 };
@@ -30,10 +31,11 @@ images_open(const struct pack_engine_params *params, void **state, struct pack_e
     struct images *images = calloc(1, sizeof *images);
     if (!images)
         return pack_fail_memory(err, "engine");
-    images->params = *params;
-    images->decode = (struct pack_samples_params){ .source = params->source,
-                                                   .geometry = params->geometry,
-                                                   .layout = params->layout,
+    images->source = params->images.source;
+    images->where = params->where;
+    images->decode = (struct pack_samples_params){ .source = params->images.source,
+                                                   .geometry = params->images.geometry,
+                                                   .layout = params->images.layout,
                                                    .no_sums = true };
     enum pack_status status =
         pack_sample_chain_init(&images->chain, &images->decode, NULL, UINT64_MAX, err);
@@ -49,9 +51,9 @@ images_open(const struct pack_engine_params *params, void **state, struct pack_e
 static void
 note_reason(struct images *images, uint64_t index, const char *why)
 {
-    struct pack_engine_where *where = images->params.where;
+    struct pack_engine_where *where = images->where;
     char path[PACK_ENGINE_REASON_MAX / 2], reason[PACK_ENGINE_REASON_MAX];
-    pack_source_path(images->params.source, index, path, sizeof path);
+    pack_source_path(images->source, index, path, sizeof path);
     snprintf(reason, sizeof reason, "%s: %.*s", path, PACK_ENGINE_REASON_MAX / 2 - 3,
              why);
     for (uint32_t i = 0; i < where->n_reasons; i++)
@@ -81,7 +83,7 @@ one_image(struct images *images, uint64_t index, const struct pack_box *box, uin
         return pack_fail(err, sample.status, "%s", sample.reason);
     if (!ready)
         note_reason(images, index, sample.reason);
-    pack_histogram_add(&images->params.where->latency, sample.read_ns);
+    pack_histogram_add(&images->where->latency, sample.read_ns);
     struct pack_read_cost one = { .calls = 1,
                                   .call_ns = call_ns,
                                   .file_reads = 1,
@@ -104,8 +106,8 @@ images_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out
     for (size_t b = 0; b < n_boxes; b++)
         for (uint64_t i = 0; i < boxes[b].count[0] && status == PACK_OK; i++) {
             const struct pack_box *box = &boxes[b];
-            images->params.where->box = *box;
-            images->params.where->box.start[0] += i;
+            images->where->box = *box;
+            images->where->box.start[0] += i;
             status = one_image(images, box->start[0] + i, box, at, cost, err);
             at += box->count[1] * box->count[2] * box->count[3];
         }
@@ -115,6 +117,7 @@ images_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out
 const struct pack_engine_ops pack_engine_images = {
     .name = "images",
     .purpose = "image files, decoded at every epoch",
+    .kind = PACK_ENGINE_IMAGES,
     .open = images_open,
     .read = images_read,
     .close = images_close,
