@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libpack/bench/bench_advice.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/base/rng.h"
 #include "tests/tap.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libpack/bench/bench.h"
+#include "libpack/bench/bench_advice.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/hdf5/readset.h"
 #include "tests/tap.h"

@@ -12,7 +12,7 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/advise/advise_request.h"
-#include "libpack/bench/bench_parts.h"
+#include "libpack/bench/bench_advice_parts.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/hdf5/readset.h"
 #include "tests/tap.h"

@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "libpack/bench/bench.h"
+#include "libpack/bench/bench_order.h"
+#include "libpack/bench/bench_pixels.h"
 #include "tools/cli.h"
 
 /* As they were given; --help says what each means. */

@@ -6,14 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpack/advise.h>
 #include <libpack/cachesim.h>
 #include "libpack/bench/consumer.h"
 #include "libpack/bench/engine.h"
 #include <libpack/image.h>
 #include "libpack/base/histogram.h"
 #include <libpack/pattern.h>
-#include <libpack/profile.h>
 #include "libpack/bench/procs.h"
 #include "libpack/hdf5/readset.h"
 #include <libpack/source.h>
@@ -275,101 +273,6 @@ enum pack_limit pack_bench_file_reads(const struct pack_bench_result *result);
 double pack_bench_rate(const struct pack_bench_result *result);
 double pack_bench_hit_rate(const struct pack_bench_epoch *epoch);
 double pack_bench_amplification(const struct pack_bench_epoch *epoch);
-
-/* ------------------------------------------------------------------- options
- *
- * Workloads of MLPerf Storage: samples of a step, its computing time, and the accelerator
- * utilisation that a storage system must allow. NULL for an unknown name. */
-struct pack_bench_preset {
-    const char *name; /* "resnet50-h100" */
-    uint64_t batch, step_ns;
-    double au_min;
-};
-const struct pack_bench_preset *pack_bench_preset_find(const char *name);
-
-/*
- * Whether samples are uint8 images that can be normalised, and their geometry. box: of
- * the pattern, rank 0 for whole samples. layout: an enum pack_pixel_layout, or -1: as the
- * axis labels say, else as it looks.
- */
-bool pack_bench_pixels(const struct pack_facts *facts, const struct pack_shape *box,
-                       int layout, struct pack_normalise *normalise);
-
-/*
- * Mean and standard deviation of a normalisation that has its geometry: from the texts
- * ("0.485,0.456,0.406", of values 0 to 1), else the dataset's attributes, else 0 and 1.
- * PACK_ERR_ARGUMENT.
- */
-enum pack_status pack_bench_scale(const struct pack_facts *facts, const char *mean,
-                                  const char *std, struct pack_normalise *normalise,
-                                  struct pack_error *err);
-
-/* What the file of a pattern holds: a trace, or weights of samples. */
-struct pack_bench_order {
-    struct pack_trace trace;
-    double *weights;
-    size_t n_weights;
-};
-/* Reads pattern->file, as the pattern's kind wants it: a trace as pattern.h defines it, or
- * one number per sample between blanks or newlines. PACK_ERR_FORMAT naming the line. */
-enum pack_status pack_bench_order_read(const struct pack_pattern *pattern,
-                                       struct pack_bench_order *order,
-                                       struct pack_error *err);
-void pack_bench_order_done(struct pack_bench_order *order);
-
-/* ------------------------------------------------------------------- advice */
-
-enum { PACK_BENCH_CHANGES_MAX = 3 };
-
-/* A change, what it would bring, and how to try it. */
-struct pack_bench_change {
-    const char *kind;  /* "settings", "order", "rewrite" as h5advise has them; "workers",
-                          "reopen", "batch", "transfer", "preload", "echo" */
-    char what[128];    /* "a cache of 16 MiB" */
-    char command[512]; /* parameters to set, in braces, or a program to run before:
-                          "{rdcc_nbytes} 1048576"; pack_option_text() puts options there */
-    double gain;       /* samples/s over those of today's way, above 1: over all epochs, */
-    double first_gain, later_gain; /* over the first one, over the others */
-    bool is_measured;  /* read for real in turns with the run's way; else predicted */
-};
-struct pack_bench_advice {
-    uint64_t epochs; /* of the training that gains are of */
-    size_t n;        /* most gain first */
-    struct pack_bench_change change[PACK_BENCH_CHANGES_MAX];
-    /* What pack_advise() warns of the run's own way, but for mere notes. */
-    size_t n_findings;
-    struct pack_advise_warning findings[PACK_ADVISE_WARNINGS_MAX];
-};
-
-/* How to look for changes; zeroed by the caller, zero is the default. */
-struct pack_bench_ask {
-    /* Processor terms of this machine, borrowed; NULL: those of a named profile. */
-    const struct pack_profile *processor;
-    bool order_is_fixed;     /* only the run's order, no block shuffles */
-    bool no_trial;           /* predict only, read nothing */
-    struct pack_watch watch; /* only asked whether to stop */
-};
-
-/*
- * Looks for changes that would make a training in the run's way faster, one of
- * PACK_ADVISE_EPOCHS epochs or of as many as the run was asked for. Those of cache, order
- * and layout are what pack_advise() and measure.h, asked the same, answer: the choice, and
- * what costs less and gains less. More workers, opening once and larger batches are
- * tried on the file, in turns with the run's way, where it lies in memory; of transfer and
- * page cache, predicted from the run's times; last, where there is room, echoing.
- *
- * That takes about five seconds, and 128 MiB of memory for each of three copies at most.
- * What does not gain surely is not named. Readers of a GPU's process are not tried, nor
- * batches that take more than half a second: then costs fitted to the run predict.
- *
- * No change below 5 % is named, no new layout below params.min_gain of advise.h, none when
- * the consumer is the limit. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
- */
-enum pack_status pack_bench_advise(const struct pack_bench_params *params,
-                                   const struct pack_bench_result *result,
-                                   const struct pack_bench_ask *ask,
-                                   struct pack_bench_advice *advice,
-                                   struct pack_error *err);
 
 /* The smallest number of uses of each batch that would keep the consumer busy for
  * `target` of the time (0 to 1), other things being equal; 0: not known. With workers

@@ -19,7 +19,7 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
-#include "libpack/bench/bench_parts.h"
+#include "libpack/bench/bench_advice_parts.h"
 #include "libpack/bench/measure.h"
 
 enum { N_PROPOSALS = 6 };

@@ -16,7 +16,7 @@
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/system.h"
-#include "libpack/bench/bench_parts.h"
+#include "libpack/bench/bench_advice_parts.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/model/profile_terms.h"
 

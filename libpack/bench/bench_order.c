@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/bench/bench.h"
+#include "libpack/bench/bench_order.h"
 #include "libpack/base/textfile.h"
 
 enum { FILE_MAX = 1 << 30 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/bench/bench.h"
+#include "libpack/bench/bench_pixels.h"
 
 static const struct pack_bench_preset presets[] = {
     { "resnet50-h100", 400, UINT64_C(224000000), 0.9 },

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
-#include "libpack/bench/bench_parts.h"
+#include "libpack/bench/bench_advice_parts.h"
 #include "libpack/base/pool.h"
 
 /* Measured on the machines this was written on; only their order of magnitude matters:

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/bench/bench_parts.h"
+#include "libpack/bench/bench_advice_parts.h"
 
 enum { ROUNDS = 5, SLOW_ROUNDS = 3, BATCHES_MIN = 4 };
 static const uint64_t slice_ns = 80 * 1000 * 1000, slice_most_ns = 250 * 1000 * 1000,

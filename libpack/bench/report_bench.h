@@ -4,6 +4,8 @@
 #define LIBPACK_REPORT_BENCH_H
 
 #include "libpack/bench/bench.h"
+#include "libpack/bench/bench_advice.h"
+#include "libpack/bench/bench_pixels.h"
 #include "libpack/base/buf.h"
 #include "libpack/base/page.h"
 #include <libpack/status.h>

@@ -1,0 +1,73 @@
+/* What would make a run faster. */
+#ifndef LIBPACK_BENCH_ADVICE_H
+#define LIBPACK_BENCH_ADVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/advise.h>
+#include "libpack/bench/bench.h"
+#include <libpack/profile.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PACK_BENCH_CHANGES_MAX = 3 };
+
+/* A change, what it would bring, and how to try it. */
+struct pack_bench_change {
+    const char *kind;  /* "settings", "order", "rewrite" as h5advise has them; "workers",
+                          "reopen", "batch", "transfer", "preload", "echo" */
+    char what[128];    /* "a cache of 16 MiB" */
+    char command[512]; /* parameters to set, in braces, or a program to run before:
+                          "{rdcc_nbytes} 1048576"; pack_option_text() puts options there */
+    double gain;       /* samples/s over those of today's way, above 1: over all epochs, */
+    double first_gain, later_gain; /* over the first one, over the others */
+    bool is_measured;  /* read for real in turns with the run's way; else predicted */
+};
+struct pack_bench_advice {
+    uint64_t epochs; /* of the training that gains are of */
+    size_t n;        /* most gain first */
+    struct pack_bench_change change[PACK_BENCH_CHANGES_MAX];
+    /* What pack_advise() warns of the run's own settings, but for mere notes. */
+    size_t n_findings;
+    struct pack_advise_warning findings[PACK_ADVISE_WARNINGS_MAX];
+};
+
+/* How to look for changes; zeroed by the caller, zero is the default. */
+struct pack_bench_ask {
+    /* Processor terms of this machine, borrowed; NULL: those of a named profile. */
+    const struct pack_profile *processor;
+    bool order_is_fixed;     /* only the run's order, no block shuffles */
+    bool no_trial;           /* predict only, read nothing */
+    struct pack_watch watch; /* only asked whether to stop */
+};
+
+/*
+ * Looks for changes that would make a training in the run's way faster, one of
+ * PACK_ADVISE_EPOCHS epochs or of as many as the run was asked for. Those of cache, order
+ * and layout are what pack_advise() and measure.h, asked the same, answer: the choice, and
+ * what costs less and gains less. More workers, opening once and larger batches are
+ * tried on the file, in turns with the run's way, where it lies in memory; of transfer and
+ * page cache, predicted from the run's times; last, where there is room, echoing.
+ *
+ * That takes about five seconds, and 128 MiB of memory for each of three copies at most.
+ * What does not gain surely is not named. Readers of a GPU's process are not tried, nor
+ * batches that take more than half a second: then costs fitted to the run predict.
+ *
+ * No change below 5 % is named, no new layout below params.min_gain of advise.h, none when
+ * the consumer is the limit. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
+ */
+enum pack_status pack_bench_advise(const struct pack_bench_params *params,
+                                   const struct pack_bench_result *result,
+                                   const struct pack_bench_ask *ask,
+                                   struct pack_bench_advice *advice,
+                                   struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
