@@ -14,7 +14,7 @@ static struct pack_advise_request
 request(const char *shape)
 {
     struct pack_advise_request r = { PACK_ADVISE_REQUEST_DEFAULTS };
-    (void)pack_shape_parse(shape, &r.shape, NULL);
+    (void)pack_shape_parse(shape, &r.data.shape, NULL);
     return r;
 }
 
@@ -59,13 +59,13 @@ test_types(void)
     struct pack_advise_request r = request("1000x32x48x3");
     bool right = true;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        r.type = types[i].name;
+        r.data.type = types[i].name;
         right = right && opens(&r) && job.params.elem_size == types[i].bytes &&
                 strcmp(job.type, types[i].name ? types[i].name : "uint8") == 0;
     }
     ok(right, "elements have the bytes of their type");
     is_text(job.subject, "1000x32x48x3", "the shape is the subject");
-    r.type = "int128";
+    r.data.type = "int128";
     ok(refuses(&r, "type", "'int128' is none of int8"), "an unknown type is refused");
 }
 
@@ -78,26 +78,26 @@ test_order(void)
            job.params.pattern.workers == 4 && job.params.epochs == 30 &&
            job.params.memory_bytes == 1 << 30 && !job.params.now,
        "without a word it is a shuffle by 4 workers in batches of 64, 30 times");
-    r.pattern = "block:chunks=7,local";
-    r.rank = "2/5";
-    r.batch = 9;
-    r.workers = 3;
-    r.step = 6;
-    r.seed = 8;
-    r.epochs = 11;
-    r.workers_end = true;
+    r.reading.pattern = "block:chunks=7,local";
+    r.reading.rank = "2/5";
+    r.reading.batch = 9;
+    r.reading.workers = 3;
+    r.reading.step = 6;
+    r.reading.seed = 8;
+    r.reading.epochs = 11;
+    r.reading.workers_end = true;
     const struct pack_pattern *p = &job.params.pattern;
     ok(opens(&r) && job.params.pattern_is_fixed && p->kind == PACK_PATTERN_BLOCK &&
            p->pool_chunks == 7 && p->local && p->rank == 2 && p->world == 5 &&
            p->batch == 9 && p->workers == 3 && p->step == 6 && p->seed == 8 &&
            p->extent.extent[0] == 1000 && job.params.epochs == 11 && job.params.workers_end,
        "what is said is taken");
-    r.workers = 0;
+    r.reading.workers = 0;
     ok(opens(&r) && !job.params.workers_end, "without workers none of them ends");
-    r.pattern = "zigzag";
+    r.reading.pattern = "zigzag";
     ok(refuses(&r, "pattern", "zigzag"), "an unknown order is refused");
-    r.pattern = NULL;
-    r.rank = "5/5";
+    r.reading.pattern = NULL;
+    r.reading.rank = "5/5";
     ok(refuses(&r, "rank", "5"), "and a rank that is not there");
 }
 
@@ -105,25 +105,25 @@ static void
 test_crops(void)
 {
     struct pack_advise_request r = request("1000x32x48x3");
-    r.crop = (struct pack_shape){ 2, { 20, 30 } };
+    r.reading.crop = (struct pack_shape){ 2, { 20, 30 } };
     ok(opens(&r) && is_shape(&job.params.pattern.box, "1x20x30x3"),
        "a crop leaves channels that come last alone");
-    r.shape = (struct pack_shape){ 4, { 1000, 3, 32, 48 } };
+    r.data.shape = (struct pack_shape){ 4, { 1000, 3, 32, 48 } };
     ok(opens(&r) && is_shape(&job.params.pattern.box, "1x3x20x30"), "or first");
-    r.shape = (struct pack_shape){ 4, { 1000, 32, 48, 4 } };
+    r.data.shape = (struct pack_shape){ 4, { 1000, 32, 48, 4 } };
     ok(opens(&r) && is_shape(&job.params.pattern.box, "1x20x30x4"), "four of them are");
-    r.shape = (struct pack_shape){ 4, { 1000, 32, 48, 50 } };
+    r.data.shape = (struct pack_shape){ 4, { 1000, 32, 48, 50 } };
     ok(opens(&r) && is_shape(&job.params.pattern.box, "1x32x20x30"), "fifty are none");
-    r.shape = (struct pack_shape){ 3, { 1000, 32, 48 } };
+    r.data.shape = (struct pack_shape){ 3, { 1000, 32, 48 } };
     ok(opens(&r) && is_shape(&job.params.pattern.box, "1x20x30"), "gray images have none");
-    r.shape = (struct pack_shape){ 2, { 1000, 32 } };
+    r.data.shape = (struct pack_shape){ 2, { 1000, 32 } };
     ok(refuses(&r, "crop", "3 or 4 dimensions"), "rows cannot be cropped");
-    r.shape = (struct pack_shape){ 3, { 1000, 32, 48 } };
-    r.box = (struct pack_shape){ 3, { 1, 5, 6 } };
+    r.data.shape = (struct pack_shape){ 3, { 1000, 32, 48 } };
+    r.reading.box = (struct pack_shape){ 3, { 1, 5, 6 } };
     ok(refuses(&r, "box", "exclude each other"), "a box and a crop exclude each other");
-    r.crop.rank = 0;
+    r.reading.crop.rank = 0;
     ok(opens(&r) && is_shape(&job.params.pattern.box, "1x5x6"), "a box is taken as it is");
-    r.box.rank = 2;
+    r.reading.box.rank = 2;
     ok(refuses(&r, "box", "it has 2 dimensions, the dataset has 3"),
        "when its dimensions are the dataset's");
 }
@@ -133,38 +133,38 @@ test_settings(void)
 {
     static const char *const chunks[] = { "4x32x48", "8x32x48" }, *const bad[] = { "4y4" };
     struct pack_advise_request r = request("1000x32x48");
-    r.hdf5_version = "2.0";
+    r.cache.hdf5_version = "2.0";
     ok(opens(&r) && job.params.cache.size_bytes == 8 << 20 &&
            job.params.version == PACK_HDF5_2_0,
        "a version brings its default cache");
-    r.hdf5_version = "1.10";
-    r.chunks = chunks;
-    r.n_chunks = 2;
+    r.cache.hdf5_version = "1.10";
+    r.storing.chunks = chunks;
+    r.storing.n_chunks = 2;
     ok(opens(&r) && job.params.cache.size_bytes == 1 << 20 && job.params.cache.n_slots == 521 &&
            job.params.cache.w0 == 0.75 && job.params.n_chunks == 2 &&
            is_shape(&job.params.chunks[1], "8x32x48") && !job.params.now,
        "chunks alone are shapes to consider");
-    r.cache_slots = 0;
+    r.cache.slots = 0;
     ok(opens(&r) && job.params.cache.n_slots == 0 && job.params.now &&
            is_shape(&job.params.now->chunk, "4x32x48"),
        "with a cache, 0 slots too, the first is today's");
-    r.cache_slots = 1009;
+    r.cache.slots = 1009;
     ok(opens(&r) && job.params.now && job.params.now->cache.n_slots == 1009,
        "which has its slots");
-    r.cache_slots = UINT64_MAX;
-    r.cache_w0 = 0;
+    r.cache.slots = UINT64_MAX;
+    r.cache.w0 = 0;
     ok(opens(&r) && job.params.cache.w0 == 0 && job.params.now, "as with a w0 of 0");
-    r.cache_w0 = -1;
-    r.cache_bytes = 12345;
-    r.reopen = true;
+    r.cache.w0 = -1;
+    r.cache.bytes = 12345;
+    r.reading.reopen = true;
     ok(opens(&r) && job.params.now && job.params.now->cache.size_bytes == 12345 &&
            job.params.now->reopen && job.params.reopen,
        "and bytes; today's has them");
-    r.hdf5_version = "3.x";
+    r.cache.hdf5_version = "3.x";
     ok(refuses(&r, "hdf5_version", "3.x"), "an unknown version is refused");
-    r.hdf5_version = NULL;
-    r.chunks = bad;
-    r.n_chunks = 1;
+    r.cache.hdf5_version = NULL;
+    r.storing.chunks = bad;
+    r.storing.n_chunks = 1;
     ok(refuses(&r, "chunks", "4y4"), "and what is no shape");
 }
 
@@ -179,23 +179,23 @@ test_machine(void)
     ok(opens(&r) && strcmp(job.profile.name, "nvme") == 0 &&
            job.params.ram_bytes == pack_system_ram_bytes() / 2 && job.profile.n_cpus > 0,
        "storage is assumed, half of the memory is for the page cache");
-    r.ram_bytes = 0;
-    r.storage = "sata-ssd";
-    r.processor = &processor;
-    r.n_cpus = 13;
-    r.min_gain = 1.4;
-    r.target = 555;
-    r.memory_bytes = 1 << 25;
-    r.keep_file = true;
+    r.machine.ram_bytes = 0;
+    r.machine.storage = "sata-ssd";
+    r.machine.processor = &processor;
+    r.machine.n_cpus = 13;
+    r.goal.min_gain = 1.4;
+    r.goal.target = 555;
+    r.machine.memory_bytes = 1 << 25;
+    r.storing.keep_file = true;
     ok(opens(&r) && strcmp(job.profile.name, "sata-ssd") == 0 &&
            job.profile.call_ns == 4321 && job.profile.latency_ns < latency_ns &&
            job.profile.n_cpus == 13 && job.params.ram_bytes == 0 &&
            job.params.min_gain == 1.4 && job.params.target == 555 &&
            job.params.memory_bytes == 1 << 25 && job.params.keep_file,
        "a processor's terms go with another storage");
-    r.storage = "tape";
+    r.machine.storage = "tape";
     ok(refuses(&r, "storage", "tape"), "an unknown storage is refused");
-    r.storage = "none-such.json";
+    r.machine.storage = "none-such.json";
     ok(refuses(&r, "storage", "none-such.json"), "a profile that is not there is named");
 }
 
@@ -210,7 +210,7 @@ with_file(struct pack_advise_request *r, const char *kind, const char *text,
     if (fd >= 0)
         close(fd);
     snprintf(pattern, sizeof pattern, "%s%s", kind, path);
-    r->pattern = pattern;
+    r->reading.pattern = pattern;
     good = good && (refusal ? refuses(r, NULL, refusal) && strstr(err.text, path) : opens(r));
     unlink(path);
     return good;
@@ -247,22 +247,22 @@ test_what_if(void)
     static const char *const chunks[] = { "4x32x48", "8x32x48" };
     struct pack_advise_request r = request("1000x32x48");
     struct pack_advise_config config;
-    r.chunks = chunks;
-    r.n_chunks = 2;
+    r.storing.chunks = chunks;
+    r.storing.n_chunks = 2;
     ok(opens(&r) && pack_advise_job_what_if(&r, &job, &config, &err) == PACK_ERR_ARGUMENT &&
            strstr(err.text, "not 2"),
        "a what-if is of one shape");
-    r.n_chunks = 1;
-    r.codec = "gzip:4";
+    r.storing.n_chunks = 1;
+    r.storing.codec = "gzip:4";
     ok(opens(&r) && pack_advise_job_what_if(&r, &job, &config, &err) == PACK_OK &&
            is_shape(&config.chunk, "4x32x48") && strcmp(config.codec, "gzip:4") == 0 &&
            config.stored_rate == 1 && config.decode_ns == job.profile.gzip_decode_ns,
        "with a codec of the profile's speed");
-    r.n_chunks = 0;
+    r.storing.n_chunks = 0;
     ok(opens(&r) && pack_advise_job_what_if(&r, &job, &config, &err) == PACK_ERR_ARGUMENT &&
            strstr(err.text, "contiguous data cannot be compressed"),
        "which contiguous data cannot have");
-    r.codec = "lzma";
+    r.storing.codec = "lzma";
     ok(pack_advise_job_what_if(&r, &job, &config, &err) != PACK_OK && err.param &&
            strcmp(err.param, "codec") == 0,
        "nor an unknown one");

@@ -96,11 +96,11 @@ ask_both(const struct file *f, const struct order *o, struct both *b)
     b->params.pattern.batch = BATCH;
     b->params.pattern.seed = 5;
     const struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS,
-                                                 .file = path,
-                                                 .pattern = o->pattern };
+                                                 .data.file = path,
+                                                 .reading.pattern = o->pattern };
     struct pack_advise_request r = request;
-    r.batch = BATCH;
-    r.workers = o->workers;
+    r.reading.batch = BATCH;
+    r.reading.workers = o->workers;
     if (pack_bench_run(&b->params, &b->run, &err) != PACK_OK ||
         pack_bench_question_make(&b->params, &b->run, &b->ask, &b->question, &can, &err) !=
             PACK_OK ||

@@ -60,16 +60,16 @@ make(const struct kind *kind)
 }
 
 static const struct pack_advise_request request = {
-    .file = "strange.h5",
-    .batch = 4,
-    .workers = 1,
-    .epochs = 2,
-    .cache_bytes = UINT64_MAX,
-    .cache_slots = UINT64_MAX,
-    .cache_w0 = -1,
-    .storage = "nvme",
-    .memory_bytes = 1 << 30,
-    .ram_bytes = 1 << 30,
+    .data.file = "strange.h5",
+    .reading.batch = 4,
+    .reading.workers = 1,
+    .reading.epochs = 2,
+    .cache.bytes = UINT64_MAX,
+    .cache.slots = UINT64_MAX,
+    .cache.w0 = -1,
+    .machine.storage = "nvme",
+    .machine.memory_bytes = 1 << 30,
+    .machine.ram_bytes = 1 << 30,
 };
 
 static bool
@@ -130,9 +130,9 @@ test_large_chunk_packed(void)
     struct pack_advise_config config = { 0 };
     struct pack_advise_job job = { 0 };
     struct pack_error err = { 0 };
-    r.chunks = chunks;
-    r.n_chunks = 1;
-    r.codec = "gzip:6";
+    r.storing.chunks = chunks;
+    r.storing.n_chunks = 1;
+    r.storing.codec = "gzip:6";
     bool done = pack_advise_job_open(&r, &job, &err) == PACK_OK &&
                 pack_advise_job_what_if(&r, &job, &config, &err) == PACK_OK;
     ok(done && config.stored_rate > 0 && config.stored_rate < 2,
@@ -196,8 +196,8 @@ test_stored_bytes(struct pack_advise_result *result)
     FILE *file = fopen("strange.tsv", "w");
     fputs(trace, file);
     fclose(file);
-    r.pattern = "trace:strange.tsv";
-    r.epochs = 1;
+    r.reading.pattern = "trace:strange.tsv";
+    r.reading.epochs = 1;
     bool done = make_uneven() &&
                 pack_chunkindex_read(path, "d", 0, &index, &err) == PACK_OK &&
                 pack_advise_job_open(&r, &job, &err) == PACK_OK &&

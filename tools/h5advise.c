@@ -34,82 +34,86 @@ static struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS };
 
 static const struct cli_option options[] = {
     CLI_SECTION("What is read"),
-    CLI_SHAPE(0, "shape", &request.shape, "NxHxWxC", "a dataset that does not exist yet"),
-    CLI_TEXT(0, "type", &request.type, "TYPE",
+    CLI_SHAPE(0, "shape", &request.data.shape, "NxHxWxC",
+              "a dataset that does not exist yet"),
+    CLI_TEXT(0, "type", &request.data.type, "TYPE",
              "its elements: int8 to uint64, float32, float64 (default: uint8)"),
-    CLI_TEXT(0, "images", &request.images, "FOLDER",
+    CLI_TEXT(0, "images", &request.data.images, "FOLDER",
              "what h5pack would make of this folder; headers are read"),
     CLI_SIDES(0, "size", &o.size, "with --images: as for h5pack"),
     CLI_CHOICE(0, "fit", &o.fit, "crop|pad|stretch", "with --size: as for h5pack"),
     CLI_NUMBER(0, "shorter", &o.shorter, "N", 1, 65535,
                "with --images: as for h5pack; then --crop is what is stored"),
     CLI_CHOICE(0, "layout", &o.layout, "nhwc|nchw", "with --images: as for h5pack"),
-    CLI_FLAG(0, "gray", &request.gray, "with --images: as for h5pack"),
-    CLI_TEXT(0, "with", &request.with, "DATASET",
+    CLI_FLAG(0, "gray", &request.data.gray, "with --images: as for h5pack"),
+    CLI_TEXT(0, "with", &request.data.with, "DATASET",
              "a second dataset of FILE, read in step"),
 
     CLI_SECTION("How it is read"),
     CLI_TEXT(
-        'p', "pattern", &request.pattern, "NAME[:...]",
+        'p', "pattern", &request.reading.pattern, "NAME[:...]",
         "sequential, shuffle, block:chunks=N[,local], buffer:samples=N, replacement, "
         "weighted:by=FILE, trace:FILE (default: shuffle, and block shuffles are tried)"),
-    CLI_NUMBER('b', "batch", &request.batch, "N", 1, 1e9,
+    CLI_NUMBER('b', "batch", &request.reading.batch, "N", 1, 1e9,
                "samples per batch (default: 64)"),
-    CLI_NUMBER('w', "workers", &request.workers, "N", 0, 65536,
+    CLI_NUMBER('w', "workers", &request.reading.workers, "N", 0, 65536,
                "reading processes, each with its own cache (default: 4)"),
-    CLI_TEXT(0, "rank", &request.rank, "R/W",
+    CLI_TEXT(0, "rank", &request.reading.rank, "R/W",
              "this is rank R of W, as a DistributedSampler"),
-    CLI_NUMBER('e', "epochs", &request.epochs, "N", 1, 1e6, "epochs of one training (default: 30)"),
-    CLI_FLAG(0, "no-persistent-workers", &request.workers_end,
+    CLI_NUMBER('e', "epochs", &request.reading.epochs, "N", 1, 1e6,
+               "epochs of one training (default: 30)"),
+    CLI_FLAG(0, "no-persistent-workers", &request.reading.workers_end,
              "workers end with each epoch, as PyTorch's do unless told"),
-    CLI_SIDES(0, "crop", &request.crop, "a random crop of each image is read"),
-    CLI_SHAPE(0, "box", &request.box, "AxBx...",
+    CLI_SIDES(0, "crop", &request.reading.crop, "a random crop of each image is read"),
+    CLI_SHAPE(0, "box", &request.reading.box, "AxBx...",
               "a random box is read: patches of volumes, windows of time series"),
-    CLI_NUMBER(0, "step", &request.step, "N", 1, 1e15,
+    CLI_NUMBER(0, "step", &request.reading.step, "N", 1, 1e15,
                "from one sample to the next along axis 0 (default: 1)"),
     CLI_CHOICE(0, "read", &o.read, "sample|batch|span",
                "what one H5Dread asks for (default: sample)"),
-    CLI_FLAG(0, "reopen", &request.reopen, "the dataset is opened by name at each read"),
-    CLI_NUMBER(0, "seed", &request.seed, "N", 0, 1.8e19,
+    CLI_FLAG(0, "reopen", &request.reading.reopen,
+             "the dataset is opened by name at each read"),
+    CLI_NUMBER(0, "seed", &request.reading.seed, "N", 0, 1.8e19,
                "of all that is random (default: 0)"),
 
     CLI_SECTION("Settings to judge"),
-    CLI_TEXT(0, "hdf5-version", &request.hdf5_version, "V",
+    CLI_TEXT(0, "hdf5-version", &request.cache.hdf5_version, "V",
              "version that reads: 1.8, 1.10, 2.0, 2.1 (default: the one linked)"),
-    CLI_BYTES(0, "rdcc-nbytes", &request.cache_bytes, "SIZE",
+    CLI_BYTES(0, "rdcc-nbytes", &request.cache.bytes, "SIZE",
               "chunk cache of one process"),
-    CLI_NUMBER(0, "rdcc-nslots", &request.cache_slots, "N", 0, 4e9, "its slots"),
-    CLI_REAL(0, "rdcc-w0", &request.cache_w0, "W", 0, 1, "its preemption"),
+    CLI_NUMBER(0, "rdcc-nslots", &request.cache.slots, "N", 0, 4e9, "its slots"),
+    CLI_REAL(0, "rdcc-w0", &request.cache.w0, "W", 0, 1, "its preemption"),
     CLI_TEXTS('c', "chunk", &o.chunks, "AxBx...",
               "a chunk shape to consider in any case; may be repeated"),
-    CLI_TEXT(0, "compress", &request.codec, "CODEC",
+    CLI_TEXT(0, "compress", &request.storing.codec, "CODEC",
              "with --what-if: none, gzip, zstd, shuffle+gzip:4, ... as h5pack's"),
     CLI_FLAG(0, "what-if", &o.what_if,
              "evaluate exactly one configuration: FILE's or --chunk, with --rdcc-*"),
 
     CLI_SECTION("The machine"),
-    CLI_BYTES('m', "memory", &request.memory_bytes, "SIZE",
+    CLI_BYTES('m', "memory", &request.machine.memory_bytes, "SIZE",
               "for the caches of all workers together (default: 1G)"),
-    CLI_BYTES(0, "ram", &request.ram_bytes, "SIZE",
+    CLI_BYTES(0, "ram", &request.machine.ram_bytes, "SIZE",
               "for the system's page cache (default: half of this machine's memory)"),
-    CLI_NUMBER(0, "cpus", &request.n_cpus, "N", 1, 65536,
+    CLI_NUMBER(0, "cpus", &request.machine.n_cpus, "N", 1, 65536,
                "processors for the workers (default: this machine's, or the profile's)"),
-    CLI_TEXT(0, "storage", &request.storage, "NAME",
+    CLI_TEXT(0, "storage", &request.machine.storage, "NAME",
              "nvme, sata-ssd, hdd, nfs, or a profile.json: times of that machine are "
              "assumed, nothing is measured (default: FILE's, else nvme)"),
-    CLI_REAL(0, "target", &request.target, "RATE", 1e-9, 1e15,
+    CLI_REAL(0, "target", &request.goal.target, "RATE", 1e-9, 1e15,
              "samples/s that are needed"),
-    CLI_REAL(0, "min-gain", &request.min_gain, "FACTOR", 1, 1e9,
+    CLI_REAL(0, "min-gain", &request.goal.min_gain, "FACTOR", 1, 1e9,
              "over today's rate, for which a file is written anew (default: 1.15)"),
-    CLI_FLAG(0, "keep-file", &request.keep_file,
+    CLI_FLAG(0, "keep-file", &request.storing.keep_file,
              "propose cache settings and orders only, nothing that rewrites FILE"),
 
     CLI_SECTION("Measuring"),
     CLI_FLAG(0, "no-measure", &o.no_measure,
              "times are assumed: the same answer for the same input, at once"),
-    CLI_FLAG(0, "prove", &o.prove,
-             "write part of FILE's data in the first choices' layouts, read them in turns "
-             "with today's, rank by what was measured; about half a minute"),
+    CLI_FLAG(
+        0, "prove", &o.prove,
+        "write part of FILE's data in the first choices' layouts, read them in turns "
+        "with today's, rank by what was measured; about half a minute"),
     CLI_TEXT(0, "scratch", &o.scratch, "DIR",
              "with --prove: where it is written, and gone afterwards (default: memory)"),
     CLI_BYTES(0, "scratch-bytes", &o.scratch_bytes, "SIZE",
@@ -162,7 +166,7 @@ static enum pack_status
 calibrate(struct pack_buf *text, struct pack_error *err)
 {
     struct pack_calibrate_params params = { .dir = o.calibrate,
-                                            .seed = request.seed,
+                                            .seed = request.reading.seed,
                                             .watch = request.watch };
     struct pack_calibration calibration;
     struct pack_buf profile = { 0 };
@@ -193,7 +197,7 @@ static struct pack_measured measured;
 static bool
 is_measuring(void)
 {
-    return request.file && !o.no_measure && !request.storage && !o.what_if;
+    return request.data.file && !o.no_measure && !request.machine.storage && !o.what_if;
 }
 
 static enum pack_status
@@ -217,10 +221,10 @@ subject_of(const struct pack_advise_job *job, char *text, size_t size)
     char shape[PACK_SHAPE_TEXT_MAX];
     if (job->file)
         return job->subject;
-    if (request.images)
-        snprintf(text, size, "--images %s", request.images);
+    if (request.data.images)
+        snprintf(text, size, "--images %s", request.data.images);
     else
-        snprintf(text, size, "--shape %s", pack_shape_format(&request.shape, shape));
+        snprintf(text, size, "--shape %s", pack_shape_format(&request.data.shape, shape));
     return text;
 }
 
@@ -236,8 +240,8 @@ report(const struct pack_advise_job *job, const struct pack_advise_result *resul
         .type = job->type,
         .file = job->file ? pack_advise_file_path(job->file) : "train.h5",
         .dataset = job->file ? pack_advise_file_dataset(job->file) : "images",
-        .source = request.images,
-        .pattern = request.pattern ? request.pattern : "shuffle",
+        .source = request.data.images,
+        .pattern = request.reading.pattern ? request.reading.pattern : "shuffle",
         .hdf5_version = job->hdf5_version,
         .code = o.code,
         .options = option_words,
@@ -258,16 +262,16 @@ static enum pack_status
 complete_request(const char *operand, struct pack_error *err)
 {
     struct job_pixels pixels = { .size = o.size, .shorter = o.shorter, .fit = o.fit };
-    request.file = operand;
-    request.read = (enum pack_read_mode)o.read;
-    request.layout = (enum pack_pixel_layout)o.layout;
-    request.chunks = o.chunks.text;
-    request.n_chunks = o.chunks.n;
+    request.data.file = operand;
+    request.reading.read = (enum pack_read_mode)o.read;
+    request.data.layout = (enum pack_pixel_layout)o.layout;
+    request.storing.chunks = o.chunks.text;
+    request.storing.n_chunks = o.chunks.n;
     if (o.shorter) {
-        pixels.crop = request.crop; /* stored, not read */
-        request.crop.rank = 0;
+        pixels.crop = request.reading.crop; /* stored, not read */
+        request.reading.crop.rank = 0;
     }
-    return job_geometry(&pixels, &request.geometry, err);
+    return job_geometry(&pixels, &request.data.geometry, err);
 }
 
 static enum pack_status
@@ -289,7 +293,7 @@ measure_params(const struct pack_advise_job *job)
     return (struct pack_measure_params){
         .file = pack_advise_file_path(job->file),
         .dataset = pack_advise_file_dataset(job->file),
-        .with = request.with,
+        .with = request.data.with,
         .prove = o.prove,
         .scratch_dir = o.scratch,
         .scratch_bytes = o.scratch_bytes,
@@ -326,7 +330,7 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
         job && result ? complete_request(operand, err) : pack_fail_memory(err, "a run");
     if (status == PACK_OK && is_measuring()) {
         status = machine_processor(&request.watch, &processor, err);
-        request.processor = &processor;
+        request.machine.processor = &processor;
     }
     if (status == PACK_OK)
         status = pack_advise_job_open(&request, job, err);
@@ -354,8 +358,8 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
 static enum pack_status
 check_usage(size_t n_operands, struct pack_error *err)
 {
-    size_t n = n_operands + (request.shape.rank != 0) + (request.images != NULL) +
-               (o.calibrate != NULL);
+    size_t n = n_operands + (request.data.shape.rank != 0) +
+               (request.data.images != NULL) + (o.calibrate != NULL);
     const char *title;
     bool known = !o.code || strcmp(o.code, "all") == 0;
     if (n_operands > 1)
@@ -365,7 +369,7 @@ check_usage(size_t n_operands, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "give one of FILE, --shape, --images and --calibrate; see "
                          "h5advise --help");
-    if (o.prove && (o.no_measure || request.storage || o.what_if || !n_operands))
+    if (o.prove && (o.no_measure || request.machine.storage || o.what_if || !n_operands))
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--prove measures FILE's choices on this machine: not without "
                          "FILE, nor with --no-measure, --storage or --what-if");
@@ -374,7 +378,7 @@ check_usage(size_t n_operands, struct pack_error *err)
     if ((o.scratch || o.scratch_bytes) && !o.prove)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--scratch and --scratch-bytes go with --prove");
-    if (request.with && !n_operands)
+    if (request.data.with && !n_operands)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--with names a dataset of FILE");
     for (size_t i = 0; !known && pack_snippet_name(i, &title); i++)
         known = strcmp(o.code, pack_snippet_name(i, &title)) == 0;

@@ -68,11 +68,11 @@ static bool
 advise_settings(const struct pack_convert_params *params, struct pack_cache_params *cache)
 {
     struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS,
-                                           .file = params->output,
-                                           .keep_file = true,
+                                           .data.file = params->output,
+                                           .storing.keep_file = true,
                                            .watch.stop = params->watch.stop };
     bool blocks = params->options.goal == PACK_CHUNK_FOR_BLOCK_SHUFFLE;
-    request.pattern = blocks ? "block:chunks=16" : "shuffle";
+    request.reading.pattern = blocks ? "block:chunks=16" : "shuffle";
     struct pack_advise_job *job = calloc(1, sizeof *job);
     struct pack_advise_result *result = calloc(1, sizeof *result);
     bool changes = job && result && pack_advise_job_open(&request, job, NULL) == PACK_OK &&

@@ -29,9 +29,9 @@ static enum pack_status
 from_shape(const struct pack_advise_request *r, struct pack_advise_job *job,
            struct pack_error *err)
 {
-    const char *type = r->type ? r->type : "uint8";
-    job->params.extent = r->shape;
-    pack_shape_format(&r->shape, job->subject);
+    const char *type = r->data.type ? r->data.type : "uint8";
+    job->params.extent = r->data.shape;
+    pack_shape_format(&r->data.shape, job->subject);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (strcmp(types[i].name, type) == 0) {
             job->params.elem_size = types[i].bytes;
@@ -53,11 +53,11 @@ from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
     struct pack_source_params listing = { .is_image = pack_image_is_known };
     struct pack_convert_params params = { .watch = r->watch };
     struct pack_convert_result forecast;
-    params.options.geometry = r->geometry;
-    params.options.layout = r->layout;
-    params.options.image.mode = r->gray ? PACK_IMAGE_GRAY : PACK_IMAGE_RGB;
+    params.options.geometry = r->data.geometry;
+    params.options.layout = r->data.layout;
+    params.options.image.mode = r->data.gray ? PACK_IMAGE_GRAY : PACK_IMAGE_RGB;
     enum pack_status status =
-        pack_source_open(&r->images, 1, &listing, &params.source, err);
+        pack_source_open(&r->data.images, 1, &listing, &params.source, err);
     if (status == PACK_OK)
         status = pack_convert_forecast(&params, &forecast, err);
     pack_source_close(params.source);
@@ -66,7 +66,7 @@ from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
     job->params.extent = forecast.extent;
     job->params.elem_size = 1;
     strcpy(job->type, "uint8");
-    snprintf(job->subject, sizeof job->subject, "%s", r->images);
+    snprintf(job->subject, sizeof job->subject, "%s", r->data.images);
     return PACK_OK;
 }
 
@@ -109,17 +109,16 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
 {
     struct pack_advise_config config;
     enum pack_status status =
-        pack_advise_file_open_with(job->file, r->with, &job->with, err);
+        pack_advise_file_open_with(job->file, r->data.with, &job->with, err);
     if (status != PACK_OK)
         return pack_error_param(err, status, "with");
     const struct pack_facts *facts = pack_advise_file_facts(job->with);
     pack_advise_file_config(job->with, &job->profile, &config);
     if (facts->extent.extent[0] != job->params.extent.extent[0])
-        return pack_fail_param(err, PACK_ERR_ARGUMENT, "with",
-                               "with: '%.200s' has %s, the dataset %llu", r->with,
-                               pack_counted(facts->extent.extent[0], "entry", "entries")
-                                   .text,
-                               (unsigned long long)job->params.extent.extent[0]);
+        return pack_fail_param(
+            err, PACK_ERR_ARGUMENT, "with", "with: '%.200s' has %s, the dataset %llu",
+            r->data.with, pack_counted(facts->extent.extent[0], "entry", "entries").text,
+            (unsigned long long)job->params.extent.extent[0]);
     job->companion = (struct pack_advise_companion){
         .extent = facts->extent,
         .chunk = config.chunk,
@@ -139,7 +138,7 @@ static enum pack_status
 from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
           struct pack_error *err)
 {
-    enum pack_status status = pack_advise_file_open(r->file, &job->file, err);
+    enum pack_status status = pack_advise_file_open(r->data.file, &job->file, err);
     if (status != PACK_OK)
         return status;
     const struct pack_facts *facts = pack_advise_file_facts(job->file);
@@ -157,7 +156,7 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_type_format(&facts->type, job->type);
     snprintf(job->subject, sizeof job->subject, "%s:/%s",
              pack_advise_file_path(job->file), pack_advise_file_dataset(job->file));
-    return r->with ? open_companion(r, job, err) : PACK_OK;
+    return r->data.with ? open_companion(r, job, err) : PACK_OK;
 }
 
 /* ------------------------------------------------------------ how it is read */
@@ -176,25 +175,25 @@ set_box(const struct pack_advise_request *r, struct pack_advise_job *job,
 {
     const struct pack_shape *extent = &job->params.extent;
     struct pack_shape *box = &job->params.pattern.box;
-    *box = r->box;
-    if (r->box.rank && r->crop.rank)
+    *box = r->reading.box;
+    if (r->reading.box.rank && r->reading.crop.rank)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
                                "a box and a crop exclude each other");
-    if (r->box.rank && r->box.rank != extent->rank)
+    if (r->reading.box.rank && r->reading.box.rank != extent->rank)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
                                "box: it has %s, the dataset has %d",
-                               pack_dimensions(r->box.rank).text, extent->rank);
-    if (r->crop.rank == 0)
+                               pack_dimensions(r->reading.box.rank).text, extent->rank);
+    if (r->reading.crop.rank == 0)
         return PACK_OK;
-    if (r->crop.rank != 2 || extent->rank < 3)
+    if (r->reading.crop.rank != 2 || extent->rank < 3)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "crop",
                                "crop: it is of images in 3 or 4 dimensions, "
                                "other data take a box");
     int h = height_axis(extent);
     *box = *extent;
     box->extent[0] = 1;
-    box->extent[h] = r->crop.extent[0];
-    box->extent[h + 1] = r->crop.extent[1];
+    box->extent[h] = r->reading.crop.extent[0];
+    box->extent[h + 1] = r->reading.crop.extent[1];
     return PACK_OK;
 }
 
@@ -286,21 +285,22 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
 {
     struct pack_pattern *pattern = &job->params.pattern;
     pattern->kind = PACK_PATTERN_SHUFFLE;
-    enum pack_status status =
-        r->pattern ? pack_pattern_parse(r->pattern, pattern, err) : PACK_OK;
+    enum pack_status status = r->reading.pattern
+                                  ? pack_pattern_parse(r->reading.pattern, pattern, err)
+                                  : PACK_OK;
     if (status != PACK_OK)
         return pack_error_param(err, status, "pattern");
-    job->params.pattern_is_fixed = r->pattern != NULL;
-    if (r->rank) {
-        status = pack_pattern_parse_rank(r->rank, pattern, err);
+    job->params.pattern_is_fixed = r->reading.pattern != NULL;
+    if (r->reading.rank) {
+        status = pack_pattern_parse_rank(r->reading.rank, pattern, err);
         if (status != PACK_OK)
             return pack_error_param(err, status, "rank");
     }
-    pattern->seed = r->seed;
-    pattern->batch = r->batch;
-    pattern->workers = r->workers;
-    pattern->step = r->step;
-    pattern->read = r->read;
+    pattern->seed = r->reading.seed;
+    pattern->batch = r->reading.batch;
+    pattern->workers = r->reading.workers;
+    pattern->step = r->reading.step;
+    pattern->read = r->reading.read;
     pattern->extent = job->params.extent;
     status = set_box(r, job, err);
     return status == PACK_OK ? load_pattern_file(job, err) : status;
@@ -315,19 +315,20 @@ set_cache(const struct pack_advise_request *r, struct pack_advise_job *job,
 {
     struct pack_advise_params *p = &job->params;
     pack_probe_hdf5_version(job->hdf5_version);
-    if (r->hdf5_version)
-        snprintf(job->hdf5_version, sizeof job->hdf5_version, "%.20s", r->hdf5_version);
+    if (r->cache.hdf5_version)
+        snprintf(job->hdf5_version, sizeof job->hdf5_version, "%.20s",
+                 r->cache.hdf5_version);
     enum pack_status status =
         pack_hdf5_version_parse(job->hdf5_version, &p->version, err);
     if (status != PACK_OK)
         return pack_error_param(err, status, "hdf5_version");
     pack_cache_params_defaults(&p->cache, p->version);
-    if (r->cache_bytes != UINT64_MAX)
-        p->cache.size_bytes = r->cache_bytes;
-    if (r->cache_slots != UINT64_MAX)
-        p->cache.n_slots = r->cache_slots;
-    if (r->cache_w0 >= 0)
-        p->cache.w0 = r->cache_w0;
+    if (r->cache.bytes != UINT64_MAX)
+        p->cache.size_bytes = r->cache.bytes;
+    if (r->cache.slots != UINT64_MAX)
+        p->cache.n_slots = r->cache.slots;
+    if (r->cache.w0 >= 0)
+        p->cache.w0 = r->cache.w0;
     return PACK_OK;
 }
 
@@ -335,16 +336,17 @@ static enum pack_status
 set_chunks(const struct pack_advise_request *r, struct pack_advise_job *job,
            struct pack_error *err)
 {
-    job->chunks = calloc(r->n_chunks + 1, sizeof *job->chunks);
+    job->chunks = calloc(r->storing.n_chunks + 1, sizeof *job->chunks);
     if (!job->chunks)
         return pack_fail_memory(err, "options");
-    for (size_t i = 0; i < r->n_chunks; i++) {
-        enum pack_status status = pack_shape_parse(r->chunks[i], &job->chunks[i], err);
+    for (size_t i = 0; i < r->storing.n_chunks; i++) {
+        enum pack_status status =
+            pack_shape_parse(r->storing.chunks[i], &job->chunks[i], err);
         if (status != PACK_OK)
             return pack_error_param(err, status, "chunks");
     }
     job->params.chunks = job->chunks;
-    job->params.n_chunks = r->n_chunks;
+    job->params.n_chunks = r->storing.n_chunks;
     return PACK_OK;
 }
 
@@ -353,7 +355,7 @@ set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
             struct pack_error *err)
 {
     struct pack_buf text = { 0 };
-    const char *storage = r->storage ? r->storage : "nvme";
+    const char *storage = r->machine.storage ? r->machine.storage : "nvme";
     const char *dot = strrchr(storage, '.');
     struct pack_profile *profile = &job->profile;
     enum pack_status status;
@@ -367,14 +369,14 @@ set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
         pack_buf_done(&text);
     } else {
         status = pack_profile_named(storage, profile, err);
-        if (status == PACK_OK && r->processor)
-            pack_profile_take_processor(profile, r->processor);
+        if (status == PACK_OK && r->machine.processor)
+            pack_profile_take_processor(profile, r->machine.processor);
         profile->n_cpus = pack_pool_default_threads();
     }
     if (status != PACK_OK)
         return pack_error_param(err, status, "storage");
-    if (r->n_cpus)
-        profile->n_cpus = r->n_cpus;
+    if (r->machine.n_cpus)
+        profile->n_cpus = r->machine.n_cpus;
     job->params.profile = profile;
     return PACK_OK;
 }
@@ -383,14 +385,15 @@ static void
 set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
 {
     struct pack_advise_params *p = &job->params;
-    p->epochs = r->epochs;
-    p->reopen = r->reopen;
-    p->workers_end = r->workers_end && r->workers > 0;
-    p->memory_bytes = r->memory_bytes;
-    p->ram_bytes = r->ram_bytes == UINT64_MAX ? pack_system_ram_bytes() / 2 : r->ram_bytes;
-    p->target = r->target;
-    p->min_gain = r->min_gain;
-    p->keep_file = r->keep_file;
+    p->epochs = r->reading.epochs;
+    p->reopen = r->reading.reopen;
+    p->workers_end = r->reading.workers_end && r->reading.workers > 0;
+    p->memory_bytes = r->machine.memory_bytes;
+    p->ram_bytes = r->machine.ram_bytes == UINT64_MAX ? pack_system_ram_bytes() / 2
+                                                      : r->machine.ram_bytes;
+    p->target = r->goal.target;
+    p->min_gain = r->goal.min_gain;
+    p->keep_file = r->storing.keep_file;
     p->n_threads = pack_pool_default_threads();
 }
 
@@ -399,16 +402,16 @@ static void
 set_now(const struct pack_advise_request *r, struct pack_advise_job *job)
 {
     bool has_cache =
-        r->cache_bytes != UINT64_MAX || r->cache_slots != UINT64_MAX || r->cache_w0 >= 0;
+        r->cache.bytes != UINT64_MAX || r->cache.slots != UINT64_MAX || r->cache.w0 >= 0;
     if (!job->file) {
         job->now = (struct pack_advise_config){ .codec = "none", .stored_rate = 1 };
-        if (r->n_chunks)
+        if (r->storing.n_chunks)
             job->now.chunk = job->chunks[0];
-        job->params.now = r->n_chunks && has_cache ? &job->now : NULL;
+        job->params.now = r->storing.n_chunks && has_cache ? &job->now : NULL;
     }
     job->now.pattern = job->params.pattern;
     job->now.cache = job->params.cache;
-    job->now.reopen = r->reopen;
+    job->now.reopen = r->reading.reopen;
 }
 
 /* -------------------------------------------------------------------- jobs */
@@ -420,9 +423,9 @@ pack_advise_job_open(const struct pack_advise_request *r, struct pack_advise_job
     memset(job, 0, sizeof *job);
     enum pack_status status = set_profile(r, job, err);
     if (status == PACK_OK)
-        status = r->file     ? from_file(r, job, err)
-                 : r->images ? from_images(r, job, err)
-                             : from_shape(r, job, err);
+        status = r->data.file     ? from_file(r, job, err)
+                 : r->data.images ? from_images(r, job, err)
+                                  : from_shape(r, job, err);
     if (status == PACK_OK)
         status = set_pattern(r, job, err);
     if (status == PACK_OK)
@@ -452,26 +455,27 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
                         struct pack_advise_config *config, struct pack_error *err)
 {
     struct pack_pipeline pipeline;
-    if (r->n_chunks > 1)
+    if (r->storing.n_chunks > 1)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunks",
                                "one configuration has one shape of chunks, not %zu",
-                               r->n_chunks);
+                               r->storing.n_chunks);
     *config = job->now;
-    if (r->n_chunks)
+    if (r->storing.n_chunks)
         config->chunk = job->chunks[0];
-    if (r->codec) {
+    if (r->storing.codec) {
         enum pack_status status = pack_pipeline_parse(
-            r->codec, (uint32_t)job->params.elem_size, &pipeline, err);
+            r->storing.codec, (uint32_t)job->params.elem_size, &pipeline, err);
         if (status != PACK_OK)
             return pack_error_param(err, status, "codec");
-        snprintf(config->codec, sizeof config->codec, "%.63s", r->codec);
+        snprintf(config->codec, sizeof config->codec, "%.63s", r->storing.codec);
         config->stored_rate = 1;
         config->decode_ns = pack_cost_decode_ns(&job->profile, &pipeline);
     }
     if (strcmp(config->codec, "none") != 0 && config->chunk.rank == 0)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunks",
                                "contiguous data cannot be compressed, only chunks");
-    if (!job->file || strcmp(config->codec, "none") == 0 || !(r->codec || r->n_chunks))
+    if (!job->file || strcmp(config->codec, "none") == 0 ||
+        !(r->storing.codec || r->storing.n_chunks))
         return PACK_OK;
     return pack_advise_file_measure(job->file, &config->chunk, config->codec,
                                     &config->stored_rate, &config->decode_ns, err);

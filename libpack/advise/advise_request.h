@@ -16,9 +16,8 @@
 extern "C" {
 #endif
 
-/* What was asked, as it was written. One of file, images and shape; NULL, rank 0 and zero
- * mean not given, unless said otherwise. */
-struct pack_advise_request {
+/* What there is to read: one of file, images and shape. */
+struct pack_advise_ask_data {
     const char *file;              /* "FILE" or "FILE:/DATASET" */
     const char *with;              /* another dataset of it */
     const char *images;            /* a folder */
@@ -27,38 +26,62 @@ struct pack_advise_request {
     bool gray;
     struct pack_shape shape;
     const char *type; /* of a shape: "uint8" */
+};
 
+/* How it is read. */
+struct pack_advise_ask_reading {
     const char *pattern, *rank;
     uint64_t batch, workers, epochs, step, seed;
     enum pack_read_mode read;
     struct pack_shape crop, box; /* crop: height and width of images */
-    bool reopen, workers_end; /* workers_end: as struct pack_advise_params has it */
+    bool reopen, workers_end;    /* workers_end: as struct pack_advise_params has it */
+};
 
-    const char *hdf5_version;
-    /* The cache as it is: UINT64_MAX and a negative w0 are the version's default. */
-    uint64_t cache_bytes, cache_slots;
-    double cache_w0;
+/* The cache as it is: UINT64_MAX and a negative w0 are the version's default. */
+struct pack_advise_ask_cache {
+    const char *hdf5_version; /* NULL: the library's */
+    uint64_t bytes, slots;
+    double w0;
+};
+
+/* How the data could be stored. */
+struct pack_advise_ask_storing {
     const char *const *chunks; /* "1x224x224x3" */
     size_t n_chunks;
     const char *codec; /* of a what-if */
+    bool keep_file;    /* settings and orders only, for the file as it is */
+};
 
+struct pack_advise_ask_machine {
     uint64_t memory_bytes, n_cpus;
-    uint64_t ram_bytes;      /* UINT64_MAX: half of this machine's */
-    const char *storage;     /* a profile's name, or a file whose name ends in .json */
+    uint64_t ram_bytes;  /* UINT64_MAX: half of this machine's */
+    const char *storage; /* a profile's name, or a file whose name ends in .json */
     /* Processor terms of a named storage; NULL: those of the profile itself. */
     const struct pack_profile *processor;
-    double target, min_gain; /* 0: none; 0: the advisor's own */
+};
 
-    bool keep_file;          /* settings and orders only, for the file as it is */
+struct pack_advise_ask_goal {
+    double target, min_gain; /* 0: none; 0: the advisor's own */
+};
+
+/* What was asked, as it was written; NULL, rank 0 and zero mean not given, unless said
+ * otherwise. */
+struct pack_advise_request {
+    struct pack_advise_ask_data data;
+    struct pack_advise_ask_reading reading;
+    struct pack_advise_ask_cache cache;
+    struct pack_advise_ask_storing storing;
+    struct pack_advise_ask_machine machine;
+    struct pack_advise_ask_goal goal;
     struct pack_watch watch; /* of all that takes long */
 };
 
 /* What is assumed where nothing is said, in every program that asks: members of an
  * initializer. */
-#define PACK_ADVISE_REQUEST_DEFAULTS                                                \
-    .batch = 64, .workers = 4, .epochs = PACK_ADVISE_EPOCHS,                        \
-    .cache_bytes = UINT64_MAX, .cache_slots = UINT64_MAX, .cache_w0 = -1,           \
-    .memory_bytes = UINT64_C(1) << 30, .ram_bytes = UINT64_MAX
+#define PACK_ADVISE_REQUEST_DEFAULTS                                        \
+    .reading = { .batch = 64, .workers = 4, .epochs = PACK_ADVISE_EPOCHS }, \
+    .cache = { .bytes = UINT64_MAX, .slots = UINT64_MAX, .w0 = -1 },        \
+    .machine = { .memory_bytes = UINT64_C(1) << 30, .ram_bytes = UINT64_MAX }
 
 /* Everything filled in; borrowed parts of params point into the job. */
 struct pack_advise_job {
