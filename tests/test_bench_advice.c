@@ -217,13 +217,13 @@ test_batches(struct pack_readset *set)
     struct pack_bench_result joined, apart;
     struct pack_bench_advice advice;
     struct pack_bench_ask ask = { .no_trial = true };
-    p.epochs = one.epochs = 1;
+    p.stop.epochs = one.stop.epochs = 1;
     p.pattern.read = PACK_READ_BATCH;
     if (!ok(pack_bench_run(&p, &joined, NULL) == PACK_OK &&
                 pack_bench_run(&one, &apart, NULL) == PACK_OK,
             "a run of scattered batches in one read each, and sample by sample"))
         return;
-    double ns = ((double)joined.total.read.call_ns - (double)apart.total.read.call_ns) /
+    double ns = ((double)joined.total.work.read.call_ns - (double)apart.total.work.read.call_ns) /
                 (double)(N * SAMPLE);
     note("%.1f ns an element", ns);
     ok(ns > 5 && pack_bench_rate(&apart) > 3 * pack_bench_rate(&joined),
@@ -235,8 +235,8 @@ test_batches(struct pack_readset *set)
            advice.n_findings == 0,
        "and nothing is where samples are read one by one");
     pack_bench_done(&apart);
-    one.reopen = true;
-    one.batches_max = 4;
+    one.open.reopen = true;
+    one.stop.batches = 4;
     ok(pack_bench_run(&one, &apart, NULL) == PACK_OK &&
            pack_bench_advise(&one, &apart, &ask, &advice, NULL) == PACK_OK &&
            is_found(&advice, "reopening"),

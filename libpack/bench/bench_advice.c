@@ -382,7 +382,7 @@ take_findings(const struct advisor *a, struct pack_bench_advice *advice)
     for (size_t i = 0; i < a->found.n_warnings; i++) {
         struct pack_advise_warning w = a->found.warnings[i];
         if (strcmp(w.severity, "note") == 0 ||
-            (strcmp(w.id, "reopening") == 0 && !a->params->reopen))
+            (strcmp(w.id, "reopening") == 0 && !a->params->open.reopen))
             continue;
         w.price_s /= a->question.later_factor;
         advice->findings[advice->n_findings++] = w;
