@@ -32,9 +32,9 @@ if [ -e "$shim" ]; then
     done
     wait $advise $readbench $pack
     for program in h5advise h5readbench h5pack; do
-        # h5readbench knows which dataset it wants, the others look at all, by name
-        data=class_names
-        [ $program = h5readbench ] && data=images
+        # h5pack looks at all datasets, by name; the others know which one they want
+        data=images
+        [ $program = h5pack ] && data=class_names
         judged crash $program "HDF5 itself crashes on this file (SIGSEGV while reading '/$data')" 'a crash is a sentence'
         judged abort $program "HDF5 itself crashes on this file (SIGABRT while reading '/$data')" 'so is a damaged heap, without what the C library says'
         judged exit $program "HDF5 itself ends the program on this file (status 3 while reading '/$data')" 'so is an exit'

@@ -770,12 +770,12 @@ test_preload_advice(void)
     r.total.work.storage_bytes = 1000;
     ok(!proposal(&p, &r, "cat "), "not where memory delivered already");
     r.total.work.storage_bytes = 10000000;
-    uint64_t extent = set->extent.extent[0], stored = set->parts[0].facts.stored_bytes;
+    uint64_t extent = set->extent.extent[0], stored = set->parts[0].data->facts.stored_bytes;
     set->extent.extent[0] = UINT64_C(1) << 44;
-    set->parts[0].facts.stored_bytes = UINT64_C(1) << 60;
+    set->parts[0].data->facts.stored_bytes = UINT64_C(1) << 60;
     ok(!proposal(&p, &r, "cat "), "nor where memory cannot hold it");
     set->extent.extent[0] = extent;
-    set->parts[0].facts.stored_bytes = stored;
+    set->parts[0].data->facts.stored_bytes = stored;
     r.verdict.limit = PACK_LIMIT_DECODE;
     ok(!proposal(&p, &r, "cat "), "nor where storage is not the limit");
     pack_readset_close(set);

@@ -50,7 +50,7 @@ static void
 drop(struct pack_readset *set)
 {
     if (set)
-        unlink(set->parts[0].file);
+        unlink(set->parts[0].data->file);
     pack_readset_close(set);
 }
 

@@ -184,8 +184,8 @@ test_preload(void)
         return;
     }
     uint64_t reads[3] = { 0 };
-    const uint64_t chunk = set->parts[0].grid.chunk_bytes,
-                   n_chunks = set->parts[0].grid.n_chunks_total;
+    const uint64_t chunk = set->parts[0].data->chunks.grid.chunk_bytes,
+                   n_chunks = set->parts[0].data->chunks.grid.n_chunks_total;
     for (int i = 0; i < 3; i++) {
         struct pack_bench_params p = {
             .set = set,

@@ -246,7 +246,8 @@ test_echo(void)
 
 /* ---------------------------------------------------------------------- causes */
 
-static struct pack_readset_part part;
+static struct pack_h5_dataset data;
+static struct pack_readset_part part = { .data = &data };
 static struct pack_readset one_part = { .n_parts = 1, .parts = &part };
 
 /* The cause that is found for a run on chunks of a dataset of 1000 samples. */
@@ -254,7 +255,7 @@ static const char *
 cause(struct made *m, uint64_t height, uint64_t width, struct pack_shape chunk)
 {
     const struct pack_shape extent = { 3, { 1000, height, width } };
-    (void)pack_grid_init(&part.grid, &extent, &chunk, 1, NULL);
+    (void)pack_grid_init(&data.chunks.grid, &extent, &chunk, 1, NULL);
     one_part.extent = extent;
     one_part.elem_size = 1;
     m->plan.params.set = &one_part;
@@ -274,7 +275,7 @@ make_counts(struct made *m, uint64_t n_workers)
     m->epoch[0].expected.set.loads = 400;
     m->epoch[0].work.read.wanted_bytes = 100;
     m->epoch[0].work.read.file_read_bytes = 100;
-    part.facts.pipeline.n = 0;
+    data.facts.pipeline.n = 0;
 }
 
 /* Each cause has its thresholds in test_causes; here, what a run is to them. */
@@ -308,7 +309,7 @@ test_causes(void)
               "Each sample of 4.0 KiB costs 0.6 chunks of 32.0 KiB: the cache holds 32 of 125 "
               "chunks and this order finds 40.0 % of its requests there; with a cache"),
        "hits, loads and bytes are the run's");
-    part.facts.pipeline.n = 1;
+    data.facts.pipeline.n = 1;
     ok(strstr(cause(&m, 64, 64, eight), "requests there."), "so is the pipeline");
     m.epoch[0].expected.set.evictions_collision = 41;
     ok(strstr(cause(&m, 64, 64, eight), "10 % of the loads push another chunk out"),
@@ -333,7 +334,7 @@ test_epochs(void)
     m.epoch[1].expected.set.peak_bytes -= 4;
     is_text(cause(&m, 64, 64, eight), "", "a byte less is not said");
     m.r.setup.cache.w0 = 0.75;
-    part.facts.pipeline.n = 1;
+    data.facts.pipeline.n = 1;
     m.epoch[0].expected.set.decodes = 188;
     m.epoch[1].expected.set.decodes = 187;
     is_text(cause(&m, 64, 64, eight), "", "decoding is a cause where it takes half of the time");

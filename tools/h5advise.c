@@ -233,13 +233,15 @@ report(const struct pack_advise_job *job, const struct pack_advise_result *resul
        struct pack_buf *text, struct pack_error *err)
 {
     char subject[1024];
+    const struct pack_h5_dataset *data = job->file ? pack_advise_file_data(job->file)
+                                                   : NULL;
     struct pack_report_advise r = {
         .program = program.name,
         .version = PACKAGE_VERSION,
         .subject = subject_of(job, subject, sizeof subject),
         .type = job->type,
-        .file = job->file ? pack_advise_file_path(job->file) : "train.h5",
-        .dataset = job->file ? pack_advise_file_dataset(job->file) : "images",
+        .file = data ? data->file : "train.h5",
+        .dataset = data ? data->path : "images",
         .source = request.data.images,
         .pattern = request.reading.pattern ? request.reading.pattern : "shuffle",
         .hdf5_version = job->hdf5_version,
@@ -290,9 +292,10 @@ evaluate(struct pack_advise_job *job, struct pack_advise_result *result,
 static struct pack_measure_params
 measure_params(const struct pack_advise_job *job)
 {
+    const struct pack_h5_dataset *data = pack_advise_file_data(job->file);
     return (struct pack_measure_params){
-        .file = pack_advise_file_path(job->file),
-        .dataset = pack_advise_file_dataset(job->file),
+        .file = data->file,
+        .dataset = data->path,
         .with = request.data.with,
         .prove = o.prove,
         .scratch_dir = o.scratch,

@@ -192,7 +192,7 @@ open_files(struct readbench_job *job, struct pack_error *err)
     enum pack_status status =
         pack_readset_open(operands, job->n_operands, o->dataset, &job->set, err);
     if (status == PACK_OK && o->with) {
-        const char *first = job->set->parts[0].file;
+        const char *first = job->set->parts[0].data->file;
         if (job->set->n_parts > 1)
             return pack_fail(err, PACK_ERR_ARGUMENT,
                              "--with reads beside one file, and there are %zu",
@@ -210,7 +210,7 @@ open_files(struct readbench_job *job, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "'%s' has %zu weights for %" PRIu64 " samples", p->pattern.file,
                          job->order.n_weights, job->set->extent.extent[0]);
-    const struct pack_facts *facts = &job->set->parts[0].facts;
+    const struct pack_facts *facts = &job->set->parts[0].data->facts;
     struct pack_normalise *n = &p->consumer.params.normalise;
     status = set_crop(job, n, pack_bench_pixels(facts, &p->pattern.box, layout, n), err);
     p->consumer.params.has_normalise =

@@ -5,11 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "libpack/base/buf.h"
 #include <libpack/advise.h>
-#include <libpack/dataset.h>
 #include <libpack/profile.h>
 #include <libpack/status.h>
+#include "libpack/hdf5/h5_dataset.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,16 +17,15 @@ extern "C" {
 struct pack_advise_file;
 
 /*
- * Opens "FILE" or "FILE:/DATASET". Without a dataset it is the only numeric one of at
- * least one dimension, or `images`, or `data`; else PACK_ERR_ARGUMENT names those there
- * are.
- *
- * PACK_ERR_UNSUPPORTED says why a dataset cannot be advised on: not numeric, scalar or
- * null, compact, virtual (with its number of sources), empty. PACK_ERR_NOT_FOUND,
- * _FORMAT, _IO as h5.h.
+ * Opens "FILE" or "FILE:/DATASET" as h5_dataset.h does. PACK_ERR_UNSUPPORTED also for what
+ * cannot be advised on: not numeric, compact, virtual (with its number of sources).
  */
 enum pack_status pack_advise_file_open(const char *name, struct pack_advise_file **file,
                                        struct pack_error *err);
+/* One that is open already, borrowed while the file is. */
+enum pack_status pack_advise_file_of(const struct pack_h5_dataset *data,
+                                     struct pack_advise_file **file,
+                                     struct pack_error *err);
 /* Another dataset of the same file. */
 enum pack_status pack_advise_file_open_with(const struct pack_advise_file *file,
                                             const char *dataset,
@@ -35,10 +33,7 @@ enum pack_status pack_advise_file_open_with(const struct pack_advise_file *file,
                                             struct pack_error *err);
 void pack_advise_file_close(struct pack_advise_file *file);
 
-const struct pack_facts *pack_advise_file_facts(const struct pack_advise_file *file);
-const char *pack_advise_file_path(const struct pack_advise_file *file);
-/* Without a leading slash. */
-const char *pack_advise_file_dataset(const struct pack_advise_file *file);
+const struct pack_h5_dataset *pack_advise_file_data(const struct pack_advise_file *file);
 
 /* How large a chunk of it may be, for pack_advise_params. */
 void pack_advise_file_chunk_max(const struct pack_advise_file *file,

@@ -75,7 +75,7 @@ from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
 static enum pack_status
 read_labels(struct pack_advise_job *job, struct pack_error *err)
 {
-    const struct pack_facts *facts = pack_advise_file_facts(job->with);
+    const struct pack_facts *facts = &pack_advise_file_data(job->with)->facts;
     const int64_t classes_max = 100000;
     int64_t *values = NULL, most = -1;
     uint64_t n = 0;
@@ -112,7 +112,7 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
         pack_advise_file_open_with(job->file, r->data.with, &job->with, err);
     if (status != PACK_OK)
         return pack_error_param(err, status, "with");
-    const struct pack_facts *facts = pack_advise_file_facts(job->with);
+    const struct pack_facts *facts = &pack_advise_file_data(job->with)->facts;
     pack_advise_file_config(job->with, &job->profile, &config);
     if (facts->extent.extent[0] != job->params.extent.extent[0])
         return pack_fail_param(
@@ -141,7 +141,8 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     enum pack_status status = pack_advise_file_open(r->data.file, &job->file, err);
     if (status != PACK_OK)
         return status;
-    const struct pack_facts *facts = pack_advise_file_facts(job->file);
+    const struct pack_h5_dataset *data = pack_advise_file_data(job->file);
+    const struct pack_facts *facts = &data->facts;
     pack_advise_file_use(job->file, &job->profile);
     job->params.extent = facts->extent;
     job->params.elem_size = facts->type.bytes;
@@ -154,8 +155,8 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_advise_file_config(job->file, &job->profile, &job->now);
     job->params.now = &job->now;
     pack_type_format(&facts->type, job->type);
-    snprintf(job->subject, sizeof job->subject, "%s:/%s",
-             pack_advise_file_path(job->file), pack_advise_file_dataset(job->file));
+    snprintf(job->subject, sizeof job->subject, "%s:/%s", data->file,
+             data->path);
     return r->data.with ? open_companion(r, job, err) : PACK_OK;
 }
 

@@ -145,11 +145,11 @@ note_cache(struct run *run, struct pack_error *err)
         set = p->with;
     if (!set || !pack_readset_is_clear(set))
         return PACK_OK;
-    const struct pack_readset_part *part = &set->parts[0];
-    if (part->grid.rank > 0)
-        return note_settings(run, part->file, set->dataset, err);
-    for (size_t i = 0; i < part->sources.n_sources; i++) {
-        const struct pack_h5_source *source = &part->sources.sources[i];
+    const struct pack_h5_dataset *d = set->parts[0].data;
+    if (d->chunks.grid.rank > 0)
+        return note_settings(run, d->file, d->path, err);
+    for (size_t i = 0; i < d->sources.n_sources; i++) {
+        const struct pack_h5_source *source = &d->sources.sources[i];
         if (!source->is_missing)
             return note_settings(run, source->file, source->dataset, err);
     }

@@ -123,8 +123,9 @@ word_settings(const struct advisor *a, const struct pack_advise_config *config,
               struct pack_bench_change *c)
 {
     char bytes[PACK_BYTES_TEXT_MAX];
-    bool reads_past = a->params->set->parts[0].facts.pipeline.n == 0 &&
-                      a->params->set->parts[0].grid.chunk_bytes > config->cache.size_bytes;
+    const struct pack_h5_dataset *d = a->params->set->parts[0].data;
+    bool reads_past = d->facts.pipeline.n == 0 &&
+                      d->chunks.grid.chunk_bytes > config->cache.size_bytes;
     pack_bytes_format(config->cache.size_bytes, bytes);
     if (config->cache.size_bytes == 0)
         snprintf(c->what, sizeof c->what,
@@ -142,7 +143,7 @@ word_order(const struct advisor *a, const struct pack_advise_config *config,
            struct pack_bench_change *c)
 {
     const struct pack_pattern *p = &config->pattern;
-    uint64_t chunk_bytes = a->params->set->parts[0].grid.chunk_bytes;
+    uint64_t chunk_bytes = a->params->set->parts[0].data->chunks.grid.chunk_bytes;
     bool holds = chunk_bytes && config->cache.size_bytes / chunk_bytes >= p->pool_chunks;
     snprintf(c->what, sizeof c->what, "block shuffle over %.60s%s",
              pack_counted(p->pool_chunks, "chunk", "chunks").text,
@@ -329,7 +330,7 @@ static enum pack_status
 search(struct advisor *a, struct pack_error *err)
 {
     struct pack_advise_params *params = &a->question.params;
-    const struct pack_measure_params how = { .file = a->params->set->parts[0].file,
+    const struct pack_measure_params how = { .file = a->params->set->parts[0].data->file,
                                              .dataset = a->params->set->dataset,
                                              .set = a->params->set,
                                              .with_set = a->params->with,

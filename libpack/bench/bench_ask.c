@@ -10,9 +10,6 @@
  *
  * scale whatever else the model says, as measure.c does it for a file that is read briefly.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/system.h"
@@ -28,8 +25,8 @@ is_resident(const struct pack_readset *set)
     double resident = 0, total = 0;
     for (size_t i = 0; i < set->n_parts; i++) {
         uint64_t bytes, size;
-        if (pack_system_resident(set->parts[i].file, &bytes, NULL) != PACK_OK ||
-            pack_system_size(set->parts[i].file, &size, NULL) != PACK_OK)
+        if (pack_system_resident(set->parts[i].data->file, &bytes, NULL) != PACK_OK ||
+            pack_system_size(set->parts[i].data->file, &size, NULL) != PACK_OK)
             return false;
         resident += (double)bytes;
         total += (double)size;
@@ -49,27 +46,16 @@ make_profile(const struct pack_bench_ask *ask, struct pack_profile *profile,
     return status;
 }
 
-/* The file with what else the advisor wants of it; of several, the first stands for all. */
-static bool
-open_file(const struct pack_readset *set, struct bench_question *q)
-{
-    char name[PACK_FACTS_PATH_MAX + 4096];
-    int n = snprintf(name, sizeof name, "%s:/%s", set->parts[0].file,
-                     set->dataset + strspn(set->dataset, "/"));
-    return n > 0 && (size_t)n < sizeof name &&
-           pack_advise_file_open(name, &q->file, NULL) == PACK_OK;
-}
-
 /* Whether it is still the file that was read: another may have taken its name meanwhile. */
 static bool
-is_same_file(const struct pack_readset *set, const struct bench_question *q)
+is_same_file(const struct pack_h5_dataset *d)
 {
-    const struct pack_facts *then = &set->parts[0].facts,
-                            *now = pack_advise_file_facts(q->file);
-    return pack_shape_equal(&then->extent, &now->extent) &&
-           pack_shape_equal(&then->chunk, &now->chunk) &&
-           then->layout == now->layout && then->type.bytes == now->type.bytes &&
-           then->stored_bytes == now->stored_bytes;
+    const struct pack_facts *then = &d->facts;
+    struct pack_facts now;
+    return pack_dataset_facts(d->file, d->path, &now, NULL) == PACK_OK &&
+           pack_shape_equal(&then->extent, &now.extent) &&
+           pack_shape_equal(&then->chunk, &now.chunk) && then->layout == now.layout &&
+           then->type.bytes == now.type.bytes && then->stored_bytes == now.stored_bytes;
 }
 
 static void
@@ -191,7 +177,9 @@ pack_bench_question_make(const struct pack_bench_params *params,
         params->pattern.kind == PACK_PATTERN_TRACE)
         return PACK_OK;
     enum pack_status status = make_profile(ask, &q->profile, err);
-    if (status != PACK_OK || !open_file(params->set, q) || !is_same_file(params->set, q))
+    /* of several files, the first stands for all */
+    if (status != PACK_OK || !is_same_file(params->set->parts[0].data) ||
+        pack_advise_file_of(params->set->parts[0].data, &q->file, NULL) != PACK_OK)
         return status;
     fill_file(params->set, q);
     fill_reading(params, result, q);

@@ -33,24 +33,24 @@ check_done(struct check *check)
 
 /* Caches that a part has. */
 static size_t
-caches_of(const struct pack_readset_part *part)
+caches_of(const struct pack_h5_dataset *d)
 {
-    return part->grid.rank > 0 ? 1 : part->sources.n_sources;
+    return d->chunks.grid.rank > 0 ? 1 : d->sources.n_sources;
 }
 
 static enum pack_status
 new_sim(const struct check *check, const struct pack_facts *facts,
-        const struct pack_grid *grid, const uint64_t *stored_bytes,
-        struct pack_cachesim **sim, struct pack_error *err)
+        const struct pack_h5_chunks *chunks, struct pack_cachesim **sim,
+        struct pack_error *err)
 {
     struct pack_cachesim_params params = {
         .cache = check->cache,
         .filtered = facts->pipeline.n > 0,
         .edge_unfiltered = facts->edge_chunks_unfiltered,
         .skip_missing = pack_facts_skip_missing(facts),
-        .stored_bytes = stored_bytes,
+        .stored_bytes = chunks->stored_bytes,
     };
-    return pack_cachesim_new(grid, &params, sim, err);
+    return pack_cachesim_new(&chunks->grid, &params, sim, err);
 }
 
 static enum pack_status
@@ -60,22 +60,20 @@ check_init(struct check *check, struct pack_error *err)
     enum pack_status status = PACK_OK;
     size_t n = 0;
     for (size_t i = 0; i < set->n_parts; i++)
-        n += caches_of(&set->parts[i]);
+        n += caches_of(set->parts[i].data);
     check->sim = calloc(n ? n : 1, sizeof *check->sim);
     check->n_sims = n;
     if (!check->sim)
         return pack_fail_memory(err, "simulators");
     struct pack_cachesim **sim = check->sim;
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
-        const struct pack_readset_part *part = &set->parts[i];
-        if (part->grid.rank > 0)
-            status =
-                new_sim(check, &part->facts, &part->grid, part->stored_bytes, sim++, err);
-        for (size_t k = 0; k < part->sources.n_sources && status == PACK_OK; k++, sim++) {
-            const struct pack_h5_source *source = &part->sources.sources[k];
+        const struct pack_h5_dataset *d = set->parts[i].data;
+        if (d->chunks.grid.rank > 0)
+            status = new_sim(check, &d->facts, &d->chunks, sim++, err);
+        for (size_t k = 0; k < d->sources.n_sources && status == PACK_OK; k++, sim++) {
+            const struct pack_h5_source *source = &d->sources.sources[k];
             if (!source->is_missing)
-                status = new_sim(check, &source->facts, &source->grid,
-                                 source->stored_bytes, sim, err);
+                status = new_sim(check, &source->facts, &source->chunks, sim, err);
         }
     }
     return status;
@@ -83,15 +81,15 @@ check_init(struct check *check, struct pack_error *err)
 
 /* One H5Dread of check->local[0 .. n-1] of a part whose caches begin at `sim`. */
 static enum pack_status
-replay_part(struct check *check, const struct pack_readset_part *part,
+replay_part(struct check *check, const struct pack_h5_dataset *d,
             struct pack_cachesim **sim, size_t n, struct pack_error *err)
 {
-    const struct pack_h5_sources *s = &part->sources;
+    const struct pack_h5_sources *s = &d->sources;
     enum pack_status status = PACK_OK;
-    for (size_t i = 0; check->plan->params.open.reopen && i < caches_of(part); i++)
+    for (size_t i = 0; check->plan->params.open.reopen && i < caches_of(d); i++)
         if (sim[i])
             pack_cachesim_reopen(sim[i]);
-    if (part->grid.rank > 0)
+    if (d->chunks.grid.rank > 0)
         return pack_cachesim_read_boxes(sim[0], check->local, n, err);
     for (size_t i = 0; i < s->n_mappings && status == PACK_OK; i++) {
         const struct pack_h5_mapping *mapping = &s->mappings[i];
@@ -132,8 +130,8 @@ replay_request(struct check *check, const struct pack_box *boxes, size_t n_boxes
                                                        check->local, &part)) > 0) {
         size_t first = 0;
         for (size_t i = 0; i < part; i++)
-            first += caches_of(&set->parts[i]);
-        status = replay_part(check, &set->parts[part], check->sim + first, n, err);
+            first += caches_of(set->parts[i].data);
+        status = replay_part(check, set->parts[part].data, check->sim + first, n, err);
     }
     return status;
 }
@@ -203,7 +201,7 @@ is_vague(const struct pack_readset *set, const struct pack_cache_counts *counts)
 {
     bool is_side_by_side = false;
     for (size_t i = 0; i < set->n_parts; i++)
-        is_side_by_side = is_side_by_side || set->parts[i].sources.is_side_by_side;
+        is_side_by_side = is_side_by_side || set->parts[i].data->sources.is_side_by_side;
     return is_side_by_side && counts->bypass_visits > 0;
 }
 

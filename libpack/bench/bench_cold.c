@@ -28,7 +28,7 @@ drop_set(const struct pack_readset *set, struct pack_bench_epoch *epoch,
 {
     enum pack_status status = PACK_OK;
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
-        const char *file = set->parts[i].file;
+        const char *file = set->parts[i].data->file;
         int fd = open(file, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
             return pack_fail_errno(err, errno, "cannot open '%s'", file);
@@ -36,7 +36,7 @@ drop_set(const struct pack_readset *set, struct pack_bench_epoch *epoch,
         close(fd);
         if (status != PACK_OK)
             return pack_error_prefix(err, status, "'%s'", file);
-        if (set->parts[i].facts.layout == PACK_LAYOUT_VIRTUAL)
+        if (set->parts[i].data->facts.layout == PACK_LAYOUT_VIRTUAL)
             epoch->pages.cold = PACK_COLD_ASSUMED;
     }
     return status;

@@ -97,7 +97,7 @@ pack_bench_expect_open(const struct bench_plan *plan, struct bench_expect **out,
     if (!expect->reader || !expect->sample || !expect->sums)
         status = pack_fail_memory(err, "checksums");
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
-        struct pack_h5_boxes_params params = { .file = set->parts[i].file,
+        struct pack_h5_boxes_params params = { .file = set->parts[i].data->file,
                                                .dataset = set->dataset };
         status = pack_h5_boxes_open(&params, &expect->reader[i], err);
     }

@@ -124,7 +124,7 @@ chunks_of(const struct pack_readset *set)
 {
     double n = 0;
     for (size_t i = 0; i < set->n_parts; i++)
-        n += (double)set->parts[i].grid.n_chunks_total;
+        n += (double)set->parts[i].data->chunks.grid.n_chunks_total;
     return n;
 }
 
@@ -138,8 +138,8 @@ cause_facts(const struct bench_plan *plan, const struct pack_bench_result *r,
     const struct pack_cache_counts *c = &t->expected.set;
     uint64_t workers = r->setup.n_workers ? r->setup.n_workers : 1;
     *f = (struct pack_cause_facts){
-        .grid = set->parts[0].grid,
-        .is_filtered = set->parts[0].facts.pipeline.n > 0,
+        .grid = set->parts[0].data->chunks.grid,
+        .is_filtered = set->parts[0].data->facts.pipeline.n > 0,
         .cache = r->setup.cache,
         .reopens = plan->params.open.reopen,
         .workers = workers,
@@ -147,7 +147,7 @@ cause_facts(const struct bench_plan *plan, const struct pack_bench_result *r,
         .n_samples = (double)t->n_samples,
         .amplification = pack_bench_amplification(t),
         .hit_rate = pack_bench_hit_rate(t),
-        .stored_factor = stored_factor(&set->parts[0].grid),
+        .stored_factor = stored_factor(&set->parts[0].data->chunks.grid),
         .peak_bytes = (double)c->peak_bytes / (double)workers / (double)r->n_epochs,
         .decodes_per_chunk =
             (double)c->decodes / (double)r->n_epochs / chunks_of(set),
@@ -166,7 +166,7 @@ explain(const struct bench_plan *plan, struct pack_bench_result *r)
     const struct pack_readset *set = plan->params.set;
     struct pack_cause_facts facts;
     char text[PACK_CAUSE_TEXT_MAX];
-    if (!set || !r->total.expected.is_known || set->parts[0].grid.rank == 0)
+    if (!set || !r->total.expected.is_known || set->parts[0].data->chunks.grid.rank == 0)
         return; /* sources of a virtual dataset have a grid each */
     cause_facts(plan, r, &facts);
     if (pack_causes_find(&facts, text))

@@ -105,7 +105,7 @@ plan_extent(struct bench_plan *plan)
     const struct pack_bench_params *p = &plan->params;
     struct pack_pattern *pattern = &plan->pattern;
     if (p->set) {
-        const struct pack_grid *grid = &p->set->parts[0].grid;
+        const struct pack_grid *grid = &p->set->parts[0].data->chunks.grid;
         pattern->extent = p->set->extent;
         if (pattern->chunk_samples == 0 && grid->rank > 0)
             pattern->chunk_samples = grid->chunk[0];

@@ -135,7 +135,7 @@ stored_bytes(const struct pack_readset *set)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < set->n_parts; i++)
-        total += set->parts[i].facts.stored_bytes;
+        total += set->parts[i].data->facts.stored_bytes;
     return total ? total : set->extent.extent[0] * set->sample_bytes;
 }
 
@@ -161,7 +161,7 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
         struct bench_pace *p, struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
-    const char *file = params->set ? params->set->parts[0].file : "";
+    const char *file = params->set ? params->set->parts[0].data->file : "";
     char text[PACK_BYTES_TEXT_MAX];
     uint64_t memory, size = params->set ? stored_bytes(params->set) : 0;
     bool cold = t->work.knows_storage

@@ -411,7 +411,7 @@ preload(struct maker *maker, struct pack_error *err)
 {
     const struct side *side = &maker->main;
     const struct pack_shape *extent = &side->set->extent;
-    const struct pack_grid *grid = &side->set->parts[0].grid;
+    const struct pack_grid *grid = &side->set->parts[0].data->chunks.grid;
     uint64_t step = grid->rank ? grid->chunk[0] : 1, read = 0;
     uint64_t room = maker->plan->params.open.cache.size_bytes;
     struct pack_box box = { .rank = extent->rank };
@@ -496,15 +496,15 @@ maker_describe(void *context, const void *shared, char *text, size_t size)
         return;
     }
     size_t part = at->part < set->n_parts ? at->part : 0;
-    const struct pack_grid *grid = &set->parts[part].grid;
+    const struct pack_grid *grid = &set->parts[part].data->chunks.grid;
     char place[PACK_SHAPE_TEXT_MAX] = "";
     size_t used = 0;
     for (int i = 0; i < at->box.rank && used < sizeof place; i++)
         used += (size_t)snprintf(
             place + used, sizeof place - used, "%s%llu", i ? "," : "",
             (unsigned long long)(at->box.start[i] / (grid->rank ? grid->chunk[i] : 1)));
-    snprintf(text, size, "%s '%s:%s', %s (%s)", at->reading ? "reading" : "after reading",
-             set->parts[part].file, set->dataset, grid->rank ? "chunk" : "element",
+    snprintf(text, size, "%s '%s:/%s', %s (%s)", at->reading ? "reading" : "after reading",
+             set->parts[part].data->file, set->dataset, grid->rank ? "chunk" : "element",
              place);
 }
 

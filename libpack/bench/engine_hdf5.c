@@ -12,7 +12,7 @@
 struct part {
     struct pack_h5_boxes *reader;
     struct pack_h5_count count;
-    const struct pack_readset_part *set;
+    const struct pack_h5_dataset *data;
     bool filtered;
 };
 
@@ -47,11 +47,11 @@ hdf5_close(void *state)
 }
 
 static bool
-is_filtered(const struct pack_readset_part *part)
+is_filtered(const struct pack_h5_dataset *d)
 {
-    bool filtered = part->facts.pipeline.n > 0;
-    for (size_t i = 0; i < part->sources.n_sources; i++)
-        filtered = filtered || part->sources.sources[i].facts.pipeline.n > 0;
+    bool filtered = d->facts.pipeline.n > 0;
+    for (size_t i = 0; i < d->sources.n_sources; i++)
+        filtered = filtered || d->sources.sources[i].facts.pipeline.n > 0;
     return filtered;
 }
 
@@ -69,7 +69,7 @@ hdf5_open(const struct pack_engine_params *params, void **state, struct pack_err
     hdf5->n_parts = set->n_parts;
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
         struct part *part = &hdf5->part[i];
-        struct pack_h5_boxes_params p = { .file = set->parts[i].file,
+        struct pack_h5_boxes_params p = { .file = set->parts[i].data->file,
                                           .dataset = set->dataset,
                                           .set_cache = open->set_cache,
                                           .cache = open->cache,
@@ -77,8 +77,8 @@ hdf5_open(const struct pack_engine_params *params, void **state, struct pack_err
                                           .count = &part->count };
         part->count.context = &params->where->latency;
         part->count.on_read_done = on_read_done;
-        part->set = &set->parts[i];
-        part->filtered = is_filtered(part->set);
+        part->data = set->parts[i].data;
+        part->filtered = is_filtered(part->data);
         status = pack_h5_boxes_open(&p, &part->reader, err);
         part->count.raw = part->count.metadata = (struct pack_h5_counters){ 0 };
     }
@@ -160,7 +160,7 @@ hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
         status = pack_h5_boxes_read(part->reader, hdf5->boxes, n, at, &call_ns, err);
         where->reading = false;
         settle(part, call_ns, cost);
-        cost->requests += pack_readset_requests(part->set, hdf5->boxes, n);
+        cost->requests += pack_readset_requests(part->data, hdf5->boxes, n);
         for (size_t i = 0; i < n; i++) {
             uint64_t bytes = pack_readset_box_bytes(hdf5->set, &hdf5->boxes[i]);
             at += bytes;

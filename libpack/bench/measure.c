@@ -169,8 +169,8 @@ resident_rate(const struct pack_readset *set, uint64_t *total)
     double resident = 0;
     for (size_t i = 0; i < set->n_parts; i++) {
         uint64_t bytes, size;
-        if (pack_system_resident(set->parts[i].file, &bytes, NULL) != PACK_OK ||
-            pack_system_size(set->parts[i].file, &size, NULL) != PACK_OK)
+        if (pack_system_resident(set->parts[i].data->file, &bytes, NULL) != PACK_OK ||
+            pack_system_size(set->parts[i].data->file, &size, NULL) != PACK_OK)
             return -1;
         resident += (double)bytes;
         *total += size;
@@ -201,7 +201,7 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
     params->is_warm = m->resident_rate >= warm_rate && params->ram_bytes >= size;
     if (!params->is_warm)
         m->storage_measured =
-            pack_measure_storage(set->parts[0].file, profile) == PACK_OK;
+            pack_measure_storage(set->parts[0].data->file, profile) == PACK_OK;
     if (m->storage_measured) {
         profile->is_measured = true;
         strcpy(profile->name, "of this file");

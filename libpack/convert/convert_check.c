@@ -14,6 +14,7 @@
 #include "libpack/base/clock.h"
 #include "libpack/convert/convert_parts.h"
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
@@ -24,10 +25,10 @@
 /* Reads chunk `number` as HDF5 gives it, zeros where it hangs over the edge, into
  * `chunk`. */
 static enum pack_status
-read_chunk(struct pack_h5_reader *reader, const struct pack_convert_plan *plan,
+read_chunk(struct pack_h5_boxes *reader, const struct pack_convert_plan *plan,
            uint64_t number, uint8_t *chunk, uint8_t *part, struct pack_error *err)
 {
-    const struct pack_shape *extent = pack_h5_reader_extent(reader);
+    const struct pack_shape *extent = pack_h5_boxes_extent(reader);
     struct pack_box box = { .rank = extent->rank };
     uint64_t left = number;
     bool whole = true;
@@ -40,7 +41,7 @@ read_chunk(struct pack_h5_reader *reader, const struct pack_convert_plan *plan,
         whole = whole && rest >= c;
     }
     enum pack_status status =
-        pack_h5_reader_read(reader, &box, whole ? chunk : part, err);
+        pack_h5_boxes_read(reader, &box, 1, whole ? chunk : part, NULL, err);
     if (status != PACK_OK || whole)
         return status;
     memset(chunk, 0, plan->chunk_bytes);
@@ -57,32 +58,21 @@ read_chunk(struct pack_h5_reader *reader, const struct pack_convert_plan *plan,
     return PACK_OK;
 }
 
-/* Puts the file in front of what the reader said. */
-static enum pack_status
-in_file(const char *path, enum pack_status status, struct pack_error *err)
-{
-    return status == PACK_OK ? status
-                             : pack_error_prefix(err, status, "cannot verify '%s'", path);
-}
-
 enum pack_status
 pack_convert_verify_chunks(const struct pack_convert_params *params, const char *path,
                            const struct pack_convert_plan *plan,
                            const uint64_t *checksums, uint64_t n_packed,
                            struct pack_error *err)
 {
-    struct pack_h5_reader *reader = NULL;
-    int64_t file = -1;
+    struct pack_h5_boxes_params how = { .file = path, .dataset = "images" };
+    struct pack_h5_boxes *reader = NULL;
     uint64_t n_chunks = (n_packed + plan->block_samples - 1) / plan->block_samples *
                         plan->chunks_per_block;
     uint8_t *chunk = malloc(plan->chunk_bytes), *part = malloc(plan->chunk_bytes);
-    enum pack_status status = chunk && part ? pack_h5_open(path, NULL, &file, err)
+    enum pack_status status = chunk && part ? pack_h5_boxes_open(&how, &reader, err)
                                             : pack_fail_memory(err, "a chunk");
-    if (status == PACK_OK)
-        status =
-            in_file(path, pack_h5_reader_open(file, "images", NULL, &reader, err), err);
     for (uint64_t i = 0; i < n_chunks && status == PACK_OK; i++) {
-        status = in_file(path, read_chunk(reader, plan, i, chunk, part, err), err);
+        status = read_chunk(reader, plan, i, chunk, part, err);
         if (status == PACK_OK &&
             pack_checksum(chunk, plan->chunk_bytes, 0) != checksums[i])
             status = pack_fail(
@@ -94,11 +84,13 @@ pack_convert_verify_chunks(const struct pack_convert_params *params, const char 
                 pack_convert_watch(params, "verifying", done < n_packed ? done : n_packed,
                                    n_packed, (i + 1) * plan->chunk_bytes, err);
     }
-    pack_h5_reader_close(reader);
-    pack_h5_close(file);
+    pack_h5_boxes_close(reader);
     free(chunk);
     free(part);
-    return status;
+    return status == PACK_OK || status == PACK_ERR_MISMATCH ||
+                   status == PACK_ERR_INTERRUPTED
+               ? status
+               : pack_error_prefix(err, status, "cannot verify");
 }
 
 /* --------------------------------------------------------- an existing file */
@@ -108,7 +100,7 @@ struct compare {
     struct pack_convert_result *result;
     struct pack_convert_plan plan;
     struct pack_error *err;
-    struct pack_h5_reader *reader;
+    struct pack_h5_boxes *reader;
     uint8_t *stored; /* one sample */
     int64_t *labels;
     char **filenames;
@@ -128,16 +120,17 @@ compare_row(struct compare *c, const struct pack_sample *sample)
 {
     const struct pack_record *record = &c->params->source->records[sample->index];
     uint64_t row = c->result->n_packed;
-    if (row >= pack_h5_reader_extent(c->reader)->extent[0])
+    if (row >= pack_h5_boxes_extent(c->reader)->extent[0])
         return mismatch(c, sample->index, "is not in the file");
     struct pack_box box = { .rank = c->plan.sample.rank + 1,
                             .start = { row },
                             .count = { 1 } };
     memcpy(&box.count[1], c->plan.sample.extent,
            sizeof(uint64_t) * (size_t)c->plan.sample.rank);
-    enum pack_status status = pack_h5_reader_read(c->reader, &box, c->stored, c->err);
+    enum pack_status status =
+        pack_h5_boxes_read(c->reader, &box, 1, c->stored, NULL, c->err);
     if (status != PACK_OK)
-        return pack_error_prefix(c->err, status, "'%s'", c->params->output);
+        return status;
     char *name = malloc(pack_name_escape(record->name, NULL) + 1);
     if (!name)
         return pack_fail_memory(c->err, "names");
@@ -185,7 +178,7 @@ compare_samples(struct compare *c, struct pack_samples *samples)
                 params, "verifying", sample->index + 1, params->source->n_records,
                 c->result->n_packed * c->plan.sample_bytes, c->err);
     }
-    uint64_t rows = pack_h5_reader_extent(c->reader)->extent[0];
+    uint64_t rows = pack_h5_boxes_extent(c->reader)->extent[0];
     if (status == PACK_OK && c->result->n_packed != rows)
         status = pack_fail(c->err, PACK_ERR_MISMATCH,
                            "'%s' holds %s, the source gives %" PRIu64, params->output,
@@ -227,18 +220,14 @@ static enum pack_status
 open_existing(struct compare *c, int64_t file)
 {
     const struct pack_convert_options *o = &c->params->options;
-    enum pack_status status =
-        pack_h5_reader_open(file, "images", NULL, &c->reader, c->err);
-    if (status != PACK_OK)
-        return status;
-    const struct pack_shape *extent = pack_h5_reader_extent(c->reader);
+    const struct pack_shape *extent = pack_h5_boxes_extent(c->reader);
     bool gray = o->image.mode == PACK_IMAGE_GRAY, planes = o->layout == PACK_PIXEL_NCHW;
     int rank = gray && !planes ? 3 : 4;
-    if (extent->rank != rank || pack_h5_reader_element_bytes(c->reader) != 1 ||
+    if (extent->rank != rank || pack_h5_boxes_element_bytes(c->reader) != 1 ||
         !is_side(extent->extent[1 + planes]) || !is_side(extent->extent[2 + planes]) ||
         (rank == 4 && extent->extent[planes ? 1 : 3] != (gray ? 1 : 3)))
         return pack_fail(c->err, PACK_ERR_FORMAT, "images is not as h5pack_options says");
-    status =
+    enum pack_status status =
         pack_convert_plan_make(c->params, (uint32_t)extent->extent[1 + planes],
                                (uint32_t)extent->extent[2 + planes], &c->plan, c->err);
     if (status == PACK_OK && c->params->source->has_labels)
@@ -289,23 +278,26 @@ pack_convert_compare(const struct pack_convert_params *params,
         return status;
     struct pack_convert_params p = *params;
     struct compare c = { .params = &p, .result = result, .err = err ? err : &own };
+    struct pack_h5_boxes_params how = { .file = params->output, .dataset = "images" };
     int64_t file = -1;
     uint64_t start_ns = pack_clock_ns();
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
     status = pack_convert_options_read(params->output, &p.options, c.err);
     if (status == PACK_OK)
+        status = pack_h5_boxes_open(&how, &c.reader, c.err);
+    if (status == PACK_OK)
         status = pack_h5_open(params->output, NULL, &file, c.err);
-    if (status != PACK_OK)
-        return status;
-    status = open_existing(&c, file);
-    status = status == PACK_OK
-                 ? decode_and_compare(&c)
-                 : pack_error_prefix(c.err, status, "'%s'", params->output);
+    if (status == PACK_OK) {
+        status = open_existing(&c, file);
+        status = status == PACK_OK
+                     ? decode_and_compare(&c)
+                     : pack_error_prefix(c.err, status, "'%s'", params->output);
+    }
     pack_h5_texts_free(c.filenames, c.n_filenames);
     free(c.labels);
     free(c.stored);
-    pack_h5_reader_close(c.reader);
+    pack_h5_boxes_close(c.reader);
     pack_h5_close(file);
     result->pixel_bytes = result->n_packed * c.plan.sample_bytes;
     result->elapsed_ns = pack_clock_ns() - start_ns;

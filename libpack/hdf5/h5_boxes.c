@@ -1,10 +1,12 @@
 #include "libpack/hdf5/h5_boxes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libpack/base/clock.h"
+#include "libpack/base/numbers.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_parts.h"
 
@@ -13,7 +15,7 @@ struct pack_h5_boxes {
     int64_t file;
     hid_t access, dataset, type, file_space, memory_space;
     hsize_t memory_count[PACK_RANK_MAX]; /* the shape of memory_space */
-    int rank;
+    struct pack_shape extent;
     struct pack_h5_boxes_reopened reopened; /* of the last read */
 };
 
@@ -23,9 +25,23 @@ open_dataset(struct pack_h5_boxes *r, struct pack_error *err)
     const struct pack_h5_boxes_params *p = &r->params;
     r->dataset = H5Dopen2(r->file, p->dataset, r->access);
     if (r->dataset < 0)
-        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open dataset '%s' of '%s'",
-                            p->dataset, p->file);
+        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open dataset '%s:/%s'",
+                            p->file, p->dataset);
     return PACK_OK;
+}
+
+static bool
+read_extent(struct pack_h5_boxes *r)
+{
+    hsize_t extent[PACK_RANK_MAX];
+    int rank = r->file_space < 0 ? -1 : H5Sget_simple_extent_ndims(r->file_space);
+    if (rank < 1 || rank > PACK_RANK_MAX ||
+        H5Sget_simple_extent_dims(r->file_space, extent, NULL) < 0)
+        return false;
+    r->extent.rank = rank;
+    for (int i = 0; i < rank; i++)
+        r->extent.extent[i] = extent[i];
+    return true;
 }
 
 static enum pack_status
@@ -43,17 +59,16 @@ open_all(struct pack_h5_boxes *r, struct pack_error *err)
         (p->set_cache &&
          H5Pset_chunk_cache(r->access, (size_t)p->cache.n_slots,
                             (size_t)p->cache.size_bytes, p->cache.w0) < 0))
-        return pack_h5_fail(err, PACK_ERR_ARGUMENT, "cannot set the chunk cache of '%s'",
-                            p->dataset);
+        return pack_h5_fail(err, PACK_ERR_ARGUMENT, "cannot set the chunk cache of '%s:/%s'",
+                            p->file, p->dataset);
     status = open_dataset(r, err);
     if (status != PACK_OK)
         return status;
     r->type = H5Dget_type(r->dataset);
     r->file_space = H5Dget_space(r->dataset);
-    r->rank = r->file_space < 0 ? -1 : H5Sget_simple_extent_ndims(r->file_space);
-    if (r->type < 0 || r->rank < 1 || r->rank > PACK_RANK_MAX)
-        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read '%s' of '%s'", p->dataset,
-                            p->file);
+    if (r->type < 0 || !read_extent(r))
+        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read '%s:/%s'", p->file,
+                            p->dataset);
     return PACK_OK;
 }
 
@@ -71,6 +86,7 @@ pack_h5_boxes_open(const struct pack_h5_boxes_params *params, struct pack_h5_box
                                  .type = -1,
                                  .file_space = -1,
                                  .memory_space = -1 };
+    r->params.dataset += strspn(r->params.dataset, "/");
     enum pack_status status = open_all(r, err);
     if (status != PACK_OK) {
         pack_h5_boxes_close(r);
@@ -99,25 +115,63 @@ pack_h5_boxes_close(struct pack_h5_boxes *r)
     free(r);
 }
 
+const struct pack_shape *
+pack_h5_boxes_extent(const struct pack_h5_boxes *r)
+{
+    return &r->extent;
+}
+
+size_t
+pack_h5_boxes_element_bytes(const struct pack_h5_boxes *r)
+{
+    return H5Tget_size(r->type);
+}
+
+hid_t
+pack_h5_boxes_type(const struct pack_h5_boxes *r)
+{
+    return r->type;
+}
+
 /* A dense block of memory that has the boxes' shape, so that HDF5 sees how pieces lie
  * together; kept from read to read while it fits. */
 static bool
 set_memory(struct pack_h5_boxes *r, const struct pack_box *boxes, size_t n_boxes)
 {
     hsize_t count[PACK_RANK_MAX], total = 0;
-    for (int i = 0; i < r->rank; i++)
+    for (int i = 0; i < r->extent.rank; i++)
         count[i] = boxes[0].count[i];
     for (size_t b = 0; b < n_boxes; b++)
         total += boxes[b].count[0];
     count[0] = total; /* boxes of one read differ along axis 0 only */
     if (r->memory_space >= 0) {
-        if (memcmp(r->memory_count, count, (size_t)r->rank * sizeof *count) == 0)
+        if (memcmp(r->memory_count, count, (size_t)r->extent.rank * sizeof *count) == 0)
             return true;
         H5Sclose(r->memory_space);
     }
-    memcpy(r->memory_count, count, (size_t)r->rank * sizeof *count);
-    r->memory_space = H5Screate_simple(r->rank, count, NULL);
+    memcpy(r->memory_count, count, (size_t)r->extent.rank * sizeof *count);
+    r->memory_space = H5Screate_simple(r->extent.rank, count, NULL);
     return r->memory_space >= 0;
+}
+
+static enum pack_status
+check_box(const struct pack_h5_boxes *r, const struct pack_box *box,
+          struct pack_error *err)
+{
+    const struct pack_h5_boxes_params *p = &r->params;
+    if (box->rank != r->extent.rank)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "box has %s, '%s:/%s' has %d", pack_dimensions(box->rank).text,
+                         p->file, p->dataset, r->extent.rank);
+    for (int i = 0; i < box->rank; i++)
+        if (box->start[i] > r->extent.extent[i] ||
+            box->count[i] > r->extent.extent[i] - box->start[i])
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "box ends at %" PRIu64 "+%" PRIu64
+                             " on axis %d of '%s:/%s', which has %" PRIu64,
+                             box->start[i], box->count[i], i, p->file, p->dataset,
+                             r->extent.extent[i]);
+    return PACK_OK;
 }
 
 static bool
@@ -125,7 +179,7 @@ select_boxes(struct pack_h5_boxes *r, const struct pack_box *boxes, size_t n_box
 {
     for (size_t b = 0; b < n_boxes; b++) {
         hsize_t start[PACK_RANK_MAX], count[PACK_RANK_MAX];
-        for (int i = 0; i < r->rank; i++) {
+        for (int i = 0; i < r->extent.rank; i++) {
             start[i] = boxes[b].start[i];
             count[i] = boxes[b].count[i];
         }
@@ -144,11 +198,11 @@ name_place(const struct pack_h5_boxes *r, const struct pack_box *box, char *text
     hsize_t chunk[PACK_RANK_MAX];
     hid_t creation = H5Dget_create_plist(r->dataset);
     bool chunked = creation >= 0 && H5Pget_layout(creation) == H5D_CHUNKED &&
-                   H5Pget_chunk(creation, r->rank, chunk) == r->rank;
+                   H5Pget_chunk(creation, r->extent.rank, chunk) == r->extent.rank;
     if (creation >= 0)
         H5Pclose(creation);
     int used = snprintf(text, size, chunked ? "chunk (" : "(");
-    for (int i = 0; i < r->rank && used < (int)size; i++)
+    for (int i = 0; i < r->extent.rank && used < (int)size; i++)
         used += snprintf(text + used, size - (size_t)used, "%s%llu", i ? "," : "",
                          (unsigned long long)(box->start[i] / (chunked ? chunk[i] : 1)));
     if (used < (int)size)
@@ -163,15 +217,17 @@ read_failed(const struct pack_h5_boxes *r, const struct pack_box *boxes,
     char place[PACK_SHAPE_TEXT_MAX];
     if (p->count && p->count->read_errno) {
         name_place(r, boxes, place, sizeof place);
-        return pack_fail_errno(err, p->count->read_errno, "cannot read '%s:%s', %s",
+        return pack_fail_errno(err, p->count->read_errno, "cannot read '%s:/%s', %s",
                                p->file, p->dataset, place);
     }
     /* HDF5's stack holds the reason until the next call that succeeds */
+    static const char damaged[] = "damaged: ";
     struct pack_error reason = { 0 };
-    pack_h5_fail(&reason, PACK_ERR_FORMAT, "damaged");
+    enum pack_status status = pack_h5_fail_read(&reason, r->dataset, "damaged");
+    bool is_missing = status == PACK_ERR_UNSUPPORTED; /* of a filter, that is */
     name_place(r, boxes, place, sizeof place);
-    return pack_fail(err, PACK_ERR_FORMAT, "cannot read '%s:%s', %s: %s", p->file,
-                     p->dataset, place, reason.text);
+    return pack_fail(err, status, "cannot read '%s:/%s', %s: %s", p->file, p->dataset,
+                     place, reason.text + (is_missing ? strlen(damaged) : 0));
 }
 
 static uint64_t
@@ -204,12 +260,14 @@ pack_h5_boxes_read(struct pack_h5_boxes *r, const struct pack_box *boxes, size_t
                    void *out, uint64_t *call_ns, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    if (r->params.reopen)
+    for (size_t b = 0; b < n_boxes && status == PACK_OK; b++)
+        status = check_box(r, &boxes[b], err);
+    if (status == PACK_OK && r->params.reopen)
         status = reopen(r, err);
     if (status != PACK_OK)
         return status;
     if (!set_memory(r, boxes, n_boxes) || !select_boxes(r, boxes, n_boxes))
-        return pack_h5_fail(err, PACK_ERR_ARGUMENT, "cannot select from '%s:%s'",
+        return pack_h5_fail(err, PACK_ERR_ARGUMENT, "cannot select from '%s:/%s'",
                             r->params.file, r->params.dataset);
     uint64_t start = pack_clock_ns();
     herr_t got =
@@ -252,7 +310,8 @@ pack_h5_boxes_cache(struct pack_h5_boxes *r, struct pack_cache_params *cache,
         H5Pclose(access);
     if (got < 0)
         return pack_h5_fail(err, PACK_ERR_FORMAT,
-                            "cannot read the cache settings of '%s'", r->params.dataset);
+                            "cannot read the cache settings of '%s:/%s'", r->params.file,
+                            r->params.dataset);
     cache->n_slots = n_slots;
     cache->size_bytes = size_bytes;
     return pack_hdf5_version_parse(pack_h5_version_text(version), &cache->version, err);

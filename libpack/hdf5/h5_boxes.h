@@ -1,5 +1,5 @@
-/* Reads boxes of a dataset as users do, with H5Dread and a chunk cache, and counts what
- * that costs. */
+/* The one reader of boxes: as users read, with H5Dread and a chunk cache, and what that
+ * costs is counted. */
 #ifndef LIBPACK_H5_BOXES_H
 #define LIBPACK_H5_BOXES_H
 
@@ -33,11 +33,16 @@ enum pack_status pack_h5_boxes_open(const struct pack_h5_boxes_params *params,
                                     struct pack_error *err);
 void pack_h5_boxes_close(struct pack_h5_boxes *reader); /* accepts NULL */
 
+/* The extent when it was opened, and the bytes of an element as it is read. */
+const struct pack_shape *pack_h5_boxes_extent(const struct pack_h5_boxes *reader);
+size_t pack_h5_boxes_element_bytes(const struct pack_h5_boxes *reader);
+
 /*
  * One H5Dread of n_boxes blocks of the dataset, ascending along axis 0 and apart from
  * each other, into `out`: elements as they are in the file, in the file's order, without
- * gaps. call_ns (may be NULL) is the time inside H5Dread. The sentence of a failure names
- * file, dataset and what was read.
+ * gaps. call_ns (may be NULL) is the time inside H5Dread. PACK_ERR_ARGUMENT when a box
+ * leaves the extent; else PACK_ERR_IO, _FORMAT (a chunk cannot be read or decoded),
+ * _UNSUPPORTED (a filter is missing). The sentence names file, dataset and what was read.
  */
 enum pack_status pack_h5_boxes_read(struct pack_h5_boxes *reader,
                                     const struct pack_box *boxes, size_t n_boxes,

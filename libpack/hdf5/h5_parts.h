@@ -37,6 +37,10 @@ enum pack_status pack_h5_fail_read(struct pack_error *err, hid_t dataset,
 /* The filters of a dataset creation list; false when HDF5 cannot tell. */
 bool pack_h5_read_pipeline(hid_t dcpl, struct pack_pipeline *pipeline);
 
+/* The type of the elements that a reader of boxes gives; it stays the reader's. */
+struct pack_h5_boxes;
+hid_t pack_h5_boxes_type(const struct pack_h5_boxes *reader);
+
 /* Whether something is there at the end of `path`, all links on the way being intact. */
 bool pack_h5_path_exists(hid_t file, const char *path);
 

@@ -5,43 +5,26 @@
 #include <string.h>
 
 #include "libpack/hdf5/h5_parts.h"
-#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 
-struct pack_h5_reader {
-    hid_t dataset, file_space, memory_type;
-    struct pack_shape extent;
-    size_t element_bytes;
+/* ------------------------------------------------------------- whole lists */
+
+struct list {
+    hid_t dataset, space, type; /* type: the file's in the machine's byte order */
+    uint64_t n;
 };
 
-static enum pack_status
-open_dataset(int64_t file, const char *path, const struct pack_h5_cache *cache,
-             hid_t *dataset, struct pack_error *err)
+static void
+close_list(struct list *list)
 {
-    hid_t dapl = H5P_DEFAULT;
-    if (cache) {
-        dapl = H5Pcreate(H5P_DATASET_ACCESS);
-        if (dapl < 0 || H5Pset_chunk_cache(dapl, cache->n_slots, cache->size_bytes,
-                                           cache->w0 < 0 ? H5D_CHUNK_CACHE_W0_DEFAULT
-                                                         : cache->w0) < 0) {
-            if (dapl >= 0)
-                H5Pclose(dapl);
-            return pack_h5_fail(err, PACK_ERR_ARGUMENT, "chunk cache of '%s'", path);
-        }
-    }
-    *dataset = H5Dopen2((hid_t)file, path, dapl);
-    enum pack_status status = PACK_OK;
-    if (*dataset < 0) {
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open dataset '%s'", path);
-        if (!pack_h5_is_dataset(file, path))
-            status = pack_fail(err, PACK_ERR_NOT_FOUND, "no dataset '%s'", path);
-    }
-    if (dapl != H5P_DEFAULT)
-        H5Pclose(dapl);
-    return status;
+    if (list->type >= 0)
+        H5Tclose(list->type);
+    if (list->space >= 0)
+        H5Sclose(list->space);
+    if (list->dataset >= 0)
+        H5Dclose(list->dataset);
 }
 
-/* The file type in the machine's byte order. */
 static hid_t
 native_type(hid_t dataset)
 {
@@ -53,119 +36,40 @@ native_type(hid_t dataset)
     return native;
 }
 
-enum pack_status
-pack_h5_reader_open(int64_t file, const char *path, const struct pack_h5_cache *cache,
-                    struct pack_h5_reader **reader, struct pack_error *err)
+static enum pack_status
+describe_list(struct list *list, const char *path, uint64_t n_max, struct pack_error *err)
 {
-    hsize_t dims[PACK_RANK_MAX];
-    struct pack_h5_reader *made = malloc(sizeof *made);
-    pack_h5_quiet();
-    if (!made)
-        return pack_fail_memory(err, "dataset");
-    *made = (struct pack_h5_reader){ .dataset = -1, .file_space = -1, .memory_type = -1 };
-    enum pack_status status = open_dataset(file, path, cache, &made->dataset, err);
-    if (status != PACK_OK)
-        goto out;
-    made->file_space = H5Dget_space(made->dataset);
-    made->memory_type = native_type(made->dataset);
-    int rank = made->file_space >= 0
-                   ? H5Sget_simple_extent_dims(made->file_space, dims, NULL)
-                   : -1;
-    if (rank < 0 || made->memory_type < 0) {
-        status =
-            pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read the shape of '%s'", path);
-        goto out;
-    }
-    made->extent.rank = rank;
-    for (int i = 0; i < rank; i++)
-        made->extent.extent[i] = dims[i];
-    made->element_bytes = H5Tget_size(made->memory_type);
-out:
-    if (status == PACK_OK)
-        *reader = made;
-    else
-        pack_h5_reader_close(made);
-    return status;
+    hsize_t extent[PACK_RANK_MAX] = { 0 };
+    list->space = H5Dget_space(list->dataset);
+    list->type = native_type(list->dataset);
+    int rank = list->space < 0 ? -1 : H5Sget_simple_extent_dims(list->space, extent, NULL);
+    if (rank < 0 || list->type < 0)
+        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read the shape of '%s'", path);
+    list->n = extent[0];
+    if (rank != 1)
+        return pack_fail(err, PACK_ERR_FORMAT, "'%s' is not one-dimensional", path);
+    if (list->n > n_max)
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "'%s' has %" PRIu64 " entries, more than %" PRIu64, path,
+                         list->n, n_max);
+    return PACK_OK;
 }
-
-void
-pack_h5_reader_close(struct pack_h5_reader *reader)
-{
-    if (!reader)
-        return;
-    if (reader->memory_type >= 0)
-        H5Tclose(reader->memory_type);
-    if (reader->file_space >= 0)
-        H5Sclose(reader->file_space);
-    if (reader->dataset >= 0)
-        H5Dclose(reader->dataset);
-    free(reader);
-}
-
-const struct pack_shape *
-pack_h5_reader_extent(const struct pack_h5_reader *reader)
-{
-    return &reader->extent;
-}
-
-size_t
-pack_h5_reader_element_bytes(const struct pack_h5_reader *reader)
-{
-    return reader->element_bytes;
-}
-
-enum pack_status
-pack_h5_reader_read(struct pack_h5_reader *reader, const struct pack_box *box, void *out,
-                    struct pack_error *err)
-{
-    hsize_t start[PACK_RANK_MAX], count[PACK_RANK_MAX];
-    pack_h5_quiet();
-    if (box->rank != reader->extent.rank || box->rank == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "box has %s, dataset has %d",
-                         pack_dimensions(box->rank).text, reader->extent.rank);
-    for (int i = 0; i < box->rank; i++) {
-        uint64_t end, extent = reader->extent.extent[i];
-        if (!pack_size_add(box->start[i], box->count[i], &end) || end > extent)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "box ends at %" PRIu64 "+%" PRIu64 " on axis %d of %" PRIu64,
-                             box->start[i], box->count[i], i, extent);
-        start[i] = box->start[i];
-        count[i] = box->count[i];
-    }
-    hid_t memory_space = H5Screate_simple(box->rank, count, NULL);
-    enum pack_status status = PACK_OK;
-    if (memory_space < 0 || H5Sselect_hyperslab(reader->file_space, H5S_SELECT_SET, start,
-                                                NULL, count, NULL) < 0)
-        status = pack_h5_fail(err, PACK_ERR_MEMORY, "cannot select a box");
-    else if (H5Dread(reader->dataset, reader->memory_type, memory_space,
-                     reader->file_space, H5P_DEFAULT, out) < 0)
-        status = pack_h5_fail_read(err, reader->dataset, "cannot read sample %" PRIu64,
-                                   box->start[0]);
-    if (memory_space >= 0)
-        H5Sclose(memory_space);
-    return status;
-}
-
-/* ------------------------------------------------------------- whole lists */
 
 /* Opens a one-dimensional dataset of at most n_max entries. */
 static enum pack_status
-open_list(int64_t file, const char *path, uint64_t n_max, struct pack_h5_reader **reader,
-          uint64_t *n, struct pack_error *err)
+open_list(int64_t file, const char *path, uint64_t n_max, struct list *list,
+          struct pack_error *err)
 {
-    enum pack_status status = pack_h5_reader_open(file, path, NULL, reader, err);
+    pack_h5_quiet();
+    *list = (struct list){ .dataset = -1, .space = -1, .type = -1 };
+    if (!pack_h5_path_exists((hid_t)file, path))
+        return pack_fail(err, PACK_ERR_NOT_FOUND, "no dataset '%s'", path);
+    list->dataset = H5Dopen2((hid_t)file, path, H5P_DEFAULT);
+    if (list->dataset < 0)
+        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open dataset '%s'", path);
+    enum pack_status status = describe_list(list, path, n_max, err);
     if (status != PACK_OK)
-        return status;
-    const struct pack_shape *extent = &(*reader)->extent;
-    *n = extent->rank == 1 ? extent->extent[0] : 0;
-    if (extent->rank != 1)
-        status = pack_fail(err, PACK_ERR_FORMAT, "'%s' is not one-dimensional", path);
-    else if (*n > n_max)
-        status = pack_fail(err, PACK_ERR_LIMIT,
-                           "'%s' has %" PRIu64 " entries, more than %" PRIu64, path, *n,
-                           n_max);
-    if (status != PACK_OK)
-        pack_h5_reader_close(*reader);
+        close_list(list);
     return status;
 }
 
@@ -173,26 +77,25 @@ enum pack_status
 pack_h5_read_integers(int64_t file, const char *path, uint64_t n_max, int64_t **values,
                       uint64_t *n, struct pack_error *err)
 {
-    struct pack_h5_reader *reader;
-    uint64_t length;
-    enum pack_status status = open_list(file, path, n_max, &reader, &length, err);
+    struct list list;
+    enum pack_status status = open_list(file, path, n_max, &list, err);
     if (status != PACK_OK)
         return status;
-    int64_t *read = calloc(length ? length : 1, sizeof *read);
+    int64_t *read = calloc(list.n ? list.n : 1, sizeof *read);
     if (!read)
         status = pack_fail_memory(err, path);
-    else if (H5Tget_class(reader->memory_type) != H5T_INTEGER)
+    else if (H5Tget_class(list.type) != H5T_INTEGER)
         status = pack_fail(err, PACK_ERR_FORMAT, "'%s' is not of integers", path);
-    else if (H5Dread(reader->dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+    else if (H5Dread(list.dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                      read) < 0)
-        status = pack_h5_fail_read(err, reader->dataset, "cannot read '%s'", path);
-    pack_h5_reader_close(reader);
+        status = pack_h5_fail_read(err, list.dataset, "cannot read '%s'", path);
+    close_list(&list);
     if (status != PACK_OK) {
         free(read);
         return status;
     }
     *values = read;
-    *n = length;
+    *n = list.n;
     return PACK_OK;
 }
 
@@ -206,39 +109,37 @@ pack_h5_texts_free(char **texts, uint64_t n)
 
 /* Reads texts of variable length; HDF5's own copies are given back. */
 static enum pack_status
-read_variable(struct pack_h5_reader *reader, const char *path, char **texts, uint64_t n,
+read_variable(const struct list *list, const char *path, char **texts,
               struct pack_error *err)
 {
-    char **theirs = calloc(n ? n : 1, sizeof *theirs);
+    char **theirs = calloc(list->n ? list->n : 1, sizeof *theirs);
     enum pack_status status = PACK_OK;
     if (!theirs)
         return pack_fail_memory(err, path);
-    if (H5Dread(reader->dataset, reader->memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                theirs) < 0)
-        status = pack_h5_fail_read(err, reader->dataset, "cannot read '%s'", path);
-    for (uint64_t i = 0; i < n && status == PACK_OK; i++)
+    if (H5Dread(list->dataset, list->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, theirs) < 0)
+        status = pack_h5_fail_read(err, list->dataset, "cannot read '%s'", path);
+    for (uint64_t i = 0; i < list->n && status == PACK_OK; i++)
         if (!(texts[i] = strdup(theirs[i] ? theirs[i] : "")))
             status = pack_fail_memory(err, path);
-    H5Dvlen_reclaim(reader->memory_type, reader->file_space, H5P_DEFAULT, theirs);
+    H5Dvlen_reclaim(list->type, list->space, H5P_DEFAULT, theirs);
     free(theirs);
     return status;
 }
 
 static enum pack_status
-read_fixed(struct pack_h5_reader *reader, const char *path, char **texts, uint64_t n,
+read_fixed(const struct list *list, const char *path, char **texts,
            struct pack_error *err)
 {
-    uint64_t bytes, width = reader->element_bytes;
-    if (!pack_size_mul(width, n, &bytes) || bytes > UINT64_C(1) << 34)
+    uint64_t bytes, width = H5Tget_size(list->type);
+    if (!pack_size_mul(width, list->n, &bytes) || bytes > UINT64_C(1) << 34)
         return pack_fail(err, PACK_ERR_LIMIT, "'%s' is larger than 16 GiB", path);
     char *all = malloc(bytes ? bytes : 1);
     enum pack_status status = PACK_OK;
     if (!all)
         return pack_fail_memory(err, path);
-    if (H5Dread(reader->dataset, reader->memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                all) < 0)
-        status = pack_h5_fail_read(err, reader->dataset, "cannot read '%s'", path);
-    for (uint64_t i = 0; i < n && status == PACK_OK; i++)
+    if (H5Dread(list->dataset, list->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) < 0)
+        status = pack_h5_fail_read(err, list->dataset, "cannot read '%s'", path);
+    for (uint64_t i = 0; i < list->n && status == PACK_OK; i++)
         if (!(texts[i] = strndup(all + i * width, width)))
             status = pack_fail_memory(err, path);
     free(all);
@@ -249,27 +150,26 @@ enum pack_status
 pack_h5_read_texts(int64_t file, const char *path, uint64_t n_max, char ***texts,
                    uint64_t *n, struct pack_error *err)
 {
-    struct pack_h5_reader *reader;
-    uint64_t length;
-    enum pack_status status = open_list(file, path, n_max, &reader, &length, err);
+    struct list list;
+    enum pack_status status = open_list(file, path, n_max, &list, err);
     if (status != PACK_OK)
         return status;
-    char **read = calloc(length ? length : 1, sizeof *read);
+    char **read = calloc(list.n ? list.n : 1, sizeof *read);
     if (!read)
         status = pack_fail_memory(err, path);
-    else if (H5Tget_class(reader->memory_type) != H5T_STRING)
+    else if (H5Tget_class(list.type) != H5T_STRING)
         status = pack_fail(err, PACK_ERR_FORMAT, "'%s' is not of texts", path);
-    else if (H5Tis_variable_str(reader->memory_type) > 0)
-        status = read_variable(reader, path, read, length, err);
+    else if (H5Tis_variable_str(list.type) > 0)
+        status = read_variable(&list, path, read, err);
     else
-        status = read_fixed(reader, path, read, length, err);
-    pack_h5_reader_close(reader);
+        status = read_fixed(&list, path, read, err);
+    close_list(&list);
     if (status != PACK_OK) {
-        pack_h5_texts_free(read, length);
+        pack_h5_texts_free(read, list.n);
         return status;
     }
     *texts = read;
-    *n = length;
+    *n = list.n;
     return PACK_OK;
 }
 

@@ -125,10 +125,9 @@ static enum pack_status
 read_source(struct pack_h5_source *source, struct pack_h5_guard *guard,
             struct pack_error *err)
 {
-    struct pack_chunkindex index;
     int64_t file = -1;
     pack_h5_guard_note(guard, "reading '/%s' of its source '%s'",
-                       source->dataset + strspn(source->dataset, "/"), source->file);
+                       source->dataset, source->file);
     source->is_missing = access(source->file, R_OK) != 0;
     if (source->is_missing)
         return PACK_OK;
@@ -143,19 +142,11 @@ read_source(struct pack_h5_source *source, struct pack_h5_guard *guard,
     }
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "'%s'", source->file);
-    if (source->facts.layout != PACK_LAYOUT_CHUNKED)
-        return PACK_OK;
-    status = pack_grid_init(&source->grid, &source->facts.extent, &source->facts.chunk,
-                            source->facts.type.bytes, err);
-    if (status == PACK_OK)
-        status = pack_chunkindex_read(source->file, source->dataset, 0, &index, err);
-    if (status != PACK_OK)
-        return status;
-    source->stored_bytes = calloc(index.n_chunks ? index.n_chunks : 1, sizeof(uint64_t));
-    for (uint64_t i = 0; source->stored_bytes && i < index.n_chunks; i++)
-        source->stored_bytes[i] = index.chunks[i].stored_bytes;
-    pack_chunkindex_done(&index);
-    return source->stored_bytes ? PACK_OK : pack_fail_memory(err, "sizes of chunks");
+    status = pack_h5_chunks_read(source->file, source->dataset, &source->facts,
+                                 &source->chunks, err);
+    return status == PACK_OK ? status
+                             : pack_error_prefix(err, status, "'%s:/%s'", source->file,
+                                                 source->dataset);
 }
 
 /* The number of a source, which is read when it is new. */
@@ -163,6 +154,7 @@ static enum pack_status
 add_source(struct pack_h5_sources *s, char *file, const char *dataset,
            struct pack_h5_guard *guard, size_t *number, struct pack_error *err)
 {
+    dataset += strspn(dataset, "/");
     for (*number = 0; *number < s->n_sources; ++*number)
         if (strcmp(s->sources[*number].file, file) == 0 &&
             strcmp(s->sources[*number].dataset, dataset) == 0) {
@@ -208,7 +200,7 @@ add_mapping(struct pack_h5_sources *s, hid_t dcpl, size_t i, const char *main_na
     enum pack_status status = PACK_OK;
     if (!found || from < 0 || to < 0) {
         free(found);
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read mapping %zu", i);
+        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read mapping %zu of '%s'", i, main_name);
     } else if (strchr(file, '%') || strchr(dataset, '%')) {
         s->unclear = "its sources are named by a pattern";
         free(found);
@@ -238,15 +230,17 @@ find_unclear(struct pack_h5_sources *s, const struct pack_shape *extent)
                 s->mappings[i].from.count[k] != extent->extent[k])
                 s->is_side_by_side = true;
     for (size_t i = 0; i < s->n_sources && !s->unclear; i++)
-        if (!s->sources[i].is_missing && s->sources[i].grid.rank == 0)
+        if (!s->sources[i].is_missing && s->sources[i].chunks.grid.rank == 0)
             s->unclear = "a source is not chunked";
+        else if (s->sources[i].chunks.is_too_many)
+            s->unclear = "a source has too many chunks to list";
     for (size_t i = 0; i < s->n_mappings && !s->unclear; i++) {
         const struct pack_h5_mapping *mapping = &s->mappings[i];
         const struct pack_h5_source *source = &s->sources[mapping->source];
         if (source->is_missing)
             continue;
-        if (mapping->to.rank != source->grid.rank ||
-            pack_grid_check_box(&source->grid, &mapping->to, NULL) != PACK_OK)
+        if (mapping->to.rank != source->chunks.grid.rank ||
+            pack_grid_check_box(&source->chunks.grid, &mapping->to, NULL) != PACK_OK)
             s->unclear = "a source is smaller than what is mapped to it";
     }
 }
@@ -263,8 +257,8 @@ pack_h5_sources_read(int64_t file, const char *name, const struct pack_facts *fa
     hid_t dcpl = set < 0 ? -1 : H5Dget_create_plist(set);
     size_t n = 0;
     if (dcpl < 0 || H5Pget_virtual_count(dcpl, &n) < 0)
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read the mappings of '%s'",
-                              facts->path);
+        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read the mappings of '%s:/%s'",
+                              name, facts->path);
     if (status == PACK_OK && !(s.mappings = calloc(n ? n : 1, sizeof *s.mappings)))
         status = pack_fail_memory(err, "mappings");
     for (; status == PACK_OK && s.n_mappings < n; s.n_mappings++)
@@ -288,7 +282,7 @@ pack_h5_sources_done(struct pack_h5_sources *sources)
     for (size_t i = 0; i < sources->n_sources; i++) {
         free(sources->sources[i].file);
         free(sources->sources[i].dataset);
-        free(sources->sources[i].stored_bytes);
+        pack_h5_chunks_done(&sources->sources[i].chunks);
     }
     free(sources->sources);
     free(sources->mappings);

@@ -10,6 +10,7 @@
 #include <libpack/dataset.h>
 #include <libpack/shape.h>
 #include <libpack/status.h>
+#include "libpack/hdf5/h5_chunks.h"
 #include "libpack/hdf5/h5_guard.h"
 
 #ifdef __cplusplus
@@ -20,11 +21,10 @@ extern "C" {
  * for it. */
 struct pack_h5_source {
     char *file;      /* as found, or as the virtual dataset names it when missing */
-    char *dataset;   /* path inside */
+    char *dataset;   /* path inside, without a leading slash */
     bool is_missing; /* what is mapped to it reads as fill values */
     struct pack_facts facts;
-    struct pack_grid grid;  /* rank 0 unless chunked */
-    uint64_t *stored_bytes; /* of each chunk; NULL unless chunked */
+    struct pack_h5_chunks chunks;
 };
 
 /* A block of the virtual dataset and the block of a source that it shows. */

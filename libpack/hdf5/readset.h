@@ -9,7 +9,7 @@
 #include <libpack/dataset.h>
 #include <libpack/shape.h>
 #include <libpack/status.h>
-#include "libpack/hdf5/h5_sources.h"
+#include "libpack/hdf5/h5_dataset.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,17 +17,12 @@ extern "C" {
 
 /* One file's share: indexes first .. first + n_samples - 1 of axis 0. */
 struct pack_readset_part {
-    char *file;
+    struct pack_h5_dataset *data;
     uint64_t first, n_samples;
-    struct pack_facts facts;
-    struct pack_grid grid;  /* rank 0 unless chunked */
-    uint64_t *stored_bytes; /* of each chunk, for cachesim.h; NULL unless chunked */
-    uint64_t n_chunks_missing;
-    struct pack_h5_sources sources; /* of a virtual dataset; else none */
 };
 
 struct pack_readset {
-    char *dataset; /* path inside each file */
+    const char *dataset; /* path inside each file */
     struct pack_shape extent;
     uint64_t elem_size;    /* bytes, in the file */
     uint64_t sample_bytes; /* of one index of axis 0 */
@@ -37,10 +32,10 @@ struct pack_readset {
 
 /*
  * Opens FILE or FILE:/PATH operands that are parts of one dataset. `dataset` is the path
- * where the operands have none; NULL: "images", or the only dataset of the file. Parts
- * must agree in type and in all extents but the first. What the linked HDF5 cannot decode
- * or hand over as plain bytes (variable-length types, references, missing filters) is
- * refused with what is needed. Lists the chunks of all parts.
+ * where the operands have none; NULL: as pack_h5_dataset_open() finds it. Parts must agree
+ * in type and in all extents but the first. What the linked HDF5 cannot decode or hand
+ * over as plain bytes (variable-length types, references, missing filters) is refused with
+ * what is needed. Else errors as pack_h5_dataset_open().
  */
 enum pack_status pack_readset_open(const char *const *operands, size_t n_operands,
                                    const char *dataset, struct pack_readset **set,
@@ -76,18 +71,11 @@ bool pack_readset_is_chunked(const struct pack_readset *set);
 bool pack_readset_is_clear(const struct pack_readset *set);
 
 /* Chunks that one H5Dread of boxes of a part visits; 0 where they cannot be told. */
-uint64_t pack_readset_requests(const struct pack_readset_part *part,
+uint64_t pack_readset_requests(const struct pack_h5_dataset *part,
                                const struct pack_box *boxes, size_t n_boxes);
 
 /* What is missing or not counted in the set, as a sentence without end; false: nothing. */
 bool pack_readset_remark(const struct pack_readset *set, char *text, size_t size);
-
-/*
- * Splits "FILE:/PATH" into two new strings, *path NULL where there is none. A file that
- * exists under the whole text is taken as it is. PACK_ERR_MEMORY.
- */
-enum pack_status pack_readset_split(const char *operand, char **file, char **path,
-                                    struct pack_error *err);
 
 #ifdef __cplusplus
 }

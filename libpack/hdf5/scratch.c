@@ -19,6 +19,7 @@
 
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_parts.h"
 
 enum { SLAB_BYTES = 32 << 20, PATH_BYTES = 64, CACHE_BYTES = 64 << 20 };
@@ -72,8 +73,8 @@ claim(const char *dir, struct pack_scratch *s, struct pack_error *err)
 /* What is open while a copy is made. */
 struct copy {
     const struct pack_scratch_params *params;
-    int64_t from_file;
-    hid_t from_access, from, from_space, type;
+    struct pack_h5_boxes *from;
+    hid_t type; /* the reader's */
     hid_t to_file, creation, to, to_space;
     struct pack_h5_count count;
     int rank;
@@ -86,22 +87,23 @@ static enum pack_status
 open_source(struct copy *c, struct pack_error *err)
 {
     const struct pack_scratch_params *p = c->params;
+    struct pack_h5_boxes_params how = {
+        .file = p->file,
+        .dataset = p->dataset,
+        .set_cache = true,
+        .cache = { .n_slots = 8191, .size_bytes = CACHE_BYTES, .w0 = 1 },
+    };
     enum pack_status status = pack_h5_register_zstd(err);
     if (status == PACK_OK)
-        status = pack_h5_open(p->file, NULL, &c->from_file, err);
+        status = pack_h5_boxes_open(&how, &c->from, err);
     if (status != PACK_OK)
         return status;
-    c->from_access = H5Pcreate(H5P_DATASET_ACCESS);
-    if (c->from_access < 0 ||
-        H5Pset_chunk_cache(c->from_access, 8191, CACHE_BYTES, 1) < 0 ||
-        (c->from = H5Dopen2((hid_t)c->from_file, p->dataset, c->from_access)) < 0 ||
-        (c->from_space = H5Dget_space(c->from)) < 0 ||
-        (c->type = H5Dget_type(c->from)) < 0)
-        return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open '%s'", p->dataset);
-    c->rank = H5Sget_simple_extent_ndims(c->from_space);
-    if (c->rank < 1 || c->rank > PACK_RANK_MAX ||
-        H5Sget_simple_extent_dims(c->from_space, c->extent, NULL) < 0 ||
-        p->n_samples < 1 || p->n_samples > c->extent[0])
+    const struct pack_shape *extent = pack_h5_boxes_extent(c->from);
+    c->type = pack_h5_boxes_type(c->from);
+    c->rank = extent->rank;
+    for (int i = 0; i < c->rank; i++)
+        c->extent[i] = extent->extent[i];
+    if (p->n_samples < 1 || p->n_samples > c->extent[0])
         return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' has no %llu samples", p->dataset,
                          (unsigned long long)p->n_samples);
     return PACK_OK;
@@ -163,15 +165,7 @@ close_all(struct copy *c)
         H5Sclose(c->to_space);
     if (c->creation >= 0)
         H5Pclose(c->creation);
-    if (c->type >= 0)
-        H5Tclose(c->type);
-    if (c->from_space >= 0)
-        H5Sclose(c->from_space);
-    if (c->from >= 0)
-        H5Dclose(c->from);
-    if (c->from_access >= 0)
-        H5Pclose(c->from_access);
-    pack_h5_close(c->from_file);
+    pack_h5_boxes_close(c->from);
 }
 
 /* Closing writes what is left; a full disk shows here. */
@@ -214,19 +208,17 @@ static enum pack_status
 copy_slab(struct copy *c, uint64_t first, uint64_t n, void *rows, struct pack_error *err)
 {
     hsize_t start[PACK_RANK_MAX] = { first };
-    enum pack_status status = PACK_OK;
+    struct pack_box box = { .rank = c->rank, .start = { first } };
     c->slab[0] = n;
+    for (int i = 0; i < c->rank; i++)
+        box.count[i] = c->slab[i];
+    enum pack_status status = pack_h5_boxes_read(c->from, &box, 1, rows, NULL, err);
+    if (status != PACK_OK)
+        return status;
     hid_t memory = H5Screate_simple(c->rank, c->slab, NULL);
     if (memory < 0 ||
-        H5Sselect_hyperslab(c->from_space, H5S_SELECT_SET, start, NULL, c->slab, NULL) <
-            0 ||
-        H5Dread(c->from, c->type, memory, c->from_space, H5P_DEFAULT, rows) < 0)
-        status = pack_h5_fail_read(err, c->from, "cannot read samples %llu to %llu",
-                                   (unsigned long long)first,
-                                   (unsigned long long)(first + n - 1));
-    else if (H5Sselect_hyperslab(c->to_space, H5S_SELECT_SET, start, NULL, c->slab,
-                                 NULL) < 0 ||
-             H5Dwrite(c->to, c->type, memory, c->to_space, H5P_DEFAULT, rows) < 0)
+        H5Sselect_hyperslab(c->to_space, H5S_SELECT_SET, start, NULL, c->slab, NULL) < 0 ||
+        H5Dwrite(c->to, c->type, memory, c->to_space, H5P_DEFAULT, rows) < 0)
         status = pack_h5_fail(err, PACK_ERR_IO, "cannot write a copy in another layout");
     if (memory >= 0)
         H5Sclose(memory);
@@ -264,7 +256,6 @@ pack_scratch_make(const struct pack_scratch_params *params, struct pack_scratch 
                   struct pack_error *err)
 {
     struct copy c = { .params = params,
-                      .from_file = -1, .from_access = -1, .from = -1, .from_space = -1,
                       .type = -1, .to_file = -1, .creation = -1, .to = -1,
                       .to_space = -1 };
     struct pack_scratch *s = calloc(1, sizeof *s);

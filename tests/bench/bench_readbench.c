@@ -38,7 +38,7 @@ plain(const struct pack_readset *set, const uint64_t *order, uint64_t n)
     for (int i = 0; i < rank; i++)
         count[i] = i ? set->extent.extent[i] : 1;
     unsigned char *batch = malloc(BATCH * set->sample_bytes);
-    hid_t file = H5Fopen(set->parts[0].file, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t file = H5Fopen(set->parts[0].data->file, H5F_ACC_RDONLY, H5P_DEFAULT);
     hid_t dataset = H5Dopen2(file, set->dataset, H5P_DEFAULT);
     hid_t space = H5Dget_space(dataset), memory = H5Screate_simple(rank, count, NULL);
     hid_t type = H5Dget_type(dataset);

@@ -1,0 +1,248 @@
+/*
+ * A stranger's file is opened twice: by a child, which may crash or hang, and then, when
+ * that came to its end, here.
+ */
+#include "libpack/hdf5/h5_dataset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libpack/base/size.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_guard.h"
+
+/* --------------------------------------------------------------------- operands */
+
+/* Where FILE ends, from the end of the text on; NULL: the text is all of it. */
+static const char *
+find_colon(const char *operand, struct pack_error *err, enum pack_status *status)
+{
+    const char *first = strstr(operand, ":/"), *last = NULL;
+    *status = PACK_OK;
+    if (!first || access(operand, F_OK) == 0)
+        return NULL;
+    char *name = strdup(operand);
+    if (!name) {
+        *status = pack_fail_memory(err, "operands");
+        return NULL;
+    }
+    for (const char *at = first; at; at = strstr(at + 1, ":/")) {
+        name[at - operand] = '\0';
+        if (access(name, F_OK) == 0)
+            last = at;
+        name[at - operand] = ':';
+    }
+    free(name);
+    return last ? last : first;
+}
+
+/* A path inside a file as it is written here; the root stays one. */
+static char *
+copy_path(const char *path)
+{
+    const char *plain = path + strspn(path, "/");
+    return strdup(*plain ? plain : "/");
+}
+
+enum pack_status
+pack_h5_operand_split(const char *operand, char **file, char **path,
+                      struct pack_error *err)
+{
+    enum pack_status status;
+    const char *colon = find_colon(operand, err, &status);
+    *file = *path = NULL;
+    if (status != PACK_OK)
+        return status;
+    *file = colon ? strndup(operand, (size_t)(colon - operand)) : strdup(operand);
+    if (colon)
+        *path = copy_path(colon + 1);
+    if (*file && (*path || !colon))
+        return PACK_OK;
+    free(*file);
+    free(*path);
+    return pack_fail_memory(err, "operands");
+}
+
+/* -------------------------------------------------------- which dataset is meant */
+
+enum { NAMES_MAX = 400 };
+
+/* What walking over the file's datasets found. */
+struct search {
+    int64_t h5;
+    struct pack_h5_guard *guard;
+    size_t n;
+    char first[PACK_FACTS_PATH_MAX], names[NAMES_MAX];
+    struct pack_error damaged; /* of the first whose facts cannot be read */
+};
+
+/* "/a, /b, ...": in whole names. */
+static void
+add_name(struct search *s, const char *path)
+{
+    size_t used = strlen(s->names), room = sizeof s->names - used;
+    if (used >= 3 && strcmp(s->names + used - 3, "...") == 0)
+        return;
+    const char *comma = used ? ", " : "";
+    if (strlen(path) + sizeof ", /, ..." <= room)
+        snprintf(s->names + used, room, "%s/%s", comma, path);
+    else
+        snprintf(s->names + used, room, "%s...", comma);
+}
+
+static enum pack_status
+consider(void *context, const char *path, struct pack_error *err)
+{
+    struct search *s = context;
+    struct pack_facts facts;
+    struct pack_error why = { 0 };
+    (void)err;
+    pack_h5_guard_note(s->guard, "reading '/%s'", path);
+    if (strlen(path) >= sizeof s->first)
+        return PACK_OK;
+    enum pack_status status = pack_facts_read(s->h5, path, &facts, &why);
+    if (status != PACK_OK && s->damaged.status == PACK_OK)
+        s->damaged = why;
+    if (status != PACK_OK || facts.space != PACK_SPACE_SIMPLE ||
+        facts.extent.rank == 0 || facts.n_elements == 0)
+        return PACK_OK;
+    if (s->n++ == 0)
+        strcpy(s->first, path);
+    add_name(s, path);
+    return PACK_OK;
+}
+
+static enum pack_status
+find_dataset(const char *file, int64_t h5, struct pack_h5_guard *guard, char **path,
+             struct pack_error *err)
+{
+    static const char *const usual[] = { "images", "data" };
+    struct search s = { .h5 = h5, .guard = guard };
+    const char *found = NULL;
+    for (size_t i = 0; i < 2 && !found; i++)
+        found = pack_h5_is_dataset(h5, usual[i]) ? usual[i] : NULL;
+    if (!found) {
+        enum pack_status status = pack_h5_datasets(h5, consider, &s, err);
+        if (status == PACK_OK && s.n == 0 && s.damaged.status != PACK_OK) {
+            status = s.damaged.status;
+            if (err)
+                *err = s.damaged;
+        }
+        if (status != PACK_OK && s.n == 0)
+            return pack_error_prefix(err, status, "'%s'", file);
+        if (s.n == 0)
+            return pack_fail(err, PACK_ERR_NOT_FOUND,
+                             "'%s' holds no dataset with samples", file);
+        if (s.n > 1)
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "'%s' holds %zu datasets, none of them 'images' or 'data'; "
+                             "name one as FILE:/PATH: %s",
+                             file, s.n, s.names);
+        found = s.first;
+    }
+    *path = strdup(found);
+    return *path ? PACK_OK : pack_fail_memory(err, "a dataset's path");
+}
+
+/* ---------------------------------------------------------------------- opening */
+
+/* Why there are no samples in it. */
+static enum pack_status
+check_samples(const struct pack_h5_dataset *d, struct pack_error *err)
+{
+    const struct pack_facts *facts = &d->facts;
+    uint64_t bytes;
+    if (facts->space == PACK_SPACE_NULL)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "'%s:/%s' is empty (a null space)",
+                         d->file, d->path);
+    if (facts->space != PACK_SPACE_SIMPLE || facts->extent.rank == 0)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED,
+                         "'%s:/%s' is a single value, not an array of samples", d->file,
+                         d->path);
+    if (facts->n_elements == 0)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "'%s:/%s' is empty", d->file,
+                         d->path);
+    if (facts->n_elements == UINT64_MAX ||
+        !pack_size_mul(facts->n_elements, facts->type.bytes, &bytes))
+        return pack_fail(err, PACK_ERR_LIMIT, "'%s:/%s' claims more than 2^64 bytes",
+                         d->file, d->path);
+    return PACK_OK;
+}
+
+static enum pack_status
+read_facts(struct pack_h5_dataset *d, int64_t h5, struct pack_h5_guard *guard,
+           struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    if (!d->path) {
+        pack_h5_guard_note(guard, "listing its datasets");
+        status = find_dataset(d->file, h5, guard, &d->path, err);
+        if (status != PACK_OK)
+            return status;
+    }
+    pack_h5_guard_note(guard, "reading '/%s'", d->path);
+    status = pack_facts_read(h5, d->path, &d->facts, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "'%s'", d->file);
+    status = check_samples(d, err);
+    if (status == PACK_OK && d->facts.layout == PACK_LAYOUT_VIRTUAL)
+        status = pack_h5_sources_read(h5, d->file, &d->facts, guard, &d->sources, err);
+    return status;
+}
+
+static enum pack_status
+open_all(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    struct pack_h5_dataset *d = context;
+    int64_t h5 = -1;
+    enum pack_status status = pack_h5_open(d->file, NULL, &h5, err);
+    if (status != PACK_OK)
+        return status;
+    status = read_facts(d, h5, guard, err);
+    pack_h5_guard_note(guard, "closing it");
+    pack_h5_close(h5);
+    if (status != PACK_OK)
+        return status;
+    pack_h5_guard_note(guard, "listing the chunks of '/%s'", d->path);
+    status = pack_h5_chunks_read(d->file, d->path, &d->facts, &d->chunks, err);
+    return status == PACK_OK
+               ? status
+               : pack_error_prefix(err, status, "'%s:/%s'", d->file, d->path);
+}
+
+enum pack_status
+pack_h5_dataset_open(const char *file, const char *path, struct pack_h5_dataset **dataset,
+                     struct pack_error *err)
+{
+    struct pack_h5_dataset *d = calloc(1, sizeof *d);
+    if (!d)
+        return pack_fail_memory(err, "a dataset");
+    d->file = strdup(file);
+    d->path = path ? copy_path(path) : NULL;
+    enum pack_status status = d->file && (d->path || !path)
+                                  ? pack_h5_register_zstd(err)
+                                  : pack_fail_memory(err, "a dataset's name");
+    if (status == PACK_OK)
+        status = pack_h5_guard_try(file, NULL, open_all, d, err);
+    if (status == PACK_OK)
+        status = open_all(d, NULL, err);
+    if (status == PACK_OK)
+        *dataset = d;
+    else
+        pack_h5_dataset_close(d);
+    return status;
+}
+
+void
+pack_h5_dataset_close(struct pack_h5_dataset *d)
+{
+    if (!d)
+        return;
+    pack_h5_chunks_done(&d->chunks);
+    pack_h5_sources_done(&d->sources);
+    free(d->file);
+    free(d->path);
+    free(d);
+}

@@ -1,0 +1,51 @@
+/* Opens a dataset as every program does: which one is meant, what is known of it, where
+ * its chunks or its sources are; in a child process first. */
+#ifndef LIBPACK_H5_DATASET_H
+#define LIBPACK_H5_DATASET_H
+
+#include <libpack/dataset.h>
+#include <libpack/status.h>
+#include "libpack/hdf5/h5_chunks.h"
+#include "libpack/hdf5/h5_sources.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is known without reading data. No file stays open: h5_boxes.h reads the data, in
+ * whichever process. */
+struct pack_h5_dataset {
+    char *file;
+    char *path; /* inside it, without a leading slash */
+    struct pack_facts facts;
+    struct pack_h5_chunks chunks;   /* of a chunked dataset; else none */
+    struct pack_h5_sources sources; /* of a virtual dataset; else none */
+};
+
+/*
+ * Splits "FILE[:/PATH]" into two new strings; *path is without its leading slashes, NULL
+ * where there is none. A file that exists under the whole text is taken as it is, and
+ * names of files and datasets may hold ":/" themselves: the longest FILE that exists is
+ * meant. PACK_ERR_MEMORY.
+ */
+enum pack_status pack_h5_operand_split(const char *operand, char **file, char **path,
+                                       struct pack_error *err);
+
+/*
+ * Opens the dataset at `path` of a file, or, path being NULL, the one that is meant: that
+ * called `images`, else `data`, else the only one that has elements and dimensions.
+ * PACK_ERR_ARGUMENT names those there are when none of these is.
+ *
+ * PACK_ERR_UNSUPPORTED for what has no samples: a single value, a null space, an extent
+ * of 0. Else errors as pack_h5_open, pack_facts_read, pack_chunkindex_read,
+ * pack_h5_sources_read and pack_h5_guard_try. Sentences name the file.
+ */
+enum pack_status pack_h5_dataset_open(const char *file, const char *path,
+                                      struct pack_h5_dataset **dataset,
+                                      struct pack_error *err);
+void pack_h5_dataset_close(struct pack_h5_dataset *dataset); /* accepts NULL */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
