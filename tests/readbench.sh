@@ -178,6 +178,9 @@ says 0 'limited by' out 'a recorded trace'
 printf '40\t0\t0\t0\t1\t48\t48\t3\n' >beyond.tsv
 bench one.h5 --batch 2 --pattern trace:beyond.tsv
 says 2 'beyond' err 'a trace that leaves the dataset'
+printf '0\t0\t0\t0\t1\t48\t48\t3\n5\t0\t0\t0\t9\t48\t48\t3\n' >rows.tsv
+bench one.h5 --batch 2 --pattern trace:rows.tsv --with labels --consumer checksum
+says 0 'limited by' out 'reads of several samples, with the labels of each'
 yes 1 | head -n 40 >weights
 bench one.h5 --batch 8 --pattern weighted:by=weights --consumer checksum
 says 0 'limited by' out 'weighted draws'

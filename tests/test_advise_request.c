@@ -226,18 +226,18 @@ test_files(void)
        "weights are one number a line");
     ok(with_file(&r, "weighted:by=", "1\n2\n", "it has 2 weights for 3 samples"),
        "as many as there are samples, not fewer");
-    ok(with_file(&r, "weighted:by=", "1\n2\n3\n4\n", "line 4, column 2: more weights"),
+    ok(with_file(&r, "weighted:by=", "1\n2\n3\n4\n", "line 4, column 1: more weights"),
        "nor more");
-    ok(with_file(&r, "weighted:by=", "1\n-2\n3\n", "line 2, column 3: not one weight"),
+    ok(with_file(&r, "weighted:by=", "1\n-2\n3\n", "line 2, column 1: not one weight"),
        "and none below 0");
     ok(with_file(&r, "trace:", "0\t0\t0\t1\t10\t10\n0\t5\t0\t3\t5\t10\n", NULL) &&
            job.params.pattern.n_trace == 2 && job.params.pattern.trace[1].start[1] == 5 &&
            is_shape(&job.params.pattern.box, "2x10x10"),
        "a trace is boxes; on average these take two samples");
     ok(with_file(&r, "trace:", "0\t0\t0\t1\t10\t10\n0\t6\t0\t1\t5\t10\n",
-                 "read 2 ends behind the dataset along axis 1"),
+                 "read 2 of the trace goes beyond the dataset's 10 along axis 1"),
        "one that ends a row too late is refused");
-    ok(with_file(&r, "trace:", "0\t0\t10\t10\n", "read 1 has 2 dimensions, the dataset 3"),
+    ok(with_file(&r, "trace:", "0\t0\t10\t10\n", "read 1 of the trace has 2 dimensions, the dataset has 3"),
        "and one of other dimensions");
 }
 

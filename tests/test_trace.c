@@ -1,5 +1,5 @@
-/* Traces: what is read, and where it says that something is wrong. */
-#include <libpack/pattern.h>
+/* Traces and weights: what is read, and where it says that something is wrong. */
+#include "libpack/model/order_text.h"
 #include "tests/tap.h"
 
 static void
@@ -59,10 +59,74 @@ test_bad(void)
             "33 dimensions are too many");
 }
 
+/* The last element, the first one behind it, and numbers that wrap around. */
+static void
+test_inside(void)
+{
+    const struct pack_shape extent = { 2, { 10, 4 } };
+    static const struct {
+        struct pack_box box;
+        const char *sentence;
+    } cases[] = {
+        { { 2, { 9, 0 }, { 1, 4 } }, NULL },
+        { { 2, { 0, 3 }, { 10, 1 } }, NULL },
+        { { 2, { 9, 0 }, { 2, 4 } },
+          "read 2 of the trace goes beyond the dataset's 10 along axis 0" },
+        { { 2, { 0, 3 }, { 1, 2 } },
+          "read 2 of the trace goes beyond the dataset's 4 along axis 1" },
+        { { 2, { UINT64_MAX, 0 }, { 2, 1 } },
+          "read 2 of the trace goes beyond the dataset's 10 along axis 0" },
+        { { 1, { 0 }, { 1 } },
+          "read 2 of the trace has 1 dimension, the dataset has 2" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pack_box boxes[] = { { 2, { 0 }, { 1, 1 } }, cases[i].box };
+        struct pack_error err = { .text = "" };
+        enum pack_status status = pack_trace_check(boxes, 2, &extent, &err);
+        bool good = (status == PACK_OK) == !cases[i].sentence;
+        ok(good && (!cases[i].sentence || strcmp(err.text, cases[i].sentence) == 0),
+           "%s", cases[i].sentence ? cases[i].sentence : "a box up to the edge is inside");
+    }
+}
+
+static void
+test_weights(void)
+{
+    static const struct {
+        const char *text, *sentence; /* NULL: 1, 0 and 2.5 */
+    } cases[] = {
+        { "1\n0\n2.5\n", NULL },
+        { "1 0\t2.5", NULL },
+        { "\r\n1\r\n0\r\n\r\n25e-1\r\n", NULL },
+        { "", "it has 0 weights for 3 samples" },
+        { "1\n2\n", "it has 2 weights for 3 samples" },
+        { "1\n2\n3\n 4\n", "line 4, column 2: more weights than samples" },
+        { "1\n2\n3\nfour\n", "line 4, column 1: not one weight of 0 or more" },
+        { "1\n-2\n3\n", "line 2, column 1: not one weight of 0 or more" },
+        { "1\n2 3,\n", "line 2, column 3: not one weight of 0 or more" },
+        { "nan 1 1", "line 1, column 1: not one weight of 0 or more" },
+        { "1 inf 1", "line 1, column 3: not one weight of 0 or more" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double *weights = NULL;
+        struct pack_error err = { .text = "" };
+        enum pack_status status =
+            pack_weights_parse(cases[i].text, strlen(cases[i].text), 3, &weights, &err);
+        if (cases[i].sentence)
+            is_text(err.text, cases[i].sentence, cases[i].sentence);
+        else
+            ok(status == PACK_OK && weights[0] == 1 && weights[1] == 0 && weights[2] == 2.5,
+               "weights are apart by blanks or line ends");
+        free(weights);
+    }
+}
+
 int
 main(void)
 {
     test_good();
     test_bad();
+    test_inside();
+    test_weights();
     return done();
 }

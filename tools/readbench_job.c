@@ -47,11 +47,6 @@ parse_order(struct readbench_job *job, struct pack_error *err)
     p->pattern.box = o->box;
     enum pack_status status = pack_pattern_parse(o->pattern ? o->pattern : "shuffle",
                                                 &p->pattern, err);
-    if (status == PACK_OK && p->pattern.file)
-        status = pack_bench_order_read(&p->pattern, &job->order, err);
-    p->pattern.trace = job->order.trace.boxes;
-    p->pattern.n_trace = job->order.trace.n_boxes;
-    p->pattern.weights = job->order.weights;
     if (status == PACK_OK && o->rank)
         status = pack_pattern_parse_rank(o->rank, &p->pattern, err);
     return status;
@@ -206,10 +201,6 @@ open_files(struct readbench_job *job, struct pack_error *err)
     char remark[1024];
     if (pack_readset_remark(job->set, remark, sizeof remark))
         cli_say("%s", remark);
-    if (job->order.n_weights && job->order.n_weights != job->set->extent.extent[0])
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "'%s' has %zu weights for %" PRIu64 " samples", p->pattern.file,
-                         job->order.n_weights, job->set->extent.extent[0]);
     const struct pack_facts *facts = &job->set->parts[0].data->facts;
     struct pack_normalise *n = &p->consumer.params.normalise;
     status = set_crop(job, n, pack_bench_pixels(facts, &p->pattern.box, layout, n), err);
@@ -217,6 +208,9 @@ open_files(struct readbench_job *job, struct pack_error *err)
         pack_bench_pixels(facts, &p->pattern.box, layout, n);
     if (status == PACK_OK && p->consumer.params.has_normalise)
         status = pack_bench_scale(facts, o->mean, o->std, n, err);
+    if (status == PACK_OK)
+        status =
+            pack_pattern_file_read(&p->pattern, &job->set->extent, &job->order, err);
     return status;
 }
 
@@ -245,7 +239,13 @@ open_images(struct readbench_job *job, struct pack_error *err)
     n->height = p->images.height;
     n->width = p->images.width;
     n->layout = p->images.layout;
-    return pack_bench_scale(NULL, o->mean, o->std, n, err);
+    struct pack_shape extent = { .rank = 4,
+                                 .extent = { pack_source_count(job->source),
+                                             p->images.height, p->images.width, 3 } };
+    status = pack_bench_scale(NULL, o->mean, o->std, n, err);
+    return status == PACK_OK
+               ? pack_pattern_file_read(&p->pattern, &extent, &job->order, err)
+               : status;
 }
 
 /* ------------------------------------------------------------- the consumer */
@@ -291,7 +291,7 @@ readbench_close(struct readbench_job *job)
     pack_readset_close(job->set);
     pack_readset_close(job->with);
     pack_source_close(job->source);
-    pack_bench_order_done(&job->order);
+    pack_pattern_file_done(&job->order);
 }
 
 enum pack_status

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libpack/advise/pattern_file.h"
 #include "libpack/bench/bench.h"
-#include "libpack/bench/bench_order.h"
 #include "libpack/bench/bench_pixels.h"
 #include "tools/cli.h"
 
@@ -42,7 +42,7 @@ struct readbench_job {
     struct pack_bench_params params;
     struct pack_readset *set, *with;
     struct pack_source *source;
-    struct pack_bench_order order;
+    struct pack_pattern_file order; /* that the pattern names */
     const struct pack_bench_preset *preset;
     struct cli_progress progress;
     char **operands;

@@ -222,7 +222,8 @@ bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
  *
  * PACK_ERR_FORMAT with "line 3, column 5: ..." (columns count characters from 1), also
  * when there is no read at all, when a count is 0 or an end passes 64 bits;
- * PACK_ERR_MEMORY. pack_trace_free() frees `boxes`. Whether boxes lie inside a dataset is for pack_grid_check_box to say.
+ * PACK_ERR_MEMORY. pack_trace_free() frees `boxes`. Whether boxes lie inside a dataset is
+ * for pack_grid_check_box to say.
  */
 struct pack_trace {
     struct pack_box *boxes;

@@ -198,86 +198,15 @@ set_box(const struct pack_advise_request *r, struct pack_advise_job *job,
     return PACK_OK;
 }
 
-static enum pack_status
-use_trace(const struct pack_buf *text, struct pack_advise_job *job,
-          struct pack_error *err)
+/* What one read of a trace asks for, on average along axis 0. */
+static void
+set_mean_box(struct pack_pattern *pattern)
 {
-    struct pack_pattern *pattern = &job->params.pattern;
     uint64_t elements = 0;
-    enum pack_status status =
-        pack_trace_parse((const char *)text->data, text->size, &job->trace, err);
-    for (size_t i = 0; status == PACK_OK && i < job->trace.n_boxes; i++) {
-        const struct pack_box *box = &job->trace.boxes[i];
-        if (box->rank != job->params.extent.rank)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "read %zu has %s, the dataset %d", i + 1,
-                             pack_dimensions(box->rank).text, job->params.extent.rank);
-        for (int k = 0; k < box->rank; k++)
-            if (box->count[k] > job->params.extent.extent[k] ||
-                box->start[k] > job->params.extent.extent[k] - box->count[k])
-                return pack_fail(err, PACK_ERR_ARGUMENT,
-                                 "read %zu ends behind the dataset along axis %d", i + 1,
-                                 k);
-        elements += box->count[0];
-    }
-    if (status != PACK_OK)
-        return status;
-    pattern->trace = job->trace.boxes;
-    pattern->n_trace = job->trace.n_boxes;
-    pattern->box =
-        job->params.extent; /* what one read asks for, on average along axis 0 */
-    pattern->box.extent[0] = elements / job->trace.n_boxes;
-    return PACK_OK;
-}
-
-/* One number per line, as many as there are samples. */
-static enum pack_status
-use_weights(const struct pack_buf *text, struct pack_advise_job *job,
-            struct pack_error *err)
-{
-    uint64_t n = job->params.extent.extent[0], line = 0;
-    const char *at = (const char *)text->data, *end = at + text->size;
-    job->weights = text->size / 2 + 1 >= n ? calloc(n, sizeof *job->weights) : NULL;
-    if (!job->weights)
-        return pack_fail(err, PACK_ERR_FORMAT, "it has no %llu weights, one per line",
-                         (unsigned long long)n);
-    for (; at < end; line++) {
-        char *stop;
-        double weight = strtod(at, &stop); /* the buffer ends in a NUL */
-        if (stop == at || *stop != '\n' || !(weight >= 0) || line == n)
-            return pack_fail(err, PACK_ERR_FORMAT, "line %llu, column %td: %s",
-                             (unsigned long long)line + 1, stop - at + 1,
-                             line == n ? "more weights than samples"
-                                       : "not one weight of 0 or more");
-        job->weights[line] = weight;
-        at = stop + 1;
-    }
-    if (line != n)
-        return pack_fail(err, PACK_ERR_FORMAT, "it has %s for %s",
-                         pack_counted(line, "weight", "weights").text,
-                         pack_counted(n, "sample", "samples").text);
-    job->params.pattern.weights = job->weights;
-    return PACK_OK;
-}
-
-/* The file that --pattern names, if it names one. */
-static enum pack_status
-load_pattern_file(struct pack_advise_job *job, struct pack_error *err)
-{
-    struct pack_pattern *pattern = &job->params.pattern;
-    struct pack_buf text = { 0 };
-    if (!pattern->file)
-        return PACK_OK;
-    enum pack_status status = pack_textfile_read(pattern->file, 1 << 30, &text, err);
-    if (status != PACK_OK)
-        return pack_error_param(err, status, "pattern");
-    if (pattern->kind == PACK_PATTERN_TRACE)
-        status = use_trace(&text, job, err);
-    else
-        status = use_weights(&text, job, err);
-    pack_buf_done(&text);
-    return status == PACK_OK ? status
-                             : pack_error_prefix(err, status, "'%s'", pattern->file);
+    for (uint64_t i = 0; i < pattern->n_trace; i++)
+        elements += pattern->trace[i].count[0];
+    pattern->box = pattern->extent;
+    pattern->box.extent[0] = elements / pattern->n_trace;
 }
 
 static enum pack_status
@@ -304,7 +233,11 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
     pattern->read = r->reading.read;
     pattern->extent = job->params.extent;
     status = set_box(r, job, err);
-    return status == PACK_OK ? load_pattern_file(job, err) : status;
+    if (status == PACK_OK)
+        status = pack_pattern_file_read(pattern, &job->params.extent, &job->order, err);
+    if (status == PACK_OK && pattern->kind == PACK_PATTERN_TRACE)
+        set_mean_box(pattern);
+    return status;
 }
 
 /* ------------------------------------------------- settings and the machine */
@@ -446,8 +379,7 @@ pack_advise_job_close(struct pack_advise_job *job)
     pack_advise_file_close(job->with);
     pack_advise_file_close(job->file);
     free(job->chunks);
-    pack_trace_free(&job->trace);
-    free(job->weights);
+    pack_pattern_file_done(&job->order);
     free(job->labels);
 }
 

@@ -9,6 +9,7 @@
 #include <libpack/advise.h>
 #include "libpack/advise/advise_file.h"
 #include <libpack/image.h>
+#include "libpack/advise/pattern_file.h"
 #include "libpack/hdf5/h5_probe.h"
 #include <libpack/pattern.h>
 
@@ -91,8 +92,7 @@ struct pack_advise_job {
     struct pack_advise_config now;        /* params.now, when there is one */
     struct pack_advise_companion companion;
     struct pack_shape *chunks;
-    struct pack_trace trace;
-    double *weights;
+    struct pack_pattern_file order; /* that the pattern names */
     uint32_t *labels; /* of the second dataset, when it holds classes */
     char hdf5_version[PACK_HDF5_VERSION_TEXT_MAX];
     char subject[1024], type[PACK_TYPE_TEXT_MAX];

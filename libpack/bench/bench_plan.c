@@ -4,6 +4,7 @@
 #include "libpack/bench/bench_parts.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
+#include "libpack/model/order_text.h"
 
 uint64_t
 pack_bench_batch_samples(const struct bench_plan *plan, uint64_t number)
@@ -36,15 +37,27 @@ plan_sample(struct bench_plan *plan, struct pack_error *err)
     return PACK_OK;
 }
 
+/* Indexes of axis 0 that the longest sample takes. */
+static uint64_t
+rows_of_sample(const struct pack_pattern *pattern)
+{
+    uint64_t rows = pattern->box.rank ? pattern->box.extent[0] : 1;
+    if (pattern->kind != PACK_PATTERN_TRACE)
+        return rows;
+    for (uint64_t i = 0; i < pattern->n_trace; i++)
+        if (pattern->trace[i].count[0] > rows)
+            rows = pattern->trace[i].count[0];
+    return rows;
+}
+
 static enum pack_status
 plan_slot(struct bench_plan *plan, struct pack_error *err)
 {
     uint64_t main_bytes, with_bytes = 0, total;
     const struct pack_readset *with = plan->params.with;
-    if (with) {
-        uint64_t rows = plan->pattern.box.rank ? plan->pattern.box.extent[0] : 1;
-        plan->with_stride_bytes = with->sample_bytes * rows;
-    }
+    if (with && !pack_size_mul(with->sample_bytes, rows_of_sample(&plan->pattern),
+                               &plan->with_stride_bytes))
+        return pack_fail(err, PACK_ERR_LIMIT, "a sample has more than 2^64 bytes");
     if (!pack_size_mul(plan->stride_bytes, plan->batch_max, &main_bytes) ||
         !pack_size_mul(plan->with_stride_bytes, plan->batch_max, &with_bytes) ||
         !pack_size_add(main_bytes, with_bytes, &total) || total > SIZE_MAX / 2)
@@ -62,28 +75,16 @@ check_trace(const struct pack_bench_params *p, struct pack_error *err)
     if (!p->set || pattern->read != PACK_READ_SAMPLE)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "read",
                                "a trace replays single reads of a file");
-    const struct pack_shape *extent = &p->set->extent;
-    for (uint64_t i = 0; i < pattern->n_trace; i++) {
-        const struct pack_box *box = &pattern->trace[i];
-        if (box->rank != extent->rank)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "the trace has %s, the dataset has %d",
-                             pack_dimensions(box->rank).text, extent->rank);
-        for (int k = 0; k < box->rank; k++)
-            if (box->start[k] > extent->extent[k] ||
-                box->count[k] > extent->extent[k] - box->start[k])
-                return pack_fail(err, PACK_ERR_ARGUMENT,
-                                 "read %llu of the trace goes beyond "
-                                 "the dataset's %llu along axis %d",
-                                 (unsigned long long)i + 1,
-                                 (unsigned long long)extent->extent[k], k);
-    }
-    return PACK_OK;
+    return pack_trace_check(pattern->trace, pattern->n_trace, &p->set->extent, err);
 }
 
 static enum pack_status
 check_params(const struct pack_bench_params *p, struct pack_error *err)
 {
+    if (p->with && p->set && p->with->extent.extent[0] < p->set->extent.extent[0])
+        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' has %llu entries for %llu samples",
+                         p->with->dataset, (unsigned long long)p->with->extent.extent[0],
+                         (unsigned long long)p->set->extent.extent[0]);
     if (p->pattern.kind == PACK_PATTERN_TRACE)
         return check_trace(p, err);
     if (p->pattern.read == PACK_READ_SPAN && p->pattern.box.rank > 0)
@@ -91,11 +92,6 @@ check_params(const struct pack_bench_params *p, struct pack_error *err)
             if (p->set && p->pattern.box.extent[i] < p->set->extent.extent[i])
                 return pack_fail_param(err, PACK_ERR_ARGUMENT, "read",
                                        "a span is of whole samples, not crops");
-    if (p->with && p->set && p->with->extent.extent[0] < p->set->extent.extent[0])
-        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' has %s for %llu samples",
-                         p->with->dataset,
-                         pack_counted(p->with->extent.extent[0], "entry", "entries").text,
-                         (unsigned long long)p->set->extent.extent[0]);
     return PACK_OK;
 }
 

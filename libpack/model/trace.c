@@ -2,7 +2,9 @@
  * once to fill the boxes. */
 #include <libpack/pattern.h>
 #include "libpack/base/check.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
+#include "libpack/model/order_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -150,4 +152,25 @@ pack_trace_free(struct pack_trace *trace)
         return;
     free(trace->boxes);
     *trace = (struct pack_trace){ 0 };
+}
+
+enum pack_status
+pack_trace_check(const struct pack_box *boxes, uint64_t n_boxes,
+                 const struct pack_shape *extent, struct pack_error *err)
+{
+    for (uint64_t i = 0; i < n_boxes; i++) {
+        const struct pack_box *box = &boxes[i];
+        if (box->rank != extent->rank)
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "read %" PRIu64 " of the trace has %s, the dataset has %d",
+                             i + 1, pack_dimensions(box->rank).text, extent->rank);
+        for (int k = 0; k < box->rank; k++)
+            if (box->start[k] > extent->extent[k] ||
+                box->count[k] > extent->extent[k] - box->start[k])
+                return pack_fail(err, PACK_ERR_ARGUMENT,
+                                 "read %" PRIu64 " of the trace goes beyond the dataset's "
+                                 "%" PRIu64 " along axis %d",
+                                 i + 1, extent->extent[k], k);
+    }
+    return PACK_OK;
 }
