@@ -327,6 +327,63 @@ def test_code():
         skip('no h5repack for this choice')
 
 
+def rewritten(file, name, *how):
+    """What the command that is printed for a layout makes of a file: new.h5, opened."""
+    import h5py
+    report = advise(f'{file}:/{name}', '--what-if', '--no-measure', *how)
+    command = report['result']['code']['h5repack'].replace('python3 <<', f'{sys.executable} <<')
+    if command.startswith('h5repack') and not shutil.which('h5repack'):
+        return None
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    if done.returncode:
+        note(f'{command}\n{done.stderr}')
+    return h5py.File('new.h5')
+
+
+def test_rewrite():
+    """Commands that write a file anew work when pasted, whatever the dataset is called."""
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        return skip('there is no h5py here')
+    data = numpy.random.default_rng(3).integers(0, 20, (64, 8, 8), 'u1')
+    names = ['images', 'my, data', 'a:b', 'two words', "it's", 'group/of, some', 'a\\b', '$HOME']
+    with h5py.File('odd names.h5', 'w') as f:
+        for name in names:
+            f.create_dataset(name, data=data, chunks=(3, 8, 8), maxshape=(None, 8, 8))
+            f[name].attrs['unit'] = name
+        f['group'].attrs['made'] = 'here'
+        f.attrs['version'] = 7
+    for name in names:
+        new = rewritten('odd names.h5', name, '-c', '5x8x4', '--compress', 'shuffle+gzip:2')
+        if not new:
+            skip('there is no h5repack here')
+            continue
+        with new:
+            made = new[name]
+            ok(made.chunks == (5, 8, 4) and made.shuffle and made.compression_opts == 2 and
+               made.maxshape == (None, 8, 8) and (made[:] == data).all(),
+               f'{name}: the command makes those chunks and filters')
+            others = [f for f in names if f != name]
+            ok(all(new[f].chunks == (3, 8, 8) and not new[f].compression for f in others),
+               'of that dataset alone')
+            ok(made.attrs['unit'] == name and new.attrs['version'] == 7 and
+               new['group'].attrs['made'] == 'here' and
+               all((new[other][:] == data).all() and new[other].attrs['unit'] == other
+                   for other in names), 'and copies all else')
+
+
+    for name in 'images', 'my, data':  # and back
+        os.replace('new.h5', 'odd names.h5')
+        new = rewritten('odd names.h5', name, '-c', '4x8x8', '--compress', 'none')
+        if new:
+            with new:
+                ok(new[name].chunks == (4, 8, 8) and not new[name].compression and
+                   not new[name].shuffle and (new[name][:] == data).all(),
+                   f'{name}: and without filters')
+
+
 def blocks(page, language):
     """The .EX blocks of a manual page that begin with a comment naming the language."""
     text = open(os.path.join(man, page)).read()
@@ -372,7 +429,7 @@ def test_trace():
 
 for test in (test_recipe, test_search, test_versions, test_uncompared, test_crop_cause,
              test_slots, test_user_shapes, test_orders,
-             test_no_loss, test_epochs, test_chart, test_target, test_limits, test_code, test_trace):
+             test_no_loss, test_epochs, test_chart, test_target, test_limits, test_code, test_rewrite, test_trace):
     try:
         test()
     except Exception as problem:  # one broken test does not hide the others

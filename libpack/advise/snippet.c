@@ -2,7 +2,7 @@
  * Templates are text with @NAMES@; a second table says what each name becomes. Adding a
  * template is one entry; adding a name is one function.
  */
-#include "libpack/advise/snippet.h"
+#include "libpack/advise/snippet_parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,9 +67,9 @@ pack_snippet_name(size_t i, const char **title)
 typedef enum pack_status (*value_fn)(const struct pack_snippet_subject *s,
                                      struct pack_buf *buf, struct pack_error *err);
 
-/* Between `quote`s, as Python and C both read it. Bytes beyond ASCII stay. */
-static enum pack_status
-print_quoted(const char *text, char quote, struct pack_buf *buf, struct pack_error *err)
+enum pack_status
+pack_snippet_quoted(const char *text, char quote, struct pack_buf *buf,
+                    struct pack_error *err)
 {
     enum pack_status status = pack_buf_append(buf, &quote, 1, err);
     for (; status == PACK_OK && *text; text++) {
@@ -88,27 +88,27 @@ static enum pack_status
 py_file(const struct pack_snippet_subject *s, struct pack_buf *buf,
         struct pack_error *err)
 {
-    return print_quoted(s->file, '\'', buf, err);
+    return pack_snippet_quoted(s->file, '\'', buf, err);
 }
 
 static enum pack_status
 py_dataset(const struct pack_snippet_subject *s, struct pack_buf *buf,
            struct pack_error *err)
 {
-    return print_quoted(s->dataset, '\'', buf, err);
+    return pack_snippet_quoted(s->dataset, '\'', buf, err);
 }
 
 static enum pack_status
 c_file(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
 {
-    return print_quoted(s->file, '"', buf, err);
+    return pack_snippet_quoted(s->file, '"', buf, err);
 }
 
 static enum pack_status
 c_dataset(const struct pack_snippet_subject *s, struct pack_buf *buf,
           struct pack_error *err)
 {
-    return print_quoted(s->dataset, '"', buf, err);
+    return pack_snippet_quoted(s->dataset, '"', buf, err);
 }
 
 static enum pack_status

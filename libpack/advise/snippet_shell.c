@@ -1,18 +1,15 @@
 /*
  * Command lines to paste: of h5pack, from the images, and of HDF5's h5repack, from the
- * file as it is. The only place of the library that knows options, those of the programs
- * that it writes for.
+ * file as it is (snippet_repack.c). The only places of the library that know options, those
+ * of the programs that they write for.
  */
-#include "libpack/advise/snippet.h"
+#include "libpack/advise/snippet_parts.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include <libpack/dataset.h>
-
-/* As one word of a shell. */
-static enum pack_status
-print_word(const char *text, struct pack_buf *buf, struct pack_error *err)
+enum pack_status
+pack_snippet_word(const char *text, struct pack_buf *buf, struct pack_error *err)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789_-./,:+@%=";
@@ -54,9 +51,8 @@ h5pack_shape(const struct pack_snippet_subject *s, struct pack_buf *buf,
                            pack_shape_format(&s->config->chunk, shape));
 }
 
-/* Where a rewritten file goes: not where it comes from. */
-static const char *
-new_file(const struct pack_snippet_subject *s)
+const char *
+pack_snippet_new_file(const struct pack_snippet_subject *s)
 {
     const char *slash = s->file ? strrchr(s->file, '/') : NULL;
     const char *name = slash ? slash + 1 : s->file;
@@ -75,66 +71,19 @@ pack_snippet_h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf,
         return pack_buf_printf(buf, err, "# h5pack writes images; see h5repack");
     enum pack_status status = pack_buf_printf(buf, err, "h5pack ");
     if (status == PACK_OK)
-        status = print_word(s->source ? s->source : "FOLDER", buf, err);
+        status = pack_snippet_word(s->source ? s->source : "FOLDER", buf, err);
     if (status == PACK_OK)
         status = h5pack_shape(s, buf, err);
     if (status == PACK_OK)
         status = pack_buf_printf(buf, err, " --compress %s -o ", s->config->codec);
-    return status == PACK_OK ? print_word(new_file(s), buf, err) : status;
-}
-
-/* "-f images:GZIP=4", one for each filter that h5repack knows by name. */
-static enum pack_status
-repack_filters(const struct pack_snippet_subject *s, struct pack_buf *buf,
-               struct pack_error *err)
-{
-    struct pack_pipeline pipeline = { 0 };
-    enum pack_status status =
-        strcmp(s->config->codec, "none") == 0
-            ? PACK_OK
-            : pack_pipeline_parse(s->config->codec, (uint32_t)s->params->elem_size,
-                                  &pipeline, err);
-    if (status == PACK_OK && pipeline.n == 0)
-        return pack_buf_printf(buf, err, " -f NONE");
-    for (int i = 0; status == PACK_OK && i < pipeline.n; i++) {
-        const struct pack_filter *f = &pipeline.filter[i];
-        unsigned value = f->n_cd ? f->cd[0] : 3;
-        switch (f->id) {
-        case PACK_FILTER_SHUFFLE: status = pack_buf_printf(buf, err, " -f SHUF"); break;
-        case PACK_FILTER_FLETCHER32:
-            status = pack_buf_printf(buf, err, " -f FLET");
-            break;
-        case PACK_FILTER_DEFLATE:
-            status = pack_buf_printf(buf, err, " -f GZIP=%u", value);
-            break;
-        default:
-            status =
-                pack_buf_printf(buf, err, " -f UD=%u,0,1,%u", (unsigned)f->id, value);
-        }
-    }
-    return status;
+    return status == PACK_OK ? pack_snippet_word(pack_snippet_new_file(s), buf, err)
+                             : status;
 }
 
 enum pack_status
 pack_snippet_h5repack(const struct pack_snippet_subject *s, struct pack_buf *buf,
                       struct pack_error *err)
 {
-    char shape[PACK_SHAPE_TEXT_MAX];
-    if (is_stored(s))
-        return pack_buf_printf(buf, err, "# the file stays as it is");
-    enum pack_status status = pack_buf_printf(buf, err, "h5repack -l ");
-    if (status == PACK_OK)
-        status = print_word(s->dataset, buf, err);
-    if (status == PACK_OK && s->config->chunk.rank == 0)
-        status = pack_buf_printf(buf, err, ":CONTI");
-    else if (status == PACK_OK)
-        status = pack_buf_printf(buf, err, ":CHUNK=%s",
-                                 pack_shape_format(&s->config->chunk, shape));
-    if (status == PACK_OK)
-        status = repack_filters(s, buf, err);
-    if (status == PACK_OK)
-        status = pack_buf_printf(buf, err, " ");
-    if (status == PACK_OK)
-        status = print_word(s->file, buf, err);
-    return status == PACK_OK ? pack_buf_printf(buf, err, " %s", new_file(s)) : status;
+    return is_stored(s) ? pack_buf_printf(buf, err, "# the file stays as it is")
+                        : pack_snippet_repack(s, buf, err);
 }

@@ -1,0 +1,24 @@
+/* What the files of the snippets share. */
+#ifndef LIBPACK_SNIPPET_PARTS_H
+#define LIBPACK_SNIPPET_PARTS_H
+
+#include <stdbool.h>
+
+#include "libpack/advise/snippet.h"
+
+/* Between `quote`s, as Python and C both read it. Bytes beyond ASCII stay. */
+enum pack_status pack_snippet_quoted(const char *text, char quote, struct pack_buf *buf,
+                                     struct pack_error *err);
+/* As one word of a shell. */
+enum pack_status pack_snippet_word(const char *text, struct pack_buf *buf,
+                                   struct pack_error *err);
+
+/* Where a rewritten file goes: not where it comes from. */
+const char *pack_snippet_new_file(const struct pack_snippet_subject *s);
+
+/* The command that rewrites the file as it is: h5repack, or Python where h5repack cannot
+ * be told which dataset is meant. */
+enum pack_status pack_snippet_repack(const struct pack_snippet_subject *s,
+                                     struct pack_buf *buf, struct pack_error *err);
+
+#endif
