@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "libpack/advise/advise_request.h"
 #include "libpack/bench/bench.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_count.h"
@@ -190,6 +191,80 @@ test_runs(const char *name, bool is_compared)
     pack_readset_close(set);
 }
 
+/* What the advisor says of reading it as it is, and what is measured of the same reads. */
+static bool
+is_as_measured(const char *name, struct pack_advise_job *job)
+{
+    struct pack_bench_params how = { .n_workers = 1,
+                                     .set_cache = true,
+                                     .cache = { 521, 300, 0.75, 0 } };
+    struct pack_bench_result result = { 0 };
+    struct pack_advise_outcome o = { .first_samples = 0 };
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    bool done = pack_advise_evaluate(&job->params, job->params.now, 0, &o, &err) == PACK_OK &&
+                pack_readset_open(&name, 1, NULL, &set, &err) == PACK_OK &&
+                run(set, &how, &result) && result.n_epochs == 2;
+    const struct pack_read_cost *first = done ? &result.epochs[0].read : NULL,
+                                *later = done ? &result.epochs[1].read : NULL;
+    bool same = done && o.is_exact && o.first.file_reads == first->file_reads &&
+                o.first.file_read_bytes == first->file_read_bytes &&
+                o.steady.file_reads == later->file_reads &&
+                o.steady.file_read_bytes == later->file_read_bytes;
+    if (!same)
+        note("%s: %llu reads, and not %llu %s", name, (unsigned long long)o.first.file_reads,
+             (unsigned long long)(first ? first->file_reads : 0), err.text);
+    pack_bench_done(&result);
+    pack_readset_close(set);
+    return same;
+}
+
+/* Rows that keep the sources, and rows that write one file. */
+static void
+count_rows(const struct pack_advise_result *r, size_t *n_kept, size_t *n_written)
+{
+    *n_kept = *n_written = 0;
+    for (size_t i = 0; i < r->n_rows; i++) {
+        bool is_virtual = r->rows[i].config.is_virtual;
+        *n_kept += is_virtual && r->rows[i].change != PACK_ADVISE_REWRITE;
+        *n_written += !is_virtual && r->rows[i].change == PACK_ADVISE_REWRITE;
+    }
+}
+
+static void
+test_advice(const char *name, bool is_clear)
+{
+    struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS, .file = name,
+                                           .pattern = "shuffle", .seed = 5 };
+    struct pack_advise_job *job = calloc(1, sizeof *job);
+    struct pack_advise_result *result = calloc(1, sizeof *result);
+    struct pack_error err = { 0 };
+    size_t n_kept = 0, n_written = 0;
+    request.batch = 7;
+    request.workers = 1;
+    request.epochs = 2;
+    request.cache_bytes = 300;
+    request.cache_slots = 521;
+    request.cache_w0 = 0.75;
+    bool done = pack_advise_job_open(&request, job, &err) == PACK_OK;
+    ok(done && job->now.is_virtual && (job->now.chunk.rank != 0) == is_clear,
+       "%s is asked about as it is%s%s", name, done ? "" : ": ", err.text);
+    if (done && is_clear)
+        ok(is_as_measured(name, job), "%s: its reads are those of its sources", name);
+    if (done && pack_advise(&job->params, result, &err) == PACK_OK)
+        count_rows(result, &n_kept, &n_written);
+    ok(n_kept >= 1 && n_written >= 1 && n_kept + n_written == result->n_rows,
+       "%s: it is kept, or written as one file", name);
+    job->params.keep_file = true;
+    if (done && pack_advise(&job->params, result, &err) == PACK_OK)
+        count_rows(result, &n_kept, &n_written);
+    ok(n_kept >= 1 && n_written == 0, "%s: kept when nothing is to be written %s", name,
+       err.text);
+    pack_advise_job_close(job);
+    free(job);
+    free(result);
+}
+
 static void
 test_remark(const char *name, const char *want, const char *what)
 {
@@ -244,6 +319,9 @@ main(void)
     test_runs("vds.h5", true);
     test_runs("stacked.h5", true);
     test_runs("side.h5", false);
+    test_advice("vds.h5", true);
+    test_advice("stacked.h5", true);
+    test_advice("strided.h5", false);
     test_remark("vds.h5", NULL, "nothing is said where all is clear");
     test_remark("strided.h5", "its mappings are not of blocks",
                 "other mappings than blocks are named");
@@ -253,6 +331,7 @@ main(void)
     test_remark("vds.h5", "1 of its 3 sources is missing, 'vds_2.h5' first",
                 "a missing source is said in words");
     test_runs("vds.h5", true);
+    test_advice("vds.h5", true);
     for (int i = 0; i < N_SOURCES; i++)
         unlink(sources[i]);
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)

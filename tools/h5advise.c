@@ -329,6 +329,7 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
 {
     struct pack_advise_job *job = calloc(1, sizeof *job);
     struct pack_advise_result *result = calloc(1, sizeof *result);
+    char remark[1024];
     enum pack_status status =
         job && result ? complete_request(operand, err) : pack_fail_memory(err, "a run");
     if (status == PACK_OK && is_measuring()) {
@@ -337,6 +338,9 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
     }
     if (status == PACK_OK)
         status = pack_advise_job_open(&request, job, err);
+    if (status == PACK_OK && job->file &&
+        pack_h5_dataset_remark(pack_advise_file_data(job->file), remark, sizeof remark))
+        cli_say("%s", remark);
     if (status == PACK_OK) {
         job->params.watch = request.watch;
         status = measure_now(job, err);

@@ -19,6 +19,8 @@ extern "C" {
 
 enum { PACK_ADVISE_CODEC_MAX = 64, PACK_ADVISE_TEXT_MAX = 480 };
 
+struct pack_h5_dataset;
+
 /* What a rate stands on. */
 enum pack_advise_basis {
     PACK_ADVISE_PREDICTED = 0, /* the model alone */
@@ -45,6 +47,10 @@ struct pack_advise_config {
     double stored_rate;               /* stored bytes per byte; 1 without codec */
     double decode_ns;                  /* per decoded byte; 0 without codec */
     bool edge_unfiltered;              /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
+    /* It stays put together from the sources of params.virtual_data, each with chunks of
+     * its own and a cache with these settings; chunk and codec are those of the largest,
+     * the ratio and the time those of all together. */
+    bool is_virtual;
     struct pack_cache_params cache;
     struct pack_pattern pattern; /* extent, chunk_samples are filled in by the search */
     bool reopen;                 /* the dataset is opened by name for each read */
@@ -146,6 +152,9 @@ struct pack_advise_params {
      * missing ones are not read, as in pack_cachesim_params; NULL: all are alike. */
     const uint64_t *stored_bytes;
     bool skip_missing;
+    /* The virtual dataset that configurations with is_virtual read, which the programs
+     * open; NULL: there is none. */
+    const struct pack_h5_dataset *virtual_data;
     bool keep_file; /* `now` only under other settings and orders: nothing is rewritten */
     double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
     const struct pack_shape *chunks; /* shapes to consider in any case */

@@ -100,7 +100,7 @@ pack_advise_bound(const struct pack_advise_params *params,
     double chunks, runs, wanted = pack_advise_wanted_bytes(params);
     const double n = 1e6; /* reads, so that rounding to whole counts does not matter */
     *bound = (struct pack_advise_outcome){ .config = *config };
-    if (config->chunk.rank == 0) { /* cheap to evaluate as it is */
+    if (config->chunk.rank == 0 || config->is_virtual) { /* evaluated as it is */
         bound->rate = HUGE_VAL;
         return PACK_OK;
     }

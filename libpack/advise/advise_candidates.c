@@ -195,18 +195,20 @@ chunks_per_read(const struct pack_grid *grid, const struct pack_shape *box)
     return n;
 }
 
-/* Adds the configuration with room for n_entries chunks in each worker's cache. */
+/* Adds the configuration with room for n_entries chunks in each worker's caches, which
+ * share them evenly. */
 static enum pack_status
 add_room(const struct pack_advise_params *params, struct pack_advise_list *list,
          struct pack_advise_config *config, const struct pack_grid *grid,
          uint64_t n_entries, struct pack_error *err)
 {
-    uint64_t bytes, slots;
+    uint64_t bytes, slots, n_caches = pack_advise_n_caches(params, config);
     if (n_entries > grid->n_chunks_total)
         n_entries = grid->n_chunks_total;
+    n_entries = (n_entries + n_caches - 1) / n_caches;
     slots = pack_advise_roomy_slots(grid, params->version, n_entries);
     if (n_entries == 0 || !pack_size_mul(n_entries, grid->chunk_bytes, &bytes) ||
-        bytes + 8 * slots > pack_advise_budget(params))
+        bytes + 8 * slots > pack_advise_budget(params) / n_caches)
         return PACK_OK;
     config->cache = (struct pack_cache_params){ slots, bytes, 0.75, params->version };
     return add(params, list, config, err);
@@ -273,15 +275,6 @@ add_orders(const struct pack_advise_params *params, struct pack_advise_list *lis
     return status;
 }
 
-/* Stored as it is today. */
-static bool
-is_now(const struct pack_advise_params *params, const struct pack_advise_config *config)
-{
-    const struct pack_advise_config *now = params->now;
-    return now && pack_shape_equal(&now->chunk, &config->chunk) &&
-           strcmp(now->codec, config->codec) == 0;
-}
-
 static enum pack_status
 add_now(const struct pack_advise_params *params, struct pack_advise_list *list,
         struct pack_error *err)
@@ -323,7 +316,7 @@ add_codecs(const struct pack_advise_params *params, struct pack_advise_list *lis
              strcmp(codecs[3], "gzip:4") == 0))
             continue;
         strcpy(config.codec, codecs[i]);
-        if (is_now(params, &config))
+        if (params->now && pack_advise_same_layout(params->now, &config))
             continue; /* known without measuring, see add_now */
         if (i > 0)
             status = params->measure(params->measure_context, chunk, config.codec,
@@ -390,6 +383,7 @@ pack_advise_candidates(const struct pack_advise_params *params,
                                              .reopen = params->reopen };
     bool keep_file = params->keep_file && params->now;
     enum pack_status status = PACK_OK;
+    contiguous.is_virtual = keep_file && params->now->is_virtual;
     pack_cache_params_defaults(&contiguous.cache, params->version);
     if (!pack_advise_is_lone(params)) {
         status = add_now(params, list, err);

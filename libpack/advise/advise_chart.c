@@ -60,6 +60,7 @@ pack_advise_chart(const struct pack_advise_params *params,
         for (int j = 0; j < map->n_chunks; j++) {
             struct pack_grid grid;
             config[j] = result->rows[0].config;
+            config[j].is_virtual = false; /* one file, cut in several ways */
             config[j].chunk = shape;
             config[j].chunk.extent[0] = map->samples_per_chunk[j];
             config[j].pattern.chunk_samples = 0;

@@ -14,6 +14,7 @@
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/check.h"
 #include "libpack/base/size.h"
+#include "libpack/hdf5/h5_caches.h"
 #include "libpack/model/cost.h"
 
 enum {
@@ -30,7 +31,8 @@ struct bench {
     struct pack_pattern pattern;
     struct pack_grid grid;
     struct pack_pattern_iter *iter;
-    struct pack_cachesim *sim; /* NULL: contiguous */
+    struct pack_cachesim *sim; /* NULL: contiguous, or virtual */
+    struct pack_h5_caches *caches; /* of a virtual dataset's sources */
     struct pack_advise_sieve sieve;
     struct pack_advise_request_means per_read;
 };
@@ -41,14 +43,41 @@ is_stored_so(const struct pack_advise_params *params,
              const struct pack_advise_config *config)
 {
     return params->now && params->stored_bytes &&
-           pack_shape_equal(&params->now->chunk, &config->chunk) &&
-           strcmp(params->now->codec, config->codec) == 0;
+           pack_advise_same_layout(params->now, config);
+}
+
+/* Chunks of all sources, for all that goes by their number and mean size. */
+static void
+count_source_chunks(const struct pack_h5_sources *s, struct pack_grid *grid)
+{
+    double n = 0, bytes = 0;
+    for (size_t i = 0; i < s->n_sources; i++) {
+        const struct pack_grid *g = &s->sources[i].chunks.grid;
+        n += (double)g->n_chunks_total;
+        bytes += (double)g->n_chunks_total * (double)g->chunk_bytes;
+    }
+    grid->n_chunks_total = (uint64_t)fmax(1, n);
+    grid->chunk_bytes = (uint64_t)fmax(1, bytes / fmax(1, n));
+}
+
+static enum pack_status
+init_virtual(struct bench *b, struct pack_error *err)
+{
+    const struct pack_h5_dataset *d = b->params->virtual_data;
+    pack_advise_probe_requests(b->iter, &b->grid, &b->per_read);
+    count_source_chunks(&d->sources, &b->grid);
+    enum pack_status status = pack_pattern_seek(b->iter, b->pattern.epoch, 0, err);
+    return status == PACK_OK
+               ? pack_h5_caches_new(d, &b->config->cache, &b->caches, err)
+               : status;
 }
 
 static enum pack_status
 bench_init(struct bench *b, struct pack_error *err)
 {
     const struct pack_advise_config *config = b->config;
+    if (config->is_virtual && !b->params->virtual_data)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "no virtual dataset is given");
     pack_advise_pattern(b->params, config, &b->pattern);
     enum pack_status status = pack_pattern_new(&b->pattern, &b->iter, err);
     if (status != PACK_OK)
@@ -65,6 +94,8 @@ bench_init(struct bench *b, struct pack_error *err)
     status = pack_advise_grid(b->params, &config->chunk, &b->grid, err);
     if (status != PACK_OK)
         return status;
+    if (config->is_virtual)
+        return init_virtual(b, err);
     struct pack_cachesim_params sim = {
         .cache = config->cache,
         .filtered = strcmp(config->codec, "none") != 0,
@@ -104,9 +135,11 @@ read_slice(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
 {
     enum pack_status status = PACK_OK;
     *out = (struct pack_advise_stretch){ 0 };
-    if (b->sim) {
-        status = pack_advise_read_chunked(b->iter, b->sim, &b->pattern, b->config->reopen,
-                                          max, out, err);
+    if (b->sim || b->caches) {
+        status = b->sim ? pack_advise_read_chunked(b->iter, b->sim, &b->pattern,
+                                                   b->config->reopen, max, out, err)
+                        : pack_advise_read_virtual(b->iter, b->caches, b->config->reopen,
+                                                   max, out, err);
         out->n_runs = (double)out->n_reads * b->per_read.runs;
         out->n_boxes = (double)out->n_reads * b->per_read.boxes;
         out->n_elems = (double)out->n_reads * b->per_read.elems;
@@ -141,6 +174,8 @@ bench_restart(struct bench *b)
 {
     if (b->sim)
         pack_cachesim_reopen(b->sim);
+    if (b->caches)
+        pack_h5_caches_reopen(b->caches);
     b->sieve.start = b->sieve.end = 0;
 }
 
@@ -214,7 +249,7 @@ samples_max(const struct bench *b)
     struct pack_shape box;
     double visits = 1;
     pack_advise_box(b->params, &box);
-    for (int i = 0; b->sim && i < b->grid.rank; i++)
+    for (int i = 0; i < b->grid.rank; i++)
         visits *= ceil((double)box.extent[i] / (double)b->grid.chunk[i]);
     return (uint64_t)fmax(2, (double)VISITS_MAX / visits);
 }
@@ -293,7 +328,9 @@ memory_of(const struct bench *b, const struct pack_advise_stretch *first,
         return (double)PACK_ADVISE_SIEVE_BYTES;
     double loading = first->counts.loads ? (double)b->grid.chunk_bytes : 0;
     double stored = first->counts.decodes ? loading * b->config->stored_rate : 0;
-    return fmax(peak, loading) + stored + 8 * (double)b->config->cache.n_slots;
+    double slots = (double)(b->config->cache.n_slots *
+                            pack_advise_n_caches(b->params, b->config));
+    return fmax(peak, loading) + stored + 8 * slots;
 }
 
 static double
@@ -420,6 +457,7 @@ add_companion(const struct pack_advise_params *params,
     pack_advise_pattern(params, config, &c.pattern);
     c.pattern.box.rank = 0;
     c.chunk = with->chunk;
+    c.is_virtual = false;
     strcpy(c.codec, with->filtered ? "filtered" : "none");
     c.stored_rate = with->stored_rate;
     c.decode_ns = with->decode_ns;
@@ -484,6 +522,7 @@ pack_advise_evaluate(const struct pack_advise_params *params,
         *outcome = o;
 out:
     pack_cachesim_free(bench.sim);
+    pack_h5_caches_free(bench.caches);
     pack_pattern_free(bench.iter);
     return status;
 }

@@ -99,6 +99,16 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
                  pack_bytes_format(params->memory_bytes, total));
         return;
     }
+    if (o->config.is_virtual) {
+        snprintf(text, PACK_ADVISE_TEXT_MAX,
+                 "A cache of %s for each of the %llu sources answers %.1f %% of the "
+                 "requests; with %llu workers that is %s in all.",
+                 pack_bytes_format(cache->size_bytes, size),
+                 (unsigned long long)pack_advise_n_caches(params, &o->config),
+                 100 * o->hit_rate, (unsigned long long)pack_advise_workers(params),
+                 pack_bytes_format((uint64_t)o->memory_bytes, total));
+        return;
+    }
     (void)pack_advise_grid(params, &o->config.chunk, &grid, NULL);
     uint64_t held = cache->size_bytes / grid.chunk_bytes;
     snprintf(

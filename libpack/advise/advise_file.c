@@ -42,12 +42,10 @@ check_data(const struct pack_h5_dataset *d, struct pack_error *err)
         facts->type.class_id != PACK_TYPE_FLOAT && facts->type.class_id != PACK_TYPE_ENUM)
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "'%s:/%s' holds %s, not numbers",
                          d->file, d->path, pack_type_format(&facts->type, type));
-    if (facts->layout == PACK_LAYOUT_VIRTUAL)
+    if (facts->layout == PACK_LAYOUT_VIRTUAL && !pack_h5_sources_largest(&d->sources))
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "'%s:/%s' is virtual, put together from %s: ask about %s",
-                         d->file, d->path,
-                         pack_counted(facts->n_virtual, "source", "sources").text,
-                         facts->n_virtual == 1 ? "that" : "those");
+                         "'%s:/%s' is virtual, and none of its sources is there", d->file,
+                         d->path);
     if (facts->layout == PACK_LAYOUT_COMPACT)
         return pack_fail(
             err, PACK_ERR_UNSUPPORTED,
@@ -135,8 +133,14 @@ pack_advise_file_chunk_max(const struct pack_advise_file *file, struct pack_shap
 uint32_t
 pack_advise_file_missing_filter(const struct pack_advise_file *file)
 {
+    const struct pack_h5_sources *s = &file->data->sources;
     uint32_t id;
-    return pack_h5_missing_filter(&file->data->facts.pipeline, &id) ? id : 0;
+    if (pack_h5_missing_filter(&file->data->facts.pipeline, &id))
+        return id;
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (pack_h5_missing_filter(&s->sources[i].facts.pipeline, &id))
+            return id;
+    return 0;
 }
 
 const uint64_t *
@@ -146,12 +150,66 @@ pack_advise_file_stored(const struct pack_advise_file *file, bool *skip_missing)
     return file->data->chunks.stored_bytes;
 }
 
-/* Stored bytes per byte of a chunk, over the whole file. */
-static double
-stored_rate_of(const struct pack_facts *facts)
+/* Sums over the chunks of a dataset, or of all sources of a virtual one. */
+struct stored {
+    double full_bytes, stored_bytes, decode_ns; /* decode_ns: of all full bytes */
+};
+
+static void
+add_stored(const struct pack_facts *facts, const struct pack_profile *profile,
+           struct stored *sum)
 {
     double full = (double)facts->n_chunks_stored * (double)facts->chunk_bytes;
-    return full > 0 && facts->stored_bytes > 0 ? (double)facts->stored_bytes / full : 1;
+    if (full <= 0)
+        return;
+    sum->full_bytes += full;
+    sum->stored_bytes += (double)facts->stored_bytes;
+    if (profile && facts->pipeline.n)
+        sum->decode_ns += full * pack_cost_decode_ns(profile, &facts->pipeline);
+}
+
+static struct stored
+stored_of(const struct pack_h5_dataset *d, const struct pack_profile *profile)
+{
+    struct stored sum = { 0 };
+    add_stored(&d->facts, profile, &sum);
+    for (size_t i = 0; i < d->sources.n_sources; i++)
+        add_stored(&d->sources.sources[i].facts, profile, &sum);
+    return sum;
+}
+
+/* Stored bytes per byte of a chunk, over the whole file. */
+static double
+stored_rate_of(const struct pack_h5_dataset *d)
+{
+    struct stored sum = stored_of(d, NULL);
+    return sum.full_bytes > 0 && sum.stored_bytes > 0 ? sum.stored_bytes / sum.full_bytes
+                                                      : 1;
+}
+
+/* A virtual dataset's: cut as its largest source is, as far as that can be told. */
+static void
+virtual_config(const struct pack_h5_dataset *d, const struct pack_profile *profile,
+               struct pack_advise_config *config)
+{
+    const struct pack_h5_source *source = pack_h5_sources_largest(&d->sources);
+    struct stored sum = stored_of(d, profile);
+    char codec[PACK_PIPELINE_TEXT_MAX];
+    config->is_virtual = true;
+    if (d->sources.unclear)
+        return;
+    pack_h5_sources_chunk(&d->sources, source, &d->facts.extent, &config->chunk);
+    config->edge_unfiltered = source->facts.edge_chunks_unfiltered;
+    for (size_t i = 0; i < d->sources.n_sources && source->facts.pipeline.n == 0; i++)
+        if (d->sources.sources[i].facts.pipeline.n)
+            source = &d->sources.sources[i]; /* some are packed: so is the whole */
+    if (source->facts.pipeline.n == 0)
+        return;
+    pack_pipeline_format(&source->facts.pipeline, codec);
+    snprintf(config->codec, sizeof config->codec, "%.*s", PACK_ADVISE_CODEC_MAX - 1,
+             codec);
+    config->decode_ns = sum.full_bytes > 0 ? sum.decode_ns / sum.full_bytes : 0;
+    config->stored_rate = stored_rate_of(d);
 }
 
 void
@@ -162,6 +220,8 @@ pack_advise_file_config(const struct pack_advise_file *file,
     const struct pack_facts *facts = &file->data->facts;
     char codec[PACK_PIPELINE_TEXT_MAX];
     *config = (struct pack_advise_config){ .codec = "none", .stored_rate = 1 };
+    if (facts->layout == PACK_LAYOUT_VIRTUAL)
+        virtual_config(file->data, profile, config);
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         return;
     config->chunk = facts->chunk;
@@ -172,7 +232,7 @@ pack_advise_file_config(const struct pack_advise_file *file,
     snprintf(config->codec, sizeof config->codec, "%.*s", PACK_ADVISE_CODEC_MAX - 1,
              codec);
     config->decode_ns = pack_cost_decode_ns(profile, &facts->pipeline);
-    config->stored_rate = stored_rate_of(facts);
+    config->stored_rate = stored_rate_of(file->data);
 }
 
 /* --------------------------------------------------------------- measuring */
@@ -258,12 +318,12 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
     enum pack_status status =
         pack_pipeline_parse(codec, f->data->facts.type.bytes, &pipeline, NULL);
     if (status != PACK_OK || !pack_pipeline_is_known(&pipeline, &unknown)) {
-        *stored_rate = stored_rate_of(&f->data->facts);
+        *stored_rate = stored_rate_of(f->data);
         *decode_ns = pack_cost_decode_ns(f->profile, &f->data->facts.pipeline);
         return PACK_OK; /* only the present codec can be one that is not known here */
     }
-    if (!f->data->facts.filters_available) { /* nothing can be read: packs as it did */
-        *stored_rate = stored_rate_of(&f->data->facts);
+    if (pack_advise_file_missing_filter(f)) { /* nothing can be read: as well as it is packed */
+        *stored_rate = stored_rate_of(f->data);
         *decode_ns = pack_cost_decode_ns(f->profile, &pipeline);
         return PACK_OK;
     }

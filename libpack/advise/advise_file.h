@@ -18,7 +18,7 @@ struct pack_advise_file;
 
 /*
  * Opens "FILE" or "FILE:/DATASET" as h5_dataset.h does. PACK_ERR_UNSUPPORTED also for what
- * cannot be advised on: not numeric, compact, virtual (with its number of sources).
+ * cannot be advised on: not numeric, compact, virtual without any source.
  */
 enum pack_status pack_advise_file_open(const char *name, struct pack_advise_file **file,
                                        struct pack_error *err);

@@ -1,5 +1,8 @@
 /* What the parameters of a search say, with their defaults. */
+#include <string.h>
+
 #include "libpack/advise/advise_parts.h"
+#include "libpack/hdf5/h5_dataset.h"
 
 void
 pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box)
@@ -55,6 +58,23 @@ pack_advise_is_lone(const struct pack_advise_params *params)
     bool is_lone = pack_pattern_length(iter) <= 1;
     pack_pattern_free(iter);
     return is_lone;
+}
+
+bool
+pack_advise_same_layout(const struct pack_advise_config *a,
+                        const struct pack_advise_config *b)
+{
+    return pack_shape_equal(&a->chunk, &b->chunk) && strcmp(a->codec, b->codec) == 0 &&
+           a->is_virtual == b->is_virtual;
+}
+
+uint64_t
+pack_advise_n_caches(const struct pack_advise_params *params,
+                     const struct pack_advise_config *config)
+{
+    return config->is_virtual && params->virtual_data
+               ? params->virtual_data->sources.n_sources
+               : 1;
 }
 
 void

@@ -13,6 +13,14 @@ double pack_advise_wanted_bytes(const struct pack_advise_params *params);
 /* Epochs of the training. */
 uint64_t pack_advise_epochs(const struct pack_advise_params *params);
 
+/* Chunks, codec and sources are the same: what is stored is. */
+bool pack_advise_same_layout(const struct pack_advise_config *a,
+                             const struct pack_advise_config *b);
+
+/* Chunk caches of one process: those of a virtual dataset's sources, else 1. */
+uint64_t pack_advise_n_caches(const struct pack_advise_params *params,
+                              const struct pack_advise_config *config);
+
 /* Processes that read at the same time, at least 1. */
 uint64_t pack_advise_workers(const struct pack_advise_params *params);
 
@@ -110,6 +118,11 @@ void pack_advise_read_contiguous(struct pack_pattern_iter *iter,
 enum pack_status pack_advise_read_chunked(struct pack_pattern_iter *iter,
                                           struct pack_cachesim *sim,
                                           const struct pack_pattern *pattern, bool reopen,
+                                          uint64_t max, struct pack_advise_stretch *out,
+                                          struct pack_error *err);
+struct pack_h5_caches;
+enum pack_status pack_advise_read_virtual(struct pack_pattern_iter *iter,
+                                          struct pack_h5_caches *caches, bool reopen,
                                           uint64_t max, struct pack_advise_stretch *out,
                                           struct pack_error *err);
 /* What the next requests have on average: runs copied out of chunks, boxes, elements of

@@ -169,8 +169,7 @@ pack_advise_change_of(const struct pack_advise_params *params,
                       const struct pack_advise_config *config)
 {
     const struct pack_advise_config *now = params->now;
-    if (!now || !pack_shape_equal(&config->chunk, &now->chunk) ||
-        strcmp(config->codec, now->codec) != 0)
+    if (!now || !pack_advise_same_layout(config, now))
         return PACK_ADVISE_REWRITE;
     if (config->pattern.kind != now->pattern.kind ||
         config->pattern.pool_chunks != now->pattern.pool_chunks ||

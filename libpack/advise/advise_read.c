@@ -1,8 +1,9 @@
 /*
- * The reads of one worker: through the simulated chunk cache, or through the window of
- * the file that HDF5 keeps of contiguous data.
+ * The reads of one worker: through the simulated chunk cache, through those of a virtual
+ * dataset's sources, or through the window of the file that HDF5 keeps of contiguous data.
  */
 #include "libpack/advise/advise_parts.h"
+#include "libpack/hdf5/h5_caches.h"
 #include "libpack/model/grid.h"
 #include "libpack/model/replay.h"
 
@@ -146,5 +147,26 @@ pack_advise_read_chunked(struct pack_pattern_iter *iter, struct pack_cachesim *s
         pattern->read == PACK_READ_SAMPLE || pattern->batch == 0 ? 1 : pattern->batch;
     out->n_reads = (out->n_samples + per_read - 1) / per_read;
     pack_cachesim_take(sim, &out->counts);
+    return status;
+}
+
+/* Up to `max` samples of a virtual dataset, likewise. */
+enum pack_status
+pack_advise_read_virtual(struct pack_pattern_iter *iter, struct pack_h5_caches *caches,
+                         bool reopen, uint64_t max, struct pack_advise_stretch *out,
+                         struct pack_error *err)
+{
+    struct pack_request request;
+    enum pack_status status = PACK_OK;
+    while (status == PACK_OK && out->n_samples < max &&
+           pack_pattern_next(iter, &request)) {
+        if (reopen)
+            pack_h5_caches_reopen(caches);
+        status = pack_h5_caches_read(caches, request.boxes, request.n_boxes, err);
+        out->n_samples += request.n_samples;
+        out->n_reads++;
+        out->n_opens += reopen;
+    }
+    pack_h5_caches_take(caches, &out->counts);
     return status;
 }

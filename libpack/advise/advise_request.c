@@ -154,6 +154,7 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     job->params.measure_context = job->file;
     pack_advise_file_config(job->file, &job->profile, &job->now);
     job->params.now = &job->now;
+    job->params.virtual_data = facts->layout == PACK_LAYOUT_VIRTUAL ? data : NULL;
     pack_type_format(&facts->type, job->type);
     snprintf(job->subject, sizeof job->subject, "%s:/%s", data->file,
              data->path);
@@ -393,6 +394,8 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
                                "one configuration has one shape of chunks, not %zu",
                                r->storing.n_chunks);
     *config = job->now;
+    if (r->storing.n_chunks || r->storing.codec)
+        config->is_virtual = false; /* another layout is one file's */
     if (r->storing.n_chunks)
         config->chunk = job->chunks[0];
     if (r->storing.codec) {

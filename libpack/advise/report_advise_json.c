@@ -84,6 +84,7 @@ put_outcome(struct pack_json *json, const char *key, const struct pack_advise_ou
     pack_json_object(json, key);
     pack_json_shape(json, "chunk", &config->chunk);
     pack_json_text(json, "codec", config->codec);
+    pack_json_bool(json, "virtual", config->is_virtual);
     pack_json_double(json, "stored_rate", config->stored_rate);
     pack_json_text(json, "order", pack_report_pattern(&config->pattern, order));
     pack_json_u64(json, "rdcc_nbytes", config->cache.size_bytes);

@@ -13,13 +13,23 @@
 
 /* ---------------------------------------------------------------- sections */
 
+/* "virtual, 4 sources, ", or nothing. */
+static const char *
+virtual_text(const struct pack_report_advise *report,
+             const struct pack_advise_config *config, char *text, size_t size)
+{
+    uint64_t n = pack_advise_n_caches(report->params, config);
+    snprintf(text, size, "virtual, %s, ", pack_counted(n, "source", "sources").text);
+    return config->is_virtual ? text : "";
+}
+
 static void
 put_headline(struct page *page, const struct pack_report_advise *report)
 {
     const struct pack_advise_result *result = report->result;
     const struct pack_advise_outcome *best = &result->rows[0];
     char chunk[PACK_SHAPE_TEXT_MAX], rate[16], size[16], order[PACK_REPORT_PATTERN_MAX],
-        line[512], more[80] = "", factor[32], later[32];
+        line[512], more[80] = "", factor[32], later[32], virtual[96];
     const struct pack_cache_params *cache = &best->config.cache;
     size_t n;
     if (best->is_now)
@@ -28,13 +38,15 @@ put_headline(struct page *page, const struct pack_report_advise *report)
         snprintf(more, sizeof more, ", %s times today's",
                  pack_advise_times(best->rate / result->now.rate, factor));
     if (best->config.chunk.rank == 0)
-        snprintf(line, sizeof line, "contiguous, %s: %s samples/s%s",
+        snprintf(line, sizeof line, "%scontiguous, %s: %s samples/s%s",
+                 virtual_text(report, &best->config, virtual, sizeof virtual),
                  pack_report_pattern(&best->config.pattern, order),
                  pack_short_rate(best->rate, rate), more);
     else
         snprintf(line, sizeof line,
-                 "chunks %.200s, compression %.60s, %s, rdcc_nbytes=%llu (%s) "
+                 "%schunks %.200s, compression %.60s, %s, rdcc_nbytes=%llu (%s) "
                  "rdcc_nslots=%llu rdcc_w0=%g: %s samples/s%s",
+                 virtual_text(report, &best->config, virtual, sizeof virtual),
                  pack_report_chunk(&best->config.chunk, chunk), best->config.codec,
                  pack_report_pattern(&best->config.pattern, order),
                  (unsigned long long)cache->size_bytes,
@@ -174,11 +186,12 @@ put_now(struct page *page, const struct pack_report_advise *report)
 {
     const struct pack_advise_result *result = report->result;
     const struct pack_advise_config *config = &result->now.config;
-    char chunk[PACK_SHAPE_TEXT_MAX], size[16], line[512], one[16], two[16];
+    char chunk[PACK_SHAPE_TEXT_MAX], size[16], line[512], one[16], two[16], virtual[96];
     if (!result->has_now)
         return;
     snprintf(line, sizeof line,
-             "%s%.200s, compression %.60s, cache %s in %s, w0 %g%s",
+             "%s%s%.200s, compression %.60s, cache %s in %s, w0 %g%s",
+             virtual_text(report, config, virtual, sizeof virtual),
              config->chunk.rank ? "chunks " : "", pack_report_chunk(&config->chunk, chunk),
              config->codec, pack_short_bytes((double)config->cache.size_bytes, size),
              pack_counted(config->cache.n_slots, "slot", "slots").text, config->cache.w0,

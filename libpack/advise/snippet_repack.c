@@ -176,6 +176,7 @@ pack_snippet_repack(const struct pack_snippet_subject *s, struct pack_buf *buf,
     enum pack_status status = parse_codec(s, &pipeline, err);
     if (status != PACK_OK)
         return status;
-    return is_plain(s->dataset) ? print_h5repack(s, &pipeline, buf, err)
+    bool is_virtual = s->params->now && s->params->now->is_virtual;
+    return is_plain(s->dataset) && !is_virtual ? print_h5repack(s, &pipeline, buf, err)
                                 : print_h5py(s, &pipeline, buf, err);
 }

@@ -3,6 +3,7 @@
  * file as it is (snippet_repack.c). The only places of the library that know options, those
  * of the programs that they write for.
  */
+#include "libpack/advise/advise_parts.h"
 #include "libpack/advise/snippet_parts.h"
 
 #include <inttypes.h>
@@ -27,8 +28,7 @@ static bool
 is_stored(const struct pack_snippet_subject *s)
 {
     const struct pack_advise_config *now = s->params->now;
-    return now && pack_shape_equal(&now->chunk, &s->config->chunk) &&
-           strcmp(now->codec, s->config->codec) == 0;
+    return now && pack_advise_same_layout(now, s->config);
 }
 
 /* "--chunk 8" for whole samples, else the shape; how the axes lie,

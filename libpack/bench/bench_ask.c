@@ -22,16 +22,8 @@ static const double warm_rate = 0.99; /* of the files' bytes: they count as resi
 static bool
 is_resident(const struct pack_readset *set)
 {
-    double resident = 0, total = 0;
-    for (size_t i = 0; i < set->n_parts; i++) {
-        uint64_t bytes, size;
-        if (pack_system_resident(set->parts[i].data->file, &bytes, NULL) != PACK_OK ||
-            pack_system_size(set->parts[i].data->file, &size, NULL) != PACK_OK)
-            return false;
-        resident += (double)bytes;
-        total += (double)size;
-    }
-    return resident >= warm_rate * total;
+    uint64_t bytes;
+    return pack_readset_resident_rate(set, &bytes) >= warm_rate;
 }
 
 /* Storage is assumed, the processor is this machine's where it was measured. */

@@ -6,99 +6,40 @@
 #include <stdlib.h>
 
 #include "libpack/bench/bench_parts.h"
+#include "libpack/hdf5/h5_caches.h"
 #include "libpack/base/numbers.h"
 
 struct check {
     const struct bench_plan *plan;
     struct pack_cache_params cache;
     const struct pack_readset *set;
-    struct pack_cachesim **sim; /* of each part, or of each of its sources; NULL: missing */
-    size_t n_sims;
-    struct pack_box *local, *cut; /* n_local each */
+    struct pack_h5_caches **caches; /* of each part */
+    struct pack_box *local;
     size_t n_local;
 };
 
 static void
 check_done(struct check *check)
 {
-    for (size_t i = 0; check->sim && i < check->n_sims; i++)
-        pack_cachesim_free(check->sim[i]);
-    free(check->sim);
+    for (size_t i = 0; check->caches && i < check->set->n_parts; i++)
+        pack_h5_caches_free(check->caches[i]);
+    free(check->caches);
     free(check->local);
-    free(check->cut);
-    check->sim = NULL;
-    check->local = check->cut = NULL;
+    check->caches = NULL;
+    check->local = NULL;
     check->n_local = 0;
-}
-
-/* Caches that a part has. */
-static size_t
-caches_of(const struct pack_h5_dataset *d)
-{
-    return d->chunks.grid.rank > 0 ? 1 : d->sources.n_sources;
-}
-
-static enum pack_status
-new_sim(const struct check *check, const struct pack_facts *facts,
-        const struct pack_h5_chunks *chunks, struct pack_cachesim **sim,
-        struct pack_error *err)
-{
-    struct pack_cachesim_params params = {
-        .cache = check->cache,
-        .filtered = facts->pipeline.n > 0,
-        .edge_unfiltered = facts->edge_chunks_unfiltered,
-        .skip_missing = pack_facts_skip_missing(facts),
-        .stored_bytes = chunks->stored_bytes,
-    };
-    return pack_cachesim_new(&chunks->grid, &params, sim, err);
 }
 
 static enum pack_status
 check_init(struct check *check, struct pack_error *err)
 {
     const struct pack_readset *set = check->set;
-    enum pack_status status = PACK_OK;
-    size_t n = 0;
-    for (size_t i = 0; i < set->n_parts; i++)
-        n += caches_of(set->parts[i].data);
-    check->sim = calloc(n ? n : 1, sizeof *check->sim);
-    check->n_sims = n;
-    if (!check->sim)
-        return pack_fail_memory(err, "simulators");
-    struct pack_cachesim **sim = check->sim;
-    for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
-        const struct pack_h5_dataset *d = set->parts[i].data;
-        if (d->chunks.grid.rank > 0)
-            status = new_sim(check, &d->facts, &d->chunks, sim++, err);
-        for (size_t k = 0; k < d->sources.n_sources && status == PACK_OK; k++, sim++) {
-            const struct pack_h5_source *source = &d->sources.sources[k];
-            if (!source->is_missing)
-                status = new_sim(check, &source->facts, &source->chunks, sim, err);
-        }
-    }
-    return status;
-}
-
-/* One H5Dread of check->local[0 .. n-1] of a part whose caches begin at `sim`. */
-static enum pack_status
-replay_part(struct check *check, const struct pack_h5_dataset *d,
-            struct pack_cachesim **sim, size_t n, struct pack_error *err)
-{
-    const struct pack_h5_sources *s = &d->sources;
-    enum pack_status status = PACK_OK;
-    for (size_t i = 0; check->plan->params.open.reopen && i < caches_of(d); i++)
-        if (sim[i])
-            pack_cachesim_reopen(sim[i]);
-    if (d->chunks.grid.rank > 0)
-        return pack_cachesim_read_boxes(sim[0], check->local, n, err);
-    for (size_t i = 0; i < s->n_mappings && status == PACK_OK; i++) {
-        const struct pack_h5_mapping *mapping = &s->mappings[i];
-        size_t n_cut = 0;
-        for (size_t b = 0; b < n && sim[mapping->source]; b++)
-            n_cut += pack_h5_mapping_cut(mapping, &check->local[b], &check->cut[n_cut]);
-        if (n_cut > 0)
-            status = pack_cachesim_read_boxes(sim[mapping->source], check->cut, n_cut, err);
-    }
+    check->caches = calloc(set->n_parts ? set->n_parts : 1, sizeof *check->caches);
+    enum pack_status status =
+        check->caches ? PACK_OK : pack_fail_memory(err, "simulators");
+    for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++)
+        status = pack_h5_caches_new(set->parts[i].data, &check->cache, &check->caches[i],
+                                    err);
     return status;
 }
 
@@ -108,12 +49,9 @@ reserve(struct check *check, size_t n, struct pack_error *err)
     if (n <= check->n_local)
         return PACK_OK;
     struct pack_box *local = realloc(check->local, n * sizeof *local);
-    if (local)
-        check->local = local;
-    struct pack_box *cut = local ? realloc(check->cut, n * sizeof *cut) : NULL;
-    if (!cut)
+    if (!local)
         return pack_fail_memory(err, "a request");
-    check->cut = cut;
+    check->local = local;
     check->n_local = n;
     return PACK_OK;
 }
@@ -122,16 +60,14 @@ static enum pack_status
 replay_request(struct check *check, const struct pack_box *boxes, size_t n_boxes,
                struct pack_error *err)
 {
-    const struct pack_readset *set = check->set;
     struct pack_readset_cursor cursor = { 0 };
     size_t n, part;
     enum pack_status status = reserve(check, n_boxes, err);
-    while (status == PACK_OK && (n = pack_readset_take(set, boxes, n_boxes, &cursor,
+    while (status == PACK_OK && (n = pack_readset_take(check->set, boxes, n_boxes, &cursor,
                                                        check->local, &part)) > 0) {
-        size_t first = 0;
-        for (size_t i = 0; i < part; i++)
-            first += caches_of(set->parts[i].data);
-        status = replay_part(check, set->parts[part].data, check->sim + first, n, err);
+        if (check->plan->params.open.reopen)
+            pack_h5_caches_reopen(check->caches[part]);
+        status = pack_h5_caches_read(check->caches[part], check->local, n, err);
     }
     return status;
 }
@@ -221,19 +157,16 @@ check_lane(struct check *check, const struct bench_tally *tally, uint64_t n_lane
     for (uint64_t e = 0; e < result->n_epochs && status == PACK_OK; e++) {
         const struct bench_tally *did = &tally[e * n_lanes + lane];
         struct pack_cache_counts total = { 0 }, counts;
-        for (size_t i = 0; check->plan->params.workers.fresh && i < check->n_sims; i++)
-            if (check->sim[i])
-                pack_cachesim_reopen(check->sim[i]);
+        for (size_t i = 0; check->plan->params.workers.fresh && i < check->set->n_parts; i++)
+            pack_h5_caches_reopen(check->caches[i]);
         status = pack_pattern_seek(iter, pattern.epoch + e, 0, err);
         if (status == PACK_OK)
             status =
                 replay_batches(check, iter, did->n_batches, n_lanes, lane, is_with, err);
         if (status != PACK_OK)
             break;
-        for (size_t i = 0; i < check->n_sims; i++) {
-            if (!check->sim[i])
-                continue;
-            pack_cachesim_take(check->sim[i], &counts);
+        for (size_t i = 0; i < check->set->n_parts; i++) {
+            pack_h5_caches_take(check->caches[i], &counts);
             pack_cache_counts_add(&total, &counts);
         }
         if (!is_vague(check->set, &total))

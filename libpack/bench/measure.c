@@ -163,19 +163,12 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
     return status;
 }
 
-static double
-resident_rate(const struct pack_readset *set, uint64_t *total)
+/* The file whose storage stands for all: a virtual dataset's own holds no data. */
+static const char *
+data_file(const struct pack_h5_dataset *d)
 {
-    double resident = 0;
-    for (size_t i = 0; i < set->n_parts; i++) {
-        uint64_t bytes, size;
-        if (pack_system_resident(set->parts[i].data->file, &bytes, NULL) != PACK_OK ||
-            pack_system_size(set->parts[i].data->file, &size, NULL) != PACK_OK)
-            return -1;
-        resident += (double)bytes;
-        *total += size;
-    }
-    return *total ? resident / (double)*total : -1;
+    const struct pack_h5_source *source = pack_h5_sources_largest(&d->sources);
+    return source ? source->file : d->file;
 }
 
 enum pack_status
@@ -197,11 +190,11 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
     if (opened)
         set = opened;
     uint64_t size = 0;
-    m->resident_rate = resident_rate(set, &size);
+    m->resident_rate = pack_readset_resident_rate(set, &size);
     params->is_warm = m->resident_rate >= warm_rate && params->ram_bytes >= size;
     if (!params->is_warm)
         m->storage_measured =
-            pack_measure_storage(set->parts[0].data->file, profile) == PACK_OK;
+            pack_measure_storage(data_file(set->parts[0].data), profile) == PACK_OK;
     if (m->storage_measured) {
         profile->is_measured = true;
         strcpy(profile->name, "of this file");
@@ -246,8 +239,7 @@ struct rows {
 static bool
 same_layout(const struct pack_advise_config *a, const struct pack_advise_config *b)
 {
-    return pack_shape_equal(&a->chunk, &b->chunk) && strcmp(a->codec, b->codec) == 0 &&
-           a->edge_unfiltered == b->edge_unfiltered;
+    return pack_advise_same_layout(a, b) && a->edge_unfiltered == b->edge_unfiltered;
 }
 
 static bool
@@ -348,10 +340,13 @@ plan_samples(struct rows *rows)
     rows->n_samples = n < there ? n : there;
 }
 
+/* What stays virtual is read where it is: a copy would be one file. */
 static enum pack_status
 make_copy(struct rows *rows, struct layout *layout, struct pack_error *err)
 {
     const struct pack_measure_params *how = rows->how;
+    if (layout->config->is_virtual)
+        return pack_readset_open(&how->file, 1, how->dataset, &layout->set, err);
     struct pack_scratch_params p = { .file = how->file,
                                      .dataset = how->dataset,
                                      .n_samples = rows->n_samples,

@@ -246,3 +246,43 @@ pack_h5_dataset_close(struct pack_h5_dataset *d)
     free(d->path);
     free(d);
 }
+
+static bool
+remark_missing(const struct pack_h5_dataset *d, char *text, size_t size)
+{
+    const struct pack_h5_sources *s = &d->sources;
+    size_t n_missing = 0, first = 0;
+    for (size_t k = s->n_sources; k-- > 0;)
+        if (s->sources[k].is_missing) {
+            n_missing++;
+            first = k;
+        }
+    if (n_missing > 0)
+        snprintf(text, size,
+                 "'%s:/%s' is virtual, and %zu of its %zu sources %s missing, '%s' "
+                 "first: fill values are read in their place",
+                 d->file, d->path, n_missing, s->n_sources,
+                 n_missing == 1 ? "is" : "are", s->sources[first].file);
+    return n_missing > 0;
+}
+
+bool
+pack_h5_dataset_remark(const struct pack_h5_dataset *d, char *text, size_t size)
+{
+    if (remark_missing(d, text, size))
+        return true;
+    if (d->sources.unclear)
+        snprintf(text, size,
+                 "'%s:/%s' is virtual, and which chunks its reads visit cannot be "
+                 "told: %s",
+                 d->file, d->path, d->sources.unclear);
+    else if (d->facts.n_external > 0)
+        snprintf(text, size,
+                 "'%s:/%s' keeps its data in %llu external files (H5Pset_external): "
+                 "HDF5 reads those past every driver, so that file reads are not "
+                 "counted",
+                 d->file, d->path, (unsigned long long)d->facts.n_external);
+    else
+        return false;
+    return true;
+}

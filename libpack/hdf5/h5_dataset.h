@@ -3,6 +3,9 @@
 #ifndef LIBPACK_H5_DATASET_H
 #define LIBPACK_H5_DATASET_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include <libpack/dataset.h>
 #include <libpack/status.h>
 #include "libpack/hdf5/h5_chunks.h"
@@ -44,6 +47,10 @@ enum pack_status pack_h5_dataset_open(const char *file, const char *path,
                                       struct pack_h5_dataset **dataset,
                                       struct pack_error *err);
 void pack_h5_dataset_close(struct pack_h5_dataset *dataset); /* accepts NULL */
+
+/* What is missing or not counted in it, as a sentence without end; false: nothing. */
+bool pack_h5_dataset_remark(const struct pack_h5_dataset *dataset, char *text,
+                            size_t size);
 
 #ifdef __cplusplus
 }

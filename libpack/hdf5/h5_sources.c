@@ -288,3 +288,35 @@ pack_h5_sources_done(struct pack_h5_sources *sources)
     free(sources->mappings);
     *sources = (struct pack_h5_sources){ 0 };
 }
+
+const struct pack_h5_source *
+pack_h5_sources_largest(const struct pack_h5_sources *s)
+{
+    const struct pack_h5_source *largest = NULL;
+    for (size_t i = 0; i < s->n_sources; i++) {
+        const struct pack_h5_source *source = &s->sources[i];
+        if (!source->is_missing &&
+            (!largest || source->facts.n_elements > largest->facts.n_elements))
+            largest = source;
+    }
+    return largest;
+}
+
+void
+pack_h5_sources_chunk(const struct pack_h5_sources *s, const struct pack_h5_source *source,
+                      const struct pack_shape *extent, struct pack_shape *chunk)
+{
+    const struct pack_h5_mapping *mapping = s->mappings;
+    while (&s->sources[mapping->source] != source)
+        mapping++; /* each source has one */
+    *chunk = (struct pack_shape){ .rank = extent->rank };
+    for (int i = 0; i < extent->rank; i++)
+        chunk->extent[i] = 1;
+    for (int k = 0; k < mapping->to.rank; k++) {
+        int axis = mapping->axis[k];
+        uint64_t length = source->facts.chunk.extent[k];
+        if (axis >= 0)
+            chunk->extent[axis] =
+                length < extent->extent[axis] ? length : extent->extent[axis];
+    }
+}

@@ -60,6 +60,14 @@ enum pack_status pack_h5_sources_read(int64_t file, const char *name,
                                       struct pack_error *err);
 void pack_h5_sources_done(struct pack_h5_sources *sources);
 
+/* The source with most elements, NULL when all are missing. */
+const struct pack_h5_source *pack_h5_sources_largest(const struct pack_h5_sources *sources);
+
+/* The chunk of a chunked source as it lies in the virtual dataset of this extent. */
+void pack_h5_sources_chunk(const struct pack_h5_sources *sources,
+                           const struct pack_h5_source *source,
+                           const struct pack_shape *extent, struct pack_shape *chunk);
+
 /* The part of a box that a mapping shows, as a box of its source; false: none. */
 bool pack_h5_mapping_cut(const struct pack_h5_mapping *mapping, const struct pack_box *box,
                          struct pack_box *in_source);

@@ -1,6 +1,5 @@
 #include "libpack/hdf5/readset.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "libpack/hdf5/h5.h"
 #include "libpack/model/grid.h"
 #include "libpack/base/size.h"
+#include "libpack/base/system.h"
 
 /* --------------------------------------------------------- what can be read */
 
@@ -203,40 +203,41 @@ pack_readset_requests(const struct pack_h5_dataset *d, const struct pack_box *bo
     return n;
 }
 
+/* Adds what is resident of a file; false: not known. */
+static bool
+add_resident(const char *file, double *resident, uint64_t *bytes)
+{
+    uint64_t in_memory, size;
+    if (pack_system_resident(file, &in_memory, NULL) != PACK_OK ||
+        pack_system_size(file, &size, NULL) != PACK_OK)
+        return false;
+    *resident += (double)in_memory;
+    *bytes += size;
+    return true;
+}
+
+double
+pack_readset_resident_rate(const struct pack_readset *set, uint64_t *bytes)
+{
+    double resident = 0;
+    bool is_known = true;
+    *bytes = 0;
+    for (size_t i = 0; i < set->n_parts && is_known; i++) {
+        const struct pack_h5_sources *s = &set->parts[i].data->sources;
+        is_known = add_resident(set->parts[i].data->file, &resident, bytes);
+        for (size_t k = 0; k < s->n_sources && is_known; k++)
+            if (!s->sources[k].is_missing)
+                is_known = add_resident(s->sources[k].file, &resident, bytes);
+    }
+    return is_known && *bytes ? resident / (double)*bytes : -1;
+}
+
 bool
 pack_readset_remark(const struct pack_readset *set, char *text, size_t size)
 {
-    for (size_t i = 0; i < set->n_parts; i++) {
-        const struct pack_h5_dataset *d = set->parts[i].data;
-        const struct pack_h5_sources *s = &d->sources;
-        size_t n_missing = 0, first = 0;
-        for (size_t k = s->n_sources; k-- > 0;)
-            if (s->sources[k].is_missing) {
-                n_missing++;
-                first = k;
-            }
-        if (n_missing > 0)
-            snprintf(text, size,
-                     "'%s:/%s' is virtual, and %zu of its %zu sources %s missing, '%s' "
-                     "first: fill values are read in their place",
-                     d->file, d->path, n_missing, s->n_sources,
-                     n_missing == 1 ? "is" : "are", s->sources[first].file);
-        else if (s->unclear)
-            snprintf(text, size,
-                     "'%s:/%s' is virtual, and which chunks its reads visit cannot be "
-                     "told: %s",
-                     d->file, d->path, s->unclear);
-        else if (d->facts.n_external > 0)
-            snprintf(text, size,
-                     "'%s:/%s' keeps its data in %llu external files (H5Pset_external): "
-                     "HDF5 reads those past every driver, so that file reads are not "
-                     "counted",
-                     d->file, d->path,
-                     (unsigned long long)d->facts.n_external);
-        else
-            continue;
-        return true;
-    }
+    for (size_t i = 0; i < set->n_parts; i++)
+        if (pack_h5_dataset_remark(set->parts[i].data, text, size))
+            return true;
     return false;
 }
 

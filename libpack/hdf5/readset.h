@@ -74,6 +74,10 @@ bool pack_readset_is_clear(const struct pack_readset *set);
 uint64_t pack_readset_requests(const struct pack_h5_dataset *part,
                                const struct pack_box *boxes, size_t n_boxes);
 
+/* Part of the files' bytes that lies in the page cache, sources of virtual datasets
+ * included, and all their bytes; negative: not known. */
+double pack_readset_resident_rate(const struct pack_readset *set, uint64_t *bytes);
+
 /* What is missing or not counted in the set, as a sentence without end; false: nothing. */
 bool pack_readset_remark(const struct pack_readset *set, char *text, size_t size);
 
