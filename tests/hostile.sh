@@ -62,7 +62,7 @@ for path in "$data"/*; do
     [ "${path%.tsv}" = "$path" ] || continue
     tried=$((tried + 1))
     attempt h5advise --epochs 1 --workers 1 ${no_measure:+"$no_measure"} &
-    attempt h5readbench --quiet --workers 0 --batches 2
+    attempt h5readbench --quiet --no-trial --workers 0 --batches 2
     wait
     for program in h5advise h5readbench; do
         status=$(cat "status.$program")
@@ -79,7 +79,7 @@ for path in "$data"/*; do
 done
 [ -z "$bad" ] && [ $tried -gt 80 ]
 ok $? "of $tried strange files each ends in an answer, or in one sentence that names it${bad:+, but not$bad}"
-if h5readbench good.h5 --json --quiet | grep -q '"hdf5_version": "1.10.8"'; then
+if h5readbench good.h5 --no-trial --json --quiet | grep -q '"hdf5_version": "1.10.8"'; then
     grep -qx cve-2018-15671.h5 refused && grep -qx cve-2018-13871.h5 refused
     ok $? 'those that hang or crash HDF5 1.10.8 are found to'
 else

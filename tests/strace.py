@@ -150,7 +150,7 @@ def advised(path, what, trace, plain):
 
 
 def measured(path, what, trace):
-    answer = run(["h5readbench", path, "--pattern", f"trace:{trace}", "--epochs", "1", "--workers", "0", "--batch",
+    answer = run(["h5readbench", path, "--no-trial", "--pattern", f"trace:{trace}", "--epochs", "1", "--workers", "0", "--batch",
                   "1", "--json", "--quiet", *settings(what)])
     cost = answer and answer["measured"]["epochs"][0]["read"]
     return cost and [cost["file_reads"], cost["file_read_bytes"]]
