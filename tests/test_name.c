@@ -132,9 +132,35 @@ test_long_text(void)
     is_text(pack_name_text(name, text), name, "255 bytes are shown whole");
 }
 
+static void
+test_words(void)
+{
+    static const char *const cases[][2] = {
+        { "photos/a-1_b.h5", "photos/a-1_b.h5" },
+        { "two words", "'two words'" },
+        { "it's", "'it'\\''s'" },
+        { "#1", "'#1'" },
+        { "$HOME", "'$HOME'" },
+        { "", "''" },
+    };
+    struct pack_buf buf = { 0 };
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf.size = 0;
+        if (pack_name_word(cases[i][0], &buf, NULL) != PACK_OK ||
+            buf.size != strlen(cases[i][1]) || memcmp(buf.data, cases[i][1], buf.size)) {
+            note("%s: %.*s", cases[i][0], (int)buf.size, (const char *)buf.data);
+            wrong++;
+        }
+    }
+    is_number(wrong, 0, "a name is one word of a shell");
+    pack_buf_done(&buf);
+}
+
 int
 main(void)
 {
+    test_words();
     test_order();
     test_forms();
     test_laws();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libpack/convert.h>
 #include "libpack/advise/advise_request.h"
 #include "libpack/advise/calibrate.h"
 #include "libpack/base/outfile.h"
@@ -228,6 +229,24 @@ subject_of(const struct pack_advise_job *job, char *text, size_t size)
     return text;
 }
 
+/* How h5pack made FILE, or would make one of a folder; NULL where it did not. */
+static const struct pack_convert_options *
+packing(const struct pack_advise_job *job)
+{
+    static struct pack_convert_options options;
+    if (request.data.images) {
+        options.geometry = request.data.geometry;
+        options.layout = request.data.layout;
+        options.image.mode = request.data.gray ? PACK_IMAGE_GRAY : PACK_IMAGE_RGB;
+        return &options;
+    }
+    const struct pack_h5_dataset *data = job->file ? pack_advise_file_data(job->file)
+                                                   : NULL;
+    bool is_packed = data && strcmp(data->path, "images") == 0 &&
+                     pack_convert_options_read(data->file, &options, NULL) == PACK_OK;
+    return is_packed ? &options : NULL;
+}
+
 static enum pack_status
 report(const struct pack_advise_job *job, const struct pack_advise_result *result,
        struct pack_buf *text, struct pack_error *err)
@@ -243,6 +262,7 @@ report(const struct pack_advise_job *job, const struct pack_advise_result *resul
         .file = data ? data->file : "train.h5",
         .dataset = data ? data->path : "images",
         .source = request.data.images,
+        .packed = packing(job),
         .pattern = request.reading.pattern ? request.reading.pattern : "shuffle",
         .hdf5_version = job->hdf5_version,
         .code = o.code,

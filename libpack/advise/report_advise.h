@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <libpack/advise.h>
+#include <libpack/convert.h>
 #include "libpack/base/buf.h"
 #include "libpack/base/json.h"
 #include "libpack/base/page.h"
@@ -25,6 +26,7 @@ struct pack_report_advise {
     const char *file;         /* for code: the name of the file to read */
     const char *dataset;      /* for code: without a leading slash */
     const char *source;       /* folder of images, or NULL */
+    const struct pack_convert_options *packed; /* how h5pack made the file, or would */
     const char *pattern;      /* as it was asked for: "block:chunks=8" */
     const char *hdf5_version; /* "1.10" */
     const char *code;         /* name of a snippet, "all", or NULL: a short selection */

@@ -134,6 +134,7 @@ put_code(struct pack_json *json, const struct pack_report_advise *r,
     struct pack_snippet_subject subject = { .file = r->file,
                                             .dataset = r->dataset,
                                             .source = r->source,
+                                            .packed = r->packed,
                                             .params = r->params,
                                             .config = &r->result->rows[0].config };
     enum pack_status status = PACK_OK;

@@ -19,7 +19,7 @@ virtual_text(const struct pack_report_advise *report,
              const struct pack_advise_config *config, char *text, size_t size)
 {
     uint64_t n = pack_advise_n_caches(report->params, config);
-    snprintf(text, size, "virtual, %s, ", pack_counted(n, "source", "sources").text);
+    snprintf(text, size, "virtual, %.60s, ", pack_counted(n, "source", "sources").text);
     return config->is_virtual ? text : "";
 }
 
@@ -186,11 +186,11 @@ put_now(struct page *page, const struct pack_report_advise *report)
 {
     const struct pack_advise_result *result = report->result;
     const struct pack_advise_config *config = &result->now.config;
-    char chunk[PACK_SHAPE_TEXT_MAX], size[16], line[512], one[16], two[16], virtual[96];
+    char chunk[PACK_SHAPE_TEXT_MAX], size[16], line[640], one[16], two[16], virtual[96];
     if (!result->has_now)
         return;
     snprintf(line, sizeof line,
-             "%s%s%.200s, compression %.60s, cache %s in %s, w0 %g%s",
+             "%s%s%.200s, compression %.60s, cache %s in %.60s, w0 %g%s",
              virtual_text(report, config, virtual, sizeof virtual),
              config->chunk.rank ? "chunks " : "", pack_report_chunk(&config->chunk, chunk),
              config->codec, pack_short_bytes((double)config->cache.size_bytes, size),
@@ -262,6 +262,7 @@ put_code(struct page *page, const struct pack_report_advise *report)
     struct pack_snippet_subject subject = { .file = report->file,
                                             .dataset = report->dataset,
                                             .source = report->source,
+                                            .packed = report->packed,
                                             .params = report->params,
                                             .config = &report->result->rows[0].config };
     const char *name, *title, *code = report->code ? report->code : "short";

@@ -9,9 +9,6 @@
 /* Between `quote`s, as Python and C both read it. Bytes beyond ASCII stay. */
 enum pack_status pack_snippet_quoted(const char *text, char quote, struct pack_buf *buf,
                                      struct pack_error *err);
-/* As one word of a shell. */
-enum pack_status pack_snippet_word(const char *text, struct pack_buf *buf,
-                                   struct pack_error *err);
 
 /* Where a rewritten file goes: not where it comes from. */
 const char *pack_snippet_new_file(const struct pack_snippet_subject *s);

@@ -8,6 +8,7 @@
 
 #include <libpack/dataset.h>
 #include "libpack/advise/snippet_parts.h"
+#include "libpack/base/name.h"
 
 enum { STEP_BYTES = 32 << 20 };
 
@@ -77,7 +78,7 @@ print_h5repack(const struct pack_snippet_subject *s, const struct pack_pipeline 
     if (status == PACK_OK)
         status = pack_buf_printf(buf, err, " ");
     if (status == PACK_OK)
-        status = pack_snippet_word(s->file, buf, err);
+        status = pack_name_word(s->file, buf, err);
     return status == PACK_OK
                ? pack_buf_printf(buf, err, " %s", pack_snippet_new_file(s))
                : status;

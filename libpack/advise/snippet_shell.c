@@ -9,19 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum pack_status
-pack_snippet_word(const char *text, struct pack_buf *buf, struct pack_error *err)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_-./,:+@%=";
-    if (*text && text[strspn(text, plain)] == '\0')
-        return pack_buf_printf(buf, err, "%s", text);
-    enum pack_status status = pack_buf_append(buf, "'", 1, err);
-    for (; status == PACK_OK && *text; text++)
-        status = *text == '\'' ? pack_buf_append(buf, "'\\''", 4, err)
-                               : pack_buf_append(buf, text, 1, err);
-    return status == PACK_OK ? pack_buf_append(buf, "'", 1, err) : status;
-}
+#include <libpack/dataset.h>
+#include "libpack/base/name.h"
+#include "libpack/base/page.h"
 
 /* Nothing is to be written: the file has these chunks and this codec. */
 static bool
@@ -31,24 +21,78 @@ is_stored(const struct pack_snippet_subject *s)
     return now && pack_advise_same_layout(now, s->config);
 }
 
-/* "--chunk 8" for whole samples, else the shape; how the axes lie,
- * where it is not nhwc. */
-static enum pack_status
-h5pack_shape(const struct pack_snippet_subject *s, struct pack_buf *buf,
-             struct pack_error *err)
+static bool
+is_nchw(const struct pack_shape *extent)
+{
+    return (extent->extent[1] == 1 || extent->extent[1] == 3) && extent->extent[3] > 3;
+}
+
+/* Bytes in one channel or three: h5pack could have made it. */
+static bool
+are_images(const struct pack_snippet_subject *s)
+{
+    const struct pack_shape *extent = &s->params->extent;
+    return s->packed || (extent->rank == 4 && s->params->elem_size == 1 &&
+                         (is_nchw(extent) || extent->extent[3] == 1 || extent->extent[3] == 3));
+}
+
+/* Pixels of the size and kind that the dataset has, where nothing more is known of them. */
+static void
+h5pack_like(const struct pack_shape *extent, struct page *page)
+{
+    bool planes = is_nchw(extent);
+    const uint64_t *size = extent->extent + (planes ? 2 : 1);
+    LINE(page, " --size %" PRIu64 "x%" PRIu64 "%s%s", size[0], size[1],
+         planes ? " --layout nchw" : "",
+         extent->extent[planes ? 1 : 3] == 1 ? " --gray" : "");
+}
+
+/* The options that decide pixels and which images there are, as they were. */
+static void
+h5pack_as_packed(const struct pack_convert_options *o, struct page *page)
+{
+    const struct pack_geometry *g = &o->geometry;
+    const uint8_t *colour = o->image.background;
+    if (g->size_h)
+        LINE(page, " --size %" PRIu32 "x%" PRIu32, g->size_h, g->size_w);
+    if (g->size_h && g->fit != PACK_FIT_CROP)
+        LINE(page, " --fit %s", pack_fit_name(g->fit));
+    if (g->shorter)
+        LINE(page, " --shorter %" PRIu32, g->shorter);
+    if (g->crop_h)
+        LINE(page, " --crop %" PRIu32 "x%" PRIu32, g->crop_h, g->crop_w);
+    if (g->filter != PACK_RESAMPLE_BILINEAR)
+        LINE(page, " --resample %s", pack_resample_filter_name(g->filter));
+    if (o->layout != PACK_PIXEL_NHWC)
+        LINE(page, " --layout %s", pack_pixel_layout_name(o->layout));
+    if (o->image.mode == PACK_IMAGE_GRAY)
+        LINE(page, " --gray");
+    if (o->image.ignore_orientation)
+        LINE(page, " --no-exif-orientation");
+    if (o->image.has_background)
+        LINE(page, " --background '#%02x%02x%02x'", colour[0], colour[1], colour[2]);
+    if (o->image.strict)
+        LINE(page, " --strict");
+    if (o->shuffle)
+        LINE(page, " --shuffle --seed %" PRIu64, o->seed);
+    if (o->limit)
+        LINE(page, " --limit %" PRIu64, o->limit);
+    if (o->on_error == PACK_ON_ERROR_BLANK)
+        LINE(page, " --on-error blank");
+}
+
+/* "--chunk 8" for whole samples, else the shape. */
+static void
+h5pack_chunk(const struct pack_snippet_subject *s, struct page *page)
 {
     char shape[PACK_SHAPE_TEXT_MAX];
-    const uint64_t *extent = s->params->extent.extent, *chunk = s->config->chunk.extent;
-    bool planes = (extent[1] == 1 || extent[1] == 3) && extent[3] > 3;
-    bool gray = planes ? extent[1] == 1 : extent[3] == 1;
-    enum pack_status status = pack_buf_printf(
-        buf, err, "%s%s", planes ? " --layout nchw" : "", gray ? " --gray" : "");
-    if (status != PACK_OK)
-        return status;
-    if (chunk[1] == extent[1] && chunk[2] == extent[2] && chunk[3] == extent[3])
-        return pack_buf_printf(buf, err, " --chunk %" PRIu64, chunk[0]);
-    return pack_buf_printf(buf, err, " --chunk %s",
-                           pack_shape_format(&s->config->chunk, shape));
+    const struct pack_shape *chunk = &s->config->chunk;
+    for (int i = 1; i < chunk->rank; i++)
+        if (chunk->extent[i] != s->params->extent.extent[i]) {
+            LINE(page, " --chunk %s", pack_shape_format(chunk, shape));
+            return;
+        }
+    LINE(page, " --chunk %" PRIu64, chunk->extent[0]);
 }
 
 const char *
@@ -67,17 +111,19 @@ pack_snippet_h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf,
         return pack_buf_printf(buf, err, "# the file stays as it is");
     if (s->config->chunk.rank == 0)
         return pack_buf_printf(buf, err, "# h5pack writes chunks; see h5repack");
-    if (s->config->chunk.rank != 4)
+    if (!are_images(s))
         return pack_buf_printf(buf, err, "# h5pack writes images; see h5repack");
-    enum pack_status status = pack_buf_printf(buf, err, "h5pack ");
-    if (status == PACK_OK)
-        status = pack_snippet_word(s->source ? s->source : "FOLDER", buf, err);
-    if (status == PACK_OK)
-        status = h5pack_shape(s, buf, err);
-    if (status == PACK_OK)
-        status = pack_buf_printf(buf, err, " --compress %s -o ", s->config->codec);
-    return status == PACK_OK ? pack_snippet_word(pack_snippet_new_file(s), buf, err)
-                             : status;
+    struct page page = { buf, PACK_OK, err };
+    LINE(&page, "h5pack ");
+    if (page.status == PACK_OK)
+        page.status = pack_name_word(s->source ? s->source : "FOLDER", buf, err);
+    if (s->packed)
+        h5pack_as_packed(s->packed, &page);
+    else
+        h5pack_like(&s->params->extent, &page);
+    h5pack_chunk(s, &page);
+    LINE(&page, " --compress %s -o ", s->config->codec);
+    return page.status == PACK_OK ? pack_name_word(pack_snippet_new_file(s), buf, err) : page.status;
 }
 
 enum pack_status

@@ -184,3 +184,17 @@ pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX])
     text[at] = '\0';
     return text;
 }
+
+enum pack_status
+pack_name_word(const char *name, struct pack_buf *buf, struct pack_error *err)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-./,:+@%=";
+    if (*name && name[strspn(name, plain)] == '\0')
+        return pack_buf_printf(buf, err, "%s", name);
+    enum pack_status status = pack_buf_append(buf, "'", 1, err);
+    for (; status == PACK_OK && *name; name++)
+        status = *name == '\'' ? pack_buf_append(buf, "'\\''", 4, err)
+                               : pack_buf_append(buf, name, 1, err);
+    return status == PACK_OK ? pack_buf_append(buf, "'", 1, err) : status;
+}

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <libpack/status.h>
+#include "libpack/base/buf.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,10 @@ enum { PACK_NAME_TEXT_MAX = 256 };
  * names too long for the array having "..." for their middle. Returns text.
  */
 char *pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX]);
+
+/* Appends a name as one word of a shell, in quotes where it needs them. */
+enum pack_status pack_name_word(const char *name, struct pack_buf *buf,
+                                struct pack_error *err);
 
 #ifdef __cplusplus
 }
