@@ -3,9 +3,8 @@
 # is, the page has its sections and no fault that mandoc sees, and its examples run.
 #
 # An example runs when it stands between .EX and .EE and its line starts with "$ ": in
-# one folder for the whole page, in order, with a sample image folder photos/ (class
-# folders), the same files flat in flat/, and the programs in PATH. Exit status 0 or 1
-# is expected. Lines without "$ " are for reading only.
+# one folder for the whole page, in order, with what folders() makes there and the programs
+# in PATH. Exit status 0 or 1 is expected. Lines without "$ " are for reading only.
 . "$top_srcdir/tests/tap.sh"
 export PATH
 man=$top_srcdir/man
@@ -29,7 +28,25 @@ examples() {
                 gsub(/\\\(dq/, "\""); gsub(/\\e/, "\\"); print; more = /\\$/ }' "$1"
 }
 
-render_samples "$work/photos" 24 1 96 || exit 1
+# What the pages speak of: class folders photos/ and imagenet/, the same files flat in flat/,
+# CelebA's folder with its table, and faces.h5 of such images in chunks of 100.
+folders() {
+    render_samples photos 24 1 96 || return
+    mkdir -p flat imagenet img_align_celeba
+    cp photos/*/* flat
+    cp -r photos imagenet/train
+    cp -r photos imagenet/val
+    face=$(find photos -name '*.jpg' | sort | head -n 1)
+    printf '200\nSmiling Young\n' >list_attr_celeba.txt
+    i=0
+    while [ $i -lt 200 ]; do
+        i=$((i + 1))
+        cp "$face" img_align_celeba/$i.jpg
+        echo "$i.jpg -1  1" >>list_attr_celeba.txt
+    done
+    h5pack -q img_align_celeba --size 218x178 --layout nchw --chunk 100 -o faces.h5
+}
+mkdir "$work/folders" && (cd "$work/folders" && folders) || exit 1
 for source; do
     name=$(basename "$source" .c)
     page=$man/$name.1
@@ -60,9 +77,7 @@ for source; do
     fi
 
     rm -rf "$work/examples"
-    mkdir -p "$work/examples/flat"
-    cp -r "$work/photos" "$work/examples"
-    cp "$work"/photos/*/* "$work/examples/flat"
+    cp -r "$work/folders" "$work/examples"
     examples "$page" >"$work/commands"
     ${AWK} '{ print > sprintf("%s.%03d", FILENAME, n); if (!/\\$/) n++ }' "$work/commands"
     [ -s "$work/commands" ]

@@ -62,6 +62,7 @@ report(enum pack_convert_job job)
                                          .params = &params,
                                          .result = &result,
                                          .sets_cache = true,
+                                         .question = "h5advise out.h5 -p shuffle",
                                          .cache = { 1009, 8 << 20, 0.5, 0 } };
 }
 
@@ -100,6 +101,7 @@ test_packed(void)
         "                rdcc_nslots=1009, rdcc_w0=0.5)\n",
         "numpy uint8, shape (32, 48, 3)\n",
         "f[\"labels\"][0]",
+        "  # h5advise out.h5 -p shuffle\n",
     };
     struct pack_buf text = { 0 };
     struct pack_convert_report r = report(PACK_JOB_PACK);
@@ -124,6 +126,8 @@ test_packed(void)
     r.sets_cache = false;
     ok(strstr(print(&text, &r), "h5py.File(\"out.h5\", \"r\")\n"),
        "nor are settings that HDF5 has of itself");
+    r.question = NULL;
+    ok(!strstr(print(&text, &r), "h5advise"), "nor a question that nobody asked");
     r.differs = true;
     is_text(print(&text, &r), "out.h5 was not made: what was read back differs\n",
             "a file that differs was not made");

@@ -10,6 +10,7 @@
 #include <libpack/convert.h>
 
 #include "libpack/advise/advise_request.h"
+#include "libpack/base/name.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
 #include "tools/cli.h"
@@ -65,14 +66,14 @@ work(enum pack_convert_job job, const struct pack_convert_params *params,
  * advised on is packed all the same; then HDF5's own settings stay.
  */
 static bool
-advise_settings(const struct pack_convert_params *params, struct pack_cache_params *cache)
+advise_settings(const struct pack_convert_params *params, const char *order,
+                struct pack_cache_params *cache)
 {
     struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS,
                                            .data.file = params->output,
                                            .storing.keep_file = true,
+                                           .reading.pattern = order,
                                            .watch.stop = params->watch.stop };
-    bool blocks = params->options.goal == PACK_CHUNK_FOR_BLOCK_SHUFFLE;
-    request.reading.pattern = blocks ? "block:chunks=16" : "shuffle";
     struct pack_advise_job *job = calloc(1, sizeof *job);
     struct pack_advise_result *result = calloc(1, sizeof *result);
     bool changes = job && result && pack_advise_job_open(&request, job, NULL) == PACK_OK &&
@@ -87,6 +88,20 @@ advise_settings(const struct pack_convert_params *params, struct pack_cache_para
     return changes;
 }
 
+/* What the summary says of reading, and the call that answers the same by measuring. */
+static void
+advise(const struct pack_convert_params *params, struct pack_buf *question,
+       struct pack_convert_report *report)
+{
+    bool blocks = params->options.goal == PACK_CHUNK_FOR_BLOCK_SHUFFLE;
+    const char *order = blocks ? "block:chunks=16" : "shuffle";
+    report->sets_cache = advise_settings(params, order, &report->cache);
+    if (pack_buf_printf(question, NULL, "h5advise ") == PACK_OK &&
+        pack_name_word(params->output, question, NULL) == PACK_OK &&
+        pack_buf_printf(question, NULL, " --keep-file --pattern %s", order) == PACK_OK)
+        report->question = (const char *)question->data;
+}
+
 static int
 run(const struct pack_args *args)
 {
@@ -94,6 +109,7 @@ run(const struct pack_args *args)
     struct pack_source *source = NULL;
     struct pack_convert_result result = { 0 };
     struct pack_talk talk = { 0 };
+    struct pack_buf question = { 0 };
     struct pack_convert_params params = {
         .output = args->output,
         .version = PACKAGE_VERSION,
@@ -134,8 +150,9 @@ run(const struct pack_args *args)
     }
     report.differs = status == PACK_ERR_MISMATCH;
     if (status == PACK_OK && report.job == PACK_JOB_PACK && !args->json && !args->quiet)
-        report.sets_cache = advise_settings(&params, &report.cache);
+        advise(&params, &question, &report);
     int exit_status = pack_messages_end(args, &report, status, &err);
+    pack_buf_done(&question);
     pack_source_close(source);
     return exit_status;
 }

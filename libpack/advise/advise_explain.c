@@ -121,6 +121,25 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
         pack_bytes_format((uint64_t)o->memory_bytes, total));
 }
 
+/* What somebody would have to change for it: "rdcc_nbytes=0", "chunks 8x64x64". */
+static const char *
+change_text(const struct pack_advise_outcome *o, char *text, size_t size)
+{
+    char shape[PACK_SHAPE_TEXT_MAX];
+    const struct pack_advise_config *c = &o->config;
+    if (o->change == PACK_ADVISE_SETTINGS)
+        snprintf(text, size, "rdcc_nbytes=%llu", (unsigned long long)c->cache.size_bytes);
+    else if (o->change == PACK_ADVISE_ORDER)
+        snprintf(text, size, "a block shuffle of %llu chunks",
+                 (unsigned long long)c->pattern.pool_chunks);
+    else if (c->chunk.rank == 0)
+        snprintf(text, size, "no chunks");
+    else
+        snprintf(text, size, "chunks %.60s, %.30s", pack_shape_format(&c->chunk, shape),
+                 c->codec);
+    return text;
+}
+
 /* What the fastest of the others would have gained, among measured ones where today's was
  * measured. Returns as snprintf. */
 static int
@@ -143,16 +162,18 @@ why_keep(const struct pack_advise_params *params, const struct pack_advise_resul
     if (!best)
         return snprintf(text, size, "; nothing that was tried is faster");
     double gain = best->rate / r->now.rate;
+    char change[120];
+    change_text(best, change, sizeof change);
     bool is_rewrite = best->change == PACK_ADVISE_REWRITE;
     if (best->gain_low > 0 && best->gain_low < 1)
         return snprintf(text, size,
-                        "; the fastest of what was tried reaches %.2f times that, but "
-                        "anything from %.2f to %.2f as measured, which may be a loss",
-                        gain, best->gain_low, best->gain_high);
+                        "; the fastest of what was tried (%s) reaches %.2f times that, "
+                        "but anything from %.2f to %.2f as measured, which may be a loss",
+                        change, gain, best->gain_low, best->gain_high);
     return snprintf(text, size,
-                    "; the fastest of what was tried reaches %.2f times that, and %s from "
-                    "%.2f on",
-                    gain, is_rewrite ? "writing the file anew pays" : "a change pays",
+                    "; the fastest of what was tried (%s) reaches %.2f times that, and %s "
+                    "from %.2f on",
+                    change, gain, is_rewrite ? "writing the file anew pays" : "a change pays",
                     is_rewrite ? params->min_gain > 0 ? params->min_gain : 1.15
                                : PACK_ADVISE_EQUAL_GAIN);
 }

@@ -27,10 +27,11 @@ struct pack_convert_report {
     /* How to open the packed file, in text; the caller asks the advisor. */
     bool sets_cache; /* else HDF5's own settings are left alone */
     struct pack_cache_params cache;
+    const char *question; /* a command that answers it by measuring; NULL: none */
 };
 
 /* Appends a summary that fits 80 columns, most important line first; after packing it
- * ends with Python lines that open the file with fitting cache arguments. */
+ * ends with Python lines that open the file with fitting cache arguments, and `question`. */
 enum pack_status pack_report_convert_text(const struct pack_convert_report *report,
                                           struct pack_buf *text, struct pack_error *err);
 

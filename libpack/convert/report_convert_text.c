@@ -119,6 +119,14 @@ put_python(struct page *page, const struct pack_convert_report *report)
         LINE(page, "  y = f[\"labels\"][0]              # int64\n");
 }
 
+/* The settings above are those for assumed times. */
+static void
+put_question(struct page *page, const struct pack_convert_report *report)
+{
+    if (report->question)
+        LINE(page, "  # by assumed times; to measure them:\n  # %s\n", report->question);
+}
+
 static void
 put_rate(struct page *page, const struct pack_convert_result *r)
 {
@@ -187,5 +195,6 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
     put_statistics(&page, r);
     put_rate(&page, r);
     put_python(&page, report);
+    put_question(&page, report);
     return page.status;
 }
