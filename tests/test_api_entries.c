@@ -156,6 +156,8 @@ test_shape(void)
     REFUSED("box", pack_grid_check_box, &grid, &box, &err);
     box = (struct pack_box){ 2, { 7, 7 }, { UINT64_MAX, 1 } };
     REFUSED("box", pack_grid_check_box, &grid, &box, &err);
+    box = (struct pack_box){ 2, { 0, 9 }, { 1, 1 } };
+    REFUSED("box", pack_grid_check_box, &grid, &box, &err);
     box.rank = 33;
     REFUSED("box", pack_grid_check_box, &grid, &box, &err);
 }
@@ -393,7 +395,7 @@ test_cachesim_reads(struct pack_cachesim *sim)
                     rank_1 = { 1, { 0 }, { 1 } }, deep = { 33, { 0 }, { 1 } },
                     wraps = { 2, { 1, 0 }, { UINT64_MAX, 1 } }, two[2] = { in, out };
     uint64_t samples[3] = { 0, 7, 8 }, stride[2] = { 1, 1 }, still[2] = { 1, 0 },
-             far[2] = { UINT64_MAX, UINT64_MAX }, points[4] = { 0, 0, 7, 8 },
+             far[2] = { UINT64_C(1) << 63, 1 }, points[4] = { 0, 0, 7, 8 },
              numbers[2] = { 3, 4 };
     struct pack_box every = { 2, { 0, 0 }, { 3, 2 } };
     struct pack_cache_counts counts;
@@ -706,7 +708,11 @@ test_advise_params(const struct pack_advise_params *good)
     BAD("profile", profile, NULL);
     broken.call_ns = nan_value;
     BAD("profile", profile, &broken);
+    broken.call_ns = -1;
+    BAD("profile", profile, &broken);
     broken = *good->profile;
+    broken.page.n = 0;
+    BAD("profile", profile, &broken);
     broken.page.n = 99;
     BAD("profile", profile, &broken);
     BAD("extent", extent, rank_33);
