@@ -355,6 +355,14 @@ test_refusals(void)
        err.text);
     ok(pack_chunkindex_read(path, "x", 3, &index, &err) == PACK_ERR_LIMIT, "%s",
        err.text);
+    if (pack_chunkindex_read(path, "x", 0, &index, &err) != PACK_OK)
+        return;
+    uint64_t n = index.n_chunks;
+    pack_chunkindex_done(&index);
+    ok(pack_chunkindex_read(path, "x", n - 1, &index, &err) == PACK_ERR_LIMIT &&
+           pack_chunkindex_read(path, "x", n, &index, &err) == PACK_OK,
+       "as many chunks as fit are listed, one more is not");
+    pack_chunkindex_done(&index);
 }
 
 /* Listing must not cost a walk per chunk. */

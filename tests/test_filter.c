@@ -148,6 +148,31 @@ test_against_hdf5(void)
     }
 }
 
+/* Bytes behind the last whole element stay where they are. */
+static void
+test_rest(void)
+{
+    static const uint8_t data[11] = "abcdABCD+-*";
+    int bad = 0;
+    for (size_t size = 1; size <= sizeof data; size++) {
+        struct pack_pipeline pipeline;
+        uint8_t back[sizeof data];
+        const void *stored = NULL;
+        size_t stored_bytes = 0;
+        uint32_t mask;
+        memset(back, 0xee, sizeof back);
+        pack_pipeline_parse("shuffle", 4, &pipeline, NULL);
+        bad += pack_pipeline_encode(&pipeline, ctx, data, size, &stored, &stored_bytes, &mask,
+                                    NULL) != PACK_OK ||
+               stored_bytes != size ||
+               (size == sizeof data && memcmp(stored, "aAbBcCdD+-*", size) != 0) ||
+               pack_pipeline_decode(&pipeline, ctx, mask, stored, size, back, size, NULL) !=
+                   PACK_OK ||
+               memcmp(back, data, size) != 0;
+    }
+    is_number(bad, 0, "shuffled bytes that are no whole elements stay at the end");
+}
+
 static void
 test_zstd(void)
 {
@@ -320,6 +345,7 @@ main(void)
     if (pack_filter_ctx_new(&ctx, NULL) != PACK_OK)
         return 1;
     test_against_hdf5();
+    test_rest();
     test_zstd();
     test_old_fletcher();
     test_damage();

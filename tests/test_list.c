@@ -189,6 +189,8 @@ static const struct bad bad[] = {
       "l:1: column 2, '.', cannot name a dataset: it is '.', has a '/' or is not UTF-8" },
     { PACK_ERR_FORMAT, BYTES("3\nx y\na 1 2\nb 3 4\n"),
       "list 'l' has 2 rows, its first line says 3" },
+    { PACK_ERR_FORMAT, BYTES("1\nx y\na 1 2\nb 3 4\n"),
+      "list 'l' has 2 rows, its first line says 1" },
     { PACK_ERR_FORMAT, BYTES("1\nx y\na 1 2 3\n"),
       "l:3: 4 cells where the header has 3" },
     { PACK_ERR_FORMAT, BYTES("1 2\n3 4\n"),
