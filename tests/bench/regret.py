@@ -3,7 +3,7 @@ default options, the first choice carried out, and h5readbench run on what was t
 what was advised, in turns.
 
     regret.py BUILD FOLDER     environment: REGRET_CASES=12 REGRET_SEED=1 REGRET_PAIRS=7
-                               REGRET_MIB=128 REGRET_RUN=0.5 REGRET_PROVE= REGRET_SECONDS=1500
+                               REGRET_MIB=128 REGRET_RUN=2 REGRET_PROVE= REGRET_SECONDS=1500
 
 A case is a kind of file, an order, a number of workers, and warm pages or cold ones. For each:
 what was predicted, what was measured (median and 95 % interval of the pairs' ratios), and what
@@ -29,12 +29,48 @@ PAIRS = int(os.environ.get('REGRET_PAIRS', 7))
 MIB = int(os.environ.get('REGRET_MIB', 128))
 PROVE = os.environ.get('REGRET_PROVE', '')
 SECONDS = float(os.environ.get('REGRET_SECONDS', 1500))
-EPOCHS, RUN_SECONDS = 30, float(os.environ.get('REGRET_RUN', 0.5))
+EPOCHS, RUN_SECONDS = 30, float(os.environ.get('REGRET_RUN', 2))
 ZSTD = 32015
 
 
+class Limit:
+    """A memory cgroup for what is run inside; of version 1 or 2, where there is one to be had."""
+    procs = None  # of the cgroup that programs are to be started in
+
+    def __init__(self, limit):
+        name = f'h5pack-regret-{os.getpid()}'
+        self.folder = None
+        for top, file in ('/sys/fs/cgroup/memory', 'memory.limit_in_bytes'), \
+                         ('/sys/fs/cgroup', 'memory.max'):
+            try:
+                os.makedirs(f'{top}/{name}', exist_ok=True)
+                with open(f'{top}/{name}/{file}', 'w') as f:
+                    f.write(str(limit))
+                self.folder = f'{top}/{name}'
+                break
+            except OSError:
+                if os.path.isdir(f'{top}/{name}'):
+                    os.rmdir(f'{top}/{name}')
+
+    def __enter__(self):
+        Limit.procs = f'{self.folder}/cgroup.procs' if self.folder else None
+        return self
+
+    def __exit__(self, *_):
+        Limit.procs = None
+        if self.folder:
+            os.rmdir(self.folder)
+
+
+def enter_limit():
+    if Limit.procs:
+        with open(Limit.procs, 'w') as f:
+            f.write(str(os.getpid()))
+
+
 def program(name, *args):
-    done = subprocess.run([f'{BUILD}/tools/{name}', *args], capture_output=True, text=True)
+    done = subprocess.run([f'{BUILD}/tools/{name}', *args], capture_output=True, text=True,
+                          preexec_fn=enter_limit)
     if done.returncode not in (0, 1) or not done.stdout:
         raise RuntimeError(f'{name} {" ".join(args)}: {done.stderr.strip()}')
     return json.loads(done.stdout)
@@ -63,9 +99,9 @@ def n_of(shape):
     return max(64, (MIB << 20) // int(np.prod(shape)))
 
 
-def image_file(shape, chunks, crop=None, **codec):
+def image_file(shape, chunks, crop=None, times=1, **codec):
     def make(path, rng):
-        data = photos(n_of(shape), shape, rng)
+        data = photos(times * n_of(shape), shape, rng)
         write(path, data, chunks if chunks is True or chunks is None else (min(chunks, len(data)), *shape),
               **codec)
     return make, crop
@@ -106,6 +142,8 @@ def virtual(path, rng):
         f.create_virtual_dataset('images', layout)
 
 
+LIMITED = 6  # times as large, with memory for half of it
+
 KINDS = {  # name: (maker, side of a crop)
     'h5pack': h5pack(),
     'h5pack-zstd': h5pack('--compress', 'zstd'),
@@ -120,6 +158,7 @@ KINDS = {  # name: (maker, side of a crop)
     'cifar-1000': image_file((32, 32, 3), 1000, None),
     'images-8': image_file((224, 224, 3), 8, '112x112'),
     'images-64': image_file((128, 128, 3), 64, '64x64'),
+    'limited': image_file((224, 224, 3), 1, '112x112', times=LIMITED),
     'volume': (volume, None),
     'virtual': (virtual, None),
 }
@@ -139,6 +178,8 @@ def draw(rng):
 # ---------------------------------------------------------------------------- measuring
 
 def touch(path, cold):
+    """Pages gone, or there; under a limit whoever reads them first is to be charged."""
+    cold = cold or Limit.procs
     with h5py.File(path) as f:
         parts = [s.file_name for s in f['images'].virtual_sources()] \
             if f['images'].is_virtual else []
@@ -263,16 +304,24 @@ def pattern_name(case):
     return 'shuffle' if case[1] == 'crop' else case[1]
 
 
+def look(base, args, best):
+    """The gain of one pair of runs, of two where it may be the best one."""
+    ratios = pairs(base, args, 1)[0]
+    if ratios[0] > 0.8 * best:
+        ratios += pairs(base, args, 1)[0]
+    return float(np.median(ratios))
+
+
 def grid(path, case, base):
-    """The best of fixed ways in today's order, over today's, each pairs twice: the gain, its
-    name and arguments. Its file stays until the next case."""
+    """The best of fixed ways in today's order, over today's: the gain, its name and
+    arguments. Its file stays until the next case."""
     best, name, fastest = 1.0, 'today', base
     pattern = pattern_name(case)
     settings = [(0, 0, 0.75), (8 << 20, 8191, 0.75), (64 << 20, 20011, 0.75),
                 (2 * MIB << 20, 100003, 0.75)]
     for cache in settings:
         args = way(path, case, pattern, cache)
-        gain = float(np.median(pairs(base, args, 2)[0]))
+        gain = look(base, args, best)
         if gain > best:
             best, name, fastest = gain, f'rdcc_nbytes={cache[0] >> 20}M', args
     with h5py.File(path) as f:
@@ -286,13 +335,22 @@ def grid(path, case, base):
         touch(out, case[3])
         for cache in (None, (0, 0, 0.75)):
             args = way(out, case, pattern, cache)
-            gain = float(np.median(pairs(base, args, 2)[0]))
+            gain = look(base, args, best)
             if gain > best:
                 best, name, fastest = gain, f'{samples} a chunk, {cache}', args
     return best, name, fastest
 
 
 def try_case(case):
+    if case[0] != 'limited':
+        return try_freely(case)
+    with Limit(LIMITED * (MIB << 20) // 2) as limit:
+        if not limit.folder:
+            raise RuntimeError('no memory cgroup can be made here')
+        return try_freely(case)
+
+
+def try_freely(case):
     kind, order, workers, cold = case
     path = f'{FOLDER}/{kind}.h5'
     if not os.path.exists(path):
