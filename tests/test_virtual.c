@@ -195,9 +195,9 @@ test_runs(const char *name, bool is_compared)
 static bool
 is_as_measured(const char *name, struct pack_advise_job *job)
 {
-    struct pack_bench_params how = { .n_workers = 1,
-                                     .set_cache = true,
-                                     .cache = { 521, 300, 0.75, 0 } };
+    struct pack_bench_params how = { .workers.n = 1,
+                                     .open = { .set_cache = true,
+                                               .cache = { 521, 300, 0.75, 0 } } };
     struct pack_bench_result result = { 0 };
     struct pack_advise_outcome o = { .first_samples = 0 };
     struct pack_readset *set = NULL;
@@ -205,8 +205,8 @@ is_as_measured(const char *name, struct pack_advise_job *job)
     bool done = pack_advise_evaluate(&job->params, job->params.now, 0, &o, &err) == PACK_OK &&
                 pack_readset_open(&name, 1, NULL, &set, &err) == PACK_OK &&
                 run(set, &how, &result) && result.n_epochs == 2;
-    const struct pack_read_cost *first = done ? &result.epochs[0].read : NULL,
-                                *later = done ? &result.epochs[1].read : NULL;
+    const struct pack_read_cost *first = done ? &result.epochs[0].work.read : NULL,
+                                *later = done ? &result.epochs[1].work.read : NULL;
     bool same = done && o.is_exact && o.first.file_reads == first->file_reads &&
                 o.first.file_read_bytes == first->file_read_bytes &&
                 o.steady.file_reads == later->file_reads &&
@@ -234,18 +234,15 @@ count_rows(const struct pack_advise_result *r, size_t *n_kept, size_t *n_written
 static void
 test_advice(const char *name, bool is_clear)
 {
-    struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS, .file = name,
-                                           .pattern = "shuffle", .seed = 5 };
+    struct pack_advise_request request = { PACK_ADVISE_REQUEST_DEFAULTS, .data.file = name };
     struct pack_advise_job *job = calloc(1, sizeof *job);
     struct pack_advise_result *result = calloc(1, sizeof *result);
     struct pack_error err = { 0 };
     size_t n_kept = 0, n_written = 0;
-    request.batch = 7;
-    request.workers = 1;
-    request.epochs = 2;
-    request.cache_bytes = 300;
-    request.cache_slots = 521;
-    request.cache_w0 = 0.75;
+    request.reading = (struct pack_advise_ask_reading){
+        .pattern = "shuffle", .batch = 7, .workers = 1, .epochs = 2, .seed = 5
+    };
+    request.cache = (struct pack_advise_ask_cache){ .bytes = 300, .slots = 521, .w0 = 0.75 };
     bool done = pack_advise_job_open(&request, job, &err) == PACK_OK;
     ok(done && job->now.is_virtual && (job->now.chunk.rank != 0) == is_clear,
        "%s is asked about as it is%s%s", name, done ? "" : ": ", err.text);
