@@ -106,7 +106,7 @@ def make_by_h5py():
         h5py.h5d.create(f.id, b'images', h5py.h5t.NATIVE_UINT8, space, plist).write(
             h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(data[:20, :8, :8, 0]))
     layout = h5py.VirtualLayout((192, 48, 48, 3), 'u1')
-    for i, part in enumerate(("py it's.h5", 'py-flat.h5')):
+    for i, part in enumerate(("py it's.h5", "py it's.h5")):  # contiguous sources have no counts
         layout[96 * i:96 * i + 96] = h5py.VirtualSource(part, 'images', (96, 48, 48, 3))
     with h5py.File('py-virtual.h5', 'w', libver='latest') as f:
         f.create_virtual_dataset('images', layout)
@@ -138,7 +138,7 @@ FILES_OF_H5PY = {
     'py-faces.h5': ('images', [], True),
     'py-volume.h5': ('scan', ['--box', '8x8x8', '--pattern', 'replacement'], True),
     'py-compact.h5': ('images', [], False),
-    'py-virtual.h5': ('images', [], False),
+    'py-virtual.h5': ('images', [], True),
     'py-link.h5': ('images', [], True),
 }
 
@@ -218,7 +218,9 @@ def check_reading(path, dataset, options, is_advised):
     if '--read' in options:  # what one call asks for is not what the cache sees; the bench alone checks it
         return
     row = one_count(path, dataset, [*read, '-w', 1], f'{path}: one count for one epoch')
-    equal((row['chunk'], words_of(row['codec'])), stored(path, dataset), f'{path}: h5advise and h5dump see one layout')
+    if not row['virtual']:  # which h5dump shows as its list of sources
+        equal((row['chunk'], words_of(row['codec'])), stored(path, dataset),
+              f'{path}: h5advise and h5dump see one layout')
 
 
 # ------------------------------------------------------------------------------- commands

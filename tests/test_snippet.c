@@ -97,7 +97,7 @@ static void
 test_pack(void)
 {
     strcpy(config.codec, "zstd:3");
-    is_text(code("h5pack"), "h5pack 'my photos' --chunk 8 --compress zstd:3 -o new.h5\n",
+    is_text(code("h5pack"), "h5pack 'my photos' --size 32x48 --chunk 8 --compress zstd:3 -o new.h5\n",
             "images are packed from their folder");
     config.chunk.extent[1] = 16;
     has("h5pack", " --chunk 8x16x48x3 ", "in parts of images too");
@@ -105,10 +105,10 @@ test_pack(void)
         struct pack_shape extent;
         const char *piece;
     } layouts[] = {
-        { { 4, { 100, 3, 32, 48 } }, "photos' --layout nchw --chunk 8 " },
-        { { 4, { 100, 1, 32, 48 } }, "photos' --layout nchw --gray --chunk 8 " },
-        { { 4, { 100, 32, 48, 1 } }, "photos' --gray --chunk 8 " },
-        { { 4, { 100, 3, 48, 3 } }, "photos' --chunk 8 " }, /* channels last wins */
+        { { 4, { 100, 3, 32, 48 } }, "photos' --size 32x48 --layout nchw --chunk 8 " },
+        { { 4, { 100, 1, 32, 48 } }, "photos' --size 32x48 --layout nchw --gray --chunk 8 " },
+        { { 4, { 100, 32, 48, 1 } }, "photos' --size 32x48 --gray --chunk 8 " },
+        { { 4, { 100, 3, 48, 3 } }, "photos' --size 3x48 --chunk 8 " }, /* channels last wins */
     };
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         params.extent = config.chunk = layouts[i].extent;
@@ -117,7 +117,7 @@ test_pack(void)
     }
     subject.source = NULL;
     has("h5pack", "h5pack FOLDER ", "a folder that is not known is to be filled in");
-    config.chunk.rank = 3;
+    params.extent.rank = config.chunk.rank = 3;
     has("h5pack", "# h5pack writes images; see h5repack", "other data are for others");
     config.chunk.rank = 0;
     has("h5pack", "# h5pack writes chunks; see h5repack", "so is a file without chunks");
@@ -129,28 +129,28 @@ test_repack(void)
 {
     static const struct {
         const char *codec, *piece;
-    } codecs[] = { { "none", " -f NONE " },
-                   { "gzip:9", " -f GZIP=9 " },
-                   { "zstd:5", " -f UD=32015,0,1,5 " },
-                   { "shuffle+gzip:4+fletcher32", " -f SHUF -f GZIP=4 -f FLET " } };
+    } codecs[] = { { "none", " -f a/b:NONE " },
+                   { "gzip:9", " -f a/b:GZIP=9 " },
+                   { "zstd:5", " -f a/b:UD=32015,0,1,5 " },
+                   { "shuffle+gzip:4+fletcher32", " -f a/b:SHUF -f a/b:GZIP=4 -f a/b:FLET " } };
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
         strcpy(config.codec, codecs[i].codec);
         has("h5repack", codecs[i].piece, "filters have h5repack's names");
     }
     strcpy(config.codec, "none");
     is_text(code("h5repack"),
-            "h5repack -l a/b:CHUNK=8x32x48x3 -f NONE 'it'\\''s \"my\".h5' new.h5\n",
+            "h5repack -l a/b:CHUNK=8x32x48x3 -f a/b:NONE 'it'\\''s \"my\".h5' new.h5\n",
             "a file is repacked, its name quoted for a shell");
     subject.file = "/data/new.h5";
     has("h5repack", " /data/new.h5 newer.h5", "not over itself");
     config.chunk.rank = 0;
-    has("h5repack", "-l a/b:CONTI -f NONE ", "or without chunks");
+    has("h5repack", "-l a/b:CONTI -f a/b:NONE ", "or without chunks");
     setup();
     now = config;
     params.now = &now;
     has("h5repack", "# the file stays as it is", "what is so already stays");
     strcpy(config.codec, "gzip:4");
-    has("h5repack", "-f GZIP=4", "another codec is written");
+    has("h5repack", "-f a/b:GZIP=4", "another codec is written");
     setup();
 }
 

@@ -361,15 +361,15 @@ publish(struct search *s)
     s->exact[best] = s->exact[0];
     s->exact[0] = choice;
     qsort(s->exact + 1, s->n_exact - 1, sizeof *s->exact, pack_advise_by_rate);
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < s->n_exact && r->n_rows < PACK_ADVISE_ROWS_MAX; i++) {
             const struct pack_advise_outcome *o = &s->exact[i];
             bool first_of_shape = o->is_user;
             for (size_t j = 0; j < r->n_rows && first_of_shape; j++)
                 first_of_shape =
                     !pack_shape_equal(&r->rows[j].config.chunk, &o->config.chunk);
-            if (taken[i] || (pass == 0 && i > 0 && !o->is_now && !first_of_shape &&
-                             !is_new_kind(s, o)))
+            if (taken[i] || (pass == 0 && i > 0 && !o->is_now && !first_of_shape) ||
+                (pass == 1 && !is_new_kind(s, o)))
                 continue;
             taken[i] = true;
             r->rows[r->n_rows++] = *o;
