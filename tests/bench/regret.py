@@ -205,7 +205,7 @@ def pattern_of(row, case):
 def way(path, case, pattern, cache):
     """Arguments of h5readbench."""
     kind, order, workers, cold = case
-    args = [path, '-d', 'images', '-q', '--json', '--no-check', '-w', str(workers), '-b', '64',
+    args = [path, '-d', 'images', '-q', '--json', '--no-check', '--no-trial', '-w', str(workers), '-b', '64',
             '-e', str(EPOCHS), '--seconds', str(RUN_SECONDS), '--seed', '1', '-p', pattern]
     if order == 'crop':
         args += ['--crop', KINDS[kind][1]]
