@@ -3,10 +3,11 @@
  * through the counting driver, file by file, and the simulator replays each source's
  * requests on its own grid.
  */
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "libpack/advise/advise_request.h"
-#include "libpack/bench/bench.h"
+#include "libpack/bench/bench_advice_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
@@ -262,6 +263,31 @@ test_advice(const char *name, bool is_clear)
     free(result);
 }
 
+/* A run's question is about the same: sources as they are, with the run's cache. */
+static void
+test_question(const char *name)
+{
+    struct pack_bench_params how = { .open.set_cache = true,
+                                     .open.cache = { 521, 300, 0.75, 0 } };
+    const struct pack_bench_ask ask = { .no_trial = true };
+    struct pack_bench_result result = { 0 };
+    struct bench_question *question = calloc(1, sizeof *question);
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    bool can = false, done = pack_readset_open(&name, 1, NULL, &set, &err) == PACK_OK;
+    how.set = set;
+    how.pattern.kind = PACK_PATTERN_SHUFFLE;
+    done = done && run(set, &how, &result) &&
+           pack_bench_question_make(&how, &result, &ask, question, &can, &err) == PACK_OK;
+    ok(done && can && question->now.is_virtual && question->first_factor > 0,
+       "%s: a run of it asks the advisor %s", name, err.text);
+    is_number((long long)question->now.cache.size_bytes, 300, "about its cache");
+    pack_bench_question_done(question);
+    pack_bench_done(&result);
+    pack_readset_close(set);
+    free(question);
+}
+
 static void
 test_remark(const char *name, const char *want, const char *what)
 {
@@ -319,6 +345,7 @@ main(void)
     test_advice("vds.h5", true);
     test_advice("stacked.h5", true);
     test_advice("strided.h5", false);
+    test_question("vds.h5");
     test_remark("vds.h5", NULL, "nothing is said where all is clear");
     test_remark("strided.h5", "its mappings are not of blocks",
                 "other mappings than blocks are named");

@@ -60,8 +60,11 @@ fill_file(const struct pack_readset *set, struct bench_question *q)
     for (int i = 0; i < set->extent.rank; i++) /* the parts together are longer */
         if (set->extent.extent[i] > p->chunk_max.extent[i])
             p->chunk_max.extent[i] = set->extent.extent[i];
-    if (set->n_parts == 1)
+    if (set->n_parts == 1) {
+        const struct pack_h5_dataset *d = set->parts[0].data;
         p->stored_bytes = pack_advise_file_stored(q->file, &p->skip_missing);
+        p->virtual_data = d->facts.layout == PACK_LAYOUT_VIRTUAL ? d : NULL;
+    }
     p->missing_filter = pack_advise_file_missing_filter(q->file);
     p->measure = pack_advise_file_measure;
     p->measure_context = q->file;
@@ -73,14 +76,16 @@ pack_bench_training(const struct pack_bench_params *params)
     return params->stop.epochs > PACK_ADVISE_EPOCHS ? params->stop.epochs : PACK_ADVISE_EPOCHS;
 }
 
-/* That of the run; of data without chunks, the one that new chunks would have. */
+/* That of the run, of a virtual dataset's sources too; of data without chunks, the one that
+ * new chunks would have. */
 static void
-fill_cache(const struct pack_bench_result *result, struct pack_advise_params *p)
+fill_cache(const struct pack_readset *set, const struct pack_bench_result *result,
+           struct pack_advise_params *p)
 {
     char version[PACK_HDF5_VERSION_TEXT_MAX];
     p->version = result->setup.cache.version;
     p->cache = result->setup.cache;
-    if (result->setup.has_cache)
+    if (pack_readset_is_clear(set))
         return;
     (void)pack_hdf5_version_parse(pack_probe_hdf5_version(version), &p->version, NULL);
     pack_cache_params_defaults(&p->cache, p->version);
@@ -103,7 +108,7 @@ fill_reading(const struct pack_bench_params *params,
     p->epochs = pack_bench_training(params);
     p->workers_end = params->workers.fresh && result->setup.n_workers > 0;
     p->reopen = params->open.reopen;
-    fill_cache(result, p);
+    fill_cache(set, result, p);
     /* pages that are dropped before each epoch are of no use to any */
     p->ram_bytes = params->cold ? 0 : pack_system_ram_bytes() / 2;
     p->is_warm = !params->cold && (origin == PACK_ORIGIN_MEMORY ||
