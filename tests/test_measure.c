@@ -210,6 +210,46 @@ test_preload(void)
     pack_readset_close(set);
 }
 
+/* What is left of a cache that is filled beforehand where each epoch has new workers, and
+ * how long a run goes on whose first epoch has no more batches than there are workers. */
+static void
+test_preload_ends(void)
+{
+    struct pack_error err = { 0 };
+    struct pack_readset *set = NULL;
+    const char *file = source;
+    if (pack_readset_open(&file, 1, "probe", &set, &err) != PACK_OK) {
+        ok(false, "the source opens %s", err.text);
+        return;
+    }
+    const struct pack_grid *grid = &set->parts[0].data->chunks.grid;
+    struct pack_bench_params p = {
+        .set = set,
+        .pattern = { .kind = PACK_PATTERN_SEQUENTIAL, .batch = 16 },
+        .workers = { .n = 1, .fresh = true },
+        .open.set_cache = true,
+        .open.cache = { 10007, grid->chunk_bytes * grid->n_chunks_total, 0.75 },
+        .stop.epochs = 2,
+        .preload = true,
+        .no_check = true,
+    };
+    struct pack_bench_result r;
+    enum pack_status status = pack_bench_run(&p, &r, &err);
+    ok(status == PACK_OK && r.total.work.read.file_reads == 2 * grid->n_chunks_total,
+       "fresh workers find nothing in their caches: %d file reads %s",
+       (int)r.total.work.read.file_reads, err.text);
+    pack_bench_done(&r);
+    p.workers = (struct pack_bench_workers){ .n = 2, .delay_ns = 300 * 1000 * 1000 };
+    p.pattern.batch = (set->extent.extent[0] + 1) / 2;
+    p.stop.after_ns = 200 * 1000 * 1000;
+    status = pack_bench_run(&p, &r, &err);
+    ok(status == PACK_OK && r.n_epochs == 2 && r.elapsed_ns < 600 * 1000 * 1000,
+       "time counts from when all have filled theirs, be that a whole epoch: %d epochs %s",
+       (int)r.n_epochs, err.text);
+    pack_bench_done(&r);
+    pack_readset_close(set);
+}
+
 /* P(Binomial(n, 1/2) <= k), the long way. */
 static double
 below(int n, int k)
@@ -461,6 +501,7 @@ main(void)
     test_scratch();
     test_trial();
     test_preload();
+    test_preload_ends();
     test_gain();
     test_choice();
     test_storage();

@@ -399,14 +399,17 @@ is_over(const struct run *run)
            (p->stop.after_ns && pack_clock_ns() - run->start_ns >= p->stop.after_ns);
 }
 
-/* Each worker has opened the file, and filled its cache with preload. */
+/* Each worker has opened the file, and filled its cache with preload. A run that ends here
+ * keeps its time. */
 static void
 note_warm(struct run *run, uint64_t begin_ns)
 {
+    const struct pack_bench_params *p = &run->plan.params;
     struct pack_bench_result *r = run->result;
+    bool goes_on = run->n_lanes < run->plan.epoch_batches || p->stop.epochs > 1;
     r->warm_ns = pack_clock_ns() - begin_ns;
     r->warm_samples = r->epochs[0].n_samples;
-    if (run->plan.params.preload && run->n_lanes < run->plan.epoch_batches)
+    if (p->preload && goes_on)
         run->start_ns = begin_ns + r->warm_ns;
 }
 

@@ -63,7 +63,8 @@ struct pack_bench_params {
     struct pack_engine_open open;
     bool cold;    /* files leave the page cache before each epoch */
     bool preload; /* each worker first fills its chunk cache, from the dataset's beginning
-                     on; stop.after_ns counts from when all have */
+                     on; stop.after_ns counts from when all have. Not fresh workers, whose
+                     caches are empty in each epoch */
 
     struct pack_pattern pattern; /* extent, workers, worker are filled in */
     struct pack_bench_workers workers;

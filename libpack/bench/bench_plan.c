@@ -126,6 +126,7 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
     p->stop.epochs = p->stop.epochs ? p->stop.epochs : 1;
     p->workers.prefetch = p->workers.prefetch ? p->workers.prefetch : 2;
     p->workers.fresh = p->workers.fresh && p->workers.n > 0;
+    p->preload = p->preload && !p->workers.fresh;
     p->consumer.echo = p->consumer.echo ? p->consumer.echo : 1;
     p->consumer.name = p->consumer.name ? p->consumer.name : "null";
     plan->engine = pack_engine_find(engine);

@@ -533,7 +533,8 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
                &rows->bench[i]);
         rows->bench[i].preload = way->config.cache.size_bytes >= SMALL_CACHE &&
                                  way->config.chunk.rank && way->row->hit_rate > 0 &&
-                                 way->config.pattern.kind != PACK_PATTERN_BLOCK;
+                                 way->config.pattern.kind != PACK_PATTERN_BLOCK &&
+                                 !rows->params->workers_end;
     }
     enum pack_status status =
         pack_trial_run(rows->bench, rows->n_ways, &trial, rows->results, err);
