@@ -392,7 +392,7 @@ forget(const char *block, size_t bytes)
                                                lies_in(op->from, block, bytes));
             if (op->kind == KERNEL)
                 wanted = lies_in((void *)(uintptr_t)op->args.in, block, bytes) ||
-                         lies_in((void *)(uintptr_t)op->args.order, block, bytes) ||
+                         lies_in((void *)(uintptr_t)op->args.indices, block, bytes) ||
                          lies_in((void *)(uintptr_t)op->args.out, block, bytes);
             if (wanted) {
                 op->kind = NOTHING;

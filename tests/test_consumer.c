@@ -138,7 +138,7 @@ static void
 test_consumers(void)
 {
     static uint8_t samples[4 * 12];
-    static const uint32_t order[] = { 3, 1 };
+    static const uint32_t indices[] = { 3, 1 };
     struct pack_error err = { 0 };
     for (size_t i = 0; i < sizeof samples; i++)
         samples[i] = (uint8_t)(i * 7);
@@ -164,8 +164,8 @@ test_consumers(void)
             continue;
         struct pack_batch whole = { .data = samples, .n_samples = 4 };
         struct pack_batch part = whole;
-        part.order = order;
-        part.n_order = 2;
+        part.indices = indices;
+        part.n_indices = 2;
         uint64_t start = pack_clock_ns();
         ok(pack_consumer_take(consumer, &whole, &err) == PACK_OK &&
                pack_consumer_take(consumer, &part, &err) == PACK_OK &&

@@ -103,14 +103,15 @@ host_result(const struct pack_consumer_params *p, const struct pack_batch *batch
             unsigned char *out)
 {
     struct pack_normalise_table table;
-    uint64_t n = batch->order ? batch->n_order : batch->n_samples;
+    uint64_t n = batch->indices ? batch->n_indices : batch->n_samples;
     size_t bytes = pack_normalise_values(&p->normalise) *
                    pack_precision_bytes(p->normalise.precision);
     pack_normalise_table(&p->normalise, &table);
     for (uint64_t i = 0; i < n; i++)
         pack_normalise_apply(&p->normalise, &table,
                              (const uint8_t *)batch->data +
-                                 (batch->order ? batch->order[i] : i) * p->sample_bytes,
+                                 (batch->indices ? batch->indices[i] : i) *
+                                     p->sample_bytes,
                              out + i * bytes);
 }
 
@@ -118,7 +119,7 @@ static void
 test_pixels(void)
 {
     static uint8_t data[BATCH * 3 * 20 * 18], want[sizeof data * 4];
-    static const uint32_t order[] = { 4, 0, 2 };
+    static const uint32_t indices[] = { 4, 0, 2 };
     struct pack_rng rng;
     int n_forms = 0, n_wrong = 0, n_missing = 0;
     pack_rng_seed(&rng, 3);
@@ -146,9 +147,9 @@ test_pixels(void)
                                         .n_samples = i == N_BATCHES - 1 ? 2 : BATCH };
             for (int again = 0; again < 2 && status == PACK_OK; again++) {
                 batch.again = again;
-                batch.order = again && batch.n_samples == BATCH ? order : NULL;
-                batch.n_order = batch.order ? 3 : 0;
-                seen.want_bytes = (batch.order ? 3 : batch.n_samples) *
+                batch.indices = again && batch.n_samples == BATCH ? indices : NULL;
+                batch.n_indices = batch.indices ? 3 : 0;
+                seen.want_bytes = (batch.indices ? 3 : batch.n_samples) *
                                   pack_normalise_values(&p.normalise) *
                                   pack_precision_bytes(p.normalise.precision);
                 host_result(&p, &batch, want);
@@ -173,17 +174,17 @@ take_twice(struct pack_consumer *consumer, const struct pack_consumer_params *p,
            struct pack_rng *rng, uint64_t *want, int *n_want, struct pack_error *err)
 {
     static uint8_t data[BATCH * 3 * 20 * 18], out[sizeof data * 4];
-    uint32_t order[BATCH - 1];
+    uint32_t indices[BATCH - 1];
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = (uint8_t)pack_rng_next(rng);
     struct pack_batch batch = { .data = data, .n_samples = BATCH };
     enum pack_status status = PACK_OK;
     for (int again = 0; again < 2 && status == PACK_OK; again++) {
         batch.again = again;
-        batch.order = again ? order : NULL;
-        batch.n_order = again ? BATCH - 1 : 0;
+        batch.indices = again ? indices : NULL;
+        batch.n_indices = again ? BATCH - 1 : 0;
         for (int i = 0; i < BATCH - 1; i++)
-            order[i] = (uint32_t)pack_rng_below(rng, BATCH);
+            indices[i] = (uint32_t)pack_rng_below(rng, BATCH);
         host_result(p, &batch, out);
         want[(*n_want)++] = fake_sum(
             out, (again ? BATCH - 1 : BATCH) * 4 * pack_normalise_values(&p->normalise));
@@ -192,7 +193,7 @@ take_twice(struct pack_consumer *consumer, const struct pack_consumer_params *p,
             break;
     }
     memset(data, 0, sizeof data); /* the caller's from now on */
-    memset(order, 0, sizeof order);
+    memset(indices, 0, sizeof indices);
     return status;
 }
 

@@ -141,7 +141,7 @@ test_trial(void)
         ok(false, "the source opens %s", err.text);
         return;
     }
-    struct pack_bench_params ways[2] = {
+    struct pack_bench_params candidates[2] = {
         { .set = set, .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 } },
         { .set = set,
           .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
@@ -152,9 +152,9 @@ test_trial(void)
                                         .rounds_min = 4,
                                         .rounds_max = 4 };
     static struct pack_trial_result results[2];
-    enum pack_status status = pack_trial_run(ways, 2, &params, results, &err);
+    enum pack_status status = pack_trial_run(candidates, 2, &params, results, &err);
     ok(status == PACK_OK && results[0].n_rounds == 4 && results[1].n_rounds == 4,
-       "two ways are read four times in turns %s", err.text);
+       "two candidates are read four times in turns %s", err.text);
     ok(results[0].n_epochs >= 1 && results[0].has_later == (results[0].n_epochs > 1),
        "a fast one for as many epochs as there is time for: %d", (int)results[0].n_epochs);
     /* 16 samples in at least 20 ms by each of two workers */

@@ -31,11 +31,11 @@ struct plan {
 struct filler {
     const struct plan *plan;
     unsigned worker;
-    uint64_t *where;
+    uint64_t *activity;
 };
 
 static enum pack_status
-filler_open(void *context, unsigned worker, void *where, void **state,
+filler_open(void *context, unsigned worker, void *activity, void **state,
             struct pack_error *err)
 {
     const struct plan *plan = context;
@@ -46,7 +46,7 @@ filler_open(void *context, unsigned worker, void *where, void **state,
         free(filler);
         return pack_fail(err, PACK_ERR_NOT_FOUND, "worker %u finds nothing", worker);
     }
-    *filler = (struct filler){ plan, worker, where };
+    *filler = (struct filler){ plan, worker, activity };
     *state = filler;
     return PACK_OK;
 }
@@ -56,7 +56,7 @@ filler_fill(void *state, uint64_t round, uint64_t item, void *data, void *note,
             struct pack_error *err)
 {
     struct filler *filler = state;
-    *filler->where = item;
+    *filler->activity = item;
     if (filler->plan->fail_item && item == filler->plan->fail_item)
         return pack_fail_param(err, PACK_ERR_FORMAT, "items", "item %d is damaged",
                                (int)item);
@@ -76,10 +76,10 @@ filler_fill(void *state, uint64_t round, uint64_t item, void *data, void *note,
 }
 
 static void
-filler_describe(void *context, const void *where, char *text, size_t size)
+filler_describe(void *context, const void *activity, char *text, size_t size)
 {
     (void)context;
-    snprintf(text, size, "making item %d", (int)*(const uint64_t *)where);
+    snprintf(text, size, "making item %d", (int)*(const uint64_t *)activity);
 }
 
 static const struct pack_procs_ops filler_ops = {
@@ -99,7 +99,7 @@ filler_params(struct plan *plan, unsigned n_workers, unsigned prefetch)
         .prefetch = prefetch,
         .slot_bytes = SLOT_BYTES,
         .note_bytes = sizeof(struct note),
-        .where_bytes = sizeof(uint64_t),
+        .activity_bytes = sizeof(uint64_t),
     };
 }
 

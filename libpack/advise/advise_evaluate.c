@@ -113,7 +113,7 @@ bench_init(struct bench *b, struct pack_error *err)
 
 /* Adds what happened later. */
 static void
-stretch_add(struct pack_advise_stretch *total, const struct pack_advise_stretch *part)
+interval_add(struct pack_advise_interval *total, const struct pack_advise_interval *part)
 {
     uint64_t peak = total->counts.peak_bytes > part->counts.peak_bytes
                         ? total->counts.peak_bytes
@@ -130,11 +130,11 @@ stretch_add(struct pack_advise_stretch *total, const struct pack_advise_stretch 
 }
 
 static enum pack_status
-read_slice(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
+read_slice(struct bench *b, uint64_t max, struct pack_advise_interval *out,
            struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    *out = (struct pack_advise_stretch){ 0 };
+    *out = (struct pack_advise_interval){ 0 };
     if (b->sim || b->caches) {
         status = b->sim ? pack_advise_read_chunked(b->iter, b->sim, &b->pattern,
                                                    b->config->reopen, max, out, err)
@@ -152,18 +152,18 @@ read_slice(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
 
 /* Up to `max` samples, going on from where the pattern and the cache are. */
 static enum pack_status
-bench_read(struct bench *b, uint64_t max, struct pack_advise_stretch *out,
+bench_read(struct bench *b, uint64_t max, struct pack_advise_interval *out,
            struct pack_error *err)
 {
-    struct pack_advise_stretch slice = { .n_samples = 1 };
+    struct pack_advise_interval slice = { .n_samples = 1 };
     enum pack_status status = PACK_OK;
-    *out = (struct pack_advise_stretch){ 0 };
+    *out = (struct pack_advise_interval){ 0 };
     while (status == PACK_OK && slice.n_samples && out->n_samples < max) {
         uint64_t left = max - out->n_samples;
         status = read_slice(b, left < SLICE ? left : SLICE, &slice, err);
         if (status == PACK_OK)
             status = pack_watch_check(&b->params->watch, err);
-        stretch_add(out, &slice);
+        interval_add(out, &slice);
     }
     return status;
 }
@@ -181,29 +181,29 @@ bench_restart(struct bench *b)
 
 /* Adds an epoch as often as it will be repeated. */
 static void
-stretch_add_times(struct pack_advise_stretch *total,
-                  const struct pack_advise_stretch *part, uint64_t times)
+interval_add_times(struct pack_advise_interval *total,
+                   const struct pack_advise_interval *part, uint64_t times)
 {
-    struct pack_advise_stretch sum = { 0 }, twice = *part;
+    struct pack_advise_interval sum = { 0 }, twice = *part;
     for (; times; times >>= 1) { /* by doubling */
         if (times & 1)
-            stretch_add(&sum, &twice);
-        struct pack_advise_stretch once = twice;
-        stretch_add(&twice, &once);
+            interval_add(&sum, &twice);
+        struct pack_advise_interval once = twice;
+        interval_add(&twice, &once);
     }
-    stretch_add(total, &sum);
+    interval_add(total, &sum);
 }
 
 static enum pack_status
-bench_epochs(struct bench *b, struct pack_advise_stretch *first,
-             struct pack_advise_stretch *steady, struct pack_error *err)
+bench_epochs(struct bench *b, struct pack_advise_interval *first,
+             struct pack_advise_interval *steady, struct pack_error *err)
 {
     uint64_t n = pack_advise_epochs(b->params), e = 1, held;
-    struct pack_advise_stretch later;
+    struct pack_advise_interval later;
     enum pack_status status = bench_read(b, UINT64_MAX, first, err);
     bool grows = !b->params->workers_end;
     first->n_starts = 1;
-    *steady = (struct pack_advise_stretch){ 0 };
+    *steady = (struct pack_advise_interval){ 0 };
     held = first->counts.peak_bytes;
     for (; status == PACK_OK && e < n && (e < EPOCHS_MAX || grows); e++) {
         if (b->params->workers_end)
@@ -214,13 +214,13 @@ bench_epochs(struct bench *b, struct pack_advise_stretch *first,
         if (status != PACK_OK)
             break;
         later.n_starts = b->params->workers_end;
-        stretch_add(steady, &later);
+        interval_add(steady, &later);
         grows = grows && later.counts.peak_bytes > held + held / 50 &&
                 e < GROWING_MAX && e * later.counts.requests < VISITS_MAX;
         held = later.counts.peak_bytes;
     }
     if (status == PACK_OK && e > EPOCHS_MAX)
-        stretch_add_times(steady, &later, n - e);
+        interval_add_times(steady, &later, n - e);
     if (steady->n_samples == 0)
         *steady = *first;
     return status;
@@ -228,15 +228,15 @@ bench_epochs(struct bench *b, struct pack_advise_stretch *first,
 
 /* The beginning of the first epoch stands for all of them. */
 static enum pack_status
-bench_prefix(struct bench *b, uint64_t max_samples, struct pack_advise_stretch *first,
-             struct pack_advise_stretch *steady, struct pack_error *err)
+bench_prefix(struct bench *b, uint64_t max_samples, struct pack_advise_interval *first,
+             struct pack_advise_interval *steady, struct pack_error *err)
 {
     enum pack_status status = bench_read(b, max_samples / 2, first, err);
     first->n_starts = 1;
     if (status == PACK_OK)
         status = bench_read(b, max_samples - max_samples / 2, steady, err);
     if (status == PACK_OK && b->params->workers_end) {
-        stretch_add(steady, first);
+        interval_add(steady, first);
         *first = *steady;
     }
     return status;
@@ -272,10 +272,10 @@ range_of(const struct bench *b, double stored_bytes)
     }
 }
 
-/* What a stretch is to cost.h. */
+/* What an interval is to cost.h. */
 static void
-work_of(const struct bench *b, const struct pack_advise_stretch *s,
-        const struct pack_advise_stretch *all, struct pack_cost_work *work)
+work_of(const struct bench *b, const struct pack_advise_interval *s,
+        const struct pack_advise_interval *all, struct pack_cost_work *work)
 {
     const struct pack_advise_config *config = b->config;
     double chunk_bytes = config->chunk.rank ? (double)b->grid.chunk_bytes : 0;
@@ -319,8 +319,8 @@ order_of(enum pack_pattern_kind kind)
 
 /* Bytes of caches: chunks held, the one being loaded, decoding beside it, slots. */
 static double
-memory_of(const struct bench *b, const struct pack_advise_stretch *first,
-          const struct pack_advise_stretch *steady)
+memory_of(const struct bench *b, const struct pack_advise_interval *first,
+          const struct pack_advise_interval *steady)
 {
     double peak =
         fmax((double)first->counts.peak_bytes, (double)steady->counts.peak_bytes);
@@ -348,7 +348,7 @@ file_of(const struct bench *b)
  * again, what fits of the range that the order moves in.
  */
 static double
-page_rate(const struct bench *b, const struct pack_advise_stretch *s, double ram,
+page_rate(const struct bench *b, const struct pack_advise_interval *s, double ram,
           double file_bytes, double kept)
 {
     double workers = (double)pack_advise_workers(b->params);
@@ -369,10 +369,10 @@ pack_advise_mean_rate(const struct pack_advise_params *params, double first, dou
     return epochs / (1 / first + (epochs - 1) / later);
 }
 
-/* Counts to rates, and the shared terms of both stretches. */
+/* Counts to rates, and the shared terms of both intervals. */
 static void
-conclude(const struct bench *b, const struct pack_advise_stretch *first,
-         const struct pack_advise_stretch *steady, struct pack_advise_outcome *o)
+conclude(const struct bench *b, const struct pack_advise_interval *first,
+         const struct pack_advise_interval *steady, struct pack_advise_outcome *o)
 {
     const struct pack_advise_params *params = b->params;
     const struct pack_profile *profile = params->profile;
@@ -483,7 +483,7 @@ pack_advise_evaluate(const struct pack_advise_params *params,
                      struct pack_advise_outcome *outcome, struct pack_error *err)
 {
     struct bench bench = { .params = params, .config = config };
-    struct pack_advise_stretch first, steady;
+    struct pack_advise_interval first, steady;
     struct pack_advise_outcome o = { .lru_hit_rate = -1,
                                      .belady_hit_rate = -1,
                                      .class_mixing = -1 };

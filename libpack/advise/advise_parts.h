@@ -95,7 +95,7 @@ enum pack_status pack_advise_evaluate_all(const struct pack_advise_params *param
 enum { PACK_ADVISE_SIEVE_BYTES = 64 << 10 }; /* H5Pset_sieve_buf_size's default */
 
 /* What happens between two moments. */
-struct pack_advise_stretch {
+struct pack_advise_interval {
     struct pack_cache_counts counts;
     uint64_t n_samples, n_reads;
     double n_runs, n_boxes, n_elems; /* n_elems: see pack_cost_work */
@@ -113,17 +113,17 @@ struct pack_advise_sieve {
 void pack_advise_read_contiguous(struct pack_pattern_iter *iter,
                                  const struct pack_advise_params *params,
                                  struct pack_advise_sieve *sieve, bool reopen,
-                                 uint64_t max, struct pack_advise_stretch *out);
+                                 uint64_t max, struct pack_advise_interval *out);
 /* Up to `max` samples of chunked data, the cache going on from where it is. */
 enum pack_status pack_advise_read_chunked(struct pack_pattern_iter *iter,
                                           struct pack_cachesim *sim,
                                           const struct pack_pattern *pattern, bool reopen,
-                                          uint64_t max, struct pack_advise_stretch *out,
+                                          uint64_t max, struct pack_advise_interval *out,
                                           struct pack_error *err);
 struct pack_h5_caches;
 enum pack_status pack_advise_read_virtual(struct pack_pattern_iter *iter,
                                           struct pack_h5_caches *caches, bool reopen,
-                                          uint64_t max, struct pack_advise_stretch *out,
+                                          uint64_t max, struct pack_advise_interval *out,
                                           struct pack_error *err);
 /* What the next requests have on average: runs copied out of chunks, boxes, elements of
  * those that have several boxes and more than one dimension. */

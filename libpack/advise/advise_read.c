@@ -65,7 +65,7 @@ void
 pack_advise_read_contiguous(struct pack_pattern_iter *iter,
                             const struct pack_advise_params *params,
                             struct pack_advise_sieve *sieve, bool reopen, uint64_t max,
-                            struct pack_advise_stretch *out)
+                            struct pack_advise_interval *out)
 {
     struct pack_request request;
     while (out->n_samples < max && pack_pattern_next(iter, &request)) {
@@ -132,7 +132,7 @@ pack_advise_probe_requests(struct pack_pattern_iter *iter, const struct pack_gri
 enum pack_status
 pack_advise_read_chunked(struct pack_pattern_iter *iter, struct pack_cachesim *sim,
                          const struct pack_pattern *pattern, bool reopen, uint64_t max,
-                         struct pack_advise_stretch *out, struct pack_error *err)
+                         struct pack_advise_interval *out, struct pack_error *err)
 {
     uint64_t got = 1, share = reopen ? 1 : max;
     enum pack_status status = PACK_OK;
@@ -153,7 +153,7 @@ pack_advise_read_chunked(struct pack_pattern_iter *iter, struct pack_cachesim *s
 /* Up to `max` samples of a virtual dataset, likewise. */
 enum pack_status
 pack_advise_read_virtual(struct pack_pattern_iter *iter, struct pack_h5_caches *caches,
-                         bool reopen, uint64_t max, struct pack_advise_stretch *out,
+                         bool reopen, uint64_t max, struct pack_advise_interval *out,
                          struct pack_error *err)
 {
     struct pack_request request;

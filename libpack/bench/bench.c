@@ -28,7 +28,7 @@ struct run {
     struct bench_expect *expect;
     struct bench_tally *tally; /* [epoch * n_lanes + lane] */
     uint64_t n_lanes, n_epochs_max;
-    uint32_t *order; /* of one batch, with echo_split */
+    uint32_t *indices; /* of one batch, with echo_split */
     uint64_t start_ns, first_end_ns, last_end_ns, n_batches, n_samples, n_bytes;
     uint64_t drop_begin_ns, drop_end_ns; /* the last time that pages were dropped */
     uint64_t dropped_ns;                 /* of the time between steps */
@@ -87,7 +87,7 @@ open_procs(struct run *run, struct pack_error *err)
         .fresh = p->hand_over.torch,
         .slot_bytes = run->plan.slot_bytes,
         .note_bytes = sizeof(struct bench_note),
-        .where_bytes = sizeof(struct bench_where),
+        .activity_bytes = sizeof(struct bench_activity),
         .stall_ns = p->workers.stall_ns,
         .watch = p->watch,
     };
@@ -167,10 +167,10 @@ open_run(struct run *run, struct pack_error *err)
         return pack_fail(err, PACK_ERR_LIMIT, "too many epochs (%llu)",
                          (unsigned long long)p->stop.epochs);
     run->tally = calloc((size_t)n_tallies, sizeof *run->tally);
-    run->order = calloc((size_t)run->plan.batch_max, sizeof *run->order);
+    run->indices = calloc((size_t)run->plan.batch_max, sizeof *run->indices);
     r->epochs = calloc((size_t)p->stop.epochs, sizeof *r->epochs);
     r->cpu.workers = calloc((size_t)run->n_lanes, sizeof *r->cpu.workers);
-    if (!run->tally || !run->order || !r->epochs || !r->cpu.workers)
+    if (!run->tally || !run->indices || !r->epochs || !r->cpu.workers)
         return pack_fail_memory(err, "results");
     r->setup.engine = run->plan.engine->name;
     r->setup.seed = run->plan.pattern.seed;
@@ -264,12 +264,12 @@ permute(struct run *run, uint64_t n, const struct pack_procs_item *item, uint64_
     uint64_t batch = pack_rng_mix(item->round, item->number);
     pack_rng_seed(&rng, pack_rng_mix(run->plan.pattern.seed, pack_rng_mix(batch, use)));
     for (uint64_t i = 0; i < n; i++)
-        run->order[i] = (uint32_t)i;
+        run->indices[i] = (uint32_t)i;
     for (uint64_t i = n; use > 0 && i > 1; i--) {
         uint64_t j = pack_rng_below(&rng, i);
-        uint32_t other = run->order[j];
-        run->order[j] = run->order[i - 1];
-        run->order[i - 1] = other;
+        uint32_t other = run->indices[j];
+        run->indices[j] = run->indices[i - 1];
+        run->indices[i - 1] = other;
     }
 }
 
@@ -294,12 +294,12 @@ consume(struct run *run, const struct pack_procs_item *item, struct pack_error *
             continue;
         }
         permute(run, batch.n_samples, item, use);
-        batch.order = run->order;
-        batch.n_order = batch.n_samples / 2;
+        batch.indices = run->indices;
+        batch.n_indices = batch.n_samples / 2;
         status = pack_consumer_take(run->consumer, &batch, err);
         batch.again = true;
-        batch.order += batch.n_order;
-        batch.n_order = batch.n_samples - batch.n_order;
+        batch.indices += batch.n_indices;
+        batch.n_indices = batch.n_samples - batch.n_indices;
         if (status == PACK_OK)
             status = pack_consumer_take(run->consumer, &batch, err);
     }
@@ -379,11 +379,11 @@ end_procs(struct run *run)
 {
     struct pack_bench_result *r = run->result;
     for (unsigned i = 0; run->procs && i < run->n_lanes; i++) {
-        const struct bench_where *where = pack_procs_where(run->procs, i);
-        pack_histogram_merge(&r->latency, &where->set.latency);
-        pack_histogram_merge(&r->latency, &where->with.latency);
-        for (uint32_t k = 0; k < where->set.n_reasons; k++)
-            keep_reason(r, where->set.reason[k]);
+        const struct bench_activity *activity = pack_procs_activity(run->procs, i);
+        pack_histogram_merge(&r->latency, &activity->set.latency);
+        pack_histogram_merge(&r->latency, &activity->with.latency);
+        for (uint32_t k = 0; k < activity->set.n_reasons; k++)
+            keep_reason(r, activity->set.reason[k]);
     }
     pack_procs_stop(run->procs, NULL);
     run->procs = NULL;
@@ -486,7 +486,7 @@ close_run(struct run *run)
     end_procs(run);
     pack_bench_expect_close(run->expect);
     free(run->tally);
-    free(run->order);
+    free(run->indices);
 }
 
 static enum pack_status

@@ -7,8 +7,8 @@
  *
  * The first line is h5advise's own: asked the same, this program names the same change.
  * Beside the choice stand changes that cost less and gain less. Those of the second line
- * are no matter of how the data lie; they are read on the file itself, beside today's way.
- * What cannot be tried stays predicted, from costs fitted to the run.
+ * do not depend on the layout; they are read from the file itself, in turns with today's
+ * settings. What cannot be tried stays predicted, from costs fitted to the run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const uint64_t rows_budget_ns = 2000 * 1000 * 1000;
 enum basis { OF_MODEL, OF_READING, OF_RUN };
 
 struct proposal {
-    struct bench_way way;
+    struct bench_candidate candidate;
     struct bench_gain gain; /* of the readers */
     enum basis basis;
     struct pack_bench_change change;
@@ -53,29 +53,31 @@ struct advisor {
  * others share; what is neither delay nor Python, where the advisor's were read; HDF5's,
  * where it is modelled. */
 static double
-part_of(const struct advisor *a, const struct proposal *p, const struct bench_pace *pace)
+part_of(const struct advisor *a, const struct proposal *p,
+        const struct bench_times *times)
 {
     const struct pack_bench_epoch *t = &a->result->total;
     double other = (double)(t->work.delay_ns + t->work.collate_ns + t->work.interpret_ns);
     if (p->basis == OF_RUN)
-        return pace->read;
+        return times->read;
     if (p->basis == OF_READING)
-        return pace->read * (1 - other / (double)t->work.total_ns);
-    return p->way.n_workers == a->result->setup.n_workers ? pace->hdf5 : pace->read;
+        return times->read * (1 - other / (double)t->work.total_ns);
+    return p->candidate.n_workers == a->result->setup.n_workers ? times->hdf5
+                                                                : times->read;
 }
 
 /* What the whole run gains when that part becomes so much faster. */
 static double
 run_gain(const struct advisor *a, const struct proposal *p, double gain)
 {
-    const struct bench_pace now = pack_bench_pace(a->result);
-    struct bench_pace then = now;
+    const struct bench_times now = pack_bench_times(a->result);
+    struct bench_times then = now;
     double part = part_of(a, p, &now);
     if (p->basis != OF_MODEL && part == now.read &&
         strcmp(a->result->setup.consumer, "null") == 0)
         return gain; /* nothing else takes time */
     then.read = gain > 0 ? now.read - part + part / gain : now.read;
-    then.in_line = p->way.n_workers == 0;
+    then.in_line = p->candidate.n_workers == 0;
     double cycle = pack_bench_cycle_ns(&then);
     return cycle > 0 ? pack_bench_cycle_ns(&now) / cycle : 0;
 }
@@ -194,7 +196,7 @@ static struct proposal *
 propose(struct advisor *a, const char *kind, const struct pack_advise_config *config)
 {
     struct proposal *p = &a->proposals[a->n_proposals++];
-    *p = (struct proposal){ .way = { *config, a->result->setup.n_workers },
+    *p = (struct proposal){ .candidate = { *config, a->result->setup.n_workers },
                             .change.kind = kind };
     return p;
 }
@@ -251,8 +253,8 @@ propose_found(struct advisor *a)
 
 /* The run's configuration but for one thing, to be tried; predicted until then. */
 static enum pack_status
-propose_way(struct advisor *a, const char *kind, uint64_t workers, bool reopen,
-            struct pack_error *err)
+propose_tried(struct advisor *a, const char *kind, uint64_t workers, bool reopen,
+              struct pack_error *err)
 {
     struct pack_advise_params params = a->question.params;
     struct pack_advise_config config = a->question.now;
@@ -270,7 +272,7 @@ propose_way(struct advisor *a, const char *kind, uint64_t workers, bool reopen,
     if (!o.fits || gain.whole < PACK_ADVISE_EQUAL_GAIN)
         return PACK_OK;
     struct proposal *p = propose(a, kind, &config);
-    p->way.n_workers = workers;
+    p->candidate.n_workers = workers;
     p->gain = gain;
     fill_gains(a, p);
     return PACK_OK;
@@ -284,7 +286,7 @@ propose_workers(struct advisor *a, struct pack_error *err)
     if (a->result->setup.n_workers >= cpus)
         return PACK_OK;
     enum pack_status status =
-        propose_way(a, "workers", cpus, a->question.now.reopen, err);
+        propose_tried(a, "workers", cpus, a->question.now.reopen, err);
     if (status != PACK_OK || a->n_proposals == before)
         return status;
     struct pack_bench_change *c = &a->proposals[before].change;
@@ -300,7 +302,7 @@ propose_once(struct advisor *a, struct pack_error *err)
     if (!a->question.now.reopen)
         return PACK_OK;
     enum pack_status status =
-        propose_way(a, "reopen", a->result->setup.n_workers, false, err);
+        propose_tried(a, "reopen", a->result->setup.n_workers, false, err);
     if (status != PACK_OK || a->n_proposals == before)
         return status;
     struct pack_bench_change *c = &a->proposals[before].change;
@@ -319,7 +321,7 @@ propose_batch(struct advisor *a)
         change.gain < PACK_ADVISE_EQUAL_GAIN)
         return;
     struct proposal *p = propose(a, change.kind, &a->question.now);
-    p->way.config.pattern.batch = batch;
+    p->candidate.config.pattern.batch = batch;
     p->change = change;
 }
 
@@ -353,18 +355,19 @@ search(struct advisor *a, struct pack_error *err)
     return pack_advise_settle(params, &a->found, err);
 }
 
-/* Ways of reading the file as it is, in turns with today's. */
+/* Tries the proposals that leave the file as it is, in turns with today's settings. */
 static enum pack_status
 try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_error *err)
 {
-    struct bench_way ways[N_PROPOSALS];
+    struct bench_candidate candidates[N_PROPOSALS];
     struct bench_gain gains[N_PROPOSALS];
     if (n == 0)
         return PACK_OK;
     for (size_t i = 0; i < n; i++)
-        ways[i] = first[i].way;
-    enum pack_status status = pack_bench_try(a->params, a->result, a->ask,
-                                             a->question.params.epochs, ways, n, gains, err);
+        candidates[i] = first[i].candidate;
+    enum pack_status status =
+        pack_bench_try(a->params, a->result, a->ask, a->question.params.epochs,
+                       candidates, n, gains, err);
     for (size_t i = 0; status == PACK_OK && i < n; i++) {
         first[i].basis = OF_RUN;
         first[i].gain = gains[i];

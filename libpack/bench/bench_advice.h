@@ -24,9 +24,9 @@ struct pack_bench_change {
     char what[128];    /* "a cache of 16 MiB" */
     char command[512]; /* parameters to set, in braces, or a program to run before:
                           "{rdcc_nbytes} 1048576"; pack_option_text() puts options there */
-    double gain;       /* samples/s over those of today's way, above 1: over all epochs, */
+    double gain; /* samples/s over those of today's settings, above 1: over all epochs, */
     double first_gain, later_gain; /* over the first one, over the others */
-    bool is_measured;  /* read for real in turns with the run's way; else predicted */
+    bool is_measured; /* read in turns with the run's settings; else predicted */
 };
 struct pack_bench_advice {
     uint64_t epochs; /* of the training that gains are of */
@@ -47,12 +47,13 @@ struct pack_bench_ask {
 };
 
 /*
- * Looks for changes that would make a training in the run's way faster, one of
- * PACK_ADVISE_EPOCHS epochs or of as many as the run was asked for. Those of cache, order
- * and layout are what pack_advise() and measure.h, asked the same, answer: the choice, and
- * what costs less and gains less. More workers, opening once and larger batches are
- * tried on the file, in turns with the run's way, where it lies in memory; of transfer and
- * page cache, predicted from the run's times; last, where there is room, echoing.
+ * Looks for changes that would make a training with the run's settings faster, one of
+ * PACK_ADVISE_EPOCHS epochs or of as many as the run was asked for. Changes of cache,
+ * order and layout are those that pack_advise() and measure.h answer when asked the same:
+ * the choice, and what costs less and gains less. More workers, opening once and larger
+ * batches are tried on the file, in turns with the run's settings, if it lies in memory.
+ * Changes of transfer and page cache are predicted from the run's times. Last, where there
+ * is room, comes echoing.
  *
  * That takes about five seconds, and 128 MiB of memory for each of three copies at most.
  * What does not gain surely is not named. Readers of a GPU's process are not tried, nor

@@ -8,22 +8,22 @@
 #include "libpack/bench/trial.h"
 
 /* Where a run's time went, in nanoseconds per fresh sample. */
-struct bench_pace {
+struct bench_times {
     double read, wall_per_read; /* the latter at least 1: reading's wall time over it */
     double hdf5;                /* of read: inside the library's calls */
     double take;                /* this process, on top of waiting and consuming */
     double copy, consume;
     bool in_line, beside; /* read by this process; consumed by a device of its own */
 };
-struct bench_pace pack_bench_pace(const struct pack_bench_result *result);
+struct bench_times pack_bench_times(const struct pack_bench_result *result);
 /* From one sample to the next. */
-double pack_bench_cycle_ns(const struct bench_pace *pace);
+double pack_bench_cycle_ns(const struct bench_times *times);
 
 /* Epochs of the training that a run stands for. */
 uint64_t pack_bench_training(const struct pack_bench_params *params);
 
-/* Another way to store and to read the set. */
-struct bench_way {
+/* A layout and settings to try, and how many workers read. */
+struct bench_candidate {
     struct pack_advise_config config;
     uint64_t n_workers;
 };
@@ -51,8 +51,8 @@ void pack_bench_question_done(struct bench_question *question);
 void pack_bench_fit(const struct bench_question *question,
                     struct pack_advise_outcome *outcome);
 
-enum { BENCH_WAYS_MAX = 4 };
-/* Whether ways of reading the file can be tried: batches come within half a second, out of
+enum { BENCH_CANDIDATES_MAX = 4 };
+/* Whether candidates can be tried on the file: batches come within half a second, out of
  * memory, from the library. */
 bool pack_bench_can_try(const struct pack_bench_params *params,
                         const struct pack_bench_result *result,
@@ -67,14 +67,14 @@ struct bench_gain {
     double low;                 /* of the whole: what it gains at least */
 };
 /*
- * Reads in the run's way and in n others, BENCH_WAYS_MAX at most, in turns. gains[i]: of
- * the readers alone over so many epochs. A way that fails gains nothing. PACK_ERR_MEMORY,
- * PACK_ERR_INTERRUPTED.
+ * Reads as the run did and as n candidates say, BENCH_CANDIDATES_MAX at most, in turns.
+ * gains[i]: what candidate i gains over n_epochs epochs, without a consumer; one that
+ * fails gains nothing. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
  */
 enum pack_status pack_bench_try(const struct pack_bench_params *params,
                                 const struct pack_bench_result *result,
                                 const struct pack_bench_ask *ask, uint64_t n_epochs,
-                                const struct bench_way *ways, size_t n,
+                                const struct bench_candidate *candidates, size_t n,
                                 struct bench_gain *gains, struct pack_error *err);
 
 /* Collects the best changes; of one kind only the best stays. */

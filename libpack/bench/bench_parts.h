@@ -25,10 +25,10 @@ struct bench_note {
 };
 
 /* What a worker is doing, and its latencies; in shared memory. */
-struct bench_where {
+struct bench_activity {
     uint64_t round, batch;
     bool in_with;
-    struct pack_engine_where set, with;
+    struct pack_engine_activity set, with;
 };
 
 /* Parts of the run: makes batches in a worker, or in line. */

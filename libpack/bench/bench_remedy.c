@@ -45,7 +45,7 @@ lanes(const struct pack_bench_result *r)
 }
 
 double
-pack_bench_cycle_ns(const struct bench_pace *p)
+pack_bench_cycle_ns(const struct bench_times *p)
 {
     double read = p->read * p->wall_per_read;
     double own = p->take + (p->beside ? 0 : p->consume);
@@ -53,13 +53,13 @@ pack_bench_cycle_ns(const struct bench_pace *p)
     return larger(p->in_line ? own + read : larger(own, read), device);
 }
 
-struct bench_pace
-pack_bench_pace(const struct pack_bench_result *r)
+struct bench_times
+pack_bench_times(const struct pack_bench_result *r)
 {
     const struct pack_bench_steps *s = &r->steps;
     const struct pack_bench_epoch *t = &r->total;
     double n = (double)t->n_samples, n_steps = (double)s->n_steps;
-    struct bench_pace p = {
+    struct bench_times p = {
         .read = (double)t->work.total_ns / n / lanes(r),
         .wall_per_read = 1,
         .hdf5 = (double)t->work.read.call_ns / n / lanes(r),
@@ -86,7 +86,7 @@ pack_bench_pace(const struct pack_bench_result *r)
 /* Bytes instead of floats: a quarter over the bus, and no normalising here. */
 static bool
 send_bytes(const struct pack_bench_params *params, const struct pack_bench_result *r,
-           struct bench_pace *p, struct pack_bench_change *c)
+           struct bench_times *p, struct pack_bench_change *c)
 {
     if (!p->beside || params->consumer.params.transfer != PACK_TRANSFER_FLOAT32)
         return false;
@@ -101,7 +101,7 @@ send_bytes(const struct pack_bench_params *params, const struct pack_bench_resul
 /* What is done once for a batch is done less often. */
 static bool
 enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_result *r,
-              struct bench_pace *p, struct pack_bench_change *c)
+              struct bench_times *p, struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
     uint64_t batch = r->setup.batch * LARGER_BATCH;
@@ -158,7 +158,7 @@ warm_ns_per_byte(const struct pack_bench_result *r)
 /* The file in the page cache before the run: storage is then as fast as memory. */
 static bool
 preload(const struct pack_bench_params *params, const struct pack_bench_result *r,
-        struct bench_pace *p, struct pack_bench_change *c)
+        struct bench_times *p, struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
     const char *file = params->set ? params->set->parts[0].data->file : "";
@@ -185,18 +185,18 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
     return true;
 }
 
-/* Each describes one change and what the pace would be; false: it does not apply. */
+/* Each describes one change and what the times would be; false: it does not apply. */
 typedef bool (*remedy_fn)(const struct pack_bench_params *params,
-                          const struct pack_bench_result *result, struct bench_pace *pace,
-                          struct pack_bench_change *change);
+                          const struct pack_bench_result *result,
+                          struct bench_times *times, struct pack_bench_change *change);
 static const remedy_fn remedies[] = { send_bytes, enlarge_batch, preload };
 
 static bool
 apply(remedy_fn remedy, const struct pack_bench_params *params,
       const struct pack_bench_result *result, struct pack_bench_change *c)
 {
-    const struct bench_pace now = pack_bench_pace(result);
-    struct bench_pace then = now;
+    const struct bench_times now = pack_bench_times(result);
+    struct bench_times then = now;
     *c = (struct pack_bench_change){ .gain = 0 };
     if (!remedy(params, result, &then, c))
         return false;

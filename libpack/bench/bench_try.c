@@ -1,10 +1,10 @@
 /*
- * Ways of reading the file itself, tried before they are proposed: today's and the others
- * are read in turns by trial.h, with no consumer behind them. A training of E epochs gives
+ * Candidates are tried on the file itself before they are proposed: they and today's
+ * settings are read in turns by trial.h, without a consumer. A training of E epochs gives
  *
  *     rate = E / (1 / first + (E - 1) / later)
  *
- * of each round's first and later epochs, and what a way gains is the median of the
+ * of each round's first and later epochs, and what a candidate gains is the median of the
  * rounds' ratios of these. Batches that take long are read in fewer, longer rounds.
  */
 #include <stdlib.h>
@@ -69,17 +69,17 @@ as_reader(const struct pack_bench_params *params)
 }
 
 static struct pack_bench_params
-way_of(const struct pack_bench_params *params, const struct bench_way *way)
+params_of(const struct pack_bench_params *params, const struct bench_candidate *candidate)
 {
     struct pack_bench_params p = as_reader(params);
-    p.pattern.kind = way->config.pattern.kind;
-    p.pattern.pool_chunks = way->config.pattern.pool_chunks;
-    p.pattern.local = way->config.pattern.local;
-    p.pattern.batch = way->config.pattern.batch;
-    p.workers.n = way->n_workers;
-    p.open.reopen = way->config.reopen;
+    p.pattern.kind = candidate->config.pattern.kind;
+    p.pattern.pool_chunks = candidate->config.pattern.pool_chunks;
+    p.pattern.local = candidate->config.pattern.local;
+    p.pattern.batch = candidate->config.pattern.batch;
+    p.workers.n = candidate->n_workers;
+    p.open.reopen = candidate->config.reopen;
     p.open.set_cache = true;
-    p.open.cache = way->config.cache;
+    p.open.cache = candidate->config.cache;
     return p;
 }
 
@@ -109,32 +109,33 @@ gain_of(const struct pack_trial_result *a, const struct pack_trial_result *b,
 
 /* Samples of the largest batch over those of the run's. */
 static uint64_t
-enlarged(const struct pack_bench_result *r, const struct bench_way *ways, size_t n)
+enlarged(const struct pack_bench_result *r, const struct bench_candidate *candidates,
+         size_t n)
 {
     uint64_t most = r->setup.batch;
     for (size_t i = 0; i < n; i++)
-        if (ways[i].config.pattern.batch > most)
-            most = ways[i].config.pattern.batch;
+        if (candidates[i].config.pattern.batch > most)
+            most = candidates[i].config.pattern.batch;
     return r->setup.batch ? most / r->setup.batch : 1;
 }
 
 enum pack_status
 pack_bench_try(const struct pack_bench_params *params,
                const struct pack_bench_result *result, const struct pack_bench_ask *ask,
-               uint64_t n_epochs, const struct bench_way *ways, size_t n,
+               uint64_t n_epochs, const struct bench_candidate *candidates, size_t n,
                struct bench_gain *gains, struct pack_error *err)
 {
-    uint64_t wanted_ns = batch_ns(result) * BATCHES_MIN * enlarged(result, ways, n);
+    uint64_t wanted_ns = batch_ns(result) * BATCHES_MIN * enlarged(result, candidates, n);
     bool is_slow = wanted_ns > slice_most_ns;
     struct pack_trial_params trial = { .rounds_min = is_slow ? SLOW_ROUNDS : ROUNDS,
                                        .rounds_max = is_slow ? SLOW_ROUNDS : ROUNDS,
                                        .watch = ask->watch };
-    struct pack_bench_params runs[BENCH_WAYS_MAX + 1] = { as_reader(params) };
+    struct pack_bench_params runs[BENCH_CANDIDATES_MAX + 1] = { as_reader(params) };
     struct pack_trial_result *r = calloc(n + 1, sizeof *r);
     if (!r)
         return pack_fail_memory(err, "a trial");
     for (size_t i = 0; i < n; i++)
-        runs[i + 1] = way_of(params, &ways[i]);
+        runs[i + 1] = params_of(params, &candidates[i]);
     trial.slice_ns = is_slow                ? slice_most_ns
                      : wanted_ns > slice_ns ? wanted_ns
                                             : slice_ns;

@@ -20,9 +20,9 @@ struct side {
     bool is_with;                   /* the second one */
 };
 
-struct maker {
+struct reader {
     const struct bench_plan *plan;
-    struct bench_where *where;
+    struct bench_activity *activity;
     struct pack_pattern_iter *iter;
     struct side main, with;
     uint64_t round, n_lanes;
@@ -47,28 +47,28 @@ struct piece {
 };
 
 static void
-free_pieces(struct maker *maker)
+free_pieces(struct reader *reader)
 {
-    for (size_t i = 0; i < maker->n_pieces; i++)
-        free(maker->pieces[i].data);
-    maker->n_pieces = 0;
+    for (size_t i = 0; i < reader->n_pieces; i++)
+        free(reader->pieces[i].data);
+    reader->n_pieces = 0;
 }
 
 static void
-maker_close(void *state)
+reader_close(void *state)
 {
-    struct maker *maker = state;
-    if (!maker)
+    struct reader *reader = state;
+    if (!reader)
         return;
-    maker->plan->engine->close(maker->main.engine);
-    maker->plan->engine->close(maker->with.engine);
-    pack_pattern_free(maker->iter);
-    free(maker->scratch);
-    free(maker->before);
-    free(maker->with_boxes);
-    free_pieces(maker);
-    free(maker->pieces);
-    free(maker);
+    reader->plan->engine->close(reader->main.engine);
+    reader->plan->engine->close(reader->with.engine);
+    pack_pattern_free(reader->iter);
+    free(reader->scratch);
+    free(reader->before);
+    free(reader->with_boxes);
+    free_pieces(reader);
+    free(reader->pieces);
+    free(reader);
 }
 
 /* ------------------------------------------------------- placing the samples */
@@ -98,22 +98,22 @@ find_box(const struct pack_request *request, uint64_t row)
 }
 
 /*
- * Copies the samples of a request out of maker->scratch, in the order drawn, repeats
- * included. maker->before[i] counts the rows read in front of box i.
+ * Copies the samples of a request out of reader->scratch, in the order drawn, repeats
+ * included. reader->before[i] counts the rows read in front of box i.
  */
 static void
-place(const struct maker *maker, const struct side *side,
+place(const struct reader *reader, const struct side *side,
       const struct pack_request *request, unsigned char *to)
 {
-    uint64_t step = maker->plan->pattern.step ? maker->plan->pattern.step : 1;
-    const struct pack_shape *box = &maker->plan->pattern.box;
+    uint64_t step = reader->plan->pattern.step ? reader->plan->pattern.step : 1;
+    const struct pack_shape *box = &reader->plan->pattern.box;
     uint64_t rows = box->rank ? box->extent[0] : 1;
     uint64_t row = row_bytes(side, &request->boxes[0]);
     for (size_t i = 0; i < request->n_samples; i++) {
         uint64_t start = request->samples[i] * step;
         size_t at = find_box(request, start);
-        uint64_t before = maker->before[at] + start - request->boxes[at].start[0];
-        memcpy(to + i * side->stride_bytes, maker->scratch + before * row, rows * row);
+        uint64_t before = reader->before[at] + start - request->boxes[at].start[0];
+        memcpy(to + i * side->stride_bytes, reader->scratch + before * row, rows * row);
     }
 }
 
@@ -134,84 +134,85 @@ is_in_place(const struct pack_request *request, uint64_t step, uint64_t rows)
     return request->boxes[0].count[0] == request->n_samples * rows;
 }
 
-/* Fills maker->before; *rows counts all rows of the request. */
+/* Fills reader->before; *rows counts all rows of the request. */
 static enum pack_status
-count_rows(struct maker *maker, const struct pack_request *request, uint64_t *rows,
+count_rows(struct reader *reader, const struct pack_request *request, uint64_t *rows,
            struct pack_error *err)
 {
-    if (request->n_boxes > maker->n_before) {
-        uint64_t *more = realloc(maker->before, request->n_boxes * sizeof *more);
+    if (request->n_boxes > reader->n_before) {
+        uint64_t *more = realloc(reader->before, request->n_boxes * sizeof *more);
         if (!more)
             return pack_fail_memory(err, "a request");
-        maker->before = more;
-        maker->n_before = request->n_boxes;
+        reader->before = more;
+        reader->n_before = request->n_boxes;
     }
     *rows = 0;
     for (size_t i = 0; i < request->n_boxes; i++) {
-        maker->before[i] = *rows;
+        reader->before[i] = *rows;
         *rows += request->boxes[i].count[0];
     }
     return PACK_OK;
 }
 
 static enum pack_status
-reserve_scratch(struct maker *maker, uint64_t rows, uint64_t row, struct pack_error *err)
+reserve_scratch(struct reader *reader, uint64_t rows, uint64_t row,
+                struct pack_error *err)
 {
     char text[PACK_BYTES_TEXT_MAX];
     uint64_t bytes;
     if (!pack_size_mul(rows, row, &bytes))
         bytes = UINT64_MAX;
-    if (bytes <= maker->scratch_bytes)
+    if (bytes <= reader->scratch_bytes)
         return PACK_OK;
     unsigned char *more =
-        bytes < SIZE_MAX / 2 ? realloc(maker->scratch, (size_t)bytes) : NULL;
+        bytes < SIZE_MAX / 2 ? realloc(reader->scratch, (size_t)bytes) : NULL;
     if (!more)
         return pack_fail_param(err, PACK_ERR_MEMORY, "read",
                                "out of memory: %s to read one batch with one call",
                                pack_bytes_format(bytes, text));
-    maker->scratch = more;
-    maker->scratch_bytes = (size_t)bytes;
+    reader->scratch = more;
+    reader->scratch_bytes = (size_t)bytes;
     return PACK_OK;
 }
 
 /* One request of several samples: read in one piece, then put in order. */
 static enum pack_status
-read_together(struct maker *maker, const struct side *side,
+read_together(struct reader *reader, const struct side *side,
               const struct pack_request *request, unsigned char *to,
               struct pack_bench_work *work, struct pack_error *err)
 {
-    const struct pack_engine_ops *ops = maker->plan->engine;
-    const struct pack_shape *box = &maker->plan->pattern.box;
-    uint64_t step = maker->plan->pattern.step ? maker->plan->pattern.step : 1;
+    const struct pack_engine_ops *ops = reader->plan->engine;
+    const struct pack_shape *box = &reader->plan->pattern.box;
+    uint64_t step = reader->plan->pattern.step ? reader->plan->pattern.step : 1;
     struct pack_read_cost *cost = cost_of(side, work);
     if (is_in_place(request, step, box->rank ? box->extent[0] : 1))
         return ops->read(side->engine, request->boxes, request->n_boxes, to, cost, err);
     uint64_t rows = 0;
-    enum pack_status status = count_rows(maker, request, &rows, err);
+    enum pack_status status = count_rows(reader, request, &rows, err);
     if (status == PACK_OK)
-        status = reserve_scratch(maker, rows, row_bytes(side, &request->boxes[0]), err);
+        status = reserve_scratch(reader, rows, row_bytes(side, &request->boxes[0]), err);
     if (status == PACK_OK)
-        status = ops->read(side->engine, request->boxes, request->n_boxes, maker->scratch,
-                           cost, err);
+        status = ops->read(side->engine, request->boxes, request->n_boxes,
+                           reader->scratch, cost, err);
     if (status != PACK_OK)
         return status;
     uint64_t begin_ns = pack_clock_ns();
-    place(maker, side, request, to);
+    place(reader, side, request, to);
     work->assemble_ns += pack_clock_ns() - begin_ns;
     return PACK_OK;
 }
 
 /* Reads a request of one side to where its samples belong; *work says what it took. */
 static enum pack_status
-read_request(struct maker *maker, const struct side *side,
+read_request(struct reader *reader, const struct side *side,
              const struct pack_request *request, unsigned char *to,
              struct pack_bench_work *work, struct pack_error *err)
 {
     if (request->n_samples != 1 || request->n_boxes != 1)
-        return read_together(maker, side, request, to, work, err);
+        return read_together(reader, side, request, to, work, err);
     const struct pack_box *box = &request->boxes[0];
     enum pack_status status =
-        maker->plan->engine->read(side->engine, box, 1, to, cost_of(side, work), err);
+        reader->plan->engine->read(side->engine, box, 1, to, cost_of(side, work), err);
     uint64_t bytes = box->count[0] * row_bytes(side, box);
     if (bytes < side->stride_bytes) /* a trace may hold boxes of several sizes */
         memset(to + bytes, 0, side->stride_bytes - bytes);
@@ -222,20 +223,20 @@ read_request(struct maker *maker, const struct side *side,
 
 /* The same indexes of axis 0, whole, of the second dataset. */
 static enum pack_status
-with_request(struct maker *maker, const struct pack_request *request,
+with_request(struct reader *reader, const struct pack_request *request,
              struct pack_request *with, struct pack_error *err)
 {
-    const struct pack_shape *extent = &maker->with.set->extent;
-    if (request->n_boxes > maker->n_with_boxes) {
+    const struct pack_shape *extent = &reader->with.set->extent;
+    if (request->n_boxes > reader->n_with_boxes) {
         struct pack_box *more =
-            realloc(maker->with_boxes, request->n_boxes * sizeof *more);
+            realloc(reader->with_boxes, request->n_boxes * sizeof *more);
         if (!more)
             return pack_fail_memory(err, "a request");
-        maker->with_boxes = more;
-        maker->n_with_boxes = request->n_boxes;
+        reader->with_boxes = more;
+        reader->n_with_boxes = request->n_boxes;
     }
     for (size_t b = 0; b < request->n_boxes; b++) {
-        struct pack_box *box = &maker->with_boxes[b];
+        struct pack_box *box = &reader->with_boxes[b];
         box->rank = extent->rank;
         for (int i = 0; i < extent->rank; i++) {
             box->start[i] = i ? 0 : request->boxes[b].start[0];
@@ -243,7 +244,7 @@ with_request(struct maker *maker, const struct pack_request *request,
         }
     }
     *with = *request;
-    with->boxes = maker->with_boxes;
+    with->boxes = reader->with_boxes;
     return PACK_OK;
 }
 
@@ -260,45 +261,45 @@ interpret(uint64_t ns, struct bench_note *note)
 /* Reads a request into new memory, whose turn to be copied comes when all have been read:
  * a list of samples becomes a batch. */
 static enum pack_status
-read_apart(struct maker *maker, const struct pack_request *request,
+read_apart(struct reader *reader, const struct pack_request *request,
            struct bench_note *note, struct pack_error *err)
 {
-    uint64_t stride = maker->plan->stride_bytes, skipped = note->work.read.skipped;
-    struct piece *piece = &maker->pieces[maker->n_pieces];
+    uint64_t stride = reader->plan->stride_bytes, skipped = note->work.read.skipped;
+    struct piece *piece = &reader->pieces[reader->n_pieces];
     piece->bytes = request->n_samples * stride;
     piece->data = malloc(piece->bytes ? piece->bytes : 1);
     if (!piece->data)
         return pack_fail_memory(err, "a sample");
-    maker->n_pieces++;
+    reader->n_pieces++;
     enum pack_status status =
-        read_request(maker, &maker->main, request, piece->data, &note->work, err);
+        read_request(reader, &reader->main, request, piece->data, &note->work, err);
     if (note->work.read.skipped > skipped)
         piece->bytes = 0;
-    interpret(maker->plan->params.hand_over.sample_ns * request->n_samples, note);
+    interpret(reader->plan->params.hand_over.sample_ns * request->n_samples, note);
     return status;
 }
 
 static void
-collate(struct maker *maker, unsigned char *data, struct bench_note *note)
+collate(struct reader *reader, unsigned char *data, struct bench_note *note)
 {
     uint64_t begin_ns = pack_clock_ns();
-    for (size_t i = 0; i < maker->n_pieces; i++) {
-        memcpy(data, maker->pieces[i].data, maker->pieces[i].bytes);
-        data += maker->pieces[i].bytes;
+    for (size_t i = 0; i < reader->n_pieces; i++) {
+        memcpy(data, reader->pieces[i].data, reader->pieces[i].bytes);
+        data += reader->pieces[i].bytes;
     }
-    free_pieces(maker);
-    free(maker->scratch); /* that of the next batch is new too */
-    maker->scratch = NULL;
-    maker->scratch_bytes = 0;
+    free_pieces(reader);
+    free(reader->scratch); /* that of the next batch is new too */
+    reader->scratch = NULL;
+    reader->scratch_bytes = 0;
     note->work.collate_ns = pack_clock_ns() - begin_ns;
-    interpret(maker->plan->params.hand_over.batch_ns, note);
+    interpret(reader->plan->params.hand_over.batch_ns, note);
 }
 
 static enum pack_status
-read_batch(struct maker *maker, uint64_t number, unsigned char *data,
+read_batch(struct reader *reader, uint64_t number, unsigned char *data,
            struct bench_note *note, struct pack_error *err)
 {
-    const struct bench_plan *plan = maker->plan;
+    const struct bench_plan *plan = reader->plan;
     bool is_torch = plan->params.hand_over.torch;
     unsigned char *with_data = data + plan->batch_max * plan->stride_bytes;
     struct pack_request request, with;
@@ -306,27 +307,27 @@ read_batch(struct maker *maker, uint64_t number, unsigned char *data,
     uint64_t n = pack_bench_batch_samples(plan, number), asked = 0;
     for (; asked < n && status == PACK_OK; asked += request.n_samples) {
         uint64_t done = asked - note->work.read.skipped; /* skipped ones leave no gap */
-        if (!pack_pattern_next(maker->iter, &request))
+        if (!pack_pattern_next(reader->iter, &request))
             return pack_fail(err, PACK_ERR_ARGUMENT,
                              "the pattern ended before batch %llu",
                              (unsigned long long)number);
-        maker->where->in_with = false;
+        reader->activity->in_with = false;
         status = is_torch
-                     ? read_apart(maker, &request, note, err)
-                     : read_request(maker, &maker->main, &request,
+                     ? read_apart(reader, &request, note, err)
+                     : read_request(reader, &reader->main, &request,
                                     data + done * plan->stride_bytes, &note->work, err);
-        if (status != PACK_OK || !maker->with.set)
+        if (status != PACK_OK || !reader->with.set)
             continue;
-        maker->where->in_with = true;
-        status = with_request(maker, &request, &with, err);
+        reader->activity->in_with = true;
+        status = with_request(reader, &request, &with, err);
         if (status == PACK_OK)
-            status = read_request(maker, &maker->with, &with,
+            status = read_request(reader, &reader->with, &with,
                                   with_data + done * plan->with_stride_bytes, &note->work,
                                   err);
     }
     note->n_samples = asked - note->work.read.skipped;
     if (is_torch && status == PACK_OK)
-        collate(maker, data, note);
+        collate(reader, data, note);
     return status;
 }
 
@@ -343,11 +344,11 @@ delay(uint64_t ns)
 
 /* What the process used since its batch before. */
 static void
-count_usage(struct maker *maker, struct bench_note *note)
+count_usage(struct reader *reader, struct bench_note *note)
 {
-    struct pack_system_usage now, *before = &maker->usage;
+    struct pack_system_usage now, *before = &reader->usage;
     pack_system_usage(&now);
-    note->work.knows_storage = maker->knows_storage;
+    note->work.knows_storage = reader->knows_storage;
     note->usage.user_ns = now.user_ns - before->user_ns;
     note->usage.system_ns = now.system_ns - before->system_ns;
     note->usage.storage_bytes = now.storage_bytes - before->storage_bytes;
@@ -356,32 +357,32 @@ count_usage(struct maker *maker, struct bench_note *note)
 }
 
 static enum pack_status
-maker_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
-           struct pack_error *err)
+reader_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
+            struct pack_error *err)
 {
-    struct maker *maker = state;
+    struct reader *reader = state;
     struct bench_note *note = out;
     enum pack_status status = PACK_OK;
     *note = (struct bench_note){ .begin_ns = pack_clock_ns() };
-    maker->where->round = round;
-    maker->where->batch = item;
-    if (!maker->began || maker->round != round) {
+    reader->activity->round = round;
+    reader->activity->batch = item;
+    if (!reader->began || reader->round != round) {
         status =
-            pack_pattern_seek(maker->iter, maker->plan->pattern.epoch + round, 0, err);
-        maker->began = true;
-        maker->round = round;
+            pack_pattern_seek(reader->iter, reader->plan->pattern.epoch + round, 0, err);
+        reader->began = true;
+        reader->round = round;
     } else {
-        note->work.idle_ns = note->begin_ns - maker->end_ns;
+        note->work.idle_ns = note->begin_ns - reader->end_ns;
     }
     pack_nvtx_begin("read");
     if (status == PACK_OK)
-        status = read_batch(maker, item, data, note, err);
+        status = read_batch(reader, item, data, note, err);
     pack_nvtx_end();
     if (status != PACK_OK)
         return status;
-    note->work.delay_ns = delay(maker->plan->params.workers.delay_ns);
-    count_usage(maker, note);
-    note->end_ns = maker->end_ns = pack_clock_ns();
+    note->work.delay_ns = delay(reader->plan->params.workers.delay_ns);
+    count_usage(reader, note);
+    note->end_ns = reader->end_ns = pack_clock_ns();
     note->work.total_ns = note->end_ns - note->begin_ns;
     return PACK_OK;
 }
@@ -389,11 +390,11 @@ maker_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
 /* ----------------------------------------------------------------- opening */
 
 static enum pack_status
-open_side(struct maker *maker, struct side *side, struct pack_engine_where *where,
+open_side(struct reader *reader, struct side *side, struct pack_engine_activity *activity,
           struct pack_error *err)
 {
-    const struct pack_bench_params *p = &maker->plan->params;
-    struct pack_engine_params params = { .where = where };
+    const struct pack_bench_params *p = &reader->plan->params;
+    struct pack_engine_params params = { .activity = activity };
     if (side->set) {
         params.kind = PACK_ENGINE_SET;
         params.set.readset = side->set;
@@ -402,95 +403,96 @@ open_side(struct maker *maker, struct side *side, struct pack_engine_where *wher
         params.kind = PACK_ENGINE_IMAGES;
         params.images = p->images;
     }
-    return pack_engine_open(maker->plan->engine, &params, &side->engine, err);
+    return pack_engine_open(reader->plan->engine, &params, &side->engine, err);
 }
 
 /* Whole rows of chunks, until as many bytes were read as the cache can hold. */
 static enum pack_status
-preload(struct maker *maker, struct pack_error *err)
+preload(struct reader *reader, struct pack_error *err)
 {
-    const struct side *side = &maker->main;
+    const struct side *side = &reader->main;
     const struct pack_shape *extent = &side->set->extent;
     const struct pack_grid *grid = &side->set->parts[0].data->chunks.grid;
     uint64_t step = grid->rank ? grid->chunk[0] : 1, read = 0;
-    uint64_t room = maker->plan->params.open.cache.size_bytes;
+    uint64_t room = reader->plan->params.open.cache.size_bytes;
     struct pack_box box = { .rank = extent->rank };
     struct pack_read_cost cost = { 0 };
     for (int i = 1; i < box.rank; i++)
         box.count[i] = extent->extent[i];
     uint64_t row = row_bytes(side, &box);
-    enum pack_status status = reserve_scratch(maker, step, row, err);
+    enum pack_status status = reserve_scratch(reader, step, row, err);
     for (uint64_t at = 0; at < extent->extent[0] && read < room && status == PACK_OK;
          at += step) {
         uint64_t left = extent->extent[0] - at;
         box.start[0] = at;
         box.count[0] = left < step ? left : step;
         read += box.count[0] * row;
-        status =
-            maker->plan->engine->read(side->engine, &box, 1, maker->scratch, &cost, err);
+        status = reader->plan->engine->read(side->engine, &box, 1, reader->scratch, &cost,
+                                            err);
     }
     return status;
 }
 
 static enum pack_status
-open_parts(struct maker *maker, unsigned worker, struct pack_error *err)
+open_parts(struct reader *reader, unsigned worker, struct pack_error *err)
 {
-    const struct bench_plan *plan = maker->plan;
+    const struct bench_plan *plan = reader->plan;
     struct pack_pattern pattern = plan->pattern;
-    pattern.workers = maker->n_lanes;
+    pattern.workers = reader->n_lanes;
     pattern.worker = worker;
-    enum pack_status status = pack_pattern_new(&pattern, &maker->iter, err);
+    enum pack_status status = pack_pattern_new(&pattern, &reader->iter, err);
     if (status != PACK_OK)
         return status;
     if (plan->params.hand_over.torch) {
-        maker->pieces = calloc((size_t)plan->batch_max, sizeof *maker->pieces);
-        if (!maker->pieces)
+        reader->pieces = calloc((size_t)plan->batch_max, sizeof *reader->pieces);
+        if (!reader->pieces)
             return pack_fail_memory(err, "a reader");
     }
-    status = open_side(maker, &maker->main, &maker->where->set, err);
-    if (status == PACK_OK && maker->with.set)
-        status = open_side(maker, &maker->with, &maker->where->with, err);
-    if (status == PACK_OK && plan->params.preload && maker->main.set)
-        status = preload(maker, err);
+    status = open_side(reader, &reader->main, &reader->activity->set, err);
+    if (status == PACK_OK && reader->with.set)
+        status = open_side(reader, &reader->with, &reader->activity->with, err);
+    if (status == PACK_OK && plan->params.preload && reader->main.set)
+        status = preload(reader, err);
     return status;
 }
 
 static enum pack_status
-maker_open(void *context, unsigned worker, void *where, void **state,
-           struct pack_error *err)
+reader_open(void *context, unsigned worker, void *activity, void **state,
+            struct pack_error *err)
 {
     const struct bench_plan *plan = context;
-    struct maker *maker = calloc(1, sizeof *maker);
-    if (!maker)
+    struct reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
         return pack_fail_memory(err, "a reader");
-    maker->plan = plan;
-    maker->where = where;
-    maker->n_lanes = plan->params.workers.n ? plan->params.workers.n : 1;
-    maker->main =
+    reader->plan = plan;
+    reader->activity = activity;
+    reader->n_lanes = plan->params.workers.n ? plan->params.workers.n : 1;
+    reader->main =
         (struct side){ .set = plan->params.set, .stride_bytes = plan->stride_bytes };
-    maker->with = (struct side){ .set = plan->params.with,
-                                 .stride_bytes = plan->with_stride_bytes,
-                                 .is_with = true };
-    enum pack_status status = open_parts(maker, worker, err);
+    reader->with = (struct side){ .set = plan->params.with,
+                                  .stride_bytes = plan->with_stride_bytes,
+                                  .is_with = true };
+    enum pack_status status = open_parts(reader, worker, err);
     if (status != PACK_OK) {
-        maker_close(maker);
+        reader_close(reader);
         return status;
     }
     uint64_t bytes;
-    maker->knows_storage = pack_system_storage_bytes(&bytes);
-    pack_system_usage(&maker->usage);
-    *state = maker;
+    reader->knows_storage = pack_system_storage_bytes(&bytes);
+    pack_system_usage(&reader->usage);
+    *state = reader;
     return PACK_OK;
 }
 
 static void
-maker_describe(void *context, const void *shared, char *text, size_t size)
+reader_describe(void *context, const void *shared, char *text, size_t size)
 {
     const struct bench_plan *plan = context;
-    const struct bench_where *where = shared;
+    const struct bench_activity *activity = shared;
     const struct pack_readset *set =
-        where->in_with ? plan->params.with : plan->params.set;
-    const struct pack_engine_where *at = where->in_with ? &where->with : &where->set;
+        activity->in_with ? plan->params.with : plan->params.set;
+    const struct pack_engine_activity *at =
+        activity->in_with ? &activity->with : &activity->set;
     if (!set) {
         snprintf(text, size, "decoding image %llu", (unsigned long long)at->box.start[0]);
         return;
@@ -509,8 +511,8 @@ maker_describe(void *context, const void *shared, char *text, size_t size)
 }
 
 const struct pack_procs_ops pack_bench_worker_ops = {
-    .open = maker_open,
-    .fill = maker_fill,
-    .close = maker_close,
-    .describe = maker_describe,
+    .open = reader_open,
+    .fill = reader_fill,
+    .close = reader_close,
+    .describe = reader_describe,
 };

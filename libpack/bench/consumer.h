@@ -36,8 +36,8 @@ struct pack_batch {
     uint64_t n_samples;    /* in data */
     uint64_t round;        /* the epoch, from 0 */
     uint64_t number;       /* of the batch in its round */
-    const uint32_t *order; /* which of them, in which order; NULL: all as they are */
-    uint64_t n_order;      /* how many of them, when order is given */
+    const uint32_t *indices; /* which of them, in which order; NULL: all as they are */
+    uint64_t n_indices;      /* how many of them, when indices are given */
     uint64_t ready_ns;     /* when it was made; 0: now */
     bool again;            /* data is the same as in the call before (batch echoing) */
 };

@@ -154,7 +154,7 @@ normalise_args(const struct cuda_state *cuda, const struct cuda_step *step, bool
     bool planar = n->layout == PACK_PIXEL_NCHW || p->transfer == PACK_TRANSFER_FLOAT32;
     struct pack_kernel_normalise_args args = {
         .in = cuda->buffer[cuda->current].device,
-        .order = ordered ? step->order : 0,
+        .indices = ordered ? step->indices : 0,
         .out = cuda->output,
         .sample_bytes = cuda->transfer_bytes,
         .n_planes = step->n_samples * n->channels,
@@ -205,19 +205,19 @@ begin_compute(struct cuda_state *cuda, const struct pack_batch *batch,
               struct cuda_step *step, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    if (batch->order) {
-        size_t bytes = batch->n_order * sizeof *batch->order;
-        memcpy(step->pinned_order, batch->order, bytes);
+    if (batch->indices) {
+        size_t bytes = batch->n_indices * sizeof *batch->indices;
+        memcpy(step->pinned_indices, batch->indices, bytes);
         status = cuda_check(cuda,
-                            cuda->api.MemcpyHtoDAsync(step->order, step->pinned_order,
+                            cuda->api.MemcpyHtoDAsync(step->indices, step->pinned_indices,
                                                       bytes, cuda->compute_stream),
-                            "copy an order", err);
+                            "copy indices", err);
     }
     if (status == PACK_OK)
         status = cuda_record(cuda, step->event[CUDA_BEGIN], cuda->compute_stream, err);
     pack_nvtx_begin("normalise");
     if (status == PACK_OK)
-        status = launch_normalise(cuda, step, batch->order != NULL, err);
+        status = launch_normalise(cuda, step, batch->indices != NULL, err);
     pack_nvtx_end();
     if (status == PACK_OK)
         status =

@@ -104,7 +104,7 @@ value_at(const struct pack_kernel_normalise_args *a, const uint8_t *plane, uint3
 PACK_KERNEL void
 pack_kernel_normalise(const struct pack_kernel_normalise_args a)
 {
-    const uint32_t *order = (const uint32_t *)a.order;
+    const uint32_t *indices = (const uint32_t *)a.indices;
     uint64_t stride = (uint64_t)gridDim.x * blockDim.x * PACK_KERNEL_VALUES;
     uint64_t first = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * PACK_KERNEL_VALUES;
     uint32_t value_bytes = a.from_float ? 4 : 1;
@@ -112,7 +112,7 @@ pack_kernel_normalise(const struct pack_kernel_normalise_args a)
         uint64_t sample = p / a.channels;
         uint32_t c = (uint32_t)(p - sample * a.channels);
         const uint8_t *plane = (const uint8_t *)a.in +
-                               (order ? order[sample] : sample) * a.sample_bytes +
+                               (indices ? indices[sample] : sample) * a.sample_bytes +
                                (uint64_t)c * a.channel_step * value_bytes;
         bool grouped = a.plane % 4 == 0;
         bool near = grouped && !a.from_float && a.pixel_step == 1 &&

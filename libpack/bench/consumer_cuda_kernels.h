@@ -9,7 +9,7 @@
 /* Argument of pack_kernel_normalise. A plane is one channel of one sample. */
 struct pack_kernel_normalise_args {
     uint64_t in;    /* device address: samples, one after another */
-    uint64_t order; /* device address: uint32 numbers of the samples to use, or 0 */
+    uint64_t indices; /* device address: uint32 numbers of the samples to use, or 0 */
     uint64_t out;   /* device address: NCHW values */
     uint64_t sample_bytes; /* from a sample to the next in `in` */
     uint64_t n_planes;     /* of the output */

@@ -48,10 +48,10 @@ pack_cuda_state_close(void *state)
         for (int i = 0; i < CUDA_STEPS; i++) {
             for (int k = 0; k < CUDA_EVENTS; k++)
                 free_event(cuda, cuda->step[i].event[k]);
-            if (cuda->step[i].pinned_order)
-                api->MemFreeHost(cuda->step[i].pinned_order);
-            if (cuda->step[i].order)
-                api->MemFree(cuda->step[i].order);
+            if (cuda->step[i].pinned_indices)
+                api->MemFreeHost(cuda->step[i].pinned_indices);
+            if (cuda->step[i].indices)
+                api->MemFree(cuda->step[i].indices);
         }
         free_event(cuda, cuda->origin);
         free_event(cuda, cuda->idle);
@@ -120,7 +120,7 @@ plan_memory(struct cuda_state *cuda, size_t *transfer, size_t *output,
 static enum pack_status
 make_memory(struct cuda_state *cuda, struct pack_error *err)
 {
-    size_t transfer = 0, output = 0, order = cuda->params.batch_max * sizeof(uint32_t);
+    size_t transfer = 0, output = 0, indices = cuda->params.batch_max * sizeof(uint32_t);
     enum pack_status status = plan_memory(cuda, &transfer, &output, err);
     for (int i = 0; i < CUDA_BUFFERS && status == PACK_OK; i++) {
         struct cuda_buffer *buffer = &cuda->buffer[i];
@@ -131,10 +131,10 @@ make_memory(struct cuda_state *cuda, struct pack_error *err)
     for (int i = 0; i < CUDA_STEPS && status == PACK_OK; i++) {
         struct cuda_step *step = &cuda->step[i];
         void *pinned = NULL;
-        status = allocate_pinned(cuda, order, &pinned, err);
-        step->pinned_order = status == PACK_OK ? pinned : NULL;
+        status = allocate_pinned(cuda, indices, &pinned, err);
+        step->pinned_indices = status == PACK_OK ? pinned : NULL;
         if (status == PACK_OK)
-            status = allocate(cuda, order, &step->order, err);
+            status = allocate(cuda, indices, &step->indices, err);
         for (int k = 0; k < CUDA_EVENTS && status == PACK_OK; k++)
             status = make_event(cuda, &step->event[k], err);
     }

@@ -21,8 +21,8 @@ struct cuda_buffer {
 
 struct cuda_step {
     void *event[CUDA_EVENTS];
-    uint32_t *pinned_order;
-    pack_cuda_deviceptr order;
+    uint32_t *pinned_indices;
+    pack_cuda_deviceptr indices;
     bool has_copy;
     uint64_t n_samples, pin_begin_ns, pin_ns;
     uint64_t n_copied, compute_ns; /* samples, of which the step may use a part */

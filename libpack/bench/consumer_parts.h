@@ -19,23 +19,23 @@ void pack_consumer_report_now(struct pack_consumer *consumer,
 static inline uint64_t
 pack_batch_used(const struct pack_batch *batch)
 {
-    return batch->order ? batch->n_order : batch->n_samples;
+    return batch->indices ? batch->n_indices : batch->n_samples;
 }
 
 /* Computing time of a step: a part of a batch takes its part of the time. */
 static inline uint64_t
 pack_batch_step_ns(const struct pack_batch *batch, uint64_t step_ns)
 {
-    return batch->order && batch->n_samples ? (uint64_t)((double)step_ns *
-                                                         (double)batch->n_order /
-                                                         (double)batch->n_samples)
-                                            : step_ns;
+    return batch->indices && batch->n_samples
+               ? (uint64_t)((double)step_ns * (double)batch->n_indices /
+                            (double)batch->n_samples)
+               : step_ns;
 }
 
 static inline uint64_t
 pack_batch_index(const struct pack_batch *batch, uint64_t i)
 {
-    return batch->order ? batch->order[i] : i;
+    return batch->indices ? batch->indices[i] : i;
 }
 
 #endif

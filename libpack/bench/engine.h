@@ -35,7 +35,7 @@ void pack_read_cost_add(struct pack_read_cost *total, const struct pack_read_cos
 
 /* What an engine is doing, for whoever has to explain that it hangs or died. */
 enum { PACK_ENGINE_REASONS_MAX = 3, PACK_ENGINE_REASON_MAX = 256 };
-struct pack_engine_where {
+struct pack_engine_activity {
     bool reading;
     uint32_t part;
     struct pack_box box;
@@ -71,7 +71,7 @@ struct pack_engine_params {
         } set;
         struct pack_engine_images images;
     };
-    struct pack_engine_where *where;
+    struct pack_engine_activity *activity;
 };
 
 /* A row of the table. An engine is used by one process, which opened it. */

@@ -18,7 +18,7 @@ struct part {
 
 struct hdf5 {
     const struct pack_readset *set;
-    struct pack_engine_where *where;
+    struct pack_engine_activity *activity;
     struct pack_box *boxes; /* of a request, as they lie in one part */
     size_t n_boxes_max;
     size_t n_parts;
@@ -65,7 +65,7 @@ hdf5_open(const struct pack_engine_params *params, void **state, struct pack_err
     if (!hdf5)
         return pack_fail_memory(err, "engine");
     hdf5->set = set;
-    hdf5->where = params->where;
+    hdf5->activity = params->activity;
     hdf5->n_parts = set->n_parts;
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
         struct part *part = &hdf5->part[i];
@@ -75,7 +75,7 @@ hdf5_open(const struct pack_engine_params *params, void **state, struct pack_err
                                           .cache = open->cache,
                                           .reopen = open->reopen,
                                           .count = &part->count };
-        part->count.context = &params->where->latency;
+        part->count.context = &params->activity->latency;
         part->count.on_read_done = on_read_done;
         part->data = set->parts[i].data;
         part->filtered = is_filtered(part->data);
@@ -143,7 +143,7 @@ hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
           struct pack_read_cost *cost, struct pack_error *err)
 {
     struct hdf5 *hdf5 = state;
-    struct pack_engine_where *where = hdf5->where;
+    struct pack_engine_activity *activity = hdf5->activity;
     struct pack_readset_cursor cursor = { 0 };
     size_t n, index;
     unsigned char *at = out;
@@ -152,13 +152,13 @@ hdf5_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out,
                                                        hdf5->boxes, &index)) > 0) {
         struct part *part = &hdf5->part[index];
         uint64_t call_ns = 0;
-        where->part = (uint32_t)index;
-        where->box.rank = hdf5->boxes[0].rank;
-        memcpy(where->box.start, hdf5->boxes[0].start,
-               (size_t)where->box.rank * sizeof *where->box.start);
-        where->reading = true;
+        activity->part = (uint32_t)index;
+        activity->box.rank = hdf5->boxes[0].rank;
+        memcpy(activity->box.start, hdf5->boxes[0].start,
+               (size_t)activity->box.rank * sizeof *activity->box.start);
+        activity->reading = true;
         status = pack_h5_boxes_read(part->reader, hdf5->boxes, n, at, &call_ns, err);
-        where->reading = false;
+        activity->reading = false;
         settle(part, call_ns, cost);
         cost->requests += pack_readset_requests(part->data, hdf5->boxes, n);
         for (size_t i = 0; i < n; i++) {

@@ -10,7 +10,7 @@
 
 struct images {
     const struct pack_source *source;
-    struct pack_engine_where *where;
+    struct pack_engine_activity *activity;
     struct pack_samples_params decode;
     struct pack_sample_chain chain;
 };
@@ -32,7 +32,7 @@ images_open(const struct pack_engine_params *params, void **state, struct pack_e
     if (!images)
         return pack_fail_memory(err, "engine");
     images->source = params->images.source;
-    images->where = params->where;
+    images->activity = params->activity;
     images->decode = (struct pack_samples_params){ .source = params->images.source,
                                                    .geometry = params->images.geometry,
                                                    .layout = params->images.layout,
@@ -51,18 +51,18 @@ images_open(const struct pack_engine_params *params, void **state, struct pack_e
 static void
 note_reason(struct images *images, uint64_t index, const char *why)
 {
-    struct pack_engine_where *where = images->where;
+    struct pack_engine_activity *activity = images->activity;
     char path[PACK_ENGINE_REASON_MAX / 2], reason[PACK_ENGINE_REASON_MAX];
     pack_source_path(images->source, index, path, sizeof path);
     snprintf(reason, sizeof reason, "%s: %.*s", path, PACK_ENGINE_REASON_MAX / 2 - 3,
              why);
-    for (uint32_t i = 0; i < where->n_reasons; i++)
-        if (strcmp(where->reason[i], reason) == 0)
+    for (uint32_t i = 0; i < activity->n_reasons; i++)
+        if (strcmp(activity->reason[i], reason) == 0)
             return;
-    if (where->n_reasons == PACK_ENGINE_REASONS_MAX)
+    if (activity->n_reasons == PACK_ENGINE_REASONS_MAX)
         return;
-    memcpy(where->reason[where->n_reasons], reason, sizeof reason);
-    where->n_reasons++;
+    memcpy(activity->reason[activity->n_reasons], reason, sizeof reason);
+    activity->n_reasons++;
 }
 
 /* An image that cannot be read or decoded is skipped, as tolerant loaders do. */
@@ -83,7 +83,7 @@ one_image(struct images *images, uint64_t index, const struct pack_box *box, uin
         return pack_fail(err, sample.status, "%s", sample.reason);
     if (!ready)
         note_reason(images, index, sample.reason);
-    pack_histogram_add(&images->where->latency, sample.read_ns);
+    pack_histogram_add(&images->activity->latency, sample.read_ns);
     struct pack_read_cost one = { .calls = 1,
                                   .call_ns = call_ns,
                                   .file_reads = 1,
@@ -106,8 +106,8 @@ images_read(void *state, const struct pack_box *boxes, size_t n_boxes, void *out
     for (size_t b = 0; b < n_boxes; b++)
         for (uint64_t i = 0; i < boxes[b].count[0] && status == PACK_OK; i++) {
             const struct pack_box *box = &boxes[b];
-            images->where->box = *box;
-            images->where->box.start[0] += i;
+            images->activity->box = *box;
+            images->activity->box.start[0] += i;
             status = one_image(images, box->start[0] + i, box, at, cost, err);
             at += box->count[1] * box->count[2] * box->count[3];
         }

@@ -28,17 +28,17 @@
 #include "libpack/model/cost.h"
 
 enum {
-    WAYS_MAX = 10,   /* rows that are read, `now` among them */
-    LAYOUTS_MAX = 5, /* copies */
+    CANDIDATES_MAX = 10, /* rows that are read, `now` among them */
+    LAYOUTS_MAX = 5,     /* copies */
     NOW_ROUNDS = 3,
     ROUNDS_MIN = 6 + PACK_TRIAL_FRESH, /* fewer have no interval of 95 % */
     PROOF_ROUNDS = 11 + PACK_TRIAL_FRESH,
     BATCHES_MIN = 8, /* of each worker in a slice */
     COPY_EPOCHS = 1000,
     BYTES_DEFAULT = 128 << 20,
-    LOOK_SAMPLES = 4000,   /* simulated to know what to expect */
+    LOOK_SAMPLES = 4000,       /* simulated to know what to expect */
     BATCHES_BYTES = 128 << 20, /* of all workers together */
-    SMALL_CACHE = 16 << 20 /* not made smaller for a smaller copy */
+    SMALL_CACHE = 16 << 20     /* not made smaller for a smaller copy */
 };
 static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 130 * 1000 * 1000,
                       proof_slice_ns = 400 * 1000 * 1000, budget_ns = 5000 * 1000 * 1000u,
@@ -50,9 +50,9 @@ static const double warm_rate = 0.99, /* of the file's bytes: it counts as resid
 
 /* ------------------------------------------------------------- what is read */
 
-/* A run ends between batches, and those of all workers are in memory at once: a slow way
- * makes smaller ones, and so do many workers, which changes nothing where samples are read
- * one at a time. rate: samples/s that are expected. */
+/* A run ends between batches, and those of all workers are in memory at once: a slow
+ * candidate makes smaller ones, and so do many workers, which changes nothing where
+ * samples are read one at a time. rate: samples/s that are expected. */
 static void
 cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
           struct pack_advise_config *config)
@@ -67,10 +67,10 @@ cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
 
 /* A run of bench.h that reads `set` as a configuration says. */
 static void
-way_of(const struct pack_advise_params *params, const struct pack_advise_config *config,
-       const struct pack_readset *set, struct pack_bench_params *way)
+run_of(const struct pack_advise_params *params, const struct pack_advise_config *config,
+       const struct pack_readset *set, struct pack_bench_params *run)
 {
-    *way = (struct pack_bench_params){
+    *run = (struct pack_bench_params){
         .set = set,
         .pattern = config->pattern,
         .workers.n = params->pattern.workers,
@@ -79,7 +79,7 @@ way_of(const struct pack_advise_params *params, const struct pack_advise_config 
         .open.reopen = config->reopen,
         .workers.fresh = params->workers_end,
     };
-    way->pattern.extent.rank = 0; /* the set's */
+    run->pattern.extent.rank = 0; /* the set's */
 }
 
 /* What the model says of some reads. */
@@ -139,7 +139,7 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
                                        .rounds_max = NOW_ROUNDS,
                                        .watch = how->watch };
     struct pack_trial_result *r = calloc(1, sizeof *r);
-    struct pack_bench_params way;
+    struct pack_bench_params run;
     struct pack_advise_config config = *params->now;
     struct expected e;
     if (!r)
@@ -147,9 +147,9 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
     enum pack_status status = model(params, &config, LOOK_SAMPLES, &e, err);
     if (status == PACK_OK) {
         cut_batch(params, e.first, now_slice_ns, &config);
-        way_of(params, &config, set, &way);
-        way.with = with;
-        status = pack_trial_run(&way, 1, &trial, r, err);
+        run_of(params, &config, set, &run);
+        run.with = with;
+        status = pack_trial_run(&run, 1, &trial, r, err);
     }
     if (status == PACK_OK && r->first_rate > 0) {
         m->has_now = true;
@@ -211,7 +211,7 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
 /* --------------------------------------------------------------- the rows */
 
 /* One row in its copy. */
-struct way {
+struct candidate {
     struct pack_advise_outcome *row;
     struct pack_advise_config config; /* as read in the copy */
     size_t layout;
@@ -229,10 +229,10 @@ struct rows {
     struct pack_advise_params copy; /* params of the copies */
     struct layout layouts[LAYOUTS_MAX];
     size_t n_layouts;
-    struct way ways[WAYS_MAX];
-    struct pack_bench_params bench[WAYS_MAX];
-    struct pack_trial_result results[WAYS_MAX];
-    size_t n_ways;
+    struct candidate candidates[CANDIDATES_MAX];
+    struct pack_bench_params bench[CANDIDATES_MAX];
+    struct pack_trial_result results[CANDIDATES_MAX];
+    size_t n_candidates;
     uint64_t n_samples; /* of a copy */
 };
 
@@ -245,8 +245,8 @@ same_layout(const struct pack_advise_config *a, const struct pack_advise_config 
 static bool
 is_read(const struct rows *rows, const struct pack_advise_outcome *row)
 {
-    for (size_t i = 0; i < rows->n_ways; i++)
-        if (rows->ways[i].row == row)
+    for (size_t i = 0; i < rows->n_candidates; i++)
+        if (rows->candidates[i].row == row)
             return true;
     return false;
 }
@@ -255,25 +255,25 @@ static bool
 is_new_kind(const struct rows *rows, const struct pack_advise_outcome *row)
 {
     unsigned kind = pack_advise_kind_of(rows->params, row);
-    for (size_t i = 0; i < rows->n_ways; i++)
-        if (!rows->ways[i].row->is_now &&
-            pack_advise_kind_of(rows->params, rows->ways[i].row) == kind)
+    for (size_t i = 0; i < rows->n_candidates; i++)
+        if (!rows->candidates[i].row->is_now &&
+            pack_advise_kind_of(rows->params, rows->candidates[i].row) == kind)
             return false;
     return true;
 }
 
 static void
-add_way(struct rows *rows, struct pack_advise_outcome *row)
+add_candidate(struct rows *rows, struct pack_advise_outcome *row)
 {
     size_t k = 0;
     while (k < rows->n_layouts && !same_layout(rows->layouts[k].config, &row->config))
         k++;
-    if (k == LAYOUTS_MAX || rows->n_ways == WAYS_MAX || is_read(rows, row))
+    if (k == LAYOUTS_MAX || rows->n_candidates == CANDIDATES_MAX || is_read(rows, row))
         return;
     if (k == rows->n_layouts)
         rows->layouts[rows->n_layouts++].config = &row->config;
-    rows->ways[rows->n_ways++] =
-        (struct way){ .row = row, .config = row->config, .layout = k };
+    rows->candidates[rows->n_candidates++] =
+        (struct candidate){ .row = row, .config = row->config, .layout = k };
 }
 
 /* Whether it can gain: not where it differs from today's settings in what the model knows
@@ -281,7 +281,8 @@ add_way(struct rows *rows, struct pack_advise_outcome *row)
 static bool
 may_gain(const struct rows *rows, const struct pack_advise_outcome *row)
 {
-    const struct pack_advise_outcome *now = rows->n_ways ? rows->ways[0].row : NULL;
+    const struct pack_advise_outcome *now =
+        rows->n_candidates ? rows->candidates[0].row : NULL;
     return !now || !now->is_now || !same_layout(&now->config, &row->config) ||
            pack_advise_access(rows->params, now) != pack_advise_access(rows->params, row) ||
            row->rate >= PACK_ADVISE_EQUAL_GAIN * now->rate;
@@ -290,7 +291,7 @@ may_gain(const struct rows *rows, const struct pack_advise_outcome *row)
 /* Today's before all, the choice, the best of each kind that could be chosen, then the
  * first others of these, as far as copies go. */
 static void
-choose_ways(struct rows *rows, struct pack_advise_result *result)
+choose_candidates(struct rows *rows, struct pack_advise_result *result)
 {
     double best = 0, random = 0;
     for (size_t i = 0; i < result->n_rows; i++) {
@@ -307,7 +308,7 @@ choose_ways(struct rows *rows, struct pack_advise_result *result)
                           : pass == 1 ? row->rate >= unlikely * best && is_new_kind(rows, row)
                                       : row->rate >= hopeful * best;
             if (wanted)
-                add_way(rows, row);
+                add_candidate(rows, row);
         }
 }
 
@@ -369,17 +370,19 @@ make_copy(struct rows *rows, struct layout *layout, struct pack_error *err)
 /* A cache that holds a part of the dataset holds the same part of the copy, but still the
  * chunks that it can hold at all. */
 static void
-shrink_cache(const struct rows *rows, struct way *way)
+shrink_cache(const struct rows *rows, struct candidate *candidate)
 {
-    struct pack_cache_params *cache = &way->config.cache;
-    double part = (double)rows->layouts[way->layout].set->extent.extent[0] /
+    struct pack_cache_params *cache = &candidate->config.cache;
+    double part = (double)rows->layouts[candidate->layout].set->extent.extent[0] /
                   (double)rows->params->extent.extent[0];
     uint64_t chunk_bytes = rows->params->elem_size, least = SMALL_CACHE;
-    for (int i = 0; i < way->config.chunk.rank; i++)
-        chunk_bytes *= way->config.chunk.extent[i]; /* fits, as a grid of it was made */
+    for (int i = 0; i < candidate->config.chunk.rank; i++)
+        chunk_bytes *=
+            candidate->config.chunk.extent[i]; /* fits, as a grid of it was made */
     if (least < chunk_bytes && chunk_bytes <= cache->size_bytes)
         least = chunk_bytes;
-    if (cache->size_bytes <= least || way->config.pattern.kind == PACK_PATTERN_BLOCK)
+    if (cache->size_bytes <= least ||
+        candidate->config.pattern.kind == PACK_PATTERN_BLOCK)
         return;
     cache->size_bytes = (uint64_t)ceil((double)cache->size_bytes * part);
     if (cache->size_bytes < least)
@@ -452,8 +455,8 @@ scaled(const struct pack_advise_params *params, struct pack_cost cost, double sa
 static void
 note_gain(struct rows *rows, size_t i)
 {
-    struct pack_advise_outcome *o = rows->ways[i].row;
-    const struct pack_advise_outcome *now = rows->ways[0].row;
+    struct pack_advise_outcome *o = rows->candidates[i].row;
+    const struct pack_advise_outcome *now = rows->candidates[0].row;
     struct pack_trial_gain gain;
     pack_trial_gain(&rows->results[0], &rows->results[i], &gain);
     if (gain.median <= 0 || now->rate <= 0)
@@ -465,15 +468,15 @@ note_gain(struct rows *rows, size_t i)
 static enum pack_status
 correct(struct rows *rows, size_t i, const struct pack_measured *m, struct pack_error *err)
 {
-    const struct way *way = &rows->ways[i];
+    const struct candidate *candidate = &rows->candidates[i];
     const struct pack_trial_result *r = &rows->results[i];
-    struct pack_advise_outcome *o = way->row;
+    struct pack_advise_outcome *o = candidate->row;
     struct pack_advise_params copy;
     struct expected e;
     struct factors f;
-    params_of_copy(rows, &rows->layouts[way->layout], &copy);
+    params_of_copy(rows, &rows->layouts[candidate->layout], &copy);
     enum pack_status status =
-        model(&copy, &way->config, r->has_later ? 0 : r->first_samples, &e, err);
+        model(&copy, &candidate->config, r->has_later ? 0 : r->first_samples, &e, err);
     if (status != PACK_OK)
         return status;
     if (!r->has_later)
@@ -488,7 +491,7 @@ correct(struct rows *rows, size_t i, const struct pack_measured *m, struct pack_
         scaled(rows->params, o->steady_cost, o->steady_samples, f, m->now_ratio);
     o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
     o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
-    if (i > 0 && rows->ways[0].row->is_now)
+    if (i > 0 && rows->candidates[0].row->is_now)
         note_gain(rows, i);
     return PACK_OK;
 }
@@ -500,10 +503,10 @@ compare_now(struct rows *rows, struct pack_measured *m, struct pack_error *err)
     struct pack_advise_params copy;
     struct expected e;
     const struct pack_trial_result *r = &rows->results[0];
-    if (!m->has_now || !rows->ways[0].row->is_now || !rows->params->is_warm)
+    if (!m->has_now || !rows->candidates[0].row->is_now || !rows->params->is_warm)
         return PACK_OK;
-    params_of_copy(rows, &rows->layouts[rows->ways[0].layout], &copy);
-    enum pack_status status = model(&copy, &rows->ways[0].config,
+    params_of_copy(rows, &rows->layouts[rows->candidates[0].layout], &copy);
+    enum pack_status status = model(&copy, &rows->candidates[0].config,
                                     r->has_later ? 0 : r->first_samples, &e, err);
     if (status != PACK_OK)
         return status;
@@ -523,40 +526,41 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
                                        .budget_ns =
                                            how->budget_ns ? how->budget_ns : budget_ns,
                                        .watch = how->watch };
-    if (rows->params->now && !rows->ways[0].row->is_now)
+    if (rows->params->now && !rows->candidates[0].row->is_now)
         return PACK_OK; /* its copy failed: nothing to compare with */
-    for (size_t i = 0; i < rows->n_ways; i++) {
-        struct way *way = &rows->ways[i];
-        shrink_cache(rows, way);
-        cut_batch(rows->params, way->row->rate, trial.slice_ns, &way->config);
-        way_of(rows->params, &way->config, rows->layouts[way->layout].set,
+    for (size_t i = 0; i < rows->n_candidates; i++) {
+        struct candidate *candidate = &rows->candidates[i];
+        shrink_cache(rows, candidate);
+        cut_batch(rows->params, candidate->row->rate, trial.slice_ns, &candidate->config);
+        run_of(rows->params, &candidate->config, rows->layouts[candidate->layout].set,
                &rows->bench[i]);
-        rows->bench[i].preload = way->config.cache.size_bytes >= SMALL_CACHE &&
-                                 way->config.chunk.rank && way->row->hit_rate > 0 &&
-                                 way->config.pattern.kind != PACK_PATTERN_BLOCK &&
+        rows->bench[i].preload = candidate->config.cache.size_bytes >= SMALL_CACHE &&
+                                 candidate->config.chunk.rank &&
+                                 candidate->row->hit_rate > 0 &&
+                                 candidate->config.pattern.kind != PACK_PATTERN_BLOCK &&
                                  !rows->params->workers_end;
     }
     enum pack_status status =
-        pack_trial_run(rows->bench, rows->n_ways, &trial, rows->results, err);
+        pack_trial_run(rows->bench, rows->n_candidates, &trial, rows->results, err);
     if (status == PACK_OK)
         status = compare_now(rows, m, err);
-    for (size_t i = 0; status == PACK_OK && i < rows->n_ways; i++)
+    for (size_t i = 0; status == PACK_OK && i < rows->n_candidates; i++)
         if (rows->results[i].first_rate > 0)
             status = correct(rows, i, m, err);
     m->n_rounds = rows->results[0].n_rounds;
-    m->n_rows = rows->n_ways;
+    m->n_rows = rows->n_candidates;
     return status;
 }
 
-/* Ways whose copy could not be made stay predicted. */
+/* Candidates whose copy could not be made stay predicted. */
 static void
 drop_layout(struct rows *rows, size_t k)
 {
     size_t n = 0;
-    for (size_t i = 0; i < rows->n_ways; i++)
-        if (rows->ways[i].layout != k)
-            rows->ways[n++] = rows->ways[i];
-    rows->n_ways = n;
+    for (size_t i = 0; i < rows->n_candidates; i++)
+        if (rows->candidates[i].layout != k)
+            rows->candidates[n++] = rows->candidates[i];
+    rows->n_candidates = n;
 }
 
 /* Today's layout under other defaults, seen beside what was measured of it. */
@@ -585,7 +589,7 @@ pack_measure_rows(const struct pack_measure_params *how,
         return pack_fail_memory(err, "measurements");
     rows->how = how;
     rows->params = params;
-    choose_ways(rows, result);
+    choose_candidates(rows, result);
     plan_samples(rows);
     for (size_t i = 0; status == PACK_OK && i < rows->n_layouts; i++) {
         status = make_copy(rows, &rows->layouts[i], err);
@@ -594,7 +598,7 @@ pack_measure_rows(const struct pack_measure_params *how,
             status = PACK_OK;
         }
     }
-    if (status == PACK_OK && rows->n_ways)
+    if (status == PACK_OK && rows->n_candidates)
         status = read_all(rows, m, err);
     m->n_samples = rows->n_samples;
     m->proven = how->prove;

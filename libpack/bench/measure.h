@@ -54,7 +54,7 @@ enum pack_status pack_measure_now(const struct pack_measure_params *how,
  *
  * Copies are written through stock HDF5, scratch_bytes of the data at most, and no more
  * than an eighth of the memory that is free for all of them together. They have no names
- * and are gone on every way out.
+ * and are gone however the call ends.
  */
 enum pack_status pack_measure_rows(const struct pack_measure_params *how,
                                    const struct pack_advise_params *params,

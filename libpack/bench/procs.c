@@ -47,7 +47,7 @@ pack_procs_start(const struct pack_procs_params *params, struct pack_procs **out
         status = pack_procs_worker_start(procs, i, err);
     if (status == PACK_OK && params->n_workers == 0) {
         status = params->ops->open(params->context, 0,
-                                   pack_procs_lane_where(&procs->memory, 0),
+                                   pack_procs_lane_activity(&procs->memory, 0),
                                    &procs->inline_state, err);
         procs->inline_open = status == PACK_OK;
     }
@@ -60,9 +60,9 @@ pack_procs_start(const struct pack_procs_params *params, struct pack_procs **out
 }
 
 const void *
-pack_procs_where(const struct pack_procs *procs, unsigned worker)
+pack_procs_activity(const struct pack_procs *procs, unsigned worker)
 {
-    return pack_procs_lane_where(&procs->memory, worker);
+    return pack_procs_lane_activity(&procs->memory, worker);
 }
 
 static void
@@ -71,7 +71,7 @@ describe(const struct pack_procs *procs, unsigned index, char *text, size_t size
     text[0] = '\0';
     if (procs->params.ops->describe)
         procs->params.ops->describe(procs->params.context,
-                                    pack_procs_lane_where(&procs->memory, index), text,
+                                    pack_procs_lane_activity(&procs->memory, index), text,
                                     size);
 }
 

@@ -24,9 +24,9 @@ enum { PACK_PROCS_MAX = 1024 };
  * With no workers the parent does the same work in line, in one slot.
  */
 struct pack_procs_ops {
-    /* In the worker, once. `where` points to where_bytes of shared memory in which the
+    /* In the worker, once. `activity`: activity_bytes of shared memory in which the
      * worker keeps what it is doing, for `describe`. */
-    enum pack_status (*open)(void *context, unsigned worker, void *where, void **state,
+    enum pack_status (*open)(void *context, unsigned worker, void *activity, void **state,
                              struct pack_error *err);
     /* In the worker: makes one item in `data` and says about it what it likes in
      * `note`. */
@@ -35,7 +35,7 @@ struct pack_procs_ops {
     void (*close)(void *state);
     /* In the parent, about a worker that died or hangs: what it was doing ("reading
      * 'a.h5:/images', chunk 17"), into text. */
-    void (*describe)(void *context, const void *where, char *text, size_t size);
+    void (*describe)(void *context, const void *activity, char *text, size_t size);
 };
 
 struct pack_procs_params {
@@ -49,7 +49,7 @@ struct pack_procs_params {
     bool fresh;
     size_t slot_bytes;    /* one item */
     size_t note_bytes;    /* beside each item */
-    size_t where_bytes;   /* per worker */
+    size_t activity_bytes; /* per worker */
     uint64_t stall_ns;    /* a worker waited for this long counts as hung; 0: 120 s */
     struct pack_watch watch; /* its `stop` is asked a few times a second while waiting */
 };
@@ -89,8 +89,8 @@ enum pack_status pack_procs_next(struct pack_procs *procs, struct pack_procs_ite
                                  struct pack_error *err);
 void pack_procs_release(struct pack_procs *procs, const struct pack_procs_item *item);
 
-/* What a worker last put into its `where`; in line, worker 0. */
-const void *pack_procs_where(const struct pack_procs *procs, unsigned worker);
+/* What a worker last put into its activity; in line, worker 0. */
+const void *pack_procs_activity(const struct pack_procs *procs, unsigned worker);
 
 /*
  * Ends the workers, by force when they do not listen within two seconds, and waits for

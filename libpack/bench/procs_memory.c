@@ -3,7 +3,7 @@
  * large. Each worker has a lane of it, each part of a lane whole pages:
  *
  *     shared:  lane | lane | ...
- *     lane:    error, where | slot | slot | ...
+ *     lane:    error, activity | slot | slot | ...
  *     slot:    note, data
  *
  * With `fresh`, slots hold notes only: each item is a file in memory that the worker makes
@@ -31,18 +31,18 @@ add_pages(uint64_t bytes, uint64_t *total)
 static bool
 lay_out(const struct pack_procs_params *p, struct procs_memory *memory)
 {
-    uint64_t note = 0, slot = 0, where = 0, lane = PAGE, slots, total;
+    uint64_t note = 0, slot = 0, activity = 0, lane = PAGE, slots, total;
     if (!add_pages(p->note_bytes, &note) ||
         !add_pages(p->fresh ? 0 : p->slot_bytes, &slot) ||
-        !pack_size_add(slot, note, &slot) || !add_pages(p->where_bytes, &where) ||
+        !pack_size_add(slot, note, &slot) || !add_pages(p->activity_bytes, &activity) ||
         !pack_size_mul(slot, memory->n_slots, &slots) ||
-        !pack_size_add(lane, where, &lane) || !pack_size_add(lane, slots, &lane) ||
+        !pack_size_add(lane, activity, &lane) || !pack_size_add(lane, slots, &lane) ||
         !pack_size_mul(lane, p->n_workers ? p->n_workers : 1, &total) ||
         total > SIZE_MAX / 2)
         return false;
     memory->note_stride = (size_t)note;
     memory->slot_stride = (size_t)slot;
-    memory->where_stride = (size_t)where;
+    memory->activity_stride = (size_t)activity;
     memory->lane_bytes = (size_t)lane;
     memory->shared_bytes = (size_t)total;
     return true;
@@ -99,7 +99,7 @@ pack_procs_lane_error(const struct procs_memory *memory, unsigned lane)
 }
 
 void *
-pack_procs_lane_where(const struct procs_memory *memory, unsigned lane)
+pack_procs_lane_activity(const struct procs_memory *memory, unsigned lane)
 {
     return lane_of(memory, lane) + PAGE;
 }
@@ -107,7 +107,7 @@ pack_procs_lane_where(const struct procs_memory *memory, unsigned lane)
 void *
 pack_procs_slot_note(const struct procs_memory *memory, unsigned lane, unsigned slot)
 {
-    return lane_of(memory, lane) + PAGE + memory->where_stride +
+    return lane_of(memory, lane) + PAGE + memory->activity_stride +
            slot * memory->slot_stride;
 }
 

@@ -11,7 +11,7 @@
 struct procs_memory {
     unsigned char *shared; /* NULL: not open */
     size_t shared_bytes, lane_bytes;
-    size_t where_stride, note_stride, slot_stride; /* on whole pages */
+    size_t activity_stride, note_stride, slot_stride; /* on whole pages */
     size_t item_bytes;
     unsigned n_slots; /* of each lane */
     bool fresh;       /* slots hold notes only: each item has memory of its own */
@@ -26,10 +26,10 @@ void pack_procs_memory_close(struct procs_memory *memory);
 
 /* What a lane holds: the error that its worker ended with, which is longer than a message
  * should be (its parameter is a literal, which lies in a forked process where it lies in
- * this one); its `where`; and of each slot note and data. */
+ * this one); its activity; and of each slot note and data. */
 struct pack_error *pack_procs_lane_error(const struct procs_memory *memory,
                                          unsigned lane);
-void *pack_procs_lane_where(const struct procs_memory *memory, unsigned lane);
+void *pack_procs_lane_activity(const struct procs_memory *memory, unsigned lane);
 void *pack_procs_slot_note(const struct procs_memory *memory, unsigned lane,
                            unsigned slot);
 void *pack_procs_slot_data(const struct procs_memory *memory, unsigned lane,

@@ -125,7 +125,7 @@ work(struct pack_procs *procs, unsigned index, int fd)
     struct self self = {
         .procs = procs, .index = index, .fd = fd, .credit = p->prefetch
     };
-    if (p->ops->open(p->context, index, pack_procs_lane_where(&procs->memory, index),
+    if (p->ops->open(p->context, index, pack_procs_lane_activity(&procs->memory, index),
                      &self.state,
                      pack_procs_lane_error(&procs->memory, index)) != PACK_OK) {
         pack_procs_send(fd, PROCS_FAILED, 0, index);

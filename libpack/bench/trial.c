@@ -1,13 +1,13 @@
 /*
- * Each round reads in every way once, in an order that turns with the rounds, because
+ * Each round reads each candidate once, in an order that turns with the rounds, because
  * what ran before leaves its mark on the processor's caches:
  *
  *     round 0   a b c d        round 1   b c d a        round 2   c d a b
  *
  * A run's first epoch stands apart: its chunks come into fresh memory. The later half of
  * its epochs is what a long training sees; between them lie those in which a cache fills.
- * They take longer than a slice where it is large: such a way is read from the beginning
- * in two rounds, and with its cache filled beforehand in all others.
+ * They take longer than a slice where it is large: such a candidate is read from the
+ * beginning in two rounds, and with its cache filled beforehand in all others.
  *
  * What comes before each worker's first batch is starting, and counts only where a run
  * is hardly more than that; an epoch that was cut off in the middle counts only where
@@ -83,23 +83,23 @@ pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run)
 }
 
 static enum pack_status
-run_one(const struct pack_bench_params *way, const struct pack_trial_params *params,
+run_one(const struct pack_bench_params *candidate, const struct pack_trial_params *params,
         struct pack_trial_result *result, struct pack_error *err)
 {
-    struct pack_bench_params p = *way;
+    struct pack_bench_params p = *candidate;
     struct pack_bench_result run;
     p.stop.epochs = EPOCHS_MAX;
     p.stop.after_ns = params->slice_ns ? params->slice_ns : slice_default_ns;
     p.no_check = true;
     p.watch = params->watch;
     p.watch.progress = NULL;
-    p.preload = way->preload && result->n_rounds >= PACK_TRIAL_FRESH;
+    p.preload = candidate->preload && result->n_rounds >= PACK_TRIAL_FRESH;
     enum pack_status status = pack_bench_run(&p, &run, err);
     if (status == PACK_OK) {
         pack_trial_add(result, &run);
         if (p.preload)
             result->first[result->n_rounds - 1] = 0;
-        else if (way->preload)
+        else if (candidate->preload)
             result->later[result->n_rounds - 1] = 0;
         result->has_later |= p.preload;
     }
@@ -107,23 +107,23 @@ run_one(const struct pack_bench_params *way, const struct pack_trial_params *par
     return status;
 }
 
-/* Marks those that are out of the race. */
+/* Marks the candidates that are too slow to be read again. */
 static void
 race(const struct pack_trial_params *params, struct pack_trial_result *results,
-     size_t n_ways, bool *is_out)
+     size_t n_candidates, bool *is_out)
 {
     double best = 0;
-    for (size_t i = 0; i < n_ways; i++) {
+    for (size_t i = 0; i < n_candidates; i++) {
         struct pack_trial_result *r = &results[i];
         r->later_rate = median(r->later, r->n_rounds);
         best = r->later_rate > best ? r->later_rate : best;
     }
-    for (size_t i = 1; i < n_ways; i++)
+    for (size_t i = 1; i < n_candidates; i++)
         is_out[i] |= results[i].later_rate < params->race * best;
 }
 
 enum pack_status
-pack_trial_run(const struct pack_bench_params *ways, size_t n_ways,
+pack_trial_run(const struct pack_bench_params *candidates, size_t n_candidates,
                const struct pack_trial_params *params, struct pack_trial_result *results,
                struct pack_error *err)
 {
@@ -131,25 +131,25 @@ pack_trial_run(const struct pack_bench_params *ways, size_t n_ways,
     uint32_t least = params->rounds_min ? params->rounds_min : ROUNDS_MIN;
     uint64_t start_ns = pack_clock_ns();
     enum pack_status status = PACK_OK;
-    bool *is_out = calloc(n_ways, sizeof *is_out);
+    bool *is_out = calloc(n_candidates, sizeof *is_out);
     if (!is_out)
         return pack_fail_memory(err, "a trial");
-    memset(results, 0, n_ways * sizeof *results);
+    memset(results, 0, n_candidates * sizeof *results);
     if (most > PACK_TRIAL_ROUNDS_MAX)
         most = PACK_TRIAL_ROUNDS_MAX;
     for (uint32_t round = 0; status == PACK_OK && round < most; round++) {
         if (round >= least && pack_clock_ns() - start_ns >= params->budget_ns)
             break;
-        for (size_t i = 0; status == PACK_OK && i < n_ways; i++) {
-            size_t at = (i + round) % n_ways;
+        for (size_t i = 0; status == PACK_OK && i < n_candidates; i++) {
+            size_t at = (i + round) % n_candidates;
             if (!is_out[at])
-                status = run_one(&ways[at], params, &results[at], err);
+                status = run_one(&candidates[at], params, &results[at], err);
         }
         if (round + 1 == RACE_ROUNDS)
-            race(params, results, n_ways, is_out);
+            race(params, results, n_candidates, is_out);
     }
     free(is_out);
-    for (size_t i = 0; i < n_ways; i++) {
+    for (size_t i = 0; i < n_candidates; i++) {
         struct pack_trial_result *r = &results[i];
         if (r->n_rounds) {
             r->first_rate = median(r->first, r->n_rounds);

@@ -1,5 +1,5 @@
-/* Several ways of reading, measured in turns for a short time each, so that what the
- * machine does meanwhile happens to all of them. */
+/* Several candidates, measured in turns for a short time each, so that what the machine
+ * does meanwhile happens to all of them. */
 #ifndef LIBPACK_TRIAL_H
 #define LIBPACK_TRIAL_H
 
@@ -16,15 +16,15 @@ extern "C" {
 enum { PACK_TRIAL_ROUNDS_MAX = 64, PACK_TRIAL_FRESH = 2 };
 
 struct pack_trial_params {
-    uint64_t slice_ns;  /* of one way in one round; 0: 150 ms */
+    uint64_t slice_ns;  /* of one candidate in one round; 0: 150 ms */
     uint64_t budget_ns; /* no new round begins after so long, once there were... */
     uint32_t rounds_min, rounds_max; /* ...so many; 0: 3 and PACK_TRIAL_ROUNDS_MAX */
-    double race; /* a way whose later epochs are slower than that much of the best one's
-                    after some rounds is read no more; 0: all are */
-    struct pack_watch watch;         /* only asked whether to stop */
+    double race; /* a candidate whose later epochs, after some rounds, have less than this
+                    part of the best one's rate is read no more; 0: all are read on */
+    struct pack_watch watch; /* only asked whether to stop */
 };
 
-/* Samples/s of one way. Rates are medians over the rounds. */
+/* Samples/s of one candidate. Rates are medians over the rounds. */
 struct pack_trial_result {
     uint32_t n_rounds;
     double first[PACK_TRIAL_ROUNDS_MAX]; /* of the first epoch, or of what was read of it */
@@ -38,17 +38,17 @@ struct pack_trial_result {
 };
 
 /*
- * Reads in the way of each of `ways`, one after another, round after round; each way in
- * its own processes, started anew each time, of which the starting does not count. Epochs
- * follow one another until the slice is over. `ways` are runs of bench.h; epochs,
- * seconds_ns, no_check and watch are set here. A way with preload begins without it in
- * the first PACK_TRIAL_FRESH rounds, which tell its first epoch; the others tell the later
- * ones.
+ * Reads as each of `candidates` says, one after another, round after round, each time in
+ * processes started anew; their starting does not count. Epochs follow one another until
+ * the slice is over. `candidates` are runs of bench.h; epochs, seconds_ns, no_check and
+ * watch are set here. A candidate with preload begins without it in the first
+ * PACK_TRIAL_FRESH rounds, which tell its first epoch; the others tell the later ones.
  *
  * Errors as pack_bench_run. Only results with n_rounds > 0 count after
  * PACK_ERR_INTERRUPTED.
  */
-enum pack_status pack_trial_run(const struct pack_bench_params *ways, size_t n_ways,
+enum pack_status pack_trial_run(const struct pack_bench_params *candidates,
+                                size_t n_candidates,
                                 const struct pack_trial_params *params,
                                 struct pack_trial_result *results,
                                 struct pack_error *err);
@@ -58,9 +58,10 @@ enum pack_status pack_trial_run(const struct pack_bench_params *ways, size_t n_w
 void pack_trial_add(struct pack_trial_result *result, const struct pack_bench_result *run);
 
 /*
- * What way `b` gains over way `a`: the median of the rounds' ratios, later epochs over
- * later epochs, and the interval that holds the true one in at least 95 of 100 cases
- * (order statistics of a binomial; for fewer than six rounds the extremes, which is less).
+ * What candidate `b` gains over candidate `a`: the median of the rounds' ratios, later
+ * epochs over later epochs, and the interval that holds the true one in at least 95 of
+ * 100 cases (order statistics of a binomial; for fewer than six rounds the extremes, which
+ * is less).
  */
 struct pack_trial_gain {
     double median, low, high;
