@@ -55,7 +55,7 @@ struct pack_bench_ask {
  * Changes of transfer and page cache are predicted from the run's times. Last, where there
  * is room, comes echoing.
  *
- * That takes about five seconds, and 128 MiB of memory for each of three copies at most.
+ * That takes ten to twenty seconds, and 128 MiB of memory for each of five copies at most.
  * What does not gain surely is not named. Readers of a GPU's process are not tried, nor
  * batches that take more than half a second: then costs fitted to the run predict.
  *
