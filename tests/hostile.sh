@@ -61,7 +61,7 @@ tried=0 bad=
 for path in "$data"/*; do
     [ "${path%.tsv}" = "$path" ] || continue
     tried=$((tried + 1))
-    attempt h5advise --epochs 1 --workers 1 ${no_measure:+"$no_measure"} &
+    attempt h5advise --quiet --epochs 1 --workers 1 ${no_measure:+"$no_measure"} &
     attempt h5readbench --quiet --no-trial --workers 0 --batches 2
     wait
     for program in h5advise h5readbench; do

@@ -169,6 +169,7 @@ test_files(void)
 int
 main(void)
 {
+    signal(SIGINT, SIG_DFL); /* which a shell ignores in what it starts with & */
     pack_h5_guard_note(NULL, "nothing");
     test_sentences();
     test_memory();

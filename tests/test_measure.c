@@ -192,7 +192,7 @@ test_preload(void)
             .pattern = { .kind = PACK_PATTERN_SEQUENTIAL, .batch = 16 },
             .workers.n = 1,
             .open.set_cache = true,
-            .open.cache = { 10007, chunk * (i == 2 ? n_chunks / 2 : n_chunks), 0.75 },
+            .open.cache = { 10007, chunk * (i == 2 ? n_chunks / 2 : n_chunks), 0.75, PACK_HDF5_1_10 },
             .preload = i > 0,
             .no_check = true,
         };
@@ -228,7 +228,7 @@ test_preload_ends(void)
         .pattern = { .kind = PACK_PATTERN_SEQUENTIAL, .batch = 16 },
         .workers = { .n = 1, .fresh = true },
         .open.set_cache = true,
-        .open.cache = { 10007, grid->chunk_bytes * grid->n_chunks_total, 0.75 },
+        .open.cache = { 10007, grid->chunk_bytes * grid->n_chunks_total, 0.75, PACK_HDF5_1_10 },
         .stop.epochs = 2,
         .preload = true,
         .no_check = true,

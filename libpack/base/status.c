@@ -13,7 +13,9 @@ fill(struct pack_error *err, enum pack_status status, const char *format, va_lis
         int saved = errno;
         err->status = status;
         err->param = NULL;
-        vsnprintf(err->text, sizeof err->text, format ? format : "", args);
+        err->text[0] = '\0';
+        if (format)
+            vsnprintf(err->text, sizeof err->text, format, args);
         errno = saved;
     }
     return status;
@@ -88,7 +90,9 @@ pack_error_prefix(struct pack_error *err, enum pack_status status, const char *f
     memcpy(old, err->text, sizeof old);
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format ? format : "", args);
+    err->text[0] = '\0';
+    if (format)
+        vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, ": %.*s", (int)sizeof err->text,
