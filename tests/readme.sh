@@ -35,8 +35,8 @@ without_times() {
 
 # What h5advise and h5readbench decide is of the machine: the form of their first lines.
 form() {
-    sed -E 's/^(KEEP|BEST) /ADVICE /; s/rdcc_nbytes=.*//; s/limited by .*/limited by/
-        s/, seed [0-9]+//; /^ +rdcc_nslots/d; s/[0-9]+\.?[0-9]*/N/g; s/ +/ /g' | head -n 1
+    sed -E 's/^(KEEP|BEST) .*/ADVICE/; s/limited by .*/limited by/
+        s/, seed [0-9]+//; s/[0-9]+\.?[0-9]*/N/g; s/ +/ /g' | head -n 1
 }
 
 # A run that is stopped half way.
