@@ -142,6 +142,8 @@ test_words(void)
         { "#1", "'#1'" },
         { "$HOME", "'$HOME'" },
         { "", "''" },
+        { "-x.h5", "./-x.h5" },
+        { "-a b", "'./-a b'" },
     };
     struct pack_buf buf = { 0 };
     int wrong = 0;

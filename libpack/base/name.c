@@ -190,9 +190,10 @@ pack_name_word(const char *name, struct pack_buf *buf, struct pack_error *err)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789_-./,:+@%=";
+    const char *folder = *name == '-' ? "./" : ""; /* else it reads as an option */
     if (*name && name[strspn(name, plain)] == '\0')
-        return pack_buf_printf(buf, err, "%s", name);
-    enum pack_status status = pack_buf_append(buf, "'", 1, err);
+        return pack_buf_printf(buf, err, "%s%s", folder, name);
+    enum pack_status status = pack_buf_printf(buf, err, "'%s", folder);
     for (; status == PACK_OK && *name; name++)
         status = *name == '\'' ? pack_buf_append(buf, "'\\''", 4, err)
                                : pack_buf_append(buf, name, 1, err);

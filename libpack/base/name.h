@@ -44,7 +44,8 @@ enum { PACK_NAME_TEXT_MAX = 256 };
  */
 char *pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX]);
 
-/* Appends a name as one word of a shell, in quotes where it needs them. */
+/* Appends a file's name as one word of a shell, in quotes where it needs them; "./" goes
+ * before a dash, which programs would take for an option. */
 enum pack_status pack_name_word(const char *name, struct pack_buf *buf,
                                 struct pack_error *err);
 
