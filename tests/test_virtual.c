@@ -302,6 +302,50 @@ test_remark(const char *name, const char *want, const char *what)
     pack_readset_close(set);
 }
 
+/* A virtual dataset whose only source is the one of this name. */
+static void
+make_circle(const char *name, const char *of)
+{
+    const hsize_t extent[2] = { 10, 6 };
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_virtual(list, space, of, "images", space);
+    H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list,
+                        H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+/* HDF5 follows them until its stack is used up. */
+static void
+test_circles(void)
+{
+    static const char *const names[] = { "circle.h5", "circle_a.h5" };
+    make_circle("circle.h5", ".");
+    make_circle("circle_a.h5", "circle_b.h5");
+    make_circle("circle_b.h5", "circle_a.h5");
+    for (int i = 0; i < 2; i++) {
+        struct pack_readset *set = NULL;
+        struct pack_error err = { 0 };
+        enum pack_status status =
+            pack_readset_open(&names[i], 1, "images", &set, &err);
+        ok(status == PACK_ERR_FORMAT && strstr(err.text, names[i]) &&
+               strstr(err.text, "is virtual, and a source of itself"),
+           "%s: a virtual dataset made of itself is refused", names[i]);
+        note("%s", err.text);
+        pack_readset_close(set);
+    }
+    make_circle("circle_b.h5", "vds_0.h5");
+    struct pack_readset *set = NULL;
+    ok(pack_readset_open(&names[1], 1, "images", &set, NULL) == PACK_OK,
+       "one whose source is virtual and ends somewhere is not");
+    pack_readset_close(set);
+    remove("circle.h5");
+    remove("circle_a.h5");
+    remove("circle_b.h5");
+}
+
 static void
 make_others(void)
 {
@@ -338,6 +382,7 @@ main(void)
            make_virtual("strided.h5", STRIDED);
     make_others();
     ok(good, "files are made");
+    test_circles();
     test_driver();
     test_runs("vds.h5", true);
     test_runs("stacked.h5", true);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libpack/base/size.h"
@@ -221,6 +222,99 @@ add_mapping(struct pack_h5_sources *s, hid_t dcpl, size_t i, const char *main_na
     return status;
 }
 
+/* ----------------------------------------------------- sources that are virtual */
+
+enum { LEVELS_MAX = 32 };
+
+/* A virtual dataset and those that it is a source of. A file is known by its number:
+ * a circle may find it under ever longer names. */
+struct level {
+    dev_t device;
+    ino_t inode;
+    const char *dataset;
+    int depth;
+    const struct level *above;
+};
+
+static enum pack_status look_below(const struct level *above, const char *path,
+                                   const char *dataset, struct pack_error *err);
+
+static bool
+is_above(const struct level *here)
+{
+    for (const struct level *l = here->above; l; l = l->above)
+        if (l->device == here->device && l->inode == here->inode &&
+            strcmp(l->dataset, here->dataset) == 0)
+            return true;
+    return false;
+}
+
+static enum pack_status
+look_at_mappings(const struct level *here, const char *path, hid_t dcpl, size_t n,
+                 struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; status == PACK_OK && i < n; i++) {
+        char *file = stored_name(H5Pget_virtual_filename, dcpl, i);
+        char *dataset = stored_name(H5Pget_virtual_dsetname, dcpl, i);
+        char *found = file && dataset ? find_file(path, file) : NULL;
+        if (found)
+            status = look_below(here, found, dataset, err);
+        free(found);
+        free(dataset);
+        free(file);
+    }
+    return status;
+}
+
+/* HDF5 follows a virtual dataset that is made of itself until its stack is used up. What
+ * cannot be opened is missing, which is for others to say. */
+static enum pack_status
+look_below(const struct level *above, const char *path, const char *dataset,
+           struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    struct stat file_status;
+    dataset += strspn(dataset, "/");
+    if (stat(path, &file_status) != 0)
+        return PACK_OK;
+    struct level here = { file_status.st_dev, file_status.st_ino, dataset,
+                          above ? above->depth + 1 : 0, above };
+    if (is_above(&here))
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "'%s:/%s' is virtual, and a source of itself", path, dataset);
+    if (here.depth == LEVELS_MAX)
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "'%s:/%s' lies below %d virtual datasets, one the source of the "
+                         "other",
+                         path, dataset, LEVELS_MAX);
+    int64_t file = -1;
+    if (pack_h5_open(path, NULL, &file, NULL) != PACK_OK)
+        return PACK_OK;
+    hid_t set = H5Dopen2(file, dataset, H5P_DEFAULT);
+    hid_t dcpl = set < 0 ? -1 : H5Dget_create_plist(set);
+    size_t n = 0;
+    if (dcpl >= 0 && H5Pget_layout(dcpl) == H5D_VIRTUAL &&
+        H5Pget_virtual_count(dcpl, &n) >= 0)
+        status = look_at_mappings(&here, path, dcpl, n, err);
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
+    if (set >= 0)
+        H5Dclose(set);
+    pack_h5_close(file);
+    return status;
+}
+
+static enum pack_status
+check_levels(const struct pack_h5_sources *s, const char *name, const char *dataset,
+             struct pack_error *err)
+{
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (s->sources[i].facts.layout == PACK_LAYOUT_VIRTUAL)
+            return look_below(NULL, name, dataset, err);
+    return PACK_OK;
+}
+
 static void
 find_unclear(struct pack_h5_sources *s, const struct pack_shape *extent)
 {
@@ -267,6 +361,8 @@ pack_h5_sources_read(int64_t file, const char *name, const struct pack_facts *fa
         H5Pclose(dcpl);
     if (set >= 0)
         H5Dclose(set);
+    if (status == PACK_OK)
+        status = check_levels(&s, name, facts->path, err);
     if (status != PACK_OK) {
         pack_h5_sources_done(&s);
         return status;

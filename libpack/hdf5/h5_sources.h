@@ -50,7 +50,8 @@ struct pack_h5_sources {
  * Reads the mappings of the virtual dataset with these facts in an open file named
  * `name`, and facts and chunk indexes of their sources. Sources are looked for as HDF5
  * does: beside the file, then from the current folder; HDF5_VDS_PREFIX is not looked at.
- * PACK_OK also when sources are missing or mappings are none of blocks. guard as in
+ * PACK_OK also when sources are missing or mappings are none of blocks. PACK_ERR_FORMAT
+ * when it is a source of itself, also by way of others: HDF5 would crash. guard as in
  * h5_guard.h.
  */
 enum pack_status pack_h5_sources_read(int64_t file, const char *name,
