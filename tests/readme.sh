@@ -3,6 +3,7 @@
 # for byte where nothing is timed, else with other numbers and the same words.
 . "$top_srcdir/tests/tap.sh"
 need h5ls timeout
+[ "${SANITIZERS:-no}" = no ] || skip_all 'sanitizers take minutes to measure what README measures'
 export PATH
 readme=$top_srcdir/README
 cd "$work" || exit 1
