@@ -209,8 +209,13 @@ test_epochs(void)
     run.n_epochs = 2;
     run.setup.epoch_samples = 201;
     pack_trial_add(&r, &run);
-    ok(!r.has_later && r.first[5] == 100 && r.later[5] == 150,
+    ok(r.has_later && r.first[5] == 100 && r.later[5] == 150,
        "where the second was cut off, both tell what later ones are like");
+    struct pack_trial_result half = { .n_rounds = 3, .n_later = 2 };
+    pack_trial_add(&half, &run);
+    ok(half.has_later, "two rounds of four saw later epochs: that is enough");
+    pack_trial_add(&half, &run);
+    ok(!half.has_later, "two of five is not");
     run.warm_samples = 50;
     run.warm_ns = 900000000;
     pack_trial_add(&r, &run);

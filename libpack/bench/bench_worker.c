@@ -12,6 +12,8 @@
 #include "libpack/bench/nvtx.h"
 #include "libpack/base/size.h"
 
+enum { PRELOAD_BYTES = 32 << 20 }; /* read at a time */
+
 /* One of the two datasets that a batch is made of. */
 struct side {
     const struct pack_readset *set; /* NULL: image files */
@@ -406,7 +408,8 @@ open_side(struct reader *reader, struct side *side, struct pack_engine_activity 
     return pack_engine_open(reader->plan->engine, &params, &side->engine, err);
 }
 
-/* Whole rows of chunks, until as many bytes were read as the cache can hold. */
+/* Whole rows of chunks, until as many bytes were read as the cache can hold; parts of rows
+ * where they are large: a chunk that is cached is loaded once all the same. */
 static enum pack_status
 preload(struct reader *reader, struct pack_error *err)
 {
@@ -420,6 +423,8 @@ preload(struct reader *reader, struct pack_error *err)
     for (int i = 1; i < box.rank; i++)
         box.count[i] = extent->extent[i];
     uint64_t row = row_bytes(side, &box);
+    if (row && step > PRELOAD_BYTES / row)
+        step = row < PRELOAD_BYTES ? PRELOAD_BYTES / row : 1;
     enum pack_status status = reserve_scratch(reader, step, row, err);
     for (uint64_t at = 0; at < extent->extent[0] && read < room && status == PACK_OK;
          at += step) {

@@ -8,7 +8,8 @@
  * the copy to the whole (a cache that holds a tenth of the copy is a tenth of the
  * dataset's), the measurement carries all that counts leave out: fresh memory, the
  * allocator, processes that share a memory bus. Today's settings are read twice, on the
- * file and on a copy; what differs between the two is taken to differ for all rows.
+ * file and on a copy; what differs between the two is taken to differ for all that rows
+ * load, not for what their caches hold.
  */
 #include "libpack/bench/measure.h"
 
@@ -226,7 +227,6 @@ struct layout {
 struct rows {
     const struct pack_measure_params *how;
     const struct pack_advise_params *params;
-    struct pack_advise_params copy; /* params of the copies */
     struct layout layouts[LAYOUTS_MAX];
     size_t n_layouts;
     struct candidate candidates[CANDIDATES_MAX];
@@ -441,13 +441,24 @@ solve(const struct expected *e, const struct pack_trial_result *r, struct factor
 /* Processor time scaled, storage as it is. */
 static double
 scaled(const struct pack_advise_params *params, struct pack_cost cost, double samples,
-       struct factors f, double now_ratio)
+       struct factors f)
 {
     uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
     double load = load_ns(&cost);
-    cost.cpu_ns = (f.load * load + f.rest * (cost.cpu_ns - load)) / now_ratio;
+    cost.cpu_ns = f.load * load + f.rest * (cost.cpu_ns - load);
     cost.total_ns = cost.cpu_ns + cost.storage_ns;
     return pack_cost_rate(params->profile, &cost, samples, workers);
+}
+
+/* From a copy to the file: pages of the one are read faster than the other's; what the
+ * chunk cache answers comes from the same memory. Today's row is what the file gave. */
+static struct factors
+on_file(struct factors f, const struct pack_measured *m, bool is_now)
+{
+    f.load /= m->now_ratio;
+    if (is_now)
+        f.rest /= m->now_ratio;
+    return f;
 }
 
 /* The interval of a row's gain: that of the rounds, as far around the gain as that of the
@@ -484,11 +495,12 @@ correct(struct rows *rows, size_t i, const struct pack_measured *m, struct pack_
     bool apart = r->has_later && solve(&e, r, &f);
     if (!apart)
         f.load = f.rest = e.first / r->first_rate;
-    o->first_rate = scaled(rows->params, o->first_cost, o->first_samples, f, m->now_ratio);
+    o->first_rate =
+        scaled(rows->params, o->first_cost, o->first_samples, on_file(f, m, i == 0));
     if (!apart)
         f.load = f.rest = e.later / r->later_rate;
     o->later_rate =
-        scaled(rows->params, o->steady_cost, o->steady_samples, f, m->now_ratio);
+        scaled(rows->params, o->steady_cost, o->steady_samples, on_file(f, m, i == 0));
     o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
     o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
     if (i > 0 && rows->candidates[0].row->is_now)

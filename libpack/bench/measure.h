@@ -30,7 +30,7 @@ struct pack_measure_params {
     bool prove;
     const char *scratch_dir;
     uint64_t scratch_bytes;
-    uint64_t budget_ns;    /* for reading the rows of a quick look; 0: 3 s */
+    uint64_t budget_ns;    /* for reading the rows of a quick look; 0: 5 s */
     struct pack_watch watch;
 };
 
@@ -48,9 +48,10 @@ enum pack_status pack_measure_now(const struct pack_measure_params *how,
                                   struct pack_measured *measured, struct pack_error *err);
 
 /*
- * After it: reads the first rows and `now`, each in a copy of its own layout, in turns,
- * and scales their rates by measured over modelled; then settles the result. A proof puts
- * the measured ratio to `now` in the place of the modelled one.
+ * After it: reads `now`, the first row, and the best row of each kind that may be chosen
+ * (kinds: pack_advise_kind_of), each in a copy of its own layout, in turns, and scales
+ * their rates by measured over modelled; then settles the result. A proof takes larger
+ * copies, longer and more rounds.
  *
  * Copies are written through stock HDF5, scratch_bytes of the data at most, and no more
  * than an eighth of the memory that is free for all of them together. They have no names

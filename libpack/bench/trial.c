@@ -72,7 +72,8 @@ pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run)
     uint64_t n = run->n_epochs; /* those that were not cut off */
     if (run->epochs[n - 1].n_samples < run->setup.epoch_samples)
         n--;
-    r->has_later = n > 1;
+    r->n_later += n > 1;
+    r->has_later = 2 * r->n_later >= r->n_rounds + 1;
     r->first[r->n_rounds] = rate_of_epochs(run, 0, 1);
     r->later[r->n_rounds] = n > 1 ? rate_of_epochs(run, n / 2, n)
                                   : rate_of_epochs(run, 0, run->n_epochs);

@@ -31,7 +31,8 @@ struct pack_trial_result {
     double later[PACK_TRIAL_ROUNDS_MAX]; /* of the later half of the epochs; 0 in either:
                                             not looked at in that round */
     double first_rate, later_rate;
-    bool has_later;           /* more than one epoch was read; else later repeats first */
+    uint32_t n_later;         /* rounds in which more than one epoch was read */
+    bool has_later;           /* that was so in half of them; else later repeats first */
     uint64_t first_samples;   /* read in the first epoch of the last round */
     uint64_t n_epochs;        /* begun in the last round */
     double storage_bytes;     /* that came from storage, all rounds */
@@ -53,8 +54,8 @@ enum pack_status pack_trial_run(const struct pack_bench_params *candidates,
                                 struct pack_trial_result *results,
                                 struct pack_error *err);
 
-/* Adds one run to its rounds. The last epoch was cut off in the middle of a batch, so it
- * counts only when there is hardly another. */
+/* Adds one run to its rounds. An epoch that was cut off counts only where there is no
+ * second whole one. */
 void pack_trial_add(struct pack_trial_result *result, const struct pack_bench_result *run);
 
 /*
