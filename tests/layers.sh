@@ -1,6 +1,6 @@
 #!/bin/sh
-# The layers of libpack hold: nobody includes upwards, third-party headers stay where they belong,
-# every exported name starts with pack_.
+# The layers of libpack hold: nobody includes upwards or in a circle, third-party headers stay
+# where they belong, every exported name starts with pack_.
 cd "${top_srcdir:-.}" || exit 1
 exec 2>&1
 n=0
@@ -23,6 +23,20 @@ ${AWK:-awk} '
     END { exit bad }' tests/layers.txt libpack/*/*.[ch]
 result $? "no file of libpack includes a header of a folder beside or above its own"
 
+stray=$($AWK -f tests/circles.awk libpack/*/*.[ch])
+result $? "no module includes itself by way of others${stray:+: $stray}"
+planted=${top_builddir:-.}/layers.circle
+mkdir -p "$planted"
+echo '#include "libpack/base/b.h"' >"$planted/a.h"
+echo '#include "libpack/base/c_parts.h"' >"$planted/b.c"
+echo '#include "libpack/base/a.h"' >"$planted/c_parts.h"
+touch "$planted/b.h" "$planted/c.c" "$planted/d.c"
+echo '#include "libpack/base/a.h"' >"$planted/d.h"
+[ "$($AWK -f tests/circles.awk "$planted"/*.[ch] | sed 's/.*layers.circle.//' | tr '\n' ';')" = \
+    'a.h includes libpack/base/b.h;b.c includes libpack/base/c_parts.h;c_parts.h includes libpack/base/a.h;' ]
+result $? "which is noticed, over three modules and a header of parts"
+rm -rf "$planted"
+
 stray=$(grep -hoE '#include <libpack/[^>]*>' libpack/*/*.[ch] tools/*.[ch] tests/*.[ch] tests/*/*.[ch] api/libpack/*.h |
     sort -u | sed 's/#include <\(.*\)>/\1/' | while read -r name; do [ -e "api/$name" ] || echo "$name"; done)
 [ -z "$stray" ]; result $? "what is included as <libpack/...> is a public header${stray:+, but not $stray}"
@@ -32,8 +46,8 @@ stray=$(find libpack api -name '*_private*')
 [ -z "$stray" ]; result $? "what is not in api/ is private, and no name says so${stray:+: $stray}"
 
 stray=$(grep -lE '#include <(hdf5|H5[A-Za-z]*)\.h>' libpack/*/*.[ch] api/libpack/*.h tools/*.[ch] 2>/dev/null |
-    grep -vE '^libpack/hdf5/(h5_parts\.h|h5_zstd_plugin\.c)$')
-[ -z "$stray" ]; result $? "hdf5.h is included in h5_parts.h, and by the plugin${stray:+: $stray}"
+    grep -vE '^libpack/hdf5/(hdf5_versions\.h|h5_zstd_plugin\.c)$')
+[ -z "$stray" ]; result $? "hdf5.h is included in hdf5_versions.h, and by the plugin${stray:+: $stray}"
 check_home() { # header, files that may include it
     stray=$(grep -lF "#include <$1>" libpack/*/*.[ch] api/libpack/*.h tools/*.[ch] 2>/dev/null | grep -vE "/($2)\.[ch]\$")
     [ -z "$stray" ]; result $? "$1 is included only in $2${stray:+, but also in $stray}"

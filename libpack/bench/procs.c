@@ -42,7 +42,15 @@ pack_procs_start(const struct pack_procs_params *params, struct pack_procs **out
         procs->params.prefetch = 1; /* nobody runs ahead */
     if (procs->params.stall_ns == 0)
         procs->params.stall_ns = default_stall_ns;
-    enum pack_status status = pack_procs_memory_open(&procs->params, &procs->memory, err);
+    const struct procs_memory_params memory = {
+        .n_workers = params->n_workers,
+        .prefetch = procs->params.prefetch,
+        .fresh = params->fresh,
+        .slot_bytes = params->slot_bytes,
+        .note_bytes = params->note_bytes,
+        .activity_bytes = params->activity_bytes,
+    };
+    enum pack_status status = pack_procs_memory_open(&memory, &procs->memory, err);
     for (unsigned i = 0; i < params->n_workers && status == PACK_OK; i++)
         status = pack_procs_worker_start(procs, i, err);
     if (status == PACK_OK && params->n_workers == 0) {

@@ -29,7 +29,7 @@ add_pages(uint64_t bytes, uint64_t *total)
 
 /* Fills all sizes; false: more than can be. */
 static bool
-lay_out(const struct pack_procs_params *p, struct procs_memory *memory)
+lay_out(const struct procs_memory_params *p, struct procs_memory *memory)
 {
     uint64_t note = 0, slot = 0, activity = 0, lane = PAGE, slots, total;
     if (!add_pages(p->note_bytes, &note) ||
@@ -49,8 +49,8 @@ lay_out(const struct pack_procs_params *p, struct procs_memory *memory)
 }
 
 enum pack_status
-pack_procs_memory_open(const struct pack_procs_params *p, struct procs_memory *memory,
-                       struct pack_error *err)
+pack_procs_memory_open(const struct procs_memory_params *p,
+                       struct procs_memory *memory, struct pack_error *err)
 {
     *memory = (struct procs_memory){
         /* one for the note that the parent looks at while the worker goes on */

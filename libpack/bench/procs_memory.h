@@ -1,12 +1,18 @@
-/* The memory that reader processes and their parent share. Not for use outside libpack. */
+/* The memory that reader processes and their parent share: part of procs.c. */
 #ifndef LIBPACK_PROCS_MEMORY_H
 #define LIBPACK_PROCS_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "libpack/bench/procs.h"
 #include <libpack/status.h>
+
+/* Of struct pack_procs_params, which says what they mean; no defaults here. */
+struct procs_memory_params {
+    unsigned n_workers, prefetch;
+    bool fresh;
+    size_t slot_bytes, note_bytes, activity_bytes;
+};
 
 struct procs_memory {
     unsigned char *shared; /* NULL: not open */
@@ -17,9 +23,8 @@ struct procs_memory {
     bool fresh;       /* slots hold notes only: each item has memory of its own */
 };
 
-/* Room for each worker, or for one lane in line: `params` without defaults left open.
- * PACK_ERR_LIMIT, PACK_ERR_MEMORY. */
-enum pack_status pack_procs_memory_open(const struct pack_procs_params *params,
+/* A lane for each worker; one when there are none. PACK_ERR_LIMIT, PACK_ERR_MEMORY. */
+enum pack_status pack_procs_memory_open(const struct procs_memory_params *params,
                                         struct procs_memory *memory,
                                         struct pack_error *err);
 void pack_procs_memory_close(struct procs_memory *memory);

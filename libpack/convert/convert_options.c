@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "libpack/base/check.h"
-#include "libpack/convert/convert_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/base/json.h"

@@ -95,11 +95,6 @@ enum pack_status pack_convert_reject(const struct pack_convert_params *params,
                                      uint64_t index, const char *reason,
                                      struct pack_error *err);
 
-/* The options as members of the object that `json` is in: of the stored text, and of the
- * report. */
-void pack_convert_options_put(const struct pack_convert_options *options,
-                              struct pack_json *json);
-
 /* Everything of a file but the chunks of `images`. */
 struct pack_convert_contents {
     const struct pack_source *source;

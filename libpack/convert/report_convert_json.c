@@ -1,6 +1,7 @@
 #include "libpack/convert/report_convert.h"
 
 #include "libpack/base/json.h"
+#include "libpack/convert/convert_options.h"
 #include "libpack/convert/convert_parts.h"
 
 /* What the program was asked for: where the file is, and the stored options. */

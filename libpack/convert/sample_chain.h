@@ -3,7 +3,8 @@
 #ifndef LIBPACK_SAMPLE_CHAIN_H
 #define LIBPACK_SAMPLE_CHAIN_H
 
-#include "libpack/convert/samples.h"
+#include "libpack/base/pool.h"
+#include "libpack/convert/sample.h"
 
 /* What is kept from image to image, so that a steady stream allocates nothing. */
 struct pack_sample_chain {

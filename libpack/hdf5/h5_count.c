@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "libpack/base/clock.h"
-#include "libpack/hdf5/h5_parts.h"
+#include "libpack/hdf5/hdf5_versions.h"
 
 struct count_file {
     H5FD_t base; /* must be first: HDF5 knows only this part */

@@ -1,16 +1,12 @@
-/* The one place that includes hdf5.h; the differences between its versions; HDF5's errors
- * as sentences. Not for use outside libpack's storage layer and its tests. */
+/* HDF5's errors as sentences, and what else the files of this folder share. Not for use
+ * outside this folder and its tests. */
 #ifndef LIBPACK_H5_PARTS_H
 #define LIBPACK_H5_PARTS_H
 
 #include <stdbool.h>
 
-#include <hdf5.h>
-#if H5_VERSION_GE(1, 13, 0)
-#include <H5FDdevelop.h> /* H5FD_class_t moved here */
-#endif
-
 #include <libpack/dataset.h>
+#include "libpack/hdf5/hdf5_versions.h"
 #include <libpack/status.h>
 
 /* Turns HDF5's own printing of errors off. First thing in every public function that
@@ -46,21 +42,5 @@ bool pack_h5_path_exists(hid_t file, const char *path);
 
 /* The zstd filter's class, for H5Zregister and for the plugin. */
 extern const H5Z_class2_t pack_h5_zstd_class;
-
-/*
- * Reads a stored chunk as it is into `capacity` bytes at buffer. From HDF5 2.0 on the
- * library checks the capacity itself; before, it trusts it.
- */
-static inline herr_t
-pack_h5_read_chunk(hid_t dataset, const hsize_t *offset, uint32_t *filter_mask,
-                   void *buffer, size_t capacity)
-{
-#if H5_VERSION_GE(2, 0, 0)
-    return H5Dread_chunk2(dataset, H5P_DEFAULT, offset, filter_mask, buffer, &capacity);
-#else
-    (void)capacity;
-    return H5Dread_chunk(dataset, H5P_DEFAULT, offset, filter_mask, buffer);
-#endif
-}
 
 #endif

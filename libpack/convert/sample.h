@@ -1,0 +1,54 @@
+/* One image as it goes into a file, and the parameters by which samples are made: what a
+ * stream of them (samples.h) and each of its threads (sample_chain.h) speak of. */
+#ifndef LIBPACK_SAMPLE_H
+#define LIBPACK_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/image.h>
+#include "libpack/source/records.h"
+#include <libpack/status.h>
+
+enum pack_sample_outcome {
+    PACK_SAMPLE_READY = 0, /* pixels are there (after a header scan: info is) */
+    PACK_SAMPLE_REJECTED,  /* the file's own fault: damaged, unsupported, not permitted,
+                              missing */
+    PACK_SAMPLE_FAILED     /* the machine's: I/O error, no memory, a file that changed
+                              meanwhile */
+};
+
+enum { PACK_SAMPLE_REASON_MAX = 256 };
+
+struct pack_sample {
+    uint64_t index; /* of the record */
+    enum pack_sample_outcome outcome;
+    enum pack_status status;             /* why not READY */
+    char reason[PACK_SAMPLE_REASON_MAX]; /* one sentence, without the file's name */
+
+    const uint8_t *pixels; /* out_h * out_w * channels bytes; NULL after a header scan */
+    uint32_t out_h, out_w;
+    uint64_t sum[3], sumsq[3]; /* of the pixels, per channel */
+    struct pack_image_info info;
+    uint64_t file_bytes;
+    int64_t file_mtime_ns;
+    uint64_t read_ns, read_bytes; /* opening and reading the file, or what was needed */
+};
+
+struct pack_samples_params {
+    const struct pack_source *source;
+    uint64_t first; /* record to start from */
+    struct pack_image_params image;
+    struct pack_geometry geometry;
+    enum pack_pixel_layout layout;
+    bool headers_only; /* no pixels: read what the headers say */
+    bool no_readahead;
+    bool no_sums;          /* sum and sumsq stay 0 */
+    uint32_t out_h, out_w; /* what every sample must measure; 0: whatever it does */
+    unsigned n_threads;
+    uint64_t memory_bytes; /* for reading and decoding; one giant image comes in alone */
+    size_t n_slots;        /* samples in flight, at least 2; 0: 4 per thread and 4 */
+};
+
+#endif
