@@ -17,18 +17,18 @@ setup(void)
     struct pack_error err;
     (void)pack_profile_named("nvme", &profile, &err);
     params = (struct pack_advise_params){
-        .extent = { 3, { 1000, 64, 64 } },
-        .elem_size = 1,
-        .profile = &profile,
-        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
-        .memory_bytes = 256 << 20,
-        .ram_bytes = 1 << 30,
+        .data.extent = { 3, { 1000, 64, 64 } },
+        .data.elem_size = 1,
+        .machine.profile = &profile,
+        .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
+        .machine.memory_bytes = 256 << 20,
+        .machine.ram_bytes = 1 << 30,
         .now = &today,
     };
     today = (struct pack_advise_config){ .chunk = { 3, { 4, 64, 64 } },
                                          .codec = "none",
                                          .stored_rate = 1,
-                                         .pattern = params.pattern };
+                                         .pattern = params.reading.pattern };
     pack_cache_params_defaults(&today.cache, PACK_HDF5_1_10);
 }
 

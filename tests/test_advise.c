@@ -157,24 +157,24 @@ test_contiguous(void)
         return;
     }
     for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
-        struct pack_advise_params p = { .extent = layout.extent,
-                                        .elem_size = 1,
-                                        .profile = &profile,
-                                        .epochs = 1,
-                                        .pattern = { .kind = PACK_PATTERN_SHUFFLE,
-                                                     .box = boxes[i] } };
+        struct pack_advise_params p = { .data.extent = layout.extent,
+                                        .data.elem_size = 1,
+                                        .machine.profile = &profile,
+                                        .reading.epochs = 1,
+                                        .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE,
+                                                             .box = boxes[i] } };
         struct pack_advise_config config = { .codec = "none",
                                              .stored_rate = 1,
-                                             .pattern = p.pattern };
+                                             .pattern = p.reading.pattern };
         struct pack_advise_outcome o;
         struct pack_h5_count count = { 0 };
         struct pack_cache_params cache = { 521, 1 << 20, 0.75, PACK_HDF5_1_10 };
         struct pack_pattern_iter *iter;
         struct pack_request request;
         struct pack_probe *probe;
-        p.pattern.extent = layout.extent;
+        p.reading.pattern.extent = layout.extent;
         if (pack_advise_evaluate(&p, &config, 0, &o, &err) != PACK_OK ||
-            pack_pattern_new(&p.pattern, &iter, &err) != PACK_OK ||
+            pack_pattern_new(&p.reading.pattern, &iter, &err) != PACK_OK ||
             pack_probe_open(path, &cache, &count, &probe, &err) != PACK_OK) {
             ok(false, "%s", err.text);
             continue;
@@ -204,13 +204,13 @@ test_search(void)
     (void)pack_profile_named("sata-ssd", &profile, &err);
     const struct pack_shape user = { 3, { 3, 20, 20 } };
     struct pack_advise_params p = {
-        .extent = { 3, { 5000, 40, 40 } },
-        .elem_size = 2,
-        .profile = &profile,
-        .chunks = &user,
-        .n_chunks = 1,
-        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 32, .workers = 2 },
-        .memory_bytes = 8 << 20,
+        .data.extent = { 3, { 5000, 40, 40 } },
+        .data.elem_size = 2,
+        .machine.profile = &profile,
+        .storing.chunks = &user,
+        .storing.n_chunks = 1,
+        .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 32, .workers = 2 },
+        .machine.memory_bytes = 8 << 20,
         .n_threads = 1
     };
     enum pack_status status = pack_advise(&p, &one, &err);
@@ -230,16 +230,16 @@ test_search(void)
     }
     ok(has_user, "the user's own shape is in the table");
     ok(front && fits, "there is a front, and caches keep to the memory given");
-    p.memory_bytes = 100;
+    p.machine.memory_bytes = 100;
     ok(pack_advise(&p, &one, &err) == PACK_ERR_ARGUMENT, "too little memory is refused");
     struct pack_shape large = { 3, { 6000, 40, 40 } };
-    p.memory_bytes = 1 << 20;
-    p.chunks = &large;
+    p.machine.memory_bytes = 1 << 20;
+    p.storing.chunks = &large;
     ok(pack_advise(&p, &one, &err) == PACK_ERR_ARGUMENT &&
            strstr(err.text, "larger than"),
        "so is a chunk larger than the dataset");
-    p.n_chunks = 0;
-    p.extent = (struct pack_shape){ 2, { UINT64_MAX, 3 } };
+    p.storing.n_chunks = 0;
+    p.data.extent = (struct pack_shape){ 2, { UINT64_MAX, 3 } };
     ok(pack_advise(&p, &one, &err) == PACK_ERR_LIMIT,
        "and more bytes than 64 bits count");
 }
@@ -253,27 +253,27 @@ test_lone(void)
     static struct pack_advise_result r;
     (void)pack_profile_named("hdd", &profile, &err);
     const struct pack_shape user = { 2, { 1, 1000 } };
-    struct pack_advise_params p = { .extent = { 2, { 1, 1000 } },
-                                    .elem_size = 1,
-                                    .profile = &profile,
-                                    .chunks = &user,
-                                    .pattern = { .kind = PACK_PATTERN_SHUFFLE,
-                                                 .batch = 64,
-                                                 .workers = 4 } };
+    struct pack_advise_params p = {
+        .data.extent = { 2, { 1, 1000 } },
+        .data.elem_size = 1,
+        .machine.profile = &profile,
+        .storing.chunks = &user,
+        .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 64, .workers = 4 }
+    };
     struct pack_advise_config now = { .chunk = { 2, { 1, 1 } },
                                       .codec = "none",
                                       .stored_rate = 1,
                                       .cache = { 521, 1 << 20, 0.75, PACK_HDF5_1_10 },
-                                      .pattern = p.pattern };
+                                      .pattern = p.reading.pattern };
     p.now = &now;
     ok(pack_advise(&p, &r, &err) == PACK_OK && r.n_rows == 1 && r.rows[0].is_now &&
            strstr(r.why[2], "an epoch reads one sample, so that there is nothing to choose"),
        "with one sample there is nothing to choose, and that is said");
-    p.n_chunks = 1;
+    p.storing.n_chunks = 1;
     ok(pack_advise(&p, &r, &err) == PACK_OK && r.n_rows > 1 && r.rows[0].is_now,
        "a user's chunks are shown, and today's are kept");
-    p.extent.extent[0] = 2;
-    p.n_chunks = 0;
+    p.data.extent.extent[0] = 2;
+    p.storing.n_chunks = 0;
     ok(pack_advise(&p, &r, &err) == PACK_OK && r.n_rows > 1 && !r.rows[0].is_now,
        "of two samples something is chosen");
 }
@@ -285,15 +285,15 @@ test_slots(void)
     struct pack_error err;
     struct pack_advise_outcome o;
     (void)pack_profile_named("nvme", &profile, &err);
-    struct pack_advise_params p = { .extent = { 3, { 40, 100, 100 } },
-                                    .elem_size = 1,
-                                    .profile = &profile,
-                                    .pattern_is_fixed = true,
-                                    .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
+    struct pack_advise_params p = { .data.extent = { 3, { 40, 100, 100 } },
+                                    .data.elem_size = 1,
+                                    .machine.profile = &profile,
+                                    .reading.pattern_is_fixed = true,
+                                    .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE } };
     struct pack_advise_config c = { .chunk = { 3, { 1, 20, 20 } },
                                     .codec = "none",
                                     .stored_rate = 1,
-                                    .pattern = p.pattern,
+                                    .pattern = p.reading.pattern,
                                     .cache = { 0, 1 << 20, 0.75, PACK_HDF5_1_10 } };
     enum pack_status status = pack_advise_slots(&p, &c, &err);
     ok(status == PACK_OK && c.cache.n_slots >= 1000, "1000 chunks need %llu slots",
@@ -311,22 +311,24 @@ test_slots(void)
 static struct pack_advise_params
 epochs_params(const struct pack_profile *profile)
 {
-    return (struct pack_advise_params){ .extent = { 2, { 600, 1000 } },
-                                        .elem_size = 1,
-                                        .profile = profile,
-                                        .epochs = 3,
-                                        .ram_bytes = 1 << 30,
-                                        .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
+    return (
+        struct pack_advise_params){ .data.extent = { 2, { 600, 1000 } },
+                                    .data.elem_size = 1,
+                                    .machine.profile = profile,
+                                    .reading.epochs = 3,
+                                    .machine.ram_bytes = 1 << 30,
+                                    .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE } };
 }
 
 static struct pack_advise_config
 epochs_config(const struct pack_advise_params *p)
 {
-    return (struct pack_advise_config){ .chunk = { 2, { 6, 1000 } },
-                                        .codec = "none",
-                                        .stored_rate = 1,
-                                        .pattern = p->pattern,
-                                        .cache = { 1009, 1 << 20, 0.75, PACK_HDF5_1_10 } };
+    return (
+        struct pack_advise_config){ .chunk = { 2, { 6, 1000 } },
+                                    .codec = "none",
+                                    .stored_rate = 1,
+                                    .pattern = p->reading.pattern,
+                                    .cache = { 1009, 1 << 20, 0.75, PACK_HDF5_1_10 } };
 }
 
 static void
@@ -341,7 +343,7 @@ test_epochs(void)
     ok(pack_advise_evaluate(&p, &c, 0, &stay, &err) == PACK_OK &&
            stay.first.loads == 100 && stay.steady.loads == 0,
        "workers that stay load each chunk once and for all");
-    p.workers_end = true;
+    p.reading.workers_end = true;
     enum pack_status status = pack_advise_evaluate(&p, &c, 0, &end, &err);
     ok(status == PACK_OK && end.first.loads == 100 && end.steady.loads == 200 &&
            end.steady_samples == 1200,
@@ -351,15 +353,15 @@ test_epochs(void)
            end.first_cost.touch_ns > 0 && stay.steady_cost.touch_ns == 0,
        "into memory that is new again");
     ok(end.later_rate > end.first_rate, "but out of the page cache");
-    p.workers_end = false;
-    p.epochs = 30;
+    p.reading.workers_end = false;
+    p.reading.epochs = 30;
     ok(pack_advise_evaluate(&p, &c, 0, &three, &err) == PACK_OK &&
            three.n_simulated == 1800 && three.first_rate == stay.first_rate &&
            three.rate > stay.rate &&
            fabs(three.rate - 30 / (1 / three.first_rate + 29 / three.later_rate)) <
                1e-6 * three.rate,
        "three epochs are simulated, the rate is that of thirty");
-    p.epochs = 0;
+    p.reading.epochs = 0;
     ok(pack_advise_evaluate(&p, &c, 0, &stay, &err) == PACK_OK && stay.rate == three.rate,
        "which is the default");
 }
@@ -373,8 +375,8 @@ test_batches(void)
     struct pack_advise_outcome apart, joined, ordered;
     (void)pack_profile_named("nvme", &profile, &err);
     struct pack_advise_params p = epochs_params(&profile);
-    p.is_warm = true;
-    p.pattern.batch = 20;
+    p.machine.is_warm = true;
+    p.reading.pattern.batch = 20;
     struct pack_advise_config c = epochs_config(&p);
     ok(pack_advise_evaluate(&p, &c, 0, &apart, &err) == PACK_OK && apart.elems_per_read == 0,
        "samples read one by one are no union");
@@ -406,7 +408,7 @@ test_companion(void)
     struct pack_advise_params p = epochs_params(&profile);
     struct pack_advise_config c = epochs_config(&p);
     ok(pack_advise_evaluate(&p, &c, 0, &alone, &err) == PACK_OK, "images alone");
-    p.companion = &with;
+    p.data.companion = &with;
     ok(pack_advise_evaluate(&p, &c, 0, &both, &err) == PACK_OK, "and with labels");
     ok(both.first_rate < alone.first_rate && both.later_rate < alone.later_rate,
        "labels in step take time in the first epoch and later");
@@ -460,7 +462,7 @@ test_large(void)
     struct stopper stopper = { .after = 3 };
     (void)pack_profile_named("nvme", &profile, &err);
     struct pack_advise_params p = epochs_params(&profile);
-    p.extent.extent[0] = UINT64_C(10000000000);
+    p.data.extent.extent[0] = UINT64_C(10000000000);
     p.watch = (struct pack_watch){ .context = &stopper, .stop = stops };
     struct pack_advise_config c = epochs_config(&p);
     ok(pack_advise_evaluate(&p, &c, 0, &o, &err) == PACK_ERR_INTERRUPTED &&
@@ -483,7 +485,7 @@ test_large(void)
     status = pack_advise_evaluate(&p, &c, 1, &o, &err);
     ok(status == PACK_OK && o.first_rate > 0 && o.later_rate > 0 && isfinite(o.rate),
        "of one sample too there are rates: %g", o.rate);
-    p.extent = (struct pack_shape){ 2, { 8, 12 << 20 } };
+    p.data.extent = (struct pack_shape){ 2, { 8, 12 << 20 } };
     c.chunk = (struct pack_shape){ 2, { 1, 1 } };
     status = pack_advise_evaluate(&p, &c, 0, &o, &err);
     ok(status == PACK_OK && o.n_simulated == 2,

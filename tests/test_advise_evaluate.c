@@ -20,17 +20,19 @@ static void
 setup(void)
 {
     (void)pack_profile_named("nvme", &profile, NULL);
-    params = (struct pack_advise_params){ .extent = { 2, { N, SAMPLE } },
-                                          .elem_size = 1,
-                                          .profile = &profile,
-                                          .epochs = 3,
-                                          .ram_bytes = 1 << 30,
-                                          .pattern = { .kind = PACK_PATTERN_SHUFFLE } };
-    config = (struct pack_advise_config){ .chunk = { 2, { ROWS, SAMPLE } },
-                                          .codec = "none",
-                                          .stored_rate = 1,
-                                          .pattern = params.pattern,
-                                          .cache = { SLOTS, 1 << 20, 0.75, PACK_HDF5_1_10 } };
+    params = (struct pack_advise_params){ .data.extent = { 2, { N, SAMPLE } },
+                                          .data.elem_size = 1,
+                                          .machine.profile = &profile,
+                                          .reading.epochs = 3,
+                                          .machine.ram_bytes = 1 << 30,
+                                          .reading.pattern = {
+                                              .kind = PACK_PATTERN_SHUFFLE } };
+    config =
+        (struct pack_advise_config){ .chunk = { 2, { ROWS, SAMPLE } },
+                                     .codec = "none",
+                                     .stored_rate = 1,
+                                     .pattern = params.reading.pattern,
+                                     .cache = { SLOTS, 1 << 20, 0.75, PACK_HDF5_1_10 } };
 }
 
 static struct pack_advise_outcome
@@ -61,17 +63,17 @@ test_memory(void)
                                                        .stored_rate = 1 };
     ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS),
        "a cache takes its chunks and 8 bytes for each slot");
-    params.companion = &with;
+    params.data.companion = &with;
     ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS + N * 8 + 8 * SLOTS),
        "that of a second dataset comes on top");
-    params.companion = NULL;
+    params.data.companion = NULL;
     strcpy(config.codec, "gzip:4");
     config.stored_rate = 0.5;
     ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS + CHUNK / 2),
        "and the stored bytes of the one that is decoded");
-    params.memory_bytes = 100000;
+    params.machine.memory_bytes = 100000;
     ok(evaluate().fits, "what is more than was allowed, but less than there is, fits");
-    params.ram_bytes = 500000;
+    params.machine.ram_bytes = 500000;
     ok(!evaluate().fits, "what is more than both does not");
     setup();
 }
@@ -87,7 +89,8 @@ test_cold(void)
     const double file = N * SAMPLE / 2.0, again = 1 - file / (N * CHUNK / 2.0);
     struct pack_advise_outcome o = evaluate();
     ok(o.first.loads == N && o.steady.loads == 2 * N, "a cache that holds no chunk finds none");
-    params.ram_bytes = (uint64_t)(file / 2 + o.memory_bytes); /* half the file, beside caches */
+    params.machine.ram_bytes =
+        (uint64_t)(file / 2 + o.memory_bytes); /* half the file, beside caches */
     o = evaluate();
     double kept = 0.5 + 0.5 * log(0.5);
     ok(near(o.page_cache_rate, (1 - again) * kept + again * 0.5),
@@ -105,7 +108,7 @@ test_cold(void)
     ok(near(o.loads_per_sample, 1) && near(o.bytes_per_sample, CHUNK / 2) &&
            near(o.amplification, ROWS / 2.0) && o.hit_rate == 0,
        "each sample costs one load of half a chunk");
-    params.is_warm = true;
+    params.machine.is_warm = true;
     o = evaluate();
     ok(o.page_cache_rate == 1 && o.first_cost.storage_ns == 0, "a warm file waits for nothing");
     setup();
@@ -114,10 +117,10 @@ test_cold(void)
 static void
 test_contiguous(void)
 {
-    params.extent = (struct pack_shape){ 3, { 300, 40, 50 } };
-    params.pattern.box = (struct pack_shape){ 3, { 1, 7, 3 } };
+    params.data.extent = (struct pack_shape){ 3, { 300, 40, 50 } };
+    params.reading.pattern.box = (struct pack_shape){ 3, { 1, 7, 3 } };
     config.chunk.rank = 0;
-    config.pattern = params.pattern;
+    config.pattern = params.reading.pattern;
     struct pack_advise_outcome o = evaluate();
     is_number((long long)o.first.wanted_bytes, 300 * 7 * 3, "boxes want what is in all their runs");
     setup();
@@ -128,12 +131,14 @@ test_contiguous(void)
 static void
 test_epochs(void)
 {
-    params.pattern.box = (struct pack_shape){ 2, { 1, SAMPLE / 2 } }; /* never read whole */
-    params.epochs = 40;
-    config.pattern = params.pattern;
+    params.reading.pattern.box =
+        (struct pack_shape){ 2, { 1, SAMPLE / 2 } }; /* never read whole */
+    params.reading.epochs = 40;
+    config.pattern = params.reading.pattern;
     config.cache = (struct pack_cache_params){ 100003, 2 * CHUNK, 1, PACK_HDF5_1_10 };
-    params.pattern.kind = config.pattern.kind = PACK_PATTERN_REPLACEMENT;
-    params.pattern.draws = config.pattern.draws = 20; /* of 100 chunks, others each time */
+    params.reading.pattern.kind = config.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    /* of 100 chunks, others each time */
+    params.reading.pattern.draws = config.pattern.draws = 20;
     struct pack_advise_outcome o = evaluate();
     ok(near(o.rate, 40 / (1 / o.first_rate + 39 / o.later_rate)), "the rate is that of 40 epochs");
     ok(o.steady_samples == 39 * 20 && o.steady.requests == 39 * 20 &&
@@ -154,9 +159,10 @@ test_bounds(void)
     int wrong = 0;
     for (int i = 0; i < 4 * 2 * 4; i++) {
         struct pack_advise_outcome bound, o;
-        params.pattern.kind = config.pattern.kind = kinds[i % 4];
-        params.pattern.workers = config.pattern.workers = 1 + (uint64_t)(i / 4 % 2);
-        params.pattern.batch = config.pattern.batch = 10;
+        params.reading.pattern.kind = config.pattern.kind = kinds[i % 4];
+        params.reading.pattern.workers = config.pattern.workers =
+            1 + (uint64_t)(i / 4 % 2);
+        params.reading.pattern.batch = config.pattern.batch = 10;
         config.pattern.pool_chunks = 12;
         config.pattern.local = config.pattern.kind == PACK_PATTERN_BLOCK && i / 4 % 2;
         config.cache.size_bytes = (uint64_t)(CHUNK * (i / 8 ? 25 * (i / 8) : 12));
@@ -191,10 +197,10 @@ test_candidates(void)
     struct pack_grid grid;
     const struct pack_shape extent = { 3, { 64, 64, 64 } }, ten = { 1, { 10 } },
                             one = { 1, { 1 } };
-    params.extent = extent;
-    params.pattern.kind = PACK_PATTERN_REPLACEMENT;
-    params.pattern.box = (struct pack_shape){ 3, { 32, 32, 32 } };
-    params.memory_bytes = 200000; /* of 262144 bytes of data */
+    params.data.extent = extent;
+    params.reading.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    params.reading.pattern.box = (struct pack_shape){ 3, { 32, 32, 32 } };
+    params.machine.memory_bytes = 200000; /* of 262144 bytes of data */
     ok(pack_advise_candidates(&params, &list, NULL) == PACK_OK &&
            has_chunk(&list, (struct pack_shape){ 3, { 16, 16, 16 } }) &&
            has_chunk(&list, (struct pack_shape){ 3, { 32, 32, 32 } }) &&
@@ -211,7 +217,7 @@ test_candidates(void)
     list = (struct pack_advise_list){ 0 };
     setup();
     params.now = &config;
-    params.keep_file = true;
+    params.storing.keep_file = true;
     bool stays = pack_advise_candidates(&params, &list, NULL) == PACK_OK && list.n > 0;
     for (size_t i = 0; i < list.n; i++)
         stays = stays &&
@@ -229,11 +235,11 @@ test_search(void)
 {
     static struct pack_advise_result r;
     struct pack_error err = { 0 };
-    params.extent = (struct pack_shape){ 2, { N, SAMPLE * 500 } };
+    params.data.extent = (struct pack_shape){ 2, { N, SAMPLE * 500 } };
     config.chunk = (struct pack_shape){ 2, { 4, SAMPLE * 500 } }; /* 2 MB: 1.x passes them by */
     pack_cache_params_defaults(&config.cache, PACK_HDF5_1_10);
     params.now = &config;
-    params.keep_file = params.pattern_is_fixed = true;
+    params.storing.keep_file = params.reading.pattern_is_fixed = true;
     params.n_threads = 2;
     enum pack_status status = pack_advise(&params, &r, &err);
     ok(status == PACK_OK && r.has_versions &&
@@ -243,7 +249,7 @@ test_search(void)
        "the defaults of both versions are told apart %s", err.text);
     is_number((long long)(r.n_bounded + r.n_sampled), (long long)r.n_candidates,
               "every candidate is bounded or simulated");
-    params.pattern_is_fixed = false;
+    params.reading.pattern_is_fixed = false;
     config.cache = (struct pack_cache_params){ SLOTS, 64 << 20, 0.75, PACK_HDF5_1_10 };
     status = pack_advise(&params, &r, &err);
     ok(status == PACK_OK && r.now.lru_hit_rate > 0 && r.now.belady_hit_rate >= r.now.lru_hit_rate,

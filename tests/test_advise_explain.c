@@ -60,12 +60,12 @@ test_causes(void)
                                           "chunks of 16.0 KiB"),
        "1.501 chunks a sample cut it");
     ok(strstr(cause_of(o, 1000, 1500, 1), "Nothing is lost"), "1.5 do not");
-    params.pattern.box = (struct pack_shape){ 3, { 1, 32, 64 } };
+    params.reading.pattern.box = (struct pack_shape){ 3, { 1, 32, 64 } };
     ok(strstr(cause_of(o, 1000, 1501, 1), "Each read of 2.0 KiB lies in 1.5 chunks"),
        "a part of a sample lies in them");
     ok(strstr(cause_of(o, 600, 1000, 1.26), "Each read of 2.0 KiB costs"),
        "and is a read, no sample");
-    params.pattern.box.rank = 0;
+    params.reading.pattern.box.rank = 0;
     o.file_bytes = 1.051 * 4096000;
     ok(strstr(cause_of(o, 1000, 1000, 1), "make the file 1.05 times as large"),
        "a file 5.1 %% too large is told");
@@ -93,7 +93,7 @@ test_why(void)
     o->memory_bytes = 96 << 20;
     o->steady_cost = (struct pack_cost){ .call_ns = 10, .copy_ns = 25, .storage_ns = 60,
                                          .page_ns = 5, .total_ns = 100 };
-    params.pattern.workers = 3;
+    params.reading.pattern.workers = 3;
     params.now = NULL;
     ok(pack_advise_settle(&params, &result, &err) == PACK_OK &&
            strstr(result.why[0], "With chunks of 8x64x64 (32.0 KiB) a sample touches 2 chunks "
@@ -115,7 +115,7 @@ test_why(void)
            strstr(result.why[1], "the 256.0 MiB that caches"),
        "what fits in memory, and what goes past the cache, is told");
     params.now = &today;
-    params.pattern.workers = 0;
+    params.reading.pattern.workers = 0;
 }
 
 /* Today's is kept though another row is faster. */
@@ -174,20 +174,20 @@ test_warnings(void)
 {
     const struct pack_advise_warning *w;
     struct pack_advise_outcome o = at(100);
-    params.pattern.workers = 2;
+    params.reading.pattern.workers = 2;
     o.steady.requests = 3000;
     o.steady.file_read_bytes = 8000000;
     o.steady.wanted_bytes = 4000000;
     w = warned(&o, "cut-samples");
     ok(w && w->value == 3 && fabs(w->price_bytes - 8e6) < 1 && w->price_s == 0,
        "counts are those of later epochs, prices those of all workers");
-    params.pattern.box = (struct pack_shape){ 3, { 2, 64, 64 } };
+    params.reading.pattern.box = (struct pack_shape){ 3, { 2, 64, 64 } };
     ok(!warned(&o, "cut-samples"), "two samples at a time are no whole sample");
-    params.pattern.box = (struct pack_shape){ 3, { 1, 64, 64 } };
+    params.reading.pattern.box = (struct pack_shape){ 3, { 1, 64, 64 } };
     ok(warned(&o, "cut-samples"), "a box of one is");
-    params.pattern.box.extent[1] = 63;
+    params.reading.pattern.box.extent[1] = 63;
     ok(!warned(&o, "cut-samples"), "a part is not");
-    params.pattern.box.rank = 0;
+    params.reading.pattern.box.rank = 0;
     o = at(100);
     o.first.peak_bytes = 3 << 20;
     o.steady.peak_bytes = 2 << 20;
@@ -224,20 +224,20 @@ test_warnings(void)
        w ? w->value : 0);
     o.config.pattern.read = PACK_READ_SAMPLE;
     ok(!warned(&o, "scattered-batch"), "which has nothing to be told");
-    params.extent.extent[0] = 20000;
+    params.data.extent.extent[0] = 20000;
     o = at(100);
     o.config.chunk.extent[0] = 300;
     w = warned(&o, "bypass-cliff");
     ok(w && w->value > 2 && w->price_s > 0, "both versions' defaults are simulated: %.3g",
        w ? w->value : 0);
-    params.extent.extent[0] = 1000;
+    params.data.extent.extent[0] = 1000;
     o = at(100);
     o.config.pattern.kind = PACK_PATTERN_BLOCK;
     o.steady.loads = 400;
     ok(warned(&o, "shared-pool"), "blocks dealt to two workers are told");
     o.config.pattern.local = true;
     ok(!warned(&o, "shared-pool"), "a worker's own are not");
-    params.pattern.workers = 0;
+    params.reading.pattern.workers = 0;
 }
 
 int

@@ -47,10 +47,10 @@ test_gains(void)
     struct pack_advise_outcome slow = reset(1, 0);
     ok(chosen(rewritten(114.9), slow) == 0, "a gain of 1.149 is no reason to rewrite");
     ok(chosen(rewritten(115.1), slow) == 1, "one of 1.151 is");
-    params.min_gain = 2;
+    params.goal.min_gain = 2;
     ok(chosen(rewritten(199), slow) == 0 && chosen(rewritten(201), slow) == 1,
        "unless more is asked for");
-    params.min_gain = 0;
+    params.goal.min_gain = 0;
     ok(chosen(reset(104.9, 4 << 20), slow) == 0, "settings stay for a gain of 1.049");
     ok(chosen(reset(105.1, 4 << 20), slow) == 1, "and change for 1.051");
     ok(chosen(reordered(104.9, 0.95), slow) == 0, "so does an order");
@@ -79,19 +79,19 @@ static void
 test_lone(void)
 {
     struct pack_advise_outcome fast = rewritten(500), slow = reset(1, 0);
-    params.extent.extent[0] = 2;
+    params.data.extent.extent[0] = 2;
     ok(chosen(fast, slow) == 1, "two samples can be stored better");
-    params.extent.extent[0] = 1;
+    params.data.extent.extent[0] = 1;
     ok(chosen(fast, slow) == 0 && chosen(reset(500, 0), slow) == 0,
        "with one sample today's is kept, whatever is five times as fast");
-    params.pattern.kind = PACK_PATTERN_REPLACEMENT;
-    params.pattern.draws = 2;
+    params.reading.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    params.reading.pattern.draws = 2;
     ok(chosen(fast, slow) == 1, "but not where it is drawn twice");
-    params.pattern.draws = 1;
+    params.reading.pattern.draws = 1;
     ok(chosen(fast, slow) == 0, "and where it is drawn once it is");
-    params.pattern.kind = PACK_PATTERN_SHUFFLE;
-    params.pattern.draws = 0;
-    params.extent.extent[0] = 1000;
+    params.reading.pattern.kind = PACK_PATTERN_SHUFFLE;
+    params.reading.pattern.draws = 0;
+    params.data.extent.extent[0] = 1000;
 }
 
 static void
@@ -191,10 +191,10 @@ test_settle(void)
 static void
 test_mean(void)
 {
-    params.epochs = 10;
+    params.reading.epochs = 10;
     ok(fabs(pack_advise_mean_rate(&params, 10, 100) - 10 / (0.1 + 0.09)) < 1e-9,
        "a run of ten epochs is the first and nine later ones");
-    params.epochs = 0;
+    params.reading.epochs = 0;
 }
 
 /* Which of two a table shows first. */
@@ -260,36 +260,36 @@ test_target(void)
     struct pack_error err;
     memset(&result, 0, sizeof result);
     profile.n_cpus = 8;
-    params.is_warm = true;
+    params.machine.is_warm = true;
     (void)pack_advise_evaluate(&params, &today, 0, &result.rows[0], &err);
     double alone = result.rows[0].rate;
     result.n_rows = 1;
-    params.target = alone;
+    params.goal.target = alone;
     ok(pack_advise_meet_target(&params, &result, &err) == PACK_OK &&
            result.target_is_reached && result.target_workers == 0 && result.target_echo == 1,
        "a rate that is the target reaches it");
-    params.target = 2.5 * alone;
+    params.goal.target = 2.5 * alone;
     (void)pack_advise_meet_target(&params, &result, &err);
     uint64_t many = result.target_workers;
-    ok(!result.target_is_reached && many >= 3 && result.target_rate >= params.target &&
-           result.target_echo == 2.5,
+    ok(!result.target_is_reached && many >= 3 &&
+           result.target_rate >= params.goal.target && result.target_echo == 2.5,
        "more than two workers for 2.5 times as much: %d", (int)many);
     struct pack_advise_params p = params;
     struct pack_advise_config config = today;
     struct pack_advise_outcome fewer;
-    p.pattern.workers = config.pattern.workers = many - 1;
+    p.reading.pattern.workers = config.pattern.workers = many - 1;
     (void)pack_advise_evaluate(&p, &config, 0, &fewer, &err);
-    ok(fewer.rate < params.target, "one less is not enough");
+    ok(fewer.rate < params.goal.target, "one less is not enough");
     pack_advise_scale(&result.rows[0], &params, 2);
     (void)pack_advise_meet_target(&params, &result, &err);
     ok(result.target_workers && result.target_workers < many,
        "of what was measured to be faster fewer are enough: %d", (int)result.target_workers);
-    params.target = 1000 * alone;
+    params.goal.target = 1000 * alone;
     (void)pack_advise_meet_target(&params, &result, &err);
     ok(result.target_workers == 0 && result.target_rate == 0 && result.target_echo == 500,
        "what nothing reaches takes echoing");
-    params.target = 0;
-    params.is_warm = false;
+    params.goal.target = 0;
+    params.machine.is_warm = false;
 }
 
 static void

@@ -80,15 +80,18 @@ fill(void)
     (void)pack_profile_named("nvme", &profile, NULL);
     profile.n_cpus = 6;
     params = (struct pack_advise_params){
-        .extent = { 3, { 10240, 64, 64 } },
-        .elem_size = 2,
-        .profile = &profile,
-        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16, .workers = 3, .seed = 77 },
-        .epochs = 12,
-        .memory_bytes = 96 << 20,
-        .ram_bytes = UINT64_C(3) << 30,
-        .min_gain = 1.3,
-        .target = 9000,
+        .data.extent = { 3, { 10240, 64, 64 } },
+        .data.elem_size = 2,
+        .machine.profile = &profile,
+        .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE,
+                             .batch = 16,
+                             .workers = 3,
+                             .seed = 77 },
+        .reading.epochs = 12,
+        .machine.memory_bytes = 96 << 20,
+        .machine.ram_bytes = UINT64_C(3) << 30,
+        .goal.min_gain = 1.3,
+        .goal.target = 9000,
     };
     memset(&result, 0, sizeof result);
     result.has_now = true;
@@ -260,8 +263,8 @@ test_variants(void)
     ok(strstr(s, "storage figures are assumed ") && strstr(s, "Rates with p: proven on") &&
            strstr(s, " 2502p"),
        "proven rates are called so, assumed storage too");
-    params.is_warm = true;
-    params.workers_end = true;
+    params.machine.is_warm = true;
+    params.reading.workers_end = true;
     profile.is_measured = true;
     s = print(&text, &r, false);
     ok(strstr(s, "storage figures are not needed ") &&
@@ -348,8 +351,8 @@ test_one(void)
 {
     struct pack_buf text = { 0 };
     struct pack_report_advise r = report();
-    params.epochs = params.pattern.workers = profile.n_cpus = 1;
-    params.workers_end = true;
+    params.reading.epochs = params.reading.pattern.workers = profile.n_cpus = 1;
+    params.reading.workers_end = true;
     result.now.config.cache.n_slots = 1;
     result.n_candidates = result.target_workers = 1;
     measured.n_samples = measured.n_rounds = 1;
@@ -558,8 +561,10 @@ test_json(void)
     pack_json_free(doc);
 
     text.size = 0;
-    params = (struct pack_advise_params){ .extent = params.extent, .profile = &profile,
-                                          .workers_end = true, .keep_file = true };
+    params = (struct pack_advise_params){ .data.extent = params.data.extent,
+                                          .machine.profile = &profile,
+                                          .reading.workers_end = true,
+                                          .storing.keep_file = true };
     result.has_now = false;
     result.rows[0].lru_hit_rate = result.rows[0].class_mixing = -1;
     r.measured = NULL;

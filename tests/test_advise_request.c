@@ -60,7 +60,7 @@ test_types(void)
     bool right = true;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         r.data.type = types[i].name;
-        right = right && opens(&r) && job.params.elem_size == types[i].bytes &&
+        right = right && opens(&r) && job.params.data.elem_size == types[i].bytes &&
                 strcmp(job.type, types[i].name ? types[i].name : "uint8") == 0;
     }
     ok(right, "elements have the bytes of their type");
@@ -73,10 +73,11 @@ static void
 test_order(void)
 {
     struct pack_advise_request r = request("1000x32x48x3");
-    ok(opens(&r) && job.params.pattern.kind == PACK_PATTERN_SHUFFLE &&
-           !job.params.pattern_is_fixed && job.params.pattern.batch == 64 &&
-           job.params.pattern.workers == 4 && job.params.epochs == 30 &&
-           job.params.memory_bytes == 1 << 30 && !job.params.now,
+    ok(opens(&r) && job.params.reading.pattern.kind == PACK_PATTERN_SHUFFLE &&
+           !job.params.reading.pattern_is_fixed &&
+           job.params.reading.pattern.batch == 64 &&
+           job.params.reading.pattern.workers == 4 && job.params.reading.epochs == 30 &&
+           job.params.machine.memory_bytes == 1 << 30 && !job.params.now,
        "without a word it is a shuffle by 4 workers in batches of 64, 30 times");
     r.reading.pattern = "block:chunks=7,local";
     r.reading.rank = "2/5";
@@ -86,14 +87,15 @@ test_order(void)
     r.reading.seed = 8;
     r.reading.epochs = 11;
     r.reading.workers_end = true;
-    const struct pack_pattern *p = &job.params.pattern;
-    ok(opens(&r) && job.params.pattern_is_fixed && p->kind == PACK_PATTERN_BLOCK &&
-           p->pool_chunks == 7 && p->local && p->rank == 2 && p->world == 5 &&
-           p->batch == 9 && p->workers == 3 && p->step == 6 && p->seed == 8 &&
-           p->extent.extent[0] == 1000 && job.params.epochs == 11 && job.params.workers_end,
+    const struct pack_pattern *p = &job.params.reading.pattern;
+    ok(opens(&r) && job.params.reading.pattern_is_fixed &&
+           p->kind == PACK_PATTERN_BLOCK && p->pool_chunks == 7 && p->local &&
+           p->rank == 2 && p->world == 5 && p->batch == 9 && p->workers == 3 &&
+           p->step == 6 && p->seed == 8 && p->extent.extent[0] == 1000 &&
+           job.params.reading.epochs == 11 && job.params.reading.workers_end,
        "what is said is taken");
     r.reading.workers = 0;
-    ok(opens(&r) && !job.params.workers_end, "without workers none of them ends");
+    ok(opens(&r) && !job.params.reading.workers_end, "without workers none of them ends");
     r.reading.pattern = "zigzag";
     ok(refuses(&r, "pattern", "zigzag"), "an unknown order is refused");
     r.reading.pattern = NULL;
@@ -106,23 +108,27 @@ test_crops(void)
 {
     struct pack_advise_request r = request("1000x32x48x3");
     r.reading.crop = (struct pack_shape){ 2, { 20, 30 } };
-    ok(opens(&r) && is_shape(&job.params.pattern.box, "1x20x30x3"),
+    ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x20x30x3"),
        "a crop leaves channels that come last alone");
     r.data.shape = (struct pack_shape){ 4, { 1000, 3, 32, 48 } };
-    ok(opens(&r) && is_shape(&job.params.pattern.box, "1x3x20x30"), "or first");
+    ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x3x20x30"), "or first");
     r.data.shape = (struct pack_shape){ 4, { 1000, 32, 48, 4 } };
-    ok(opens(&r) && is_shape(&job.params.pattern.box, "1x20x30x4"), "four of them are");
+    ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x20x30x4"),
+       "four of them are");
     r.data.shape = (struct pack_shape){ 4, { 1000, 32, 48, 50 } };
-    ok(opens(&r) && is_shape(&job.params.pattern.box, "1x32x20x30"), "fifty are none");
+    ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x32x20x30"),
+       "fifty are none");
     r.data.shape = (struct pack_shape){ 3, { 1000, 32, 48 } };
-    ok(opens(&r) && is_shape(&job.params.pattern.box, "1x20x30"), "gray images have none");
+    ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x20x30"),
+       "gray images have none");
     r.data.shape = (struct pack_shape){ 2, { 1000, 32 } };
     ok(refuses(&r, "crop", "3 or 4 dimensions"), "rows cannot be cropped");
     r.data.shape = (struct pack_shape){ 3, { 1000, 32, 48 } };
     r.reading.box = (struct pack_shape){ 3, { 1, 5, 6 } };
     ok(refuses(&r, "box", "exclude each other"), "a box and a crop exclude each other");
     r.reading.crop.rank = 0;
-    ok(opens(&r) && is_shape(&job.params.pattern.box, "1x5x6"), "a box is taken as it is");
+    ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x5x6"),
+       "a box is taken as it is");
     r.reading.box.rank = 2;
     ok(refuses(&r, "box", "it has 2 dimensions, the dataset has 3"),
        "when its dimensions are the dataset's");
@@ -134,18 +140,19 @@ test_settings(void)
     static const char *const chunks[] = { "4x32x48", "8x32x48" }, *const bad[] = { "4y4" };
     struct pack_advise_request r = request("1000x32x48");
     r.cache.hdf5_version = "2.0";
-    ok(opens(&r) && job.params.cache.size_bytes == 8 << 20 &&
-           job.params.version == PACK_HDF5_2_0,
+    ok(opens(&r) && job.params.cache.settings.size_bytes == 8 << 20 &&
+           job.params.cache.version == PACK_HDF5_2_0,
        "a version brings its default cache");
     r.cache.hdf5_version = "1.10";
     r.storing.chunks = chunks;
     r.storing.n_chunks = 2;
-    ok(opens(&r) && job.params.cache.size_bytes == 1 << 20 && job.params.cache.n_slots == 521 &&
-           job.params.cache.w0 == 0.75 && job.params.n_chunks == 2 &&
-           is_shape(&job.params.chunks[1], "8x32x48") && !job.params.now,
+    ok(opens(&r) && job.params.cache.settings.size_bytes == 1 << 20 &&
+           job.params.cache.settings.n_slots == 521 &&
+           job.params.cache.settings.w0 == 0.75 && job.params.storing.n_chunks == 2 &&
+           is_shape(&job.params.storing.chunks[1], "8x32x48") && !job.params.now,
        "chunks alone are shapes to consider");
     r.cache.slots = 0;
-    ok(opens(&r) && job.params.cache.n_slots == 0 && job.params.now &&
+    ok(opens(&r) && job.params.cache.settings.n_slots == 0 && job.params.now &&
            is_shape(&job.params.now->chunk, "4x32x48"),
        "with a cache, 0 slots too, the first is today's");
     r.cache.slots = 1009;
@@ -153,12 +160,13 @@ test_settings(void)
        "which has its slots");
     r.cache.slots = UINT64_MAX;
     r.cache.w0 = 0;
-    ok(opens(&r) && job.params.cache.w0 == 0 && job.params.now, "as with a w0 of 0");
+    ok(opens(&r) && job.params.cache.settings.w0 == 0 && job.params.now,
+       "as with a w0 of 0");
     r.cache.w0 = -1;
     r.cache.bytes = 12345;
     r.reading.reopen = true;
     ok(opens(&r) && job.params.now && job.params.now->cache.size_bytes == 12345 &&
-           job.params.now->reopen && job.params.reopen,
+           job.params.now->reopen && job.params.reading.reopen,
        "and bytes; today's has them");
     r.cache.hdf5_version = "3.x";
     ok(refuses(&r, "hdf5_version", "3.x"), "an unknown version is refused");
@@ -177,7 +185,8 @@ test_machine(void)
     double latency_ns = processor.latency_ns;
     processor.call_ns = 4321;
     ok(opens(&r) && strcmp(job.profile.name, "nvme") == 0 &&
-           job.params.ram_bytes == pack_system_ram_bytes() / 2 && job.profile.n_cpus > 0,
+           job.params.machine.ram_bytes == pack_system_ram_bytes() / 2 &&
+           job.profile.n_cpus > 0,
        "storage is assumed, half of the memory is for the page cache");
     r.machine.ram_bytes = 0;
     r.machine.storage = "sata-ssd";
@@ -189,9 +198,9 @@ test_machine(void)
     r.storing.keep_file = true;
     ok(opens(&r) && strcmp(job.profile.name, "sata-ssd") == 0 &&
            job.profile.call_ns == 4321 && job.profile.latency_ns < latency_ns &&
-           job.profile.n_cpus == 13 && job.params.ram_bytes == 0 &&
-           job.params.min_gain == 1.4 && job.params.target == 555 &&
-           job.params.memory_bytes == 1 << 25 && job.params.keep_file,
+           job.profile.n_cpus == 13 && job.params.machine.ram_bytes == 0 &&
+           job.params.goal.min_gain == 1.4 && job.params.goal.target == 555 &&
+           job.params.machine.memory_bytes == 1 << 25 && job.params.storing.keep_file,
        "a processor's terms go with another storage");
     r.machine.storage = "tape";
     ok(refuses(&r, "storage", "tape"), "an unknown storage is refused");
@@ -221,8 +230,9 @@ test_files(void)
 {
     struct pack_advise_request r = request("3x10x10");
     ok(with_file(&r, "weighted:by=", "1\n0\n2.5\n", NULL) &&
-           job.params.pattern.weights[0] == 1 && job.params.pattern.weights[1] == 0 &&
-           job.params.pattern.weights[2] == 2.5,
+           job.params.reading.pattern.weights[0] == 1 &&
+           job.params.reading.pattern.weights[1] == 0 &&
+           job.params.reading.pattern.weights[2] == 2.5,
        "weights are one number a line");
     ok(with_file(&r, "weighted:by=", "1\n2\n", "it has 2 weights for 3 samples"),
        "as many as there are samples, not fewer");
@@ -231,8 +241,9 @@ test_files(void)
     ok(with_file(&r, "weighted:by=", "1\n-2\n3\n", "line 2, column 1: not one weight"),
        "and none below 0");
     ok(with_file(&r, "trace:", "0\t0\t0\t1\t10\t10\n0\t5\t0\t3\t5\t10\n", NULL) &&
-           job.params.pattern.n_trace == 2 && job.params.pattern.trace[1].start[1] == 5 &&
-           is_shape(&job.params.pattern.box, "2x10x10"),
+           job.params.reading.pattern.n_trace == 2 &&
+           job.params.reading.pattern.trace[1].start[1] == 5 &&
+           is_shape(&job.params.reading.pattern.box, "2x10x10"),
        "a trace is boxes; on average these take two samples");
     ok(with_file(&r, "trace:", "0\t0\t0\t1\t10\t10\n0\t6\t0\t1\t5\t10\n",
                  "read 2 of the trace goes beyond the dataset's 10 along axis 1"),

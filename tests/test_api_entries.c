@@ -696,7 +696,7 @@ static void
 test_advise_params(const struct pack_advise_params *good)
 {
     static const uint32_t labels[8];
-    struct pack_profile broken = *good->profile;
+    struct pack_profile broken = *good->machine.profile;
     struct pack_advise_params p = *good;
     bad_params("params", NULL);
 #define BAD(param, member, ...)                                                          \
@@ -705,52 +705,52 @@ test_advise_params(const struct pack_advise_params *good)
         p.member = __VA_ARGS__;                                                          \
         bad_params(param, &p);                                                           \
     } while (0)
-    BAD("profile", profile, NULL);
+    BAD("profile", machine.profile, NULL);
     broken.call_ns = nan_value;
-    BAD("profile", profile, &broken);
+    BAD("profile", machine.profile, &broken);
     broken.call_ns = -1;
-    BAD("profile", profile, &broken);
-    broken = *good->profile;
+    BAD("profile", machine.profile, &broken);
+    broken = *good->machine.profile;
     broken.page.n = 0;
-    BAD("profile", profile, &broken);
+    BAD("profile", machine.profile, &broken);
     broken.page.n = 99;
-    BAD("profile", profile, &broken);
-    BAD("extent", extent, rank_33);
-    BAD("extent", extent, rank_0);
-    BAD("extent", extent, flat);
-    BAD("elem_size", elem_size, 0);
-    BAD("chunk_max", chunk_max, rank_33);
-    BAD("box", pattern.box, rank_33);
-    BAD("kind", pattern.kind, (enum pack_pattern_kind)99);
-    BAD("read", pattern.read, (enum pack_read_mode)9);
-    BAD("version", version, (enum pack_hdf5_version)9);
-    BAD("epochs", epochs, UINT64_MAX);
+    BAD("profile", machine.profile, &broken);
+    BAD("extent", data.extent, rank_33);
+    BAD("extent", data.extent, rank_0);
+    BAD("extent", data.extent, flat);
+    BAD("elem_size", data.elem_size, 0);
+    BAD("chunk_max", data.chunk_max, rank_33);
+    BAD("box", reading.pattern.box, rank_33);
+    BAD("kind", reading.pattern.kind, (enum pack_pattern_kind)99);
+    BAD("read", reading.pattern.read, (enum pack_read_mode)9);
+    BAD("version", cache.version, (enum pack_hdf5_version)9);
+    BAD("epochs", reading.epochs, UINT64_MAX);
     BAD("n_threads", n_threads, 1000000);
-    BAD("min_gain", min_gain, -1);
-    BAD("min_gain", min_gain, nan_value);
-    BAD("target", target, inf_value);
-    BAD("chunks", n_chunks, 1);
+    BAD("min_gain", goal.min_gain, -1);
+    BAD("min_gain", goal.min_gain, nan_value);
+    BAD("target", goal.target, inf_value);
+    BAD("chunks", storing.n_chunks, 1);
 #undef BAD
     p = *good;
-    p.labels = labels;
-    p.n_labels = 8;
+    p.data.labels = labels;
+    p.data.n_labels = 8;
     bad_params("n_classes", &p);
     p = *good;
-    p.extent = huge;
+    p.data.extent = huge;
     LIMITED("extent", pack_advise, &p, &result, &err);
     p = *good;
-    p.cache_is_fixed = true;
-    p.cache.w0 = nan_value;
+    p.cache.is_fixed = true;
+    p.cache.settings.w0 = nan_value;
     bad_params("w0", &p);
     p = *good;
-    p.memory_bytes = 1;
+    p.machine.memory_bytes = 1;
     REFUSED("memory_bytes", pack_advise, &p, &result, &err);
     p = *good;
-    p.chunks = &quarter;
-    p.n_chunks = PACK_ADVISE_CHUNKS_MAX + 1;
+    p.storing.chunks = &quarter;
+    p.storing.n_chunks = PACK_ADVISE_CHUNKS_MAX + 1;
     REFUSED("n_chunks", pack_advise, &p, &result, &err);
-    p.chunks = &rank_33;
-    p.n_chunks = 1;
+    p.storing.chunks = &rank_33;
+    p.storing.n_chunks = 1;
     REFUSED("chunk", pack_advise, &p, &result, &err);
 }
 
@@ -801,7 +801,7 @@ test_advise_configs(const struct pack_advise_params *good)
     REFUSED("config", pack_advise_slots, good, NULL, &err);
     REFUSED("result", pack_advise, good, NULL, &err);
     p = *good;
-    p.measure = measure_nothing;
+    p.storing.measure = measure_nothing;
     REFUSED("measure", pack_advise, &p, &result, &err);
 }
 
@@ -809,7 +809,9 @@ static void
 test_advise(void)
 {
     struct pack_profile profile;
-    struct pack_advise_params good = { .extent = square, .elem_size = 4, .profile = &profile };
+    struct pack_advise_params good = { .data.extent = square,
+                                       .data.elem_size = 4,
+                                       .machine.profile = &profile };
     struct pack_advise_outcome scaled = { .rate = 3, .first_rate = 3, .later_rate = 3 };
     if (pack_profile_named("nvme", &profile, NULL) != PACK_OK)
         exit(2);

@@ -306,8 +306,8 @@ choose(double rate, double gain_low, enum pack_advise_basis now_basis,
        enum pack_advise_basis basis)
 {
     struct pack_advise_config today = { .chunk = { 3, { 1, SIDE, SIDE } }, .codec = "none" };
-    struct pack_advise_params params = { .extent = { 3, { N, SIDE, SIDE } },
-                                         .elem_size = 1,
+    struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                         .data.elem_size = 1,
                                          .now = &today };
     struct pack_advise_outcome rows[2] = { { .config = today,
                                              .rate = 1000,
@@ -380,12 +380,12 @@ later_over_first(bool workers_end)
                                          .box = { 3, { 1, 8, 8 } },
                                          .batch = N,
                                          .workers = 1 };
-    struct pack_advise_params params = { .extent = layout.extent,
-                                         .elem_size = 1,
-                                         .profile = &profile,
-                                         .pattern = now.pattern,
-                                         .workers_end = workers_end,
-                                         .ram_bytes = UINT64_C(1) << 32,
+    struct pack_advise_params params = { .data.extent = layout.extent,
+                                         .data.elem_size = 1,
+                                         .machine.profile = &profile,
+                                         .reading.pattern = now.pattern,
+                                         .reading.workers_end = workers_end,
+                                         .machine.ram_bytes = UINT64_C(1) << 32,
                                          .now = &now };
     struct pack_measured m = { 0 };
     snprintf(path, sizeof path, "%s.gzip", source);
@@ -420,11 +420,11 @@ modelled_as(enum pack_hdf5_version version)
                                       .codec = "none",
                                       .stored_rate = 1,
                                       .cache = { 521, 0, 0.75, version } };
-    struct pack_advise_params params = { .extent = { 3, { N, SIDE, SIDE } },
-                                         .elem_size = 1,
-                                         .profile = &profile,
-                                         .version = version,
-                                         .ram_bytes = UINT64_C(1) << 32,
+    struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                         .data.elem_size = 1,
+                                         .machine.profile = &profile,
+                                         .cache.version = version,
+                                         .machine.ram_bytes = UINT64_C(1) << 32,
                                          .now = &now };
     struct pack_measure_params how = { .file = source, .dataset = "probe" };
     struct pack_measured m = { 0 };
@@ -432,7 +432,7 @@ modelled_as(enum pack_hdf5_version version)
                                          .box = { 3, { 1, 8, 8 } },
                                          .batch = N,
                                          .workers = 1 };
-    params.pattern = now.pattern;
+    params.reading.pattern = now.pattern;
     (void)pack_profile_named("nvme", &profile, NULL);
     return pack_measure_now(&how, &params, &profile, &m, NULL) == PACK_OK
                ? m.modelled_later
@@ -445,10 +445,10 @@ test_many_workers(void)
 {
     struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } } };
     struct pack_profile profile;
-    struct pack_advise_params params = { .extent = { 3, { N, SIDE, SIDE } },
-                                         .elem_size = 1,
-                                         .profile = &profile,
-                                         .pattern.workers = 5000,
+    struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                         .data.elem_size = 1,
+                                         .machine.profile = &profile,
+                                         .reading.pattern.workers = 5000,
                                          .now = &now };
     struct pack_measure_params how = { .file = source, .dataset = "probe" };
     struct pack_measured m = { .has_now = true };

@@ -43,18 +43,18 @@ setup(void)
     ok(pack_probe_create(source, &layout, fill, NULL, &err) == PACK_OK,
        "a source is made %s", err.text);
     params = (struct pack_advise_params){
-        .extent = { 3, { N, SIDE, SIDE } },
-        .elem_size = 1,
-        .profile = &profile,
-        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
-        .epochs = 30,
-        .ram_bytes = 1 << 30,
+        .data.extent = { 3, { N, SIDE, SIDE } },
+        .data.elem_size = 1,
+        .machine.profile = &profile,
+        .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 16 },
+        .reading.epochs = 30,
+        .machine.ram_bytes = 1 << 30,
         .now = &today,
     };
     today = (struct pack_advise_config){ .chunk = { 3, { 7, SIDE, SIDE } },
                                          .codec = "none",
                                          .stored_rate = 1,
-                                         .pattern = params.pattern };
+                                         .pattern = params.reading.pattern };
     pack_cache_params_defaults(&today.cache, PACK_HDF5_1_10);
 }
 
@@ -68,16 +68,17 @@ test_now(void)
     ok(status == PACK_OK && measured.has_now && measured.now_first > 0 &&
            measured.now_later > 0 && measured.elapsed_ns > 0,
        "today's settings are read on the file %s", err.text);
-    ok(measured.resident_rate == 1 && params.is_warm && !measured.storage_measured,
+    ok(measured.resident_rate == 1 && params.machine.is_warm &&
+           !measured.storage_measured,
        "which was just written, and so lies in the page cache");
     (void)pack_advise_evaluate(&params, &today, 0, &o, &err);
     ok(measured.modelled_first == o.first_rate && measured.modelled_later == o.later_rate,
        "the model's rates are those of the same reads");
     struct pack_measured m;
     struct pack_advise_params p = params;
-    p.ram_bytes = 100000; /* of 173 kB */
+    p.machine.ram_bytes = 100000; /* of 173 kB */
     status = pack_measure_now(&how, &p, &profile, &m, &err);
-    ok(status == PACK_OK && !p.is_warm && !m.storage_measured,
+    ok(status == PACK_OK && !p.machine.is_warm && !m.storage_measured,
        "a file that does not stay in memory is not warm, but too small to measure storage on");
     p.now = NULL;
     status = pack_measure_now(&how, &p, &profile, &m, &err);

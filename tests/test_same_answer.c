@@ -106,7 +106,8 @@ ask_both(const struct file *f, const struct order *o, struct both *b)
             PACK_OK ||
         pack_advise_job_open(&r, &b->job, &err) != PACK_OK)
         note("%s", err.text);
-    b->job.params.is_warm = b->question.params.is_warm; /* which h5advise measures */
+    b->job.params.machine.is_warm =
+        b->question.params.machine.is_warm; /* which h5advise measures */
     return can && b->job.file;
 }
 
@@ -153,27 +154,28 @@ compare_questions(const struct pack_advise_params *a, const struct pack_advise_p
         const char *name;
         bool same;
     } members[] = {
-        { "extent", pack_shape_equal(&a->extent, &b->extent) },
-        { "chunk_max", pack_shape_equal(&a->chunk_max, &b->chunk_max) },
-        { "elem_size", a->elem_size == b->elem_size },
-        { "pattern", same_pattern(&a->pattern, &b->pattern) },
-        { "pattern_is_fixed", a->pattern_is_fixed == b->pattern_is_fixed },
+        { "extent", pack_shape_equal(&a->data.extent, &b->data.extent) },
+        { "chunk_max", pack_shape_equal(&a->data.chunk_max, &b->data.chunk_max) },
+        { "elem_size", a->data.elem_size == b->data.elem_size },
+        { "pattern", same_pattern(&a->reading.pattern, &b->reading.pattern) },
+        { "pattern_is_fixed",
+          a->reading.pattern_is_fixed == b->reading.pattern_is_fixed },
         { "epochs", pack_advise_epochs(a) == pack_advise_epochs(b) },
-        { "workers_end", a->workers_end == b->workers_end },
-        { "reopen", a->reopen == b->reopen },
-        { "version", a->version == b->version },
-        { "cache", same_cache(&a->cache, &b->cache) },
-        { "cache_is_fixed", a->cache_is_fixed == b->cache_is_fixed },
+        { "workers_end", a->reading.workers_end == b->reading.workers_end },
+        { "reopen", a->reading.reopen == b->reading.reopen },
+        { "version", a->cache.version == b->cache.version },
+        { "cache", same_cache(&a->cache.settings, &b->cache.settings) },
+        { "cache_is_fixed", a->cache.is_fixed == b->cache.is_fixed },
         { "memory_bytes", pack_advise_budget(a) == pack_advise_budget(b) },
-        { "ram_bytes", a->ram_bytes == b->ram_bytes },
+        { "ram_bytes", a->machine.ram_bytes == b->machine.ram_bytes },
         { "now", same_config(a->now, b->now) },
-        { "stored_bytes", !a->stored_bytes == !b->stored_bytes },
-        { "skip_missing", a->skip_missing == b->skip_missing },
-        { "keep_file", a->keep_file == b->keep_file },
-        { "min_gain", a->min_gain == b->min_gain },
-        { "measure", a->measure == b->measure },
-        { "missing_filter", a->missing_filter == b->missing_filter },
-        { "n_cpus", a->profile->n_cpus == b->profile->n_cpus },
+        { "stored_bytes", !a->data.stored_bytes == !b->data.stored_bytes },
+        { "skip_missing", a->data.skip_missing == b->data.skip_missing },
+        { "keep_file", a->storing.keep_file == b->storing.keep_file },
+        { "min_gain", a->goal.min_gain == b->goal.min_gain },
+        { "measure", a->storing.measure == b->storing.measure },
+        { "missing_filter", a->data.missing_filter == b->data.missing_filter },
+        { "n_cpus", a->machine.profile->n_cpus == b->machine.profile->n_cpus },
     };
     int wrong = 0;
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)

@@ -10,7 +10,8 @@ static struct pack_snippet_subject subject;
 static void
 setup(void)
 {
-    params = (struct pack_advise_params){ .extent = { 4, { 100, 32, 48, 3 } }, .elem_size = 1 };
+    params = (struct pack_advise_params){ .data.extent = { 4, { 100, 32, 48, 3 } },
+                                          .data.elem_size = 1 };
     config = (struct pack_advise_config){
         .chunk = { 4, { 8, 32, 48, 3 } },
         .codec = "none",
@@ -66,7 +67,7 @@ test_orders(void)
 {
     has("pytorch", "num_workers=3, persistent_workers=True,\n                    batch_size=16, "
                    "shuffle=True)", "workers stay, and shuffle");
-    params.workers_end = true;
+    params.reading.workers_end = true;
     has("pytorch", "persistent_workers=False", "unless they end with each epoch");
     config.pattern.workers = 0;
     has("pytorch", "num_workers=0,\n", "what is nobody does not persist");
@@ -111,13 +112,13 @@ test_pack(void)
         { { 4, { 100, 3, 48, 3 } }, "photos' --size 3x48 --chunk 8 " }, /* channels last wins */
     };
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        params.extent = config.chunk = layouts[i].extent;
+        params.data.extent = config.chunk = layouts[i].extent;
         config.chunk.extent[0] = 8;
         has("h5pack", layouts[i].piece, "axes lie as in the file");
     }
     subject.source = NULL;
     has("h5pack", "h5pack FOLDER ", "a folder that is not known is to be filled in");
-    params.extent.rank = config.chunk.rank = 3;
+    params.data.extent.rank = config.chunk.rank = 3;
     has("h5pack", "# h5pack writes images; see h5repack", "other data are for others");
     config.chunk.rank = 0;
     has("h5pack", "# h5pack writes chunks; see h5repack", "so is a file without chunks");

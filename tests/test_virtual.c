@@ -253,7 +253,7 @@ test_advice(const char *name, bool is_clear)
         count_rows(result, &n_kept, &n_written);
     ok(n_kept >= 1 && n_written >= 1 && n_kept + n_written == result->n_rows,
        "%s: it is kept, or written as one file", name);
-    job->params.keep_file = true;
+    job->params.storing.keep_file = true;
     if (done && pack_advise(&job->params, result, &err) == PACK_OK)
         count_rows(result, &n_kept, &n_written);
     ok(n_kept >= 1 && n_written == 0, "%s: kept when nothing is to be written %s", name,

@@ -47,7 +47,7 @@ struct pack_advise_config {
     double stored_rate;               /* stored bytes per byte; 1 without codec */
     double decode_ns;                  /* per decoded byte; 0 without codec */
     bool edge_unfiltered;              /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
-    /* It stays put together from the sources of params.virtual_data, each with chunks of
+    /* It stays put together from the sources of data.virtual_data, each with chunks of
      * its own and a cache with these settings; chunk and codec are those of the largest,
      * the ratio and the time those of all together. */
     bool is_virtual;
@@ -96,7 +96,7 @@ struct pack_advise_outcome {
     double lru_hit_rate, belady_hit_rate;
     bool fits;     /* memory_bytes are there: those allowed, or else of ram_bytes */
     bool is_front; /* nothing else is better in one respect and as good in the others */
-    bool is_user;  /* one of params.chunks */
+    bool is_user;  /* one of storing.chunks */
     bool is_now;   /* params.now itself */
     enum pack_advise_change change; /* a rewrite where there is no `now` */
 };
@@ -121,16 +121,31 @@ struct pack_advise_companion {
     bool skip_missing;
 };
 
-/* Zeroed by the caller; zero is the default where nothing else is said. */
-struct pack_advise_params {
+/* What is read. */
+struct pack_advise_data {
     struct pack_shape extent;
     struct pack_shape chunk_max; /* chunks may be so large: what the extent can grow to,
                                     UINT64_MAX: any; rank 0: the extent */
     uint64_t elem_size;
-    const struct pack_profile *profile;
+    /* Of the layout and codec that `now` has: bytes of each chunk in the file, and
+     * whether missing ones are not read, as in pack_cachesim_params; NULL: all are
+     * alike. */
+    const uint64_t *stored_bytes;
+    bool skip_missing;
+    /* The virtual dataset that configurations with is_virtual read, which the programs
+     * open; NULL: there is none. */
+    const struct pack_h5_dataset *virtual_data;
+    uint32_t missing_filter; /* the data needs it and it is not here; 0: none */
+    const struct pack_advise_companion *companion;
+    const uint32_t *labels; /* of all samples, 0 .. n_classes - 1, or NULL */
+    uint64_t n_labels;
+    uint32_t n_classes;
+};
 
+/* How it is read. */
+struct pack_advise_reading {
     /* The order asked for: kind, box, batch, workers, ... as --pattern and its companions
-     * give them. With pattern_is_fixed only this order, else block shuffles beside it. */
+     * give them. When it is fixed only this order, else block shuffles beside it. */
     struct pack_pattern pattern;
     bool pattern_is_fixed;
     uint64_t epochs; /* of one training; 0: PACK_ADVISE_EPOCHS */
@@ -139,36 +154,47 @@ struct pack_advise_params {
      * counted. */
     bool workers_end;
     bool reopen;
+};
 
+/* HDF5's chunk cache. */
+struct pack_advise_cache {
     enum pack_hdf5_version version;
-    bool cache_is_fixed; /* only `cache` is considered */
-    struct pack_cache_params cache;
+    bool is_fixed; /* only `settings` are considered */
+    struct pack_cache_params settings;
+};
+
+/* How the data could be stored. */
+struct pack_advise_storing {
+    bool keep_file; /* `now` only under other settings and orders: nothing is rewritten */
+    const struct pack_shape *chunks; /* shapes to consider in any case */
+    size_t n_chunks;                 /* up to PACK_ADVISE_CHUNKS_MAX */
+    pack_advise_measure_fn measure;  /* NULL: codecs are not considered */
+    void *measure_context;
+};
+
+/* The machine that reads. */
+struct pack_advise_machine {
+    const struct pack_profile *profile;
     uint64_t memory_bytes; /* for the caches of all workers together; 0: 1 GiB */
     uint64_t ram_bytes;    /* that the system can use for its page cache; 0: none */
     bool is_warm;          /* the file is in the page cache from the beginning */
+};
 
-    const struct pack_advise_config *now; /* how the dataset is stored and read today */
-    /* Of the layout and codec that `now` has: bytes of each chunk in the file, and whether
-     * missing ones are not read, as in pack_cachesim_params; NULL: all are alike. */
-    const uint64_t *stored_bytes;
-    bool skip_missing;
-    /* The virtual dataset that configurations with is_virtual read, which the programs
-     * open; NULL: there is none. */
-    const struct pack_h5_dataset *virtual_data;
-    bool keep_file; /* `now` only under other settings and orders: nothing is rewritten */
+/* What is wanted of a proposal. */
+struct pack_advise_goal {
+    double target;   /* samples/s to reach; 0: none */
     double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
-    const struct pack_shape *chunks; /* shapes to consider in any case */
-    size_t n_chunks;                 /* up to PACK_ADVISE_CHUNKS_MAX */
-    const struct pack_advise_companion *companion;
-    const uint32_t *labels; /* of all samples, 0 .. n_classes - 1, or NULL */
-    uint64_t n_labels;
-    uint32_t n_classes;
-    uint32_t missing_filter; /* the data needs it and it is not here; 0: none */
+};
 
-    pack_advise_measure_fn measure; /* NULL: codecs are not considered */
-    void *measure_context;
-    double target; /* samples/s to reach; 0: none */
-
+/* Zeroed by the caller; zero is the default where nothing else is said. */
+struct pack_advise_params {
+    struct pack_advise_data data;
+    struct pack_advise_reading reading;
+    struct pack_advise_cache cache;
+    struct pack_advise_storing storing;
+    struct pack_advise_machine machine;
+    struct pack_advise_goal goal;
+    const struct pack_advise_config *now; /* how the dataset is stored and read today */
     unsigned n_threads;      /* 0: 1; the result does not depend on it */
     struct pack_watch watch; /* "simulating", in settings */
 };
@@ -260,7 +286,7 @@ enum pack_status pack_advise_evaluate(const struct pack_advise_params *params,
  * `now` and the choice are simulated in full. Deterministic for given params.
  *
  * The choice is never slower than `now`, which is a row like the others: a rewrite must
- * gain params.min_gain, new settings or another order 1.05. Among rates that equal the
+ * gain goal.min_gain, new settings or another order 1.05. Among rates that equal the
  * best of those left within 5 %, more randomness is preferred, then no rewrite, the
  * version's default cache, no cache, less memory. Where rates were measured, only
  * measured rows are chosen, and only those whose gain_low excludes a loss.

@@ -86,12 +86,12 @@ needs_rewrite(const struct search *s, const struct pack_advise_outcome *o)
 static void
 want(struct search *s)
 {
-    size_t n_chunks = s->params->n_chunks;
+    size_t n_chunks = s->params->storing.n_chunks;
     for (size_t k = 0; k < n_chunks; k++) {
         size_t left = USER_MAX / n_chunks;
         for (size_t i = 0; i < s->list.n && left; i++) {
             struct candidate *c = &s->candidates[i];
-            if (pack_shape_equal(&c->bound.config.chunk, &s->params->chunks[k])) {
+            if (pack_shape_equal(&c->bound.config.chunk, &s->params->storing.chunks[k])) {
                 c->is_wanted = true;
                 left--;
             }
@@ -133,8 +133,8 @@ same_order(const struct pack_advise_config *a, const struct pack_advise_config *
 static bool
 is_user_chunk(const struct search *s, const struct pack_advise_config *config)
 {
-    for (size_t i = 0; i < s->params->n_chunks; i++)
-        if (pack_shape_equal(&config->chunk, &s->params->chunks[i]))
+    for (size_t i = 0; i < s->params->storing.n_chunks; i++)
+        if (pack_shape_equal(&config->chunk, &s->params->storing.chunks[i]))
             return true;
     return false;
 }
@@ -304,7 +304,7 @@ trim_slots(struct search *s, struct pack_error *err)
         size_t best = pack_advise_choose(s->params, now_of(s), s->exact, s->n_exact);
         struct pack_advise_config config = s->exact[best].config;
         if (config.chunk.rank == 0 || pack_advise_has_default_cache(&config) ||
-            config.cache.n_slots == 0 || s->params->cache_is_fixed ||
+            config.cache.n_slots == 0 || s->params->cache.is_fixed ||
             s->exact[best].is_now)
             break;
         uint64_t before = config.cache.n_slots;
@@ -396,7 +396,7 @@ evaluate_now(struct search *s, struct pack_error *err)
     const enum pack_hdf5_version versions[2] = { PACK_HDF5_1_10, PACK_HDF5_2_0 };
     struct pack_advise_outcome *outcomes[2] = { &r->version_1, &r->version_2 };
     for (int i = 0; status == PACK_OK && i < 2; i++) {
-        as.version = versions[i];
+        as.cache.version = versions[i];
         pack_cache_params_defaults(&config.cache, versions[i]);
         if (config.cache.version == p->now->cache.version)
             *outcomes[i] = r->now;

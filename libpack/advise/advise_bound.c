@@ -84,8 +84,8 @@ rate_of(const struct pack_advise_params *params, struct pack_cost_work *work,
         c->file_reads = (uint64_t)(n * runs);
         c->file_read_bytes = c->wanted_bytes;
     }
-    pack_cost_estimate(params->profile, work, workers, &cost);
-    return pack_cost_rate(params->profile, &cost, n, workers);
+    pack_cost_estimate(params->machine.profile, work, workers, &cost);
+    return pack_cost_rate(params->machine.profile, &cost, n, workers);
 }
 
 enum pack_status
@@ -134,19 +134,19 @@ pack_advise_bound(const struct pack_advise_params *params,
     if (is_held)
         bound->memory_bytes = (work.held_bytes + 8 * (double)config->cache.n_slots) *
                               (double)pack_advise_workers(params);
-    double ram = (double)params->ram_bytes - bound->memory_bytes;
+    double ram = (double)params->machine.ram_bytes - bound->memory_bytes;
     work.page_cache_rate =
         ram >= bound->file_bytes ? 1 : fmax(0, ram) / bound->file_bytes;
-    double step = params->pattern.step ? (double)params->pattern.step : 1;
+    double step = params->reading.pattern.step ? (double)params->reading.pattern.step : 1;
     double share = ((double)grid.chunk[0] + (double)box.extent[0] - 1) / step;
     if (!config->pattern.local)
         share /= (double)workers;
-    if (params->pattern.draws)
+    if (params->reading.pattern.draws)
         share = HUGE_VAL; /* more or less than one epoch's worth: nothing is known */
     double cold = hits; /* each chunk is loaded once, to begin with */
     if (share < HUGE_VAL)
         cold = fmin(hits, 1 + expm1(-share) / share);
-    if (params->workers_end)
+    if (params->reading.workers_end)
         hits = cold;
     bound->later_rate =
         rate_of(params, &work, is_filtered || is_held, is_filtered, hits, runs);
@@ -154,9 +154,10 @@ pack_advise_bound(const struct pack_advise_params *params,
     work.page_cache_rate = 1;
     bound->first_rate =
         rate_of(params, &work, is_filtered || is_held, is_filtered, hits, runs);
-    if (!params->is_warm && !params->pattern.draws && work.counts.file_read_bytes) {
+    if (!params->machine.is_warm && !params->reading.pattern.draws &&
+        work.counts.file_read_bytes) {
         /* ... and comes from storage then */
-        double samples = (double)params->extent.extent[0] / step / n;
+        double samples = (double)params->data.extent.extent[0] / step / n;
         double read = samples * (double)work.counts.file_read_bytes;
         work.page_cache_rate = 1 - fmin(1, bound->file_bytes / read);
         bound->first_rate =

@@ -206,11 +206,12 @@ add_room(const struct pack_advise_params *params, struct pack_advise_list *list,
     if (n_entries > grid->n_chunks_total)
         n_entries = grid->n_chunks_total;
     n_entries = (n_entries + n_caches - 1) / n_caches;
-    slots = pack_advise_roomy_slots(grid, params->version, n_entries);
+    slots = pack_advise_roomy_slots(grid, params->cache.version, n_entries);
     if (n_entries == 0 || !pack_size_mul(n_entries, grid->chunk_bytes, &bytes) ||
         bytes + 8 * slots > pack_advise_budget(params) / n_caches)
         return PACK_OK;
-    config->cache = (struct pack_cache_params){ slots, bytes, 0.75, params->version };
+    config->cache =
+        (struct pack_cache_params){ slots, bytes, 0.75, params->cache.version };
     return add(params, list, config, err);
 }
 
@@ -223,15 +224,15 @@ add_caches(const struct pack_advise_params *params, struct pack_advise_list *lis
     enum pack_status status = pack_advise_grid(params, &config->chunk, &grid, err);
     if (status != PACK_OK)
         return status;
-    if (params->cache_is_fixed) {
-        config->cache = params->cache;
-        config->cache.version = params->version;
+    if (params->cache.is_fixed) {
+        config->cache = params->cache.settings;
+        config->cache.version = params->cache.version;
         return add(params, list, config, err);
     }
     pack_advise_box(params, &box);
     uint64_t read = chunks_per_read(&grid, &box);
     uint64_t budget = pack_advise_budget(params) / grid.chunk_bytes;
-    pack_cache_params_defaults(&config->cache, params->version);
+    pack_cache_params_defaults(&config->cache, params->cache.version);
     status = add(params, list, config, err);
     if (status == PACK_OK && strcmp(config->codec, "none") == 0 &&
         config->pattern.kind != PACK_PATTERN_BLOCK) {
@@ -257,13 +258,13 @@ static enum pack_status
 add_orders(const struct pack_advise_params *params, struct pack_advise_list *list,
            struct pack_advise_config *config, struct pack_error *err)
 {
-    config->pattern = params->pattern;
+    config->pattern = params->reading.pattern;
     enum pack_status status = add_caches(params, list, config, err);
-    uint64_t step = params->pattern.step ? params->pattern.step : 1;
+    uint64_t step = params->reading.pattern.step ? params->reading.pattern.step : 1;
     uint64_t samples = config->chunk.extent[0] / step;
-    uint64_t batch = params->pattern.batch ? params->pattern.batch : 1;
-    if (params->pattern_is_fixed || params->pattern.kind != PACK_PATTERN_SHUFFLE ||
-        samples < 2)
+    uint64_t batch = params->reading.pattern.batch ? params->reading.pattern.batch : 1;
+    if (params->reading.pattern_is_fixed ||
+        params->reading.pattern.kind != PACK_PATTERN_SHUFFLE || samples < 2)
         return status;
     for (uint64_t batches = 16; status == PACK_OK && batches <= 256; batches *= 4) {
         uint64_t chunks = batches * batch / samples;
@@ -302,14 +303,14 @@ add_codecs(const struct pack_advise_params *params, struct pack_advise_list *lis
            const struct pack_shape *chunk, struct pack_error *err)
 {
     const char *codecs[] = { "none", "zstd:3", "gzip:4", NULL };
-    if (params->now && params->measure)
+    if (params->now && params->storing.measure)
         codecs[3] = params->now->codec;
     enum pack_status status = PACK_OK;
     for (int i = 0; status == PACK_OK && i < 4; i++) {
         struct pack_advise_config config = { .chunk = *chunk,
                                              .stored_rate = 1,
-                                             .reopen = params->reopen };
-        if (!codecs[i] || (i > 0 && !params->measure))
+                                             .reopen = params->reading.reopen };
+        if (!codecs[i] || (i > 0 && !params->storing.measure))
             continue;
         if (i == 3 &&
             (strcmp(codecs[3], "none") == 0 || strcmp(codecs[3], "zstd:3") == 0 ||
@@ -319,8 +320,9 @@ add_codecs(const struct pack_advise_params *params, struct pack_advise_list *lis
         if (params->now && pack_advise_same_layout(params->now, &config))
             continue; /* known without measuring, see add_now */
         if (i > 0)
-            status = params->measure(params->measure_context, chunk, config.codec,
-                                     &config.stored_rate, &config.decode_ns, err);
+            status = params->storing.measure(params->storing.measure_context, chunk,
+                                             config.codec, &config.stored_rate,
+                                             &config.decode_ns, err);
         if (status == PACK_OK && i > 0)
             status = check_measured(&config, err);
         if (status == PACK_OK)
@@ -352,13 +354,13 @@ static enum pack_status
 add_shapes(const struct pack_advise_params *params, struct pack_advise_list *list,
            struct pack_error *err)
 {
-    struct pack_shape box, chunk = { .rank = params->extent.rank };
+    struct pack_shape box, chunk = { .rank = params->data.extent.rank };
     struct lengths lengths[PACK_RANK_MAX];
     int index[PACK_RANK_MAX] = { 0 };
     enum pack_status status = PACK_OK;
     pack_advise_box(params, &box);
     for (int i = 0; i < chunk.rank; i++)
-        lengths_of_axis(i, params->extent.extent[i], box.extent[i], &lengths[i]);
+        lengths_of_axis(i, params->data.extent.extent[i], box.extent[i], &lengths[i]);
     for (int n = 0; status == PACK_OK && n < SHAPES_MAX; n++) {
         for (int i = 0; i < chunk.rank; i++)
             chunk.extent[i] = lengths[i].length[index[i]];
@@ -379,12 +381,12 @@ pack_advise_candidates(const struct pack_advise_params *params,
 {
     struct pack_advise_config contiguous = { .codec = "none",
                                              .stored_rate = 1,
-                                             .pattern = params->pattern,
-                                             .reopen = params->reopen };
-    bool keep_file = params->keep_file && params->now;
+                                             .pattern = params->reading.pattern,
+                                             .reopen = params->reading.reopen };
+    bool keep_file = params->storing.keep_file && params->now;
     enum pack_status status = PACK_OK;
     contiguous.is_virtual = keep_file && params->now->is_virtual;
-    pack_cache_params_defaults(&contiguous.cache, params->version);
+    pack_cache_params_defaults(&contiguous.cache, params->cache.version);
     if (!pack_advise_is_lone(params)) {
         status = add_now(params, list, err);
         if (status == PACK_OK && (!keep_file || params->now->chunk.rank == 0))
@@ -392,7 +394,8 @@ pack_advise_candidates(const struct pack_advise_params *params,
         if (status == PACK_OK && !keep_file)
             status = add_shapes(params, list, err);
     }
-    for (size_t i = 0; status == PACK_OK && !keep_file && i < params->n_chunks; i++)
-        status = add_codecs(params, list, &params->chunks[i], err);
+    for (size_t i = 0; status == PACK_OK && !keep_file && i < params->storing.n_chunks;
+         i++)
+        status = add_codecs(params, list, &params->storing.chunks[i], err);
     return status;
 }

@@ -18,7 +18,7 @@ fill_axes(const struct pack_advise_params *params, const struct pack_shape *shap
     uint64_t budget = pack_advise_budget(params);
     for (uint64_t n = 1; map->n_chunks < PACK_ADVISE_MAP_MAX; n *= 2) {
         chunk.extent[0] = n;
-        if (n > params->extent.extent[0] ||
+        if (n > params->data.extent.extent[0] ||
             pack_advise_grid(params, &chunk, &grid, NULL) != PACK_OK ||
             (n > 1 && (grid.chunk_bytes > budget || grid.chunk_bytes > 32 << 20)))
             break;
@@ -54,7 +54,7 @@ pack_advise_chart(const struct pack_advise_params *params,
     struct pack_shape shape = result->rows[0].config.chunk;
     enum pack_status status = PACK_OK;
     if (shape.rank == 0)
-        shape = params->extent;
+        shape = params->data.extent;
     fill_axes(params, &shape, map);
     for (int i = 0; status == PACK_OK && i < map->n_caches; i++) {
         for (int j = 0; j < map->n_chunks; j++) {
@@ -64,15 +64,16 @@ pack_advise_chart(const struct pack_advise_params *params,
             config[j].chunk = shape;
             config[j].chunk.extent[0] = map->samples_per_chunk[j];
             config[j].pattern.chunk_samples = 0;
-            config[j].cache = (struct pack_cache_params){
-                .size_bytes = map->cache_bytes[i], .w0 = 0.75, .version = params->version
-            };
+            config[j].cache =
+                (struct pack_cache_params){ .size_bytes = map->cache_bytes[i],
+                                            .w0 = 0.75,
+                                            .version = params->cache.version };
             status = pack_advise_grid(params, &config[j].chunk, &grid, err);
             if (status != PACK_OK)
                 return status;
             uint64_t entries = map->cache_bytes[i] / grid.chunk_bytes;
             config[j].cache.n_slots =
-                pack_advise_roomy_slots(&grid, params->version, entries);
+                pack_advise_roomy_slots(&grid, params->cache.version, entries);
             configs[j] = &config[j];
             max_samples[j] = SAMPLES;
         }

@@ -21,23 +21,24 @@ static const uint64_t epochs_max = 1000000;
 static enum pack_status
 check_shapes(const struct pack_advise_params *p, struct pack_error *err)
 {
-    const struct pack_shape *extent = &p->extent, *box = &p->pattern.box;
+    const struct pack_shape *extent = &p->data.extent, *box = &p->reading.pattern.box;
     uint64_t elements, bytes;
     if (extent->rank < 1 || extent->rank > PACK_RANK_MAX)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "extent",
                                "dataset has %d dimensions, not 1 to %d", extent->rank,
                                PACK_RANK_MAX);
     if (!pack_shape_count(extent, &elements) ||
-        !pack_size_mul(elements, p->elem_size, &bytes))
+        !pack_size_mul(elements, p->data.elem_size, &bytes))
         return pack_fail_param(err, PACK_ERR_LIMIT, "extent",
                                "the dataset has more bytes than 64 bits count");
-    if (p->elem_size == 0 || bytes == 0)
-        return pack_fail_param(err, PACK_ERR_ARGUMENT, p->elem_size ? "extent" : "elem_size",
+    if (p->data.elem_size == 0 || bytes == 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT,
+                               p->data.elem_size ? "extent" : "elem_size",
                                "the dataset is empty");
-    if (p->chunk_max.rank != 0 && p->chunk_max.rank != extent->rank)
-        return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk_max",
-                               "chunk_max has %s, dataset has %d",
-                               pack_dimensions(p->chunk_max.rank).text, extent->rank);
+    if (p->data.chunk_max.rank != 0 && p->data.chunk_max.rank != extent->rank)
+        return pack_fail_param(
+            err, PACK_ERR_ARGUMENT, "chunk_max", "chunk_max has %s, dataset has %d",
+            pack_dimensions(p->data.chunk_max.rank).text, extent->rank);
     if (box->rank != 0 && box->rank != extent->rank)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
                                "box has %s, dataset has %d",
@@ -49,23 +50,23 @@ static enum pack_status
 check_numbers(const struct pack_advise_params *p, struct pack_error *err)
 {
     enum pack_status status =
-        pack_check_choice(err, "version", (int)p->version, PACK_HDF5_2_1 + 1);
+        pack_check_choice(err, "version", (int)p->cache.version, PACK_HDF5_2_1 + 1);
     if (status == PACK_OK)
-        status = pack_check_choice(err, "kind", (int)p->pattern.kind,
+        status = pack_check_choice(err, "kind", (int)p->reading.pattern.kind,
                                    PACK_PATTERN_TRACE + 1);
     if (status == PACK_OK)
-        status =
-            pack_check_choice(err, "read", (int)p->pattern.read, PACK_READ_SPAN + 1);
+        status = pack_check_choice(err, "read", (int)p->reading.pattern.read,
+                                   PACK_READ_SPAN + 1);
     if (status == PACK_OK)
-        status = pack_check_count(err, "epochs", p->epochs, epochs_max);
+        status = pack_check_count(err, "epochs", p->reading.epochs, epochs_max);
     if (status == PACK_OK)
         status = pack_check_count(err, "n_threads", p->n_threads, PACK_POOL_THREADS_MAX);
     if (status == PACK_OK)
-        status = pack_check_number(err, "min_gain", p->min_gain, 0, DBL_MAX);
+        status = pack_check_number(err, "min_gain", p->goal.min_gain, 0, DBL_MAX);
     if (status == PACK_OK)
-        status = pack_check_number(err, "target", p->target, 0, DBL_MAX);
-    if (status == PACK_OK && p->cache_is_fixed)
-        status = pack_cache_params_check(&p->cache, err);
+        status = pack_check_number(err, "target", p->goal.target, 0, DBL_MAX);
+    if (status == PACK_OK && p->cache.is_fixed)
+        status = pack_cache_params_check(&p->cache.settings, err);
     return status;
 }
 
@@ -74,18 +75,19 @@ pack_advise_check_params(const struct pack_advise_params *p, struct pack_error *
 {
     enum pack_status status = pack_check_given(err, "params", p, NULL);
     if (status == PACK_OK)
-        status = pack_profile_check(p->profile, err);
+        status = pack_profile_check(p->machine.profile, err);
     if (status == PACK_OK)
         status = check_shapes(p, err);
     if (status == PACK_OK)
         status = check_numbers(p, err);
-    if (status == PACK_OK && p->n_chunks > 0)
-        status = pack_check_given(err, "chunks", p->chunks, NULL);
-    if (status == PACK_OK && p->labels && p->n_labels > 0 && p->n_classes == 0)
+    if (status == PACK_OK && p->storing.n_chunks > 0)
+        status = pack_check_given(err, "chunks", p->storing.chunks, NULL);
+    if (status == PACK_OK && p->data.labels && p->data.n_labels > 0 &&
+        p->data.n_classes == 0)
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "n_classes",
                                  "labels without classes");
-    if (status == PACK_OK && p->companion)
-        status = pack_check_number(err, "stored_rate", p->companion->stored_rate, 0,
+    if (status == PACK_OK && p->data.companion)
+        status = pack_check_number(err, "stored_rate", p->data.companion->stored_rate, 0,
                                    DBL_MAX);
     return status;
 }
@@ -109,13 +111,13 @@ enum pack_status
 pack_advise_check_search(const struct pack_advise_params *p, struct pack_error *err)
 {
     enum pack_status status = pack_advise_check_params(p, err);
-    if (status == PACK_OK && p->n_chunks > PACK_ADVISE_CHUNKS_MAX)
+    if (status == PACK_OK && p->storing.n_chunks > PACK_ADVISE_CHUNKS_MAX)
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "n_chunks",
                                  "up to %d chunk shapes can be considered, not %zu",
-                                 PACK_ADVISE_CHUNKS_MAX, p->n_chunks);
-    for (size_t i = 0; status == PACK_OK && i < p->n_chunks; i++) {
+                                 PACK_ADVISE_CHUNKS_MAX, p->storing.n_chunks);
+    for (size_t i = 0; status == PACK_OK && i < p->storing.n_chunks; i++) {
         struct pack_grid grid;
-        status = pack_advise_grid(p, &p->chunks[i], &grid, err);
+        status = pack_advise_grid(p, &p->storing.chunks[i], &grid, err);
     }
     if (status == PACK_OK && p->now)
         status = pack_advise_check_config(p->now, err);

@@ -42,7 +42,7 @@ static bool
 is_stored_so(const struct pack_advise_params *params,
              const struct pack_advise_config *config)
 {
-    return params->now && params->stored_bytes &&
+    return params->now && params->data.stored_bytes &&
            pack_advise_same_layout(params->now, config);
 }
 
@@ -63,7 +63,7 @@ count_source_chunks(const struct pack_h5_sources *s, struct pack_grid *grid)
 static enum pack_status
 init_virtual(struct bench *b, struct pack_error *err)
 {
-    const struct pack_h5_dataset *d = b->params->virtual_data;
+    const struct pack_h5_dataset *d = b->params->data.virtual_data;
     pack_advise_probe_requests(b->iter, &b->grid, &b->per_read);
     count_source_chunks(&d->sources, &b->grid);
     enum pack_status status = pack_pattern_seek(b->iter, b->pattern.epoch, 0, err);
@@ -76,16 +76,16 @@ static enum pack_status
 bench_init(struct bench *b, struct pack_error *err)
 {
     const struct pack_advise_config *config = b->config;
-    if (config->is_virtual && !b->params->virtual_data)
+    if (config->is_virtual && !b->params->data.virtual_data)
         return pack_fail(err, PACK_ERR_ARGUMENT, "no virtual dataset is given");
     pack_advise_pattern(b->params, config, &b->pattern);
     enum pack_status status = pack_pattern_new(&b->pattern, &b->iter, err);
     if (status != PACK_OK)
         return status;
     if (config->chunk.rank == 0) {
-        b->sieve.total = b->params->elem_size;
-        for (int i = 0; i < b->params->extent.rank; i++)
-            if (!pack_size_mul(b->sieve.total, b->params->extent.extent[i],
+        b->sieve.total = b->params->data.elem_size;
+        for (int i = 0; i < b->params->data.extent.rank; i++)
+            if (!pack_size_mul(b->sieve.total, b->params->data.extent.extent[i],
                                &b->sieve.total))
                 return pack_fail(err, PACK_ERR_LIMIT,
                                  "the dataset has more bytes than 64 bits count");
@@ -103,8 +103,8 @@ bench_init(struct bench *b, struct pack_error *err)
         .stored_rate = config->stored_rate,
     };
     if (is_stored_so(b->params, config)) {
-        sim.stored_bytes = b->params->stored_bytes;
-        sim.skip_missing = b->params->skip_missing;
+        sim.stored_bytes = b->params->data.stored_bytes;
+        sim.skip_missing = b->params->data.skip_missing;
     }
     pack_advise_probe_requests(b->iter, &b->grid, &b->per_read);
     status = pack_pattern_seek(b->iter, b->pattern.epoch, 0, err);
@@ -201,19 +201,19 @@ bench_epochs(struct bench *b, struct pack_advise_interval *first,
     uint64_t n = pack_advise_epochs(b->params), e = 1, held;
     struct pack_advise_interval later;
     enum pack_status status = bench_read(b, UINT64_MAX, first, err);
-    bool grows = !b->params->workers_end;
+    bool grows = !b->params->reading.workers_end;
     first->n_starts = 1;
     *steady = (struct pack_advise_interval){ 0 };
     held = first->counts.peak_bytes;
     for (; status == PACK_OK && e < n && (e < EPOCHS_MAX || grows); e++) {
-        if (b->params->workers_end)
+        if (b->params->reading.workers_end)
             bench_restart(b);
         status = pack_pattern_seek(b->iter, b->pattern.epoch + e, 0, err);
         if (status == PACK_OK)
             status = bench_read(b, UINT64_MAX, &later, err);
         if (status != PACK_OK)
             break;
-        later.n_starts = b->params->workers_end;
+        later.n_starts = b->params->reading.workers_end;
         interval_add(steady, &later);
         grows = grows && later.counts.peak_bytes > held + held / 50 &&
                 e < GROWING_MAX && e * later.counts.requests < VISITS_MAX;
@@ -235,7 +235,7 @@ bench_prefix(struct bench *b, uint64_t max_samples, struct pack_advise_interval 
     first->n_starts = 1;
     if (status == PACK_OK)
         status = bench_read(b, max_samples - max_samples / 2, steady, err);
-    if (status == PACK_OK && b->params->workers_end) {
+    if (status == PACK_OK && b->params->reading.workers_end) {
         interval_add(steady, first);
         *first = *steady;
     }
@@ -375,7 +375,7 @@ conclude(const struct bench *b, const struct pack_advise_interval *first,
          const struct pack_advise_interval *steady, struct pack_advise_outcome *o)
 {
     const struct pack_advise_params *params = b->params;
-    const struct pack_profile *profile = params->profile;
+    const struct pack_profile *profile = params->machine.profile;
     uint64_t workers = pack_advise_workers(params);
     struct pack_cost_work work;
     o->worker_samples = (double)pack_pattern_length(b->iter);
@@ -383,26 +383,26 @@ conclude(const struct bench *b, const struct pack_advise_interval *first,
     o->memory_bytes = memory_of(b, first, steady) * (double)workers;
     o->file_bytes = file_of(b);
     double allowed = (double)pack_advise_budget(params) * (double)workers;
-    o->fits = o->memory_bytes <= fmax(1.1 * allowed, (double)params->ram_bytes);
+    o->fits = o->memory_bytes <= fmax(1.1 * allowed, (double)params->machine.ram_bytes);
     if (!o->fits)
         steady = first;
     o->first = first->counts;
     o->steady = steady->counts;
     o->first_samples = (double)first->n_samples;
     o->steady_samples = (double)steady->n_samples;
-    double ram = (double)params->ram_bytes - o->memory_bytes;
+    double ram = (double)params->machine.ram_bytes - o->memory_bytes;
     double kept =
         pack_cost_page_cache_rate(order_of(b->pattern.kind), o->file_bytes, ram);
     o->page_cache_rate =
-        params->is_warm ? 1 : page_rate(b, steady, ram, o->file_bytes, kept);
+        params->machine.is_warm ? 1 : page_rate(b, steady, ram, o->file_bytes, kept);
 
     work_of(b, first, first, &work);
     work.touched_bytes = (double)first->counts.peak_bytes;
     work.page_cache_rate =
-        params->is_warm ? 1 : page_rate(b, first, ram, o->file_bytes, 0);
+        params->machine.is_warm ? 1 : page_rate(b, first, ram, o->file_bytes, 0);
     pack_cost_estimate(profile, &work, workers, &o->first_cost);
     work_of(b, steady, steady, &work);
-    if (params->workers_end)
+    if (params->reading.workers_end)
         work.touched_bytes = steady->n_starts * (double)steady->counts.peak_bytes;
     else if (steady != first) /* what the cache still grew by */
         work.touched_bytes =
@@ -443,17 +443,17 @@ add_companion(const struct pack_advise_params *params,
               const struct pack_advise_config *config, uint64_t max_samples,
               struct pack_advise_outcome *o, struct pack_error *err)
 {
-    const struct pack_advise_companion *with = params->companion;
+    const struct pack_advise_companion *with = params->data.companion;
     struct pack_advise_params p = *params;
     struct pack_advise_config c = *config;
     struct pack_advise_outcome other;
-    p.companion = NULL;
-    p.extent = with->extent;
-    p.chunk_max = with->chunk_max;
+    p.data.companion = NULL;
+    p.data.extent = with->extent;
+    p.data.chunk_max = with->chunk_max;
     p.now = &c;
-    p.stored_bytes = with->stored_bytes;
-    p.skip_missing = with->skip_missing;
-    p.elem_size = with->elem_size;
+    p.data.stored_bytes = with->stored_bytes;
+    p.data.skip_missing = with->skip_missing;
+    p.data.elem_size = with->elem_size;
     pack_advise_pattern(params, config, &c.pattern);
     c.pattern.box.rank = 0;
     c.chunk = with->chunk;
@@ -468,10 +468,10 @@ add_companion(const struct pack_advise_params *params,
     add_cost(&o->steady_cost, &other.steady_cost,
              o->steady_samples / other.steady_samples);
     uint64_t workers = pack_advise_workers(params);
-    o->first_rate =
-        pack_cost_rate(params->profile, &o->first_cost, o->first_samples, workers);
-    o->later_rate =
-        pack_cost_rate(params->profile, &o->steady_cost, o->steady_samples, workers);
+    o->first_rate = pack_cost_rate(params->machine.profile, &o->first_cost,
+                                   o->first_samples, workers);
+    o->later_rate = pack_cost_rate(params->machine.profile, &o->steady_cost,
+                                   o->steady_samples, workers);
     o->rate = pack_advise_mean_rate(params, o->first_rate, o->later_rate);
     o->memory_bytes += other.memory_bytes;
     return PACK_OK;
@@ -514,7 +514,7 @@ pack_advise_evaluate(const struct pack_advise_params *params,
     o.n_simulated = first.n_samples + steady.n_samples;
     conclude(&bench, &first, &steady, &o);
     status = pack_advise_mix(params, &bench.pattern, &o, err);
-    if (status == PACK_OK && params->companion)
+    if (status == PACK_OK && params->data.companion)
         status = add_companion(params, config, max_samples, &o, err);
     o.modelled_rate = o.rate;
     o.change = pack_advise_change_of(params, config);

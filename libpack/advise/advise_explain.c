@@ -10,9 +10,9 @@
 static double
 data_bytes(const struct pack_advise_params *params)
 {
-    double bytes = (double)params->elem_size;
-    for (int i = 0; i < params->extent.rank; i++)
-        bytes *= (double)params->extent.extent[i];
+    double bytes = (double)params->data.elem_size;
+    for (int i = 0; i < params->data.extent.rank; i++)
+        bytes *= (double)params->data.extent.extent[i];
     return bytes;
 }
 
@@ -96,7 +96,7 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
         snprintf(text, PACK_ADVISE_TEXT_MAX,
                  "No chunk cache is needed: reads go past it and take exactly what they "
                  "ask for, and the %s that caches would hold are free.",
-                 pack_bytes_format(params->memory_bytes, total));
+                 pack_bytes_format(params->machine.memory_bytes, total));
         return;
     }
     if (o->config.is_virtual) {
@@ -174,8 +174,7 @@ why_keep(const struct pack_advise_params *params, const struct pack_advise_resul
                     "; the fastest of what was tried (%s) reaches %.2f times that, and %s "
                     "from %.2f on",
                     change, gain, is_rewrite ? "writing the file anew pays" : "a change pays",
-                    is_rewrite ? params->min_gain > 0 ? params->min_gain : 1.15
-                               : PACK_ADVISE_EQUAL_GAIN);
+                    is_rewrite ? pack_advise_min_gain(params) : PACK_ADVISE_EQUAL_GAIN);
 }
 
 static void
@@ -209,7 +208,7 @@ is_whole(const struct pack_advise_params *params)
     struct pack_shape box;
     pack_advise_box(params, &box);
     for (int i = 1; i < box.rank; i++)
-        if (box.extent[i] != params->extent.extent[i])
+        if (box.extent[i] != params->data.extent.extent[i])
             return false;
     return box.extent[0] <= 1;
 }

@@ -54,7 +54,7 @@ pack_advise_mix(const struct pack_advise_params *params,
     enum pack_status status = pack_pattern_new(&alone, &iter, err);
     if (status != PACK_OK)
         return status;
-    n = pattern->kind == PACK_PATTERN_TRACE ? params->extent.extent[0]
+    n = pattern->kind == PACK_PATTERN_TRACE ? params->data.extent.extent[0]
                                             : pack_pattern_n_samples(iter);
     batch = batch < BATCH_MAX ? batch : BATCH_MAX;
     if (batch > pack_pattern_length(iter))
@@ -62,9 +62,10 @@ pack_advise_mix(const struct pack_advise_params *params,
     if (batch > n)
         batch = n;
     if (batch >= 2) {
-        bool has_labels = params->labels && params->n_labels == n;
-        status = pack_mixing_init(&mixing, n, batch, has_labels ? params->labels : NULL,
-                                  has_labels ? params->n_classes : 0, err);
+        bool has_labels = params->data.labels && params->data.n_labels == n;
+        status =
+            pack_mixing_init(&mixing, n, batch, has_labels ? params->data.labels : NULL,
+                             has_labels ? params->data.n_classes : 0, err);
         if (status == PACK_OK)
             status = add_batches(&alone, iter, batch, &mixing, err);
         if (status == PACK_OK) {

@@ -7,9 +7,9 @@
 void
 pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box)
 {
-    *box = params->pattern.box;
+    *box = params->reading.pattern.box;
     if (box->rank == 0) {
-        *box = params->extent;
+        *box = params->data.extent;
         box->extent[0] = 1;
     }
 }
@@ -18,7 +18,7 @@ double
 pack_advise_wanted_bytes(const struct pack_advise_params *params)
 {
     struct pack_shape box;
-    double bytes = (double)params->elem_size;
+    double bytes = (double)params->data.elem_size;
     pack_advise_box(params, &box);
     for (int i = 0; i < box.rank; i++)
         bytes *= (double)box.extent[i];
@@ -28,30 +28,42 @@ pack_advise_wanted_bytes(const struct pack_advise_params *params)
 uint64_t
 pack_advise_epochs(const struct pack_advise_params *params)
 {
-    return params->epochs ? params->epochs : PACK_ADVISE_EPOCHS;
+    return params->reading.epochs ? params->reading.epochs : PACK_ADVISE_EPOCHS;
+}
+
+double
+pack_advise_min_gain(const struct pack_advise_params *params)
+{
+    return params->goal.min_gain > 0 ? params->goal.min_gain : 1.15;
 }
 
 uint64_t
 pack_advise_workers(const struct pack_advise_params *params)
 {
-    return params->pattern.workers ? params->pattern.workers : 1;
+    return params->reading.pattern.workers ? params->reading.pattern.workers : 1;
+}
+
+uint64_t
+pack_advise_memory(const struct pack_advise_params *params)
+{
+    uint64_t bytes = params->machine.memory_bytes;
+    return bytes ? bytes : UINT64_C(1) << 30;
 }
 
 uint64_t
 pack_advise_budget(const struct pack_advise_params *params)
 {
-    uint64_t memory = params->memory_bytes ? params->memory_bytes : UINT64_C(1) << 30;
-    return memory / pack_advise_workers(params);
+    return pack_advise_memory(params) / pack_advise_workers(params);
 }
 
 bool
 pack_advise_is_lone(const struct pack_advise_params *params)
 {
     struct pack_pattern_iter *iter = NULL;
-    struct pack_pattern all = params->pattern;
+    struct pack_pattern all = params->reading.pattern;
     if (!params->now)
         return false;
-    all.extent = params->extent;
+    all.extent = params->data.extent;
     all.workers = all.worker = 0;
     if (pack_pattern_new(&all, &iter, NULL) != PACK_OK)
         return false; /* which others say */
@@ -72,8 +84,8 @@ uint64_t
 pack_advise_n_caches(const struct pack_advise_params *params,
                      const struct pack_advise_config *config)
 {
-    return config->is_virtual && params->virtual_data
-               ? params->virtual_data->sources.n_sources
+    return config->is_virtual && params->data.virtual_data
+               ? params->data.virtual_data->sources.n_sources
                : 1;
 }
 
@@ -82,7 +94,7 @@ pack_advise_pattern(const struct pack_advise_params *params,
                     const struct pack_advise_config *config, struct pack_pattern *pattern)
 {
     *pattern = config->pattern;
-    pattern->extent = params->extent;
+    pattern->extent = params->data.extent;
     pattern->worker = 0;
     if (config->chunk.rank && pattern->chunk_samples == 0) {
         uint64_t step = pattern->step ? pattern->step : 1;
@@ -99,17 +111,17 @@ pack_advise_grid(const struct pack_advise_params *params, const struct pack_shap
     char text[PACK_SHAPE_TEXT_MAX], extent[PACK_SHAPE_TEXT_MAX];
     pack_shape_format(chunk, text);
     enum pack_status status =
-        pack_grid_init(grid, &params->extent, chunk, params->elem_size, err);
+        pack_grid_init(grid, &params->data.extent, chunk, params->data.elem_size, err);
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "chunk %.200s", text);
     const struct pack_shape *most =
-        params->chunk_max.rank ? &params->chunk_max : &params->extent;
+        params->data.chunk_max.rank ? &params->data.chunk_max : &params->data.extent;
     for (int i = 0; i < chunk->rank; i++)
         if (chunk->extent[i] > most->extent[i])
             return pack_fail(err, PACK_ERR_ARGUMENT,
                              "chunk %.200s is larger than the dataset, %.200s", text,
-                             pack_shape_format(&params->extent, extent));
-    if (params->version < PACK_HDF5_2_0 && grid->chunk_bytes > UINT32_MAX)
+                             pack_shape_format(&params->data.extent, extent));
+    if (params->cache.version < PACK_HDF5_2_0 && grid->chunk_bytes > UINT32_MAX)
         return pack_fail(err, PACK_ERR_LIMIT,
                          "chunk %.200s takes %.1f GiB; HDF5 before 2.0 ends at 4 GiB",
                          text, (double)grid->chunk_bytes / 0x1p30);

@@ -13,6 +13,9 @@ double pack_advise_wanted_bytes(const struct pack_advise_params *params);
 /* Epochs of the training. */
 uint64_t pack_advise_epochs(const struct pack_advise_params *params);
 
+/* What a rewrite must gain over `now`. */
+double pack_advise_min_gain(const struct pack_advise_params *params);
+
 /* Chunks, codec and sources are the same: what is stored is. */
 bool pack_advise_same_layout(const struct pack_advise_config *a,
                              const struct pack_advise_config *b);
@@ -27,7 +30,8 @@ uint64_t pack_advise_workers(const struct pack_advise_params *params);
 /* There is `now`, and an epoch reads one sample: no order, nothing to find in a cache. */
 bool pack_advise_is_lone(const struct pack_advise_params *params);
 
-/* Bytes that one worker's cache may hold. */
+/* Bytes that the caches of all workers may hold, and that of one. */
+uint64_t pack_advise_memory(const struct pack_advise_params *params);
 uint64_t pack_advise_budget(const struct pack_advise_params *params);
 
 /* The pattern of a configuration, complete: extent, samples per chunk, worker 0. */

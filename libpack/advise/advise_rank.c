@@ -187,7 +187,7 @@ gain_wanted(const struct pack_advise_params *params,
 {
     switch (pack_advise_change_of(params, config)) {
     case PACK_ADVISE_KEEP: return 0;
-    case PACK_ADVISE_REWRITE: return params->min_gain > 0 ? params->min_gain : 1.15;
+    case PACK_ADVISE_REWRITE: return pack_advise_min_gain(params);
     default: return PACK_ADVISE_EQUAL_GAIN;
     }
 }
@@ -234,8 +234,8 @@ prefer(const struct pack_advise_params *params, const struct pack_advise_outcome
     bool aw = pack_advise_change_of(params, &a->config) == PACK_ADVISE_REWRITE,
          bw = pack_advise_change_of(params, &b->config) == PACK_ADVISE_REWRITE;
     bool af = a->rate >= fast, bf = b->rate >= fast;
-    bool ao = a->config.pattern.kind == params->pattern.kind, /* the order asked for */
-        bo = b->config.pattern.kind == params->pattern.kind;
+    enum pack_pattern_kind asked = params->reading.pattern.kind;
+    bool ao = a->config.pattern.kind == asked, bo = b->config.pattern.kind == asked;
     int cost = pack_advise_compare_cost(a, b);
     if (random_step(a) != random_step(b))
         return random_step(a) > random_step(b);

@@ -72,8 +72,9 @@ pack_advise_read_contiguous(struct pack_pattern_iter *iter,
         if (reopen)
             sieve->start = sieve->end = 0;
         for (size_t i = 0; i < request.n_boxes; i++)
-            out->n_runs += (double)sieve_box(sieve, &params->extent, params->elem_size,
-                                             &request.boxes[i], &out->counts);
+            out->n_runs +=
+                (double)sieve_box(sieve, &params->data.extent, params->data.elem_size,
+                                  &request.boxes[i], &out->counts);
         out->n_samples += request.n_samples;
         out->n_reads++;
         out->n_boxes += (double)request.n_boxes;

@@ -30,11 +30,11 @@ from_shape(const struct pack_advise_request *r, struct pack_advise_job *job,
            struct pack_error *err)
 {
     const char *type = r->data.type ? r->data.type : "uint8";
-    job->params.extent = r->data.shape;
+    job->params.data.extent = r->data.shape;
     pack_shape_format(&r->data.shape, job->subject);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (strcmp(types[i].name, type) == 0) {
-            job->params.elem_size = types[i].bytes;
+            job->params.data.elem_size = types[i].bytes;
             strcpy(job->type, type);
             return PACK_OK;
         }
@@ -63,8 +63,8 @@ from_images(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_source_close(params.source);
     if (status != PACK_OK)
         return status;
-    job->params.extent = forecast.extent;
-    job->params.elem_size = 1;
+    job->params.data.extent = forecast.extent;
+    job->params.data.elem_size = 1;
     strcpy(job->type, "uint8");
     snprintf(job->subject, sizeof job->subject, "%s", r->data.images);
     return PACK_OK;
@@ -97,9 +97,9 @@ read_labels(struct pack_advise_job *job, struct pack_error *err)
         return pack_fail_memory(err, "labels");
     if (most < 0 || most >= classes_max)
         return PACK_OK; /* something else than classes */
-    job->params.labels = job->labels;
-    job->params.n_labels = n;
-    job->params.n_classes = (uint32_t)most + 1;
+    job->params.data.labels = job->labels;
+    job->params.data.n_labels = n;
+    job->params.data.n_classes = (uint32_t)most + 1;
     return PACK_OK;
 }
 
@@ -114,11 +114,11 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
         return pack_error_param(err, status, "with");
     const struct pack_facts *facts = &pack_advise_file_data(job->with)->facts;
     pack_advise_file_config(job->with, &job->profile, &config);
-    if (facts->extent.extent[0] != job->params.extent.extent[0])
+    if (facts->extent.extent[0] != job->params.data.extent.extent[0])
         return pack_fail_param(
             err, PACK_ERR_ARGUMENT, "with", "with: '%.200s' has %s, the dataset %llu",
             r->data.with, pack_counted(facts->extent.extent[0], "entry", "entries").text,
-            (unsigned long long)job->params.extent.extent[0]);
+            (unsigned long long)job->params.data.extent.extent[0]);
     job->companion = (struct pack_advise_companion){
         .extent = facts->extent,
         .chunk = config.chunk,
@@ -130,7 +130,7 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_advise_file_chunk_max(job->with, &job->companion.chunk_max);
     job->companion.stored_bytes =
         pack_advise_file_stored(job->with, &job->companion.skip_missing);
-    job->params.companion = &job->companion;
+    job->params.data.companion = &job->companion;
     return read_labels(job, err);
 }
 
@@ -144,17 +144,17 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     const struct pack_h5_dataset *data = pack_advise_file_data(job->file);
     const struct pack_facts *facts = &data->facts;
     pack_advise_file_use(job->file, &job->profile);
-    job->params.extent = facts->extent;
-    job->params.elem_size = facts->type.bytes;
-    job->params.missing_filter = pack_advise_file_missing_filter(job->file);
-    pack_advise_file_chunk_max(job->file, &job->params.chunk_max);
-    job->params.stored_bytes =
-        pack_advise_file_stored(job->file, &job->params.skip_missing);
-    job->params.measure = pack_advise_file_measure;
-    job->params.measure_context = job->file;
+    job->params.data.extent = facts->extent;
+    job->params.data.elem_size = facts->type.bytes;
+    job->params.data.missing_filter = pack_advise_file_missing_filter(job->file);
+    pack_advise_file_chunk_max(job->file, &job->params.data.chunk_max);
+    job->params.data.stored_bytes =
+        pack_advise_file_stored(job->file, &job->params.data.skip_missing);
+    job->params.storing.measure = pack_advise_file_measure;
+    job->params.storing.measure_context = job->file;
     pack_advise_file_config(job->file, &job->profile, &job->now);
     job->params.now = &job->now;
-    job->params.virtual_data = facts->layout == PACK_LAYOUT_VIRTUAL ? data : NULL;
+    job->params.data.virtual_data = facts->layout == PACK_LAYOUT_VIRTUAL ? data : NULL;
     pack_type_format(&facts->type, job->type);
     snprintf(job->subject, sizeof job->subject, "%s:/%s", data->file,
              data->path);
@@ -175,8 +175,8 @@ static enum pack_status
 set_box(const struct pack_advise_request *r, struct pack_advise_job *job,
         struct pack_error *err)
 {
-    const struct pack_shape *extent = &job->params.extent;
-    struct pack_shape *box = &job->params.pattern.box;
+    const struct pack_shape *extent = &job->params.data.extent;
+    struct pack_shape *box = &job->params.reading.pattern.box;
     *box = r->reading.box;
     if (r->reading.box.rank && r->reading.crop.rank)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "box",
@@ -214,14 +214,14 @@ static enum pack_status
 set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
             struct pack_error *err)
 {
-    struct pack_pattern *pattern = &job->params.pattern;
+    struct pack_pattern *pattern = &job->params.reading.pattern;
     pattern->kind = PACK_PATTERN_SHUFFLE;
     enum pack_status status = r->reading.pattern
                                   ? pack_pattern_parse(r->reading.pattern, pattern, err)
                                   : PACK_OK;
     if (status != PACK_OK)
         return pack_error_param(err, status, "pattern");
-    job->params.pattern_is_fixed = r->reading.pattern != NULL;
+    job->params.reading.pattern_is_fixed = r->reading.pattern != NULL;
     if (r->reading.rank) {
         status = pack_pattern_parse_rank(r->reading.rank, pattern, err);
         if (status != PACK_OK)
@@ -232,10 +232,11 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
     pattern->workers = r->reading.workers;
     pattern->step = r->reading.step;
     pattern->read = r->reading.read;
-    pattern->extent = job->params.extent;
+    pattern->extent = job->params.data.extent;
     status = set_box(r, job, err);
     if (status == PACK_OK)
-        status = pack_pattern_file_read(pattern, &job->params.extent, &job->order, err);
+        status =
+            pack_pattern_file_read(pattern, &job->params.data.extent, &job->order, err);
     if (status == PACK_OK && pattern->kind == PACK_PATTERN_TRACE)
         set_mean_box(pattern);
     return status;
@@ -254,16 +255,16 @@ set_cache(const struct pack_advise_request *r, struct pack_advise_job *job,
         snprintf(job->hdf5_version, sizeof job->hdf5_version, "%.20s",
                  r->cache.hdf5_version);
     enum pack_status status =
-        pack_hdf5_version_parse(job->hdf5_version, &p->version, err);
+        pack_hdf5_version_parse(job->hdf5_version, &p->cache.version, err);
     if (status != PACK_OK)
         return pack_error_param(err, status, "hdf5_version");
-    pack_cache_params_defaults(&p->cache, p->version);
+    pack_cache_params_defaults(&p->cache.settings, p->cache.version);
     if (r->cache.bytes != UINT64_MAX)
-        p->cache.size_bytes = r->cache.bytes;
+        p->cache.settings.size_bytes = r->cache.bytes;
     if (r->cache.slots != UINT64_MAX)
-        p->cache.n_slots = r->cache.slots;
+        p->cache.settings.n_slots = r->cache.slots;
     if (r->cache.w0 >= 0)
-        p->cache.w0 = r->cache.w0;
+        p->cache.settings.w0 = r->cache.w0;
     return PACK_OK;
 }
 
@@ -280,8 +281,8 @@ set_chunks(const struct pack_advise_request *r, struct pack_advise_job *job,
         if (status != PACK_OK)
             return pack_error_param(err, status, "chunks");
     }
-    job->params.chunks = job->chunks;
-    job->params.n_chunks = r->storing.n_chunks;
+    job->params.storing.chunks = job->chunks;
+    job->params.storing.n_chunks = r->storing.n_chunks;
     return PACK_OK;
 }
 
@@ -312,7 +313,7 @@ set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
         return pack_error_param(err, status, "storage");
     if (r->machine.n_cpus)
         profile->n_cpus = r->machine.n_cpus;
-    job->params.profile = profile;
+    job->params.machine.profile = profile;
     return PACK_OK;
 }
 
@@ -320,15 +321,16 @@ static void
 set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
 {
     struct pack_advise_params *p = &job->params;
-    p->epochs = r->reading.epochs;
-    p->reopen = r->reading.reopen;
-    p->workers_end = r->reading.workers_end && r->reading.workers > 0;
-    p->memory_bytes = r->machine.memory_bytes;
-    p->ram_bytes = r->machine.ram_bytes == UINT64_MAX ? pack_system_ram_bytes() / 2
-                                                      : r->machine.ram_bytes;
-    p->target = r->goal.target;
-    p->min_gain = r->goal.min_gain;
-    p->keep_file = r->storing.keep_file;
+    p->reading.epochs = r->reading.epochs;
+    p->reading.reopen = r->reading.reopen;
+    p->reading.workers_end = r->reading.workers_end && r->reading.workers > 0;
+    p->machine.memory_bytes = r->machine.memory_bytes;
+    p->machine.ram_bytes = r->machine.ram_bytes == UINT64_MAX
+                               ? pack_system_ram_bytes() / 2
+                               : r->machine.ram_bytes;
+    p->goal.target = r->goal.target;
+    p->goal.min_gain = r->goal.min_gain;
+    p->storing.keep_file = r->storing.keep_file;
     p->n_threads = pack_pool_default_threads();
 }
 
@@ -344,8 +346,8 @@ set_now(const struct pack_advise_request *r, struct pack_advise_job *job)
             job->now.chunk = job->chunks[0];
         job->params.now = r->storing.n_chunks && has_cache ? &job->now : NULL;
     }
-    job->now.pattern = job->params.pattern;
-    job->now.cache = job->params.cache;
+    job->now.pattern = job->params.reading.pattern;
+    job->now.cache = job->params.cache.settings;
     job->now.reopen = r->reading.reopen;
 }
 
@@ -400,7 +402,7 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
         config->chunk = job->chunks[0];
     if (r->storing.codec) {
         enum pack_status status = pack_pipeline_parse(
-            r->storing.codec, (uint32_t)job->params.elem_size, &pipeline, err);
+            r->storing.codec, (uint32_t)job->params.data.elem_size, &pipeline, err);
         if (status != PACK_OK)
             return pack_error_param(err, status, "codec");
         snprintf(config->codec, sizeof config->codec, "%.63s", r->storing.codec);

@@ -52,7 +52,7 @@ rate_with(const struct pack_advise_params *params, const struct pack_advise_outc
     struct pack_advise_params p = *params;
     struct pack_advise_config config = o->config;
     struct pack_advise_outcome more;
-    p.pattern.workers = config.pattern.workers = workers;
+    p.reading.pattern.workers = config.pattern.workers = workers;
     enum pack_status status = pack_advise_evaluate(&p, &config, 0, &more, err);
     if (status != PACK_OK)
         return status;
@@ -68,14 +68,14 @@ workers_for(const struct pack_advise_params *params, const struct pack_advise_ou
             uint64_t *workers, double *reached, struct pack_error *err)
 {
     uint64_t below = pack_advise_workers(params), enough = 0;
-    uint64_t most = READERS_PER_CPU * params->profile->n_cpus;
+    uint64_t most = READERS_PER_CPU * params->machine.profile->n_cpus;
     double rate;
     enum pack_status status = PACK_OK;
     for (uint64_t n = below; status == PACK_OK && !enough && n < most; below = n) {
         uint64_t before = n;
         n = 2 * n < most ? 2 * n : most;
         status = rate_with(params, o, n, &rate, err);
-        if (status == PACK_OK && rate >= params->target) {
+        if (status == PACK_OK && rate >= params->goal.target) {
             enough = n;
             *reached = rate;
             n = before;
@@ -84,7 +84,7 @@ workers_for(const struct pack_advise_params *params, const struct pack_advise_ou
     while (status == PACK_OK && enough > below + 1) {
         uint64_t n = below + (enough - below) / 2;
         status = rate_with(params, o, n, &rate, err);
-        if (status == PACK_OK && rate >= params->target) {
+        if (status == PACK_OK && rate >= params->goal.target) {
             enough = n;
             *reached = rate;
         } else {
@@ -102,10 +102,10 @@ pack_advise_meet_target(const struct pack_advise_params *params,
     const struct pack_advise_outcome *o = &result->rows[0];
     result->target_workers = 0;
     result->target_rate = 0;
-    if (params->target <= 0)
+    if (params->goal.target <= 0)
         return PACK_OK;
-    result->target_is_reached = o->rate >= params->target;
-    result->target_echo = fmax(1, params->target / o->rate);
+    result->target_is_reached = o->rate >= params->goal.target;
+    result->target_echo = fmax(1, params->goal.target / o->rate);
     return result->target_is_reached
                ? PACK_OK
                : workers_for(params, o, &result->target_workers, &result->target_rate,

@@ -18,7 +18,7 @@ rate_as(const struct pack_advise_params *params, const struct pack_advise_config
 {
     struct pack_advise_params p = *params;
     struct pack_advise_outcome o;
-    p.version = version;
+    p.cache.version = version;
     enum pack_status status = pack_advise_evaluate(&p, config, SAMPLES, &o, err);
     if (status == PACK_OK)
         *rate = o.rate;
@@ -57,10 +57,10 @@ rate_apart(const struct pack_advise_params *params, const struct pack_advise_out
         return PACK_OK;
     f->joined_elems = o->elems_per_read;
     enum pack_status status =
-        rate_as(params, &config, params->version, &f->rate_joined, err);
+        rate_as(params, &config, params->cache.version, &f->rate_joined, err);
     config.pattern.read = PACK_READ_SAMPLE;
     return status == PACK_OK
-               ? rate_as(params, &config, params->version, &f->rate_apart, err)
+               ? rate_as(params, &config, params->cache.version, &f->rate_apart, err)
                : status;
 }
 
@@ -73,10 +73,10 @@ simulate_facts(const struct pack_advise_params *params,
     enum pack_status status = rate_versions(params, &config, f, err);
     config.reopen = false;
     if (status == PACK_OK)
-        status = rate_as(params, &config, params->version, &f->rate_kept, err);
+        status = rate_as(params, &config, params->cache.version, &f->rate_kept, err);
     config.reopen = true;
     if (status == PACK_OK)
-        status = rate_as(params, &config, params->version, &f->rate_reopened, err);
+        status = rate_as(params, &config, params->cache.version, &f->rate_reopened, err);
     config = o->config;
     if (status == PACK_OK)
         status = rate_apart(params, o, f, err);
@@ -95,9 +95,9 @@ reads_whole_samples(const struct pack_advise_params *params)
     struct pack_shape box;
     pack_advise_box(params, &box);
     for (int i = 1; i < box.rank; i++)
-        if (box.extent[i] != params->extent.extent[i])
+        if (box.extent[i] != params->data.extent.extent[i])
             return false;
-    return params->pattern.read == PACK_READ_SAMPLE && box.extent[0] <= 1;
+    return params->reading.pattern.read == PACK_READ_SAMPLE && box.extent[0] <= 1;
 }
 
 static enum pack_status
@@ -109,8 +109,8 @@ facts_of(const struct pack_advise_params *params, const struct pack_advise_outco
         .is_filtered = strcmp(o->config.codec, "none") != 0,
         .cache = o->config.cache,
         .reads_whole_samples = reads_whole_samples(params),
-        .is_shared_block = o->config.pattern.kind == PACK_PATTERN_BLOCK &&
-                           !o->config.pattern.local,
+        .is_shared_block =
+            o->config.pattern.kind == PACK_PATTERN_BLOCK && !o->config.pattern.local,
         .workers = workers,
         .epoch_samples = o->worker_samples * (double)workers,
         .counts = o->steady,
@@ -118,7 +118,7 @@ facts_of(const struct pack_advise_params *params, const struct pack_advise_outco
         .peak_bytes = fmax((double)o->first.peak_bytes, (double)o->steady.peak_bytes),
         .memory_bytes = o->memory_bytes,
         .allowed_bytes = (double)pack_advise_budget(params) * (double)workers,
-        .missing_filter = (int)params->missing_filter,
+        .missing_filter = (int)params->data.missing_filter,
     };
     if (o->config.chunk.rank == 0)
         return PACK_OK;
@@ -154,7 +154,7 @@ pack_advise_warn(const struct pack_advise_params *params,
     if (status != PACK_OK)
         return status;
     if (facts.missing_filter)
-        facts.need = pack_filter_need(params->missing_filter, need);
+        facts.need = pack_filter_need(params->data.missing_filter, need);
     *n = pack_findings_find(&facts, found, PACK_ADVISE_WARNINGS_MAX);
     for (size_t i = 0; i < *n; i++)
         warning_of(&found[i], &warnings[i]);

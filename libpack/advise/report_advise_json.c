@@ -1,6 +1,7 @@
 /* The report as JSON: keys in fixed order, as h5advise(1) lists them. */
 #include <string.h>
 
+#include "libpack/advise/advise_parts.h"
 #include "libpack/base/json.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/advise/snippet.h"
@@ -32,30 +33,29 @@ put_options(struct pack_json *json, const struct pack_report_advise *r)
     const struct pack_advise_params *p = r->params;
     pack_json_object(json, "options");
     pack_json_text(json, "subject", r->subject);
-    pack_json_shape(json, "extent", &p->extent);
+    pack_json_shape(json, "extent", &p->data.extent);
     pack_json_text(json, "type", r->type);
-    pack_json_u64(json, "element_bytes", p->elem_size);
+    pack_json_u64(json, "element_bytes", p->data.elem_size);
     pack_json_text(json, "pattern", r->pattern);
-    pack_json_shape(json, "box", &p->pattern.box);
-    pack_json_u64(json, "batch", p->pattern.batch ? p->pattern.batch : 1);
-    pack_json_u64(json, "workers", p->pattern.workers ? p->pattern.workers : 1);
-    pack_json_u64(json, "rank", p->pattern.rank);
-    pack_json_u64(json, "world", p->pattern.world ? p->pattern.world : 1);
-    pack_json_text(json, "read", pack_read_mode_name(p->pattern.read));
-    pack_json_u64(json, "epochs", p->epochs ? p->epochs : PACK_ADVISE_EPOCHS);
-    pack_json_bool(json, "persistent_workers", !p->workers_end);
-    pack_json_double(json, "min_gain", p->min_gain > 0 ? p->min_gain : 1.15);
-    pack_json_bool(json, "keep_file", p->keep_file);
-    pack_json_u64(json, "memory_bytes",
-                  p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30);
-    pack_json_u64(json, "ram_bytes", p->ram_bytes);
-    pack_json_text(json, "storage", p->profile->name);
-    pack_json_bool(json, "storage_is_measured", p->profile->is_measured);
+    pack_json_shape(json, "box", &p->reading.pattern.box);
+    pack_json_u64(json, "batch", p->reading.pattern.batch ? p->reading.pattern.batch : 1);
+    pack_json_u64(json, "workers", pack_advise_workers(p));
+    pack_json_u64(json, "rank", p->reading.pattern.rank);
+    pack_json_u64(json, "world", p->reading.pattern.world ? p->reading.pattern.world : 1);
+    pack_json_text(json, "read", pack_read_mode_name(p->reading.pattern.read));
+    pack_json_u64(json, "epochs", pack_advise_epochs(p));
+    pack_json_bool(json, "persistent_workers", !p->reading.workers_end);
+    pack_json_double(json, "min_gain", pack_advise_min_gain(p));
+    pack_json_bool(json, "keep_file", p->storing.keep_file);
+    pack_json_u64(json, "memory_bytes", pack_advise_memory(p));
+    pack_json_u64(json, "ram_bytes", p->machine.ram_bytes);
+    pack_json_text(json, "storage", p->machine.profile->name);
+    pack_json_bool(json, "storage_is_measured", p->machine.profile->is_measured);
     pack_json_text(json, "hdf5_version", r->hdf5_version);
     pack_json_bool(json, "hdf5_version_is_compared",
                    pack_hdf5_version_is_compared(r->hdf5_version));
-    pack_json_double(json, "target_samples_per_s", p->target);
-    pack_json_u64(json, "seed", p->pattern.seed);
+    pack_json_double(json, "target_samples_per_s", p->goal.target);
+    pack_json_u64(json, "seed", p->reading.pattern.seed);
     pack_json_bool(json, "what_if", r->is_what_if);
     pack_json_close(json);
 }
@@ -204,7 +204,7 @@ put_search(struct pack_json *json, const struct pack_advise_result *result)
 static void
 put_target(struct pack_json *json, const struct pack_report_advise *r)
 {
-    if (r->params->target <= 0) {
+    if (r->params->goal.target <= 0) {
         pack_json_null(json, "target");
         return;
     }

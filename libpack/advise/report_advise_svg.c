@@ -124,8 +124,7 @@ pack_report_advise_svg(const struct pack_report_advise *r, struct pack_buf *buf,
          width, height, LEFT,
          pack_advise_map_has_hits(map) ? "Chunk cache hit rate"
                                        : "Samples/s of later epochs",
-         LEFT, pack_pattern_name(r->params->pattern.kind),
-         r->hdf5_version);
+         LEFT, pack_pattern_name(r->params->reading.pattern.kind), r->hdf5_version);
     for (int i = 0; i < map->n_caches; i++) {
         int y = TOP + (map->n_caches - 1 - i) * CELL_H;
         draw(&d, "<text x='%d' y='%d' text-anchor='end'>%s</text>\n", LEFT - 8,

@@ -73,29 +73,31 @@ put_subject(struct page *page, const struct pack_report_advise *report)
 {
     const struct pack_advise_params *p = report->params;
     char shape[PACK_SHAPE_TEXT_MAX], size[16], memory[16], ram[16], line[768];
-    double bytes = (double)p->elem_size;
-    for (int i = 0; i < p->extent.rank; i++)
-        bytes *= (double)p->extent.extent[i];
+    double bytes = (double)p->data.elem_size;
+    for (int i = 0; i < p->data.extent.rank; i++)
+        bytes *= (double)p->data.extent.extent[i];
     snprintf(line, sizeof line, "%.300s  %.200s %s, %s", report->subject,
-             pack_shape_format(&p->extent, shape), report->type,
+             pack_shape_format(&p->data.extent, shape), report->type,
              pack_short_bytes(bytes, size));
     pack_page_wrap(page, "FOR   ", line, 6);
-    uint64_t workers = p->pattern.workers ? p->pattern.workers : 1;
-    snprintf(line, sizeof line,
-             "%s, batch %llu, %s%s, caches up to %s in all, page cache %s, "
-             "storage %.60s (%s), %s, HDF5 %s",
-             report->pattern,
-             (unsigned long long)(p->pattern.batch ? p->pattern.batch : 1),
-             pack_counted(workers, "worker", "workers").text,
-             !p->workers_end ? ""
-             : workers == 1  ? " that ends with each epoch"
-                             : " that end with each epoch",
-             pack_short_bytes((double)(p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30),
-                              memory),
-             p->ram_bytes ? pack_short_bytes((double)p->ram_bytes, ram) : "none",
-             p->profile->name, p->profile->is_measured ? "measured" : "assumed figures",
-             pack_counted(p->profile->n_cpus, "processor", "processors").text,
-             report->hdf5_version);
+    uint64_t workers = pack_advise_workers(p), batch = p->reading.pattern.batch;
+    const struct pack_profile *profile = p->machine.profile;
+    snprintf(
+        line, sizeof line,
+        "%s, batch %llu, %s%s, caches up to %s in all, page cache %s, "
+        "storage %.60s (%s), %s, HDF5 %s",
+        report->pattern,
+        (unsigned long long)(batch ? batch : 1),
+        pack_counted(workers, "worker", "workers").text,
+        !p->reading.workers_end ? ""
+        : workers == 1          ? " that ends with each epoch"
+                                : " that end with each epoch",
+        pack_short_bytes((double)pack_advise_memory(p), memory),
+        p->machine.ram_bytes ? pack_short_bytes((double)p->machine.ram_bytes, ram)
+                             : "none",
+        profile->name, profile->is_measured ? "measured" : "assumed figures",
+        pack_counted(profile->n_cpus, "processor", "processors").text,
+        report->hdf5_version);
     pack_page_wrap(page, "      ", line, 6);
 }
 
@@ -174,9 +176,9 @@ put_measured(struct page *page, const struct pack_report_advise *report)
         snprintf(line, sizeof line,
                  "%.0f %% of the file lay in the page cache; storage figures are %s",
                  100 * m->resident_rate,
-                 m->storage_measured    ? "measured, past the page cache"
-                 : report->params->is_warm ? "not needed"
-                                           : "assumed");
+                 m->storage_measured               ? "measured, past the page cache"
+                 : report->params->machine.is_warm ? "not needed"
+                                                   : "assumed");
         pack_page_wrap(page, "      ", line, 6);
     }
 }
@@ -218,9 +220,9 @@ put_target(struct page *page, const struct pack_report_advise *report)
     const struct pack_advise_result *result = report->result;
     const struct pack_advise_params *p = report->params;
     char line[512], rate[16], want[16];
-    if (p->target <= 0)
+    if (p->goal.target <= 0)
         return;
-    pack_short_rate(p->target, want);
+    pack_short_rate(p->goal.target, want);
     pack_short_rate(result->rows[0].rate, rate);
     if (result->target_is_reached)
         snprintf(line, sizeof line, "%s samples/s are reached: %s", want, rate);
@@ -236,8 +238,9 @@ put_target(struct page *page, const struct pack_report_advise *report)
             "%s samples/s are out of reach of the first row on this storage, %s and "
             "the memory allowed: it gives %s; using each sample %.2f times (echo) makes up "
             "for it",
-            want, pack_counted(p->profile->n_cpus, "processor", "processors").text, rate,
-            result->target_echo);
+            want,
+            pack_counted(p->machine.profile->n_cpus, "processor", "processors").text,
+            rate, result->target_echo);
     pack_page_wrap(page, "\nTARGET  ", line, 8);
 }
 
@@ -298,7 +301,7 @@ static void
 put_method(struct page *page, const struct pack_report_advise *report)
 {
     const struct pack_advise_result *result = report->result;
-    uint64_t workers = report->params->pattern.workers;
+    uint64_t workers = report->params->reading.pattern.workers;
     char line[512], reads[96];
     int n;
     if (report->is_what_if)
@@ -315,7 +318,7 @@ put_method(struct page *page, const struct pack_report_advise *report)
                  (unsigned long long)result->n_exact, simulated(report, reads),
                  workers > 1 ? " of one worker, to which all others are alike" : "",
                  (double)result->n_visits / 1e6,
-                 (unsigned long long)report->params->pattern.seed);
+                 (unsigned long long)report->params->reading.pattern.seed);
     pack_page_wrap(page, "\nHOW   ", line, 6);
     if (pack_hdf5_version_is_compared(report->hdf5_version))
         snprintf(reads, sizeof reads, "Counts are exact for HDF5 %s",
@@ -325,9 +328,9 @@ put_method(struct page *page, const struct pack_report_advise *report)
                  "HDF5 %.30s: counts are those of 2.1 and may differ by a few loads",
                  report->hdf5_version);
     n = snprintf(line, sizeof line, "%s; times come from the cost model and ", reads);
-    if (report->params->profile->is_measured || report->measured)
+    if (report->params->machine.profile->is_measured || report->measured)
         snprintf(line + n, sizeof line - (size_t)n, "the measured %s.",
-                 report->params->profile->is_measured ? "profile" : "processor");
+                 report->params->machine.profile->is_measured ? "profile" : "processor");
     else
         snprintf(line + n, sizeof line - (size_t)n, "assumed figures (measure with %s).",
                  pack_option_word(report->options, "calibrate"));

@@ -147,7 +147,7 @@ persistent(const struct pack_snippet_subject *s, struct pack_buf *buf,
     if (s->config->pattern.workers == 0)
         return PACK_OK;
     return pack_buf_printf(buf, err, ", persistent_workers=%s",
-                           s->params->workers_end ? "False" : "True");
+                           s->params->reading.workers_end ? "False" : "True");
 }
 
 static enum pack_status

@@ -28,8 +28,8 @@ parse_codec(const struct pack_snippet_subject *s, struct pack_pipeline *pipeline
     *pipeline = (struct pack_pipeline){ .n = 0 };
     return strcmp(s->config->codec, "none") == 0
                ? PACK_OK
-               : pack_pipeline_parse(s->config->codec, (uint32_t)s->params->elem_size,
-                                     pipeline, err);
+               : pack_pipeline_parse(s->config->codec,
+                                     (uint32_t)s->params->data.elem_size, pipeline, err);
 }
 
 /* ---------------------------------------------------------------------- h5repack */
@@ -121,9 +121,9 @@ static uint64_t
 step_of(const struct pack_snippet_subject *s)
 {
     uint64_t chunk = s->config->chunk.rank ? s->config->chunk.extent[0] : 1;
-    double bytes = (double)s->params->elem_size * (double)chunk;
-    for (int i = 1; i < s->params->extent.rank; i++)
-        bytes *= (double)s->params->extent.extent[i];
+    double bytes = (double)s->params->data.elem_size * (double)chunk;
+    for (int i = 1; i < s->params->data.extent.rank; i++)
+        bytes *= (double)s->params->data.extent.extent[i];
     return bytes < STEP_BYTES ? (uint64_t)(STEP_BYTES / bytes) * chunk : chunk;
 }
 

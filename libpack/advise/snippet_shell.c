@@ -31,9 +31,10 @@ is_nchw(const struct pack_shape *extent)
 static bool
 are_images(const struct pack_snippet_subject *s)
 {
-    const struct pack_shape *extent = &s->params->extent;
-    return s->packed || (extent->rank == 4 && s->params->elem_size == 1 &&
-                         (is_nchw(extent) || extent->extent[3] == 1 || extent->extent[3] == 3));
+    const struct pack_shape *extent = &s->params->data.extent;
+    return s->packed ||
+           (extent->rank == 4 && s->params->data.elem_size == 1 &&
+            (is_nchw(extent) || extent->extent[3] == 1 || extent->extent[3] == 3));
 }
 
 /* Pixels of the size and kind that the dataset has, where nothing more is known of them. */
@@ -88,7 +89,7 @@ h5pack_chunk(const struct pack_snippet_subject *s, struct page *page)
     char shape[PACK_SHAPE_TEXT_MAX];
     const struct pack_shape *chunk = &s->config->chunk;
     for (int i = 1; i < chunk->rank; i++)
-        if (chunk->extent[i] != s->params->extent.extent[i]) {
+        if (chunk->extent[i] != s->params->data.extent.extent[i]) {
             LINE(page, " --chunk %s", pack_shape_format(chunk, shape));
             return;
         }
@@ -120,7 +121,7 @@ pack_snippet_h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf,
     if (s->packed)
         h5pack_as_packed(s->packed, &page);
     else
-        h5pack_like(&s->params->extent, &page);
+        h5pack_like(&s->params->data.extent, &page);
     h5pack_chunk(s, &page);
     LINE(&page, " --compress %s -o ", s->config->codec);
     return page.status == PACK_OK ? pack_name_word(pack_snippet_new_file(s), buf, err) : page.status;

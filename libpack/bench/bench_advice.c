@@ -260,8 +260,8 @@ propose_tried(struct advisor *a, const char *kind, uint64_t workers, bool reopen
     struct pack_advise_config config = a->question.now;
     struct pack_advise_outcome now, o;
     enum pack_status status = pack_advise_evaluate(&params, &config, 0, &now, err);
-    params.reopen = config.reopen = reopen;
-    params.pattern.workers = config.pattern.workers = workers;
+    params.reading.reopen = config.reopen = reopen;
+    params.reading.pattern.workers = config.pattern.workers = workers;
     if (status == PACK_OK)
         status = pack_advise_evaluate(&params, &config, 0, &o, err);
     if (status != PACK_OK)
@@ -366,7 +366,7 @@ try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_e
     for (size_t i = 0; i < n; i++)
         candidates[i] = first[i].candidate;
     enum pack_status status =
-        pack_bench_try(a->params, a->result, a->ask, a->question.params.epochs,
+        pack_bench_try(a->params, a->result, a->ask, a->question.params.reading.epochs,
                        candidates, n, gains, err);
     for (size_t i = 0; status == PACK_OK && i < n; i++) {
         first[i].basis = OF_RUN;

@@ -59,7 +59,7 @@ struct pack_bench_ask {
  * What does not gain surely is not named. Readers of a GPU's process are not tried, nor
  * batches that take more than half a second: then costs fitted to the run predict.
  *
- * No change below 5 % is named, no new layout below params.min_gain of advise.h, none when
+ * No change below 5 % is named, no new layout below goal.min_gain of advise.h, none when
  * the consumer is the limit. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
  */
 enum pack_status pack_bench_advise(const struct pack_bench_params *params,

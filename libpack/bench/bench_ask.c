@@ -56,18 +56,18 @@ fill_file(const struct pack_readset *set, struct bench_question *q)
     struct pack_advise_params *p = &q->params;
     pack_advise_file_use(q->file, &q->profile);
     pack_advise_file_config(q->file, &q->profile, &q->now);
-    pack_advise_file_chunk_max(q->file, &p->chunk_max);
+    pack_advise_file_chunk_max(q->file, &p->data.chunk_max);
     for (int i = 0; i < set->extent.rank; i++) /* the parts together are longer */
-        if (set->extent.extent[i] > p->chunk_max.extent[i])
-            p->chunk_max.extent[i] = set->extent.extent[i];
+        if (set->extent.extent[i] > p->data.chunk_max.extent[i])
+            p->data.chunk_max.extent[i] = set->extent.extent[i];
     if (set->n_parts == 1) {
         const struct pack_h5_dataset *d = set->parts[0].data;
-        p->stored_bytes = pack_advise_file_stored(q->file, &p->skip_missing);
-        p->virtual_data = d->facts.layout == PACK_LAYOUT_VIRTUAL ? d : NULL;
+        p->data.stored_bytes = pack_advise_file_stored(q->file, &p->data.skip_missing);
+        p->data.virtual_data = d->facts.layout == PACK_LAYOUT_VIRTUAL ? d : NULL;
     }
-    p->missing_filter = pack_advise_file_missing_filter(q->file);
-    p->measure = pack_advise_file_measure;
-    p->measure_context = q->file;
+    p->data.missing_filter = pack_advise_file_missing_filter(q->file);
+    p->storing.measure = pack_advise_file_measure;
+    p->storing.measure_context = q->file;
 }
 
 uint64_t
@@ -83,12 +83,13 @@ fill_cache(const struct pack_readset *set, const struct pack_bench_result *resul
            struct pack_advise_params *p)
 {
     char version[PACK_HDF5_VERSION_TEXT_MAX];
-    p->version = result->setup.cache.version;
-    p->cache = result->setup.cache;
+    p->cache.version = result->setup.cache.version;
+    p->cache.settings = result->setup.cache;
     if (pack_readset_is_clear(set))
         return;
-    (void)pack_hdf5_version_parse(pack_probe_hdf5_version(version), &p->version, NULL);
-    pack_cache_params_defaults(&p->cache, p->version);
+    (void)pack_hdf5_version_parse(pack_probe_hdf5_version(version), &p->cache.version,
+                                  NULL);
+    pack_cache_params_defaults(&p->cache.settings, p->cache.version);
 }
 
 static void
@@ -98,25 +99,26 @@ fill_reading(const struct pack_bench_params *params,
     struct pack_advise_params *p = &q->params;
     const struct pack_readset *set = params->set;
     enum pack_origin origin = pack_bench_origin(&result->epochs[0]);
-    p->extent = set->extent;
-    p->elem_size = set->elem_size;
-    p->profile = &q->profile;
-    p->pattern = params->pattern;
-    p->pattern.extent = set->extent;
-    p->pattern.seed = 0; /* another drawing counts alike, but not quite the same */
-    p->pattern.workers = result->setup.n_workers;
-    p->epochs = pack_bench_training(params);
-    p->workers_end = params->workers.fresh && result->setup.n_workers > 0;
-    p->reopen = params->open.reopen;
+    p->data.extent = set->extent;
+    p->data.elem_size = set->elem_size;
+    p->machine.profile = &q->profile;
+    p->reading.pattern = params->pattern;
+    p->reading.pattern.extent = set->extent;
+    p->reading.pattern.seed = 0; /* another drawing counts alike, but not the same */
+    p->reading.pattern.workers = result->setup.n_workers;
+    p->reading.epochs = pack_bench_training(params);
+    p->reading.workers_end = params->workers.fresh && result->setup.n_workers > 0;
+    p->reading.reopen = params->open.reopen;
     fill_cache(set, result, p);
     /* pages that are dropped before each epoch are of no use to any */
-    p->ram_bytes = params->cold ? 0 : pack_system_ram_bytes() / 2;
-    p->is_warm = !params->cold && (origin == PACK_ORIGIN_MEMORY ||
-                                   (origin == PACK_ORIGIN_UNKNOWN && is_resident(set)));
+    p->machine.ram_bytes = params->cold ? 0 : pack_system_ram_bytes() / 2;
+    p->machine.is_warm =
+        !params->cold && (origin == PACK_ORIGIN_MEMORY ||
+                          (origin == PACK_ORIGIN_UNKNOWN && is_resident(set)));
     p->n_threads = pack_pool_default_threads();
     p->now = &q->now;
-    q->now.pattern = p->pattern;
-    q->now.cache = p->cache;
+    q->now.pattern = p->reading.pattern;
+    q->now.cache = p->cache.settings;
     q->now.reopen = params->open.reopen;
 }
 
@@ -142,7 +144,7 @@ fit(const struct pack_bench_result *r, struct bench_question *q, struct pack_err
     bool is_cut = first < r->setup.epoch_samples;
     struct pack_advise_params as_run = q->params;
     struct pack_advise_outcome o;
-    as_run.epochs = r->n_epochs; /* later ones of a training may see a fuller cache */
+    as_run.reading.epochs = r->n_epochs; /* later ones may see a fuller cache */
     enum pack_status status = pack_advise_evaluate(
         &as_run, &q->now, is_cut ? first / workers + 1 : 0, &o, err);
     if (status != PACK_OK)
@@ -180,7 +182,7 @@ pack_bench_question_make(const struct pack_bench_params *params,
         return status;
     fill_file(params->set, q);
     fill_reading(params, result, q);
-    q->params.pattern_is_fixed = ask->order_is_fixed;
+    q->params.reading.pattern_is_fixed = ask->order_is_fixed;
     q->params.watch.context = ask->watch.context;
     q->params.watch.stop = ask->watch.stop;
     status = fit(result, q, err);

@@ -39,7 +39,7 @@ pack_bench_can_try(const struct pack_bench_params *params,
                    const struct bench_question *question,
                    const struct pack_bench_ask *ask)
 {
-    return can_read(params, result, ask) && question->params.is_warm &&
+    return can_read(params, result, ask) && question->params.machine.is_warm &&
            batch_ns(result) <= batch_most_ns;
 }
 

@@ -58,7 +58,7 @@ static void
 cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
           struct pack_advise_config *config)
 {
-    uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
+    uint64_t workers = pack_advise_workers(params);
     double samples = rate * (double)slice / 1e9 / (double)workers / BATCHES_MIN;
     double room = BATCHES_BYTES / (pack_advise_wanted_bytes(params) * 3 * (double)workers);
     samples = fmin(samples, room);
@@ -74,11 +74,11 @@ run_of(const struct pack_advise_params *params, const struct pack_advise_config 
     *run = (struct pack_bench_params){
         .set = set,
         .pattern = config->pattern,
-        .workers.n = params->pattern.workers,
+        .workers.n = params->reading.pattern.workers,
         .open.set_cache = config->chunk.rank != 0,
         .open.cache = config->cache,
         .open.reopen = config->reopen,
-        .workers.fresh = params->workers_end,
+        .workers.fresh = params->reading.workers_end,
     };
     run->pattern.extent.rank = 0; /* the set's */
 }
@@ -96,13 +96,14 @@ static enum pack_status
 model(const struct pack_advise_params *params, const struct pack_advise_config *config,
       uint64_t first_samples, struct expected *e, struct pack_error *err)
 {
-    uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
+    uint64_t workers = pack_advise_workers(params);
     struct pack_advise_params here = *params;
     struct pack_advise_config as_read = *config;
     struct pack_advise_outcome o;
     char version[PACK_HDF5_VERSION_TEXT_MAX];
-    (void)pack_hdf5_version_parse(pack_probe_hdf5_version(version), &here.version, NULL);
-    as_read.cache.version = here.version;
+    (void)pack_hdf5_version_parse(pack_probe_hdf5_version(version), &here.cache.version,
+                                  NULL);
+    as_read.cache.version = here.cache.version;
     enum pack_status status = pack_advise_evaluate(
         &here, &as_read, first_samples ? first_samples / workers + 1 : 0, &o, err);
     if (status != PACK_OK)
@@ -124,8 +125,9 @@ model(const struct pack_advise_params *params, const struct pack_advise_config *
 static bool
 can_read(const struct pack_advise_params *params)
 {
-    return params->pattern.kind != PACK_PATTERN_TRACE && params->extent.rank > 0 &&
-           params->pattern.workers <= PACK_PROCS_MAX;
+    return params->reading.pattern.kind != PACK_PATTERN_TRACE &&
+           params->data.extent.rank > 0 &&
+           params->reading.pattern.workers <= PACK_PROCS_MAX;
 }
 
 /* ----------------------------------------------------------------- today's */
@@ -192,8 +194,9 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
         set = opened;
     uint64_t size = 0;
     m->resident_rate = pack_readset_resident_rate(set, &size);
-    params->is_warm = m->resident_rate >= warm_rate && params->ram_bytes >= size;
-    if (!params->is_warm)
+    params->machine.is_warm =
+        m->resident_rate >= warm_rate && params->machine.ram_bytes >= size;
+    if (!params->machine.is_warm)
         m->storage_measured =
             pack_measure_storage(data_file(set->parts[0].data), profile) == PACK_OK;
     if (m->storage_measured) {
@@ -319,21 +322,22 @@ plan_samples(struct rows *rows)
 {
     const struct pack_advise_params *p = rows->params;
     const struct pack_measure_params *how = rows->how;
-    uint64_t bytes = how->scratch_bytes     ? how->scratch_bytes
-                     : how->prove ? 2 * (uint64_t)BYTES_DEFAULT
-                                  : BYTES_DEFAULT,
-             free_bytes, sample = p->elem_size, most = 1;
+    uint64_t bytes = how->scratch_bytes ? how->scratch_bytes
+                     : how->prove       ? 2 * (uint64_t)BYTES_DEFAULT
+                                        : BYTES_DEFAULT,
+             free_bytes, sample = p->data.elem_size, most = 1;
     if (!how->scratch_dir && pack_system_memory_bytes(&free_bytes) &&
         bytes > free_bytes / 8 / rows->n_layouts)
         bytes = free_bytes / 8 / rows->n_layouts;
-    for (int i = 1; i < p->extent.rank; i++)
-        sample *= p->extent.extent[i]; /* the product was checked before the search */
+    for (int i = 1; i < p->data.extent.rank; i++)
+        sample *= p->data.extent.extent[i]; /* the search has checked the product */
     for (size_t i = 0; i < rows->n_layouts; i++)
         if (rows->layouts[i].config->chunk.rank &&
             rows->layouts[i].config->chunk.extent[0] > most)
             most = rows->layouts[i].config->chunk.extent[0];
-    uint64_t n = sample ? bytes / sample : 0, box = p->pattern.box.rank ? p->pattern.box.extent[0] : 1;
-    uint64_t there = how->set ? how->set->parts[0].n_samples : p->extent.extent[0];
+    uint64_t n = sample ? bytes / sample : 0,
+             box = p->reading.pattern.box.rank ? p->reading.pattern.box.extent[0] : 1;
+    uint64_t there = how->set ? how->set->parts[0].n_samples : p->data.extent.extent[0];
     if (n > 4 * most)
         n -= n % most;
     if (n < box)
@@ -356,9 +360,8 @@ make_copy(struct rows *rows, struct layout *layout, struct pack_error *err)
                                      .time_ns = how->prove ? 0 : write_ns,
                                      .dir = how->scratch_dir,
                                      .watch = how->watch };
-    enum pack_status status =
-        pack_pipeline_parse(layout->config->codec, (uint32_t)rows->params->elem_size,
-                            &p.pipeline, err);
+    enum pack_status status = pack_pipeline_parse(
+        layout->config->codec, (uint32_t)rows->params->data.elem_size, &p.pipeline, err);
     if (status == PACK_OK)
         status = pack_scratch_make(&p, &layout->scratch, err);
     if (status != PACK_OK)
@@ -374,8 +377,8 @@ shrink_cache(const struct rows *rows, struct candidate *candidate)
 {
     struct pack_cache_params *cache = &candidate->config.cache;
     double part = (double)rows->layouts[candidate->layout].set->extent.extent[0] /
-                  (double)rows->params->extent.extent[0];
-    uint64_t chunk_bytes = rows->params->elem_size, least = SMALL_CACHE;
+                  (double)rows->params->data.extent.extent[0];
+    uint64_t chunk_bytes = rows->params->data.elem_size, least = SMALL_CACHE;
     for (int i = 0; i < candidate->config.chunk.rank; i++)
         chunk_bytes *=
             candidate->config.chunk.extent[i]; /* fits, as a grid of it was made */
@@ -395,13 +398,13 @@ params_of_copy(const struct rows *rows, const struct layout *layout,
                struct pack_advise_params *p)
 {
     *p = *rows->params;
-    p->extent = layout->set->extent;
+    p->data.extent = layout->set->extent;
     p->now = NULL;
-    p->companion = NULL;
-    p->labels = NULL;
-    p->is_warm = true;
-    p->ram_bytes = UINT64_MAX / 2;
-    p->epochs = COPY_EPOCHS; /* the copy is small: its rounds see the steady state */
+    p->data.companion = NULL;
+    p->data.labels = NULL;
+    p->machine.is_warm = true;
+    p->machine.ram_bytes = UINT64_MAX / 2;
+    p->reading.epochs = COPY_EPOCHS; /* the copy is small: rounds see the steady state */
     p->watch.progress = NULL;
 }
 
@@ -443,11 +446,11 @@ static double
 scaled(const struct pack_advise_params *params, struct pack_cost cost, double samples,
        struct factors f)
 {
-    uint64_t workers = params->pattern.workers ? params->pattern.workers : 1;
+    uint64_t workers = pack_advise_workers(params);
     double load = load_ns(&cost);
     cost.cpu_ns = f.load * load + f.rest * (cost.cpu_ns - load);
     cost.total_ns = cost.cpu_ns + cost.storage_ns;
-    return pack_cost_rate(params->profile, &cost, samples, workers);
+    return pack_cost_rate(params->machine.profile, &cost, samples, workers);
 }
 
 /* From a copy to the file: pages of the one are read faster than the other's; what the
@@ -515,7 +518,7 @@ compare_now(struct rows *rows, struct pack_measured *m, struct pack_error *err)
     struct pack_advise_params copy;
     struct expected e;
     const struct pack_trial_result *r = &rows->results[0];
-    if (!m->has_now || !rows->candidates[0].row->is_now || !rows->params->is_warm)
+    if (!m->has_now || !rows->candidates[0].row->is_now || !rows->params->machine.is_warm)
         return PACK_OK;
     params_of_copy(rows, &rows->layouts[rows->candidates[0].layout], &copy);
     enum pack_status status = model(&copy, &rows->candidates[0].config,
@@ -550,7 +553,7 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
                                  candidate->config.chunk.rank &&
                                  candidate->row->hit_rate > 0 &&
                                  candidate->config.pattern.kind != PACK_PATTERN_BLOCK &&
-                                 !rows->params->workers_end;
+                                 !rows->params->reading.workers_end;
     }
     enum pack_status status =
         pack_trial_run(rows->bench, rows->n_candidates, &trial, rows->results, err);

@@ -225,16 +225,16 @@ set_pattern(size_t order, struct pack_pattern *pattern)
 static struct pack_advise_params
 params_of(size_t order)
 {
-    struct pack_advise_params p = { .extent = lab.extent,
-                                    .elem_size = 1,
-                                    .profile = &lab.profile,
-                                    .pattern_is_fixed = true,
-                                    .is_warm = true,
-                                    .epochs = 1,
-                                    .memory_bytes = lab.memory_bytes,
-                                    .ram_bytes = UINT64_C(1) << 40,
-                                    .measure = measure_codec };
-    set_pattern(order, &p.pattern);
+    struct pack_advise_params p = { .data.extent = lab.extent,
+                                    .data.elem_size = 1,
+                                    .machine.profile = &lab.profile,
+                                    .reading.pattern_is_fixed = true,
+                                    .machine.is_warm = true,
+                                    .reading.epochs = 1,
+                                    .machine.memory_bytes = lab.memory_bytes,
+                                    .machine.ram_bytes = UINT64_C(1) << 40,
+                                    .storing.measure = measure_codec };
+    set_pattern(order, &p.reading.pattern);
     return p;
 }
 
@@ -417,7 +417,7 @@ add_choice(size_t order)
     struct pack_advise_params p = params_of(order);
     static struct pack_advise_result result;
     struct pack_error err;
-    p.pattern.chunk_samples = 8;
+    p.reading.pattern.chunk_samples = 8;
     p.n_threads = 2;
     check(pack_advise(&p, &result, &err), &err);
     const struct pack_advise_config *config = &result.rows[0].config;
