@@ -227,6 +227,28 @@ test_epochs(void)
     ok(r.first[7] == 100 && near(r.later[7], 249 / 1.1), "unless it is most of it");
 }
 
+static void
+test_race(void)
+{
+    struct pack_trial_result r[5] = { 0 };
+    bool is_out[5] = { 0 };
+    const double rates[5][3] = {
+        { 1, 1, 1 }, { 0, 0, 100 }, { 9, 49, 200 }, { 50, 51, 52 }, { 99, 10, 60 }
+    };
+    for (int i = 0; i < 5; i++) {
+        r[i].n_rounds = 3;
+        memcpy(r[i].later, rates[i], sizeof rates[i]);
+    }
+    pack_trial_race(0.5, r, 5, is_out);
+    ok(is_out[2], "by the median of the rounds one has 0.49 of the best: it leaves");
+    ok(!is_out[1] && !is_out[3] && !is_out[4],
+       "a round that was not looked at does not count, and half the best rate is enough");
+    ok(!is_out[0], "what all are compared with stays");
+    pack_trial_race(0.75, r, 5, is_out);
+    ok(is_out[3] && is_out[4] && is_out[2] && !is_out[1],
+       "later the bar is higher, and none comes back");
+}
+
 /* -------------------------------------------------------------------- copies */
 
 enum { LARGE = 66, LARGE_SAMPLE = 512 << 10 };
@@ -282,6 +304,7 @@ main(void)
     setup();
     test_slabs();
     test_epochs();
+    test_race();
     test_now();
     test_rows();
     unlink(source);

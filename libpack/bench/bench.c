@@ -33,6 +33,7 @@ struct run {
     uint64_t drop_begin_ns, drop_end_ns; /* the last time that pages were dropped */
     uint64_t dropped_ns;                 /* of the time between steps */
     uint64_t live_requests, live_loads;
+    bool is_filled; /* see note_filled */
 };
 
 /* How much of the wait before a step pages were being dropped in. */
@@ -393,35 +394,44 @@ static bool
 is_over(const struct run *run)
 {
     const struct pack_bench_params *p = &run->plan.params;
-    if (p->preload && run->result->warm_ns == 0)
+    if (p->preload && !run->is_filled)
         return false;
     return (p->stop.batches && run->n_batches >= p->stop.batches) ||
            (p->stop.after_ns && pack_clock_ns() - run->start_ns >= p->stop.after_ns);
 }
 
-/* Each worker has opened the file, and filled its cache with preload. A run that ends here
- * keeps its time. */
+/* Each worker has delivered a batch, with preload out of a cache that is filled; a run of
+ * a given time begins then. One that ends here keeps its time. */
+static void
+note_filled(struct run *run)
+{
+    const struct pack_bench_params *p = &run->plan.params;
+    bool goes_on = run->n_lanes < run->plan.epoch_batches || p->stop.epochs > 1;
+    run->is_filled = true;
+    if (p->preload && goes_on)
+        run->start_ns = pack_clock_ns();
+}
+
+/* What came before is starting, and the two fifths of a run's time in which the system
+ * has not found a processor for each process. */
 static void
 note_warm(struct run *run, uint64_t begin_ns)
 {
-    const struct pack_bench_params *p = &run->plan.params;
     struct pack_bench_result *r = run->result;
-    bool goes_on = run->n_lanes < run->plan.epoch_batches || p->stop.epochs > 1;
     r->warm_ns = pack_clock_ns() - begin_ns;
     r->warm_samples = r->epochs[0].n_samples;
-    if (p->preload && goes_on)
-        run->start_ns = begin_ns + r->warm_ns;
 }
 
-/* Readers have started, and filled their caches; of a run of a given time, two fifths are
- * over, in which a process is slower than it will be. */
-static bool
-is_warm(const struct run *run, uint64_t n_batches)
+/* After a batch of the first epoch, of which n_left are left. */
+static void
+note_start(struct run *run, uint64_t begin_ns, uint64_t n_left)
 {
-    const struct pack_bench_params *p = &run->plan.params;
-    if (n_batches < run->n_lanes)
-        return false;
-    return p->preload || pack_clock_ns() - run->start_ns >= p->stop.after_ns / 5 * 2;
+    uint64_t warm_ns = run->plan.params.stop.after_ns / 5 * 2;
+    if (!run->is_filled && (run->n_batches >= run->n_lanes || n_left == 0))
+        note_filled(run);
+    if (run->is_filled && run->result->warm_ns == 0 &&
+        (n_left == 0 || pack_clock_ns() - run->start_ns >= warm_ns))
+        note_warm(run, begin_ns);
 }
 
 static enum pack_status
@@ -446,8 +456,8 @@ one_epoch(struct run *run, uint64_t number, struct pack_error *err)
         pack_procs_begin(run->procs, number, n);
     for (uint64_t i = 0; i < n && status == PACK_OK && !(i > 0 && is_over(run)); i++) {
         status = one_batch(run, err);
-        if (number == 0 && run->result->warm_ns == 0 && (is_warm(run, i + 1) || i + 1 == n))
-            note_warm(run, begin_ns);
+        if (number == 0)
+            note_start(run, begin_ns, n - 1 - i);
     }
     uint64_t end_ns = pack_clock_ns();
     if (p->workers.fresh)

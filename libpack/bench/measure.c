@@ -41,7 +41,7 @@ enum {
     BATCHES_BYTES = 128 << 20, /* of all workers together */
     SMALL_CACHE = 16 << 20     /* not made smaller for a smaller copy */
 };
-static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 130 * 1000 * 1000,
+static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 200 * 1000 * 1000,
                       proof_slice_ns = 400 * 1000 * 1000, budget_ns = 5000 * 1000 * 1000u,
                       write_ns = 500 * 1000 * 1000;
 static const double warm_rate = 0.99, /* of the file's bytes: it counts as resident */

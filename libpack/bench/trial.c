@@ -20,7 +20,12 @@
 
 #include "libpack/base/clock.h"
 
-enum { EPOCHS_MAX = 20000, ROUNDS_MIN = 3, RACE_ROUNDS = PACK_TRIAL_FRESH + 1 };
+enum {
+    EPOCHS_MAX = 20000,
+    ROUNDS_MIN = 3,
+    RACE_ROUNDS = PACK_TRIAL_FRESH + 1,
+    FINAL_ROUNDS = PACK_TRIAL_FRESH + 3
+};
 static const uint64_t slice_default_ns = 150 * 1000 * 1000;
 
 static int
@@ -108,10 +113,9 @@ run_one(const struct pack_bench_params *candidate, const struct pack_trial_param
     return status;
 }
 
-/* Marks the candidates that are too slow to be read again. */
-static void
-race(const struct pack_trial_params *params, struct pack_trial_result *results,
-     size_t n_candidates, bool *is_out)
+void
+pack_trial_race(double part, struct pack_trial_result *results, size_t n_candidates,
+                bool *is_out)
 {
     double best = 0;
     for (size_t i = 0; i < n_candidates; i++) {
@@ -120,7 +124,7 @@ race(const struct pack_trial_params *params, struct pack_trial_result *results,
         best = r->later_rate > best ? r->later_rate : best;
     }
     for (size_t i = 1; i < n_candidates; i++)
-        is_out[i] |= results[i].later_rate < params->race * best;
+        is_out[i] |= results[i].later_rate < part * best;
 }
 
 enum pack_status
@@ -146,8 +150,10 @@ pack_trial_run(const struct pack_bench_params *candidates, size_t n_candidates,
             if (!is_out[at])
                 status = run_one(&candidates[at], params, &results[at], err);
         }
-        if (round + 1 == RACE_ROUNDS)
-            race(params, results, n_candidates, is_out);
+        if (params->race > 0 && round + 1 == RACE_ROUNDS)
+            pack_trial_race(params->race, results, n_candidates, is_out);
+        if (params->race > 0 && round + 1 == FINAL_ROUNDS)
+            pack_trial_race((1 + params->race) / 2, results, n_candidates, is_out);
     }
     free(is_out);
     for (size_t i = 0; i < n_candidates; i++) {

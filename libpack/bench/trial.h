@@ -19,8 +19,9 @@ struct pack_trial_params {
     uint64_t slice_ns;  /* of one candidate in one round; 0: 150 ms */
     uint64_t budget_ns; /* no new round begins after so long, once there were... */
     uint32_t rounds_min, rounds_max; /* ...so many; 0: 3 and PACK_TRIAL_ROUNDS_MAX */
-    double race; /* a candidate whose later epochs, after some rounds, have less than this
-                    part of the best one's rate is read no more; 0: all are read on */
+    double race; /* a candidate whose later epochs, after three rounds, have less than this
+                    part of the best one's rate is read no more; after five, one that
+                    lacks more than half of what this leaves out; 0: all are read on */
     struct pack_watch watch; /* only asked whether to stop */
 };
 
@@ -57,6 +58,11 @@ enum pack_status pack_trial_run(const struct pack_bench_params *candidates,
 /* Adds one run to its rounds. An epoch that was cut off counts only where there is no
  * second whole one. */
 void pack_trial_add(struct pack_trial_result *result, const struct pack_bench_result *run);
+
+/* Marks the candidates to be read no more: those whose later epochs have so far less than
+ * `part` of the best one's rate. The first never is: all are compared with it. */
+void pack_trial_race(double part, struct pack_trial_result *results, size_t n_candidates,
+                     bool *is_out);
 
 /*
  * What candidate `b` gains over candidate `a`: the median of the rounds' ratios, later

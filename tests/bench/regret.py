@@ -11,8 +11,10 @@ part the choice reaches of the best of a fixed grid of settings and layouts that
 does not choose from. The last lines count: choices whose interval lies wholly below 0.95, choices below 0.9 of the grid's
 best, gains within a quarter of the predicted one; then each miss. Times are of this machine.
 """
+import ctypes
 import json
 import math
+import mmap
 import os
 import random
 import subprocess
@@ -31,6 +33,7 @@ PROVE = os.environ.get('REGRET_PROVE', '')
 SECONDS = float(os.environ.get('REGRET_SECONDS', 1500))
 EPOCHS, RUN_SECONDS = 30, float(os.environ.get('REGRET_RUN', 2))
 ZSTD = 32015
+libc = ctypes.CDLL(None)
 
 
 class Limit:
@@ -177,6 +180,18 @@ def draw(rng):
 
 # ---------------------------------------------------------------------------- measuring
 
+def resident_rate(file):
+    """The part of a file that lies in the page cache."""
+    size = os.fstat(file.fileno()).st_size
+    pages = -(-size // mmap.PAGESIZE)
+    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY) as view:
+        start = ctypes.c_char.from_buffer(view)
+        found = (ctypes.c_ubyte * pages)()
+        failed = libc.mincore(ctypes.byref(start), ctypes.c_size_t(size), found)
+        del start
+    return 1 if failed else sum(page & 1 for page in found) / pages
+
+
 def touch(path, cold):
     """Pages gone, or there; under a limit whoever reads them first is to be charged."""
     cold = cold or Limit.procs
@@ -189,6 +204,9 @@ def touch(path, cold):
             if cold:
                 os.fsync(f.fileno())
                 os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                left = resident_rate(f)
+                if left > 0.01:
+                    raise RuntimeError(f'{left:.0%} of {name} stay in the page cache')
             else:
                 while f.read(1 << 24):
                     pass
@@ -202,8 +220,8 @@ def pattern_of(row, case):
     return 'shuffle' if case[1] == 'crop' else case[1]
 
 
-def way(path, case, pattern, cache):
-    """Arguments of h5readbench."""
+def reading(path, case, pattern, cache):
+    """Arguments of h5readbench, and whether its file is to be cold when it begins."""
     kind, order, workers, cold = case
     args = [path, '-d', 'images', '-q', '--json', '--no-check', '--no-trial', '-w', str(workers), '-b', '64',
             '-e', str(EPOCHS), '--seconds', str(RUN_SECONDS), '--seed', '1', '-p', pattern]
@@ -211,16 +229,17 @@ def way(path, case, pattern, cache):
         args += ['--crop', KINDS[kind][1]]
     if kind == 'volume':
         args += ['--box', '32x32x32']
-    if cold:
-        args += ['--cold']
     if cache:
         args += ['--rdcc-nbytes', str(cache[0]), '--rdcc-nslots', str(cache[1]),
                  '--rdcc-w0', str(cache[2])]
-    return args
+    return args, cold
 
 
-def run(args):
+def run(what):
     """Samples/s: of the whole run where all epochs were read, and of its later half."""
+    args, cold = what
+    if cold:
+        touch(args[0], cold)
     measured = program('h5readbench', *args)['measured']
     epochs = [(e['samples'], e['elapsed_ns']) for e in measured['epochs'] if e['samples']]
 
@@ -266,8 +285,6 @@ def advise(path, case):
         args += ['--crop', KINDS[kind][1]]
     if kind == 'volume':
         args += ['-p', 'replacement', '--box', '32x32x32']
-    if cold:
-        args += ['--ram', '0']
     if PROVE:
         args += ['--prove']
     start = time.monotonic()
@@ -313,14 +330,14 @@ def look(base, args, best):
 
 
 def grid(path, case, base):
-    """The best of fixed ways in today's order, over today's: the gain, its name and
+    """The best of fixed settings in today's order, over today's: the gain, its name and
     arguments. Its file stays until the next case."""
     best, name, fastest = 1.0, 'today', base
     pattern = pattern_name(case)
     settings = [(0, 0, 0.75), (8 << 20, 8191, 0.75), (64 << 20, 20011, 0.75),
                 (2 * MIB << 20, 100003, 0.75)]
     for cache in settings:
-        args = way(path, case, pattern, cache)
+        args = reading(path, case, pattern, cache)
         gain = look(base, args, best)
         if gain > best:
             best, name, fastest = gain, f'rdcc_nbytes={cache[0] >> 20}M', args
@@ -334,7 +351,7 @@ def grid(path, case, base):
         rewrite(path, row, out)
         touch(out, case[3])
         for cache in (None, (0, 0, 0.75)):
-            args = way(out, case, pattern, cache)
+            args = reading(out, case, pattern, cache)
             gain = look(base, args, best)
             if gain > best:
                 best, name, fastest = gain, f'{samples} a chunk, {cache}', args
@@ -359,7 +376,7 @@ def try_freely(case):
     answer, seconds = advise(path, case)
     row, now = answer['result']['rows'][0], answer['result']['now']
     touch(path, cold)
-    base = way(path, case, pattern_name(case), None)
+    base = reading(path, case, pattern_name(case), None)
     result = {'case': case, 'seconds': seconds, 'change': row['change'], 'gain': 1.0,
               'low': 1.0, 'high': 1.0, 'predicted': 1.0}
     chosen, advised = path, base
@@ -370,7 +387,7 @@ def try_freely(case):
             touch(chosen, cold)
         cache = (row['rdcc_nbytes'], row['rdcc_nslots'], row['rdcc_w0']) if row['chunk'] else None
         pattern = 'replacement' if kind == 'volume' else pattern_of(row, case)
-        advised = way(chosen, case, pattern, cache)
+        advised = reading(chosen, case, pattern, cache)
         ratios, whole, _ = pairs(base, advised, PAIRS)
         result['gain'] = float(np.median(ratios))
         result['low'], result['high'] = interval(ratios)
