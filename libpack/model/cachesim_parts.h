@@ -66,7 +66,39 @@ struct pack_cachesim {
     struct pack_cache_counts counts;
 };
 
-/* ---- cachesim.c */
+/* ---- cachesim_slots.c; in line is what every visit needs */
+
+static inline uint64_t
+shift_left(uint64_t value, int by)
+{
+    return by < 64 ? value << by : 0;
+}
+
+/* Chunk coordinates packed into bits. */
+static inline uint64_t
+packed_hash(int rank, const int *shift, const uint64_t *coords)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < rank; i++)
+        hash ^= shift_left(coords[i], shift[i]);
+    return hash;
+}
+
+static inline uint64_t
+slot_of_hash(const struct pack_cachesim *sim, uint64_t hash)
+{
+    return hash - divide(&sim->slots_mod, hash) * sim->slots_mod.by;
+}
+
+/* The slot of a chunk. */
+static inline uint64_t
+pack_cachesim_slot(const struct pack_cachesim *sim, uint64_t number,
+                   const uint64_t *coords)
+{
+    if (sim->params.cache.version == PACK_HDF5_1_8)
+        return slot_of_hash(sim, number);
+    return slot_of_hash(sim, packed_hash(sim->grid.rank, sim->shift, coords));
+}
 
 /*
  * The slot of a chunk before it is taken modulo n_slots: chunk coordinates packed into
@@ -76,18 +108,18 @@ struct pack_cachesim {
 uint64_t pack_cachesim_hash(const struct pack_grid *grid, enum pack_hdf5_version version,
                             const uint64_t *coords);
 
-/* The slot of a chunk. */
-uint64_t pack_cachesim_slot(const struct pack_cachesim *sim, uint64_t number,
-                            const uint64_t *coords);
+/* Sets shifts from the bits that each axis takes, given its number of chunks. */
+void pack_cachesim_set_shifts(struct pack_cachesim *sim, const uint64_t *n_chunks);
+/* How many slots the chunks of the present grid can reach, with any of its shifts. */
+uint64_t pack_cachesim_reach(const struct pack_cachesim *sim);
+
+/* ---- cachesim.c */
+
 /* One visit of a chunk when the cache is on; `slot` is its slot. */
 void pack_cachesim_visit_slot(struct pack_cachesim *sim, uint64_t number, uint64_t slot,
                               uint64_t n_elements);
 /* Evicts the entry at a position of the ring, uncounted. */
 void pack_cachesim_drop(struct pack_cachesim *sim, uint64_t position);
-/* Sets shifts from the bits that each axis takes, given its number of chunks. */
-void pack_cachesim_set_shifts(struct pack_cachesim *sim, const uint64_t *n_chunks);
-/* How many slots the chunks of the present grid can reach, with any of its shifts. */
-uint64_t pack_cachesim_reach(const struct pack_cachesim *sim);
 
 /* ---- cachesim_state.c */
 
