@@ -3,6 +3,7 @@
  * promises; which candidates there are.
  */
 #include <math.h>
+#include <string.h>
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/model/cost.h"
@@ -258,10 +259,32 @@ test_search(void)
     setup();
 }
 
+/* What one evaluation among several refuses is said as when it is alone. */
+static void
+test_refusal(void)
+{
+    struct pack_advise_config bad = config;
+    const struct pack_advise_config *const both[] = { &config, &bad };
+    struct pack_advise_outcome o[2];
+    struct pack_error alone = { 0 }, among = { 0 };
+    bad.pattern.world = 2;
+    bad.pattern.rank = 5;
+    enum pack_status status = pack_advise_evaluate(&params, &bad, 0, o, &alone);
+    ok(status == PACK_ERR_ARGUMENT && alone.param && strcmp(alone.param, "rank") == 0,
+       "a configuration is refused, and the parameter is named: %s", alone.text);
+    ok(pack_advise_evaluate_all(&params, both, 2, NULL, o, &among) == status &&
+           strcmp(among.text, alone.text) == 0 && among.param &&
+           strcmp(among.param, "rank") == 0,
+       "so it is as one of several");
+    ok(pack_advise_evaluate_all(&params, both, 2, NULL, o, NULL) == status,
+       "and where nobody asks why");
+}
+
 int
 main(void)
 {
     setup();
+    test_refusal();
     test_memory();
     test_cold();
     test_contiguous();

@@ -79,8 +79,11 @@ pack_advise_evaluate_all(const struct pack_advise_params *params,
     }
     while ((job = next_job(pool, &params->watch, left, &is_stopped)) != NULL) {
         left--;
-        if (status == PACK_OK && job->status != PACK_OK)
-            status = pack_fail(err, job->status, "%s", job->err.text);
+        if (status != PACK_OK || job->status == PACK_OK)
+            continue;
+        status = job->status;
+        if (err)
+            *err = job->err;
     }
     pack_pool_free(pool);
     free(jobs);
