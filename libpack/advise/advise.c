@@ -428,6 +428,32 @@ pack_advise_what_if(const struct pack_advise_params *params,
     return pack_advise_settle(params, result, err);
 }
 
+/* All stages, and what is said of what they find. */
+static enum pack_status
+find(struct search *s, struct pack_error *err)
+{
+    struct pack_advise_result *r = s->result;
+    enum pack_status status = evaluate_now(s, err);
+    if (status == PACK_OK)
+        status = pack_advise_candidates(s->params, &s->list, err);
+    if (status == PACK_OK)
+        status = bound_all(s, err);
+    if (status == PACK_OK)
+        status = sample_all(s, err);
+    if (status == PACK_OK)
+        status = finish(s, err);
+    if (status != PACK_OK)
+        return status;
+    publish(s);
+    r->n_candidates = s->list.n;
+    r->n_sampled = s->n_sampled;
+    r->n_bounded = s->list.n - s->n_sampled;
+    status = pack_advise_settle(s->params, r, err);
+    if (status == PACK_OK && r->has_now)
+        status = pack_advise_policies(s->params, &r->now, err);
+    return status == PACK_OK ? pack_advise_chart(s->params, r, err) : status;
+}
+
 enum pack_status
 pack_advise(const struct pack_advise_params *params, struct pack_advise_result *result,
             struct pack_error *err)
@@ -444,26 +470,7 @@ pack_advise(const struct pack_advise_params *params, struct pack_advise_result *
     s->params = params;
     s->result = result;
     s->total = SAMPLED_MAX + 4 * EXACT_MAX;
-    status = evaluate_now(s, err);
-    if (status == PACK_OK)
-        status = pack_advise_candidates(params, &s->list, err);
-    if (status == PACK_OK)
-        status = bound_all(s, err);
-    if (status == PACK_OK)
-        status = sample_all(s, err);
-    if (status == PACK_OK)
-        status = finish(s, err);
-    if (status == PACK_OK) {
-        publish(s);
-        result->n_candidates = s->list.n;
-        result->n_sampled = s->n_sampled;
-        result->n_bounded = s->list.n - s->n_sampled;
-        status = pack_advise_settle(params, result, err);
-    }
-    if (status == PACK_OK && result->has_now)
-        status = pack_advise_policies(params, &result->now, err);
-    if (status == PACK_OK)
-        status = pack_advise_chart(params, result, err);
+    status = find(s, err);
     free(s->list.config);
     free(s->candidates);
     free(s->sampled);

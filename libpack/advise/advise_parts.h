@@ -113,30 +113,64 @@ struct pack_advise_sieve {
     uint64_t total;
 };
 
-/* Up to `max` samples of contiguous data; those in `out` count. */
-void pack_advise_read_contiguous(struct pack_pattern_iter *iter,
-                                 const struct pack_advise_params *params,
-                                 struct pack_advise_sieve *sieve, bool reopen,
-                                 uint64_t max, struct pack_advise_interval *out);
-/* Up to `max` samples of chunked data, the cache going on from where it is. */
-enum pack_status pack_advise_read_chunked(struct pack_pattern_iter *iter,
-                                          struct pack_cachesim *sim,
-                                          const struct pack_pattern *pattern, bool reopen,
-                                          uint64_t max, struct pack_advise_interval *out,
-                                          struct pack_error *err);
-struct pack_h5_caches;
-enum pack_status pack_advise_read_virtual(struct pack_pattern_iter *iter,
-                                          struct pack_h5_caches *caches, bool reopen,
-                                          uint64_t max, struct pack_advise_interval *out,
-                                          struct pack_error *err);
-/* What the next requests have on average: runs copied out of chunks, boxes, elements of
- * those that have several boxes and more than one dimension. */
+/* What requests have on average: runs copied out of chunks, boxes, elements of those that
+ * have several boxes and more than one dimension. */
 struct pack_advise_request_means {
     double runs, boxes, elems;
 };
+
+/* One worker with its cache. */
+struct pack_advise_worker {
+    const struct pack_advise_params *params;
+    const struct pack_advise_config *config;
+    struct pack_pattern pattern;
+    struct pack_grid grid;
+    struct pack_pattern_iter *iter;
+    struct pack_cachesim *sim;     /* NULL: contiguous, or virtual */
+    struct pack_h5_caches *caches; /* of a virtual dataset's sources */
+    struct pack_advise_sieve sieve;
+    struct pack_advise_request_means per_read;
+};
+
+/* Up to `max` samples, going on from where the worker's pattern and cache are, into a
+ * zeroed interval: of contiguous data, where those in `out` count; of chunks; of a virtual
+ * dataset. */
+void pack_advise_read_contiguous(struct pack_advise_worker *worker, uint64_t max,
+                                 struct pack_advise_interval *out);
+enum pack_status pack_advise_read_chunked(struct pack_advise_worker *worker, uint64_t max,
+                                          struct pack_advise_interval *out,
+                                          struct pack_error *err);
+enum pack_status pack_advise_read_virtual(struct pack_advise_worker *worker, uint64_t max,
+                                          struct pack_advise_interval *out,
+                                          struct pack_error *err);
+/* Of the next requests, which are read. */
 void pack_advise_probe_requests(struct pack_pattern_iter *iter,
                                 const struct pack_grid *grid,
                                 struct pack_advise_request_means *means);
+
+/* ------------------------------------------------------ simulating, advise_simulate.c */
+
+/* A worker that has read nothing yet; borrows both. To be done with in any case. */
+enum pack_status pack_advise_worker_init(struct pack_advise_worker *worker,
+                                         const struct pack_advise_params *params,
+                                         const struct pack_advise_config *config,
+                                         struct pack_error *err);
+void pack_advise_worker_done(struct pack_advise_worker *worker);
+
+/* How many samples to simulate where up to so many are asked for, 0 being all of them:
+ * no more than take some seconds. */
+uint64_t pack_advise_sample_limit(const struct pack_advise_worker *worker,
+                                  uint64_t max_samples);
+
+struct pack_advise_epochs {
+    struct pack_advise_interval first, steady;
+    bool is_exact; /* as in an outcome */
+};
+/* Up to so many samples of all epochs, 0: all. PACK_ERR_INTERRUPTED, PACK_ERR_MEMORY. */
+enum pack_status pack_advise_simulate(struct pack_advise_worker *worker,
+                                      uint64_t max_samples,
+                                      struct pack_advise_epochs *epochs,
+                                      struct pack_error *err);
 
 /* Randomness, and the mixing of classes where there are labels, of a complete pattern. */
 enum pack_status pack_advise_mix(const struct pack_advise_params *params,

@@ -62,23 +62,22 @@ sieve_box(struct pack_advise_sieve *sieve, const struct pack_shape *extent,
 
 /* Up to `max` samples of contiguous data. */
 void
-pack_advise_read_contiguous(struct pack_pattern_iter *iter,
-                            const struct pack_advise_params *params,
-                            struct pack_advise_sieve *sieve, bool reopen, uint64_t max,
+pack_advise_read_contiguous(struct pack_advise_worker *w, uint64_t max,
                             struct pack_advise_interval *out)
 {
+    const struct pack_advise_data *data = &w->params->data;
+    struct pack_advise_sieve *sieve = &w->sieve;
     struct pack_request request;
-    while (out->n_samples < max && pack_pattern_next(iter, &request)) {
-        if (reopen)
+    while (out->n_samples < max && pack_pattern_next(w->iter, &request)) {
+        if (w->config->reopen)
             sieve->start = sieve->end = 0;
         for (size_t i = 0; i < request.n_boxes; i++)
-            out->n_runs +=
-                (double)sieve_box(sieve, &params->data.extent, params->data.elem_size,
-                                  &request.boxes[i], &out->counts);
+            out->n_runs += (double)sieve_box(sieve, &data->extent, data->elem_size,
+                                             &request.boxes[i], &out->counts);
         out->n_samples += request.n_samples;
         out->n_reads++;
         out->n_boxes += (double)request.n_boxes;
-        out->n_opens += reopen;
+        out->n_opens += w->config->reopen;
     }
     out->counts.requests = out->counts.bypass_visits = out->n_reads;
 }
@@ -131,43 +130,43 @@ pack_advise_probe_requests(struct pack_pattern_iter *iter, const struct pack_gri
 
 /* Up to `max` samples of chunked data, the cache going on from where it is. */
 enum pack_status
-pack_advise_read_chunked(struct pack_pattern_iter *iter, struct pack_cachesim *sim,
-                         const struct pack_pattern *pattern, bool reopen, uint64_t max,
+pack_advise_read_chunked(struct pack_advise_worker *w, uint64_t max,
                          struct pack_advise_interval *out, struct pack_error *err)
 {
+    const struct pack_pattern *pattern = &w->pattern;
+    bool reopen = w->config->reopen;
     uint64_t got = 1, share = reopen ? 1 : max;
     enum pack_status status = PACK_OK;
     while (status == PACK_OK && got && out->n_samples < max) {
         if (reopen)
-            pack_cachesim_reopen(sim);
-        status = pack_replay(iter, sim, share, &got, err);
+            pack_cachesim_reopen(w->sim);
+        status = pack_replay(w->iter, w->sim, share, &got, err);
         out->n_samples += got;
         out->n_opens += reopen && got;
     }
     uint64_t per_read =
         pattern->read == PACK_READ_SAMPLE || pattern->batch == 0 ? 1 : pattern->batch;
     out->n_reads = (out->n_samples + per_read - 1) / per_read;
-    pack_cachesim_take(sim, &out->counts);
+    pack_cachesim_take(w->sim, &out->counts);
     return status;
 }
 
 /* Up to `max` samples of a virtual dataset, likewise. */
 enum pack_status
-pack_advise_read_virtual(struct pack_pattern_iter *iter, struct pack_h5_caches *caches,
-                         bool reopen, uint64_t max, struct pack_advise_interval *out,
-                         struct pack_error *err)
+pack_advise_read_virtual(struct pack_advise_worker *w, uint64_t max,
+                         struct pack_advise_interval *out, struct pack_error *err)
 {
     struct pack_request request;
     enum pack_status status = PACK_OK;
     while (status == PACK_OK && out->n_samples < max &&
-           pack_pattern_next(iter, &request)) {
-        if (reopen)
-            pack_h5_caches_reopen(caches);
-        status = pack_h5_caches_read(caches, request.boxes, request.n_boxes, err);
+           pack_pattern_next(w->iter, &request)) {
+        if (w->config->reopen)
+            pack_h5_caches_reopen(w->caches);
+        status = pack_h5_caches_read(w->caches, request.boxes, request.n_boxes, err);
         out->n_samples += request.n_samples;
         out->n_reads++;
-        out->n_opens += reopen;
+        out->n_opens += w->config->reopen;
     }
-    pack_h5_caches_take(caches, &out->counts);
+    pack_h5_caches_take(w->caches, &out->counts);
     return status;
 }
