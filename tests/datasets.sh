@@ -11,7 +11,7 @@ advise() {
     sed -n 's/.*"subject": "[^"]*\.h5:\/\([^"]*\)".*/\1/p' advise.out
 }
 bench() {
-    h5readbench -b 8 --json "$1" 2>bench.err >bench.out ||
+    h5readbench --no-trial -b 8 --json "$1" 2>bench.err >bench.out ||
         { sed 's/^h5readbench: //' bench.err; return; }
     sed -n 's/.*"dataset": "\([^"]*\)".*/\1/p' bench.out | head -n 1
 }

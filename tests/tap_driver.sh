@@ -13,7 +13,12 @@ while test $# -gt 0; do
     shift
 done
 began=$(date +%s)
-"$@" >"$log" 2>&1 </dev/null
+# A shell without job control starts what it puts behind & with SIGINT ignored, and a program
+# cannot know that this was not meant for it.
+default=
+env --default-signal=INT,QUIT,HUP,TERM true 2>/dev/null &&
+    default='env --default-signal=INT,QUIT,HUP,TERM'
+$default "$@" >"$log" 2>&1 </dev/null
 status=$?
 ${AWK:-awk} -v name="$name" -v status=$status -v took=$(($(date +%s) - began)) -v trs="$trs" '
     function result(word) { print ":test-result: " word " " name >trs }

@@ -1,6 +1,7 @@
 /*
  * What h5readbench proposes after a run: that the advisor is asked, that what it found is
- * tried before it is named, and that it holds when it is applied.
+ * tried before it is named, and that it holds when it is applied. Reads are real, times
+ * are made up: only what a batch in one read costs in HDF5 is measured.
  */
 #include "config.h"
 
@@ -11,36 +12,43 @@
 #include "libpack/bench/bench_advice.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/hdf5/readset.h"
+#include "tests/made_time.h"
 #include "tests/tap.h"
 
-enum { N = 256, SIDE = 256, SAMPLE = SIDE * SIDE, ROWS = 16 };
+enum { N = 256, SMALL = 64, LARGE = 256, ROWS = 16 }; /* samples, their sides, chunks */
 
-static const struct pack_cache_params too_large = { 521, 2 << 20, 0.75, 0 },
+static const struct pack_cache_params too_large = { 521, 128 << 10, 0.75, 0 },
                                       none = { 521, 0, 0.75, 0 };
+/* 0.1 ms to load a chunk of ROWS small samples, 1 ms to decode it as well, 3 us a call. */
+static const struct made_time usual = { .call_ns = 3000,
+                                        .byte_ns = 1.6,
+                                        .decode_ns = 16,
+                                        .start_ns = 1e6 };
 
 static void
 fill(void *context, uint64_t first, uint64_t n, void *out)
 {
-    (void)context;
-    for (uint64_t i = 0; i < n * SAMPLE; i++)
-        ((unsigned char *)out)[i] = (unsigned char)((first + i / SAMPLE) * 31 + (i >> 9));
+    const struct pack_probe_layout *layout = context;
+    uint64_t sample = layout->extent.extent[1] * layout->extent.extent[2];
+    for (uint64_t i = 0; i < n * sample; i++)
+        ((unsigned char *)out)[i] = (unsigned char)((first + i / sample) * 31 + (i >> 9));
 }
 
-/* A file of chunks of so many samples, opened for reading. */
+/* A file of squares in chunks of so many, opened for reading. */
 static struct pack_readset *
-make(const char *name, uint64_t rows, const char *codec)
+make(const char *name, uint64_t side, uint64_t rows, const char *codec)
 {
     static char path[2][512];
     static int n_made;
-    struct pack_probe_layout layout = { .extent = { 3, { N, SIDE, SIDE } },
-                                        .chunk = { 3, { rows, SIDE, SIDE } } };
+    struct pack_probe_layout layout = { .extent = { 3, { N, side, side } },
+                                        .chunk = { 3, { rows, side, side } } };
     struct pack_readset *set = NULL;
     struct pack_error err = { 0 };
     const char *dir = getenv("TMPDIR"), *file = path[n_made % 2];
     snprintf(path[n_made++ % 2], sizeof path[0], "%s/h5pack-test-advice-%s-%d.h5",
              dir ? dir : "/tmp", name, (int)getpid());
     pack_pipeline_parse(codec, 1, &layout.pipeline, NULL);
-    ok(pack_probe_create(file, &layout, fill, NULL, &err) == PACK_OK &&
+    ok(pack_probe_create(file, &layout, fill, &layout, &err) == PACK_OK &&
            pack_readset_open(&file, 1, "probe", &set, &err) == PACK_OK,
        "a file is made and opened %s", err.text);
     return set;
@@ -109,15 +117,16 @@ test_cliff(struct pack_readset *set)
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "asked again");
     c = find(&advice, "{rdcc_nbytes} ");
     tell(&advice);
-    if (!ok(c && c->is_measured && c->gain > 1.3, "with a trial it is measured")) {
+    if (!ok(c && c->is_measured && c->gain > 5, "with a trial it is measured")) {
         pack_bench_done(&r);
         return;
     }
     p.open.cache.size_bytes = strtoull(strstr(c->command, "nbytes} ") + 8, NULL, 10);
-    p.stop.epochs = 30; /* long enough that a busy moment does not decide */
-    ok(pack_bench_run(&p, &after, NULL) == PACK_OK &&
-           pack_bench_rate(&after) > 1.2 * pack_bench_rate(&r),
-       "and applied, it holds");
+    p.stop.epochs = 30;
+    bool done = pack_bench_run(&p, &after, NULL) == PACK_OK;
+    double gain = done ? pack_bench_rate(&after) / pack_bench_rate(&r) : 0;
+    ok(gain > 0.75 * c->gain && gain < 1.25 * c->gain,
+       "and applied, it holds: %.3g times as many samples/s", gain);
     pack_bench_done(&after);
     pack_bench_done(&r);
 }
@@ -147,8 +156,7 @@ test_refuted(struct pack_readset *set)
     ask.no_trial = false;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "asked again");
     c = find(&advice, "repack with chunks of");
-    ok(!c || (c->is_measured && c->gain < predicted),
-       "a trial in which they do not gain so much says so, or drops them");
+    ok(!c, "but a trial in which they lose drops them");
     tell(&advice);
     pack_bench_done(&r);
 }
@@ -167,8 +175,8 @@ test_python(struct pack_readset *set)
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run as PyTorch hands over"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
-           (!find(&advice, "{rdcc_nbytes} ") || find(&advice, "{rdcc_nbytes} ")->gain < 1.5),
-       "where Python takes the time a cache gains little");
+           !find(&advice, "{rdcc_nbytes} "),
+       "where Python takes the time a cache gains nothing");
     tell(&advice);
     pack_bench_done(&r);
 }
@@ -182,21 +190,25 @@ test_rewrite(struct pack_readset *set)
     struct pack_bench_ask ask = { .no_trial = true };
     p.stop.epochs = 1;
     p.stop.batches = 8;
-    p.open.cache.size_bytes = 64 << 10;
+    p.open.cache.size_bytes = 4 << 10;
     p.workers.n = 1;
     p.workers.fresh = true; /* no cache outlives an epoch */
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run on compressed chunks"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
-           find(&advice, "repack with chunks of") &&
-           find(&advice, "repack with chunks of")->gain > 2,
-       "16 images are unpacked for one: other chunks are predicted to gain");
+           find(&advice, "repack") && find(&advice, "repack")->gain > 2,
+       "16 images are unpacked for one: another layout is predicted to gain");
     tell(&advice);
     ask.no_trial = false;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "tried in copies");
-    const struct pack_bench_change *c = find(&advice, "repack with chunks of");
+    const struct pack_bench_change *c = find(&advice, "repack");
     tell(&advice);
-    ok(c && c->is_measured && c->gain > 1.5, "they do gain");
+    ok(c && c->is_measured && c->gain > 5, "it does gain");
+    made_time.decode_ns = made_time.byte_ns = 0;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK && !find(&advice, "repack"),
+       "and is not proposed where, tried, it does not");
+    tell(&advice);
+    made_time = usual;
     pack_bench_done(&r);
 }
 
@@ -209,25 +221,30 @@ is_found(const struct pack_bench_advice *advice, const char *id)
     return false;
 }
 
-/* One read of 16 images apart from each other, and of one at a time. */
+/* One read of 16 images apart from each other, and of one at a time; by the clock, as
+ * often as it takes to see so much: a hundred times is usual. */
 static void
 test_batches(struct pack_readset *set)
 {
     struct pack_bench_params p = reading(set, &none), one = p;
-    struct pack_bench_result joined, apart;
+    struct pack_bench_result joined = { 0 }, apart = { 0 };
     struct pack_bench_advice advice;
     struct pack_bench_ask ask = { .no_trial = true };
+    bool done = true, slow = false;
     p.stop.epochs = one.stop.epochs = 1;
     p.pattern.read = PACK_READ_BATCH;
-    if (!ok(pack_bench_run(&p, &joined, NULL) == PACK_OK &&
-                pack_bench_run(&one, &apart, NULL) == PACK_OK,
-            "a run of scattered batches in one read each, and sample by sample"))
+    made_time = (struct made_time){ 0 };
+    for (int i = 0; done && !slow && i < 8; i++) {
+        pack_bench_done(&joined);
+        pack_bench_done(&apart);
+        done = pack_bench_run(&p, &joined, NULL) == PACK_OK &&
+               pack_bench_run(&one, &apart, NULL) == PACK_OK;
+        slow = done && pack_bench_rate(&apart) > 5 * pack_bench_rate(&joined);
+    }
+    made_time = usual;
+    if (!ok(done, "a run of scattered batches in one read each, and sample by sample"))
         return;
-    double ns = ((double)joined.total.work.read.call_ns - (double)apart.total.work.read.call_ns) /
-                (double)(N * SAMPLE);
-    note("%.1f ns an element", ns);
-    ok(ns > 5 && pack_bench_rate(&apart) > 3 * pack_bench_rate(&joined),
-       "HDF5 looks at each element of the batch by itself");
+    ok(slow, "HDF5 looks at each element of the batch by itself");
     ok(pack_bench_advise(&p, &joined, &ask, &advice, NULL) == PACK_OK &&
            is_found(&advice, "scattered-batch"),
        "which is told");
@@ -271,8 +288,9 @@ test_best(struct pack_readset *set)
 int
 main(void)
 {
-    struct pack_readset *plain = make("plain", ROWS, "none"),
-                        *packed = make("packed", ROWS, "gzip:1");
+    struct pack_readset *plain = make("plain", SMALL, ROWS, "none"),
+                        *packed = make("packed", SMALL, ROWS, "gzip:1");
+    made_time = usual;
     if (plain && packed) {
         test_cliff(plain);
         test_python(plain);
@@ -280,7 +298,7 @@ main(void)
     }
     drop(plain);
     drop(packed);
-    struct pack_readset *single = make("single", 1, "none");
+    struct pack_readset *single = make("single", LARGE, 1, "none");
     if (single) {
         test_refuted(single);
         test_best(single);
