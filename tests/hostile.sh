@@ -52,7 +52,7 @@ if [ ! -e "$data/MANIFEST.tsv" ]; then
     exit
 fi
 attempt() { # program option...
-    timeout -k 1 40 "$@" "$path" >/dev/null 2>"err.$1" </dev/null
+    timeout -k 1 300 "$@" "$path" >/dev/null 2>"err.$1" </dev/null
     echo $? >"status.$1"
 }
 # no time is spent on measuring this machine, where that is an option

@@ -42,7 +42,7 @@ form() {
 
 # A run that is stopped half way.
 interrupt() {
-    for seconds in 0.4 0.2 0.8 1.6 3.2 0.1; do
+    for seconds in 0.4 0.2 0.8 1.6 3.2 6.4 0.1; do
         rm -f train.h5 train.h5.part*
         timeout -s INT $seconds sh "$1" >out 2>&1 </dev/null
         [ -e train.h5 ] || ! grep -q 'images are done' out || return 0

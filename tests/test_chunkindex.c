@@ -365,7 +365,8 @@ test_refusals(void)
     pack_chunkindex_done(&index);
 }
 
-/* Listing must not cost a walk per chunk. */
+/* Listing must not cost a walk per chunk, which would take minutes of the processor; half a
+ * second is usual. */
 static void
 test_speed(void)
 {
@@ -385,9 +386,9 @@ test_speed(void)
     H5Sclose(space);
     H5Pclose(dcpl);
     H5Fclose(file);
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
     enum pack_status status = pack_chunkindex_read(path, "x", 0, &index, NULL);
-    clock_gettime(CLOCK_MONOTONIC, &b);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
     double seconds =
         (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
     ok(status == PACK_OK && index.n_missing == 0 && seconds < 20,
@@ -404,7 +405,7 @@ enum { SAME = 0, DIFFERENT = 33, NOTHING = 77 };
 static int
 check_file(const char *name)
 {
-    struct rlimit cpu = { 10, 10 }, memory = { 3u << 30, 3u << 30 };
+    struct rlimit cpu = { 3, 3 }, memory = { 3u << 30, 3u << 30 };
     setrlimit(RLIMIT_CPU, &cpu);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     setrlimit(RLIMIT_AS, &memory);

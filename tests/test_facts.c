@@ -359,7 +359,7 @@ number_of(const char *list, const char *name)
 static int
 check_file(const char *name, char *const *column, bool must_agree)
 {
-    struct rlimit cpu = { 10, 10 };
+    struct rlimit cpu = { 3, 3 };
     struct census census = { 0 };
     struct pack_error err;
     setrlimit(RLIMIT_CPU, &cpu);

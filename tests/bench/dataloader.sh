@@ -3,7 +3,8 @@
 # about: images of 147 KB and 3 KB, warm, 2 workers, batches of 32 and 256. DATALOADER_ROUNDS
 # (5), DATALOADER_SAMPLES (2048 large ones; sixteen times as many small ones),
 # DATALOADER_SIDES ("224 32"), DATALOADER_BATCHES ("32 256"), DATALOADER_OPTIONS of
-# h5readbench. The first epoch of each run warms up.
+# h5readbench. The first epoch of each run warms up. Exit status 1 where --hand-over pytorch is
+# off by more than a factor of two.
 PYTHON=${PYTHON:-python3}
 rounds=${DATALOADER_ROUNDS:-5} samples=${DATALOADER_SAMPLES:-2048}
 if ! "$PYTHON" -c 'import torch, h5py' 2>/dev/null; then
@@ -37,7 +38,9 @@ compare() { # side batch
     real=$(median <"$work/real") model=$(median <"$work/model") slots=$(median <"$work/slots")
     echo "            $1x$1, batches of $2: DataLoader $real samples/s, --hand-over pytorch $model" \
         "($(echo "$model $real" | ${AWK:-awk} '{ printf "%.2f", $1 / $2 }') of it), slots $slots"
+    echo "$model $real" | ${AWK:-awk} '{ exit !($1 > $2 / 2 && $1 < $2 * 2) }' || off=1
 }
+off=0
 for side in ${DATALOADER_SIDES:-224 32}; do
     n=$samples
     [ "$side" -gt 64 ] || n=$((16 * samples))
@@ -47,3 +50,4 @@ for side in ${DATALOADER_SIDES:-224 32}; do
         compare "$side" "$batch"
     done
 done
+exit $off
