@@ -52,8 +52,8 @@ check_home() { # header, files that may include it
     stray=$(grep -lF "#include <$1>" libpack/*/*.[ch] api/libpack/*.h tools/*.[ch] 2>/dev/null | grep -vE "/($2)\.[ch]\$")
     [ -z "$stray" ]; result $? "$1 is included only in $2${stray:+, but also in $stray}"
 }
-check_home zlib.h 'filter|image_png_chunks'
-check_home zstd.h filter
+check_home zlib.h 'filter_deflate|image_png_chunks'
+check_home zstd.h filter_zstd
 check_home jpeglib.h image_jpeg
 check_home png.h image_png
 check_home cuda.h consumer_cuda

@@ -260,9 +260,9 @@ compare(const char *name, hid_t file, const struct pack_facts *facts,
         uint8_t *stored = read_stored(name, &index->chunks[i]);
         memset(ours, 0, facts->chunk_bytes);
         memset(theirs, 0, facts->chunk_bytes);
-        bool we = stored && pack_pipeline_decode(&facts->pipeline, ctx,
-                                                 index->chunks[i].filter_mask, stored,
-                                                 index->chunks[i].stored_bytes, chunk,
+        struct pack_stored bytes = { stored, index->chunks[i].stored_bytes,
+                                     index->chunks[i].filter_mask };
+        bool we = stored && pack_pipeline_decode(&facts->pipeline, ctx, &bytes, chunk,
                                                  facts->chunk_bytes, &err) == PACK_OK;
         bool they = read_through_hdf5(set, facts, i, theirs);
         free(stored);

@@ -78,10 +78,10 @@ agrees(const struct pack_pipeline *pipeline, const uint8_t *data, size_t n, size
     struct pack_error err = { .text = "" };
     struct target target;
     hsize_t origin[] = { 0 }, theirs_size = 0;
-    uint32_t theirs_mask = 0, mask = 99;
+    uint32_t theirs_mask = 0;
     hid_t type = type_of(width);
-    const void *ours = NULL;
-    size_t size = n * width, ours_size = 0;
+    struct pack_stored ours = { .filter_mask = 99 };
+    size_t size = n * width;
     bool good =
         target_open(&target, pipeline, n, type) &&
         H5Dwrite(target.set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0 &&
@@ -89,28 +89,29 @@ agrees(const struct pack_pipeline *pipeline, const uint8_t *data, size_t n, size
         H5Dget_chunk_storage_size(target.set, origin, &theirs_size) >= 0 &&
         pack_h5_read_chunk(target.set, origin, &theirs_mask, theirs, sizeof theirs) >= 0;
     target_close(&target);
-    good = good && pack_pipeline_encode(pipeline, ctx, data, size, &ours, &ours_size,
-                                        &mask, &err) == PACK_OK;
-    if (!good || ours_size != theirs_size || mask != theirs_mask ||
-        memcmp(ours, theirs, ours_size) != 0) {
-        note("%zu bytes, mask %x; HDF5: %llu bytes, mask %x: %s", ours_size, mask,
-             (unsigned long long)theirs_size, theirs_mask, err.text);
+    good = good &&
+           pack_pipeline_encode(pipeline, ctx, data, size, &ours, &err) == PACK_OK;
+    if (!good || ours.size != theirs_size || ours.filter_mask != theirs_mask ||
+        memcmp(ours.data, theirs, ours.size) != 0) {
+        note("%zu bytes, mask %x; HDF5: %llu bytes, mask %x: %s", ours.size,
+             ours.filter_mask, (unsigned long long)theirs_size, theirs_mask, err.text);
         return false;
     }
     memset(back, 0, size);
     good = target_open(&target, pipeline, n, type) &&
-           H5Dwrite_chunk(target.set, H5P_DEFAULT, mask, origin, ours_size, ours) >= 0 &&
+           H5Dwrite_chunk(target.set, H5P_DEFAULT, ours.filter_mask, origin, ours.size,
+                          ours.data) >= 0 &&
            H5Dread(target.set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >= 0 &&
            memcmp(back, data, size) == 0;
     target_close(&target);
     memset(back, 0, size);
-    if (pack_pipeline_decode(pipeline, ctx, theirs_mask, theirs, (size_t)theirs_size,
-                             back, size, &err) != PACK_OK ||
+    struct pack_stored stored = { theirs, (size_t)theirs_size, theirs_mask };
+    if (pack_pipeline_decode(pipeline, ctx, &stored, back, size, &err) != PACK_OK ||
         memcmp(back, data, size) != 0) {
         note("decoding: %s", err.text);
         good = false;
     }
-    return good && ours_size <= pack_pipeline_bound(pipeline, size);
+    return good && ours.size <= pack_pipeline_bound(pipeline, size);
 }
 
 static void
@@ -157,17 +158,13 @@ test_rest(void)
     for (size_t size = 1; size <= sizeof data; size++) {
         struct pack_pipeline pipeline;
         uint8_t back[sizeof data];
-        const void *stored = NULL;
-        size_t stored_bytes = 0;
-        uint32_t mask;
+        struct pack_stored stored = { 0 };
         memset(back, 0xee, sizeof back);
         pack_pipeline_parse("shuffle", 4, &pipeline, NULL);
-        bad += pack_pipeline_encode(&pipeline, ctx, data, size, &stored, &stored_bytes, &mask,
-                                    NULL) != PACK_OK ||
-               stored_bytes != size ||
-               (size == sizeof data && memcmp(stored, "aAbBcCdD+-*", size) != 0) ||
-               pack_pipeline_decode(&pipeline, ctx, mask, stored, size, back, size, NULL) !=
-                   PACK_OK ||
+        bad += pack_pipeline_encode(&pipeline, ctx, data, size, &stored, NULL) != PACK_OK ||
+               stored.size != size ||
+               (size == sizeof data && memcmp(stored.data, "aAbBcCdD+-*", size) != 0) ||
+               pack_pipeline_decode(&pipeline, ctx, &stored, back, size, NULL) != PACK_OK ||
                memcmp(back, data, size) != 0;
     }
     is_number(bad, 0, "shuffled bytes that are no whole elements stay at the end");
@@ -184,19 +181,17 @@ test_zstd(void)
             for (size_t size = 1; size <= SIZE_MAX_TESTED; size = size * 21 + 1, n++) {
                 char text[32];
                 struct pack_pipeline pipeline;
-                const void *ours = NULL;
-                size_t ours_size = 0;
-                uint32_t mask;
+                struct pack_stored ours = { 0 }, theirs = { .data = want };
                 snprintf(text, sizeof text, "zstd:%d", level);
                 pack_pipeline_parse(text, 1, &pipeline, NULL);
                 fill(data, size, kind, (uint64_t)n);
-                size_t want_size = ZSTD_compress(want, sizeof want, data, size, level);
-                bad += pack_pipeline_encode(&pipeline, ctx, data, size, &ours, &ours_size,
-                                            &mask, NULL) != PACK_OK ||
-                       mask != 0 || ours_size != want_size ||
-                       memcmp(ours, want, want_size) != 0 ||
-                       pack_pipeline_decode(&pipeline, ctx, 0, want, want_size, back,
-                                            size, NULL) != PACK_OK ||
+                theirs.size = ZSTD_compress(want, sizeof want, data, size, level);
+                bad += pack_pipeline_encode(&pipeline, ctx, data, size, &ours, NULL) !=
+                           PACK_OK ||
+                       ours.filter_mask != 0 || ours.size != theirs.size ||
+                       memcmp(ours.data, want, theirs.size) != 0 ||
+                       pack_pipeline_decode(&pipeline, ctx, &theirs, back, size, NULL) !=
+                           PACK_OK ||
                        memcmp(back, data, size) != 0;
             }
     ok(bad == 0, "zstd: the frames of ZSTD_compress, from a reused context, %d times", n);
@@ -208,18 +203,16 @@ test_old_fletcher(void)
 {
     struct pack_pipeline pipeline;
     uint8_t data[100], back[100], stored[104];
-    const void *out;
-    size_t size;
-    uint32_t mask;
+    struct pack_stored out;
     fill(data, sizeof data, 2, 1);
     pack_pipeline_parse("fletcher32", 1, &pipeline, NULL);
-    pack_pipeline_encode(&pipeline, ctx, data, sizeof data, &out, &size, &mask, NULL);
-    memcpy(stored, out, sizeof stored);
+    pack_pipeline_encode(&pipeline, ctx, data, sizeof data, &out, NULL);
+    memcpy(stored, out.data, sizeof stored);
+    out.data = stored;
     uint8_t a = stored[100], c = stored[102];
     stored[100] = stored[101], stored[101] = a;
     stored[102] = stored[103], stored[103] = c;
-    ok(pack_pipeline_decode(&pipeline, ctx, 0, stored, size, back, sizeof back, NULL) ==
-           PACK_OK,
+    ok(pack_pipeline_decode(&pipeline, ctx, &out, back, sizeof back, NULL) == PACK_OK,
        "a fletcher32 sum as HDF5 1.6.2 wrote it is accepted");
 }
 
@@ -229,10 +222,11 @@ expect_decode(const char *text, const void *data, size_t size, size_t out_size,
 {
     struct pack_pipeline pipeline = { 0 };
     struct pack_error err = { .text = "(no failure)" };
+    struct pack_stored stored = { .data = data, .size = size };
     static uint8_t out[SIZE_MAX_TESTED];
     if (pack_pipeline_parse(text, 1, &pipeline, NULL) != PACK_OK)
         pack_pipeline_add(&pipeline, 32001, 0, 0, NULL, NULL);
-    ok(pack_pipeline_decode(&pipeline, ctx, 0, data, size, out, out_size, &err) == want,
+    ok(pack_pipeline_decode(&pipeline, ctx, &stored, out, out_size, &err) == want,
        "%s: %s", what, err.text);
 }
 
@@ -244,12 +238,11 @@ test_damage(void)
     fill(data, sizeof data, 1, 5);
     for (size_t t = 0; t < 3; t++) {
         struct pack_pipeline pipeline;
-        const void *out;
-        size_t size;
-        uint32_t mask;
+        struct pack_stored out;
         pack_pipeline_parse(texts[t], 1, &pipeline, NULL);
-        pack_pipeline_encode(&pipeline, ctx, data, sizeof data, &out, &size, &mask, NULL);
-        memcpy(stored, out, size);
+        pack_pipeline_encode(&pipeline, ctx, data, sizeof data, &out, NULL);
+        size_t size = out.size;
+        memcpy(stored, out.data, size);
         expect_decode(texts[t], stored, size / 2, sizeof data, PACK_ERR_FORMAT, "cut");
         expect_decode(texts[t], stored, 0, sizeof data, PACK_ERR_FORMAT, "empty");
         expect_decode(texts[t], stored, size, sizeof data - 1, PACK_ERR_FORMAT,
@@ -269,13 +262,11 @@ expect_mask(const char *what, const struct pack_pipeline *pipeline, uint32_t wan
             enum pack_status want)
 {
     uint8_t data[64] = { 0 };
-    const void *out;
-    size_t size;
-    uint32_t mask = 0;
+    struct pack_stored out = { 0 };
     struct pack_error err = { .text = "" };
     enum pack_status status =
-        pack_pipeline_encode(pipeline, ctx, data, sizeof data, &out, &size, &mask, &err);
-    ok(status == want && mask == want_mask && (want || !err.text[0]), "%s: %s", what,
+        pack_pipeline_encode(pipeline, ctx, data, sizeof data, &out, &err);
+    ok(status == want && out.filter_mask == want_mask && (want || !err.text[0]), "%s: %s", what,
        err.text);
 }
 

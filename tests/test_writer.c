@@ -131,21 +131,20 @@ put_chunk(struct pack_writer_dataset *set, struct pack_journal *journal,
           uint64_t number, struct pack_error *err)
 {
     uint8_t data[CHUNK_BYTES];
-    const void *stored = NULL;
-    size_t size = 0;
+    struct pack_stored stored;
     struct record record;
     memset(&record, 0, sizeof record);
     record.number = number;
     fill(data, number);
-    enum pack_status status = pack_pipeline_encode(
-        pipeline, ctx, data, sizeof data, &stored, &size, &record.filter_mask, err);
+    enum pack_status status =
+        pack_pipeline_encode(pipeline, ctx, data, sizeof data, &stored, err);
     if (!status)
-        status = pack_writer_chunk(set, number, stored, size, record.filter_mask,
-                                   &record.address, err);
+        status = pack_writer_chunk(set, number, &stored, &record.address, err);
     if (status)
         return status;
-    record.stored_bytes = size;
-    record.checksum = pack_checksum(stored, size, 0);
+    record.filter_mask = stored.filter_mask;
+    record.stored_bytes = stored.size;
+    record.checksum = pack_checksum(stored.data, stored.size, 0);
     status = pack_journal_append(journal, RECORD_CHUNK, &record, sizeof record, err);
     return !status && number % 3 == 0 ? pack_journal_flush(journal, err) : status;
 }

@@ -282,19 +282,17 @@ measure(struct pack_advise_file *f, const struct pack_shape *chunk,
     if (status == PACK_OK && !f->reader)
         status = pack_h5_boxes_open(&how, &f->reader, err);
     for (int i = 0; status == PACK_OK && i < PIECES; i++) {
-        const void *out;
-        size_t size, bytes = f->data->facts.type.bytes;
-        uint32_t mask;
+        struct pack_stored out;
+        size_t bytes = f->data->facts.type.bytes;
         piece_box(&f->data->facts, chunk, i, &box);
         for (int k = 0; k < box.rank; k++)
             bytes *= box.count[k];
         status = pack_h5_boxes_read(f->reader, &box, 1, data, NULL, err);
         if (status == PACK_OK)
-            status =
-                pack_pipeline_encode(pipeline, ctx, data, bytes, &out, &size, &mask, err);
+            status = pack_pipeline_encode(pipeline, ctx, data, bytes, &out, err);
         if (status == PACK_OK) {
             raw += bytes;
-            stored += size;
+            stored += out.size;
         }
     }
     pack_filter_ctx_free(ctx);

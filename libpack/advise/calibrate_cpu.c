@@ -94,9 +94,7 @@ time_codec(struct pack_lab *lab, const char *name, double *encode_ns, double *de
     unsigned char *pixels = lab->buffer, *stored = pixels + IMAGES * SIZE,
                   *out = stored + 2 * SIZE;
     double encode[IMAGES], decode[IMAGES];
-    const void *encoded;
-    size_t size;
-    uint32_t mask;
+    struct pack_stored encoded;
     paint(lab, pixels, IMAGES * SIZE);
     enum pack_status status = pack_pipeline_parse(name, 2, &pipeline, err);
     if (status == PACK_OK)
@@ -104,13 +102,14 @@ time_codec(struct pack_lab *lab, const char *name, double *encode_ns, double *de
     for (int i = 0; status == PACK_OK && i < IMAGES; i++) {
         uint64_t start = pack_clock_cpu_ns();
         status = pack_pipeline_encode(&pipeline, ctx, pixels + i * SIZE, SIZE, &encoded,
-                                      &size, &mask, err);
+                                      err);
         encode[i] = (double)(pack_clock_cpu_ns() - start) / SIZE;
         if (status != PACK_OK)
             break;
-        memcpy(stored, encoded, size < 2 * SIZE ? size : 2 * SIZE);
+        memcpy(stored, encoded.data, encoded.size < 2 * SIZE ? encoded.size : 2 * SIZE);
+        encoded.data = stored;
         start = pack_clock_cpu_ns();
-        status = pack_pipeline_decode(&pipeline, ctx, mask, stored, size, out, SIZE, err);
+        status = pack_pipeline_decode(&pipeline, ctx, &encoded, out, SIZE, err);
         decode[i] = (double)(pack_clock_cpu_ns() - start) / SIZE;
     }
     pack_filter_ctx_free(ctx);

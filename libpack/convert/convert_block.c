@@ -121,28 +121,28 @@ encode_chunk(const struct run *run, struct encoder *encoder, struct block *block
     const struct pack_convert_plan *plan = &run->plan;
     struct chunk_record *record = &block->chunks[k];
     const uint8_t *pixels = block->pixels;
-    const void *stored;
-    size_t stored_bytes;
+    struct pack_stored stored;
     if (!plan->whole) {
         cut_chunk(plan, block->pixels, k, encoder->chunk);
         pixels = encoder->chunk;
     }
     *record = (struct chunk_record){ .pixel_checksum =
                                          pack_checksum(pixels, plan->chunk_bytes, 0) };
-    enum pack_status status = pack_pipeline_encode(
-        &run->params->options.pipeline, encoder->ctx, pixels, plan->chunk_bytes, &stored,
-        &stored_bytes, &record->filter_mask, &block->err);
+    enum pack_status status =
+        pack_pipeline_encode(&run->params->options.pipeline, encoder->ctx, pixels,
+                             plan->chunk_bytes, &stored, &block->err);
     if (status != PACK_OK)
         return status;
-    record->stored_bytes = stored_bytes;
-    record->stored_checksum = stored == pixels ? record->pixel_checksum
-                                               : pack_checksum(stored, stored_bytes, 0);
+    record->filter_mask = stored.filter_mask;
+    record->stored_bytes = stored.size;
+    record->stored_checksum = stored.data == pixels
+                                  ? record->pixel_checksum
+                                  : pack_checksum(stored.data, stored.size, 0);
     block->stored[k] = NULL; /* in `encoded`, which may still move */
-    if (stored == block->pixels)
-        block->stored[k] = block->pixels;
-    else
-        status = pack_buf_append(&block->encoded, stored, stored_bytes, &block->err);
-    return status;
+    if (stored.data != block->pixels)
+        return pack_buf_append(&block->encoded, stored.data, stored.size, &block->err);
+    block->stored[k] = block->pixels;
+    return PACK_OK;
 }
 
 void
@@ -253,9 +253,10 @@ write_block(struct run *run, struct block *block)
     }
     for (uint64_t k = 0; k < run->plan.chunks_per_block && status == PACK_OK; k++) {
         struct chunk_record *record = &block->chunks[k];
-        status = pack_writer_chunk(run->images, first + k, block->stored[k],
-                                   record->stored_bytes, record->filter_mask,
-                                   &record->address, run->err);
+        struct pack_stored stored = { block->stored[k], record->stored_bytes,
+                                      record->filter_mask };
+        status = pack_writer_chunk(run->images, first + k, &stored, &record->address,
+                                   run->err);
         run->result->stored_bytes += record->stored_bytes;
         if (status == PACK_OK)
             status = pack_buf_append(&run->checksums, &record->pixel_checksum,

@@ -122,15 +122,13 @@ try_encoding(const struct pack_convert_params *params,
              struct pack_error *err)
 {
     struct pack_filter_ctx *ctx;
-    const void *stored;
-    size_t stored_bytes;
-    uint32_t mask;
+    struct pack_stored stored;
     enum pack_status status = pack_filter_ctx_new(&ctx, err);
     if (status != PACK_OK)
         return status;
     uint64_t start_ns = pack_clock_ns();
     status = pack_pipeline_encode(&params->options.pipeline, ctx, trial->pixels,
-                                  plan->sample_bytes, &stored, &stored_bytes, &mask, err);
+                                  plan->sample_bytes, &stored, err);
     trial->encode_ns = pack_clock_ns() - start_ns;
     pack_filter_ctx_free(ctx);
     return status;

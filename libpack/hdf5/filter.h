@@ -20,14 +20,19 @@ enum pack_status pack_filter_ctx_new(struct pack_filter_ctx **ctx,
                                      struct pack_error *err);
 void pack_filter_ctx_free(struct pack_filter_ctx *ctx);
 
+/* One chunk as it stands in a file. */
+struct pack_stored {
+    const void *data;
+    size_t size;
+    uint32_t filter_mask; /* bit i is set when filter i was skipped */
+};
+
 /*
  * Encodes one chunk of `size` bytes as H5Dwrite would before it stores it.
  *
- * out, out_size: the stored bytes, borrowed from ctx (or `data` itself when no filter
- *                changed it) until the next call with ctx
- * filter_mask:   bit i is set when filter i was skipped because it failed and is optional
- *                (deflate fails when its output exceeds 1.001 times the input and
- *                12 bytes)
+ * stored->data is borrowed from ctx (or `data` itself when no filter changed it) until the
+ * next call with ctx. A filter is skipped when it fails and is optional (deflate fails when
+ * its output exceeds 1.001 times the input and 12 bytes).
  *
  * Follows H5Z_pipeline and the filters of HDF5 1.10.8, and the registered zstd filter
  * (one frame of ZSTD_compress, level clamped to what zstd has). PACK_ERR_UNSUPPORTED for
@@ -36,8 +41,8 @@ void pack_filter_ctx_free(struct pack_filter_ctx *ctx);
  */
 enum pack_status pack_pipeline_encode(const struct pack_pipeline *pipeline,
                                       struct pack_filter_ctx *ctx, const void *data,
-                                      size_t size, const void **out, size_t *out_size,
-                                      uint32_t *filter_mask, struct pack_error *err);
+                                      size_t size, struct pack_stored *stored,
+                                      struct pack_error *err);
 
 /*
  * Decodes one stored chunk into exactly `out_size` bytes at `out`, the size of a whole
@@ -48,8 +53,8 @@ enum pack_status pack_pipeline_encode(const struct pack_pipeline *pipeline,
  * at most two buffers of that size.
  */
 enum pack_status pack_pipeline_decode(const struct pack_pipeline *pipeline,
-                                      struct pack_filter_ctx *ctx, uint32_t filter_mask,
-                                      const void *data, size_t size, void *out,
+                                      struct pack_filter_ctx *ctx,
+                                      const struct pack_stored *stored, void *out,
                                       size_t out_size, struct pack_error *err);
 
 /*

@@ -31,9 +31,10 @@ decode(const struct pack_pipeline *pipeline, struct pack_filter_ctx *ctx, size_t
     uint64_t content = pack_filter_zstd_size(*buf, size);
     if (content == 0 || content > SIZE_MAX)
         return 0;
+    struct pack_stored frame = { .data = *buf, .size = size };
     void *data = malloc((size_t)content);
     if (!data ||
-        pack_pipeline_decode(pipeline, ctx, 0, *buf, size, data, (size_t)content, NULL)) {
+        pack_pipeline_decode(pipeline, ctx, &frame, data, (size_t)content, NULL)) {
         free(data);
         return 0;
     }
@@ -44,18 +45,14 @@ static size_t
 encode(const struct pack_pipeline *pipeline, struct pack_filter_ctx *ctx, size_t size,
        size_t *buf_size, void **buf)
 {
-    const void *encoded;
-    size_t encoded_size;
-    uint32_t mask;
-    if (pack_pipeline_encode(pipeline, ctx, *buf, size, &encoded, &encoded_size, &mask,
-                             NULL) ||
-        encoded_size == 0)
+    struct pack_stored frame;
+    if (pack_pipeline_encode(pipeline, ctx, *buf, size, &frame, NULL) || frame.size == 0)
         return 0;
-    void *data = malloc(encoded_size);
+    void *data = malloc(frame.size);
     if (!data)
         return 0;
-    memcpy(data, encoded, encoded_size);
-    return hand_over(data, encoded_size, encoded_size, buf_size, buf);
+    memcpy(data, frame.data, frame.size);
+    return hand_over(data, frame.size, frame.size, buf_size, buf);
 }
 
 /* Returns the new size of the data; 0 is failure. */

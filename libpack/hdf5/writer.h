@@ -77,14 +77,13 @@ uint64_t pack_writer_chunk_count(const struct pack_writer_dataset *dataset,
                                  uint64_t n_samples);
 
 /*
- * Writes chunk `number` (row-major over the grid of chunks, axis 0 slowest): stored_bytes
- * as pack_pipeline_encode gave them, filter_mask likewise. Each number once, in any
- * order, though only one order gives the same bytes; the dataset grows to hold at least
- * the chunk's first sample. *address is where the bytes are in the file.
+ * Writes chunk `number` (row-major over the grid of chunks, axis 0 slowest),
+ * as pack_pipeline_encode gave it. Each number once, in any order, though only one order
+ * gives the same bytes; the dataset grows to hold at least the chunk's first sample.
+ * *address is where the bytes are in the file.
  */
 enum pack_status pack_writer_chunk(struct pack_writer_dataset *dataset, uint64_t number,
-                                   const void *data, size_t stored_bytes,
-                                   uint32_t filter_mask, uint64_t *address,
+                                   const struct pack_stored *stored, uint64_t *address,
                                    struct pack_error *err);
 
 /* The same for a chunk whose bytes an interrupted run left at `address`.

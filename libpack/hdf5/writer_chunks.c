@@ -187,12 +187,12 @@ fail_changed(struct pack_writer *writer, uint64_t number, struct pack_error *err
 }
 
 enum pack_status
-pack_writer_chunk(struct pack_writer_dataset *set, uint64_t number, const void *data,
-                  size_t stored_bytes, uint32_t filter_mask, uint64_t *address,
+pack_writer_chunk(struct pack_writer_dataset *set, uint64_t number,
+                  const struct pack_stored *stored, uint64_t *address,
                   struct pack_error *err)
 {
-    struct chunk_write chunk = { .data = data, .size = stored_bytes };
-    enum pack_status status = write_chunk(set, number, filter_mask, &chunk, err);
+    struct chunk_write chunk = { .data = stored->data, .size = stored->size };
+    enum pack_status status = write_chunk(set, number, stored->filter_mask, &chunk, err);
     if (status)
         return status;
     if (!chunk.seen)

@@ -149,10 +149,9 @@ measure_codec(void *context, const struct pack_shape *chunk, const char *codec,
     enum { CHUNKS = 6 };
     struct pack_pipeline pipeline;
     struct pack_filter_ctx *ctx = NULL;
-    const void *stored;
+    struct pack_stored stored;
     uint64_t n = chunk->extent[0] < 16 ? chunk->extent[0] : 16;
-    size_t stored_size, size = n * SAMPLE, total = 0;
-    uint32_t mask;
+    size_t size = n * SAMPLE, total = 0;
     uint64_t ns = 0;
     unsigned char *raw = malloc(size), *copy = malloc(2 * size);
     (void)context;
@@ -161,15 +160,14 @@ measure_codec(void *context, const struct pack_shape *chunk, const char *codec,
         status = pack_filter_ctx_new(&ctx, err);
     for (uint64_t i = 0; status == PACK_OK && i < CHUNKS; i++) {
         render(NULL, i * n, n, raw);
-        status = pack_pipeline_encode(&pipeline, ctx, raw, size, &stored, &stored_size,
-                                      &mask, err);
+        status = pack_pipeline_encode(&pipeline, ctx, raw, size, &stored, err);
         if (status != PACK_OK)
             break;
-        memcpy(copy, stored, stored_size);
-        total += stored_size;
+        memcpy(copy, stored.data, stored.size);
+        stored.data = copy;
+        total += stored.size;
         uint64_t start = pack_clock_cpu_ns();
-        status =
-            pack_pipeline_decode(&pipeline, ctx, mask, copy, stored_size, raw, size, err);
+        status = pack_pipeline_decode(&pipeline, ctx, &stored, raw, size, err);
         ns += pack_clock_cpu_ns() - start;
     }
     if (status == PACK_OK) {

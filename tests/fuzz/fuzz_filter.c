@@ -18,23 +18,21 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pack_filter_ctx *ctx = NULL;
     struct pack_error err;
     size_t chunk_size = 1 + (size_t)data[0] * 16;
-    const void *stored;
-    size_t stored_size;
-    uint32_t mask;
+    struct pack_stored stored;
     if (pack_pipeline_parse(texts[data[1] % 5], 4, &pipeline, &err) != PACK_OK ||
         pack_filter_ctx_new(&ctx, &err) != PACK_OK)
         return 0;
     data += 2;
     size -= 2;
-    (void)pack_pipeline_decode(&pipeline, ctx, 0, data, size, chunk, chunk_size, &err);
+    stored = (struct pack_stored){ .data = data, .size = size };
+    (void)pack_pipeline_decode(&pipeline, ctx, &stored, chunk, chunk_size, &err);
     if (size && size <= sizeof chunk &&
-        pack_pipeline_encode(&pipeline, ctx, data, size, &stored, &stored_size, &mask,
-                             &err) == PACK_OK) {
+        pack_pipeline_encode(&pipeline, ctx, data, size, &stored, &err) == PACK_OK) {
         unsigned char copy[2 * sizeof chunk];
-        assert(stored_size <= sizeof copy);
-        memcpy(copy, stored, stored_size);
-        assert(pack_pipeline_decode(&pipeline, ctx, mask, copy, stored_size, chunk, size,
-                                    &err) == PACK_OK);
+        assert(stored.size <= sizeof copy);
+        memcpy(copy, stored.data, stored.size);
+        stored.data = copy;
+        assert(pack_pipeline_decode(&pipeline, ctx, &stored, chunk, size, &err) == PACK_OK);
         assert(memcmp(chunk, data, size) == 0);
     }
     pack_filter_ctx_free(ctx);
