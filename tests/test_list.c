@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "libpack/source/list.h"
+#include "libpack/source/list_rows.h"
 #include "libpack/base/name.h"
 #include "tests/tap.h"
 

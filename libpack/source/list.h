@@ -10,11 +10,6 @@
 extern "C" {
 #endif
 
-enum {
-    PACK_LIST_ROW_MAX = 1 << 20, /* bytes in one row */
-    PACK_LIST_COLUMNS_MAX = 4096
-};
-
 /*
  * Reads a whole list from `file`, which stays the caller's; `name` is what messages call
  * it, as in "faces.csv:12: 3 cells where the header has 4".
