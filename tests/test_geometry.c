@@ -377,7 +377,7 @@ sums_agree(enum pack_pixel_layout layout, uint32_t h, uint32_t w, int channels, 
         want[c] += sample[i];
         wantsq[c] += (uint64_t)sample[i] * sample[i];
     }
-    pack_pixel_sums(sample, layout, h, w, channels, sum, sumsq);
+    pack_pixel_sums(sample, layout, (size_t)h * w, channels, sum, sumsq);
     free(sample);
     return memcmp(sum, want, sizeof sum) == 0 && memcmp(sumsq, wantsq, sizeof sumsq) == 0;
 }

@@ -44,11 +44,18 @@ see(void *context, uint32_t type, const void *data, size_t size, struct pack_err
     return PACK_OK;
 }
 
+static struct pack_journal_params
+params_of(int fd, const char *id)
+{
+    return (struct pack_journal_params){ fd, path, id, strlen(id) };
+}
+
 static enum pack_status
 resume(int fd, const char *id, struct seen *seen, struct pack_journal **journal,
        struct pack_error *err)
 {
-    return pack_journal_resume(fd, path, id, strlen(id), see, seen, journal, err);
+    struct pack_journal_params params = params_of(fd, id);
+    return pack_journal_resume(&params, see, seen, journal, err);
 }
 
 static bool
@@ -66,8 +73,8 @@ test_round_trip(int fd)
 {
     struct pack_journal *journal;
     struct pack_error err;
-    ok(pack_journal_create(fd, path, identity, strlen(identity), &journal, &err) ==
-           PACK_OK,
+    struct pack_journal_params params = params_of(fd, identity);
+    ok(pack_journal_create(&params, &journal, &err) == PACK_OK,
        "a journal is made");
     ok(append_from(journal, 0) && pack_journal_sync(journal, &err) == PACK_OK &&
            pack_journal_close(journal, &err) == PACK_OK,
@@ -145,7 +152,8 @@ test_failure(int fd)
     getrlimit(RLIMIT_FSIZE, &old);
     small = (struct rlimit){ 1000, old.rlim_max };
     signal(SIGXFSZ, SIG_IGN);
-    pack_journal_create(fd, path, identity, strlen(identity), &journal, &err);
+    struct pack_journal_params params = params_of(fd, identity);
+    pack_journal_create(&params, &journal, &err);
     setrlimit(RLIMIT_FSIZE, &small);
     ok(append_from(journal, 0) && pack_journal_flush(journal, &err) == PACK_ERR_IO,
        "a full disk is told: %s", err.text);
@@ -158,8 +166,8 @@ test_failure(int fd)
            !seen.wrong,
        "what was written before it counts: %u records", seen.n);
     pack_journal_close(journal, NULL);
-    ok(pack_journal_create(fd, path, identity, (size_t)PACK_JOURNAL_RECORD_MAX + 1,
-                           &journal, &err) == PACK_ERR_ARGUMENT,
+    params.identity_size = (size_t)PACK_JOURNAL_RECORD_MAX + 1;
+    ok(pack_journal_create(&params, &journal, &err) == PACK_ERR_ARGUMENT,
        "an identity beyond the limit is refused: %s", err.text);
 }
 

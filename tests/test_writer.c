@@ -187,6 +187,9 @@ put_rest(struct pack_writer *writer, const struct job *job, struct pack_error *e
     const double mean[] = { 120.5, 1.0 / 3 };
     int32_t count = (int32_t)job->n_samples;
     float scale = 0.5f;
+    const struct pack_writer_numbers means = { PACK_FLOAT64, 2, mean, false },
+                                     one = { PACK_INT32, 1, &count, true },
+                                     scales = { PACK_FLOAT32, 1, &scale, false };
     struct pack_shape shape = { .rank = 2, .extent = { 32, 2 } };
     struct pack_shape none = { .rank = 1, .extent = { 0 } };
     for (int i = 0; i < 64; i++)
@@ -210,14 +213,11 @@ put_rest(struct pack_writer *writer, const struct job *job, struct pack_error *e
         status =
             pack_writer_attr_text(writer, "/", "h5pack_note", "d\xc3\xa9j\xc3\xa0", err);
     if (!status)
-        status = pack_writer_attr_numbers(writer, "train/images", "mean", PACK_FLOAT64, 2,
-                                          mean, false, err);
+        status = pack_writer_attr_numbers(writer, "train/images", "mean", &means, err);
     if (!status)
-        status = pack_writer_attr_numbers(writer, "/", "count", PACK_INT32, 1, &count,
-                                          true, err);
+        status = pack_writer_attr_numbers(writer, "/", "count", &one, err);
     if (!status)
-        status = pack_writer_attr_numbers(writer, "train", "scale", PACK_FLOAT32, 1,
-                                          &scale, false, err);
+        status = pack_writer_attr_numbers(writer, "train", "scale", &scales, err);
     return status;
 }
 
@@ -256,9 +256,13 @@ run(const char *path, const struct job *job, struct pack_error *err)
     if (status)
         return status;
     params.resume = pack_outfile_is_resumed(out);
-    status = pack_journal_resume(pack_outfile_journal_fd(out),
-                                 pack_outfile_journal_path(out), job->pipeline,
-                                 strlen(job->pipeline), take_record, NULL, &journal, err);
+    struct pack_journal_params journal_params = {
+        .fd = pack_outfile_journal_fd(out),
+        .name = pack_outfile_journal_path(out),
+        .identity = job->pipeline,
+        .identity_size = strlen(job->pipeline),
+    };
+    status = pack_journal_resume(&journal_params, take_record, NULL, &journal, err);
     if (!status)
         status = pack_writer_open(pack_outfile_part_path(out), &params, &writer, err);
     if (!status)

@@ -166,7 +166,8 @@ pack_journal_close(struct pack_journal *journal, struct pack_error *err)
 }
 
 static enum pack_status
-journal_new(int fd, const char *name, struct pack_journal **out, struct pack_error *err)
+journal_new(const struct pack_journal_params *params, struct pack_journal **out,
+            struct pack_error *err)
 {
     struct pack_journal *journal = calloc(1, sizeof *journal);
     if (journal)
@@ -175,31 +176,31 @@ journal_new(int fd, const char *name, struct pack_journal **out, struct pack_err
         journal_free(journal);
         return pack_fail_memory(err, "journal");
     }
-    journal->fd = fd;
-    journal->name = name;
+    journal->fd = params->fd;
+    journal->name = params->name;
     *out = journal;
     return PACK_OK;
 }
 
 enum pack_status
-pack_journal_create(int fd, const char *name, const void *identity, size_t identity_size,
-                    struct pack_journal **out, struct pack_error *err)
+pack_journal_create(const struct pack_journal_params *params, struct pack_journal **out,
+                    struct pack_error *err)
 {
-    if (identity_size > PACK_JOURNAL_RECORD_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "a journal identity of %zu bytes",
-                         identity_size);
+    size_t size = params->identity_size;
+    if (size > PACK_JOURNAL_RECORD_MAX)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "a journal identity of %zu bytes", size);
     struct pack_journal *journal = NULL;
-    enum pack_status status = journal_new(fd, name, &journal, err);
+    enum pack_status status = journal_new(params, &journal, err);
     if (status)
         return status;
-    struct header header = { .order = ORDER_WORD, .size = (uint32_t)identity_size };
+    struct header header = { .order = ORDER_WORD, .size = (uint32_t)size };
     memcpy(header.magic, magic, sizeof header.magic);
-    header.checksum = header_checksum(&header, identity);
-    if (ftruncate(fd, 0) != 0)
+    header.checksum = header_checksum(&header, params->identity);
+    if (ftruncate(params->fd, 0) != 0)
         status = fail_errno(journal, "truncate", errno, err);
     if (!status)
         status =
-            put_padded(journal, &header, sizeof header, identity, identity_size, err);
+            put_padded(journal, &header, sizeof header, params->identity, size, err);
     if (!status)
         status = pack_journal_flush(journal, err);
     if (status)
@@ -216,8 +217,7 @@ pack_journal_create(int fd, const char *name, const void *identity, size_t ident
  * aligned as the allocation is.
  */
 struct window {
-    int fd;
-    const char *name;
+    const struct pack_journal_params *params;
     unsigned char *data;
     size_t at, size, capacity;
     uint64_t offset;
@@ -242,13 +242,13 @@ window_need(struct window *window, size_t want, bool *enough, struct pack_error 
         window->capacity = capacity;
     }
     while (window->size - window->at < want) {
-        ssize_t got = pread(window->fd, window->data + window->size,
+        ssize_t got = pread(window->params->fd, window->data + window->size,
                             window->capacity - window->size,
                             (off_t)(window->offset + window->size));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return pack_fail_errno(err, errno, "cannot read '%s'", window->name);
+            return pack_fail_errno(err, errno, "cannot read '%s'", window->params->name);
         if (got == 0)
             break;
         window->size += (size_t)got;
@@ -259,9 +259,9 @@ window_need(struct window *window, size_t want, bool *enough, struct pack_error 
 
 /* *whole is false when the file ends before the header does. */
 static enum pack_status
-read_header(struct window *window, const void *identity, size_t identity_size,
-            bool *whole, struct pack_error *err)
+read_header(struct window *window, bool *whole, struct pack_error *err)
 {
+    const struct pack_journal_params *params = window->params;
     struct header header = { 0 };
     enum pack_status status = window_need(window, sizeof header, whole, err);
     if (status)
@@ -273,7 +273,7 @@ read_header(struct window *window, const void *identity, size_t identity_size,
     if (memcmp(header.magic, magic, told) != 0 ||
         (*whole && (header.order != ORDER_WORD || header.size > PACK_JOURNAL_RECORD_MAX)))
         return pack_fail(err, PACK_ERR_FORMAT, "'%s' is not a journal of this program",
-                         window->name);
+                         params->name);
     if (!*whole)
         return PACK_OK;
     window->at = sizeof header;
@@ -283,10 +283,11 @@ read_header(struct window *window, const void *identity, size_t identity_size,
     const unsigned char *stored = window->data + window->at;
     if (header.checksum != header_checksum(&header, stored))
         *whole = false;
-    else if (header.size != identity_size || memcmp(stored, identity, identity_size) != 0)
+    else if (header.size != params->identity_size ||
+             memcmp(stored, params->identity, header.size) != 0)
         return pack_fail(err, PACK_ERR_CHANGED,
                          "'%s' belongs to a run with other options or other sources",
-                         window->name);
+                         params->name);
     window->at += padded(header.size);
     return PACK_OK;
 }
@@ -323,25 +324,24 @@ read_records(struct window *window, pack_journal_record_fn fn, void *context,
 }
 
 enum pack_status
-pack_journal_resume(int fd, const char *name, const void *identity, size_t identity_size,
+pack_journal_resume(const struct pack_journal_params *params,
                     pack_journal_record_fn record, void *context,
                     struct pack_journal **out, struct pack_error *err)
 {
-    struct window window = { .fd = fd, .name = name };
+    struct window window = { .params = params };
     struct pack_journal *journal = NULL;
     bool whole;
-    enum pack_status status = read_header(&window, identity, identity_size, &whole, err);
+    enum pack_status status = read_header(&window, &whole, err);
     if (status || !whole) {
         free(window.data);
-        return status ? status
-                      : pack_journal_create(fd, name, identity, identity_size, out, err);
+        return status ? status : pack_journal_create(params, out, err);
     }
     status = read_records(&window, record, context, err);
     if (!status)
-        status = journal_new(fd, name, &journal, err);
+        status = journal_new(params, &journal, err);
     if (!status) {
         journal->end = window.offset + window.at;
-        if (ftruncate(fd, (off_t)journal->end) != 0)
+        if (ftruncate(params->fd, (off_t)journal->end) != 0)
             status = fail_errno(journal, "truncate", errno, err);
     }
     free(window.data);

@@ -15,13 +15,16 @@ enum { PACK_JOURNAL_RECORD_MAX = 1 << 30 }; /* bytes of one payload, and of iden
 
 struct pack_journal;
 
-/*
- * Makes an empty journal of the open file `fd`, whatever it held. `identity` says what
- * job it belongs to (options, digest of the sources). `fd` and `name`, which is for
- * messages, are borrowed until the journal is closed.
- */
-enum pack_status pack_journal_create(int fd, const char *name, const void *identity,
-                                     size_t identity_size, struct pack_journal **journal,
+struct pack_journal_params {
+    int fd;               /* an open file, borrowed until the journal is closed */
+    const char *name;     /* of it, for messages; borrowed likewise */
+    const void *identity; /* of the job it belongs to: options, digest of the sources */
+    size_t identity_size;
+};
+
+/* Makes an empty journal of the file, whatever it held. */
+enum pack_status pack_journal_create(const struct pack_journal_params *params,
+                                     struct pack_journal **journal,
                                      struct pack_error *err);
 
 /* One record of an earlier run; payload is valid during the call and aligned for any
@@ -38,9 +41,9 @@ typedef enum pack_status (*pack_journal_record_fn)(void *context, uint32_t type,
  * PACK_ERR_CHANGED when the identity is not the same byte for byte; PACK_ERR_FORMAT when
  * the file is something else.
  */
-enum pack_status pack_journal_resume(int fd, const char *name, const void *identity,
-                                     size_t identity_size, pack_journal_record_fn record,
-                                     void *context, struct pack_journal **journal,
+enum pack_status pack_journal_resume(const struct pack_journal_params *params,
+                                     pack_journal_record_fn record, void *context,
+                                     struct pack_journal **journal,
                                      struct pack_error *err);
 
 /*

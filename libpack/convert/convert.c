@@ -89,9 +89,13 @@ open_files(struct run *run)
 {
     const struct pack_convert_params *params = run->params;
     bool resumed = pack_outfile_is_resumed(run->out);
-    const char *part = pack_outfile_part_path(run->out),
-               *journal_path = pack_outfile_journal_path(run->out);
-    int journal_fd = pack_outfile_journal_fd(run->out);
+    const char *part = pack_outfile_part_path(run->out);
+    struct pack_journal_params jp = {
+        .fd = pack_outfile_journal_fd(run->out),
+        .name = pack_outfile_journal_path(run->out),
+        .identity = run->identity.data,
+        .identity_size = run->identity.size,
+    };
     struct pack_writer_params wp = { .libver = params->options.libver,
                                      .resume = resumed };
     struct pack_writer_dataset_params dp = {
@@ -107,14 +111,11 @@ open_files(struct run *run)
     if (status != PACK_OK)
         return status;
     if (!resumed)
-        return pack_journal_create(journal_fd, journal_path, run->identity.data,
-                                   run->identity.size, &run->journal, run->err);
+        return pack_journal_create(&jp, &run->journal, run->err);
     run->part_fd = open(part, O_RDONLY | O_CLOEXEC);
     if (run->part_fd < 0)
         return pack_fail_errno(run->err, errno, "cannot open '%s'", part);
-    status = pack_journal_resume(journal_fd, journal_path, run->identity.data,
-                                 run->identity.size, pack_convert_replay, run,
-                                 &run->journal, run->err);
+    status = pack_journal_resume(&jp, pack_convert_replay, run, &run->journal, run->err);
     if (status == PACK_ERR_CHANGED && !run->replaying)
         pack_fail_param(run->err, status, "force",
                         "'%s' was begun with other options or other images", part);

@@ -182,12 +182,12 @@ describe_images(struct contents *w)
                                         planes ? nchw : nhwc,
                                         (uint64_t)w->c->plan->sample.rank + 1, w->err);
     uint64_t n_channels = (uint64_t)w->c->plan->n_channels;
+    struct pack_writer_numbers mean = { PACK_FLOAT64, n_channels, result->mean, false },
+                               std = { PACK_FLOAT64, n_channels, result->std, false };
     if (status == PACK_OK)
-        status = pack_writer_attr_numbers(w->writer, "images", "mean", PACK_FLOAT64,
-                                          n_channels, result->mean, false, w->err);
+        status = pack_writer_attr_numbers(w->writer, "images", "mean", &mean, w->err);
     if (status == PACK_OK)
-        status = pack_writer_attr_numbers(w->writer, "images", "std", PACK_FLOAT64,
-                                          n_channels, result->std, false, w->err);
+        status = pack_writer_attr_numbers(w->writer, "images", "std", &std, w->err);
     return status;
 }
 

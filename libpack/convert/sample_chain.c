@@ -89,11 +89,17 @@ read_fully(int fd, uint8_t *bytes, size_t size, size_t *got)
     return true;
 }
 
+/* A file as it was found. */
+struct found {
+    int fd;
+    struct stat st;
+};
+
 /* Reads bytes `have` to `size` of the file; its size and time of change must still be
  * right. */
 static enum pack_status
-read_part(struct pack_sample_chain *c, int fd, size_t have, size_t size,
-          const struct stat *before, struct pack_sample *sample, struct pack_error *err)
+read_part(struct pack_sample_chain *c, const struct found *file, size_t have, size_t size,
+          struct pack_sample *sample, struct pack_error *err)
 {
     if (size > c->capacity) {
         uint8_t *bytes = realloc(c->bytes, size);
@@ -106,21 +112,15 @@ read_part(struct pack_sample_chain *c, int fd, size_t have, size_t size,
     size_t got;
     struct stat after;
     uint64_t begin_ns = pack_clock_ns();
-    if (!read_fully(fd, c->bytes + have, size - have, &got) || fstat(fd, &after) != 0)
+    if (!read_fully(file->fd, c->bytes + have, size - have, &got) ||
+        fstat(file->fd, &after) != 0)
         return pack_fail_errno(err, errno, "cannot read");
     sample->read_ns += pack_clock_ns() - begin_ns;
     sample->read_bytes += got;
-    if (have + got != size || after.st_size != before->st_size ||
-        mtime_ns(&after) != mtime_ns(before))
+    if (have + got != size || after.st_size != file->st.st_size ||
+        mtime_ns(&after) != mtime_ns(&file->st))
         return pack_fail(err, PACK_ERR_CHANGED, "changed while it was being read");
     return PACK_OK;
-}
-
-static enum pack_status
-read_rest(struct pack_sample_chain *c, int fd, size_t have, const struct stat *before,
-          struct pack_sample *sample, struct pack_error *err)
-{
-    return read_part(c, fd, have, (size_t)before->st_size, before, sample, err);
 }
 
 /* -------------------------------------------------------------- one sample */
@@ -190,7 +190,7 @@ resample(struct pack_sample_chain *c, struct pack_sample_place *place,
     sample->out_h = plan.out_h;
     sample->out_w = plan.out_w;
     if (!params->no_sums)
-        pack_pixel_sums(place->pixels, params->layout, plan.out_h, plan.out_w,
+        pack_pixel_sums(place->pixels, params->layout, (size_t)plan.out_h * plan.out_w,
                         image->channels, sample->sum, sample->sumsq);
     return PACK_OK;
 }
@@ -247,19 +247,19 @@ give(struct pack_sample_chain *c, uint64_t bytes)
 /* Headers are in the first bytes of nearly every file; else the whole of it is looked at,
  * unless those bytes are of no image at all. */
 static enum pack_status
-probe(struct pack_sample_chain *c, int fd, const struct stat *st, size_t have,
+probe(struct pack_sample_chain *c, const struct found *file, size_t have,
       struct pack_sample *sample, struct pack_error *err)
 {
     const struct pack_image_params *image = &c->params->image;
     enum pack_status status = pack_image_probe(c->bytes, have, image, &sample->info, err);
-    size_t size = (size_t)st->st_size;
+    size_t size = (size_t)file->st.st_size;
     if (status == PACK_OK || have == size || !pack_image_is_known(c->bytes, have))
         return status;
     take(c, size);
-    status = read_rest(c, fd, have, st, sample, err);
+    status = read_part(c, file, have, size, sample, err);
     if (status == PACK_OK)
         status = pack_image_probe(c->bytes, size, image, &sample->info, err);
-    if (lseek(fd, (off_t)have, SEEK_SET) < 0 && status == PACK_OK)
+    if (lseek(file->fd, (off_t)have, SEEK_SET) < 0 && status == PACK_OK)
         status = pack_fail_errno(err, errno, "cannot read");
     shrink_bytes(c);
     give(c, size);
@@ -270,20 +270,20 @@ static enum pack_status
 make_sample(struct pack_sample_chain *c, int fd, struct pack_sample_place *place,
             struct pack_sample *sample, struct pack_error *err)
 {
-    struct stat st;
-    if (fstat(fd, &st) != 0)
+    struct found file = { .fd = fd };
+    if (fstat(fd, &file.st) != 0)
         return pack_fail_errno(err, errno, "cannot read");
-    sample->file_bytes = (uint64_t)st.st_size;
-    sample->file_mtime_ns = mtime_ns(&st);
-    size_t have = sample->file_bytes < HEAD_BYTES ? (size_t)st.st_size : HEAD_BYTES;
-    enum pack_status status = read_part(c, fd, 0, have, &st, sample, err);
+    size_t size = (size_t)file.st.st_size, have = size < HEAD_BYTES ? size : HEAD_BYTES;
+    sample->file_bytes = size;
+    sample->file_mtime_ns = mtime_ns(&file.st);
+    enum pack_status status = read_part(c, &file, 0, have, sample, err);
     if (status == PACK_OK)
-        status = probe(c, fd, &st, have, sample, err);
+        status = probe(c, &file, have, sample, err);
     if (status != PACK_OK || c->params->headers_only)
         return status;
     uint64_t need = need_bytes(c->params, &sample->info, sample->file_bytes);
     take(c, need);
-    status = read_rest(c, fd, have, &st, sample, err);
+    status = read_part(c, &file, have, size, sample, err);
     if (status == PACK_OK)
         status = decode(c, sample, err);
     if (status == PACK_OK)

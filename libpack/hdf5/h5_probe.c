@@ -43,12 +43,13 @@ creation_list(const struct pack_probe_layout *layout)
     return -1;
 }
 
-/* Fills rows of `step` samples. */
+/* Fills rows of chunks, or of a sample each where there are none. */
 static enum pack_status
-fill_dataset(hid_t dataset, hid_t space, const struct pack_shape *extent, uint64_t step,
+fill_dataset(hid_t dataset, hid_t space, const struct pack_probe_layout *layout,
              pack_probe_fill_fn fill, void *context, struct pack_error *err)
 {
-    uint64_t sample = 1;
+    const struct pack_shape *extent = &layout->extent;
+    uint64_t sample = 1, step = layout->chunk.rank ? layout->chunk.extent[0] : 1;
     hsize_t start[PACK_RANK_MAX] = { 0 }, count[PACK_RANK_MAX];
     to_hsize(extent->extent, extent->rank, count);
     for (int i = 1; i < extent->rank; i++)
@@ -79,7 +80,6 @@ pack_probe_create(const char *path, const struct pack_probe_layout *layout,
 {
     hid_t file, list = -1, space = -1, dataset = -1;
     hsize_t extent[PACK_RANK_MAX];
-    uint64_t step = layout->chunk.rank ? layout->chunk.extent[0] : 1;
     enum pack_status status = PACK_ERR_IO;
     if (layout->pipeline.n && (status = pack_h5_register_zstd(err)) != PACK_OK)
         return status;
@@ -98,7 +98,7 @@ pack_probe_create(const char *path, const struct pack_probe_layout *layout,
         dataset = H5Dcreate2(file, dataset_name, H5T_STD_U8LE, space, H5P_DEFAULT, list,
                              H5P_DEFAULT);
     if (dataset >= 0)
-        status = fill_dataset(dataset, space, &layout->extent, step, fill, context, err);
+        status = fill_dataset(dataset, space, layout, fill, context, err);
     else
         status = pack_fail(err, PACK_ERR_IO, "HDF5 refuses this layout");
     if (dataset >= 0 && H5Dclose(dataset) < 0 && status == PACK_OK)

@@ -299,23 +299,37 @@ create_groups(struct pack_writer *writer, const char *path, struct pack_error *e
     return status;
 }
 
-enum pack_status
-pack_writer_create_object(struct pack_writer *writer, const char *path, hid_t type,
-                          hid_t space, hid_t dcpl, hid_t *id, struct pack_error *err)
+static enum pack_status
+create_dataset(struct pack_writer *writer, const char *path,
+               const struct pack_writer_object *object, hid_t *id, struct pack_error *err)
 {
+    if (object->type < 0 || object->space < 0 || object->dcpl < 0)
+        return pack_writer_fail(writer, err);
     enum pack_status status = check_path(path, err);
     if (!status)
         status = create_groups(writer, path, err);
     if (status)
         return status;
     hid_t lcpl = link_list(path);
-    *id = H5Dcreate2(writer->file, path, type, space, lcpl, dcpl, H5P_DEFAULT);
+    *id = H5Dcreate2(writer->file, path, object->type, object->space, lcpl, object->dcpl,
+                     H5P_DEFAULT);
     H5Pclose(lcpl);
     if (!is_bad(writer, *id < 0 ? -1 : 0))
         return PACK_OK;
     if (*id >= 0)
         H5Dclose(*id);
     return pack_writer_fail(writer, err);
+}
+
+enum pack_status
+pack_writer_create_object(struct pack_writer *writer, const char *path,
+                          const struct pack_writer_object *object, hid_t *id,
+                          struct pack_error *err)
+{
+    enum pack_status status = create_dataset(writer, path, object, id, err);
+    H5Sclose(object->space);
+    H5Pclose(object->dcpl);
+    return status;
 }
 
 hid_t

@@ -118,9 +118,15 @@ enum pack_status pack_writer_attr_text(struct pack_writer *writer, const char *p
                                        const char *name, const char *text,
                                        struct pack_error *err);
 /* Numbers: one-dimensional, or a scalar when n is 1 and `scalar` is set. */
+struct pack_writer_numbers {
+    enum pack_number type;
+    uint64_t n;
+    const void *data;
+    bool scalar;
+};
 enum pack_status pack_writer_attr_numbers(struct pack_writer *writer, const char *path,
-                                          const char *name, enum pack_number type,
-                                          uint64_t n, const void *data, bool scalar,
+                                          const char *name,
+                                          const struct pack_writer_numbers *numbers,
                                           struct pack_error *err);
 /* Texts: one-dimensional, variable length, as H5DS keeps DIMENSION_LABELS. */
 enum pack_status pack_writer_attr_texts(struct pack_writer *writer, const char *path,

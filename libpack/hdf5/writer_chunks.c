@@ -75,24 +75,16 @@ pack_writer_dataset_create(struct pack_writer *writer, const char *path,
         status = pack_h5_register_zstd(err); /* its name goes into the file */
     if (status)
         return status;
-    hid_t space = H5I_INVALID_HID, dcpl = H5I_INVALID_HID;
     struct pack_writer_dataset *set = calloc(1, sizeof *set);
     if (!set)
         return pack_fail_memory(err, "dataset");
     status = set_geometry(set, params, err);
-    if (status)
-        goto out;
-    space = pack_writer_space(&set->extent, true);
-    dcpl = chunked_list(params);
-    if (space < 0 || dcpl < 0)
-        status = pack_writer_fail(writer, err);
-    else
-        status =
-            pack_writer_create_object(writer, path, pack_writer_file_type(params->type),
-                                      space, dcpl, &set->id, err);
-out:
-    H5Sclose(space);
-    H5Pclose(dcpl);
+    if (!status) {
+        struct pack_writer_object object = { pack_writer_file_type(params->type),
+                                             pack_writer_space(&set->extent, true),
+                                             chunked_list(params) };
+        status = pack_writer_create_object(writer, path, &object, &set->id, err);
+    }
     if (status) {
         free(set);
         return status;

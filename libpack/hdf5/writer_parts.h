@@ -53,10 +53,15 @@ enum pack_status pack_writer_fail(struct pack_writer *writer, struct pack_error 
 enum pack_status pack_writer_check(struct pack_writer *writer, herr_t result,
                                    struct pack_error *err);
 
-/* Creates a dataset, and the groups it is in; space and list stay the caller's. */
+/* What a dataset is created with; an id below 0 is a failure of HDF5. */
+struct pack_writer_object {
+    hid_t type, space, dcpl;
+};
+
+/* Creates a dataset, and the groups it is in; closes the object's space and list. */
 enum pack_status pack_writer_create_object(struct pack_writer *writer, const char *path,
-                                           hid_t type, hid_t space, hid_t dcpl, hid_t *id,
-                                           struct pack_error *err);
+                                           const struct pack_writer_object *object,
+                                           hid_t *id, struct pack_error *err);
 
 /* A creation list without times, and a space, whose first axis may grow. */
 hid_t pack_writer_dataset_list(void);

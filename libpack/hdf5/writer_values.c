@@ -36,14 +36,11 @@ pack_writer_array(struct pack_writer *writer, const char *path, enum pack_number
     uint64_t n;
     if (!pack_shape_count(shape, &n))
         return pack_fail(err, PACK_ERR_ARGUMENT, "the dataset is too large");
-    hid_t space = pack_writer_space(shape, false), dcpl = pack_writer_dataset_list(),
-          set = -1;
-    status = space < 0 || dcpl < 0
-                 ? pack_writer_fail(writer, err)
-                 : pack_writer_create_object(writer, path, pack_writer_file_type(type),
-                                             space, dcpl, &set, err);
-    H5Sclose(space);
-    H5Pclose(dcpl);
+    struct pack_writer_object object = { pack_writer_file_type(type),
+                                         pack_writer_space(shape, false),
+                                         pack_writer_dataset_list() };
+    hid_t set = -1;
+    status = pack_writer_create_object(writer, path, &object, &set, err);
     if (status)
         return status;
     herr_t result =
@@ -79,12 +76,19 @@ text_type(size_t size)
     return type;
 }
 
+static uint64_t
+texts_per_block(size_t size)
+{
+    return size > TEXT_BLOCK_BYTES ? 1 : TEXT_BLOCK_BYTES / size;
+}
+
 /* Copies texts into rows of `size` bytes, a block at a time, and writes the blocks. */
 static herr_t
 write_rows(hid_t set, hid_t type, const char *const *texts, uint64_t n, size_t size,
-           char *block, uint64_t per_block)
+           char *block)
 {
     herr_t result = 0;
+    uint64_t per_block = texts_per_block(size);
     for (uint64_t first = 0; first < n && result >= 0; first += per_block) {
         hsize_t start = first, count = n - first < per_block ? n - first : per_block;
         for (hsize_t i = 0; i < count; i++)
@@ -104,28 +108,22 @@ write_texts(struct pack_writer *writer, const char *path, const char *const *tex
             uint64_t n, size_t size, struct pack_error *err)
 {
     bool variable = size == H5T_VARIABLE;
-    uint64_t per_block =
-        variable || size > TEXT_BLOCK_BYTES ? 1 : TEXT_BLOCK_BYTES / size;
     struct pack_shape shape = { .rank = 1, .extent = { n } };
-    char *block = malloc(variable ? 1 : per_block * size);
+    char *block = malloc(variable ? 1 : texts_per_block(size) * size);
     if (!block)
         return pack_fail_memory(err, "texts");
-    hid_t space = pack_writer_space(&shape, false), dcpl = pack_writer_dataset_list();
     hid_t type = text_type(size), set = -1;
-    enum pack_status status =
-        space < 0 || dcpl < 0 || type < 0
-            ? pack_writer_fail(writer, err)
-            : pack_writer_create_object(writer, path, type, space, dcpl, &set, err);
+    struct pack_writer_object object = { type, pack_writer_space(&shape, false),
+                                         pack_writer_dataset_list() };
+    enum pack_status status = pack_writer_create_object(writer, path, &object, &set, err);
     if (!status) {
         herr_t result = n == 0 ? 0
                         : variable
                             ? H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts)
-                            : write_rows(set, type, texts, n, size, block, per_block);
+                            : write_rows(set, type, texts, n, size, block);
         herr_t closed = H5Dclose(set);
         status = pack_writer_check(writer, result < 0 ? result : closed, err);
     }
-    H5Sclose(space);
-    H5Pclose(dcpl);
     H5Tclose(type);
     free(block);
     return status;
@@ -149,19 +147,25 @@ pack_writer_texts(struct pack_writer *writer, const char *path, const char *cons
 
 /* --------------------------------------------------------------- attributes */
 
-/* Creates and writes one attribute; `space` and `type` stay the caller's. */
+/* What is written: in the file, in memory; ids below 0 are failures of HDF5. */
+struct attribute {
+    const char *name;
+    hid_t type, memory_type, space;
+    const void *data;
+};
+
+/* Creates and writes one attribute; its space and type stay the caller's. */
 static enum pack_status
-write_attribute(struct pack_writer *writer, const char *path, const char *name,
-                hid_t type, hid_t memory, hid_t space, const void *data,
+write_attribute(struct pack_writer *writer, const char *path, const struct attribute *a,
                 struct pack_error *err)
 {
     hid_t acpl = H5Pcreate(H5P_ATTRIBUTE_CREATE), attribute = -1;
-    if (acpl >= 0 && !pack_writer_is_ascii(name))
+    if (acpl >= 0 && !pack_writer_is_ascii(a->name))
         H5Pset_char_encoding(acpl, H5T_CSET_UTF8);
     hid_t object = H5Oopen(writer->file, path, H5P_DEFAULT);
-    if (object >= 0 && acpl >= 0 && type >= 0 && space >= 0)
-        attribute = H5Acreate2(object, name, type, space, acpl, H5P_DEFAULT);
-    herr_t result = attribute < 0 ? -1 : H5Awrite(attribute, memory, data);
+    if (object >= 0 && acpl >= 0 && a->type >= 0 && a->space >= 0)
+        attribute = H5Acreate2(object, a->name, a->type, a->space, acpl, H5P_DEFAULT);
+    herr_t result = attribute < 0 ? -1 : H5Awrite(attribute, a->memory_type, a->data);
     enum pack_status status = pack_writer_check(writer, result, err);
     if (attribute >= 0)
         H5Aclose(attribute);
@@ -196,7 +200,8 @@ pack_writer_attr_text(struct pack_writer *writer, const char *path, const char *
         H5Tset_size(type, size);
         H5Tset_cset(type, pack_writer_is_ascii(text) ? H5T_CSET_ASCII : H5T_CSET_UTF8);
     }
-    status = write_attribute(writer, path, name, type, type, space, text, err);
+    struct attribute attribute = { name, type, type, space, text };
+    status = write_attribute(writer, path, &attribute, err);
     H5Tclose(type);
     H5Sclose(space);
     return status;
@@ -204,23 +209,25 @@ pack_writer_attr_text(struct pack_writer *writer, const char *path, const char *
 
 enum pack_status
 pack_writer_attr_numbers(struct pack_writer *writer, const char *path, const char *name,
-                         enum pack_number type, uint64_t n, const void *data, bool scalar,
+                         const struct pack_writer_numbers *numbers,
                          struct pack_error *err)
 {
-    struct pack_shape shape = { .rank = !scalar || n != 1, .extent = { n } };
+    struct pack_shape shape = { .rank = !numbers->scalar || numbers->n != 1,
+                                .extent = { numbers->n } };
     uint64_t bytes;
     enum pack_status status = pack_writer_still_failed(writer, err);
-    if (!status)
-        status = check_attribute_size(
-            name,
-            pack_size_mul(n, pack_writer_number_bytes(type), &bytes) ? bytes : UINT64_MAX,
-            err);
     if (status)
         return status;
-    hid_t space = pack_writer_space(&shape, false);
-    status = write_attribute(writer, path, name, pack_writer_file_type(type),
-                             memory_type(type), space, data, err);
-    H5Sclose(space);
+    if (!pack_size_mul(numbers->n, pack_writer_number_bytes(numbers->type), &bytes))
+        bytes = UINT64_MAX;
+    status = check_attribute_size(name, bytes, err);
+    if (status)
+        return status;
+    struct attribute attribute = { name, pack_writer_file_type(numbers->type),
+                                   memory_type(numbers->type),
+                                   pack_writer_space(&shape, false), numbers->data };
+    status = write_attribute(writer, path, &attribute, err);
+    H5Sclose(attribute.space);
     return status;
 }
 
@@ -235,7 +242,8 @@ pack_writer_attr_texts(struct pack_writer *writer, const char *path, const char 
     if (status)
         return status;
     hid_t space = pack_writer_space(&shape, false), type = text_type(H5T_VARIABLE);
-    status = write_attribute(writer, path, name, type, type, space, texts, err);
+    struct attribute attribute = { name, type, type, space, texts };
+    status = write_attribute(writer, path, &attribute, err);
     H5Tclose(type);
     H5Sclose(space);
     return status;

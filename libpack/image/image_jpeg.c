@@ -263,9 +263,9 @@ read_image(struct decoder *d)
 {
     while (jpeg_read_header(&d->jpeg, FALSE) == JPEG_HEADER_TABLES_ONLY)
         ;
-    enum pack_image_samples samples = choose_colors(d);
-    d->status = pack_image_rows_begin(&d->rows, d->image, samples, false, d->info,
-                                      d->params, d->err);
+    d->rows.image = d->image;
+    d->rows.samples = choose_colors(d);
+    d->status = pack_image_rows_begin(&d->rows, false, d->info, d->params, d->err);
     if (d->status)
         return;
     if (d->jpeg.image_width != d->rows.width || d->jpeg.image_height != d->rows.height ||

@@ -50,8 +50,8 @@ enum { PACK_IMAGE_STRIP = 16 }; /* rows that a codec hands over at most at once 
 
 /* Takes stored rows, in order, and puts them upright into an image in its mode. */
 struct pack_image_rows {
-    struct pack_image *image;
-    enum pack_image_samples samples;
+    struct pack_image *image;        /* set by the codec */
+    enum pack_image_samples samples; /* likewise */
     uint32_t width, height; /* as stored */
     int orientation;
     bool composite;
@@ -64,12 +64,10 @@ struct pack_image_rows {
 };
 
 /*
- * Sizes the image and its working memory. info says how large; `whole` asks for room for
- * all stored rows at rows->native. Palettes are set by pack_image_rows_palette().
+ * Sizes rows->image and its working memory. info says how large; `whole` asks for room
+ * for all stored rows at rows->native. Palettes are set by pack_image_rows_color().
  */
-enum pack_status pack_image_rows_begin(struct pack_image_rows *rows,
-                                       struct pack_image *image,
-                                       enum pack_image_samples samples, bool whole,
+enum pack_status pack_image_rows_begin(struct pack_image_rows *rows, bool whole,
                                        const struct pack_image_info *info,
                                        const struct pack_image_params *params,
                                        struct pack_error *err);

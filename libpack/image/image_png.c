@@ -163,9 +163,9 @@ read_image(struct decoder *d)
     int passes = png_set_interlace_handling(d->png);
     png_read_update_info(d->png, d->png_info);
     int color_type = png_get_color_type(d->png, d->png_info);
-    d->status =
-        pack_image_rows_begin(&d->rows, d->image, samples_of_color_type[color_type],
-                              passes > 1, d->info, d->params, d->err);
+    d->rows.image = d->image;
+    d->rows.samples = samples_of_color_type[color_type];
+    d->status = pack_image_rows_begin(&d->rows, passes > 1, d->info, d->params, d->err);
     if (d->status)
         return;
     if (color_type == PNG_COLOR_TYPE_PALETTE)

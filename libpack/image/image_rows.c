@@ -251,15 +251,16 @@ pack_image_rows_bytes(uint64_t width, uint64_t height, int channels, bool whole)
 }
 
 enum pack_status
-pack_image_rows_begin(struct pack_image_rows *rows, struct pack_image *image,
-                      enum pack_image_samples samples, bool whole,
+pack_image_rows_begin(struct pack_image_rows *rows, bool whole,
                       const struct pack_image_info *info,
                       const struct pack_image_params *params, struct pack_error *err)
 {
+    struct pack_image *image = rows->image;
+    int n_native = native_channels[rows->samples];
     bool turned = info->orientation >= 5;
     *rows = (struct pack_image_rows){
         .image = image,
-        .samples = samples,
+        .samples = rows->samples,
         .width = turned ? info->height : info->width,
         .height = turned ? info->width : info->height,
         .orientation = info->orientation,
@@ -270,10 +271,9 @@ pack_image_rows_begin(struct pack_image_rows *rows, struct pack_image *image,
     image->height = info->height;
     image->channels = params->mode == PACK_IMAGE_GRAY ? 1 : 3;
     image->size = 0;
-    rows->native_stride = (size_t)rows->width * native_channels[samples];
+    rows->native_stride = (size_t)rows->width * (size_t)n_native;
     uint64_t bytes = (uint64_t)info->width * info->height * (unsigned)image->channels;
-    uint64_t work =
-        pack_image_rows_bytes(rows->width, rows->height, native_channels[samples], whole);
+    uint64_t work = pack_image_rows_bytes(rows->width, rows->height, n_native, whole);
     if (!grow(&image->pixels, &image->capacity, bytes) ||
         !grow(&image->work, &image->work_capacity, work))
         return pack_fail_memory(err, "the pixels of an image");

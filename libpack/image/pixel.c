@@ -64,14 +64,13 @@ add_up(const uint8_t *restrict p, size_t n, int channels, uint64_t *sum, uint64_
 }
 
 void
-pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, uint32_t h,
-                uint32_t w, int channels, uint64_t sum[3], uint64_t sumsq[3])
+pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, size_t n_pixels,
+                int channels, uint64_t sum[3], uint64_t sumsq[3])
 {
-    size_t n = (size_t)h * w;
     if (layout == PACK_PIXEL_NHWC) {
-        add_up(sample, n * (size_t)channels, channels, sum, sumsq);
+        add_up(sample, n_pixels * (size_t)channels, channels, sum, sumsq);
         return;
     }
     for (int c = 0; c < channels; c++)
-        add_up(sample + (size_t)c * n, n, 1, &sum[c], &sumsq[c]);
+        add_up(sample + (size_t)c * n_pixels, n_pixels, 1, &sum[c], &sumsq[c]);
 }

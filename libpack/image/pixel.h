@@ -13,12 +13,12 @@ extern "C" {
 /*
  * Adds each channel's sum of values and of squared values to sum[] and sumsq[].
  *
- * sample:  h * w * channels bytes in the given layout, 1 or 3 channels
+ * sample:  n_pixels * channels bytes in the given layout, 1 or 3 channels
  *
  * Exact. 64 bits hold 2^48 pixels of squares.
  */
-void pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, uint32_t h,
-                     uint32_t w, int channels, uint64_t sum[3], uint64_t sumsq[3]);
+void pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout,
+                     size_t n_pixels, int channels, uint64_t sum[3], uint64_t sumsq[3]);
 
 #ifdef __cplusplus
 }

@@ -147,7 +147,8 @@ sums(void)
 {
     uint64_t sum[3] = { 0 }, sumsq[3] = { 0 };
     for (int i = 0; i < n_files; i++)
-        pack_pixel_sums(job.out, job.layout, SAMPLE_SIDE, SAMPLE_SIDE, 3, sum, sumsq);
+        pack_pixel_sums(job.out, job.layout, (size_t)SAMPLE_SIDE * SAMPLE_SIDE, 3, sum,
+                        sumsq);
 }
 
 /* ------------------------------------------------------------------- measuring */
