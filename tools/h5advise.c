@@ -344,6 +344,21 @@ measure_rows(struct pack_advise_job *job, struct pack_advise_result *result,
     return pack_measure_rows(&how, &job->params, result, &measured, err);
 }
 
+/* Measures, searches and reports. */
+static enum pack_status
+answer(struct pack_advise_job *job, struct pack_advise_result *result,
+       struct pack_buf *text, struct pack_error *err)
+{
+    job->params.watch = request.watch;
+    enum pack_status status = measure_now(job, err);
+    if (status == PACK_OK)
+        status = evaluate(job, result, err);
+    if (status == PACK_OK)
+        status = measure_rows(job, result, err);
+    cli_progress_end(&progress);
+    return status == PACK_OK ? report(job, result, text, err) : status;
+}
+
 static enum pack_status
 advise(const char *operand, struct pack_buf *text, struct pack_error *err)
 {
@@ -361,17 +376,8 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
     if (status == PACK_OK && job->file &&
         pack_h5_dataset_remark(pack_advise_file_data(job->file), remark, sizeof remark))
         cli_say("%s", remark);
-    if (status == PACK_OK) {
-        job->params.watch = request.watch;
-        status = measure_now(job, err);
-        if (status == PACK_OK)
-            status = evaluate(job, result, err);
-        if (status == PACK_OK)
-            status = measure_rows(job, result, err);
-        cli_progress_end(&progress);
-    }
     if (status == PACK_OK)
-        status = report(job, result, text, err);
+        status = answer(job, result, text, err);
     if (job)
         pack_advise_job_close(job);
     free(job);

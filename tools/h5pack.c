@@ -102,10 +102,39 @@ advise(const struct pack_convert_params *params, struct pack_buf *question,
         report->question = (const char *)question->data;
 }
 
+/* What the file is to be made with; one that is compared says what it was made with. */
+static enum pack_status
+read_options(const struct pack_args *args, enum pack_convert_job job,
+             struct pack_convert_options *options, struct pack_error *err)
+{
+    if (job != PACK_JOB_COMPARE)
+        return pack_args_options(args, options, err);
+    enum pack_status status = pack_h5_guard_file(args->output, err);
+    return status == PACK_OK ? pack_convert_options_read(args->output, options, err)
+                             : status;
+}
+
+/* The images, and the list of those that are rejected. */
+static enum pack_status
+open_lists(const struct pack_args *args, struct pack_convert_params *params,
+           struct pack_talk *talk, struct pack_source **source, struct pack_error *err)
+{
+    enum pack_status status =
+        pack_lists_open_source(args, &params->options, &params->watch, source, err);
+    cli_progress_end(&talk->progress);
+    if (status != PACK_OK)
+        return status;
+    talk->source = params->source = *source;
+    return args->rejects ? pack_lists_open_rejects(args->rejects, args->force,
+                                                   &talk->rejects, err)
+                         : PACK_OK;
+}
+
 static int
 run(const struct pack_args *args)
 {
     struct pack_error err;
+    int exit_status;
     struct pack_source *source = NULL;
     struct pack_convert_result result = { 0 };
     struct pack_talk talk = { 0 };
@@ -126,32 +155,23 @@ run(const struct pack_args *args)
     enum pack_status status = pack_args_check(args, &err);
     if (status == PACK_OK)
         status = pack_h5_register_zstd(&err);
+    if (status != PACK_OK)
+        goto out;
+    report.job = job_of(args);
+    status = read_options(args, report.job, &params.options, &err);
     if (status == PACK_OK)
-        report.job = job_of(args);
-    if (status == PACK_OK && report.job == PACK_JOB_COMPARE)
-        status = pack_h5_guard_file(args->output, &err);
-    if (status == PACK_OK) {
-        status = report.job == PACK_JOB_COMPARE
-                     ? pack_convert_options_read(args->output, &params.options, &err)
-                     : pack_args_options(args, &params.options, &err);
-    }
-    if (status == PACK_OK)
-        status =
-            pack_lists_open_source(args, &params.options, &params.watch, &source, &err);
+        status = open_lists(args, &params, &talk, &source, &err);
+    if (status != PACK_OK)
+        goto out;
+    pack_messages_notes(source);
+    status = work(report.job, &params, &result, &err);
     cli_progress_end(&talk.progress);
-    if (status == PACK_OK && args->rejects)
-        status = pack_lists_open_rejects(args->rejects, args->force, &talk.rejects, &err);
-    if (status == PACK_OK) {
-        talk.source = params.source = source;
-        pack_messages_notes(source);
-        status = work(report.job, &params, &result, &err);
-        cli_progress_end(&talk.progress);
-        status = close_rejects(talk.rejects, status, &err);
-    }
+    status = close_rejects(talk.rejects, status, &err);
     report.differs = status == PACK_ERR_MISMATCH;
     if (status == PACK_OK && report.job == PACK_JOB_PACK && !args->json && !args->quiet)
         advise(&params, &question, &report);
-    int exit_status = pack_messages_end(args, &report, status, &err);
+out:
+    exit_status = pack_messages_end(args, &report, status, &err);
     pack_buf_done(&question);
     pack_source_close(source);
     return exit_status;

@@ -208,10 +208,9 @@ open_files(struct readbench_job *job, struct pack_error *err)
         pack_bench_pixels(facts, &p->pattern.box, layout, n);
     if (status == PACK_OK && p->consumer.params.has_normalise)
         status = pack_bench_scale(facts, o->mean, o->std, n, err);
-    if (status == PACK_OK)
-        status =
-            pack_pattern_file_read(&p->pattern, &job->set->extent, &job->order, err);
-    return status;
+    if (status != PACK_OK)
+        return status;
+    return pack_pattern_file_read(&p->pattern, &job->set->extent, &job->order, err);
 }
 
 static enum pack_status

@@ -325,28 +325,35 @@ add_sample(struct run *run, struct block *block, const struct pack_sample *sampl
     return PACK_OK;
 }
 
+/* Into the block being filled, which is handed on when it is full. */
+static enum pack_status
+convert_sample(struct run *run, struct block **block, const struct pack_sample *sample)
+{
+    const struct pack_convert_params *params = run->params;
+    run->result->source_bytes += sample->file_bytes;
+    if (sample->outcome == PACK_SAMPLE_FAILED) {
+        pack_fail(run->err, sample->status, "%s", sample->reason);
+        return pack_convert_name_record(params->source, sample->index, sample->status,
+                                        run->err);
+    }
+    enum pack_status status = add_sample(run, *block, sample);
+    if (status == PACK_OK && (*block)->n_samples == run->plan.block_samples)
+        status = end_block(run, block);
+    if (status != PACK_OK)
+        return status;
+    return pack_convert_watch(params, "packing", sample->index + 1,
+                              params->source->n_records,
+                              run->result->n_packed * run->plan.sample_bytes, run->err);
+}
+
 enum pack_status
 pack_convert_all(struct run *run)
 {
-    const struct pack_convert_params *params = run->params;
     const struct pack_sample *sample;
     struct block *block = begin_block(run), *finished;
     enum pack_status status = PACK_OK;
-    while (status == PACK_OK && (sample = pack_samples_next(run->samples))) {
-        run->result->source_bytes += sample->file_bytes;
-        if (sample->outcome == PACK_SAMPLE_FAILED) {
-            pack_fail(run->err, sample->status, "%s", sample->reason);
-            return pack_convert_name_record(params->source, sample->index, sample->status,
-                                            run->err);
-        }
-        status = add_sample(run, block, sample);
-        if (status == PACK_OK && block->n_samples == run->plan.block_samples)
-            status = end_block(run, &block);
-        if (status == PACK_OK)
-            status = pack_convert_watch(
-                params, "packing", sample->index + 1, params->source->n_records,
-                run->result->n_packed * run->plan.sample_bytes, run->err);
-    }
+    while (status == PACK_OK && (sample = pack_samples_next(run->samples)))
+        status = convert_sample(run, &block, sample);
     if (status == PACK_OK && block->n_samples > 0)
         status = end_block(run, &block);
     while (status == PACK_OK && (finished = pack_pool_next(run->pool, LANE_ENCODE)))

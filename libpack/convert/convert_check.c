@@ -153,38 +153,47 @@ compare_row(struct compare *c, const struct pack_sample *sample)
 }
 
 static enum pack_status
+compare_sample(struct compare *c, const struct pack_sample *sample)
+{
+    const struct pack_convert_params *params = c->params;
+    enum pack_status status = PACK_OK;
+    if (sample->outcome == PACK_SAMPLE_FAILED) {
+        pack_fail(c->err, sample->status, "%s", sample->reason);
+        return pack_convert_name_record(params->source, sample->index, sample->status,
+                                        c->err);
+    }
+    if (sample->outcome == PACK_SAMPLE_REJECTED) {
+        c->result->n_rejected++;
+        status = pack_convert_reject(params, sample->index, sample->reason, c->err);
+    }
+    if (status != PACK_OK || (sample->outcome != PACK_SAMPLE_READY &&
+                              params->options.on_error != PACK_ON_ERROR_BLANK))
+        return status;
+    status = compare_row(c, sample);
+    c->result->n_packed += status == PACK_OK;
+    return status;
+}
+
+static enum pack_status
 compare_samples(struct compare *c, struct pack_samples *samples)
 {
     const struct pack_convert_params *params = c->params;
     const struct pack_sample *sample;
-    enum pack_status status = PACK_OK;
-    while (status == PACK_OK && (sample = pack_samples_next(samples))) {
-        if (sample->outcome == PACK_SAMPLE_FAILED) {
-            pack_fail(c->err, sample->status, "%s", sample->reason);
-            return pack_convert_name_record(params->source, sample->index, sample->status,
-                                            c->err);
-        }
-        if (sample->outcome == PACK_SAMPLE_REJECTED) {
-            c->result->n_rejected++;
-            status = pack_convert_reject(params, sample->index, sample->reason, c->err);
-        }
-        if (status == PACK_OK && (sample->outcome == PACK_SAMPLE_READY ||
-                                  params->options.on_error == PACK_ON_ERROR_BLANK)) {
-            status = compare_row(c, sample);
-            c->result->n_packed += status == PACK_OK;
-        }
+    while ((sample = pack_samples_next(samples))) {
+        enum pack_status status = compare_sample(c, sample);
         if (status == PACK_OK)
             status = pack_convert_watch(
                 params, "verifying", sample->index + 1, params->source->n_records,
                 c->result->n_packed * c->plan.sample_bytes, c->err);
+        if (status != PACK_OK)
+            return status;
     }
     uint64_t rows = pack_h5_boxes_extent(c->reader)->extent[0];
-    if (status == PACK_OK && c->result->n_packed != rows)
-        status = pack_fail(c->err, PACK_ERR_MISMATCH,
-                           "'%s' holds %s, the source gives %" PRIu64, params->output,
-                           pack_counted(rows, "image", "images").text,
-                           c->result->n_packed);
-    return status;
+    if (c->result->n_packed == rows)
+        return PACK_OK;
+    return pack_fail(c->err, PACK_ERR_MISMATCH,
+                     "'%s' holds %s, the source gives %" PRIu64, params->output,
+                     pack_counted(rows, "image", "images").text, c->result->n_packed);
 }
 
 static bool
@@ -288,12 +297,14 @@ pack_convert_compare(const struct pack_convert_params *params,
         status = pack_h5_boxes_open(&how, &c.reader, c.err);
     if (status == PACK_OK)
         status = pack_h5_open(params->output, NULL, &file, c.err);
-    if (status == PACK_OK) {
-        status = open_existing(&c, file);
-        status = status == PACK_OK
-                     ? decode_and_compare(&c)
-                     : pack_error_prefix(c.err, status, "'%s'", params->output);
-    }
+    if (status != PACK_OK)
+        goto out;
+    status = open_existing(&c, file);
+    if (status != PACK_OK)
+        pack_error_prefix(c.err, status, "'%s'", params->output);
+    else
+        status = decode_and_compare(&c);
+out:
     pack_h5_texts_free(c.filenames, c.n_filenames);
     free(c.labels);
     free(c.stored);

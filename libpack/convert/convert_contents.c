@@ -1,5 +1,6 @@
 /* Labels, names, columns and attributes: everything of a packed file that is not
- * pixels. */
+ * pixels. The first failure stays in the struct, and ends what would be written after
+ * it. */
 #include "libpack/convert/convert_parts.h"
 
 #include <stdlib.h>
@@ -9,31 +10,42 @@ struct contents {
     const struct pack_convert_contents *c;
     struct pack_writer *writer;
     struct pack_error *err;
-    uint64_t n; /* packed samples */
+    enum pack_status status; /* the first failure */
+    uint64_t n;              /* packed samples */
 };
 
-static enum pack_status
+static void
 write_array(struct contents *w, const char *path, enum pack_number type, uint64_t columns,
             const void *data)
 {
     struct pack_shape shape = { columns > 1 ? 2 : 1, { w->n, columns } };
-    return pack_writer_array(w->writer, path, type, &shape, data, w->err);
+    if (w->status == PACK_OK)
+        w->status = pack_writer_array(w->writer, path, type, &shape, data, w->err);
+}
+
+/* Room for a value of each packed sample; NULL when there is none, or after a failure. */
+static void *
+values_new(struct contents *w, const char *path)
+{
+    if (w->status != PACK_OK)
+        return NULL;
+    void *values = malloc(w->n * sizeof(int64_t));
+    if (!values)
+        w->status = pack_fail_memory(w->err, path);
+    return values;
 }
 
 /* 64-bit values picked by row: `value(contents, row)` for each packed sample. */
 typedef int64_t (*integer_fn)(const struct contents *w, uint64_t record);
 
-static enum pack_status
+static void
 write_integers(struct contents *w, const char *path, integer_fn value)
 {
-    int64_t *values = malloc(w->n * sizeof *values);
-    if (!values)
-        return pack_fail_memory(w->err, path);
-    for (uint64_t i = 0; i < w->n; i++)
+    int64_t *values = values_new(w, path);
+    for (uint64_t i = 0; values && i < w->n; i++)
         values[i] = value(w, w->c->rows[i]);
-    enum pack_status status = write_array(w, path, PACK_INT64, 1, values);
+    write_array(w, path, PACK_INT64, 1, values);
     free(values);
-    return status;
 }
 
 static int64_t
@@ -84,16 +96,16 @@ escape_texts(const void *context, text_fn text, uint64_t n, struct texts *texts,
     return PACK_OK;
 }
 
-static enum pack_status
+static void
 write_texts(struct contents *w, const char *path, const void *context, text_fn text,
             uint64_t n)
 {
     struct texts texts = { 0 };
-    enum pack_status status = escape_texts(context, text, n, &texts, w->err);
-    if (status == PACK_OK)
-        status = pack_writer_texts(w->writer, path, texts.text, n, w->err);
+    if (w->status == PACK_OK)
+        w->status = escape_texts(context, text, n, &texts, w->err);
+    if (w->status == PACK_OK)
+        w->status = pack_writer_texts(w->writer, path, texts.text, n, w->err);
     texts_done(&texts);
-    return status;
 }
 
 static const char *
@@ -125,35 +137,59 @@ cell_text(const void *context, uint64_t i)
         ->strings[pack_source_row(cell->w->c->source, cell->w->c->rows[i])];
 }
 
-static enum pack_status
+static void
 write_column(struct contents *w, const struct pack_column *column)
 {
     struct cell cell = { w, column };
-    if (column->kind == PACK_COLUMN_STRING)
-        return write_texts(w, column->name, &cell, cell_text, w->n);
+    if (column->kind == PACK_COLUMN_STRING) {
+        write_texts(w, column->name, &cell, cell_text, w->n);
+        return;
+    }
     union {
         int64_t integer;
         double real;
-    } *values = malloc(w->n * sizeof *values);
-    if (!values)
-        return pack_fail_memory(w->err, column->name);
+    } *values = values_new(w, column->name);
     bool integers = column->kind == PACK_COLUMN_INT64;
-    for (uint64_t i = 0; i < w->n; i++) {
+    for (uint64_t i = 0; values && i < w->n; i++) {
         uint64_t row = pack_source_row(w->c->source, w->c->rows[i]);
         if (integers)
             values[i].integer = column->integers[row];
         else
             values[i].real = column->floats[row];
     }
-    enum pack_status status =
-        write_array(w, column->name, integers ? PACK_INT64 : PACK_FLOAT64, 1, values);
+    write_array(w, column->name, integers ? PACK_INT64 : PACK_FLOAT64, 1, values);
     free(values);
-    return status;
 }
 
 /* -------------------------------------------------------------- attributes */
 
-static enum pack_status
+static void
+put_text(struct contents *w, const char *path, const char *name, const char *text)
+{
+    if (w->status == PACK_OK)
+        w->status = pack_writer_attr_text(w->writer, path, name, text, w->err);
+}
+
+static void
+put_texts(struct contents *w, const char *path, const char *name,
+          const char *const *texts, uint64_t n)
+{
+    if (w->status == PACK_OK)
+        w->status = pack_writer_attr_texts(w->writer, path, name, texts, n, w->err);
+}
+
+/* A number of each channel. */
+static void
+put_channels(struct contents *w, const char *name, const double *values)
+{
+    struct pack_writer_numbers numbers = { PACK_FLOAT64,
+                                           (uint64_t)w->c->plan->n_channels, values,
+                                           false };
+    if (w->status == PACK_OK)
+        w->status = pack_writer_attr_numbers(w->writer, "images", name, &numbers, w->err);
+}
+
+static void
 describe_images(struct contents *w)
 {
     static const char *const nhwc[] = { "N", "H", "W", "C" }, *const nchw[] = { "N", "C",
@@ -172,40 +208,23 @@ describe_images(struct contents *w)
                             : planes ? "INTERLACE_PLANE"
                                      : "INTERLACE_PIXEL" },
     };
-    enum pack_status status = PACK_OK;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && status == PACK_OK; i++)
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].value)
-            status = pack_writer_attr_text(w->writer, "images", texts[i].name,
-                                           texts[i].value, w->err);
-    if (status == PACK_OK)
-        status = pack_writer_attr_texts(w->writer, "images", "DIMENSION_LABELS",
-                                        planes ? nchw : nhwc,
-                                        (uint64_t)w->c->plan->sample.rank + 1, w->err);
-    uint64_t n_channels = (uint64_t)w->c->plan->n_channels;
-    struct pack_writer_numbers mean = { PACK_FLOAT64, n_channels, result->mean, false },
-                               std = { PACK_FLOAT64, n_channels, result->std, false };
-    if (status == PACK_OK)
-        status = pack_writer_attr_numbers(w->writer, "images", "mean", &mean, w->err);
-    if (status == PACK_OK)
-        status = pack_writer_attr_numbers(w->writer, "images", "std", &std, w->err);
-    return status;
+            put_text(w, "images", texts[i].name, texts[i].value);
+    put_texts(w, "images", "DIMENSION_LABELS", planes ? nchw : nhwc,
+              (uint64_t)w->c->plan->sample.rank + 1);
+    put_channels(w, "mean", result->mean);
+    put_channels(w, "std", result->std);
 }
 
-static enum pack_status
+static void
 describe_file(struct contents *w)
 {
     static const char *const size_columns[] = { "height", "width" };
-    enum pack_status status = pack_writer_attr_texts(w->writer, "original_size",
-                                                     "columns", size_columns, 2, w->err);
-    if (status == PACK_OK)
-        status = pack_writer_attr_text(w->writer, "/", "h5pack_schema", "1", w->err);
-    if (status == PACK_OK)
-        status = pack_writer_attr_text(w->writer, "/", "h5pack_version", w->c->version,
-                                       w->err);
-    if (status == PACK_OK)
-        status = pack_writer_attr_text(w->writer, "/", "h5pack_options",
-                                       w->c->options_text, w->err);
-    return status;
+    put_texts(w, "original_size", "columns", size_columns, 2);
+    put_text(w, "/", "h5pack_schema", "1");
+    put_text(w, "/", "h5pack_version", w->c->version);
+    put_text(w, "/", "h5pack_options", w->c->options_text);
 }
 
 enum pack_status
@@ -213,24 +232,21 @@ pack_convert_write_contents(struct pack_writer *writer,
                             const struct pack_convert_contents *contents,
                             struct pack_error *err)
 {
-    struct contents w = { contents, writer, err, contents->result->n_packed };
+    struct contents w = { contents, writer, err, PACK_OK, contents->result->n_packed };
     const struct pack_source *source = contents->source;
-    enum pack_status status = PACK_OK;
     if (source->has_labels)
-        status = write_integers(&w, "labels", label_of);
-    if (status == PACK_OK && source->n_classes)
-        status = write_texts(&w, "class_names", &w, class_of, source->n_classes);
-    if (status == PACK_OK)
-        status = write_texts(&w, "filenames", &w, filename_of, w.n);
-    if (status == PACK_OK)
-        status = write_array(&w, "original_size", PACK_INT32, 2, contents->sizes);
-    if (status == PACK_OK && source->source_index)
-        status = write_integers(&w, "source_index", source_index_of);
-    if (status == PACK_OK && contents->valid)
-        status = write_array(&w, "valid", PACK_UINT8, 1, contents->valid);
-    for (int i = 0; source->list && i < source->list->n_columns && status == PACK_OK; i++)
-        status = write_column(&w, &source->list->columns[i]);
-    if (status == PACK_OK)
-        status = describe_images(&w);
-    return status == PACK_OK ? describe_file(&w) : status;
+        write_integers(&w, "labels", label_of);
+    if (source->n_classes)
+        write_texts(&w, "class_names", &w, class_of, source->n_classes);
+    write_texts(&w, "filenames", &w, filename_of, w.n);
+    write_array(&w, "original_size", PACK_INT32, 2, contents->sizes);
+    if (source->source_index)
+        write_integers(&w, "source_index", source_index_of);
+    if (contents->valid)
+        write_array(&w, "valid", PACK_UINT8, 1, contents->valid);
+    for (int i = 0; source->list && i < source->list->n_columns; i++)
+        write_column(&w, &source->list->columns[i]);
+    describe_images(&w);
+    describe_file(&w);
+    return w.status;
 }

@@ -280,7 +280,27 @@ check_repeated(const struct tree *t, const char *const *folders, size_t at)
     return PACK_OK;
 }
 
-/* Takes source number `at`; names get `prefix` in front. */
+/* Opens folder number `at`; names get `prefix` in front. */
+static enum pack_status
+enter_source(struct tree *t, const char *const *folders, size_t at, const char *prefix,
+             struct pack_level *level)
+{
+    enum pack_status status = PACK_OK;
+    t->walk.path.size = 0;
+    if (prefix)
+        status = pack_buf_printf(&t->walk.path, t->walk.err, "%s/", prefix);
+    if (status == PACK_OK)
+        status = pack_source_add_root(t->walk.source, folders[at], t->walk.path.size,
+                                      t->walk.err);
+    if (status == PACK_OK)
+        status = pack_level_open(&t->walk, folders[at], NULL, level);
+    if (status != PACK_OK)
+        return status;
+    t->folders[at].dev = level->dev;
+    t->folders[at].ino = level->ino;
+    return check_repeated(t, folders, at);
+}
+
 static enum pack_status
 take_source(struct tree *t, const char *const *folders, size_t at, const char *prefix)
 {
@@ -288,20 +308,7 @@ take_source(struct tree *t, const char *const *folders, size_t at, const char *p
     uint64_t n_before = t->walk.source->n_records, notes_before[PACK_NOTE_KINDS];
     for (int i = 0; i < PACK_NOTE_KINDS; i++)
         notes_before[i] = t->walk.source->notes[i].count;
-    t->walk.path.size = 0;
-    enum pack_status status = PACK_OK;
-    if (prefix)
-        status = pack_buf_printf(&t->walk.path, t->walk.err, "%s/", prefix);
-    if (status == PACK_OK)
-        status = pack_source_add_root(t->walk.source, folders[at], t->walk.path.size,
-                                      t->walk.err);
-    if (status == PACK_OK)
-        status = pack_level_open(&t->walk, folders[at], NULL, &level);
-    if (status == PACK_OK) {
-        t->folders[at].dev = level.dev;
-        t->folders[at].ino = level.ino;
-        status = check_repeated(t, folders, at);
-    }
+    enum pack_status status = enter_source(t, folders, at, prefix, &level);
     if (status == PACK_OK)
         status = walk_source(t, &level, &t->folders[at].is_flat);
     if (status == PACK_OK && t->walk.source->n_records == n_before)
