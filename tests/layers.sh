@@ -63,6 +63,14 @@ stray=$(grep -nE '\b(printf|fprintf\(std(out|err)|puts|exit|abort|getenv|perror)
     grep -vE '(sn|vsn|buf_|f)printf|pack_')
 [ -z "$stray" ]; result $? "the library does not print, exit or read the environment${stray:+: $stray}"
 
+stray=$($AWK -f tests/err_last.awk libpack/*/*.[ch] api/libpack/*.h tools/*.[ch])
+[ -z "$stray" ]; result $? "the error is the last parameter${stray:+, but not of $stray}"
+printf 'int one(struct pack_error *err,\n    int n);\nint two(int n, struct pack_error *err);\n' >"${top_builddir:-.}/layers.err"
+printf 'int three(struct pack_error *err, const char *format, ...);\ntypedef int (*four)(struct pack_error *, int);\n' >>"${top_builddir:-.}/layers.err"
+stray=$($AWK -f tests/err_last.awk "${top_builddir:-.}/layers.err" | grep -oE '(one|two|three|four)\)?\(' | tr -d '()\n')
+rm -f "${top_builddir:-.}/layers.err"
+[ "$stray" = onefour ]; result $? "and one that is not last is noticed${stray:+: $stray}"
+
 # strings, not comments; what writes command lines for other programs knows their options
 stray=$($AWK -f tests/strings.awk libpack/*/*.[ch] | grep -E ':.*--[a-z]' | grep -v '^libpack/advise/snippet_shell\.c:')
 [ -z "$stray" ]; result $? "the library speaks of parameters, never of --options${stray:+: $stray}"

@@ -50,21 +50,21 @@ static enum pack_status
 check_numbers(const struct pack_advise_params *p, struct pack_error *err)
 {
     enum pack_status status =
-        pack_check_choice(err, "version", (int)p->cache.version, PACK_HDF5_2_1 + 1);
+        pack_check_choice("version", (int)p->cache.version, PACK_HDF5_2_1 + 1, err);
     if (status == PACK_OK)
-        status = pack_check_choice(err, "kind", (int)p->reading.pattern.kind,
-                                   PACK_PATTERN_TRACE + 1);
+        status = pack_check_choice("kind", (int)p->reading.pattern.kind,
+                                   PACK_PATTERN_TRACE + 1, err);
     if (status == PACK_OK)
-        status = pack_check_choice(err, "read", (int)p->reading.pattern.read,
-                                   PACK_READ_SPAN + 1);
+        status = pack_check_choice("read", (int)p->reading.pattern.read,
+                                   PACK_READ_SPAN + 1, err);
     if (status == PACK_OK)
-        status = pack_check_count(err, "epochs", p->reading.epochs, epochs_max);
+        status = pack_check_count("epochs", p->reading.epochs, epochs_max, err);
     if (status == PACK_OK)
-        status = pack_check_count(err, "n_threads", p->n_threads, PACK_POOL_THREADS_MAX);
+        status = pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
     if (status == PACK_OK)
-        status = pack_check_number(err, "min_gain", p->goal.min_gain, 0, DBL_MAX);
+        status = pack_check_number("min_gain", p->goal.min_gain, 0, DBL_MAX, err);
     if (status == PACK_OK)
-        status = pack_check_number(err, "target", p->goal.target, 0, DBL_MAX);
+        status = pack_check_number("target", p->goal.target, 0, DBL_MAX, err);
     if (status == PACK_OK && p->cache.is_fixed)
         status = pack_cache_params_check(&p->cache.settings, err);
     return status;
@@ -87,8 +87,8 @@ pack_advise_check_params(const struct pack_advise_params *p, struct pack_error *
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "n_classes",
                                  "labels without classes");
     if (status == PACK_OK && p->data.companion)
-        status = pack_check_number(err, "stored_rate", p->data.companion->stored_rate, 0,
-                                   DBL_MAX);
+        status = pack_check_number("stored_rate", p->data.companion->stored_rate, 0,
+                                   DBL_MAX, err);
     return status;
 }
 
@@ -129,16 +129,16 @@ pack_advise_check_config(const struct pack_advise_config *config, struct pack_er
 {
     enum pack_status status = pack_check_given(err, "config", config, NULL);
     if (status == PACK_OK)
-        status = pack_check_choice(err, "chunk", config->chunk.rank, PACK_RANK_MAX + 1);
+        status = pack_check_choice("chunk", config->chunk.rank, PACK_RANK_MAX + 1, err);
     if (status == PACK_OK && (config->codec[0] == '\0' ||
                               !memchr(config->codec, '\0', sizeof config->codec)))
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "codec",
                                  "the codec is no text, \"none\" or another");
     if (status == PACK_OK)
-        status = pack_check_number(err, "stored_rate", config->stored_rate, DBL_MIN,
-                                   DBL_MAX);
+        status = pack_check_number("stored_rate", config->stored_rate, DBL_MIN, DBL_MAX,
+                                   err);
     if (status == PACK_OK)
-        status = pack_check_number(err, "decode_ns", config->decode_ns, 0, DBL_MAX);
+        status = pack_check_number("decode_ns", config->decode_ns, 0, DBL_MAX, err);
     return status == PACK_OK ? pack_cache_params_check(&config->cache, err) : status;
 }
 

@@ -19,7 +19,7 @@ pack_check_given(struct pack_error *err, ...)
 }
 
 enum pack_status
-pack_check_choice(struct pack_error *err, const char *param, int value, int n)
+pack_check_choice(const char *param, int value, int n, struct pack_error *err)
 {
     if (value >= 0 && value < n)
         return PACK_OK;
@@ -28,8 +28,8 @@ pack_check_choice(struct pack_error *err, const char *param, int value, int n)
 }
 
 enum pack_status
-pack_check_number(struct pack_error *err, const char *param, double value, double min,
-                  double max)
+pack_check_number(const char *param, double value, double min, double max,
+                  struct pack_error *err)
 {
     if (value >= min && value <= max)
         return PACK_OK;
@@ -38,7 +38,7 @@ pack_check_number(struct pack_error *err, const char *param, double value, doubl
 }
 
 enum pack_status
-pack_check_count(struct pack_error *err, const char *param, uint64_t value, uint64_t max)
+pack_check_count(const char *param, uint64_t value, uint64_t max, struct pack_error *err)
 {
     if (value <= max)
         return PACK_OK;

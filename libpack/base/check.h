@@ -17,16 +17,16 @@ enum pack_status pack_check_given(struct pack_error *err, ...)
     __attribute__((sentinel));
 
 /* A value of an enum that counts from 0 to n - 1. */
-enum pack_status pack_check_choice(struct pack_error *err, const char *param, int value,
-                                   int n);
+enum pack_status pack_check_choice(const char *param, int value, int n,
+                                   struct pack_error *err);
 
 /* A number from `min` to `max`; NaN is none. */
-enum pack_status pack_check_number(struct pack_error *err, const char *param,
-                                   double value, double min, double max);
+enum pack_status pack_check_number(const char *param, double value, double min,
+                                   double max, struct pack_error *err);
 
 /* A count of at most `max`. */
-enum pack_status pack_check_count(struct pack_error *err, const char *param,
-                                  uint64_t value, uint64_t max);
+enum pack_status pack_check_count(const char *param, uint64_t value, uint64_t max,
+                                  struct pack_error *err);
 
 #ifdef __cplusplus
 }

@@ -9,10 +9,10 @@ static enum pack_status
 check_pipeline(const struct pack_pipeline *pipeline, struct pack_error *err)
 {
     enum pack_status status =
-        pack_check_choice(err, "pipeline", pipeline->n, PACK_PIPELINE_MAX + 1);
+        pack_check_choice("pipeline", pipeline->n, PACK_PIPELINE_MAX + 1, err);
     for (int i = 0; status == PACK_OK && i < pipeline->n; i++)
-        status = pack_check_count(err, "pipeline", pipeline->filter[i].n_cd,
-                                  PACK_FILTER_CD_MAX);
+        status = pack_check_count("pipeline", pipeline->filter[i].n_cd,
+                                  PACK_FILTER_CD_MAX, err);
     return status;
 }
 
@@ -20,7 +20,7 @@ static enum pack_status
 check_chunk(const struct pack_shape *chunk, struct pack_error *err)
 {
     enum pack_status status =
-        pack_check_choice(err, "chunk", chunk->rank, PACK_RANK_MAX + 1);
+        pack_check_choice("chunk", chunk->rank, PACK_RANK_MAX + 1, err);
     for (int i = 0; status == PACK_OK && i < chunk->rank; i++)
         if (chunk->extent[i] == 0)
             status = pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
@@ -44,7 +44,7 @@ pack_convert_check_options(const struct pack_convert_options *o, struct pack_err
     enum pack_status status = pack_geometry_check(&o->geometry, err);
     for (size_t i = 0; status == PACK_OK && i < sizeof choices / sizeof *choices; i++)
         status =
-            pack_check_choice(err, choices[i].param, choices[i].value, choices[i].n);
+            pack_check_choice(choices[i].param, choices[i].value, choices[i].n, err);
     if (status == PACK_OK && o->image.window)
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "window",
                                  "a window is for one image, not for a file of them");
@@ -65,7 +65,7 @@ pack_convert_check_source(const struct pack_convert_params *params,
     if (params->source->n_records == 0)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "source",
                                "the source holds no image");
-    return pack_check_count(err, "n_threads", params->n_threads, PACK_POOL_THREADS_MAX);
+    return pack_check_count("n_threads", params->n_threads, PACK_POOL_THREADS_MAX, err);
 }
 
 enum pack_status

@@ -93,7 +93,7 @@ pack_pipeline_add(struct pack_pipeline *pipeline, uint32_t id, uint32_t flags,
     if (!pipeline || (n_cd > 0 && !cd))
         return pack_check_given(err, "pipeline", pipeline, "cd", cd, NULL);
     if (pipeline->n < 0 || pipeline->n > PACK_PIPELINE_MAX)
-        return pack_check_choice(err, "pipeline", pipeline->n, PACK_PIPELINE_MAX + 1);
+        return pack_check_choice("pipeline", pipeline->n, PACK_PIPELINE_MAX + 1, err);
     if (pipeline->n == PACK_PIPELINE_MAX)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "pipeline",
                                "more than %d filters", PACK_PIPELINE_MAX);

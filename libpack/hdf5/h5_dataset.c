@@ -16,18 +16,16 @@
 /* --------------------------------------------------------------------- operands */
 
 /* Where FILE ends, from the end of the text on; NULL: the text is all of it. */
-static const char *
-find_colon(const char *operand, struct pack_error *err, enum pack_status *status)
+static enum pack_status
+find_colon(const char *operand, const char **colon, struct pack_error *err)
 {
     const char *first = strstr(operand, ":/"), *last = NULL;
-    *status = PACK_OK;
+    *colon = NULL;
     if (!first || access(operand, F_OK) == 0)
-        return NULL;
+        return PACK_OK;
     char *name = strdup(operand);
-    if (!name) {
-        *status = pack_fail_memory(err, "operands");
-        return NULL;
-    }
+    if (!name)
+        return pack_fail_memory(err, "operands");
     for (const char *at = first; at; at = strstr(at + 1, ":/")) {
         name[at - operand] = '\0';
         if (access(name, F_OK) == 0)
@@ -35,7 +33,8 @@ find_colon(const char *operand, struct pack_error *err, enum pack_status *status
         name[at - operand] = ':';
     }
     free(name);
-    return last ? last : first;
+    *colon = last ? last : first;
+    return PACK_OK;
 }
 
 /* A path inside a file as it is written here; the root stays one. */
@@ -50,8 +49,8 @@ enum pack_status
 pack_h5_operand_split(const char *operand, char **file, char **path,
                       struct pack_error *err)
 {
-    enum pack_status status;
-    const char *colon = find_colon(operand, err, &status);
+    const char *colon;
+    enum pack_status status = find_colon(operand, &colon, err);
     *file = *path = NULL;
     if (status != PACK_OK)
         return status;

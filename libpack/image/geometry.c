@@ -104,9 +104,9 @@ pack_geometry_check(const struct pack_geometry *g, struct pack_error *err)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "size_h",
                                "a size and a %s cannot be asked for together",
                                g->shorter ? "shorter side" : "crop");
-    enum pack_status status = pack_check_choice(err, "filter", (int)g->filter, N_FILTERS);
+    enum pack_status status = pack_check_choice("filter", (int)g->filter, N_FILTERS, err);
     if (status == PACK_OK)
-        status = pack_check_choice(err, "fit", (int)g->fit, N_FITS);
+        status = pack_check_choice("fit", (int)g->fit, N_FITS, err);
     if (status != PACK_OK)
         return status;
     const struct {

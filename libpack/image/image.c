@@ -111,7 +111,7 @@ check_data(const void *data, size_t size, const struct pack_image_params *params
 {
     if (!data && size > 0)
         return pack_check_given(err, "data", data, NULL);
-    return params ? pack_check_choice(err, "mode", (int)params->mode, PACK_IMAGE_GRAY + 1)
+    return params ? pack_check_choice("mode", (int)params->mode, PACK_IMAGE_GRAY + 1, err)
                   : PACK_OK;
 }
 

@@ -82,7 +82,7 @@ on_error(j_common_ptr jpeg)
         pack_fail(d->err, status, "a JPEG of a kind that libjpeg does not read: %s",
                   text);
     else
-        pack_jpeg_damaged(d->err, text);
+        pack_jpeg_damaged(text, d->err);
     leave(d, status);
 }
 
@@ -112,7 +112,7 @@ on_need_bytes(j_decompress_ptr jpeg)
         pack_image_info_warn(d->info, "Premature end of JPEG file");
         leave(d, PACK_OK);
     }
-    leave(d, pack_jpeg_damaged(d->err, "the file ends before the image does"));
+    leave(d, pack_jpeg_damaged("the file ends before the image does", d->err));
 }
 
 static void
@@ -270,7 +270,7 @@ read_image(struct decoder *d)
         return;
     if (d->jpeg.image_width != d->rows.width || d->jpeg.image_height != d->rows.height ||
         d->jpeg.num_components != d->info->source_channels)
-        leave(d, pack_jpeg_damaged(d->err, "its headers contradict each other"));
+        leave(d, pack_jpeg_damaged("its headers contradict each other", d->err));
     jpeg_start_decompress(&d->jpeg);
     struct pack_image_window part;
     d->partial = choose_part(d, &part);

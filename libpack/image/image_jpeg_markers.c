@@ -13,7 +13,7 @@
 #include "libpack/image/exif.h"
 
 enum pack_status
-pack_jpeg_damaged(struct pack_error *err, const char *what)
+pack_jpeg_damaged(const char *what, struct pack_error *err)
 {
     return pack_fail(err, PACK_ERR_FORMAT, "damaged JPEG: %s", what);
 }
@@ -66,7 +66,7 @@ next_segment(const uint8_t *data, size_t size, size_t *at, struct segment *segme
     for (;;) {
         const uint8_t *ff = *at < size ? memchr(data + *at, 0xFF, size - *at) : NULL;
         if (!ff || (size_t)(ff - data) + 1 >= size)
-            return pack_jpeg_damaged(err, "it ends before its pixels begin");
+            return pack_jpeg_damaged("it ends before its pixels begin", err);
         size_t marker_at = (size_t)(ff - data) + 1;
         int marker = data[marker_at];
         *at = marker == 0xFF ? marker_at : marker_at + 1;
@@ -78,11 +78,11 @@ next_segment(const uint8_t *data, size_t size, size_t *at, struct segment *segme
         if (!has_segment(marker))
             continue;
         if (size - *at < 2)
-            return pack_jpeg_damaged(err, "it ends before its pixels begin");
+            return pack_jpeg_damaged("it ends before its pixels begin", err);
         size_t length = (size_t)data[*at] << 8 | data[*at + 1];
         length = length < 2 ? 2 : length;
         if (length > size - *at)
-            return pack_jpeg_damaged(err, "it ends before its pixels begin");
+            return pack_jpeg_damaged("it ends before its pixels begin", err);
         *segment = (struct segment){ marker, data + *at + 2, length - 2 };
         *at += length;
         return PACK_OK;
@@ -94,7 +94,7 @@ read_frame(const struct segment *s, struct pack_jpeg_headers *headers,
            struct pack_error *err)
 {
     if (s->size < 6 || s->size % 3)
-        return pack_jpeg_damaged(err, "a frame header of a wrong length");
+        return pack_jpeg_damaged("a frame header of a wrong length", err);
     if (s->data[0] != 8)
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
                          "JPEG images of %d bits are not read, only those of 8",
@@ -117,7 +117,7 @@ check_quantization(const struct segment *s, struct pack_error *err)
     for (size_t at = 0; at < s->size;) {
         size_t bytes = s->data[at] >> 4 ? 129 : 65;
         if (bytes > s->size - at)
-            return pack_jpeg_damaged(err, "a quantization table is cut short");
+            return pack_jpeg_damaged("a quantization table is cut short", err);
         at += bytes;
     }
     return PACK_OK;
@@ -163,7 +163,7 @@ pack_jpeg_scan(const uint8_t *data, size_t size, struct pack_jpeg_headers *heade
             return status;
     }
     if (!headers->components)
-        return pack_jpeg_damaged(err, "its pixels begin without a frame header");
+        return pack_jpeg_damaged("its pixels begin without a frame header", err);
     if (!headers->width || !headers->height)
         return pack_fail(err, PACK_ERR_FORMAT, "damaged JPEG: an image of %ux%u pixels",
                          headers->width, headers->height);

@@ -102,7 +102,7 @@ enum pack_status pack_jpeg_scan(const uint8_t *data, size_t size,
                                 struct pack_error *err);
 
 /* PACK_ERR_FORMAT, saying what is wrong with a JPEG. */
-enum pack_status pack_jpeg_damaged(struct pack_error *err, const char *what);
+enum pack_status pack_jpeg_damaged(const char *what, struct pack_error *err);
 
 /* What the chunks of a PNG say, pixels apart. */
 struct pack_png_facts {

@@ -398,7 +398,8 @@ pack_cachesim_visit_many(struct pack_cachesim *sim, const uint64_t *numbers, siz
     enum pack_status status = pack_cachesim_check_below(
         numbers, n, sim->grid.n_chunks_total, "numbers", err);
     if (status == PACK_OK)
-        status = pack_check_count(err, "n_elements", n_elements, sim->grid.chunk_elements);
+        status = pack_check_count("n_elements", n_elements, sim->grid.chunk_elements,
+                                  err);
     if (status != PACK_OK)
         return status;
     if (sim->caching) {

@@ -202,7 +202,7 @@ enum pack_status
 pack_cache_params_check(const struct pack_cache_params *cache, struct pack_error *err)
 {
     enum pack_status status =
-        pack_check_choice(err, "version", (int)cache->version, PACK_HDF5_2_1 + 1);
+        pack_check_choice("version", (int)cache->version, PACK_HDF5_2_1 + 1, err);
     if (status == PACK_OK && !(cache->w0 >= 0 && cache->w0 <= 1))
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "w0",
                                  "w0 of %g is not between 0 and 1", cache->w0);

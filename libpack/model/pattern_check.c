@@ -37,9 +37,9 @@ static enum pack_status
 check_pattern(const struct pack_pattern *p, struct pack_error *err)
 {
     enum pack_status status =
-        pack_check_choice(err, "kind", (int)p->kind, PACK_PATTERN_TRACE + 1);
+        pack_check_choice("kind", (int)p->kind, PACK_PATTERN_TRACE + 1, err);
     if (status == PACK_OK)
-        status = pack_check_choice(err, "read", (int)p->read, PACK_READ_SPAN + 1);
+        status = pack_check_choice("read", (int)p->read, PACK_READ_SPAN + 1, err);
     if (status == PACK_OK && p->kind == PACK_PATTERN_TRACE)
         status = check_trace(p, err);
     return status;

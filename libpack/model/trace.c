@@ -17,7 +17,7 @@ struct cursor {
 };
 
 static enum pack_status
-fail_at(const struct cursor *c, struct pack_error *err, const char *what)
+fail_at(const struct cursor *c, const char *what, struct pack_error *err)
 {
     return pack_fail(err, PACK_ERR_FORMAT, "line %zu, column %td: %s", c->line,
                      c->at - c->line_start + 1, what);
@@ -56,12 +56,12 @@ parse_number(struct cursor *c, uint64_t *value, struct pack_error *err)
         if (!pack_size_mul(n, 10, &n) ||
             !pack_size_add(n, (uint64_t)(*c->at - '0'), &n)) {
             c->at = first;
-            return fail_at(c, err, "a number of more than 64 bits");
+            return fail_at(c, "a number of more than 64 bits", err);
         }
         c->at++;
     }
     if (c->at == first)
-        return fail_at(c, err, "a number is expected here");
+        return fail_at(c, "a number is expected here", err);
     *value = n;
     return PACK_OK;
 }
@@ -74,13 +74,13 @@ parse_line(struct cursor *c, uint64_t *values, const char **places, int *n,
     *n = 0;
     for (;;) {
         if (*n == 2 * PACK_RANK_MAX)
-            return fail_at(c, err, "more than 32 starts and 32 counts");
+            return fail_at(c, "more than 32 starts and 32 counts", err);
         places[*n] = c->at;
         enum pack_status status = parse_number(c, &values[(*n)++], err);
         if (status || at_line_end(c))
             return status;
         if (*c->at != '\t')
-            return fail_at(c, err, "a tab is expected here");
+            return fail_at(c, "a tab is expected here", err);
         c->at++;
     }
 }
@@ -96,9 +96,9 @@ parse_read(struct cursor *c, int *rank, struct pack_box *box, struct pack_error 
     if (status)
         return status;
     if (n % 2 != 0)
-        return fail_at(c, err, "as many counts as starts are expected");
+        return fail_at(c, "as many counts as starts are expected", err);
     if (*rank != 0 && n != 2 * *rank)
-        return fail_at(c, err, "another number of dimensions than in the first read");
+        return fail_at(c, "another number of dimensions than in the first read", err);
     *rank = n / 2;
     box->rank = *rank;
     for (int i = 0; i < *rank; i++) {
@@ -106,9 +106,9 @@ parse_read(struct cursor *c, int *rank, struct pack_box *box, struct pack_error 
         box->count[i] = values[*rank + i];
         c->at = places[*rank + i];
         if (box->count[i] == 0)
-            return fail_at(c, err, "a count of 0");
+            return fail_at(c, "a count of 0", err);
         if (!pack_size_add(box->start[i], box->count[i], &end))
-            return fail_at(c, err, "start and count add up to more than 64 bits");
+            return fail_at(c, "start and count add up to more than 64 bits", err);
     }
     next_line(c);
     return PACK_OK;

@@ -153,8 +153,8 @@ pack_source_classes(const struct pack_source *source, size_t *n)
 enum pack_status
 pack_source_check_params(const struct pack_source_params *params, struct pack_error *err)
 {
-    enum pack_status status = pack_check_choice(
-        err, "list_format", (int)params->list_format, PACK_LIST_NULL + 1);
+    enum pack_status status = pack_check_choice("list_format", (int)params->list_format,
+                                                PACK_LIST_NULL + 1, err);
     if (status == PACK_OK && params->n_classes > 0)
         status = pack_check_given(err, "classes", params->classes, NULL);
     for (size_t i = 0; status == PACK_OK && i < params->n_classes; i++)
