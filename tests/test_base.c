@@ -2,10 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libpack/base/buf.h"
 #include "libpack/base/checksum.h"
 #include "libpack/base/clock.h"
+#include "libpack/base/fd.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 #include "libpack/base/rng.h"
@@ -194,12 +196,34 @@ test_page(void)
     pack_buf_done(&text);
 }
 
+static void
+test_fd(void)
+{
+    char bytes[8] = "";
+    size_t got = 99;
+    FILE *file = tmpfile();
+    int fd = fileno(file), ends[2];
+    ok(pack_fd_write_at(fd, "abcdef", 6, 3) && pack_fd_read_at(fd, bytes, 4, 4, &got) &&
+           got == 4 && memcmp(bytes, "bcde", 4) == 0,
+       "bytes are written and read in their place");
+    ok(pack_fd_read_at(fd, bytes, 8, 6, &got) && got == 3 && memcmp(bytes, "def", 3) == 0,
+       "the end of a file is no failure: %zu bytes", got);
+    bool piped = pipe(ends) == 0;
+    ok(piped && !pack_fd_read_at(ends[0], bytes, 1, 0, &got) &&
+           !pack_fd_write_at(ends[1], bytes, 1, 0),
+       "what has no places fails");
+    close(ends[0]);
+    close(ends[1]);
+    fclose(file);
+}
+
 int
 main(void)
 {
     test_numbers();
     test_page();
     test_textfile();
+    test_fd();
     test_rng();
     test_checksum();
     test_buf();

@@ -135,9 +135,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_hint hints[] = {
-    CLI_HINT("geometry", PACK_OK,
-             "give them one, for example with --size 224x224, "
-             "or --shorter 256 --crop 224x224"),
+    JOB_GEOMETRY_HINT,
     CLI_HINT("force", PACK_OK, "--force replaces it"),
     CLI_SET_BY("chunks", "chunk"),
     CLI_SET_BY("codec", "compress"),

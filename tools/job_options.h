@@ -20,6 +20,12 @@ struct job_pixels {
 enum pack_status job_geometry(const struct job_pixels *pixels,
                               struct pack_geometry *geometry, struct pack_error *err);
 
+/* For a table of hints: what to say where images differ in size. */
+#define JOB_GEOMETRY_HINT                                                                \
+    CLI_HINT("geometry", PACK_OK,                                                        \
+             "give them one, for example with --size 224x224, "                          \
+             "or --shorter 256 --crop 224x224")
+
 /* For those who gave no --seed; small enough to be typed again. */
 uint64_t job_random_seed(void);
 

@@ -101,9 +101,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_hint hints[] = {
-    CLI_HINT("geometry", PACK_OK,
-             "give them one, for example with --size 224x224, "
-             "or --shorter 256 --crop 224x224"),
+    JOB_GEOMETRY_HINT,
     CLI_HINT("splits_are_classes", PACK_OK,
              "pack each by a call of its own, 'h5pack SOURCE/train -o train.h5' and "
              "'h5pack SOURCE/val --classes train.h5 -o val.h5' "

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "libpack/base/checksum.h"
+#include "libpack/base/fd.h"
 
 enum { BUFFER_BYTES = 1 << 16, ORDER_WORD = 0x01020304, ALIGN = 8 };
 
@@ -79,17 +80,9 @@ pack_journal_flush(struct pack_journal *journal, struct pack_error *err)
 {
     if (journal->failed)
         return pack_fail(err, journal->failed, "%s", journal->error.text);
-    size_t done = 0;
-    while (done < journal->used) {
-        ssize_t put = pwrite(journal->fd, journal->buffer + done, journal->used - done,
-                             (off_t)(journal->end + done));
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return fail_errno(journal, "write", errno, err);
-        done += (size_t)put;
-    }
-    journal->end += done;
+    if (!pack_fd_write_at(journal->fd, journal->buffer, journal->used, journal->end))
+        return fail_errno(journal, "write", errno, err);
+    journal->end += journal->used;
     journal->used = 0;
     return PACK_OK;
 }

@@ -5,13 +5,13 @@
  */
 #include "libpack/convert/convert_run.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "libpack/base/checksum.h"
+#include "libpack/base/fd.h"
 #include "libpack/convert/samples.h"
 
 /* Size and time of change of a record's file, 0 and 0 when it cannot be opened. */
@@ -67,14 +67,8 @@ check_chunk(struct run *run, const struct chunk_record *record)
     uint8_t *bytes = malloc(size ? size : 1);
     if (!bytes)
         return pack_fail_memory(run->err, "a chunk of the interrupted run");
-    while (got < size) { /* one call reads 2 GiB at most */
-        ssize_t n =
-            pread(run->part_fd, bytes + got, size - got, (off_t)(record->address + got));
-        if (n <= 0 && !(n < 0 && errno == EINTR))
-            break;
-        got += n > 0 ? (size_t)n : 0;
-    }
-    bool same = got == size && pack_checksum(bytes, size, 0) == record->stored_checksum;
+    bool same = pack_fd_read_at(run->part_fd, bytes, size, record->address, &got) &&
+                got == size && pack_checksum(bytes, size, 0) == record->stored_checksum;
     free(bytes);
     return same ? PACK_OK : PACK_ERR_MISMATCH;
 }

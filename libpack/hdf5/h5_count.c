@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "libpack/base/clock.h"
+#include "libpack/base/fd.h"
 #include "libpack/hdf5/hdf5_versions.h"
 
 struct count_file {
@@ -246,38 +247,10 @@ is_region(haddr_t address, size_t size)
 static bool
 read_fully(int fd, void *buffer, size_t size, uint64_t address)
 {
-    unsigned char *at = buffer;
-    while (size > 0) {
-        ssize_t got = pread(fd, at, size, (off_t)address);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return false;
-        if (got == 0) {
-            memset(at, 0, size);
-            return true;
-        }
-        at += got;
-        size -= (size_t)got;
-        address += (uint64_t)got;
-    }
-    return true;
-}
-
-static bool
-write_fully(int fd, const void *data, size_t size, uint64_t address)
-{
-    const unsigned char *at = data;
-    while (size > 0) {
-        ssize_t put = pwrite(fd, at, size, (off_t)address);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return false;
-        at += put;
-        size -= (size_t)put;
-        address += (uint64_t)put;
-    }
+    size_t got;
+    if (!pack_fd_read_at(fd, buffer, size, address, &got))
+        return false;
+    memset((unsigned char *)buffer + got, 0, size - got);
     return true;
 }
 
@@ -326,7 +299,7 @@ count_write(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_
                !count->discard;
     if (pass) {
         uint64_t start = pack_clock_ns();
-        if (!write_fully(file->fd, data, size, address))
+        if (!pack_fd_write_at(file->fd, data, size, address))
             write_failed(count, errno);
         struct pack_h5_counters *counters = access.raw ? &count->raw : &count->metadata;
         counters->file_writes++;

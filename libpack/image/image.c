@@ -221,6 +221,15 @@ pack_image_info_turn(struct pack_image_info *info, int orientation,
 }
 
 void
+pack_image_info_stored(const struct pack_image_info *info, uint32_t *width,
+                       uint32_t *height)
+{
+    bool turned = info->orientation >= 5;
+    *width = turned ? info->height : info->width;
+    *height = turned ? info->width : info->height;
+}
+
+void
 pack_image_info_warn(struct pack_image_info *info, const char *text)
 {
     if (info->n_warnings++)

@@ -345,9 +345,8 @@ jpeg_is_mine(const uint8_t *data, size_t size)
 static uint64_t
 jpeg_decoder_bytes(const struct pack_image_info *info)
 {
-    bool turned = info->orientation >= 5;
-    uint64_t width = turned ? info->height : info->width;
-    uint64_t height = turned ? info->width : info->height;
+    uint32_t width, height;
+    pack_image_info_stored(info, &width, &height);
     uint64_t blocks_high = info->whole ? height / 8 + 5 : 0;
     return 128 * 1024 +
            (uint64_t)info->source_channels * (width / 8 + 5) * (512 + 128 * blocks_high) +

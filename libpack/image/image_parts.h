@@ -33,6 +33,10 @@ enum pack_status pack_image_check_size(uint64_t width, uint64_t height,
 void pack_image_info_turn(struct pack_image_info *info, int orientation,
                           const struct pack_image_params *params);
 
+/* Width and height as stored, before any turning. */
+void pack_image_info_stored(const struct pack_image_info *info, uint32_t *width,
+                            uint32_t *height);
+
 /* Counts a warning and keeps the first one's text. */
 void pack_image_info_warn(struct pack_image_info *info, const char *text);
 

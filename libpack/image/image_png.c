@@ -240,10 +240,9 @@ png_is_mine(const uint8_t *data, size_t size)
 static uint64_t
 png_decoder_bytes(const struct pack_image_info *info)
 {
-    bool turned = info->orientation >= 5;
-    uint64_t width = turned ? info->height : info->width;
-    uint64_t height = turned ? info->width : info->height;
-    return 256 * 1024 + 3 * 8 * width +
+    uint32_t width, height;
+    pack_image_info_stored(info, &width, &height);
+    return 256 * 1024 + UINT64_C(3) * 8 * width +
            pack_image_rows_bytes(width, height, 4, info->whole);
 }
 

@@ -257,15 +257,13 @@ pack_image_rows_begin(struct pack_image_rows *rows, bool whole,
 {
     struct pack_image *image = rows->image;
     int n_native = native_channels[rows->samples];
-    bool turned = info->orientation >= 5;
     *rows = (struct pack_image_rows){
         .image = image,
         .samples = rows->samples,
-        .width = turned ? info->height : info->width,
-        .height = turned ? info->width : info->height,
         .orientation = info->orientation,
         .composite = params->has_background,
     };
+    pack_image_info_stored(info, &rows->width, &rows->height);
     memcpy(rows->background, params->background, sizeof rows->background);
     image->width = info->width;
     image->height = info->height;

@@ -1,0 +1,23 @@
+/* Reads and writes whole ranges of open files, in as many calls as that takes. */
+#ifndef LIBPACK_FD_H
+#define LIBPACK_FD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* *got is less than `size` at the end of the file. False when a call failed, errno saying
+ * why; signals are no failure. */
+bool pack_fd_read_at(int fd, void *data, size_t size, uint64_t offset, size_t *got);
+
+/* False likewise. */
+bool pack_fd_write_at(int fd, const void *data, size_t size, uint64_t offset);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
