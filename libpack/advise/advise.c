@@ -239,15 +239,6 @@ now_of(const struct search *s)
     return s->result->has_now ? &s->result->now : NULL;
 }
 
-static double
-most_random(const struct pack_advise_outcome *o, size_t n)
-{
-    double random = 0;
-    for (size_t i = 0; i < n; i++)
-        random = fmax(random, o[i].randomness);
-    return random;
-}
-
 /* In this order: the user's shapes, the best of each kind that can be chosen, the fastest
  * of each order without a rewrite, the front, one of each other layout. */
 enum pass { USER, KINDS, NO_REWRITE, FRONT, LAYOUTS, N_PASSES };
@@ -279,7 +270,7 @@ pick(struct search *s, struct pack_advise_outcome *o, size_t n, size_t max,
 {
     const struct pack_advise_outcome *chosen[EXACT_MAX];
     size_t n_picked = 0, best = pack_advise_choose(s->params, now_of(s), o, n);
-    s->random = most_random(o, n);
+    s->random = pack_advise_most_random(o, n);
     if (n == 0)
         return 0;
     chosen[n_picked] = &o[best];

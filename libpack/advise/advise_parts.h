@@ -209,7 +209,9 @@ enum pack_advise_access pack_advise_access(const struct pack_advise_params *para
  */
 unsigned pack_advise_kind_of(const struct pack_advise_params *params,
                              const struct pack_advise_outcome *o);
-/* Nearly as random as the most random one, within the memory allowed. */
+/* The randomness of the most random one. */
+double pack_advise_most_random(const struct pack_advise_outcome *outcomes, size_t n);
+/* Nearly as random as that, within the memory allowed. */
 bool pack_advise_is_possible(const struct pack_advise_params *params,
                              const struct pack_advise_outcome *o, double random);
 /* The index of the one to recommend; n >= 1. `now` may be NULL; where it fits, it is to be

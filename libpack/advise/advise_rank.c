@@ -192,6 +192,15 @@ gain_wanted(const struct pack_advise_params *params,
     }
 }
 
+double
+pack_advise_most_random(const struct pack_advise_outcome *outcomes, size_t n)
+{
+    double random = 0;
+    for (size_t i = 0; i < n; i++)
+        random = fmax(random, outcomes[i].randomness);
+    return random;
+}
+
 bool
 pack_advise_is_possible(const struct pack_advise_params *params,
                         const struct pack_advise_outcome *o, double random)
@@ -258,10 +267,9 @@ pack_advise_choose(const struct pack_advise_params *params,
                    const struct pack_advise_outcome *o, size_t n)
 {
     bool is_lone = now && now->fits && pack_advise_is_lone(params);
-    double random = is_lone ? HUGE_VAL : 0, rate = 0; /* then nothing else is possible */
+    /* where it is lone nothing else is possible */
+    double random = is_lone ? HUGE_VAL : pack_advise_most_random(o, n), rate = 0;
     size_t best = n;
-    for (size_t i = 0; i < n; i++)
-        random = fmax(random, o[i].randomness);
     for (size_t i = 0; i < n; i++)
         if (is_eligible(params, now, &o[i], random))
             rate = fmax(rate, o[i].rate);
