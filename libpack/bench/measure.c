@@ -11,7 +11,7 @@
  * file and on a copy; what differs between the two is taken to differ for all that rows
  * load, not for what their caches hold.
  */
-#include "libpack/bench/measure.h"
+#include "libpack/bench/measure_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,35 +19,25 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/clock.h"
-#include "libpack/base/system.h"
 #include "libpack/bench/measure_storage.h"
 #include "libpack/bench/procs.h"
-#include "libpack/bench/trial.h"
 #include "libpack/hdf5/h5_probe.h"
-#include "libpack/hdf5/readset.h"
-#include "libpack/hdf5/scratch.h"
 #include "libpack/model/cost.h"
 
 enum {
-    CANDIDATES_MAX = 10, /* rows that are read, `now` among them */
-    LAYOUTS_MAX = 5,     /* copies */
     NOW_ROUNDS = 3,
     ROUNDS_MIN = 6 + PACK_TRIAL_FRESH, /* fewer have no interval of 95 % */
     PROOF_ROUNDS = 11 + PACK_TRIAL_FRESH,
     BATCHES_MIN = 8, /* of each worker in a slice */
     COPY_EPOCHS = 1000,
-    BYTES_DEFAULT = 128 << 20,
     LOOK_SAMPLES = 4000,       /* simulated to know what to expect */
     BATCHES_BYTES = 128 << 20, /* of all workers together */
     SMALL_CACHE = 16 << 20     /* not made smaller for a smaller copy */
 };
 static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 200 * 1000 * 1000,
-                      proof_slice_ns = 400 * 1000 * 1000, budget_ns = 5000 * 1000 * 1000u,
-                      write_ns = 500 * 1000 * 1000;
+                      proof_slice_ns = 400 * 1000 * 1000, budget_ns = 5000 * 1000 * 1000u;
 static const double warm_rate = 0.99, /* of the file's bytes: it counts as resident */
-    hopeful = 0.6, /* of the best modelled rate: worth reading */
-    unlikely = 0.1,  /* the first of its kind */
-    in_race = 0.5; /* of the best measured one: worth reading again */
+    in_race = 0.5;                    /* of the best measured rate: worth reading again */
 
 /* ------------------------------------------------------------- what is read */
 
@@ -214,166 +204,10 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
 
 /* --------------------------------------------------------------- the rows */
 
-/* One row in its copy. */
-struct candidate {
-    struct pack_advise_outcome *row;
-    struct pack_advise_config config; /* as read in the copy */
-    size_t layout;
-};
-
-struct layout {
-    const struct pack_advise_config *config;
-    struct pack_scratch *scratch;
-    struct pack_readset *set;
-};
-
-struct rows {
-    const struct pack_measure_params *how;
-    const struct pack_advise_params *params;
-    struct layout layouts[LAYOUTS_MAX];
-    size_t n_layouts;
-    struct candidate candidates[CANDIDATES_MAX];
-    struct pack_bench_params bench[CANDIDATES_MAX];
-    struct pack_trial_result results[CANDIDATES_MAX];
-    size_t n_candidates;
-    uint64_t n_samples; /* of a copy */
-};
-
-static bool
-same_layout(const struct pack_advise_config *a, const struct pack_advise_config *b)
-{
-    return pack_advise_same_layout(a, b) && a->edge_unfiltered == b->edge_unfiltered;
-}
-
-static bool
-is_read(const struct rows *rows, const struct pack_advise_outcome *row)
-{
-    for (size_t i = 0; i < rows->n_candidates; i++)
-        if (rows->candidates[i].row == row)
-            return true;
-    return false;
-}
-
-static bool
-is_new_kind(const struct rows *rows, const struct pack_advise_outcome *row)
-{
-    unsigned kind = pack_advise_kind_of(rows->params, row);
-    for (size_t i = 0; i < rows->n_candidates; i++)
-        if (!rows->candidates[i].row->is_now &&
-            pack_advise_kind_of(rows->params, rows->candidates[i].row) == kind)
-            return false;
-    return true;
-}
-
-static void
-add_candidate(struct rows *rows, struct pack_advise_outcome *row)
-{
-    size_t k = 0;
-    while (k < rows->n_layouts && !same_layout(rows->layouts[k].config, &row->config))
-        k++;
-    if (k == LAYOUTS_MAX || rows->n_candidates == CANDIDATES_MAX || is_read(rows, row))
-        return;
-    if (k == rows->n_layouts)
-        rows->layouts[rows->n_layouts++].config = &row->config;
-    rows->candidates[rows->n_candidates++] =
-        (struct candidate){ .row = row, .config = row->config, .layout = k };
-}
-
-/* Whether it can gain: not where it differs from today's settings in what the model knows
- * well, and gains nothing by that. */
-static bool
-may_gain(const struct rows *rows, const struct pack_advise_outcome *row)
-{
-    const struct pack_advise_outcome *now =
-        rows->n_candidates ? rows->candidates[0].row : NULL;
-    return !now || !now->is_now || !same_layout(&now->config, &row->config) ||
-           pack_advise_access(rows->params, now) != pack_advise_access(rows->params, row) ||
-           row->rate >= PACK_ADVISE_EQUAL_GAIN * now->rate;
-}
-
-/* Today's before all, the choice, the best of each kind that could be chosen, then the
- * first others of these, as far as copies go. */
-static void
-choose_candidates(struct rows *rows, struct pack_advise_result *result)
-{
-    double best = 0, random = 0;
-    for (size_t i = 0; i < result->n_rows; i++) {
-        best = fmax(best, result->rows[i].rate);
-        random = fmax(random, result->rows[i].randomness);
-    }
-    for (int pass = 0; pass < 3; pass++)
-        for (size_t i = 0; i < result->n_rows; i++) {
-            struct pack_advise_outcome *row = &result->rows[i];
-            bool wanted = pass == 0 ? row->is_now
-                          : i == 0  ? true
-                          : !pack_advise_is_possible(rows->params, row, random) ? false
-                          : !may_gain(rows, row) ? false
-                          : pass == 1 ? row->rate >= unlikely * best && is_new_kind(rows, row)
-                                      : row->rate >= hopeful * best;
-            if (wanted)
-                add_candidate(rows, row);
-        }
-}
-
-/* Samples of each copy: what was asked for in bytes, whole rows of chunks, not more than
- * an eighth of free memory for all. */
-static void
-plan_samples(struct rows *rows)
-{
-    const struct pack_advise_params *p = rows->params;
-    const struct pack_measure_params *how = rows->how;
-    uint64_t bytes = how->scratch_bytes ? how->scratch_bytes
-                     : how->prove       ? 2 * (uint64_t)BYTES_DEFAULT
-                                        : BYTES_DEFAULT,
-             free_bytes, sample = p->data.elem_size, most = 1;
-    if (!how->scratch_dir && pack_system_memory_bytes(&free_bytes) &&
-        bytes > free_bytes / 8 / rows->n_layouts)
-        bytes = free_bytes / 8 / rows->n_layouts;
-    for (int i = 1; i < p->data.extent.rank; i++)
-        sample *= p->data.extent.extent[i]; /* the search has checked the product */
-    for (size_t i = 0; i < rows->n_layouts; i++)
-        if (rows->layouts[i].config->chunk.rank &&
-            rows->layouts[i].config->chunk.extent[0] > most)
-            most = rows->layouts[i].config->chunk.extent[0];
-    uint64_t n = sample ? bytes / sample : 0,
-             box = p->reading.pattern.box.rank ? p->reading.pattern.box.extent[0] : 1;
-    uint64_t there = how->set ? how->set->parts[0].n_samples : p->data.extent.extent[0];
-    if (n > 4 * most)
-        n -= n % most;
-    if (n < box)
-        n = box;
-    rows->n_samples = n < there ? n : there;
-}
-
-/* What stays virtual is read where it is: a copy would be one file. */
-static enum pack_status
-make_copy(struct rows *rows, struct layout *layout, struct pack_error *err)
-{
-    const struct pack_measure_params *how = rows->how;
-    if (layout->config->is_virtual)
-        return pack_readset_open(&how->file, 1, how->dataset, &layout->set, err);
-    struct pack_scratch_params p = { .file = how->file,
-                                     .dataset = how->dataset,
-                                     .n_samples = rows->n_samples,
-                                     .chunk = layout->config->chunk,
-                                     .edge_unfiltered = layout->config->edge_unfiltered,
-                                     .time_ns = how->prove ? 0 : write_ns,
-                                     .dir = how->scratch_dir,
-                                     .watch = how->watch };
-    enum pack_status status = pack_pipeline_parse(
-        layout->config->codec, (uint32_t)rows->params->data.elem_size, &p.pipeline, err);
-    if (status == PACK_OK)
-        status = pack_scratch_make(&p, &layout->scratch, err);
-    if (status != PACK_OK)
-        return status;
-    const char *path = pack_scratch_path(layout->scratch);
-    return pack_readset_open(&path, 1, PACK_SCRATCH_DATASET, &layout->set, err);
-}
-
 /* A cache that holds a part of the dataset holds the same part of the copy, but still the
  * chunks that it can hold at all. */
 static void
-shrink_cache(const struct rows *rows, struct candidate *candidate)
+shrink_cache(const struct measure_rows *rows, struct measure_candidate *candidate)
 {
     struct pack_cache_params *cache = &candidate->config.cache;
     double part = (double)rows->layouts[candidate->layout].set->extent.extent[0] /
@@ -394,7 +228,7 @@ shrink_cache(const struct rows *rows, struct candidate *candidate)
 
 /* The parameters of a search on a copy alone. */
 static void
-params_of_copy(const struct rows *rows, const struct layout *layout,
+params_of_copy(const struct measure_rows *rows, const struct measure_layout *layout,
                struct pack_advise_params *p)
 {
     *p = *rows->params;
@@ -467,7 +301,7 @@ on_file(struct factors f, const struct pack_measured *m, bool is_now)
 /* The interval of a row's gain: that of the rounds, as far around the gain as that of the
  * copies around theirs. Called for `now` first. */
 static void
-note_gain(struct rows *rows, size_t i)
+note_gain(struct measure_rows *rows, size_t i)
 {
     struct pack_advise_outcome *o = rows->candidates[i].row;
     const struct pack_advise_outcome *now = rows->candidates[0].row;
@@ -480,9 +314,10 @@ note_gain(struct rows *rows, size_t i)
 }
 
 static enum pack_status
-correct(struct rows *rows, size_t i, const struct pack_measured *m, struct pack_error *err)
+correct(struct measure_rows *rows, size_t i, const struct pack_measured *m,
+        struct pack_error *err)
 {
-    const struct candidate *candidate = &rows->candidates[i];
+    const struct measure_candidate *candidate = &rows->candidates[i];
     const struct pack_trial_result *r = &rows->results[i];
     struct pack_advise_outcome *o = candidate->row;
     struct pack_advise_params copy;
@@ -513,7 +348,7 @@ correct(struct rows *rows, size_t i, const struct pack_measured *m, struct pack_
 
 /* What today's settings give on the file itself, over the same on a copy. */
 static enum pack_status
-compare_now(struct rows *rows, struct pack_measured *m, struct pack_error *err)
+compare_now(struct measure_rows *rows, struct pack_measured *m, struct pack_error *err)
 {
     struct pack_advise_params copy;
     struct expected e;
@@ -531,7 +366,7 @@ compare_now(struct rows *rows, struct pack_measured *m, struct pack_error *err)
 }
 
 static enum pack_status
-read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
+read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *err)
 {
     const struct pack_measure_params *how = rows->how;
     struct pack_trial_params trial = { .slice_ns = how->prove ? proof_slice_ns : slice_ns,
@@ -544,7 +379,7 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
     if (rows->params->now && !rows->candidates[0].row->is_now)
         return PACK_OK; /* its copy failed: nothing to compare with */
     for (size_t i = 0; i < rows->n_candidates; i++) {
-        struct candidate *candidate = &rows->candidates[i];
+        struct measure_candidate *candidate = &rows->candidates[i];
         shrink_cache(rows, candidate);
         cut_batch(rows->params, candidate->row->rate, trial.slice_ns, &candidate->config);
         run_of(rows->params, &candidate->config, rows->layouts[candidate->layout].set,
@@ -567,17 +402,6 @@ read_all(struct rows *rows, struct pack_measured *m, struct pack_error *err)
     return status;
 }
 
-/* Candidates whose copy could not be made stay predicted. */
-static void
-drop_layout(struct rows *rows, size_t k)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < rows->n_candidates; i++)
-        if (rows->candidates[i].layout != k)
-            rows->candidates[n++] = rows->candidates[i];
-    rows->n_candidates = n;
-}
-
 /* Today's layout under other defaults, seen beside what was measured of it. */
 static void
 scale_versions(const struct pack_advise_params *params, struct pack_advise_result *r)
@@ -596,31 +420,21 @@ pack_measure_rows(const struct pack_measure_params *how,
                   struct pack_error *err)
 {
     uint64_t start_ns = pack_clock_ns();
-    enum pack_status status = PACK_OK;
     if (!can_read(params))
         return PACK_OK;
-    struct rows *rows = calloc(1, sizeof *rows);
+    struct measure_rows *rows = calloc(1, sizeof *rows);
     if (!rows)
         return pack_fail_memory(err, "measurements");
     rows->how = how;
     rows->params = params;
-    choose_candidates(rows, result);
-    plan_samples(rows);
-    for (size_t i = 0; status == PACK_OK && i < rows->n_layouts; i++) {
-        status = make_copy(rows, &rows->layouts[i], err);
-        if (status != PACK_OK && status != PACK_ERR_INTERRUPTED && !how->prove) {
-            drop_layout(rows, i);
-            status = PACK_OK;
-        }
-    }
+    rows->result = result;
+    pack_measure_choose(rows);
+    enum pack_status status = pack_measure_copy(rows, err);
     if (status == PACK_OK && rows->n_candidates)
         status = read_all(rows, m, err);
     m->n_samples = rows->n_samples;
     m->proven = how->prove;
-    for (size_t i = 0; i < rows->n_layouts; i++) {
-        pack_readset_close(rows->layouts[i].set);
-        pack_scratch_close(rows->layouts[i].scratch);
-    }
+    pack_measure_close(rows);
     if (status == PACK_OK) {
         for (size_t i = 0; i < result->n_rows; i++)
             if (result->rows[i].is_now)

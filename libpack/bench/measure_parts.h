@@ -1,0 +1,48 @@
+/* What the parts of measuring share: rows that are read, each in a copy of its layout. */
+#ifndef LIBPACK_MEASURE_PARTS_H
+#define LIBPACK_MEASURE_PARTS_H
+
+#include "libpack/bench/measure.h"
+#include "libpack/bench/trial.h"
+#include "libpack/hdf5/readset.h"
+#include "libpack/hdf5/scratch.h"
+
+enum {
+    MEASURE_CANDIDATES_MAX = 10, /* rows that are read, `now` among them */
+    MEASURE_LAYOUTS_MAX = 5      /* copies */
+};
+
+/* One row in its copy. */
+struct measure_candidate {
+    struct pack_advise_outcome *row;
+    struct pack_advise_config config; /* as read in the copy */
+    size_t layout;
+};
+
+struct measure_layout {
+    const struct pack_advise_config *config;
+    struct pack_scratch *scratch;
+    struct pack_readset *set;
+};
+
+struct measure_rows {
+    const struct pack_measure_params *how;
+    const struct pack_advise_params *params;
+    struct pack_advise_result *result;
+    struct measure_layout layouts[MEASURE_LAYOUTS_MAX];
+    size_t n_layouts;
+    struct measure_candidate candidates[MEASURE_CANDIDATES_MAX];
+    struct pack_bench_params bench[MEASURE_CANDIDATES_MAX];
+    struct pack_trial_result results[MEASURE_CANDIDATES_MAX];
+    size_t n_candidates;
+    uint64_t n_samples; /* of a copy */
+};
+
+/* Chooses candidates among the rows of the result. */
+void pack_measure_choose(struct measure_rows *rows);
+/* Makes a copy for each of their layouts; without a proof, candidates whose copy cannot be
+ * made are dropped. They are for pack_measure_close in any case. */
+enum pack_status pack_measure_copy(struct measure_rows *rows, struct pack_error *err);
+void pack_measure_close(struct measure_rows *rows);
+
+#endif
