@@ -9,9 +9,13 @@
 #include "libpack/hdf5/h5_caches.h"
 #include "libpack/base/numbers.h"
 
+/* The comparison of one of the two datasets. */
 struct check {
     const struct bench_plan *plan;
-    struct pack_cache_params cache;
+    const struct bench_tally *tally; /* [epoch * n_lanes + lane] */
+    struct pack_bench_result *result;
+    uint64_t n_lanes;
+    bool is_with; /* the second dataset */
     const struct pack_readset *set;
     struct pack_h5_caches **caches; /* of each part */
     struct pack_box *local;
@@ -38,8 +42,8 @@ check_init(struct check *check, struct pack_error *err)
     enum pack_status status =
         check->caches ? PACK_OK : pack_fail_memory(err, "simulators");
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++)
-        status = pack_h5_caches_new(set->parts[i].data, &check->cache, &check->caches[i],
-                                    err);
+        status = pack_h5_caches_new(set->parts[i].data, &check->result->setup.cache,
+                                    &check->caches[i], err);
     return status;
 }
 
@@ -84,8 +88,8 @@ widen(struct pack_box *box, const struct pack_shape *extent)
 }
 
 static enum pack_status
-replay_batches(struct check *check, struct pack_pattern_iter *iter, uint64_t n_batches,
-               uint64_t n_lanes, uint64_t lane, bool is_with, struct pack_error *err)
+replay_batches(struct check *check, struct pack_pattern_iter *iter, uint64_t lane,
+               uint64_t n_batches, struct pack_error *err)
 {
     const struct bench_plan *plan = check->plan;
     struct pack_request request;
@@ -93,10 +97,10 @@ replay_batches(struct check *check, struct pack_pattern_iter *iter, uint64_t n_b
     enum pack_status status = PACK_OK;
     uint64_t n_samples = 0;
     for (uint64_t i = 0; i < n_batches; i++)
-        n_samples += pack_bench_batch_samples(plan, lane + i * n_lanes);
+        n_samples += pack_bench_batch_samples(plan, lane + i * check->n_lanes);
     while (n_samples > 0 && status == PACK_OK && pack_pattern_next(iter, &request)) {
         n_samples -= request.n_samples;
-        if (is_with) {
+        if (check->is_with) {
             boxes = malloc(request.n_boxes * sizeof *boxes);
             if (!boxes)
                 return pack_fail_memory(err, "a request");
@@ -106,18 +110,22 @@ replay_batches(struct check *check, struct pack_pattern_iter *iter, uint64_t n_b
             }
         }
         status =
-            replay_request(check, is_with ? boxes : request.boxes, request.n_boxes, err);
+            replay_request(check, boxes ? boxes : request.boxes, request.n_boxes, err);
         free(boxes);
         boxes = NULL;
     }
     return status;
 }
 
+/* What a worker did in an epoch with what it ought to have done. */
 static void
-compare(const struct pack_cache_counts *counts, uint64_t file_reads, uint64_t bytes,
-        const char *dataset, uint64_t worker, uint64_t epoch,
-        struct pack_bench_mismatch *mismatch)
+compare(const struct check *check, uint64_t worker, uint64_t epoch,
+        const struct pack_cache_counts *counts)
 {
+    const struct bench_tally *did = &check->tally[epoch * check->n_lanes + worker];
+    uint64_t file_reads = check->is_with ? did->with_reads : did->file_reads;
+    uint64_t bytes = check->is_with ? did->with_bytes : did->file_read_bytes;
+    struct pack_bench_mismatch *mismatch = &check->result->mismatch;
     mismatch->n_compared++;
     if (counts->file_reads == file_reads && counts->file_read_bytes == bytes)
         return;
@@ -125,9 +133,9 @@ compare(const struct pack_cache_counts *counts, uint64_t file_reads, uint64_t by
         snprintf(mismatch->text, sizeof mismatch->text,
                  "worker %llu, epoch %llu, dataset %s: HDF5 made %s of %llu "
                  "bytes in all, the simulator says %llu of %llu",
-                 (unsigned long long)worker, (unsigned long long)epoch, dataset,
-                 pack_counted(file_reads, "read", "reads").text, (unsigned long long)bytes,
-                 (unsigned long long)counts->file_reads,
+                 (unsigned long long)worker, (unsigned long long)epoch,
+                 check->set->dataset, pack_counted(file_reads, "read", "reads").text,
+                 (unsigned long long)bytes, (unsigned long long)counts->file_reads,
                  (unsigned long long)counts->file_read_bytes);
 }
 
@@ -141,43 +149,46 @@ is_vague(const struct pack_readset *set, const struct pack_cache_counts *counts)
     return is_side_by_side && counts->bypass_visits > 0;
 }
 
-/* One worker's whole run on one of the two datasets. */
+/* One worker's epoch, the caches going on from where they are. */
 static enum pack_status
-check_lane(struct check *check, const struct bench_tally *tally, uint64_t n_lanes,
-           uint64_t lane, bool is_with, struct pack_bench_result *result,
-           struct pack_error *err)
+check_epoch(struct check *check, struct pack_pattern_iter *iter, uint64_t lane,
+            uint64_t epoch, struct pack_error *err)
+{
+    uint64_t n_batches = check->tally[epoch * check->n_lanes + lane].n_batches;
+    struct pack_bench_expected *expected = &check->result->epochs[epoch].expected;
+    struct pack_cache_counts total = { 0 }, counts;
+    for (size_t i = 0; check->plan->params.workers.fresh && i < check->set->n_parts; i++)
+        pack_h5_caches_reopen(check->caches[i]);
+    enum pack_status status =
+        pack_pattern_seek(iter, check->plan->pattern.epoch + epoch, 0, err);
+    if (status == PACK_OK)
+        status = replay_batches(check, iter, lane, n_batches, err);
+    if (status != PACK_OK)
+        return status;
+    for (size_t i = 0; i < check->set->n_parts; i++) {
+        pack_h5_caches_take(check->caches[i], &counts);
+        pack_cache_counts_add(&total, &counts);
+    }
+    if (!is_vague(check->set, &total))
+        compare(check, lane, epoch, &total);
+    pack_cache_counts_add(check->is_with ? &expected->with : &expected->set, &total);
+    expected->is_known |= !check->is_with;
+    return PACK_OK;
+}
+
+/* One worker's whole run. */
+static enum pack_status
+check_lane(struct check *check, uint64_t lane, struct pack_error *err)
 {
     struct pack_pattern pattern = check->plan->pattern;
     struct pack_pattern_iter *iter = NULL;
-    pattern.workers = n_lanes;
+    pattern.workers = check->n_lanes;
     pattern.worker = lane;
     enum pack_status status = pack_pattern_new(&pattern, &iter, err);
     if (status == PACK_OK)
         status = check_init(check, err);
-    for (uint64_t e = 0; e < result->n_epochs && status == PACK_OK; e++) {
-        const struct bench_tally *did = &tally[e * n_lanes + lane];
-        struct pack_cache_counts total = { 0 }, counts;
-        for (size_t i = 0; check->plan->params.workers.fresh && i < check->set->n_parts; i++)
-            pack_h5_caches_reopen(check->caches[i]);
-        status = pack_pattern_seek(iter, pattern.epoch + e, 0, err);
-        if (status == PACK_OK)
-            status =
-                replay_batches(check, iter, did->n_batches, n_lanes, lane, is_with, err);
-        if (status != PACK_OK)
-            break;
-        for (size_t i = 0; i < check->set->n_parts; i++) {
-            pack_h5_caches_take(check->caches[i], &counts);
-            pack_cache_counts_add(&total, &counts);
-        }
-        if (!is_vague(check->set, &total))
-            compare(&total, is_with ? did->with_reads : did->file_reads,
-                    is_with ? did->with_bytes : did->file_read_bytes,
-                    check->set->dataset, lane, e, &result->mismatch);
-        struct pack_bench_epoch *epoch = &result->epochs[e];
-        pack_cache_counts_add(is_with ? &epoch->expected.with : &epoch->expected.set,
-                              &total);
-        epoch->expected.is_known |= !is_with;
-    }
+    for (uint64_t e = 0; e < check->result->n_epochs && status == PACK_OK; e++)
+        status = check_epoch(check, iter, lane, e, err);
     check_done(check);
     pack_pattern_free(iter);
     return status;
@@ -191,12 +202,15 @@ pack_bench_check(const struct bench_plan *plan, const struct bench_tally *tally,
     enum pack_status status = PACK_OK;
     for (int is_with = 0; is_with < 2; is_with++) {
         struct check check = { .plan = plan,
-                               .cache = result->setup.cache,
+                               .tally = tally,
+                               .result = result,
+                               .n_lanes = n_lanes,
+                               .is_with = is_with,
                                .set = is_with ? plan->params.with : plan->params.set };
         if (!check.set || !pack_readset_is_clear(check.set))
             continue;
         for (uint64_t lane = 0; lane < n_lanes && status == PACK_OK; lane++)
-            status = check_lane(&check, tally, n_lanes, lane, is_with, result, err);
+            status = check_lane(&check, lane, err);
     }
     return status;
 }
