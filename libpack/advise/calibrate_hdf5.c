@@ -61,11 +61,17 @@ read_series(struct pack_lab *lab, struct pack_probe *probe, struct series *s, do
     return status;
 }
 
+/* Its slots do not collide. */
+static struct pack_cache_params
+cache_of(uint64_t bytes)
+{
+    return (struct pack_cache_params){ 1000003, bytes, 0.75, PACK_HDF5_1_10 };
+}
+
 static enum pack_status
-time_series(struct pack_lab *lab, struct series *s, uint64_t cache_bytes, double w0,
+time_series(struct pack_lab *lab, struct series *s, struct pack_cache_params cache,
             int n_warm, double *ns, struct pack_error *err)
 {
-    struct pack_cache_params cache = { 1000003, cache_bytes, w0, PACK_HDF5_1_10 };
     struct pack_probe *probe = NULL;
     double times[PACK_LAB_ROUNDS], ignored;
     enum pack_status status = pack_probe_open(lab->path, &cache, NULL, &probe, err);
@@ -111,9 +117,9 @@ measure_boxes(struct pack_lab *lab, const struct pack_shape *extent, struct pack
     struct series slivers = boxes_apart(extent, SLIVER, 100),
                   whole = boxes_apart(extent, SAMPLE, 10);
     double few = 0, many = 0, near = pack_profile_at(&p->copy, SAMPLE);
-    enum pack_status status = time_series(lab, &slivers, 1 << 20, 0.75, 1, &few, err);
+    enum pack_status status = time_series(lab, &slivers, cache_of(1 << 20), 1, &few, err);
     if (status == PACK_OK)
-        status = time_series(lab, &whole, 1 << 20, 0.75, 1, &many, err);
+        status = time_series(lab, &whole, cache_of(1 << 20), 1, &many, err);
     p->elem_ns = pack_lab_positive((many - few) / MANY / (SAMPLE - SLIVER) - near);
     p->box_ns = pack_lab_positive((few - p->call_ns - MANY * SLIVER * p->elem_ns) /
                                       (MANY - 1) - p->chunk_ns);
@@ -133,7 +139,7 @@ measure_axes(struct pack_lab *lab, struct pack_error *err)
     enum pack_status status =
         pack_probe_create(lab->path, &layout, fill_any, &layout, err);
     if (status == PACK_OK)
-        status = time_series(lab, &whole, 1 << 20, 0.75, 1, &t, err);
+        status = time_series(lab, &whole, cache_of(1 << 20), 1, &t, err);
     p->elem_axis_ns =
         pack_lab_positive(((t - known) / MANY / SAMPLE - p->elem_ns) / 2);
     return status;
@@ -156,18 +162,18 @@ pack_lab_calls(struct pack_lab *lab, struct pack_error *err)
     enum pack_status status =
         pack_probe_create(lab->path, &layout, fill_any, &layout, err);
     if (status == PACK_OK)
-        status = time_series(lab, &same, 1 << 20, 0.75, 1, &t, err);
+        status = time_series(lab, &same, cache_of(1 << 20), 1, &t, err);
     p->call_ns = pack_lab_positive(t - near_copy);
     if (status == PACK_OK)
-        status = time_series(lab, &random, all, 0.75, 4, &t, err);
+        status = time_series(lab, &random, cache_of(all), 4, &t, err);
     p->far_ns = pack_lab_positive(t - p->call_ns -
                                   SAMPLE * pack_profile_at(&p->copy, (double)all));
     if (status == PACK_OK)
-        status = time_series(lab, &few, 8 * SAMPLE, 0.75, 2, &t, err);
+        status = time_series(lab, &few, cache_of(8 * SAMPLE), 2, &t, err);
     p->miss_ns =
         pack_lab_positive(t - p->call_ns - near_copy - pack_profile_at(&p->page, SAMPLE));
     if (status == PACK_OK)
-        status = time_series(lab, &many, 1 << 20, 0.75, 1, &t, err);
+        status = time_series(lab, &many, cache_of(1 << 20), 1, &t, err);
     p->chunk_ns = pack_lab_positive((t - p->call_ns) / (MANY - 1) - near_copy);
     if (status == PACK_OK)
         status = measure_boxes(lab, &layout.extent, err);
@@ -186,11 +192,11 @@ measure_runs(struct pack_lab *lab, struct pack_error *err)
     enum pack_status status =
         pack_probe_create(lab->path, &layout, fill_any, &layout, err);
     if (status == PACK_OK)
-        status = time_series(lab, &rows, 1 << 20, 0.75, 1, &t, err);
+        status = time_series(lab, &rows, cache_of(1 << 20), 1, &t, err);
     t -= p->call_ns + SIDE / 2 * SIDE / 2 * pack_profile_at(&p->copy, SIDE * SIDE);
     p->run_ns = pack_lab_positive(t / (SIDE / 2 - 1));
     if (status == PACK_OK)
-        status = time_series(lab, &rows, 0, 0.75, 1, &t, err);
+        status = time_series(lab, &rows, cache_of(0), 1, &t, err);
     t -= p->call_ns + p->miss_ns + pack_profile_at(&p->page, SIDE / 2 * SIDE / 2);
     p->piece_ns = pack_lab_positive(t / (SIDE / 2 - 1));
     return status;
@@ -198,7 +204,7 @@ measure_runs(struct pack_lab *lab, struct pack_error *err)
 
 /* Eviction steps per read of a series like time_series's, by simulation. */
 static enum pack_status
-count_steps(const struct pack_probe_layout *layout, uint64_t cache_bytes, double w0,
+count_steps(const struct pack_probe_layout *layout, struct pack_cache_params cache,
             uint64_t seed, double *steps, struct pack_error *err)
 {
     enum { READS = 40000 };
@@ -206,8 +212,7 @@ count_steps(const struct pack_probe_layout *layout, uint64_t cache_bytes, double
     struct pack_cachesim *sim = NULL;
     struct pack_cache_counts counts;
     struct pack_rng rng;
-    struct pack_cachesim_params params = { .cache = { 1000003, cache_bytes, w0,
-                                                      PACK_HDF5_1_10 } };
+    struct pack_cachesim_params params = { .cache = cache };
     pack_rng_seed(&rng, seed);
     enum pack_status status =
         pack_grid_init(&grid, &layout->extent, &layout->chunk, 1, err);
@@ -234,19 +239,20 @@ measure_walk(struct pack_lab *lab, uint64_t entries, double *walk_ns,
     struct pack_probe_layout layout = { .extent = { 2, { lab->n_chunks, PAIR } },
                                         .chunk = { 2, { 2, PAIR } } };
     struct series random = one_box(1, PAIR, lab->n_chunks, 4000);
-    const uint64_t bytes = entries * 2 * PAIR;
+    struct pack_cache_params cache = cache_of(entries * 2 * PAIR), eager = cache;
     double with = 0, without = 0, steps = 1, fewer = 0;
     int n_warm = (int)(entries / 1000) + 2;
+    eager.w0 = 0;
     enum pack_status status =
         pack_probe_create(lab->path, &layout, fill_any, &layout, err);
     if (status == PACK_OK)
-        status = time_series(lab, &random, bytes, 0.75, n_warm, &with, err);
+        status = time_series(lab, &random, cache, n_warm, &with, err);
     if (status == PACK_OK)
-        status = time_series(lab, &random, bytes, 0, n_warm, &without, err);
+        status = time_series(lab, &random, eager, n_warm, &without, err);
     if (status == PACK_OK)
-        status = count_steps(&layout, bytes, 0.75, lab->params->seed, &steps, err);
+        status = count_steps(&layout, cache, lab->params->seed, &steps, err);
     if (status == PACK_OK)
-        status = count_steps(&layout, bytes, 0, lab->params->seed, &fewer, err);
+        status = count_steps(&layout, eager, lab->params->seed, &fewer, err);
     *walk_ns = pack_lab_positive((with - without) / fmax(steps - fewer, 1));
     return status;
 }

@@ -92,9 +92,10 @@ read_all(void *item, unsigned worker, void *context)
 /* Cold reads of `size` bytes by `depth` threads: ns from the first to the last, per read
  * of one thread. */
 static enum pack_status
-time_cold(struct pack_lab *lab, int fd, size_t size, unsigned depth, size_t n, double *ns,
+time_cold(struct pack_lab *lab, int fd, size_t size, unsigned depth, double *ns,
           struct pack_error *err)
 {
+    size_t n = READS_PER_THREAD;
     struct reads reads[DEPTH_MAX];
     struct pack_pool_lane lane = { .work = read_all, .in_flight_max = DEPTH_MAX };
     struct pack_pool *pool = NULL;
@@ -132,13 +133,13 @@ time_cold(struct pack_lab *lab, int fd, size_t size, unsigned depth, size_t n, d
 
 /* The median of three. */
 static enum pack_status
-cold(struct pack_lab *lab, int fd, size_t size, unsigned depth, size_t n, double *ns,
+cold(struct pack_lab *lab, int fd, size_t size, unsigned depth, double *ns,
      struct pack_error *err)
 {
     double t[3];
     enum pack_status status = PACK_OK;
     for (int i = 0; status == PACK_OK && i < 3; i++)
-        status = time_cold(lab, fd, size, depth, n, &t[i], err);
+        status = time_cold(lab, fd, size, depth, &t[i], err);
     if (status == PACK_OK) {
         double low = t[0] < t[1] ? t[0] : t[1], high = t[0] < t[1] ? t[1] : t[0];
         *ns = t[2] < low ? low : t[2] > high ? high : t[2];
@@ -152,13 +153,13 @@ measure_cold(struct pack_lab *lab, int fd, struct pack_error *err)
     struct pack_profile *p = lab->profile;
     double small, large, many_small, many_large;
     const unsigned readers = 4;
-    enum pack_status status = cold(lab, fd, SMALL, 1, READS_PER_THREAD, &small, err);
+    enum pack_status status = cold(lab, fd, SMALL, 1, &small, err);
     if (status == PACK_OK)
-        status = cold(lab, fd, LARGE, 1, READS_PER_THREAD, &large, err);
+        status = cold(lab, fd, LARGE, 1, &large, err);
     if (status == PACK_OK)
-        status = cold(lab, fd, SMALL, DEPTH_MAX, READS_PER_THREAD, &many_small, err);
+        status = cold(lab, fd, SMALL, DEPTH_MAX, &many_small, err);
     if (status == PACK_OK)
-        status = cold(lab, fd, LARGE / 4, readers, READS_PER_THREAD, &many_large, err);
+        status = cold(lab, fd, LARGE / 4, readers, &many_large, err);
     if (status != PACK_OK)
         return status;
     p->latency_ns = pack_lab_positive(small);

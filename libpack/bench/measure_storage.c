@@ -50,10 +50,21 @@ read_some(void *item, unsigned worker, void *context)
     r->ns = now - start_ns;
 }
 
-/* Reads by `depth` threads: ns per read of one thread, reads per second of all. */
+/* The file, and memory for DEPTH large reads of it. */
+struct storage {
+    int fd;
+    uint64_t bytes;
+    void *buffer;
+};
+
+struct speed {
+    double read_ns;     /* of one thread's read */
+    double reads_per_s; /* of all threads */
+};
+
+/* Reads of so many bytes by `depth` threads. */
 static enum pack_status
-phase(int fd, uint64_t file_bytes, size_t size, unsigned depth, unsigned char *buffer,
-      double *read_ns, double *reads_per_s)
+phase(const struct storage *storage, size_t size, unsigned depth, struct speed *speed)
 {
     struct reads reads[DEPTH];
     struct pack_pool_lane lane = { .work = read_some, .in_flight_max = DEPTH };
@@ -62,14 +73,15 @@ phase(int fd, uint64_t file_bytes, size_t size, unsigned depth, unsigned char *b
     if (status != PACK_OK)
         return status;
     double ns = 0, n = 0;
-    *reads_per_s = 0;
+    *speed = (struct speed){ 0 };
     for (unsigned i = 0; i < depth; i++) {
-        reads[i] = (struct reads){ .fd = fd,
+        reads[i] = (struct reads){ .fd = storage->fd,
                                    .size = size,
-                                   .places = file_bytes / size,
+                                   .places = storage->bytes / size,
                                    .seed = size + depth * 16 + i,
                                    .until_ns = pack_clock_ns() + phase_ns,
-                                   .buffer = buffer + i * (size_t)LARGE };
+                                   .buffer = (unsigned char *)storage->buffer +
+                                             i * (size_t)LARGE };
         pack_pool_submit(pool, 0, &reads[i]);
     }
     for (unsigned i = 0; i < depth; i++) {
@@ -79,10 +91,10 @@ phase(int fd, uint64_t file_bytes, size_t size, unsigned depth, unsigned char *b
         ns += (double)r->ns;
         n += (double)r->n;
         if (r->ns)
-            *reads_per_s += (double)r->n * 1e9 / (double)r->ns;
+            speed->reads_per_s += (double)r->n * 1e9 / (double)r->ns;
     }
     pack_pool_free(pool);
-    *read_ns = ns / fmax(n, 1);
+    speed->read_ns = ns / fmax(n, 1);
     return status;
 }
 
@@ -90,34 +102,34 @@ enum pack_status
 pack_measure_storage(const char *file, struct pack_profile *profile)
 {
     struct stat info;
-    void *buffer = NULL;
-    double small, large, many, alone, ignored, many_small, many_large;
+    struct storage s = { .fd = open(file, O_RDONLY | O_DIRECT | O_CLOEXEC) };
+    struct speed small, large, many_small, many_large;
     enum pack_status status = PACK_ERR_IO;
-    int fd = open(file, O_RDONLY | O_DIRECT | O_CLOEXEC);
-    if (fd < 0)
+    if (s.fd < 0)
         return errno == EINVAL ? PACK_ERR_UNSUPPORTED : PACK_ERR_IO;
-    if (fstat(fd, &info) != 0)
+    if (fstat(s.fd, &info) != 0)
         goto out;
-    uint64_t bytes = (uint64_t)info.st_size;
-    status = bytes < least_bytes ? PACK_ERR_UNSUPPORTED : PACK_OK;
-    if (status == PACK_OK && posix_memalign(&buffer, SMALL, (size_t)DEPTH * LARGE) != 0)
+    s.bytes = (uint64_t)info.st_size;
+    status = s.bytes < least_bytes ? PACK_ERR_UNSUPPORTED : PACK_OK;
+    if (status == PACK_OK && posix_memalign(&s.buffer, SMALL, (size_t)DEPTH * LARGE) != 0)
         status = PACK_ERR_MEMORY;
     if (status == PACK_OK)
-        status = phase(fd, bytes, SMALL, 1, buffer, &small, &alone);
+        status = phase(&s, SMALL, 1, &small);
     if (status == PACK_OK)
-        status = phase(fd, bytes, LARGE, 1, buffer, &large, &ignored);
+        status = phase(&s, LARGE, 1, &large);
     if (status == PACK_OK)
-        status = phase(fd, bytes, SMALL, DEPTH, buffer, &many, &many_small);
+        status = phase(&s, SMALL, DEPTH, &many_small);
     if (status == PACK_OK)
-        status = phase(fd, bytes, LARGE, DEPTH, buffer, &many, &many_large);
+        status = phase(&s, LARGE, DEPTH, &many_large);
     if (status != PACK_OK)
         goto out;
-    profile->latency_ns = small;
-    profile->stream_bytes_per_s = 1e9 * (LARGE - SMALL) / fmax(large - small, 1000);
-    profile->max_bytes_per_s = fmax(many_large * LARGE, profile->stream_bytes_per_s);
-    profile->max_reads_per_s = fmax(many_small, alone);
+    double stream = 1e9 * (LARGE - SMALL) / fmax(large.read_ns - small.read_ns, 1000);
+    profile->latency_ns = small.read_ns;
+    profile->stream_bytes_per_s = stream;
+    profile->max_bytes_per_s = fmax(many_large.reads_per_s * LARGE, stream);
+    profile->max_reads_per_s = fmax(many_small.reads_per_s, small.reads_per_s);
 out:
-    free(buffer);
-    close(fd);
+    free(s.buffer);
+    close(s.fd);
     return status;
 }
