@@ -23,7 +23,6 @@
 #include "libpack/bench/measure.h"
 
 enum { N_PROPOSALS = 6 };
-static const double rewrite_gain = 1.15; /* as advise.h has it */
 static const uint64_t rows_budget_ns = 2000 * 1000 * 1000;
 
 /* What a gain is of: HDF5's calls, modelled; readers like h5advise's; the run's own. */
@@ -31,7 +30,6 @@ enum basis { OF_MODEL, OF_READING, OF_RUN };
 
 struct proposal {
     struct bench_candidate candidate;
-    struct bench_gain gain; /* of the readers */
     enum basis basis;
     struct pack_bench_change change;
 };
@@ -86,9 +84,9 @@ static void
 fill_gains(const struct advisor *a, struct proposal *p)
 {
     p->change.is_measured = p->basis != OF_MODEL;
-    p->change.gain = run_gain(a, p, p->gain.whole);
-    p->change.first_gain = run_gain(a, p, p->gain.first);
-    p->change.later_gain = run_gain(a, p, p->gain.later);
+    p->change.gain = run_gain(a, p, p->candidate.gain.whole);
+    p->change.first_gain = run_gain(a, p, p->candidate.gain.first);
+    p->change.later_gain = run_gain(a, p, p->candidate.gain.later);
 }
 
 static struct bench_gain
@@ -209,14 +207,15 @@ propose_row(struct advisor *a, const struct pack_advise_outcome *o)
         propose(a, pack_advise_change_name(o->change), &o->config);
     if (o->basis != PACK_ADVISE_PREDICTED && !a->is_fitted)
         p->basis = OF_READING;
-    p->gain = gain_over(&a->found.now, o);
+    p->candidate.gain = gain_over(&a->found.now, o);
     fill_gains(a, p);
     switch (o->change) {
     case PACK_ADVISE_SETTINGS: word_settings(a, &o->config, &p->change); break;
     case PACK_ADVISE_ORDER: word_order(a, &o->config, &p->change); break;
     default: word_rewrite(a, &o->config, &p->change);
     }
-    if (o->change == PACK_ADVISE_REWRITE && p->change.gain < rewrite_gain)
+    if (o->change == PACK_ADVISE_REWRITE &&
+        p->change.gain < pack_advise_min_gain(&a->question.params))
         a->n_proposals--; /* of the run as a whole that is too little */
 }
 
@@ -273,7 +272,7 @@ propose_tried(struct advisor *a, const char *kind, uint64_t workers, bool reopen
         return PACK_OK;
     struct proposal *p = propose(a, kind, &config);
     p->candidate.n_workers = workers;
-    p->gain = gain;
+    p->candidate.gain = gain;
     fill_gains(a, p);
     return PACK_OK;
 }
@@ -360,19 +359,17 @@ static enum pack_status
 try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_error *err)
 {
     struct bench_candidate candidates[N_PROPOSALS];
-    struct bench_gain gains[N_PROPOSALS];
     if (n == 0)
         return PACK_OK;
     for (size_t i = 0; i < n; i++)
         candidates[i] = first[i].candidate;
     enum pack_status status =
-        pack_bench_try(a->params, a->result, a->ask, a->question.params.reading.epochs,
-                       candidates, n, gains, err);
+        pack_bench_try(a->params, a->result, a->ask, candidates, n, err);
     for (size_t i = 0; status == PACK_OK && i < n; i++) {
         first[i].basis = OF_RUN;
-        first[i].gain = gains[i];
+        first[i].candidate = candidates[i];
         fill_gains(a, &first[i]);
-        if (gains[i].low <= 1)
+        if (candidates[i].gain.low <= 1)
             first[i].change.gain = 0; /* not surely */
     }
     return status;

@@ -22,10 +22,16 @@ double pack_bench_cycle_ns(const struct bench_times *times);
 /* Epochs of the training that a run stands for. */
 uint64_t pack_bench_training(const struct pack_bench_params *params);
 
-/* A layout and settings to try, and how many workers read. */
+struct bench_gain {
+    double first, later, whole; /* of the first epoch, of the others, of all */
+    double low;                 /* of the whole: what it gains at least */
+};
+
+/* A layout and settings to try, how many workers read, and what that gains. */
 struct bench_candidate {
     struct pack_advise_config config;
     uint64_t n_workers;
+    struct bench_gain gain; /* of the readers */
 };
 
 /* A run as a question to the advisor. */
@@ -62,20 +68,16 @@ bool pack_bench_can_try(const struct pack_bench_params *params,
 bool pack_bench_can_measure(const struct pack_bench_params *params,
                             const struct pack_bench_result *result,
                             const struct pack_bench_ask *ask);
-struct bench_gain {
-    double first, later, whole; /* of the first epoch, of the others, of all */
-    double low;                 /* of the whole: what it gains at least */
-};
 /*
- * Reads as the run did and as n candidates say, BENCH_CANDIDATES_MAX at most, in turns.
- * gains[i]: what candidate i gains over n_epochs epochs, without a consumer; one that
- * fails gains nothing. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
+ * Reads as the run did and as n candidates say, BENCH_CANDIDATES_MAX at most, in turns,
+ * and fills in what each gains over a training, without a consumer; one that fails gains
+ * nothing. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
  */
 enum pack_status pack_bench_try(const struct pack_bench_params *params,
                                 const struct pack_bench_result *result,
-                                const struct pack_bench_ask *ask, uint64_t n_epochs,
-                                const struct bench_candidate *candidates, size_t n,
-                                struct bench_gain *gains, struct pack_error *err);
+                                const struct pack_bench_ask *ask,
+                                struct bench_candidate *candidates, size_t n,
+                                struct pack_error *err);
 
 /* Collects the best changes; of one kind only the best stays. */
 struct bench_ranking {

@@ -122,8 +122,7 @@ enlarged(const struct pack_bench_result *r, const struct bench_candidate *candid
 enum pack_status
 pack_bench_try(const struct pack_bench_params *params,
                const struct pack_bench_result *result, const struct pack_bench_ask *ask,
-               uint64_t n_epochs, const struct bench_candidate *candidates, size_t n,
-               struct bench_gain *gains, struct pack_error *err)
+               struct bench_candidate *candidates, size_t n, struct pack_error *err)
 {
     uint64_t wanted_ns = batch_ns(result) * BATCHES_MIN * enlarged(result, candidates, n);
     bool is_slow = wanted_ns > slice_most_ns;
@@ -140,9 +139,11 @@ pack_bench_try(const struct pack_bench_params *params,
                      : wanted_ns > slice_ns ? wanted_ns
                                             : slice_ns;
     enum pack_status status = pack_trial_run(runs, n + 1, &trial, r, err);
-    memset(gains, 0, n * sizeof *gains);
-    for (size_t i = 0; status == PACK_OK && i < n; i++)
-        gain_of(&r[0], &r[i + 1], n_epochs, &gains[i]);
+    for (size_t i = 0; i < n; i++) {
+        candidates[i].gain = (struct bench_gain){ 0 };
+        if (status == PACK_OK)
+            gain_of(&r[0], &r[i + 1], pack_bench_training(params), &candidates[i].gain);
+    }
     free(r);
     return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED ? status : PACK_OK;
 }
