@@ -38,7 +38,6 @@ struct candidate {
     size_t config; /* in the list */
     struct pack_advise_outcome bound;
     bool is_wanted; /* sampled in any case */
-    bool is_sampled;
 };
 
 struct search {
@@ -180,7 +179,6 @@ sample_batch(struct search *s, struct candidate **batch, size_t n, struct pack_e
     for (size_t i = 0; i < n; i++) {
         configs[i] = &s->list.config[batch[i]->config];
         max_samples[i] = sample_length(s, configs[i]);
-        batch[i]->is_sampled = true;
     }
     enum pack_status status =
         pack_advise_evaluate_all(s->params, configs, n, max_samples, out, err);
