@@ -17,28 +17,11 @@
 #include "libpack/bench/bench_parts.h"
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5_boxes.h"
-#include "libpack/base/rng.h"
 #include "libpack/base/size.h"
-
-struct run {
-    struct bench_plan plan;
-    struct pack_bench_result *result;
-    struct pack_procs *procs;
-    struct pack_consumer *consumer;
-    struct bench_expect *expect;
-    struct bench_tally *tally; /* [epoch * n_lanes + lane] */
-    uint64_t n_lanes, n_epochs_max;
-    uint32_t *indices; /* of one batch, with echo_split */
-    uint64_t start_ns, first_end_ns, last_end_ns, n_batches, n_samples, n_bytes;
-    uint64_t drop_begin_ns, drop_end_ns; /* the last time that pages were dropped */
-    uint64_t dropped_ns;                 /* of the time between steps */
-    uint64_t live_requests, live_loads;
-    bool is_filled; /* see note_filled */
-};
 
 /* How much of the wait before a step pages were being dropped in. */
 static uint64_t
-dropping(const struct run *run, const struct pack_step *step)
+dropping(const struct bench_run *run, const struct pack_step *step)
 {
     uint64_t begin = step->begin_ns - step->starved_ns, end = step->begin_ns;
     if (begin < run->drop_begin_ns)
@@ -52,7 +35,7 @@ dropping(const struct run *run, const struct pack_step *step)
 static void
 on_step(void *context, const struct pack_step *step)
 {
-    struct run *run = context;
+    struct bench_run *run = context;
     uint64_t dropped_ns = dropping(run, step);
     struct pack_bench_steps *s = &run->result->steps;
     s->n_steps++;
@@ -77,7 +60,7 @@ on_step(void *context, const struct pack_step *step)
 /* ----------------------------------------------------------------- opening */
 
 static enum pack_status
-open_procs(struct run *run, struct pack_error *err)
+open_procs(struct bench_run *run, struct pack_error *err)
 {
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_procs_params params = {
@@ -96,7 +79,7 @@ open_procs(struct run *run, struct pack_error *err)
 }
 
 static enum pack_status
-open_consumer(struct run *run, struct pack_error *err)
+open_consumer(struct bench_run *run, struct pack_error *err)
 {
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_consumer_params params = p->consumer.params;
@@ -116,7 +99,7 @@ open_consumer(struct run *run, struct pack_error *err)
 
 /* What a stock open of a dataset gives. */
 static enum pack_status
-note_settings(struct run *run, const char *file, const char *dataset,
+note_settings(struct bench_run *run, const char *file, const char *dataset,
               struct pack_error *err)
 {
     const struct pack_bench_params *p = &run->plan.params;
@@ -135,7 +118,7 @@ note_settings(struct run *run, const char *file, const char *dataset,
 /* The cache settings of the workers are those of any stock open, and the same for both
  * datasets, and for all sources of virtual ones, of which HDF5 tells none itself. */
 static enum pack_status
-note_cache(struct run *run, struct pack_error *err)
+note_cache(struct bench_run *run, struct pack_error *err)
 {
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_bench_result *r = run->result;
@@ -158,7 +141,7 @@ note_cache(struct run *run, struct pack_error *err)
 }
 
 static enum pack_status
-open_run(struct run *run, struct pack_error *err)
+open_run(struct bench_run *run, struct pack_error *err)
 {
     struct pack_bench_result *r = run->result;
     const struct pack_bench_params *p = &run->plan.params;
@@ -197,150 +180,9 @@ open_run(struct run *run, struct pack_error *err)
 
 /* -------------------------------------------------------------------- loop */
 
-static void
-tell_progress(struct run *run)
-{
-    const struct pack_bench_params *p = &run->plan.params;
-    const struct pack_bench_steps *s = &run->result->steps;
-    char hits[32] = "", note[64];
-    if (!p->watch.progress)
-        return;
-    uint64_t known = s->busy_ns + s->starved_ns, total = 0;
-    if (!p->stop.after_ns &&
-        pack_size_mul(run->plan.epoch_batches, p->stop.epochs, &total) &&
-        p->stop.batches && total > p->stop.batches)
-        total = p->stop.batches;
-    if (run->result->setup.has_cache && run->live_requests)
-        snprintf(hits, sizeof hits, "hits %.0f %%  ",
-                 100 - 100 * (double)run->live_loads / (double)run->live_requests);
-    snprintf(note, sizeof note, "%sbusy %.0f %%", hits,
-             known ? 100 * (double)s->busy_ns / (double)known : 0);
-    pack_watch_tell(&p->watch, &(struct pack_progress){ .stage = "reading",
-                                                        .unit = "batches",
-                                                        .done = run->n_batches,
-                                                        .total = total,
-                                                        .bytes = run->n_bytes,
-                                                        .note = note });
-}
-
-static void
-add_usage(struct pack_procs_usage *total, const struct pack_system_usage *part)
-{
-    total->user_ns += part->user_ns;
-    total->system_ns += part->system_ns;
-}
-
-/* Adds a batch's note to its epoch and its worker. */
-static void
-settle_note(struct run *run, const struct pack_procs_item *item, uint64_t wait_begin_ns)
-{
-    const struct bench_note *note = item->note;
-    struct pack_bench_epoch *e = &run->result->epochs[item->round];
-    struct bench_tally *tally = &run->tally[item->round * run->n_lanes + item->worker];
-    uint64_t now = pack_clock_ns();
-    e->n_batches++;
-    e->n_samples += note->n_samples;
-    e->wait_ns += now - wait_begin_ns;
-    pack_bench_work_add(&e->work, &note->work);
-    if (run->plan.params.workers.n > 0)
-        add_usage(&run->result->cpu.workers[item->worker], &note->usage);
-    tally->n_batches++;
-    tally->file_reads += note->work.read.file_reads;
-    tally->file_read_bytes += note->work.read.file_read_bytes;
-    tally->with_reads += note->work.with.file_reads;
-    tally->with_bytes += note->work.with.file_read_bytes;
-    run->n_batches++;
-    run->n_samples += note->n_samples;
-    run->n_bytes += note->n_samples * run->plan.stride_bytes;
-    run->live_requests += note->work.read.requests;
-    run->live_loads += note->work.read.file_reads;
-    pack_bench_record_batch(run->result, run->start_ns, item, wait_begin_ns, now);
-}
-
-/* A fresh permutation for each use of a batch but the first. */
-static void
-permute(struct run *run, uint64_t n, const struct pack_procs_item *item, uint64_t use)
-{
-    struct pack_rng rng;
-    uint64_t batch = pack_rng_mix(item->round, item->number);
-    pack_rng_seed(&rng, pack_rng_mix(run->plan.pattern.seed, pack_rng_mix(batch, use)));
-    for (uint64_t i = 0; i < n; i++)
-        run->indices[i] = (uint32_t)i;
-    for (uint64_t i = n; use > 0 && i > 1; i--) {
-        uint64_t j = pack_rng_below(&rng, i);
-        uint32_t other = run->indices[j];
-        run->indices[j] = run->indices[i - 1];
-        run->indices[i - 1] = other;
-    }
-}
-
-/* Hands one batch to the consumer, as often and in as many parts as asked. */
-static enum pack_status
-consume(struct run *run, const struct pack_procs_item *item, struct pack_error *err)
-{
-    const struct pack_bench_params *p = &run->plan.params;
-    const struct bench_note *note = item->note;
-    struct pack_batch batch = { .data = item->data,
-                                .n_samples = note->n_samples,
-                                .round = item->round,
-                                .number = item->number,
-                                .ready_ns = note->end_ns };
-    enum pack_status status = PACK_OK;
-    if (batch.n_samples == 0) /* all skipped */
-        return PACK_OK;
-    for (uint64_t use = 0; use < p->consumer.echo && status == PACK_OK; use++) {
-        if (!p->consumer.echo_split || batch.n_samples < 2) {
-            status = pack_consumer_take(run->consumer, &batch, err);
-            batch.again = true;
-            continue;
-        }
-        permute(run, batch.n_samples, item, use);
-        batch.indices = run->indices;
-        batch.n_indices = batch.n_samples / 2;
-        status = pack_consumer_take(run->consumer, &batch, err);
-        batch.again = true;
-        batch.indices += batch.n_indices;
-        batch.n_indices = batch.n_samples - batch.n_indices;
-        if (status == PACK_OK)
-            status = pack_consumer_take(run->consumer, &batch, err);
-    }
-    return status;
-}
-
-/* Whoever takes a batch from fresh memory finds its pages, one by one, when it first looks
- * at them. */
-static void
-touch(const struct run *run, const struct pack_procs_item *item)
-{
-    const struct bench_note *note = item->note;
-    const volatile unsigned char *data = item->data;
-    uint64_t bytes = note->n_samples * run->plan.stride_bytes;
-    for (uint64_t at = 0; run->plan.params.hand_over.torch && at < bytes; at += 4096)
-        (void)data[at];
-}
-
-static enum pack_status
-one_batch(struct run *run, struct pack_error *err)
-{
-    struct pack_procs_item item;
-    uint64_t begin_ns = pack_clock_ns();
-    enum pack_status status = pack_procs_next(run->procs, &item, err);
-    if (status != PACK_OK)
-        return status;
-    touch(run, &item);
-    settle_note(run, &item, begin_ns);
-    begin_ns = pack_clock_ns();
-    status = consume(run, &item, err);
-    pack_bench_record_take(run->result, run->start_ns, item.number, begin_ns,
-                           pack_clock_ns());
-    pack_procs_release(run->procs, &item);
-    tell_progress(run);
-    return status;
-}
-
 /* Drops the files' pages; that is no part of what is measured. */
 static enum pack_status
-go_cold(struct run *run, struct pack_bench_epoch *epoch, struct pack_error *err)
+go_cold(struct bench_run *run, struct pack_bench_epoch *epoch, struct pack_error *err)
 {
     run->drop_begin_ns = pack_clock_ns();
     enum pack_status status = pack_bench_go_cold(&run->plan, epoch, err);
@@ -376,7 +218,7 @@ keep_reason(struct pack_bench_result *r, const char *reason)
 
 /* Takes everything out of the processes that is only theirs, and ends them. */
 static void
-end_procs(struct run *run)
+end_procs(struct bench_run *run)
 {
     struct pack_bench_result *r = run->result;
     for (unsigned i = 0; run->procs && i < run->n_lanes; i++) {
@@ -391,7 +233,7 @@ end_procs(struct run *run)
 }
 
 static bool
-is_over(const struct run *run)
+is_over(const struct bench_run *run)
 {
     const struct pack_bench_params *p = &run->plan.params;
     if (p->preload && !run->is_filled)
@@ -403,7 +245,7 @@ is_over(const struct run *run)
 /* Each worker has delivered a batch, with preload out of a cache that is filled; a run of
  * a given time begins then. One that ends here keeps its time. */
 static void
-note_filled(struct run *run)
+note_filled(struct bench_run *run)
 {
     const struct pack_bench_params *p = &run->plan.params;
     bool goes_on = run->n_lanes < run->plan.epoch_batches || p->stop.epochs > 1;
@@ -415,7 +257,7 @@ note_filled(struct run *run)
 /* What came before is starting, and the two fifths of a run's time in which the system
  * has not found a processor for each process. */
 static void
-note_warm(struct run *run, uint64_t begin_ns)
+note_warm(struct bench_run *run, uint64_t begin_ns)
 {
     struct pack_bench_result *r = run->result;
     r->warm_ns = pack_clock_ns() - begin_ns;
@@ -424,7 +266,7 @@ note_warm(struct run *run, uint64_t begin_ns)
 
 /* After a batch of the first epoch, of which n_left are left. */
 static void
-note_start(struct run *run, uint64_t begin_ns, uint64_t n_left)
+note_start(struct bench_run *run, uint64_t begin_ns, uint64_t n_left)
 {
     uint64_t warm_ns = run->plan.params.stop.after_ns / 5 * 2;
     if (!run->is_filled && (run->n_batches >= run->n_lanes || n_left == 0))
@@ -435,7 +277,7 @@ note_start(struct run *run, uint64_t begin_ns, uint64_t n_left)
 }
 
 static enum pack_status
-one_epoch(struct run *run, uint64_t number, struct pack_error *err)
+one_epoch(struct bench_run *run, uint64_t number, struct pack_error *err)
 {
     const struct pack_bench_params *p = &run->plan.params;
     struct pack_bench_epoch *epoch = &run->result->epochs[number];
@@ -455,7 +297,7 @@ one_epoch(struct run *run, uint64_t number, struct pack_error *err)
     if (run->procs)
         pack_procs_begin(run->procs, number, n);
     for (uint64_t i = 0; i < n && status == PACK_OK && !(i > 0 && is_over(run)); i++) {
-        status = one_batch(run, err);
+        status = pack_bench_batch(run, err);
         if (number == 0)
             note_start(run, begin_ns, n - 1 - i);
     }
@@ -466,12 +308,12 @@ one_epoch(struct run *run, uint64_t number, struct pack_error *err)
     epoch->start_ns += p->workers.fresh ? pack_clock_ns() - end_ns : 0;
     usage = used_since(&usage);
     if (p->workers.n == 0)
-        add_usage(&run->result->cpu.workers[0], &usage);
+        pack_bench_usage_add(&run->result->cpu.workers[0], &usage);
     return status;
 }
 
 static enum pack_status
-loop(struct run *run, struct pack_error *err)
+loop(struct bench_run *run, struct pack_error *err)
 {
     struct pack_bench_result *r = run->result;
     struct pack_system_cpu before;
@@ -501,7 +343,7 @@ loop(struct run *run, struct pack_error *err)
 /* --------------------------------------------------------------- finishing */
 
 static void
-close_run(struct run *run)
+close_run(struct bench_run *run)
 {
     pack_consumer_close(run->consumer);
     end_procs(run);
@@ -511,7 +353,7 @@ close_run(struct run *run)
 }
 
 static enum pack_status
-explain(struct run *run, struct pack_error *err)
+explain(struct bench_run *run, struct pack_error *err)
 {
     struct pack_bench_result *r = run->result;
     enum pack_status status = PACK_OK;
@@ -532,7 +374,7 @@ enum pack_status
 pack_bench_run(const struct pack_bench_params *params, struct pack_bench_result *result,
                struct pack_error *err)
 {
-    struct run run = { .result = result };
+    struct bench_run run = { .result = result };
     *result = (struct pack_bench_result){ 0 };
     enum pack_status status = pack_bench_plan_make(params, &run.plan, err);
     if (status == PACK_OK)

@@ -63,6 +63,28 @@ struct bench_tally {
     uint64_t file_reads, file_read_bytes, with_reads, with_bytes;
 };
 
+/* A run that goes on. */
+struct bench_run {
+    struct bench_plan plan;
+    struct pack_bench_result *result;
+    struct pack_procs *procs;
+    struct pack_consumer *consumer;
+    struct bench_expect *expect; /* NULL: nothing is compared */
+    struct bench_tally *tally;   /* [epoch * n_lanes + lane] */
+    uint64_t n_lanes;
+    uint32_t *indices; /* of one batch, with echo_split */
+    uint64_t start_ns, first_end_ns, last_end_ns, n_batches, n_samples, n_bytes;
+    uint64_t drop_begin_ns, drop_end_ns; /* the last time that pages were dropped */
+    uint64_t dropped_ns;                 /* of the time between steps */
+    uint64_t live_requests, live_loads;
+    bool is_filled; /* all workers have begun, and filled their caches with preload */
+};
+
+/* The next batch, from its worker through the consumer. */
+enum pack_status pack_bench_batch(struct bench_run *run, struct pack_error *err);
+void pack_bench_usage_add(struct pack_procs_usage *total,
+                          const struct pack_system_usage *part);
+
 /*
  * Replays the same reads in the simulator: fills the counts of the epochs and the
  * mismatch. tally[epoch * lanes + worker], lanes being n_workers or 1.

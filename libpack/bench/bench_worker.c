@@ -1,41 +1,29 @@
 /*
- * What a reader process does: asks the pattern what to read next, has the engine read it,
- * and puts the samples in the order in which they were drawn.
+ * What a reader process does: asks the pattern what to read next, has it read to where it
+ * belongs in the batch, and says what that took.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "libpack/bench/bench_parts.h"
+#include "libpack/bench/bench_request.h"
 #include "libpack/base/clock.h"
 #include "libpack/bench/nvtx.h"
-#include "libpack/base/size.h"
 
 enum { PRELOAD_BYTES = 32 << 20 }; /* read at a time */
-
-/* One of the two datasets that a batch is made of. */
-struct side {
-    const struct pack_readset *set; /* NULL: image files */
-    void *engine;                   /* state of plan->engine */
-    uint64_t stride_bytes;          /* from a sample to the next in a batch */
-    bool is_with;                   /* the second one */
-};
 
 struct reader {
     const struct bench_plan *plan;
     struct bench_activity *activity;
     struct pack_pattern_iter *iter;
-    struct side main, with;
+    struct bench_side main, with;
     uint64_t round, n_lanes;
     bool began;
     uint64_t end_ns; /* of the batch before */
     bool knows_storage;
     struct pack_system_usage usage; /* up to there */
-    unsigned char *scratch; /* a request as it was read, before samples are picked out */
-    size_t scratch_bytes;
-    uint64_t *before; /* rows in front of each box of a request */
-    size_t n_before;
+    struct bench_requests requests;
     struct pack_box *with_boxes;
     size_t n_with_boxes;
     struct piece *pieces; /* of a batch, room for one each sample; with torch */
@@ -65,160 +53,11 @@ reader_close(void *state)
     reader->plan->engine->close(reader->main.engine);
     reader->plan->engine->close(reader->with.engine);
     pack_pattern_free(reader->iter);
-    free(reader->scratch);
-    free(reader->before);
+    pack_bench_requests_done(&reader->requests);
     free(reader->with_boxes);
     free_pieces(reader);
     free(reader->pieces);
     free(reader);
-}
-
-/* ------------------------------------------------------- placing the samples */
-
-static uint64_t
-row_bytes(const struct side *side, const struct pack_box *box)
-{
-    uint64_t bytes = side->set ? side->set->elem_size : 1;
-    for (int i = 1; i < box->rank; i++)
-        bytes *= box->count[i];
-    return bytes;
-}
-
-/* The last box that starts at or before a row. */
-static size_t
-find_box(const struct pack_request *request, uint64_t row)
-{
-    size_t low = 0, high = request->n_boxes;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (request->boxes[middle].start[0] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/*
- * Copies the samples of a request out of reader->scratch, in the order drawn, repeats
- * included. reader->before[i] counts the rows read in front of box i.
- */
-static void
-place(const struct reader *reader, const struct side *side,
-      const struct pack_request *request, unsigned char *to)
-{
-    uint64_t step = reader->plan->pattern.step ? reader->plan->pattern.step : 1;
-    const struct pack_shape *box = &reader->plan->pattern.box;
-    uint64_t rows = box->rank ? box->extent[0] : 1;
-    uint64_t row = row_bytes(side, &request->boxes[0]);
-    for (size_t i = 0; i < request->n_samples; i++) {
-        uint64_t start = request->samples[i] * step;
-        size_t at = find_box(request, start);
-        uint64_t before = reader->before[at] + start - request->boxes[at].start[0];
-        memcpy(to + i * side->stride_bytes, reader->scratch + before * row, rows * row);
-    }
-}
-
-static struct pack_read_cost *
-cost_of(const struct side *side, struct pack_bench_work *work)
-{
-    return side->is_with ? &work->with : &work->read;
-}
-
-static bool
-is_in_place(const struct pack_request *request, uint64_t step, uint64_t rows)
-{
-    if (request->n_boxes != 1 || step != rows)
-        return false;
-    for (size_t i = 1; i < request->n_samples; i++)
-        if (request->samples[i] != request->samples[i - 1] + 1)
-            return false;
-    return request->boxes[0].count[0] == request->n_samples * rows;
-}
-
-/* Fills reader->before; *rows counts all rows of the request. */
-static enum pack_status
-count_rows(struct reader *reader, const struct pack_request *request, uint64_t *rows,
-           struct pack_error *err)
-{
-    if (request->n_boxes > reader->n_before) {
-        uint64_t *more = realloc(reader->before, request->n_boxes * sizeof *more);
-        if (!more)
-            return pack_fail_memory(err, "a request");
-        reader->before = more;
-        reader->n_before = request->n_boxes;
-    }
-    *rows = 0;
-    for (size_t i = 0; i < request->n_boxes; i++) {
-        reader->before[i] = *rows;
-        *rows += request->boxes[i].count[0];
-    }
-    return PACK_OK;
-}
-
-static enum pack_status
-reserve_scratch(struct reader *reader, uint64_t rows, uint64_t row,
-                struct pack_error *err)
-{
-    char text[PACK_BYTES_TEXT_MAX];
-    uint64_t bytes;
-    if (!pack_size_mul(rows, row, &bytes))
-        bytes = UINT64_MAX;
-    if (bytes <= reader->scratch_bytes)
-        return PACK_OK;
-    unsigned char *more =
-        bytes < SIZE_MAX / 2 ? realloc(reader->scratch, (size_t)bytes) : NULL;
-    if (!more)
-        return pack_fail_param(err, PACK_ERR_MEMORY, "read",
-                               "out of memory: %s to read one batch with one call",
-                               pack_bytes_format(bytes, text));
-    reader->scratch = more;
-    reader->scratch_bytes = (size_t)bytes;
-    return PACK_OK;
-}
-
-/* One request of several samples: read in one piece, then put in order. */
-static enum pack_status
-read_together(struct reader *reader, const struct side *side,
-              const struct pack_request *request, unsigned char *to,
-              struct pack_bench_work *work, struct pack_error *err)
-{
-    const struct pack_engine_ops *ops = reader->plan->engine;
-    const struct pack_shape *box = &reader->plan->pattern.box;
-    uint64_t step = reader->plan->pattern.step ? reader->plan->pattern.step : 1;
-    struct pack_read_cost *cost = cost_of(side, work);
-    if (is_in_place(request, step, box->rank ? box->extent[0] : 1))
-        return ops->read(side->engine, request->boxes, request->n_boxes, to, cost, err);
-    uint64_t rows = 0;
-    enum pack_status status = count_rows(reader, request, &rows, err);
-    if (status == PACK_OK)
-        status = reserve_scratch(reader, rows, row_bytes(side, &request->boxes[0]), err);
-    if (status == PACK_OK)
-        status = ops->read(side->engine, request->boxes, request->n_boxes,
-                           reader->scratch, cost, err);
-    if (status != PACK_OK)
-        return status;
-    uint64_t begin_ns = pack_clock_ns();
-    place(reader, side, request, to);
-    work->assemble_ns += pack_clock_ns() - begin_ns;
-    return PACK_OK;
-}
-
-/* Reads a request of one side to where its samples belong; *work says what it took. */
-static enum pack_status
-read_request(struct reader *reader, const struct side *side,
-             const struct pack_request *request, unsigned char *to,
-             struct pack_bench_work *work, struct pack_error *err)
-{
-    if (request->n_samples != 1 || request->n_boxes != 1)
-        return read_together(reader, side, request, to, work, err);
-    const struct pack_box *box = &request->boxes[0];
-    enum pack_status status =
-        reader->plan->engine->read(side->engine, box, 1, to, cost_of(side, work), err);
-    uint64_t bytes = box->count[0] * row_bytes(side, box);
-    if (bytes < side->stride_bytes) /* a trace may hold boxes of several sizes */
-        memset(to + bytes, 0, side->stride_bytes - bytes);
-    return status;
 }
 
 /* ------------------------------------------------------------ making a batch */
@@ -273,8 +112,8 @@ read_apart(struct reader *reader, const struct pack_request *request,
     if (!piece->data)
         return pack_fail_memory(err, "a sample");
     reader->n_pieces++;
-    enum pack_status status =
-        read_request(reader, &reader->main, request, piece->data, &note->work, err);
+    enum pack_status status = pack_bench_read_request(
+        &reader->requests, &reader->main, request, piece->data, &note->work, err);
     if (note->work.read.skipped > skipped)
         piece->bytes = 0;
     interpret(reader->plan->params.hand_over.sample_ns * request->n_samples, note);
@@ -290,9 +129,9 @@ collate(struct reader *reader, unsigned char *data, struct bench_note *note)
         data += reader->pieces[i].bytes;
     }
     free_pieces(reader);
-    free(reader->scratch); /* that of the next batch is new too */
-    reader->scratch = NULL;
-    reader->scratch_bytes = 0;
+    free(reader->requests.scratch); /* that of the next batch is new too */
+    reader->requests.scratch = NULL;
+    reader->requests.scratch_bytes = 0;
     note->work.collate_ns = pack_clock_ns() - begin_ns;
     interpret(reader->plan->params.hand_over.batch_ns, note);
 }
@@ -316,16 +155,17 @@ read_batch(struct reader *reader, uint64_t number, unsigned char *data,
         reader->activity->in_with = false;
         status = is_torch
                      ? read_apart(reader, &request, note, err)
-                     : read_request(reader, &reader->main, &request,
-                                    data + done * plan->stride_bytes, &note->work, err);
+                     : pack_bench_read_request(&reader->requests, &reader->main, &request,
+                                               data + done * plan->stride_bytes,
+                                               &note->work, err);
         if (status != PACK_OK || !reader->with.set)
             continue;
         reader->activity->in_with = true;
         status = with_request(reader, &request, &with, err);
         if (status == PACK_OK)
-            status = read_request(reader, &reader->with, &with,
-                                  with_data + done * plan->with_stride_bytes, &note->work,
-                                  err);
+            status = pack_bench_read_request(&reader->requests, &reader->with, &with,
+                                             with_data + done * plan->with_stride_bytes,
+                                             &note->work, err);
     }
     note->n_samples = asked - note->work.read.skipped;
     if (is_torch && status == PACK_OK)
@@ -392,8 +232,8 @@ reader_fill(void *state, uint64_t round, uint64_t item, void *data, void *out,
 /* ----------------------------------------------------------------- opening */
 
 static enum pack_status
-open_side(struct reader *reader, struct side *side, struct pack_engine_activity *activity,
-          struct pack_error *err)
+open_side(struct reader *reader, struct bench_side *side,
+          struct pack_engine_activity *activity, struct pack_error *err)
 {
     const struct pack_bench_params *p = &reader->plan->params;
     struct pack_engine_params params = { .activity = activity };
@@ -413,7 +253,7 @@ open_side(struct reader *reader, struct side *side, struct pack_engine_activity 
 static enum pack_status
 preload(struct reader *reader, struct pack_error *err)
 {
-    const struct side *side = &reader->main;
+    const struct bench_side *side = &reader->main;
     const struct pack_shape *extent = &side->set->extent;
     const struct pack_grid *grid = &side->set->parts[0].data->chunks.grid;
     uint64_t step = grid->rank ? grid->chunk[0] : 1, read = 0;
@@ -422,18 +262,18 @@ preload(struct reader *reader, struct pack_error *err)
     struct pack_read_cost cost = { 0 };
     for (int i = 1; i < box.rank; i++)
         box.count[i] = extent->extent[i];
-    uint64_t row = row_bytes(side, &box);
+    uint64_t row = pack_bench_row_bytes(side, &box);
     if (row && step > PRELOAD_BYTES / row)
         step = row < PRELOAD_BYTES ? PRELOAD_BYTES / row : 1;
-    enum pack_status status = reserve_scratch(reader, step, row, err);
+    enum pack_status status = pack_bench_reserve(&reader->requests, step, row, err);
     for (uint64_t at = 0; at < extent->extent[0] && read < room && status == PACK_OK;
          at += step) {
         uint64_t left = extent->extent[0] - at;
         box.start[0] = at;
         box.count[0] = left < step ? left : step;
         read += box.count[0] * row;
-        status = reader->plan->engine->read(side->engine, &box, 1, reader->scratch, &cost,
-                                            err);
+        status = reader->plan->engine->read(side->engine, &box, 1,
+                                            reader->requests.scratch, &cost, err);
     }
     return status;
 }
@@ -469,14 +309,14 @@ reader_open(void *context, unsigned worker, void *activity, void **state,
     struct reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return pack_fail_memory(err, "a reader");
-    reader->plan = plan;
+    reader->plan = reader->requests.plan = plan;
     reader->activity = activity;
     reader->n_lanes = plan->params.workers.n ? plan->params.workers.n : 1;
-    reader->main =
-        (struct side){ .set = plan->params.set, .stride_bytes = plan->stride_bytes };
-    reader->with = (struct side){ .set = plan->params.with,
-                                  .stride_bytes = plan->with_stride_bytes,
-                                  .is_with = true };
+    reader->main = (struct bench_side){ .set = plan->params.set,
+                                        .stride_bytes = plan->stride_bytes };
+    reader->with = (struct bench_side){ .set = plan->params.with,
+                                        .stride_bytes = plan->with_stride_bytes,
+                                        .is_with = true };
     enum pack_status status = open_parts(reader, worker, err);
     if (status != PACK_OK) {
         reader_close(reader);
