@@ -20,7 +20,10 @@ render_samples photos 64 1 64 >render.out || exit 1
 run h5pack photos --size 32 -o small.h5
 ok $status 'a small file is packed'
 
-run env XDG_CACHE_HOME="$work/cache" h5advise small.h5 --json
+# what so many workers would read is modelled, for they are not started
+quick='--json --workers 5000'
+# shellcheck disable=SC2086 # options are words
+run env XDG_CACHE_HOME="$work/cache" h5advise small.h5 $quick
 first=$(get result.now.modelled_samples_per_s <out)
 kept=$(ls cache/h5pack)
 ok $((status > 1)) 'advice on a file measures the machine'
@@ -49,7 +52,8 @@ with open(sys.argv[1], "w") as file:
     json.dump(profile, file)
 E2
 cp "cache/h5pack/$kept" before
-run env XDG_CACHE_HOME="$work/cache" h5advise small.h5 --json
+# shellcheck disable=SC2086
+run env XDG_CACHE_HOME="$work/cache" h5advise small.h5 $quick
 cmp -s before "cache/h5pack/$kept"
 ok $? 'a profile that is kept stays as it is'
 second=$(get result.now.modelled_samples_per_s <out)
@@ -59,13 +63,15 @@ ok $? "and is what the model goes by: $first, then $second samples/s"
 
 mkdir -p home/.cache/h5pack
 echo '{"schema": "profile/2"' >"home/.cache/h5pack/$kept"
-run env XDG_CACHE_HOME=cache/none HOME="$work/home" h5advise small.h5 --json
+# shellcheck disable=SC2086
+run env XDG_CACHE_HOME=cache/none HOME="$work/home" h5advise small.h5 $quick
 [ $status -le 1 ] && [ "$(get schema <"home/.cache/h5pack/$kept")" = profile/2 ] &&
     [ ! -e cache/none ]
 ok $? 'what does not read as a profile is measured anew, in the home folder without XDG'
 
 touch file
-run env -u HOME XDG_CACHE_HOME="$work/file" h5advise small.h5 --json
+# shellcheck disable=SC2086
+run env -u HOME XDG_CACHE_HOME="$work/file" h5advise small.h5 $quick
 [ $status -le 1 ] && "$PYTHON" -c 'import sys; sys.exit(not float(sys.argv[1]) > 10)' \
     "$(get result.now.modelled_samples_per_s <out)"
 ok $? 'that it cannot be kept is no failure'
