@@ -176,7 +176,7 @@ void cli_outlast_signals(int n);
 /* ---------------------------------------------------------------- progress
  *
  * A line on stderr, a few times a second, only on a terminal and not after --quiet; it
- * leaves no trace. Any thread may not: one thread at a time.
+ * leaves no trace. To be called from one thread at a time.
  *
  *     packing  1,234/50,000 images  2%  823/s  118 MB/s  ETA 0:59
  *     listing  1,234 images  823/s

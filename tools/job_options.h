@@ -1,4 +1,4 @@
-/* From words on a command line to parameters, where several programs take them. */
+/* Turns options that several programs have into the library's parameters. */
 #ifndef TOOLS_JOB_OPTIONS_H
 #define TOOLS_JOB_OPTIONS_H
 

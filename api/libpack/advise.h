@@ -1,5 +1,5 @@
-/* Searches chunk shapes, cache settings, orders and codecs for a way of reading, and
- * ranks what it finds. */
+/* Searches for the chunk shape, codec, cache settings and order with which a training job
+ * reads a dataset fastest, and ranks what it finds. */
 #ifndef LIBPACK_ADVISE_H
 #define LIBPACK_ADVISE_H
 
@@ -21,16 +21,16 @@ enum { PACK_ADVISE_CODEC_MAX = 64, PACK_ADVISE_TEXT_MAX = 480 };
 
 struct pack_h5_dataset;
 
-/* What a rate stands on. */
+/* What a rate is based on. */
 enum pack_advise_basis {
     PACK_ADVISE_PREDICTED = 0, /* the model alone */
-    PACK_ADVISE_MEASURED,      /* the model, scaled by a measurement of its like */
-    PACK_ADVISE_PROVEN         /* read for real in just this way */
+    PACK_ADVISE_MEASURED,      /* the model, scaled by measured over modelled reads */
+    PACK_ADVISE_PROVEN         /* likewise, measured for longer and on more data */
 };
 /* "predicted", "measured", "proven"; "unknown" for what is none. */
 const char *pack_advise_basis_name(enum pack_advise_basis basis);
 
-/* What somebody who reads as `now` says has to change for a configuration. */
+/* What a user who reads as `now` says has to change to get a configuration. */
 enum pack_advise_change {
     PACK_ADVISE_KEEP = 0, /* nothing */
     PACK_ADVISE_SETTINGS, /* of the cache, or how the dataset is opened */
@@ -40,16 +40,16 @@ enum pack_advise_change {
 /* "none", "settings", "order", "rewrite"; "unknown". */
 const char *pack_advise_change_name(enum pack_advise_change change);
 
-/* One way to store a dataset and to read it. */
+/* How a dataset is stored and read. */
 struct pack_advise_config {
     struct pack_shape chunk;           /* rank 0: contiguous */
     char codec[PACK_ADVISE_CODEC_MAX]; /* a pack_pipeline: "none", "shuffle+gzip:4" */
     double stored_rate;               /* stored bytes per byte; 1 without codec */
     double decode_ns;                  /* per decoded byte; 0 without codec */
     bool edge_unfiltered;              /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
-    /* It stays put together from the sources of data.virtual_data, each with chunks of
-     * its own and a cache with these settings; chunk and codec are those of the largest,
-     * the ratio and the time those of all together. */
+    /* The dataset stays virtual. Each source of data.virtual_data has chunks of its own
+     * and a cache with these settings; chunk and codec are those of the largest source,
+     * stored_rate and decode_ns those of all sources together. */
     bool is_virtual;
     struct pack_cache_params cache;
     struct pack_pattern pattern; /* extent, chunk_samples are filled in by the search */
@@ -69,19 +69,19 @@ struct pack_advise_outcome {
     uint64_t n_simulated;                     /* samples, over all simulated epochs */
     double worker_samples;                    /* samples of one worker in one epoch */
     struct pack_cache_counts first, steady;   /* epoch 1; the mean of the later ones */
-    double first_samples, steady_samples;     /* that the counts above stand for */
+    double first_samples, steady_samples;     /* that these counts are of */
     struct pack_cost first_cost, steady_cost; /* for these samples */
 
     double first_rate, later_rate; /* samples/s of all workers: epoch 1, later epochs */
     double rate;                   /* over all epochs together */
     enum pack_advise_basis basis;  /* of these three */
     double modelled_rate;          /* what the model alone says of `rate` */
-    /* Of a measured row: between these lies what it gains over `now` in 95 of 100 cases;
-     * 0: not measured. */
+    /* Of a measured row: the 95 % confidence interval of its gain over `now`; 0: not
+     * measured. */
     double gain_low, gain_high;
     double hit_rate;               /* hits / requests */
     double loads_per_sample;       /* chunks read, or pieces read past the cache */
-    double elems_per_read;         /* of reads that select several boxes of chunks */
+    double elems_per_read;         /* elements, of reads of several boxes of chunks */
     double bytes_per_sample;       /* read from the file */
     double amplification;          /* bytes read / bytes wanted */
     double memory_bytes;           /* chunks and slots, all workers together */
@@ -94,7 +94,7 @@ struct pack_advise_outcome {
      * negative: not computed. HDF5's own is first.hits / first.requests. A cache that
      * outgrows its bytes (w0 = 1) is compared with others as large as it became. */
     double lru_hit_rate, belady_hit_rate;
-    bool fits;     /* memory_bytes are there: those allowed, or else of ram_bytes */
+    bool fits;     /* memory_bytes are within the memory allowed, or within ram_bytes */
     bool is_front; /* nothing else is better in one respect and as good in the others */
     bool is_user;  /* one of storing.chunks */
     bool is_now;   /* params.now itself */
@@ -199,7 +199,7 @@ struct pack_advise_params {
     struct pack_watch watch; /* "simulating", in settings */
 };
 
-/* One thing to know about a configuration, with the number that makes it one. */
+/* One thing to know about a configuration, with the number that shows it. */
 struct pack_advise_warning {
     const char *id;       /* "bypass-cliff" */
     int code;             /* of the same, stable */

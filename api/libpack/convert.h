@@ -90,14 +90,14 @@ struct pack_convert_result {
     uint64_t verify_ns;
     uint64_t peak_bytes;   /* most memory that reading and decoding held at once */
     uint64_t buffer_bytes; /* memory of finished samples and chunks */
-    uint64_t forecast_ns;  /* what packing would take, foreseen from */
-    uint64_t n_tried;      /* this many images */
+    uint64_t forecast_ns;  /* of a forecast: what packing would take, */
+    uint64_t n_tried;      /* estimated by decoding this many images */
 };
 
 /*
  * Packs params->source into params->output.
  *
- * The file (see interfaces in README, and man h5pack): `images` uint8, `labels`,
+ * The file (h5pack(1) describes it): `images` uint8, `labels`,
  * `class_names`, `filenames`, `original_size`, `source_index`, the list's columns;
  * per-channel mean and std. Its bytes depend on the source and on `options` only, not on
  * threads, memory, interruptions or time.

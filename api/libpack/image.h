@@ -83,10 +83,11 @@ bool pack_image_is_known(const void *data, size_t size);
  * params:  NULL for the defaults
  * info:    written on success
  *
- * Returns PACK_OK; PACK_ERR_ARGUMENT; PACK_ERR_UNSUPPORTED with the format's name for image formats not read
- * here and for 12-bit and lossless JPEG; PACK_ERR_FORMAT for damage; PACK_ERR_LIMIT
- * beyond max_pixels; PACK_ERR_MEMORY. What it refuses pack_image_decode() refuses with
- * the same words. Allocates nothing that grows with the image. Safe from any thread.
+ * Returns PACK_OK; PACK_ERR_ARGUMENT; PACK_ERR_UNSUPPORTED with the format's name for
+ * image formats not read here and for 12-bit and lossless JPEG; PACK_ERR_FORMAT for
+ * damage; PACK_ERR_LIMIT beyond max_pixels; PACK_ERR_MEMORY. What it refuses,
+ * pack_image_decode() refuses with the same words. Allocates nothing that grows with the
+ * image. Safe from any thread.
  */
 enum pack_status pack_image_probe(const void *data, size_t size,
                                   const struct pack_image_params *params,

@@ -57,8 +57,9 @@ extern "C" {
  * where any other order that mixes has each worker load nearly each chunk: batches are as
  * random as those of a plain block shuffle with the same pool. Twice are loaded only
  * chunks that lie across two workers' shares: pack_pattern_shared_chunks(), fewer than
- * there are workers in all ranks. There are no mixed batches; drop_last drops the short
- * one. Padding repeats samples of other ranks, at most one in a rank's last batch.
+ * there are workers in all ranks. No batch mixes the chunks of two workers; drop_last
+ * drops the short batch. Padding repeats samples of other ranks, at most one in a rank's
+ * last batch.
  * It holds for a DataLoader with in_order=True (its default) and that many workers, whose
  * batch sampler gives these batches from the first on. One that resumes at batch k begins
  * with worker 0 again: worker j then reads what worker (j + k) mod `dealt` did, which is
@@ -143,7 +144,7 @@ enum pack_status pack_read_mode_parse(const char *text, enum pack_read_mode *mod
 const char *pack_pattern_name(enum pack_pattern_kind kind);
 const char *pack_read_mode_name(enum pack_read_mode mode);
 
-/* Walks the samples of one rank and worker, epoch after epoch. */
+/* Goes through the samples of one rank and worker, epoch after epoch. */
 struct pack_pattern_iter;
 
 /*
@@ -171,7 +172,7 @@ struct pack_request {
     const struct pack_box *boxes; /* ascending along axis 0 and apart from each other */
 };
 
-/* The next read; false at the end of the epoch, from which pack_pattern_seek() leads on. */
+/* The next read; false at the end of the epoch: pack_pattern_seek() begins another. */
 bool pack_pattern_next(struct pack_pattern_iter *iter, struct pack_request *request);
 
 /*
@@ -205,7 +206,7 @@ uint64_t pack_pattern_shared_chunks(const struct pack_pattern_iter *iter);
 enum pack_status pack_pattern_seek(struct pack_pattern_iter *iter, uint64_t epoch,
                                    uint64_t position, struct pack_error *err);
 
-/* Every sample is one whole index of axis 0, so that its number says all. */
+/* Whether every sample is one whole index of axis 0, so that its number says where it is. */
 bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
 
 /* ------------------------------------------------------------------ traces */

@@ -1,5 +1,5 @@
-/* What a machine takes for the steps of reading a dataset: named assumptions, or
- * measured. */
+/* The time that a machine needs for each step of reading a dataset: assumed for a kind of
+ * storage, or measured. */
 #ifndef LIBPACK_PROFILE_H
 #define LIBPACK_PROFILE_H
 
@@ -33,9 +33,9 @@ struct pack_profile_curve {
  * Xeon at about 2.7 GHz in a virtual machine, HDF5 1.10.8, and rounded. That measures both
  * for a machine at hand and writes a file for pack_profile_parse().
  *
- * Plain, so that a caller can ask what another disk or a faster codec would change: fill
- * it from a name or a file, then set members. Who takes one refuses terms, and points of
- * curves, that are not positive.
+ * A plain struct, so that a caller can ask what another disk or a faster codec would
+ * change: fill it from a name or a file, then set members. Functions that take one refuse
+ * terms, and points of curves, that are not positive.
  */
 struct pack_profile {
     char name[PACK_PROFILE_NAME_MAX];

@@ -68,8 +68,8 @@ enum pack_source_note_kind {
 struct pack_source;
 
 /*
- * Lists `n_folders` folders, at least one; `source` is for pack_source_close(). Needs 24 to 60 bytes per image and its name, and one open
- * folder per level of depth.
+ * Lists `n_folders` folders, at least one; `source` is for pack_source_close(). Needs 24 to
+ * 60 bytes per image and its name, and one open folder per level of depth.
  *
  * One subfolder per class. Labels, order and names are those of torchvision's ImageFolder
  * (find_classes and make_dataset of torchvision/datasets/folder.py): classes are the

@@ -22,7 +22,7 @@ struct pack_advise_file;
  */
 enum pack_status pack_advise_file_open(const char *name, struct pack_advise_file **file,
                                        struct pack_error *err);
-/* One that is open already, borrowed while the file is. */
+/* The same of a dataset that is open already; it is borrowed until the file is closed. */
 enum pack_status pack_advise_file_of(const struct pack_h5_dataset *data,
                                      struct pack_advise_file **file,
                                      struct pack_error *err);
@@ -56,7 +56,7 @@ void pack_advise_file_config(const struct pack_advise_file *file,
 /*
  * A pack_advise_measure_fn whose context is the file: reads up to 1 MiB of the data at
  * places spread evenly, cut as the chunk is, and encodes it. Data that cannot be decoded
- * here is taken to pack as well as it is packed. Decoding time is that of the
+ * here is assumed to be stored at the rate that it has now. Decoding time is that of the
  * profile given to pack_advise_file_use(), so that results repeat. Remembers what it
  * measured by codec and size of chunk, to the nearest power of two.
  */

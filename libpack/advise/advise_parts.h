@@ -98,7 +98,7 @@ enum pack_status pack_advise_evaluate_all(const struct pack_advise_params *param
 
 enum { PACK_ADVISE_SIEVE_BYTES = 64 << 10 }; /* H5Pset_sieve_buf_size's default */
 
-/* What happens between two moments. */
+/* What some reads, one after another, add up to. */
 struct pack_advise_interval {
     struct pack_cache_counts counts;
     uint64_t n_samples, n_reads;
@@ -193,7 +193,7 @@ bool pack_advise_has_default_cache(const struct pack_advise_config *config);
 int pack_advise_compare_cost(const struct pack_advise_outcome *a,
                              const struct pack_advise_outcome *b);
 int pack_advise_compare_shapes(const struct pack_shape *a, const struct pack_shape *b);
-/* Bytes in powers of two from 32 MiB on: less than that is not worth a word. */
+/* Memory compared in powers of two; up to 32 MiB all is equal. */
 int pack_advise_memory_step(double bytes);
 /* For qsort: outcomes, best first; a total order. */
 int pack_advise_by_rate(const void *a, const void *b);

@@ -38,7 +38,7 @@ enum pack_status pack_lab_page_cache(struct pack_lab *lab, struct pack_error *er
 enum pack_status pack_lab_memory(struct pack_lab *lab, struct pack_error *err);
 enum pack_status pack_lab_codecs(struct pack_lab *lab, struct pack_error *err);
 enum pack_status pack_lab_hdf5(struct pack_lab *lab, struct pack_error *err);
-/* Of these, what most reads consist of. */
+/* Of the terms of pack_lab_hdf5, those that most reads consist of. */
 enum pack_status pack_lab_calls(struct pack_lab *lab, struct pack_error *err);
 
 #endif

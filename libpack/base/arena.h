@@ -1,4 +1,4 @@
-/* Texts and structs that stay until all of them go. */
+/* An arena: memory for texts and structs that are freed all at once. */
 #ifndef LIBPACK_ARENA_H
 #define LIBPACK_ARENA_H
 

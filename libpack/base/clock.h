@@ -11,8 +11,8 @@ extern "C" {
 /* Nanoseconds since an arbitrary moment; never goes back. Safe from any thread. */
 uint64_t pack_clock_ns(void);
 
-/* Nanoseconds of processor that the calling thread has used, in the system too: what
- * other programs take meanwhile is not in it, nor is waiting. */
+/* Processor time of the calling thread in nanoseconds, user and system together; neither
+ * waiting nor what other programs take counts. */
 uint64_t pack_clock_cpu_ns(void);
 
 #ifdef __cplusplus

@@ -20,8 +20,8 @@ struct pack_histogram {
 void pack_histogram_add(struct pack_histogram *histogram, uint64_t ns);
 void pack_histogram_merge(struct pack_histogram *total,
                           const struct pack_histogram *part);
-/* The upper end of the bucket that the given part (0 to 1) of all values is not above, at
- * most the maximum; 0 when there are none. */
+/* A quantile: `part` (0 to 1) of all values are in the buckets up to the one whose upper
+ * end this is; at most the maximum, 0 when there are no values. */
 uint64_t pack_histogram_at(const struct pack_histogram *histogram, double part);
 
 #ifdef __cplusplus

@@ -59,9 +59,9 @@ void pack_json_double(struct pack_json *json, const char *key, double value);
 void pack_json_bool(struct pack_json *json, const char *key, bool value);
 void pack_json_null(struct pack_json *json, const char *key);
 
-/* What reports have in common. A document with its open outermost object, which says what
- * it is; arrays of n numbers; a shape of rank 0, and a rate below 0,
- * which both say "none", are null. */
+/* What reports have in common: the outermost object, left open, with the members that say
+ * what the document is; arrays of n numbers; shapes, null for rank 0; rates, null for what
+ * is below 0 ("not known"). */
 void pack_json_begin_report(struct pack_json *json, struct pack_buf *buf,
                             const char *schema, const char *program,
                             const char *version);
@@ -73,8 +73,8 @@ void pack_json_shape(struct pack_json *json, const char *key,
                      const struct pack_shape *shape);
 void pack_json_rate(struct pack_json *json, const char *key, double rate);
 
-/* Ends the document with a newline, and a NUL that is not counted. All objects and arrays must be
- * closed. */
+/* Ends the document with a newline, and a NUL that is not counted. All objects and arrays
+ * must be closed. */
 enum pack_status pack_json_end(struct pack_json *json, struct pack_error *err);
 
 /* ------------------------------------------------------------------ reader

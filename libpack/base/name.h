@@ -1,5 +1,4 @@
-/* File names as bytes: their order, the form they are stored in,
- * the form messages show. */
+/* File names as bytes: their order, and the forms in which they are stored and shown. */
 #ifndef LIBPACK_NAME_H
 #define LIBPACK_NAME_H
 
@@ -40,7 +39,7 @@ enum pack_status pack_name_unescape(const char *text, char *out, struct pack_err
 enum { PACK_NAME_TEXT_MAX = 256 };
 /*
  * A name for a message, on one line: the stored form with control characters as \xHH too,
- * names too long for the array having "..." for their middle. Returns text.
+ * and "..." in place of the middle where it is too long for the array. Returns text.
  */
 char *pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX]);
 

@@ -13,7 +13,7 @@ struct pack_counted pack_counted(uint64_t n, const char *one, const char *many);
 /* "1 dimension", "4 dimensions". */
 struct pack_counted pack_dimensions(int rank);
 
-/* All into text, which they return. */
+/* Each of these writes into text and returns it. */
 enum { PACK_SHORT_MAX = 16 };
 /* At most five columns: "147K", "1.2M", "23G", in powers of 1024. */
 char *pack_short_bytes(double bytes, char text[PACK_SHORT_MAX]);

@@ -23,8 +23,8 @@ struct page {
  * behind `indent` blanks. Ends the last line. */
 void pack_page_wrap(struct page *page, const char *lead, const char *sentence, int indent);
 
-/* What a program calls the parameters that a report speaks of: an array up to one without
- * a param. */
+/* What a program calls the parameters that a report speaks of; an array of these ends with
+ * one whose param is NULL. */
 struct pack_option_word {
     const char *param, *option; /* "echo", "--echo" */
 };

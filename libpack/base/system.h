@@ -21,8 +21,8 @@ enum pack_status pack_system_drop_fd(int fd, struct pack_error *err);
 void pack_system_want_fd(int fd);
 
 /* Bytes of a file that are in the page cache, counted in pages with mincore(2);
- * PACK_ERR_UNSUPPORTED where the system does not tell: Linux says "all of it" to who
- * neither owns a file nor may write to it. */
+ * PACK_ERR_UNSUPPORTED where the system does not tell: Linux answers "all of it" to a user
+ * who neither owns the file nor may write to it. */
 enum pack_status pack_system_resident(const char *path, uint64_t *bytes,
                                       struct pack_error *err);
 

@@ -1,4 +1,4 @@
-/* What would make a run faster. */
+/* Looks for changes that would make a run faster. */
 #ifndef LIBPACK_BENCH_ADVICE_H
 #define LIBPACK_BENCH_ADVICE_H
 
@@ -52,12 +52,13 @@ struct pack_bench_ask {
  * order and layout are those that pack_advise() and measure.h answer when asked the same:
  * the choice, and what costs less and gains less. More workers, opening once and larger
  * batches are tried on the file, in turns with the run's settings, if it lies in memory.
- * Changes of transfer and page cache are predicted from the run's times. Last, where there
- * is room, comes echoing.
+ * Changes of transfer and page cache are predicted from the run's times. Echoing comes
+ * last, where there is room for another change.
  *
  * That takes ten to twenty seconds, and 128 MiB of memory for each of five copies at most.
- * What does not gain surely is not named. Readers of a GPU's process are not tried, nor
- * batches that take more than half a second: then costs fitted to the run predict.
+ * A change whose measured gain may be a loss is not named. Nothing is tried where the
+ * consumer is cuda, whose process cannot fork readers any more, or where batches take more
+ * than half a second: rates are then predicted, with costs fitted to the run.
  *
  * No change below 5 % is named, no new layout below goal.min_gain of advise.h, none when
  * the consumer is the limit. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.

@@ -1,4 +1,4 @@
-/* Where batches go: a table of consumers that stand for the training step. */
+/* What takes the batches: a table of consumers that stand for the training step. */
 #ifndef LIBPACK_CONSUMER_H
 #define LIBPACK_CONSUMER_H
 
@@ -44,7 +44,7 @@ struct pack_batch {
 
 enum pack_transfer { PACK_TRANSFER_UINT8 = 0, PACK_TRANSFER_FLOAT32 };
 
-/* Zero is the default wherever it makes sense. */
+/* Zeroed by the caller; zero is the default where nothing else is said. */
 struct pack_consumer_params {
     size_t sample_bytes;
     uint64_t batch_max; /* samples */

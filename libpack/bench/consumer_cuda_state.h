@@ -32,7 +32,7 @@ struct cuda_state {
     struct pack_cuda api;
     struct pack_consumer *consumer;
     struct pack_consumer_params params;  /* with defaults filled in */
-    struct pack_normalise_table table;   /* for --transfer float32 */
+    struct pack_normalise_table table;   /* for PACK_TRANSFER_FLOAT32 */
     size_t transfer_bytes, output_bytes; /* of one sample */
     void *module, *normalise, *compute;
     void *copy_stream, *compute_stream;

@@ -33,7 +33,7 @@ struct pack_read_cost {
 
 void pack_read_cost_add(struct pack_read_cost *total, const struct pack_read_cost *part);
 
-/* What an engine is doing, for whoever has to explain that it hangs or died. */
+/* What an engine is doing, for the message when it hangs or dies. */
 enum { PACK_ENGINE_REASONS_MAX = 3, PACK_ENGINE_REASON_MAX = 256 };
 struct pack_engine_activity {
     bool reading;
@@ -48,7 +48,7 @@ struct pack_engine_activity {
 struct pack_engine_open {
     bool set_cache; /* else the library's own */
     struct pack_cache_params cache;
-    bool reopen; /* by name at each read, as careless code does */
+    bool reopen; /* by name at each read, as f["x"][i] in h5py does */
 };
 
 /* Image files, as they become samples. */

@@ -1,5 +1,5 @@
-/* Puts measurements in the place of the model's predictions: today's settings on the file
- * itself, the advisor's choices on part of its data written again in their layout. */
+/* Replaces the model's predictions by measurements: of today's settings on the file itself,
+ * of the advisor's first rows on part of the data, written again in their layouts. */
 #ifndef LIBPACK_MEASURE_H
 #define LIBPACK_MEASURE_H
 
@@ -22,15 +22,10 @@ struct pack_measure_params {
     /* The same opened already, of which `file` is the first part, and what is read in step
      * with it; NULL: opened here. */
     const struct pack_readset *set, *with_set;
-    /*
-     * Proof instead of a quick look: the copies lie in scratch_dir (NULL: in memory),
-     * have scratch_bytes each (0: 128 MiB; 256 MiB for a proof), and at least seven
-     * rounds are read.
-     */
-    bool prove;
-    const char *scratch_dir;
-    uint64_t scratch_bytes;
-    uint64_t budget_ns;    /* for reading the rows of a quick look; 0: 5 s */
+    bool prove; /* larger copies, longer slices, and all rounds whatever they take */
+    const char *scratch_dir; /* where the copies lie; NULL: in memory */
+    uint64_t scratch_bytes;  /* of each copy; 0: 128 MiB, 256 MiB to prove */
+    uint64_t budget_ns;      /* for reading the rows, unless to prove; 0: 5 s */
     struct pack_watch watch;
 };
 
@@ -48,14 +43,14 @@ enum pack_status pack_measure_now(const struct pack_measure_params *how,
                                   struct pack_measured *measured, struct pack_error *err);
 
 /*
- * After it: reads `now`, the first row, and the best row of each kind that may be chosen
- * (kinds: pack_advise_kind_of), each in a copy of its own layout, in turns, and scales
- * their rates by measured over modelled; then settles the result. A proof takes larger
- * copies, longer and more rounds.
+ * After it: reads rows in turns, each in a copy that has its layout, scales their rates by
+ * measured over modelled, and settles the result. The rows are `now`, the first one, the
+ * best of each kind that may be chosen (kinds: pack_advise_kind_of), and then others that
+ * may be, best first, up to ten rows and five layouts.
  *
- * Copies are written through stock HDF5, scratch_bytes of the data at most, and no more
- * than an eighth of the memory that is free for all of them together. They have no names
- * and are gone however the call ends.
+ * Copies are written through stock HDF5, scratch_bytes of the data at most; in memory, all
+ * together take no more than an eighth of what is free. They have no names and are gone
+ * however the call ends. A row that keeps a virtual dataset is read in place.
  */
 enum pack_status pack_measure_rows(const struct pack_measure_params *how,
                                    const struct pack_advise_params *params,

@@ -17,20 +17,21 @@ enum { PACK_TRIAL_ROUNDS_MAX = 64, PACK_TRIAL_FRESH = 2 };
 
 struct pack_trial_params {
     uint64_t slice_ns;  /* of one candidate in one round; 0: 150 ms */
-    uint64_t budget_ns; /* no new round begins after so long, once there were... */
-    uint32_t rounds_min, rounds_max; /* ...so many; 0: 3 and PACK_TRIAL_ROUNDS_MAX */
-    double race; /* a candidate whose later epochs, after three rounds, have less than this
-                    part of the best one's rate is read no more; after five, one that
-                    lacks more than half of what this leaves out; 0: all are read on */
+    uint64_t budget_ns; /* after so long no round begins, except the first rounds_min */
+    uint32_t rounds_min, rounds_max; /* 0: 3 and PACK_TRIAL_ROUNDS_MAX */
+    double race; /* after three rounds, candidates whose later epochs have less than this
+                    part of the best one's rate are read no more; after five, those that
+                    lack more than half of what this leaves out; the first one always is
+                    read; 0: all are */
     struct pack_watch watch; /* only asked whether to stop */
 };
 
 /* Samples/s of one candidate. Rates are medians over the rounds. */
 struct pack_trial_result {
     uint32_t n_rounds;
+    /* Round by round; 0: not measured in that round. */
     double first[PACK_TRIAL_ROUNDS_MAX]; /* of the first epoch, or of what was read of it */
-    double later[PACK_TRIAL_ROUNDS_MAX]; /* of the later half of the epochs; 0 in either:
-                                            not looked at in that round */
+    double later[PACK_TRIAL_ROUNDS_MAX]; /* of the second half of the epochs */
     double first_rate, later_rate;
     uint32_t n_later;         /* rounds in which more than one epoch was read */
     bool has_later;           /* that was so in half of them; else later repeats first */
@@ -42,9 +43,9 @@ struct pack_trial_result {
 /*
  * Reads as each of `candidates` says, one after another, round after round, each time in
  * processes started anew; their starting does not count. Epochs follow one another until
- * the slice is over. `candidates` are runs of bench.h; epochs, seconds_ns, no_check and
- * watch are set here. A candidate with preload begins without it in the first
- * PACK_TRIAL_FRESH rounds, which tell its first epoch; the others tell the later ones.
+ * the slice is over. `candidates` are runs of bench.h, of which stop, no_check and watch
+ * are set here. A candidate with preload is read without it in the first PACK_TRIAL_FRESH
+ * rounds, which measure its first epoch; the other rounds measure the later ones.
  *
  * Errors as pack_bench_run. Only results with n_rounds > 0 count after
  * PACK_ERR_INTERRUPTED.
@@ -55,8 +56,8 @@ enum pack_status pack_trial_run(const struct pack_bench_params *candidates,
                                 struct pack_trial_result *results,
                                 struct pack_error *err);
 
-/* Adds one run to its rounds. An epoch that was cut off counts only where there is no
- * second whole one. */
+/* Adds a run as one more round. The last epoch, where the end of the slice cut it off,
+ * counts only when fewer than two are whole. */
 void pack_trial_add(struct pack_trial_result *result, const struct pack_bench_result *run);
 
 /* Marks the candidates to be read no more: those whose later epochs have so far less than
@@ -68,7 +69,7 @@ void pack_trial_race(double part, struct pack_trial_result *results, size_t n_ca
  * What candidate `b` gains over candidate `a`: the median of the rounds' ratios, later
  * epochs over later epochs, and the interval that holds the true one in at least 95 of
  * 100 cases (order statistics of a binomial; for fewer than six rounds the extremes, which
- * is less).
+ * hold it less often).
  */
 struct pack_trial_gain {
     double median, low, high;

@@ -45,7 +45,7 @@ struct pack_samples_params {
     bool headers_only; /* no pixels: read what the headers say */
     bool no_readahead;
     bool no_sums;          /* sum and sumsq stay 0 */
-    uint32_t out_h, out_w; /* what every sample must measure; 0: whatever it does */
+    uint32_t out_h, out_w; /* size that every sample must have; 0: any */
     unsigned n_threads;
     uint64_t memory_bytes; /* for reading and decoding; one giant image comes in alone */
     size_t n_slots;        /* samples in flight, at least 2; 0: 4 per thread and 4 */

@@ -1,4 +1,4 @@
-/* The one thing that a way of storing and reading a dataset loses most by, as a sentence. */
+/* The main loss of time in how a dataset is stored and read, as a sentence. */
 #ifndef LIBPACK_CAUSES_H
 #define LIBPACK_CAUSES_H
 

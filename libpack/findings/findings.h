@@ -1,5 +1,5 @@
-/* What is wrong with a way of storing and reading a dataset: from facts and counts to
- * sentences, each with its numbers, its price and what to do. */
+/* What is wrong with how a dataset is stored and read: from facts and counts to sentences,
+ * each with its numbers, its price and what to do. */
 #ifndef LIBPACK_FINDINGS_H
 #define LIBPACK_FINDINGS_H
 

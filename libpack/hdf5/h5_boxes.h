@@ -1,5 +1,5 @@
-/* The one reader of boxes: as users read, with H5Dread and a chunk cache, and what that
- * costs is counted. */
+/* Reads boxes of a dataset as users do, with H5Dread and a chunk cache, and counts what that
+ * costs. */
 #ifndef LIBPACK_H5_BOXES_H
 #define LIBPACK_H5_BOXES_H
 
@@ -20,7 +20,7 @@ struct pack_h5_boxes_params {
     const char *file, *dataset; /* borrowed while the reader lives */
     bool set_cache; /* use `cache`; else what the linked library does by itself */
     struct pack_cache_params cache; /* version is not looked at */
-    bool reopen; /* open the dataset by name at each read, as careless code does */
+    bool reopen; /* open the dataset by name at each read, as f["x"][i] in h5py does */
     struct pack_h5_count *count; /* hooks and counters, or NULL for the stock driver */
 };
 

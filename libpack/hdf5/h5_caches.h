@@ -33,8 +33,8 @@ enum pack_status pack_h5_caches_read(struct pack_h5_caches *caches,
 /* The dataset is closed and opened again: all caches are empty. */
 void pack_h5_caches_reopen(struct pack_h5_caches *caches);
 
-/* Counts since the last time, of all caches together; peak_bytes as each for itself had
- * it. */
+/* Counts since the last call, of all caches together; peak_bytes is the sum of each one's
+ * own peak. */
 void pack_h5_caches_take(struct pack_h5_caches *caches, struct pack_cache_counts *counts);
 
 #ifdef __cplusplus

@@ -47,9 +47,9 @@ struct pack_h5_count {
                                     const void *data);
 
     /*
-     * HDF5 opened a further file by itself: a source of a virtual dataset, the target of
-     * an external link. Whose hooks and counters it gets; NULL, as without this hook:
-     * these here. The name is the one that HDF5 found it under.
+     * When HDF5 opens a further file by itself (a source of a virtual dataset, the target
+     * of an external link), `name` being the path that it found. Returns the struct whose
+     * hooks and counters the file gets; NULL, or without this hook: this one.
      */
     struct pack_h5_count *(*on_further)(void *context, const char *name);
 
@@ -68,8 +68,8 @@ struct pack_h5_count {
     struct pack_h5_counters raw, metadata;
     /*
      * errno of the first write, truncation or close that failed; 0: none. HDF5 is not
-     * told, as it does not survive it everywhere: a failure sets `discard`, and who
-     * writes has to look here, at the latest when the file is closed.
+     * told, because it does not survive that everywhere: a failure sets `discard`, and the
+     * writer has to look here, at the latest when the file is closed.
      */
     int write_errno;
     int read_errno;  /* of the first read that failed; HDF5 is told */
@@ -84,9 +84,9 @@ struct pack_h5_count {
  * same accesses as with its default driver, H5FD_SEC2. So does it in files that it opens
  * on behalf of such a file, which count here too. The driver is registered for this
  * list only, and goes with the last file opened through it; two opens of one file through
- * two lists do not share a chunk cache. PACK_ERR_MEMORY when HDF5 cannot register it.
+ * two lists do not share a chunk cache. With `count` NULL nothing is counted.
+ * PACK_ERR_MEMORY when HDF5 cannot register it.
  */
-/* `count` NULL: nobody wants to know. */
 enum pack_status pack_h5_count_set(int64_t fapl_id, struct pack_h5_count *count,
                                    struct pack_error *err);
 

@@ -1,5 +1,5 @@
-/* Opens a dataset as every program does: which one is meant, what is known of it, where
- * its chunks or its sources are; in a child process first. */
+/* Opens a dataset for every program: finds the one that is meant, its facts, and its chunks
+ * or sources; all of it is tried in a child process first. */
 #ifndef LIBPACK_H5_DATASET_H
 #define LIBPACK_H5_DATASET_H
 
@@ -48,7 +48,8 @@ enum pack_status pack_h5_dataset_open(const char *file, const char *path,
                                       struct pack_error *err);
 void pack_h5_dataset_close(struct pack_h5_dataset *dataset); /* accepts NULL */
 
-/* What is missing or not counted in it, as a sentence without end; false: nothing. */
+/* What is missing or not counted in it, as a sentence without a full stop; false: nothing
+ * is. */
 bool pack_h5_dataset_remark(const struct pack_h5_dataset *dataset, char *text,
                             size_t size);
 

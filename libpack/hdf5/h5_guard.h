@@ -38,9 +38,9 @@ struct pack_h5_guard_limits {
  * done again here. Else fn's own failure, or PACK_ERR_FORMAT and "cannot open 'x.h5':
  * HDF5 itself crashes on this file (SIGSEGV while reading '/x')" or "...: HDF5 does not
  * finish within 10 s of processor time (while opening it)"; PACK_ERR_IO: "...: nothing
- * happened for 30 s (...)". However long a slow server takes, each of its answers is
- * something that happens. PACK_ERR_INTERRUPTED when the child was ended from outside.
- * limits may be NULL. Costs a fork and fn, twice.
+ * happened for 30 s (...)". A slow server is not idle as long as answers come, however
+ * late. PACK_ERR_INTERRUPTED when the child was ended from outside. limits may be NULL.
+ * Costs a fork and a further run of fn.
  */
 enum pack_status pack_h5_guard_try(const char *path,
                                    const struct pack_h5_guard_limits *limits,

@@ -38,11 +38,11 @@ struct pack_h5_sources {
     size_t n_sources, n_mappings;
     struct pack_h5_source *sources;
     struct pack_h5_mapping *mappings; /* in the order in which HDF5 goes through them */
-    /* Chunks that reads visit cannot be told, in words; NULL when they can. */
+    /* Why it cannot be told which chunks reads visit; NULL when it can. */
     const char *unclear;
-    /* Mappings lie side by side along an axis other than 0, so that what one read takes
-     * from a source lies in pieces in memory: into how many reads that falls past the
-     * chunk cache is not known. */
+    /* Mappings lie side by side along an axis other than 0: what one read takes from a
+     * source then lies in pieces in memory, and how many file reads that makes where the
+     * chunk cache is bypassed is not known. */
     bool is_side_by_side;
 };
 
@@ -50,7 +50,7 @@ struct pack_h5_sources {
  * Reads the mappings of the virtual dataset with these facts in an open file named
  * `name`, and facts and chunk indexes of their sources. Sources are looked for as HDF5
  * does: beside the file, then from the current folder; HDF5_VDS_PREFIX is not looked at.
- * PACK_OK also when sources are missing or mappings are none of blocks. PACK_ERR_FORMAT
+ * Missing sources, and mappings that are no blocks, are no errors. PACK_ERR_FORMAT
  * when it is a source of itself, also by way of others: HDF5 would crash. guard as in
  * h5_guard.h.
  */

@@ -66,8 +66,8 @@ uint64_t pack_readset_box_bytes(const struct pack_readset *set,
 /* All parts are chunked, so that a chunk cache is at work. */
 bool pack_readset_is_chunked(const struct pack_readset *set);
 
-/* Which chunks a read visits can be told: of chunked parts, and of virtual ones whose
- * sources are chunked and mapped block by block. */
+/* Whether it can be told which chunks a read visits: of chunked parts, and of virtual ones
+ * whose sources are chunked and mapped block by block. */
 bool pack_readset_is_clear(const struct pack_readset *set);
 
 /* Chunks that one H5Dread of boxes of a part visits; 0 where they cannot be told. */
@@ -78,7 +78,8 @@ uint64_t pack_readset_requests(const struct pack_h5_dataset *part,
  * included, and all their bytes; negative: not known. */
 double pack_readset_resident_rate(const struct pack_readset *set, uint64_t *bytes);
 
-/* What is missing or not counted in the set, as a sentence without end; false: nothing. */
+/* What is missing or not counted in the set, as a sentence without a full stop; false:
+ * nothing is. */
 bool pack_readset_remark(const struct pack_readset *set, char *text, size_t size);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Between image.c, its codecs and image_rows.c. */
+/* What image.c, its codecs and image_rows.c share. */
 #ifndef LIBPACK_IMAGE_PARTS_H
 #define LIBPACK_IMAGE_PARTS_H
 

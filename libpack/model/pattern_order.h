@@ -38,8 +38,8 @@ struct pack_order {
 
     uint64_t chunk_samples, n_chunks, pool_chunks; /* block */
     uint64_t shortfall;  /* samples missing from the last chunk */
-    uint64_t short_at;   /* where among the permuted chunks it lies */
-    uint64_t short_from; /* and the permutation has it, whose chunk takes the other place */
+    uint64_t short_at;   /* the slot of that chunk */
+    uint64_t short_from; /* the slot that the permutation gives it; the two are swapped */
     uint64_t world, workers, batch;           /* worker-local: how batches are dealt */
     struct pack_permutation pool_permutation; /* of one pool's samples */
     uint64_t permuted_share, permuted_pool;   /* which; UINT64_MAX: none yet */
@@ -63,7 +63,7 @@ void pack_order_start(struct pack_order *order, uint64_t seed);
 /* Worker-local: see pack_pattern_shared_chunks. */
 uint64_t pack_order_shared_chunks(const struct pack_order *order, uint64_t rank);
 
-/* A random word that depends on the place it is for. */
+/* A random word for a place: a function of seed and place. */
 static inline uint64_t
 pack_order_word(uint64_t seed, uint64_t place)
 {
