@@ -1,7 +1,7 @@
 /*
  * Whole runs against files made here: what HDF5 did must equal what the simulator says,
  * and every sample must arrive as often as the pattern says, in hundreds of combinations
- * of dataset, order, cache settings, workers, ways of reading and echoes.
+ * of dataset, order, cache settings, workers, read modes and echoes.
  */
 #include "libpack/bench/bench.h"
 

@@ -1,7 +1,7 @@
 /*
- * Hit rate and samples/s over chunk size and cache size, from the first reads of one worker: chunks
- * like the recommended one (else of whole samples) holding 1, 2, 4, ... samples, caches
- * from 256 KiB in steps of 4 up to the memory of one worker.
+ * Hit rate and samples/s over chunk size and cache size, from the first reads of one
+ * worker: chunks like the recommended one (else of whole samples) that hold 1, 2, 4, ...
+ * samples, caches from 256 KiB in steps of 4 up to the memory of one worker.
  */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* From what a user asks to what the advisor needs: files opened, texts parsed,
+/* Turns what a user asks into the advisor's parameters: files opened, texts parsed and
  * checked. */
 #ifndef LIBPACK_ADVISE_REQUEST_H
 #define LIBPACK_ADVISE_REQUEST_H
@@ -99,9 +99,10 @@ struct pack_advise_job {
 };
 
 /*
- * Without a file, `now` is the first of `chunks` when cache settings are given too.
- * Errors name the member of the request at fault (pack_error.param). Errors as the readers of what is named; the job
- * is for pack_advise_job_close in any case.
+ * Opens, reads and parses all that the request names, and checks it. Without a file, `now`
+ * is the first of `chunks` when cache settings are given too. Errors are those of the
+ * readers of what is named, and say which member of the request is at fault
+ * (pack_error.param). The job is for pack_advise_job_close in any case.
  */
 enum pack_status pack_advise_job_open(const struct pack_advise_request *request,
                                       struct pack_advise_job *job,

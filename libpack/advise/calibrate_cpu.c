@@ -82,8 +82,8 @@ paint(struct pack_lab *lab, unsigned char *pixels, size_t size)
     }
 }
 
-/* A round encodes and decodes several different images, so that nothing is learnt by
- * heart. */
+/* A round encodes and decodes several different images, so that the processor's branch
+ * predictor does not come to know a single one. */
 static enum pack_status
 time_codec(struct pack_lab *lab, const char *name, double *encode_ns, double *decode_ns,
            struct pack_error *err)

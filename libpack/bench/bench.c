@@ -19,7 +19,7 @@
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/base/size.h"
 
-/* How much of the wait before a step pages were being dropped in. */
+/* The part of the wait before a step in which pages were being dropped. */
 static uint64_t
 dropping(const struct bench_run *run, const struct pack_step *step)
 {

@@ -99,8 +99,8 @@ interpret(uint64_t ns, struct bench_note *note)
     note->work.interpret_ns += now_ns - begin_ns;
 }
 
-/* Reads a request into new memory, whose turn to be copied comes when all have been read:
- * a list of samples becomes a batch. */
+/* Reads a request into new memory, which is copied into the batch when all requests have
+ * been read, as a list of samples is collated. */
 static enum pack_status
 read_apart(struct reader *reader, const struct pack_request *request,
            struct bench_note *note, struct pack_error *err)

@@ -4,14 +4,14 @@
  *
  *     round 0   a b c d        round 1   b c d a        round 2   c d a b
  *
- * A run's first epoch stands apart: its chunks come into fresh memory. The later half of
- * its epochs is what a long training sees; between them lie those in which a cache fills.
- * They take longer than a slice where it is large: such a candidate is read from the
- * beginning in two rounds, and with its cache filled beforehand in all others.
+ * A run's first epoch is kept apart: its chunks come into fresh memory. The second half of
+ * its epochs is what a long training sees; in those between, the cache fills. Filling a
+ * large cache takes longer than a slice: such a candidate is read from the beginning in
+ * two rounds, and with its cache filled beforehand in all others.
  *
- * What comes before each worker's first batch is starting, and counts only where a run
- * is hardly more than that; an epoch that was cut off in the middle counts only where
- * there is no second whole one.
+ * The time before each worker's first batch is its start, and counts only where a run is
+ * hardly longer than that. An epoch that the end of the slice cut off counts only where
+ * fewer than two are whole.
  */
 #include "libpack/bench/trial.h"
 

@@ -223,8 +223,7 @@ compare_classes(struct compare *c, int64_t file)
                                   "has other classes than the source");
 }
 
-/* Reads labels and names, and learns from the shape of `images` what a sample
- * measures. */
+/* Reads labels and names, and takes the size of a sample from the shape of `images`. */
 static enum pack_status
 open_existing(struct compare *c, int64_t file)
 {

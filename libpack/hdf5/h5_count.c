@@ -42,8 +42,8 @@ struct count_info {
     struct pack_h5_count *count;
 };
 
-/* Files that HDF5 opens by itself are opened with what the file at hand was opened with:
- * without these three, a list without our struct, which cannot be opened with. */
+/* Files that HDF5 opens by itself are opened with the property list of the file at hand.
+ * Without these three functions it would lack our struct, and opening would fail. */
 static void *
 count_fapl_copy(const void *info)
 {

@@ -69,7 +69,7 @@ lanczos(double x)
     return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0;
 }
 
-/* Indexed by enum pack_resample_filter; nearest takes another way. */
+/* Indexed by enum pack_resample_filter; nearest has no weights, see resample.c. */
 static const struct {
     double (*weight)(double x);
     double support; /* in source pixels, at scale 1 */

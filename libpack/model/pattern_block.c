@@ -1,6 +1,6 @@
 /*
  * Block shuffles. The chunks of the file lie in a random order on a line, from which the
- * epoch is cut. A refilled pool is a stretch of whole chunks, whose samples are permuted:
+ * epoch is cut. A refilled pool is a run of whole chunks, whose samples are permuted:
  *
  *     line   | c4 | c1 | c0 | c8| c5 | c2 | c3 | c6 | c7 |     c8 is the short last chunk
  *     pools  |--------------|-------------|--------------|     of three chunks
@@ -82,12 +82,12 @@ sample_at(const struct pack_order *order, uint64_t place)
            slot_start(order, slot);
 }
 
-/* A stretch of the line that goes to one reader. */
+/* A part of the line that goes to one reader. */
 struct share {
     uint64_t number, seed, first, end;
 };
 
-/* One filling of a pool: the stretch of a share that it takes. */
+/* One filling of a pool: the part of a share that it takes. */
 struct pool {
     uint64_t number, first, size;
 };
