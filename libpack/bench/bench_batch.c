@@ -96,8 +96,8 @@ consume(struct bench_run *run, const struct pack_procs_item *item, struct pack_e
     return status;
 }
 
-/* Whoever takes a batch from fresh memory finds its pages, one by one, when it first looks
- * at them. */
+/* The pages of a batch in fresh memory are mapped one by one, when its reader first looks
+ * at them: this is that look. */
 static void
 touch(const struct bench_run *run, const struct pack_procs_item *item)
 {
