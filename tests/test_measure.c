@@ -168,8 +168,8 @@ test_trial(void)
        results[0].first_rate, results[0].later_rate);
     ok(results[1].first_rate > 1500 && results[1].first_rate < 1600,
        "one that is kept waiting is as slow as that: %.0f samples/s", results[1].first_rate);
-    ok(results[1].n_epochs == 1 && !results[1].has_later &&
-           results[1].later_rate == results[1].first_rate && results[1].first_samples < N,
+    ok(results[1].n_epochs == 1 && !results[1].has_later && results[1].later_rate > 0 &&
+           results[1].later_rate < 2 * 16 / 0.02 * 1.3 && results[1].first_samples < N,
        "and is seen for a part of its first epoch");
     struct pack_trial_gain gain;
     pack_trial_gain(&results[1], &results[0], &gain);
@@ -254,24 +254,13 @@ test_preload_ends(void)
        "fresh workers find nothing in their caches: %d file reads %s",
        (int)r.total.work.read.file_reads, err.text);
     pack_bench_done(&r);
-    p.workers = (struct pack_bench_workers){ .n = 2, .delay_ns = 300 * 1000 * 1000 };
-    p.pattern.batch = (set->extent.extent[0] + 1) / 2;
-    p.stop.after_ns = 200 * 1000 * 1000;
-    uint64_t took_ns = 0;
-    /* who is not run for that long after the first epoch finds the time over */
-    for (int i = 0; i < 8; i++) {
-        uint64_t start_ns = pack_clock_ns();
-        status = pack_bench_run(&p, &r, &err);
-        took_ns = pack_clock_ns() - start_ns;
-        bool undisturbed = r.n_epochs == 2 && r.elapsed_ns + r.warm_ns <= took_ns;
-        if (status != PACK_OK || undisturbed || i == 7)
-            break;
-        pack_bench_done(&r);
-    }
-    ok(status == PACK_OK && r.n_epochs == 2 && r.epochs[0].n_samples == N &&
-           r.warm_ns >= p.workers.delay_ns && r.elapsed_ns + r.warm_ns <= took_ns,
-       "time counts from when all have filled theirs, be that a whole epoch: %d epochs %s",
-       (int)r.n_epochs, err.text);
+    p.workers = (struct pack_bench_workers){ .n = 2 };
+    p.stop.epochs = 1;
+    status = pack_bench_run(&p, &r, &err);
+    ok(status == PACK_OK && r.total.work.read.file_reads == 0 &&
+           r.total.work.read.requests > 0,
+       "workers that stay find all in theirs: %d requests %s",
+       (int)r.total.work.read.requests, err.text);
     pack_bench_done(&r);
     pack_readset_close(set);
 }

@@ -236,44 +236,21 @@ static bool
 is_over(const struct bench_run *run)
 {
     const struct pack_bench_params *p = &run->plan.params;
-    if (p->preload && !run->is_filled)
-        return false;
     return (p->stop.batches && run->n_batches >= p->stop.batches) ||
            (p->stop.after_ns && pack_clock_ns() - run->start_ns >= p->stop.after_ns);
 }
 
-/* Each worker has delivered a batch, with preload out of a cache that is filled; a run of
- * a given time begins then. One that ends here keeps its time. */
+/* After a batch of the first epoch: two fifths of the time that a run was given may be
+ * over, in which the system has not yet found a processor for each process. */
 static void
-note_filled(struct bench_run *run)
-{
-    const struct pack_bench_params *p = &run->plan.params;
-    bool goes_on = run->n_lanes < run->plan.epoch_batches || p->stop.epochs > 1;
-    run->is_filled = true;
-    if (p->preload && goes_on)
-        run->start_ns = pack_clock_ns();
-}
-
-/* What came before is starting, and the two fifths of a run's time in which the system
- * has not found a processor for each process. */
-static void
-note_warm(struct bench_run *run, uint64_t begin_ns)
+note_warm(struct bench_run *run, bool is_last)
 {
     struct pack_bench_result *r = run->result;
-    r->warm_ns = pack_clock_ns() - begin_ns;
+    uint64_t elapsed_ns = pack_clock_ns() - run->start_ns;
+    if (r->warm_ns || (!is_last && elapsed_ns < run->plan.params.stop.after_ns / 5 * 2))
+        return;
+    r->warm_ns = elapsed_ns;
     r->warm_samples = r->epochs[0].n_samples;
-}
-
-/* After a batch of the first epoch, of which n_left are left. */
-static void
-note_start(struct bench_run *run, uint64_t begin_ns, uint64_t n_left)
-{
-    uint64_t warm_ns = run->plan.params.stop.after_ns / 5 * 2;
-    if (!run->is_filled && (run->n_batches >= run->n_lanes || n_left == 0))
-        note_filled(run);
-    if (run->is_filled && run->result->warm_ns == 0 &&
-        (n_left == 0 || pack_clock_ns() - run->start_ns >= warm_ns))
-        note_warm(run, begin_ns);
 }
 
 static enum pack_status
@@ -299,7 +276,7 @@ one_epoch(struct bench_run *run, uint64_t number, struct pack_error *err)
     for (uint64_t i = 0; i < n && status == PACK_OK && !(i > 0 && is_over(run)); i++) {
         status = pack_bench_batch(run, err);
         if (number == 0)
-            note_start(run, begin_ns, n - 1 - i);
+            note_warm(run, i + 1 == n);
     }
     uint64_t end_ns = pack_clock_ns();
     if (p->workers.fresh)

@@ -230,8 +230,7 @@ struct pack_bench_result {
     struct pack_bench_epoch total;
     uint64_t elapsed_ns; /* of the epochs; dropping pages between them left out */
     uint64_t open_ns;    /* starting workers and consumer */
-    /* of the first epoch: until there were as many batches as workers, which were still
-     * opening the file before, and two fifths of the time that a run was given were over */
+    /* of the first epoch: until two fifths of the time that a run was given were over */
     uint64_t warm_ns, warm_samples;
     bool interrupted;
 

@@ -77,7 +77,6 @@ struct bench_run {
     uint64_t drop_begin_ns, drop_end_ns; /* the last time that pages were dropped */
     uint64_t dropped_ns;                 /* of the time between steps */
     uint64_t live_requests, live_loads;
-    bool is_filled; /* all workers have begun, and filled their caches with preload */
 };
 
 /* The next batch, from its worker through the consumer. */

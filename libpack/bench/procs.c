@@ -3,7 +3,7 @@
  * (procs_worker.c) carries short messages that say whose turn it is:
  *
  *     parent ──BEGIN round, CREDIT──▶ worker
- *            ◀──READY item, FAILED──
+ *            ◀──OPENED, READY item, FAILED──
  *
  * Sockets rather than locks in shared memory, because a process that dies leaves a lock
  * locked but closes its sockets: the other side always wakes up.
@@ -23,49 +23,6 @@
 
 enum { POLL_MS = 100, STOP_MS = 2000 };
 static const uint64_t default_stall_ns = UINT64_C(120) * 1000000000;
-
-enum pack_status
-pack_procs_start(const struct pack_procs_params *params, struct pack_procs **out,
-                 struct pack_error *err)
-{
-    if (params->n_workers > PACK_PROCS_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "%u workers are more than %d",
-                         params->n_workers, PACK_PROCS_MAX);
-    unsigned n_lanes = params->n_workers ? params->n_workers : 1;
-    struct pack_procs *procs = calloc(1, sizeof *procs + n_lanes * sizeof *procs->worker);
-    if (!procs)
-        return pack_fail_memory(err, "reader processes");
-    procs->params = *params;
-    if (procs->params.prefetch == 0)
-        procs->params.prefetch = 2;
-    if (params->n_workers == 0)
-        procs->params.prefetch = 1; /* nobody runs ahead */
-    if (procs->params.stall_ns == 0)
-        procs->params.stall_ns = default_stall_ns;
-    const struct procs_memory_params memory = {
-        .n_workers = params->n_workers,
-        .prefetch = procs->params.prefetch,
-        .fresh = params->fresh,
-        .slot_bytes = params->slot_bytes,
-        .note_bytes = params->note_bytes,
-        .activity_bytes = params->activity_bytes,
-    };
-    enum pack_status status = pack_procs_memory_open(&memory, &procs->memory, err);
-    for (unsigned i = 0; i < params->n_workers && status == PACK_OK; i++)
-        status = pack_procs_worker_start(procs, i, err);
-    if (status == PACK_OK && params->n_workers == 0) {
-        status = params->ops->open(params->context, 0,
-                                   pack_procs_lane_activity(&procs->memory, 0),
-                                   &procs->inline_state, err);
-        procs->inline_open = status == PACK_OK;
-    }
-    if (status != PACK_OK) {
-        pack_procs_stop(procs, NULL);
-        return status;
-    }
-    *out = procs;
-    return PACK_OK;
-}
 
 const void *
 pack_procs_activity(const struct pack_procs *procs, unsigned worker)
@@ -135,6 +92,73 @@ wait_worker(struct pack_procs *procs, unsigned index, struct pack_error *err)
     }
 }
 
+/* Why a worker makes no more items. */
+static enum pack_status
+worker_failed(struct pack_procs *procs, unsigned index, struct pack_error *err)
+{
+    const struct pack_error *why = pack_procs_lane_error(&procs->memory, index);
+    if (err)
+        *err = *why;
+    return why->status;
+}
+
+static enum pack_status
+wait_open(struct pack_procs *procs, unsigned index, struct pack_error *err)
+{
+    struct procs_message message;
+    enum pack_status status = wait_worker(procs, index, err);
+    if (status != PACK_OK)
+        return status;
+    if (!pack_procs_receive(procs->worker[index].fd, &message))
+        return worker_died(procs, index, err);
+    return message.kind == PROCS_FAILED ? worker_failed(procs, index, err) : PACK_OK;
+}
+
+enum pack_status
+pack_procs_start(const struct pack_procs_params *params, struct pack_procs **out,
+                 struct pack_error *err)
+{
+    if (params->n_workers > PACK_PROCS_MAX)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "%u workers are more than %d",
+                         params->n_workers, PACK_PROCS_MAX);
+    unsigned n_lanes = params->n_workers ? params->n_workers : 1;
+    struct pack_procs *procs = calloc(1, sizeof *procs + n_lanes * sizeof *procs->worker);
+    if (!procs)
+        return pack_fail_memory(err, "reader processes");
+    procs->params = *params;
+    if (procs->params.prefetch == 0)
+        procs->params.prefetch = 2;
+    if (params->n_workers == 0)
+        procs->params.prefetch = 1; /* nobody runs ahead */
+    if (procs->params.stall_ns == 0)
+        procs->params.stall_ns = default_stall_ns;
+    const struct procs_memory_params memory = {
+        .n_workers = params->n_workers,
+        .prefetch = procs->params.prefetch,
+        .fresh = params->fresh,
+        .slot_bytes = params->slot_bytes,
+        .note_bytes = params->note_bytes,
+        .activity_bytes = params->activity_bytes,
+    };
+    enum pack_status status = pack_procs_memory_open(&memory, &procs->memory, err);
+    for (unsigned i = 0; i < params->n_workers && status == PACK_OK; i++)
+        status = pack_procs_worker_start(procs, i, err);
+    for (unsigned i = 0; i < params->n_workers && status == PACK_OK; i++)
+        status = wait_open(procs, i, err);
+    if (status == PACK_OK && params->n_workers == 0) {
+        status = params->ops->open(params->context, 0,
+                                   pack_procs_lane_activity(&procs->memory, 0),
+                                   &procs->inline_state, err);
+        procs->inline_open = status == PACK_OK;
+    }
+    if (status != PACK_OK) {
+        pack_procs_stop(procs, NULL);
+        return status;
+    }
+    *out = procs;
+    return PACK_OK;
+}
+
 static enum pack_status
 next_in_line(struct pack_procs *procs, struct pack_procs_item *item,
              struct pack_error *err)
@@ -173,12 +197,8 @@ take_item(struct pack_procs *procs, unsigned index, struct pack_procs_item *item
     int file = -1;
     if (!pack_procs_receive_file(worker->fd, &message, &file))
         return worker_died(procs, index, err);
-    if (message.kind == PROCS_FAILED) {
-        const struct pack_error *why = pack_procs_lane_error(memory, index);
-        if (err)
-            *err = *why;
-        return why->status;
-    }
+    if (message.kind == PROCS_FAILED)
+        return worker_failed(procs, index, err);
     if (memory->fresh && file < 0) /* this process has no descriptor left for it */
         return pack_fail_errno(err, EMFILE, "cannot share a batch");
     void *data = file < 0 ? pack_procs_slot_data(memory, index, worker->next_slot)

@@ -69,8 +69,9 @@ struct pack_procs_usage {
 struct pack_procs;
 
 /*
- * Starts the workers with fork(2), so the caller should not have threads, open HDF5
- * files or a CUDA context. Workers die with the parent. Items travel in anonymous shared
+ * Starts the workers with fork(2), and waits until each has opened what it reads: fails
+ * with the worker's own error. The caller should not have threads, open HDF5 files or a
+ * CUDA context. Workers die with the parent. Items travel in anonymous shared
  * memory: nothing has a name that could be left behind. PACK_ERR_MEMORY, PACK_ERR_IO,
  * PACK_ERR_LIMIT.
  */

@@ -5,7 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum procs_message_kind { PROCS_BEGIN = 1, PROCS_CREDIT, PROCS_READY, PROCS_FAILED };
+enum procs_message_kind {
+    PROCS_BEGIN = 1,
+    PROCS_CREDIT,
+    PROCS_OPENED,
+    PROCS_READY,
+    PROCS_FAILED
+};
 
 struct procs_message {
     uint64_t kind, round, item;

@@ -131,7 +131,8 @@ work(struct pack_procs *procs, unsigned index, int fd)
         pack_procs_send(fd, PROCS_FAILED, 0, index);
         return;
     }
-    make_rounds(&self);
+    if (pack_procs_send(fd, PROCS_OPENED, 0, index))
+        make_rounds(&self);
     p->ops->close(self.state);
 }
 

@@ -9,9 +9,9 @@
  * large cache takes longer than a slice: such a candidate is read from the beginning in
  * two rounds, and with its cache filled beforehand in all others.
  *
- * The time before each worker's first batch is its start, and counts only where a run is
- * hardly longer than that. An epoch that the end of the slice cut off counts only where
- * fewer than two are whole.
+ * The first two fifths of a slice, in which the system may let two processes share one
+ * processor, count for the first epoch only, and where a run is hardly longer than that.
+ * An epoch that the end of the slice cut off counts only where fewer than two are whole.
  */
 #include "libpack/bench/trial.h"
 
@@ -50,25 +50,38 @@ median(const double *values, uint32_t n_values)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-static double
-rate_of(uint64_t samples, uint64_t ns)
+/* Samples and the time that they took. */
+struct span {
+    uint64_t samples, ns;
+};
+
+static struct span
+span_of(const struct pack_bench_result *run, uint64_t begin, uint64_t end)
 {
-    return ns ? (double)samples * 1e9 / (double)ns : 0;
+    struct span span = { 0 };
+    for (uint64_t i = begin; i < end; i++) {
+        span.samples += run->epochs[i].n_samples;
+        span.ns += run->epochs[i].elapsed_ns - run->epochs[i].start_ns;
+    }
+    return span;
 }
 
 static double
-rate_of_epochs(const struct pack_bench_result *run, uint64_t begin, uint64_t end)
+rate_of(struct span span)
 {
-    uint64_t samples = 0, ns = 0;
-    for (uint64_t i = begin; i < end; i++) {
-        samples += run->epochs[i].n_samples;
-        ns += run->epochs[i].elapsed_ns - run->epochs[i].start_ns;
+    return span.ns ? (double)span.samples * 1e9 / (double)span.ns : 0;
+}
+
+/* Of a run that was over before a second epoch was. */
+static double
+rate_when_warm(const struct pack_bench_result *run)
+{
+    struct span span = span_of(run, 0, run->n_epochs);
+    if (2 * run->warm_samples <= span.samples && run->warm_ns < span.ns) {
+        span.samples -= run->warm_samples;
+        span.ns -= run->warm_ns;
     }
-    if (begin == 0 && 2 * run->warm_samples <= samples && run->warm_ns < ns) {
-        samples -= run->warm_samples;
-        ns -= run->warm_ns;
-    }
-    return rate_of(samples, ns);
+    return rate_of(span);
 }
 
 void
@@ -79,9 +92,8 @@ pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run)
         n--;
     r->n_later += n > 1;
     r->has_later = 2 * r->n_later >= r->n_rounds + 1;
-    r->first[r->n_rounds] = rate_of_epochs(run, 0, 1);
-    r->later[r->n_rounds] = n > 1 ? rate_of_epochs(run, n / 2, n)
-                                  : rate_of_epochs(run, 0, run->n_epochs);
+    r->first[r->n_rounds] = rate_of(span_of(run, 0, 1));
+    r->later[r->n_rounds] = n > 1 ? rate_of(span_of(run, n / 2, n)) : rate_when_warm(run);
     r->first_samples = run->epochs[0].n_samples;
     r->n_epochs = run->n_epochs;
     r->storage_bytes += (double)run->total.work.storage_bytes;
