@@ -234,6 +234,8 @@ test_files(void)
            job.params.reading.pattern.weights[1] == 0 &&
            job.params.reading.pattern.weights[2] == 2.5,
        "weights are one number a line");
+    ok(with_file(&r, "weighted:by=", "0\n0\n0\n", "its weights add up to 0"),
+       "weights of which none is above 0 are refused with the file's name");
     ok(with_file(&r, "weighted:by=", "1\n2\n", "it has 2 weights for 3 samples"),
        "as many as there are samples, not fewer");
     ok(with_file(&r, "weighted:by=", "1\n2\n3\n4\n", "line 4, column 1: more weights"),

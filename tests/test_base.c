@@ -131,6 +131,20 @@ test_textfile(void)
     ok(pack_textfile_read("test_base.text", 9999, &text, &err) == PACK_ERR_LIMIT &&
            !text.data && strncmp(err.text, "'test_base.text': ", 18) == 0,
        "one byte more is too much: %s", err.text);
+    static const char *const marked[][2] = {
+        { "\xef\xbb\xbf" "1\r\n", "1\r\n" }, { "\xef\xbb\xbf", "" },
+        { "\xef\xbb", "\xef\xbb" }, { "a\xef\xbb\xbf", "a\xef\xbb\xbf" },
+    };
+    for (size_t i = 0; i < sizeof marked / sizeof *marked; i++) {
+        file = fopen("test_base.text", "w");
+        if (!file || fputs(marked[i][0], file) < 0 || fclose(file) != 0)
+            exit(2);
+        ok(pack_textfile_read("test_base.text", 10, &text, &err) == PACK_OK &&
+               strcmp((char *)text.data, marked[i][1]) == 0 &&
+               text.size == strlen(marked[i][1]),
+           "a byte order mark is left out at the beginning only: %zu", i);
+        pack_buf_done(&text);
+    }
     ok(pack_textfile_read("nowhere", 1, &text, &err) == PACK_ERR_NOT_FOUND,
        "one that is not there: %s", err.text);
     pack_textfile_read(".", 100, &text, &err);

@@ -106,6 +106,8 @@ test_weights(void)
         { "1\n2 3,\n", "line 2, column 3: not one weight of 0 or more" },
         { "nan 1 1", "line 1, column 1: not one weight of 0 or more" },
         { "1 inf 1", "line 1, column 3: not one weight of 0 or more" },
+        { "0 0 0", "its weights add up to 0" },
+        { "1e308 1e308 1", "its weights add up to inf" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         double *weights = NULL;

@@ -3,6 +3,18 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+/* The byte order mark that editors of some systems put before UTF-8. */
+static void
+drop_mark(struct pack_buf *text)
+{
+    static const char mark[] = { '\xef', '\xbb', '\xbf' };
+    if (text->size < sizeof mark || memcmp(text->data, mark, sizeof mark) != 0)
+        return;
+    text->size -= sizeof mark;
+    memmove(text->data, text->data + sizeof mark, text->size + 1);
+}
 
 enum pack_status
 pack_textfile_read(const char *path, size_t max, struct pack_buf *text,
@@ -20,6 +32,8 @@ pack_textfile_read(const char *path, size_t max, struct pack_buf *text,
     text->max = 0; /* the NUL is not part of the text */
     if (status == PACK_OK)
         status = pack_buf_printf(text, err, "%s", "");
+    if (status == PACK_OK)
+        drop_mark(text);
     if (status != PACK_OK)
         status = pack_error_prefix(err, status, "'%s'", path);
     else if (ferror(stream))

@@ -20,7 +20,7 @@ enum pack_status pack_trace_check(const struct pack_box *boxes, uint64_t n_boxes
  * behind its `size` bytes. The caller frees *weights, n of them, with free().
  *
  * PACK_ERR_FORMAT with "line 3, column 5: ..." as pack_trace_parse, also when there are
- * not just n; PACK_ERR_MEMORY.
+ * not just n, or when their sum is 0 or infinite; PACK_ERR_MEMORY.
  */
 enum pack_status pack_weights_parse(const char *text, size_t size, uint64_t n,
                                     double **weights, struct pack_error *err);

@@ -24,7 +24,7 @@ pack_weights_parse(const char *text, size_t size, uint64_t n, double **weights,
 {
     const char *at = text, *end = text + size, *line_start = text, *stop;
     uint64_t line = 1, found = 0;
-    double weight;
+    double weight, sum = 0;
     /* two bytes each: what a file claims is not allocated before it can be there */
     double *read = size / 2 + 1 >= n ? calloc(n ? n : 1, sizeof *read) : NULL;
     if (size / 2 + 1 >= n && !read)
@@ -47,12 +47,17 @@ pack_weights_parse(const char *text, size_t size, uint64_t n, double **weights,
         }
         if (read)
             read[found] = weight;
+        sum += weight;
     }
     if (found != n) {
         free(read);
         return pack_fail(err, PACK_ERR_FORMAT, "it has %s for %s",
                          pack_counted(found, "weight", "weights").text,
                          pack_counted(n, "sample", "samples").text);
+    }
+    if (!(sum > 0 && isfinite(sum))) {
+        free(read);
+        return pack_fail(err, PACK_ERR_FORMAT, "its weights add up to %g", sum);
     }
     *weights = read;
     return PACK_OK;
