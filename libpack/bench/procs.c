@@ -126,6 +126,8 @@ pack_procs_start(const struct pack_procs_params *params, struct pack_procs **out
     if (!procs)
         return pack_fail_memory(err, "reader processes");
     procs->params = *params;
+    for (unsigned i = 0; i < n_lanes; i++)
+        procs->worker[i].fd = -1; /* 0 may be a socket, where standard input is closed */
     if (procs->params.prefetch == 0)
         procs->params.prefetch = 2;
     if (params->n_workers == 0)
@@ -270,7 +272,7 @@ pack_procs_stop(struct pack_procs *procs, struct pack_procs_usage *usage)
     unsigned n = procs->params.n_workers;
     uint64_t deadline = pack_clock_ns() + STOP_MS * UINT64_C(1000000);
     for (unsigned i = 0; i < n; i++)
-        if (procs->worker[i].fd > 0)
+        if (procs->worker[i].fd >= 0)
             close(procs->worker[i].fd);
     for (unsigned i = 0; i < n; i++) {
         pack_procs_worker_end(&procs->worker[i], deadline);

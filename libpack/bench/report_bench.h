@@ -23,6 +23,7 @@ struct pack_bench_report {
     size_t n_operands;
     const struct pack_option_word *options; /* NULL: parameters go by their own names */
     double min_busy;                        /* 0 to 1; negative: not asked for */
+    const char *changed; /* what happened to a file meanwhile, a sentence; NULL: nothing */
 };
 
 /* Appends a report that fits 80 columns, the verdict first. */

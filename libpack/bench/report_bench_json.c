@@ -176,10 +176,7 @@ put_result(struct pack_json *json, const struct pack_bench_report *report)
         pack_json_object(json, NULL);
         pack_cache_counts_print(json, "counts", &r->epochs[i].expected.set);
         pack_cache_counts_print(json, "with_counts", &r->epochs[i].expected.with);
-        if (r->epochs[i].expected.is_known)
-            pack_json_double(json, "hit_rate", pack_bench_hit_rate(&r->epochs[i]));
-        else
-            pack_json_null(json, "hit_rate");
+        pack_json_rate(json, "hit_rate", pack_bench_hit_rate(&r->epochs[i]));
         pack_json_close(json);
     }
     pack_json_close(json);
@@ -193,6 +190,7 @@ put_verdict(struct pack_json *json, const struct pack_bench_report *report)
     const struct pack_bench_advice *a = report->advice;
     pack_json_text(json, "limit", pack_limit_name(r->verdict.limit));
     pack_json_text(json, "cause", r->verdict.cause[0] ? r->verdict.cause : NULL);
+    pack_json_text(json, "changed_file", report->changed);
     pack_json_text(json, "file_reads_from",
                    pack_limit_name(pack_bench_file_reads(r)));
     pack_json_double(json, "samples_per_s", pack_bench_rate(r));

@@ -52,6 +52,11 @@ put_verdict(struct page *page, const struct pack_bench_report *report)
         pack_page_wrap(page, "  ", r->verdict.cause, 2);
     if (r->interrupted)
         LINE(page, "  (stopped before the end; this is what was measured so far)\n");
+    if (report->changed) {
+        LINE(page, "\n");
+        pack_page_wrap(page, "MIND  while it was read, ", report->changed, 6);
+        LINE(page, "      what was measured is of no use\n");
+    }
     if (r->mismatch.n) {
         LINE(page,
              "\nERROR OF H5READBENCH: %" PRIu64 " of %s from the simulator's\n",
@@ -218,10 +223,11 @@ static void
 put_epoch(struct page *page, const struct pack_bench_epoch *e, uint64_t number)
 {
     char hits[32] = "-", loads[32] = "-";
-    if (e->expected.is_known) {
-        snprintf(hits, sizeof hits, "%.1f %%", 100 * pack_bench_hit_rate(e));
+    double hit_rate = pack_bench_hit_rate(e);
+    if (hit_rate >= 0)
+        snprintf(hits, sizeof hits, "%.1f %%", 100 * hit_rate);
+    if (e->expected.is_known)
         snprintf(loads, sizeof loads, "%" PRIu64, e->expected.set.loads);
-    }
     LINE(page, "  %5" PRIu64 "  %10.1f  %9" PRIu64 "  %8s  %9s  %10.1f  %8.2f\n", number,
          e->elapsed_ns ? (double)e->n_samples * 1e9 / (double)e->elapsed_ns : 0,
          e->work.read.requests, hits, loads, (double)e->work.read.file_read_bytes / 1e6,

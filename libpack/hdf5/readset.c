@@ -130,6 +130,8 @@ pack_readset_open(const char *const *operands, size_t n_operands, const char *da
     enum pack_status status = PACK_OK;
     for (size_t i = 0; i < n_operands && status == PACK_OK; i++)
         status = open_part(set, operands[i], dataset, err);
+    if (status == PACK_OK)
+        status = pack_readset_note_files(set, err);
     if (status != PACK_OK) {
         pack_readset_close(set);
         return status;
@@ -146,6 +148,7 @@ pack_readset_close(struct pack_readset *set)
     for (size_t i = 0; i < set->n_parts; i++)
         pack_h5_dataset_close(set->parts[i].data);
     free(set->parts);
+    free(set->files);
     free(set);
 }
 

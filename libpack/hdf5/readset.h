@@ -21,6 +21,13 @@ struct pack_readset_part {
     uint64_t first, n_samples;
 };
 
+/* A file that is read, a part or a source of a virtual one, as it was when it was opened. */
+struct pack_readset_file {
+    const char *name;
+    uint64_t device, inode, size_bytes;
+    int64_t mtime_s, mtime_ns;
+};
+
 struct pack_readset {
     const char *dataset; /* path inside each file */
     struct pack_shape extent;
@@ -28,6 +35,8 @@ struct pack_readset {
     uint64_t sample_bytes; /* of one index of axis 0 */
     size_t n_parts;
     struct pack_readset_part *parts;
+    size_t n_files;
+    struct pack_readset_file *files;
 };
 
 /*
@@ -41,6 +50,13 @@ enum pack_status pack_readset_open(const char *const *operands, size_t n_operand
                                    const char *dataset, struct pack_readset **set,
                                    struct pack_error *err);
 void pack_readset_close(struct pack_readset *set); /* accepts NULL */
+
+/* Takes the files as they are now for what is_changed compares with; opening does it. */
+enum pack_status pack_readset_note_files(struct pack_readset *set, struct pack_error *err);
+
+/* Whether a file was cut, written to, replaced or removed since then: the first one, as a
+ * sentence without end. */
+bool pack_readset_is_changed(const struct pack_readset *set, char *text, size_t size);
 
 /* The part that holds an index of axis 0, which must be inside the extent. */
 size_t pack_readset_find(const struct pack_readset *set, uint64_t index);
