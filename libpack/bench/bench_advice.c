@@ -326,9 +326,15 @@ propose_batch(struct advisor *a)
 
 /* ------------------------------------------------------------------ judging */
 
-/* The advisor's answer, measured as h5advise measures it, or else fitted to the run. */
+static bool
+is_fatal(enum pack_status status)
+{
+    return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED;
+}
+
+/* The advisor's answer, measured as h5advise measures it. */
 static enum pack_status
-search(struct advisor *a, struct pack_error *err)
+search_measured(struct advisor *a, struct pack_error *err)
 {
     struct pack_advise_params *params = &a->question.params;
     const struct pack_measure_params how = { .file = a->params->set->parts[0].data->file,
@@ -338,14 +344,27 @@ search(struct advisor *a, struct pack_error *err)
                                              .budget_ns = rows_budget_ns,
                                              .watch = params->watch };
     struct pack_measured measured = { .now_ratio = 1 };
-    enum pack_status status = PACK_OK;
-    a->is_fitted = !pack_bench_can_measure(a->params, a->result, a->ask);
-    if (!a->is_fitted)
-        status = pack_measure_now(&how, params, &a->question.profile, &measured, err);
+    enum pack_status status =
+        pack_measure_now(&how, params, &a->question.profile, &measured, err);
     if (status == PACK_OK)
         status = pack_advise(params, &a->found, err);
-    if (status == PACK_OK && !a->is_fitted)
-        return pack_measure_rows(&how, params, &a->found, &measured, err);
+    return status == PACK_OK
+               ? pack_measure_rows(&how, params, &a->found, &measured, err)
+               : status;
+}
+
+/* Or else fitted to the run: where nothing can be measured, or that fails. */
+static enum pack_status
+search(struct advisor *a, struct pack_error *err)
+{
+    struct pack_advise_params *params = &a->question.params;
+    if (pack_bench_can_measure(a->params, a->result, a->ask)) {
+        enum pack_status measured = search_measured(a, err);
+        if (measured == PACK_OK || is_fatal(measured))
+            return measured;
+    }
+    a->is_fitted = true;
+    enum pack_status status = pack_advise(params, &a->found, err);
     if (status != PACK_OK)
         return status;
     pack_bench_fit(&a->question, &a->found.now);
@@ -390,6 +409,7 @@ take_findings(const struct advisor *a, struct pack_bench_advice *advice)
     }
 }
 
+/* A failure ends the looking; what was found until then stands. */
 static enum pack_status
 judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
 {
@@ -409,7 +429,7 @@ judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
         ranking->batch_is_judged = true;
         status = try_same_file(a, a->proposals + n_found, a->n_proposals - n_found, err);
     }
-    for (size_t i = 0; status == PACK_OK && i < a->n_proposals; i++)
+    for (size_t i = 0; i < a->n_proposals; i++)
         pack_bench_rank(ranking, &a->proposals[i].change);
     return status;
 }
@@ -434,7 +454,7 @@ advise_chunks(const struct pack_bench_params *params,
     pack_bench_question_done(&a->question);
     free(a);
     /* what was measured stands without advice on it */
-    return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED ? status : PACK_OK;
+    return is_fatal(status) ? status : PACK_OK;
 }
 
 enum pack_status
@@ -448,7 +468,6 @@ pack_bench_advise(const struct pack_bench_params *params,
     if (result->total.n_samples == 0 || result->verdict.limit == PACK_LIMIT_CONSUMER)
         return PACK_OK;
     enum pack_status status = advise_chunks(params, result, ask, &ranking, err);
-    if (status == PACK_OK)
-        pack_bench_remedies(params, result, &ranking);
+    pack_bench_remedies(params, result, &ranking);
     return status;
 }

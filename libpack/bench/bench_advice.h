@@ -61,7 +61,8 @@ struct pack_bench_ask {
  * than half a second: rates are then predicted, with costs fitted to the run.
  *
  * No change below 5 % is named, no new layout below goal.min_gain of advise.h, none when
- * the consumer is the limit. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
+ * the consumer is the limit. PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED; *advice then holds what
+ * was found until that.
  */
 enum pack_status pack_bench_advise(const struct pack_bench_params *params,
                                    const struct pack_bench_result *result,
