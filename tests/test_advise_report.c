@@ -271,9 +271,18 @@ test_variants(void)
            strstr(s, "3 workers that end with each epoch, caches") &&
            strstr(s, "nvme (measured), 6") && strstr(s, "and the measured profile."),
        "a file in the page cache needs no storage");
+    strcpy(measured.why_not, "a layout could not be tried: no room");
+    ok(strstr(print(&text, &r, false), "Not all could be measured: a layout could not be"),
+       "what could not be measured is said with the reason");
     measured.n_rows = 0;
-    ok(strstr(print(&text, &r, false), "All rates are predicted: nothing here could"),
-       "where nothing was measured it says so");
+    measured.processor_assumed = true;
+    profile.is_measured = false;
+    s = print(&text, &r, false);
+    ok(strstr(s, "All rates of the table are predictions of the model, none was measured: a") &&
+           strstr(s, "assumed figures (measure with"),
+       "where nothing was measured it says so, and why");
+    measured.why_not[0] = '\0';
+    measured.processor_assumed = false;
     r.measured = NULL;
     s = print(&text, &r, false);
     ok(strstr(s, "All rates are predicted, for assumed times.") &&

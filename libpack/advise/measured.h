@@ -20,6 +20,9 @@ struct pack_measured {
     size_t n_rows;    /* whose rate was measured */
     double now_ratio; /* today's settings on the file over the same on a copy */
     uint64_t elapsed_ns;
+    bool processor_assumed; /* its own calibration failed */
+    char why_not[320]; /* what could not be measured, the first of it, and why: a sentence
+                          without end; "": nothing failed */
 };
 
 #endif

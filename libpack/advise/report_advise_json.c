@@ -237,6 +237,8 @@ put_measured(struct pack_json *json, const struct pack_measured *m)
     pack_json_u64(json, "samples", m->n_samples);
     pack_json_double(json, "file_over_copy", m->now_ratio);
     pack_json_u64(json, "elapsed_ns", m->elapsed_ns);
+    pack_json_bool(json, "processor", !m->processor_assumed);
+    pack_json_text(json, "why_not", m->why_not[0] ? m->why_not : NULL);
     pack_json_close(json);
 }
 

@@ -70,11 +70,15 @@ put_basis(struct page *page, const struct pack_report_advise *report)
 {
     const struct pack_measured *m = report->measured;
     char line[512];
-    if (!m || m->n_rows == 0) {
-        pack_page_wrap(page, "",
-                    m ? "All rates are predicted: nothing here could be measured."
-                      : "All rates are predicted, for assumed times.",
-                    0);
+    if (!m) {
+        pack_page_wrap(page, "", "All rates are predicted, for assumed times.", 0);
+        return;
+    }
+    if (m->n_rows == 0) {
+        snprintf(line, sizeof line,
+                 "All rates of the table are predictions of the model, none was measured%s%s.",
+                 m->why_not[0] ? ": " : "", m->why_not);
+        pack_page_wrap(page, "", line, 0);
         return;
     }
     snprintf(line, sizeof line,
@@ -84,6 +88,10 @@ put_basis(struct page *page, const struct pack_report_advise *report)
              pack_counted(m->n_samples, "sample", "samples").text,
              pack_counted(m->n_rounds, "time", "times").text);
     pack_page_wrap(page, "", line, 0);
+    if (m->why_not[0]) {
+        snprintf(line, sizeof line, "Not all could be measured: %s.", m->why_not);
+        pack_page_wrap(page, "", line, 0);
+    }
 }
 
 void

@@ -328,7 +328,8 @@ put_method(struct page *page, const struct pack_report_advise *report)
                  "HDF5 %.30s: counts are those of 2.1 and may differ by a few loads",
                  report->hdf5_version);
     n = snprintf(line, sizeof line, "%s; times come from the cost model and ", reads);
-    if (report->params->machine.profile->is_measured || report->measured)
+    if (report->params->machine.profile->is_measured ||
+        (report->measured && !report->measured->processor_assumed))
         snprintf(line + n, sizeof line - (size_t)n, "the measured %s.",
                  report->params->machine.profile->is_measured ? "profile" : "processor");
     else

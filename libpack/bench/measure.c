@@ -120,6 +120,28 @@ can_read(const struct pack_advise_params *params)
            params->reading.pattern.workers <= PACK_PROCS_MAX;
 }
 
+/* What ends an advice; all else only leaves it to the model. */
+static bool
+is_fatal(enum pack_status status)
+{
+    return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED;
+}
+
+/* As can_read, with the reason noted. */
+static bool
+may_read(const struct pack_advise_params *params, struct pack_measured *m)
+{
+    if (can_read(params))
+        return true;
+    if (params->reading.pattern.kind == PACK_PATTERN_TRACE)
+        pack_measure_note(m, "nothing could be read",
+                          "a trace is of the dataset as it is, no part of it stands for "
+                          "all");
+    else
+        pack_measure_note(m, "nothing could be read", "so many workers are not started here");
+    return false;
+}
+
 /* ----------------------------------------------------------------- today's */
 
 static enum pack_status
@@ -176,8 +198,11 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
     if (!params->now)
         return PACK_OK;
     /* what cannot be read plainly is advised on all the same, as predicted */
-    if (!set && pack_readset_open(&how->file, 1, how->dataset, &opened, NULL) != PACK_OK)
+    struct pack_error why;
+    if (!set && pack_readset_open(&how->file, 1, how->dataset, &opened, &why) != PACK_OK) {
+        pack_measure_note(m, "the file could not be read", why.text);
         return PACK_OK;
+    }
     if (how->with && pack_readset_open(&how->file, 1, how->with, &opened_with, NULL) == PACK_OK)
         with = opened_with;
     if (opened)
@@ -194,8 +219,16 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
         strcpy(profile->name, "of this file");
     }
     enum pack_status status = PACK_OK;
-    if (can_read(params))
-        status = time_now(how, params, set, with, m, err);
+    if (may_read(params, m))
+        status = time_now(how, params, set, with, m, &why);
+    if (is_fatal(status)) {
+        if (err)
+            *err = why;
+    } else if (status != PACK_OK) {
+        pack_measure_note(m, "today's settings could not be read", why.text);
+        m->has_now = false;
+        status = PACK_OK;
+    }
     pack_readset_close(opened_with);
     pack_readset_close(opened);
     m->elapsed_ns += pack_clock_ns() - start_ns;
@@ -420,7 +453,8 @@ pack_measure_rows(const struct pack_measure_params *how,
                   struct pack_error *err)
 {
     uint64_t start_ns = pack_clock_ns();
-    if (!can_read(params))
+    struct pack_error why = { .text = "" };
+    if (!may_read(params, m))
         return PACK_OK;
     struct measure_rows *rows = calloc(1, sizeof *rows);
     if (!rows)
@@ -428,10 +462,18 @@ pack_measure_rows(const struct pack_measure_params *how,
     rows->how = how;
     rows->params = params;
     rows->result = result;
+    rows->measured = m;
     pack_measure_choose(rows);
-    enum pack_status status = pack_measure_copy(rows, err);
+    enum pack_status status = pack_measure_copy(rows, &why);
     if (status == PACK_OK && rows->n_candidates)
-        status = read_all(rows, m, err);
+        status = read_all(rows, m, &why);
+    if (status != PACK_OK && !is_fatal(status) && !how->prove) {
+        pack_measure_note(m, "layouts could not be read", why.text);
+        m->n_rows = 0;
+        status = PACK_OK;
+    }
+    if (status != PACK_OK && err)
+        *err = why;
     m->n_samples = rows->n_samples;
     m->proven = how->prove;
     pack_measure_close(rows);

@@ -177,6 +177,13 @@ drop_layout(struct measure_rows *rows, size_t k)
     rows->n_candidates = n;
 }
 
+void
+pack_measure_note(struct pack_measured *measured, const char *what, const char *why)
+{
+    if (!measured->why_not[0])
+        snprintf(measured->why_not, sizeof measured->why_not, "%.60s: %.250s", what, why);
+}
+
 enum pack_status
 pack_measure_copy(struct measure_rows *rows, struct pack_error *err)
 {
@@ -187,6 +194,8 @@ pack_measure_copy(struct measure_rows *rows, struct pack_error *err)
             continue;
         if (status == PACK_ERR_INTERRUPTED || rows->how->prove)
             return status;
+        pack_measure_note(rows->measured, "a layout could not be tried",
+                          err ? err->text : "");
         drop_layout(rows, i);
     }
     return PACK_OK;

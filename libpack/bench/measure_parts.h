@@ -29,6 +29,7 @@ struct measure_rows {
     const struct pack_measure_params *how;
     const struct pack_advise_params *params;
     struct pack_advise_result *result;
+    struct pack_measured *measured; /* for reasons why something is not */
     struct measure_layout layouts[MEASURE_LAYOUTS_MAX];
     size_t n_layouts;
     struct measure_candidate candidates[MEASURE_CANDIDATES_MAX];
@@ -37,6 +38,9 @@ struct measure_rows {
     size_t n_candidates;
     uint64_t n_samples; /* of a copy */
 };
+
+/* Keeps the first reason why something is predicted only. */
+void pack_measure_note(struct pack_measured *measured, const char *what, const char *why);
 
 /* Chooses candidates among the rows of the result. */
 void pack_measure_choose(struct measure_rows *rows);
