@@ -1,5 +1,6 @@
 #include "tools/cli.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,21 +13,30 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "libpack/base/name.h"
 
 volatile sig_atomic_t cli_signal;
 
 static const struct cli_program *running;
+static bool is_given[CLI_OPTIONS_MAX]; /* by the place in running->options */
 static bool is_quiet;
 
 /* ---------------------------------------------------------------- messages */
 
+/* One line, whatever is in the names that a sentence quotes. */
 static void
 speak(const char *format, va_list args)
 {
+    char *sentence = NULL, form[8];
+    size_t n;
     fflush(stdout);
     fprintf(stderr, "%s: ", running ? running->name : "h5pack");
-    vfprintf(stderr, format, args);
+    if (vasprintf(&sentence, format, args) < 0)
+        sentence = NULL;
+    for (const char *s = sentence; s && *s; fwrite(form, 1, n, stderr))
+        s += pack_name_visible(s, form, &n);
     fputc('\n', stderr);
+    free(sentence);
 }
 
 void
@@ -117,11 +127,15 @@ cli_is_quiet(void)
     return is_quiet;
 }
 
+static int print_errno; /* of the first failure to print */
+
 void
 cli_print(const struct pack_buf *buf)
 {
-    if (buf->size) /* an empty one has no data */
-        fwrite(buf->data, 1, buf->size, stdout);
+    errno = 0;
+    if (buf->size && /* an empty one has no data */
+        fwrite(buf->data, 1, buf->size, stdout) < buf->size && !print_errno)
+        print_errno = errno;
 }
 
 int
@@ -130,8 +144,9 @@ cli_exit(int status)
     bool failed = ferror(stdout) != 0;
     errno = 0;
     if (fclose(stdout) != 0 || failed) {
-        cli_complain("cannot write to standard output%s%s", errno ? ": " : "",
-                     errno ? strerror(errno) : "");
+        int reason = print_errno ? print_errno : errno;
+        cli_complain("cannot write to standard output%s%s", reason ? ": " : "",
+                     reason ? strerror(reason) : "");
         return CLI_FAILED;
     }
     return status;
@@ -351,6 +366,7 @@ parse_long(const struct cli_program *program, char **words, int n, int *used,
     *used = 1;
     if (!option)
         return unknown_option(program, words[0], err);
+    is_given[option - program->options] = true;
     enum pack_status status;
     if (option->kind == CLI_KIND_FLAG && !equals) {
         *(bool *)option->target = true;
@@ -376,6 +392,7 @@ parse_short(const struct cli_program *program, char **words, int n, int *used,
         const struct cli_option *option = find_letter(program->options, *c);
         if (!option)
             return unknown_option(program, words[0], err);
+        is_given[option - program->options] = true;
         if (option->kind == CLI_KIND_FLAG) {
             *(bool *)option->target = true;
             continue;
@@ -412,6 +429,7 @@ cli_parse(const struct cli_program *program, int argc, char **argv, char ***oper
     bool options_ended = false;
     fill_standard_descriptors();
     running = program;
+    memset(is_given, 0, sizeof is_given);
     *exit_status = CLI_DONE;
     *n_operands = 0;
     *operands = calloc((size_t)argc + 1, sizeof **operands);
@@ -451,6 +469,14 @@ stop:
     *operands = NULL;
     *exit_status = cli_exit(*exit_status);
     return false;
+}
+
+bool
+cli_is_given(const char *name)
+{
+    const struct cli_option *option = find_name(running->options, name, strlen(name));
+    assert(option);
+    return is_given[option - running->options];
 }
 
 void

@@ -36,6 +36,8 @@ enum cli_kind {
     CLI_KIND_CHOICE   /* int: the index of a word of `value`, "one|two|three" */
 };
 
+enum { CLI_OPTIONS_MAX = 128 }; /* of a table, its headings included */
+
 struct cli_texts {
     const char **text;
     size_t n;
@@ -116,6 +118,14 @@ struct cli_program {
     const struct cli_hint *hints; /* up to one without a param; may be NULL */
 };
 
+/* An option that means something only beside others, so that none is ignored in silence.
+ * Names are as in the table of options, several apart by "|"; "FILE" is an operand. */
+struct cli_rule {
+    const char *option;
+    const char *with;    /* one of these is to be given; NULL: need not */
+    const char *without; /* none of these; NULL: whatever */
+};
+
 /*
  * First thing in main(). Parses argv; words that are no options are moved to operands
  * (borrowed from argv), in order.
@@ -130,6 +140,13 @@ struct cli_program {
 bool cli_parse(const struct cli_program *program, int argc, char **argv, char ***operands,
                size_t *n_operands, int *exit_status);
 void cli_free_texts(struct cli_texts *texts);
+
+/* Whether the command line that was parsed last has the option of this name. */
+bool cli_is_given(const char *name);
+
+/* PACK_ERR_ARGUMENT for the first of n rules that the command line breaks. */
+enum pack_status cli_check_rules(const struct cli_rule *rules, size_t n,
+                                 size_t n_operands, struct pack_error *err);
 
 /* What --help prints. */
 void cli_help(const struct cli_program *program);

@@ -173,7 +173,9 @@ calibrate(struct pack_buf *text, struct pack_error *err)
     if (!o.output && !o.json)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--calibrate needs -o FILE, where the profile goes");
-    status = pack_calibrate(&params, &calibration, err);
+    status = pack_outfile_check(o.output, o.force, err);
+    if (status == PACK_OK)
+        status = pack_calibrate(&params, &calibration, err);
     cli_progress_end(&progress);
     if (status == PACK_OK)
         status = pack_profile_print(&calibration.profile, &profile, err);
@@ -190,6 +192,7 @@ calibrate(struct pack_buf *text, struct pack_error *err)
 /* ------------------------------------------------------------------- runs */
 
 static struct pack_profile processor;
+static char processor_why[256]; /* why its times are assumed; "": they are not */
 static struct pack_measured measured;
 
 /* A file that exists, on the machine that is here. */
@@ -339,7 +342,37 @@ measure_rows(struct pack_advise_job *job, struct pack_advise_result *result,
     if (!is_measuring())
         return PACK_OK;
     struct pack_measure_params how = measure_params(job);
-    return pack_measure_rows(&how, &job->params, result, &measured, err);
+    enum pack_status status =
+        pack_measure_rows(&how, &job->params, result, &measured, err);
+    measured.processor_assumed = processor_why[0] != '\0';
+    if (!measured.why_not[0])
+        snprintf(measured.why_not, sizeof measured.why_not, "%s", processor_why);
+    return status;
+}
+
+/* What is asked about is looked at first, where the processor takes seconds. */
+static enum pack_status
+find_processor(struct pack_advise_job *job, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    request.machine.processor = &processor;
+    if (machine_kept(&processor))
+        return PACK_OK;
+    request.machine.processor = NULL;
+    status = pack_advise_job_open(&request, job, err);
+    pack_advise_job_close(job);
+    memset(job, 0, sizeof *job); /* it is opened again */
+    if (status != PACK_OK)
+        return status;
+    status = machine_processor(&request.watch, &processor, err);
+    if (status == PACK_OK) {
+        request.machine.processor = &processor;
+    } else if (status != PACK_ERR_INTERRUPTED) {
+        snprintf(processor_why, sizeof processor_why,
+                 "the processor could not be timed: %.200s", err->text);
+        status = PACK_OK;
+    }
+    return status;
 }
 
 /* Measures, searches and reports. */
@@ -365,10 +398,10 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
     char remark[1024];
     enum pack_status status =
         job && result ? complete_request(operand, err) : pack_fail_memory(err, "a run");
-    if (status == PACK_OK && is_measuring()) {
-        status = machine_processor(&request.watch, &processor, err);
-        request.machine.processor = &processor;
-    }
+    if (status == PACK_OK)
+        status = pack_outfile_check(o.svg, o.force, err);
+    if (status == PACK_OK && is_measuring())
+        status = find_processor(job, err);
     if (status == PACK_OK)
         status = pack_advise_job_open(&request, job, err);
     if (status == PACK_OK && job->file &&
@@ -385,6 +418,34 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
 
 /* ------------------------------------------------------------------- main */
 
+/* What would be ignored. The first rows are of what --calibrate has nothing to do with. */
+static const struct cli_rule rules[] = {
+    { "pattern", "FILE|shape|images", NULL },
+    { "batch", "FILE|shape|images", NULL },
+    { "workers", "FILE|shape|images", NULL },
+    { "epochs", "FILE|shape|images", NULL },
+    { "code", "FILE|shape|images", NULL },
+    { "svg", "FILE|shape|images", "what-if" },
+    { "output", "calibrate", NULL },
+    { "type", "shape", NULL },
+    { "size", "images", NULL },
+    { "fit", "images", NULL },
+    { "shorter", "images", NULL },
+    { "layout", "images", NULL },
+    { "gray", "images", NULL },
+    { "with", "FILE", NULL },
+    { "compress", "what-if", NULL },
+    { "chunk", "FILE|shape|images", "keep-file" },
+    { "rdcc-nbytes", "FILE|chunk", NULL },
+    { "rdcc-nslots", "FILE|chunk", NULL },
+    { "rdcc-w0", "FILE|chunk", NULL },
+    { "keep-file", "FILE", "what-if" },
+    { "min-gain", "FILE|chunk", "what-if" },
+    { "prove", "FILE", "no-measure|storage|what-if" },
+    { "scratch", "prove", NULL },
+    { "scratch-bytes", "prove", NULL },
+};
+
 /* Exactly one thing to advise on. */
 static enum pack_status
 check_usage(size_t n_operands, struct pack_error *err)
@@ -400,17 +461,12 @@ check_usage(size_t n_operands, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "give one of FILE, --shape, --images and --calibrate; see "
                          "h5advise --help");
-    if (o.prove && (o.no_measure || request.machine.storage || o.what_if || !n_operands))
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--prove measures FILE's choices on this machine: not without "
-                         "FILE, nor with --no-measure, --storage or --what-if");
+    if (cli_check_rules(rules, sizeof rules / sizeof *rules, n_operands, err) != PACK_OK)
+        return PACK_ERR_ARGUMENT;
     if (o.scratch && !*o.scratch)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--scratch wants a folder, not ''");
-    if ((o.scratch || o.scratch_bytes) && !o.prove)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--scratch and --scratch-bytes go with --prove");
-    if (request.data.with && !n_operands)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "--with names a dataset of FILE");
+    if (o.prove && cli_is_given("scratch-bytes") && o.scratch_bytes == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--scratch-bytes: 0 bytes hold no sample");
     for (size_t i = 0; !known && pack_snippet_name(i, &title); i++)
         known = strcmp(o.code, pack_snippet_name(i, &title)) == 0;
     if (!known)

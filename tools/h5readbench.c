@@ -197,7 +197,9 @@ find_reason(const struct pack_bench_report *report, char *reason)
 {
     const struct pack_bench_result *r = report->result;
     const struct pack_bench_preset *preset = report->preset;
-    if (r->mismatch.n)
+    if (report->changed)
+        snprintf(reason, READBENCH_REASON_MAX, "while it was read, %s", report->changed);
+    else if (r->mismatch.n)
         snprintf(reason, READBENCH_REASON_MAX,
                  "%" PRIu64 " of %s from the simulator's", r->mismatch.n,
                  pack_counted(r->mismatch.n_compared, "count differs", "counts differ").text);
@@ -230,39 +232,49 @@ exit_status_of(const struct pack_bench_report *report, char *reason)
     return find_reason(report, reason) ? CLI_LOOK : CLI_DONE;
 }
 
-/* As h5advise has it: measured once and kept. Only known, where nothing is to be read. */
-static enum pack_status
+/* As h5advise has it: measured once and kept. Only known, where nothing is to be read;
+ * false: it has to be assumed. */
+static bool
 find_processor(const struct readbench_job *job, const struct pack_bench_result *result,
-               struct pack_watch *watch, struct pack_profile *processor, bool *has,
-               struct pack_error *err)
+               struct pack_watch *watch, struct pack_profile *processor)
 {
-    *has = machine_kept(processor);
-    if (*has || o.no_trial || !job->params.set || result->verdict.limit == PACK_LIMIT_CONSUMER ||
+    struct pack_error err;
+    if (machine_kept(processor))
+        return true;
+    if (o.no_trial || !job->params.set || result->verdict.limit == PACK_LIMIT_CONSUMER ||
         strcmp(result->setup.consumer, "cuda") == 0)
-        return PACK_OK;
-    *has = true;
-    return machine_processor(watch, processor, err);
+        return false;
+    enum pack_status status = machine_processor(watch, processor, &err);
+    if (status != PACK_OK && status != PACK_ERR_INTERRUPTED)
+        cli_say("the processor could not be measured, its times are assumed: %s", err.text);
+    return status == PACK_OK;
 }
 
-/* Ctrl-C ends the looking for advice, not the report. */
-static enum pack_status
+/* What fails here, Ctrl-C too, ends the looking for advice, not the report. */
+static void
 advise(struct readbench_job *job, const struct pack_bench_result *result,
-       struct pack_bench_advice *advice, struct pack_error *err)
+       struct pack_bench_advice *advice)
 {
+    struct pack_error err;
     struct pack_profile processor;
     struct pack_bench_ask ask = { .no_trial = o.no_trial,
                                   .order_is_fixed = o.pattern != NULL,
                                   .watch = job->params.watch };
-    bool has_processor = false;
     ask.watch.progress = NULL;
     *advice = (struct pack_bench_advice){ .n = 0 };
+    if (find_processor(job, result, &ask.watch, &processor))
+        ask.processor = &processor;
     enum pack_status status =
-        find_processor(job, result, &ask.watch, &processor, &has_processor, err);
-    if (status == PACK_OK) {
-        ask.processor = has_processor ? &processor : NULL;
-        status = pack_bench_advise(&job->params, result, &ask, advice, err);
-    }
-    return status == PACK_ERR_INTERRUPTED ? PACK_OK : status;
+        pack_bench_advise(&job->params, result, &ask, advice, &err);
+    if (status != PACK_OK && status != PACK_ERR_INTERRUPTED)
+        cli_say("changes were not looked for to the end: %s", err.text);
+}
+
+static bool
+is_changed(const struct readbench_job *job, char *text, size_t size)
+{
+    return (job->set && pack_readset_is_changed(job->set, text, size)) ||
+           (job->with && pack_readset_is_changed(job->with, text, size));
 }
 
 /* Runs once; appends the report to *text. Status 1 comes with a reason. */
@@ -272,6 +284,7 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
 {
     struct pack_error err = { 0 };
     struct pack_bench_advice advice;
+    char changed[READBENCH_REASON_MAX - 32];
     struct pack_bench_report report = {
         .params = &job->params,
         .result = result,
@@ -281,10 +294,18 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
         .min_busy = o.min_busy < 0 ? -1 : o.min_busy / 100,
     };
     enum pack_status status = readbench_open(&o, job, &err);
+    if (status == PACK_OK)
+        status = pack_outfile_check(o.trace, o.force, &err);
+    if (status == PACK_OK)
+        status = pack_outfile_check(o.svg, o.force, &err);
     if (status == PACK_OK) {
         job->params.watch = cli_watch(&job->progress);
         status = pack_bench_run(&job->params, result, &err);
         cli_progress_end(&job->progress);
+        if (is_changed(job, changed, sizeof changed))
+            report.changed = changed;
+        if (status != PACK_OK && status != PACK_ERR_INTERRUPTED && report.changed)
+            status = pack_error_prefix(&err, status, "while it was read, %s", changed);
     }
     report.preset = job->preset;
     if (status == PACK_ERR_MISMATCH) {
@@ -294,8 +315,8 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
     }
     bool measured =
         status == PACK_OK || (status == PACK_ERR_INTERRUPTED && result->epochs);
-    if (measured && !result->interrupted && !is_in_sweep) {
-        status = advise(job, result, &advice, &err);
+    if (measured && !result->interrupted && !is_in_sweep && !report.changed) {
+        advise(job, result, &advice);
         report.advice = &advice;
     }
     if (measured && (status == PACK_OK || status == PACK_ERR_INTERRUPTED))
@@ -311,6 +332,27 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
 }
 
 /* -------------------------------------------------------------------- main */
+
+/* What would be ignored. */
+static const struct cli_rule rules[] = {
+    { "dataset", "FILE", NULL },
+    { "with", "FILE", NULL },
+    { "box", "FILE", "crop" },
+    { "rdcc-nbytes", "FILE", NULL },
+    { "rdcc-nslots", "FILE", NULL },
+    { "rdcc-w0", "FILE", NULL },
+    { "reopen", "FILE", NULL },
+    { "size", "images", NULL },
+    { "shorter", "images", NULL },
+    { "mean", "consumer|sweep", NULL },
+    { "std", "consumer|sweep", NULL },
+    { "precision", "consumer|sweep", NULL },
+    { "transfer", "consumer|sweep", NULL },
+    { "gpu", "consumer|sweep", NULL },
+    { "echo-split", "echo|sweep", NULL },
+    { "trace", NULL, "sweep" },
+    { "svg", NULL, "sweep" },
+};
 
 static int run_command(int argc, char **argv, struct readbench_figures *figures,
                        struct pack_buf *text);
@@ -339,8 +381,12 @@ run_command(int argc, char **argv, struct readbench_figures *figures,
     if (!cli_parse(&program, argc, argv, &job.operands, &job.n_operands, &exit_status))
         exit(exit_status);
     cli_set_quiet(o.quiet || figures);
-    exit_status = o.sweep.n ? readbench_sweep(&o, argc, argv, run_one_of_sweep, text)
-                            : run_once(&job, figures != NULL, text, &result, reason);
+    struct pack_error err = { 0 };
+    if (cli_check_rules(rules, sizeof rules / sizeof *rules, job.n_operands, &err) != PACK_OK)
+        exit_status = cli_fail(&err);
+    else
+        exit_status = o.sweep.n ? readbench_sweep(&o, argc, argv, run_one_of_sweep, text)
+                                : run_once(&job, figures != NULL, text, &result, reason);
     if (reason[0] && !figures)
         cli_complain("%s", reason);
     if (figures)

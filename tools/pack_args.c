@@ -204,6 +204,17 @@ parse_compress(const struct pack_args *args, struct pack_pipeline *pipeline,
                : PACK_OK;
 }
 
+/* What would be ignored. */
+static const struct cli_rule rules[] = {
+    { "null", "list", NULL },
+    { "seed", "shuffle", NULL },
+    { "fit", "size", NULL },
+    { "resample", "size|shorter", NULL },
+    { "classes", NULL, "no-labels" },
+    { "any-name", NULL, "list" },
+    { "splits-are-classes", NULL, "list|no-labels" },
+};
+
 enum pack_status
 pack_args_check(const struct pack_args *args, struct pack_error *err)
 {
@@ -217,14 +228,14 @@ pack_args_check(const struct pack_args *args, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--list takes one folder that its paths start from, not %zu",
                          args->n_folders);
-    if (args->nul && !args->list)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "--null goes with --list");
+    if (cli_check_rules(rules, sizeof rules / sizeof *rules, args->n_folders, err) != PACK_OK)
+        return PACK_ERR_ARGUMENT;
+    if (cli_is_given("memory") && args->memory == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--memory: 0 bytes hold no image");
     if (args->rejects && strcmp(args->rejects, args->output) == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--rejects and --output name the same file '%.200s'",
                          args->output);
-    if (args->seed != UINT64_MAX && !args->shuffle)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "--seed goes with --shuffle");
     return PACK_OK;
 }
 

@@ -358,6 +358,9 @@ pack_advise_job_open(const struct pack_advise_request *r, struct pack_advise_job
                      struct pack_error *err)
 {
     memset(job, 0, sizeof *job);
+    if (r->machine.memory_bytes == 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "memory",
+                               "memory: 0 bytes hold no chunk");
     enum pack_status status = set_profile(r, job, err);
     if (status == PACK_OK)
         status = r->data.file     ? from_file(r, job, err)

@@ -54,7 +54,8 @@ struct pack_advise_ask_storing {
 };
 
 struct pack_advise_ask_machine {
-    uint64_t memory_bytes, n_cpus;
+    uint64_t memory_bytes; /* 0 is refused: it holds no chunk */
+    uint64_t n_cpus;
     uint64_t ram_bytes;  /* UINT64_MAX: half of this machine's */
     const char *storage; /* a profile's name, or a file whose name ends in .json */
     /* Processor terms of a named storage; NULL: those of the profile itself. */

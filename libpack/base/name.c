@@ -159,6 +159,15 @@ put_visible(char *out, const char *text, size_t length)
     return put_stored(out, text, length);
 }
 
+size_t
+pack_name_visible(const char *text, char form[8], size_t *n)
+{
+    size_t length = unit_length(text);
+    form[0] = *text;
+    *n = *text == '\\' ? 1 : put_visible(form, text, length);
+    return length ? length : 1;
+}
+
 char *
 pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX])
 {

@@ -43,6 +43,13 @@ enum { PACK_NAME_TEXT_MAX = 256 };
  */
 char *pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX]);
 
+/*
+ * A sentence for one line, character by character: writes the form of the first one, with
+ * control characters and bytes that are not UTF-8 as \xHH, to form, *n bytes of it, and
+ * returns how many bytes of `text` that stands for. Backslashes stay as they are.
+ */
+size_t pack_name_visible(const char *text, char form[8], size_t *n);
+
 /* Appends a file's name as one word of a shell, in quotes where it needs them; "./" goes
  * before a dash, which programs would take for an option. */
 enum pack_status pack_name_word(const char *name, struct pack_buf *buf,

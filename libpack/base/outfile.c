@@ -374,6 +374,16 @@ pack_outfile_discard(struct pack_outfile *out)
 }
 
 enum pack_status
+pack_outfile_check(const char *path, bool force, struct pack_error *err)
+{
+    struct pack_outfile_params params = { .force = force };
+    struct pack_outfile *out = NULL;
+    enum pack_status status = path ? pack_outfile_open(path, &params, &out, err) : PACK_OK;
+    pack_outfile_abandon(out);
+    return status;
+}
+
+enum pack_status
 pack_outfile_write(const char *path, bool force, const void *data, size_t size,
                    struct pack_error *err)
 {

@@ -1,10 +1,24 @@
 #include "libpack/base/page.h"
 
+#include "libpack/base/name.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { WIDTH = 79 };
+
+/* A word; what would end the line, or is no UTF-8, in hex. */
+static void
+put_word(struct page *page, const char *word, size_t size)
+{
+    char form[8];
+    size_t n;
+    for (const char *end = word + size; word < end;) {
+        word += pack_name_visible(word, form, &n);
+        LINE(page, "%.*s", (int)n, form);
+    }
+}
 
 void
 pack_page_wrap(struct page *page, const char *lead, const char *sentence, int indent)
@@ -20,7 +34,7 @@ pack_page_wrap(struct page *page, const char *lead, const char *sentence, int in
             LINE(page, " ");
             at++;
         }
-        LINE(page, "%.*s", word, sentence);
+        put_word(page, sentence, (size_t)word);
         at += word;
         sentence += word + strspn(sentence + word, " ");
     }

@@ -5,6 +5,7 @@
 #include "libpack/bench/measure_parts.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/system.h"

@@ -1,0 +1,124 @@
+#!/bin/sh
+# What users hand over without thinking of it: options that would be ignored, names with
+# line ends, files that change while they are read, descriptors and limits that are not
+# what programs expect.
+. "$top_srcdir/tests/tap.sh"
+export PATH
+cd "$work" || exit 1
+render_samples photos 40 1 32 >/dev/null || exit 1
+h5pack -q photos --size 32x32 --chunk 4 -o good.h5 >/dev/null || exit 1
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+# refused SENTENCE COMMAND...: ends at once with 2 and this sentence.
+refused() {
+    sentence=$1
+    shift
+    run "$@"
+    [ $status -eq 2 ] && [ ! -s "$work/out" ] && [ "$(cat "$work/err")" = "$1: $sentence" ]
+    ok $? "$sentence"
+    [ "$(cat "$work/err")" = "$1: $sentence" ] || note <"$work/err"
+}
+
+# Options that would mean nothing.
+refused '--compress goes with --what-if' h5advise good.h5 --compress gzip
+refused '--type goes with --shape' h5advise good.h5 --type int8
+refused '--gray goes with --images' h5advise good.h5 --gray
+refused '--output goes with --calibrate' h5advise good.h5 -o profile.json
+refused '--rdcc-w0 goes with FILE or --chunk' h5advise --shape 9x9 --rdcc-w0 0
+refused '--batch goes with FILE, --shape or --images' h5advise --calibrate . -o x.json -b 3
+refused '--chunk does not go with --keep-file' h5advise good.h5 --keep-file --chunk 1x32x32x3
+refused '--svg does not go with --what-if' h5advise good.h5 --what-if --svg x.svg
+refused '--memory: 0 bytes hold no chunk' h5advise good.h5 --no-measure --memory 0
+refused '--scratch-bytes: 0 bytes hold no sample' h5advise good.h5 --prove --scratch-bytes 0
+refused '--rdcc-nbytes goes with FILE' h5readbench --images photos --size 8 --rdcc-nbytes 1M
+refused '--shorter goes with --images' h5readbench good.h5 --shorter 8
+refused '--box does not go with --crop' h5readbench good.h5 --crop 8 --box 1x8x8x3
+refused '--precision goes with --consumer or --sweep' h5readbench good.h5 --precision fp16
+refused '--svg does not go with --sweep' h5readbench good.h5 --sweep workers=0,1 --svg x.svg
+refused '--fit goes with --size' h5pack photos --fit pad -o x.h5
+refused '--classes does not go with --no-labels' h5pack photos --no-labels --classes c -o x.h5
+refused '--memory: 0 bytes hold no image' h5pack photos --size 8 --memory 0 -o x.h5
+
+# Everything named is looked at before anything is measured: nothing was kept of it.
+refused "cannot create 'none/x.svg.part': No such file or directory" \
+    h5advise good.h5 --svg none/x.svg
+refused "cannot open 'none.tsv': No such file or directory" h5advise good.h5 -p trace:none.tsv
+[ ! -e cache/h5pack ] || [ -z "$(ls cache/h5pack)" ]
+ok $? 'the processor is not measured for what cannot be answered'
+refused "cannot create 'none/x.json.part': No such file or directory" \
+    h5readbench good.h5 --trace none/x.json
+refused "cannot create 'none/p.json.part': No such file or directory" \
+    h5advise --calibrate . -o none/p.json
+
+# Text of other systems.
+awk 'BEGIN { printf "\357\273\277"; for (i = 0; i < 40; i++) printf "%d\r\n", i }' >weights
+run h5readbench good.h5 --no-trial -p weighted:by=weights
+ok $status 'a byte order mark and line ends of two characters are no part of weights'
+
+# Names with line ends.
+name=$(printf 'two\nlines.h5')
+cp good.h5 "$name"
+for command in 'h5advise --no-measure' 'h5readbench --no-trial'; do
+    run $command "$name"
+    ! grep -q '^lines' "$work/out" "$work/err" && [ $status -eq 0 ]
+    ok $? "$command: a name with a line end stays on its line"
+done
+rm -f "$name"
+for program in h5advise h5readbench; do
+    run $program "$name"
+    [ $status -eq 2 ] && is_one_sentence "$work/err" && grep -q 'two.x0alines' "$work/err"
+    ok $? "$program: in an error too"
+done
+
+# A full disk has a name.
+if [ -c /dev/full ]; then
+    h5advise -q --no-measure good.h5 2>err >/dev/full
+    [ $? -eq 2 ] && grep -q 'cannot write to standard output: .' err
+    ok $? 'why an answer could not be written is said'
+else
+    skip 'there is no /dev/full here'
+fi
+
+# Files that change while they are read.
+changing() { # file
+    h5readbench "$1" --no-trial --json --delay 20ms --epochs 100 --seconds 2 >"$1.out" 2>"$1.err"
+    echo $? >"$1.status"
+}
+for how in cut grown replaced same; do
+    cp good.h5 $how.h5
+    changing $how.h5 &
+done
+sleep 1
+head -c 9000 good.h5 >short && cat short >cut.h5
+echo more >>grown.h5
+cp good.h5 other && mv other replaced.h5
+wait
+[ "$(cat same.h5.status)" -eq 0 ] && grep -q '"changed_file": null' same.h5.out
+ok $? 'a file that stays is no reason for doubt'
+for how in grown replaced; do
+    [ "$(cat $how.h5.status)" -eq 1 ] && grep -q "while it was read, '$how.h5'" $how.h5.err &&
+        grep -q '"changed_file": "' $how.h5.out
+    ok $? "one that is $how while it is read is told, with status 1"
+done
+grep -q '[12]' cut.h5.status && grep -q "while it was read, 'cut.h5' had [0-9]* bytes and has 9000" cut.h5.err
+ok $? 'one that is cut is, whether HDF5 noticed or not'
+
+# Standard descriptors that are not there.
+sum=$(cksum <good.h5)
+for program in "h5advise --no-measure good.h5" "h5readbench --no-trial -w 2 good.h5" \
+    "h5pack photos --size 32x32 --chunk 4 -o again.h5 --force"; do
+    for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+        eval "$program $closed" >std.out 2>std.err
+    done
+    [ "$(cksum <good.h5)" = "$sum" ]
+    ok $? "${program%% *}: closed standard descriptors harm no file"
+done
+h5pack --verify photos -o again.h5 >/dev/null 2>&1
+ok $? 'what was packed meanwhile is whole'
+
+# Where no file can grow, nothing can be tried.
+(ulimit -f 0 && h5advise -q good.h5 --epochs 2 2>&1 && echo "status $?") 2>&1 | cat >limited
+grep -q '^status 0' limited && grep -q 'none was measured: ' limited
+ok $? 'where nothing can be written the answer is the model'"'"'s, and says why'
+done_testing
