@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libpack/bench/bench_advice.h"
+#include "libpack/bench/bench_advice_parts.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/hdf5/readset.h"
 #include "tests/made_time.h"
@@ -285,9 +285,50 @@ test_best(struct pack_readset *set)
     pack_bench_done(&r);
 }
 
+/* Constructed measurements: 10 GB/s of copying, samples of 1000 bytes. */
+static void
+test_doubt(void)
+{
+    static const struct bench_gain model = { 1.1, 1.3, 1.2, 0, 0 };
+    const struct pack_bench_change steady = { .gain = 2,
+                                              .first_gain = 3,
+                                              .later_gain = 4,
+                                              .is_measured = true,
+                                              .gain_low = 1,
+                                              .gain_high = 3 };
+    struct pack_bench_change c = steady;
+    struct pack_profile profile = { .n_cpus = 4,
+                                    .copy = { 2, { 1e3, 1e6 }, { 0.1, 0.5 } } };
+    double one = pack_bench_most(&profile, 1, 1000);
+    ok(one >= 1e7 && one <= 2.5e7 && pack_bench_most(&profile, 3, 1000) == 3 * one &&
+           pack_bench_most(&profile, 30, 1000) == 4 * one &&
+           pack_bench_most(&profile, 1, 2000) == one / 2,
+       "what memory can copy is a bound, for each reader that has a processor");
+    ok(pack_bench_most(&profile, 1, 0) == 0 &&
+           pack_bench_most(&(struct pack_profile){ .n_cpus = 1 }, 1, 10) == 0,
+       "where nothing is known there is none");
+    ok(!pack_bench_doubt(&c, one, one, &model) && !c.remark[0] && c.is_measured &&
+           !pack_bench_doubt(&c, 1e99, 0, &model),
+       "a rate at the bound and an interval of a factor of 3 are believed");
+    c.gain_high = 3.01;
+    ok(pack_bench_doubt(&c, one, one, &model) && c.is_measured && c.gain == 2 &&
+           strstr(c.remark, "differ widely"),
+       "a wider interval is remarked on, and the gain stays measured");
+    c = steady;
+    ok(pack_bench_doubt(&c, 1.01 * one, one, &model) && !c.is_measured && c.gain == 1.2 &&
+           c.first_gain == 1.1 && c.later_gain == 1.3 && c.gain_low == 0 &&
+           strstr(c.remark, "2x measured is not credible"),
+       "a rate beyond it is not: the prediction stands in its place");
+    c = steady;
+    c.is_measured = false;
+    ok(!pack_bench_doubt(&c, 1e99, one, &model) && c.gain == 2,
+       "predictions are left as they are");
+}
+
 int
 main(void)
 {
+    test_doubt();
     struct pack_readset *plain = make("plain", SMALL, ROWS, "none"),
                         *packed = make("packed", SMALL, ROWS, "gzip:1");
     made_time = usual;

@@ -21,8 +21,9 @@ static struct pack_bench_event events[] = {
 static struct pack_bench_params params;
 static struct pack_bench_result result;
 static struct pack_bench_advice advice = {
-    33, 2, { { "transfer", "sending less", "{less} 1", 1.25, 1.04, 1.27, true },
-             { "workers", "more of them", "{more} 2", 1.125, 1.16, 1.12, false } },
+    33, 2, { { "transfer", "sending less", "{less} 1", 1.25, 1.04, 1.27, true, 1.13, 1.38,
+               "made in a storm" },
+             { "workers", "more of them", "{more} 2", 1.125, 1.16, 1.12, false, 0, 0, "" } },
     1, { { "made-up", 399, "cost", 2.5, 4096, 0.75, "something costs; do without", "do without" } }
 };
 static const struct pack_bench_preset preset = { "made-up", 10, 5000000, 0.6 };
@@ -203,6 +204,8 @@ test_text(void)
         "processors: each worker 25 % user, 10 % system; the machine 75 % busy, 12 % iowait\n",
         "\nmind\n  something costs; do without\n",
         "worth most in a training of 33 epochs\n   1.25x measured   sending less\n"
+        "                    (1.13x to 1.38x in 95 of 100 cases)\n"
+        "                    (made in a storm)\n"
         "                    (the first epoch 1.04x, later ones 1.27x)\n"
         "                    --less 1\n",
         "   1.12x predicted  more of them\n                    --more 2\n",
@@ -363,6 +366,8 @@ test_json(void)
         { "measured.advice_epochs", 33 },
         { "measured.advice.0.gain", 1.25 },
         { "measured.advice.0.first_epoch_gain", 1.04 },
+        { "measured.advice.0.gain_low", 1.13 },
+        { "measured.advice.0.gain_high", 1.38 },
         { "measured.advice.0.later_epochs_gain", 1.27 },
         { "measured.advice.1.gain", 1.125 },
         { "measured.findings.0.value", 2.5 },

@@ -64,6 +64,18 @@ put_row(struct page *page, const struct pack_advise_outcome *o, char mark)
         o->randomness);
 }
 
+/* Whether the interval of a row's gain is so wide that the machine must have done other
+ * work meanwhile. */
+static bool
+is_disturbed(const struct pack_advise_result *result)
+{
+    for (size_t i = 0; i < result->n_rows; i++)
+        if (result->rows[i].gain_low > 0 &&
+            result->rows[i].gain_high > 3 * result->rows[i].gain_low)
+            return true;
+    return false;
+}
+
 /* What the letters behind the rates mean, and how much was read for them. */
 static void
 put_basis(struct page *page, const struct pack_report_advise *report)
@@ -88,6 +100,11 @@ put_basis(struct page *page, const struct pack_report_advise *report)
              pack_counted(m->n_samples, "sample", "samples").text,
              pack_counted(m->n_rounds, "time", "times").text);
     pack_page_wrap(page, "", line, 0);
+    if (is_disturbed(report->result))
+        pack_page_wrap(page, "",
+                       "Rounds of one row differ by more than 3 times: other work disturbed "
+                       "the measurement; ask again on a quiet machine.",
+                       0);
     if (m->why_not[0]) {
         snprintf(line, sizeof line, "Not all could be measured: %s.", m->why_not);
         pack_page_wrap(page, "", line, 0);

@@ -87,6 +87,30 @@ fill_gains(const struct advisor *a, struct proposal *p)
     p->change.gain = run_gain(a, p, p->candidate.gain.whole);
     p->change.first_gain = run_gain(a, p, p->candidate.gain.first);
     p->change.later_gain = run_gain(a, p, p->candidate.gain.later);
+    if (p->basis == OF_MODEL || p->candidate.gain.low <= 0)
+        return;
+    p->change.gain_low = run_gain(a, p, p->candidate.gain.low);
+    p->change.gain_high = run_gain(a, p, p->candidate.gain.high);
+}
+
+/* Gains of measured rows are those of readers with nothing behind them: so is the rate that
+ * must be possible. */
+static void
+doubt(const struct advisor *a, struct proposal *p, double rate, double predicted)
+{
+    struct pack_bench_change c = p->change;
+    uint64_t n = p->candidate.n_workers ? p->candidate.n_workers : 1;
+    double most = pack_bench_most(&a->question.profile, n, a->result->setup.sample_bytes);
+    const struct bench_gain model = { predicted, predicted, predicted, 0, 0 };
+    if (p->basis == OF_MODEL || !pack_bench_doubt(&c, rate, most, &model))
+        return;
+    if (!c.is_measured) { /* of the readers: the run's part of it is to be found again */
+        p->basis = OF_MODEL;
+        p->candidate.gain = model;
+        p->change.gain_low = p->change.gain_high = 0;
+        fill_gains(a, p);
+    }
+    memcpy(p->change.remark, c.remark, sizeof c.remark);
 }
 
 static struct bench_gain
@@ -208,7 +232,10 @@ propose_row(struct advisor *a, const struct pack_advise_outcome *o)
     if (o->basis != PACK_ADVISE_PREDICTED && !a->is_fitted)
         p->basis = OF_READING;
     p->candidate.gain = gain_over(&a->found.now, o);
+    p->candidate.gain.low = o->gain_low;
+    p->candidate.gain.high = o->gain_high;
     fill_gains(a, p);
+    doubt(a, p, o->rate, o->modelled_rate / a->found.now.modelled_rate);
     switch (o->change) {
     case PACK_ADVISE_SETTINGS: word_settings(a, &o->config, &p->change); break;
     case PACK_ADVISE_ORDER: word_order(a, &o->config, &p->change); break;

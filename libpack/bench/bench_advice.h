@@ -27,6 +27,9 @@ struct pack_bench_change {
     double gain; /* samples/s over those of today's settings, above 1: over all epochs, */
     double first_gain, later_gain; /* over the first one, over the others */
     bool is_measured; /* read in turns with the run's settings; else predicted */
+    /* Between these lies a measured gain in 95 of 100 cases; 0: not known. */
+    double gain_low, gain_high;
+    char remark[96]; /* what speaks against a measurement; "": nothing does */
 };
 struct pack_bench_advice {
     uint64_t epochs; /* of the training that gains are of */

@@ -24,7 +24,7 @@ uint64_t pack_bench_training(const struct pack_bench_params *params);
 
 struct bench_gain {
     double first, later, whole; /* of the first epoch, of the others, of all */
-    double low;                 /* of the whole: what it gains at least */
+    double low, high;           /* of the whole: it gains between these; 0: not known */
 };
 
 /* A layout and settings to try, how many workers read, and what that gains. */
@@ -68,6 +68,19 @@ bool pack_bench_can_try(const struct pack_bench_params *params,
 bool pack_bench_can_measure(const struct pack_bench_params *params,
                             const struct pack_bench_result *result,
                             const struct pack_bench_ask *ask);
+/* Samples/s that so many readers can hand over at most: each byte of a sample is copied
+ * once, at the best rate that the profile knows. */
+double pack_bench_most(const struct pack_profile *profile, uint64_t n_workers,
+                       uint64_t sample_bytes);
+
+/*
+ * What speaks against a change's measured gain, into change->remark: its interval is so wide
+ * that other work must have disturbed it; or `rate`, which it leads to, is above `most`, and
+ * then `predicted` stands in the place of all that was measured. False: nothing does.
+ */
+bool pack_bench_doubt(struct pack_bench_change *change, double rate, double most,
+                      const struct bench_gain *predicted);
+
 /*
  * Reads as the run did and as n candidates say, BENCH_CANDIDATES_MAX at most, in turns,
  * and fills in what each gains over a training, without a consumer; one that fails gains

@@ -105,6 +105,7 @@ gain_of(const struct pack_trial_result *a, const struct pack_trial_result *b,
     pack_trial_gain(&whole[0], &whole[1], &g);
     gain->whole = g.median;
     gain->low = g.low;
+    gain->high = g.high;
 }
 
 /* Samples of the largest batch over those of the run's. */

@@ -1,5 +1,7 @@
 #include "libpack/bench/report_bench.h"
 
+#include <math.h>
+
 #include "config.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/base/json.h"
@@ -216,6 +218,10 @@ put_verdict(struct pack_json *json, const struct pack_bench_report *report)
         pack_json_double(json, "gain", a->change[i].gain);
         pack_json_double(json, "first_epoch_gain", a->change[i].first_gain);
         pack_json_double(json, "later_epochs_gain", a->change[i].later_gain);
+        pack_json_double(json, "gain_low", a->change[i].gain_low > 0 ? a->change[i].gain_low : NAN);
+        pack_json_double(json, "gain_high",
+                         a->change[i].gain_low > 0 ? a->change[i].gain_high : NAN);
+        pack_json_text(json, "remark", a->change[i].remark[0] ? a->change[i].remark : NULL);
         pack_json_text(json, "basis",
                        a->change[i].is_measured ? "measured" : "predicted");
         pack_json_close(json);

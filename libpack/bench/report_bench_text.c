@@ -359,6 +359,11 @@ put_advice(struct page *page, const struct pack_bench_report *report)
         char command[sizeof c->command];
         LINE(page, "  %5.2fx %-9s  %s\n", c->gain, c->is_measured ? "measured" : "predicted",
              c->what);
+        if (c->gain_low > 0)
+            LINE(page, "                    (%.2fx to %.2fx in 95 of 100 cases)\n",
+                 c->gain_low, c->gain_high);
+        if (c->remark[0])
+            LINE(page, "                    (%s)\n", c->remark);
         if (is_uneven(c))
             LINE(page, "                    (the first epoch %.2fx, later ones %.2fx)\n",
                  c->first_gain, c->later_gain);
