@@ -56,6 +56,31 @@ awk 'BEGIN { printf "\357\273\277"; for (i = 0; i < 40; i++) printf "%d\r\n", i 
 run h5readbench good.h5 --no-trial -p weighted:by=weights
 ok $status 'a byte order mark and line ends of two characters are no part of weights'
 
+# A copy of samples that are never drawn says nothing.
+awk 'BEGIN { for (i = 0; i < 40; i++) print i < 30 ? 0 : 1 }' >late
+refused 'no layout could be tried: the first samples, which a copy holds, have no weight above 0' \
+    h5advise good.h5 -q --epochs 2 -p weighted:by=late --prove --scratch-bytes 20K
+
+# Sources that are stored in different ways.
+"$PYTHON" - 2>/dev/null <<'END'
+import h5py, numpy
+data = numpy.arange(64 * 8 * 8, dtype='u1').reshape(64, 8, 8)
+whole = h5py.VirtualLayout((128, 8, 8), 'u1')
+for i, name in enumerate(('plain.h5', 'chunked.h5')):
+    with h5py.File(name, 'w') as f:
+        f.create_dataset('x', data=data, chunks=(4, 8, 8) if i else None)
+    whole[64 * i:64 * (i + 1)] = h5py.VirtualSource(name, 'x', shape=data.shape)
+with h5py.File('mixed.h5', 'w') as f:
+    f.create_virtual_dataset('x', whole)
+END
+if [ -e mixed.h5 ]; then
+    run h5advise -q --no-measure mixed.h5
+    grep -q 'All sources are modelled as contiguous' "$work/out"
+    ok $? 'what a virtual dataset of chunked and plain sources is modelled as is said'
+else
+    skip "no h5py for $PYTHON"
+fi
+
 # Names with line ends.
 name=$(printf 'two\nlines.h5')
 cp good.h5 "$name"

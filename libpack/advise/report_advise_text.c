@@ -10,6 +10,7 @@
 #include "libpack/advise/advise_parts.h"
 #include "libpack/advise/snippet.h"
 #include "libpack/base/numbers.h"
+#include "libpack/hdf5/h5_dataset.h"
 
 /* ---------------------------------------------------------------- sections */
 
@@ -183,6 +184,21 @@ put_measured(struct page *page, const struct pack_report_advise *report)
     }
 }
 
+/* Sources that cannot be modelled one by one. */
+static void
+put_unclear(struct page *page, const struct pack_report_advise *report)
+{
+    const struct pack_h5_dataset *d = report->params->data.virtual_data;
+    char line[256];
+    if (!d || !d->sources.unclear || !report->result->now.config.is_virtual)
+        return;
+    snprintf(line, sizeof line,
+             "All sources are modelled as contiguous here (%.100s): today's loads, bytes and "
+             "rate are estimates.",
+             d->sources.unclear);
+    pack_page_wrap(page, "      ", line, 6);
+}
+
 static void
 put_now(struct page *page, const struct pack_report_advise *report)
 {
@@ -199,6 +215,7 @@ put_now(struct page *page, const struct pack_report_advise *report)
              pack_counted(config->cache.n_slots, "slot", "slots").text, config->cache.w0,
              config->reopen ? ", opened by name at each read" : "");
     pack_page_wrap(page, "\nNOW   ", line, 6);
+    put_unclear(page, report);
     put_outcome(page, "      ", &result->now);
     put_measured(page, report);
     put_policies(page, &result->now);

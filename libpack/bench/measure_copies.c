@@ -178,6 +178,19 @@ drop_layout(struct measure_rows *rows, size_t k)
     rows->n_candidates = n;
 }
 
+/* Whether the samples of a copy can be drawn by their weights. */
+static bool
+has_weight(const struct measure_rows *rows)
+{
+    const struct pack_pattern *p = &rows->params->reading.pattern;
+    if (p->kind != PACK_PATTERN_WEIGHTED || !p->weights)
+        return true;
+    for (uint64_t i = 0; i < rows->n_samples; i++)
+        if (p->weights[i] > 0)
+            return true;
+    return false;
+}
+
 void
 pack_measure_note(struct pack_measured *measured, const char *what, const char *why)
 {
@@ -189,6 +202,14 @@ enum pack_status
 pack_measure_copy(struct measure_rows *rows, struct pack_error *err)
 {
     plan_samples(rows);
+    if (!has_weight(rows)) {
+        pack_measure_note(rows->measured, "no layout could be tried",
+                          "the first samples, which a copy holds, have no weight above 0");
+        rows->n_layouts = rows->n_candidates = 0;
+        return rows->how->prove
+                   ? pack_fail(err, PACK_ERR_ARGUMENT, "%s", rows->measured->why_not)
+                   : PACK_OK;
+    }
     for (size_t i = 0; i < rows->n_layouts; i++) {
         enum pack_status status = make_copy(rows, &rows->layouts[i], err);
         if (status == PACK_OK)
