@@ -6,7 +6,7 @@
 #include "libpack/findings/findings.h"
 #include "tests/tap.h"
 
-enum { MAX = 12 };
+enum { MAX = PACK_FINDINGS_MAX };
 
 static struct pack_finding found[MAX];
 

@@ -1,6 +1,7 @@
 /*
- * What a reader process does: asks the pattern what to read next, has it read to where it
- * belongs in the batch, and says what that took.
+ * What a reader process does with each batch: asks the pattern what to read next, has it
+ * read to where it belongs in the batch, and says what that took. How the process begins,
+ * waits and ends is procs_worker.c's.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -244,6 +244,9 @@ static const struct {
     { 204, "memory-times-workers", PACK_FINDING_NOTE, memory_times_workers },
 };
 
+_Static_assert(sizeof rules / sizeof *rules <= PACK_FINDINGS_MAX,
+               "callers have room for PACK_FINDINGS_MAX findings");
+
 size_t
 pack_findings_find(const struct pack_finding_facts *facts, struct pack_finding *findings,
                    size_t max)

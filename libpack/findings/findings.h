@@ -14,7 +14,11 @@
 extern "C" {
 #endif
 
-enum { PACK_FINDING_TEXT_MAX = 480, PACK_FINDING_REMEDY_MAX = 160 };
+enum {
+    PACK_FINDING_TEXT_MAX = 480,
+    PACK_FINDING_REMEDY_MAX = 160,
+    PACK_FINDINGS_MAX = 12 /* rules there may be */
+};
 
 enum pack_finding_severity {
     PACK_FINDING_NOTE = 0, /* to be known */

@@ -173,7 +173,7 @@ pack_image_decode_bytes(const struct pack_image_info *info,
         return UINT64_MAX;
     uint64_t pixels = (uint64_t)info->width * info->height, total;
     for (int i = 0; i < N_CODECS; i++)
-        if (codecs[i]->format == info->format &&
+        if (codecs[i]->format == info->format && codecs[i]->decoder_bytes &&
             pack_size_mul(pixels, (uint64_t)channels, &total) &&
             pack_size_add(total, codecs[i]->decoder_bytes(info), &total))
             return total;

@@ -18,7 +18,8 @@ struct pack_image_codec {
                                const struct pack_image_params *params,
                                struct pack_image *image, struct pack_image_info *info,
                                struct pack_error *err);
-    uint64_t (*decoder_bytes)(const struct pack_image_info *info); /* beside pixels */
+    /* Beside pixels, at most. Without one every budget is too small. */
+    uint64_t (*decoder_bytes)(const struct pack_image_info *info);
 };
 
 extern const struct pack_image_codec pack_image_jpeg;
