@@ -218,7 +218,8 @@ static struct proposal *
 propose(struct advisor *a, const char *kind, const struct pack_advise_config *config)
 {
     struct proposal *p = &a->proposals[a->n_proposals++];
-    *p = (struct proposal){ .candidate = { *config, a->result->setup.n_workers },
+    *p = (struct proposal){ .candidate = { .config = *config,
+                                           .n_workers = a->result->setup.n_workers },
                             .change.kind = kind };
     return p;
 }
