@@ -580,6 +580,40 @@ test_source(void)
     pack_source_close(source);
 }
 
+/* The order that options store is the order that the source has. */
+static void
+test_convert_order(struct pack_convert_params good)
+{
+    struct pack_source *mixed = two_images(), *cut = two_images();
+    struct pack_convert_result result;
+    struct pack_convert_params p = good;
+    (void)pack_source_shuffle(mixed, 3, NULL);
+    pack_source_limit(cut, 1);
+#define OTHER(param)                                                                     \
+    do {                                                                                 \
+        REFUSED(param, pack_convert, &p, &result, &err);                                 \
+        REFUSED(param, pack_convert_forecast, &p, &result, &err);                        \
+    } while (0)
+    p.options.shuffle = true;
+    OTHER("shuffle");
+    p.source = mixed;
+    OTHER("seed");
+    p.options.shuffle = false;
+    p.options.seed = 3;
+    OTHER("shuffle");
+    p = good;
+    p.options.limit = 1;
+    OTHER("limit");
+    p.source = cut;
+    p.options.limit = 0;
+    OTHER("limit");
+    p.options.limit = 2;
+    OTHER("limit");
+#undef OTHER
+    pack_source_close(mixed);
+    pack_source_close(cut);
+}
+
 /* What is refused in options, by whatever packs with them. */
 static void
 test_convert_options(struct pack_convert_params good)
@@ -646,6 +680,7 @@ test_convert(void)
     REFUSED("n_threads", pack_convert, &p, &result, &err);
     REFUSED("n_threads", pack_convert_compare, &p, &result, &err);
     test_convert_options(good);
+    test_convert_order(good);
     ok(access("api.h5", F_OK) != 0 && access("api.h5.part", F_OK) != 0,
        "what is refused writes no file");
     REFUSED("path", pack_convert_options_read, NULL, &options, &err);

@@ -593,9 +593,36 @@ test_memory_bound(void)
     ok(good, "decoding needs no more memory than announced, nor a quarter of it");
 }
 
+/* Where windows are elsewhere, everything is decoded, and nothing written beside it. */
+static void
+test_windows_outside(void)
+{
+    static const struct pack_image_window windows[] = {
+        { 120, 0, 1, 1 },   { 100, 0, 1, 1 },          { 0, 3000, 1, 1 },
+        { 5000, 0, 1, 1 },  { UINT32_MAX, 0, 1, 1 },   { 0, UINT32_MAX, 1, UINT32_MAX },
+        { 4000, 4000, 0, 0 }
+    };
+    struct pack_image all = { 0 }, some = { 0 };
+    make_jpeg(&file, 100, 600, 3, false);
+    bool same = pack_image_decode(file.data, file.size, NULL, &all, NULL, NULL) == PACK_OK;
+    for (size_t i = 0; same && i < sizeof windows / sizeof *windows; i++) {
+        struct pack_image_params params = { .window = &windows[i] };
+        pack_image_done(&some);
+        same = pack_image_decode(file.data, file.size, &params, &some, NULL, NULL) ==
+                   PACK_OK &&
+               memcmp(all.pixels, some.pixels, all.size) == 0;
+        if (!same)
+            note("window at %u,%u", windows[i].x, windows[i].y);
+    }
+    ok(same, "a window outside the image changes nothing");
+    pack_image_done(&all);
+    pack_image_done(&some);
+}
+
 int
 main(void)
 {
+    test_windows_outside();
     test_sniffing();
     test_png_pixels();
     test_limits();

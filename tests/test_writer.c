@@ -540,7 +540,7 @@ main(int argc, char **argv)
         return 0;
     }
     test_content(&job);
-    for (int v = PACK_LIBVER_EARLIEST; v <= PACK_LIBVER_LATEST; v++) {
+    for (int v = 0; v <= PACK_LIBVER_LATEST; v++) {
         const char *name = pack_libver_name((enum pack_libver)v);
         job.libver = (enum pack_libver)v;
         job.pipeline = v % 2 ? "none" : "shuffle+gzip:1";

@@ -10,7 +10,6 @@
 
 static struct pack_args o = {
     .seed = UINT64_MAX,
-    .libver = PACK_LIBVER_V110,
     .max_pixels = PACK_IMAGE_MAX_PIXELS,
 };
 
@@ -74,7 +73,7 @@ static const struct cli_option options[] = {
              "photos shrink by a tenth at best, so: default none"),
     CLI_FLAG(0, "fletcher32", &o.fletcher32,
              "a checksum in every chunk, checked at every read"),
-    CLI_CHOICE(0, "libver", &o.libver, "earliest|v18|v110|latest",
+    CLI_CHOICE(0, "libver", &o.libver, "v110|earliest|v18|latest",
                "oldest HDF5 that can read the file (default: v110, of 2016)"),
 
     CLI_SECTION("Running"),

@@ -27,7 +27,11 @@ enum pack_on_error {
     PACK_ON_ERROR_BLANK /* keep their place, black, and say so in the dataset `valid` */
 };
 
-/* What decides the content of the file, stored in it as the attribute h5pack_options. */
+/*
+ * What decides the content of the file, stored in it as the attribute h5pack_options.
+ * shuffle, seed and limit are stored only: the caller has called pack_source_shuffle() and
+ * pack_source_limit() with them, and is refused where the source says otherwise.
+ */
 struct pack_convert_options {
     struct pack_image_params image;
     struct pack_geometry geometry;
@@ -36,14 +40,14 @@ struct pack_convert_options {
     uint64_t chunk_samples;  /* samples per chunk; 0: automatic */
     struct pack_shape chunk; /* whole chunk shape instead; rank 0: not given */
     struct pack_pipeline pipeline;
-    enum pack_libver libver;
+    enum pack_libver libver; /* 0: PACK_LIBVER_V110 */
     enum pack_on_error on_error;
     bool shuffle;
     uint64_t seed;
-    uint64_t limit; /* 0: all */
+    uint64_t limit; /* images; 0: all */
 };
 
-/* An image that was not packed. */
+/* An image that was not packed. Texts are valid during the call of on_reject. */
 struct pack_reject {
     uint64_t index;     /* of the record in the source */
     const char *name;   /* of the record */
@@ -51,15 +55,17 @@ struct pack_reject {
 };
 
 struct pack_convert_params {
-    struct pack_source *source; /* listed, shuffled and limited as the options say, by the
-                                   caller, who closes it */
+    /* Required: listed, shuffled and limited as the options say, by the caller, who
+     * closes it. */
+    struct pack_source *source;
     struct pack_convert_options options;
-    const char *output;  /* path of the file */
-    const char *version; /* of the program, stored in the file */
+    const char *output;  /* path of the file; required */
+    const char *version; /* of the program, stored in the file; required to pack */
     bool force, resume;
     bool verify;           /* read everything back through stock HDF5 before the rename */
     unsigned n_threads;    /* 0: one per processor */
-    uint64_t memory_bytes; /* bound of all pixel and file buffers; 0: 1 GiB */
+    uint64_t memory_bytes; /* bound of all pixel and file buffers; 0: 1 GiB. An image that
+                              alone needs more is decoded while no other is */
 
     /* "scanning", "resuming", "packing", "verifying"; in images, and bytes of pixels */
     struct pack_watch watch;
@@ -68,11 +74,11 @@ struct pack_convert_params {
     void *reject_context;
 };
 
-enum { PACK_CONVERT_SIZES_MAX = 8 };
-
 struct pack_convert_result {
     uint64_t n_listed, n_packed, n_rejected, n_blank;
-    uint64_t n_warned, n_icc, n_alpha, n_oriented, n_animated; /* of those packed */
+    /* Of those packed, images that decoded with a warning, have an ICC profile (left
+     * alone), transparency, an orientation that was applied, or more than one picture. */
+    uint64_t n_warned, n_icc, n_alpha, n_oriented, n_animated;
     uint64_t n_replayed; /* packed by an earlier, interrupted run */
     bool resumable;      /* after a failure: `resume` would go on with what was done, */
     uint64_t n_saved;    /* which is this many of n_listed, rejected ones included */
@@ -87,7 +93,8 @@ struct pack_convert_result {
     double mean[3], std[3]; /* of the packed pixels, 0 to 255; std of the population */
     uint64_t elapsed_ns;    /* all of it */
     uint64_t sync_ns;       /* of it, syncing the file to disk */
-    uint64_t verify_ns;
+    uint64_t verify_ns;     /* of it, reading back for `verify` */
+    /* memory_bytes bounds the two together, save for an image that alone needs more. */
     uint64_t peak_bytes;   /* most memory that reading and decoding held at once */
     uint64_t buffer_bytes; /* memory of finished samples and chunks */
     uint64_t forecast_ns;  /* of a forecast: what packing would take, */
@@ -114,7 +121,7 @@ struct pack_convert_result {
  * PACK_ERR_FORMAT.
  *
  * PACK_ERR_ARGUMENT before anything is read or written for options that cannot be, a
- * source without images, no output or version; PACK_ERR_EXISTS without `force`,
+ * source without images or in another order than they say, no output or version; PACK_ERR_EXISTS without `force`,
  * PACK_ERR_LIMIT for chunks of 4 GiB, PACK_ERR_MEMORY when memory_bytes does not hold two
  * samples and two chunks, PACK_ERR_IO, PACK_ERR_INTERRUPTED.
  *
@@ -141,7 +148,7 @@ enum pack_status pack_convert_forecast(const struct pack_convert_params *params,
  * PACK_ERR_MISMATCH tells the first difference; `n_rejected` counts images that could not
  * be decoded. `options` and `version` of params are ignored, but
  * pack_convert_options_read() is to be called first so that the source can be listed,
- * shuffled and limited alike. Other errors as pack_convert_options_read(), threads as
+ * shuffled and limited alike: else it is PACK_ERR_ARGUMENT. Other errors as pack_convert_options_read(), threads as
  * pack_convert().
  */
 enum pack_status pack_convert_compare(const struct pack_convert_params *params,

@@ -81,14 +81,15 @@ bool pack_pipeline_is_known(const struct pack_pipeline *pipeline, uint32_t *id);
 /* ------------------------------------------------------------------ facts */
 
 /*
- * Oldest HDF5 release whose files are written; newer ones read them all. EARLIEST gives
- * what every HDF5 reads; V110 gives chunk indexes with direct look-up (an extensible
- * array instead of a B-tree); LATEST is whatever the library at hand considers its own.
+ * Oldest HDF5 release that is to read what is written; newer ones read it all. V110, the
+ * default, gives chunk indexes with direct look-up (an extensible array instead of a
+ * B-tree); EARLIEST what every HDF5 reads; LATEST whatever the library at hand considers
+ * its own.
  */
 enum pack_libver {
-    PACK_LIBVER_EARLIEST = 0,
+    PACK_LIBVER_V110 = 0,
+    PACK_LIBVER_EARLIEST,
     PACK_LIBVER_V18,
-    PACK_LIBVER_V110,
     PACK_LIBVER_LATEST
 };
 

@@ -31,7 +31,8 @@ struct pack_image_params {
     bool strict;             /* refuse what decodes with a warning */
     uint64_t max_pixels;     /* width * height; 0: PACK_IMAGE_MAX_PIXELS */
     /* Only these pixels are wanted, others may come out as anything: saves a decoder work.
-     * It never changes what is accepted. NULL: all. */
+     * It never changes what is accepted, nor do parts of it outside the image, or all of
+     * it. NULL: all. */
     const struct pack_image_window *window;
 };
 

@@ -258,6 +258,8 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
         status = pack_check_given(err, "version", params->version, NULL);
     if (status == PACK_OK)
         status = pack_convert_check_options(&params->options, err);
+    if (status == PACK_OK)
+        status = pack_convert_check_order(params->source, &params->options, err);
     if (status != PACK_OK)
         return status;
     memset(result, 0, sizeof *result);

@@ -293,6 +293,8 @@ pack_convert_compare(const struct pack_convert_params *params,
     result->n_listed = params->source->n_records;
     status = pack_convert_options_read(params->output, &p.options, c.err);
     if (status == PACK_OK)
+        status = pack_convert_check_order(params->source, &p.options, c.err);
+    if (status == PACK_OK)
         status = pack_h5_boxes_open(&how, &c.reader, c.err);
     if (status == PACK_OK)
         status = pack_h5_open(params->output, NULL, &file, c.err);

@@ -1,6 +1,8 @@
 /* What cannot be packed with, before anything is read. */
 #include "libpack/convert/convert_parts.h"
 
+#include <inttypes.h>
+
 #include "libpack/base/check.h"
 #include "libpack/base/pool.h"
 #include "libpack/image/geometry.h"
@@ -66,6 +68,29 @@ pack_convert_check_source(const struct pack_convert_params *params,
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "source",
                                "the source holds no image");
     return pack_check_count("n_threads", params->n_threads, PACK_POOL_THREADS_MAX, err);
+}
+
+enum pack_status
+pack_convert_check_order(const struct pack_source *source,
+                         const struct pack_convert_options *o, struct pack_error *err)
+{
+    bool is_shuffled = source->source_index != NULL;
+    uint64_t n = o->limit && o->limit < source->n_listed ? o->limit : source->n_listed;
+    if (is_shuffled != o->shuffle)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "shuffle",
+                               "the source is %sshuffled, the options say otherwise",
+                               is_shuffled ? "" : "not ");
+    if (is_shuffled && source->seed != o->seed)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "seed",
+                               "the source was shuffled with seed %" PRIu64
+                               ", the options say %" PRIu64,
+                               source->seed, o->seed);
+    if (source->n_records != n)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "limit",
+                               "the source was limited to %" PRIu64
+                               " of %" PRIu64 " images, the options ask for %" PRIu64,
+                               source->n_records, source->n_listed, n);
+    return PACK_OK;
 }
 
 enum pack_status

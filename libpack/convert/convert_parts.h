@@ -49,6 +49,12 @@ enum pack_status pack_convert_check_output(const struct pack_convert_params *par
                                            struct pack_error *err);
 enum pack_status pack_convert_check_options(const struct pack_convert_options *options,
                                             struct pack_error *err);
+/* PACK_ERR_ARGUMENT for a source that is not shuffled or limited as the options say. */
+enum pack_status pack_convert_check_order(const struct pack_source *source,
+                                          const struct pack_convert_options *options,
+                                          struct pack_error *err);
+
+enum { PACK_CONVERT_SIZES_MAX = 8 };
 
 /* A header scan: every record probed, in order. */
 struct pack_convert_scan {

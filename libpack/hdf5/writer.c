@@ -22,7 +22,7 @@
 
 /* -------------------------------------------------------------------- names */
 
-static const char *const libver_names[] = { "earliest", "v18", "v110", "latest" };
+static const char *const libver_names[] = { "v110", "earliest", "v18", "latest" };
 
 const char *
 pack_libver_name(enum pack_libver libver)

@@ -204,7 +204,8 @@ read_rows(struct decoder *d)
  * What is to be read when a window is asked for: the window with a margin of one iMCU,
  * since smooth upsampling looks at neighbours that are not decoded beyond an edge. False
  * where decoding everything is simpler: turned images, several scans (all coefficients
- * are decoded before the first row then), windows that save next to nothing.
+ * are decoded before the first row then), windows that save next to nothing or begin
+ * outside the image.
  */
 static bool
 choose_part(struct decoder *d, struct pack_image_window *part)
@@ -212,7 +213,8 @@ choose_part(struct decoder *d, struct pack_image_window *part)
     const struct pack_image_window *window = d->params->window;
     const struct pack_image_rows *rows = &d->rows;
     if (!HAVE_PARTIAL_JPEG || !window || d->info->orientation != 1 ||
-        jpeg_has_multiple_scans(&d->jpeg) || !pack_image_rows_direct(rows, 0))
+        jpeg_has_multiple_scans(&d->jpeg) || !pack_image_rows_direct(rows, 0) ||
+        window->x >= rows->width || window->y >= rows->height)
         return false;
     uint32_t mcu_w = (uint32_t)d->jpeg.max_h_samp_factor * DCTSIZE;
     uint32_t mcu_h = (uint32_t)d->jpeg.max_v_samp_factor * DCTSIZE;

@@ -55,6 +55,7 @@ struct pack_source {
     size_t capacity;             /* of `records` */
     struct pack_record *records; /* in the order to store */
     uint64_t *source_index;      /* what number records[i] had; NULL: never shuffled */
+    uint64_t seed;               /* with which it was */
     uint64_t n_listed;           /* records before pack_source_limit() */
 
     bool has_labels;
