@@ -202,6 +202,44 @@ test_order(void)
                n_workers, prefetch);
 }
 
+/* Batches wait in both directions, more than a socket holds; `held` are released together. */
+static bool
+far_ahead(bool fresh, unsigned held)
+{
+    enum { AHEAD = 1024, ITEMS = 2400 };
+    static struct pack_procs_item items[AHEAD];
+    struct plan plan = { 0 };
+    struct pack_procs_params params = filler_params(&plan, 1, AHEAD);
+    struct pack_procs *procs;
+    struct pack_error err;
+    bool right = true;
+    params.fresh = fresh;
+    if (pack_procs_start(&params, &procs, &err) != PACK_OK)
+        return false;
+    for (uint64_t round = 0; round < 2 && right; round++) {
+        pack_procs_begin(procs, round, ITEMS);
+        for (unsigned i = 0; i < ITEMS && right; i += held) {
+            for (unsigned k = 0; k < held && right; k++)
+                right = pack_procs_next(procs, &items[k], &err) == PACK_OK &&
+                        item_is_right(&items[k], round, i + k, 1);
+            for (unsigned k = 0; k < held && right; k++)
+                pack_procs_release(procs, &items[k]);
+        }
+    }
+    pack_procs_stop(procs, NULL);
+    return right;
+}
+
+static void
+test_far_ahead(void)
+{
+    alarm(60); /* two that wait for each other are never given up */
+    ok(far_ahead(false, 1) && far_ahead(true, 1),
+       "a worker may run ahead further than a socket holds messages");
+    ok(far_ahead(false, 600), "and its items be released many at a time");
+    alarm(300);
+}
+
 /* A batch in fresh memory cannot be had without a descriptor for it. */
 static void
 test_no_descriptors(void)
@@ -227,6 +265,54 @@ test_no_descriptors(void)
     ok(status == PACK_ERR_IO && strstr(err.text, "cannot share a batch"),
        "a process without descriptors is told so: %s", err.text);
     pack_procs_stop(procs, NULL);
+}
+
+/* As a plain user: descriptors under way count, and are no more than may be open. */
+static int
+too_many_under_way(void)
+{
+    enum { FILES = 64, ITEMS = 300 };
+    const struct rlimit few = { FILES, FILES };
+    const struct timespec nap = { .tv_nsec = 200000000 };
+    struct plan plan = { 0 };
+    struct pack_procs_params params = filler_params(&plan, 1, 200);
+    struct pack_procs *procs;
+    struct pack_procs_item item;
+    struct pack_error err = { 0 };
+    params.fresh = true;
+    if ((geteuid() == 0 && setuid(65534) != 0) || setrlimit(RLIMIT_NOFILE, &few) != 0 ||
+        pack_procs_start(&params, &procs, &err) != PACK_OK)
+        return 2;
+    pack_procs_begin(procs, 0, ITEMS);
+    while (*(const volatile uint64_t *)pack_procs_activity(procs, 0) < FILES)
+        nanosleep(&nap, NULL);
+    nanosleep(&nap, NULL);
+    enum pack_status status = PACK_OK;
+    for (int i = 0; i < ITEMS && status == PACK_OK; i++) {
+        status = pack_procs_next(procs, &item, &err);
+        if (status == PACK_OK)
+            pack_procs_release(procs, &item);
+    }
+    pack_procs_stop(procs, NULL);
+    note("%s", err.text);
+    fflush(stdout);
+    return !(status == PACK_ERR_IO && strstr(err.text, "cannot hand over a batch") &&
+             strstr(err.text, strerror(ETOOMANYREFS)));
+}
+
+static void
+test_too_many_under_way(void)
+{
+    int how = 0;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        _exit(too_many_under_way());
+    }
+    waitpid(pid, &how, 0);
+    ok(WIFEXITED(how) && WEXITSTATUS(how) == 0,
+       "more batches under way than descriptors may be is the reason given");
 }
 
 /* Runs until a failure, which it returns. */
@@ -392,9 +478,11 @@ main(void)
 {
     alarm(300); /* one that is never given up is a failure too */
     test_order();
+    test_far_ahead();
     test_errors();
     test_usage();
     test_no_descriptors();
+    test_too_many_under_way();
     test_stop();
     test_orphans();
     return done();

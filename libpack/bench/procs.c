@@ -5,6 +5,10 @@
  *     parent ──BEGIN round, CREDIT──▶ worker
  *            ◀──OPENED, READY item, FAILED──
  *
+ * A socket holds some hundred messages. A worker may wait for room in it, the parent never
+ * does, or the two would wait for each other: credits that find no room are summed up and
+ * go with the next, or before the parent waits. What left no room lets the worker go on.
+ *
  * Sockets rather than locks in shared memory, because a process that dies leaves a lock
  * locked but closes its sockets: the other side always wakes up.
  */
@@ -188,6 +192,16 @@ next_in_line(struct pack_procs *procs, struct pack_procs_item *item,
     return PACK_OK;
 }
 
+/* A worker that cannot be told is gone, or has credits to read. */
+static void
+give_credit(struct procs_worker *worker, uint64_t round, unsigned n_free)
+{
+    worker->owed += n_free;
+    if (worker->owed &&
+        pack_procs_try_send(worker->fd, PROCS_CREDIT, round, worker->owed))
+        worker->owed = 0;
+}
+
 /* Takes what a worker has to say: an item, or why there is none. */
 static enum pack_status
 take_item(struct pack_procs *procs, unsigned index, struct pack_procs_item *item,
@@ -210,7 +224,7 @@ take_item(struct pack_procs *procs, unsigned index, struct pack_procs_item *item
     if (!data)
         return pack_procs_fresh_fail(memory, err);
     if (memory->fresh) /* as DataLoader does: on with the next while this one is used */
-        pack_procs_send(worker->fd, PROCS_CREDIT, message.round, message.item);
+        give_credit(worker, message.round, 1);
     *item = (struct pack_procs_item){
         .worker = index,
         .round = message.round,
@@ -246,6 +260,7 @@ pack_procs_next(struct pack_procs *procs, struct pack_procs_item *item,
     if (p->n_workers == 0)
         return next_in_line(procs, item, err);
     unsigned index = (unsigned)(procs->next_item % p->n_workers);
+    give_credit(&procs->worker[index], procs->round, 0);
     status = wait_worker(procs, index, err);
     if (status == PACK_OK)
         status = take_item(procs, index, item, err);
@@ -260,8 +275,7 @@ pack_procs_release(struct pack_procs *procs, const struct pack_procs_item *item)
     if (procs->memory.fresh)
         pack_procs_fresh_unmap(&procs->memory, item->data);
     else if (procs->params.n_workers > 0)
-        pack_procs_send(procs->worker[item->worker].fd, PROCS_CREDIT, item->round,
-                     item->number);
+        give_credit(&procs->worker[item->worker], item->round, 1);
 }
 
 void

@@ -5,15 +5,28 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+static bool
+put_message(int fd, const struct procs_message *message, int flags)
+{
+    ssize_t put;
+    do
+        put = send(fd, message, sizeof *message, MSG_NOSIGNAL | flags);
+    while (put < 0 && errno == EINTR);
+    return put == (ssize_t)sizeof *message;
+}
+
 bool
 pack_procs_send(int fd, enum procs_message_kind kind, uint64_t round, uint64_t item)
 {
-    struct procs_message message = { kind, round, item };
-    ssize_t put;
-    do
-        put = send(fd, &message, sizeof message, MSG_NOSIGNAL);
-    while (put < 0 && errno == EINTR);
-    return put == (ssize_t)sizeof message;
+    const struct procs_message message = { kind, round, item };
+    return put_message(fd, &message, 0);
+}
+
+bool
+pack_procs_try_send(int fd, enum procs_message_kind kind, uint64_t round, uint64_t item)
+{
+    const struct procs_message message = { kind, round, item };
+    return put_message(fd, &message, MSG_DONTWAIT);
 }
 
 /* False when the other side is gone. What it said before it went comes first, though a

@@ -7,7 +7,7 @@
 
 enum procs_message_kind {
     PROCS_BEGIN = 1,
-    PROCS_CREDIT,
+    PROCS_CREDIT, /* its item: how many slots are free again */
     PROCS_OPENED,
     PROCS_READY,
     PROCS_FAILED
@@ -20,6 +20,9 @@ struct procs_message {
 /* Over a socket that keeps messages apart. False when the other side is gone. */
 bool pack_procs_send(int fd, enum procs_message_kind kind, uint64_t round, uint64_t item);
 bool pack_procs_receive(int fd, struct procs_message *message);
+/* Likewise, but false too where the socket holds all the messages that it can. */
+bool pack_procs_try_send(int fd, enum procs_message_kind kind, uint64_t round,
+                         uint64_t item);
 
 /* Likewise with a descriptor: that of the sender stays open; the receiver closes its own,
  * which is -1 where none came along. */

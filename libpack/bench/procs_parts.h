@@ -14,6 +14,7 @@ struct procs_worker {
     pid_t pid; /* 0: not running */
     int fd;
     unsigned next_slot; /* the slot of the next item that arrives */
+    uint64_t owed;      /* free slots that it has not been told of */
     struct pack_procs_usage usage;
 };
 

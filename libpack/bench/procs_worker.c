@@ -33,7 +33,7 @@ wait_begin(struct self *self, struct procs_message *begin)
     while (pack_procs_receive(self->fd, begin)) {
         if (begin->kind == PROCS_BEGIN)
             return true;
-        self->credit++;
+        self->credit += begin->item;
     }
     return false;
 }
@@ -45,7 +45,8 @@ wait_credit(struct self *self)
     while (self->credit == 0) {
         if (!pack_procs_receive(self->fd, &message))
             return false;
-        self->credit += message.kind == PROCS_CREDIT;
+        if (message.kind == PROCS_CREDIT)
+            self->credit += message.item;
     }
     self->credit--;
     return true;
@@ -81,6 +82,24 @@ fill_fresh(struct self *self, const struct procs_message *item, int *file)
     return status;
 }
 
+/* Not where the user has more descriptors under way than may be open. */
+static bool
+hand_over(struct self *self, const struct procs_message *item, int file)
+{
+    bool sent = pack_procs_send_file(self->fd, item, file);
+    int errnum = errno;
+    close(file);
+    if (sent)
+        return true;
+    pack_fail_errno(pack_procs_lane_error(&self->procs->memory, self->index), errnum,
+                    errnum == ETOOMANYREFS
+                        ? "cannot hand over a batch (fewer workers, a smaller prefetch or "
+                          "more open files per user help)"
+                        : "cannot hand over a batch");
+    pack_procs_send(self->fd, PROCS_FAILED, item->round, item->item);
+    return false;
+}
+
 /* Makes one item and says so; false ends the worker. */
 static bool
 make_item(struct self *self, const struct procs_message *item)
@@ -97,9 +116,7 @@ make_item(struct self *self, const struct procs_message *item)
     }
     if (!memory->fresh)
         return pack_procs_send(self->fd, PROCS_READY, item->round, item->item);
-    bool sent = pack_procs_send_file(self->fd, item, file);
-    close(file);
-    return sent;
+    return hand_over(self, item, file);
 }
 
 /* Rounds of every n-th item until the parent hangs up. */
