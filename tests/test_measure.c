@@ -365,6 +365,12 @@ test_storage(void)
        "a file too small to tell leaves the profile as it is");
     ok(pack_measure_storage("/nonexistent", &profile) == PACK_ERR_IO,
        "a file that is not there too");
+    double pages = pack_measure_pages(source, source, 4096);
+    ok(pages > 0 && pack_measure_pages(source, "/nonexistent", 4096) == 1 &&
+           pack_measure_pages("/nonexistent", source, 4096) == 1 &&
+           pack_measure_pages("/dev/null", source, 4096) == 1,
+       "pages of a file are compared with those of another, where both can be read: %.2f",
+       pages);
 }
 
 static void

@@ -95,7 +95,7 @@ put_basis(struct page *page, const struct pack_report_advise *report)
     }
     snprintf(line, sizeof line,
              "Rates with %s: %s on this machine, %s written in that layout and "
-             "read %s in turns with today's; the others are predicted.",
+             "read up to %s in turns with today's; the others are predicted.",
              m->proven ? "p" : "m", m->proven ? "proven" : "measured",
              pack_counted(m->n_samples, "sample", "samples").text,
              pack_counted(m->n_rounds, "time", "times").text);

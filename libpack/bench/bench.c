@@ -246,7 +246,8 @@ static void
 note_warm(struct bench_run *run, bool is_last)
 {
     struct pack_bench_result *r = run->result;
-    uint64_t elapsed_ns = pack_clock_ns() - run->start_ns;
+    /* without the starting of workers that end with the epoch */
+    uint64_t elapsed_ns = pack_clock_ns() - run->start_ns - r->epochs[0].start_ns;
     if (r->warm_ns || (!is_last && elapsed_ns < run->plan.params.stop.after_ns / 5 * 2))
         return;
     r->warm_ns = elapsed_ns;

@@ -110,14 +110,36 @@ model(const struct pack_advise_params *params, const struct pack_advise_config *
     return PACK_OK;
 }
 
-/* Whether so many workers are ever started, and a copy of the first samples can stand for
- * the dataset. */
+/* Batches that are read at once cannot be cut; three of each worker are in memory. */
 static bool
-can_read(const struct pack_advise_params *params)
+batches_fit(const struct pack_advise_params *params)
 {
-    return params->reading.pattern.kind != PACK_PATTERN_TRACE &&
-           params->data.extent.rank > 0 &&
-           params->reading.pattern.workers <= PACK_PROCS_MAX;
+    const struct pack_pattern *p = &params->reading.pattern;
+    uint64_t free_bytes;
+    if (p->read == PACK_READ_SAMPLE || !pack_system_memory_bytes(&free_bytes))
+        return true;
+    return pack_advise_wanted_bytes(params) * (double)p->batch * 3 *
+               (double)pack_advise_workers(params) <=
+           (double)free_bytes / 4;
+}
+
+/* Whether so many workers are ever started, and a copy of the first samples can stand for
+ * the dataset; else the reason is noted. */
+static bool
+may_read(const struct pack_advise_params *params, struct pack_measured *m)
+{
+    const char *why = NULL;
+    if (params->reading.pattern.kind == PACK_PATTERN_TRACE)
+        why = "a trace is of the dataset as it is, no part of it stands for all";
+    else if (params->data.extent.rank == 0)
+        why = "a single value has no samples";
+    else if (params->reading.pattern.workers > PACK_PROCS_MAX)
+        why = "so many workers are not started here";
+    else if (!batches_fit(params))
+        why = "batches that are read at once would take more than a quarter of memory";
+    if (why)
+        pack_measure_note(m, "nothing could be read", why);
+    return !why;
 }
 
 /* What ends an advice; all else only leaves it to the model. */
@@ -125,21 +147,6 @@ static bool
 is_fatal(enum pack_status status)
 {
     return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED;
-}
-
-/* As can_read, with the reason noted. */
-static bool
-may_read(const struct pack_advise_params *params, struct pack_measured *m)
-{
-    if (can_read(params))
-        return true;
-    if (params->reading.pattern.kind == PACK_PATTERN_TRACE)
-        pack_measure_note(m, "nothing could be read",
-                          "a trace is of the dataset as it is, no part of it stands for "
-                          "all");
-    else
-        pack_measure_note(m, "nothing could be read", "so many workers are not started here");
-    return false;
 }
 
 /* ----------------------------------------------------------------- today's */
@@ -311,24 +318,26 @@ solve(const struct expected *e, const struct pack_trial_result *r, struct factor
 /* Processor time scaled, storage as it is. */
 static double
 scaled(const struct pack_advise_params *params, struct pack_cost cost, double samples,
-       struct factors f)
+       struct factors f, double pages)
 {
     uint64_t workers = pack_advise_workers(params);
     double load = load_ns(&cost);
-    cost.cpu_ns = f.load * load + f.rest * (cost.cpu_ns - load);
+    cost.cpu_ns = f.load * (load - cost.page_ns + pages * cost.page_ns) +
+                  f.rest * (cost.cpu_ns - load);
     cost.total_ns = cost.cpu_ns + cost.storage_ns;
     return pack_cost_rate(params->machine.profile, &cost, samples, workers);
 }
 
-/* From a copy to the file: pages of the one are read faster than the other's; what the
- * chunk cache answers comes from the same memory. Today's row is what the file gave. */
-static struct factors
-on_file(struct factors f, const struct pack_measured *m, bool is_now)
+/* What a row's reads take from pages of the file, over those of its copy. */
+static double
+page_ratio(const struct measure_rows *rows, const struct measure_candidate *candidate)
 {
-    f.load /= m->now_ratio;
-    if (is_now)
-        f.rest /= m->now_ratio;
-    return f;
+    const struct measure_layout *layout = &rows->layouts[candidate->layout];
+    const struct pack_cache_counts *counts = &candidate->row->first;
+    if (!rows->params->machine.is_warm || !layout->scratch || counts->file_reads == 0)
+        return 1;
+    return pack_measure_pages(rows->how->file, pack_scratch_path(layout->scratch),
+                              counts->file_read_bytes / counts->file_reads);
 }
 
 /* The interval of a row's gain: that of the rounds, as far around the gain as that of the
@@ -347,7 +356,7 @@ note_gain(struct measure_rows *rows, size_t i)
 }
 
 static enum pack_status
-correct(struct measure_rows *rows, size_t i, const struct pack_measured *m,
+correct(struct measure_rows *rows, size_t i, struct pack_measured *m,
         struct pack_error *err)
 {
     const struct measure_candidate *candidate = &rows->candidates[i];
@@ -356,6 +365,7 @@ correct(struct measure_rows *rows, size_t i, const struct pack_measured *m,
     struct pack_advise_params copy;
     struct expected e;
     struct factors f;
+    double pages = page_ratio(rows, candidate), modelled = o->later_rate;
     params_of_copy(rows, &rows->layouts[candidate->layout], &copy);
     enum pack_status status =
         model(&copy, &candidate->config, r->has_later ? 0 : r->first_samples, &e, err);
@@ -366,35 +376,18 @@ correct(struct measure_rows *rows, size_t i, const struct pack_measured *m,
     bool apart = r->has_later && solve(&e, r, &f);
     if (!apart)
         f.load = f.rest = e.first / r->first_rate;
-    o->first_rate =
-        scaled(rows->params, o->first_cost, o->first_samples, on_file(f, m, i == 0));
+    o->first_rate = scaled(rows->params, o->first_cost, o->first_samples, f, pages);
     if (!apart)
         f.load = f.rest = e.later / r->later_rate;
-    o->later_rate =
-        scaled(rows->params, o->steady_cost, o->steady_samples, on_file(f, m, i == 0));
+    o->later_rate = scaled(rows->params, o->steady_cost, o->steady_samples, f, pages);
+    if (o->is_now && m->has_now && rows->params->machine.is_warm)
+        m->now_ratio = (m->now_later / m->modelled_later) / (o->later_rate / modelled);
+    o->first_rate *= m->now_ratio;
+    o->later_rate *= m->now_ratio;
     o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
     o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
     if (i > 0 && rows->candidates[0].row->is_now)
         note_gain(rows, i);
-    return PACK_OK;
-}
-
-/* What today's settings give on the file itself, over the same on a copy. */
-static enum pack_status
-compare_now(struct measure_rows *rows, struct pack_measured *m, struct pack_error *err)
-{
-    struct pack_advise_params copy;
-    struct expected e;
-    const struct pack_trial_result *r = &rows->results[0];
-    if (!m->has_now || !rows->candidates[0].row->is_now || !rows->params->machine.is_warm)
-        return PACK_OK;
-    params_of_copy(rows, &rows->layouts[rows->candidates[0].layout], &copy);
-    enum pack_status status = model(&copy, &rows->candidates[0].config,
-                                    r->has_later ? 0 : r->first_samples, &e, err);
-    if (status != PACK_OK)
-        return status;
-    m->now_ratio = (m->now_later / m->modelled_later) /
-                   (r->later_rate / (r->has_later ? e.later : e.first));
     return PACK_OK;
 }
 
@@ -425,8 +418,6 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
     }
     enum pack_status status =
         pack_trial_run(rows->bench, rows->n_candidates, &trial, rows->results, err);
-    if (status == PACK_OK)
-        status = compare_now(rows, m, err);
     for (size_t i = 0; status == PACK_OK && i < rows->n_candidates; i++)
         if (rows->results[i].first_rate > 0)
             status = correct(rows, i, m, err);
@@ -444,6 +435,19 @@ scale_versions(const struct pack_advise_params *params, struct pack_advise_resul
     double factor = r->now.rate / r->now.modelled_rate;
     pack_advise_scale(&r->version_1, params, factor);
     pack_advise_scale(&r->version_2, params, factor);
+}
+
+/* Of the smallest copy: writing ends when it takes too long. */
+static uint64_t
+least_samples(const struct measure_rows *rows)
+{
+    uint64_t least = rows->n_samples;
+    for (size_t i = 0; i < rows->n_layouts; i++) {
+        const struct pack_readset *set = rows->layouts[i].set;
+        if (set && set->extent.extent[0] < least)
+            least = set->extent.extent[0];
+    }
+    return least;
 }
 
 enum pack_status
@@ -474,7 +478,7 @@ pack_measure_rows(const struct pack_measure_params *how,
     }
     if (status != PACK_OK && err)
         *err = why;
-    m->n_samples = rows->n_samples;
+    m->n_samples = least_samples(rows);
     m->proven = how->prove;
     pack_measure_close(rows);
     if (status == PACK_OK) {

@@ -133,3 +133,58 @@ out:
     close(s.fd);
     return status;
 }
+
+/* ------------------------------------------------------------------ page cache */
+
+enum { PAIRS_MAX = 65, PAIRS_MIN = 9 };
+static const uint64_t pairs_ns = 10 * 1000 * 1000;
+
+static int
+by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Of one read at a random place; 0 on failure. */
+static double
+read_ns(int fd, void *buffer, size_t bytes, struct pack_rng *rng)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0 || info.st_size < (off_t)bytes)
+        return 0;
+    off_t at = (off_t)pack_rng_below(rng, (uint64_t)info.st_size - bytes + 1);
+    uint64_t start_ns = pack_clock_ns();
+    if (pread(fd, buffer, bytes, at) != (ssize_t)bytes)
+        return 0;
+    return (double)(pack_clock_ns() - start_ns);
+}
+
+double
+pack_measure_pages(const char *file, const char *copy, uint64_t bytes)
+{
+    double ratio[PAIRS_MAX];
+    size_t n = 0, size = bytes < SMALL ? SMALL : bytes > LARGE ? LARGE : (size_t)bytes;
+    int fd = open(file, O_RDONLY | O_CLOEXEC), copy_fd = open(copy, O_RDONLY | O_CLOEXEC);
+    void *buffer = malloc(size);
+    struct pack_rng rng;
+    pack_rng_seed(&rng, size);
+    uint64_t start_ns = pack_clock_ns();
+    while (fd >= 0 && copy_fd >= 0 && buffer && n < PAIRS_MAX &&
+           (n < PAIRS_MIN || pack_clock_ns() - start_ns < pairs_ns)) {
+        double of_file = read_ns(fd, buffer, size, &rng),
+               of_copy = read_ns(copy_fd, buffer, size, &rng);
+        if (of_file <= 0 || of_copy <= 0)
+            break;
+        ratio[n++] = of_file / of_copy;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (copy_fd >= 0)
+        close(copy_fd);
+    free(buffer);
+    if (n < PAIRS_MIN)
+        return 1;
+    qsort(ratio, n, sizeof *ratio, by_value);
+    return ratio[n / 2];
+}

@@ -2,6 +2,8 @@
 #ifndef LIBPACK_MEASURE_STORAGE_H
 #define LIBPACK_MEASURE_STORAGE_H
 
+#include <stdint.h>
+
 #include <libpack/profile.h>
 #include <libpack/status.h>
 
@@ -12,5 +14,12 @@
  * direct reads (tmpfs) or the file is smaller than 16 MiB; PACK_ERR_IO, PACK_ERR_MEMORY.
  */
 enum pack_status pack_measure_storage(const char *file, struct pack_profile *profile);
+
+/*
+ * How long reads of so many bytes out of the page cache take from `file`, over those from
+ * `copy`: their memory may come in larger pages. In turns, at random places, for some
+ * milliseconds; 1 where it cannot be told.
+ */
+double pack_measure_pages(const char *file, const char *copy, uint64_t bytes);
 
 #endif
