@@ -1,7 +1,12 @@
 /* What calibrations have in common, and what of them goes with another storage. */
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "libpack/advise/calibrate_parts.h"
+#include "libpack/base/fd.h"
 #include "libpack/model/profile_terms.h"
 #include "tests/tap.h"
 
@@ -54,9 +59,82 @@ test_take(void)
     ok(storage.copy.n == 1 && pack_profile_at(&storage.copy, 10) == 77, "curves come along");
 }
 
+static const char folder[] = "test_calibrate.dir";
+
+/* Files in the folder, by name. */
+static int
+n_names(void)
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;)
+        n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    if (dir)
+        closedir(dir);
+    return dir ? n : -1;
+}
+
+static void
+test_nameless(void)
+{
+    struct stat st;
+    char text[4] = "";
+    int fd = pack_fd_open_nameless(folder);
+    ok(fd >= 0 && n_names() == 0 && fstat(fd, &st) == 0 && st.st_nlink == 0,
+       "a file without a name is in a folder, which lists none");
+    ok(write(fd, "abc", 3) == 3 && pread(fd, text, 3, 0) == 3 && strcmp(text, "abc") == 0,
+       "it can be written and read");
+    close(fd);
+    errno = 0;
+    ok(pack_fd_open_nameless("test_calibrate.none") == -1 && errno == ENOENT,
+       "where there is no folder the system says so");
+}
+
+struct seen {
+    int n_told, n_names;
+};
+
+static void
+on_progress(void *context, const struct pack_progress *progress)
+{
+    struct seen *seen = context;
+    (void)progress;
+    seen->n_told++;
+    seen->n_names += n_names();
+}
+
+static bool
+is_stopped(void *context)
+{
+    return ((struct seen *)context)->n_told > 0;
+}
+
+/* After the first step the scratch file holds all that it ever will. */
+static void
+test_leaves_nothing(void)
+{
+    struct seen seen = { 0, 0 };
+    struct pack_calibrate_params params = { .dir = folder,
+                                            .size_bytes = 2 * PACK_LAB_BUFFER,
+                                            .watch = { &seen, on_progress, is_stopped } };
+    struct pack_calibration result;
+    struct pack_error err;
+    ok(pack_calibrate(&params, &result, &err) == PACK_ERR_INTERRUPTED && seen.n_told == 1,
+       "a calibration is stopped after its first step");
+    ok(seen.n_names == 0, "its scratch file had no name that a kill could leave");
+    params.dir = "test_calibrate.none";
+    ok(pack_calibrate(&params, &result, &err) == PACK_ERR_NOT_FOUND &&
+           strstr(err.text, "cannot write in 'test_calibrate.none'") != NULL,
+       "a folder that is not there is named");
+}
+
 int
 main(void)
 {
+    mkdir(folder, 0700);
+    test_nameless();
+    test_leaves_nothing();
+    rmdir(folder);
     test_fastest();
     test_take();
     return done();

@@ -2,15 +2,14 @@
 #include "libpack/advise/calibrate.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libpack/advise/calibrate_parts.h"
+#include "libpack/base/fd.h"
 #include "libpack/base/pool.h"
 
 enum { QUICK_BYTES = 64 << 20 };
@@ -39,31 +38,16 @@ pack_lab_positive(double value)
     return value > 0.01 ? value : 0.01;
 }
 
-/* A scratch name that nobody else has. */
+/* A file in the folder, or in memory, which no way out leaves behind. */
 static enum pack_status
-claim_scratch(struct pack_lab *lab, struct pack_error *err)
+claim(struct pack_lab *lab, struct pack_error *err)
 {
-    int n = snprintf(lab->path, sizeof lab->path, "%s/h5pack-calibrate-XXXXXX",
-                     lab->params->dir);
-    if (n < 0 || (size_t)n >= sizeof lab->path)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "the folder's name is too long");
-    int fd = mkstemp(lab->path);
-    if (fd < 0) {
-        int number = errno;
-        lab->path[0] = '\0';
-        return pack_fail_errno(err, number, "cannot write in '%s'", lab->params->dir);
-    }
-    close(fd);
-    return PACK_OK;
-}
-
-/* A file in memory, which no way out leaves behind. */
-static enum pack_status
-claim_memory(struct pack_lab *lab, struct pack_error *err)
-{
-    lab->fd = memfd_create("h5pack calibration", MFD_CLOEXEC);
+    const struct pack_calibrate_params *params = lab->params;
+    lab->where = params->is_quick ? "memory" : params->dir;
+    lab->fd = params->is_quick ? memfd_create("h5pack calibration", MFD_CLOEXEC)
+                               : pack_fd_open_nameless(params->dir);
     if (lab->fd < 0)
-        return pack_fail_errno(err, errno, "no files in memory here");
+        return pack_fail_errno(err, errno, "cannot write in '%s'", lab->where);
     snprintf(lab->path, sizeof lab->path, "/proc/self/fd/%d", lab->fd);
     return PACK_OK;
 }
@@ -101,7 +85,7 @@ pack_calibrate(const struct pack_calibrate_params *params,
     lab.buffer = malloc(PACK_LAB_BUFFER);
     if (!lab.buffer)
         return pack_fail_memory(err, "measuring");
-    status = params->is_quick ? claim_memory(&lab, err) : claim_scratch(&lab, err);
+    status = claim(&lab, err);
     for (int i = 0; status == PACK_OK && i < N_STEPS; i++) {
         status = steps[i](&lab, err);
         pack_watch_tell(&params->watch, &(struct pack_progress){ .stage = "measuring",
@@ -113,8 +97,6 @@ pack_calibrate(const struct pack_calibrate_params *params,
     }
     if (lab.fd >= 0)
         close(lab.fd);
-    else if (lab.path[0])
-        unlink(lab.path);
     free(lab.buffer);
     return status;
 }

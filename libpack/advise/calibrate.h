@@ -17,8 +17,8 @@ struct pack_calibrate_params {
      * rare terms (walks, opening by name) stay those of profile "nvme". `dir` and
      * `size_bytes` are not looked at. */
     bool is_quick;
-    const char *dir; /* a folder on the storage in question, for scratch files */
-    /* Of the largest scratch file; 0: 1 GiB, which fits no processor's caches. */
+    const char *dir; /* a folder on the storage in question, for a scratch file */
+    /* Of the scratch file at its largest; 0: 1 GiB, which fits no processor's caches. */
     uint64_t size_bytes;
     uint64_t seed;
     struct pack_watch watch; /* "measuring", between steps */
@@ -34,13 +34,14 @@ struct pack_calibration {
 };
 
 /*
- * Takes about half a minute and twice size_bytes of space, removed again also on failure.
+ * Takes about half a minute and size_bytes of space, in a file without a name: nothing is
+ * left of it, however this process ends.
  * Needs no privileges. Cold reads are timed by the clock, so that what else reads from
  * the same storage meanwhile is in them; all else by the processor time it takes.
  *
  * Each figure is the fastest third of several rounds, averaged. Processor terms come from
  * reads that differ in one respect (another chunk, another run, a longer list to walk);
- * terms too small to be told from noise become 0.01 ns. PACK_ERR_IO names the file.
+ * terms too small to be told from noise become 0.01 ns. PACK_ERR_IO names the folder.
  */
 enum pack_status pack_calibrate(const struct pack_calibrate_params *params,
                                 struct pack_calibration *result, struct pack_error *err);

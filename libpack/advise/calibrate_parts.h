@@ -7,13 +7,14 @@
 #include "libpack/advise/calibrate.h"
 #include "libpack/base/rng.h"
 
-enum { PACK_LAB_ROUNDS = 15, PACK_LAB_QUICK_ROUNDS = 5, PACK_LAB_PATH_MAX = 4096 };
+enum { PACK_LAB_ROUNDS = 15, PACK_LAB_QUICK_ROUNDS = 5, PACK_LAB_PATH_MAX = 64 };
 
 /* Where measurements happen. */
 struct pack_lab {
     const struct pack_calibrate_params *params;
-    char path[PACK_LAB_PATH_MAX]; /* of the scratch file */
-    int fd;                       /* that it goes with, or -1 */
+    const char *where;            /* for messages: the folder, or "memory" */
+    char path[PACK_LAB_PATH_MAX]; /* that opens the scratch file, which has no name */
+    int fd;                       /* of it, or -1 */
     uint64_t size_bytes;
     struct pack_rng rng;
     size_t n_rounds;   /* of each measurement, up to PACK_LAB_ROUNDS */

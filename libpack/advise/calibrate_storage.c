@@ -33,11 +33,11 @@ write_scratch(struct pack_lab *lab, int fd, struct pack_error *err)
     for (uint64_t at = 0; at + PACK_LAB_BUFFER <= lab->size_bytes;) {
         ssize_t n = pwrite(fd, lab->buffer, PACK_LAB_BUFFER, (off_t)at);
         if (n < 0 && errno != EINTR)
-            return pack_fail_errno(err, errno, "cannot write '%s'", lab->path);
+            return pack_fail_errno(err, errno, "cannot write in '%s'", lab->where);
         at += n > 0 ? (uint64_t)n : 0;
     }
     if (!lab->params->is_quick && fsync(fd) != 0)
-        return pack_fail_errno(err, errno, "cannot write '%s'", lab->path);
+        return pack_fail_errno(err, errno, "cannot write in '%s'", lab->where);
     return PACK_OK;
 }
 
@@ -56,8 +56,8 @@ make_cold(struct pack_lab *lab, int fd, struct pack_error *err)
     }
     pack_system_drop_fd(fd, NULL); /* whether it helped, mincore() says */
     if (mincore(map, bytes, in_memory) != 0) {
-        status = pack_fail_errno(err, errno, "cannot look at the page cache of '%s'",
-                                 lab->path);
+        status = pack_fail_errno(err, errno, "cannot look at the page cache of a file in '%s'",
+                                 lab->where);
         goto out;
     }
     for (size_t i = 0; i < n; i++)
@@ -124,7 +124,7 @@ time_cold(struct pack_lab *lab, int fd, size_t size, unsigned depth, double *ns,
     for (unsigned d = 0; d < depth; d++) {
         struct reads *r = pack_pool_next(pool, 0);
         if (r->errnum)
-            status = pack_fail_errno(err, r->errnum, "cannot read '%s'", lab->path);
+            status = pack_fail_errno(err, r->errnum, "cannot read in '%s'", lab->where);
     }
     *ns = (double)(pack_clock_ns() - start) / (double)n;
     pack_pool_free(pool);
@@ -233,7 +233,7 @@ pack_lab_storage(struct pack_lab *lab, struct pack_error *err)
 {
     int fd = open(lab->path, O_RDWR | O_TRUNC | O_CLOEXEC);
     if (fd < 0)
-        return pack_fail_errno(err, errno, "cannot open '%s'", lab->path);
+        return pack_fail_errno(err, errno, "cannot open a scratch file in '%s'", lab->where);
     enum pack_status status = write_scratch(lab, fd, err);
     lab->size_bytes -= lab->size_bytes % PACK_LAB_BUFFER;
     if (status == PACK_OK)
@@ -251,7 +251,7 @@ pack_lab_page_cache(struct pack_lab *lab, struct pack_error *err)
 {
     int fd = open(lab->path, O_RDWR | O_TRUNC | O_CLOEXEC);
     if (fd < 0)
-        return pack_fail_errno(err, errno, "cannot open '%s'", lab->path);
+        return pack_fail_errno(err, errno, "cannot open a scratch file in '%s'", lab->where);
     enum pack_status status = write_scratch(lab, fd, err);
     if (status == PACK_OK) {
         measure_warm(lab, fd);

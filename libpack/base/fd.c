@@ -2,6 +2,9 @@
 #include "libpack/base/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 bool
@@ -35,4 +38,27 @@ pack_fd_write_at(int fd, const void *data, size_t size, uint64_t offset)
         done += (size_t)n;
     }
     return true;
+}
+
+/* Where O_TMPFILE is not known, to the system or to the file system, a name is given and
+ * removed at once. */
+int
+pack_fd_open_nameless(const char *dir)
+{
+    char name[4096];
+    int fd = -1;
+#ifdef O_TMPFILE
+    fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+#endif
+    int n = snprintf(name, sizeof name, "%s/.h5pack-scratch-XXXXXX", dir);
+    if (n < 0 || (size_t)n >= sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(name);
+    return fd;
 }

@@ -1,4 +1,5 @@
-/* Reads and writes whole ranges of open files, in as many calls as that takes. */
+/* Reads and writes whole ranges of open files, in as many calls as that takes; opens files
+ * that have no name. */
 #ifndef LIBPACK_FD_H
 #define LIBPACK_FD_H
 
@@ -16,6 +17,10 @@ bool pack_fd_read_at(int fd, void *data, size_t size, uint64_t offset, size_t *g
 
 /* False likewise. */
 bool pack_fd_write_at(int fd, const void *data, size_t size, uint64_t offset);
+
+/* A new, empty file in the folder `dir` that has no name: nothing is left of it when its
+ * last descriptor is closed, by kill -9 too. -1, errno saying why. */
+int pack_fd_open_nameless(const char *dir);
 
 #ifdef __cplusplus
 }

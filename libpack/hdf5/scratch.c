@@ -1,5 +1,5 @@
 /*
- * The file has no name: memfd_create(2), or O_TMPFILE, or a name removed at once. HDF5
+ * The file has no name: memfd_create(2), or pack_fd_open_nameless(). HDF5
  * opens it through /proc/self/fd/N, which any process forked from this one can do too,
  * and the system takes it away with the last descriptor, kill -9 included.
  *
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "libpack/base/clock.h"
+#include "libpack/base/fd.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_parts.h"
@@ -30,32 +31,10 @@ struct pack_scratch {
     uint64_t n_samples;
 };
 
-/* A descriptor without a name in `dir`. */
-static int
-open_nameless(const char *dir)
-{
-    char name[4096];
-    int fd = -1;
-#ifdef O_TMPFILE
-    fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-#endif
-    int n = snprintf(name, sizeof name, "%s/.h5pack-scratch-XXXXXX", dir);
-    if (n < 0 || (size_t)n >= sizeof name) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(name);
-    return fd;
-}
-
 static enum pack_status
 claim(const char *dir, struct pack_scratch *s, struct pack_error *err)
 {
-    s->fd = dir ? open_nameless(dir) : memfd_create("h5pack scratch", MFD_CLOEXEC);
+    s->fd = dir ? pack_fd_open_nameless(dir) : memfd_create("h5pack scratch", MFD_CLOEXEC);
     if (s->fd < 0 && dir)
         return pack_fail_errno(err, errno, "cannot write in '%s'", dir);
     if (s->fd < 0)
