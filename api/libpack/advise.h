@@ -17,7 +17,11 @@
 extern "C" {
 #endif
 
-enum { PACK_ADVISE_CODEC_MAX = 64, PACK_ADVISE_TEXT_MAX = 480 };
+enum {
+    PACK_ADVISE_CODEC_MAX = 64,
+    PACK_ADVISE_TEXT_MAX = 480,
+    PACK_ADVISE_REMEDY_MAX = 160
+};
 
 struct pack_h5_dataset;
 
@@ -40,11 +44,16 @@ enum pack_advise_change {
 /* "none", "settings", "order", "rewrite"; "unknown". */
 const char *pack_advise_change_name(enum pack_advise_change change);
 
-/* How a dataset is stored and read. */
+/*
+ * How a dataset is stored and read. The caller fills in `now`: for a file, chunk and codec
+ * (pack_pipeline_format) from pack_facts, stored_rate as the bytes that the stored chunks
+ * have in the file over those they have in memory, more than 0, and decode_ns as measured,
+ * or as the profile has it for the stages of the codec together.
+ */
 struct pack_advise_config {
     struct pack_shape chunk;           /* rank 0: contiguous */
     char codec[PACK_ADVISE_CODEC_MAX]; /* a pack_pipeline: "none", "shuffle+gzip:4" */
-    double stored_rate;               /* stored bytes per byte; 1 without codec */
+    double stored_rate;                /* stored bytes per byte; 1 without codec */
     double decode_ns;                  /* per decoded byte; 0 without codec */
     bool edge_unfiltered;              /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
     /* The dataset stays virtual. Each source of data.virtual_data has chunks of its own
@@ -52,7 +61,7 @@ struct pack_advise_config {
      * stored_rate and decode_ns those of all sources together. */
     bool is_virtual;
     struct pack_cache_params cache;
-    struct pack_pattern pattern; /* extent, chunk_samples are filled in by the search */
+    struct pack_pattern pattern; /* see pack_advise_reading */
     bool reopen;                 /* the dataset is opened by name for each read */
 };
 
@@ -73,7 +82,7 @@ struct pack_advise_outcome {
     struct pack_cost first_cost, steady_cost; /* for these samples */
 
     double first_rate, later_rate; /* samples/s of all workers: epoch 1, later epochs */
-    double rate;                   /* over all epochs together */
+    double rate;                   /* over all reading.epochs together */
     enum pack_advise_basis basis;  /* of these three */
     double modelled_rate;          /* what the model alone says of `rate` */
     /* Of a measured row: the 95 % confidence interval of its gain over `now`; 0: not
@@ -81,7 +90,8 @@ struct pack_advise_outcome {
     double gain_low, gain_high;
     double hit_rate;               /* hits / requests */
     double loads_per_sample;       /* chunks read, or pieces read past the cache */
-    double elems_per_read;         /* elements, of reads of several boxes of chunks */
+    double elems_per_read; /* mean of elements that HDF5 looks at one by one, those of
+                              reads of several boxes of chunks; 0: none */
     double bytes_per_sample;       /* read from the file */
     double amplification;          /* bytes read / bytes wanted */
     double memory_bytes;           /* chunks and slots, all workers together */
@@ -132,8 +142,8 @@ struct pack_advise_data {
      * alike. */
     const uint64_t *stored_bytes;
     bool skip_missing;
-    /* The virtual dataset that configurations with is_virtual read, which the programs
-     * open; NULL: there is none. */
+    /* For h5advise, which opens the virtual dataset that configurations with is_virtual
+     * read; all others leave it NULL. */
     const struct pack_h5_dataset *virtual_data;
     uint32_t missing_filter; /* the data needs it and it is not here; 0: none */
     const struct pack_advise_companion *companion;
@@ -145,7 +155,10 @@ struct pack_advise_data {
 /* How it is read. */
 struct pack_advise_reading {
     /* The order asked for: kind, box, batch, workers, ... as --pattern and its companions
-     * give them. When it is fixed only this order, else block shuffles beside it. */
+     * give them; a trace with its boxes, a weighted one with its weights. Its extent and
+     * worker are not looked at: data.extent and worker 0 take their places; chunk_samples
+     * of 0 is what each configuration's chunks hold. When it is fixed only this order,
+     * else block shuffles beside it. */
     struct pack_pattern pattern;
     bool pattern_is_fixed;
     uint64_t epochs; /* of one training; 0: PACK_ADVISE_EPOCHS */
@@ -201,14 +214,15 @@ struct pack_advise_params {
 
 /* One thing to know about a configuration, with the number that shows it. */
 struct pack_advise_warning {
-    const char *id;       /* "bypass-cliff" */
+    const char *id;       /* "bypass-cliff"; a literal, as severity */
     int code;             /* of the same, stable */
     const char *severity; /* "note", "cost", "hazard" */
     double value;         /* a factor or bytes, as the text says */
     double price_bytes;   /* read (per epoch), stored or held in vain */
     double price_s;       /* seconds per epoch lost; 0: none, or not known */
-    char text[PACK_ADVISE_TEXT_MAX + 160];
-    char remedy[160]; /* with which the text ends; "": nothing is to be done */
+    char text[PACK_ADVISE_TEXT_MAX + PACK_ADVISE_REMEDY_MAX];
+    /* With which the text ends; "": nothing is to be done. */
+    char remedy[PACK_ADVISE_REMEDY_MAX];
 };
 
 enum {
@@ -231,6 +245,7 @@ struct pack_advise_map {
     double rate[PACK_ADVISE_MAP_MAX][PACK_ADVISE_MAP_MAX];     /* of later epochs */
 };
 
+/* Some 56 KB, which are better static or on the heap than on a stack. Owns nothing. */
 struct pack_advise_result {
     bool has_now;
     struct pack_advise_outcome now;   /* under the version asked for */
@@ -264,9 +279,11 @@ struct pack_advise_result {
 };
 
 /*
- * Evaluates one configuration: every read of worker 0 over up to three epochs when
- * max_samples is 0 and that is at most 2^25 chunk visits, else up to so many samples, or
- * visits. Contiguous layouts are computed with HDF5's sieve buffer.
+ * Evaluates one configuration by simulating the reads of worker 0. With max_samples 0
+ * these are all of up to three epochs, unless they visit more than 2^25 chunks. Then, or
+ * where max_samples is less than an epoch, they are the first ones: as many samples as
+ * max_samples and 2^25 visits allow, whose second half stands for later epochs.
+ * Contiguous layouts are computed with HDF5's sieve buffer.
  *
  * PACK_ERR_ARGUMENT for shapes, patterns, profiles and settings that cannot be,
  * PACK_ERR_LIMIT for products beyond 64 bits and chunks of 4 GiB before 2.0,

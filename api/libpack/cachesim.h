@@ -47,8 +47,12 @@ struct pack_cache_params {
 void pack_cache_params_defaults(struct pack_cache_params *params,
                                 enum pack_hdf5_version version);
 
-/* What else of a dataset its cache depends on. All zero: unfiltered,
- * every chunk stored. */
+/*
+ * What else of a dataset its cache depends on. All zero: unfiltered, every chunk stored.
+ * For a file: filtered is pack_facts.pipeline.n > 0, edge_unfiltered its
+ * edge_chunks_unfiltered, skip_missing what pack_facts_skip_missing() says; stored_bytes
+ * are those of a pack_chunkindex's chunks, in an array of their own.
+ */
 struct pack_cachesim_params {
     struct pack_cache_params cache;
     bool filtered;        /* chunks pass a filter pipeline */

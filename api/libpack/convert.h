@@ -121,9 +121,10 @@ struct pack_convert_result {
  * PACK_ERR_FORMAT.
  *
  * PACK_ERR_ARGUMENT before anything is read or written for options that cannot be, a
- * source without images or in another order than they say, no output or version; PACK_ERR_EXISTS without `force`,
- * PACK_ERR_LIMIT for chunks of 4 GiB, PACK_ERR_MEMORY when memory_bytes does not hold two
- * samples and two chunks, PACK_ERR_IO, PACK_ERR_INTERRUPTED.
+ * source without images or in another order than they say, no output or version;
+ * PACK_ERR_EXISTS without `force`, PACK_ERR_LIMIT for chunks of 4 GiB, PACK_ERR_MEMORY
+ * when memory_bytes does not hold two samples and two chunks, PACK_ERR_IO,
+ * PACK_ERR_INTERRUPTED.
  *
  * The source is borrowed and not changed. Images are decoded on n_threads threads; HDF5 is
  * called from the caller's only, and from no other meanwhile. `result` is written on
@@ -148,8 +149,8 @@ enum pack_status pack_convert_forecast(const struct pack_convert_params *params,
  * PACK_ERR_MISMATCH tells the first difference; `n_rejected` counts images that could not
  * be decoded. `options` and `version` of params are ignored, but
  * pack_convert_options_read() is to be called first so that the source can be listed,
- * shuffled and limited alike: else it is PACK_ERR_ARGUMENT. Other errors as pack_convert_options_read(), threads as
- * pack_convert().
+ * shuffled and limited alike: else it is PACK_ERR_ARGUMENT. Other errors as
+ * pack_convert_options_read(), threads as pack_convert().
  */
 enum pack_status pack_convert_compare(const struct pack_convert_params *params,
                                       struct pack_convert_result *result,

@@ -206,10 +206,14 @@ struct pack_facts {
 
 /*
  * Fills *facts for the dataset at `path` of the file named `file`, from its metadata; no
- * data is read. PACK_ERR_NOT_FOUND when one of them is not there, PACK_ERR_ARGUMENT when
- * `path` is no dataset, PACK_ERR_FORMAT for what is no HDF5 file or is damaged. Opens and
- * closes the file by itself; *facts owns nothing. HDF5 is used from one thread at a time,
- * the caller's: no other may be in HDF5 meanwhile unless it was built thread-safe.
+ * data is read. "images" and "/images" are the same path. Which dataset a file is about is
+ * the caller's to know: the programs take `images`, else `data`, else the only one with
+ * samples, but no function here does. PACK_ERR_NOT_FOUND when one of them is not there,
+ * PACK_ERR_ARGUMENT when `path` is no dataset, PACK_ERR_FORMAT for what is no HDF5 file
+ * or is damaged. Opens and closes the file by itself, in this process: a damaged file on
+ * which HDF5 crashes ends the caller. *facts owns nothing. HDF5 is used from one thread
+ * at a time, the caller's: no other may be in HDF5 meanwhile unless it was built
+ * thread-safe.
  */
 enum pack_status pack_dataset_facts(const char *file, const char *path,
                                     struct pack_facts *facts, struct pack_error *err);
@@ -248,11 +252,11 @@ struct pack_chunkindex {
 
 /*
  * Lists the chunks of the dataset at `path` in the file named `file`. Opens the file by
- * itself, with its own driver. At most `n_max` chunks (32 bytes each), PACK_ERR_LIMIT
- * beyond; 0 stands for 2^26. PACK_ERR_ARGUMENT when the dataset is not chunked,
- * PACK_ERR_NOT_FOUND, PACK_ERR_FORMAT and threads as pack_dataset_facts(),
- * PACK_ERR_MEMORY. Stored sizes and addresses are as HDF5 gives them: they may lie outside
- * a damaged file.
+ * itself, in this process as pack_dataset_facts(), with its own driver. At most `n_max`
+ * chunks (32 bytes each), PACK_ERR_LIMIT beyond; 0 stands for 2^26. PACK_ERR_ARGUMENT
+ * when the dataset is not chunked, PACK_ERR_NOT_FOUND, PACK_ERR_FORMAT and threads as
+ * pack_dataset_facts(), PACK_ERR_MEMORY. Stored sizes and addresses are as HDF5 gives
+ * them: they may lie outside a damaged file.
  *
  * Uses H5Dchunk_iter where the library has it. Before that, in HDF5 1.10, asking for one
  * chunk's address costs a walk over all of them; instead every chunk is read with

@@ -51,15 +51,20 @@ extern "C" {
  *    be short, or is left out with drop_last), and worker k of n takes batches k, k + n,
  *    ... Within a batch, `read` says what one H5Dread asks for.
  *
- * Block, local: batch i of a rank is drawn from the chunks of worker i mod `dealt` alone,
- * each of which has a pool of pool_chunks of its own. Where that many workers read, each
- * with a cache that holds a pool, every chunk is loaded once over all workers and ranks,
- * where any other order that mixes has each worker load nearly each chunk: batches are as
- * random as those of a plain block shuffle with the same pool. Twice are loaded only
- * chunks that lie across two workers' shares: pack_pattern_shared_chunks(), fewer than
- * there are workers in all ranks. No batch mixes the chunks of two workers; drop_last
- * drops the short batch. Padding repeats samples of other ranks, at most one in a rank's
- * last batch.
+ * Block, local. The chunks are shared out to `dealt` workers of each rank, each of which
+ * has a pool of pool_chunks of its own. Batch i of a rank is drawn from the pool of
+ * worker i mod `dealt` alone, so that no batch mixes the chunks of two workers. `dealt`
+ * belongs to the order, `workers` says who reads it: one process that reads, in their
+ * order, the batches dealt to four has workers 1 and dealt 4.
+ *
+ * What it is for: in any other order that mixes, each worker loads nearly each chunk.
+ * Here, where `dealt` workers read, each with a cache that holds a pool, every chunk is
+ * loaded once over all workers and ranks, and batches are as random as those of a plain
+ * block shuffle with the same pool. Only chunks that lie across two workers' shares are
+ * loaded twice: pack_pattern_shared_chunks(), fewer than there are workers in all ranks.
+ * drop_last drops the short batch. Padding repeats samples of other ranks, at most one in
+ * a rank's last batch.
+ *
  * It holds for a DataLoader with in_order=True (its default) and that many workers, whose
  * batch sampler gives these batches from the first on. One that resumes at batch k begins
  * with worker 0 again: worker j then reads what worker (j + k) mod `dealt` did, which is

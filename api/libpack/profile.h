@@ -15,9 +15,9 @@ extern "C" {
 
 enum { PACK_PROFILE_POINTS_MAX = 12, PACK_PROFILE_NAME_MAX = 64 };
 
-/* A quantity that depends on a number of bytes: straight lines between points on
- * logarithmic axes, ascending `bytes`; below the first point its value, beyond the last
- * its slope. */
+/* A quantity, in the unit that the member names, that depends on a number of bytes:
+ * straight lines between points on logarithmic axes, ascending `bytes`; below the first
+ * point its value, beyond the last its slope. */
 struct pack_profile_curve {
     int n;
     double bytes[PACK_PROFILE_POINTS_MAX];
@@ -25,7 +25,10 @@ struct pack_profile_curve {
 };
 
 /*
- * One machine. Times are those of one processor core running HDF5 and nothing else.
+ * One machine. Times are those of one processor core running HDF5 and nothing else, in
+ * nanoseconds for one of what the comment names. far_ns comes on top of call_ns or
+ * chunk_ns, place_ns on top of `page`; walk_far_ns takes the place of walk_ns. `copy` is
+ * the way from a chunk to the caller, apart from all these.
  *
  * Every profile has two parts. The named ones ("nvme", "sata-ssd", "hdd", "nfs") differ
  * in the storage only, whose figures are assumptions: round numbers for a device of its

@@ -37,7 +37,7 @@ struct pack_source_params {
     size_t n_classes;
 
     /* Whether a file that starts with these bytes (up to PACK_SOURCE_HEAD_BYTES) is an
-     * image; NULL: names alone decide. */
+     * image; pack_image_is_known() is such a function. NULL: names alone decide. */
     bool (*is_image)(const void *head, size_t size);
 
     enum pack_list_format list_format;
@@ -68,8 +68,8 @@ enum pack_source_note_kind {
 struct pack_source;
 
 /*
- * Lists `n_folders` folders, at least one; `source` is for pack_source_close(). Needs 24 to
- * 60 bytes per image and its name, and one open folder per level of depth.
+ * Lists `n_folders` folders, at least one; `source` is for pack_source_close(). Needs 24
+ * to 60 bytes per image and its name, and one open folder per level of depth.
  *
  * One subfolder per class. Labels, order and names are those of torchvision's ImageFolder
  * (find_classes and make_dataset of torchvision/datasets/folder.py): classes are the
@@ -140,10 +140,10 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  * is not all int64. `label` is typed in the same way.
  *
  * Refused, with line and column: cells too many or too few, a NUL byte or UTF-16, an
- * unfinished quote or text behind a closing one, an empty path, rows above
- * PACK_LIST_ROW_MAX, more than PACK_LIST_COLUMNS_MAX columns, a column without name, with
- * the name of another or of a dataset that h5pack itself writes, or with '/' or invalid
- * UTF-8 in its name, a CelebA list with another number of rows than it says.
+ * unfinished quote or text behind a closing one, an empty path, rows above 1 MiB, more
+ * than 4096 columns, a column without name, with the name of another or of a dataset that
+ * h5pack itself writes, or with '/' or invalid UTF-8 in its name, a CelebA list with
+ * another number of rows than it says.
  *
  * PACK_ERR_FORMAT for what is no such list, PACK_ERR_LIMIT, PACK_ERR_NOT_FOUND for one
  * without rows, PACK_ERR_IO, PACK_ERR_MEMORY, and PACK_ERR_ARGUMENT.

@@ -127,8 +127,8 @@ struct pack_watch {
     bool (*stop)(void *context);
 };
 
-/* For those who make long calls out of others: calls `progress` or `stop`, where there is
- * one. Of these alone `watch` may be NULL: nobody watches. */
+/* For those who make long calls out of others: call `progress` or `stop`, where there is
+ * one. `watch` may be NULL in the three functions below: nobody watches then. */
 void pack_watch_tell(const struct pack_watch *watch,
                      const struct pack_progress *progress);
 bool pack_watch_stops(const struct pack_watch *watch);

@@ -147,6 +147,8 @@ pack_advise_warn(const struct pack_advise_params *params,
                  const struct pack_advise_outcome *outcome,
                  struct pack_advise_warning *warnings, size_t *n, struct pack_error *err)
 {
+    _Static_assert((int)PACK_ADVISE_REMEDY_MAX >= (int)PACK_FINDING_REMEDY_MAX,
+                   "a remedy fits");
     _Static_assert((int)PACK_ADVISE_WARNINGS_MAX >= (int)PACK_FINDINGS_MAX,
                    "a result has room for whatever is found");
     struct pack_finding found[PACK_ADVISE_WARNINGS_MAX];
