@@ -3,6 +3,7 @@
  * promises; which candidates there are.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
@@ -76,6 +77,64 @@ test_memory(void)
     ok(evaluate().fits, "what is more than was allowed, but less than there is, fits");
     params.machine.ram_bytes = 500000;
     ok(!evaluate().fits, "what is more than both does not");
+    setup();
+}
+
+/* A second dataset of another rank, in step with windows, weights and traces. */
+static void
+test_companion(void)
+{
+    enum { WINDOW = 64, WEIGHTS = N - WINDOW + 1 };
+    static const struct pack_advise_companion with = { .extent = { 1, { N } },
+                                                       .chunk = { 1, { 100 } },
+                                                       .elem_size = 8,
+                                                       .stored_rate = 1 };
+    static const struct pack_box trace[] = { { 2, { 10, 0 }, { 20, 30 } },
+                                             { 2, { 590, 970 }, { 10, 30 } } };
+    double *weights = malloc(WEIGHTS * sizeof *weights); /* read behind its end: ASan says so */
+    for (int i = 0; i < WEIGHTS; i++)
+        weights[i] = 1;
+    params.data.companion = &with;
+    params.reading.pattern.box = (struct pack_shape){ 2, { WINDOW, 8 } };
+    config.pattern = params.reading.pattern;
+    struct pack_advise_outcome windows = evaluate(), alone;
+    ok(windows.rate > 0, "windows of two axes are read in step with a row of labels");
+    params.data.companion = NULL;
+    alone = evaluate();
+    ok(windows.rate < alone.rate && windows.first_samples == WEIGHTS,
+       "labels take time on top: %.0f, not %.0f", windows.rate, alone.rate);
+    params.data.companion = &with;
+    params.reading.pattern.kind = PACK_PATTERN_WEIGHTED;
+    params.reading.pattern.weights = weights;
+    config.pattern = params.reading.pattern;
+    ok(evaluate().rate > 0, "so are windows with weights, of which there are fewer than labels");
+    free(weights);
+    setup();
+    params.reading.pattern = (struct pack_pattern){ .kind = PACK_PATTERN_TRACE,
+                                                    .trace = trace,
+                                                    .n_trace = 2 };
+    config.pattern = params.reading.pattern;
+    alone = evaluate();
+    params.data.companion = &with;
+    windows = evaluate();
+    ok(windows.rate > 0 && windows.rate < alone.rate,
+       "a trace is read in step along axis 0: %.0f, %.0f alone", windows.rate, alone.rate);
+    setup();
+}
+
+/* One read may take all of a worker's epoch: there is no later half. */
+static void
+test_one_read(void)
+{
+    struct pack_error err = { 0 };
+    struct pack_advise_outcome o = { .rate = 0 };
+    params.reading.pattern.batch = N;
+    params.reading.pattern.read = PACK_READ_BATCH;
+    config.pattern = params.reading.pattern;
+    enum pack_status status = pack_advise_evaluate(&params, &config, N / 2, &o, &err);
+    ok(status == PACK_OK && o.rate > 0 && isfinite(o.rate) && isfinite(o.later_rate),
+       "an epoch of one read has a rate where half of it is simulated: %g, %s", o.rate,
+       err.text);
     setup();
 }
 
@@ -286,6 +345,8 @@ main(void)
     setup();
     test_refusal();
     test_memory();
+    test_companion();
+    test_one_read();
     test_cold();
     test_contiguous();
     test_epochs();

@@ -70,6 +70,19 @@ check_numbers(const struct pack_advise_params *p, struct pack_error *err)
     return status;
 }
 
+/* It is read in step: one index of its axis 0 for each of the first dataset's. */
+static enum pack_status
+check_companion(const struct pack_advise_params *p, struct pack_error *err)
+{
+    const struct pack_advise_companion *with = p->data.companion;
+    const struct pack_shape *extent = &with->extent;
+    if (extent->rank < 1 || extent->rank > PACK_RANK_MAX ||
+        extent->extent[0] != p->data.extent.extent[0])
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "companion",
+                               "the second dataset has not as many entries as the first");
+    return pack_check_number("stored_rate", with->stored_rate, 0, DBL_MAX, err);
+}
+
 enum pack_status
 pack_advise_check_params(const struct pack_advise_params *p, struct pack_error *err)
 {
@@ -87,8 +100,7 @@ pack_advise_check_params(const struct pack_advise_params *p, struct pack_error *
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "n_classes",
                                  "labels without classes");
     if (status == PACK_OK && p->data.companion)
-        status = pack_check_number("stored_rate", p->data.companion->stored_rate, 0,
-                                   DBL_MAX, err);
+        status = check_companion(p, err);
     return status;
 }
 

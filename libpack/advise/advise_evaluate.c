@@ -6,10 +6,12 @@
  * advise_simulate.c counts; here counts become times, rates, memory.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/check.h"
+#include "libpack/base/size.h"
 #include "libpack/model/cost.h"
 
 /* Bytes of the file among which the order moves for a while. */
@@ -196,6 +198,63 @@ add_cost(struct pack_cost *sum, const struct pack_cost *part, double scale)
     sum->total_ns += scale * part->total_ns;
 }
 
+/* The same indexes of axis 0, whole, of the second dataset. */
+static void
+whole_boxes(const struct pack_box *boxes, uint64_t n, const struct pack_shape *extent,
+            struct pack_box *whole)
+{
+    for (uint64_t b = 0; b < n; b++) {
+        whole[b].rank = extent->rank;
+        for (int i = 0; i < extent->rank; i++) {
+            whole[b].start[i] = i ? 0 : boxes[b].start[0];
+            whole[b].count[i] = i ? extent->extent[i] : boxes[b].count[0];
+        }
+    }
+}
+
+/* The order of the first dataset, of the second one: there are as many samples, of as many
+ * indexes of axis 0. *trace is for free(). */
+static enum pack_status
+companion_pattern(const struct pack_advise_params *params,
+                  const struct pack_advise_config *config, struct pack_pattern *pattern,
+                  struct pack_box **trace, struct pack_error *err)
+{
+    const struct pack_shape *extent = &params->data.companion->extent;
+    uint64_t bytes;
+    pack_advise_pattern(params, config, pattern);
+    if (pattern->box.rank != 0) {
+        uint64_t n = pattern->box.extent[0];
+        pattern->box = *extent;
+        pattern->box.extent[0] = n;
+    }
+    if (pattern->kind != PACK_PATTERN_TRACE)
+        return PACK_OK;
+    if (pack_size_mul(pattern->n_trace, sizeof **trace, &bytes))
+        *trace = malloc(bytes);
+    if (!*trace)
+        return pack_fail_memory(err, "a trace");
+    whole_boxes(pattern->trace, pattern->n_trace, extent, *trace);
+    pattern->trace = *trace;
+    return PACK_OK;
+}
+
+/* What the companion takes on top. */
+static void
+add_outcome(const struct pack_advise_params *params,
+            const struct pack_advise_outcome *other, struct pack_advise_outcome *o)
+{
+    const struct pack_profile *profile = params->machine.profile;
+    uint64_t workers = pack_advise_workers(params);
+    add_cost(&o->first_cost, &other->first_cost,
+             o->first_samples / other->first_samples);
+    add_cost(&o->steady_cost, &other->steady_cost,
+             o->steady_samples / other->steady_samples);
+    o->first_rate = pack_cost_rate(profile, &o->first_cost, o->first_samples, workers);
+    o->later_rate = pack_cost_rate(profile, &o->steady_cost, o->steady_samples, workers);
+    o->rate = pack_advise_mean_rate(params, o->first_rate, o->later_rate);
+    o->memory_bytes += other->memory_bytes;
+}
+
 /* Reads the companion in the same order and adds its time and memory. */
 static enum pack_status
 add_companion(const struct pack_advise_params *params,
@@ -206,6 +265,10 @@ add_companion(const struct pack_advise_params *params,
     struct pack_advise_params p = *params;
     struct pack_advise_config c = *config;
     struct pack_advise_outcome other;
+    struct pack_box *trace = NULL;
+    enum pack_status status = companion_pattern(params, config, &c.pattern, &trace, err);
+    if (status != PACK_OK)
+        return status;
     p.data.companion = NULL;
     p.data.extent = with->extent;
     p.data.chunk_max = with->chunk_max;
@@ -213,26 +276,17 @@ add_companion(const struct pack_advise_params *params,
     p.data.stored_bytes = with->stored_bytes;
     p.data.skip_missing = with->skip_missing;
     p.data.elem_size = with->elem_size;
-    pack_advise_pattern(params, config, &c.pattern);
-    c.pattern.box.rank = 0;
+    p.reading.pattern.box = c.pattern.box;
     c.chunk = with->chunk;
     c.is_virtual = false;
     strcpy(c.codec, with->filtered ? "filtered" : "none");
     c.stored_rate = with->stored_rate;
     c.decode_ns = with->decode_ns;
-    enum pack_status status = pack_advise_evaluate(&p, &c, max_samples, &other, err);
+    status = pack_advise_evaluate(&p, &c, max_samples, &other, err);
+    free(trace);
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "second dataset");
-    add_cost(&o->first_cost, &other.first_cost, o->first_samples / other.first_samples);
-    add_cost(&o->steady_cost, &other.steady_cost,
-             o->steady_samples / other.steady_samples);
-    uint64_t workers = pack_advise_workers(params);
-    o->first_rate = pack_cost_rate(params->machine.profile, &o->first_cost,
-                                   o->first_samples, workers);
-    o->later_rate = pack_cost_rate(params->machine.profile, &o->steady_cost,
-                                   o->steady_samples, workers);
-    o->rate = pack_advise_mean_rate(params, o->first_rate, o->later_rate);
-    o->memory_bytes += other.memory_bytes;
+    add_outcome(params, &other, o);
     return PACK_OK;
 }
 

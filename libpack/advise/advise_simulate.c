@@ -220,6 +220,8 @@ simulate_prefix(struct pack_advise_worker *w, uint64_t max_samples,
         interval_add(steady, first);
         *first = *steady;
     }
+    if (steady->n_samples == 0) /* one read took all of the epoch */
+        *steady = *first;
     return status;
 }
 
