@@ -731,6 +731,8 @@ static void
 test_advise_params(const struct pack_advise_params *good)
 {
     static const uint32_t labels[8];
+    static const struct pack_advise_companion deep = { .extent = { .rank = 33 } },
+                                              shorter = { .extent = { 1, { 7 } } };
     struct pack_profile broken = *good->machine.profile;
     struct pack_advise_params p = *good;
     bad_params("params", NULL);
@@ -765,6 +767,8 @@ test_advise_params(const struct pack_advise_params *good)
     BAD("min_gain", goal.min_gain, nan_value);
     BAD("target", goal.target, inf_value);
     BAD("chunks", storing.n_chunks, 1);
+    BAD("companion", data.companion, &deep);
+    BAD("companion", data.companion, &shorter);
 #undef BAD
     p = *good;
     p.data.labels = labels;
@@ -796,6 +800,35 @@ measure_nothing(void *context, const struct pack_shape *chunk, const char *codec
     (void)context, (void)chunk, (void)codec, (void)error;
     *stored_rate = *decode_ns = nan_value;
     return PACK_OK;
+}
+
+/* Boxes of another dataset than the one that is given. */
+static void
+test_advise_traces(const struct pack_advise_params *good)
+{
+    static const struct pack_box boxes[] = {
+        { 2, { 7, 0 }, { 2, 8 } },
+        { 2, { UINT64_C(1) << 60, 0 }, { 1, 8 } },
+        { 2, { 0, 0 }, { UINT64_C(1) << 60, 8 } },
+        { 2, { 8, 0 }, { 0, 8 } },
+        { 3, { 0, 0, 0 }, { 1, 1, 1 } },
+    };
+    static const uint32_t labels[8];
+    struct pack_advise_params p = *good;
+    struct pack_advise_config c = chunked;
+    p.data.labels = labels;
+    p.data.n_labels = 8;
+    p.data.n_classes = 1;
+    p.reading.pattern_is_fixed = true;
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
+        c.pattern = (struct pack_pattern){ .kind = PACK_PATTERN_TRACE,
+                                           .trace = &boxes[i],
+                                           .n_trace = 1 };
+        p.reading.pattern = c.pattern;
+        REFUSED("trace", pack_advise_evaluate, &p, &c, 0, &outcome, &err);
+        REFUSED("trace", pack_advise_what_if, &p, &c, &result, &err);
+        REFUSED("trace", pack_advise, &p, &result, &err);
+    }
 }
 
 static void
@@ -838,6 +871,7 @@ test_advise_configs(const struct pack_advise_params *good)
     p = *good;
     p.storing.measure = measure_nothing;
     REFUSED("measure", pack_advise, &p, &result, &err);
+    test_advise_traces(good);
 }
 
 static void

@@ -76,6 +76,7 @@ test_inside(void)
           "read 2 of the trace goes beyond the dataset's 4 along axis 1" },
         { { 2, { UINT64_MAX, 0 }, { 2, 1 } },
           "read 2 of the trace goes beyond the dataset's 10 along axis 0" },
+        { { 2, { 10, 0 }, { 0, 4 } }, "read 2 of the trace has a count of 0 along axis 0" },
         { { 1, { 0 }, { 1 } },
           "read 2 of the trace has 1 dimension, the dataset has 2" },
     };

@@ -12,6 +12,7 @@
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/h5_caches.h"
+#include "libpack/model/order_text.h"
 
 enum {
     EPOCHS_MAX = 3,   /* simulated; further ones are like these */
@@ -64,6 +65,9 @@ pack_advise_worker_init(struct pack_advise_worker *w,
         return pack_fail(err, PACK_ERR_ARGUMENT, "no virtual dataset is given");
     pack_advise_pattern(w->params, config, &w->pattern);
     enum pack_status status = pack_pattern_new(&w->pattern, &w->iter, err);
+    if (status == PACK_OK && w->pattern.kind == PACK_PATTERN_TRACE)
+        status = pack_trace_check(w->pattern.trace, w->pattern.n_trace,
+                                  &params->data.extent, err);
     if (status != PACK_OK)
         return status;
     if (config->chunk.rank == 0) {

@@ -161,16 +161,25 @@ pack_trace_check(const struct pack_box *boxes, uint64_t n_boxes,
     for (uint64_t i = 0; i < n_boxes; i++) {
         const struct pack_box *box = &boxes[i];
         if (box->rank != extent->rank)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "read %" PRIu64 " of the trace has %s, the dataset has %d",
-                             i + 1, pack_dimensions(box->rank).text, extent->rank);
-        for (int k = 0; k < box->rank; k++)
-            if (box->start[k] > extent->extent[k] ||
-                box->count[k] > extent->extent[k] - box->start[k])
-                return pack_fail(err, PACK_ERR_ARGUMENT,
-                                 "read %" PRIu64 " of the trace goes beyond the dataset's "
-                                 "%" PRIu64 " along axis %d",
-                                 i + 1, extent->extent[k], k);
+            return pack_fail_param(
+                err, PACK_ERR_ARGUMENT, "trace",
+                "read %" PRIu64 " of the trace has %s, the dataset has %d", i + 1,
+                pack_dimensions(box->rank).text, extent->rank);
+        for (int k = 0; k < box->rank; k++) {
+            if (box->count[k] == 0) {
+                return pack_fail_param(err, PACK_ERR_ARGUMENT, "trace",
+                                       "read %" PRIu64
+                                       " of the trace has a count of 0 along axis %d",
+                                       i + 1, k);
+            } else if (box->start[k] > extent->extent[k] ||
+                       box->count[k] > extent->extent[k] - box->start[k]) {
+                return pack_fail_param(err, PACK_ERR_ARGUMENT, "trace",
+                                       "read %" PRIu64
+                                       " of the trace goes beyond the dataset's %" PRIu64
+                                       " along axis %d",
+                                       i + 1, extent->extent[k], k);
+            }
+        }
     }
     return PACK_OK;
 }
