@@ -128,6 +128,29 @@ test_list(void)
         note("%s", err.text);
 }
 
+/* A type may say that its elements take megabytes; buffers that measure are smaller. */
+static void
+test_large_elements(void)
+{
+    struct pack_advise_file *file = NULL;
+    struct pack_error err = { 0 };
+    const hsize_t n = 100;
+    hid_t h5 = H5Fcreate("large.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t type = H5Tcopy(H5T_STD_I32LE), space = H5Screate_simple(1, &n, NULL);
+    H5Tset_size(type, 2 << 20);
+    hid_t set =
+        H5Dcreate2(h5, "x", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    bool made = set >= 0 && H5Dclose(set) >= 0;
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Fclose(h5);
+    enum pack_status status = pack_advise_file_open("large.h5", &file, &err);
+    ok(made && status == PACK_ERR_UNSUPPORTED && strcmp(err.text,
+               "'large.h5:/x' has elements of 2097152 bytes: no numbers are so large") == 0,
+       "elements of megabytes are refused: %s", err.text);
+    pack_advise_file_close(file);
+}
+
 static void
 test_parts(void)
 {
@@ -163,12 +186,13 @@ main(int argc, char **argv)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         test_operand(i);
     test_list();
+    test_large_elements();
     test_parts();
     unlink("col:/on.h5");
     rmdir("col:");
     static const char *const files[] = { "images.h5", "data.h5",    "only.h5", "several.h5",
                                          "values.h5", "nothing.h5", "x.h5",    "many.h5",
-                                         "other.h5" };
+                                         "other.h5",  "large.h5" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(files[i]);
     bool left = chdir("..") == 0 && rmdir(folder) == 0;

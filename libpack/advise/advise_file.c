@@ -42,6 +42,10 @@ check_data(const struct pack_h5_dataset *d, struct pack_error *err)
         facts->type.class_id != PACK_TYPE_FLOAT && facts->type.class_id != PACK_TYPE_ENUM)
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "'%s:/%s' holds %s, not numbers",
                          d->file, d->path, pack_type_format(&facts->type, type));
+    if (facts->type.bytes > MEASURE_BYTES / PIECES)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED,
+                         "'%s:/%s' has elements of %s: no numbers are so large", d->file,
+                         d->path, pack_counted(facts->type.bytes, "byte", "bytes").text);
     if (facts->layout == PACK_LAYOUT_VIRTUAL && !pack_h5_sources_largest(&d->sources))
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
                          "'%s:/%s' is virtual, and none of its sources is there", d->file,
