@@ -287,6 +287,12 @@ test_variants(void)
     ok(strstr(s, "All rates of the table are predictions of the model, none was measured: a") &&
            strstr(s, "assumed figures (measure with"),
        "where nothing was measured it says so, and why");
+    profile.is_measured = true;
+    s = print(&text, &r, false);
+    ok(strstr(s, "and the measured storage; the processor is assumed (measure with") &&
+           !strstr(s, "measured profile"),
+       "a file's storage alone is no measured profile");
+    profile.is_measured = false;
     measured.why_not[0] = '\0';
     measured.processor_assumed = false;
     r.measured = NULL;

@@ -345,10 +345,15 @@ put_method(struct page *page, const struct pack_report_advise *report)
                  "HDF5 %.30s: counts are those of 2.1 and may differ by a few loads",
                  report->hdf5_version);
     n = snprintf(line, sizeof line, "%s; times come from the cost model and ", reads);
-    if (report->params->machine.profile->is_measured ||
-        (report->measured && !report->measured->processor_assumed))
+    const struct pack_measured *m = report->measured;
+    bool is_measured = report->params->machine.profile->is_measured;
+    if (m && m->processor_assumed && is_measured) /* by the file's storage alone */
+        snprintf(line + n, sizeof line - (size_t)n,
+                 "the measured storage; the processor is assumed (measure with %s).",
+                 pack_option_word(report->options, "calibrate"));
+    else if (is_measured || (m && !m->processor_assumed))
         snprintf(line + n, sizeof line - (size_t)n, "the measured %s.",
-                 report->params->machine.profile->is_measured ? "profile" : "processor");
+                 is_measured ? "profile" : "processor");
     else
         snprintf(line + n, sizeof line - (size_t)n, "assumed figures (measure with %s).",
                  pack_option_word(report->options, "calibrate"));
