@@ -352,21 +352,16 @@ measure_rows(struct pack_advise_job *job, struct pack_advise_result *result,
 
 /* What is asked about is looked at first, where the processor takes seconds. */
 static enum pack_status
-find_processor(struct pack_advise_job *job, struct pack_error *err)
+open_job(struct pack_advise_job *job, struct pack_error *err)
 {
-    enum pack_status status = PACK_OK;
-    request.machine.processor = &processor;
-    if (machine_kept(&processor))
-        return PACK_OK;
-    request.machine.processor = NULL;
-    status = pack_advise_job_open(&request, job, err);
-    pack_advise_job_close(job);
-    memset(job, 0, sizeof *job); /* it is opened again */
-    if (status != PACK_OK)
+    bool is_kept = is_measuring() && machine_kept(&processor);
+    request.machine.processor = is_kept ? &processor : NULL;
+    enum pack_status status = pack_advise_job_open(&request, job, err);
+    if (status != PACK_OK || !is_measuring() || is_kept)
         return status;
     status = machine_processor(&request.watch, &processor, err);
     if (status == PACK_OK) {
-        request.machine.processor = &processor;
+        pack_advise_job_take_processor(job, &processor);
     } else if (status != PACK_ERR_INTERRUPTED) {
         snprintf(processor_why, sizeof processor_why,
                  "the processor could not be timed: %.200s", err->text);
@@ -400,10 +395,8 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
         job && result ? complete_request(operand, err) : pack_fail_memory(err, "a run");
     if (status == PACK_OK)
         status = pack_outfile_check(o.svg, o.force, err);
-    if (status == PACK_OK && is_measuring())
-        status = find_processor(job, err);
     if (status == PACK_OK)
-        status = pack_advise_job_open(&request, job, err);
+        status = open_job(job, err);
     if (status == PACK_OK && job->file &&
         pack_h5_dataset_remark(pack_advise_file_data(job->file), remark, sizeof remark))
         cli_say("%s", remark);

@@ -389,6 +389,22 @@ pack_advise_job_close(struct pack_advise_job *job)
     free(job->labels);
 }
 
+void
+pack_advise_job_take_processor(struct pack_advise_job *job,
+                               const struct pack_profile *processor)
+{
+    struct pack_advise_config config;
+    pack_profile_take_processor(&job->profile, processor);
+    if (job->file) {
+        pack_advise_file_config(job->file, &job->profile, &config);
+        job->now.decode_ns = config.decode_ns;
+    }
+    if (job->with) {
+        pack_advise_file_config(job->with, &job->profile, &config);
+        job->companion.decode_ns = config.decode_ns;
+    }
+}
+
 enum pack_status
 pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_job *job,
                         struct pack_advise_config *config, struct pack_error *err)

@@ -110,6 +110,11 @@ enum pack_status pack_advise_job_open(const struct pack_advise_request *request,
                                       struct pack_error *err);
 void pack_advise_job_close(struct pack_advise_job *job);
 
+/* The job as if the request had named this processor: what is read may be a pipe, which
+ * cannot be opened again. */
+void pack_advise_job_take_processor(struct pack_advise_job *job,
+                                    const struct pack_profile *processor);
+
 /* The one configuration of a what-if: `now`, or the one chunk given; codec and cache as
  * asked. */
 enum pack_status pack_advise_job_what_if(const struct pack_advise_request *request,
