@@ -176,6 +176,25 @@ test_settings(void)
     ok(refuses(&r, "chunks", "4y4"), "and what is no shape");
 }
 
+static bool
+stops(void *context)
+{
+    return ++*(int *)context > 0;
+}
+
+static void
+test_watch(void)
+{
+    struct pack_advise_request r = request("1000x32x48");
+    struct pack_error err = { 0 };
+    static struct pack_advise_result result;
+    int n_asked = 0;
+    r.watch = (struct pack_watch){ .context = &n_asked, .stop = stops };
+    ok(opens(&r) && pack_advise(&job.params, &result, &err) == PACK_ERR_INTERRUPTED &&
+           n_asked > 0,
+       "who may stop a request may stop its search too");
+}
+
 static void
 test_machine(void)
 {
@@ -289,6 +308,7 @@ main(void)
     test_crops();
     test_settings();
     test_machine();
+    test_watch();
     test_files();
     test_what_if();
     pack_advise_job_close(&job);

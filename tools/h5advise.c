@@ -375,7 +375,6 @@ static enum pack_status
 answer(struct pack_advise_job *job, struct pack_advise_result *result,
        struct pack_buf *text, struct pack_error *err)
 {
-    job->params.watch = request.watch;
     enum pack_status status = measure_now(job, err);
     if (status == PACK_OK)
         status = evaluate(job, result, err);

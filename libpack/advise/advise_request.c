@@ -332,6 +332,7 @@ set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
     p->goal.min_gain = r->goal.min_gain;
     p->storing.keep_file = r->storing.keep_file;
     p->n_threads = pack_pool_default_threads();
+    p->watch = r->watch;
 }
 
 /* Today's configuration: the file's, or the first chunk with the cache given. */
