@@ -58,7 +58,7 @@ ok $status 'a byte order mark and line ends of two characters are no part of wei
 
 # A copy of samples that are never drawn says nothing.
 awk 'BEGIN { for (i = 0; i < 40; i++) print i < 30 ? 0 : 1 }' >late
-refused 'no layout could be tried: the first samples, which a copy holds, have no weight above 0' \
+refused 'the first samples, which a copy holds, have no weight above 0' \
     h5advise good.h5 -q --epochs 2 -p weighted:by=late --prove --scratch-bytes 20K
 
 # Sources that are stored in different ways.

@@ -176,6 +176,38 @@ test_rows(void)
        row->gain_low, row->gain_high);
 }
 
+/* Every other row begins a sample: 150 of the file, 100 of a copy of 200 rows. */
+static void
+test_weights(void)
+{
+    static const uint64_t samples[2] = { 7, 20 };
+    static double weights[N / 2];
+    const struct pack_measure_params how = { .file = source,
+                                             .dataset = "probe",
+                                             .scratch_bytes = 200 * SAMPLE };
+    const struct pack_pattern usual = params.reading.pattern;
+    struct pack_error err = { 0 };
+    for (uint64_t heavy = 99; heavy < 101; heavy++) {
+        memset(weights, 0, sizeof weights);
+        memset(&measured, 0, sizeof measured);
+        weights[heavy] = 1;
+        params.reading.pattern.kind = PACK_PATTERN_WEIGHTED;
+        params.reading.pattern.step = 2;
+        params.reading.pattern.weights = weights;
+        today.pattern = params.reading.pattern;
+        make_rows(samples, 2);
+        result.rows[1].rate = 2 * result.rows[0].rate;
+        enum pack_status status =
+            pack_measure_rows(&how, &params, &result, &measured, &err);
+        bool said = strstr(measured.why_not, "have no weight above 0") != NULL;
+        ok(status == PACK_OK && said == (heavy == 100) &&
+               (measured.n_rounds > 0) == (heavy == 99),
+           "a copy of 100 samples %s by the weight of sample %d: %s",
+           heavy == 99 ? "is read" : "cannot be", (int)heavy, measured.why_not);
+    }
+    params.reading.pattern = today.pattern = usual;
+}
+
 /* -------------------------------------------------------------------- trials */
 
 static void
@@ -307,6 +339,7 @@ main(void)
     test_race();
     test_now();
     test_rows();
+    test_weights();
     unlink(source);
     return done();
 }

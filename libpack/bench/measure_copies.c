@@ -178,17 +178,31 @@ drop_layout(struct measure_rows *rows, size_t k)
     rows->n_candidates = n;
 }
 
-/* Whether the samples of a copy can be drawn by their weights. */
+/* Whether the samples of a copy of so many rows can be drawn by their weights. */
 static bool
-has_weight(const struct measure_rows *rows)
+has_weight(const struct pack_pattern *p, uint64_t n_rows)
 {
-    const struct pack_pattern *p = &rows->params->reading.pattern;
+    uint64_t box = p->box.rank ? p->box.extent[0] : 1, step = p->step ? p->step : 1;
+    uint64_t n = n_rows < box ? 0 : (n_rows - box) / step + 1;
     if (p->kind != PACK_PATTERN_WEIGHTED || !p->weights)
         return true;
-    for (uint64_t i = 0; i < rows->n_samples; i++)
+    for (uint64_t i = 0; i < n; i++)
         if (p->weights[i] > 0)
             return true;
     return false;
+}
+
+/* A copy of which something can be read. */
+static enum pack_status
+make_layout(struct measure_rows *rows, struct measure_layout *layout,
+            struct pack_error *err)
+{
+    enum pack_status status = make_copy(rows, layout, err);
+    if (status == PACK_OK && !has_weight(&rows->params->reading.pattern,
+                                         layout->set->extent.extent[0]))
+        status = pack_fail(err, PACK_ERR_ARGUMENT,
+                           "the first samples, which a copy holds, have no weight above 0");
+    return status;
 }
 
 void
@@ -202,16 +216,8 @@ enum pack_status
 pack_measure_copy(struct measure_rows *rows, struct pack_error *err)
 {
     plan_samples(rows);
-    if (!has_weight(rows)) {
-        pack_measure_note(rows->measured, "no layout could be tried",
-                          "the first samples, which a copy holds, have no weight above 0");
-        rows->n_layouts = rows->n_candidates = 0;
-        return rows->how->prove
-                   ? pack_fail(err, PACK_ERR_ARGUMENT, "%s", rows->measured->why_not)
-                   : PACK_OK;
-    }
     for (size_t i = 0; i < rows->n_layouts; i++) {
-        enum pack_status status = make_copy(rows, &rows->layouts[i], err);
+        enum pack_status status = make_layout(rows, &rows->layouts[i], err);
         if (status == PACK_OK)
             continue;
         if (status == PACK_ERR_INTERRUPTED || rows->how->prove)
