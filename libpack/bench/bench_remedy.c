@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/buf.h"
+#include "libpack/base/name.h"
 #include "libpack/bench/bench_advice_parts.h"
 #include "libpack/base/pool.h"
 
@@ -139,6 +141,17 @@ stored_bytes(const struct pack_readset *set)
     return total ? total : set->extent.extent[0] * set->sample_bytes;
 }
 
+/* Whether a file of the run does not hold all that is read of it. */
+static bool
+lies_elsewhere(const struct pack_readset *set)
+{
+    for (size_t i = 0; i < set->n_parts; i++)
+        if (set->parts[i].data->facts.layout == PACK_LAYOUT_VIRTUAL ||
+            set->parts[i].data->facts.n_external > 0)
+            return true;
+    return false;
+}
+
 /* Storage time of one byte read in an epoch that had all from the page cache; else what
  * such reads take elsewhere. */
 static double
@@ -164,12 +177,14 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
     const char *file = params->set ? params->set->parts[0].data->file : "";
     char text[PACK_BYTES_TEXT_MAX];
     uint64_t memory, size = params->set ? stored_bytes(params->set) : 0;
+    struct pack_buf word = { 0 };
     bool cold = t->work.knows_storage
                     ? t->work.storage_bytes * 4 > t->work.read.file_read_bytes
                     : params->cold;
     bool reads = r->verdict.limit == PACK_LIMIT_STORAGE ||
                  r->verdict.limit == PACK_LIMIT_FILE_READS;
-    if (!params->set || !reads || !cold || !pack_system_memory_bytes(&memory) ||
+    if (!params->set || !reads || !cold || lies_elsewhere(params->set) ||
+        !pack_system_memory_bytes(&memory) ||
         size > memory / 10 * 8)
         return false;
     c->kind = "preload";
@@ -178,10 +193,14 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
     p->read -= (now - warm) / (double)t->n_samples / lanes(r);
     snprintf(c->what, sizeof c->what, "reading the file (%s) into memory once beforehand",
              pack_bytes_format(size, text));
-    snprintf(c->command, sizeof c->command, "cat %.400s%s >/dev/null, then run again%s",
-             strchr(file, '{') ? "FILE" : file, /* braces are for parameters */
+    /* braces are for parameters, and a part of a name is none */
+    bool fits = !strchr(file, '{') && pack_name_word(file, &word, NULL) == PACK_OK &&
+                word.size <= 400;
+    snprintf(c->command, sizeof c->command, "cat %.*s%s >/dev/null, then run again%s",
+             fits ? (int)word.size : 4, fits ? (const char *)word.data : "FILE",
              params->set->n_parts > 1 ? " and the others" : "",
              params->cold ? " without {cold}" : "");
+    pack_buf_done(&word);
     return true;
 }
 
