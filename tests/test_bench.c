@@ -740,6 +740,9 @@ test_batch_advice(void)
        "half of the time goes into handing batches over: larger ones");
     r.setup.epoch_samples = 30;
     ok(!proposal(&p, &r, "{batch}"), "not larger than the dataset");
+    r = synthetic("emulated", 1, 4, 4);
+    r.setup.sample_bytes = UINT64_C(1) << 44;
+    ok(!proposal(&p, &r, "{batch}"), "nor than memory holds");
 
     r = synthetic("null", 0.01, 0, 0);
     r.total.work.read.calls = 100;

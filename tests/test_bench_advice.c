@@ -325,10 +325,39 @@ test_doubt(void)
        "predictions are left as they are");
 }
 
+/* 8 workers with 2 batches of 2048 samples of 150528 bytes each. */
+static void
+test_room(void)
+{
+    struct pack_bench_params p = { .pattern.batch = 2048 };
+    struct pack_bench_result r = {
+        .setup = { .sample_bytes = 150528, .prefetch = 2, .batch = 2048 }
+    };
+    const uint64_t need = UINT64_C(150528) * 2048 * 8 * 2;
+    ok(pack_bench_fits(&p, &r, 8, 2048, 2 * need) &&
+           !pack_bench_fits(&p, &r, 8, 2048, 2 * need - 2) &&
+           !pack_bench_fits(&p, &r, 8, 4 * 2048, 8 * need - 2),
+       "batches under way may take half of the memory");
+    ok(pack_bench_fits(&p, &r, 0, 2048, need / 8) &&
+           !pack_bench_fits(&p, &r, 0, 2048, need / 8 - 2),
+       "in line there is one");
+    r.setup.prefetch = 0;
+    ok(pack_bench_fits(&p, &r, 8, 2048, 2 * need) &&
+           !pack_bench_fits(&p, &r, 8, 2048, 2 * need - 2),
+       "of two without a number");
+    struct pack_readset with = { .sample_bytes = 150528 };
+    p.with = &with;
+    ok(pack_bench_fits(&p, &r, 8, 2048, 4 * need) &&
+           !pack_bench_fits(&p, &r, 8, 2048, 4 * need - 2),
+       "what is read beside them counts");
+    ok(!pack_bench_fits(&p, &r, 8, UINT64_MAX / 4, UINT64_MAX), "and overflows fit nowhere");
+}
+
 int
 main(void)
 {
     test_doubt();
+    test_room();
     struct pack_readset *plain = make("plain", SMALL, ROWS, "none"),
                         *packed = make("packed", SMALL, ROWS, "gzip:1");
     made_time = usual;

@@ -310,7 +310,8 @@ propose_workers(struct advisor *a, struct pack_error *err)
 {
     uint64_t cpus = pack_pool_default_threads();
     size_t before = a->n_proposals;
-    if (a->result->setup.n_workers >= cpus)
+    if (a->result->setup.n_workers >= cpus ||
+        !pack_bench_has_room(a->params, a->result, cpus, a->result->setup.batch))
         return PACK_OK;
     enum pack_status status =
         propose_tried(a, "workers", cpus, a->question.now.reopen, err);

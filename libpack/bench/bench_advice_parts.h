@@ -68,6 +68,17 @@ bool pack_bench_can_try(const struct pack_bench_params *params,
 bool pack_bench_can_measure(const struct pack_bench_params *params,
                             const struct pack_bench_result *result,
                             const struct pack_bench_ask *ask);
+/*
+ * Whether batches under way take no more than half of so much memory: the system ends
+ * programs rather than refuse memory, and with them goes a run that is not reported yet.
+ * pack_bench_has_room asks what is free; true where the system does not tell.
+ */
+bool pack_bench_fits(const struct pack_bench_params *params,
+                     const struct pack_bench_result *result, uint64_t n_workers,
+                     uint64_t batch, uint64_t memory_bytes);
+bool pack_bench_has_room(const struct pack_bench_params *params,
+                         const struct pack_bench_result *result, uint64_t n_workers,
+                         uint64_t batch);
 /* Samples/s that so many readers can hand over at most: each byte of a sample is copied
  * once, at the best rate that the profile knows. */
 double pack_bench_most(const struct pack_profile *profile, uint64_t n_workers,

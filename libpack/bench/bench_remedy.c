@@ -108,7 +108,8 @@ enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_re
     const struct pack_bench_epoch *t = &r->total;
     uint64_t batch = r->setup.batch * LARGER_BATCH;
     c->kind = "batch";
-    if (t->n_batches == 0 || batch > r->setup.epoch_samples)
+    if (t->n_batches == 0 || batch > r->setup.epoch_samples ||
+        !pack_bench_has_room(params, r, r->setup.n_workers, batch))
         return false;
     double saved = (1 - 1.0 / LARGER_BATCH), n = (double)t->n_samples;
     double calls = 0, hand_over = 0;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/size.h"
+#include "libpack/base/system.h"
 #include "libpack/bench/bench_advice_parts.h"
 
 enum { ROUNDS = 5, SLOW_ROUNDS = 3, BATCHES_MIN = 4 };
@@ -53,6 +55,31 @@ pack_bench_can_measure(const struct pack_bench_params *params,
     uint64_t n = params->pattern.read == PACK_READ_SAMPLE ? t->n_samples : t->n_batches;
     return can_read(params, result, ask) && n &&
            (t->work.read.call_ns + t->work.assemble_ns) / n <= batch_most_ns;
+}
+
+bool
+pack_bench_fits(const struct pack_bench_params *params,
+                const struct pack_bench_result *result, uint64_t n_workers, uint64_t batch,
+                uint64_t memory_bytes)
+{
+    const struct pack_readset *with = params->with;
+    uint64_t prefetch = result->setup.prefetch ? result->setup.prefetch : 2,
+             n = n_workers ? n_workers * prefetch : 1, bytes;
+    uint64_t rows = params->pattern.box.rank ? params->pattern.box.extent[0] : 1;
+    return pack_size_mul(with ? with->sample_bytes : 0, rows, &bytes) &&
+           pack_size_add(bytes, result->setup.sample_bytes, &bytes) &&
+           pack_size_mul(bytes, batch, &bytes) && pack_size_mul(bytes, n, &bytes) &&
+           bytes <= memory_bytes / 2;
+}
+
+bool
+pack_bench_has_room(const struct pack_bench_params *params,
+                    const struct pack_bench_result *result, uint64_t n_workers,
+                    uint64_t batch)
+{
+    uint64_t memory_bytes;
+    return !pack_system_memory_bytes(&memory_bytes) ||
+           pack_bench_fits(params, result, n_workers, batch, memory_bytes);
 }
 
 /* The run with nothing behind its readers. */
