@@ -186,6 +186,49 @@ test_contiguous(void)
     setup();
 }
 
+/* Runs that are read past the cache in one evaluation, at most. */
+static double
+runs_in_full(double runs_per_sample)
+{
+    struct pack_advise_worker worker;
+    struct pack_error err = { 0 };
+    double n = 0;
+    if (pack_advise_worker_init(&worker, &params, &config, &err) == PACK_OK) {
+        uint64_t limit = pack_advise_sample_limit(&worker, 0);
+        n = (double)(limit ? limit : pack_pattern_length(worker.iter)) * runs_per_sample;
+    } else {
+        note("%s", err.text);
+    }
+    pack_advise_worker_done(&worker);
+    return n;
+}
+
+/* What takes a row of each plane for itself takes longer to count. */
+static void
+test_runs(void)
+{
+    params.data.extent = (struct pack_shape){ 3, { 512, 512, 512 } };
+    params.reading.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    params.reading.pattern.draws = 10000000;
+    params.reading.pattern.box = (struct pack_shape){ 3, { 64, 64, 64 } };
+    config.pattern = params.reading.pattern;
+    config.chunk.rank = 0;
+    double runs = runs_in_full(64 * 64);
+    ok(runs > 1e6 && runs < 1e9, "boxes of contiguous data are simulated for %g runs", runs);
+    config.pattern.read = PACK_READ_SPAN; /* nearly the whole volume, for 64 samples */
+    config.pattern.batch = 64;
+    runs = runs_in_full(512 * 512 / 64.0);
+    ok(runs > 1e6 && runs < 1e9, "blocks around a batch for %g", runs);
+    config.pattern.read = PACK_READ_SAMPLE;
+    config.chunk = params.data.extent;
+    runs = runs_in_full(64 * 64);
+    ok(runs > 1e6 && runs < 1e9, "boxes of a chunk that no cache holds for %g", runs);
+    params.reading.pattern.box.rank = config.pattern.box.rank = 0;
+    config.chunk.rank = 0;
+    is_number((long long)runs_in_full(1), 10000000, "planes of it are simulated all");
+    setup();
+}
+
 /* A cache that w0 = 1 lets grow epoch by epoch is simulated for longer; what follows is
  * like its last epoch. */
 static void
@@ -349,6 +392,7 @@ main(void)
     test_one_read();
     test_cold();
     test_contiguous();
+    test_runs();
     test_epochs();
     test_bounds();
     test_candidates();

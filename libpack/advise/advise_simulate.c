@@ -18,6 +18,7 @@ enum {
     EPOCHS_MAX = 3,   /* simulated; further ones are like these */
     GROWING_MAX = 16, /* while the cache still grows; further ones are like the last */
     VISITS_MAX = 1 << 25, /* of a full evaluation: some seconds */
+    VISIT_RUNS = 8,       /* read past the cache: they take as long as a visit */
     SLICE = 1 << 16       /* samples between two looks at the watch */
 };
 
@@ -55,6 +56,21 @@ init_virtual(struct pack_advise_worker *w, struct pack_error *err)
                              : status;
 }
 
+/* One chunk, which no cache holds. */
+static enum pack_status
+init_contiguous(struct pack_advise_worker *w, struct pack_error *err)
+{
+    const struct pack_advise_data *data = &w->params->data;
+    struct pack_grid whole;
+    enum pack_status status =
+        pack_grid_init(&whole, &data->extent, &data->extent, data->elem_size, err);
+    if (status != PACK_OK)
+        return status;
+    w->sieve.total = whole.chunk_bytes;
+    pack_advise_probe_requests(w->iter, &whole, &w->per_read);
+    return pack_pattern_seek(w->iter, w->pattern.epoch, 0, err);
+}
+
 enum pack_status
 pack_advise_worker_init(struct pack_advise_worker *w,
                         const struct pack_advise_params *params,
@@ -70,15 +86,8 @@ pack_advise_worker_init(struct pack_advise_worker *w,
                                   &params->data.extent, err);
     if (status != PACK_OK)
         return status;
-    if (config->chunk.rank == 0) {
-        w->sieve.total = w->params->data.elem_size;
-        for (int i = 0; i < w->params->data.extent.rank; i++)
-            if (!pack_size_mul(w->sieve.total, w->params->data.extent.extent[i],
-                               &w->sieve.total))
-                return pack_fail(err, PACK_ERR_LIMIT,
-                                 "the dataset has more bytes than 64 bits count");
-        return PACK_OK;
-    }
+    if (config->chunk.rank == 0)
+        return init_contiguous(w, err);
     status = pack_advise_grid(w->params, &config->chunk, &w->grid, err);
     if (status != PACK_OK)
         return status;
@@ -229,15 +238,30 @@ simulate_prefix(struct pack_advise_worker *w, uint64_t max_samples,
     return status;
 }
 
+/* Whether reads go past the cache, run by run. */
+static bool
+is_direct(const struct pack_advise_worker *w)
+{
+    const struct pack_advise_config *config = w->config;
+    return config->chunk.rank == 0 ||
+           (strcmp(config->codec, "none") == 0 &&
+            w->grid.chunk_bytes > config->cache.size_bytes);
+}
+
 /* Samples whose visits are as many as a full evaluation may make, at least one. */
 static uint64_t
 samples_max(const struct pack_advise_worker *w)
 {
+    const struct pack_pattern *p = &w->pattern;
     struct pack_shape box;
-    double visits = 1;
+    double visits = 1, together = 1;
     pack_advise_box(w->params, &box);
     for (int i = 0; i < w->grid.rank; i++)
         visits *= ceil((double)box.extent[i] / (double)w->grid.chunk[i]);
+    if (p->read != PACK_READ_SAMPLE)
+        together = fmin((double)p->batch, (double)pack_pattern_length(w->iter));
+    if (is_direct(w))
+        visits = fmax(visits, w->per_read.runs / fmax(1, together) / VISIT_RUNS);
     return (uint64_t)fmax(2, (double)VISITS_MAX / visits);
 }
 
