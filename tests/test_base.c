@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libpack/base/buf.h"
@@ -11,6 +12,7 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 #include "libpack/base/rng.h"
+#include "libpack/base/system.h"
 #include "libpack/base/textfile.h"
 #include "libpack/base/utf8.h"
 #include <libpack/libpack.h>
@@ -231,9 +233,68 @@ test_fd(void)
     fclose(file);
 }
 
+static void
+put_group(const char *root, const char *file, const char *text)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", root, file);
+    FILE *f = fopen(path, "w");
+    if (f) {
+        fputs(text, f);
+        fclose(f);
+    }
+}
+
+/* A made-up group, and the one in it. */
+static void
+test_groups(void)
+{
+    static const char *const files[] = {
+        "memory.max", "memory.current", "memory.stat", "in/memory.max",
+        "in/memory.current", "in/memory.limit_in_bytes", "in/memory.usage_in_bytes",
+        "in/memory.stat"
+    };
+    char root[512], path[600];
+    const char *dir = getenv("TMPDIR");
+    snprintf(root, sizeof root, "%s/h5pack-test-groups-%d", dir ? dir : "/tmp",
+             (int)getpid());
+    snprintf(path, sizeof path, "%s/in", root);
+    mkdir(root, 0700);
+    mkdir(path, 0700);
+    ok(pack_system_group_bytes(root, "/in", false, true) == UINT64_MAX,
+       "where no limit is, none is told");
+    put_group(root, "in/memory.max", "max\n");
+    put_group(root, "memory.max", "1000\n");
+    put_group(root, "memory.current", "700\n");
+    put_group(root, "memory.stat", "anon 500\nfile 190\ninactive_file 150\n");
+    ok(pack_system_group_bytes(root, "/in", false, false) == 1000 &&
+           pack_system_group_bytes(root, "/in", false, true) == 450 &&
+           pack_system_group_bytes(root, "/", false, true) == 450,
+       "what is left of a group's memory: its limit less what is used, but for file pages");
+    put_group(root, "in/memory.max", "400\n");
+    put_group(root, "in/memory.current", "500\n");
+    ok(pack_system_group_bytes(root, "/in", false, false) == 400 &&
+           pack_system_group_bytes(root, "/in", false, true) == 0,
+       "the least of all levels, and never less than nothing");
+    put_group(root, "in/memory.limit_in_bytes", "900\n");
+    put_group(root, "in/memory.usage_in_bytes", "300\n");
+    put_group(root, "in/memory.stat", "inactive_file 1\ntotal_inactive_file 50\n");
+    ok(pack_system_group_bytes(root, "/in", true, false) == 900 &&
+           pack_system_group_bytes(root, "/in", true, true) == 650,
+       "likewise in the first version, whose own cache is not that of the groups within");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, files[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/in", root);
+    rmdir(path);
+    rmdir(root);
+}
+
 int
 main(void)
 {
+    test_groups();
     test_numbers();
     test_page();
     test_textfile();

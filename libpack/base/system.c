@@ -151,51 +151,76 @@ pack_system_usage(struct pack_system_usage *usage)
                                     .storage_bytes = (uint64_t)own.ru_inblock * 512 };
 }
 
-bool
-pack_system_memory_bytes(uint64_t *bytes)
+/* What a control group tells, by its version. `cache`: file pages that were not used
+ * lately, which count as used and go when something else wants the memory. */
+struct group_files {
+    const char *limit, *usage, *cache;
+};
+static const struct group_files groups_v1 = { "memory.limit_in_bytes",
+                                              "memory.usage_in_bytes",
+                                              "total_inactive_file" },
+                                groups_v2 = { "memory.max", "memory.current",
+                                              "inactive_file" };
+
+/* The number behind `name` in a file of a group; without a name the first. */
+static bool
+group_number(const char *folder, const char *file, const char *name, uint64_t *number)
 {
-    char line[128];
-    uint64_t kib;
+    char path[4096], line[256];
     bool found = false;
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (!file)
-        return false;
-    while (!found && fgets(line, sizeof line, file))
-        found = sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1;
-    fclose(file);
-    uint64_t most = pack_system_ram_bytes();
-    if (found)
-        *bytes = most && most / 1024 < kib ? most : kib * 1024;
+    size_t length = name ? strlen(name) : 0;
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    FILE *f = fopen(path, "re");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        if (!name || (strncmp(line, name, length) == 0 && line[length] == ' '))
+            found = sscanf(line + length, "%" SCNu64, number) == 1; /* "max" is none */
+        if (!name)
+            break;
+    }
+    if (f)
+        fclose(f);
     return found;
 }
 
-/* The smallest limit in `file` from the group's folder upwards. */
 static uint64_t
-group_limit(const char *root, const char *group, const char *file)
+group_bytes(const char *folder, const struct group_files *files, bool left)
 {
-    char path[4096], folder[2048];
-    uint64_t limit = UINT64_MAX, bytes;
-    snprintf(folder, sizeof folder, "%s", group);
-    for (char *cut = folder + strlen(folder);; cut = strrchr(folder, '/')) {
-        if (!cut)
-            break;
-        *cut = '\0';
-        snprintf(path, sizeof path, "%s%s/%s", root, folder, file);
-        FILE *f = fopen(path, "re");
-        if (f && fscanf(f, "%" SCNu64, &bytes) == 1 && bytes < limit)
-            limit = bytes; /* "max" is no number */
-        if (f)
-            fclose(f);
-    }
-    return limit;
+    uint64_t limit, used = 0, cache = 0;
+    if (!group_number(folder, files->limit, NULL, &limit))
+        return UINT64_MAX;
+    if (!left || !group_number(folder, files->usage, NULL, &used))
+        return limit;
+    (void)group_number(folder, "memory.stat", files->cache, &cache);
+    used -= cache < used ? cache : used;
+    return used < limit ? limit - used : 0;
 }
 
 uint64_t
-pack_system_ram_bytes(void)
+pack_system_group_bytes(const char *root, const char *group, bool is_v1, bool left)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t ram = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    char folder[4096];
+    const struct group_files *files = is_v1 ? &groups_v1 : &groups_v2;
+    uint64_t least = UINT64_MAX, bytes;
+    size_t n_root = (size_t)snprintf(folder, sizeof folder, "%s%s", root, group);
+    if (n_root >= sizeof folder)
+        return least;
+    n_root = strlen(root);
+    for (char *cut = folder + strlen(folder); cut && cut >= folder + n_root;
+         cut = strrchr(folder + n_root, '/')) {
+        *cut = '\0';
+        bytes = group_bytes(folder, files, left);
+        if (bytes < least)
+            least = bytes;
+    }
+    return least;
+}
+
+/* The least of all control groups that this process is in. */
+static uint64_t
+groups_bytes(bool left)
+{
     char line[2048];
+    uint64_t least = UINT64_MAX, bytes;
     FILE *file = fopen("/proc/self/cgroup", "re");
     while (file && fgets(line, sizeof line, file)) {
         char *controllers = strchr(line, ':'), *group;
@@ -203,18 +228,43 @@ pack_system_ram_bytes(void)
         if (!controllers || !(group = strchr(controllers + 1, ':')))
             continue;
         *group++ = '\0';
-        uint64_t limit = UINT64_MAX;
+        bytes = UINT64_MAX;
         if (controllers[1] == '\0')
-            limit = group_limit("/sys/fs/cgroup", group, "memory.max");
+            bytes = pack_system_group_bytes("/sys/fs/cgroup", group, false, left);
         else if (strstr(controllers + 1, "memory"))
-            limit =
-                group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
-        if (limit < ram)
-            ram = limit;
+            bytes = pack_system_group_bytes("/sys/fs/cgroup/memory", group, true, left);
+        if (bytes < least)
+            least = bytes;
     }
     if (file)
         fclose(file);
-    return ram;
+    return least;
+}
+
+uint64_t
+pack_system_ram_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t ram = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    uint64_t limit = groups_bytes(false);
+    return limit < ram ? limit : ram;
+}
+
+bool
+pack_system_memory_bytes(uint64_t *bytes)
+{
+    char line[128];
+    uint64_t kib, left = groups_bytes(true);
+    bool found = false;
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file))
+        found = sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1;
+    fclose(file);
+    if (found)
+        *bytes = left / 1024 < kib ? left : kib * 1024;
+    return found;
 }
 
 bool

@@ -44,12 +44,19 @@ struct pack_system_usage {
 void pack_system_usage(struct pack_system_usage *usage);
 
 /* Memory of the machine that programs and page cache can have (MemAvailable of
- * /proc/meminfo), within pack_system_ram_bytes(); false where the system does not tell. */
+ * /proc/meminfo), no more than what its control groups leave it; false where the system
+ * does not tell. */
 bool pack_system_memory_bytes(uint64_t *bytes);
 
 /* Memory that programs and page cache can have at most: the machine's, or what the control
  * groups of this process leave of it (memory.max, memory.limit_in_bytes). */
 uint64_t pack_system_ram_bytes(void);
+
+/* Of a control group and those above it, in their file system at root, the least limit; or
+ * the least that is left of one, where file pages not used lately count as free.
+ * UINT64_MAX: there is none. */
+uint64_t pack_system_group_bytes(const char *root, const char *group, bool is_v1,
+                                 bool left);
 
 /* Time of all processors together since the system started; false where it does not
  * tell. */
