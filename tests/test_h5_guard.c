@@ -1,13 +1,17 @@
 /* A child that crashes, hangs, eats memory or fails becomes a sentence; one that comes
  * back leaves no trace. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libpack/base/clock.h"
+#include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/hdf5/h5_sources.h"
 #include "tests/tap.h"
 
 /* Of which one is out of reach: a child that a loaded machine does not run looks idle. */
@@ -161,6 +165,60 @@ test_memory(void)
     ok(try("eat", &small, &err) == PACK_OK, "and enough of it is enough");
 }
 
+/* Reads the sources of a virtual dataset and takes 1.2 s of processor time for it. */
+static enum pack_status
+read_slowly(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    const char *path = context;
+    struct pack_h5_sources sources;
+    struct pack_facts facts;
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    enum pack_status status = pack_facts_read(file, "whole", &facts, err);
+    if (status == PACK_OK)
+        status = pack_h5_sources_read(file, path, &facts, guard, &sources, err);
+    if (status == PACK_OK)
+        pack_h5_sources_done(&sources);
+    while (clock() < (clock_t)(1.2 * CLOCKS_PER_SEC))
+        continue;
+    return status;
+}
+
+/* A file of a few kilobytes, whose sources are large. */
+static void
+test_sources(void)
+{
+    const char *path = "guard_whole.h5", *part = "guard_part.h5";
+    const hsize_t n = 40;
+    struct pack_error err = { 0 };
+    hid_t space = H5Screate_simple(1, &n, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t file = H5Fcreate(part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(H5Dcreate2(file, "part", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                        H5P_DEFAULT));
+    H5Fclose(file);
+    int fd = open(part, O_WRONLY | O_CLOEXEC);
+    bool is_large = fd >= 0 && posix_fallocate(fd, 0, 64 << 20) == 0;
+    H5Pset_virtual(list, space, part, "part", space);
+    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(H5Dcreate2(file, "whole", H5T_STD_U8LE, space, H5P_DEFAULT, list,
+                        H5P_DEFAULT));
+    H5Fclose(file);
+    H5Pclose(list);
+    H5Sclose(space);
+    enum pack_status status =
+        pack_h5_guard_try(path, &limits, read_slowly, (void *)path, &err);
+    ok(is_large && status == PACK_OK,
+       "a source of 64 MiB allows the child a second more than 0.4 s: %s", err.text);
+    is_large = fd >= 0 && ftruncate(fd, 1 << 20) == 0;
+    status = pack_h5_guard_try(path, &limits, read_slowly, (void *)path, &err);
+    ok(is_large && status == PACK_ERR_FORMAT &&
+           strstr(err.text, "HDF5 does not finish within 0.42"),
+       "one of 1 MiB does not: %s", err.text);
+    if (fd >= 0)
+        close(fd);
+    unlink(path);
+    unlink(part);
+}
+
 static void
 test_files(void)
 {
@@ -195,6 +253,7 @@ main(void)
     test_sentences();
     test_idle();
     test_memory();
+    test_sources();
     test_files();
     return done();
 }

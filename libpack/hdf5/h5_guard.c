@@ -39,13 +39,15 @@ struct pack_h5_guard {
     bool is_done; /* status and error are fn's */
     enum pack_status status;
     struct pack_error error;
+    _Atomic uint64_t cpu_ns; /* limit of processor time, which the child may find to be too low */
     char doing[DOING_MAX];
 };
 
 static const uint64_t cpu_ns_default = UINT64_C(10000000000);
 static const uint64_t idle_ns_default = UINT64_C(30000000000);
 static const uint64_t memory_bytes_default = UINT64_C(4) << 30;
-static const uint64_t bytes_per_second = UINT64_C(64) << 20;
+static const uint64_t source_ns = UINT64_C(10000000);
+static const uint64_t bytes_per_ms = (UINT64_C(64) << 20) / 1000;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static const bool is_sanitized = true; /* takes terabytes of address space */
@@ -68,6 +70,36 @@ pack_h5_guard_note(struct pack_h5_guard *guard, const char *format, ...)
     va_start(args, format);
     vsnprintf(guard->doing, sizeof guard->doing, format, args);
     va_end(args);
+}
+
+/* A large file may honestly take longer; holes do not make it large. */
+static uint64_t
+reading_ns(const char *path)
+{
+    struct stat status;
+    uint64_t bytes = stat(path, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
+    return bytes / bytes_per_ms * 1000000;
+}
+
+/* In whole seconds, a little later than the parent. */
+static rlim_t
+system_limit(uint64_t cpu_ns)
+{
+    return cpu_ns / 1000000000 + 1;
+}
+
+void
+pack_h5_guard_allow(struct pack_h5_guard *guard, const char *path)
+{
+    struct rlimit now;
+    if (!guard)
+        return;
+    uint64_t before = guard->cpu_ns, after = before + source_ns + reading_ns(path);
+    guard->cpu_ns = after;
+    if (getrlimit(RLIMIT_CPU, &now) != 0 || now.rlim_cur != system_limit(before))
+        return; /* it is the user's own */
+    now.rlim_cur = system_limit(after) < now.rlim_max ? system_limit(after) : now.rlim_max;
+    setrlimit(RLIMIT_CPU, &now);
 }
 
 /* ------------------------------------------------------------------- the child */
@@ -121,7 +153,7 @@ become_child(struct pack_h5_guard *guard, const struct pack_h5_guard_limits *lim
     uint64_t used = address_space();
     if (used > 0 && !is_sanitized)
         limit(RLIMIT_AS, used + limits->memory_bytes);
-    limit(RLIMIT_CPU, limits->cpu_ns / 1000000000 + 1);
+    limit(RLIMIT_CPU, system_limit(limits->cpu_ns));
     limit(RLIMIT_CORE, 0);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
@@ -149,18 +181,18 @@ enum end { END_GONE, END_BUSY, END_IDLE };
 
 /* Waits until the pipe ends, which says that the child is gone, or a limit is passed. */
 static enum end
-wait_for_end(int fd, pid_t child, const struct pack_h5_guard_limits *limits)
+wait_for_end(int fd, pid_t child, const struct pack_h5_guard *guard, uint64_t idle_ns)
 {
     enum { LOOK_MS = 20 };
     struct pollfd pipe_end = { .fd = fd, .events = POLLIN };
     uint64_t used = 0, moved = pack_clock_ns();
     while (poll(&pipe_end, 1, LOOK_MS) <= 0) {
         uint64_t now = pack_clock_ns(), then = used_ns(child);
-        if (then > limits->cpu_ns)
+        if (then > guard->cpu_ns)
             return END_BUSY;
         if (then != used)
             moved = now;
-        if (now - moved > limits->idle_ns)
+        if (now - moved > idle_ns)
             return END_IDLE;
         used = then;
     }
@@ -186,13 +218,12 @@ signal_name(int number, char *text, size_t size)
 }
 
 static enum pack_status
-too_slow(const char *path, const struct pack_h5_guard *guard, uint64_t cpu_ns,
-         struct pack_error *err)
+too_slow(const char *path, const struct pack_h5_guard *guard, struct pack_error *err)
 {
     return pack_fail(err, PACK_ERR_FORMAT,
                      "cannot open '%s': HDF5 does not finish within %.3g s of processor "
                      "time (while %s)",
-                     path, (double)cpu_ns / 1e9, guard->doing);
+                     path, (double)guard->cpu_ns / 1e9, guard->doing);
 }
 
 static enum pack_status
@@ -206,7 +237,7 @@ stuck(const char *path, const struct pack_h5_guard *guard, uint64_t idle_ns,
 
 /* What became of the child that is gone. */
 static enum pack_status
-judge(const char *path, const struct pack_h5_guard *guard, int how, uint64_t cpu_ns,
+judge(const char *path, const struct pack_h5_guard *guard, int how,
       struct pack_error *err)
 {
     char text[32];
@@ -220,7 +251,7 @@ judge(const char *path, const struct pack_h5_guard *guard, int how, uint64_t cpu
         if (number == SIGINT || number == SIGTERM || number == SIGHUP)
             return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
         if (number == SIGXCPU)
-            return too_slow(path, guard, cpu_ns, err);
+            return too_slow(path, guard, err);
         return pack_fail(err, PACK_ERR_FORMAT,
                          "cannot open '%s': HDF5 itself crashes on this file (%s while "
                          "%s)",
@@ -254,25 +285,15 @@ try_in_child(const char *path, struct pack_h5_guard *guard,
         return pack_fail_errno(err, errnum, "cannot start a process to open '%s' in",
                                path);
     }
-    enum end end = wait_for_end(ends[0], child, limits);
+    enum end end = wait_for_end(ends[0], child, guard, limits->idle_ns);
     close(ends[0]);
     if (end != END_GONE)
         kill(child, SIGKILL);
     while ((got = waitpid(child, &how, 0)) < 0 && errno == EINTR)
         continue;
-    return end == END_BUSY   ? too_slow(path, guard, limits->cpu_ns, err)
+    return end == END_BUSY   ? too_slow(path, guard, err)
            : end == END_IDLE ? stuck(path, guard, limits->idle_ns, err)
-                             : judge(path, guard, got == child ? how : 0, limits->cpu_ns,
-                                     err);
-}
-
-/* A large file may honestly take longer; holes do not make it large. */
-static uint64_t
-cpu_time_for(const char *path)
-{
-    struct stat status;
-    uint64_t bytes = stat(path, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
-    return cpu_ns_default + bytes / bytes_per_second * 1000000000;
+                             : judge(path, guard, got == child ? how : 0, err);
 }
 
 enum pack_status
@@ -282,13 +303,14 @@ pack_h5_guard_try(const char *path, const struct pack_h5_guard_limits *limits,
     struct pack_h5_guard_limits l = { 0 };
     if (limits)
         l = *limits;
-    l.cpu_ns = l.cpu_ns ? l.cpu_ns : cpu_time_for(path);
+    l.cpu_ns = l.cpu_ns ? l.cpu_ns : cpu_ns_default + reading_ns(path);
     l.idle_ns = l.idle_ns ? l.idle_ns : idle_ns_default;
     l.memory_bytes = l.memory_bytes ? l.memory_bytes : memory_bytes_default;
     struct pack_h5_guard *guard = mmap(NULL, sizeof *guard, PROT_READ | PROT_WRITE,
                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (guard == MAP_FAILED)
         return pack_fail_memory(err, "watching over a file");
+    guard->cpu_ns = l.cpu_ns;
     pack_h5_guard_note(guard, "opening it");
     enum pack_status status = try_in_child(path, guard, &l, fn, context, err);
     munmap(guard, sizeof *guard);

@@ -25,6 +25,10 @@ typedef enum pack_status (*pack_h5_guard_fn)(void *context, struct pack_h5_guard
 void pack_h5_guard_note(struct pack_h5_guard *guard, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The child opens another file, too, which takes processor time of its own: 10 ms, and as
+ * its size allows. guard may be NULL. */
+void pack_h5_guard_allow(struct pack_h5_guard *guard, const char *path);
+
 /* Zero means the default. */
 struct pack_h5_guard_limits {
     /* Of processor time: 10 s, and 1 s for each 64 MiB that the file occupies. */

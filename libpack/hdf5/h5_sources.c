@@ -123,8 +123,8 @@ find_file(const char *main_name, const char *stored)
 
 /* Facts and chunks of a source that is there. */
 static enum pack_status
-read_source(struct pack_h5_source *source, struct pack_h5_guard *guard,
-            struct pack_error *err)
+read_source(struct pack_h5_source *source, bool is_new_file,
+            struct pack_h5_guard *guard, struct pack_error *err)
 {
     int64_t file = -1;
     pack_h5_guard_note(guard, "reading '/%s' of its source '%s'",
@@ -132,6 +132,8 @@ read_source(struct pack_h5_source *source, struct pack_h5_guard *guard,
     source->is_missing = access(source->file, R_OK) != 0;
     if (source->is_missing)
         return PACK_OK;
+    if (is_new_file)
+        pack_h5_guard_allow(guard, source->file);
     enum pack_status status = pack_h5_open(source->file, NULL, &file, err);
     if (status != PACK_OK)
         return status;
@@ -155,13 +157,17 @@ static enum pack_status
 add_source(struct pack_h5_sources *s, char *file, const char *dataset,
            struct pack_h5_guard *guard, size_t *number, struct pack_error *err)
 {
+    bool is_new_file = true;
     dataset += strspn(dataset, "/");
-    for (*number = 0; *number < s->n_sources; ++*number)
-        if (strcmp(s->sources[*number].file, file) == 0 &&
-            strcmp(s->sources[*number].dataset, dataset) == 0) {
+    for (*number = 0; *number < s->n_sources; ++*number) {
+        if (strcmp(s->sources[*number].file, file) != 0)
+            continue;
+        is_new_file = false;
+        if (strcmp(s->sources[*number].dataset, dataset) == 0) {
             free(file);
             return PACK_OK;
         }
+    }
     struct pack_h5_source *more =
         realloc(s->sources, (s->n_sources + 1) * sizeof *s->sources);
     if (more)
@@ -173,7 +179,7 @@ add_source(struct pack_h5_sources *s, char *file, const char *dataset,
     }
     struct pack_h5_source *source = &s->sources[s->n_sources++];
     *source = (struct pack_h5_source){ .file = file, .dataset = copy };
-    return read_source(source, guard, err);
+    return read_source(source, is_new_file, guard, err);
 }
 
 /* A name stored in a mapping; the caller frees it. */
