@@ -7,9 +7,9 @@
  * stands for each row, first and later epochs apart: the model carries the counts from
  * the copy to the whole (a cache that holds a tenth of the copy is a tenth of the
  * dataset's), the measurement carries all that counts leave out: fresh memory, the
- * allocator, processes that share a memory bus. Today's settings are read twice, on the
- * file and on a copy; what differs between the two is taken to differ for all that rows
- * load, not for what their caches hold.
+ * allocator, processes that share a memory bus. Pages of the file and of each copy are
+ * timed in turns, as theirs may be of another size; today's settings are read on the file
+ * too, and what they give there beyond that is taken to differ for all rows alike.
  */
 #include "libpack/bench/measure_parts.h"
 
