@@ -58,7 +58,7 @@ check_home jpeglib.h image_jpeg
 check_home png.h image_png
 check_home cuda.h consumer_cuda
 check_home nvtx3/nvToolsExt.h nvtx
-check_home pthread.h 'pool|reader'
+check_home pthread.h 'pool'
 stray=$(grep -nE '\b(printf|fprintf\(std(out|err)|puts|exit|abort|getenv|perror) ?\(' libpack/*/*.c |
     grep -vE '(sn|vsn|buf_|f)printf|pack_')
 [ -z "$stray" ]; result $? "the library does not print, exit or read the environment${stray:+: $stray}"
