@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "libpack/advise/advise_request.h"
+#include "libpack/base/system.h"
 #include "libpack/bench/bench_advice_parts.h"
+#include "libpack/bench/bench_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
@@ -367,6 +369,26 @@ make_others(void)
     H5Fclose(file);
 }
 
+/* Where the folder's pages can be dropped at all. */
+static void
+test_cold(const char *name, const char *source)
+{
+    struct bench_plan plan = { .slot_bytes = 0 };
+    struct pack_bench_epoch epoch = { .n_samples = 0 };
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    uint64_t kept = 0, bytes = 0;
+    bool good = pack_readset_open(&name, 1, NULL, &set, &err) == PACK_OK &&
+                pack_system_drop(sources[1], &err) == PACK_OK &&
+                pack_system_resident(sources[1], &kept, &err) == PACK_OK;
+    plan.params.set = set;
+    good = good && pack_bench_go_cold(&plan, &epoch, &err) == PACK_OK &&
+           (!source || pack_system_resident(source, &bytes, &err) == PACK_OK);
+    ok(good && (bytes == 0 || kept > 0) && epoch.pages.cold == PACK_COLD_ASSUMED,
+       "%s: what has a name is dropped, and being cold is assumed %s", name, err.text);
+    pack_readset_close(set);
+}
+
 int
 main(void)
 {
@@ -391,11 +413,13 @@ main(void)
     test_advice("stacked.h5", true);
     test_advice("strided.h5", false);
     test_question("vds.h5");
+    test_cold("vds.h5", sources[0]);
     test_remark("vds.h5", NULL, "nothing is said where all is clear");
     test_remark("strided.h5", "its mappings are not of blocks",
                 "other mappings than blocks are named");
     test_remark("external.h5", "1 external files (H5Pset_external)",
                 "data in external files is named as not counted");
+    test_cold("external.h5", NULL);
     unlink(sources[2]);
     test_remark("vds.h5", "1 of its 3 sources is missing, 'vds_2.h5' first",
                 "a missing source is said in words");

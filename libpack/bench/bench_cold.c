@@ -1,7 +1,8 @@
 /*
  * Reading as if for the first time: the pages of every file that a run reads are dropped
- * from the page cache, and what stayed is counted. Files whose contents lie in others
- * (virtual datasets) can be dropped, but not seen to be cold.
+ * from the page cache, and what stayed is counted. Sources of a virtual dataset are dropped
+ * too, but they may have sources of their own, and external files are not known by name:
+ * such data are never seen to be cold.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,20 +24,28 @@ drop(int fd, struct pack_bench_epoch *epoch, struct pack_error *err)
 }
 
 static enum pack_status
+drop_file(const char *file, struct pack_bench_epoch *epoch, struct pack_error *err)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return pack_fail_errno(err, errno, "cannot open '%s'", file);
+    enum pack_status status = drop(fd, epoch, err);
+    close(fd);
+    return status == PACK_OK ? PACK_OK : pack_error_prefix(err, status, "'%s'", file);
+}
+
+static enum pack_status
 drop_set(const struct pack_readset *set, struct pack_bench_epoch *epoch,
          struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
-        const char *file = set->parts[i].data->file;
-        int fd = open(file, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-            return pack_fail_errno(err, errno, "cannot open '%s'", file);
-        status = drop(fd, epoch, err);
-        close(fd);
-        if (status != PACK_OK)
-            return pack_error_prefix(err, status, "'%s'", file);
-        if (set->parts[i].data->facts.layout == PACK_LAYOUT_VIRTUAL)
+        const struct pack_h5_dataset *d = set->parts[i].data;
+        status = drop_file(d->file, epoch, err);
+        for (size_t k = 0; k < d->sources.n_sources && status == PACK_OK; k++)
+            if (!d->sources.sources[k].is_missing)
+                status = drop_file(d->sources.sources[k].file, epoch, err);
+        if (d->facts.layout == PACK_LAYOUT_VIRTUAL || d->facts.n_external > 0)
             epoch->pages.cold = PACK_COLD_ASSUMED;
     }
     return status;
