@@ -6,11 +6,13 @@
  *     pack_trial_run       no more rounds than have to be, as all are alike
  *     pack_bench_run       a few epochs, as many batches as there is time for, no delays
  *     pack_bench_finish    times from counts
+ *     pack_measure_pages   all pages are alike
  */
 #ifndef TESTS_MADE_TIME_H
 #define TESTS_MADE_TIME_H
 
 #include "libpack/bench/bench_parts.h"
+#include "libpack/bench/measure_storage.h"
 #include "libpack/bench/trial.h"
 
 enum { MADE_TIME_EPOCHS = 4 }; /* read of a run that would go on until its time is over */
@@ -49,6 +51,15 @@ enum pack_status __wrap_pack_trial_run(const struct pack_bench_params *candidate
                                        const struct pack_trial_params *params,
                                        struct pack_trial_result *results,
                                        struct pack_error *err);
+
+double __real_pack_measure_pages(const char *file, const char *copy, uint64_t bytes);
+double __wrap_pack_measure_pages(const char *file, const char *copy, uint64_t bytes);
+
+double
+__wrap_pack_measure_pages(const char *file, const char *copy, uint64_t bytes)
+{
+    return made_time_is_on() ? 1 : __real_pack_measure_pages(file, copy, bytes);
+}
 
 enum pack_status
 __wrap_pack_trial_run(const struct pack_bench_params *candidates, size_t n_candidates,
