@@ -146,7 +146,8 @@ print_h5py(const struct pack_snippet_subject *s, const struct pack_pipeline *pip
         status = pack_buf_printf(buf, err,
                                  ", 'r') as old, h5py.File('%s', 'w') as new:\n"
                                  "    data = old[name]\n"
-                                 "    copy = new.create_dataset(name, data.shape, data.dtype",
+                                 "    copy = new.create_dataset(name, data.shape, data.dtype,\n"
+                                 "        fillvalue=data.fillvalue",
                                  pack_snippet_new_file(s));
     if (status == PACK_OK)
         status = print_layout(s, pipeline, buf, err);
@@ -156,7 +157,9 @@ print_h5py(const struct pack_snippet_subject *s, const struct pack_pipeline *pip
             ")\n"
             "    for i in range(0, len(data), %llu):\n"
             "        copy[i:i + %llu] = data[i:i + %llu]\n"
-            "    def other(path, item):  # all else, and attributes\n"
+            "    # other objects and attributes; further links to them, references and\n"
+            "    # dimension scales are not kept\n"
+            "    def other(path, item):\n"
             "        if isinstance(item, h5py.Group):\n"
             "            new.require_group(path)\n"
             "        elif path != name:\n"
