@@ -260,6 +260,17 @@ test_text(void)
            strstr(s, "1 of 1 count differs from") && !plural_of_one(s),
        "one of anything stands in the singular%s%.20s", plural_of_one(s) ? ", but " : "",
        plural_of_one(s) ? plural_of_one(s) : "");
+    text.size = 0;
+    result.setup.has_cache = false;
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    ok(strstr((char *)text.data, "\na chunk cache for each source of the virtual dataset\n"),
+       "what answers requests without a cache of its own is virtual");
+    text.size = 0;
+    counts->requests = 0;
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    ok(strstr((char *)text.data, "\nno chunk cache at work\n"), "else no cache is at work");
     advice.epochs = 33;
     pack_buf_done(&text);
     fill();

@@ -247,6 +247,8 @@ put_epochs(struct page *page, const struct pack_bench_result *r)
              pack_counted(r->setup.cache.n_slots, "slot", "slots").text,
              pack_bytes_format(r->setup.cache.size_bytes, cache), r->setup.cache.w0,
              r->setup.hdf5_version);
+    else if (c->requests)
+        LINE(page, "\na chunk cache for each source of the virtual dataset\n");
     else
         LINE(page, "\nno chunk cache at work\n");
     LINE(page, "  epoch   samples/s   requests  hit rate      loads     "
