@@ -140,13 +140,23 @@ test_large_elements(void)
     H5Tset_size(type, 2 << 20);
     hid_t set =
         H5Dcreate2(h5, "x", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    bool made = set >= 0 && H5Dclose(set) >= 0;
+    if (set >= 0)
+        H5Dclose(set);
     H5Sclose(space);
     H5Tclose(type);
     H5Fclose(h5);
+    h5 = H5Fopen("large.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    H5E_BEGIN_TRY
+    {
+        set = H5Dopen2(h5, "x", H5P_DEFAULT);
+    }
+    H5E_END_TRY
+    bool is_read = set >= 0 && H5Dclose(set) >= 0; /* some versions refuse them themselves */
+    H5Fclose(h5);
     enum pack_status status = pack_advise_file_open("large.h5", &file, &err);
-    ok(made && status == PACK_ERR_UNSUPPORTED && strcmp(err.text,
-               "'large.h5:/x' has elements of 2097152 bytes: no numbers are so large") == 0,
+    ok(is_read ? status == PACK_ERR_UNSUPPORTED && strcmp(err.text,
+               "'large.h5:/x' has elements of 2097152 bytes: no numbers are so large") == 0
+               : status != PACK_OK && strstr(err.text, "'large.h5") != NULL,
        "elements of megabytes are refused: %s", err.text);
     pack_advise_file_close(file);
 }
