@@ -21,6 +21,7 @@
 
 #include "libpack/base/clock.h"
 #include "libpack/base/fd.h"
+#include "libpack/base/writeback.h"
 #include "libpack/hdf5/hdf5_versions.h"
 
 struct count_file {
@@ -35,6 +36,7 @@ struct count_file {
     ino_t inode;
     haddr_t eoa; /* end of what HDF5 has allocated */
     haddr_t eof; /* end of the file as HDF5 may know it, see keep_existing */
+    struct pack_writeback writeback;
 };
 
 /* What the property list holds. */
@@ -299,7 +301,9 @@ count_write(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_
                !count->discard;
     if (pass) {
         uint64_t start = pack_clock_ns();
-        if (!pack_fd_write_at(file->fd, data, size, address))
+        if (!pack_fd_write_at(file->fd, data, size, address) ||
+            (count->write_back && access.raw &&
+             !pack_writeback(&file->writeback, file->fd, address + size)))
             write_failed(count, errno);
         struct pack_h5_counters *counters = access.raw ? &count->raw : &count->metadata;
         counters->file_writes++;

@@ -64,6 +64,8 @@ struct pack_h5_count {
      * that HDF5 closes in good order and the file stays as it is.
      */
     bool discard;
+    /* Data is brought to the disk while it is written: see writeback.h. */
+    bool write_back;
 
     struct pack_h5_counters raw, metadata;
     /*
