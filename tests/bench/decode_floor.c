@@ -4,22 +4,35 @@
  * took.
  *
  *     decode_floor N LIST        (LIST: one path per line)
+ *     decode_floor N LIST LEVEL RAW BYTES
+ *
+ * The second compresses behind each image one of the samples of RAW, which are of BYTES
+ * bytes each and lie one behind the other, with zstd of that level: the floor of packing
+ * compressed.
  */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jpeglib.h>
+#include <zstd.h>
 
 #include "libpack/base/clock.h"
 
 static char **paths;
 static size_t n_paths;
 static atomic_size_t next_path;
-static atomic_ullong n_pixels;
+static atomic_ullong n_pixels, n_stored;
+
+static struct {
+    int level;
+    unsigned char *samples; /* NULL: nothing is compressed */
+    size_t n, bytes;
+} codec;
 
 struct decoder {
     struct jpeg_decompress_struct cinfo;
@@ -27,6 +40,8 @@ struct decoder {
     jmp_buf failed;
     unsigned char *file, *pixels;
     size_t file_capacity, pixel_capacity;
+    ZSTD_CCtx *zstd;
+    unsigned char *stored;
 };
 
 static void
@@ -84,6 +99,16 @@ decode(struct decoder *d, const char *path)
     atomic_fetch_add(&n_pixels, need / 3);
 }
 
+static void
+encode(struct decoder *d, size_t i)
+{
+    const unsigned char *sample = codec.samples + i % codec.n * codec.bytes;
+    size_t size = ZSTD_compressCCtx(d->zstd, d->stored, ZSTD_compressBound(codec.bytes),
+                                    sample, codec.bytes, codec.level);
+    if (!ZSTD_isError(size))
+        atomic_fetch_add(&n_stored, size);
+}
+
 static void *
 worker(void *unused)
 {
@@ -94,12 +119,38 @@ worker(void *unused)
     d.errors.error_exit = on_error;
     d.errors.output_message = on_message;
     jpeg_create_decompress(&d.cinfo);
-    while ((i = atomic_fetch_add(&next_path, 1)) < n_paths)
+    if (codec.samples) {
+        d.zstd = ZSTD_createCCtx();
+        d.stored = malloc(ZSTD_compressBound(codec.bytes));
+    }
+    while ((i = atomic_fetch_add(&next_path, 1)) < n_paths) {
         decode(&d, paths[i]);
+        if (codec.samples)
+            encode(&d, i);
+    }
     jpeg_destroy_decompress(&d.cinfo);
+    ZSTD_freeCCtx(d.zstd);
+    free(d.stored);
     free(d.file);
     free(d.pixels);
     return unused;
+}
+
+static bool
+read_samples(char **args)
+{
+    codec.level = atoi(args[0]);
+    codec.bytes = strtoul(args[2], NULL, 10);
+    FILE *f = fopen(args[1], "rb");
+    if (!f || !codec.bytes || fseek(f, 0, SEEK_END))
+        return false;
+    codec.n = (size_t)ftell(f) / codec.bytes;
+    rewind(f);
+    codec.samples = malloc(codec.n * codec.bytes);
+    bool whole =
+        codec.n && fread(codec.samples, codec.bytes, codec.n, f) == codec.n;
+    fclose(f);
+    return whole;
 }
 
 int
@@ -109,9 +160,12 @@ main(int argc, char **argv)
     size_t capacity = 0;
     ssize_t length;
     pthread_t threads[256];
-    int n_threads = argc == 3 ? atoi(argv[1]) : 0;
-    FILE *list = argc == 3 ? fopen(argv[2], "r") : NULL;
+    bool usage = argc == 3 || argc == 6;
+    int n_threads = usage ? atoi(argv[1]) : 0;
+    FILE *list = usage ? fopen(argv[2], "r") : NULL;
     if (!list || n_threads < 1 || n_threads > 256)
+        return 2;
+    if (argc == 6 && !read_samples(argv + 3))
         return 2;
     while ((length = getline(&line, &capacity, list)) > 0) {
         line[strcspn(line, "\n")] = '\0';
@@ -124,6 +178,7 @@ main(int argc, char **argv)
     for (int i = 0; i < n_threads; i++)
         pthread_join(threads[i], NULL);
     printf("%.6f\n", (double)(pack_clock_ns() - start) / 1e9);
-    fprintf(stderr, "%zu files, %llu pixels\n", n_paths, atomic_load(&n_pixels));
+    fprintf(stderr, "%zu files, %llu pixels, %llu bytes compressed\n", n_paths,
+            atomic_load(&n_pixels), atomic_load(&n_stored));
     return 0;
 }

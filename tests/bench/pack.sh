@@ -1,6 +1,7 @@
 #!/bin/sh
 # How fast h5pack packs photos, beside a decoder alone and Pillow with h5py.
-# PACK_IMAGES (3000), PACK_ROUNDS (5) and PACK_THREADS (2) change the job, PHOTOS the folder.
+# PACK_IMAGES (3000), PACK_ROUNDS (5) and PACK_THREADS (2) change the job, PHOTOS the folder,
+# PACK_DIR where it writes; PACK_ONLY=floor,h5pack runs some of the contestants.
 "$PYTHON" -c 'import numpy, h5py, PIL' 2>/dev/null || {
     echo "pack: needs a Python with NumPy, h5py and Pillow"
     exit 0
@@ -13,4 +14,4 @@ if [ ! -d "$photos" ]; then
     photos=$work/photos
 fi
 "$PYTHON" "$top_srcdir/tests/bench/bench_pack.py" "$top_builddir" "$photos" \
-    "${PACK_IMAGES:-3000}" "${PACK_ROUNDS:-5}" "${PACK_THREADS:-2}"
+    "${PACK_IMAGES:-3000}" "${PACK_ROUNDS:-5}" "${PACK_THREADS:-2}" ${PACK_ONLY:+"$PACK_ONLY"}
