@@ -71,6 +71,8 @@ parse_word(char *word, struct request *r)
         pack_fit_parse(value, &r->geometry.fit, NULL);
     else if (strcmp(word, "filter") == 0)
         pack_resample_filter_parse(value, &r->geometry.filter, NULL);
+    else if (strcmp(word, "draft") == 0)
+        r->geometry.draft = true;
     else if (strcmp(word, "nchw") == 0)
         r->layout = PACK_PIXEL_NCHW;
     else if (strcmp(word, "variant") == 0)
@@ -108,9 +110,10 @@ decode(const struct request *r, const uint8_t *data, size_t size,
     enum pack_status status = pack_image_probe(data, size, &params, info, err);
     if (status)
         return status;
-    status = pack_geometry_plan_make(&r->geometry, info->width, info->height, plan, err);
+    status = pack_geometry_plan_image(&r->geometry, info, plan, err);
     if (status)
         return status;
+    params.reduce = plan->reduce;
     if (r->window) {
         window = pack_resample_source(plan);
         params.window = &window;

@@ -70,8 +70,24 @@ class Server:
 # ------------------------------------------------------------------- what Pillow gives
 
 
-def pillow_decode(path, gray, background=None, as_stored=False):
+def draft_size(image, g):
+    """What the whole image would be resized to: what draft() is asked for."""
+    w, h = image.size
+    if "shorter" in g:
+        short, long = min(w, h), max(w, h)
+        longer = int(g["shorter"] * long / short)
+        return (g["shorter"], longer) if w <= h else (longer, g["shorter"])
+    size = g["size"][::-1]
+    return ImageOps.contain(image, size).size if g["fit"] == "pad" else size
+
+
+def pillow_decode(path, gray, background=None, as_stored=False, draft=None):
     image = Image.open(path)
+    if draft:
+        turned = not as_stored and image.getexif().get(0x0112) in (5, 6, 7, 8)
+        upright = Image.new("L", image.size[::-1] if turned else image.size)
+        size = draft_size(upright, draft)
+        image.draft("RGB", size[::-1] if turned else size)
     if not as_stored:
         image = ImageOps.exif_transpose(image)
     if background is not None:
@@ -190,7 +206,8 @@ def encode(image, kind, **options):
 
 def check(server, path, gray=False, background=None, geometry=None, words=(), variants=(0, 1)):
     """True when all variants give Pillow's bytes; says what differs."""
-    image = pillow_decode(path, gray, background, "as-stored" in words)
+    draft = geometry if "draft" in words else None
+    image = pillow_decode(path, gray, background, "as-stored" in words, draft)
     words = list(words) + (["gray"] if gray else [])
     if background is not None:
         words.append("background=%d,%d,%d" % tuple(background))
@@ -326,6 +343,69 @@ def test_window(server, work):
         good += check(server, path, rng.random() < 0.3, geometry=geometry, words=["window"],
                       variants=(0,))
     ok(good == n, f"{n} JPEGs, decoded as far as their sample needs, equal Pillow")
+
+
+def draft_geometries(rng, w, h):
+    """Sizes around those where the next scale begins, in every kind of fit."""
+    for by in (1, 2, 4, 8, 11):
+        short = max(1, min(w, h) // by - rng.randrange(2))
+        box = (max(1, h // by - rng.randrange(2)), max(1, w // by - rng.randrange(2)))
+        name = rng.choice(FILTERS)
+        yield {"filter": name, "shorter": short}
+        yield {"filter": name, "shorter": short, "crop": (max(1, short * 7 // 8),) * 2}
+        for fit in ("crop", "pad", "stretch"):
+            yield {"filter": name, "size": box if rng.random() < 0.5 else (short, short), "fit": fit}
+
+
+def check_draft(server, path, rng, words=()):
+    """(files that were compared, those that Pillow reduced, those that are wrong)"""
+    n = reduced = wrong = 0
+    with Image.open(path) as image:
+        sides = image.size
+    for geometry in draft_geometries(rng, *sides):
+        try:
+            drafted = pillow_decode(path, False, draft=geometry)
+            pillow_geometry(drafted, geometry)
+        except ValueError:  # ImageOps.pad() with a side of no pixels
+            continue
+        n += 1
+        reduced += sorted(drafted.size) != sorted(sides)
+        wrong += not check(server, path, rng.random() < 0.2, geometry=geometry,
+                           words=["draft", "window", *words], variants=(0,))
+    return n, reduced, wrong
+
+
+def test_draft(server, work):
+    rng = random.Random(15)
+    path = os.path.join(work, "draft.jpg")
+    total = [0, 0, 0]
+    for k in range(90):
+        w, h = rng.choice([(rng.randint(1, 40), rng.randint(1, 40)),
+                           (rng.randint(100, 900), rng.randint(100, 900)),
+                           (8 * rng.randint(1, 60), 16 * rng.randint(1, 30))])
+        image = random_pixels(rng, w, h, rng.choice(("RGB", "RGB", "L", "CMYK")))
+        image.save(path, "JPEG", subsampling=k % 3, progressive=k % 5 == 4,
+                   quality=rng.randint(30, 95), exif=b"Exif\0\0" + exif(rng.choice((1, 1, 3, 6))))
+        words = ["as-stored"] if rng.random() < 0.2 else []
+        total = [a + b for a, b in zip(total, check_draft(server, path, rng, words))]
+    ok(total[2] == 0 and total[1] > total[0] // 2,
+       f"{total[0]} JPEGs resized from drafts, {total[1]} of them reduced, equal Pillow's draft()")
+    image.convert("RGB").save(path, "PNG")
+    ok(check_draft(server, path, rng) == (25, 0, 0), "a PNG has no draft, as in Pillow")
+
+
+def test_manifest_draft(server, folder):
+    rng = random.Random(16)
+    total, n = [0, 0, 0], 0
+    with open(os.path.join(folder, "MANIFEST.tsv"), newline="", encoding="utf-8",
+              errors="surrogateescape") as f:
+        for row in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if row["expect"] == "ok" and row["format"] in ("JPEG", "MPO"):
+                n += 1
+                path = os.path.join(folder, row["file"])
+                total = [a + b for a, b in zip(total, check_draft(server, path, rng))]
+    ok(total[2] == 0 and total[1] > total[0] // 2,
+       f"{n} good JPEGs of every sampling, in {total[0]} sizes, equal Pillow's draft()")
 
 
 def test_orientation(server, work):
@@ -610,6 +690,7 @@ def main():
     if os.path.isdir(odd):
         test_manifest(server, odd)
         test_manifest_gray(server, odd)
+        test_manifest_draft(server, odd)
     else:
         skip("no data/odd among the shared test data")
     with tempfile.TemporaryDirectory() as work:
@@ -617,6 +698,7 @@ def main():
         test_photo_geometry(server, work)
         test_random(server, work, cases)
         test_window(server, work)
+        test_draft(server, work)
         test_orientation(server, work)
         test_exif(server, work)
         test_png_metadata(server, work)

@@ -274,8 +274,64 @@ static const struct {
     const char *what;
     struct pack_geometry g;
     uint32_t w, h;
+    int reduce;
+    uint32_t source_w, source_h, resized_w, resized_h;
+} drafts[] = {
+    { "a photo of 12 megapixels is reduced to an eighth",
+      { .shorter = 256, .draft = true }, 4000, 3001, 8, 500, 376, 340, 256 },
+    { "and not to a ninth", { .shorter = 16, .draft = true }, 400, 301, 8, 50, 38, 21, 16 },
+    { "just twice as large is enough for a half",
+      { .size_h = 224, .size_w = 224, .draft = true }, 448, 600, 2, 224, 300, 224, 224 },
+    { "and a pixel less is not",
+      { .size_h = 224, .size_w = 224, .draft = true }, 447, 600, 1, 447, 600, 224, 224 },
+    { "three times are taken as twice",
+      { .size_h = 100, .size_w = 100, .fit = PACK_FIT_STRETCH, .draft = true },
+      300, 900, 2, 150, 450, 100, 100 },
+    { "the smaller ratio decides",
+      { .size_h = 50, .size_w = 200, .fit = PACK_FIT_STRETCH, .draft = true },
+      900, 900, 4, 225, 225, 200, 50 },
+    { "padding asks for what the image will fill",
+      { .size_h = 100, .size_w = 100, .fit = PACK_FIT_PAD, .draft = true },
+      801, 100, 8, 101, 13, 100, 13 },
+    { "an image that is too small is left as it is",
+      { .shorter = 256, .draft = true }, 300, 200, 1, 300, 200, 384, 256 },
+    { "without draft nothing is reduced",
+      { .shorter = 16 }, 400, 300, 1, 400, 300, 21, 16 },
+};
+
+static void
+test_drafts(void)
+{
+    struct pack_geometry_plan p;
+    struct pack_image_info info = { .format = PACK_IMAGE_JPEG };
+    for (size_t i = 0; i < sizeof drafts / sizeof drafts[0]; i++) {
+        info.width = drafts[i].w;
+        info.height = drafts[i].h;
+        p = (struct pack_geometry_plan){ 0 };
+        pack_geometry_plan_image(&drafts[i].g, &info, &p, NULL);
+        if (!ok(p.reduce == drafts[i].reduce && p.source_w == drafts[i].source_w &&
+                    p.source_h == drafts[i].source_h &&
+                    p.resized_w == drafts[i].resized_w &&
+                    p.resized_h == drafts[i].resized_h,
+                "draft: %s", drafts[i].what))
+            note("1/%d, %ux%u to %ux%u", p.reduce, p.source_w, p.source_h, p.resized_w,
+                 p.resized_h);
+    }
+    info.format = PACK_IMAGE_PNG;
+    info.width = info.height = 4000;
+    ok(pack_geometry_plan_image(&drafts[0].g, &info, &p, NULL) == PACK_OK &&
+           p.reduce == 1 && p.source_w == 4000,
+       "draft: a PNG is left as it is");
+}
+
+static const struct {
+    const char *what;
+    struct pack_geometry g;
+    uint32_t w, h;
     enum pack_status status;
 } refused[] = {
+    { "a draft of what is not resized",
+      { .crop_h = 3, .crop_w = 3, .draft = true }, 5, 5, PACK_ERR_ARGUMENT },
     { "half a size", { .size_h = 3 }, 5, 5, PACK_ERR_ARGUMENT },
     { "half a crop", { .crop_w = 3 }, 5, 5, PACK_ERR_ARGUMENT },
     { "size and shorter side",
@@ -403,6 +459,7 @@ int
 main(void)
 {
     test_plans();
+    test_drafts();
     test_refusals();
     test_names();
     test_fixed();

@@ -17,6 +17,7 @@ job_geometry(const struct job_pixels *pixels, struct pack_geometry *geometry,
         .size_w = (uint32_t)pixels->size.extent[1],
         .crop_h = (uint32_t)pixels->crop.extent[0],
         .crop_w = (uint32_t)pixels->crop.extent[1],
+        .draft = pixels->draft,
     };
     return pack_geometry_check(geometry, err);
 }

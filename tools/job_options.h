@@ -14,6 +14,7 @@ struct job_pixels {
     struct pack_shape size, crop; /* of CLI_SIDES; rank 0: not given */
     uint64_t shorter;
     int fit, resample; /* of CLI_CHOICE, in the order of their enumerations */
+    bool draft;
 };
 
 /* Fills *geometry and checks it. */

@@ -49,6 +49,9 @@ static const struct cli_option options[] = {
     CLI_SIDES(0, "crop", &o.crop, "then cut out the centre, as torchvision's CenterCrop"),
     CLI_CHOICE(0, "resample", &o.resample, "bilinear|nearest|box|hamming|bicubic|lanczos",
                "filter, as Pillow's of that name (default: bilinear)"),
+    CLI_FLAG(0, "draft", &o.draft,
+             "decode large JPEGs at 1/2, 1/4 or 1/8 before they are resized, as Pillow's "
+             "draft(): faster, and slightly other pixels"),
     CLI_CHOICE(0, "layout", &o.layout, "nhwc|nchw",
                "order of axes (default: nhwc, which viewers show and torch takes as "
                "channels_last without a copy)"),
@@ -209,6 +212,7 @@ static const struct cli_rule rules[] = {
     { "seed", "shuffle", NULL },
     { "fit", "size", NULL },
     { "resample", "size|shorter", NULL },
+    { "draft", "size|shorter", NULL },
     { "classes", NULL, "no-labels" },
     { "any-name", NULL, "list" },
     { "splits-are-classes", NULL, "list|no-labels" },
@@ -243,7 +247,7 @@ pack_args_options(const struct pack_args *args, struct pack_convert_options *c,
                   struct pack_error *err)
 {
     struct job_pixels pixels = { args->size, args->crop, args->shorter, args->fit,
-                                 args->resample };
+                                 args->resample, args->draft };
     *c = (struct pack_convert_options){
         .image = { .mode = args->gray ? PACK_IMAGE_GRAY : PACK_IMAGE_RGB,
                    .ignore_orientation = args->no_orientation,

@@ -15,7 +15,7 @@ struct pack_args {
     struct pack_shape size, crop; /* rank 0: not given */
     bool nul, no_labels, any_name, splits_are_classes, shuffle;
     uint64_t seed, limit;
-    bool gray, no_orientation, strict;
+    bool draft, gray, no_orientation, strict;
     uint64_t max_pixels, shorter;
     int fit, resample, layout, goal, libver, on_error;
     bool fletcher32;

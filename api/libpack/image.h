@@ -18,7 +18,7 @@ enum pack_image_mode { PACK_IMAGE_RGB = 0, PACK_IMAGE_GRAY };
 /* Pillow's refusal limit: twice its MAX_IMAGE_PIXELS. */
 #define PACK_IMAGE_MAX_PIXELS UINT64_C(178956970)
 
-/* A rectangle of the upright image. */
+/* A rectangle of the upright image as it is decoded. */
 struct pack_image_window {
     uint32_t x, y, w, h;
 };
@@ -34,6 +34,10 @@ struct pack_image_params {
      * It never changes what is accepted, nor do parts of it outside the image, or all of
      * it. NULL: all. */
     const struct pack_image_window *window;
+    /* 2, 4 or 8: a JPEG's sides come out as that part, rounded up, by smaller inverse
+     * DCTs, which is what Pillow's Image.draft() makes of it. 0 or 1: as they are. Other
+     * formats always do. Values between count as the next lower one. */
+    int reduce;
 };
 
 enum { PACK_IMAGE_WARNING_MAX = 80 };
@@ -41,7 +45,7 @@ enum { PACK_IMAGE_WARNING_MAX = 80 };
 /* What the file says about itself. */
 struct pack_image_info {
     enum pack_image_format format;
-    uint32_t width, height; /* after orientation */
+    uint32_t width, height; /* after orientation, whatever it is reduced to */
     int orientation;        /* 2 to 8 where one is applied, else 1 */
     int source_channels;    /* 1 to 4, as stored; a palette counts 1 */
     int source_depth;       /* bits per sample: 1, 2, 4, 8 or 16 */
@@ -182,6 +186,8 @@ struct pack_geometry {
     uint32_t shorter;        /* shorter side, as torchvision's Resize(N) */
     uint32_t crop_h, crop_w; /* then the centre, as torchvision's CenterCrop((H, W)) */
     enum pack_resample_filter filter;
+    bool draft; /* Image.draft() before: JPEGs are decoded at a half, a quarter or an eighth
+                   of their sides where that is no less than the size asked for */
 };
 
 enum { PACK_GEOMETRY_MAX = 65535 };

@@ -32,6 +32,8 @@ write_geometry(struct pack_json *json, const struct pack_geometry *g)
     }
     if (g->size_h || g->shorter)
         pack_json_text(json, "resample", pack_resample_filter_name(g->filter));
+    if (g->draft)
+        pack_json_bool(json, "draft", true);
 }
 
 void
@@ -157,6 +159,7 @@ look_geometry(struct look *look, struct pack_geometry *g)
     const char *fit = look_text(look, "fit"), *filter = look_text(look, "resample");
     look_extent(look, "size", &g->size_h, &g->size_w);
     look_extent(look, "crop", &g->crop_h, &g->crop_w);
+    g->draft = look_bool(look, "draft");
     uint64_t shorter = look_u64(look, "shorter");
     if (shorter > PACK_GEOMETRY_MAX)
         bad(look, "shorter");

@@ -50,6 +50,10 @@ pack_convert_check_options(const struct pack_convert_options *o, struct pack_err
     if (status == PACK_OK && o->image.window)
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "window",
                                  "a window is for one image, not for a file of them");
+    if (status == PACK_OK && o->image.reduce)
+        status = pack_fail_param(err, PACK_ERR_ARGUMENT, "reduce",
+                                 "what an image is reduced by follows from its size: "
+                                 "the geometry says whether drafts are taken");
     if (status == PACK_OK)
         status = check_chunk(&o->chunk, err);
     return status == PACK_OK ? check_pipeline(&o->pipeline, err) : status;

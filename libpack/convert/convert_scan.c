@@ -39,8 +39,8 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
                                         err);
     }
     if (outcome == PACK_SAMPLE_READY &&
-        pack_geometry_plan_make(&params->options.geometry, sample->info.width,
-                                sample->info.height, &plan, &why) != PACK_OK) {
+        pack_geometry_plan_image(&params->options.geometry, &sample->info, &plan, &why) !=
+            PACK_OK) {
         outcome = PACK_SAMPLE_REJECTED;
         reason = why.text;
     }

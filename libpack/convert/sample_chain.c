@@ -158,10 +158,11 @@ decode(struct pack_sample_chain *c, struct pack_sample *sample, struct pack_erro
     struct pack_image_params image = c->params->image;
     struct pack_geometry_plan plan;
     struct pack_image_window window;
-    if (pack_geometry_plan_make(&c->params->geometry, sample->info.width,
-                                sample->info.height, &plan, NULL) == PACK_OK) {
+    if (pack_geometry_plan_image(&c->params->geometry, &sample->info, &plan, NULL) ==
+        PACK_OK) {
         window = pack_resample_source(&plan);
         image.window = &window;
+        image.reduce = plan.reduce;
     }
     return pack_image_decode(c->bytes, (size_t)sample->file_bytes, &image, &c->image,
                              &sample->info, err);
@@ -174,8 +175,8 @@ resample(struct pack_sample_chain *c, struct pack_sample_place *place,
     const struct pack_samples_params *params = c->params;
     const struct pack_image *image = &c->image;
     struct pack_geometry_plan plan;
-    enum pack_status status = pack_geometry_plan_make(&params->geometry, image->width,
-                                                      image->height, &plan, err);
+    enum pack_status status =
+        pack_geometry_plan_image(&params->geometry, &sample->info, &plan, err);
     if (status == PACK_OK)
         status = check_size(params, &plan, err);
     if (status == PACK_OK)
@@ -200,13 +201,16 @@ static uint64_t
 need_bytes(const struct pack_samples_params *params, const struct pack_image_info *info,
            uint64_t file_bytes)
 {
+    struct pack_image_params image = params->image;
     struct pack_geometry_plan plan;
-    uint64_t need = pack_image_decode_bytes(info, &params->image);
-    if (pack_geometry_plan_make(&params->geometry, info->width, info->height, &plan,
-                                NULL) == PACK_OK)
+    uint64_t need = file_bytes;
+    if (pack_geometry_plan_image(&params->geometry, info, &plan, NULL) == PACK_OK) {
+        image.reduce = plan.reduce;
         if (!pack_size_add(need, pack_resample_bytes(&plan), &need))
             return UINT64_MAX;
-    return pack_size_add(need, file_bytes, &need) ? need : UINT64_MAX;
+    }
+    return pack_size_add(need, pack_image_decode_bytes(info, &image), &need) ? need
+                                                                            : UINT64_MAX;
 }
 
 /* Back to the bytes of a head, which pack_sample_chain_init() allocated. */

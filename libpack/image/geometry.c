@@ -104,6 +104,10 @@ pack_geometry_check(const struct pack_geometry *g, struct pack_error *err)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "size_h",
                                "a size and a %s cannot be asked for together",
                                g->shorter ? "shorter side" : "crop");
+    if (g->draft && !g->size_h && !g->shorter)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "draft",
+                               "a draft is for images that are resized, and no size is "
+                               "asked for");
     enum pack_status status = pack_check_choice("filter", (int)g->filter, N_FILTERS, err);
     if (status == PACK_OK)
         status = pack_check_choice("fit", (int)g->fit, N_FITS, err);
@@ -220,6 +224,7 @@ pack_geometry_plan_make(const struct pack_geometry *g, uint32_t w, uint32_t h,
         .resized_w = w,
         .resized_h = h,
         .filter = g->filter,
+        .reduce = 1,
     };
     if (g->size_h) {
         p.resized_w = g->size_w;
@@ -249,5 +254,37 @@ pack_geometry_plan_make(const struct pack_geometry *g, uint32_t w, uint32_t h,
                          "a sample of %ux%u pixels is over the limit of %d bytes",
                          p.out_w, p.out_h, INT_MAX);
     *plan = p;
+    return PACK_OK;
+}
+
+/* The scale that JpegImageFile.draft() takes for an image of w x h pixels. */
+static int
+draft_scale(uint32_t w, uint32_t h, const struct pack_geometry_plan *whole)
+{
+    uint32_t across = w / whole->resized_w, down = h / whole->resized_h;
+    uint32_t scale = across < down ? across : down;
+    return scale >= 8 ? 8 : scale >= 4 ? 4 : scale >= 2 ? 2 : 1;
+}
+
+enum pack_status
+pack_geometry_plan_image(const struct pack_geometry *g,
+                         const struct pack_image_info *info,
+                         struct pack_geometry_plan *plan, struct pack_error *err)
+{
+    struct pack_geometry_plan whole;
+    enum pack_status status =
+        pack_geometry_plan_make(g, info->width, info->height, &whole, err);
+    if (status)
+        return status;
+    uint32_t by = 1;
+    if (g->draft && info->format == PACK_IMAGE_JPEG)
+        by = (uint32_t)draft_scale(info->width, info->height, &whole);
+    if (by > 1)
+        status = pack_geometry_plan_make(g, (info->width - 1) / by + 1,
+                                         (info->height - 1) / by + 1, &whole, err);
+    if (status)
+        return status;
+    whole.reduce = (int)by;
+    *plan = whole;
     return PACK_OK;
 }

@@ -31,6 +31,8 @@ struct pack_geometry_plan {
     uint32_t pad_x, pad_y;
     uint32_t out_w, out_h;
     enum pack_resample_filter filter;
+    int reduce; /* what decoding divides the sides by: 1, 2, 4 or 8; source_w and source_h
+                   are what it gives */
 };
 
 /* Whether every image gets the same output size, and which; false where `shorter` stands
@@ -55,6 +57,20 @@ bool pack_geometry_fixed(const struct pack_geometry *geometry, uint32_t *out_h,
 enum pack_status pack_geometry_plan_make(const struct pack_geometry *geometry, uint32_t w,
                                          uint32_t h, struct pack_geometry_plan *plan,
                                          struct pack_error *err);
+
+/*
+ * The plan for an image file, from a probe of it. With `draft` a JPEG is reduced as
+ * JpegImageFile.draft() of Pillow 9.4 does when it is given the size that the whole image
+ * would be resized to: by the largest of 8, 4, 2 and 1 that is not above either ratio of
+ * the sides, cut to whole numbers. What comes out of that is then treated as if it were
+ * the image, so that Resize(N) takes its ratio from it.
+ *
+ * Errors as pack_geometry_plan_make().
+ */
+enum pack_status pack_geometry_plan_image(const struct pack_geometry *geometry,
+                                          const struct pack_image_info *info,
+                                          struct pack_geometry_plan *plan,
+                                          struct pack_error *err);
 
 #ifdef __cplusplus
 }

@@ -171,7 +171,9 @@ pack_image_decode_bytes(const struct pack_image_info *info,
     int channels = params && params->mode == PACK_IMAGE_GRAY ? 1 : 3;
     if (!info)
         return UINT64_MAX;
-    uint64_t pixels = (uint64_t)info->width * info->height, total;
+    struct pack_image_info out = *info;
+    pack_image_info_reduce(&out, params ? params : &default_params);
+    uint64_t pixels = (uint64_t)out.width * out.height, total;
     for (int i = 0; i < N_CODECS; i++)
         if (codecs[i]->format == info->format && codecs[i]->decoder_bytes &&
             pack_size_mul(pixels, (uint64_t)channels, &total) &&
@@ -227,6 +229,24 @@ pack_image_info_stored(const struct pack_image_info *info, uint32_t *width,
     bool turned = info->orientation >= 5;
     *width = turned ? info->height : info->width;
     *height = turned ? info->width : info->height;
+}
+
+int
+pack_image_reduction(const struct pack_image_params *params)
+{
+    int by = params->reduce;
+    return by >= 8 ? 8 : by >= 4 ? 4 : by >= 2 ? 2 : 1;
+}
+
+void
+pack_image_info_reduce(struct pack_image_info *info,
+                       const struct pack_image_params *params)
+{
+    if (info->format != PACK_IMAGE_JPEG || !info->width || !info->height)
+        return;
+    uint32_t by = (uint32_t)pack_image_reduction(params);
+    info->width = (info->width - 1) / by + 1;
+    info->height = (info->height - 1) / by + 1;
 }
 
 void

@@ -2,7 +2,7 @@
  * JPEG pixels through libjpeg-turbo. Size and orientation are image_jpeg_markers.c's.
  *
  * Asked for is what Pillow asks for: RGB of three components, gray of one, CMYK of four,
- * accurate DCT, smooth upsampling.
+ * accurate DCT, smooth upsampling, and in drafts a scale of 1/2, 1/4 or 1/8.
  *
  * libjpeg reports errors by calling back, and our callback leaves with longjmp(): every
  * call of libjpeg is in run(), which keeps nothing in locals across it. The data source
@@ -205,7 +205,8 @@ read_rows(struct decoder *d)
  * since smooth upsampling looks at neighbours that are not decoded beyond an edge. False
  * where decoding everything is simpler: turned images, several scans (all coefficients
  * are decoded before the first row then), windows that save next to nothing or begin
- * outside the image.
+ * outside the image; and where it is not exact: libjpeg-turbo 2.1.5 misplaces the parts of
+ * reduced images with one chroma sample for 4x2 pixels.
  */
 static bool
 choose_part(struct decoder *d, struct pack_image_window *part)
@@ -213,6 +214,7 @@ choose_part(struct decoder *d, struct pack_image_window *part)
     const struct pack_image_window *window = d->params->window;
     const struct pack_image_rows *rows = &d->rows;
     if (!HAVE_PARTIAL_JPEG || !window || d->info->orientation != 1 ||
+        pack_image_reduction(d->params) > 1 ||
         jpeg_has_multiple_scans(&d->jpeg) || !pack_image_rows_direct(rows, 0) ||
         window->x >= rows->width || window->y >= rows->height)
         return false;
@@ -260,19 +262,32 @@ read_part(struct decoder *d, const struct pack_image_window *part)
 #endif
 }
 
+/* libjpeg may find another header than the probe did. */
+static void
+check_header(struct decoder *d)
+{
+    uint32_t width, height;
+    pack_image_info_stored(d->info, &width, &height);
+    if (d->jpeg.image_width != width || d->jpeg.image_height != height ||
+        d->jpeg.num_components != d->info->source_channels)
+        leave(d, pack_jpeg_damaged("its headers contradict each other", d->err));
+}
+
 static void
 read_image(struct decoder *d)
 {
     while (jpeg_read_header(&d->jpeg, FALSE) == JPEG_HEADER_TABLES_ONLY)
         ;
+    check_header(d);
     d->rows.image = d->image;
     d->rows.samples = choose_colors(d);
-    d->status = pack_image_rows_begin(&d->rows, false, d->info, d->params, d->err);
+    d->jpeg.scale_num = 1;
+    d->jpeg.scale_denom = (unsigned)pack_image_reduction(d->params);
+    struct pack_image_info out = *d->info;
+    pack_image_info_reduce(&out, d->params);
+    d->status = pack_image_rows_begin(&d->rows, false, &out, d->params, d->err);
     if (d->status)
         return;
-    if (d->jpeg.image_width != d->rows.width || d->jpeg.image_height != d->rows.height ||
-        d->jpeg.num_components != d->info->source_channels)
-        leave(d, pack_jpeg_damaged("its headers contradict each other", d->err));
     jpeg_start_decompress(&d->jpeg);
     struct pack_image_window part;
     d->partial = choose_part(d, &part);

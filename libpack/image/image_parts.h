@@ -38,6 +38,13 @@ void pack_image_info_turn(struct pack_image_info *info, int orientation,
 void pack_image_info_stored(const struct pack_image_info *info, uint32_t *width,
                             uint32_t *height);
 
+/* Width and height as they are decoded: reduced, where the format can be. */
+void pack_image_info_reduce(struct pack_image_info *info,
+                            const struct pack_image_params *params);
+
+/* What a decoder that can divides the sides by: 1, 2, 4 or 8. */
+int pack_image_reduction(const struct pack_image_params *params);
+
 /* Counts a warning and keeps the first one's text. */
 void pack_image_info_warn(struct pack_image_info *info, const char *text);
 
