@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX = 64, SENTENCE_MAX = 256 };
+enum { OPTION_NAME_MAX = 64, SENTENCE_MAX = 256 };
 
 /* The next of the names apart by "|", into name; NULL at the end. */
 static const char *
-next_name(const char *names, char name[NAME_MAX])
+next_name(const char *names, char name[OPTION_NAME_MAX])
 {
     if (!names || !*names)
         return NULL;
     size_t n = strcspn(names, "|");
-    snprintf(name, NAME_MAX, "%.*s", (int)n, names);
+    snprintf(name, OPTION_NAME_MAX, "%.*s", (int)n, names);
     return names + n + (names[n] == '|');
 }
 
@@ -25,7 +25,7 @@ is_there(const char *name, size_t n_operands)
 
 /* The first of the names that is given, into name. */
 static bool
-find_given(const char *names, size_t n_operands, char name[NAME_MAX])
+find_given(const char *names, size_t n_operands, char name[OPTION_NAME_MAX])
 {
     while ((names = next_name(names, name)) != NULL)
         if (is_there(name, n_operands))
@@ -37,7 +37,7 @@ find_given(const char *names, size_t n_operands, char name[NAME_MAX])
 static const char *
 list_names(const char *names, char text[SENTENCE_MAX])
 {
-    char name[NAME_MAX];
+    char name[OPTION_NAME_MAX];
     int used = 0;
     text[0] = '\0';
     while ((names = next_name(names, name)) != NULL)
@@ -53,7 +53,7 @@ enum pack_status
 cli_check_rules(const struct cli_rule *rules, size_t n, size_t n_operands,
                 struct pack_error *err)
 {
-    char name[NAME_MAX], list[SENTENCE_MAX];
+    char name[OPTION_NAME_MAX], list[SENTENCE_MAX];
     for (size_t i = 0; i < n; i++) {
         const struct cli_rule *r = &rules[i];
         if (!cli_is_given(r->option))
