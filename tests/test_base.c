@@ -12,6 +12,7 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 #include "libpack/base/rng.h"
+#include "libpack/base/sort.h"
 #include "libpack/base/system.h"
 #include "libpack/base/textfile.h"
 #include "libpack/base/utf8.h"
@@ -48,6 +49,25 @@ test_rng(void)
         sum += pack_rng_unit(&a);
     ok(sum > 4850 && sum < 5150, "unit numbers have mean 1/2");
     ok(pack_rng_mix(1, 2) != pack_rng_mix(2, 1), "mixing tells its arguments apart");
+}
+
+static void
+test_sort(void)
+{
+    double few[] = { 3, -1, 2 }, even[] = { 8, 1, 4, 2 }, one[] = { 5 };
+    uint64_t far[] = { UINT64_MAX, 0, UINT64_C(1) << 33, 7, UINT64_C(1) << 31 };
+    pack_sort_doubles(few, 3);
+    ok(few[0] == -1 && few[1] == 2 && few[2] == 3, "the least number comes first");
+    ok(pack_sort_median(even, 4) == 3 && pack_sort_median(one, 1) == 5 &&
+           pack_sort_median(few, 3) == 2,
+       "a median is the one in the middle, or the mean of two");
+    pack_sort_doubles(NULL, 0);
+    pack_sort_u64(NULL, 0);
+    ok(pack_sort_median(NULL, 0) == 0, "and 0 of nothing");
+    pack_sort_u64(far, 5);
+    ok(far[0] == 0 && far[1] == 7 && far[2] == UINT64_C(1) << 31 &&
+           far[3] == UINT64_C(1) << 33 && far[4] == UINT64_MAX,
+       "numbers of 64 bits are in order however far apart");
 }
 
 static void
@@ -300,6 +320,7 @@ main(void)
     test_textfile();
     test_fd();
     test_rng();
+    test_sort();
     test_checksum();
     test_buf();
     test_utf8();

@@ -11,22 +11,16 @@
 #include "libpack/advise/calibrate_parts.h"
 #include "libpack/base/fd.h"
 #include "libpack/base/pool.h"
+#include "libpack/base/sort.h"
 
 enum { QUICK_BYTES = 64 << 20 };
-
-static int
-by_time(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
 
 double
 pack_lab_fastest(double *times, size_t n)
 {
     double sum = 0;
     size_t third = (n + 2) / 3;
-    qsort(times, n, sizeof *times, by_time);
+    pack_sort_doubles(times, n);
     for (size_t i = 0; i < third; i++)
         sum += times[i];
     return sum / (double)third;

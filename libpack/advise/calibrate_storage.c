@@ -18,6 +18,7 @@
 #include "libpack/advise/calibrate_parts.h"
 #include "libpack/base/clock.h"
 #include "libpack/base/pool.h"
+#include "libpack/base/sort.h"
 #include "libpack/base/system.h"
 
 enum { DEPTH_MAX = 16, READS_PER_THREAD = 24, SMALL = 4 << 10, LARGE = 2 << 20 };
@@ -140,10 +141,8 @@ cold(struct pack_lab *lab, int fd, size_t size, unsigned depth, double *ns,
     enum pack_status status = PACK_OK;
     for (int i = 0; status == PACK_OK && i < 3; i++)
         status = time_cold(lab, fd, size, depth, &t[i], err);
-    if (status == PACK_OK) {
-        double low = t[0] < t[1] ? t[0] : t[1], high = t[0] < t[1] ? t[1] : t[0];
-        *ns = t[2] < low ? low : t[2] > high ? high : t[2];
-    }
+    if (status == PACK_OK)
+        *ns = pack_sort_median(t, 3);
     return status;
 }
 

@@ -16,6 +16,7 @@
 #include "libpack/base/pool.h"
 #include "libpack/base/clock.h"
 #include "libpack/base/rng.h"
+#include "libpack/base/sort.h"
 
 enum { SMALL = 4096, LARGE = 1 << 20, DEPTH = 4, READS_MAX = 256, READS_MIN = 3 };
 static const uint64_t phase_ns = 125 * 1000 * 1000, least_bytes = 16 << 20;
@@ -139,13 +140,6 @@ out:
 enum { PAIRS_MAX = 65, PAIRS_MIN = 9 };
 static const uint64_t pairs_ns = 10 * 1000 * 1000;
 
-static int
-by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Of one read at a random place; 0 on failure. */
 static double
 read_ns(int fd, void *buffer, size_t bytes, struct pack_rng *rng)
@@ -185,6 +179,5 @@ pack_measure_pages(const char *file, const char *copy, uint64_t bytes)
     free(buffer);
     if (n < PAIRS_MIN)
         return 1;
-    qsort(ratio, n, sizeof *ratio, by_value);
-    return ratio[n / 2];
+    return pack_sort_median(ratio, n);
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "libpack/base/clock.h"
+#include "libpack/base/sort.h"
 
 enum {
     EPOCHS_MAX = 20000,
@@ -28,26 +29,16 @@ enum {
 };
 static const uint64_t slice_default_ns = 150 * 1000 * 1000;
 
-static int
-by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Of those above 0; 0 without any. */
 static double
 median(const double *values, uint32_t n_values)
 {
-    double sorted[PACK_TRIAL_ROUNDS_MAX];
+    double there[PACK_TRIAL_ROUNDS_MAX];
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_values; i++)
         if (values[i] > 0)
-            sorted[n++] = values[i];
-    if (n == 0)
-        return 0;
-    qsort(sorted, n, sizeof *sorted, by_value);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+            there[n++] = values[i];
+    return pack_sort_median(there, n);
 }
 
 /* Samples and the time that they took. */
@@ -210,8 +201,7 @@ pack_trial_gain(const struct pack_trial_result *a, const struct pack_trial_resul
     *gain = (struct pack_trial_gain){ 0 };
     if (n == 0)
         return;
-    gain->median = median(ratio, n);
-    qsort(ratio, n, sizeof *ratio, by_value);
+    gain->median = pack_sort_median(ratio, n);
     uint32_t k = outside(n);
     gain->low = ratio[k];
     gain->high = ratio[n - 1 - k];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/sort.h"
+
 static enum pack_status
 count_classes(struct pack_mixing *m, struct pack_error *err)
 {
@@ -57,13 +59,6 @@ pack_mixing_done(struct pack_mixing *mixing)
     *mixing = (struct pack_mixing){ 0 };
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-    uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
-    return p < q ? -1 : p > q;
-}
-
 static void
 add_classes(struct pack_mixing *m, const uint64_t *samples, size_t n)
 {
@@ -84,7 +79,7 @@ pack_mixing_add(struct pack_mixing *mixing, const uint64_t *samples, size_t n)
     if (mixing->labels)
         add_classes(mixing, samples, n);
     memcpy(mixing->sorted, samples, n * sizeof samples[0]);
-    qsort(mixing->sorted, n, sizeof mixing->sorted[0], by_value);
+    pack_sort_u64(mixing->sorted, n);
     for (size_t i = 1; i < n; i++) {
         uint64_t gap = mixing->sorted[i] - mixing->sorted[i - 1];
         mixing->sum_log += gap > 1 ? log((double)gap) : 0;

@@ -6,6 +6,7 @@
  */
 #include "libpack/model/policy.h"
 #include "libpack/base/size.h"
+#include "libpack/base/sort.h"
 #include "libpack/model/grid.h"
 
 #include <stdbool.h>
@@ -34,13 +35,6 @@ reserve(struct pack_visits *visits, uint64_t more, struct pack_error *err)
     return PACK_OK;
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-    uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
-    return p < q ? -1 : p > q;
-}
-
 enum pack_status
 pack_visits_add(struct pack_visits *visits, const struct pack_grid *grid,
                 const struct pack_box *boxes, size_t n_boxes, struct pack_error *err)
@@ -59,8 +53,7 @@ pack_visits_add(struct pack_visits *visits, const struct pack_grid *grid,
     }
     if (n_boxes < 2)
         return PACK_OK;
-    qsort(visits->numbers + first, visits->n - first, sizeof visits->numbers[0],
-          by_value);
+    pack_sort_u64(visits->numbers + first, visits->n - first);
     for (size_t i = first; i < visits->n; i++)
         if (i == first || visits->numbers[i] != visits->numbers[unique - 1])
             visits->numbers[unique++] = visits->numbers[i];
