@@ -15,8 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libpack/base/size.h"
 #include "libpack/base/clock.h"
+#include "libpack/base/fd.h"
+#include "libpack/base/size.h"
 #include "libpack/image/resample.h"
 #include "libpack/image/pixel.h"
 
@@ -72,23 +73,6 @@ mtime_ns(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-static bool
-read_fully(int fd, uint8_t *bytes, size_t size, size_t *got)
-{
-    *got = 0;
-    while (*got < size) {
-        ssize_t n = read(fd, bytes + *got, size - *got);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        if (n == 0)
-            break;
-        *got += (size_t)n;
-    }
-    return true;
-}
-
 /* A file as it was found. */
 struct found {
     int fd;
@@ -112,7 +96,7 @@ read_part(struct pack_sample_chain *c, const struct found *file, size_t have, si
     size_t got;
     struct stat after;
     uint64_t begin_ns = pack_clock_ns();
-    if (!read_fully(file->fd, c->bytes + have, size - have, &got) ||
+    if (!pack_fd_read_at(file->fd, c->bytes + have, size - have, have, &got) ||
         fstat(file->fd, &after) != 0)
         return pack_fail_errno(err, errno, "cannot read");
     sample->read_ns += pack_clock_ns() - begin_ns;
@@ -263,8 +247,6 @@ probe(struct pack_sample_chain *c, const struct found *file, size_t have,
     status = read_part(c, file, have, size, sample, err);
     if (status == PACK_OK)
         status = pack_image_probe(c->bytes, size, image, &sample->info, err);
-    if (lseek(file->fd, (off_t)have, SEEK_SET) < 0 && status == PACK_OK)
-        status = pack_fail_errno(err, errno, "cannot read");
     shrink_bytes(c);
     give(c, size);
     return status;
