@@ -798,17 +798,17 @@ test_preload_advice(void)
     set->parts[0].data->facts.stored_bytes = stored;
     struct pack_h5_dataset *data = set->parts[0].data;
     struct pack_facts facts = data->facts;
-    char *file = data->file, odd[] = "a b;rm 'x'.h5";
-    data->file = odd;
+    char *file = data->data_file, odd[] = "a b;rm 'x'.h5";
+    data->data_file = odd;
     ok(proposal(&p, &r, "cat 'a b;rm '\\''x'\\''.h5' >/dev/null, then") != NULL,
        "a name is one word of the shell");
     static char lengthy[502], braces[] = "{cold}.h5";
     memset(lengthy, 'a', 501);
-    data->file = lengthy;
+    data->data_file = lengthy;
     ok(proposal(&p, &r, "cat FILE >") != NULL, "one that is too long is not cut");
-    data->file = braces;
+    data->data_file = braces;
     ok(proposal(&p, &r, "cat FILE >") != NULL, "nor is one taken for a parameter");
-    data->file = file;
+    data->data_file = file;
     data->facts.layout = PACK_LAYOUT_VIRTUAL;
     ok(!proposal(&p, &r, "cat "), "not for virtual data, which lie in other files");
     data->facts = facts;

@@ -243,6 +243,12 @@ test_text(void)
        "without words for options, parameters go by their names");
     ok(strstr((char *)text.data, "cold is assumed") && !strstr((char *)text.data, "NOT cold"),
        "cold that nobody checked is called assumed");
+    text.size = 0;
+    result.total.pages.cold = PACK_COLD_PARTLY;
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    ok(strstr((char *)text.data, "external files (H5Pset_external) was NOT made cold"),
+       "and what was never dropped is not");
     fill();
     text.size = 0;
     r = report();

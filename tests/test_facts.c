@@ -199,6 +199,15 @@ test_others(int64_t file)
         ok(status == bad[i].status && !pack_h5_is_dataset(file, bad[i].path), "'%s': %s",
            bad[i].path, err.text);
     }
+    (void)pack_facts_read(file, "dangling/x", &facts, &err);
+    is_text(err.text, "'dangling' is a link to '/nowhere', which is not there",
+            "what a link misses is said");
+    (void)pack_facts_read(file, "external", &facts, &err);
+    is_text(err.text, "'external' is an external link to '/x' in 'none.h5', which is not there",
+            "in another file too");
+    (void)pack_facts_read(file, "soft/none", &facts, &err);
+    is_text(err.text, "there is no dataset 'soft/none'",
+            "behind a link that leads somewhere, the dataset is what is missing");
     ok(pack_h5_is_dataset(file, "a/loop/a/plain"), "a dataset is one, round a loop too");
 }
 

@@ -384,8 +384,52 @@ test_cold(const char *name, const char *source)
     plan.params.set = set;
     good = good && pack_bench_go_cold(&plan, &epoch, &err) == PACK_OK &&
            (!source || pack_system_resident(source, &bytes, &err) == PACK_OK);
-    ok(good && (bytes == 0 || kept > 0) && epoch.pages.cold == PACK_COLD_ASSUMED,
-       "%s: what has a name is dropped, and being cold is assumed %s", name, err.text);
+    ok(good && (bytes == 0 || kept > 0) &&
+           epoch.pages.cold == (source ? PACK_COLD_ASSUMED : PACK_COLD_PARTLY),
+       "%s: what has a name is dropped, and %s %s", name,
+       source ? "being cold is assumed" : "data elsewhere is not", err.text);
+    pack_readset_close(set);
+}
+
+/* One file names the data, another has it. */
+static void
+test_link(void)
+{
+    const char *name = "link.h5";
+    struct bench_plan plan = { .slot_bytes = 0 };
+    struct pack_bench_epoch epoch = { .n_samples = 0 };
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    uint64_t size, left = 1;
+    char text[600];
+    bool good = pack_readset_open(&name, 1, NULL, &set, &err) == PACK_OK;
+    const struct pack_h5_dataset *d = good ? set->parts[0].data : NULL;
+    const char *end = good ? strrchr(d->data_file, '/') : NULL; /* HDF5 adds the folder */
+    ok(good && strcmp(d->file, name) == 0 &&
+           strcmp(end ? end + 1 : d->data_file, sources[1]) == 0 &&
+           strcmp(pack_h5_dataset_storage(d), d->data_file) == 0,
+       "the file behind an external link is known %s", err.text);
+    plan.params.set = set;
+    good = good && pack_bench_go_cold(&plan, &epoch, &err) == PACK_OK &&
+           pack_system_resident(sources[1], &left, &err) == PACK_OK;
+    ok(good && epoch.pages.cold == PACK_COLD_CHECKED && left == epoch.pages.resident_bytes,
+       "its pages are those that are dropped and counted %s", err.text);
+    ok(good && pack_readset_resident_rate(set, &size) >= 0 && size >= d->facts.stored_bytes,
+       "and asked for where nothing is dropped");
+    ok(good && !pack_readset_is_changed(set, text, sizeof text), "both stay as they are");
+    if (good && rename(sources[1], "moved.h5") == 0) {
+        ok(pack_readset_is_changed(set, text, sizeof text) && strstr(text, sources[1]),
+           "or it is said that one does not: %s", text);
+        pack_readset_close(set);
+        set = NULL;
+        is_number(pack_readset_open(&name, 1, NULL, &set, &err), PACK_ERR_NOT_FOUND,
+                  "a link to nowhere is refused");
+        is_text(err.text,
+                "'link.h5': 'images' is an external link to '/x' in 'vds_1.h5', which is not "
+                "there",
+                "with what is missing");
+        rename("moved.h5", sources[1]);
+    }
     pack_readset_close(set);
 }
 
@@ -406,6 +450,7 @@ main(void)
     ok(good, "files are made");
     test_circles();
     test_driver();
+    test_link();
     test_runs("vds.h5", true);
     test_runs("stacked.h5", true);
     test_runs("side.h5", false);

@@ -285,6 +285,7 @@ static enum pack_status
 complete_request(const char *operand, struct pack_error *err)
 {
     struct job_pixels pixels = { .size = o.size, .shorter = o.shorter, .fit = o.fit };
+        .data_file = pack_h5_dataset_storage(data),
     request.data.file = operand;
     request.reading.read = (enum pack_read_mode)o.read;
     request.data.layout = (enum pack_pixel_layout)o.layout;

@@ -108,6 +108,7 @@ struct pack_bench_events {
 /* Whether the files' pages were dropped before an epoch, and seen to be gone. */
 enum pack_bench_cold {
     PACK_COLD_NO = 0,
+    PACK_COLD_PARTLY,  /* there is data in files that are not known by name */
     PACK_COLD_ASSUMED, /* dropped; the system does not tell what stayed */
     PACK_COLD_CHECKED  /* dropped, and what stayed was counted */
 };

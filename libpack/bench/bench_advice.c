@@ -366,7 +366,9 @@ static enum pack_status
 search_measured(struct advisor *a, struct pack_error *err)
 {
     struct pack_advise_params *params = &a->question.params;
-    const struct pack_measure_params how = { .file = a->params->set->parts[0].data->file,
+    const struct pack_h5_dataset *data = a->params->set->parts[0].data;
+    const struct pack_measure_params how = { .file = data->file,
+                                             .data_file = pack_h5_dataset_storage(data),
                                              .dataset = a->params->set->dataset,
                                              .set = a->params->set,
                                              .with_set = a->params->with,

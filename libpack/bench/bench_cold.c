@@ -10,6 +10,14 @@
 
 #include "libpack/bench/bench_parts.h"
 
+/* The least that is known of any file counts for all. */
+static void
+doubt(struct pack_bench_epoch *epoch, enum pack_bench_cold cold)
+{
+    if (cold < epoch->pages.cold)
+        epoch->pages.cold = cold;
+}
+
 static enum pack_status
 drop(int fd, struct pack_bench_epoch *epoch, struct pack_error *err)
 {
@@ -18,7 +26,7 @@ drop(int fd, struct pack_bench_epoch *epoch, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     if (!pack_system_resident_fd(fd, &resident))
-        epoch->pages.cold = PACK_COLD_ASSUMED;
+        doubt(epoch, PACK_COLD_ASSUMED);
     epoch->pages.resident_bytes += resident;
     return PACK_OK;
 }
@@ -41,12 +49,14 @@ drop_set(const struct pack_readset *set, struct pack_bench_epoch *epoch,
     enum pack_status status = PACK_OK;
     for (size_t i = 0; i < set->n_parts && status == PACK_OK; i++) {
         const struct pack_h5_dataset *d = set->parts[i].data;
-        status = drop_file(d->file, epoch, err);
+        status = drop_file(d->data_file, epoch, err);
         for (size_t k = 0; k < d->sources.n_sources && status == PACK_OK; k++)
             if (!d->sources.sources[k].is_missing)
                 status = drop_file(d->sources.sources[k].file, epoch, err);
-        if (d->facts.layout == PACK_LAYOUT_VIRTUAL || d->facts.n_external > 0)
-            epoch->pages.cold = PACK_COLD_ASSUMED;
+        if (d->facts.n_external > 0)
+            doubt(epoch, PACK_COLD_PARTLY);
+        if (d->facts.layout == PACK_LAYOUT_VIRTUAL)
+            doubt(epoch, PACK_COLD_ASSUMED);
     }
     return status;
 }

@@ -175,7 +175,7 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
         struct bench_times *p, struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
-    const char *file = params->set ? params->set->parts[0].data->file : "";
+    const char *file = params->set ? params->set->parts[0].data->data_file : "";
     char text[PACK_BYTES_TEXT_MAX];
     uint64_t memory, size = params->set ? stored_bytes(params->set) : 0;
     struct pack_buf word = { 0 };

@@ -30,7 +30,7 @@ add_epoch(struct pack_bench_epoch *total, const struct pack_bench_epoch *e)
     total->start_ns += e->start_ns;
     total->pages.drop_ns += e->pages.drop_ns;
     if (e->pages.cold && (!total->pages.cold || e->pages.cold < total->pages.cold))
-        total->pages.cold = e->pages.cold; /* one that is assumed makes all so */
+        total->pages.cold = e->pages.cold; /* the least that is known of any */
     total->pages.resident_bytes += e->pages.resident_bytes;
     total->expected.is_known |= e->expected.is_known;
     pack_cache_counts_add(&total->expected.set, &e->expected.set);

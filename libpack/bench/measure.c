@@ -185,14 +185,6 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
     return status;
 }
 
-/* The file whose storage stands for all: a virtual dataset's own holds no data. */
-static const char *
-data_file(const struct pack_h5_dataset *d)
-{
-    const struct pack_h5_source *source = pack_h5_sources_largest(&d->sources);
-    return source ? source->file : d->file;
-}
-
 enum pack_status
 pack_measure_now(const struct pack_measure_params *how, struct pack_advise_params *params,
                  struct pack_profile *profile, struct pack_measured *m,
@@ -220,7 +212,8 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
         m->resident_rate >= warm_rate && params->machine.ram_bytes >= size;
     if (!params->machine.is_warm)
         m->storage_measured =
-            pack_measure_storage(data_file(set->parts[0].data), profile) == PACK_OK;
+            pack_measure_storage(pack_h5_dataset_storage(set->parts[0].data), profile) ==
+            PACK_OK;
     if (m->storage_measured) {
         profile->is_measured = true;
         strcpy(profile->name, "of this file");
@@ -334,9 +327,11 @@ page_ratio(const struct measure_rows *rows, const struct measure_candidate *cand
 {
     const struct measure_layout *layout = &rows->layouts[candidate->layout];
     const struct pack_cache_counts *counts = &candidate->row->first;
+    const struct pack_measure_params *how = rows->how;
     if (!rows->params->machine.is_warm || !layout->scratch || counts->file_reads == 0)
         return 1;
-    return pack_measure_pages(rows->how->file, pack_scratch_path(layout->scratch),
+    return pack_measure_pages(how->data_file ? how->data_file : how->file,
+                              pack_scratch_path(layout->scratch),
                               counts->file_read_bytes / counts->file_reads);
 }
 

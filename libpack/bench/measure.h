@@ -19,6 +19,7 @@ struct pack_readset;
 
 struct pack_measure_params {
     const char *file, *dataset, *with; /* with: read in step, or NULL */
+    const char *data_file; /* pack_h5_dataset_storage()'s; NULL: `file` */
     /* The same opened already, of which `file` is the first part, and what is read in step
      * with it; NULL: opened here. */
     const struct pack_readset *set, *with_set;

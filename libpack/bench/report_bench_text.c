@@ -298,7 +298,9 @@ put_storage(struct page *page, const struct pack_bench_report *report)
              "%.1f MB from the page cache\n",
              (double)t->work.storage_bytes / 1e6, (double)(read - from_storage) / 1e6);
     }
-    if (t->pages.cold == PACK_COLD_ASSUMED)
+    if (t->pages.cold == PACK_COLD_PARTLY)
+        LINE(page, "  data in external files (H5Pset_external) was NOT made cold\n");
+    else if (t->pages.cold == PACK_COLD_ASSUMED)
         LINE(page, "  cold is assumed: pages were dropped, and the system does not tell "
                    "what stayed\n");
     else if (t->pages.cold == PACK_COLD_CHECKED)

@@ -373,7 +373,7 @@ static enum pack_status
 open_dataset(hid_t file, const char *path, hid_t *set, struct pack_error *err)
 {
     if (!pack_h5_path_exists(file, path))
-        return pack_fail(err, PACK_ERR_NOT_FOUND, "there is no dataset '%.200s'", path);
+        return pack_h5_fail_missing(file, path, err);
     hid_t object = H5Oopen(file, path, H5P_DEFAULT);
     if (object < 0)
         return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open '%.200s'", path);

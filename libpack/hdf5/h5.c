@@ -210,39 +210,6 @@ pack_h5_close(int64_t file)
         H5Fclose(file);
 }
 
-/* Every step of the path is a link that is there; HDF5 refuses to be asked about the last
- * one when an earlier one is missing. */
-bool
-pack_h5_path_exists(hid_t file, const char *path)
-{
-    size_t length = strlen(path);
-    char *prefix = malloc(length + 1);
-    bool exists = prefix != NULL && length > 0;
-    for (size_t i = 1; exists && i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(prefix, path, i);
-        prefix[i] = '\0';
-        exists = strspn(prefix, "/") == i || H5Lexists(file, prefix, H5P_DEFAULT) > 0;
-    }
-    free(prefix);
-    return exists && H5Oexists_by_name(file, path, H5P_DEFAULT) > 0;
-}
-
-bool
-pack_h5_is_dataset(int64_t file, const char *path)
-{
-    pack_h5_quiet();
-    if (!pack_h5_path_exists(file, path))
-        return false;
-    hid_t object = H5Oopen(file, path, H5P_DEFAULT);
-    if (object < 0)
-        return false;
-    bool is_dataset = H5Iget_type(object) == H5I_DATASET;
-    H5Oclose(object);
-    return is_dataset;
-}
-
 /* ------------------------------------------------------------------ listing */
 
 struct walk {
@@ -287,6 +254,30 @@ pack_h5_datasets(int64_t file, pack_h5_dataset_fn fn, void *context,
     if (result < 0)
         return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot list the datasets");
     return PACK_OK;
+}
+
+static herr_t
+visit_link(hid_t root, const char *name, const H5L_info_t *info, void *context)
+{
+    (void)root;
+    struct walk *walk = context;
+    if (info->type != H5L_TYPE_SOFT && info->type != H5L_TYPE_EXTERNAL)
+        return 0;
+    walk->status = walk->fn(walk->context, name, walk->err);
+    return walk->status != PACK_OK;
+}
+
+enum pack_status
+pack_h5_links(int64_t file, pack_h5_dataset_fn fn, void *context, struct pack_error *err)
+{
+    struct walk walk = { .fn = fn, .context = context, .err = err };
+    hsize_t at = 0;
+    pack_h5_quiet();
+    herr_t result = H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, visit_link, &walk);
+    if (walk.status)
+        return walk.status;
+    return result < 0 ? pack_h5_fail(err, PACK_ERR_FORMAT, "cannot list the links")
+                      : PACK_OK;
 }
 
 enum pack_status

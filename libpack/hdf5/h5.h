@@ -32,6 +32,11 @@ void pack_h5_close(int64_t file); /* accepts -1 */
 /* Whether `path` inside an open file leads to a dataset. */
 bool pack_h5_is_dataset(int64_t file, const char *path);
 
+/* The name, newly allocated, of the file that holds what is at `path`: of the open file, or
+ * of the one behind an external link. */
+enum pack_status pack_h5_data_file(int64_t file, const char *path, char **name,
+                                   struct pack_error *err);
+
 /*
  * Calls fn with the path of every dataset of the file, in alphabetic order of their
  * groups' links, each once; "images", "train/images". Soft and external links are not
@@ -43,6 +48,11 @@ typedef enum pack_status (*pack_h5_dataset_fn)(void *context, const char *path,
                                                struct pack_error *err);
 enum pack_status pack_h5_datasets(int64_t file, pack_h5_dataset_fn fn, void *context,
                                   struct pack_error *err);
+
+/* Likewise with the name of every soft and external link of the root group, wherever it
+ * leads. */
+enum pack_status pack_h5_links(int64_t file, pack_h5_dataset_fn fn, void *context,
+                               struct pack_error *err);
 
 /*
  * Fills *facts for the dataset at `path` from the file's metadata; no data is read.

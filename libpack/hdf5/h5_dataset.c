@@ -102,6 +102,8 @@ consider(void *context, const char *path, struct pack_error *err)
     if (strlen(path) >= sizeof s->first)
         return PACK_OK;
     enum pack_status status = pack_facts_read(s->h5, path, &facts, &why);
+    if (status == PACK_ERR_ARGUMENT) /* a link to a group */
+        return PACK_OK;
     if (status != PACK_OK && s->damaged.status == PACK_OK)
         s->damaged = why;
     if (status != PACK_OK || facts.space != PACK_SPACE_SIMPLE ||
@@ -124,6 +126,8 @@ find_dataset(const char *file, int64_t h5, struct pack_h5_guard *guard, char **p
         found = pack_h5_is_dataset(h5, usual[i]) ? usual[i] : NULL;
     if (!found) {
         enum pack_status status = pack_h5_datasets(h5, consider, &s, err);
+        if (status == PACK_OK && s.n == 0)
+            status = pack_h5_links(h5, consider, &s, err);
         if (status == PACK_OK && s.n == 0 && s.damaged.status != PACK_OK) {
             status = s.damaged.status;
             if (err)
@@ -170,6 +174,22 @@ check_samples(const struct pack_h5_dataset *d, struct pack_error *err)
     return PACK_OK;
 }
 
+/* HDF5 may have found it by a name that means nothing here. */
+static enum pack_status
+find_data_file(struct pack_h5_dataset *d, int64_t h5, struct pack_error *err)
+{
+    char *name = NULL;
+    enum pack_status status = pack_h5_data_file(h5, d->path, &name, err);
+    if (status == PACK_OK && access(name, F_OK) != 0) {
+        free(name);
+        name = strdup(d->file);
+        status = name ? PACK_OK : pack_fail_memory(err, "a dataset's name");
+    }
+    free(d->data_file);
+    d->data_file = name;
+    return status;
+}
+
 static enum pack_status
 read_facts(struct pack_h5_dataset *d, int64_t h5, struct pack_h5_guard *guard,
            struct pack_error *err)
@@ -186,6 +206,8 @@ read_facts(struct pack_h5_dataset *d, int64_t h5, struct pack_h5_guard *guard,
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "'%s'", d->file);
     status = check_samples(d, err);
+    if (status == PACK_OK)
+        status = find_data_file(d, h5, err);
     if (status == PACK_OK && d->facts.layout == PACK_LAYOUT_VIRTUAL)
         status = pack_h5_sources_read(h5, d->file, &d->facts, guard, &d->sources, err);
     return status;
@@ -242,8 +264,16 @@ pack_h5_dataset_close(struct pack_h5_dataset *d)
     pack_h5_chunks_done(&d->chunks);
     pack_h5_sources_done(&d->sources);
     free(d->file);
+    free(d->data_file);
     free(d->path);
     free(d);
+}
+
+const char *
+pack_h5_dataset_storage(const struct pack_h5_dataset *d)
+{
+    const struct pack_h5_source *source = pack_h5_sources_largest(&d->sources);
+    return source ? source->file : d->data_file;
 }
 
 static bool

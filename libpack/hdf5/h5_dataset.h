@@ -19,6 +19,7 @@ extern "C" {
  * whichever process. */
 struct pack_h5_dataset {
     char *file;
+    char *data_file; /* the same, or the file behind an external link */
     char *path; /* inside it, without a leading slash */
     struct pack_facts facts;
     struct pack_h5_chunks chunks;   /* of a chunked dataset; else none */
@@ -36,7 +37,8 @@ enum pack_status pack_h5_operand_split(const char *operand, char **file, char **
 
 /*
  * Opens the dataset at `path` of a file, or, path being NULL, the one that is meant: that
- * called `images`, else `data`, else the only one that has elements and dimensions.
+ * called `images`, else `data`, else the only one that has elements and dimensions; of a
+ * file without any, what the links of its root group lead to.
  * PACK_ERR_ARGUMENT names those there are when none of these is.
  *
  * PACK_ERR_UNSUPPORTED for what has no samples: a single value, a null space, an extent
@@ -47,6 +49,10 @@ enum pack_status pack_h5_dataset_open(const char *file, const char *path,
                                       struct pack_h5_dataset **dataset,
                                       struct pack_error *err);
 void pack_h5_dataset_close(struct pack_h5_dataset *dataset); /* accepts NULL */
+
+/* The file whose storage and pages stand for all: a virtual dataset's own holds no data,
+ * nor does one with an external link. */
+const char *pack_h5_dataset_storage(const struct pack_h5_dataset *dataset);
 
 /* What is missing or not counted in it, as a sentence without a full stop; false: nothing
  * is. */

@@ -40,6 +40,11 @@ hid_t pack_h5_boxes_type(const struct pack_h5_boxes *reader);
 /* Whether something is there at the end of `path`, all links on the way being intact. */
 bool pack_h5_path_exists(hid_t file, const char *path);
 
+/* Fails with PACK_ERR_NOT_FOUND and says what is missing at such a path: the dataset, or
+ * what a link on the way leads to. */
+enum pack_status pack_h5_fail_missing(hid_t file, const char *path,
+                                      struct pack_error *err);
+
 /* The zstd filter's class, for H5Zregister and for the plugin. */
 extern const H5Z_class2_t pack_h5_zstd_class;
 

@@ -227,7 +227,7 @@ pack_readset_resident_rate(const struct pack_readset *set, uint64_t *bytes)
     *bytes = 0;
     for (size_t i = 0; i < set->n_parts && is_known; i++) {
         const struct pack_h5_sources *s = &set->parts[i].data->sources;
-        is_known = add_resident(set->parts[i].data->file, &resident, bytes);
+        is_known = add_resident(set->parts[i].data->data_file, &resident, bytes);
         for (size_t k = 0; k < s->n_sources && is_known; k++)
             if (!s->sources[k].is_missing)
                 is_known = add_resident(s->sources[k].file, &resident, bytes);

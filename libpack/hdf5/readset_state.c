@@ -30,7 +30,7 @@ note(struct pack_readset *set, const char *file)
 enum pack_status
 pack_readset_note_files(struct pack_readset *set, struct pack_error *err)
 {
-    size_t n = set->n_parts;
+    size_t n = 2 * set->n_parts;
     for (size_t i = 0; i < set->n_parts; i++)
         n += set->parts[i].data->sources.n_sources;
     free(set->files);
@@ -39,8 +39,11 @@ pack_readset_note_files(struct pack_readset *set, struct pack_error *err)
     if (!set->files)
         return pack_fail_memory(err, "a set of files");
     for (size_t i = 0; i < set->n_parts; i++) {
-        const struct pack_h5_sources *s = &set->parts[i].data->sources;
-        note(set, set->parts[i].data->file);
+        const struct pack_h5_dataset *d = set->parts[i].data;
+        const struct pack_h5_sources *s = &d->sources;
+        note(set, d->file);
+        if (strcmp(d->data_file, d->file) != 0)
+            note(set, d->data_file);
         for (size_t k = 0; k < s->n_sources; k++)
             note(set, s->sources[k].file);
     }
