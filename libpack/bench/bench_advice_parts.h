@@ -103,6 +103,13 @@ enum pack_status pack_bench_try(const struct pack_bench_params *params,
                                 struct bench_candidate *candidates, size_t n,
                                 struct pack_error *err);
 
+/* Says what a row of the advisor's changes, and how to change it, in change->what and
+ * ->command. */
+void pack_bench_word(const struct pack_bench_params *params,
+                     const struct bench_question *question,
+                     const struct pack_advise_outcome *row,
+                     struct pack_bench_change *change);
+
 /* Collects the best changes; of one kind only the best stays. */
 struct bench_ranking {
     struct pack_bench_advice *advice;
