@@ -127,48 +127,53 @@ step_of(const struct pack_snippet_subject *s)
     return bytes < STEP_BYTES ? (uint64_t)(STEP_BYTES / bytes) * chunk : chunk;
 }
 
+/* With: a plugin to import, the dataset's name, the old and the new file, the layout, and
+ * three times the samples that are copied at once. */
+static const char repack_script[] =
+    "python3 <<'END'\n"
+    "import h5py%s\n"
+    "name = %.*s\n"
+    "with h5py.File(%.*s, 'r') as old, h5py.File('%s', 'w') as new:\n"
+    "    data = old[name]\n"
+    "    copy = new.create_dataset(name, data.shape, data.dtype,\n"
+    "        fillvalue=data.fillvalue%.*s)\n"
+    "    for i in range(0, len(data), %llu):\n"
+    "        copy[i:i + %llu] = data[i:i + %llu]\n"
+    "    # other objects and attributes; further links to them, references and\n"
+    "    # dimension scales are not kept\n"
+    "    def other(path, item):\n"
+    "        if isinstance(item, h5py.Group):\n"
+    "            new.require_group(path)\n"
+    "        elif path != name:\n"
+    "            return old.copy(item, new, path)\n"
+    "        new[path].attrs.update(item.attrs)\n"
+    "    old.visititems(other)\n"
+    "    new.attrs.update(old.attrs)\n"
+    "END";
+
 static enum pack_status
 print_h5py(const struct pack_snippet_subject *s, const struct pack_pipeline *pipeline,
            struct pack_buf *buf, struct pack_error *err)
 {
     bool is_foreign = strstr(s->config->codec, "zstd") != NULL;
     unsigned long long step = step_of(s);
-    enum pack_status status =
-        pack_buf_printf(buf, err, "python3 <<'END'\nimport h5py%s\nname = ",
-                        is_foreign ? ", hdf5plugin  # encodes zstd" : "");
+    struct pack_buf name = { 0 }, file = { 0 }, layout = { 0 };
+    enum pack_status status = pack_snippet_quoted(s->dataset, '\'', &name, err);
     if (status == PACK_OK)
-        status = pack_snippet_quoted(s->dataset, '\'', buf, err);
+        status = pack_snippet_quoted(s->file, '\'', &file, err);
     if (status == PACK_OK)
-        status = pack_buf_printf(buf, err, "\nwith h5py.File(");
+        status = print_layout(s, pipeline, &layout, err);
     if (status == PACK_OK)
-        status = pack_snippet_quoted(s->file, '\'', buf, err);
-    if (status == PACK_OK)
-        status = pack_buf_printf(buf, err,
-                                 ", 'r') as old, h5py.File('%s', 'w') as new:\n"
-                                 "    data = old[name]\n"
-                                 "    copy = new.create_dataset(name, data.shape, data.dtype,\n"
-                                 "        fillvalue=data.fillvalue",
-                                 pack_snippet_new_file(s));
-    if (status == PACK_OK)
-        status = print_layout(s, pipeline, buf, err);
-    if (status == PACK_OK)
-        status = pack_buf_printf(
-            buf, err,
-            ")\n"
-            "    for i in range(0, len(data), %llu):\n"
-            "        copy[i:i + %llu] = data[i:i + %llu]\n"
-            "    # other objects and attributes; further links to them, references and\n"
-            "    # dimension scales are not kept\n"
-            "    def other(path, item):\n"
-            "        if isinstance(item, h5py.Group):\n"
-            "            new.require_group(path)\n"
-            "        elif path != name:\n"
-            "            return old.copy(item, new, path)\n"
-            "        new[path].attrs.update(item.attrs)\n"
-            "    old.visititems(other)\n"
-            "    new.attrs.update(old.attrs)\n"
-            "END",
-            step, step, step);
+        status = pack_buf_printf(buf, err, repack_script,
+                                 is_foreign ? ", hdf5plugin  # encodes zstd" : "",
+                                 (int)name.size, (const char *)name.data, (int)file.size,
+                                 (const char *)file.data, pack_snippet_new_file(s),
+                                 (int)layout.size,
+                                 layout.size ? (const char *)layout.data : "", step, step,
+                                 step);
+    pack_buf_done(&name);
+    pack_buf_done(&file);
+    pack_buf_done(&layout);
     return status;
 }
 
@@ -182,5 +187,5 @@ pack_snippet_repack(const struct pack_snippet_subject *s, struct pack_buf *buf,
         return status;
     bool is_virtual = s->params->now && s->params->now->is_virtual;
     return is_plain(s->dataset) && !is_virtual ? print_h5repack(s, &pipeline, buf, err)
-                                : print_h5py(s, &pipeline, buf, err);
+                                               : print_h5py(s, &pipeline, buf, err);
 }
