@@ -18,7 +18,8 @@ struct pack_measured {
     uint32_t n_rounds;                     /* of the comparison of rows */
     uint64_t n_samples;                    /* that each copy held */
     size_t n_rows;    /* whose rate was measured */
-    double now_ratio; /* today's settings on the file over the same on a copy */
+    double now_ratio; /* today's settings on the file over what their copy foretells, the
+                         pages of both taken into account */
     uint64_t elapsed_ns;
     bool processor_assumed; /* its own calibration failed */
     char why_not[320]; /* what could not be measured, the first of it, and why: a sentence
