@@ -483,6 +483,65 @@ test_many_workers(void)
        "5000 workers are advised on, but not measured %s", err.text);
 }
 
+/* Samples/s of rows that take every sample from the file's pages, as measured in copies, in
+ * made-up time; pages: what such a read of the file takes over one of a copy. */
+static double
+rate_with_pages(double pages, struct pack_advise_outcome *modelled)
+{
+    static struct pack_advise_result result;
+    struct pack_profile profile;
+    struct pack_error err = { 0 };
+    struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } },
+                                      .codec = "none",
+                                      .stored_rate = 1,
+                                      .cache = { 521, 0, 0.75, PACK_HDF5_1_10 } };
+    now.pattern = (struct pack_pattern){ .kind = PACK_PATTERN_SHUFFLE, .batch = 10 };
+    struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                         .data.elem_size = 1,
+                                         .machine.profile = &profile,
+                                         .machine.is_warm = true,
+                                         .machine.ram_bytes = UINT64_C(1) << 32,
+                                         .reading.pattern = now.pattern,
+                                         .reading.epochs = 30,
+                                         .now = &now };
+    struct pack_measure_params how = { .file = source,
+                                       .data_file = "data",
+                                       .dataset = "probe" };
+    struct pack_measured m = { .now_ratio = 1 };
+    (void)pack_profile_named("nvme", &profile, NULL);
+    memset(&result, 0, sizeof result);
+    enum pack_status status =
+        pack_advise_evaluate(&params, &now, 0, &result.now, &err);
+    result.has_now = true;
+    result.now.modelled_rate = result.now.rate;
+    result.now.is_now = true;
+    result.n_rows = 1;
+    *modelled = result.rows[0] = result.now;
+    made_time = (struct made_time){ .call_ns = 20000, .byte_ns = 10, .pages = pages };
+    if (status == PACK_OK)
+        status = pack_measure_rows(&how, &params, &result, &m, &err);
+    made_time = (struct made_time){ 0 };
+    if (status != PACK_OK || m.n_rows != 1)
+        note("%s %s", err.text, m.why_not);
+    return status == PACK_OK ? result.now.later_rate : 0;
+}
+
+/* What is measured in a copy is scaled; of that, what pages take is as much more as those
+ * of the file are slower. */
+static void
+test_pages(void)
+{
+    struct pack_advise_outcome o;
+    double alike = rate_with_pages(1, &o), twice = rate_with_pages(2, &o),
+           half = rate_with_pages(0.5, &o);
+    double part = o.steady_cost.page_ns / o.steady_cost.cpu_ns;
+    ok(part > 0.05 && fabs(alike / twice - (1 + part)) < 1e-9 &&
+           fabs(alike / half - (1 - part / 2)) < 1e-9,
+       "pages that take twice as long take their part of the time once more: %.3f, %.3f",
+       part, alike / twice);
+    is_text(made_time_pages_of, "data", "they are those of the file that holds the data");
+}
+
 static void
 test_version(void)
 {
@@ -518,6 +577,7 @@ main(void)
 {
     make_source();
     test_workers_end();
+    test_pages();
     test_version();
     test_many_workers();
     test_resident();

@@ -14,7 +14,7 @@
 
 #include "tests/tap.h"
 
-enum { SLOT_BYTES = 5000 };
+enum { SLOT_BYTES = 5000, OPENED = 77 };
 
 struct note {
     uint64_t round, item;
@@ -24,6 +24,7 @@ struct note {
 /* What the worker of a test is to do, besides filling its slots. */
 struct plan {
     uint64_t fail_item, die_item, hang_item, fail_open, work_item; /* 0: never */
+    bool open_slowly;
     int die_of; /* the signal; 0: SIGKILL */
 };
 
@@ -47,6 +48,10 @@ filler_open(void *context, unsigned worker, void *activity, void **state,
     }
     *filler = (struct filler){ plan, worker, activity };
     *state = filler;
+    if (plan->open_slowly) {
+        nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
+        *filler->activity = OPENED;
+    }
     return PACK_OK;
 }
 
@@ -377,6 +382,26 @@ test_errors(void)
     ok(no_children(), "and no process is left");
 }
 
+/* What opening takes is in no epoch, and what fails in it is known before any begins. */
+static void
+test_opening(void)
+{
+    struct plan plan = { .open_slowly = true };
+    struct pack_procs_params params = filler_params(&plan, 2, 1);
+    struct pack_procs *procs = NULL;
+    struct pack_error err = { 0 };
+    bool is_open = pack_procs_start(&params, &procs, &err) == PACK_OK;
+    for (unsigned i = 0; i < 2 && is_open; i++)
+        is_open = *(const uint64_t *)pack_procs_activity(procs, i) == OPENED;
+    ok(is_open, "all workers have opened what they read when they are said to be started %s",
+       err.text);
+    pack_procs_stop(procs, NULL);
+    plan.fail_open = 2;
+    procs = NULL;
+    ok(pack_procs_start(&params, &procs, &err) == PACK_ERR_NOT_FOUND && !procs,
+       "and one that cannot open it is no start");
+}
+
 /* Processor time of a worker against what the system adds up of children. */
 static void
 test_usage(void)
@@ -480,6 +505,7 @@ main(void)
     test_order();
     test_far_ahead();
     test_errors();
+    test_opening();
     test_usage();
     test_no_descriptors();
     test_too_many_under_way();
