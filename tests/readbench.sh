@@ -187,6 +187,11 @@ loads 2 block:chunks=1 10 'from one pool for both each of them loads every chunk
 printf '0\t0\t0\t0\t1\t48\t48\t3\n5\t0\t8\t0\t1\t20\t40\t3\n' >trace.tsv
 bench one.h5 --batch 2 --pattern trace:trace.tsv --consumer checksum
 says 0 'limited by' out 'a recorded trace'
+for option in '--crop 8x8' '--box 1x8x8x3'; do
+    # shellcheck disable=SC2086
+    bench one.h5 --batch 2 --pattern trace:trace.tsv $option
+    says 2 "'trace.tsv' says itself" err "it does not take ${option% *}"
+done
 printf '40\t0\t0\t0\t1\t48\t48\t3\n' >beyond.tsv
 bench one.h5 --batch 2 --pattern trace:beyond.tsv
 says 2 'beyond' err 'a trace that leaves the dataset'

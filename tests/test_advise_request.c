@@ -269,6 +269,16 @@ test_files(void)
     ok(with_file(&r, "trace:", "0\t0\t0\t1\t10\t10\n0\t6\t0\t1\t5\t10\n",
                  "read 2 of the trace goes beyond the dataset's 10 along axis 1"),
        "one that ends a row too late is refused");
+    r.reading.crop = (struct pack_shape){ 2, { 5, 5 } };
+    ok(with_file(&r, "trace:", "0\t0\t0\t1\t10\t10\n",
+                 "says itself what each read asks for: neither a box nor a crop or a step"),
+       "a crop of what a trace says is refused");
+    r.reading.crop.rank = 0;
+    r.reading.step = 3;
+    ok(with_file(&r, "trace:", "0\t0\t0\t1\t10\t10\n",
+                 "says itself what each read asks for: neither a box nor a crop or a step"),
+       "so is a step");
+    r.reading.step = 1;
     ok(with_file(&r, "trace:", "0\t0\t10\t10\n", "read 1 of the trace has 2 dimensions, the dataset has 3"),
        "and one of other dimensions");
 }

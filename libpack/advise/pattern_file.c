@@ -62,6 +62,12 @@ pack_pattern_file_read(struct pack_pattern *pattern, const struct pack_shape *ex
     struct pack_buf text = { 0 };
     if (!pattern->file)
         return PACK_OK;
+    if (pattern->kind == PACK_PATTERN_TRACE && (pattern->box.rank > 0 || pattern->step > 1))
+        return pack_fail_param(err, PACK_ERR_ARGUMENT,
+                               pattern->box.rank > 0 ? "box" : "step",
+                               "'%s' says itself what each read asks for: neither a box nor "
+                               "a crop or a step goes with it",
+                               pattern->file);
     enum pack_status status = pack_textfile_read(pattern->file, FILE_MAX, &text, err);
     if (status != PACK_OK)
         return status;

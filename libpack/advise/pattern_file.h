@@ -19,7 +19,8 @@ struct pack_pattern_file {
  * Reads pattern->file, where there is one, as the pattern's kind wants it, and lets the
  * pattern point into *file, which pack_pattern_file_done() frees. `extent` is that of the
  * dataset, inside which all reads of a trace must lie; the pattern's box and step say how
- * many samples, and so weights, that makes. Sentences name the file. Errors as
+ * many samples, and so weights, that makes; to a trace neither means anything, and both are
+ * refused. Sentences name the file. Errors as
  * pack_textfile_read, pack_trace_parse, pack_trace_check, pack_weights_parse.
  */
 enum pack_status pack_pattern_file_read(struct pack_pattern *pattern,
