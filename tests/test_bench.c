@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "libpack/bench/bench_advice.h"
+#include "libpack/bench/bench_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/base/rng.h"
 #include "tests/made_time.h"
@@ -820,6 +821,41 @@ test_preload_advice(void)
     pack_readset_close(set);
 }
 
+/* Slots of 120 samples in batches of 7, which are 18. */
+static void
+test_prefetch(void)
+{
+    static const struct {
+        uint64_t workers, prefetch, batches, slots;
+    } cases[] = {
+        { 4, 1024, 0, 5 }, { 4, 1024, 9, 3 }, { 4, 5, 0, 5 },   { 4, 4, 0, 4 },
+        { 20, 0, 0, 1 },   { 4, 0, 100, 2 },  { 0, 1024, 0, 18 }, { 64, 1024, 20, 1 },
+    };
+    const char *name = one_path;
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    if (pack_readset_open(&name, 1, "single", &set, &err) != PACK_OK) {
+        ok(false, "the file opens %s", err.text);
+        return;
+    }
+    bool right = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct pack_bench_params p = { .set = set,
+                                             .pattern.batch = 7,
+                                             .workers.n = cases[i].workers,
+                                             .workers.prefetch = cases[i].prefetch,
+                                             .stop.batches = cases[i].batches };
+        struct bench_plan plan;
+        bool same = pack_bench_plan_make(&p, &plan, &err) == PACK_OK &&
+                    plan.prefetch == cases[i].slots;
+        if (!same)
+            note("case %zu: %llu slots %s", i, (unsigned long long)plan.prefetch, err.text);
+        right = right && same;
+    }
+    ok(right, "memory is for as many batches as there are, however many may be in flight");
+    pack_readset_close(set);
+}
+
 int
 main(void)
 {
@@ -827,6 +863,7 @@ main(void)
     snprintf(two_path, sizeof two_path, "test_bench_%d_two.h5", (int)getpid());
     const char *more = getenv("BENCH_RUNS");
     if (ok(write_file(one_path, 1) && write_file(two_path, 2), "test files are made")) {
+        test_prefetch();
         test_combinations(more ? atoi(more) : 300, 20261121);
         test_shared();
         test_utilisation();

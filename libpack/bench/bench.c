@@ -67,7 +67,7 @@ open_procs(struct bench_run *run, struct pack_error *err)
         .ops = &pack_bench_worker_ops,
         .context = &run->plan,
         .n_workers = (unsigned)p->workers.n,
-        .prefetch = (unsigned)p->workers.prefetch,
+        .prefetch = (unsigned)run->plan.prefetch,
         .fresh = p->hand_over.torch,
         .slot_bytes = run->plan.slot_bytes,
         .note_bytes = sizeof(struct bench_note),

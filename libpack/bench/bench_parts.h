@@ -10,6 +10,7 @@ struct bench_plan {
     const struct pack_engine_ops *engine;
     struct pack_pattern pattern; /* of the whole rank */
     uint64_t epoch_samples, epoch_batches;
+    uint64_t prefetch;          /* of each worker: no more than it has to make */
     uint64_t batch_max;         /* samples of the largest batch of an epoch */
     uint64_t stride_bytes;      /* from a sample to the next in a batch */
     uint64_t with_stride_bytes; /* likewise, behind them; 0: none */

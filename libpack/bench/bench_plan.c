@@ -115,6 +115,19 @@ plan_extent(struct bench_plan *plan)
     };
 }
 
+/* Memory is for what there is: a worker makes no more batches at a time than an epoch, or
+ * the run, has for it. */
+static uint64_t
+prefetch_of(const struct bench_plan *plan)
+{
+    const struct pack_bench_params *p = &plan->params;
+    uint64_t n = plan->epoch_batches, lanes = p->workers.n ? p->workers.n : 1;
+    if (p->stop.batches && p->stop.batches < n)
+        n = p->stop.batches;
+    uint64_t each = n / lanes + (n % lanes > 0);
+    return p->workers.prefetch < each ? p->workers.prefetch : each;
+}
+
 enum pack_status
 pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *plan,
                      struct pack_error *err)
@@ -150,7 +163,7 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
         return status;
     uint64_t n = pack_pattern_length(iter), batch = plan->pattern.batch;
     pack_pattern_free(iter);
-    plan->batch_max = n < batch ? n : batch; /* memory is for what there is */
+    plan->batch_max = n < batch ? n : batch; /* likewise */
     plan->epoch_samples = plan->pattern.drop_last ? n / batch * batch : n;
     plan->epoch_batches = n / batch + (n % batch && !plan->pattern.drop_last);
     if (plan->epoch_batches == 0)
@@ -158,5 +171,6 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
                          "%s not fill a batch of %llu",
                          pack_counted(n, "sample does", "samples do").text,
                          (unsigned long long)batch);
+    plan->prefetch = prefetch_of(plan);
     return plan_slot(plan, err);
 }
