@@ -168,6 +168,16 @@ says $? 'limited by' out 'a sweep of two options is a table of four runs'
 bench one.h5 --batch 8 --sweep workers=0,1 --json --min-busy 100
 [ "$(grep -c '"rounds": 3' out)" -eq 2 ] || status=99
 says 1 'run 1 of 2: the consumer was busy' err 'each made three times, and status 1 says which and why'
+bench one.h5 --batch 8 --sweep 'pattern=shuffle;block:chunks=4,local'
+grep -q '^block:chunks=4,local ' out || status=99
+says 0 '^shuffle  ' out 'values with commas are apart by semicolons'
+for case in 'workers=0,x:workers.*x' 'pattern=shuffle,odd:odd' 'step=1ms,5:not a time' \
+    'consumer=null,nobody:nobody' 'trace=a,b:--trace is of one run' 'cold=1:takes no value' \
+    'workers=0,,1:workers'; do
+    bench one.h5 --batch 8 --batches 3 --sweep batch=4,8 --sweep "${case%:*}"
+    [ ! -s out ] && grep -q 'nothing of the sweep was run' err || status=99
+    says 2 "${case##*:}" err "before anything is run a sweep is refused: ${case%:*}"
+done
 
 # block shuffle: chunks of 8, batches of 4, a cache of one chunk
 loads() { # workers pattern loads sentence

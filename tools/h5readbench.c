@@ -115,8 +115,8 @@ static const struct cli_option options[] = {
 
     CLI_SECTION("Reporting"),
     CLI_TEXTS(0, "sweep", &o.sweep, "KEY=A,B,...",
-              "run with each value of option KEY and print a table; "
-              "several make all combinations"),
+              "run with each value of option KEY and print a table; several make all "
+              "combinations, A;B;... are values that hold commas"),
     CLI_TEXT(0, "trace", &o.trace, "FILE", "write a Chrome trace, for Perfetto"),
     CLI_TEXT(0, "svg", &o.svg, "FILE", "write a timeline and the utilisation"),
     CLI_FLAG('f', "force", &o.force, "replace existing files"),
@@ -357,6 +357,30 @@ static const struct cli_rule rules[] = {
 static int run_command(int argc, char **argv, struct readbench_figures *figures,
                        struct pack_buf *text);
 
+/* Whether a run of a sweep can be begun. */
+static bool
+check_one_of_sweep(int argc, char **argv, void *none)
+{
+    struct readbench_job job = { 0 };
+    struct pack_error err = { 0 };
+    int exit_status;
+    (void)none;
+    o = defaults;
+    if (!cli_parse(&program, argc, argv, &job.operands, &job.n_operands, &exit_status))
+        return false;
+    enum pack_status status =
+        cli_check_rules(rules, sizeof rules / sizeof *rules, job.n_operands, &err);
+    if (status == PACK_OK && (o.trace || o.svg))
+        status = pack_fail(&err, PACK_ERR_ARGUMENT, "--%s is of one run, not of a sweep",
+                           o.trace ? "trace" : "svg");
+    if (status == PACK_OK)
+        status = readbench_check(&o, &job, &err);
+    if (status != PACK_OK)
+        cli_fail(&err);
+    free(job.operands);
+    return status == PACK_OK;
+}
+
 /* In a process of its own. */
 static bool
 run_one_of_sweep(int argc, char **argv, void *out)
@@ -385,7 +409,8 @@ run_command(int argc, char **argv, struct readbench_figures *figures,
     if (cli_check_rules(rules, sizeof rules / sizeof *rules, job.n_operands, &err) != PACK_OK)
         exit_status = cli_fail(&err);
     else
-        exit_status = o.sweep.n ? readbench_sweep(&o, argc, argv, run_one_of_sweep, text)
+        exit_status = o.sweep.n ? readbench_sweep(&o, argc, argv, run_one_of_sweep,
+                                                  check_one_of_sweep, text)
                                 : run_once(&job, figures != NULL, text, &result, reason);
     if (reason[0] && !figures)
         cli_complain("%s", reason);

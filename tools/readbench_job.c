@@ -294,8 +294,8 @@ readbench_close(struct readbench_job *job)
 }
 
 enum pack_status
-readbench_open(const struct readbench_options *o, struct readbench_job *job,
-               struct pack_error *err)
+readbench_check(const struct readbench_options *o, struct readbench_job *job,
+                struct pack_error *err)
 {
     job->options = o;
     struct pack_bench_params *p = &job->params;
@@ -307,6 +307,17 @@ readbench_open(const struct readbench_options *o, struct readbench_job *job,
         status = pack_fail(err, PACK_ERR_ARGUMENT,
                            "give either FILE[:/DATASET]... or --images FOLDER; see "
                            "h5readbench --help");
+    if (status == PACK_OK && strcmp(p->consumer.name, "auto") != 0)
+        status = pack_consumer_check(p->consumer.name, err);
+    return status;
+}
+
+enum pack_status
+readbench_open(const struct readbench_options *o, struct readbench_job *job,
+               struct pack_error *err)
+{
+    struct pack_bench_params *p = &job->params;
+    enum pack_status status = readbench_check(o, job, err);
     if (status == PACK_OK)
         status = o->images ? open_images(job, err) : open_files(job, err);
     if (status != PACK_OK)

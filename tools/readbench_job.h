@@ -49,7 +49,11 @@ struct readbench_job {
     size_t n_operands;
 };
 
-/* Fills job->params from the options, opens what they name, and chooses the consumer.
+/* What can be said of the options before anything is opened; fills job->params with them. */
+enum pack_status readbench_check(const struct readbench_options *options,
+                                 struct readbench_job *job, struct pack_error *err);
+
+/* Does the same, opens what they name, and chooses the consumer.
  * readbench_close releases in any case. */
 enum pack_status readbench_open(const struct readbench_options *options,
                                 struct readbench_job *job, struct pack_error *err);

@@ -159,7 +159,7 @@ tell_json(struct rounds *r, uint64_t seed, struct pack_buf *text, int *worst,
 
 int
 readbench_sweep(const struct readbench_options *o, int argc, char **argv, sweep_fn fn,
-                struct pack_buf *text)
+                sweep_fn check, struct pack_buf *text)
 {
     struct sweep sweep;
     struct pack_error err = { 0 };
@@ -170,11 +170,14 @@ readbench_sweep(const struct readbench_options *o, int argc, char **argv, sweep_
                                    .argv = argv,
                                    .common = common,
                                    .fn = fn,
+                                   .check = check,
                                    .figures_bytes = sizeof(struct readbench_figures) };
     struct rounds rounds = { .sweep = &sweep, .job = &job };
     int worst = CLI_DONE;
     snprintf(seed_option, sizeof seed_option, "--seed=%" PRIu64, seed);
     enum pack_status status = sweep_open(&o->sweep, &sweep, &err);
+    if (status == PACK_OK)
+        status = sweep_check(&sweep, &job, &err);
     if (status != PACK_OK)
         goto out;
     rounds.figures = calloc(sweep.n_runs * ROUNDS, sizeof *rounds.figures);

@@ -25,6 +25,6 @@ struct readbench_figures {
  * prints a table line by line, or appends JSON to *text. The worst exit status of all.
  */
 int readbench_sweep(const struct readbench_options *options, int argc, char **argv,
-                    sweep_fn fn, struct pack_buf *text);
+                    sweep_fn fn, sweep_fn check, struct pack_buf *text);
 
 #endif

@@ -20,8 +20,9 @@ parse_key(const char *text, struct sweep_key *key, struct pack_error *err)
     if (!key->name || !key->value)
         return pack_fail_memory(err, "a sweep");
     key->name[equals - text] = '\0';
+    const char between = strchr(equals, ';') ? ';' : ',';
     for (char *at = key->name + (equals - text) + 1, *next; at; at = next) {
-        next = strchr(at, ',');
+        next = strchr(at, between);
         if (next)
             *next++ = '\0';
         key->value[key->n++] = at;
@@ -67,7 +68,8 @@ sweep_value(const struct sweep *sweep, size_t run, size_t key)
 
 /* In the child: options go behind those given, so that they win, and before "--". */
 static bool
-call(const struct sweep *sweep, size_t run, const struct sweep_job *job, void *figures)
+call(const struct sweep *sweep, size_t run, const struct sweep_job *job, sweep_fn fn,
+     void *figures)
 {
     size_t n = 0, n_common = 0;
     while (job->common[n_common])
@@ -89,7 +91,28 @@ call(const struct sweep *sweep, size_t run, const struct sweep_job *job, void *f
                         sweep_value(sweep, run, k)) > 0;
     for (; made && i < job->argc; i++)
         words[n++] = job->argv[i];
-    return made && job->fn((int)n, words, figures);
+    return made && fn((int)n, words, figures);
+}
+
+enum pack_status
+sweep_check(const struct sweep *sweep, const struct sweep_job *job,
+            struct pack_error *err)
+{
+    int how = -1;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool good = true;
+        for (size_t run = 0; good && run < sweep->n_runs; run++)
+            good = call(sweep, run, job, job->check, NULL);
+        _exit(good ? 0 : CLI_FAILED);
+    }
+    if (pid < 0)
+        return pack_fail_errno(err, errno, "cannot check a sweep");
+    while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
+        ;
+    return how == 0 ? PACK_OK
+                    : pack_fail(err, PACK_ERR_ARGUMENT, "nothing of the sweep was run");
 }
 
 enum pack_status
@@ -105,7 +128,7 @@ sweep_run(const struct sweep *sweep, size_t run, const struct sweep_job *job,
     pid_t pid = fork();
     if (pid == 0) {
         close(fd[0]);
-        bool done = call(sweep, run, job, figures);
+        bool done = call(sweep, run, job, job->fn, figures);
         done = done && write(fd[1], figures, size) == (ssize_t)size;
         _exit(done ? 0 : CLI_FAILED);
     }

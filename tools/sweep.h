@@ -21,7 +21,8 @@ struct sweep {
     size_t n_keys, n_runs;
 };
 
-/* Reads "OPTION=VALUE,VALUE,..." texts. PACK_ERR_ARGUMENT, _LIMIT, _MEMORY. sweep_close
+/* Reads "OPTION=VALUE,VALUE,..." texts, or, for values that hold commas themselves,
+ * "OPTION=VALUE;VALUE;...". PACK_ERR_ARGUMENT, _LIMIT, _MEMORY. sweep_close
  * releases in any case. */
 enum pack_status sweep_open(const struct cli_texts *texts, struct sweep *sweep,
                             struct pack_error *err);
@@ -30,16 +31,22 @@ void sweep_close(struct sweep *sweep);
 /* The value of a key in a run, runs counting from 0; the last key changes fastest. */
 const char *sweep_value(const struct sweep *sweep, size_t run, size_t key);
 
-/* What every run does: `fn` gets the command line without --sweep, the words of `common`
- * and the run's own options added in front; false says that it failed. */
+/* What every run does, and what is checked before: `fn` and `check` get the command line without --sweep, the words of `common`
+ * and the run's own options added in front; false says that it failed. `check` has no
+ * figures. */
 typedef bool (*sweep_fn)(int argc, char **argv, void *figures);
 struct sweep_job {
     int argc;
     char **argv;
     char *const *common; /* ended by NULL */
-    sweep_fn fn;
+    sweep_fn fn, check;
     size_t figures_bytes; /* that it fills, 4096 at most */
 };
+
+/* Checks all combinations in a child process, which says itself what is wrong with the
+ * first bad one. PACK_ERR_ARGUMENT. */
+enum pack_status sweep_check(const struct sweep *sweep, const struct sweep_job *job,
+                             struct pack_error *err);
 
 /* Runs one combination in a child process; its figures come back. PACK_ERR_IO when it
  * died or failed. */

@@ -34,9 +34,11 @@ pack_consumer_find(const char *name)
     return NULL;
 }
 
-static enum pack_status
-unknown(const char *name, struct pack_error *err)
+enum pack_status
+pack_consumer_check(const char *name, struct pack_error *err)
 {
+    if (pack_consumer_find(name))
+        return PACK_OK;
     if (strcmp(name, "cuda") == 0)
         return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "consumer",
                                "this build has no cuda consumer: nvcc was not found when "
@@ -53,7 +55,7 @@ pack_consumer_open(const char *name, const struct pack_consumer_params *params,
 {
     const struct pack_consumer_ops *ops = pack_consumer_find(name);
     if (!ops)
-        return unknown(name, err);
+        return pack_consumer_check(name, err);
     if (ops->needs_pixels && !params->has_normalise)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "consumer '%s' normalises uint8 images of up to %d channels, "

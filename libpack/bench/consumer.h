@@ -106,6 +106,8 @@ struct pack_consumer_ops {
 /* The table, ended by NULL; and the row of a name, or NULL. */
 extern const struct pack_consumer_ops *const pack_consumers[];
 const struct pack_consumer_ops *pack_consumer_find(const char *name);
+/* Whether this build has it: PACK_ERR_ARGUMENT, or PACK_ERR_UNSUPPORTED. */
+enum pack_status pack_consumer_check(const char *name, struct pack_error *err);
 
 /*
  * Opens a consumer by name. PACK_ERR_ARGUMENT for an unknown name, or samples it cannot
