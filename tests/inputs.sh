@@ -110,14 +110,21 @@ changing() { # file
     h5readbench "$1" --no-trial --json --delay 20ms --epochs 100 --seconds 2 >"$1.out" 2>"$1.err"
     echo $? >"$1.status"
 }
+advising() { # file
+    h5advise -q "$1" --prove >"$1.out" 2>"$1.err"
+    echo $? >"$1.status"
+}
 for how in cut grown replaced same; do
     cp good.h5 $how.h5
     changing $how.h5 &
 done
+cp good.h5 advised.h5
+advising advised.h5 &
 sleep 1
 head -c 9000 good.h5 >short && cat short >cut.h5
 echo more >>grown.h5
 cp good.h5 other && mv other replaced.h5
+echo more >>advised.h5
 wait
 [ "$(cat same.h5.status)" -eq 0 ] && grep -q '"changed_file": null' same.h5.out
 ok $? 'a file that stays is no reason for doubt'
@@ -128,6 +135,20 @@ for how in grown replaced; do
 done
 grep -q '[12]' cut.h5.status && grep -q "while it was read, 'cut.h5' had [0-9]* bytes and has 9000" cut.h5.err
 ok $? 'one that is cut is, whether HDF5 noticed or not'
+
+[ "$(cat advised.h5.status)" -eq 1 ] && [ -s advised.h5.out ] &&
+    grep -q "while this was found, 'advised.h5' had [0-9]* bytes and has" advised.h5.err
+ok $? 'h5advise gives its answer all the same, and says of what'
+
+# What is read is not written.
+cp good.h5 kept.h5 && ln -s kept.h5 link.h5
+refused "cannot write 'link.h5': this run needs 'kept.h5' as it is" \
+    h5advise kept.h5 --no-measure --force --svg link.h5
+cp weights weights.kept
+refused "cannot write 'weights': this run needs 'weights' as it is" \
+    h5advise kept.h5 --no-measure --force -p weighted:by=weights --svg weights
+cmp -s good.h5 kept.h5 && cmp -s weights weights.kept
+ok $? 'nothing was written over any of them'
 
 # Standard descriptors that are not there.
 sum=$(cksum <good.h5)
@@ -141,6 +162,12 @@ for program in "h5advise --no-measure good.h5" "h5readbench --no-trial -w 2 good
 done
 h5pack --verify photos -o again.h5 >/dev/null 2>&1
 ok $? 'what was packed meanwhile is whole'
+
+# A picture that cannot be written does not take the answer with it.
+(ulimit -f 0 && h5advise -q --no-measure good.h5 --svg full.svg 2>&1; echo "status $?") | cat >limited
+grep -q '^status 2' limited && grep -q "cannot write 'full.svg" limited && grep -q '^WHY' limited &&
+    [ ! -e full.svg ]
+ok $? 'the answer is there where a picture beside it could not be written'
 
 # Where no file can grow, nothing can be tried.
 (ulimit -f 0 && h5advise -q good.h5 --epochs 2 2>&1 && echo "status $?") 2>&1 | cat >limited

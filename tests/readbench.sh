@@ -162,12 +162,21 @@ bench packed.h5 --batch 8 --trace d.json --force
 check_trace d.json 'also when reading in line, with decoding' decode 'give to consumer'
 bench one.h5 --batch 8 --trace t.json
 says 2 "t.json" err 'and not over what is there'
+cp one.h5 copy.h5 && ln copy.h5 linked && printf '1\n%.0s' $(seq 40) >order.txt
+for case in '--trace copy.h5' '--svg linked' '--trace new.json --svg new.json' \
+    '--pattern weighted:by=order.txt --svg order.txt'; do
+    # shellcheck disable=SC2086
+    bench copy.h5 --batch 8 --force $case
+    cmp -s copy.h5 one.h5 && [ ! -e new.json ] || status=99
+    says 2 'as it is' err "with --force too, nothing is written over what is read: $case"
+done
 bench one.h5 --batch 8 --sweep workers=0,1 --sweep batch=4,8
 [ "$(wc -l <out)" -eq 5 ]
 says $? 'limited by' out 'a sweep of two options is a table of four runs'
 bench one.h5 --batch 8 --sweep workers=0,1 --json --min-busy 100
 [ "$(grep -c '"rounds": 3' out)" -eq 2 ] || status=99
 says 1 'run 1 of 2: the consumer was busy' err 'each made three times, and status 1 says which and why'
+
 bench one.h5 --batch 8 --sweep 'pattern=shuffle;block:chunks=4,local'
 grep -q '^block:chunks=4,local ' out || status=99
 says 0 '^shuffle  ' out 'values with commas are apart by semicolons'

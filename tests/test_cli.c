@@ -378,6 +378,36 @@ test_signals(void)
     ok(WIFSIGNALED(how) && WTERMSIG(how) == SIGINT, "the third ends the program");
 }
 
+static bool
+may_write(const char *path, bool force, const char *other)
+{
+    const char *const others[] = { NULL, other };
+    return cli_check_output(path, force, others, 2, NULL) == PACK_OK;
+}
+
+static void
+test_outputs(void)
+{
+    char dir[] = "test_cli-XXXXXX", a[64], b[64], none[64], read[128];
+    if (!mkdtemp(dir)) {
+        skip("no folder can be made here");
+        return;
+    }
+    snprintf(a, sizeof a, "%s/a", dir);
+    snprintf(b, sizeof b, "%s/b", dir);
+    snprintf(none, sizeof none, "%s/none", dir);
+    snprintf(read, sizeof read, "%s/../%s/a", dir, dir);
+    bool made = close(creat(a, 0600)) == 0 && symlink("a", b) == 0;
+    ok(made && !may_write(a, true, read) && !may_write(b, true, a),
+       "what is read is not written, by whatever name");
+    ok(may_write(a, true, none) && !may_write(a, false, none), "another file is, with force");
+    ok(may_write(none, false, a) && !may_write(none, true, none) && may_write(NULL, false, a),
+       "two outputs are not one file, and none is none");
+    unlink(a);
+    unlink(b);
+    rmdir(dir);
+}
+
 int
 main(void)
 {
@@ -388,6 +418,7 @@ main(void)
     test_sides();
     test_hints();
     test_watch();
+    test_outputs();
     int fd = first_descriptor();
     ok(fd > 2 && fd < 99, "no file gets the number of a standard stream that is closed");
     test_signals();

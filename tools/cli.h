@@ -171,6 +171,11 @@ int cli_fail(const struct pack_error *err);
 void cli_set_quiet(bool quiet);
 bool cli_is_quiet(void);
 
+/* Whether an output can be claimed now, as pack_outfile_check, and is none of the other
+ * files of the run, by whatever name; NULL among these are none. */
+enum pack_status cli_check_output(const char *path, bool force, const char *const *others,
+                                  size_t n_others, struct pack_error *err);
+
 /* Writes buf to stdout. */
 void cli_print(const struct pack_buf *buf);
 

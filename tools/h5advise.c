@@ -8,12 +8,12 @@
 
 #include <libpack/convert.h>
 #include "libpack/advise/advise_request.h"
-#include "libpack/advise/calibrate.h"
 #include "libpack/base/outfile.h"
-#include "libpack/model/profile_terms.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/advise/snippet.h"
 #include "libpack/bench/measure.h"
+#include "tools/advise_calibrate.h"
+#include "tools/advise_files.h"
 #include "tools/cli.h"
 #include "tools/job_options.h"
 #include "tools/machine.h"
@@ -157,40 +157,9 @@ static const struct cli_program program = {
     .hints = hints,
 };
 
-/* ------------------------------------------------------------ calibration */
-
-static struct cli_progress progress;
-
-static enum pack_status
-calibrate(struct pack_buf *text, struct pack_error *err)
-{
-    struct pack_calibrate_params params = { .dir = o.calibrate,
-                                            .seed = request.reading.seed,
-                                            .watch = request.watch };
-    struct pack_calibration calibration;
-    struct pack_buf profile = { 0 };
-    enum pack_status status = PACK_OK;
-    if (!o.output && !o.json)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--calibrate needs -o FILE, where the profile goes");
-    status = pack_outfile_check(o.output, o.force, err);
-    if (status == PACK_OK)
-        status = pack_calibrate(&params, &calibration, err);
-    cli_progress_end(&progress);
-    if (status == PACK_OK)
-        status = pack_profile_print(&calibration.profile, &profile, err);
-    if (status == PACK_OK && o.output)
-        status = pack_outfile_write(o.output, o.force, profile.data, profile.size, err);
-    if (status == PACK_OK && o.json)
-        status = pack_buf_append(text, profile.data, profile.size, err);
-    else if (status == PACK_OK)
-        status = pack_report_calibration_text(&calibration, text, err);
-    pack_buf_done(&profile);
-    return status;
-}
-
 /* ------------------------------------------------------------------- runs */
 
+static struct cli_progress progress;
 static struct pack_profile processor;
 static char processor_why[256]; /* why its times are assumed; "": they are not */
 static struct pack_measured measured;
@@ -273,11 +242,11 @@ report(const struct pack_advise_job *job, const struct pack_advise_result *resul
         .params = &job->params,
         .result = result,
     };
-    enum pack_status status = o.svg ? write_svg(&r, err) : PACK_OK;
-    if (status == PACK_OK)
-        status = o.json ? pack_report_advise_json(&r, text, err)
-                        : pack_report_advise_text(&r, text, err);
-    return status;
+    enum pack_status status = o.json ? pack_report_advise_json(&r, text, err)
+                                     : pack_report_advise_text(&r, text, err);
+    if (status != PACK_OK)
+        text->size = 0;
+    return status == PACK_OK && o.svg ? write_svg(&r, err) : status;
 }
 
 /* The options that are not yet as the request has them. */
@@ -285,7 +254,6 @@ static enum pack_status
 complete_request(const char *operand, struct pack_error *err)
 {
     struct job_pixels pixels = { .size = o.size, .shorter = o.shorter, .fit = o.fit };
-        .data_file = pack_h5_dataset_storage(data),
     request.data.file = operand;
     request.reading.read = (enum pack_read_mode)o.read;
     request.data.layout = (enum pack_pixel_layout)o.layout;
@@ -317,6 +285,7 @@ measure_params(const struct pack_advise_job *job)
     const struct pack_h5_dataset *data = pack_advise_file_data(job->file);
     return (struct pack_measure_params){
         .file = data->file,
+        .data_file = pack_h5_dataset_storage(data),
         .dataset = data->path,
         .with = request.data.with,
         .prove = o.prove,
@@ -385,11 +354,14 @@ answer(struct pack_advise_job *job, struct pack_advise_result *result,
     return status == PACK_OK ? report(job, result, text, err) : status;
 }
 
+static char changed[512]; /* what happened to a file meanwhile; "": nothing */
+
 static enum pack_status
 advise(const char *operand, struct pack_buf *text, struct pack_error *err)
 {
     struct pack_advise_job *job = calloc(1, sizeof *job);
     struct pack_advise_result *result = calloc(1, sizeof *result);
+    struct advise_files files = { .part.data = NULL };
     char remark[1024];
     enum pack_status status =
         job && result ? complete_request(operand, err) : pack_fail_memory(err, "a run");
@@ -401,12 +373,30 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
         pack_h5_dataset_remark(pack_advise_file_data(job->file), remark, sizeof remark))
         cli_say("%s", remark);
     if (status == PACK_OK)
+        status = advise_files_note(job, request.machine.storage, &files, err);
+    if (status == PACK_OK)
+        status = advise_files_check(&files, o.svg, o.force, err);
+    if (status == PACK_OK)
         status = answer(job, result, text, err);
+    if (advise_files_done(&files, changed, sizeof changed) && status != PACK_OK &&
+        status != PACK_ERR_INTERRUPTED)
+        status = pack_error_prefix(err, status, "meanwhile %s", changed);
     if (job)
         pack_advise_job_close(job);
     free(job);
     free(result);
     return status;
+}
+
+static enum pack_status
+calibrate(struct pack_buf *text, struct pack_error *err)
+{
+    const struct advise_calibrate_options options = { .dir = o.calibrate,
+                                                      .output = o.output,
+                                                      .seed = request.reading.seed,
+                                                      .json = o.json,
+                                                      .force = o.force };
+    return advise_calibrate(&options, &request.watch, &progress, text, err);
 }
 
 /* ------------------------------------------------------------------- main */
@@ -487,8 +477,11 @@ main(int argc, char **argv)
     if (outcome == PACK_OK)
         outcome = o.calibrate ? calibrate(&text, &err) : advise(operands[0], &text, &err);
     status = outcome == PACK_OK ? CLI_DONE : cli_fail(&err);
-    if (outcome == PACK_OK)
-        cli_print(&text);
+    if (outcome == PACK_OK && changed[0]) {
+        cli_complain("while this was found, %s", changed);
+        status = CLI_LOOK;
+    }
+    cli_print(&text); /* an answer stands, also where its picture could not be written */
     pack_buf_done(&text);
     cli_free_texts(&o.chunks);
     free(operands);

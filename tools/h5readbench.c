@@ -191,6 +191,24 @@ write_file(const char *path, report_fn fn, const struct pack_bench_report *repor
     return status;
 }
 
+/* Nothing that is read is written, however much force is used. */
+static enum pack_status
+check_outputs(const struct readbench_job *job, struct pack_error *err)
+{
+    const char *order = job->params.pattern.file;
+    const char *const first[] = { order, o.svg }, *const second[] = { order };
+    enum pack_status status = cli_check_output(o.trace, o.force, first, 2, err);
+    if (status == PACK_OK)
+        status = cli_check_output(o.svg, o.force, second, 1, err);
+    for (size_t i = 0; job->set && status == PACK_OK && i < job->set->n_files; i++) {
+        const char *const file[] = { job->set->files[i].name };
+        status = cli_check_output(o.trace, o.force, file, 1, err);
+        if (status == PACK_OK)
+            status = cli_check_output(o.svg, o.force, file, 1, err);
+    }
+    return status;
+}
+
 /* Why there is something to look at; false: there is nothing. */
 static bool
 find_reason(const struct pack_bench_report *report, char *reason)
@@ -295,9 +313,7 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
     };
     enum pack_status status = readbench_open(&o, job, &err);
     if (status == PACK_OK)
-        status = pack_outfile_check(o.trace, o.force, &err);
-    if (status == PACK_OK)
-        status = pack_outfile_check(o.svg, o.force, &err);
+        status = check_outputs(job, &err);
     if (status == PACK_OK) {
         job->params.watch = cli_watch(&job->progress);
         status = pack_bench_run(&job->params, result, &err);
