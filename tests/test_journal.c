@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,6 +144,55 @@ test_damage(int fd)
        "something that is no journal is refused: %s", err.text);
 }
 
+/* A record in another place than where it was written, as an older journal leaves it. */
+static void
+test_moved(int fd)
+{
+    struct pack_journal *journal;
+    struct pack_journal_params params = params_of(fd, identity);
+    unsigned char record[16 + 8], payload[8] = "12345678";
+    struct seen seen = { 0 };
+    pack_journal_create(&params, &journal, NULL);
+    off_t first = lseek(fd, 0, SEEK_END);
+    for (unsigned i = 0; i < 2; i++)
+        pack_journal_append(journal, 0, payload, 0, NULL);
+    pack_journal_append(journal, 2, payload, 4, NULL);
+    pack_journal_close(journal, NULL);
+    ok(pread(fd, record, sizeof record, first + 32) == sizeof record &&
+           pwrite(fd, record, sizeof record, first + 16) == sizeof record,
+       "the third record is copied over the second");
+    ok(pack_journal_read(&params, see, &seen, NULL) == PACK_OK && seen.n == 1,
+       "and does not count in its place: %u seen", seen.n);
+}
+
+/* A record that claims more bytes than the file holds, or than there is memory. */
+static void
+test_claims(int fd)
+{
+    struct pack_journal *journal;
+    struct pack_journal_params params = params_of(fd, identity);
+    struct pack_error err = { 0 };
+    struct rlimit old, small;
+    struct seen seen = { 0 };
+    pack_journal_create(&params, &journal, NULL);
+    append_from(journal, 0);
+    pack_journal_close(journal, NULL);
+    uint32_t head[4] = { N_RECORDS, UINT32_MAX - 8, 1, 2 };
+    ok(pwrite(fd, head, sizeof head, lseek(fd, 0, SEEK_END)) == sizeof head &&
+           getrlimit(RLIMIT_DATA, &old) == 0,
+       "a record of 4 GiB is claimed");
+    small = (struct rlimit){ UINT64_C(1) << 30, old.rlim_max };
+    setrlimit(RLIMIT_DATA, &small);
+    void *room = malloc(1 << 20);
+    if (!room) /* a sanitizer's own memory is beyond the limit */
+        setrlimit(RLIMIT_DATA, &old);
+    free(room);
+    ok(pack_journal_read(&params, see, &seen, &err) == PACK_OK && seen.n == N_RECORDS &&
+           !seen.wrong,
+       "nothing is allocated for it: %u good records, '%s'", seen.n, err.text);
+    setrlimit(RLIMIT_DATA, &old);
+}
+
 static void
 test_failure(int fd)
 {
@@ -177,6 +227,8 @@ main(void)
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     test_round_trip(fd);
     test_damage(fd);
+    test_moved(fd);
+    test_claims(fd);
     test_failure(fd);
     close(fd);
     unlink(path);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libpack/base/checksum.h"
@@ -21,7 +22,7 @@
 
 enum { BUFFER_BYTES = 1 << 16, ORDER_WORD = 0x01020304, ALIGN = 8 };
 
-static const char magic[] = "h5pack journal 1";
+static const char magic[] = "h5pack journal 2";
 
 struct header {
     char magic[sizeof magic - 1];
@@ -213,13 +214,28 @@ struct window {
     const struct pack_journal_params *params;
     unsigned char *data;
     size_t at, size, capacity;
-    uint64_t offset;
+    uint64_t offset, file_bytes;
 };
 
-/* Makes `want` bytes available at data + at; *enough is false at the end of the file. */
 static enum pack_status
-window_need(struct window *window, size_t want, bool *enough, struct pack_error *err)
+window_init(struct window *window, const struct pack_journal_params *params,
+            struct pack_error *err)
 {
+    struct stat st;
+    *window = (struct window){ .params = params };
+    if (fstat(params->fd, &st) != 0)
+        return pack_fail_errno(err, errno, "cannot stat '%s'", params->name);
+    window->file_bytes = (uint64_t)st.st_size;
+    return PACK_OK;
+}
+
+/* Makes `want` bytes available at data + at, or what the file still has of them: what a
+ * record claims to hold is never allocated on its word. */
+static enum pack_status
+window_need(struct window *window, uint64_t wanted, bool *enough, struct pack_error *err)
+{
+    uint64_t left = window->file_bytes - window->offset - window->at;
+    size_t want = (size_t)(wanted < left ? wanted : left);
     if (window->size - window->at < want && window->at > 0) {
         memmove(window->data, window->data + window->at, window->size - window->at);
         window->offset += window->at;
@@ -246,7 +262,7 @@ window_need(struct window *window, size_t want, bool *enough, struct pack_error 
             break;
         window->size += (size_t)got;
     }
-    *enough = window->size - window->at >= want;
+    *enough = window->size - window->at >= wanted;
     return PACK_OK;
 }
 
@@ -297,8 +313,6 @@ read_records(struct window *window, pack_journal_record_fn fn, void *context,
         if (status || !whole)
             return status;
         memcpy(&record, window->data + window->at, sizeof record);
-        if (record.size > PACK_JOURNAL_RECORD_MAX)
-            return PACK_OK;
         size_t total = sizeof record + padded(record.size);
         status = window_need(window, total, &whole, err);
         if (status || !whole)
@@ -317,14 +331,31 @@ read_records(struct window *window, pack_journal_record_fn fn, void *context,
 }
 
 enum pack_status
+pack_journal_read(const struct pack_journal_params *params, pack_journal_record_fn record,
+                  void *context, struct pack_error *err)
+{
+    struct window window;
+    bool whole = false;
+    enum pack_status status = window_init(&window, params, err);
+    if (!status)
+        status = read_header(&window, &whole, err);
+    if (!status && whole)
+        status = read_records(&window, record, context, err);
+    free(window.data);
+    return status;
+}
+
+enum pack_status
 pack_journal_resume(const struct pack_journal_params *params,
                     pack_journal_record_fn record, void *context,
                     struct pack_journal **out, struct pack_error *err)
 {
-    struct window window = { .params = params };
+    struct window window;
     struct pack_journal *journal = NULL;
-    bool whole;
-    enum pack_status status = read_header(&window, &whole, err);
+    bool whole = false;
+    enum pack_status status = window_init(&window, params, err);
+    if (!status)
+        status = read_header(&window, &whole, err);
     if (status || !whole) {
         free(window.data);
         return status ? status : pack_journal_create(params, out, err);

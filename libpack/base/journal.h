@@ -46,6 +46,11 @@ enum pack_status pack_journal_resume(const struct pack_journal_params *params,
                                      struct pack_journal **journal,
                                      struct pack_error *err);
 
+/* As pack_journal_resume, but only reads: the file stays as it is, whatever its tail. */
+enum pack_status pack_journal_read(const struct pack_journal_params *params,
+                                   pack_journal_record_fn record, void *context,
+                                   struct pack_error *err);
+
 /*
  * Appends a record to a buffer that is written when it holds 64 KiB and by
  * pack_journal_flush. What was written survives the end of the process by any means;
