@@ -60,6 +60,22 @@ enum pack_source_note_kind {
     PACK_NOTE_KINDS
 };
 
+/* Why an image that came to a source since it was listed cannot follow the others. */
+enum pack_source_left_out {
+    PACK_LEFT_OUT_NOT = 0,  /* it can */
+    PACK_LEFT_OUT_NOT_LAST, /* listed anew, it would come before others */
+    PACK_LEFT_OUT_SHUFFLED, /* anew, the whole order would be another */
+    PACK_LEFT_OUT_CLASS,    /* it has a class, or a label, such as there was none */
+    PACK_LEFT_OUT_COLUMN,   /* it changes the type of a list's column */
+    PACK_LEFT_OUT_FOLDER    /* it is in a folder that was not given */
+};
+
+struct pack_source_additions {
+    uint64_t n_added, n_left_out;
+    const char *first; /* left out: its name in the new listing */
+    enum pack_source_left_out why;
+};
+
 /*
  * Images listed, in the order to store them, with names, labels and what else a list says
  * of them. One is changed by pack_source_shuffle() and pack_source_limit() only; from one

@@ -279,6 +279,7 @@ pack_source_shuffle(struct pack_source *source, uint64_t seed, struct pack_error
     }
     free(source->source_index);
     source->source_index = index;
+    source->n_listed = n;
     source->seed = seed;
     return PACK_OK;
 }
