@@ -89,12 +89,16 @@ parse_how(const char *how)
         const char *name;
         enum how how;
         int number;
-    } names[] = { { "EIO", HOW_ERRNO, EIO },          { "ENOSPC", HOW_ERRNO, ENOSPC },
-                  { "EACCES", HOW_ERRNO, EACCES },    { "ENOMEM", HOW_ERRNO, ENOMEM },
-                  { "EMFILE", HOW_ERRNO, EMFILE },    { "EDQUOT", HOW_ERRNO, EDQUOT },
-                  { "EINTR", HOW_ERRNO, EINTR },      { "short", HOW_SHORT, 0 },
-                  { "SIGKILL", HOW_SIGNAL, SIGKILL }, { "SIGINT", HOW_SIGNAL, SIGINT },
-                  { "SIGTERM", HOW_SIGNAL, SIGTERM } };
+    } names[] = {
+        { "EIO", HOW_ERRNO, EIO },          { "ENOSPC", HOW_ERRNO, ENOSPC },
+        { "EACCES", HOW_ERRNO, EACCES },    { "ENOMEM", HOW_ERRNO, ENOMEM },
+        { "EMFILE", HOW_ERRNO, EMFILE },    { "EDQUOT", HOW_ERRNO, EDQUOT },
+        { "EINTR", HOW_ERRNO, EINTR },      { "ENOENT", HOW_ERRNO, ENOENT },
+        { "ESTALE", HOW_ERRNO, ESTALE },    { "EHOSTDOWN", HOW_ERRNO, EHOSTDOWN },
+        { "short", HOW_SHORT, 0 },          { "ECONNABORTED", HOW_ERRNO, ECONNABORTED },
+        { "SIGKILL", HOW_SIGNAL, SIGKILL }, { "SIGINT", HOW_SIGNAL, SIGINT },
+        { "SIGTERM", HOW_SIGNAL, SIGTERM }
+    };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(how, names[i].name) == 0) {
             fault.how = names[i].how;

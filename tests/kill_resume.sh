@@ -1,11 +1,12 @@
 #!/bin/sh
 # h5pack is killed at random moments (seeded: H5PACK_SEED) and goes on with --resume:
-# the file is byte for byte that of an undisturbed run. Ctrl-C and SIGTERM end it in
-# words.
+# the file is byte for byte that of an undisturbed run, and what was on the disk is not
+# packed again. Images that went or came between the kills change nothing of that: the
+# undisturbed run is one that met the same. Ctrl-C and SIGTERM end it in words.
 #
 # Moments are "before the n-th access to a file", so that they fall evenly over the
 # whole job and can be repeated; under sanitizers, where the shim that counts cannot be
-# loaded, they are times. 8 moments, 50 with H5PACK_LONG=1.
+# loaded, they are times. 8 moments, 50 with H5PACK_LONG=1; with changes between, 6 and 50.
 . "$top_srcdir/tests/tap.sh"
 need h5pack cmp
 shim=$top_builddir/tests/.libs/fault_shim.so
@@ -16,7 +17,7 @@ render_samples photos 60 5 160 || exit 1
 
 cat >job <<'SH'
 #!/bin/sh
-exec h5pack photos --shorter 128 --crop 112x112 --compress zstd --threads 2 -o out/set.h5 "$@"
+exec h5pack photos --shorter 128 --crop 112x112 --threads 2 --rejects rejects.tsv -o out/set.h5 "$@"
 SH
 chmod +x job
 export PATH
@@ -67,12 +68,25 @@ else
 fi
 note "moments are below $total, seed $seed"
 
-# resumed SENTENCE: goes on to the end and compares.
+# Images whose pixels are in the partial file. A process that dies takes none of them along:
+# each is in the journal before the next is written.
+image_bytes=37632
+written() {
+    bytes=$(wc -c <out/set.h5.part) 2>/dev/null || bytes=0
+    echo $((bytes / image_bytes))
+}
+
+# resumed SENTENCE: goes on to the end, with what is there, and compares.
 resumed() {
-    run ./job --resume
+    there=$(written)
+    run ./job --resume --json
+    taken=$(sed -n 's/.*"resumed": *\([0-9]*\).*/\1/p' "$work/out")
     [ $status -eq 0 ] && cmp out/set.h5 reference.h5 >>"$work/err" && [ "$(ls out)" = set.h5 ]
     same=$?
     ok $same "$1"
+    [ "${taken:-0}" -ge $((there - 2)) ]
+    kept=$?
+    ok $kept "${taken:-0} images are taken over of $there that were written"
     [ $same -eq 0 ] || {
         note <"$work/err"
         note "out/ holds:" "$(ls out)"
@@ -102,6 +116,91 @@ while [ $i -lt $n_moments ]; do
         resumed "killed at $moment$again, then resumed, the file is the same"
     fi
 done
+
+# ------------------------------------------------ images that go and come between
+
+# A folder of what there ever was: the images, and copies that are added, some of which
+# sort last, some first.
+last_class=$(ls photos | tail -n 1)
+first_class=$(ls photos | head -n 1)
+cp -a photos all
+n_added=0
+
+# change: removes two images, brings one back, adds two.
+change() {
+    for image in 1 2; do
+        random_below 60
+        path=$(cd all && ls -d */[!0z]* | sed -n $((random + 1))p)
+        rm -f "photos/$path"
+    done
+    random_below 60
+    path=$(cd all && ls -d */[!0z]* | sed -n $((random + 1))p)
+    cp -a "all/$path" "photos/$path"
+    n_added=$((n_added + 1))
+    for path in "$last_class/zz$((n_added + 100)).jpg" "$first_class/0$n_added.jpg"; do
+        cp -a "$template" "all/$path"
+        cp -a "$template" "photos/$path"
+    done
+}
+template=$(ls photos/*/*.jpg | head -n 1)
+cp -a "$template" template.jpg
+template=$PWD/template.jpg
+
+# make_same_world: ref/photos becomes a folder in which an undisturbed run meets what this
+# one met. What it rejected is a link to nowhere there.
+make_same_world() {
+    rm -rf ref
+    mkdir -p ref/out
+    cp job ref
+    "$PYTHON" - <<'PY' || return 1
+import h5py, os, shutil
+for name in h5py.File('out/set.h5')['filenames'].asstr()[:]:
+    os.makedirs(os.path.dirname('ref/photos/' + name), exist_ok=True)
+    shutil.copy2('all/' + name, 'ref/photos/' + name)
+for line in list(open('rejects.tsv'))[1:] if os.path.exists('rejects.tsv') else []:
+    os.symlink('nowhere', 'ref/' + line.split('\t')[0])
+PY
+    (cd ref && ./job >/dev/null 2>&1)
+    [ $? -le 1 ]
+}
+
+n_rounds=3
+[ "$long" = 1 ] && n_rounds=25
+"$PYTHON" -c 'import h5py' 2>/dev/null || {
+    skip "no h5py: what a run met is read with it"
+    n_rounds=0
+}
+rm -f seen
+i=0
+while [ $i -lt $n_rounds ]; do
+    i=$((i + 1))
+    rm -rf out photos rejects.tsv
+    mkdir out
+    cp -a all photos
+    rm -f photos/*/zz1* photos/"$first_class"/0*
+    random_below "$total"
+    moment=$((random + 1))
+    struck KILL $moment ./job
+    change
+    random_below "$total"
+    struck KILL $((random + 1)) ./job --resume
+    change
+    if [ -e out/set.h5 ]; then # it was complete by then; the list of rejects may not be
+        status=0
+    else
+        run ./job --resume
+        cat rejects.tsv >>seen
+    fi
+    [ $status -le 1 ] && make_same_world && cmp out/set.h5 ref/out/set.h5 2>>"$work/err"
+    same=$?
+    ok $same "killed at $moment and $((random + 1)) while images went and came"
+    [ $same -eq 0 ] || note <"$work/err"
+done
+[ $n_rounds -eq 0 ] || grep -q 'No such file' seen
+ok $? 'some of those that went were rejects'
+rm -rf photos
+cp -a all photos
+rm -f photos/*/zz1* photos/"$first_class"/0*
 
 # signal_test NAME STATUS
 signal_test() {

@@ -13,7 +13,7 @@ static struct pack_source *source;
 
 /* Counts the samples of each outcome; *reason is the last that was not ready. */
 static void
-stream(int n[3], char reason[PACK_SAMPLE_REASON_MAX])
+stream(int n[PACK_SAMPLE_FAILED + 1], char reason[PACK_SAMPLE_REASON_MAX])
 {
     struct pack_samples_params params = { .source = source,
                                           .n_threads = 2,
@@ -26,7 +26,7 @@ stream(int n[3], char reason[PACK_SAMPLE_REASON_MAX])
     struct pack_pool_lane lane = pack_samples_lane(samples);
     if (pack_pool_new(2, &lane, 1, &pool, NULL) != PACK_OK)
         abort();
-    n[0] = n[1] = n[2] = 0;
+    memset(n, 0, (PACK_SAMPLE_FAILED + 1) * sizeof *n);
     pack_samples_start(samples, pool, 0);
     while ((sample = pack_samples_next(samples))) {
         n[sample->outcome]++;
@@ -53,7 +53,7 @@ touch(void *unused)
 static void
 test_changing(void)
 {
-    int n[3], rejected = 0, failed = 0;
+    int n[PACK_SAMPLE_FAILED + 1], rejected = 0, failed = 0;
     char reason[PACK_SAMPLE_REASON_MAX] = "";
     pthread_t thread;
     stream(n, reason);

@@ -124,7 +124,7 @@ open_lists(const struct pack_args *args, struct pack_convert_params *params,
     cli_progress_end(&talk->progress);
     if (status != PACK_OK)
         return status;
-    talk->source = params->source = *source;
+    params->source = *source;
     return args->rejects ? pack_lists_open_rejects(args->rejects, args->force,
                                                    &talk->rejects, err)
                          : PACK_OK;
@@ -144,6 +144,7 @@ run(const struct pack_args *args)
         .version = PACKAGE_VERSION,
         .force = args->force,
         .resume = args->resume,
+        .any_seed = args->seed == UINT64_MAX,
         .verify = args->verify,
         .n_threads = (unsigned)args->threads,
         .memory_bytes = args->memory,
@@ -167,6 +168,8 @@ run(const struct pack_args *args)
     status = work(report.job, &params, &result, &err);
     cli_progress_end(&talk.progress);
     status = close_rejects(talk.rejects, status, &err);
+    if (params.options.shuffle && report.job == PACK_JOB_PACK)
+        params.options.seed = result.seed;
     report.differs = status == PACK_ERR_MISMATCH;
     if (status == PACK_OK && report.job == PACK_JOB_PACK && !args->json && !args->quiet)
         advise(&params, &question, &report);

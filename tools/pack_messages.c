@@ -21,17 +21,17 @@ bool
 pack_messages_reject(void *context, const struct pack_reject *reject)
 {
     struct pack_talk *talk = context;
-    char path[8192], text[PACK_NAME_TEXT_MAX];
-    pack_source_path(talk->source, reject->index, path, sizeof path);
+    char text[PACK_NAME_TEXT_MAX];
     if (++talk->n_rejects <= ERROR_LINES_MAX + 1)
         cli_progress_hide(&talk->progress);
     if (talk->n_rejects <= ERROR_LINES_MAX)
-        cli_say("'%s': %s", pack_name_text(path, text), reject->reason);
+        cli_say("'%s': %s", pack_name_text(reject->path, text), reject->reason);
     else if (talk->n_rejects == ERROR_LINES_MAX + 1)
         cli_say("further rejected images are %s", talk->rejects
                                                       ? "in the list of rejects only"
                                                       : "not shown: --rejects FILE.tsv");
-    return !talk->rejects || pack_lists_add_reject(talk->rejects, path, reject->reason);
+    return !talk->rejects ||
+           pack_lists_add_reject(talk->rejects, reject->path, reject->reason);
 }
 
 static void
@@ -69,7 +69,8 @@ pack_messages_end(const struct pack_args *args, const struct pack_convert_report
     else if (args->json || !args->quiet)
         cli_print(&text);
     pack_buf_done(&text);
-    return reported != PACK_OK                     ? CLI_FAILED
-           : report->differs || result->n_rejected ? CLI_LOOK
-                                                   : CLI_DONE;
+    return reported != PACK_OK ? CLI_FAILED
+           : report->differs || result->n_rejected || result->additions.n_left_out
+               ? CLI_LOOK
+               : CLI_DONE;
 }

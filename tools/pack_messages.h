@@ -10,7 +10,6 @@
 /* Of one run; zeroed. */
 struct pack_talk {
     struct cli_progress progress;
-    const struct pack_source *source;
     struct pack_outfile *rejects; /* list of them, or NULL */
     uint64_t n_rejects;
 };

@@ -51,17 +51,20 @@ struct pack_convert_options {
 struct pack_reject {
     uint64_t index;     /* of the record in the source */
     const char *name;   /* of the record */
+    const char *path;   /* as pack_source_path() gives it */
     const char *reason; /* one sentence, without the name */
 };
 
 struct pack_convert_params {
     /* Required: listed, shuffled and limited as the options say, by the caller, who
-     * closes it. */
+     * closes it. Resuming, the list is the interrupted run's, this one tells what was
+     * added. */
     struct pack_source *source;
     struct pack_convert_options options;
     const char *output;  /* path of the file; required */
     const char *version; /* of the program, stored in the file; required to pack */
     bool force, resume;
+    bool any_seed; /* resuming: options.seed is as good as that of the interrupted run */
     bool verify;           /* read everything back through stock HDF5 before the rename */
     unsigned n_threads;    /* 0: one per processor */
     uint64_t memory_bytes; /* bound of all pixel and file buffers; 0: 1 GiB. An image that
@@ -82,6 +85,9 @@ struct pack_convert_result {
     uint64_t n_replayed; /* packed by an earlier, interrupted run */
     bool resumable;      /* after a failure: `resume` would go on with what was done, */
     uint64_t n_saved;    /* which is this many of n_listed, rejected ones included */
+    uint64_t seed;       /* of the random order; resuming, that of the interrupted run */
+    /* resuming: images that came since the run began; `first` belongs to the source */
+    struct pack_source_additions additions;
     struct pack_shape extent; /* of images */
     struct pack_shape chunk;
     uint64_t n_chunks;
@@ -111,9 +117,17 @@ struct pack_convert_result {
  *
  * Safety: written as NAME.part with NAME.part.journal beside it, synced and renamed when
  * complete. When it fails or is stopped and something is done, both stay, and the same
- * call with `resume` goes on from there without decoding again; PACK_ERR_CHANGED when
- * options or sources are not the same, PACK_ERR_NOT_FOUND when an image that was packed
- * is gone. PACK_ERR_MISMATCH of `verify` leaves both too, and nothing under NAME;
+ * call with `resume` goes on from there without decoding again, with the list of images
+ * that the run began with, which the journal keeps. What is gone since stays packed, or is
+ * a reject; what was added is packed where it can follow the others (result->additions).
+ * PACK_ERR_CHANGED when options or sources are others, or a packed image was changed.
+ *
+ * An image that is not there (ENOENT), not permitted (EACCES) or not readable (EIO, after
+ * a second try) is a reject once a later one was read: a hundred in a row are taken for
+ * a server or disk that is gone, and end the run, as every other error of the machine
+ * does at once. It can be resumed.
+ *
+ * PACK_ERR_MISMATCH of `verify` leaves NAME.part and the journal, and nothing under NAME;
  * resuming packs again what is not as it was written.
  *
  * Without a geometry that fixes the size, all headers are read first; images of more than

@@ -56,31 +56,64 @@ open_output(struct run *run)
     return pack_outfile_open(params->output, &op, &run->out, run->err);
 }
 
-static enum pack_status
-make_plan(struct run *run)
-{
-    uint32_t out_h, out_w;
-    enum pack_status status =
-        pack_convert_find_size(run->params, &out_h, &out_w, run->err);
-    return status == PACK_OK
-               ? pack_convert_plan_make(run->params, out_h, out_w, &run->plan, run->err)
-               : status;
-}
-
-/* What a journal belongs to: the options, the list of images, the program. */
+/* What a journal belongs to: options and program. The seed is with the list in it. */
 static enum pack_status
 make_identity(struct run *run)
 {
-    struct pack_buf *options = &run->options;
-    uint64_t digest = pack_source_digest(run->params->source);
+    struct pack_convert_options options = run->params->options;
+    options.seed = 0;
     enum pack_status status =
-        pack_convert_options_text(&run->params->options, options, run->err);
+        pack_convert_options_text(&options, &run->identity, run->err);
+    return status == PACK_OK
+               ? pack_buf_printf(&run->identity, run->err, "%s\n", run->params->version)
+               : status;
+}
+
+struct pack_journal_params
+pack_convert_journal(const struct run *run)
+{
+    return (struct pack_journal_params){
+        .fd = pack_outfile_journal_fd(run->out),
+        .name = pack_outfile_journal_path(run->out),
+        .identity = run->identity.data,
+        .identity_size = run->identity.size,
+    };
+}
+
+/* As the run was begun, where one is resumed: that sizes differ now, or that there are
+ * more images, changes nothing. */
+static enum pack_status
+make_plan(struct run *run)
+{
+    struct pack_convert_params params = *run->params;
+    uint32_t out_h = run->begun.out_h, out_w = run->begun.out_w;
+    enum pack_status status = PACK_OK;
+    if (!run->resumed)
+        status = pack_convert_find_size(run->params, &out_h, &out_w, run->err);
+    else if (!params.options.chunk.rank)
+        params.options.chunk_samples = run->begun.chunk_samples;
+    return status == PACK_OK
+               ? pack_convert_plan_make(&params, out_h, out_w, &run->plan, run->err)
+               : status;
+}
+
+static enum pack_status
+make_text(struct run *run)
+{
+    return pack_convert_options_text(&run->params->options, &run->options, run->err);
+}
+
+static enum pack_status
+resume_journal(struct run *run, const struct pack_journal_params *jp)
+{
+    const char *part = pack_outfile_part_path(run->out);
+    run->part_fd = open(part, O_RDONLY | O_CLOEXEC);
+    if (run->part_fd < 0)
+        return pack_fail_errno(run->err, errno, "cannot open '%s'", part);
+    enum pack_status status =
+        pack_journal_resume(jp, pack_convert_replay, run, &run->journal, run->err);
     if (status == PACK_OK)
-        status = pack_buf_append(&run->identity, options->data, options->size, run->err);
-    if (status == PACK_OK)
-        status = pack_buf_printf(
-            &run->identity, run->err, "%s\n%016" PRIx64 "\n%" PRIu32 "x%" PRIu32,
-            run->params->version, digest, run->plan.out_h, run->plan.out_w);
+        run->result->n_saved = run->next_record;
     return status;
 }
 
@@ -88,39 +121,24 @@ static enum pack_status
 open_files(struct run *run)
 {
     const struct pack_convert_params *params = run->params;
-    bool resumed = pack_outfile_is_resumed(run->out);
-    const char *part = pack_outfile_part_path(run->out);
-    struct pack_journal_params jp = {
-        .fd = pack_outfile_journal_fd(run->out),
-        .name = pack_outfile_journal_path(run->out),
-        .identity = run->identity.data,
-        .identity_size = run->identity.size,
-    };
+    struct pack_journal_params jp = pack_convert_journal(run);
     struct pack_writer_params wp = { .libver = params->options.libver,
-                                     .resume = resumed };
+                                     .resume = run->resumed };
     struct pack_writer_dataset_params dp = {
         .type = PACK_UINT8,
         .sample = run->plan.sample,
         .chunk = run->plan.chunk,
         .pipeline = params->options.pipeline,
     };
-    enum pack_status status = pack_writer_open(part, &wp, &run->writer, run->err);
+    enum pack_status status =
+        pack_writer_open(pack_outfile_part_path(run->out), &wp, &run->writer, run->err);
     if (status == PACK_OK)
         status = pack_writer_dataset_create(run->writer, "images", &dp, &run->images,
                                             run->err);
     if (status != PACK_OK)
         return status;
-    if (!resumed)
-        return pack_journal_create(&jp, &run->journal, run->err);
-    run->part_fd = open(part, O_RDONLY | O_CLOEXEC);
-    if (run->part_fd < 0)
-        return pack_fail_errno(run->err, errno, "cannot open '%s'", part);
-    status = pack_journal_resume(&jp, pack_convert_replay, run, &run->journal, run->err);
-    if (status == PACK_ERR_CHANGED && !run->replaying)
-        pack_fail_param(run->err, status, "force",
-                        "'%s' was begun with other options or other images", part);
-    run->stuck |= status == PACK_ERR_CHANGED || status == PACK_ERR_FORMAT;
-    return status;
+    return run->resumed ? resume_journal(run, &jp)
+                        : pack_journal_create(&jp, &run->journal, run->err);
 }
 
 static void
@@ -133,13 +151,13 @@ release(struct run *run)
         close(run->part_fd);
     pack_writer_abandon(run->writer);
     pack_journal_close(run->journal, NULL);
-    bool saved = run->result->n_saved > 0 && !run->stuck;
-    if (run->out && (saved || pack_outfile_is_resumed(run->out))) {
-        run->result->resumable = !run->stuck;
+    run->result->resumable |= run->out && run->result->n_saved > 0 && !run->stuck;
+    if (run->out && (run->result->resumable || pack_outfile_is_resumed(run->out)))
         pack_outfile_abandon(run->out);
-    } else {
+    else
         pack_outfile_discard(run->out);
-    }
+    pack_source_close(run->source);
+    pack_buf_done(&run->waiting);
     pack_buf_done(&run->options);
     pack_buf_done(&run->identity);
     pack_buf_done(&run->entry);
@@ -164,6 +182,7 @@ finish_result(struct run *run)
         result->mean[c] = (double)((long double)run->sum[c] / (long double)n);
         result->std[c] = (double)(sqrtl((long double)spread) / (long double)n);
     }
+    result->seed = run->params->options.seed;
     result->chunk = run->plan.chunk;
     result->extent = run->plan.chunk;
     result->extent.extent[0] = result->n_packed;
@@ -240,13 +259,20 @@ enum pack_status
 pack_convert(const struct pack_convert_params *params, struct pack_convert_result *result,
              struct pack_error *err)
 {
-    static enum pack_status (*const steps[])(struct run *) = {
-        open_output, make_plan,     make_identity,    pack_convert_blocks_new,
-        open_files,  start_threads, pack_convert_all, complete,
-        commit
-    };
+    static enum pack_status (*const steps[])(struct run *) = { open_output,
+                                                               make_identity,
+                                                               pack_convert_list_take,
+                                                               make_plan,
+                                                               make_text,
+                                                               pack_convert_blocks_new,
+                                                               open_files,
+                                                               pack_convert_list_put,
+                                                               start_threads,
+                                                               pack_convert_all,
+                                                               complete,
+                                                               commit };
     struct pack_error own;
-    struct run run = { .params = params,
+    struct run run = { .params = &run.own,
                        .result = result,
                        .err = err ? err : &own,
                        .start_ns = pack_clock_ns(),
@@ -262,6 +288,7 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
         status = pack_convert_check_order(params->source, &params->options, err);
     if (status != PACK_OK)
         return status;
+    run.own = *params;
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == PACK_OK; i++)

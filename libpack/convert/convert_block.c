@@ -67,6 +67,11 @@ make_record(const struct pack_sample *sample)
         .outcome = (uint16_t)sample->outcome,
     };
     const struct pack_image_info *info = &sample->info;
+    if (sample->outcome == PACK_SAMPLE_MISSING) { /* nothing to recognise it by */
+        record.outcome = PACK_SAMPLE_REJECTED;
+        record.file_bytes = 0;
+        record.file_mtime_ns = 0;
+    }
     if (sample->outcome != PACK_SAMPLE_READY) {
         record.reason_bytes = (uint16_t)(strlen(sample->reason) + 1);
         return record;
@@ -297,32 +302,41 @@ end_block(struct run *run, struct block **block)
     return status;
 }
 
-static enum pack_status
-add_sample(struct run *run, struct block *block, const struct pack_sample *sample)
+enum pack_status
+pack_convert_put_record(struct pack_buf *records, const struct sample_record *record,
+                        const char *reason, struct pack_error *err)
 {
     static const uint8_t zeros[8];
-    struct sample_record record = make_record(sample);
-    size_t reason = record.reason_bytes;
-    enum pack_status status = pack_convert_account(run, &record, sample->reason);
+    size_t bytes = record->reason_bytes;
+    enum pack_status status = pack_buf_append(records, record, sizeof *record, err);
     if (status == PACK_OK)
-        status = pack_buf_append(&block->records, &record, sizeof record, run->err);
+        status = pack_buf_append(records, reason, bytes, err);
     if (status == PACK_OK)
-        status = pack_buf_append(&block->records, sample->reason, reason, run->err);
+        status = pack_buf_append(records, zeros, padded(bytes) - bytes, err);
+    return status;
+}
+
+enum pack_status
+pack_convert_add(struct run *run, struct block **filled,
+                 const struct sample_record *record, const char *reason,
+                 const uint8_t *pixels)
+{
+    struct block *block = *filled;
+    enum pack_status status = pack_convert_account(run, record, reason);
     if (status == PACK_OK)
-        status =
-            pack_buf_append(&block->records, zeros, padded(reason) - reason, run->err);
+        status = pack_convert_put_record(&block->records, record, reason, run->err);
     if (status != PACK_OK)
         return status;
     block->n_records++;
     uint8_t *place = block->pixels + block->n_samples * run->plan.sample_bytes;
-    if (sample->outcome == PACK_SAMPLE_READY)
-        memcpy(place, sample->pixels, run->plan.sample_bytes);
+    if (record->outcome == PACK_SAMPLE_READY)
+        memcpy(place, pixels, run->plan.sample_bytes);
     else if (run->params->options.on_error == PACK_ON_ERROR_BLANK)
         memset(place, 0, run->plan.sample_bytes);
     else
         return PACK_OK;
     block->n_samples++;
-    return PACK_OK;
+    return block->n_samples == run->plan.block_samples ? end_block(run, filled) : PACK_OK;
 }
 
 /* Into the block being filled, which is handed on when it is full. */
@@ -330,15 +344,22 @@ static enum pack_status
 convert_sample(struct run *run, struct block **block, const struct pack_sample *sample)
 {
     const struct pack_convert_params *params = run->params;
+    struct pack_sample lost;
+    bool waits;
+    if (pack_convert_is_lost(run, sample, &lost))
+        sample = &lost;
+    struct sample_record record = make_record(sample);
     run->result->source_bytes += sample->file_bytes;
     if (sample->outcome == PACK_SAMPLE_FAILED) {
         pack_fail(run->err, sample->status, "%s", sample->reason);
         return pack_convert_name_record(params->source, sample->index, sample->status,
                                         run->err);
     }
-    enum pack_status status = add_sample(run, *block, sample);
-    if (status == PACK_OK && (*block)->n_samples == run->plan.block_samples)
-        status = end_block(run, block);
+    enum pack_status status = pack_convert_wait(run, &record, sample, &waits);
+    if (status == PACK_OK && !waits)
+        status = pack_convert_wait_over(run, block);
+    if (status == PACK_OK && !waits)
+        status = pack_convert_add(run, block, &record, sample->reason, sample->pixels);
     if (status != PACK_OK)
         return status;
     return pack_convert_watch(params, "packing", sample->index + 1,
@@ -354,6 +375,8 @@ pack_convert_all(struct run *run)
     enum pack_status status = PACK_OK;
     while (status == PACK_OK && (sample = pack_samples_next(run->samples)))
         status = convert_sample(run, &block, sample);
+    if (status == PACK_OK)
+        status = pack_convert_wait_end(run, &block);
     if (status == PACK_OK && block->n_samples > 0)
         status = end_block(run, &block);
     while (status == PACK_OK && (finished = pack_pool_next(run->pool, LANE_ENCODE)))

@@ -105,6 +105,7 @@ struct compare {
     int64_t *labels;
     char **filenames;
     uint64_t n_labels, n_filenames;
+    struct pack_convert_row row;
 };
 
 static enum pack_status
@@ -162,7 +163,8 @@ compare_sample(struct compare *c, const struct pack_sample *sample)
         return pack_convert_name_record(params->source, sample->index, sample->status,
                                         c->err);
     }
-    if (sample->outcome == PACK_SAMPLE_REJECTED) {
+    status = pack_convert_row_count(params->source, &c->row, sample, c->err);
+    if (status == PACK_OK && sample->outcome != PACK_SAMPLE_READY) {
         c->result->n_rejected++;
         status = pack_convert_reject(params, sample->index, sample->reason, c->err);
     }

@@ -54,6 +54,20 @@ enum pack_status pack_convert_check_order(const struct pack_source *source,
                                           const struct pack_convert_options *options,
                                           struct pack_error *err);
 
+enum { PACK_CONVERT_ROW_MAX = 100 };
+
+/* Images one after the other that could not be read: so many that it is not their fault,
+ * but the server's or the disk's, when a row is full. */
+struct pack_convert_row {
+    uint64_t first, n;
+};
+
+/* PACK_ERR_IO when the row is full; see convert_missing.c. */
+enum pack_status pack_convert_row_count(const struct pack_source *source,
+                                        struct pack_convert_row *row,
+                                        const struct pack_sample *sample,
+                                        struct pack_error *err);
+
 enum { PACK_CONVERT_SIZES_MAX = 8 };
 
 /* A header scan: every record probed, in order. */
@@ -66,6 +80,7 @@ struct pack_convert_scan {
     } sizes[PACK_CONVERT_SIZES_MAX]; /* output sizes in order of appearance */
     int n_sizes;                     /* kept */
     uint64_t n_other_sizes;          /* images of sizes that found no place */
+    struct pack_convert_row row;
 };
 
 enum pack_status pack_convert_scan_headers(const struct pack_convert_params *params,

@@ -177,7 +177,10 @@ enum pack_status
 pack_convert_reject(const struct pack_convert_params *params, uint64_t index,
                     const char *reason, struct pack_error *err)
 {
-    struct pack_reject reject = { index, params->source->records[index].name, reason };
+    char path[2 * PATH_MAX];
+    struct pack_reject reject = { index, params->source->records[index].name, path,
+                                  reason };
+    pack_source_path(params->source, index, path, sizeof path);
     if (!params->on_reject || params->on_reject(params->reject_context, &reject))
         return PACK_OK;
     return pack_fail(err, PACK_ERR_IO, "cannot write the list of rejects");

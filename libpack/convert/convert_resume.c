@@ -1,10 +1,12 @@
 /*
  * Going on with an interrupted run: its journal is read with suspicion. An entry counts
- * only if its records are the next ones, the files they came from are still the same, and
- * the partial file holds the bytes that its checksums were taken of.
+ * only if its records are the next ones and the partial file holds the bytes that its
+ * checksums were taken of; and it ends the run if a file that an image came from is there
+ * and is not the same.
  */
 #include "libpack/convert/convert_run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,45 +14,42 @@
 
 #include "libpack/base/checksum.h"
 #include "libpack/base/fd.h"
-#include "libpack/convert/samples.h"
+#include "libpack/convert/sample_chain.h"
 
-/* Size and time of change of a record's file, 0 and 0 when it cannot be opened. */
-static enum pack_status
-look_at_source(struct run *run, uint64_t index, uint64_t *bytes, int64_t *mtime_ns)
+static bool
+is_same(const struct sample_record *record, const struct stat *st)
 {
-    struct stat st;
-    int fd;
-    *bytes = 0;
-    *mtime_ns = 0;
-    enum pack_status status =
-        pack_source_open_file(run->params->source, index, &fd, run->err);
-    if (status != PACK_OK)
-        return status;
-    if (fstat(fd, &st) == 0) {
-        *bytes = (uint64_t)st.st_size;
-        *mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-    }
-    close(fd);
-    return PACK_OK;
+    return (uint64_t)st->st_size == record->file_bytes &&
+           (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec ==
+               record->file_mtime_ns;
 }
 
-/* PACK_ERR_CHANGED when the file is not the one that was packed, or rejected. */
+/* PACK_ERR_CHANGED when the file is not the one that was packed, or rejected. What is gone
+ * since stays packed, what was gone stays rejected. */
 static enum pack_status
 check_source(struct run *run, const struct sample_record *record)
 {
-    uint64_t bytes;
-    int64_t mtime_ns;
-    enum pack_status status = look_at_source(run, record->index, &bytes, &mtime_ns);
-    bool same =
-        bytes == record->file_bytes && (mtime_ns == record->file_mtime_ns || bytes == 0);
-    if (same && (status == PACK_OK || record->outcome == PACK_SAMPLE_REJECTED))
+    const struct pack_source *source = run->params->source;
+    struct stat st;
+    int fd;
+    if (record->outcome == PACK_SAMPLE_REJECTED && record->file_bytes == 0)
         return PACK_OK;
+    enum pack_status status = pack_source_open_file(source, record->index, &fd, run->err);
+    if (status == PACK_OK) {
+        if (fstat(fd, &st) != 0)
+            status = pack_fail_errno(run->err, errno, "cannot be read");
+        else if (!is_same(record, &st))
+            status = pack_fail_param(run->err, PACK_ERR_CHANGED, "force",
+                                     "not as the interrupted run read it: its size or "
+                                     "time of change differs");
+        close(fd);
+    } else if (pack_sample_outcome_of(errno) != PACK_SAMPLE_FAILED) {
+        return PACK_OK;
+    }
     if (status == PACK_OK)
-        status = pack_fail_param(run->err, PACK_ERR_CHANGED, "force",
-                                 "its size or time of change differs");
-    run->stuck = status == PACK_ERR_CHANGED || status == PACK_ERR_NOT_FOUND;
-    pack_error_prefix(run->err, status, "not as the interrupted run read it");
-    return pack_convert_name_record(run->params->source, record->index, status, run->err);
+        return PACK_OK;
+    run->stuck = status == PACK_ERR_CHANGED;
+    return pack_convert_name_record(source, record->index, status, run->err);
 }
 
 /*
@@ -89,9 +88,9 @@ replay_chunks(struct run *run, uint64_t number, const struct chunk_record *chunk
     return status;
 }
 
-/* The reason behind a record, or NULL when the entry is too short for it. */
-static const char *
-read_record(const uint8_t **at, const uint8_t *end, struct sample_record *record)
+const char *
+pack_convert_read_record(const uint8_t **at, const uint8_t *end,
+                         struct sample_record *record)
 {
     if ((size_t)(end - *at) < sizeof *record)
         return NULL;
@@ -140,8 +139,8 @@ continues(const struct run *run, const struct entry *entry)
     struct sample_record record;
     uint64_t next = run->next_record, n_samples = 0;
     for (uint32_t i = 0; i < entry->head.n_records; i++, next++) {
-        if (next >= n_source || !read_record(&at, end, &record) || record.index != next ||
-            record.outcome > PACK_SAMPLE_REJECTED)
+        if (next >= n_source || !pack_convert_read_record(&at, end, &record) ||
+            record.index != next || record.outcome > PACK_SAMPLE_REJECTED)
             return false;
         n_samples += blank || record.outcome == PACK_SAMPLE_READY;
     }
@@ -161,12 +160,24 @@ replay_records(struct run *run, const struct entry *entry)
     struct sample_record record;
     enum pack_status status = PACK_OK;
     for (uint32_t i = 0; i < entry->head.n_records && status == PACK_OK; i++) {
-        const char *reason = read_record(&at, end, &record);
+        const char *reason = pack_convert_read_record(&at, end, &record);
         status = check_source(run, &record);
         if (status == PACK_OK)
             status = pack_convert_account(run, &record, reason);
     }
     return status;
+}
+
+/* The list was taken before, as far as it is good. */
+static enum pack_status
+replay_list(struct run *run, uint32_t type, const void *payload)
+{
+    struct rows_head head;
+    if (type == ENTRY_LIST)
+        return PACK_OK;
+    memcpy(&head, payload, sizeof head);
+    run->n_rows_kept += head.n;
+    return PACK_OK;
 }
 
 enum pack_status
@@ -176,12 +187,14 @@ pack_convert_replay(void *context, uint32_t type, const void *payload, size_t si
     struct run *run = context;
     struct pack_convert_result *result = run->result;
     struct entry entry;
-    run->replaying = true;
     enum pack_status status = pack_watch_check(&run->params->watch, err);
     if (status != PACK_OK)
         return status;
-    if (type != ENTRY_BLOCK || !read_entry(payload, size, &entry) ||
-        !continues(run, &entry))
+    if (run->n_entries++ == run->n_entries_good)
+        return PACK_ERR_MISMATCH;
+    if (type != ENTRY_BLOCK)
+        return replay_list(run, type, payload);
+    if (!read_entry(payload, size, &entry) || !continues(run, &entry))
         return PACK_ERR_MISMATCH;
     for (uint32_t k = 0; k < entry.head.n_chunks && status == PACK_OK; k++)
         status = check_chunk(run, &entry.chunks[k]);
@@ -193,7 +206,6 @@ pack_convert_replay(void *context, uint32_t type, const void *payload, size_t si
         return status;
     run->next_record += entry.head.n_records;
     run->next_block += entry.head.n_chunks != 0;
-    result->n_saved = run->next_record;
     result->n_replayed = result->n_packed;
     return pack_convert_watch(run->params, "resuming", run->next_record,
                               run->params->source->n_records,

@@ -7,7 +7,8 @@
 #include "libpack/base/outfile.h"
 
 enum { LANE_SAMPLES, LANE_ENCODE, N_LANES };
-enum { ENTRY_BLOCK = 1 };
+/* Of the journal: the list of images (convert_list.c), then what became of them. */
+enum { ENTRY_BLOCK = 1, ENTRY_LIST, ENTRY_ROWS };
 enum {
     RECORD_WARNED = 1,
     RECORD_ICC = 2,
@@ -27,6 +28,19 @@ struct sample_record {
     uint32_t flags;
     uint16_t outcome;      /* enum pack_sample_outcome */
     uint16_t reason_bytes; /* of the text behind the record, padded to 8 */
+};
+
+/* What a run began with; the listing's own head follows (source_store.c). */
+struct list_head {
+    uint64_t n_rows; /* images listed, before a limit */
+    uint64_t digest; /* of the listing, shuffled and limited */
+    uint64_t seed;
+    uint64_t chunk_samples; /* of an automatic chunk, too */
+    uint32_t out_h, out_w;
+};
+
+struct rows_head {
+    uint64_t first, n; /* rows that follow */
 };
 
 struct chunk_record {
@@ -60,6 +74,7 @@ struct encoder {
 };
 
 struct run {
+    struct pack_convert_params own; /* *params: with the list and seed of the journal */
     const struct pack_convert_params *params;
     struct pack_convert_result *result;
     struct pack_convert_plan plan;
@@ -74,15 +89,24 @@ struct run {
     struct pack_buf identity; /* what a journal belongs to */
     struct pack_buf entry; /* a journal entry being put together */
 
+    bool resumed;                       /* the journal holds a list to go on with: */
+    struct list_head begun;             /* what it began with */
+    struct pack_source *source;         /* it; NULL when it is the caller's */
+    uint64_t n_rows_kept;               /* rows of it that are in the journal */
+    uint64_t n_entries, n_entries_good; /* of the journal: read for the second time,
+                                           and taken when it was read first */
+
     struct pack_samples *samples;
     struct pack_pool *pool;
     struct encoder *encoders;
     struct block *blocks;
     uint64_t next_block;  /* number of the block that is being filled */
     uint64_t next_record; /* first one that no journal entry covers */
-    bool replaying;       /* the journal was found to be of this job */
     bool stuck;           /* going on from here would end here again */
     int part_fd;          /* the partial file, for reading back while resuming */
+
+    struct pack_convert_row row; /* images that cannot be read, up to now, */
+    struct pack_buf waiting;     /* and the sample_records of these */
 
     struct pack_buf rows;      /* uint64_t: record of each packed sample */
     struct pack_buf sizes;     /* int32_t[2]: height and width of its source */
@@ -98,6 +122,9 @@ padded(size_t bytes)
     return (bytes + 7) & ~(size_t)7;
 }
 
+/* convert.c: the journal's file and what it belongs to. */
+struct pack_journal_params pack_convert_journal(const struct run *run);
+
 /* convert_block.c: samples into blocks, blocks into chunks, chunks into the file.
  *
  * Adds a record to everything that is known of the file so far. */
@@ -108,10 +135,40 @@ enum pack_status pack_convert_blocks_new(struct run *run);
 void pack_convert_blocks_free(struct run *run);
 /* Work of LANE_ENCODE: item is a block, context the run. */
 void pack_convert_encode(void *item, unsigned worker, void *context);
+/* Adds a record to the block being filled, with its pixels when it has some. */
+enum pack_status pack_convert_add(struct run *run, struct block **block,
+                                  const struct sample_record *record, const char *reason,
+                                  const uint8_t *pixels);
+/* Appends a record and its reason as they are in a journal entry. */
+enum pack_status pack_convert_put_record(struct pack_buf *records,
+                                         const struct sample_record *record,
+                                         const char *reason, struct pack_error *err);
 /* Takes samples to the end of the source. */
 enum pack_status pack_convert_all(struct run *run);
 
-/* convert_resume.c: one entry of an interrupted run's journal, context being the run; see
+/* convert_list.c: takes what an interrupted run began with out of its journal, with what
+ * was added since; nothing when there was none, or its list is not whole. */
+enum pack_status pack_convert_list_take(struct run *run);
+/* Appends to the journal what it lacks of the list, and syncs it. */
+enum pack_status pack_convert_list_put(struct run *run);
+
+/* convert_missing.c: whether a sample that was read cannot be read any more, behind some
+ * that could not; then it is to be taken as *lost. */
+bool pack_convert_is_lost(const struct run *run, const struct pack_sample *sample,
+                          struct pack_sample *lost);
+/* A sample that cannot be read now waits for one that can, with those
+ * behind it that cannot either; *waits is false for others. */
+enum pack_status pack_convert_wait(struct run *run, const struct sample_record *record,
+                                   const struct pack_sample *sample, bool *waits);
+/* What waits is rejected: a later one was read, or, at the end, one before still can be. */
+enum pack_status pack_convert_wait_over(struct run *run, struct block **block);
+enum pack_status pack_convert_wait_end(struct run *run, struct block **block);
+
+/* convert_resume.c: the reason behind a record at *at, which moves behind both; NULL when
+ * the entry ends before. */
+const char *pack_convert_read_record(const uint8_t **at, const uint8_t *end,
+                                     struct sample_record *record);
+/* One entry of an interrupted run's journal, context being the run; see
  * pack_journal_record_fn. PACK_ERR_MISMATCH, which ends the journal here, when it does
  * not continue the run or its bytes are gone: those images are packed again. */
 enum pack_status pack_convert_replay(void *context, uint32_t type, const void *payload,

@@ -29,6 +29,10 @@ static enum pack_status
 take(const struct pack_convert_params *params, const struct pack_sample *sample,
      bool report_rejects, struct pack_convert_scan *scan, struct pack_error *err)
 {
+    enum pack_status status =
+        pack_convert_row_count(params->source, &scan->row, sample, err);
+    if (status != PACK_OK)
+        return status;
     struct pack_geometry_plan plan;
     enum pack_sample_outcome outcome = sample->outcome;
     const char *reason = sample->reason;

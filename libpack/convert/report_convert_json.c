@@ -79,6 +79,8 @@ put_measured(struct pack_json *json, const struct pack_convert_result *r)
     pack_json_u64(json, "sync_ns", r->sync_ns);
     pack_json_u64(json, "verify_ns", r->verify_ns);
     pack_json_u64(json, "resumed", r->n_replayed);
+    pack_json_u64(json, "added", r->additions.n_added);
+    pack_json_u64(json, "left_out", r->additions.n_left_out);
     pack_json_u64(json, "source_bytes", r->source_bytes);
     pack_json_u64(json, "buffer_bytes", r->buffer_bytes);
     pack_json_u64(json, "decode_peak_bytes", r->peak_bytes);

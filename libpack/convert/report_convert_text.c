@@ -29,6 +29,30 @@ put_counts(struct page *page, const struct pack_convert_result *r)
             LINE(page, "  %9" PRIu64 "  %s\n", counts[i].n, counts[i].what);
 }
 
+/* What came to the source of a run that was resumed. */
+static void
+put_additions(struct page *page, const struct pack_source_additions *a)
+{
+    static const char *const why[] = {
+        [PACK_LEFT_OUT_NOT] = "",
+        [PACK_LEFT_OUT_NOT_LAST] = "which would come before others",
+        [PACK_LEFT_OUT_SHUFFLED] = "as the random order is that of the others",
+        [PACK_LEFT_OUT_CLASS] = "which has a class that was not there",
+        [PACK_LEFT_OUT_COLUMN] = "which changes the type of a column",
+        [PACK_LEFT_OUT_FOLDER] = "which is in a folder that was not given",
+    };
+    char shown[PACK_NAME_TEXT_MAX];
+    if (a->n_added)
+        LINE(page,
+             "  %9" PRIu64 "  added since the run began, packed behind the others\n",
+             a->n_added);
+    if (a->n_left_out)
+        LINE(page,
+             "  %9" PRIu64 "  added since the run began and left out, first '%s',\n"
+             "             %s; force packs all anew\n",
+             a->n_left_out, pack_name_text(a->first, shown), why[a->why]);
+}
+
 /* What the listing passed over without a word: hidden files, files that are no images. */
 static void
 put_ignored(struct page *page, const struct pack_source *source)
@@ -190,6 +214,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
          pack_bytes_format(r->file_bytes, bytes),
          report->params->verify ? ", read back and equal" : "");
     put_counts(&page, r);
+    put_additions(&page, &r->additions);
     put_ignored(&page, report->params->source);
     put_layout(&page, report);
     put_statistics(&page, r);

@@ -13,8 +13,9 @@
 
 enum pack_sample_outcome {
     PACK_SAMPLE_READY = 0, /* pixels are there (after a header scan: info is) */
-    PACK_SAMPLE_REJECTED,  /* the file's own fault: damaged, unsupported, not permitted,
-                              missing */
+    PACK_SAMPLE_REJECTED,  /* the file's own fault: damaged, unsupported */
+    PACK_SAMPLE_MISSING,   /* not there, not permitted or not readable: the file's own
+                              fault where others are read, else the machine's */
     PACK_SAMPLE_FAILED     /* the machine's: I/O error, no memory, a file that changed
                               meanwhile */
 };
@@ -31,6 +32,7 @@ struct pack_sample {
     uint32_t out_h, out_w;
     uint64_t sum[3], sumsq[3]; /* of the pixels, per channel */
     struct pack_image_info info;
+    bool is_read; /* the file was there, and was read */
     uint64_t file_bytes;
     int64_t file_mtime_ns;
     uint64_t read_ns, read_bytes; /* opening and reading the file, or what was needed */

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -35,42 +34,38 @@ fail(struct pack_sample *sample, enum pack_sample_outcome outcome,
              err->text);
 }
 
-/* Errors that come from the machine, not from this file. */
-static bool
-is_machine_error(int errnum)
+enum pack_sample_outcome
+pack_sample_outcome_of(int errnum)
 {
-    return errnum == EIO || errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM ||
-           errnum == ESTALE || errnum == ETIMEDOUT || errnum == ENOTCONN;
-}
-
-static bool
-is_link(const struct pack_source *source, uint64_t index)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    return pack_source_path(source, index, path, sizeof path) < sizeof path &&
-           lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
-/* A name that was in its folder a moment ago and is gone means that someone works there;
- * a link to nowhere, or a name that is only in a list, is the fault of what we were
- * given.
- */
-static enum pack_sample_outcome
-open_outcome(const struct pack_source *source, uint64_t index, enum pack_status status,
-             int errnum)
-{
-    if (is_machine_error(errnum) || status == PACK_ERR_MEMORY)
-        return PACK_SAMPLE_FAILED;
-    if (status == PACK_ERR_NOT_FOUND && !source->list && !is_link(source, index))
-        return PACK_SAMPLE_FAILED;
-    return PACK_SAMPLE_REJECTED;
+    switch (errnum) {
+    case 0:
+    case ENOTDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case EINVAL:
+    case ENXIO:
+    case ENODEV: return PACK_SAMPLE_REJECTED;
+    case ENOENT:
+    case EACCES:
+    case EPERM:
+    case EIO:
+    case EUCLEAN:
+    case EBADMSG: return PACK_SAMPLE_MISSING; /* bad sectors; the file system saw them */
+    default: return PACK_SAMPLE_FAILED;
+    }
 }
 
 static int64_t
 mtime_ns(const struct stat *st)
 {
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static enum pack_status
+fail_read(struct pack_sample_chain *c, struct pack_error *err)
+{
+    c->errnum = errno;
+    return pack_fail_errno(err, errno, "cannot be read");
 }
 
 /* A file as it was found. */
@@ -98,7 +93,7 @@ read_part(struct pack_sample_chain *c, const struct found *file, size_t have, si
     uint64_t begin_ns = pack_clock_ns();
     if (!pack_fd_read_at(file->fd, c->bytes + have, size - have, have, &got) ||
         fstat(file->fd, &after) != 0)
-        return pack_fail_errno(err, errno, "cannot read");
+        return fail_read(c, err);
     sample->read_ns += pack_clock_ns() - begin_ns;
     sample->read_bytes += got;
     if (have + got != size || after.st_size != file->st.st_size ||
@@ -258,7 +253,7 @@ make_sample(struct pack_sample_chain *c, int fd, struct pack_sample_place *place
 {
     struct found file = { .fd = fd };
     if (fstat(fd, &file.st) != 0)
-        return pack_fail_errno(err, errno, "cannot read");
+        return fail_read(c, err);
     size_t size = (size_t)file.st.st_size, have = size < HEAD_BYTES ? size : HEAD_BYTES;
     sample->file_bytes = size;
     sample->file_mtime_ns = mtime_ns(&file.st);
@@ -305,25 +300,40 @@ pack_sample_chain_done(struct pack_sample_chain *chain)
     pack_resample_scratch_free(chain->scratch);
 }
 
+/* Opens the file and makes the sample; c->errnum says what the system refused. */
+static enum pack_status
+try_sample(struct pack_sample_chain *c, uint64_t index, struct pack_sample_place *place,
+           struct pack_sample *sample, struct pack_error *err)
+{
+    int fd;
+    *sample = (struct pack_sample){ .index = index };
+    c->errnum = 0;
+    uint64_t begin_ns = pack_clock_ns();
+    enum pack_status status = pack_source_open_file(c->params->source, index, &fd, err);
+    if (status != PACK_OK) {
+        c->errnum = errno;
+        return status;
+    }
+    sample->read_ns = pack_clock_ns() - begin_ns;
+    status = make_sample(c, fd, place, sample, err);
+    sample->is_read = c->errnum == 0;
+    close(fd);
+    return status;
+}
+
 void
 pack_sample_chain_run(struct pack_sample_chain *chain, uint64_t index,
                       struct pack_sample_place *place, struct pack_sample *sample)
 {
-    const struct pack_source *source = chain->params->source;
     struct pack_error err;
-    int fd;
-    *sample = (struct pack_sample){ .index = index };
-    uint64_t begin_ns = pack_clock_ns();
-    enum pack_status status = pack_source_open_file(source, index, &fd, &err);
-    if (status != PACK_OK) {
-        fail(sample, open_outcome(source, index, status, errno), &err);
-        return;
-    }
-    sample->read_ns = pack_clock_ns() - begin_ns;
-    status = make_sample(chain, fd, place, sample, &err);
-    if (status == PACK_ERR_IO || status == PACK_ERR_MEMORY || status == PACK_ERR_CHANGED)
+    enum pack_status status = try_sample(chain, index, place, sample, &err);
+    if (chain->errnum == EIO) /* disks and servers recover */
+        status = try_sample(chain, index, place, sample, &err);
+    if (chain->errnum)
+        fail(sample, pack_sample_outcome_of(chain->errnum), &err);
+    else if (status == PACK_ERR_IO || status == PACK_ERR_MEMORY ||
+             status == PACK_ERR_CHANGED)
         fail(sample, PACK_SAMPLE_FAILED, &err);
     else if (status != PACK_OK)
         fail(sample, PACK_SAMPLE_REJECTED, &err);
-    close(fd);
 }

@@ -13,6 +13,7 @@ struct pack_sample_chain {
     uint64_t keep_bytes;        /* what one image made it allocate beyond is given back */
     uint8_t *bytes;             /* the file */
     size_t capacity;
+    int errnum; /* of the system's, when the file could not be read; else 0 */
     struct pack_image image;
     struct pack_resample_scratch *scratch;
 };
@@ -30,6 +31,10 @@ enum pack_status pack_sample_chain_init(struct pack_sample_chain *chain,
                                         struct pack_budget *budget, uint64_t keep_bytes,
                                         struct pack_error *err);
 void pack_sample_chain_done(struct pack_sample_chain *chain);
+
+/* What an error of the system says of a file: 0, it was not the system's, or the file's
+ * own fault; what may be the whole disk's; or the machine's. */
+enum pack_sample_outcome pack_sample_outcome_of(int errnum);
 
 /* Fills *sample whatever becomes of record `index`; pixels point into *place. */
 void pack_sample_chain_run(struct pack_sample_chain *chain, uint64_t index,

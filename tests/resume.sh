@@ -1,0 +1,351 @@
+#!/bin/sh
+# What h5pack --resume goes on with when the world has changed meanwhile: the list, the
+# order and the seed that the run began with; images that went, came back or were added;
+# a file server that died. What comes out is byte for byte what an undisturbed run makes
+# that met the same.
+. "$top_srcdir/tests/tap.sh"
+need h5pack cmp
+shim=$top_builddir/tests/.libs/fault_shim.so
+[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
+LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+
+mkdir "$work/job" && cd "$work/job" || exit 1
+render_samples all 260 7 32 || exit 1
+ls -d all/*/* >names
+last_class=$(ls all | tail -n 1)
+first_class=$(ls all | head -n 1)
+
+pack() {
+    h5pack photos --size 24x24 --chunk 1 --threads 2 --rejects rejects.tsv "$@"
+}
+
+# fresh: the folder as it was at first, and nothing packed.
+fresh() {
+    rm -rf photos set.h5* rejects.tsv*
+    cp -a all photos
+}
+
+# image N: the path of image N in the order of packing, below photos/.
+image() {
+    sed -n "$1s,^all/,photos/,p" names
+}
+
+# faulty CALL HOW N LAST PATH COMMAND...
+faulty() {
+    (
+        FAULT_CALL=$1 FAULT_HOW=$2 FAULT_N=$3 FAULT_LAST=$4 FAULT_PATH=$5 LD_PRELOAD=$shim
+        export FAULT_CALL FAULT_HOW FAULT_N FAULT_LAST FAULT_PATH
+        shift 5
+        exec env LD_PRELOAD="$LD_PRELOAD" "$@"
+    ) >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+} 2>/dev/null
+
+# stopped N OPTION...: a run that is interrupted when image N is about to be opened.
+stopped() {
+    path=$(image "$1")
+    shift
+    faulty open SIGINT 1 1 "$path" h5pack photos --size 24x24 --chunk 1 --threads 2 \
+        --rejects rejects.tsv -o set.h5 "$@"
+    [ "$status" -eq 130 ] && grep -q -e '--resume goes on' "$work/err" && [ -e set.h5.part ]
+    ok $? "interrupted at $path"
+}
+
+# number KEY: of the JSON of the last run.
+number() {
+    sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" "$work/out" | head -n 1
+}
+
+# same FILE SENTENCE: set.h5 is FILE.
+same() {
+    cmp set.h5 "$1" >>"$work/err" 2>&1
+    equal=$?
+    ok $equal "$2"
+    [ $equal -eq 0 ] || note <"$work/err"
+}
+
+# is_status N SENTENCE, of the last run.
+is_status() {
+    [ "$status" -eq "$1" ]
+    right=$?
+    ok $right "$2"
+    [ $right -eq 0 ] || {
+        note "status $status"
+        note <"$work/err"
+    }
+}
+
+fresh
+run pack -o reference.h5
+is_status 0 'an undisturbed run'
+
+# ------------------------------------------------------------------ the order
+
+for limit in '' '--limit 200'; do
+    fresh
+    # shellcheck disable=SC2086 # words
+    faulty open SIGINT 200 200 photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
+        -o set.h5 --shuffle $limit
+    # shellcheck disable=SC2086
+    run pack --shuffle $limit -o set.h5 --resume --json
+    is_status 0 "a random order without a seed is resumed ${limit:+with $limit}"
+    [ "$(number resumed)" -gt 20 ]
+    ok $? "$(number resumed) images were taken over"
+    seed=$(number seed)
+    # shellcheck disable=SC2086
+    run pack --shuffle --seed "$seed" $limit -o seeded.h5
+    same seeded.h5 'it has the order of the seed that is said to be its'
+    rm -f seeded.h5
+done
+
+fresh
+faulty open SIGINT 200 200 photos/ h5pack photos --size 24x24 --chunk 1 -o set.h5 \
+    --shuffle --seed 5
+run h5pack photos --size 24x24 --chunk 1 -o set.h5 --shuffle --seed 6 --resume
+[ $status -eq 2 ] && grep -q 'begun with seed 5' "$work/err" &&
+    ! grep -q -e '--resume' "$work/err" && is_one_sentence "$work/err"
+ok $? 'another seed is refused, and no --resume promised'
+run h5pack photos --size 32x32 --chunk 1 -o set.h5 --shuffle --seed 5 --resume
+[ $status -eq 2 ] && grep -q 'begun with other options' "$work/err" &&
+    ! grep -q -e '--resume' "$work/err" && is_one_sentence "$work/err"
+ok $? 'other options are refused, and no --resume promised'
+run h5pack photos --size 24x24 --chunk 1 -o set.h5 --shuffle --resume --memory 1K
+[ $status -eq 2 ] && ! grep -q ' 0 of' "$work/err" && grep -q -e '--resume goes on' "$work/err"
+ok $? 'what is done is counted before anything else can go wrong'
+
+# ------------------------------------------------------------------ images gone
+
+# with_links IMAGE...: an undisturbed run for which these are not there.
+with_links() {
+    mkdir -p other
+    rm -rf other/* other.h5
+    cp -a all other/photos
+    for gone; do
+        rm -f "other/$gone"
+        ln -s nowhere "other/$gone"
+    done
+    (cd other && pack -o ../other.h5) >/dev/null 2>&1
+}
+
+fresh
+stopped 120
+rm "$(image 3)" "$(image 60)"
+run pack -o set.h5 --resume
+is_status 0 'images that vanish after they were packed stay packed'
+same reference.h5 'the file is the same'
+
+fresh
+stopped 120
+rm "$(image 200)" "$(image 201)" "$(image 260)"
+run pack -o set.h5 --resume
+is_status 1 'images that vanish before are rejects'
+[ "$(wc -l <rejects.tsv)" -eq 4 ] && grep -q 'No such file' rejects.tsv
+ok $? 'and listed with the reason'
+with_links "$(image 200)" "$(image 201)" "$(image 260)"
+same other.h5 'the file is that of an undisturbed run without them'
+
+fresh
+stopped 120
+rm "$(image 200)"
+stopped 240 --resume
+restored=$(image 200)
+cp -a "all/${restored#photos/}" "$restored"
+run pack -o set.h5 --resume
+is_status 1 'an image that comes back after it was rejected stays rejected'
+with_links "$(image 200)"
+same other.h5 'as in the run that did not see it'
+
+fresh
+stopped 120 --on-error fail
+rm "$(image 200)"
+run pack -o set.h5 --resume --on-error fail
+[ $status -eq 2 ] && grep -q "$(image 200)" "$work/err" && is_one_sentence "$work/err"
+ok $? 'with --on-error fail a vanished image ends the run'
+run pack -o set.h5 --resume --on-error blank
+[ $status -eq 2 ] && grep -q 'other options' "$work/err"
+ok $? 'and what to do about errors cannot be changed'
+
+fresh
+stopped 120 --on-error blank
+rm "$(image 200)"
+run pack -o set.h5 --resume --on-error blank
+is_status 1 'with --on-error blank it keeps its place'
+
+fresh
+stopped 120
+touch "$(image 3)"
+run pack -o set.h5 --resume
+[ $status -eq 2 ] && grep -q "$(image 3)" "$work/err" && ! grep -q -e '--resume' "$work/err"
+ok $? 'an image that was changed after it was packed is refused'
+
+# ----------------------------------------------------------------- images added
+
+fresh
+stopped 120
+cp -a "$(image 7)" "photos/$last_class/zzz1.jpg"
+cp -a "$(image 8)" "photos/$last_class/zzz2.jpg"
+stopped 200 --resume
+cp -a "$(image 9)" "photos/$last_class/zzz3.jpg"
+run pack -o set.h5 --resume --json
+is_status 0 'images that sort last are packed behind the others'
+[ "$(number added)" -eq 1 ] && [ "$(number packed)" -eq 263 ]
+ok $? 'all of them'
+run pack -o other.h5 --force
+same other.h5 'the file is that of a run that saw them from the start'
+
+fresh
+stopped 120
+cp -a "$(image 7)" "photos/$first_class/0.jpg"
+cp -a "$(image 7)" "photos/$last_class/zzz.jpg"
+mkdir photos/zzz
+cp -a "$(image 7)" photos/zzz/1.jpg
+run pack -o set.h5 --resume
+is_status 1 'images that would come between the others are left out'
+grep -q '2  added since the run began and left out' "$work/out" &&
+    grep -q "$first_class/0.jpg" "$work/out" && grep -q 'force packs all anew' "$work/out"
+ok $? 'which is said, with what to do'
+rm -rf photos/zzz "photos/$first_class/0.jpg"
+run pack -o other.h5 --force
+same other.h5 'one that sorts last is packed all the same'
+
+fresh
+stopped 120 --shuffle --seed 3
+cp -a "$(image 7)" "photos/$last_class/zzz.jpg"
+run pack -o set.h5 --resume --shuffle
+is_status 1 'nothing is added to a random order'
+grep -q 'random order' "$work/out"
+ok $? 'which is said'
+rm "photos/$last_class/zzz.jpg"
+run pack -o other.h5 --force --shuffle --seed 3
+same other.h5 'the file is the same'
+
+fresh
+stopped 120
+mkdir strange
+cp -a "$(image 7)" strange/1.jpg
+run h5pack strange --size 24x24 --chunk 1 -o set.h5 --resume
+[ $status -eq 2 ] && grep -q 'begun with other images' "$work/err" &&
+    ! grep -q -e '--resume' "$work/err" && is_one_sentence "$work/err"
+ok $? 'another source is refused'
+mv photos moved
+run h5pack moved --size 24x24 --chunk 1 -o set.h5 --resume
+is_status 0 'one that was moved is not'
+same reference.h5 'and gives the same file'
+mv moved photos
+
+# Lists: columns of all types, rows added and taken away.
+table() {
+    echo 'path,label,count,weight,note'
+    sed -n "$1" names | ${AWK} '{ printf "%s,c%d,%d,%s,\"n, %d\"\n", $0, NR % 3, NR * 1000003, NR / 8, NR }'
+}
+list_job() {
+    h5pack --list list.csv --size 24x24 --chunk 1 --threads 2 -o set.h5 "$@"
+}
+rm -rf photos set.h5*
+table p >list.csv
+faulty open SIGINT 200 200 all/ h5pack --list list.csv --size 24x24 --chunk 1 \
+    --threads 2 -o set.h5
+{
+    table p | sed '90,100d;250,260d'
+    echo 'all/none.jpg,c1,5,,x'
+} >list.csv
+mkdir more && cp "$(sed -n 7p names)" more/m.jpg
+echo 'more/m.jpg,c0,-3,0.25,' >>list.csv
+run list_job --resume
+is_status 1 'a list with rows taken away, and others added'
+{
+    table p
+    echo 'all/none.jpg,c1,5,,x'
+    echo 'more/m.jpg,c0,-3,0.25,'
+} >list.csv
+mv set.h5 resumed.h5
+run list_job
+mv resumed.h5 set.h5.tmp
+mv set.h5 other.h5
+mv set.h5.tmp set.h5
+same other.h5 'is packed with all its first rows, and those added at its end'
+rm -f set.h5 other.h5 resumed.h5
+table p >list.csv
+faulty open SIGINT 200 200 all/ h5pack --list list.csv --size 24x24 --chunk 1 \
+    --threads 2 -o set.h5
+sed -i '20s/,c[0-9]/,c9/' list.csv
+run list_job --resume
+[ $status -eq 2 ] && grep -q 'another label' "$work/err" && ! grep -q -e '--resume' "$work/err"
+ok $? 'a list with another label for an image is refused'
+
+# ------------------------------------------------------------- dying servers
+
+fresh
+for how in EHOSTDOWN ECONNABORTED ESTALE; do
+    rm -f set.h5*
+    faulty open $how 160 all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
+        --rejects rejects.tsv -o set.h5
+    [ $status -eq 2 ] && [ ! -e set.h5 ] && is_one_sentence "$work/err" &&
+        grep -q "'photos/.*: .*--resume goes on" "$work/err" && [ "$(wc -l <rejects.tsv)" -eq 1 ]
+    ok $? "a server that answers $how ends the run at once"
+    run pack -o set.h5 --resume
+    is_status 0 'which is resumed when it is back'
+    same reference.h5 'the file is the same'
+done
+for how in ENOENT EACCES EIO; do
+    rm -f set.h5*
+    faulty open $how 160 all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
+        --rejects rejects.tsv -o set.h5
+    [ $status -eq 2 ] && [ ! -e set.h5 ] && is_one_sentence "$work/err" &&
+        grep -q "100 images in a row cannot be read.*--resume goes on" "$work/err" &&
+        [ "$(wc -l <rejects.tsv)" -eq 1 ]
+    ended=$?
+    ok $ended "one that answers $how to everything ends it, without rejects"
+    [ $ended -eq 0 ] || note <"$work/err"
+    run pack -o set.h5 --resume
+    is_status 0 'which is resumed when it is back'
+    same reference.h5 'the file is the same'
+done
+
+rm -f set.h5*
+faulty read EIO 90 90 photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 -o set.h5
+is_status 0 'an error that does not come again is none'
+same reference.h5 'the file is the same'
+rm -f set.h5*
+faulty read EIO 1 all "$(image 90)" h5pack photos --size 24x24 --chunk 1 --threads 2 \
+    --rejects rejects.tsv -o set.h5
+is_status 1 'an image that cannot be read, twice, is a reject'
+with_links "$(image 90)"
+same other.h5 'the file is that of a run without it'
+
+# The last ones: a server that dies near the end, or files that are gone.
+rm -f set.h5*
+faulty open ENOENT 450 all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
+    --rejects rejects.tsv -o set.h5
+[ $status -eq 2 ] && [ ! -e set.h5 ] && is_one_sentence "$work/err" && [ "$(wc -l <rejects.tsv)" -eq 1 ]
+ended=$?
+ok $ended 'a server that dies near the end is not taken for the end'
+[ $ended -eq 0 ] || note <"$work/err"
+run pack -o set.h5 --resume
+same reference.h5 'resumed, the file is the same'
+
+# 99 in a row are rejects, whatever the threads.
+fresh
+# shellcheck disable=SC2046 # names without blanks
+rm $(sed -n '60,158s,^all/,photos/,p' names)
+for gone in $(sed -n '60,158s,^all/,photos/,p' names); do ln -s nowhere "$gone"; done
+for threads in 1 2 7; do
+    run pack -o "t$threads.h5" --threads $threads --force
+    [ $status -eq 1 ] && [ "$(wc -l <rejects.tsv)" -eq 100 ]
+    ok $? "ninety-nine in a row are rejects, $threads threads"
+done
+cmp t1.h5 t2.h5 && cmp t1.h5 t7.h5
+ok $? 'the file is the same'
+gone=$(image 159)
+rm "$gone" && ln -s nowhere "$gone"
+for threads in 1 7; do
+    run pack -o set.h5 --threads $threads --force
+    [ $status -eq 2 ] && grep -q "100 images in a row.*'$gone'.*(5[0-9] of 260 images are done" "$work/err"
+    ended=$?
+    ok $ended "a hundred are not, $threads threads"
+    [ $ended -eq 0 ] || note <"$work/err"
+done
+run h5pack photos --dry-run -o none.h5
+[ $status -eq 2 ] && grep -q '100 images in a row' "$work/err"
+ok $? 'nor are they in a forecast'
+done_testing
