@@ -73,6 +73,10 @@ test_memory(void)
     config.stored_rate = 0.5;
     ok(near(evaluate().memory_bytes, N * SAMPLE + 8 * SLOTS + CHUNK / 2),
        "and the stored bytes of the one that is decoded");
+    ok(pack_advise_default_memory(0) == UINT64_C(1) << 30 &&
+           pack_advise_default_memory(UINT64_C(8) << 30) == UINT64_C(1) << 30 &&
+           pack_advise_default_memory(UINT64_C(512) << 20) == UINT64_C(256) << 20,
+       "caches take a gigabyte unless told, or half of a smaller machine");
     params.machine.memory_bytes = 100000;
     ok(evaluate().fits, "what is more than was allowed, but less than there is, fits");
     params.machine.ram_bytes = 500000;

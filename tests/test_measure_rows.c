@@ -221,42 +221,56 @@ test_epochs(void)
         epochs[i] = (struct pack_bench_epoch){ .n_samples = 100 * (i + 1),
                                                .elapsed_ns = 1000000000 };
     run.n_epochs = 1;
-    pack_trial_add(&r, &run);
-    ok(!r.has_later && r.first[0] == 100 && r.later[0] == 100 && r.first_samples == 100,
-       "one epoch is first and later");
+    pack_trial_add(&r, &run, false);
+    ok(!r.has_later && r.first[0] == 100 && r.early[0] == 100 && r.later[0] == 0 &&
+           r.first_samples == 100,
+       "one epoch tells nothing of later ones");
     run.n_epochs = 2;
-    pack_trial_add(&r, &run);
+    run.setup.epoch_samples = 200;
+    pack_trial_add(&r, &run, false);
     ok(r.has_later && r.first[1] == 100 && r.later[1] == 200, "of two, each is one");
     run.n_epochs = 3;
-    pack_trial_add(&r, &run);
+    run.setup.epoch_samples = 300;
+    pack_trial_add(&r, &run, false);
     ok(r.later[2] == 250, "of three, the last two are later ones");
     run.n_epochs = 4;
     run.setup.epoch_samples = 401;
-    pack_trial_add(&r, &run);
+    pack_trial_add(&r, &run, false);
     ok(r.later[3] == 250, "of four, the last was cut off");
     run.n_epochs = 7;
     run.setup.epoch_samples = 701;
-    pack_trial_add(&r, &run);
+    pack_trial_add(&r, &run, false);
     ok(r.later[4] == 500 && r.n_epochs == 7 && r.n_rounds == 5 && r.storage_bytes == 45,
        "of seven, the later half of six: 400 to 600");
     run.n_epochs = 2;
-    run.setup.epoch_samples = 201;
-    pack_trial_add(&r, &run);
-    ok(r.has_later && r.first[5] == 100 && r.later[5] == 150,
-       "where the second was cut off, both tell what later ones are like");
-    struct pack_trial_result half = { .n_rounds = 3, .n_later = 2 };
-    pack_trial_add(&half, &run);
-    ok(half.has_later, "two rounds of four saw later epochs: that is enough");
-    pack_trial_add(&half, &run);
-    ok(!half.has_later, "two of five is not");
+    run.setup.epoch_samples = 800;
+    pack_trial_add(&r, &run, false);
+    ok(r.has_later && r.n_later == 5 && r.first[5] == 100 && r.later[5] == 200,
+       "a quarter of the second tells what later ones are like");
+    run.setup.epoch_samples = 804;
+    pack_trial_add(&r, &run, false);
+    ok(r.n_later == 5 && r.later[6] == 0 && r.early[6] == 100, "less of it does not");
     run.warm_samples = 50;
-    run.warm_ns = 900000000;
-    pack_trial_add(&r, &run);
-    ok(r.first[6] == 100 && near(r.later[6], 250 / 1.1),
+    run.warm_ns = 800000000;
+    pack_trial_add(&r, &run, false);
+    ok(r.first[7] == 100 && near(r.early[7], 250),
        "the beginning of a run counts for the first epoch only");
     run.warm_samples = 51;
-    pack_trial_add(&r, &run);
-    ok(r.first[7] == 100 && near(r.later[7], 249 / 1.1), "unless it is most of it");
+    pack_trial_add(&r, &run, false);
+    ok(r.early[8] == 100, "unless it is most of it");
+    run.n_epochs = 1;
+    run.warm_samples = 50;
+    pack_trial_add(&r, &run, true);
+    ok(r.first[9] == 0 && near(r.later[9], 250) && r.n_later == 6,
+       "where caches were filled beforehand, all of it is later");
+    struct pack_trial_result half = { .n_rounds = 3, .n_later = 1 };
+    run.n_epochs = 2;
+    run.setup.epoch_samples = 200;
+    pack_trial_add(&half, &run, false);
+    ok(half.has_later, "two rounds of four saw later epochs: that is enough");
+    run.n_epochs = 1;
+    pack_trial_add(&half, &run, false);
+    ok(!half.has_later, "two of five is not");
 }
 
 static void
@@ -269,6 +283,7 @@ test_race(void)
     };
     for (int i = 0; i < 5; i++) {
         r[i].n_rounds = 3;
+        r[i].has_later = true;
         memcpy(r[i].later, rates[i], sizeof rates[i]);
     }
     pack_trial_race(0.5, r, 5, is_out);
@@ -279,6 +294,13 @@ test_race(void)
     pack_trial_race(0.75, r, 5, is_out);
     ok(is_out[3] && is_out[4] && is_out[2] && !is_out[1],
        "later the bar is higher, and none comes back");
+    bool none[2] = { 0 };
+    struct pack_trial_result two[2] = { { .n_rounds = 3, .early = { 100, 100, 100 } },
+                                        { .n_rounds = 3, .early = { 40, 50, 60 } } };
+    two[1].later[0] = two[1].later[1] = 10;
+    pack_trial_race(0.5, two, 2, none);
+    ok(!none[1] && two[1].later_rate == 50,
+       "what saw no later epochs is judged by its first one alone");
 }
 
 /* -------------------------------------------------------------------- copies */

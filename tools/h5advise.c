@@ -93,7 +93,7 @@ static const struct cli_option options[] = {
 
     CLI_SECTION("The machine"),
     CLI_BYTES('m', "memory", &request.machine.memory_bytes, "SIZE",
-              "for the caches of all workers together (default: 1G)"),
+              "for the caches of all workers together (default: 1G, or half of a smaller machine)"),
     CLI_BYTES(0, "ram", &request.machine.ram_bytes, "SIZE",
               "for the system's page cache (default: half of this machine's memory)"),
     CLI_NUMBER(0, "cpus", &request.machine.n_cpus, "N", 1, 65536,

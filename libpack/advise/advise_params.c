@@ -51,6 +51,13 @@ pack_advise_memory(const struct pack_advise_params *params)
 }
 
 uint64_t
+pack_advise_default_memory(uint64_t machine_bytes)
+{
+    uint64_t usual = UINT64_C(1) << 30;
+    return machine_bytes && machine_bytes / 2 < usual ? machine_bytes / 2 : usual;
+}
+
+uint64_t
 pack_advise_budget(const struct pack_advise_params *params)
 {
     return pack_advise_memory(params) / pack_advise_workers(params);

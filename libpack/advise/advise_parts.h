@@ -32,7 +32,12 @@ bool pack_advise_is_lone(const struct pack_advise_params *params);
 
 /* Bytes that the caches of all workers may hold, and that of one. */
 uint64_t pack_advise_memory(const struct pack_advise_params *params);
+
 uint64_t pack_advise_budget(const struct pack_advise_params *params);
+
+/* What caches may take together where nobody says it: 1 GiB, or half of a smaller machine
+ * (control groups count); machine_bytes 0: not known. */
+uint64_t pack_advise_default_memory(uint64_t machine_bytes);
 
 /* The pattern of a configuration, complete: extent, samples per chunk, worker 0. */
 void pack_advise_pattern(const struct pack_advise_params *params,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <libpack/convert.h>
+#include "libpack/advise/advise_parts.h"
 #include "libpack/model/cost.h"
 #include "libpack/model/profile_terms.h"
 #include "libpack/base/numbers.h"
@@ -324,7 +325,9 @@ set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
     p->reading.epochs = r->reading.epochs;
     p->reading.reopen = r->reading.reopen;
     p->reading.workers_end = r->reading.workers_end && r->reading.workers > 0;
-    p->machine.memory_bytes = r->machine.memory_bytes;
+    p->machine.memory_bytes = r->machine.memory_bytes == UINT64_MAX
+                                  ? pack_advise_default_memory(pack_system_ram_bytes())
+                                  : r->machine.memory_bytes;
     p->machine.ram_bytes = r->machine.ram_bytes == UINT64_MAX
                                ? pack_system_ram_bytes() / 2
                                : r->machine.ram_bytes;

@@ -54,7 +54,8 @@ struct pack_advise_ask_storing {
 };
 
 struct pack_advise_ask_machine {
-    uint64_t memory_bytes; /* 0 is refused: it holds no chunk */
+    uint64_t memory_bytes; /* 0 is refused: it holds no chunk; UINT64_MAX: 1 GiB, or half of
+                              this machine's where that is less */
     uint64_t n_cpus;
     uint64_t ram_bytes;  /* UINT64_MAX: half of this machine's */
     const char *storage; /* a profile's name, or a file whose name ends in .json */
@@ -83,7 +84,7 @@ struct pack_advise_request {
 #define PACK_ADVISE_REQUEST_DEFAULTS                                        \
     .reading = { .batch = 64, .workers = 4, .epochs = PACK_ADVISE_EPOCHS }, \
     .cache = { .bytes = UINT64_MAX, .slots = UINT64_MAX, .w0 = -1 },        \
-    .machine = { .memory_bytes = UINT64_C(1) << 30, .ram_bytes = UINT64_MAX }
+    .machine = { .memory_bytes = UINT64_MAX, .ram_bytes = UINT64_MAX }
 
 /* Everything filled in; borrowed parts of params point into the job. */
 struct pack_advise_job {

@@ -112,6 +112,7 @@ fill_reading(const struct pack_bench_params *params,
     fill_cache(set, result, p);
     /* pages that are dropped before each epoch are of no use to any */
     p->machine.ram_bytes = params->cold ? 0 : pack_system_ram_bytes() / 2;
+    p->machine.memory_bytes = pack_advise_default_memory(pack_system_ram_bytes());
     p->machine.is_warm =
         !params->cold && (origin == PACK_ORIGIN_MEMORY ||
                           (origin == PACK_ORIGIN_UNKNOWN && is_resident(set)));

@@ -37,7 +37,8 @@ enum {
 static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 200 * 1000 * 1000,
                       proof_slice_ns = 400 * 1000 * 1000, budget_ns = 5000 * 1000 * 1000u;
 static const double warm_rate = 0.99, /* of the file's bytes: it counts as resident */
-    in_race = 0.5;                    /* of the best measured rate: worth reading again */
+    in_race = 0.5,                    /* of the best measured rate: worth reading again */
+    alike = 0.25;                     /* parts of time that loads take differ by less */
 
 /* ------------------------------------------------------------- what is read */
 
@@ -301,11 +302,26 @@ solve(const struct expected *e, const struct pack_trial_result *r, struct factor
            h2 = e->later_cost.cpu_ns / e->later_samples - l2,
            t1 = (l1 + h1) * e->first / r->first_rate,
            t2 = (l2 + h2) * e->later / r->later_rate;
-    if (l1 / (l1 + h1) - l2 / (l2 + h2) < 0.25)
+    if (l1 / (l1 + h1) - l2 / (l2 + h2) < alike)
         return false;
     f->load = (t1 * h2 - t2 * h1) / (l1 * h2 - l2 * h1);
     f->rest = (l1 * t2 - l2 * t1) / (l1 * h2 - l2 * h1);
     return f->load > 0.05 && f->load < 50 && f->rest > 0.05 && f->rest < 50;
+}
+
+static double
+load_part(const struct pack_cost *cost)
+{
+    return cost->cpu_ns > 0 ? load_ns(cost) / cost->cpu_ns : 0;
+}
+
+/* Whether what was read tells of later epochs: it saw some, or they load as much. */
+static bool
+tells_later(const struct pack_advise_outcome *o, const struct expected *e,
+            const struct pack_trial_result *r)
+{
+    return r->has_later ||
+           fabs(load_part(&e->first_cost) - load_part(&o->steady_cost)) < alike;
 }
 
 /* Processor time scaled, storage as it is. */
@@ -366,6 +382,8 @@ correct(struct measure_rows *rows, size_t i, struct pack_measured *m,
         model(&copy, &candidate->config, r->has_later ? 0 : r->first_samples, &e, err);
     if (status != PACK_OK)
         return status;
+    if (!tells_later(o, &e, r))
+        return PACK_OK; /* stays predicted */
     if (!r->has_later)
         e.later = e.first;
     bool apart = r->has_later && solve(&e, r, &f);

@@ -11,7 +11,9 @@
  *
  * The first two fifths of a slice, in which the system may let two processes share one
  * processor, count for the first epoch only, and where a run is hardly longer than that.
- * An epoch that the end of the slice cut off counts only where fewer than two are whole.
+ * An epoch that the end of the slice cut off counts only as the second one, and if a
+ * quarter of it was read. What a run that saw no later epoch read is never taken for one:
+ * such rounds count only where most are like them.
  */
 #include "libpack/bench/trial.h"
 
@@ -63,11 +65,12 @@ rate_of(struct span span)
     return span.ns ? (double)span.samples * 1e9 / (double)span.ns : 0;
 }
 
-/* Of a run that was over before a second epoch was. */
+/* Of some epochs from the first on, without the beginning of the run where that is not
+ * most of them. */
 static double
-rate_when_warm(const struct pack_bench_result *run)
+rate_when_warm(const struct pack_bench_result *run, uint64_t n_epochs)
 {
-    struct span span = span_of(run, 0, run->n_epochs);
+    struct span span = span_of(run, 0, n_epochs);
     if (2 * run->warm_samples <= span.samples && run->warm_ns < span.ns) {
         span.samples -= run->warm_samples;
         span.ns -= run->warm_ns;
@@ -75,20 +78,33 @@ rate_when_warm(const struct pack_bench_result *run)
     return rate_of(span);
 }
 
-void
-pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run)
+/* Epochs that tell what a later one is like, when the first is not among them: all that
+ * are whole, and a second one that nearly is. */
+static uint64_t
+n_told(const struct pack_bench_result *run)
 {
-    uint64_t n = run->n_epochs; /* those that were not cut off */
-    if (run->epochs[n - 1].n_samples < run->setup.epoch_samples)
-        n--;
-    r->n_later += n > 1;
-    r->has_later = 2 * r->n_later >= r->n_rounds + 1;
-    r->first[r->n_rounds] = rate_of(span_of(run, 0, 1));
-    r->later[r->n_rounds] = n > 1 ? rate_of(span_of(run, n / 2, n)) : rate_when_warm(run);
+    uint64_t n = run->n_epochs, last = run->epochs[n - 1].n_samples;
+    if (last == run->setup.epoch_samples || (n == 2 && last >= run->setup.epoch_samples / 4))
+        return n;
+    return n - 1;
+}
+
+void
+pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run,
+               bool is_filled)
+{
+    uint64_t n = n_told(run);
+    uint32_t i = r->n_rounds++;
+    bool is_later = is_filled || n > 1;
+    r->n_later += is_later;
+    r->has_later = 2 * r->n_later >= r->n_rounds;
+    r->first[i] = is_filled ? 0 : rate_of(span_of(run, 0, 1));
+    r->early[i] = is_filled ? 0 : rate_when_warm(run, 1);
+    if (is_later)
+        r->later[i] = n > 1 ? rate_of(span_of(run, n / 2, n)) : rate_when_warm(run, run->n_epochs);
     r->first_samples = run->epochs[0].n_samples;
     r->n_epochs = run->n_epochs;
     r->storage_bytes += (double)run->total.work.storage_bytes;
-    r->n_rounds++;
 }
 
 static enum pack_status
@@ -105,11 +121,9 @@ run_one(const struct pack_bench_params *candidate, const struct pack_trial_param
     p.preload = candidate->preload && result->n_rounds >= PACK_TRIAL_FRESH;
     enum pack_status status = pack_bench_run(&p, &run, err);
     if (status == PACK_OK) {
-        pack_trial_add(result, &run);
-        if (p.preload)
-            result->first[result->n_rounds - 1] = 0;
-        else if (candidate->preload)
-            result->later[result->n_rounds - 1] = 0;
+        pack_trial_add(result, &run, p.preload);
+        if (candidate->preload && !p.preload)
+            result->later[result->n_rounds - 1] = 0; /* its cache was filling */
         result->has_later |= p.preload;
     }
     pack_bench_done(&run);
@@ -123,7 +137,7 @@ pack_trial_race(double part, struct pack_trial_result *results, size_t n_candida
     double best = 0;
     for (size_t i = 0; i < n_candidates; i++) {
         struct pack_trial_result *r = &results[i];
-        r->later_rate = median(r->later, r->n_rounds);
+        r->later_rate = median(r->has_later ? r->later : r->early, r->n_rounds);
         best = r->later_rate > best ? r->later_rate : best;
     }
     for (size_t i = 1; i < n_candidates; i++)
@@ -161,12 +175,10 @@ pack_trial_run(const struct pack_bench_params *candidates, size_t n_candidates,
     free(is_out);
     for (size_t i = 0; i < n_candidates; i++) {
         struct pack_trial_result *r = &results[i];
-        if (r->n_rounds) {
-            r->first_rate = median(r->first, r->n_rounds);
-            r->later_rate = median(r->later, r->n_rounds);
-            if (r->later_rate == 0)
-                r->later_rate = r->first_rate;
-        }
+        if (!r->has_later)
+            memcpy(r->later, r->early, sizeof r->later);
+        r->first_rate = median(r->first, r->n_rounds);
+        r->later_rate = median(r->later, r->n_rounds);
     }
     return status;
 }

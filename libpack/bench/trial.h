@@ -31,10 +31,12 @@ struct pack_trial_result {
     uint32_t n_rounds;
     /* Round by round; 0: not measured in that round. */
     double first[PACK_TRIAL_ROUNDS_MAX]; /* of the first epoch, or of what was read of it */
-    double later[PACK_TRIAL_ROUNDS_MAX]; /* of the second half of the epochs */
+    double early[PACK_TRIAL_ROUNDS_MAX]; /* ... without the beginning of the run */
+    double later[PACK_TRIAL_ROUNDS_MAX]; /* of the second half of the epochs; `early` where
+                                            has_later is false */
     double first_rate, later_rate;
     uint32_t n_later;         /* rounds in which more than one epoch was read */
-    bool has_later;           /* that was so in half of them; else later repeats first */
+    bool has_later;           /* that was so in half of them */
     uint64_t first_samples;   /* read in the first epoch of the last round */
     uint64_t n_epochs;        /* begun in the last round */
     double storage_bytes;     /* that came from storage, all rounds */
@@ -56,9 +58,11 @@ enum pack_status pack_trial_run(const struct pack_bench_params *candidates,
                                 struct pack_trial_result *results,
                                 struct pack_error *err);
 
-/* Adds a run as one more round. The last epoch, where the end of the slice cut it off,
- * counts only when fewer than two are whole. */
-void pack_trial_add(struct pack_trial_result *result, const struct pack_bench_result *run);
+/* Adds a run as one more round, of later epochs alone where its caches were filled
+ * beforehand. An epoch that the end of the slice cut off counts only as the first one, or
+ * as the second when a quarter of it was read. */
+void pack_trial_add(struct pack_trial_result *result, const struct pack_bench_result *run,
+                    bool is_filled);
 
 /* Marks the candidates to be read no more: those whose later epochs have so far less than
  * `part` of the best one's rate. The first never is: all are compared with it. */
