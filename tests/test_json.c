@@ -1,4 +1,5 @@
 /* JSON: what is written reads back; what is not JSON is refused with line and column. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,6 +265,155 @@ test_events(void)
        "who is handed the values may end the reading");
 }
 
+/* ------------------------------------------------------------------ streams */
+
+/* Events as text: "{a:[1 ]} ", or the sentence of the failure. */
+static enum pack_status
+print_event(void *context, enum pack_json_part part, const struct pack_json_value *value,
+            struct pack_error *err)
+{
+    struct pack_buf *buf = context;
+    bool is_object = value->kind == PACK_JSON_OBJECT;
+    if (part == PACK_JSON_END)
+        return pack_buf_printf(buf, err, is_object ? "}" : "]");
+    if (value->key)
+        pack_buf_printf(buf, NULL, "%s:", value->key);
+    if (part == PACK_JSON_BEGIN)
+        return pack_buf_printf(buf, err, is_object ? "{" : "[");
+    if (value->kind == PACK_JSON_TEXT)
+        return pack_buf_printf(buf, err, "'%zu %.3s' ", strlen(value->text), value->text);
+    return pack_buf_printf(buf, err, "%d %.17g ", value->kind, value->number);
+}
+
+static bool
+passes_over_x(void *context, const struct pack_json_value *value)
+{
+    (void)context;
+    return value->key && strcmp(value->key, "x") == 0;
+}
+
+/* Hands out `n_at_once` bytes of a text at a time. */
+struct drip {
+    const char *text;
+    size_t size, at, n_at_once;
+    int errnum; /* at the end */
+};
+
+static ssize_t
+read_drip(void *cookie, char *bytes, size_t size)
+{
+    struct drip *d = cookie;
+    size_t n = d->size - d->at;
+    n = n < d->n_at_once ? n : d->n_at_once;
+    n = n < size ? n : size;
+    memcpy(bytes, d->text + d->at, n);
+    d->at += n;
+    errno = d->errnum;
+    return n == 0 && d->errnum ? -1 : (ssize_t)n;
+}
+
+/* Reads a text of which `n_head` bytes come as head, the others in drips. */
+static void
+stream(const char *text, size_t size, size_t n_head, size_t n_at_once, bool passes,
+       struct pack_buf *events)
+{
+    struct drip drip = { text, size, n_head, n_at_once, 0 };
+    cookie_io_functions_t io = { .read = read_drip };
+    struct pack_error err;
+    FILE *f = fopencookie(&drip, "r", io);
+    setvbuf(f, NULL, _IONBF, 0);
+    char *head = malloc(n_head ? n_head : 1); /* exactly as much */
+    memcpy(head, text, n_head);
+    struct pack_json_stream s = { .file = f,
+                                  .head = head,
+                                  .head_bytes = n_head,
+                                  .passes_over = passes ? passes_over_x : NULL };
+    events->size = 0;
+    if (pack_json_read_stream(&s, print_event, events, &err) != PACK_OK) {
+        events->size = 0;
+        pack_buf_printf(events, NULL, "%s", err.text);
+    }
+    free(head);
+    fclose(f);
+}
+
+static void
+test_stream_pieces(void)
+{
+    static const char *const texts[] = {
+        " {\"a\": [1, -2.5e3, true, null], \"x\": {\"y\": \"\\u00e9\\\\\\\"]\", \"z\": [[]]},\n"
+        " \"b\": \"\\ud83d\\ude00 caf\xc3\xa9\"}\n ",
+        "[1,\n[2],\n \"a\nb\"]",
+        "{\"a\": 1,\n\n \"a\": 2}",
+        "[1, 2",
+        "[\"abc",
+        "[12x]",
+        "[1] 2",
+    };
+    struct pack_buf whole = { 0 }, pieces = { 0 };
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        size_t size = strlen(texts[i]);
+        struct pack_error err;
+        whole.size = 0;
+        if (pack_json_read(texts[i], size, print_event, &whole, &err) != PACK_OK) {
+            whole.size = 0;
+            pack_buf_printf(&whole, NULL, "%.8s", err.text); /* "line 3, ..." */
+        }
+        for (size_t n_head = 0; n_head <= size; n_head++)
+            for (size_t n = 1; n < 5; n++) {
+                stream(texts[i], size, n_head, n, false, &pieces);
+                wrong += strncmp((char *)pieces.data, (char *)whole.data, whole.size) != 0;
+            }
+    }
+    ok(wrong == 0, "a document in pieces, wherever they are cut, is read as one in memory");
+    stream(texts[0], strlen(texts[0]), 3, 2, true, &pieces);
+    is_text((char *)pieces.data, "{a:[2 1 2 -2500 1 0 0 0 ]x:{}b:'10 \xf0\x9f\x98' }",
+            "what is passed over is closed without events");
+    pack_buf_done(&whole);
+    pack_buf_done(&pieces);
+}
+
+/* A text and an array longer than any window; errors behind them name the right line. */
+static void
+test_stream_long(void)
+{
+    struct pack_buf text = { 0 }, events = { 0 };
+    pack_buf_printf(&text, NULL, "{\"t\": \"");
+    for (int i = 0; i < 100000; i++)
+        pack_buf_printf(&text, NULL, "0123456789");
+    pack_buf_printf(&text, NULL, "\",\n\"x\": [");
+    for (int i = 0; i < 200000; i++)
+        pack_buf_printf(&text, NULL, "[%d, \"]\\\"\"],\n", i);
+    size_t good = text.size;
+    pack_buf_printf(&text, NULL, "0], \"u\": 7}");
+    stream((char *)text.data, text.size, 10, 1 << 16, true, &events);
+    is_text((char *)events.data, "{t:'1000000 012' x:[]u:2 7 }",
+            "texts and arrays longer than the window are read");
+    text.size = good;
+    pack_buf_printf(&text, NULL, "0], \"u\": 7x}");
+    stream((char *)text.data, text.size, 10, 1 << 16, false, &events);
+    is_text((char *)events.data, "line 200002, column 11: expected ',' or '}'",
+            "an error behind them is where it says");
+    pack_buf_done(&text);
+    pack_buf_done(&events);
+}
+
+static void
+test_stream_failing(void)
+{
+    struct drip drip = { "[1, 2, ", 7, 0, 7, EIO };
+    cookie_io_functions_t io = { .read = read_drip };
+    struct pack_json_stream s = { .file = fopencookie(&drip, "r", io), .head = "" };
+    struct pack_buf events = { 0 };
+    struct pack_error err;
+    ok(pack_json_read_stream(&s, print_event, &events, &err) == PACK_ERR_IO,
+       "a read that fails ends a stream");
+    is_text(err.text, "cannot read JSON: Input/output error", "in these words");
+    fclose(s.file);
+    pack_buf_done(&events);
+}
+
 int
 main(void)
 {
@@ -273,5 +423,8 @@ main(void)
     test_keys();
     test_bounds();
     test_events();
+    test_stream_pieces();
+    test_stream_long();
+    test_stream_failing();
     return done();
 }

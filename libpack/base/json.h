@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "libpack/base/buf.h"
 #include <libpack/shape.h>
@@ -138,6 +139,24 @@ typedef enum pack_status (*pack_json_event_fn)(void *context, enum pack_json_par
  * is that of the keys of open objects and of the longest text. */
 enum pack_status pack_json_read(const char *text, size_t size, pack_json_event_fn fn,
                                 void *context, struct pack_error *err);
+
+/*
+ * The same of a document of any size that lies in `head` and goes on in `file`; a window of
+ * it is kept. Texts and keys may have PACK_JSON_SIZE_MAX bytes. Arrays and objects for which
+ * passes_over() says so, right after their PACK_JSON_BEGIN, are closed without events for
+ * what is in them, which is not checked either but for brackets and quotes: most of a large
+ * document costs next to nothing then. PACK_ERR_IO too. (Behind a text, positions in errors
+ * are that of its end.)
+ */
+struct pack_json_stream {
+    FILE *file; /* NULL: the head is all */
+    const char *head;
+    size_t head_bytes;
+    bool (*passes_over)(void *context, const struct pack_json_value *value); /* or NULL */
+};
+enum pack_status pack_json_read_stream(const struct pack_json_stream *stream,
+                                       pack_json_event_fn fn, void *context,
+                                       struct pack_error *err);
 
 /*
  * The same for small documents, as a tree of up to PACK_JSON_VALUES_MAX values, which are

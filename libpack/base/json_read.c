@@ -5,6 +5,9 @@
  * behind the other, so that a key that comes twice is noticed:
  *
  *     { "a": 1, "b": { "c": [ ...        keys: a b | c
+ *
+ * A document in a file is seen through a window, which moves on when its end is met; what
+ * is in front of the value being read goes.
  */
 #include "libpack/base/json.h"
 
@@ -22,8 +25,19 @@ struct key {
     size_t length;
 };
 
+enum {
+    WINDOW_BYTES = 1 << 18,
+    SCALAR_BYTES_MAX = 512 /* of a number, which is to lie in one window */
+};
+
 struct parser {
     const char *start, *at, *end;
+    size_t line, column; /* of `start`, both from 0 */
+    FILE *file;          /* with what follows `end`; NULL: nothing */
+    char *window;
+    size_t capacity;
+    enum pack_status status; /* of moving the window on */
+    bool (*passes_over)(void *context, const struct pack_json_value *value);
     int depth;
     struct pack_buf keys; /* of all open objects, innermost last */
     struct pack_buf text; /* the last one decoded */
@@ -32,33 +46,108 @@ struct parser {
     struct pack_error *err;
 };
 
+/* Lets the text start at p->at, counting the lines before. */
+static void
+move_start(struct parser *p)
+{
+    const char *newline;
+    while ((newline = memchr(p->start, '\n', (size_t)(p->at - p->start)))) {
+        p->start = newline + 1;
+        p->line++;
+        p->column = 0;
+    }
+    p->column += (size_t)(p->at - p->start);
+    p->start = p->at;
+}
+
 static enum pack_status
 fail_at(struct parser *p, const char *what)
 {
-    size_t line = 1, column = 1;
-    for (const char *c = p->start; c < p->at; c++) {
-        column++;
-        if (*c == '\n') {
-            line++;
-            column = 1;
-        }
-    }
-    return pack_fail(p->err, PACK_ERR_FORMAT, "line %zu, column %zu: %s", line, column,
-                     what);
+    if (p->status != PACK_OK)
+        return p->status;
+    move_start(p);
+    return pack_fail(p->err, PACK_ERR_FORMAT, "line %zu, column %zu: %s", p->line + 1,
+                     p->column + 1, what);
+}
+
+/* Room for more behind the `left` bytes at p->at. */
+static enum pack_status
+grow_window(struct parser *p, size_t left)
+{
+    size_t capacity = p->capacity ? 2 * p->capacity : WINDOW_BYTES;
+    if (left < p->capacity)
+        return PACK_OK;
+    while (capacity <= left)
+        capacity *= 2;
+    if (capacity > 2 * (size_t)PACK_JSON_SIZE_MAX)
+        return pack_fail(p->err, PACK_ERR_LIMIT, "a text of more than %d bytes",
+                         PACK_JSON_SIZE_MAX);
+    char *window = malloc(capacity);
+    if (!window)
+        return pack_fail_memory(p->err, "JSON");
+    memcpy(window, p->at, left);
+    free(p->window);
+    p->window = window;
+    p->capacity = capacity;
+    p->start = p->at = window;
+    return PACK_OK;
+}
+
+/* Makes the text behind p->at longer; false at its end, and on failures, which
+ * p->status keeps. */
+static bool
+read_more(struct parser *p)
+{
+    size_t left = (size_t)(p->end - p->at);
+    if (!p->file || p->status != PACK_OK)
+        return false;
+    move_start(p);
+    p->status = grow_window(p, left);
+    if (p->status != PACK_OK)
+        return false;
+    if (p->at != p->window)
+        memmove(p->window, p->at, left);
+    errno = 0;
+    size_t n = fread(p->window + left, 1, p->capacity - left, p->file);
+    p->start = p->at = p->window;
+    p->end = p->window + left + n;
+    if (n == 0 && ferror(p->file))
+        p->status = pack_fail_errno(p->err, errno ? errno : EIO, "cannot read JSON");
+    return n > 0;
 }
 
 static void
 skip_blanks(struct parser *p)
 {
-    while (p->at < p->end &&
-           (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r'))
-        p->at++;
+    do
+        while (p->at < p->end &&
+               (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r'))
+            p->at++;
+    while (p->at == p->end && read_more(p));
 }
 
 static bool
-at_char(const struct parser *p, char c)
+at_char(struct parser *p, char c)
 {
-    return p->at < p->end && *p->at == c;
+    return (p->at < p->end || read_more(p)) && *p->at == c;
+}
+
+/* How many bytes there are up to the quote that closes the text at p->at. */
+static bool
+find_close(struct parser *p, size_t *length)
+{
+    size_t n = 0;
+    do {
+        size_t size = (size_t)(p->end - p->at);
+        while (n < size && p->at[n] != '"')
+            n += p->at[n] == '\\' ? 2 : 1;
+        if (n < size) {
+            *length = n;
+            return true;
+        }
+    } while (read_more(p));
+    p->at = p->end;
+    return false;
 }
 
 /* Four hex digits at *p->at, moved behind; -1 when they are not there. */
@@ -105,11 +194,14 @@ unicode_escape(struct parser *p, char **out)
 static enum pack_status
 parse_text(struct parser *p, struct pack_buf *into)
 {
-    const char *close = ++p->at;
-    while (close < p->end && *close != '"')
-        close += *close == '\\' && p->end - close > 1 ? 2 : 1;
-    if (close >= p->end)
+    size_t size;
+    p->at++;
+    const char *opened = p->at;
+    if (!find_close(p, &size)) {
+        p->at = p->file ? p->at : opened;
         return fail_at(p, "string without an end");
+    }
+    const char *close = p->at + size;
     /* unescaping never makes a text longer */
     enum pack_status status = pack_buf_reserve(into, (size_t)(close - p->at) + 1, p->err);
     if (status != PACK_OK)
@@ -182,7 +274,7 @@ parse_number(struct parser *p, struct pack_json_value *value)
         DIGITS();
     }
 #undef DIGITS
-    char text[512];
+    char text[SCALAR_BYTES_MAX];
     size_t length = (size_t)(q - from);
     if (length >= sizeof text)
         goto bad;
@@ -251,7 +343,7 @@ parse_key(struct parser *p, size_t from, size_t *last)
     key.checksum = pack_checksum(p->keys.data + *last + sizeof key, key.length, 0);
     memcpy(p->keys.data + *last, &key, sizeof key);
     if (is_twice(p, from, *last)) {
-        p->at = at;
+        p->at = p->file ? p->at : at; /* the window may have moved on */
         return fail_at(p, "the same key a second time");
     }
     skip_blanks(p);
@@ -302,12 +394,34 @@ parse_members(struct parser *p, char closer)
     return PACK_OK;
 }
 
+/* To behind the bracket that closes the one at p->at. */
+static enum pack_status
+pass_over(struct parser *p)
+{
+    size_t depth = 0, length;
+    do {
+        if (p->at == p->end && !read_more(p))
+            return fail_at(p, "ends too early");
+        char c = *p->at++;
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+        if (c != '"')
+            continue;
+        if (!find_close(p, &length))
+            return fail_at(p, "string without an end");
+        p->at += length + 1;
+    } while (depth > 0);
+    return PACK_OK;
+}
+
 /* An array or object: its beginning, its members, its end. */
 static enum pack_status
 parse_nested(struct parser *p, struct pack_json_value *value, char closer)
 {
     enum pack_status status = p->fn(p->context, PACK_JSON_BEGIN, value, p->err);
-    if (status == PACK_OK)
+    if (status == PACK_OK && p->passes_over && p->passes_over(p->context, value))
+        status = pass_over(p);
+    else if (status == PACK_OK)
         status = parse_members(p, closer);
     value->key = NULL;
     return status == PACK_OK ? p->fn(p->context, PACK_JSON_END, value, p->err) : status;
@@ -324,6 +438,8 @@ parse_value(struct parser *p, size_t key)
     skip_blanks(p);
     if (p->at >= p->end)
         return fail_at(p, "ends too early");
+    while (p->end - p->at < SCALAR_BYTES_MAX && read_more(p))
+        continue;
     if (*p->at == '{' || *p->at == '[') {
         value.kind = *p->at == '{' ? PACK_JSON_OBJECT : PACK_JSON_ARRAY;
         return parse_nested(p, &value, *p->at == '{' ? '}' : ']');
@@ -345,6 +461,23 @@ parse_value(struct parser *p, size_t key)
                              : status;
 }
 
+static enum pack_status
+parse_document(struct parser *p)
+{
+    enum pack_status status = parse_value(p, NO_KEY);
+    if (status == PACK_OK) {
+        skip_blanks(p);
+        if (p->status != PACK_OK)
+            status = p->status;
+        else if (p->at != p->end)
+            status = fail_at(p, "unexpected text after the document");
+    }
+    pack_buf_done(&p->keys);
+    pack_buf_done(&p->text);
+    free(p->window);
+    return status;
+}
+
 enum pack_status
 pack_json_read(const char *text, size_t size, pack_json_event_fn fn, void *context,
                struct pack_error *err)
@@ -360,13 +493,22 @@ pack_json_read(const char *text, size_t size, pack_json_event_fn fn, void *conte
     if (size > PACK_JSON_SIZE_MAX)
         return pack_fail(err, PACK_ERR_LIMIT, "JSON of %zu bytes, more than %d", size,
                          PACK_JSON_SIZE_MAX);
-    enum pack_status status = parse_value(&p, NO_KEY);
-    if (status == PACK_OK) {
-        skip_blanks(&p);
-        if (p.at != p.end)
-            status = fail_at(&p, "unexpected text after the document");
-    }
-    pack_buf_done(&p.keys);
-    pack_buf_done(&p.text);
-    return status;
+    return parse_document(&p);
+}
+
+enum pack_status
+pack_json_read_stream(const struct pack_json_stream *stream, pack_json_event_fn fn,
+                      void *context, struct pack_error *err)
+{
+    struct parser p = {
+        .start = stream->head,
+        .at = stream->head,
+        .end = stream->head + stream->head_bytes,
+        .file = stream->file,
+        .passes_over = stream->passes_over,
+        .fn = fn,
+        .context = context,
+        .err = err,
+    };
+    return parse_document(&p);
 }
