@@ -28,7 +28,8 @@ examples() {
                 gsub(/\\\(dq/, "\""); gsub(/\\e/, "\\"); print; more = /\\$/ }' "$1"
 }
 
-# What the pages speak of: class folders photos/ and imagenet/, the same files flat in flat/,
+# What the pages speak of: class folders photos/ and imagenet/, the same files flat in flat/ and in
+# ILSVRC2012_val/ with val.txt,
 # CelebA's folder with its table, and faces.h5 of such images in chunks of 100.
 folders() {
     render_samples photos 24 1 96 || return
@@ -36,6 +37,11 @@ folders() {
     cp photos/*/* flat
     cp -r photos imagenet/train
     cp -r photos imagenet/val
+    mkdir ILSVRC2012_val
+    ls flat | sed = | paste - - | while read -r number image; do
+        cp "flat/$image" ILSVRC2012_val
+        echo "$image $((number % 8))"
+    done >val.txt
     face=$(find photos -name '*.jpg' | sort | head -n 1)
     printf '200\nSmiling Young\n' >list_attr_celeba.txt
     i=0

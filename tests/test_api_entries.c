@@ -561,6 +561,7 @@ test_source(void)
     HOLDS(pack_source_name, pack_source_name(source, 2) == NULL);
     HOLDS(pack_source_label, pack_source_label(NULL, 0) == -1);
     HOLDS(pack_source_label, pack_source_label(source, UINT64_MAX) == -1);
+    HOLDS(pack_source_list_form, !pack_source_list_form(NULL));
     HOLDS(pack_source_has_labels, !pack_source_has_labels(NULL));
     HOLDS(pack_source_classes, pack_source_classes(NULL, &n) == NULL && n == 0);
     HOLDS(pack_source_classes, pack_source_classes(source, NULL) == NULL);

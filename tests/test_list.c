@@ -9,6 +9,8 @@
 
 #define BYTES(text) text, sizeof text - 1
 
+static const struct pack_list_params any_form = { 0 };
+
 static FILE *
 file_of(const void *bytes, size_t size)
 {
@@ -121,7 +123,7 @@ static const struct good good[] = {
       "Arched_Eyebrows=int[1|-1]" },
     { "CelebA's boxes", "list_bbox_celeba.txt", 0,
       BYTES("1\r\nimage_id x_1 y_1 width height\r\n000001.jpg    95  71 226 313\r\n"),
-      "1 path=text[000001.jpg] x_1=int[95] y_1=int[71] width=int[226] height=int[313]" },
+      "1 image_id=text[000001.jpg] x_1=int[95] y_1=int[71] width=int[226] height=int[313]" },
     { "lines", "-", PACK_LIST_LINES, BYTES("path\na b,c\td.jpg\n\n\"e\"\r\nf"),
       "4 path=text[path|a b,c\\x09d.jpg|\"e\"|f]" },
     { "paths that end in NUL", "-", PACK_LIST_NULL, BYTES("a\nb\r\0\xef\xbb\xbf\0c"),
@@ -137,7 +139,8 @@ test_good(void)
         struct pack_error err = { .text = "" };
         char text[4096];
         FILE *f = file_of(g->bytes, g->size);
-        enum pack_status status = pack_list_read(f, g->name, g->format, &list, &err);
+        struct pack_list_params params = { .format = g->format };
+        enum pack_status status = pack_list_read(f, g->name, &params, &list, &err);
         if (status == PACK_OK)
             print_list(list, text, sizeof text);
         is_text(status == PACK_OK ? text : err.text, g->want, g->what);
@@ -157,15 +160,12 @@ static const struct bad bad[] = {
     { PACK_ERR_NOT_FOUND, BYTES(""), "list 'l' is empty" },
     { PACK_ERR_NOT_FOUND, BYTES("\xef\xbb\xbf\n\n"), "list 'l' is empty" },
     { PACK_ERR_NOT_FOUND, BYTES("path,label\n\n"), "list 'l' names no images" },
-    { PACK_ERR_FORMAT, BYTES("\n000001.jpg 2880\n000002.jpg 2937\n"),
-      "l:2: the first line is to name the columns, one of them 'path', separated by tabs "
-      "or commas; it starts with '000001.jpg 2880'" },
-    { PACK_ERR_FORMAT, BYTES("a\xff.jpg,3\n"),
-      "l:1: column 1, 'a\\xff.jpg', cannot name a dataset: it is '.', "
+    { PACK_ERR_ARGUMENT, BYTES("picture,x\nb,1\n"),
+      "'l': no column of it is known to be the path, it starts with 'picture,x'" },
+    { PACK_ERR_NOT_FOUND, BYTES("path;label\n"), "list 'l' names no images" },
+    { PACK_ERR_FORMAT, BYTES("path,\xff\na,1\n"),
+      "l:1: column 2, '\\xff', cannot name a dataset: it is '.', "
       "has a '/' or is not UTF-8" },
-    { PACK_ERR_FORMAT, BYTES("path;label\n"),
-      "l:1: the first line is to name the columns, one of them 'path', separated by tabs "
-      "or commas; it starts with 'path;label'" },
     { PACK_ERR_FORMAT, BYTES("path,x\na,1\nb\n"), "l:3: 1 cell where the header has 2" },
     { PACK_ERR_FORMAT, BYTES("path\tx\n\na\t1\t2\n"),
       "l:3: 3 cells where the header has 2" },
@@ -180,7 +180,8 @@ static const struct bad bad[] = {
       "l:1: a NUL byte (the list is to be UTF-8 text)" },
     { PACK_ERR_FORMAT, BYTES("path,x,y,x\n"), "l:1: columns 2 and 4 are both 'x'" },
     { PACK_ERR_FORMAT, BYTES("path,path\n"), "l:1: columns 1 and 2 are both 'path'" },
-    { PACK_ERR_FORMAT, BYTES(",path\n0,a\n"), "l:1: column 1 has no name" },
+    { PACK_ERR_FORMAT, BYTES("path,,x\na,,1\nb,2,3\n"),
+      "l:3: column 2 has no name, but a value here" },
     { PACK_ERR_FORMAT, BYTES("path,labels\na,1\n"),
       "l:1: column 2 has the name of a dataset that h5pack writes, 'labels'; rename it" },
     { PACK_ERR_FORMAT, BYTES("path,a/b\na,1\n"),
@@ -194,8 +195,10 @@ static const struct bad bad[] = {
       "list 'l' has 2 rows, its first line says 1" },
     { PACK_ERR_FORMAT, BYTES("1\nx y\na 1 2 3\n"),
       "l:3: 4 cells where the header has 3" },
-    { PACK_ERR_FORMAT, BYTES("1 2\n3 4\n"),
-      "l:1: a line of numbers is neither a header nor CelebA's count of images" },
+    { PACK_ERR_ARGUMENT, BYTES("1 2\n3 4\n"),
+      "'l': no column of it is known to be the path, it starts with '1 2'" },
+    { PACK_ERR_ARGUMENT, BYTES("a.jpg 1\nb.jpg\n"),
+      "'l': no column of it is known to be the path, it starts with 'a.jpg 1'" },
     { PACK_ERR_NOT_FOUND, BYTES("0\nx y\n"), "list 'l' names no images" },
 };
 
@@ -206,7 +209,7 @@ test_bad(void)
         struct pack_list *list = NULL;
         struct pack_error err = { .text = "nothing wrong" };
         FILE *f = file_of(bad[i].bytes, bad[i].size);
-        enum pack_status status = pack_list_read(f, "l", 0, &list, &err);
+        enum pack_status status = pack_list_read(f, "l", &any_form, &list, &err);
         ok(status == bad[i].status && !list, "refused as %s",
            pack_status_name(bad[i].status));
         is_text(err.text, bad[i].want, "in these words");
@@ -252,7 +255,7 @@ test_limits(void)
             struct pack_list *list = NULL;
             struct pack_error err = { .text = "" };
             FILE *f = wide_list(cases[i].n, cases[i].size, *separator);
-            pack_list_read(f, "l", 0, &list, &err);
+            pack_list_read(f, "l", &any_form, &list, &err);
             is_text(err.text, cases[i].want, "limits of columns and rows");
             ok(!list || strlen(list->path.strings[0]) == (size_t)cases[i].size,
                "%d cells of %d bytes", cases[i].n, cases[i].size);
@@ -273,7 +276,7 @@ test_long_list(void)
     for (int i = 0; i < ROWS; i++)
         fprintf(f, "d/%d.jpg,%d,%s,%d\n", i, i - 50000, i + 1 < ROWS ? "7" : "x", i);
     rewind(f);
-    pack_list_read(f, "l", 0, &list, NULL);
+    pack_list_read(f, "l", &any_form, &list, NULL);
     for (int i = 0; list && i < ROWS; i++) {
         char path[32];
         snprintf(path, sizeof path, "d/%d.jpg", i);
@@ -293,7 +296,7 @@ test_unreadable(void)
     struct pack_list *list = NULL;
     struct pack_error err;
     FILE *f = fopen("/", "r");
-    ok(f && pack_list_read(f, "/", 0, &list, &err) == PACK_ERR_IO && !list,
+    ok(f && pack_list_read(f, "/", &any_form, &list, &err) == PACK_ERR_IO && !list,
        "a folder is no list: %s", err.text);
     if (f)
         fclose(f);
@@ -323,7 +326,7 @@ test_failing_reads(void)
         struct pack_error err;
         cookie_io_functions_t io = { .read = read_until_failure };
         FILE *f = fopencookie(&n_good, "r", io);
-        ok(pack_list_read(f, "l", 0, &list, &err) == PACK_ERR_IO && !list,
+        ok(pack_list_read(f, "l", &any_form, &list, &err) == PACK_ERR_IO && !list,
            "a list that cannot be read after %d good reads is refused", n);
         is_text(err.text, "cannot read 'l': Input/output error", "in these words");
         pack_list_free(list);

@@ -96,7 +96,8 @@ print_source(const struct pack_source *s, char *text, size_t size)
 {
     static const char *const notes[] = { "hidden",     "other",  "unnamed",
                                          "root",       "folder", "empty",
-                                         "unreadable", "broken", "loop" };
+                                         "unreadable", "broken", "loop",
+                                         "listed" };
     FILE *out = fmemopen(text, size, "w");
     for (uint64_t i = 0; i < s->n_records; i++) {
         fputs(s->records[i].name, out);
@@ -139,7 +140,7 @@ open_folders(const char *const *folders, const struct pack_source_params *params
 struct tree {
     const char *what;
     const char *entries[16]; /* for make() */
-    const char *sources[4];  /* none: "." */
+    const char *sources[6];  /* none: "." */
     struct pack_source_params params;
     const char *want;
 };
@@ -212,10 +213,55 @@ static const struct tree trees[] = {
     { .what = "no folder",
       .sources = { "nothing" },
       .want = "cannot read folder 'nothing': No such file or directory" },
-    { .what = "a file",
-      .entries = { "f.jpg" },
-      .sources = { "f.jpg" },
-      .want = "cannot read folder 'f.jpg': Not a directory" },
+    { .what = "files are sources in the order given, by name or by content",
+      .entries = { "b/2.jpg", "b/1.JPG", "a/x=", "a/notes.txt" },
+      .sources = { "b/2.jpg", "a/x", "b/1.JPG", "a/notes.txt" },
+      .want = "b/2.jpg a/x b/1.JPG  1 other(a/notes.txt)" },
+    { .what = "files among folders",
+      .entries = { "b/2.jpg", "c.txt" },
+      .sources = { "b", "c.txt" },
+      .want = "'c.txt' is a file, 'b' is none: sources are all files or all folders" },
+    { .what = "a file that is no image",
+      .entries = { "c.csv" },
+      .sources = { "c.csv" },
+      .want = "'c.csv' is no image and no folder of images; list" },
+    { .what = "files with given classes",
+      .entries = { "cat/2.jpg" },
+      .sources = { "cat/2.jpg" },
+      .params = { .classes = cat_dog, .n_classes = 3 },
+      .want = "sources that are files have no labels among the 3 classes; "
+              "label_from_folder" },
+
+    { .what = "the folders of files are classes",
+      .entries = { "b/2.jpg", "b/1.jpg", "a/x/3.jpg" },
+      .sources = { "b/2.jpg", "a/x/3.jpg", "b/1.jpg" },
+      .params = { .label_from_folder = true },
+      .want = "b/2.jpg=0 a/x/3.jpg=1 b/1.jpg=0 [b x]" },
+    { .what = "several flat folders are classes",
+      .entries = { "p/b/2.jpg", "p/a/1.jpg" },
+      .sources = { "p/b/", "p/a" },
+      .params = { .label_from_folder = true },
+      .want = "b/2.jpg=1 a/1.jpg=0 [a b]" },
+    { .what = "the innermost folder is the class",
+      .entries = { "s/2019/cat/1.jpg", "s/2020/cat/1.jpg", "s/2020/dog/1.jpg", "s/7.jpg" },
+      .sources = { "s" },
+      .params = { .label_from_folder = true },
+      .want = "7.jpg=2 2019/cat/1.jpg=0 2020/cat/1.jpg=0 2020/dog/1.jpg=1 [cat dog s]" },
+    { .what = "folders are among the classes given",
+      .entries = { "s/dog/1.jpg", "s/cat/1.jpg" },
+      .sources = { "s" },
+      .params = { .label_from_folder = true, .classes = cat_dog, .n_classes = 3 },
+      .want = "cat/1.jpg=2 dog/1.jpg=0 [dog bird cat]" },
+    { .what = "or are not",
+      .entries = { "s/eel/1.jpg" },
+      .sources = { "s" },
+      .params = { .label_from_folder = true, .classes = cat_dog, .n_classes = 3 },
+      .want = "folder 'eel' of 'eel/1.jpg' is none of the 3 classes given" },
+    { .what = "a path without a folder gives no class",
+      .entries = { "1.jpg" },
+      .params = { .label_from_folder = true },
+      .want = "the path of '1.jpg' names no folder to take a label from; "
+              "label_from_folder" },
 
     { .what = "train and val are no classes",
       .entries = { "Train/a/1.jpg", "VAL/a/1.jpg", "labels/x.txt" },
@@ -281,7 +327,8 @@ static const struct tree trees[] = {
     { .what = "given classes with a flat folder",
       .entries = { "1.jpg" },
       .params = { .classes = cat_dog, .n_classes = 3 },
-      .want = "'.' is a flat folder without labels, classes are of no use" },
+      .want = "'.' is a flat folder: no folder names give its images a label among the 3 "
+              "classes; label_from_folder" },
     { .what = "given classes with a name twice",
       .entries = { "a/1.jpg" },
       .params = { .classes = twice, .n_classes = 3 },
@@ -571,7 +618,31 @@ static const struct {
     { "given classes without labels",
       "path\na\n",
       { .classes = cat_dog, .n_classes = 3 },
-      "l.csv: the list has no column 'label' for the classes given" },
+      "l.csv: the list has no labels for the classes given" },
+    { "the folder in a path is the class",
+      "b/x/2.jpg\n./x/./1.jpg\nc/3.jpg\n/d/e/4.jpg\n",
+      { .label_from_folder = true },
+      "b/x/2.jpg=2 ./x/./1.jpg=2 c/3.jpg=0 /d/e/4.jpg=1 [c e x]" },
+    { "or that where paths start",
+      "2.jpg\n./1.jpg\nc/3.jpg\n",
+      { .label_from_folder = true, .list_root = "y/z//" },
+      "2.jpg=1 ./1.jpg=1 c/3.jpg=0 [c z]" },
+    { "a column of labels counts less",
+      "path,label\nb/2.jpg,cat\n",
+      { .label_from_folder = true },
+      "b/2.jpg=0 [b]" },
+    { "there is no folder above all",
+      "/1.jpg\n",
+      { .label_from_folder = true },
+      "l.csv: the path of '/1.jpg' names no folder to take a label from" },
+    { "labels without a header",
+      "a.jpg 1\nb.jpg 0\n",
+      { 0 },
+      "a.jpg=1 b.jpg=0 " },
+    { "names without a header, numbers of given classes",
+      "a.jpg dog\nb.jpg cat\n",
+      { .classes = cat_dog, .n_classes = 3 },
+      "a.jpg=0 b.jpg=2 [dog bird cat]" },
     { "an error of the list",
       "path,label\na\n",
       { 0 },
@@ -640,9 +711,9 @@ test_open_file(void)
     make("good.jpg=");
     make("folder/");
     make("pipe|");
-    struct pack_source_params p = { .list_format = PACK_LIST_LINES };
+    struct pack_source_params p = { 0 };
     struct pack_source *s =
-        open_list("good.jpg\nnone.jpg\nfolder\npipe\n", "l", &p, text, sizeof text);
+        open_list("path\ngood.jpg\nnone.jpg\nfolder\npipe\n", "l", &p, text, sizeof text);
     for (uint64_t i = 0; i < 4; i++) {
         struct pack_error err = { .text = "" };
         int fd = -1;

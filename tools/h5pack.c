@@ -164,7 +164,7 @@ run(const struct pack_args *args)
         status = open_lists(args, &params, &talk, &source, &err);
     if (status != PACK_OK)
         goto out;
-    pack_messages_notes(source);
+    pack_messages_notes(args, source);
     status = work(report.job, &params, &result, &err);
     cli_progress_end(&talk.progress);
     status = close_rejects(talk.rejects, status, &err);

@@ -16,14 +16,19 @@ static struct pack_args o = {
 static const struct cli_option options[] = {
     CLI_SECTION("What to pack"),
     CLI_TEXT('o', "output", &o.output, "FILE", "the HDF5 file to make (required)"),
-    CLI_TEXT(
-        'l', "list", &o.list, "FILE",
-        "take images from a TSV or CSV with a column 'path' (optional 'label', any "
-        "further columns), from CelebA's list_attr_celeba.txt, or with - one path per "
-        "line from standard input; paths start from SOURCE when given, "
-        "else from the list's folder"),
+    CLI_TEXT('l', "list", &o.list, "FILE",
+             "take images from a list (- is standard input): paths, 'path label' lines, "
+             "CSV or TSV with further columns, CelebA's, im2rec's, JSON lines, COCO's "
+             "instances; paths start from SOURCE when given, else from the list's folder"),
+    CLI_TEXT(0, "path-column", &o.path_column, "NAME|N",
+             "column of the list with the paths, counted from 1; 0: each line is a path"),
+    CLI_TEXT(0, "label-column", &o.label_column, "NAME|N",
+             "column of the list with the labels; 0: none"),
+    CLI_FLAG(0, "no-header", &o.no_header, "the list's first line is like the others"),
     CLI_FLAG('0', "null", &o.nul,
              "with --list: paths end in NUL, as find -print0 writes them"),
+    CLI_FLAG(0, "label-from-folder", &o.label_from_folder,
+             "an image's class is the name of the folder that it is in"),
     CLI_TEXT(
         0, "classes", &o.classes, "FILE",
         "label numbers: class names one per line, or the HDF5 file of the training set"),
@@ -109,6 +114,18 @@ static const struct cli_hint hints[] = {
              "'h5pack SOURCE/val --classes train.h5 -o val.h5' "
              "(or say --splits-are-classes)"),
     CLI_HINT("no_labels", PACK_OK, "--no-labels takes them all"),
+    CLI_HINT("path_column", PACK_OK,
+             "--path-column N says which column it is, counted from 1, and 0 that each "
+             "line is a path"),
+    CLI_HINT("label_column", PACK_OK,
+             "--label-column N says which column it is, counted from 1, and 0 that there "
+             "is none"),
+    CLI_HINT("label_from_folder", PACK_ERR_ARGUMENT,
+             "--list FILE SOURCE gives them with a line 'NAME LABEL' for each image, as "
+             "ImageNet's val.txt has it, --label-from-folder by the folders' names"),
+    CLI_HINT("list", PACK_ERR_FORMAT,
+             "an image or a folder of them is given without --list"),
+    CLI_HINT("list", PACK_ERR_NOT_FOUND, "a list of images is given with --list"),
     CLI_HINT("any_name", PACK_OK, "--any-name takes images by their content"),
     CLI_HINT("classes", PACK_ERR_MISMATCH,
              "were --classes or --list given when it was packed?"),
@@ -128,8 +145,9 @@ static const struct cli_program program = {
     .epilogue =
         "SOURCE is a folder with a subfolder per class, as torchvision's ImageFolder "
         "has\n"
-        "it, or a flat folder of images. Exit status: 0 done; 1 done, but images were\n"
-        "rejected or a verification failed; 2 could not; 128 + signal when stopped.\n"
+        "it, a flat folder of images, or an image file. Exit status: 0 done; 1 done, but\n"
+        "images were rejected or a verification failed; 2 could not; 128 + signal when\n"
+        "stopped.\n"
         "\n"
         "examples:\n"
         "  h5pack imagenet/train --shorter 256 --crop 224x224 -o train.h5\n"
@@ -208,7 +226,11 @@ parse_compress(const struct pack_args *args, struct pack_pipeline *pipeline,
 
 /* What would be ignored. */
 static const struct cli_rule rules[] = {
+    { "no-labels", NULL, "list|label-from-folder" },
     { "null", "list", NULL },
+    { "path-column", "list", "null" },
+    { "label-column", "list", "null|label-from-folder" },
+    { "no-header", "list", "null" },
     { "seed", "shuffle", NULL },
     { "fit", "size", NULL },
     { "resample", "size|shorter", NULL },
@@ -226,7 +248,7 @@ pack_args_check(const struct pack_args *args, struct pack_error *err)
                          "no output given: h5pack SOURCE -o FILE.h5; see h5pack --help");
     if (args->n_folders == 0 && !args->list)
         return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "no source given: a folder of images, or --list");
+                         "no source given: a folder of images, image files, or --list");
     if (args->n_folders > 1 && args->list)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--list takes one folder that its paths start from, not %zu",

@@ -13,6 +13,8 @@
 struct pack_args {
     const char *output, *list, *classes, *rejects, *background, *chunk, *compress;
     struct pack_shape size, crop; /* rank 0: not given */
+    const char *path_column, *label_column; /* of the list */
+    bool no_header, label_from_folder;
     bool nul, no_labels, any_name, splits_are_classes, shuffle;
     uint64_t seed, limit;
     bool draft, gray, no_orientation, strict;

@@ -22,7 +22,8 @@ read_class_lines(FILE *file, const char *path, char ***names, uint64_t *n,
                  struct pack_error *err)
 {
     struct pack_list *list;
-    enum pack_status status = pack_list_read(file, path, PACK_LIST_LINES, &list, err);
+    struct pack_list_params lines = { .format = PACK_LIST_LINES };
+    enum pack_status status = pack_list_read(file, path, &lines, &list, err);
     if (status != PACK_OK)
         return status;
     *names = calloc(list->n_rows, sizeof **names);
@@ -109,9 +110,7 @@ open_list(const struct pack_args *args, struct pack_source_params *params,
     FILE *file = piped ? stdin : fopen(args->list, "rb");
     if (!file)
         return pack_fail_errno(err, errno, "cannot open '%s'", args->list);
-    params->list_format = args->nul ? PACK_LIST_NULL
-                          : piped   ? PACK_LIST_LINES
-                                    : PACK_LIST_TABLE;
+    params->list_format = args->nul ? PACK_LIST_NULL : PACK_LIST_ANY;
     params->list_root = args->n_folders    ? args->folders[0]
                         : is_regular(file) ? NULL
                                            : ".";
@@ -133,6 +132,10 @@ pack_lists_open_source(const struct pack_args *args, const struct pack_convert_o
         .no_labels = args->no_labels,
         .any_name = args->any_name,
         .splits_are_classes = args->splits_are_classes,
+        .label_from_folder = args->label_from_folder,
+        .path_column = args->path_column,
+        .label_column = args->label_column,
+        .no_header = args->no_header,
         .is_image = pack_image_is_known,
         .watch = *watch,
     };

@@ -1,16 +1,57 @@
 #include "tools/pack_messages.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <string.h>
 
 #include "libpack/base/name.h"
+#include "libpack/source/records.h"
 #include "tools/pack_lists.h"
 
 enum { ERROR_LINES_MAX = 20 };
 
-void
-pack_messages_notes(const struct pack_source *source)
+/* The part of a folder's path in front of its name, without slashes at either end; false
+ * when there is none. */
+static bool
+parent_of(const char *folder, char *parent, size_t size)
 {
-    char text[PACK_SOURCE_NOTE_TEXT_MAX];
+    size_t n = strlen(folder);
+    while (n > 0 && folder[n - 1] == '/')
+        n--;
+    while (n > 0 && folder[n - 1] != '/')
+        n--;
+    while (n > 1 && folder[n - 1] == '/')
+        n--;
+    snprintf(parent, size, "%.*s", (int)n, folder);
+    return n > 0 && n < size;
+}
+
+/* Several flat folders ("photos/" and a star) are meant as classes more often than not. */
+static void
+say_unlabelled(const struct pack_args *args, const struct pack_source *source)
+{
+    char parent[PATH_MAX], other[PATH_MAX], text[PACK_NAME_TEXT_MAX];
+    if (source->n_roots < 2 || args->no_labels || pack_source_has_labels(source))
+        return;
+    bool have_one = parent_of(args->folders[0], parent, sizeof parent);
+    for (size_t i = 1; have_one && i < args->n_folders; i++)
+        have_one = parent_of(args->folders[i], other, sizeof other) && !strcmp(parent, other);
+    if (have_one)
+        cli_say("the images have no labels: '%s' as SOURCE, or --label-from-folder, makes "
+                "each folder a class",
+                pack_name_text(parent, text));
+    else
+        cli_say("the images have no labels: --label-from-folder makes each folder a class");
+}
+
+void
+pack_messages_notes(const struct pack_args *args, const struct pack_source *source)
+{
+    char text[PACK_SOURCE_NOTE_TEXT_MAX], name[PACK_NAME_TEXT_MAX];
+    const char *form = pack_source_list_form(source);
+    if (form)
+        cli_say("%s: %s", pack_name_text(args->list, name), form);
+    say_unlabelled(args, source);
     for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
         if (pack_source_note_warns((enum pack_source_note_kind)kind) &&
             pack_source_note_text(source, (enum pack_source_note_kind)kind, text))

@@ -14,8 +14,8 @@ struct pack_talk {
     uint64_t n_rejects;
 };
 
-/* Remarks on what the listing passed over. */
-void pack_messages_notes(const struct pack_source *source);
+/* Remarks on what a list was taken for, and on what the listing passed over. */
+void pack_messages_notes(const struct pack_args *args, const struct pack_source *source);
 
 /* on_reject of pack_convert_params; the context is a pack_talk. Says the first ones. */
 bool pack_messages_reject(void *talk, const struct pack_reject *reject);

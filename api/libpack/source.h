@@ -20,7 +20,7 @@ enum {
 };
 
 enum pack_list_format {
-    PACK_LIST_TABLE = 0, /* CSV, TSV or CelebA's, told apart by the first line */
+    PACK_LIST_ANY = 0,   /* recognised by its content, see pack_source_open_list() */
     PACK_LIST_LINES,     /* one path per line, no header */
     PACK_LIST_NULL       /* paths that each end with a NUL byte, as find -print0 writes */
 };
@@ -30,6 +30,7 @@ struct pack_source_params {
     bool no_labels;          /* folders: take all images below, without classes */
     bool any_name;           /* class folders: content decides where the name does not */
     bool splits_are_classes; /* folders: train/ and val/ are classes like others */
+    bool label_from_folder;  /* an image's class is the folder that it is in */
 
     /* Names of the classes trained on, in the order of their numbers: class_names of
      * another file, or a list read as PACK_LIST_LINES. None: the source tells. */
@@ -41,7 +42,13 @@ struct pack_source_params {
     bool (*is_image)(const void *head, size_t size);
 
     enum pack_list_format list_format;
-    const char *list_root; /* where paths in a list start; NULL: its own folder */
+    const char *list_root; /* where paths in a list start; NULL: its own folder, but the
+                              current one for a list of rejects */
+    /* Columns of a list, by a name in its header, else by their number, from 1. NULL: they
+     * are recognised. */
+    const char *path_column;  /* "0": each line is a path */
+    const char *label_column; /* "0": there is none */
+    bool no_header;           /* its first line is like the others */
 
     struct pack_watch watch; /* "listing", in images, their number not known */
 };
@@ -57,6 +64,7 @@ enum pack_source_note_kind {
     PACK_NOTE_UNREADABLE,  /* files without image extension that may not be read */
     PACK_NOTE_BROKEN_LINK, /* links without image extension to nowhere, ignored */
     PACK_NOTE_LOOP,        /* links to a folder that they are in, not followed */
+    PACK_NOTE_LISTED_FOLDER, /* folders in a list of paths, as find prints them, ignored */
     PACK_NOTE_KINDS
 };
 
@@ -84,7 +92,7 @@ struct pack_source_additions {
 struct pack_source;
 
 /*
- * Lists `n_folders` folders, at least one; `source` is for pack_source_close(). Needs 24
+ * Lists `n_folders` folders (or image files, all of them), at least one; `source` is for pack_source_close(). Needs 24
  * to 60 bytes per image and its name, and one open folder per level of depth.
  *
  * One subfolder per class. Labels, order and names are those of torchvision's ImageFolder
@@ -106,6 +114,12 @@ struct pack_source;
  * sorted union. All are to be flat or all to have classes. Names have the last component
  * of the folder's argument in front ("2019/cat/1.jpg"); where two of these are equal or
  * one is missing, "." or "..", the arguments as given, less slashes at the end.
+ *
+ * Files: they are stored in the order given, under the names given, without labels; those
+ * that neither name nor content makes images are ignored.
+ *
+ * `label_from_folder`: images and their order are those of `no_labels`, and the class of
+ * each is called as the folder that it is in, the innermost one.
  *
  * `classes`: a class folder has the number of its name in there. One with images that is
  * not there is refused, and so is a flat folder.
@@ -136,18 +150,44 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  * others are names of classes, sorted by code point and numbered from 0. An empty cell is
  * an image without label, -1. Numbers with fractions are refused: they want a column of
  * another name. With `classes`, labels that are all names in there have their numbers,
- * else they must all be numbers of classes in there.
+ * else they must all be numbers of classes in there. With `label_from_folder` the class is
+ * the last folder in an image's path, list_root counting as in front of it.
  *
- * Tables. A first line that is a number alone makes it CelebA's form: that number of
- * rows, a line of column names, then rows of a path and a value per column (where the
- * first column name is `image_id` it stands for the path), all separated by blanks.
- * Otherwise the first line is a header with a column `path`; a tab in it makes the list
- * TSV, else a comma or a quote makes it CSV, else it has one column and the name decides
- * (CSV when it ends in ".csv"). CSV follows RFC 4180: a cell may be in double quotes, a
- * quote inside being doubled, and then hold commas and newlines; quotes inside an
- * unquoted cell stand for themselves. TSV knows no quotes. Lines end in LF or CRLF, the
- * last one may do without; empty lines and a UTF-8 byte order mark are skipped. Every row
- * has as many cells as the header.
+ * Forms, recognised by the first MiB; pack_source_list_form() says which it was:
+ *
+ *   one path per line   What find prints; folders in it are ignored.
+ *   path and label      In either order, apart by tabs, commas or blanks, without header.
+ *                       Where blanks separate, the path or the label may hold blanks, not
+ *                       both.
+ *   im2rec's            index, label and path apart by tabs, without header.
+ *   a table             CSV, TSV, or apart by semicolons or blanks, with a header. The path is
+ *                       the column path, file, filename, file_name, filepath, file_path,
+ *                       image, image_id, ImageId, image_name, image_path or img_path, in any
+ *                       case; the label is label, class, target or category; all others are
+ *                       stored. Where the header has only names of labels the path is the
+ *                       column of file names. A column without name, or "Unnamed: 0", is left
+ *                       out: pandas' index, Excel's comma at the end.
+ *   CelebA's            A first line that is a number alone: that number of rows, a line of
+ *                       column names, then rows of a path and a value per column (where the
+ *                       first column is `image_id` it is the path), all apart by blanks.
+ *   rejects             A TSV of path and reason as h5pack writes it: paths are in their
+ *                       stored form, the reason is left out.
+ *   JSON lines          An object in each line, its members being columns of a header;
+ *                       arrays and objects in it are left out. true is 1, false 0.
+ *   COCO's              {"images", "annotations", "categories"}: file_name is the path, the
+ *                       first category of an image its label; classes are the categories
+ *                       in the order of their ids. It is read in passing, whatever its size.
+ *
+ * A list that can be read in two ways, "cat a.jpg" for one, is read in the way in which files
+ * are there; where that does not decide, PACK_ERR_ARGUMENT names the parameter that does:
+ * path_column, label_column.
+ *
+ * CSV follows RFC 4180: a cell may be in double quotes, a quote inside being doubled, and
+ * then hold commas and newlines; quotes inside an unquoted cell stand for themselves. TSV
+ * knows no quotes. Blanks around cells of tables go, but for those of quoted ones, and of
+ * paths whose files are called so. Lines end in LF, CRLF or CR, the last one may do without;
+ * empty lines and a UTF-8 byte order mark are skipped. Every row has as many cells as the
+ * header, empty ones at the end aside.
  *
  * Types. A column is int64 when all its cells are integers of that range; else float64
  * when all are numbers, "nan" or "inf", an empty cell giving NaN; else, and when all are
@@ -157,9 +197,10 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  *
  * Refused, with line and column: cells too many or too few, a NUL byte or UTF-16, an
  * unfinished quote or text behind a closing one, an empty path, rows above 1 MiB, more
- * than 4096 columns, a column without name, with the name of another or of a dataset that
- * h5pack itself writes, or with '/' or invalid UTF-8 in its name, a CelebA list with
- * another number of rows than it says.
+ * than 4096 columns, values in a column without name, a column with the name of another or
+ * of a dataset that h5pack itself writes, or with '/' or invalid UTF-8 in its name, a
+ * CelebA list with another number of rows than it says; annotations that do not name one
+ * category each; and files of other kinds (HDF5, images, archives), by their first bytes.
  *
  * PACK_ERR_FORMAT for what is no such list, PACK_ERR_LIMIT, PACK_ERR_NOT_FOUND for one
  * without rows, PACK_ERR_IO, PACK_ERR_MEMORY, and PACK_ERR_ARGUMENT.
@@ -169,6 +210,10 @@ enum pack_status pack_source_open_list(FILE *file, const char *name,
                                        struct pack_source **source,
                                        struct pack_error *err);
 void pack_source_close(struct pack_source *source);
+
+/* What a list was recognised as, "takes column 1 as path, column 2 as label; no header";
+ * NULL for folders. Valid until the source is closed. */
+const char *pack_source_list_form(const struct pack_source *source);
 
 /* Images in the source, which count from 0 below. */
 uint64_t pack_source_count(const struct pack_source *source);

@@ -28,6 +28,7 @@ put_ignored(struct pack_json *json, const struct pack_source *source)
         "unreadable",
         "broken_links",
         "loops",
+        "listed_folders",
     };
     pack_json_object(json, "ignored");
     for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)

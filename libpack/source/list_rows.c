@@ -1,9 +1,8 @@
 /*
- * One pass over the bytes, by one of four syntaxes that the first line (or the caller)
- * chooses. A row's cells lie one after the other in a buffer, each with its NUL; lines
- * are cut into cells where they stand.
+ * One pass over the bytes, by the syntax that was recognised. A row's cells lie one after
+ * the other in a buffer, each with its NUL; lines are cut into cells where they stand.
  */
-#include "libpack/source/list_rows.h"
+#include "libpack/source/list_rows_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +17,10 @@ pack_rows_at_line(struct pack_rows *r, uint64_t line, enum pack_status status)
 static bool
 refill(struct pack_rows *r)
 {
+    if (!r->file)
+        return false;
     r->at = 0;
-    r->end = fread(r->input, 1, sizeof r->input, r->file);
+    r->end = fread(r->input, 1, r->capacity, r->file);
     return r->end > 0;
 }
 
@@ -29,7 +30,7 @@ next_byte(struct pack_rows *r)
     if (r->at == r->end && !refill(r))
         return EOF;
     int c = r->input[r->at++];
-    r->line += c == r->terminator;
+    r->line += c == r->syntax.terminator;
     return c;
 }
 
@@ -60,20 +61,54 @@ put(struct pack_rows *r, int c)
     return PACK_OK;
 }
 
-/* Closes the cell that reaches up to row.size and starts the next one. */
-static enum pack_status
-end_cell(struct pack_rows *r)
+static bool
+is_blank(char c)
 {
+    return c == ' ' || c == '\t';
+}
+
+/* Whether blanks around the cell being read go. */
+static bool
+is_trimmed(const struct pack_rows *r)
+{
+    return r->syntax.trims && r->n_cells + 1 != r->syntax.untrimmed;
+}
+
+/* Closes the cell from cell_start up to `end`, which has room for a NUL behind it. */
+static enum pack_status
+close_cell(struct pack_rows *r, size_t end, bool trims)
+{
+    char *text = (char *)r->row.data;
+    size_t start = r->cell_start;
     if (r->n_cells == PACK_LIST_COLUMNS_MAX)
         return pack_rows_at_line(r, r->row_line,
                                  pack_fail(r->err, PACK_ERR_LIMIT, "more than %d columns",
                                            PACK_LIST_COLUMNS_MAX));
+    while (trims && end > start && is_blank(text[end - 1]))
+        end--;
+    while (trims && start < end && is_blank(text[start]))
+        start++;
+    text[end] = '\0';
+    r->cell[r->n_cells++] = start;
+    return PACK_OK;
+}
+
+/* Closes the cell that reaches up to row.size and starts the next one. */
+static enum pack_status
+end_cell(struct pack_rows *r, bool trims)
+{
     enum pack_status status = pack_buf_append(&r->row, "", 1, r->err);
-    if (status == PACK_OK) {
-        r->cell[r->n_cells++] = r->cell_start;
-        r->cell_start = r->row.size;
-    }
+    if (status == PACK_OK)
+        status = close_cell(r, r->row.size - 1, trims);
+    r->cell_start = r->row.size;
     return status;
+}
+
+enum pack_status
+pack_rows_add_cell(struct pack_rows *r, const char *text, size_t size)
+{
+    enum pack_status status = pack_buf_append(&r->row, text, size, r->err);
+    return status == PACK_OK ? end_cell(r, false) : status;
 }
 
 static void
@@ -83,33 +118,33 @@ start_row(struct pack_rows *r)
     r->row_line = r->line;
 }
 
-/* A line into the row, without its end. */
-static enum pack_status
-read_line(struct pack_rows *r)
+enum pack_status
+pack_rows_read_line(struct pack_rows *r)
 {
     int c;
     enum pack_status status = PACK_OK;
-    while (status == PACK_OK && (c = next_byte(r)) != EOF && c != r->terminator)
+    while (status == PACK_OK && (c = next_byte(r)) != EOF && c != r->syntax.terminator)
         status = put(r, c);
-    if (r->terminator == '\n' && r->row.size && r->row.data[r->row.size - 1] == '\r')
+    if (r->syntax.terminator == '\n' && r->row.size &&
+        r->row.data[r->row.size - 1] == '\r')
         r->row.size--;
     return status;
 }
+
+/* ------------------------------------------------------------------- cutting */
 
 /* Cuts the line in the row into cells at single tabs. */
 static enum pack_status
 split_tabs(struct pack_rows *r)
 {
-    for (size_t i = 0; i < r->row.size; i++) {
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; status == PACK_OK && i < r->row.size; i++) {
         if (r->row.data[i] != '\t')
             continue;
-        if (r->n_cells == PACK_LIST_COLUMNS_MAX)
-            return end_cell(r);
-        r->row.data[i] = '\0';
-        r->cell[r->n_cells++] = r->cell_start;
+        status = close_cell(r, i, is_trimmed(r));
         r->cell_start = i + 1;
     }
-    return end_cell(r);
+    return status == PACK_OK ? end_cell(r, is_trimmed(r)) : status;
 }
 
 /* Cuts the line in the row into cells at runs of blanks; may find none. */
@@ -117,76 +152,147 @@ static enum pack_status
 split_blanks(struct pack_rows *r)
 {
     enum pack_status status = pack_buf_append(&r->row, "", 1, r->err);
+    const char *text = (const char *)r->row.data;
+    size_t n;
+    for (size_t i = 0; status == PACK_OK; i += n + 1) {
+        i += strspn(text + i, " \t");
+        n = strcspn(text + i, " \t");
+        if (n == 0)
+            return PACK_OK;
+        bool is_last = text[i + n] == '\0';
+        r->cell_start = i;
+        status = close_cell(r, i + n, false);
+        if (is_last)
+            return status;
+    }
+    return status;
+}
+
+/* Cuts the line in the row once, at its first or last run of blanks; those at its ends do
+ * not count, and a line without others is one cell. */
+static enum pack_status
+split_once(struct pack_rows *r)
+{
+    enum pack_status status = pack_buf_append(&r->row, "", 1, r->err);
     if (status != PACK_OK)
         return status;
-    char *text = (char *)r->row.data;
-    for (size_t i = strspn(text, " \t"); text[i]; i += strspn(text + i, " \t")) {
-        if (r->n_cells == PACK_LIST_COLUMNS_MAX)
-            return end_cell(r);
-        r->cell[r->n_cells++] = i;
-        i += strcspn(text + i, " \t");
-        if (text[i])
-            text[i++] = '\0';
-    }
-    return PACK_OK;
+    const char *text = (const char *)r->row.data;
+    size_t start = strspn(text, " \t"), end = r->row.size - 1, cut;
+    while (end > start && is_blank(text[end - 1]))
+        end--;
+    if (start == end)
+        return PACK_OK;
+    if (r->syntax.cut == PACK_ROWS_FIRST)
+        cut = start + strcspn(text + start, " \t");
+    else
+        for (cut = end; cut > start && !is_blank(text[cut - 1]);)
+            cut--;
+    r->cell_start = start;
+    if (cut <= start || cut >= end)
+        return close_cell(r, end, false);
+    status = close_cell(r, cut, true);
+    r->cell_start = cut + (r->syntax.cut == PACK_ROWS_FIRST);
+    return status == PACK_OK ? close_cell(r, end, true) : status;
 }
 
 static enum pack_status
 read_line_row(struct pack_rows *r)
 {
-    enum pack_status status = read_line(r);
+    enum pack_status status = pack_rows_read_line(r);
     if (status != PACK_OK || r->row.size == 0)
         return status;
-    switch (r->syntax) {
+    switch (r->syntax.cut) {
     case PACK_ROWS_TSV: return split_tabs(r);
     case PACK_ROWS_BLANKS: return split_blanks(r);
-    default: return end_cell(r);
+    case PACK_ROWS_FIRST:
+    case PACK_ROWS_LAST: return split_once(r);
+    default: return end_cell(r, is_trimmed(r));
     }
+}
+
+/* What stands before a character of a CSV row: nothing, blanks, text, an open quote, a
+ * closed one. */
+enum csv_state { CSV_START, CSV_LEADING, CSV_PLAIN, CSV_QUOTED, CSV_CLOSED };
+
+static enum pack_status
+refuse_quote(struct pack_rows *r, uint64_t line, const char *why)
+{
+    return pack_rows_at_line(r, line,
+                             pack_fail(r->err, PACK_ERR_FORMAT, "column %zu: %s",
+                                       r->n_cells + 1, why));
+}
+
+/* A character inside of a cell, which is no separator and no line's end there. */
+static enum pack_status
+take_csv(struct pack_rows *r, int c, enum csv_state *state)
+{
+    bool skips = r->syntax.trims && is_blank((char)c);
+    switch (*state) {
+    case CSV_QUOTED:
+        if (c != '"')
+            return put(r, c);
+        *state = CSV_CLOSED;
+        return PACK_OK;
+    case CSV_CLOSED:
+        if (skips)
+            return PACK_OK;
+        if (c != '"')
+            return refuse_quote(r, r->line, "text behind the closing quote");
+        *state = CSV_QUOTED;
+        return put(r, c);
+    case CSV_START:
+    case CSV_LEADING:
+        if (c == '"') {
+            r->row.size = r->cell_start;
+            *state = CSV_QUOTED;
+            return PACK_OK;
+        }
+        *state = skips ? CSV_LEADING : CSV_PLAIN;
+        break;
+    case CSV_PLAIN: break;
+    }
+    return put(r, c);
 }
 
 /* RFC 4180; an empty line leaves a row without cells. */
 static enum pack_status
 read_csv_row(struct pack_rows *r)
 {
-    enum { START, PLAIN, QUOTED, CLOSED } state = START;
+    enum csv_state state = CSV_START;
     enum pack_status status = PACK_OK;
-    uint64_t quote_line = 0;
+    uint64_t quote_line = r->line;
+    char separator = r->syntax.separator ? r->syntax.separator : ',';
     while (status == PACK_OK) {
         int c = next_byte(r);
-        if (state == QUOTED && c == EOF)
-            return pack_rows_at_line(r, quote_line,
-                                     pack_fail(r->err, PACK_ERR_FORMAT,
-                                               "column %zu: the quote is not closed",
-                                               r->n_cells + 1));
-        if (state == QUOTED) {
-            if (c == '"')
-                state = CLOSED;
-            else
-                status = put(r, c);
-        } else if (c == '"' && state != PLAIN) {
-            if (state == CLOSED)
-                status = put(r, c);
-            else
-                quote_line = r->line;
-            state = QUOTED;
-        } else if (c == ',') {
-            status = end_cell(r);
-            state = START;
-        } else if (c == EOF || c == '\n') {
-            return state == START && r->n_cells == 0 ? PACK_OK : end_cell(r);
-        } else if (c == '\r' && (peek_byte(r) == '\n' || peek_byte(r) == EOF)) {
+        bool closes = state != CSV_QUOTED;
+        if (!closes && c == EOF)
+            return refuse_quote(r, quote_line, "the quote is not closed");
+        if (closes && (c == EOF || c == r->syntax.terminator))
+            return state == CSV_START && r->n_cells == 0
+                       ? PACK_OK
+                       : end_cell(r, state != CSV_CLOSED && is_trimmed(r));
+        if (closes && c == '\r' && (peek_byte(r) == '\n' || peek_byte(r) == EOF))
             continue;
-        } else if (state == CLOSED) {
-            return pack_rows_at_line(
-                r, r->line,
-                pack_fail(r->err, PACK_ERR_FORMAT,
-                          "column %zu: text behind the closing quote", r->n_cells + 1));
-        } else {
-            status = put(r, c);
-            state = PLAIN;
+        if (closes && c == separator) {
+            status = end_cell(r, state != CSV_CLOSED && is_trimmed(r));
+            state = CSV_START;
+            continue;
         }
+        status = take_csv(r, c, &state);
+        if (closes && state == CSV_QUOTED)
+            quote_line = r->line;
     }
     return status;
+}
+
+static enum pack_status
+read_row(struct pack_rows *r)
+{
+    switch (r->syntax.cut) {
+    case PACK_ROWS_CSV: return read_csv_row(r);
+    case PACK_ROWS_JSON: return pack_rows_read_json(r);
+    default: return read_line_row(r);
+    }
 }
 
 enum pack_status
@@ -196,8 +302,8 @@ pack_rows_next(struct pack_rows *r)
     do {
         start_row(r);
         errno = 0;
-        status = r->syntax == PACK_ROWS_CSV ? read_csv_row(r) : read_line_row(r);
-        if (ferror(r->file))
+        status = read_row(r);
+        if (r->file && ferror(r->file))
             return pack_fail_errno(r->err, errno ? errno : EIO, "cannot read '%s'",
                                    r->name);
     } while (status == PACK_OK && r->n_cells == 0 && peek_byte(r) != EOF);
@@ -210,56 +316,26 @@ pack_rows_cell(const struct pack_rows *r, size_t i)
     return (const char *)r->row.data + r->cell[i];
 }
 
-/* ------------------------------------------------------------------ opening */
-
-static bool
-ends_in_csv(const char *name)
-{
-    size_t n = strlen(name);
-    return n >= 4 && strcasecmp(name + n - 4, ".csv") == 0;
-}
-
-/* Chooses the syntax by the first line, as far as it is in the first input. */
-static void
-choose_syntax(struct pack_rows *r, const char *name, enum pack_list_format format)
-{
-    r->terminator = format == PACK_LIST_NULL ? '\0' : '\n';
-    r->syntax = format == PACK_LIST_TABLE ? PACK_ROWS_TSV : PACK_ROWS_WHOLE;
-    if (format == PACK_LIST_NULL || !refill(r))
-        return;
-    if (r->end >= 3 && memcmp(r->input, "\xef\xbb\xbf", 3) == 0)
-        r->at = 3;
-    if (format != PACK_LIST_TABLE)
-        return;
-    size_t first = r->at;
-    while (first < r->end && (r->input[first] == '\n' || r->input[first] == '\r'))
-        first++;
-    bool digit = false, other = false, tab = false, comma = false, quote = false;
-    for (size_t i = first; i < r->end && r->input[i] != '\n'; i++) {
-        unsigned char c = r->input[i];
-        digit |= c >= '0' && c <= '9';
-        other |= !(c >= '0' && c <= '9') && c != ' ' && c != '\t' && c != '\r';
-        tab |= c == '\t';
-        comma |= c == ',';
-        quote |= c == '"';
-    }
-    r->syntax = digit && !other                       ? PACK_ROWS_BLANKS
-                : tab                                 ? PACK_ROWS_TSV
-                : comma || quote || ends_in_csv(name) ? PACK_ROWS_CSV
-                                                      : PACK_ROWS_TSV;
-}
-
 void
-pack_rows_init(struct pack_rows *r, FILE *file, const char *name,
-               enum pack_list_format format, struct pack_error *err)
+pack_rows_init(struct pack_rows *r, const struct pack_rows_syntax *syntax,
+               const struct pack_list_head *head, FILE *file, const char *name,
+               struct pack_error *err)
 {
-    *r = (struct pack_rows){ .file = file, .line = 1, .err = err };
+    *r = (struct pack_rows){ .file = file,
+                             .syntax = *syntax,
+                             .line = 1,
+                             .at = head->start,
+                             .end = head->size,
+                             .capacity = head->capacity,
+                             .input = head->bytes,
+                             .err = err };
     pack_name_text(name, r->name);
-    choose_syntax(r, name, format);
 }
 
 void
 pack_rows_done(struct pack_rows *r)
 {
     pack_buf_done(&r->row);
+    pack_buf_done(&r->object);
+    pack_buf_done(&r->keys);
 }

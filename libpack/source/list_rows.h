@@ -2,39 +2,67 @@
 #ifndef LIBPACK_LIST_ROWS_H
 #define LIBPACK_LIST_ROWS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "libpack/base/buf.h"
 #include "libpack/base/name.h"
-#include <libpack/source.h>
 
 enum {
     PACK_LIST_ROW_MAX = 1 << 20, /* bytes in one row */
     PACK_LIST_COLUMNS_MAX = 4096
 };
 
-/* Where lines are cut: at commas (RFC 4180), single tabs, runs of blanks, nowhere. */
-enum pack_rows_syntax { PACK_ROWS_CSV, PACK_ROWS_TSV, PACK_ROWS_BLANKS, PACK_ROWS_WHOLE };
+/* Where lines are cut. */
+enum pack_rows_cut {
+    PACK_ROWS_WHOLE = 0, /* nowhere */
+    PACK_ROWS_CSV,       /* at the separator, outside of quotes: RFC 4180 */
+    PACK_ROWS_TSV,       /* at single tabs */
+    PACK_ROWS_BLANKS,    /* at runs of blanks and tabs */
+    PACK_ROWS_FIRST,     /* at the first such run only */
+    PACK_ROWS_LAST,      /* at the last one only */
+    PACK_ROWS_JSON       /* not at all: a JSON object each; the first row is its keys */
+};
+
+struct pack_rows_syntax {
+    enum pack_rows_cut cut;
+    char separator;   /* of CSV; 0: a comma */
+    char terminator;  /* of a line */
+    bool trims;       /* blanks around cells go, but for those in quotes ... */
+    size_t untrimmed; /* ... and in this column, counted from 1 */
+};
+
+/* The first bytes of a list. The bytes are used again for what follows them. */
+struct pack_list_head {
+    unsigned char *bytes;
+    size_t size, capacity;
+    size_t start;  /* of the text, behind a byte order mark */
+    bool is_whole; /* the list ends with them */
+};
 
 struct pack_rows {
-    FILE *file;
-    enum pack_rows_syntax syntax;
-    int terminator;                              /* of a line: LF or NUL */
+    FILE *file; /* NULL: the head is all */
+    struct pack_rows_syntax syntax;
     uint64_t line;                               /* of the next byte, from 1 */
     uint64_t row_line;                           /* where the row starts */
     struct pack_buf row;                         /* cells, each with its NUL */
     size_t n_cells, cell[PACK_LIST_COLUMNS_MAX]; /* where in `row` they start */
     size_t cell_start;                           /* of the cell being read */
-    size_t at, end;
-    unsigned char input[1 << 16];
+    size_t at, end, capacity;
+    unsigned char *input;
+    struct pack_buf object, keys; /* of JSON: the line, the keys of the first one */
+    size_t n_keys;
+    bool has_object; /* read already, for its keys */
+    uint64_t object_line;
     char name[PACK_NAME_TEXT_MAX];
     struct pack_error *err;
 };
 
-/* Looks at the first line to choose the syntax; file and err stay the caller's, `name` is
- * what messages call it. */
-void pack_rows_init(struct pack_rows *rows, FILE *file, const char *name,
-                    enum pack_list_format format, struct pack_error *err);
+/* `file` (behind the head) and `err` stay the caller's, as do the head's bytes; `name` is
+ * what messages call the list. */
+void pack_rows_init(struct pack_rows *rows, const struct pack_rows_syntax *syntax,
+                    const struct pack_list_head *head, FILE *file, const char *name,
+                    struct pack_error *err);
 void pack_rows_done(struct pack_rows *rows);
 
 /* The next row that is not empty; n_cells is 0 at the end of the file. */

@@ -1,4 +1,4 @@
-/* What a listing is made of: records, classes, columns. */
+/* What a listing is made of: records, classes, columns; how lists are read. */
 #ifndef LIBPACK_RECORDS_H
 #define LIBPACK_RECORDS_H
 
@@ -31,6 +31,26 @@ struct pack_list {
     struct pack_column *label;   /* NULL when the list has no such column */
     struct pack_column *columns; /* all others, in the order of the header */
     int n_columns;
+    char **classes; /* that the labels name, by number; NULL: the labels tell */
+    size_t n_classes;
+    char *taken;        /* what it was recognised as, in words */
+    bool is_rejects;    /* of an earlier run: paths start from the current folder */
+    uint64_t n_folders; /* in a list of paths, left out ... */
+    char *folder;       /* ... and the first of them */
+};
+
+/* What is there under a path of a list. */
+enum pack_list_look { PACK_LOOK_NOTHING = 0, PACK_LOOK_FILE, PACK_LOOK_FOLDER };
+
+/* How a list is to be read. Zeroed by the caller. Columns: see struct pack_source_params. */
+struct pack_list_params {
+    enum pack_list_format format;
+    const char *path_column, *label_column;
+    bool no_header;
+    bool no_label; /* labels come from elsewhere */
+    /* Asked about some paths where that decides how lines are to be read; NULL: never. */
+    enum pack_list_look (*look)(void *context, const char *path);
+    void *look_context;
 };
 
 struct pack_record {

@@ -150,6 +150,12 @@ pack_source_classes(const struct pack_source *source, size_t *n)
     return source && source->n_classes ? source->class_names : NULL;
 }
 
+const char *
+pack_source_list_form(const struct pack_source *source)
+{
+    return source && source->list ? source->list->taken : NULL;
+}
+
 enum pack_status
 pack_source_check_params(const struct pack_source_params *params, struct pack_error *err)
 {
@@ -460,6 +466,8 @@ static const struct {
                                "files ignored that may not be read", true },
     [PACK_NOTE_BROKEN_LINK] = { "link to nowhere ignored", "links to nowhere ignored",
                                 true },
+    [PACK_NOTE_LISTED_FOLDER] = { "folder in the list ignored",
+                                  "folders in the list ignored", false },
     [PACK_NOTE_LOOP] = { "link not followed because it leads to a folder it is in",
                          "links not followed because they lead to a folder they are in",
                          true },

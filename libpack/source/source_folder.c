@@ -183,6 +183,13 @@ drop_root_images(struct tree *t, uint64_t first, uint64_t n)
     return status;
 }
 
+/* Whether all images below a source are taken, wherever they are. */
+static bool
+takes_all(const struct tree *t)
+{
+    return t->walk.params->no_labels || t->walk.params->label_from_folder;
+}
+
 /* Tells a flat source from one of classes, by where its images are. */
 static enum pack_status
 walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
@@ -194,7 +201,7 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
     t->walk.by_content = true;
     t->walk.label = -1;
     enum pack_status status = pack_level_read(&t->walk, level);
-    if (status == PACK_OK && t->walk.params->no_labels) {
+    if (status == PACK_OK && takes_all(t)) {
         status = pack_walk_below(&t->walk, level);
         return status == PACK_OK ? pack_walk_sort(&t->walk) : status;
     }
@@ -255,10 +262,11 @@ check_source(const struct tree *t, const char *const *folders, size_t at)
     char text[PACK_NAME_TEXT_MAX], other[PACK_NAME_TEXT_MAX];
     const struct source_folder *f = t->folders;
     pack_name_text(folders[at], text);
-    if (f[at].is_flat && t->walk.params->n_classes && !t->walk.params->no_labels)
-        return pack_fail(t->walk.err, PACK_ERR_ARGUMENT,
-                         "'%s' is a flat folder without labels, classes are of no use",
-                         text);
+    if (f[at].is_flat && t->walk.params->n_classes && !takes_all(t))
+        return pack_fail_param(t->walk.err, PACK_ERR_ARGUMENT, "label_from_folder",
+                               "'%s' is a flat folder: no folder names give its images "
+                               "a label among the %zu classes",
+                               text, t->walk.params->n_classes);
     if (at > 0 && f[at].is_flat != f[0].is_flat)
         return pack_fail_param(
             t->walk.err, PACK_ERR_ARGUMENT, "no_labels",
@@ -364,6 +372,8 @@ static enum pack_status
 label(struct tree *t)
 {
     const struct pack_source_params *p = t->walk.params;
+    if (p->label_from_folder)
+        return pack_source_label_by_folder(t->walk.source, p, t->walk.err);
     if (t->n_classes == 0)
         return PACK_OK;
     int64_t *numbers = malloc(t->n_classes * sizeof *numbers);
@@ -441,9 +451,14 @@ pack_source_open(const char *const *folders, size_t n_folders,
 {
     struct tree t = { .walk = { .params = params, .err = err } };
     char **names = NULL;
+    bool are_files = false;
     enum pack_status status = check_open(folders, n_folders, params, source, err);
-    if (status != PACK_OK)
-        return status;
+    if (status == PACK_OK)
+        status = pack_source_are_files(folders, n_folders, &are_files, err);
+    if (status != PACK_OK || are_files)
+        return status == PACK_OK
+                   ? pack_source_open_files(folders, n_folders, params, source, err)
+                   : status;
     t.folders = calloc(n_folders, sizeof *t.folders);
     names = trimmed(folders, n_folders);
     if (!t.folders || !names)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "libpack/base/check.h"
 #include "libpack/base/name.h"
@@ -35,6 +36,17 @@ refuse_label(const struct pack_source *source, uint64_t row, const char *why,
     pack_name_text(label_text(source->list->label, row, label), label_shown);
     return pack_fail(err, PACK_ERR_ARGUMENT, "label '%s' of '%s' %s", label_shown,
                      pack_name_text(source->records[row].name, path), why);
+}
+
+static enum pack_status
+refuse_fraction(const struct pack_source *source, uint64_t row, struct pack_error *err)
+{
+    char why[PACK_NAME_TEXT_MAX + 128], name[PACK_NAME_TEXT_MAX];
+    snprintf(why, sizeof why,
+             "is no whole number; a column of another name than '%s' keeps such numbers as "
+             "they are",
+             pack_name_text(source->list->label->name, name));
+    return refuse_label(source, row, why, err);
 }
 
 /* Labels by the names of classes; *unknown is the first row whose label is no class, or
@@ -70,10 +82,7 @@ label_by_number(struct pack_source *source, struct pack_error *err)
                    fabs(column->floats[i]) < 0x1p53) {
             *label = (int64_t)column->floats[i];
         } else {
-            return refuse_label(source, i,
-                                "is no whole number; a column of another name than "
-                                "'label' keeps such numbers as they are",
-                                err);
+            return refuse_fraction(source, i, err);
         }
         if (source->n_classes && (*label < -1 || *label >= (int64_t)source->n_classes))
             return refuse_label(source, i, "is no number of a class", err);
@@ -88,8 +97,8 @@ label_by_given_classes(struct pack_source *source,
     struct pack_class_map map = { 0 };
     uint64_t unknown = 0;
     if (!source->list->label)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "the list has no column 'label' for the classes given");
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "label_column",
+                               "the list has no labels for the classes given");
     enum pack_status status =
         pack_source_set_classes(source, params->classes, params->n_classes, err);
     if (status == PACK_OK)
@@ -108,7 +117,7 @@ label_by_given_classes(struct pack_source *source,
 /* The different texts of a column; runs of equal ones count once, so that sorted lists
  * cost no sorting. */
 static enum pack_status
-label_by_own_classes(struct pack_source *source, struct pack_error *err)
+label_by_texts(struct pack_source *source, struct pack_error *err)
 {
     const struct pack_column *column = source->list->label;
     struct pack_class_map map = { 0 };
@@ -131,17 +140,37 @@ label_by_own_classes(struct pack_source *source, struct pack_error *err)
     return status;
 }
 
+/* The classes that the list brings along, in their order. */
+static enum pack_status
+label_by_list_classes(struct pack_source *source, struct pack_error *err)
+{
+    struct pack_class_map map = { 0 };
+    uint64_t unknown;
+    enum pack_status status = pack_source_set_classes(
+        source, (const char *const *)source->list->classes, source->list->n_classes, err);
+    if (status == PACK_OK)
+        status = pack_class_map_init(&map, source, err);
+    if (status == PACK_OK)
+        label_by_name(source, &map, &unknown);
+    pack_class_map_done(&map);
+    return status;
+}
+
 static enum pack_status
 label(struct pack_source *source, const struct pack_source_params *params,
       struct pack_error *err)
 {
+    if (params->label_from_folder)
+        return pack_source_label_by_folder(source, params, err);
     source->has_labels = source->list->label != NULL;
     if (params->n_classes)
         return label_by_given_classes(source, params, err);
     if (!source->list->label)
         return PACK_OK;
+    if (source->list->classes)
+        return label_by_list_classes(source, err);
     if (source->list->label->kind == PACK_COLUMN_STRING)
-        return label_by_own_classes(source, err);
+        return label_by_texts(source, err);
     return label_by_number(source, err);
 }
 
@@ -161,6 +190,62 @@ add_root(struct pack_source *source, const char *name, const char *given,
     return status;
 }
 
+/* Paths start from the current folder. */
+static enum pack_status
+start_here(struct pack_source *source, struct pack_error *err)
+{
+    char *here = strdup(".");
+    if (!here)
+        return pack_fail_memory(err, "a source folder");
+    free(source->roots[0].path);
+    source->roots[0].path = here;
+    return PACK_OK;
+}
+
+/* What is there under a path of the list, which starts from the only root. */
+static enum pack_list_look
+look(void *context, const char *path)
+{
+    const struct pack_source *source = context;
+    const char *folder = *path == '/' ? "" : source->roots[0].path;
+    struct stat st;
+    char *whole = NULL;
+    if (asprintf(&whole, "%s%s%s", folder, *folder ? "/" : "", path) < 0)
+        return PACK_LOOK_NOTHING;
+    bool is_there = stat(whole, &st) == 0;
+    free(whole);
+    return !is_there              ? PACK_LOOK_NOTHING
+           : S_ISDIR(st.st_mode) ? PACK_LOOK_FOLDER
+                                 : PACK_LOOK_FILE;
+}
+
+/* Reads the list, and makes its rows records. */
+static enum pack_status
+read_list(FILE *file, const char *name, const struct pack_source_params *params,
+          struct pack_source *source, struct pack_error *err)
+{
+    struct pack_list_params p = { .format = params->list_format,
+                                  .path_column = params->path_column,
+                                  .label_column = params->label_column,
+                                  .no_header = params->no_header,
+                                  .no_label = params->label_from_folder,
+                                  .look = look,
+                                  .look_context = source };
+    enum pack_status status = pack_list_read(file, name, &p, &source->list, err);
+    if (status == PACK_ERR_IO && pack_watch_stops(&params->watch))
+        status = pack_watch_check(&params->watch, err); /* a signal ends a waiting read */
+    if (status == PACK_OK && source->list->is_rejects && !params->list_root)
+        status = start_here(source, err);
+    for (uint64_t i = 0; status == PACK_OK && i < source->list->n_rows; i++)
+        status = pack_source_add(source, source->list->path.strings[i], -1, err);
+    if (status == PACK_OK && source->list->n_folders) {
+        status = pack_source_note(source, PACK_NOTE_LISTED_FOLDER, source->list->folder,
+                                  err);
+        source->notes[PACK_NOTE_LISTED_FOLDER].count = source->list->n_folders;
+    }
+    return status;
+}
+
 enum pack_status
 pack_source_open_list(FILE *file, const char *name,
                       const struct pack_source_params *params, struct pack_source **out,
@@ -176,11 +261,7 @@ pack_source_open_list(FILE *file, const char *name,
     if (status == PACK_OK)
         status = add_root(source, name, params->list_root, err);
     if (status == PACK_OK)
-        status = pack_list_read(file, name, params->list_format, &source->list, err);
-    if (status == PACK_ERR_IO && pack_watch_stops(&params->watch))
-        status = pack_watch_check(&params->watch, err); /* a signal ends a waiting read */
-    for (uint64_t i = 0; status == PACK_OK && i < source->list->n_rows; i++)
-        status = pack_source_add(source, source->list->path.strings[i], -1, err);
+        status = read_list(file, name, params, source, err);
     if (status == PACK_OK && (status = label(source, params, err)) != PACK_OK) {
         char text[PACK_NAME_TEXT_MAX];
         pack_error_prefix(err, status, "%s", pack_name_text(name, text));

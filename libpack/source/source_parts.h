@@ -37,6 +37,23 @@ enum pack_status pack_source_set_classes(struct pack_source *source,
 enum pack_status pack_source_sort_classes(struct pack_source *source, const char **names,
                                           size_t n, struct pack_error *err);
 
+/* Labels all records with the names of the folders that they are in, as far as their paths
+ * tell; PACK_ERR_ARGUMENT where one does not, or none of the classes given is called so. */
+enum pack_status pack_source_label_by_folder(struct pack_source *source,
+                                             const struct pack_source_params *params,
+                                             struct pack_error *err);
+
+/* Whether `n` sources are files, not folders: *are_files; PACK_ERR_ARGUMENT when some
+ * are. */
+enum pack_status pack_source_are_files(const char *const *paths, size_t n, bool *are_files,
+                                       struct pack_error *err);
+
+/* As pack_source_open() with sources that are files. */
+enum pack_status pack_source_open_files(const char *const *files, size_t n,
+                                        const struct pack_source_params *params,
+                                        struct pack_source **source,
+                                        struct pack_error *err);
+
 /* Finds the number of a class by its name. */
 struct pack_class_map {
     const struct pack_source *source;

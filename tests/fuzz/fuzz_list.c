@@ -36,7 +36,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const classes[] = { "a", "1", "0" };
     if (size == 0)
         return 0;
-    for (int format = PACK_LIST_TABLE; format <= PACK_LIST_NULL; format++) {
+    for (int format = PACK_LIST_ANY; format <= PACK_LIST_NULL; format++) {
         struct pack_source_params params = { .list_format =
                                                  (enum pack_list_format)format };
         read_list(data, size, &params);

@@ -1,0 +1,217 @@
+/*
+ * What bytes alone tell comes first: files of other kinds, JSON, CelebA's count of rows.
+ * Then the first line, which is a header when it has a name that headers have. A list
+ * without one is cut in each way that there is, and the way that gives one column of file
+ * names is taken:
+ *
+ *     a.jpg                 one path per line
+ *     my a.jpg 3            path and label: cut at the last blank, or behind the ending
+ *     3 my a.jpg            label and path, or one path: the files decide, else the user
+ *     Smith, J.jpg          the same with a comma
+ *     17 <tab> 3.0 <tab> a.jpg    im2rec's
+ *
+ * Where two ways remain nothing is guessed.
+ */
+#include "libpack/source/list_form_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/base/name.h"
+
+/* ------------------------------------------------------------ other files */
+
+/* What files of other kinds start with. */
+static const struct {
+    const char *bytes;
+    size_t at, size;
+    const char *what;
+} others[] = {
+    { "\x89HDF\r\n\x1a\n", 0, 8, "an HDF5 file" },
+    { "\xff\xd8\xff", 0, 3, "an image (JPEG)" },
+    { "\x89PNG\r\n\x1a\n", 0, 8, "an image (PNG)" },
+    { "GIF87a", 0, 6, "an image (GIF)" },
+    { "GIF89a", 0, 6, "an image (GIF)" },
+    { "WEBPVP8", 8, 7, "an image (WebP)" },
+    { "II*\0", 0, 4, "an image (TIFF)" },
+    { "MM\0*", 0, 4, "an image (TIFF)" },
+    { "\0\0\0\0", 6, 4, "an image (BMP)" }, /* behind BM and a size */
+    { "\x1f\x8b\x08", 0, 3, "compressed (gzip)" },
+    { "PK\3\4", 0, 4, "a ZIP archive" },
+    { "\x28\xb5\x2f\xfd", 0, 4, "compressed (zstd)" },
+    { "BZh", 0, 3, "compressed (bzip2)" },
+    { "\xfd" "7zXZ\0", 0, 6, "compressed (xz)" },
+    { "PAR1", 0, 4, "a Parquet file" },
+};
+
+static enum pack_status
+refuse_others(const struct pack_form_guess *g)
+{
+    const struct pack_list_head *h = g->head;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        bool is_bmp = others[i].at == 6;
+        if (h->size < others[i].at + others[i].size ||
+            memcmp(h->bytes + others[i].at, others[i].bytes, others[i].size) != 0 ||
+            (is_bmp && memcmp(h->bytes, "BM", 2) != 0))
+            continue;
+        return pack_fail_param(g->err, PACK_ERR_FORMAT, "list",
+                               "'%s' is %s, not a list of images", g->name,
+                               others[i].what);
+    }
+    return PACK_OK;
+}
+
+/* --------------------------------------------------------------------- JSON */
+
+/* The bytes behind blanks, from `at` on; head->size at the end. */
+static size_t
+behind_blanks(const struct pack_list_head *h, size_t at)
+{
+    while (at < h->size && h->bytes[at] && strchr(" \t\r\n", h->bytes[at]))
+        at++;
+    return at;
+}
+
+/* An object that starts at `at`: "{" and then a key or "}". */
+static bool
+starts_object(const struct pack_list_head *h, size_t at)
+{
+    if (at >= h->size || h->bytes[at] != '{')
+        return false;
+    at = behind_blanks(h, at + 1);
+    return at < h->size && (h->bytes[at] == '"' || h->bytes[at] == '}');
+}
+
+/* Whether one of COCO's own keys stands in the object at `at`, as far as the head goes,
+ * outside of all objects in it. */
+static bool
+has_coco_key(const struct pack_list_head *h, size_t at)
+{
+    static const char *const keys[] = { "\"images\"", "\"annotations\"", "\"categories\"" };
+    int depth = 0;
+    for (bool quoted = false; at < h->size; at++) {
+        char c = (char)h->bytes[at];
+        for (size_t i = 0; !quoted && depth == 1 && c == '"' && i < 3; i++)
+            if (h->size - at > strlen(keys[i]) &&
+                memcmp(h->bytes + at, keys[i], strlen(keys[i])) == 0)
+                return h->bytes[behind_blanks(h, at + strlen(keys[i]))] == ':';
+        if (c == '\\' && quoted)
+            at++;
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == '{' || c == '['))
+            depth++;
+        else if (!quoted && (c == '}' || c == ']') && --depth == 0)
+            return false;
+    }
+    return depth > 0 && !h->is_whole; /* its first members fill the head */
+}
+
+static enum pack_status
+refuse_array(const struct pack_form_guess *g)
+{
+    return pack_fail(g->err, PACK_ERR_FORMAT,
+                     "'%s' is a JSON array: a list may be JSON lines, an object on each, "
+                     "or COCO's object with 'images', 'annotations' and 'categories'",
+                     g->name);
+}
+
+/* ------------------------------------------------------------------- CelebA */
+
+static bool
+is_count(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    return n > 0 && n <= 19 && text[n] == '\0';
+}
+
+/* A number alone, a line of names, and rows that have a cell more than it. */
+static enum pack_status
+take_count(struct pack_form_guess *g, bool *taken)
+{
+    struct pack_rows_syntax blanks = { .cut = PACK_ROWS_BLANKS, .terminator = g->terminator };
+    struct pack_rows *r = g->rows;
+    pack_rows_init(r, &blanks, g->head, NULL, "", NULL);
+    *taken = pack_rows_next(r) == PACK_OK && r->n_cells == 1 &&
+             is_count(pack_rows_cell(r, 0)) && pack_rows_next(r) == PACK_OK &&
+             r->n_cells > 0;
+    size_t n_names = *taken ? r->n_cells : 0;
+    bool is_file = *taken && pack_survey_file_name(pack_rows_cell(r, 0));
+    if (*taken && pack_rows_next(r) == PACK_OK && r->n_cells > 0)
+        *taken = r->n_cells > 1 && !is_file;
+    else
+        *taken = n_names > 1 && !is_file;
+    pack_rows_done(r);
+    if (!*taken)
+        return PACK_OK;
+    g->form->rows = blanks;
+    g->form->has_count = g->form->has_header = true;
+    return pack_form_take_count(g);
+}
+
+/* ------------------------------------------------------------------ the text */
+
+/* LF, or CR where there is no LF at all. */
+static char
+find_terminator(const struct pack_list_head *h)
+{
+    return !memchr(h->bytes + h->start, '\n', h->size - h->start) &&
+                   memchr(h->bytes + h->start, '\r', h->size - h->start)
+               ? '\r'
+               : '\n';
+}
+
+static enum pack_status
+recognise_text(struct pack_form_guess *g)
+{
+    bool taken = false;
+    enum pack_status status = PACK_OK;
+    bool asks = g->params->path_column || g->params->no_header;
+    if (!asks)
+        status = take_count(g, &taken);
+    if (status == PACK_OK && !taken && !g->params->no_header)
+        status = pack_form_take_header(g, &taken);
+    return status == PACK_OK && !taken ? pack_form_take_bare(g) : status;
+}
+
+static enum pack_status
+recognise(struct pack_form_guess *g)
+{
+    const struct pack_list_head *h = g->head;
+    enum pack_status status = refuse_others(g);
+    size_t first = behind_blanks(h, h->start);
+    if (status != PACK_OK)
+        return status;
+    if (g->params->format != PACK_LIST_ANY)
+        return pack_form_take_whole(g, g->params->format == PACK_LIST_NULL ? '\0' : '\n');
+    if (first == h->size && h->is_whole)
+        return pack_fail(g->err, PACK_ERR_NOT_FOUND, "list '%s' is empty", g->name);
+    if (first + 1 < h->size && h->bytes[first] == '[' &&
+        starts_object(h, behind_blanks(h, first + 1)))
+        return refuse_array(g);
+    if (starts_object(h, first) && has_coco_key(h, first)) {
+        g->form->is_coco = true;
+        return PACK_OK;
+    }
+    g->terminator = find_terminator(h);
+    return starts_object(h, first) ? pack_form_take_json(g) : recognise_text(g);
+}
+
+enum pack_status
+pack_list_recognise(const struct pack_list_head *head, const char *name,
+                    const struct pack_list_params *params, struct pack_list_form *form,
+                    struct pack_error *err)
+{
+    struct pack_form_guess g = {
+        .head = head, .params = params, .raw_name = name, .form = form, .err = err
+    };
+    pack_name_text(name, g.name);
+    g.ends_in_csv = strlen(name) >= 4 && !strcasecmp(name + strlen(name) - 4, ".csv");
+    *form = (struct pack_list_form){ .label_at = PACK_LIST_NO_COLUMN };
+    g.rows = malloc(sizeof *g.rows);
+    if (!g.rows)
+        return pack_fail_memory(err, "a list");
+    enum pack_status status = recognise(&g);
+    free(g.rows);
+    return status;
+}

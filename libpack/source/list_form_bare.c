@@ -1,0 +1,386 @@
+/* Lists without a header: the way to cut lines that gives a column of file names. */
+#include "libpack/source/list_form_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAY_TSV, WAY_CSV, WAY_LAST, WAY_FIRST, WAY_BLANKS, WAY_WHOLE, N_WAYS };
+
+struct way {
+    struct pack_rows_syntax syntax;
+    struct pack_survey survey;
+    size_t path_at;  /* the only column of file names; PACK_LIST_NO_COLUMN */
+    size_t n_paths, paths[2]; /* how many there are, and the first two */
+    bool has_header; /* the first row is unlike the others */
+};
+
+struct bare {
+    struct pack_form_guess *g;
+    struct way ways[N_WAYS];
+};
+
+/* ---------------------------------------------------------------- the ways */
+
+/* Whether a column has file names under a first row that is none. */
+static bool
+is_headed(const struct way *w, size_t at)
+{
+    const struct pack_survey_column *c = &w->survey.columns[at];
+    bool is_table = w->syntax.cut == PACK_ROWS_TSV || w->syntax.cut == PACK_ROWS_CSV;
+    return is_table && w->survey.n_cells > 1 && c->n_image > 0 && !c->first_like &&
+           c->n_like + 1 == w->survey.n_rows;
+}
+
+/* Finds the column of file names: all are, and some are images'. */
+static void
+find_path(struct way *w)
+{
+    const struct pack_survey *s = &w->survey;
+    w->path_at = PACK_LIST_NO_COLUMN;
+    for (size_t i = 0; i < s->n_cells; i++) {
+        bool headed = is_headed(w, i);
+        if (s->columns[i].n_image == 0 || (s->columns[i].n_like < s->n_rows && !headed))
+            continue;
+        w->path_at = i;
+        w->has_header = headed;
+        if (w->n_paths < 2)
+            w->paths[w->n_paths] = i;
+        w->n_paths++;
+    }
+    if (w->n_paths != 1)
+        w->path_at = PACK_LIST_NO_COLUMN;
+}
+
+static enum pack_status
+survey_ways(struct bare *b)
+{
+    static const enum pack_rows_cut cuts[N_WAYS] = {
+        [WAY_TSV] = PACK_ROWS_TSV,       [WAY_CSV] = PACK_ROWS_CSV,
+        [WAY_LAST] = PACK_ROWS_LAST,     [WAY_FIRST] = PACK_ROWS_FIRST,
+        [WAY_BLANKS] = PACK_ROWS_BLANKS, [WAY_WHOLE] = PACK_ROWS_WHOLE,
+    };
+    enum pack_status status = PACK_OK;
+    for (int i = 0; status == PACK_OK && i < N_WAYS; i++) {
+        struct way *w = &b->ways[i];
+        w->syntax = (struct pack_rows_syntax){ .cut = cuts[i],
+                                               .terminator = b->g->terminator,
+                                               .trims = true };
+        status = pack_survey_take(b->g->head, &w->syntax, &w->survey, b->g->err);
+        find_path(w);
+    }
+    return status;
+}
+
+/* Whether a way gives the same number of cells everywhere, two at least, and one column of
+ * file names. */
+static bool
+fits(const struct bare *b, int way)
+{
+    const struct way *w = &b->ways[way];
+    size_t n_least = way == WAY_BLANKS ? 3 : way == WAY_WHOLE ? 1 : 2;
+    if (!w->survey.is_even || w->survey.is_broken || w->survey.n_cells < n_least ||
+        w->path_at == PACK_LIST_NO_COLUMN)
+        return false;
+    return way != WAY_LAST || w->path_at == 0;
+}
+
+static size_t
+look(const struct bare *b, int way)
+{
+    const struct way *w = &b->ways[way];
+    bool is_whole = way == WAY_WHOLE;
+    return pack_survey_look(b->g->head, &w->syntax, is_whole ? 0 : w->path_at,
+                            !is_whole && w->has_header, b->g->params);
+}
+
+/* ------------------------------------------------------------------ labels */
+
+static bool
+is_empty(const struct pack_survey *s, size_t at)
+{
+    return s->columns[at].n_empty == s->n_rows;
+}
+
+/* A number for each image, counted up or in front of labels and path (im2rec's). */
+static bool
+is_index(const struct way *w, size_t at)
+{
+    const struct pack_survey *s = &w->survey;
+    bool is_im2rec = w->syntax.cut == PACK_ROWS_TSV && w->path_at + 1 == s->n_cells;
+    return at == 0 && (s->columns[0].n_counting == s->n_rows ||
+                       (is_im2rec && s->columns[0].n_number == s->n_rows)) &&
+           s->n_rows > 0;
+}
+
+static enum pack_status
+ask_label(const struct bare *b, size_t one, size_t other)
+{
+    return pack_fail_param(b->g->err, PACK_ERR_ARGUMENT, "label_column",
+                           "'%s': columns %zu and %zu may both be the label, of which an "
+                           "image has one",
+                           b->g->name, one + 1, other + 1);
+}
+
+/* The only column that is not the path, nor empty, nor a mere index. */
+static enum pack_status
+find_label(const struct bare *b, const struct way *w, size_t *label_at)
+{
+    const struct pack_survey *s = &w->survey;
+    bool skips_index = s->n_cells > 2;
+    *label_at = PACK_LIST_NO_COLUMN;
+    for (size_t i = 0; i < s->n_cells; i++) {
+        if (i == w->path_at || is_empty(s, i) || (skips_index && is_index(w, i)))
+            continue;
+        if (*label_at != PACK_LIST_NO_COLUMN)
+            return ask_label(b, *label_at, i);
+        *label_at = i;
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+find_given_label(const struct bare *b, const struct way *w, size_t *label_at)
+{
+    const struct pack_form_guess *g = b->g;
+    const char *given = g->params->label_column;
+    char text[PACK_NAME_TEXT_MAX];
+    if (!pack_form_column_number(given, label_at))
+        return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "label_column",
+                               "label_column: '%s' has no header with a column '%s'",
+                               g->name, pack_name_text(given, text));
+    if (*label_at != PACK_LIST_NO_COLUMN && *label_at >= w->survey.n_cells)
+        return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "label_column",
+                               "label_column: '%s' has no column %zu, its first line has "
+                               "%zu",
+                               g->name, *label_at + 1, w->survey.n_cells);
+    if (*label_at == w->path_at)
+        return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "label_column",
+                               "'%s': column %zu cannot be both path and label", g->name,
+                               *label_at + 1);
+    return PACK_OK;
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+/* Takes the list in this way, w->path_at being the path. */
+static enum pack_status
+take(const struct bare *b, const struct way *w)
+{
+    struct pack_form_guess *g = b->g;
+    struct pack_list_form *f = g->form;
+    enum pack_status status = PACK_OK;
+    if (w->has_header && !g->params->no_header)
+        return pack_form_name_columns(g, &w->syntax, w->path_at);
+    f->rows = w->syntax;
+    f->path_at = w->path_at;
+    f->checks_paths = (w->syntax.cut == PACK_ROWS_LAST || w->syntax.cut == PACK_ROWS_FIRST) &&
+                      w->survey.columns[w->path_at].n_like == w->survey.n_rows;
+    if (g->params->no_label)
+        f->label_at = PACK_LIST_NO_COLUMN;
+    else if (g->params->label_column)
+        status = find_given_label(b, w, &f->label_at);
+    else
+        status = find_label(b, w, &f->label_at);
+    if (status != PACK_OK)
+        return status;
+    g->n_columns = w->survey.n_cells;
+    pack_form_trim(g, w->syntax.cut != PACK_ROWS_WHOLE);
+    pack_form_describe(g, NULL);
+    return PACK_OK;
+}
+
+static enum pack_status
+take_lines(const struct bare *b)
+{
+    struct way whole = b->ways[WAY_WHOLE];
+    whole.path_at = 0;
+    whole.has_header = false;
+    return whole.survey.n_rows ? take(b, &whole)
+                               : pack_form_take_whole(b->g, b->g->terminator);
+}
+
+/* The one of `n` ways whose files are there; asks where none is, or several are. */
+static enum pack_status
+take_there(const struct bare *b, const int *ways, int n)
+{
+    char text[PACK_NAME_TEXT_MAX];
+    size_t n_most = 0;
+    int best = -1;
+    bool is_tied = false;
+    for (int i = 0; i < n; i++) {
+        size_t n_there = look(b, ways[i]);
+        is_tied = n_there == n_most ? is_tied || n_there > 0 : n_there < n_most && is_tied;
+        if (n_there <= n_most)
+            continue;
+        n_most = n_there;
+        best = ways[i];
+    }
+    if (best >= 0 && !is_tied)
+        return best == WAY_WHOLE ? take_lines(b) : take(b, &b->ways[best]);
+    pack_rows_init(b->g->rows, &b->ways[WAY_WHOLE].syntax, b->g->head, NULL, "", NULL);
+    bool has_line = pack_rows_next(b->g->rows) == PACK_OK && b->g->rows->n_cells > 0;
+    enum pack_status status = pack_fail_param(
+        b->g->err, PACK_ERR_ARGUMENT, "path_column",
+        "'%s': a line such as '%s' may be one path, or a label and a path, and %s", b->g->name,
+        pack_name_text(has_line ? pack_rows_cell(b->g->rows, 0) : "", text),
+        is_tied ? "there are files of both names" : "there is no file of either name");
+    pack_rows_done(b->g->rows);
+    return status;
+}
+
+/* Blanks: path and label, the reverse, a name with blanks. */
+static enum pack_status
+take_blanks(const struct bare *b, bool *taken)
+{
+    const struct way *first = &b->ways[WAY_FIRST], *blanks = &b->ways[WAY_BLANKS];
+    *taken = true;
+    if (fits(b, WAY_LAST))
+        return take(b, &b->ways[WAY_LAST]);
+    if (fits(b, WAY_FIRST) && first->path_at == 0) {
+        bool has_numbers = fits(b, WAY_BLANKS);
+        for (size_t i = 1; has_numbers && i < blanks->survey.n_cells; i++)
+            has_numbers = blanks->survey.columns[i].n_number == blanks->survey.n_rows;
+        return take(b, has_numbers ? blanks : first);
+    }
+    if (fits(b, WAY_FIRST)) {
+        const int ways[] = { WAY_WHOLE, WAY_FIRST, WAY_BLANKS };
+        return take_there(b, ways, fits(b, WAY_BLANKS) ? 3 : 2);
+    }
+    *taken = fits(b, WAY_BLANKS);
+    return *taken ? take(b, blanks) : PACK_OK;
+}
+
+/* ---------------------------------------------------- without names of images */
+
+/* No way gives file names that end as images do: the files that are there decide. */
+static enum pack_status
+take_unlike(struct bare *b)
+{
+    char text[PACK_NAME_TEXT_MAX];
+    bool has_columns = false;
+    size_t n_most = 0;
+    struct way best = b->ways[WAY_WHOLE];
+    best.path_at = 0;
+    best.has_header = false;
+    for (int i = N_WAYS; i-- > 0;) {
+        struct way w = b->ways[i];
+        bool is_cut = i != WAY_WHOLE && w.survey.is_even && !w.survey.is_broken &&
+                      w.survey.n_cells > 1;
+        has_columns |= i != WAY_WHOLE && (!w.survey.is_even || w.survey.n_cells > 1);
+        w.has_header = false;
+        for (w.path_at = 0; (is_cut || i == WAY_WHOLE) && w.path_at < w.survey.n_cells &&
+                            w.path_at < 8;
+             w.path_at++) {
+            size_t n = pack_survey_look(b->g->head, &w.syntax, w.path_at, 0, b->g->params);
+            if (n <= n_most)
+                continue;
+            n_most = n;
+            best = w;
+        }
+    }
+    if (n_most > 0 || !has_columns)
+        return best.syntax.cut == PACK_ROWS_WHOLE ? take_lines(b) : take(b, &best);
+    pack_rows_init(b->g->rows, &b->ways[WAY_WHOLE].syntax, b->g->head, NULL, "", NULL);
+    bool has_line = pack_rows_next(b->g->rows) == PACK_OK && b->g->rows->n_cells > 0;
+    enum pack_status status = pack_fail_param(
+        b->g->err, PACK_ERR_ARGUMENT, "path_column",
+        "'%s': no column of it is known to be the path, it starts with '%s'", b->g->name,
+        pack_name_text(has_line ? pack_rows_cell(b->g->rows, 0) : "", text));
+    pack_rows_done(b->g->rows);
+    return status;
+}
+
+/* ------------------------------------------------------------------ as asked */
+
+static bool
+is_like(const struct way *w, size_t at)
+{
+    return at < w->survey.n_cells && w->survey.columns[at].n_like == w->survey.n_rows;
+}
+
+/* How blanks cut the lines for the path to be column `at`. */
+static int
+way_of_column(const struct bare *b, size_t at)
+{
+    const struct way *w = b->ways;
+    if (at == 0)
+        return !is_like(&w[WAY_LAST], 0) && is_like(&w[WAY_FIRST], 0) ? WAY_FIRST
+                                                                       : WAY_LAST;
+    if (at == 1 && (is_like(&w[WAY_FIRST], 1) || !w[WAY_BLANKS].survey.is_even))
+        return WAY_FIRST;
+    return WAY_BLANKS;
+}
+
+/* The path is in column params->path_column. */
+static enum pack_status
+take_given(const struct bare *b)
+{
+    const struct pack_form_guess *g = b->g;
+    const struct way *w = b->ways;
+    char text[PACK_NAME_TEXT_MAX];
+    size_t at;
+    if (!pack_form_column_number(g->params->path_column, &at))
+        return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "path_column",
+                               "path_column: '%s' has no header with a column '%s'",
+                               g->name, pack_name_text(g->params->path_column, text));
+    if (at == PACK_LIST_NO_COLUMN)
+        return take_lines(b);
+    int way = w[WAY_TSV].survey.n_cells > 1   ? WAY_TSV
+              : w[WAY_CSV].survey.n_cells > 1 ? WAY_CSV
+                                              : way_of_column(b, at);
+    if (at == 0 && w[way].survey.n_cells == 1)
+        return take_lines(b);
+    if (at >= w[way].survey.n_cells)
+        return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "path_column",
+                               "path_column: '%s' has no column %zu, its first line has "
+                               "%zu",
+                               g->name, at + 1, w[way].survey.n_cells);
+    struct way chosen = w[way];
+    chosen.has_header = is_headed(&chosen, at);
+    chosen.path_at = at;
+    return take(b, &chosen);
+}
+
+static enum pack_status
+choose(struct bare *b)
+{
+    const struct way *csv = &b->ways[WAY_CSV];
+    bool taken = false;
+    if (b->ways[WAY_WHOLE].survey.n_rows == 0)
+        return take_lines(b); /* reading them will say why */
+    if (b->g->params->path_column)
+        return take_given(b);
+    for (int i = WAY_TSV; i <= WAY_CSV; i++)
+        if (b->ways[i].survey.is_even && b->ways[i].n_paths > 1)
+            return pack_fail_param(b->g->err, PACK_ERR_ARGUMENT, "path_column",
+                                   "'%s': columns %zu and %zu may both be the path",
+                                   b->g->name, b->ways[i].paths[0] + 1,
+                                   b->ways[i].paths[1] + 1);
+    if (fits(b, WAY_TSV))
+        return look(b, WAY_TSV) || !look(b, WAY_WHOLE) ? take(b, &b->ways[WAY_TSV])
+                                                       : take_lines(b);
+    if (fits(b, WAY_CSV) && csv->path_at + 1 == csv->survey.n_cells && !csv->has_header &&
+        fits(b, WAY_WHOLE))
+        return take_there(b, (const int[]){ WAY_WHOLE, WAY_CSV }, 2);
+    if (fits(b, WAY_CSV))
+        return take(b, csv);
+    enum pack_status status = take_blanks(b, &taken);
+    if (taken || status != PACK_OK)
+        return status;
+    if (fits(b, WAY_WHOLE) ||
+        pack_survey_is_paths(b->g->head, b->g->terminator, b->g->params))
+        return take_lines(b);
+    return take_unlike(b);
+}
+
+enum pack_status
+pack_form_take_bare(struct pack_form_guess *g)
+{
+    struct bare b = { .g = g };
+    enum pack_status status = survey_ways(&b);
+    if (status == PACK_OK)
+        status = choose(&b);
+    for (int i = 0; i < N_WAYS; i++)
+        free(b.ways[i].survey.columns);
+    return status;
+}

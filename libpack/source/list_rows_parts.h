@@ -1,0 +1,22 @@
+/* What list_rows.c and list_rows_json.c have from each other. */
+#ifndef LIBPACK_LIST_ROWS_PARTS_H
+#define LIBPACK_LIST_ROWS_PARTS_H
+
+#include "libpack/source/list_rows.h"
+
+/* A line into the row, without its end. */
+enum pack_status pack_rows_read_line(struct pack_rows *rows);
+
+/* Adds a cell as it is. */
+enum pack_status pack_rows_add_cell(struct pack_rows *rows, const char *text, size_t size);
+
+/*
+ * The next row of PACK_ROWS_JSON, without cells at the end. The first row has the keys of
+ * the first object as cells, less those of arrays and objects in it; further rows have a
+ * cell for each of these keys, in the same order, "" where an object lacks it or says null.
+ * true is "1" and false "0". A key that the first object lacks is refused, and so is an
+ * array or object under one that it has.
+ */
+enum pack_status pack_rows_read_json(struct pack_rows *rows);
+
+#endif

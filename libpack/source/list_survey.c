@@ -1,0 +1,172 @@
+/* Each way to cut the lines is tried by the code that reads the list later, on the head
+ * alone; a last row that the head may cut short is left out. */
+#include "libpack/source/list_survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool
+pack_survey_image_name(const char *text)
+{
+    static const char *const endings[] = { ".jpg",  ".jpeg", ".png",  ".ppm",  ".bmp",
+                                           ".pgm",  ".tif",  ".tiff", ".webp", ".gif",
+                                           ".heic", ".heif", ".avif", ".jp2",  ".jfif" };
+    const char *dot = strrchr(text, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
+        if (strcasecmp(dot, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool
+is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool
+pack_survey_file_name(const char *text)
+{
+    const char *dot = strrchr(text, '.');
+    bool has_letter = false;
+    size_t n = 0;
+    if (!dot || dot == text || dot[-1] == '/')
+        return false;
+    for (n = 0; is_letter(dot[1 + n]) || is_digit(dot[1 + n]); n++)
+        has_letter |= is_letter(dot[1 + n]);
+    return has_letter && n <= 5 && dot[1 + n] == '\0';
+}
+
+static bool
+is_number(const char *text)
+{
+    char *end;
+    if (!is_digit(*text) && !strchr("+-.", *text))
+        return false;
+    strtod(text, &end);
+    return end > text && *end == '\0';
+}
+
+/* A whole number below 10^15. */
+static bool
+parse_whole(const char *text, long long *value)
+{
+    size_t n = strspn(text, "0123456789");
+    *value = n > 0 && n <= 15 && text[n] == '\0' ? strtoll(text, NULL, 10) : -1;
+    return *value >= 0;
+}
+
+static void
+note_cell(struct pack_survey_column *column, size_t row, const char *text)
+{
+    bool is_like = pack_survey_file_name(text);
+    long long value;
+    bool is_whole = parse_whole(text, &value);
+    column->n_like += is_like;
+    column->n_image += pack_survey_image_name(text);
+    column->n_number += is_number(text);
+    column->n_empty += *text == '\0';
+    column->n_counting += is_whole && (row == 0 || value == column->last + 1);
+    column->last = is_whole ? value : -2;
+    if (row == 0)
+        column->first_like = is_like;
+}
+
+/* Whether the row that was read last is whole: something follows it in the head. */
+static bool
+is_row_whole(const struct pack_rows *r, const struct pack_list_head *head)
+{
+    return r->at < r->end || head->is_whole || r->row_line == 1;
+}
+
+static bool
+next_whole(struct pack_rows *r, const struct pack_list_head *head)
+{
+    return pack_rows_next(r) == PACK_OK && r->n_cells > 0 && is_row_whole(r, head);
+}
+
+static enum pack_status
+note_row(struct pack_survey *s, const struct pack_rows *r, struct pack_error *err)
+{
+    if (s->n_rows == 0) {
+        s->n_cells = r->n_cells;
+        s->is_even = true;
+        s->columns = calloc(r->n_cells, sizeof *s->columns);
+        if (!s->columns)
+            return pack_fail_memory(err, "the columns of a list");
+    }
+    s->is_even = s->is_even && r->n_cells == s->n_cells;
+    for (size_t i = 0; i < r->n_cells && i < s->n_cells; i++)
+        note_cell(&s->columns[i], s->n_rows, pack_rows_cell(r, i));
+    s->n_rows++;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_survey_take(const struct pack_list_head *head, const struct pack_rows_syntax *syntax,
+                 struct pack_survey *survey, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    struct pack_rows *r = malloc(sizeof *r);
+    *survey = (struct pack_survey){ 0 };
+    if (!r)
+        return pack_fail_memory(err, "a list");
+    pack_rows_init(r, syntax, head, NULL, "", NULL);
+    while (status == PACK_OK && survey->n_rows < PACK_SURVEY_ROWS_MAX) {
+        enum pack_status cut = pack_rows_next(r);
+        survey->is_broken = cut != PACK_OK && is_row_whole(r, head);
+        if (cut != PACK_OK || r->n_cells == 0 || !is_row_whole(r, head))
+            break;
+        status = note_row(survey, r, err);
+    }
+    pack_rows_done(r);
+    free(r);
+    return status;
+}
+
+size_t
+pack_survey_look(const struct pack_list_head *head, const struct pack_rows_syntax *syntax,
+                 size_t at, size_t skip, const struct pack_list_params *params)
+{
+    size_t n_there = 0;
+    struct pack_rows *r = params->look ? malloc(sizeof *r) : NULL;
+    if (!r)
+        return 0;
+    pack_rows_init(r, syntax, head, NULL, "", NULL);
+    for (size_t i = 0; i < skip + PACK_SURVEY_LOOKS_MAX && next_whole(r, head); i++)
+        n_there += i >= skip && at < r->n_cells &&
+                   params->look(params->look_context, pack_rows_cell(r, at)) !=
+                       PACK_LOOK_NOTHING;
+    pack_rows_done(r);
+    free(r);
+    return n_there;
+}
+
+bool
+pack_survey_is_paths(const struct pack_list_head *head, char terminator,
+                     const struct pack_list_params *params)
+{
+    struct pack_rows_syntax whole = { .cut = PACK_ROWS_WHOLE, .terminator = terminator };
+    struct pack_rows *r = malloc(sizeof *r);
+    size_t n_images = 0, n_rows = 0;
+    bool fits = r != NULL;
+    if (!r)
+        return false;
+    pack_rows_init(r, &whole, head, NULL, "", NULL);
+    while (fits && n_rows++ < PACK_SURVEY_ROWS_MAX && next_whole(r, head)) {
+        const char *line = pack_rows_cell(r, 0);
+        n_images += pack_survey_image_name(line);
+        fits = pack_survey_file_name(line) || !strpbrk(line, " \t,") ||
+               (params->look &&
+                params->look(params->look_context, line) == PACK_LOOK_FOLDER);
+    }
+    pack_rows_done(r);
+    free(r);
+    return fits && n_images > 0;
+}

@@ -1,0 +1,53 @@
+/* What the first rows of a list look like when its lines are cut in one way. */
+#ifndef LIBPACK_LIST_SURVEY_H
+#define LIBPACK_LIST_SURVEY_H
+
+#include "libpack/source/list_rows.h"
+#include "libpack/source/records.h"
+
+enum {
+    PACK_SURVEY_ROWS_MAX = 500,
+    PACK_SURVEY_LOOKS_MAX = 16, /* rows whose files are looked for */
+};
+
+/* Rows in which the cells of a column ... */
+struct pack_survey_column {
+    size_t n_like;    /* end as a file's name may: ".jpg", ".heic" */
+    size_t n_image;   /* end as an image's name does */
+    size_t n_number;  /* are numbers */
+    size_t n_empty;   /* are empty */
+    size_t n_counting; /* are the whole number behind that of the row above */
+    bool first_like;  /* the first row's is like a file's name */
+    long long last;
+};
+
+struct pack_survey {
+    size_t n_rows;   /* that are there whole, PACK_SURVEY_ROWS_MAX of them at most */
+    size_t n_cells;  /* of the first */
+    bool is_even;    /* all have as many */
+    bool is_broken;  /* the row behind them cannot be cut in this way */
+    struct pack_survey_column *columns;
+};
+
+/* Ends quietly at a row that cannot be cut. The caller frees survey->columns. */
+enum pack_status pack_survey_take(const struct pack_list_head *head,
+                                  const struct pack_rows_syntax *syntax,
+                                  struct pack_survey *survey, struct pack_error *err);
+
+/* How many of the first rows (of the `skip`ped ones not) name something that is there, in
+ * column `at`; 0 without params->look. */
+size_t pack_survey_look(const struct pack_list_head *head,
+                        const struct pack_rows_syntax *syntax, size_t at, size_t skip,
+                        const struct pack_list_params *params);
+
+/* Whether all lines that do not look like a file's name are folders, or have nothing to
+ * cut them at, and one at least is an image's name: one path per line. */
+bool pack_survey_is_paths(const struct pack_list_head *head, char terminator,
+                          const struct pack_list_params *params);
+
+/* ".jpg" and the like at the end, in any case; any ending that has a letter, of up to five
+ * letters and digits. */
+bool pack_survey_image_name(const char *text);
+bool pack_survey_file_name(const char *text);
+
+#endif

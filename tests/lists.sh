@@ -1,0 +1,217 @@
+#!/bin/sh
+# Each form of list end to end: what h5pack says it takes it for, and the names, labels and classes
+# that are in the file afterwards.
+. "$top_srcdir/tests/tap.sh"
+export PATH
+"$PYTHON" -c 'import h5py' 2>/dev/null || skip_all "no h5py for $PYTHON"
+cd "$work" || exit 1
+render_samples photos 4 1 24 >/dev/null || exit 1
+n=0
+for image in photos/*/*; do # a.jpg to d.jpg, "my e.jpg"
+    n=$((n + 1))
+    cp "$image" "$(echo $n | tr 1234 abcd).jpg"
+done
+cp a.jpg 'my e.jpg'
+cp b.jpg 'Smith, J.jpg'
+
+cat >show.py <<'END'
+import sys, h5py
+with h5py.File(sys.argv[1], 'r') as f:
+    text = lambda name: [s.decode().rstrip('\0') for s in f[name][:]]
+    labels = f['labels'][:] if 'labels' in f else None
+    print(' '.join(n if labels is None else f'{n}={labels[i]}'
+                   for i, n in enumerate(text('filenames'))))
+    if 'class_names' in f:
+        print('classes', *text('class_names'))
+    for name in sorted(f):
+        if name not in ('images', 'labels', 'filenames', 'class_names', 'original_size'):
+            print(name, *f[name][:].tolist())
+END
+
+# packed WHAT SAID WANT OPTIONS...: the remark, and what show.py prints, "|" for its line ends.
+packed() {
+    what=$1 said=$2 want=$3
+    shift 3
+    h5pack "$@" --size 8 -f -o out.h5 >out 2>err
+    status=$?
+    got=$("$PYTHON" show.py out.h5 2>&1 | tr '\n' '|')
+    rm -f out.h5
+    [ $status -eq 0 ] && [ "$(cat err)" = "${said:+h5pack: $said}" ] && [ "$got" = "$want|" ]
+    ok $? "$what"
+    [ "$status $got" = "0 $want|" ] || note "status $status, got $got"
+    [ "$(cat err)" = "${said:+h5pack: $said}" ] || note <err
+}
+
+# refused WHAT SENTENCE OPTIONS...
+refused() {
+    what=$1 sentence=$2
+    shift 2
+    run h5pack "$@" --size 8 -f -o out.h5
+    [ $status -eq 2 ] && [ "$(cat "$work/err")" = "h5pack: $sentence" ] && [ ! -e out.h5 ]
+    ok $? "$what"
+    [ "$(cat "$work/err")" = "h5pack: $sentence" ] || note <"$work/err"
+}
+
+# Names with labels counted up from 0.
+counted() {
+    i=0
+    for name; do
+        printf '%s%s=%d' "$([ $i -eq 0 ] || echo ' ')" "$name" $i
+        i=$((i + 1))
+    done
+}
+
+paths='takes each line as path; no header'
+two='takes column 1 as path, column 2 as label; no header'
+
+printf 'b.jpg\nmy e.jpg\na.jpg\n' >list
+packed 'one path per line' "list: $paths" 'b.jpg my e.jpg a.jpg' --list list
+find photos | LC_ALL=C sort >found
+packed 'what find prints, through a pipe, with the folders as classes' "-: $paths" \
+    "$(counted photos/*/*)|classes coast desert forest fruit" \
+    --list - --label-from-folder <found
+printf 'a.jpg\0my e.jpg\0' >nul
+packed 'paths that end in NUL' "nul: $paths" 'a.jpg my e.jpg' --list nul --null
+
+printf 'b.jpg 7\na.jpg 0\n' >val.txt
+packed "ImageNet's val.txt" "val.txt: $two" 'b.jpg=7 a.jpg=0' --list val.txt
+printf 'dog\ncat\n' >classes.txt
+printf 'b.jpg 1\na.jpg 0\n' >val.txt
+packed 'with numbers of given classes' "val.txt: $two" 'b.jpg=1 a.jpg=0|classes dog cat' \
+    --list val.txt --classes classes.txt
+printf 'my e.jpg 3\na.jpg 4\n' >list.txt
+packed "Caffe's list.txt with a blank in a name" "list.txt: $two" 'my e.jpg=3 a.jpg=4' \
+    --list list.txt
+printf 'a.jpg red cat\nb.jpg dog\n' >list.txt
+packed 'labels of two words' "list.txt: $two" 'a.jpg=1 b.jpg=0|classes dog red cat' \
+    --list list.txt
+printf 'a.jpg, cat\r\n"Smith, J.jpg", dog\r\n' >commas
+packed 'commas, quotes, blanks and CRLF' "commas: $two" 'a.jpg=0 Smith, J.jpg=1|classes cat dog' \
+    --list commas
+printf 'a.jpg\tcat\rb.jpg\tdog\r' >mac
+packed 'tabs and CR' "mac: $two" 'a.jpg=0 b.jpg=1|classes cat dog' --list mac
+printf '12\t1.000000\tmy e.jpg\n3\t0.000000\tb.jpg\n' >data.lst
+packed "im2rec's list" \
+    'data.lst: takes column 3 as path, column 2 as label, leaves out 1; no header' \
+    'my e.jpg=1 b.jpg=0' --list data.lst
+printf 'my e.jpg\n' >one
+packed 'a name with a blank that could be a label and a path' "one: $paths" 'my e.jpg' --list one
+printf 'cat b.jpg\ndog a.jpg\n' >labels-first
+packed 'label and path that could be a name with a blank' \
+    'labels-first: takes column 2 as path, column 1 as label; no header' \
+    'b.jpg=0 a.jpg=1|classes cat dog' --list labels-first
+printf 'cat x.jpg\n' >neither
+ask="a line such as 'cat x.jpg' may be one path, or a label and a path, and there is no file of either name"
+refused 'where no file decides it is asked' \
+    "'neither': $ask; --path-column N says which column it is, counted from 1, and 0 that each line is a path" \
+    --list neither
+
+printf '\357\273\277,Image,Category,x\n0,a.jpg,cat,1\n1,b.jpg,dog,2.5\n' >pandas.csv
+packed "pandas' index, a byte order mark, names in any case" \
+    "pandas.csv: takes column 2, 'Image', as path, column 3, 'Category', as label, 1 more as dataset, leaves out 1; header" \
+    'a.jpg=0 b.jpg=1|classes cat dog|x 1.0 2.5' --list pandas.csv
+printf 'path,label,\na.jpg,1,\nb.jpg,0\n,,\n' >excel.csv
+packed "Excel's commas at the end, and its empty rows" \
+    "excel.csv: takes column 1, 'path', as path, column 2, 'label', as label, leaves out 1; header" \
+    'a.jpg=1 b.jpg=0' --list excel.csv
+printf 'image_id,Smiling,Young\na.jpg,1,-1\nb.jpg,-1,1\n' >list_attr_celeba.csv
+packed "Kaggle's list_attr_celeba.csv" \
+    "list_attr_celeba.csv: takes column 1, 'image_id', as path, 2 more as datasets; header" \
+    'a.jpg b.jpg|Smiling 1 -1|Young -1 1' --list list_attr_celeba.csv
+printf '2\nSmiling Young\na.jpg  1 -1\nb.jpg -1  1\n' >list_attr_celeba.txt
+packed "CelebA's list_attr_celeba.txt" \
+    "list_attr_celeba.txt: takes column 1 as path, 2 more as datasets; CelebA's table" \
+    'a.jpg b.jpg|Smiling 1 -1|Young -1 1' --list list_attr_celeba.txt
+printf 'id,picture,breed,mask\n1,a.jpg,cat,b.jpg\n2,b.jpg,dog,a.jpg\n' >breeds.csv
+packed 'columns given by name' \
+    "breeds.csv: takes column 2, 'picture', as path, column 3, 'breed', as label, 2 more as datasets; header" \
+    "a.jpg=0 b.jpg=1|classes cat dog|id 1 2|mask b'b.jpg' b'a.jpg'" \
+    --list breeds.csv --path-column picture --label-column breed
+packed 'columns given by number' \
+    "breeds.csv: takes column 4, 'mask', as path, 3 more as datasets; header" \
+    "b.jpg a.jpg|breed b'cat' b'dog'|id 1 2|picture b'a.jpg' b'b.jpg'" \
+    --list breeds.csv --path-column 4 --label-column 0
+printf 'path\tb.jpg\nlabel\ta.jpg\n' >odd.tsv
+packed 'a first line that is no header' \
+    'odd.tsv: takes column 2 as path, column 1 as label; no header' \
+    'b.jpg=1 a.jpg=0|classes label path' --list odd.tsv --no-header
+
+printf '{"file_name": "b.jpg", "label": "dog", "n": 1, "boxes": [[1, 2]]}\n\n{"n": null, "label": "cat", "file_name": "my e.jpg"}\n' >metadata.jsonl
+packed 'JSON lines' \
+    "metadata.jsonl: takes 'file_name' as path, 'label' as label, 1 more as dataset; JSON lines" \
+    'b.jpg=1 my e.jpg=0|classes cat dog|n 1.0 nan' --list metadata.jsonl
+cat >instances.json <<'END'
+{"info": {"images": "none"}, "images": [
+  {"id": 30, "file_name": "c.jpg", "width": 24}, {"file_name": "a.jpg", "id": 10},
+  {"id": 20, "file_name": "b.jpg"}],
+ "annotations": [
+  {"id": 1, "image_id": 10, "category_id": 90, "segmentation": [[1, 2.5]], "bbox": [0, 0, 1, 1]},
+  {"id": 2, "image_id": 10, "category_id": 1, "segmentation": {"counts": "\"]}"}},
+  {"id": 3, "image_id": 30, "category_id": 18}, {"image_id": 99, "category_id": 1}],
+ "categories": [{"id": 90, "name": "toothbrush"}, {"id": 1, "name": "person"},
+  {"id": 18, "name": "dog"}]}
+END
+packed "COCO's instances" \
+    'instances.json: takes file_name as path, the first category of each image as label (1 have several, 1 none), image_id as dataset; COCO' \
+    'c.jpg=1 a.jpg=2 b.jpg=-1|classes person dog toothbrush|image_id 30 10 20' --list instances.json
+# (the categories of another part may be numbered by those of the training set)
+printf 'toothbrush\nperson\ndog\ncat\n' >classes.txt
+packed 'with the classes of another file' \
+    'instances.json: takes file_name as path, the first category of each image as label (1 have several, 1 none), image_id as dataset; COCO' \
+    'c.jpg=2 a.jpg=0 b.jpg=-1|classes toothbrush person dog cat|image_id 30 10 20' \
+    --list instances.json --classes classes.txt
+sed 's/"category_id": 18/"caption": "a dog"/' instances.json >captions.json
+refused 'annotations without category' \
+    "'captions.json': an annotation has no 'category_id', and so gives no label" --list captions.json
+sed 's/"category_id": 18/"category_id": [1, 18]/' instances.json >several.json
+refused 'annotations of several categories' \
+    "'several.json': 'category_id' of an annotation is no whole number" --list several.json
+sed 's/"category_id": 18/"category_id": 17/' instances.json >unknown.json
+refused 'a category that is not there' \
+    "'unknown.json': image 30 has category 17, which is none of its categories" --list unknown.json
+sed 's/"id": 20/"id": 10/' instances.json >twice.json
+refused 'two images of one id' "'twice.json': two images have id 10" --list twice.json
+
+# What is rejected is a list for the next run, from the folder of the first.
+mkdir part
+cp a.jpg part/a.jpg
+head -c 300 b.jpg >'part/b\c.jpg'
+h5pack -q part --size 8 --rejects part/rejects.tsv -f -o out.h5 >/dev/null 2>&1
+cp b.jpg 'part/b\c.jpg'
+packed 'a list of rejects, with a backslash in a name' \
+    "part/rejects.tsv: takes column 1, 'path', as path, leaves out 1; a list of rejects" \
+    'part/b\\c.jpg' --list part/rejects.tsv
+
+# Sources that are files, and folders without classes.
+packed 'files are sources' '' 'b.jpg a.jpg' b.jpg a.jpg
+packed 'with the folders as classes' '' \
+    "$(counted photos/*/*)|classes coast desert forest fruit" \
+    photos/*/* --label-from-folder
+names=$(echo photos/*/* | sed 's,photos/,,g')
+packed 'several flat folders have no labels, which is said' \
+    "the images have no labels: 'photos' as SOURCE, or --label-from-folder, makes each folder a class" \
+    "$names" photos/*/
+packed 'their folders give them' '' \
+    "$(cd photos && counted ./*/* | sed "s,[.]/,,g")|classes coast desert forest fruit" \
+    photos/*/ --label-from-folder
+refused 'a flat folder with given classes' \
+    "'photos/coast' is a flat folder: no folder names give its images a label among the 4 classes; --list FILE SOURCE gives them with a line 'NAME LABEL' for each image, as ImageNet's val.txt has it, --label-from-folder by the folders' names" \
+    photos/coast --classes classes.txt
+refused '--no-labels beside a list' '--no-labels does not go with --list' . --no-labels --list list
+refused '--no-labels beside classes' '--classes does not go with --no-labels' \
+    photos --no-labels --classes classes.txt
+refused 'an image as a list' \
+    "'a.jpg' is an image (JPEG), not a list of images; an image or a folder of them is given without --list" \
+    --list a.jpg
+h5pack -q photos --size 8 -f -o file.h5 >/dev/null
+refused 'an HDF5 file as a list' \
+    "'file.h5' is an HDF5 file, not a list of images; an image or a folder of them is given without --list" \
+    --list file.h5
+refused 'a list as a source' \
+    "'val.txt' is no image and no folder of images; a list of images is given with --list" val.txt
+
+# A list is the same when the run goes on, and when it is compared.
+h5pack -q --list instances.json --size 8 -f -o out.h5 >/dev/null
+h5pack -q --verify --list instances.json -o out.h5
+ok $? "COCO's list verifies"
+done_testing
