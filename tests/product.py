@@ -328,6 +328,36 @@ if __name__ == '__main__':
             f.write(code)
         equal(run(python, '-W', 'ignore', 'loader.py').stdout, 'True\n',
               f'{path}: the PyTorch code gives every sample once, {pattern}')
+    return check_torch_samples(python, path)
+
+
+IN_LOADER = """
+if __name__ == '__main__':
+    import torch
+    seen = torch.cat(list(loader)).numpy()
+    whole = h5py.File(images.path, 'r')['images'][...]
+    def is_crop(a, b):
+        return any((a[y:y + 16, x:x + 24] == b).all() for y in range(49) for x in range(41))
+    print(bool(LAW))
+"""
+
+
+def check_torch_samples(python, path):
+    """Draws, crops and windows are those that were asked about."""
+    with open('weights.txt', 'w') as f:
+        f.write('0\n' * 23 + '1\n')
+    for options, law in (
+            (['-p', 'weighted:by=weights.txt'], 'len(seen) == 24 and (seen == whole[-1]).all()'),
+            (['-p', 'replacement'], 'len(seen) == 24 and all((whole == s).all((1, 2, 3)).any() for s in seen)'),
+            (['-p', 'sequential', '--crop', '16x24'], 'len(seen) == 24 and all(map(is_crop, whole, seen))'),
+            (['-p', 'sequential', '--box', '3x64x64x3', '--step', '2'],
+             'len(seen) == 11 and all((s == whole[2 * i:2 * i + 3]).all() for i, s in enumerate(seen))')):
+        code = report('h5advise', f'{path}:/images', '--no-measure', '-w', 2, '-b', 8, *options,
+                      '--keep-file')['result']['code']['pytorch']
+        with open('loader.py', 'w') as f:
+            f.write(code + IN_LOADER.replace('LAW', law))
+        equal(run(python, '-W', 'ignore', 'loader.py').stdout, 'True\n',
+              f'{path}: the PyTorch code does what was asked about, {" ".join(options)}')
     return None
 
 

@@ -92,6 +92,47 @@ test_orders(void)
     has("pytorch", "workers=3,\n                    world=2, rank=int(os.environ.get('RANK', 0)))",
         "and rank by rank");
     setup();
+    config.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    has("pytorch", "batch_size=16, sampler=RandomSampler(\n                        images, "
+                   "replacement=True, num_samples=len(images)))", "draws are independent");
+    config.pattern.kind = PACK_PATTERN_WEIGHTED;
+    config.pattern.file = "my 'w'";
+    config.pattern.draws = 50;
+    config.pattern.world = 2;
+    has("pytorch", "with open('my \\'w\\'') as f:\n    weights = [float(w)",
+        "by weights of the file");
+    has("pytorch", "sampler=WeightedRandomSampler(\n                        weights, "
+                   "num_samples=50 // 2))", "and divided over ranks");
+    setup();
+    config.pattern.kind = PACK_PATTERN_BUFFER;
+    has("pytorch", "# PyTorch has no sampler for a shuffle buffer", "what there is not is said,");
+    has("pytorch", "batch_size=16, shuffle=False)", "and not shuffled otherwise");
+    config.pattern.kind = PACK_PATTERN_TRACE;
+    config.pattern.box = (struct pack_shape){ 4, { 2, 32, 48, 3 } };
+    has("pytorch", "# a trace is an order of its own", "nor is a trace,");
+    has("pytorch", "return self.images[i]\n", "whose boxes are not known here");
+    setup();
+}
+
+static void
+test_samples(void)
+{
+    has("pytorch", "self.n = f['a/b'].shape[0]\n", "samples are counted");
+    config.pattern.box = (struct pack_shape){ 4, { 1, 16, 48, 3 } };
+    has("pytorch", "import os, random\n", "a crop begins anywhere");
+    has("pytorch", "        box = (1, 16, 48, 3)\n        at = [i] + [random.randint(",
+        "along its axes");
+    has("pytorch", "return self.images[cut][0]\n", "and has the dimensions of a sample");
+    config.pattern.box = (struct pack_shape){ 4, { 4, 32, 48, 3 } };
+    config.pattern.step = 2;
+    has("pytorch", "self.n = (f['a/b'].shape[0] - 4) // 2 + 1\n", "so are windows,");
+    has("pytorch", "return self.images[i * 2:i * 2 + 4]\n", "read in one piece each");
+    config.pattern.kind = PACK_PATTERN_BLOCK;
+    has("pytorch", "len(images), chunk=4, pool=32", "of which a chunk holds fewer");
+    config.pattern.box.rank = 0;
+    has("pytorch", "self.n = (f['a/b'].shape[0] - 1) // 2 + 1\n", "every other sample");
+    has("pytorch", "return self.images[i * 2]\n", "is one");
+    setup();
 }
 
 static void
@@ -161,6 +202,7 @@ main(void)
     setup();
     test_settings();
     test_orders();
+    test_samples();
     test_pack();
     test_repack();
     return done();

@@ -26,11 +26,11 @@ static const struct {
       "from torch.utils.data import DataLoader, Dataset, DistributedSampler, Sampler\n"
       "\n"
       "class Images(Dataset):\n"
-      "    \"\"\"Opens the file once in each process: HDF5 handles do not survive a fork.\"\"\"\n"
+      "    \"\"\"Opens the file once per process: HDF5 handles do not survive a fork.\"\"\"\n"
       "    def __init__(self, path):\n"
       "        self.path, self.pid = path, None\n"
       "        with h5py.File(path, 'r') as f:\n"
-      "            self.n = f[@PY_DATASET@].shape[0]\n"
+      "            self.n = @PY_LENGTH@\n"
       "    def __len__(self):\n"
       "        return self.n\n"
       "    def __getitem__(self, i):\n"
@@ -38,7 +38,7 @@ static const struct {
       "            self.file = h5py.File(self.path, 'r', rdcc_nbytes=@NBYTES@,\n"
       "                                  rdcc_nslots=@NSLOTS@, rdcc_w0=@W0@)\n"
       "            self.images, self.pid = self.file[@PY_DATASET@], os.getpid()\n"
-      "        return self.images[i]\n"
+      "        @PY_READ@\n"
       "    def __getstate__(self):\n"
       "        return {'path': self.path, 'n': self.n, 'pid': None}\n"
       "\n"
@@ -159,86 +159,6 @@ zstd_import(const struct pack_snippet_subject *s, struct pack_buf *buf,
                : PACK_OK;
 }
 
-static enum pack_status
-py_import(const struct pack_snippet_subject *s, struct pack_buf *buf,
-          struct pack_error *err)
-{
-    const struct pack_pattern *p = &s->config->pattern;
-    if (p->kind != PACK_PATTERN_BLOCK)
-        return PACK_OK;
-    return pack_buf_printf(buf, err, p->local ? ", numpy as np" : ", random");
-}
-
-static enum pack_status
-py_sampler(const struct pack_snippet_subject *s, struct pack_buf *buf,
-           struct pack_error *err)
-{
-    const struct pack_pattern *p = &s->config->pattern;
-    if (p->kind != PACK_PATTERN_BLOCK)
-        return PACK_OK;
-    return pack_buf_printf(buf, err, "%s\n",
-                           p->local ? pack_snippet_local_blocks
-                                    : pack_snippet_block_shuffle);
-}
-
-/* ", rank=..., world=8" where there are several; torchrun tells each process its own. */
-static enum pack_status
-print_rank(const struct pack_pattern *p, const char *world, struct pack_buf *buf,
-           struct pack_error *err)
-{
-    if (p->world < 2)
-        return PACK_OK;
-    return pack_buf_printf(buf, err,
-                           ",\n                    %s=%llu, "
-                           "rank=int(os.environ.get('RANK', %llu))",
-                           world, (unsigned long long)p->world,
-                           (unsigned long long)p->rank);
-}
-
-static enum pack_status
-print_blocks(const struct pack_snippet_subject *s, struct pack_buf *buf,
-             struct pack_error *err)
-{
-    const struct pack_pattern *p = &s->config->pattern;
-    unsigned long long chunk = s->config->chunk.rank ? s->config->chunk.extent[0] : 1,
-                       pool = p->pool_chunks ? p->pool_chunks : 32,
-                       batch = p->batch ? p->batch : 1;
-    enum pack_status status =
-        p->local ? pack_buf_printf(buf, err,
-                                   "batch_sampler=LocalBlocks(\n"
-                                   "                        len(images), chunk=%llu, "
-                                   "pool=%llu, batch=%llu, workers=%llu",
-                                   chunk, pool, batch, (unsigned long long)p->workers)
-                 : pack_buf_printf(buf, err,
-                                   "batch_size=%llu, sampler=BlockShuffle(\n"
-                                   "                        len(images), chunk=%llu, "
-                                   "pool=%llu",
-                                   batch, chunk, pool);
-    if (status == PACK_OK)
-        status = print_rank(p, "world", buf, err);
-    return status == PACK_OK ? pack_buf_printf(buf, err, ")") : status;
-}
-
-static enum pack_status
-py_order(const struct pack_snippet_subject *s, struct pack_buf *buf,
-         struct pack_error *err)
-{
-    const struct pack_pattern *p = &s->config->pattern;
-    const char *shuffle = p->kind == PACK_PATTERN_SEQUENTIAL ? "False" : "True";
-    if (p->kind == PACK_PATTERN_BLOCK)
-        return print_blocks(s, buf, err);
-    enum pack_status status = pack_buf_printf(
-        buf, err, "batch_size=%llu, ", (unsigned long long)(p->batch ? p->batch : 1));
-    if (status == PACK_OK && p->world < 2)
-        return pack_buf_printf(buf, err, "shuffle=%s", shuffle);
-    if (status == PACK_OK) /* whose epoch is set with loader.sampler.set_epoch() */
-        status = pack_buf_printf(
-            buf, err, "sampler=DistributedSampler(images, shuffle=%s", shuffle);
-    if (status == PACK_OK)
-        status = print_rank(p, "num_replicas", buf, err);
-    return status == PACK_OK ? pack_buf_printf(buf, err, ")") : status;
-}
-
 static const struct {
     const char *name;
     value_fn print;
@@ -250,9 +170,11 @@ static const struct {
     { "NSLOTS", nslots },
     { "W0", w0 },
     { "WORKERS", workers },
-    { "PY_IMPORT", py_import },
-    { "PY_SAMPLER", py_sampler },
-    { "PY_ORDER", py_order },
+    { "PY_IMPORT", pack_snippet_py_import },
+    { "PY_LENGTH", pack_snippet_py_length },
+    { "PY_READ", pack_snippet_py_read },
+    { "PY_SAMPLER", pack_snippet_py_sampler },
+    { "PY_ORDER", pack_snippet_py_order },
     { "H5PACK", pack_snippet_h5pack },
     { "H5REPACK", pack_snippet_h5repack },
     { "C_DATASET", c_dataset },

@@ -10,6 +10,19 @@
 enum pack_status pack_snippet_quoted(const char *text, char quote, struct pack_buf *buf,
                                      struct pack_error *err);
 
+/* Values of the PyTorch template, of snippet_loader.c: modules to import, how many samples
+ * there are, how one is read, what stands before the loader, the loader's order. */
+enum pack_status pack_snippet_py_import(const struct pack_snippet_subject *s,
+                                        struct pack_buf *buf, struct pack_error *err);
+enum pack_status pack_snippet_py_length(const struct pack_snippet_subject *s,
+                                        struct pack_buf *buf, struct pack_error *err);
+enum pack_status pack_snippet_py_read(const struct pack_snippet_subject *s,
+                                      struct pack_buf *buf, struct pack_error *err);
+enum pack_status pack_snippet_py_sampler(const struct pack_snippet_subject *s,
+                                         struct pack_buf *buf, struct pack_error *err);
+enum pack_status pack_snippet_py_order(const struct pack_snippet_subject *s,
+                                       struct pack_buf *buf, struct pack_error *err);
+
 /* Where a rewritten file goes: not where it comes from. */
 const char *pack_snippet_new_file(const struct pack_snippet_subject *s);
 
