@@ -58,6 +58,9 @@ test_settings(void)
     strcpy(config.codec, "shuffle+zstd:3");
     has("h5py", "import h5py, hdf5plugin", "with zstd there is");
     has("c", "H5Fopen(\"it's \\\"my\\\".h5\", H5F_ACC_RDONLY", "C reads names in its own way");
+    subject.file = "Bl\xc3\xa4tter \xff.h5";
+    has("h5py", "h5py.File('Bl\xc3\xa4tter \\udcff.h5'", "bytes that are no UTF-8 are Python's,");
+    has("c", "H5Fopen(\"Bl\xc3\xa4tter \\377.h5\"", "or C's");
     has("c", "H5Pset_chunk_cache(access, 1009, 8388608, 0.5);", "slots come before bytes there");
     setup();
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/base/utf8.h"
+
 static const struct {
     const char *name, *title, *text;
 } templates[] = {
@@ -72,14 +74,18 @@ pack_snippet_quoted(const char *text, char quote, struct pack_buf *buf,
                     struct pack_error *err)
 {
     enum pack_status status = pack_buf_append(buf, &quote, 1, err);
-    for (; status == PACK_OK && *text; text++) {
+    for (size_t n; status == PACK_OK && *text; text += n) {
         unsigned char c = (unsigned char)*text;
+        size_t letter = pack_utf8_length(text, strlen(text));
+        n = letter ? letter : 1;
         if (c == (unsigned char)quote || c == '\\')
             status = pack_buf_printf(buf, err, "\\%c", c);
-        else if (c < 32 || c == 127)
+        else if (!letter && quote == '\'') /* as os.fsdecode() has it */
+            status = pack_buf_printf(buf, err, "\\udc%02x", c);
+        else if (!letter || c < 32 || c == 127)
             status = pack_buf_printf(buf, err, "\\%03o", c);
         else
-            status = pack_buf_append(buf, text, 1, err);
+            status = pack_buf_append(buf, text, n, err);
     }
     return status == PACK_OK ? pack_buf_append(buf, &quote, 1, err) : status;
 }

@@ -6,7 +6,8 @@
 
 #include "libpack/advise/snippet.h"
 
-/* Between `quote`s, as Python and C both read it. Bytes beyond ASCII stay. */
+/* Between `quote`s, as Python (single ones) and C (double ones) read it. UTF-8 stays, other
+ * bytes are escaped in the way of the language. */
 enum pack_status pack_snippet_quoted(const char *text, char quote, struct pack_buf *buf,
                                      struct pack_error *err);
 
