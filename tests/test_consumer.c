@@ -3,6 +3,7 @@
 #include "libpack/bench/consumer.h"
 
 #include <math.h>
+#include <unistd.h>
 
 #include "libpack/base/checksum.h"
 #include "libpack/base/clock.h"
@@ -192,6 +193,37 @@ test_consumers(void)
     }
 }
 
+/* Stops when it is asked for the third time. */
+static bool
+stop_soon(void *context)
+{
+    return ++*(int *)context >= 3;
+}
+
+static void
+test_long_step(void)
+{
+    static uint8_t sample[4];
+    struct seen seen = { .ordered = true };
+    int n_asked = 0;
+    struct pack_consumer_params p = { .sample_bytes = 4,
+                                      .batch_max = 1,
+                                      .step_ns = UINT64_C(3600) * 1000000000,
+                                      .watch = { .context = &n_asked, .stop = stop_soon },
+                                      .on_step = see_step,
+                                      .context = &seen };
+    struct pack_batch batch = { .data = sample, .n_samples = 1 };
+    struct pack_consumer *consumer = NULL;
+    struct pack_error err = { 0 };
+    alarm(60); /* a step that is slept through is a failure too */
+    ok(pack_consumer_open("emulated", &p, &consumer, &err) == PACK_OK &&
+           pack_consumer_take(consumer, &batch, &err) == PACK_ERR_INTERRUPTED &&
+           seen.n_steps == 0,
+       "a step of an hour ends when the run is to end, and is none %s", err.text);
+    alarm(0);
+    pack_consumer_close(consumer);
+}
+
 static void
 test_refusals(void)
 {
@@ -213,6 +245,7 @@ main(void)
     test_rounding();
     test_normalise();
     test_consumers();
+    test_long_step();
     test_refusals();
     return done();
 }

@@ -86,6 +86,7 @@ open_consumer(struct bench_run *run, struct pack_error *err)
     params.sample_bytes = run->plan.stride_bytes;
     params.batch_max = run->plan.batch_max;
     params.on_step = on_step;
+    params.watch = p->watch;
     params.context = run;
     if (strcmp(p->consumer.name, "checksum") == 0) {
         enum pack_status status = pack_bench_expect_open(&run->plan, &run->expect, err);

@@ -55,6 +55,7 @@ struct pack_consumer_params {
     const char *gpu;                 /* cuda: index, UUID or MIG UUID; NULL: the first */
     /* cuda: a step that takes this much longer than step_ns is an error; 0: 60 s. */
     uint64_t stall_ns;
+    struct pack_watch watch;         /* emulated: ends a step, however long it is */
     bool keep_output; /* cuda: fetch each normalised batch for on_output (tests) */
 
     /* checksum: the sample expected at place `index` of batch `number` of round
