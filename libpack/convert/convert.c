@@ -5,6 +5,9 @@
  *                                                                  │ in order
  *     journal ◀── entry of the block ◀── writer ◀──────────────────┘
  *
+ * Where a block is one sample, the thread that made it encodes it at once, and nothing is
+ * copied on the way to the writer.
+ *
  * Results of both lanes come back in order, so the file does not depend on how many
  * threads there are. What happened to each record, packed or not, is put down once in a
  * sample_record; accounting starts from it both when it is new and when it comes out of
@@ -34,6 +37,10 @@ start_threads(struct run *run)
 {
     struct pack_samples_params sp = pack_convert_samples(run->params, &run->plan);
     sp.first = run->next_record;
+    if (run->plan.direct) {
+        sp.on_made = pack_convert_encode_sample;
+        sp.context = run;
+    }
     enum pack_status status = pack_samples_new(&sp, &run->samples, run->err);
     if (status != PACK_OK)
         return status;
@@ -42,7 +49,8 @@ start_threads(struct run *run)
         /* one block is being filled */
         [LANE_ENCODE] = { pack_convert_encode, run, run->plan.n_blocks - 1 },
     };
-    status = pack_pool_new(run->plan.n_threads, lanes, N_LANES, &run->pool, run->err);
+    status = pack_pool_new(run->plan.n_threads, lanes,
+                           run->plan.direct ? LANE_ENCODE : N_LANES, &run->pool, run->err);
     if (status == PACK_OK)
         pack_samples_start(run->samples, run->pool, LANE_SAMPLES);
     return status;

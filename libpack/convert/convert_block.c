@@ -119,23 +119,26 @@ cut_chunk(const struct pack_convert_plan *plan, const uint8_t *block, uint64_t k
                        n[2]);
 }
 
+/* Leaves the chunk's bytes in the block's pixels, where they are stored as they are, or at
+ * `room`. */
 static enum pack_status
-encode_chunk(const struct run *run, struct encoder *encoder, struct block *block,
-             uint64_t k)
+encode_chunk(const struct run *run, struct encoder *encoder, const uint8_t *block,
+             uint64_t k, uint8_t *room, struct coded *coded)
 {
     const struct pack_convert_plan *plan = &run->plan;
-    struct chunk_record *record = &block->chunks[k];
-    const uint8_t *pixels = block->pixels;
+    const struct pack_pipeline *pipeline = &run->params->options.pipeline;
+    struct chunk_record *record = &coded->chunks[k];
+    const uint8_t *pixels = block;
     struct pack_stored stored;
     if (!plan->whole) {
-        cut_chunk(plan, block->pixels, k, encoder->chunk);
-        pixels = encoder->chunk;
+        uint8_t *chunk = pipeline->n ? encoder->chunk : room;
+        cut_chunk(plan, block, k, chunk);
+        pixels = chunk;
     }
     *record = (struct chunk_record){ .pixel_checksum =
                                          pack_checksum(pixels, plan->chunk_bytes, 0) };
-    enum pack_status status =
-        pack_pipeline_encode(&run->params->options.pipeline, encoder->ctx, pixels,
-                             plan->chunk_bytes, &stored, &block->err);
+    enum pack_status status = pack_pipeline_encode_to(
+        pipeline, encoder->ctx, pixels, plan->chunk_bytes, room, &stored, &coded->err);
     if (status != PACK_OK)
         return status;
     record->filter_mask = stored.filter_mask;
@@ -143,11 +146,25 @@ encode_chunk(const struct run *run, struct encoder *encoder, struct block *block
     record->stored_checksum = stored.data == pixels
                                   ? record->pixel_checksum
                                   : pack_checksum(stored.data, stored.size, 0);
-    block->stored[k] = NULL; /* in `encoded`, which may still move */
-    if (stored.data != block->pixels)
-        return pack_buf_append(&block->encoded, stored.data, stored.size, &block->err);
-    block->stored[k] = block->pixels;
+    if (stored.data == encoder->chunk) /* no filter took it */
+        stored.data = memcpy(room, stored.data, stored.size);
+    coded->stored[k] = stored.data;
     return PACK_OK;
+}
+
+static void
+encode_block(const struct run *run, unsigned worker, const uint8_t *pixels,
+             struct coded *coded)
+{
+    uint8_t *room = coded->room;
+    coded->status = PACK_OK;
+    for (uint64_t k = 0;
+         k < run->plan.chunks_per_block && coded->status == PACK_OK; k++) {
+        coded->status =
+            encode_chunk(run, &run->encoders[worker], pixels, k, room, coded);
+        if (coded->stored[k] == room)
+            room += coded->chunks[k].stored_bytes;
+    }
 }
 
 void
@@ -158,35 +175,63 @@ pack_convert_encode(void *item, unsigned worker, void *context)
     const struct pack_convert_plan *plan = &run->plan;
     uint64_t used = block->n_samples * plan->sample_bytes;
     memset(block->pixels + used, 0, plan->block_bytes - used);
-    block->encoded.size = 0;
-    block->status = PACK_OK;
-    for (uint64_t k = 0; k < plan->chunks_per_block && block->status == PACK_OK; k++)
-        block->status = encode_chunk(run, &run->encoders[worker], block, k);
-    const uint8_t *next = block->encoded.data;
-    for (uint64_t k = 0; k < plan->chunks_per_block && block->status == PACK_OK; k++)
-        if (!block->stored[k]) {
-            block->stored[k] = next;
-            next += block->chunks[k].stored_bytes;
-        }
+    encode_block(run, worker, block->pixels, block->coded);
+}
+
+void
+pack_convert_encode_sample(void *context, unsigned worker,
+                           const struct pack_sample *sample)
+{
+    const struct run *run = context;
+    if (sample->outcome == PACK_SAMPLE_READY)
+        encode_block(run, worker, sample->pixels, &run->coded[sample->slot]);
 }
 
 /* ------------------------------------------------------------------ blocks */
 
-enum pack_status
-pack_convert_blocks_new(struct run *run)
+/* With plan.direct one for each slot, and one for black behind them. */
+static size_t
+n_coded(const struct run *run)
+{
+    return run->plan.direct ? run->plan.n_slots + 1 : run->plan.n_blocks;
+}
+
+static bool
+coded_init(const struct pack_convert_plan *plan, struct coded *coded)
+{
+    coded->chunks = calloc(plan->chunks_per_block, sizeof *coded->chunks);
+    coded->stored = calloc(plan->chunks_per_block, sizeof *coded->stored);
+    coded->room = plan->coded_bytes ? malloc(plan->coded_bytes) : NULL;
+    return coded->chunks && coded->stored && (coded->room || !plan->coded_bytes);
+}
+
+static bool
+new_buffers(struct run *run)
 {
     const struct pack_convert_plan *plan = &run->plan;
     bool complete = true;
     run->encoders = calloc(plan->n_threads, sizeof *run->encoders);
     run->blocks = calloc(plan->n_blocks, sizeof *run->blocks);
-    for (size_t i = 0; run->blocks && i < plan->n_blocks; i++) {
-        struct block *block = &run->blocks[i];
-        block->pixels = malloc(plan->block_bytes);
-        block->chunks = calloc(plan->chunks_per_block, sizeof *block->chunks);
-        block->stored = calloc(plan->chunks_per_block, sizeof *block->stored);
-        complete = complete && block->pixels && block->chunks && block->stored;
+    run->coded = calloc(n_coded(run), sizeof *run->coded);
+    if (!run->encoders || !run->blocks || !run->coded)
+        return false;
+    for (size_t i = 0; i < n_coded(run); i++)
+        complete &= coded_init(plan, &run->coded[i]);
+    if (plan->direct)
+        return (run->black = calloc(1, plan->block_bytes)) && complete;
+    for (size_t i = 0; i < plan->n_blocks; i++) {
+        run->blocks[i].coded = &run->coded[i];
+        run->blocks[i].pixels = malloc(plan->block_bytes);
+        complete &= run->blocks[i].pixels != NULL;
     }
-    if (!run->encoders || !run->blocks || !complete)
+    return complete;
+}
+
+enum pack_status
+pack_convert_blocks_new(struct run *run)
+{
+    const struct pack_convert_plan *plan = &run->plan;
+    if (!new_buffers(run))
         return pack_fail_memory(run->err, "chunks");
     for (unsigned i = 0; i < plan->n_threads; i++) {
         enum pack_status status = pack_filter_ctx_new(&run->encoders[i].ctx, run->err);
@@ -195,6 +240,8 @@ pack_convert_blocks_new(struct run *run)
         if (!plan->whole && !(run->encoders[i].chunk = malloc(plan->chunk_bytes)))
             return pack_fail_memory(run->err, "chunks");
     }
+    if (plan->direct && run->params->options.on_error == PACK_ON_ERROR_BLANK)
+        encode_block(run, 0, run->black, &run->coded[plan->n_slots]);
     return PACK_OK;
 }
 
@@ -205,15 +252,18 @@ pack_convert_blocks_free(struct run *run)
         pack_filter_ctx_free(run->encoders[i].ctx);
         free(run->encoders[i].chunk);
     }
-    for (size_t i = 0; run->blocks && i < run->plan.n_blocks; i++) {
-        struct block *block = &run->blocks[i];
-        free(block->pixels);
-        free(block->chunks);
-        free(block->stored);
-        pack_buf_done(&block->records);
-        pack_buf_done(&block->encoded);
+    for (size_t i = 0; run->coded && i < n_coded(run); i++) {
+        free(run->coded[i].chunks);
+        free(run->coded[i].stored);
+        free(run->coded[i].room);
     }
+    for (size_t i = 0; run->blocks && i < run->plan.n_blocks; i++) {
+        free(run->blocks[i].pixels);
+        pack_buf_done(&run->blocks[i].records);
+    }
+    free(run->black);
     free(run->encoders);
+    free(run->coded);
     free(run->blocks);
 }
 
@@ -234,8 +284,8 @@ put_down(struct run *run, const struct block *block, uint32_t n_chunks)
         status = pack_buf_append(&run->entry, block->records.data, block->records.size,
                                  run->err);
     if (status == PACK_OK)
-        status = pack_buf_append(&run->entry, block->chunks,
-                                 n_chunks * sizeof *block->chunks, run->err);
+        status = pack_buf_append(&run->entry, n_chunks ? block->coded->chunks : NULL,
+                                 n_chunks * sizeof *block->coded->chunks, run->err);
     if (status == PACK_OK)
         status = pack_journal_append(run->journal, ENTRY_BLOCK, run->entry.data,
                                      run->entry.size, run->err);
@@ -249,16 +299,17 @@ put_down(struct run *run, const struct block *block, uint32_t n_chunks)
 static enum pack_status
 write_block(struct run *run, struct block *block)
 {
-    enum pack_status status = block->status;
+    const struct coded *coded = block->coded;
+    enum pack_status status = coded->status;
     uint64_t first = block->number * run->plan.chunks_per_block;
     if (status != PACK_OK) {
         if (run->err)
-            *run->err = block->err;
+            *run->err = coded->err;
         return status;
     }
     for (uint64_t k = 0; k < run->plan.chunks_per_block && status == PACK_OK; k++) {
-        struct chunk_record *record = &block->chunks[k];
-        struct pack_stored stored = { block->stored[k], record->stored_bytes,
+        struct chunk_record *record = &coded->chunks[k];
+        struct pack_stored stored = { coded->stored[k], record->stored_bytes,
                                       record->filter_mask };
         status = pack_writer_chunk(run->images, first + k, &stored, &record->address,
                                    run->err);
@@ -302,6 +353,18 @@ end_block(struct run *run, struct block **block)
     return status;
 }
 
+/* The block is this one sample, encoded where it was made; without one, black. */
+static enum pack_status
+write_sample(struct run *run, struct block **block, const struct pack_sample *sample)
+{
+    (*block)->coded = &run->coded[sample ? sample->slot : run->plan.n_slots];
+    run->next_block++;
+    enum pack_status status = write_block(run, *block);
+    if (status == PACK_OK)
+        *block = begin_block(run);
+    return status;
+}
+
 enum pack_status
 pack_convert_put_record(struct pack_buf *records, const struct sample_record *record,
                         const char *reason, struct pack_error *err)
@@ -319,7 +382,7 @@ pack_convert_put_record(struct pack_buf *records, const struct sample_record *re
 enum pack_status
 pack_convert_add(struct run *run, struct block **filled,
                  const struct sample_record *record, const char *reason,
-                 const uint8_t *pixels)
+                 const struct pack_sample *sample)
 {
     struct block *block = *filled;
     enum pack_status status = pack_convert_account(run, record, reason);
@@ -328,13 +391,16 @@ pack_convert_add(struct run *run, struct block **filled,
     if (status != PACK_OK)
         return status;
     block->n_records++;
-    uint8_t *place = block->pixels + block->n_samples * run->plan.sample_bytes;
-    if (record->outcome == PACK_SAMPLE_READY)
-        memcpy(place, pixels, run->plan.sample_bytes);
-    else if (run->params->options.on_error == PACK_ON_ERROR_BLANK)
-        memset(place, 0, run->plan.sample_bytes);
-    else
+    bool ready = record->outcome == PACK_SAMPLE_READY;
+    if (!ready && run->params->options.on_error != PACK_ON_ERROR_BLANK)
         return PACK_OK;
+    if (run->plan.direct)
+        return write_sample(run, filled, ready ? sample : NULL);
+    uint8_t *place = block->pixels + block->n_samples * run->plan.sample_bytes;
+    if (ready)
+        memcpy(place, sample->pixels, run->plan.sample_bytes);
+    else
+        memset(place, 0, run->plan.sample_bytes);
     block->n_samples++;
     return block->n_samples == run->plan.block_samples ? end_block(run, filled) : PACK_OK;
 }
@@ -359,7 +425,7 @@ convert_sample(struct run *run, struct block **block, const struct pack_sample *
     if (status == PACK_OK && !waits)
         status = pack_convert_wait_over(run, block);
     if (status == PACK_OK && !waits)
-        status = pack_convert_add(run, block, &record, sample->reason, sample->pixels);
+        status = pack_convert_add(run, block, &record, sample->reason, sample);
     if (status != PACK_OK)
         return status;
     return pack_convert_watch(params, "packing", sample->index + 1,

@@ -22,6 +22,8 @@ struct pack_convert_plan {
     uint64_t chunk_bytes, chunks_per_block;
     uint64_t block_samples, block_bytes;
     bool whole; /* the one chunk of a block is the block itself */
+    bool direct; /* a sample is a block, encoded where it was made; there is one block */
+    uint64_t coded_bytes; /* bound of what encoding makes of a block beside its pixels */
     unsigned n_threads;
     size_t n_slots, n_blocks; /* samples and blocks in flight */
     uint64_t decode_bytes;    /* bound for reading and decoding */

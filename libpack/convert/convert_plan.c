@@ -77,14 +77,15 @@ share_memory(const struct pack_convert_params *params, struct pack_convert_plan 
 {
     uint64_t memory = params->memory_bytes ? params->memory_bytes : DEFAULT_MEMORY;
     unsigned threads = plan->n_threads;
-    /* assembled, and once more encoded, with what a codec may add */
-    uint64_t block =
-        plan->block_bytes +
-        (plan->whole && params->options.pipeline.n == 0
-             ? 0
-             : plan->chunks_per_block *
-                   pack_pipeline_bound(&params->options.pipeline, plan->chunk_bytes));
-    uint64_t least = 2 * plan->sample_bytes + 2 * block;
+    /* a block is assembled, and once more encoded, with what a codec may add */
+    plan->coded_bytes =
+        plan->whole && params->options.pipeline.n == 0
+            ? 0
+            : plan->chunks_per_block *
+                  pack_pipeline_bound(&params->options.pipeline, plan->chunk_bytes);
+    uint64_t slot = plan->sample_bytes + (plan->direct ? plan->coded_bytes : 0);
+    uint64_t block = plan->direct ? 0 : plan->block_bytes + plan->coded_bytes;
+    uint64_t least = 2 * slot + 2 * block;
     if (least > memory - memory / 4) {
         char need[PACK_BYTES_TEXT_MAX], have[PACK_BYTES_TEXT_MAX];
         return pack_fail(err, PACK_ERR_MEMORY,
@@ -93,10 +94,13 @@ share_memory(const struct pack_convert_params *params, struct pack_convert_plan 
                          pack_counted(plan->block_samples, "sample", "samples").text,
                          pack_bytes_format(least + least / 3, need));
     }
-    uint64_t slots = memory / 4 / plan->sample_bytes, blocks = memory / 2 / block;
+    uint64_t slots = memory / (plan->direct ? 2 : 4) / slot;
+    uint64_t blocks = plan->direct ? 1 : memory / 2 / block, least_blocks = !plan->direct + 1;
     plan->n_slots = slots < 2 ? 2 : slots > 4 * threads + 4 ? 4 * threads + 4 : slots;
-    plan->n_blocks = blocks < 2 ? 2 : blocks > threads + 2 ? threads + 2 : blocks;
-    plan->buffer_bytes = plan->n_slots * plan->sample_bytes + plan->n_blocks * block;
+    plan->n_blocks = blocks < least_blocks  ? least_blocks
+                     : blocks > threads + 2 ? threads + 2
+                                            : blocks;
+    plan->buffer_bytes = plan->n_slots * slot + plan->n_blocks * block;
     plan->decode_bytes = memory > plan->buffer_bytes ? memory - plan->buffer_bytes : 0;
     return PACK_OK;
 }
@@ -132,6 +136,7 @@ pack_convert_plan_make(const struct pack_convert_params *params, uint32_t out_h,
         p.chunks_per_block *=
             (p.sample.extent[i] + p.chunk.extent[i + 1] - 1) / p.chunk.extent[i + 1];
     p.whole = p.chunk_bytes == p.block_bytes;
+    p.direct = p.block_samples == 1;
     status = share_memory(params, &p, err);
     if (status == PACK_OK)
         *plan = p;

@@ -54,17 +54,22 @@ struct block_head {
     uint32_t n_records, n_chunks;
 };
 
+/* A block, encoded. */
+struct coded {
+    struct chunk_record *chunks; /* chunks_per_block */
+    const uint8_t **stored;      /* their bytes: in the block's pixels or in `room` */
+    uint8_t *room;               /* coded_bytes; NULL for none */
+    enum pack_status status;     /* of encoding */
+    struct pack_error err;
+};
+
 /* Samples on their way into the file. */
 struct block {
     uint64_t number, n_samples;
-    uint8_t *pixels; /* block_samples samples */
+    uint8_t *pixels; /* block_samples samples; NULL where they stay in their slots */
     uint32_t n_records;
-    struct pack_buf records;     /* sample_records and reasons */
-    struct chunk_record *chunks; /* chunks_per_block */
-    const uint8_t **stored;      /* their bytes: in `pixels` or in `encoded` */
-    struct pack_buf encoded;
-    enum pack_status status; /* of encoding */
-    struct pack_error err;
+    struct pack_buf records; /* sample_records and reasons */
+    struct coded *coded;
 };
 
 /* What a thread needs to encode. */
@@ -99,7 +104,9 @@ struct run {
     struct pack_samples *samples;
     struct pack_pool *pool;
     struct encoder *encoders;
-    struct block *blocks;
+    struct block *blocks; /* n_blocks */
+    struct coded *coded;  /* of each block or, with plan.direct, of each slot and black */
+    uint8_t *black;       /* with plan.direct: a block that stands in */
     uint64_t next_block;  /* number of the block that is being filled */
     uint64_t next_record; /* first one that no journal entry covers */
     bool stuck;           /* going on from here would end here again */
@@ -135,10 +142,13 @@ enum pack_status pack_convert_blocks_new(struct run *run);
 void pack_convert_blocks_free(struct run *run);
 /* Work of LANE_ENCODE: item is a block, context the run. */
 void pack_convert_encode(void *item, unsigned worker, void *context);
-/* Adds a record to the block being filled, with its pixels when it has some. */
+/* With plan.direct: encodes a sample where it was made; context is the run. */
+void pack_convert_encode_sample(void *context, unsigned worker,
+                                const struct pack_sample *sample);
+/* Adds a record to the block being filled; `sample` where the record is READY. */
 enum pack_status pack_convert_add(struct run *run, struct block **block,
                                   const struct sample_record *record, const char *reason,
-                                  const uint8_t *pixels);
+                                  const struct pack_sample *sample);
 /* Appends a record and its reason as they are in a journal entry. */
 enum pack_status pack_convert_put_record(struct pack_buf *records,
                                          const struct sample_record *record,

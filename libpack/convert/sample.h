@@ -24,6 +24,7 @@ enum { PACK_SAMPLE_REASON_MAX = 256 };
 
 struct pack_sample {
     uint64_t index; /* of the record */
+    size_t slot;    /* below the n_slots of a stream: what it has in flight has another */
     enum pack_sample_outcome outcome;
     enum pack_status status;             /* why not READY */
     char reason[PACK_SAMPLE_REASON_MAX]; /* one sentence, without the file's name */
@@ -51,6 +52,10 @@ struct pack_samples_params {
     unsigned n_threads;
     uint64_t memory_bytes; /* for reading and decoding; one giant image comes in alone */
     size_t n_slots;        /* samples in flight, at least 2; 0: 4 per thread and 4 */
+    /* Called for each sample on the thread that made it, while that processor's cache
+     * holds it; `worker` as in pool.h. May be NULL. */
+    void (*on_made)(void *context, unsigned worker, const struct pack_sample *sample);
+    void *context;
 };
 
 #endif

@@ -54,6 +54,9 @@ work(void *item, unsigned number, void *context)
     if (!s->params.no_readahead)
         read_ahead(s, index + s->n_slots);
     pack_sample_chain_run(&s->workers[number], index, &slot->place, &slot->sample);
+    slot->sample.slot = (size_t)(slot - s->slots);
+    if (s->params.on_made)
+        s->params.on_made(s->params.context, number, &slot->sample);
 }
 
 /* -------------------------------------------------------------- the stream */

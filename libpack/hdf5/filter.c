@@ -3,7 +3,8 @@
  * live in the caller's memory or in one of two scratch buffers of the context, which the
  * stages use in turn:
  *
- *     encode:  data ─▶ scratch 0 ─▶ scratch 1 ─▶ scratch 0 ...   the last one is the result
+ *     encode:  data ─▶ scratch 0 ─▶ scratch 1 ─▶ scratch 0 ...   the last one is the result,
+ *                                                               or the caller's room is
  *     decode:  stored bytes ─▶ scratch 0 ─▶ ... ─▶ out
  *
  * Each stage has a bound on its output, known from the chunk's size alone, so nothing
@@ -117,8 +118,9 @@ fail_unknown(uint32_t id, struct pack_error *err)
     return pack_fail(err, PACK_ERR_UNSUPPORTED, "%s", pack_filter_need(id, need));
 }
 
+/* Into `room`, or into scratch when there is none. */
 static enum pack_status
-encode_stage(struct pack_filter_ctx *ctx, const struct pack_filter *filter,
+encode_stage(struct pack_filter_ctx *ctx, const struct pack_filter *filter, void *room,
              struct pack_block *block, struct pack_error *err)
 {
     int codec = find_codec(filter->id);
@@ -129,7 +131,11 @@ encode_stage(struct pack_filter_ctx *ctx, const struct pack_filter *filter,
     if (bound == 0 && block->size > 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "a chunk of %zu bytes is too large",
                          block->size);
-    enum pack_status status = take_scratch(ctx, block->data, bound, &to, err);
+    enum pack_status status = PACK_OK;
+    if (room)
+        to = (struct pack_block_room){ room, bound };
+    else
+        status = take_scratch(ctx, block->data, bound, &to, err);
     if (status)
         return status;
     return codecs[codec]->encode(&ctx->state[codec], filter, *block, to, block, err);
@@ -140,13 +146,22 @@ pack_pipeline_encode(const struct pack_pipeline *pipeline, struct pack_filter_ct
                      const void *data, size_t size, struct pack_stored *stored,
                      struct pack_error *err)
 {
+    return pack_pipeline_encode_to(pipeline, ctx, data, size, NULL, stored, err);
+}
+
+enum pack_status
+pack_pipeline_encode_to(const struct pack_pipeline *pipeline, struct pack_filter_ctx *ctx,
+                        const void *data, size_t size, void *room,
+                        struct pack_stored *stored, struct pack_error *err)
+{
     struct pack_block block = { data, size };
     uint32_t skipped = 0;
     for (int i = 0; i < pipeline->n; i++) {
         const struct pack_filter *filter = &pipeline->filter[i];
         bool optional = (filter->flags & PACK_FILTER_OPTIONAL) != 0;
         enum pack_status status =
-            encode_stage(ctx, filter, &block, optional ? NULL : err);
+            encode_stage(ctx, filter, i == pipeline->n - 1 ? room : NULL, &block,
+                         optional ? NULL : err);
         if (status && optional && status != PACK_ERR_MEMORY) {
             skipped |= UINT32_C(1) << i;
             continue;
@@ -154,6 +169,8 @@ pack_pipeline_encode(const struct pack_pipeline *pipeline, struct pack_filter_ct
         if (status)
             return optional ? pack_fail_memory(err, "filter") : status;
     }
+    if (room && block.data != data && block.data != room) /* the last one was skipped */
+        block.data = memcpy(room, block.data, block.size);
     *stored = (struct pack_stored){ block.data, block.size, skipped };
     return PACK_OK;
 }

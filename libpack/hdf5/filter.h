@@ -45,6 +45,16 @@ enum pack_status pack_pipeline_encode(const struct pack_pipeline *pipeline,
                                       struct pack_error *err);
 
 /*
+ * The same, but what filters made of `data` is left at `room`, of pack_pipeline_bound()
+ * bytes, so that it outlives the next call: stored->data is `room` or `data`.
+ */
+enum pack_status pack_pipeline_encode_to(const struct pack_pipeline *pipeline,
+                                         struct pack_filter_ctx *ctx, const void *data,
+                                         size_t size, void *room,
+                                         struct pack_stored *stored,
+                                         struct pack_error *err);
+
+/*
  * Decodes one stored chunk into exactly `out_size` bytes at `out`, the size of a whole
  * chunk. PACK_ERR_FORMAT when it is damaged, fails its checksum or does not decode to
  * that size; PACK_ERR_UNSUPPORTED, naming filter and package, for a filter not known
