@@ -233,6 +233,24 @@ is_status 0 'one that was moved is not'
 same reference.h5 'and gives the same file'
 mv moved photos
 
+fresh
+stopped 120
+rm -rf photos/*/*.*
+run pack -o set.h5 --resume
+[ $status -eq 2 ] && grep -q 'no images in .photos.; going on with the list' "$work/err" &&
+    grep -q 'in a row cannot be read.*--resume goes on' "$work/err"
+ok $? 'a folder that holds nothing is taken for a disk that is not there'
+fresh_photos() { rm -rf photos && cp -a all photos; }
+fresh_photos
+faulty open SIGINT 1 1 "$(image 260)" h5pack photos --size 24x24 --chunk 1 --threads 2 \
+    --rejects rejects.tsv -o set.h5 --resume
+for n in $(seq 1 180); do mv "$(image "$n")" "photos/$n.jpg"; done
+run pack -o set.h5 --resume
+is_status 0 'a folder that is no source any more is no reason to lose the run'
+grep -q 'neither flat nor one folder per class; going on with the list' "$work/err"
+ok $? 'which is said'
+same reference.h5 'the file is the same'
+
 # Lists: columns of all types, rows added and taken away.
 table() {
     echo 'path,label,count,weight,note'

@@ -114,7 +114,21 @@ read_options(const struct pack_args *args, enum pack_convert_job job,
                              : status;
 }
 
-/* The images, and the list of those that are rejected. */
+/* Whether an interrupted run left a list of images to go on with. */
+static bool
+was_begun(const char *output)
+{
+    struct pack_buf path = { 0 };
+    bool begun = pack_buf_printf(&path, NULL, "%s.part", output) == PACK_OK &&
+                 exists((const char *)path.data) &&
+                 pack_buf_printf(&path, NULL, ".journal") == PACK_OK &&
+                 exists((const char *)path.data);
+    pack_buf_done(&path);
+    return begun;
+}
+
+/* The images, and the list of those that are rejected. An interrupted run has its own
+ * images; that no others can be listed is no reason to lose it. */
 static enum pack_status
 open_lists(const struct pack_args *args, struct pack_convert_params *params,
            struct pack_talk *talk, struct pack_source **source, struct pack_error *err)
@@ -122,6 +136,11 @@ open_lists(const struct pack_args *args, struct pack_convert_params *params,
     enum pack_status status =
         pack_lists_open_source(args, &params->options, &params->watch, source, err);
     cli_progress_end(&talk->progress);
+    if (status != PACK_OK && status != PACK_ERR_INTERRUPTED && params->resume &&
+        was_begun(params->output)) {
+        cli_say("%s; going on with the list of the interrupted run", err->text);
+        status = PACK_OK;
+    }
     if (status != PACK_OK)
         return status;
     params->source = *source;
@@ -164,7 +183,8 @@ run(const struct pack_args *args)
         status = open_lists(args, &params, &talk, &source, &err);
     if (status != PACK_OK)
         goto out;
-    pack_messages_notes(args, source);
+    if (source)
+        pack_messages_notes(args, source);
     status = work(report.job, &params, &result, &err);
     cli_progress_end(&talk.progress);
     status = close_rejects(talk.rejects, status, &err);

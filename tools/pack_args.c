@@ -131,7 +131,8 @@ static const struct cli_hint hints[] = {
              "were --classes or --list given when it was packed?"),
     CLI_HINT("force", PACK_ERR_EXISTS, "--force replaces it"),
     CLI_HINT("force", PACK_OK, "--force starts again"),
-    CLI_HINT("resume", PACK_OK, "--resume completes it, --force starts again"),
+    CLI_HINT("resume", PACK_OK,
+             "with the same options --resume completes it, --force starts again"),
     CLI_NO_HINT
 };
 

@@ -58,7 +58,7 @@ struct pack_reject {
 struct pack_convert_params {
     /* Required: listed, shuffled and limited as the options say, by the caller, who
      * closes it. Resuming, the list is the interrupted run's, this one tells what was
-     * added. */
+     * added; NULL: nothing is. */
     struct pack_source *source;
     struct pack_convert_options options;
     const char *output;  /* path of the file; required */

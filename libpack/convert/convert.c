@@ -285,20 +285,20 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
                        .err = err ? err : &own,
                        .start_ns = pack_clock_ns(),
                        .part_fd = -1 };
-    enum pack_status status = pack_convert_check_source(params, result, err);
+    enum pack_status status = pack_convert_check_source(params, result, true, err);
     if (status == PACK_OK)
         status = pack_convert_check_output(params, err);
     if (status == PACK_OK)
         status = pack_check_given(err, "version", params->version, NULL);
     if (status == PACK_OK)
         status = pack_convert_check_options(&params->options, err);
-    if (status == PACK_OK)
+    if (status == PACK_OK && params->source)
         status = pack_convert_check_order(params->source, &params->options, err);
     if (status != PACK_OK)
         return status;
     run.own = *params;
     memset(result, 0, sizeof *result);
-    result->n_listed = params->source->n_records;
+    result->n_listed = pack_source_count(params->source);
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == PACK_OK; i++)
         status = steps[i](&run);
     finish_result(&run);

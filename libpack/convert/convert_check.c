@@ -281,7 +281,7 @@ pack_convert_compare(const struct pack_convert_params *params,
                      struct pack_convert_result *result, struct pack_error *err)
 {
     struct pack_error own;
-    enum pack_status status = pack_convert_check_source(params, result, err);
+    enum pack_status status = pack_convert_check_source(params, result, false, err);
     if (status == PACK_OK)
         status = pack_convert_check_output(params, err);
     if (status != PACK_OK)

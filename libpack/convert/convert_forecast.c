@@ -163,7 +163,7 @@ pack_convert_forecast(const struct pack_convert_params *params,
     struct pack_convert_scan scan;
     struct pack_convert_plan plan;
     uint32_t out_h, out_w;
-    enum pack_status status = pack_convert_check_source(params, result, err);
+    enum pack_status status = pack_convert_check_source(params, result, false, err);
     if (status == PACK_OK)
         status = pack_convert_check_options(&params->options, err);
     if (status == PACK_OK)

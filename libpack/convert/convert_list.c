@@ -128,14 +128,18 @@ restore_order(struct run *run)
 static enum pack_status
 adopt(struct run *run)
 {
-    const struct pack_source *now = run->own.source;
+    struct pack_source *now = run->own.source;
     enum pack_status status = restore_order(run);
     if (status != PACK_OK)
         return status;
+    run->own.source = run->source;
+    if (!now)
+        return PACK_OK;
     if (now->n_listed == run->source->n_listed &&
         pack_source_digest(now) == pack_source_digest(run->source)) {
         pack_source_close(run->source);
         run->source = NULL;
+        run->own.source = now;
         return PACK_OK;
     }
     uint64_t n_before = run->source->n_records;
@@ -150,8 +154,19 @@ adopt(struct run *run)
     if (run->own.options.limit)
         pack_source_limit(run->source, run->own.options.limit);
     run->result->additions.n_added = run->source->n_records - n_before;
-    run->own.source = run->source;
     return PACK_OK;
+}
+
+/* Without a list in the journal the caller's is needed. */
+static enum pack_status
+check_list(struct run *run)
+{
+    return run->own.source
+               ? PACK_OK
+               : pack_fail_param(
+                     run->err, PACK_ERR_ARGUMENT, "source",
+                     "no source was given, and '%s' has no list to go on with",
+                     pack_outfile_journal_path(run->out));
 }
 
 enum pack_status
@@ -159,7 +174,7 @@ pack_convert_list_take(struct run *run)
 {
     struct pack_journal_params jp = pack_convert_journal(run);
     if (!pack_outfile_is_resumed(run->out))
-        return PACK_OK;
+        return check_list(run);
     enum pack_status status = pack_journal_read(&jp, take_entry, run, run->err);
     if (status == PACK_ERR_CHANGED)
         return refuse(run, "other options, or by another version of this program");
@@ -167,9 +182,8 @@ pack_convert_list_take(struct run *run)
     if (status != PACK_OK)
         return status;
     run->resumed = is_whole(run);
-    if (run->resumed)
-        status = adopt(run);
-    run->result->n_listed = run->params->source->n_records;
+    status = run->resumed ? adopt(run) : check_list(run);
+    run->result->n_listed = pack_source_count(run->params->source);
     return status;
 }
 

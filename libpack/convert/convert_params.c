@@ -61,14 +61,14 @@ pack_convert_check_options(const struct pack_convert_options *o, struct pack_err
 
 enum pack_status
 pack_convert_check_source(const struct pack_convert_params *params,
-                          const struct pack_convert_result *result,
+                          const struct pack_convert_result *result, bool packs,
                           struct pack_error *err)
 {
     if (!params || !result)
         return pack_check_given(err, "params", params, "result", result, NULL);
-    if (!params->source)
+    if (!params->source && !(packs && params->resume))
         return pack_check_given(err, "source", params->source, NULL);
-    if (params->source->n_records == 0)
+    if (params->source && params->source->n_records == 0)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "source",
                                "the source holds no image");
     return pack_check_count("n_threads", params->n_threads, PACK_POOL_THREADS_MAX, err);

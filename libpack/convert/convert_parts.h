@@ -42,11 +42,11 @@ struct pack_samples_params
 pack_convert_samples(const struct pack_convert_params *params,
                      const struct pack_convert_plan *plan);
 
-/* PACK_ERR_ARGUMENT for what nothing can be done with: no source, result or output, enums
- * and sizes that cannot be. */
+/* PACK_ERR_ARGUMENT for what nothing can be done with: no source (where none is resumed
+ * that `packs`), result or output, enums and sizes that cannot be. */
 enum pack_status pack_convert_check_source(const struct pack_convert_params *params,
                                            const struct pack_convert_result *result,
-                                           struct pack_error *err);
+                                           bool packs, struct pack_error *err);
 enum pack_status pack_convert_check_output(const struct pack_convert_params *params,
                                            struct pack_error *err);
 enum pack_status pack_convert_check_options(const struct pack_convert_options *options,

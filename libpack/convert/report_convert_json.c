@@ -32,7 +32,7 @@ put_ignored(struct pack_json *json, const struct pack_source *source)
     };
     pack_json_object(json, "ignored");
     for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
-        if (source->notes[kind].count)
+        if (source && source->notes[kind].count)
             pack_json_u64(json, kinds[kind], source->notes[kind].count);
     pack_json_close(json);
 }
