@@ -33,7 +33,18 @@ seeds() { # target, folder
     fuzz_list)
         printf 'path,label,x\na.jpg,1,"q""\n,",\nb.jpg,2,nan\n' >"$2/csv"
         printf 'path\tlabel\r\na.jpg\t1\r\n' >"$2/tsv"
+        printf '{"images": [{"id": 1, "file_name": "a"}], "annotations": [{"image_id": 1, "category_id": 2}], "categories": [{"id": 2, "name": "c"}]}' >"$2/coco"
+        printf '{"path": "a", "label": null}\n{"path": "b", "label": 1}\n' >"$2/json"
         printf '2\nimage_id Smiling Young\n000001.jpg -1 1\n000002.jpg  1 -1\n' >"$2/celeba"
+        ;;
+    fuzz_list_form) # two bytes of parameters, then the list
+        printf '\004\000a b.jpg 1\nc.jpg 2\n' >"$2/last"
+        printf '\005\000cat a.jpg\ndog b.jpg\n' >"$2/first"
+        printf '\004\0003\t1.0\ta.jpg\n0\t0.0\tb c.jpg\n' >"$2/im2rec"
+        printf '\004\000,Image,class\n0,a.jpg,"x, y"\n' >"$2/pandas"
+        printf '\004\000{"path": "a.jpg", "label": 1}\n' >"$2/json"
+        printf '\004\000{"images": [], "annotations": []}' >"$2/coco"
+        printf '\004\0001\nSmiling Young\na.jpg -1 1\n' >"$2/celeba"
         ;;
     fuzz_trace)
         printf '# rank 2\n17\t0\t1\t4096\n' >"$2/trace"

@@ -172,6 +172,20 @@ refused 'a category that is not there' \
 sed 's/"id": 20/"id": 10/' instances.json >twice.json
 refused 'two images of one id' "'twice.json': two images have id 10" --list twice.json
 
+# Names of odd bytes, and where paths start.
+odd=$(printf 'o\377 "\\.jpg')
+cp a.jpg "$odd"
+printf '%s\n' "$odd" >odd.txt
+packed 'a name with a blank, a quote, a backslash and a byte that is no UTF-8' \
+    "odd.txt: $paths" 'o\xff "\\.jpg' --list odd.txt
+mkdir lists
+printf 'a.jpg 1\nb.jpg 0\n' >lists/val.txt
+packed 'paths start from the source' "lists/val.txt: $two" 'a.jpg=1 b.jpg=0' --list lists/val.txt .
+run h5pack --list lists/val.txt --size 8 -f -o out.h5
+[ $status -eq 2 ] && [ "$(head -n 1 "$work/err")" = \
+    "h5pack: lists/val.txt: $two; of its first 2 files none is in 'lists', where the paths start" ]
+ok $? 'a list whose files are elsewhere is told where they were looked for'
+
 # What is rejected is a list for the next run, from the folder of the first.
 mkdir part
 cp a.jpg part/a.jpg
@@ -205,8 +219,7 @@ refused 'an image as a list' \
     --list a.jpg
 h5pack -q photos --size 8 -f -o file.h5 >/dev/null
 refused 'an HDF5 file as a list' \
-    "'file.h5' is an HDF5 file, not a list of images; an image or a folder of them is given without --list" \
-    --list file.h5
+    "'file.h5' is an HDF5 file, not a list of images" --list file.h5
 refused 'a list as a source' \
     "'val.txt' is no image and no folder of images; a list of images is given with --list" val.txt
 

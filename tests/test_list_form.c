@@ -196,7 +196,7 @@ static const struct sample samples[] = {
 
     /* no lists */
     { "HDF5", BYTES("\x89HDF\r\n\x1a\n\0\0\0"), "", { 0 },
-      "'l' is an HDF5 file, not a list of images (list)" },
+      "'l' is an HDF5 file, not a list of images" },
     { "JPEG", BYTES("\xff\xd8\xff\xe0\0\x10JFIF"), "", { 0 },
       "'l' is an image (JPEG), not a list of images (list)" },
     { "PNG", BYTES("\x89PNG\r\n\x1a\n\0\0"), "", { 0 },
@@ -206,7 +206,7 @@ static const struct sample samples[] = {
     { "WebP", BYTES("RIFF\x10\0\0\0WEBPVP8 "), "", { 0 },
       "'l' is an image (WebP), not a list of images (list)" },
     { "gzip", BYTES("\x1f\x8b\x08\0\0\0"), "", { 0 },
-      "'l' is compressed (gzip), not a list of images (list)" },
+      "'l' is compressed (gzip), not a list of images" },
     { "a name that starts as a BMP does", BYTES("BMW/1.jpg\nBMW/2.jpg\n"), "", { 0 },
       TAKES("each line as path; no header") },
     { "nothing", BYTES(""), "", { 0 }, "list 'l' is empty" },

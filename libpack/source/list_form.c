@@ -54,7 +54,8 @@ refuse_others(const struct pack_form_guess *g)
             memcmp(h->bytes + others[i].at, others[i].bytes, others[i].size) != 0 ||
             (is_bmp && memcmp(h->bytes, "BM", 2) != 0))
             continue;
-        return pack_fail_param(g->err, PACK_ERR_FORMAT, "list",
+        bool is_image = strncmp(others[i].what, "an image", 8) == 0;
+        return pack_fail_param(g->err, PACK_ERR_FORMAT, is_image ? "list" : NULL,
                                "'%s' is %s, not a list of images", g->name,
                                others[i].what);
     }

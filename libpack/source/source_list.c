@@ -10,6 +10,7 @@
 
 #include "libpack/base/check.h"
 #include "libpack/base/name.h"
+#include "libpack/base/numbers.h"
 #include "libpack/source/list.h"
 
 enum { LABEL_TEXT_MAX = 32 };
@@ -219,6 +220,26 @@ look(void *context, const char *path)
                                  : PACK_LOOK_FILE;
 }
 
+/* Says where paths start when none of the first files is there. */
+static enum pack_status
+say_where(struct pack_source *source, struct pack_error *err)
+{
+    enum { LOOKS_MAX = 16 };
+    struct pack_list *list = source->list;
+    char text[PACK_NAME_TEXT_MAX], *taken = NULL;
+    uint64_t n = list->n_rows < LOOKS_MAX ? list->n_rows : LOOKS_MAX;
+    for (uint64_t i = 0; i < n; i++)
+        if (look(source, list->path.strings[i]) != PACK_LOOK_NOTHING)
+            return PACK_OK;
+    if (asprintf(&taken, "%s; of its first %s none is in '%s', where the paths start",
+                 list->taken, pack_counted(n, "file", "files").text,
+                 pack_name_text(source->roots[0].path, text)) < 0)
+        return pack_fail_memory(err, "a list");
+    free(list->taken);
+    list->taken = taken;
+    return PACK_OK;
+}
+
 /* Reads the list, and makes its rows records. */
 static enum pack_status
 read_list(FILE *file, const char *name, const struct pack_source_params *params,
@@ -236,6 +257,8 @@ read_list(FILE *file, const char *name, const struct pack_source_params *params,
         status = pack_watch_check(&params->watch, err); /* a signal ends a waiting read */
     if (status == PACK_OK && source->list->is_rejects && !params->list_root)
         status = start_here(source, err);
+    if (status == PACK_OK)
+        status = say_where(source, err);
     for (uint64_t i = 0; status == PACK_OK && i < source->list->n_rows; i++)
         status = pack_source_add(source, source->list->path.strings[i], -1, err);
     if (status == PACK_OK && source->list->n_folders) {
