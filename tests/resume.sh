@@ -209,6 +209,15 @@ run pack -o other.h5 --force
 same other.h5 'one that sorts last is packed all the same'
 
 fresh
+stopped 120
+last=$(image 260)
+mv "$last" "${last%.*}-.jpg"
+run pack -o set.h5 --resume
+is_status 1 'one that sorts before the last, which is gone, is left out'
+with_links "$last"
+same other.h5 'the file is that of a run without the last'
+
+fresh
 stopped 120 --shuffle --seed 3
 cp -a "$(image 7)" "photos/$last_class/zzz.jpg"
 run pack -o set.h5 --resume --shuffle

@@ -1,6 +1,7 @@
 /* A listing stored and loaded again is the same, whatever its columns; damaged bytes are
  * refused; what was added to a source is told from what was there. */
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "libpack/base/rng.h"
 #include "libpack/source/source_extend.h"
@@ -154,6 +155,38 @@ test_damage(void)
     pack_source_close(source);
 }
 
+/* What the bytes claim is bounded by how many they are, and by the head. */
+static void
+test_claims(void)
+{
+    static const unsigned char many[] = {
+        1, 1, 0, 0, 1, '.', 0xff, 0xff, 0xff, 0xff, 0x0f
+    };
+    struct pack_source *two = listed("path,label\na,x\nb,y\n"), *loaded = NULL;
+    struct pack_source *three = listed("path,label\na,x\nb,y\nc,z\n");
+    struct pack_buf head = { 0 }, rows = { 0 };
+    struct rlimit old, small;
+    uint64_t next;
+    getrlimit(RLIMIT_DATA, &old);
+    small = (struct rlimit){ UINT64_C(1) << 30, old.rlim_max };
+    setrlimit(RLIMIT_DATA, &small);
+    enum pack_status status = pack_source_load_head(many, sizeof many, &loaded, NULL);
+    setrlimit(RLIMIT_DATA, &old);
+    ok(status == PACK_ERR_FORMAT, "4 billion classes in 11 bytes are not believed");
+    pack_source_store_head(two, &head, NULL);
+    pack_source_store_rows(three, NULL, 0, SIZE_MAX, &rows, &next, NULL);
+    ok(pack_source_load_head(head.data, head.size, &loaded, NULL) == PACK_OK &&
+           pack_source_load_rows(loaded, rows.data, rows.size, next, NULL) ==
+               PACK_ERR_FORMAT &&
+           loaded->n_records == 0,
+       "nor is the third of two classes");
+    pack_source_close(loaded);
+    pack_source_close(two);
+    pack_source_close(three);
+    pack_buf_done(&head);
+    pack_buf_done(&rows);
+}
+
 /* ------------------------------------------------------------------ additions */
 
 #define HEADER "path,label,n\n"
@@ -251,6 +284,7 @@ main(void)
 {
     test_round_trip();
     test_damage();
+    test_claims();
     test_extend();
     test_extended();
     return done();
