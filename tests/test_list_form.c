@@ -94,6 +94,10 @@ static const struct sample samples[] = {
       "'l': no column of it is known to be the path, it starts with 'a.jpg 1' "
       "(path_column)" },
 
+    { "a long ending is no file's: asked", BYTES("b.jpg\na.jpg x.retriever\n"), "", { 0 },
+      "'l': no column of it is known to be the path, it starts with 'b.jpg' "
+      "(path_column)" },
+
     /* more columns */
     { "im2rec's list", BYTES("3\t1.000000\ta.jpg\n0\t0.000000\tb c.jpg\n"), "", { 0 },
       TAKES("column 3 as path, column 2 as label, leaves out 1; no header") },
