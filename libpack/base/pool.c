@@ -39,6 +39,7 @@ struct pack_pool {
     unsigned n_lanes;
     struct worker *workers;
     unsigned n_workers; /* started */
+    const struct slot *awaited; /* what the caller waits for, or NULL */
     bool closing;
 };
 
@@ -75,7 +76,8 @@ worker_main(void *argument)
         lane->params.work(slot->item, worker->number, lane->params.context);
         pthread_mutex_lock(&pool->lock);
         slot->finished = true;
-        pthread_cond_signal(&pool->item_finished);
+        if (slot == pool->awaited) /* others would wake the caller in vain */
+            pthread_cond_signal(&pool->item_finished);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -181,8 +183,10 @@ take_head(struct pack_pool *pool, unsigned lane, bool wait)
     pthread_mutex_lock(&pool->lock);
     if (l->head < l->tail) {
         struct slot *slot = slot_at(l, l->head);
+        pool->awaited = slot;
         while (wait && !slot->finished)
             pthread_cond_wait(&pool->item_finished, &pool->lock);
+        pool->awaited = NULL;
         if (slot->finished) {
             item = slot->item;
             l->head++;

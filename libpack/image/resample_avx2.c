@@ -48,13 +48,18 @@ accumulate(__m256i *sum, __m256i pixels, __m256i k)
     *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pixels, k));
 }
 
+/* Of four rows: a is of rows 0 and 1, in the halves of one register, b of 2 and 3. */
+struct rgb_sums {
+    __m256i high_a, low_a, high_b, low_b;
+};
+
 /*
- * One RGB pixel of four rows. A 16-byte load holds the four taps of a group; two shuffles
- * make pairs of them, R0 R1 G0 G1 B0 B1 and R2 R3 G2 G3 B2 B3. Rows 0 and 1 (or 2 and 3)
- * are the halves of one register.
+ * Four taps of an RGB pixel of four rows. A 16-byte load holds them; two shuffles make
+ * pairs, R0 R1 G0 G1 B0 B1 and R2 R3 G2 G3 B2 B3.
  */
-AVX2 static inline __m256i
-rgb_pixel(const uint8_t *const *rows, size_t at, const int16_t *k, uint32_t groups)
+AVX2 static inline void
+add_rgb_group(struct rgb_sums *sums, const uint8_t *const *rows, size_t at,
+              const int16_t *k)
 {
     const __m256i taps01 = _mm256_setr_epi8(
         0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1, /* the same again */
@@ -62,28 +67,34 @@ rgb_pixel(const uint8_t *const *rows, size_t at, const int16_t *k, uint32_t grou
     const __m256i taps23 = _mm256_setr_epi8(
         6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1, /* the same again */
         6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
-    __m256i high_a = _mm256_setzero_si256(), low_a = high_a, high_b = high_a,
-            low_b = high_a;
-    for (uint32_t g = 0; g < groups; g++, k += 2 * PACK_RESAMPLE_GROUP, at += 12) {
-        __m256i a = load_two(rows[0] + at, rows[1] + at);
-        __m256i b = load_two(rows[2] + at, rows[3] + at);
-        __m256i a01 = _mm256_shuffle_epi8(a, taps01),
-                a23 = _mm256_shuffle_epi8(a, taps23);
-        __m256i b01 = _mm256_shuffle_epi8(b, taps01),
-                b23 = _mm256_shuffle_epi8(b, taps23);
-        __m256i high01 = broadcast_pair(k), high23 = broadcast_pair(k + 2);
-        __m256i low01 = broadcast_pair(k + 4), low23 = broadcast_pair(k + 6);
-        accumulate(&high_a, a01, high01);
-        accumulate(&high_b, b01, high01);
-        accumulate(&low_a, a01, low01);
-        accumulate(&low_b, b01, low01);
-        accumulate(&high_a, a23, high23);
-        accumulate(&high_b, b23, high23);
-        accumulate(&low_a, a23, low23);
-        accumulate(&low_b, b23, low23);
-    }
+    __m256i a = load_two(rows[0] + at, rows[1] + at);
+    __m256i b = load_two(rows[2] + at, rows[3] + at);
+    __m256i a01 = _mm256_shuffle_epi8(a, taps01), a23 = _mm256_shuffle_epi8(a, taps23);
+    __m256i b01 = _mm256_shuffle_epi8(b, taps01), b23 = _mm256_shuffle_epi8(b, taps23);
+    __m256i high01 = broadcast_pair(k), high23 = broadcast_pair(k + 2);
+    __m256i low01 = broadcast_pair(k + 4), low23 = broadcast_pair(k + 6);
+    accumulate(&sums->high_a, a01, high01);
+    accumulate(&sums->high_b, b01, high01);
+    accumulate(&sums->low_a, a01, low01);
+    accumulate(&sums->low_b, b01, low01);
+    accumulate(&sums->high_a, a23, high23);
+    accumulate(&sums->high_b, b23, high23);
+    accumulate(&sums->low_a, a23, low23);
+    accumulate(&sums->low_b, b23, low23);
+}
+
+/* One RGB pixel of four rows. The first group, mostly the only one, adds to nothing. */
+AVX2 static inline __m256i
+rgb_pixel(const uint8_t *const *rows, size_t at, const int16_t *k, uint32_t taps)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    struct rgb_sums sums = { zero, zero, zero, zero };
+    add_rgb_group(&sums, rows, at, k);
+    for (uint32_t t = PACK_RESAMPLE_GROUP; t < taps; t += PACK_RESAMPLE_GROUP)
+        add_rgb_group(&sums, rows, at + 3 * (size_t)t, k + 2 * t);
     /* rows 0 and 2 in the low half, 1 and 3 in the high half; 4 bytes each */
-    __m256i words = _mm256_packs_epi32(descale(high_a, low_a), descale(high_b, low_b));
+    __m256i words = _mm256_packs_epi32(descale(sums.high_a, sums.low_a),
+                                       descale(sums.high_b, sums.low_b));
     return _mm256_packus_epi16(words, words);
 }
 
@@ -98,15 +109,18 @@ AVX2 static void
 horizontal_rgb(uint8_t *const *out, const uint8_t *const *rows,
                const struct pack_resample_table *table)
 {
-    const int16_t *k = table->halves;
-    for (uint32_t i = 0; i < table->n; i++, k += 2 * table->taps) {
-        uint32_t groups =
-            (table->count[i] + PACK_RESAMPLE_GROUP - 1) / PACK_RESAMPLE_GROUP;
-        __m256i pixel = rgb_pixel(rows, (size_t)table->first[i] * 3, k, groups);
-        store_word(out[0] + (size_t)i * 3, _mm256_extract_epi32(pixel, 0));
-        store_word(out[1] + (size_t)i * 3, _mm256_extract_epi32(pixel, 4));
-        store_word(out[2] + (size_t)i * 3, _mm256_extract_epi32(pixel, 1));
-        store_word(out[3] + (size_t)i * 3, _mm256_extract_epi32(pixel, 5));
+    /* copies, as for all the compiler knows a byte that is written may be one of these */
+    const struct pack_resample_table t = *table;
+    const uint8_t *const in[] = { rows[0], rows[1], rows[2], rows[3] };
+    uint8_t *const to[] = { out[0], out[1], out[2], out[3] };
+    const int16_t *k = t.halves;
+    size_t at = 0;
+    for (uint32_t i = 0; i < t.n; i++, k += 2 * t.taps, at += 3) {
+        __m256i pixel = rgb_pixel(in, (size_t)t.first[i] * 3, k, t.count[i]);
+        store_word(to[0] + at, _mm256_extract_epi32(pixel, 0));
+        store_word(to[1] + at, _mm256_extract_epi32(pixel, 4));
+        store_word(to[2] + at, _mm256_extract_epi32(pixel, 1));
+        store_word(to[3] + at, _mm256_extract_epi32(pixel, 5));
     }
 }
 
