@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include "libpack/hdf5/filter.h"
+#include "libpack/hdf5/filter_parts.h"
 #include "libpack/hdf5/h5_parts.h"
 #include "libpack/base/rng.h"
 #include "tests/tap.h"
@@ -216,6 +217,21 @@ test_zstd(void)
     ok(bad == 0, "zstd: the frames of ZSTD_compress, from a reused context, %d times", n);
 }
 
+/* How much a frame says it holds is believed only as far as its length allows. */
+static void
+test_zstd_claims(void)
+{
+    static uint8_t zeros[3 << 20], frame[1000];
+    static const uint8_t bomb[] = { 0x28, 0xb5, 0x2f, 0xfd, 0xe0, /* 2^40 bytes */
+                                    0,    0,    0,    0,    0,    1, 0, 0,
+                                    3,    0,    0,    'x' };
+    size_t size = ZSTD_compress(frame, sizeof frame, zeros, sizeof zeros, 19);
+    is_number((long long)pack_filter_zstd_size(frame, size), sizeof zeros,
+              "a frame of zeros is believed");
+    is_number((long long)pack_filter_zstd_size(bomb, sizeof bomb), 0,
+              "17 bytes that claim a tebibyte are not");
+}
+
 /* A fletcher32 sum with the bytes of its halves exchanged is what HDF5 1.6.2 wrote. */
 static void
 test_old_fletcher(void)
@@ -369,6 +385,7 @@ main(void)
     test_against_hdf5();
     test_rest();
     test_zstd();
+    test_zstd_claims();
     test_old_fletcher();
     test_damage();
     test_optional();

@@ -136,10 +136,16 @@ test_damage(int fd)
         pack_journal_close(journal, NULL);
     }
     is_number(bad_flips, 0, "a changed byte never changes what comes back");
-    ok(pwrite(fd, "\x89HDF\r\n\x1a\n", 8, 0) == 8, "the journal is overwritten");
     struct pack_journal *journal;
     struct pack_error err;
     struct seen seen = { 0 };
+    static const unsigned char zeros[4096];
+    ok(pwrite(fd, whole, (size_t)size, 0) == size &&
+           pwrite(fd, zeros, sizeof zeros, 0) == sizeof zeros &&
+           resume(fd, identity, &seen, &journal, &err) == PACK_OK && seen.n == 0,
+       "one whose beginning the disk lost is begun anew");
+    pack_journal_close(journal, NULL);
+    ok(pwrite(fd, "\x89HDF\r\n\x1a\n", 8, 0) == 8, "the journal is overwritten");
     ok(resume(fd, identity, &seen, &journal, &err) == PACK_ERR_FORMAT,
        "something that is no journal is refused: %s", err.text);
 }

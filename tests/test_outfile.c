@@ -1,11 +1,15 @@
-/* Output files: nothing under the final name until it is complete, nothing replaced
- * without being asked, two writers refuse each other. */
+/* Output files: nothing under the final name until it is complete and synced, nothing
+ * replaced without being asked, two writers refuse each other. The system's calls go
+ * through here, so that some fail and others come between. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +17,88 @@
 #include "tests/tap.h"
 
 static char folder[] = "test_outfile.XXXXXX", name[64], part[80], journal[96];
+
+/* ------------------------------------------------------------------ the system */
+
+static struct {
+    int lock_errno;        /* of every flock */
+    bool renumbers;        /* no file has the number that it had before */
+    bool renamed;          /* before the first flock, another writer is through */
+    const char *stranger;  /* made by someone just before our file is created */
+    const char *bad_sync;  /* what cannot be synced: the end of its name */
+    bool interrupted;      /* every other write ends at once, the others half way */
+    char events[256];      /* "sync NAME (whether the output is there)" */
+} system_;
+
+static void put(const char *path, const char *text);
+
+int
+flock(int fd, int operation)
+{
+    if (system_.renamed) {
+        system_.renamed = false;
+        rename(part, name);
+    }
+    errno = system_.lock_errno;
+    return errno ? -1 : (int)syscall(SYS_flock, fd, operation);
+}
+
+int
+lstat(const char *path, struct stat *st)
+{
+    static ino_t n;
+    int status = fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+    if (system_.renumbers)
+        st->st_ino += ++n;
+    return status;
+}
+
+int
+open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    const char *stranger = flags & O_CREAT ? system_.stranger : NULL;
+    if (stranger) {
+        system_.stranger = NULL;
+        put(path, stranger);
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int
+fsync(int fd)
+{
+    char link[64], path[256] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    const char *last = n > 0 ? strrchr(path, '/') + 1 : "?";
+    size_t used = strlen(system_.events);
+    snprintf(system_.events + used, sizeof system_.events - used, "%s%s%s;",
+             strcmp(last, "out.part") ? "folder" : last,
+             access(name, F_OK) == 0 ? " with output" : " without output",
+             access(part, F_OK) == 0 ? " and part" : "");
+    bool is_bad = system_.bad_sync && strstr(last, system_.bad_sync);
+    errno = EIO;
+    return is_bad ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+ssize_t
+write(int fd, const void *data, size_t size)
+{
+    static int n;
+    if (system_.interrupted && n++ % 2 == 0) {
+        errno = EINTR;
+        return -1;
+    }
+    if (system_.interrupted && size > 1)
+        size /= 2;
+    return syscall(SYS_write, fd, data, size);
+}
+
+/* ------------------------------------------------------------------ the tests */
 
 static bool
 holds(const char *path, const char *want)
@@ -73,9 +159,138 @@ test_plain(void)
            n_files() == 1,
        "a file that appears meanwhile is not replaced: %s", err.text);
     unlink(name);
-    put(part, "left by a killed run");
+    put(part, "");
     ok(pack_outfile_write(name, false, "new", 3, &err) == PACK_OK && holds(name, "new"),
-       "what a killed run left is no obstacle");
+       "an empty part of a killed run is no obstacle");
+    unlink(name);
+}
+
+/* What is called NAME.part need not be ours. */
+static void
+test_strangers(void)
+{
+    struct pack_outfile_params alike = { .begins = "kind:" };
+    struct pack_outfile_params resume = { .journal = true, .resume = true };
+    struct pack_outfile *out;
+    struct pack_error err;
+    put(part, "a stranger's");
+    ok(pack_outfile_write(name, false, "new", 3, &err) == PACK_ERR_EXISTS &&
+           strcmp(err.param, "force") == 0 && holds(part, "a stranger's") &&
+           n_files() == 1,
+       "someone's file is not taken for a part: %s", err.text);
+    ok(pack_outfile_open(name, &alike, &out, &err) == PACK_ERR_EXISTS &&
+           holds(part, "a stranger's"),
+       "nor is one that begins otherwise");
+    ok(pack_outfile_write(name, true, "new", 3, &err) == PACK_OK && holds(name, "new"),
+       "unless forced");
+    ok(pack_outfile_open(name, &alike, &out, &err) == PACK_ERR_EXISTS,
+       "a file that begins otherwise is kept");
+    put(name, "kind: old");
+    put(part, "kind: killed");
+    ok(pack_outfile_open(name, &alike, &out, &err) == PACK_OK, "its like are replaced");
+    fputs("kind: new", pack_outfile_stream(out));
+    ok(pack_outfile_commit(out, &err) == PACK_OK && holds(name, "kind: new") &&
+           n_files() == 1,
+       "the file and what was left of one");
+    unlink(name);
+
+    put(name, "precious");
+    put(journal, "");
+    if (symlink("out", part) != 0)
+        exit(2);
+    rename(name, "precious");
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_ERR_ARGUMENT,
+       "a link is no part to resume: %s", err.text);
+    unlink(part);
+    unlink(journal);
+    unlink("precious");
+
+    system_.stranger = "came first";
+    ok(pack_outfile_write(name, false, "new", 3, &err) == PACK_ERR_EXISTS &&
+           holds(part, "came first"),
+       "a file made at the same moment is not ours: %s", err.text);
+    unlink(part);
+    put(part, "the other's, and complete");
+    system_.renamed = true;
+    ok(pack_outfile_write(name, true, "ours", 4, &err) == PACK_OK && holds(name, "ours"),
+       "a part that was moved before it was locked is not written to");
+    unlink(name);
+}
+
+/* File systems without locks, or that number their files as they like. */
+static void
+test_file_systems(void)
+{
+    static const int errnums[] = { ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL };
+    struct pack_outfile_params params = { .journal = true };
+    struct pack_outfile_params resume = { .journal = true, .resume = true };
+    struct pack_outfile *out;
+    struct pack_error err = { .text = "" };
+    for (size_t i = 0; i < sizeof errnums / sizeof *errnums; i++) {
+        system_.lock_errno = errnums[i];
+        ok(pack_outfile_write(name, true, "x", 1, &err) == PACK_OK,
+           "a file system whose locks say '%s' is used without", strerror(errnums[i]));
+    }
+    system_.lock_errno = 0;
+    system_.renumbers = true;
+    ok(pack_outfile_write(name, true, "y", 1, &err) == PACK_OK && holds(name, "y"),
+       "so is one where no file keeps its number: %s", err.text);
+    unlink(name);
+    put(part, "of something else");
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_ERR_EXISTS && n_files() == 1,
+       "where a journal just made is known as new");
+    unlink(part);
+    ok(pack_outfile_open(name, &params, &out, &err) == PACK_OK, "a run is begun there");
+    put(part, "half");
+    ok(write(pack_outfile_journal_fd(out), "x", 1) == 1, "with a journal");
+    pack_outfile_abandon(out);
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_OK &&
+           pack_outfile_is_resumed(out),
+       "and goes on there");
+    pack_outfile_discard(out);
+    system_.renumbers = false;
+}
+
+/* What is said to be done survives the machine. */
+static void
+test_syncs(void)
+{
+    static const char order[] =
+        "out.part without output and part;folder with output;";
+    struct pack_outfile_params params = { .journal = true };
+    struct pack_outfile *out;
+    struct pack_error err;
+    system_.events[0] = '\0';
+    ok(pack_outfile_write(name, false, "x", 1, &err) == PACK_OK, "an output is written");
+    is_text(system_.events, order, "its data are synced, then its name");
+    unlink(name);
+    pack_outfile_open(name, &params, &out, &err);
+    put(part, "x");
+    system_.events[0] = '\0';
+    ok(pack_outfile_commit(out, &err) == PACK_OK, "one with a journal is");
+    is_text(system_.events, order, "in the same order");
+    unlink(name);
+
+    static const char *const bad[] = { "part", "test_outfile" };
+    for (int i = 0; i < 2; i++) {
+        system_.bad_sync = bad[i];
+        ok(pack_outfile_write(name, false, "x", 1, &err) == PACK_ERR_IO && n_files() == 0 &&
+               strstr(err.text, strerror(EIO)),
+           "one that cannot be synced does not appear: %s", err.text);
+        pack_outfile_open(name, &params, &out, &err);
+        put(part, "x");
+        ok(pack_outfile_commit(out, &err) == PACK_ERR_IO && holds(name, NULL) &&
+               holds(part, "x"),
+           "with a journal it stays to be resumed: %s", err.text);
+        unlink(part);
+        unlink(journal);
+    }
+    system_.bad_sync = NULL;
+    system_.interrupted = true;
+    ok(pack_outfile_write(name, false, "a few words", 11, &err) == PACK_OK &&
+           holds(name, "a few words"),
+       "writes that are interrupted or short go on");
+    system_.interrupted = false;
     unlink(name);
 }
 
@@ -228,6 +443,9 @@ main(void)
     snprintf(journal, sizeof journal, "%s.journal", part);
     test_plain();
     test_journal();
+    test_strangers();
+    test_file_systems();
+    test_syncs();
     test_refusals();
     test_read_only_folder();
     test_full_disk();

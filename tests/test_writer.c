@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -61,6 +62,15 @@ ftruncate(int fd, off_t size)
         _exit(0);
     errno = fault.errnum;
     return -1;
+}
+
+static int lock_errno; /* of every flock; 0: they are the system's */
+
+int
+flock(int fd, int operation)
+{
+    errno = lock_errno;
+    return errno ? -1 : (int)syscall(SYS_flock, fd, operation);
 }
 
 /* No power is lost here, and the disk has better things to do. */
@@ -527,6 +537,65 @@ test_wrong_address(void)
     ok(stat(path, &status) == 0 && status.st_size < 123456, "nothing was written there");
 }
 
+/* What a longer attempt left behind the end is cut off. */
+static void
+test_longer(const struct job *job)
+{
+    struct pack_error err = { .text = "" };
+    remove_all();
+    bool good = run(path, job, &err) == PACK_OK && rename(path, want_path) == 0 &&
+                run_killed(job, 40);
+    FILE *f = fopen("test_writer.tmp.h5.part", "ab");
+    for (int i = 0; f && i < 500000; i++)
+        putc('x', f);
+    if (f)
+        fclose(f);
+    good = good && f && run(path, job, &err) == PACK_OK;
+    ok(good && same_files(path, want_path), "a part that is too long is cut %s", err.text);
+}
+
+/* A name that is taken, or leads elsewhere, and file systems without locks. */
+static void
+test_safety(void)
+{
+    static const int errnums[] = { ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL };
+    struct pack_writer_params params = { .is_new = true }, resume = { .resume = true };
+    struct pack_writer *writer;
+    struct pack_error err = { .text = "" };
+    struct stat st;
+    for (size_t i = 0; i < sizeof errnums / sizeof *errnums; i++) {
+        remove_all();
+        lock_errno = errnums[i];
+        enum pack_status status = pack_writer_open(path, &params, &writer, &err);
+        lock_errno = 0;
+        ok(status == PACK_OK, "locks that say '%s' are done without: %s",
+           strerror(errnums[i]), err.text);
+        if (status == PACK_OK)
+            pack_writer_abandon(writer);
+    }
+    remove_all();
+    FILE *f = fopen(path, "wb");
+    fputs("precious", f);
+    fclose(f);
+    ok(pack_writer_open(path, &params, &writer, &err) == PACK_ERR_EXISTS &&
+           stat(path, &st) == 0 && st.st_size == 8,
+       "a file that came between is left alone: %s", err.text);
+    ok(symlink(path, "test_writer.tmp.h5.part") == 0 &&
+           pack_writer_open("test_writer.tmp.h5.part", &params, &writer, &err) !=
+               PACK_OK &&
+           pack_writer_open("test_writer.tmp.h5.part", &resume, &writer, &err) !=
+               PACK_OK &&
+           stat(path, &st) == 0 && st.st_size == 8,
+       "a link is not followed: %s", err.text);
+    unlink("test_writer.tmp.h5.part");
+    ok(symlink("test_writer.none.h5", "test_writer.tmp.h5.part") == 0 &&
+           pack_writer_open("test_writer.tmp.h5.part", &params, &writer, &err) !=
+               PACK_OK &&
+           access("test_writer.none.h5", F_OK) != 0,
+       "nor one to nowhere: %s", err.text);
+    remove_all();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -548,6 +617,8 @@ main(int argc, char **argv)
         test_killed(&job, name);
         test_full_disk(&job, name);
     }
+    test_longer(&job);
+    test_safety();
     test_large();
     test_refusals();
     test_wrong_address();

@@ -159,24 +159,12 @@ pack_lists_open_source(const struct pack_args *args, const struct pack_convert_o
 
 static const char REJECTS_HEADER[] = "path\treason\n";
 
-/* A list of an earlier run is replaced without asking; other files are not. */
-static bool
-is_list_of_rejects(const char *path)
-{
-    char head[sizeof REJECTS_HEADER] = "";
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return false;
-    size_t got = fread(head, 1, sizeof head - 1, file);
-    fclose(file);
-    return got == sizeof head - 1 && strcmp(head, REJECTS_HEADER) == 0;
-}
-
 enum pack_status
 pack_lists_open_rejects(const char *path, bool force, struct pack_outfile **rejects,
                         struct pack_error *err)
 {
-    struct pack_outfile_params params = { .force = force || is_list_of_rejects(path) };
+    /* a list of an earlier run is replaced without asking; other files are not */
+    struct pack_outfile_params params = { .force = force, .begins = REJECTS_HEADER };
     enum pack_status status = pack_outfile_open(path, &params, rejects, err);
     if (status == PACK_OK)
         fputs(REJECTS_HEADER, pack_outfile_stream(*rejects));

@@ -279,7 +279,10 @@ read_header(struct window *window, bool *whole, struct pack_error *err)
     if (have > 0)
         memcpy(&header, window->data, have);
     size_t told = have < sizeof header.magic ? have : sizeof header.magic;
-    if (memcmp(header.magic, magic, told) != 0 ||
+    static const char lost[sizeof header.magic]; /* by a disk that kept what follows */
+    if (memcmp(header.magic, lost, sizeof lost) == 0)
+        *whole = false;
+    else if (memcmp(header.magic, magic, told) != 0 ||
         (*whole && (header.order != ORDER_WORD || header.size > PACK_JOURNAL_RECORD_MAX)))
         return pack_fail(err, PACK_ERR_FORMAT, "'%s' is not a journal of this program",
                          params->name);

@@ -18,6 +18,9 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "libpack/base/fd.h"
+
+enum { LOOKS_MAX = 100 }; /* until a file is found to be the one that is open */
 
 struct pack_outfile {
     char *path, *part, *journal, *folder;
@@ -26,6 +29,7 @@ struct pack_outfile {
     FILE *stream;    /* writes NAME.part; NULL with journal */
     int write_errno; /* of the first write of the stream that failed */
     bool resumed;
+    bool replace; /* what is under the final name */
 };
 
 static void
@@ -64,9 +68,30 @@ folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+/* Whether an open file begins as those of its kind do. */
+static bool
+begins_alike(const struct pack_outfile *out, int fd)
+{
+    char head[64];
+    const char *begins = out->params.begins;
+    size_t size = begins ? strlen(begins) : 0, got;
+    return size > 0 && size <= sizeof head && pack_fd_read_at(fd, head, size, 0, &got) &&
+           got == size && memcmp(head, begins, size) == 0;
+}
+
+static bool
+is_alike(const struct pack_outfile *out, const char *path)
+{
+    int fd = out->params.begins ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    bool alike = fd >= 0 && begins_alike(out, fd);
+    if (fd >= 0)
+        close(fd);
+    return alike;
+}
+
 /* `path` may be created, or replaced when forced. */
 static enum pack_status
-check_target(const struct pack_outfile *out, struct pack_error *err)
+check_target(struct pack_outfile *out, struct pack_error *err)
 {
     struct stat status;
     if (lstat(out->path, &status) != 0)
@@ -82,46 +107,62 @@ check_target(const struct pack_outfile *out, struct pack_error *err)
     if (!S_ISREG(status.st_mode))
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "cannot create '%s': it is not a regular file", out->path);
-    if (!out->params.force)
-        return pack_fail_param(err, PACK_ERR_EXISTS, "force", "'%s' exists", out->path);
-    return PACK_OK;
+    out->replace = out->replace || is_alike(out, out->path);
+    return out->replace ? PACK_OK
+                        : pack_fail_param(err, PACK_ERR_EXISTS, "force", "'%s' exists",
+                                          out->path);
+}
+
+/* Opens `name`, or creates it; *created stays true for a file that we made before and
+ * that is still empty. */
+static int
+open_or_create(const char *name, bool *created)
+{
+    int how = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, fd = -1;
+    struct stat st;
+    for (int i = 0; i < LOOKS_MAX && fd < 0; i++) { /* others create and remove it, too */
+        fd = open(name, how);
+        if (fd >= 0)
+            *created = *created && fstat(fd, &st) == 0 && st.st_size == 0;
+        else if (errno == ENOENT)
+            *created = (fd = open(name, how | O_CREAT | O_EXCL, 0666)) >= 0;
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
 }
 
 /*
  * Opens and locks `name`, creating it (*created) when it is not there. The file may be
  * renamed or removed by its owner between our open and our lock: then what we hold is not
- * what is there, and we look again.
+ * what is there, and we look again. File systems that number their files anew at each
+ * look never show what we hold; file systems without locks are used without.
  */
 static enum pack_status
 open_locked(const char *name, int *fd, bool *created, struct pack_error *err)
 {
-    for (;;) {
-        *created = false;
-        *fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (*fd < 0 && errno == ENOENT) {
-            *fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0666);
-            *created = *fd >= 0;
-            if (*fd < 0 && errno == EEXIST)
-                continue;
-        }
+    for (int i = 0;; i++) {
+        struct stat mine, there;
+        *fd = open_or_create(name, created);
         if (*fd < 0)
             return pack_fail_errno(err, errno, "cannot create '%s'", name);
-        struct stat mine, there;
         if (fstat(*fd, &mine) != 0)
             return pack_fail_errno(err, errno, "cannot stat '%s'", name);
         if (!S_ISREG(mine.st_mode))
             return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' is not a regular file", name);
-        /* file systems without locks are used without */
         if (flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
             *created = false; /* it is the other's now */
             return pack_fail(err, PACK_ERR_EXISTS,
                              "'%s' is being written by another process", name);
         }
-        if (lstat(name, &there) == 0 && there.st_ino == mine.st_ino &&
-            there.st_dev == mine.st_dev)
+        bool found = lstat(name, &there) == 0;
+        if (found && ((there.st_ino == mine.st_ino && there.st_dev == mine.st_dev) ||
+                      i == LOOKS_MAX))
             return PACK_OK;
         close(*fd);
         *fd = -1;
+        if (i == LOOKS_MAX)
+            return pack_fail(err, PACK_ERR_IO, "'%s' is gone each time it was made", name);
     }
 }
 
@@ -136,8 +177,11 @@ is_there(const char *path)
 static enum pack_status
 check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error *err)
 {
-    if (!is_there(out->part))
+    struct stat part;
+    if (lstat(out->part, &part) != 0)
         return PACK_OK;
+    if (out->params.resume && !journal_is_new && !S_ISREG(part.st_mode))
+        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' is not a regular file", out->part);
     if (out->params.resume && !journal_is_new) {
         out->resumed = true;
         return PACK_OK;
@@ -175,9 +219,16 @@ stream_write(void *cookie, const char *data, size_t size)
     return (ssize_t)done;
 }
 
+/* Without journal: what a killed run left is taken over, a file of someone else's is not. */
 static enum pack_status
 open_stream(struct pack_outfile *out, struct pack_error *err)
 {
+    struct stat part;
+    if (fstat(out->lock, &part) != 0)
+        return pack_fail_errno(err, errno, "cannot stat '%s'", out->part);
+    if (part.st_size > 0 && !out->params.force && !begins_alike(out, out->lock))
+        return pack_fail_param(err, PACK_ERR_EXISTS, "force", "'%s' is in the way",
+                               out->part);
     if (ftruncate(out->lock, 0) != 0)
         return pack_fail_errno(err, errno, "cannot truncate '%s'", out->part);
     out->stream = fopencookie(out, "w", (cookie_io_functions_t){ .write = stream_write });
@@ -198,6 +249,7 @@ pack_outfile_open(const char *path, const struct pack_outfile_params *params,
     enum pack_status status;
     out->lock = -1;
     out->params = *params;
+    out->replace = params->force;
     out->path = strdup(path);
     out->part = concat(path, ".part");
     out->journal = concat(path, ".part.journal");
@@ -264,7 +316,7 @@ pack_outfile_stream(struct pack_outfile *out)
 static enum pack_status
 sync_file(const char *path, struct pack_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return pack_fail_errno(err, errno, "cannot open '%s' to sync it", path);
     enum pack_status status = PACK_OK;
@@ -322,7 +374,7 @@ move_into_place(struct pack_outfile *out, struct pack_error *err)
     if (folder < 0 && errno != EACCES)
         return pack_fail_errno(err, errno, "cannot open the folder of '%s' to sync it",
                                out->path);
-    int moved = out->params.force ? rename(out->part, out->path)
+    int moved = out->replace ? rename(out->part, out->path)
                                   : rename_new(out->part, out->path);
     if (moved != 0) {
         status = pack_fail_errno(err, errno, "cannot rename '%s' to '%s'", out->part,

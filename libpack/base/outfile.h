@@ -18,6 +18,9 @@ struct pack_outfile_params {
      * done, and both survive an interruption. */
     bool journal;
     bool resume; /* with journal: go on with what an interrupted run left, if anything */
+    /* Without journal: what files of this kind begin with. One that does is replaced as
+     * with `force`, whether it is NAME or NAME.part. */
+    const char *begins;
 };
 
 struct pack_outfile;
@@ -25,10 +28,12 @@ struct pack_outfile;
 /*
  * Claims the output `path`. The lock is an flock on NAME.part.journal (with journal) or
  * NAME.part, so two runs cannot write one output. With journal, NAME.part itself is left
- * alone; without, it is created empty and pack_outfile_stream() writes to it.
+ * alone; without, it is created empty and pack_outfile_stream() writes to it. A NAME.part
+ * that is there already is taken over when it is empty.
  *
- * PACK_ERR_EXISTS: `path` exists and force was not given; another run holds the lock; or,
- * with journal, an interrupted run left NAME.part and neither resume nor force was given.
+ * PACK_ERR_EXISTS: `path` exists and force was not given; another run holds the lock;
+ * NAME.part is someone's file; or, with journal, an interrupted run left NAME.part and
+ * neither resume nor force was given.
  * PACK_ERR_ARGUMENT: path is a folder or not a plain name. PACK_ERR_NOT_FOUND, _IO,
  * _MEMORY. All sentences name the file.
  */

@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 enum { ZSTD_LEVEL = 3 };
+static const uint64_t CHUNK_MAX = UINT32_MAX; /* bytes of one in HDF5 */
 
 struct zstd_state {
     ZSTD_CCtx *encoder;
@@ -110,9 +111,11 @@ uint64_t
 pack_filter_zstd_size(const void *data, size_t size)
 {
     unsigned long long content = ZSTD_getFrameContentSize(data, size);
-    return content == ZSTD_CONTENTSIZE_UNKNOWN || content == ZSTD_CONTENTSIZE_ERROR
-               ? 0
-               : content;
+    bool is_known =
+        content != ZSTD_CONTENTSIZE_UNKNOWN && content != ZSTD_CONTENTSIZE_ERROR;
+    return is_known && content <= CHUNK_MAX && content / ZSTD_BLOCKSIZE_MAX <= size / 4
+               ? content
+               : 0;
 }
 
 const struct pack_filter_codec pack_filter_zstd = {

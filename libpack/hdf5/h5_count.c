@@ -137,7 +137,9 @@ count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
     if (flags & H5F_ACC_EXCL)
         how |= O_EXCL;
     if (truncate && !count->keep_existing && !count->discard)
-        how |= O_TRUNC;
+        how |= count->is_new ? O_EXCL : O_TRUNC;
+    if (count->is_new || count->keep_existing)
+        how |= O_NOFOLLOW;
 
     struct stat status;
     file->fd = open(name, how, 0666);
@@ -285,6 +287,16 @@ count_read(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_t
     return 0;
 }
 
+static bool
+cut_existing(struct count_file *file)
+{
+    struct stat status;
+    file->count->cut_next = false;
+    return fstat(file->fd, &status) == 0 &&
+           ((haddr_t)status.st_size <= file->eof ||
+            ftruncate(file->fd, (off_t)file->eof) == 0);
+}
+
 static herr_t
 count_write(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_t size,
             const void *data)
@@ -299,6 +311,10 @@ count_write(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_
     if (pass && count->on_write)
         pass = count->on_write(count->context, &access, data) == PACK_H5_PASS &&
                !count->discard;
+    if (pass && count->cut_next && !cut_existing(file)) {
+        write_failed(count, errno);
+        pass = false;
+    }
     if (pass) {
         uint64_t start = pack_clock_ns();
         if (!pack_fd_write_at(file->fd, data, size, address) ||
@@ -344,12 +360,13 @@ count_truncate(H5FD_t *base, hid_t dxpl_id, hbool_t closing)
     return 0;
 }
 
-/* Advisory locks as H5FD_SEC2 takes them; a file system that has none is used without. */
+/* Advisory locks as H5FD_SEC2 takes them; a file system that has none, which it says in
+ * many ways, is used without. */
 static herr_t
 set_lock(H5FD_t *base, int operation)
 {
     struct count_file *file = (struct count_file *)base;
-    if (flock(file->fd, operation) == 0 || errno == ENOSYS)
+    if (flock(file->fd, operation) == 0 || errno != EWOULDBLOCK)
         return 0;
     open_failed(file->count, "lock", errno);
     return -1;

@@ -56,9 +56,14 @@ struct pack_h5_count {
     /*
      * Creating a file truncates nothing: HDF5 is told that the file is as long as what
      * was written (or swallowed) since it was opened, while the bytes of an earlier run
-     * stay where they are until they are overwritten. Only closing cuts the file.
+     * stay where they are until they are overwritten. Only closing cuts the file, and
+     * cut_next: the next write cuts off first what HDF5 does not know of, so that places
+     * which it leaves free hold zeros, as in a new file.
      */
-    bool keep_existing;
+    bool keep_existing, cut_next;
+    /* Creating a file fails when there is one, or a link. With either of the two, the last
+     * step of its path is no link that is followed. */
+    bool is_new;
     /*
      * From now on all writes, truncations and syncs succeed without doing anything, so
      * that HDF5 closes in good order and the file stays as it is.

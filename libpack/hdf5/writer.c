@@ -187,6 +187,7 @@ pack_writer_open(const char *path, const struct pack_writer_params *params,
     writer->count.on_write = on_write;
     writer->count.keep_existing = params->resume;
     writer->count.write_back = true;
+    writer->count.is_new = params->is_new && !params->resume;
     writer->file = create_file(writer, params, err);
     enum pack_status status = PACK_OK;
     if (writer->file < 0 && writer->count.open_errno)

@@ -21,6 +21,7 @@ enum pack_number { PACK_UINT8 = 0, PACK_INT32, PACK_INT64, PACK_FLOAT32, PACK_FL
 struct pack_writer_params {
     enum pack_libver libver;
     bool resume; /* the file holds the work of an interrupted run: see below */
+    bool is_new; /* else there is no file: one that is there is left alone */
 };
 
 /*
@@ -39,7 +40,7 @@ struct pack_writer;
 struct pack_writer_dataset;
 
 /* Creates the file at `path` (usually pack_outfile_part_path), replacing what is there
- * unless params->resume. */
+ * unless params->resume or is_new, with which links are not followed either. */
 enum pack_status pack_writer_open(const char *path,
                                   const struct pack_writer_params *params,
                                   struct pack_writer **writer, struct pack_error *err);

@@ -184,6 +184,9 @@ pack_writer_chunk(struct pack_writer_dataset *set, uint64_t number,
                   struct pack_error *err)
 {
     struct chunk_write chunk = { .data = stored->data, .size = stored->size };
+    struct pack_writer *writer = set->writer;
+    writer->count.cut_next = writer->count.keep_existing && !writer->goes_on;
+    writer->goes_on = true;
     enum pack_status status = write_chunk(set, number, stored->filter_mask, &chunk, err);
     if (status)
         return status;

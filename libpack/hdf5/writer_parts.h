@@ -33,6 +33,7 @@ struct pack_writer {
     hid_t file;
     struct pack_writer_dataset *datasets;
     struct chunk_write *chunk; /* NULL outside H5Dwrite_chunk */
+    bool goes_on;              /* no chunks are replayed any more */
     enum pack_status failed;   /* the first failure, in `error` */
     struct pack_error error;
 };
