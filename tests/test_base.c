@@ -1,8 +1,10 @@
 /* The small parts of the base layer: numbers, checksums, buffers, UTF-8. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libpack/base/buf.h"
@@ -232,6 +234,42 @@ test_page(void)
     pack_buf_done(&text);
 }
 
+static int n_interrupted; /* this many reads and writes fail or are short, in turns */
+
+static bool
+is_interrupted(size_t *size)
+{
+    if (n_interrupted <= 0)
+        return false;
+    *size = *size > 1 ? *size / 2 : *size;
+    errno = EINTR;
+    return n_interrupted-- % 2 == 0;
+}
+
+ssize_t
+pwrite(int fd, const void *data, size_t size, off_t at)
+{
+    return is_interrupted(&size) ? -1 : syscall(SYS_pwrite64, fd, data, size, at);
+}
+
+ssize_t
+pread(int fd, void *data, size_t size, off_t at)
+{
+    return is_interrupted(&size) ? -1 : syscall(SYS_pread64, fd, data, size, at);
+}
+
+/* Times are compared, whatever the year. */
+static void
+test_mtime(void)
+{
+    struct stat a = { .st_mtim = { .tv_sec = INT64_C(17000000000), .tv_nsec = 5 } }, b = a;
+    ok(pack_fd_mtime_ns(&a) == pack_fd_mtime_ns(&b), "a time in 2508 is itself");
+    b.st_mtim.tv_nsec++;
+    ok(pack_fd_mtime_ns(&a) != pack_fd_mtime_ns(&b), "and no other");
+    a.st_mtim = (struct timespec){ .tv_sec = -1, .tv_nsec = 1 };
+    is_number(pack_fd_mtime_ns(&a), -999999999, "times before 1970 are, too");
+}
+
 static void
 test_fd(void)
 {
@@ -244,6 +282,14 @@ test_fd(void)
        "bytes are written and read in their place");
     ok(pack_fd_read_at(fd, bytes, 8, 6, &got) && got == 3 && memcmp(bytes, "def", 3) == 0,
        "the end of a file is no failure: %zu bytes", got);
+    n_interrupted = 4;
+    ok(pack_fd_write_at(fd, "uvwxyz", 6, 3) && n_interrupted == 0,
+       "writes that are interrupted or short go on");
+    n_interrupted = 4;
+    ok(pack_fd_read_at(fd, bytes, 6, 3, &got) && got == 6 && n_interrupted == 0 &&
+           memcmp(bytes, "uvwxyz", 6) == 0,
+       "and reads");
+    n_interrupted = 0;
     bool piped = pipe(ends) == 0;
     ok(piped && !pack_fd_read_at(ends[0], bytes, 1, 0, &got) &&
            !pack_fd_write_at(ends[1], bytes, 1, 0),
@@ -319,6 +365,7 @@ main(void)
     test_page();
     test_textfile();
     test_fd();
+    test_mtime();
     test_rng();
     test_sort();
     test_checksum();

@@ -434,6 +434,7 @@ random_options(struct pack_rng *rng, struct pack_convert_options *o)
                    .ignore_orientation = pack_rng_below(rng, 2),
                    .strict = pack_rng_below(rng, 2),
                    .max_pixels = 1 + pack_rng_below(rng, UINT64_C(1) << 40) },
+        .max_file_bytes = 1 + pack_rng_below(rng, UINT64_C(1) << 40),
         .layout = (enum pack_pixel_layout)pack_rng_below(rng, 2),
         .goal = (enum pack_chunk_goal)pack_rng_below(rng, 2),
         .libver = (enum pack_libver)pack_rng_below(rng, 4),
@@ -477,6 +478,7 @@ same_options(const struct pack_convert_options *a, const struct pack_convert_opt
            a->image.ignore_orientation == b->image.ignore_orientation &&
            a->image.strict == b->image.strict &&
            a->image.max_pixels == b->image.max_pixels &&
+           a->max_file_bytes == b->max_file_bytes &&
            a->image.has_background == b->image.has_background &&
            memcmp(a->image.background, b->image.background, 3) == 0 &&
            memcmp(&a->geometry, &b->geometry, sizeof a->geometry) == 0 &&

@@ -493,6 +493,40 @@ test_orientation_parsers(void)
        "XMP is read to its end and not beyond");
 }
 
+/* A beginning of a PNG leaves open what turns it, unless that stood before the pixels. */
+static void
+test_partial(void)
+{
+    static const uint8_t exif[] = { 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1, 18, 0, 3,
+                                    0,   0,   0, 1,  0, 6, 0, 0, 0, 0, 0, 0 };
+    struct png_kind kind = { .w = 90, .h = 60, .depth = 8, .color_type = 2 };
+    struct pack_image_params as_stored = { .ignore_orientation = true };
+    struct pack_image_info info = { 0 };
+    make_png(&file, &kind);
+    size_t end = file.size - 12; /* where IEND begins */
+    ok(pack_image_probe(file.data, file.size, NULL, &info, NULL) == PACK_OK &&
+           !info.partial,
+       "a whole PNG says all");
+    ok(pack_image_probe(file.data, end - 1, NULL, &info, NULL) == PACK_OK && info.partial,
+       "one cut in its pixels does not");
+    ok(pack_image_probe(file.data, end - 1, &as_stored, &info, NULL) == PACK_OK &&
+           !info.partial,
+       "unless it stays as it is stored");
+    file.size = end;
+    append_chunk(&file, "eXIf", exif, sizeof exif);
+    append_chunk(&file, "IEND", "", 0);
+    ok(pack_image_probe(file.data, file.size, NULL, &info, NULL) == PACK_OK &&
+           !info.partial && info.orientation == 6 && info.width == 60,
+       "EXIF data behind the pixels turn it");
+    kind.extra = exif;
+    kind.extra_type = "eXIf";
+    kind.extra_size = sizeof exif;
+    make_png(&file, &kind);
+    ok(pack_image_probe(file.data, file.size - 20, NULL, &info, NULL) == PACK_OK &&
+           !info.partial && info.orientation == 6,
+       "those before them are seen in a beginning");
+}
+
 /* The files whose decoding takes every path that allocates. */
 static void
 make_case(int i, struct pack_image_params *params)
@@ -631,6 +665,7 @@ main(void)
     test_jpeg_damage();
     test_scan_bomb();
     test_orientation_parsers();
+    test_partial();
     if (heap_is_ours()) {
         test_no_memory();
         test_memory_bound();

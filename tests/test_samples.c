@@ -1,4 +1,5 @@
-/* The stream of samples: a file that changes while it is read. */
+/* The stream of samples: a file that changes while it is read; what does not fit in memory
+ * or is over a limit; what is held is given back, whatever becomes of an image. */
 #include "libpack/convert/samples.h"
 
 #include <fcntl.h>
@@ -10,14 +11,13 @@
 #include "tests/tap.h"
 
 static struct pack_source *source;
+static int n_over_memory; /* samples that memory_bytes did not hold */
 
 /* Counts the samples of each outcome; *reason is the last that was not ready. */
-static void
-stream(int n[PACK_SAMPLE_FAILED + 1], char reason[PACK_SAMPLE_REASON_MAX])
+static uint64_t
+stream_with(struct pack_samples_params params, int n[PACK_SAMPLE_FAILED + 1],
+            char reason[PACK_SAMPLE_REASON_MAX])
 {
-    struct pack_samples_params params = { .source = source,
-                                          .n_threads = 2,
-                                          .memory_bytes = 1 << 20 };
     struct pack_samples *samples;
     struct pack_pool *pool;
     const struct pack_sample *sample;
@@ -27,14 +27,27 @@ stream(int n[PACK_SAMPLE_FAILED + 1], char reason[PACK_SAMPLE_REASON_MAX])
     if (pack_pool_new(2, &lane, 1, &pool, NULL) != PACK_OK)
         abort();
     memset(n, 0, (PACK_SAMPLE_FAILED + 1) * sizeof *n);
+    n_over_memory = 0;
     pack_samples_start(samples, pool, 0);
     while ((sample = pack_samples_next(samples))) {
         n[sample->outcome]++;
+        n_over_memory += sample->over_memory;
         if (sample->outcome != PACK_SAMPLE_READY)
             memcpy(reason, sample->reason, sizeof sample->reason);
     }
+    uint64_t peak = pack_samples_peak_bytes(samples);
     pack_pool_free(pool);
     pack_samples_free(samples);
+    return peak;
+}
+
+static void
+stream(int n[PACK_SAMPLE_FAILED + 1], char reason[PACK_SAMPLE_REASON_MAX])
+{
+    struct pack_samples_params params = { .source = source,
+                                          .n_threads = 2,
+                                          .memory_bytes = 4 << 20 };
+    stream_with(params, n, reason);
 }
 
 static atomic_bool finished;
@@ -71,6 +84,102 @@ test_changing(void)
        "a file that changes while it is read is no reject but a failure: %d", failed);
 }
 
+/* A copy of the image with segments behind its first marker, cut after `keep` bytes. */
+static void
+make_variant(const char *name, int n_segments, size_t keep)
+{
+    static uint8_t image[1 << 20], segment[65537] = { 0xff, 0xef, 0xff, 0xff };
+    FILE *from = fopen("flat/000.jpg", "rb"), *to = fopen(name, "wb");
+    size_t size = from && to ? fread(image, 1, sizeof image, from) : 0;
+    if (size < 2)
+        exit(99);
+    fwrite(image, 1, 2, to);
+    for (int i = 0; i < n_segments; i++)
+        fwrite(segment, 1, sizeof segment, to);
+    fwrite(image + 2, 1, (size < keep ? size : keep) - 2, to);
+    fclose(from);
+    fclose(to);
+}
+
+static struct pack_source *
+open_folder(const char *folder)
+{
+    struct pack_source_params params = { 0 };
+    struct pack_source *opened = NULL;
+    if (pack_source_open(&folder, 1, &params, &opened, NULL) != PACK_OK)
+        exit(99);
+    return opened;
+}
+
+static void
+test_memory(void)
+{
+    struct pack_samples_params params = { .source = source,
+                                          .n_threads = 2,
+                                          .memory_bytes = 1 << 20 };
+    char reason[PACK_SAMPLE_REASON_MAX] = "";
+    int n[PACK_SAMPLE_FAILED + 1];
+    unsigned mib = 0, more = 0;
+    stream_with(params, n, reason);
+    const char *bound = strstr(reason, "a bound of ");
+    ok(n[PACK_SAMPLE_FAILED] == 200 && n_over_memory == 200 && bound &&
+           sscanf(bound, "a bound of %u MiB", &mib) == 1,
+       "images that do not fit in memory fail, with the bound: %s", reason);
+    params.memory_bytes = (uint64_t)mib << 20;
+    uint64_t peak = stream_with(params, n, reason);
+    ok(n[PACK_SAMPLE_READY] == 200, "under that bound they are ready");
+    ok(peak > 0 && peak <= params.memory_bytes, "and it is kept: %llu bytes",
+       (unsigned long long)peak);
+    params.memory_bytes = 1 << 20;
+    params.beside_bytes = 3 << 20;
+    stream_with(params, n, reason);
+    bound = strstr(reason, "a bound of ");
+    ok(bound && sscanf(bound, "a bound of %u MiB", &more) == 1 && more == mib + 3,
+       "what else the bound is for counts: %s", reason);
+    params.headers_only = true;
+    stream_with(params, n, reason);
+    is_number(n_over_memory, 200, "headers tell already");
+    params.max_file_bytes = 1000;
+    stream_with(params, n, reason);
+    ok(n[PACK_SAMPLE_REJECTED] == 200 && n_over_memory == 0 &&
+           strstr(reason, " is over the limit of 1000"),
+       "a file over a limit is rejected, whatever the memory: %s", reason);
+}
+
+/* Files that end on each of the ways on which memory is held, many of each; the memory is
+ * for one at a time, so that what is not given back ends the stream: the alarm ends us. */
+static void
+test_given_back(void)
+{
+    struct pack_samples_params params = { .n_threads = 2, .memory_bytes = 2 << 20 };
+    char name[64], reason[PACK_SAMPLE_REASON_MAX];
+    int n[PACK_SAMPLE_FAILED + 1];
+    mkdir("ways", 0777);
+    for (int i = 0; i < 8; i++) {
+        snprintf(name, sizeof name, "ways/%d-late-header.jpg", i);
+        make_variant(name, 2, SIZE_MAX);
+        snprintf(name, sizeof name, "ways/%d-no-header.jpg", i);
+        make_variant(name, 2, 2);
+        snprintf(name, sizeof name, "ways/%d-cut.jpg", i);
+        make_variant(name, 0, 2000);
+        snprintf(name, sizeof name, "ways/%d-whole.jpg", i);
+        make_variant(name, 0, SIZE_MAX);
+    }
+    params.source = open_folder("ways");
+    alarm(120);
+    uint64_t peak = stream_with(params, n, reason);
+    alarm(0);
+    ok(n[PACK_SAMPLE_READY] == 16 && n[PACK_SAMPLE_REJECTED] == 16,
+       "images of every kind go through memory for one");
+    ok(peak < 2 << 20, "which holds one at a time: %llu bytes", (unsigned long long)peak);
+    params.headers_only = true;
+    alarm(120);
+    stream_with(params, n, reason);
+    alarm(0);
+    is_number(n[PACK_SAMPLE_READY], 24, "and so do their headers");
+    pack_source_close((struct pack_source *)params.source);
+}
+
 int
 main(void)
 {
@@ -92,6 +201,8 @@ main(void)
     if (pack_source_open(&flat, 1, &params, &source, NULL) != PACK_OK)
         return 99;
     test_changing();
+    test_memory();
+    test_given_back();
     pack_source_close(source);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (chdir("/") != 0 || system(command) != 0)

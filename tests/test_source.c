@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/tap.h"
@@ -734,6 +736,69 @@ test_open_file(void)
     rmdir("folder");
 }
 
+static volatile sig_atomic_t is_asked_back;
+
+static void
+on_lease(int number)
+{
+    (void)number;
+    is_asked_back = 1;
+}
+
+/* Another program holds a lease on a file, as file servers do, and lets go 0.2 s after it
+ * is asked to. Returns it; -1 where there are no leases. */
+static pid_t
+hold_lease(const char *name)
+{
+    int ends[2];
+    char held = 0;
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        struct timespec nap = { .tv_nsec = 1000000 }, reluctance = { .tv_nsec = 200000000 };
+        int fd = open(name, O_RDWR);
+        signal(SIGIO, on_lease);
+        held = fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+        if (write(ends[1], &held, 1) != 1 || !held)
+            _exit(1);
+        for (int i = 0; i < 20000 && !is_asked_back; i++)
+            nanosleep(&nap, NULL);
+        nanosleep(&reluctance, NULL);
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+        _exit(0);
+    }
+    close(ends[1]);
+    bool is_held = read(ends[0], &held, 1) == 1 && held;
+    close(ends[0]);
+    if (!is_held)
+        waitpid(child, NULL, 0);
+    return is_held ? child : -1;
+}
+
+static void
+test_lease(void)
+{
+    char text[4096];
+    struct pack_source_params p = { .list_format = PACK_LIST_LINES };
+    struct pack_error err = { .text = "" };
+    int fd = -1;
+    make("leased.jpg=");
+    pid_t holder = hold_lease("leased.jpg");
+    if (holder < 0) {
+        skip("no file can be leased here");
+    } else {
+        struct pack_source *s = open_list("leased.jpg\n", "l", &p, text, sizeof text);
+        ok(pack_source_open_file(s, 0, &fd, &err) == PACK_OK,
+           "a file on which another has a lease is waited for: %s", err.text);
+        close(fd);
+        waitpid(holder, NULL, 0);
+        pack_source_close(s);
+    }
+    unlink("leased.jpg");
+}
+
 static const char ten[] = "path,label,x\na,0,0\nb,1,1\nc,2,2\nd,3,3\ne,4,4\nf,5,5\n"
                           "g,6,6\nh,7,7\ni,8,8\nj,9,9\n";
 
@@ -855,6 +920,7 @@ main(void)
     test_lists();
     test_list_paths();
     test_open_file();
+    test_lease();
     test_shuffle();
     test_digest();
     test_progress();

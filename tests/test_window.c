@@ -10,7 +10,7 @@
 #include "tests/tap.h"
 
 static struct pack_rng rng;
-static unsigned n_windows, n_wrong, n_partial;
+static unsigned n_windows, n_wrong, n_partial, n_warned;
 static int reduce; /* of what is decoded */
 
 static uint32_t
@@ -58,6 +58,7 @@ compare(const void *data, size_t size, unsigned n)
         n_windows++;
         if (same && status == PACK_OK) {
             same = part_info.n_warnings == info.n_warnings;
+            n_warned += info.n_warnings > 0;
             for (uint32_t y = w.y; y < w.y + w.h && same; y++) {
                 size_t at = ((size_t)y * all.width + w.x) * 3;
                 same = memcmp(all.pixels + at, part.pixels + at, (size_t)w.w * 3) == 0;
@@ -135,6 +136,24 @@ test_samplings(void)
     }
 }
 
+/* Where libjpeg complains, what it makes of a part depends on how much is decoded. */
+static void
+test_damage(void)
+{
+    n_windows = n_wrong = n_warned = 0;
+    for (int k = 0; k < 300; k++) {
+        size_t size;
+        unsigned char *bytes = encode(150, 120, 1 + k % 2, 1 + k / 2 % 2, false,
+                                      k % 3 ? 1 + (int)below(20) : 0, &size);
+        for (int j = k % 4; j >= 0 && size > 700; j--)
+            bytes[650 + below((uint32_t)size - 650)] ^= (unsigned char)(1 + below(255));
+        compare(bytes, size, 8);
+        free(bytes);
+    }
+    ok(n_wrong == 0, "%u windows of damaged images equal", n_windows);
+    ok(n_warned > n_windows / 4, "%u of which libjpeg complains about", n_warned);
+}
+
 static void
 test_folder(const char *path, unsigned n)
 {
@@ -168,6 +187,7 @@ main(void)
     pack_rng_seed(&rng, 1);
     reduce = 2;
     test_samplings();
+    test_damage();
     reduce = 1;
     test_samplings();
     test_folder("data/odd", 8);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "libpack/base/pool.h"
 #include "tools/cli.h"
@@ -11,6 +12,7 @@
 static struct pack_args o = {
     .seed = UINT64_MAX,
     .max_pixels = PACK_IMAGE_MAX_PIXELS,
+    .max_file = PACK_CONVERT_MAX_FILE,
 };
 
 static const struct cli_option options[] = {
@@ -68,6 +70,8 @@ static const struct cli_option options[] = {
         "put transparent images on this colour (default: drop alpha, as Pillow does)"),
     CLI_NUMBER(0, "max-pixels", &o.max_pixels, "N", 1, 0x1p40,
                "refuse larger images (default: 178956970, Pillow's limit)"),
+    CLI_BYTES(0, "max-file", &o.max_file, "SIZE",
+              "refuse larger image files (default: 4G)"),
     CLI_FLAG(0, "strict", &o.strict, "refuse images that decode with warnings"),
 
     CLI_SECTION("Storage"),
@@ -87,7 +91,8 @@ static const struct cli_option options[] = {
     CLI_SECTION("Running"),
     CLI_NUMBER('j', "threads", &o.threads, "N", 1, PACK_POOL_THREADS_MAX,
                "worker threads (default: one per processor)"),
-    CLI_BYTES(0, "memory", &o.memory, "SIZE", "bound of all pixel buffers (default: 1G)"),
+    CLI_BYTES(0, "memory", &o.memory, "SIZE",
+              "bound of all pixel and file buffers (default: 1G)"),
     CLI_CHOICE(
         0, "on-error", &o.on_error, "skip|fail|blank",
         "images that cannot be read: leave out, stop, or keep their place in black "
@@ -133,6 +138,8 @@ static const struct cli_hint hints[] = {
     CLI_HINT("force", PACK_OK, "--force starts again"),
     CLI_HINT("resume", PACK_OK,
              "with the same options --resume completes it, --force starts again"),
+    CLI_HINT("memory_bytes", PACK_OK,
+             "--memory sets the bound, --max-pixels and --max-file leave such images out"),
     CLI_NO_HINT
 };
 
@@ -241,6 +248,42 @@ static const struct cli_rule rules[] = {
     { "splits-are-classes", NULL, "list|no-labels" },
 };
 
+/* Whether a path is that of `name` with `ending` behind it, as far as folders tell. */
+static bool
+is_path_of(const char *path, const char *name, const char *ending)
+{
+    const char *path_end = strrchr(path, '/'), *name_end = strrchr(name, '/');
+    char path_folder[4096], name_folder[4096];
+    struct stat a, b;
+    path_end = path_end ? path_end + 1 : path;
+    name_end = name_end ? name_end + 1 : name;
+    size_t n = strlen(name_end);
+    if (strncmp(path_end, name_end, n) != 0 || strcmp(path_end + n, ending) != 0)
+        return false;
+    snprintf(path_folder, sizeof path_folder, "./%.*s", (int)(path_end - path), path);
+    snprintf(name_folder, sizeof name_folder, "./%.*s", (int)(name_end - name), name);
+    return stat(*path == '/' ? path_folder + 2 : path_folder, &a) == 0 &&
+           stat(*name == '/' ? name_folder + 2 : name_folder, &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* The list of rejects is written beside its own name, too. */
+static enum pack_status
+check_rejects(const struct pack_args *args, struct pack_error *err)
+{
+    const char *rejects = args->rejects, *output = args->output;
+    if (is_path_of(rejects, output, ""))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--rejects and --output name the same file '%.200s'", output);
+    if (is_path_of(rejects, output, ".part") ||
+        is_path_of(rejects, output, ".part.journal") ||
+        is_path_of(output, rejects, ".part"))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--rejects: '%.200s' and '%.200s' are written to the same file",
+                         rejects, output);
+    return PACK_OK;
+}
+
 enum pack_status
 pack_args_check(const struct pack_args *args, struct pack_error *err)
 {
@@ -258,11 +301,9 @@ pack_args_check(const struct pack_args *args, struct pack_error *err)
         return PACK_ERR_ARGUMENT;
     if (cli_is_given("memory") && args->memory == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--memory: 0 bytes hold no image");
-    if (args->rejects && strcmp(args->rejects, args->output) == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--rejects and --output name the same file '%.200s'",
-                         args->output);
-    return PACK_OK;
+    if (args->max_file == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--max-file: 0 bytes hold no image");
+    return args->rejects ? check_rejects(args, err) : PACK_OK;
 }
 
 enum pack_status
@@ -280,6 +321,7 @@ pack_args_options(const struct pack_args *args, struct pack_convert_options *c,
         .goal = (enum pack_chunk_goal)args->goal,
         .libver = (enum pack_libver)args->libver,
         .on_error = (enum pack_on_error)args->on_error,
+        .max_file_bytes = args->max_file,
         .shuffle = args->shuffle,
         .limit = args->limit,
     };

@@ -18,7 +18,7 @@ struct pack_args {
     bool nul, no_labels, any_name, splits_are_classes, shuffle;
     uint64_t seed, limit;
     bool draft, gray, no_orientation, strict;
-    uint64_t max_pixels, shorter;
+    uint64_t max_pixels, max_file, shorter;
     int fit, resample, layout, goal, libver, on_error;
     bool fletcher32;
     uint64_t threads, memory;

@@ -27,6 +27,9 @@ enum pack_on_error {
     PACK_ON_ERROR_BLANK /* keep their place, black, and say so in the dataset `valid` */
 };
 
+/* Four times the largest image under PACK_IMAGE_MAX_PIXELS, uncompressed in 16 bits. */
+#define PACK_CONVERT_MAX_FILE (UINT64_C(4) << 30)
+
 /*
  * What decides the content of the file, stored in it as the attribute h5pack_options.
  * shuffle, seed and limit are stored only: the caller has called pack_source_shuffle() and
@@ -42,6 +45,7 @@ struct pack_convert_options {
     struct pack_pipeline pipeline;
     enum pack_libver libver; /* 0: PACK_LIBVER_V110 */
     enum pack_on_error on_error;
+    uint64_t max_file_bytes; /* larger files are rejected; 0: PACK_CONVERT_MAX_FILE */
     bool shuffle;
     uint64_t seed;
     uint64_t limit; /* images; 0: all */
@@ -67,8 +71,9 @@ struct pack_convert_params {
     bool any_seed; /* resuming: options.seed is as good as that of the interrupted run */
     bool verify;           /* read everything back through stock HDF5 before the rename */
     unsigned n_threads;    /* 0: one per processor */
-    uint64_t memory_bytes; /* bound of all pixel and file buffers; 0: 1 GiB. An image that
-                              alone needs more is decoded while no other is */
+    /* Bound of all pixel and file buffers; 0: 1 GiB. An image that does not fit ends the
+     * run with PACK_ERR_MEMORY and the bound that would hold it, before it is read. */
+    uint64_t memory_bytes;
 
     /* "scanning", "resuming", "packing", "verifying"; in images, and bytes of pixels */
     struct pack_watch watch;
@@ -100,7 +105,7 @@ struct pack_convert_result {
     uint64_t elapsed_ns;    /* all of it */
     uint64_t sync_ns;       /* of it, syncing the file to disk */
     uint64_t verify_ns;     /* of it, reading back for `verify` */
-    /* memory_bytes bounds the two together, save for an image that alone needs more. */
+    /* memory_bytes bounds the two together. */
     uint64_t peak_bytes;   /* most memory that reading and decoding held at once */
     uint64_t buffer_bytes; /* memory of finished samples and chunks */
     uint64_t forecast_ns;  /* of a forecast: what packing would take, */
@@ -137,7 +142,7 @@ struct pack_convert_result {
  * PACK_ERR_ARGUMENT before anything is read or written for options that cannot be, a
  * source without images or in another order than they say, no output or version;
  * PACK_ERR_EXISTS without `force`, PACK_ERR_LIMIT for chunks of 4 GiB, PACK_ERR_MEMORY
- * when memory_bytes does not hold two samples and two chunks, PACK_ERR_IO,
+ * when memory_bytes does not hold two samples and two chunks, or an image, PACK_ERR_IO,
  * PACK_ERR_INTERRUPTED.
  *
  * The source is borrowed and not changed. Images are decoded on n_threads threads; HDF5 is

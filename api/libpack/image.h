@@ -52,6 +52,7 @@ struct pack_image_info {
     bool has_icc;           /* an ICC profile is there; it is left alone */
     bool has_alpha;         /* an alpha channel or a PNG tRNS chunk */
     bool animated;          /* an animated PNG, of which the default image is read */
+    bool partial; /* a beginning, behind which an orientation may follow (PNG) */
     bool whole; /* progressive, several scans, interlaced: decoded in one piece */
     unsigned n_warnings;                  /* from decoding; 0 after a probe */
     char warning[PACK_IMAGE_WARNING_MAX]; /* the first one */
@@ -84,7 +85,8 @@ bool pack_image_is_known(const void *data, size_t size);
  * Reads the headers only: what the file is, its size, its orientation.
  *
  * data:    an encoded file. A beginning of one will do if it reaches the pixel data; an
- *          orientation stored behind the pixels (rare, PNG only) is then not seen
+ *          orientation stored behind the pixels (rare, PNG only) is then not seen, as
+ *          info->partial says
  * params:  NULL for the defaults
  * info:    written on success
  *

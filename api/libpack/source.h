@@ -249,8 +249,9 @@ size_t pack_source_path(const struct pack_source *source, uint64_t i, char *text
                         size_t size);
 
 /*
- * Opens image `i` for reading; never waits (a named pipe is refused, as is all that is
- * no regular file, with PACK_ERR_FORMAT). Paths longer than PATH_MAX are followed piece
+ * Opens image `i` for reading; waits only for a file on which another program has a lease,
+ * a minute at most (a named pipe is refused, as is all that is no regular file, with
+ * PACK_ERR_FORMAT). Paths longer than PATH_MAX are followed piece
  * by piece. The sentence leaves the name to the caller, see pack_source_path(); errno is
  * what the system said, 0 when it did not refuse. The caller closes *fd. Safe from
  * several threads at a time.

@@ -40,6 +40,13 @@ pack_fd_write_at(int fd, const void *data, size_t size, uint64_t offset)
     return true;
 }
 
+int64_t
+pack_fd_mtime_ns(const struct stat *st)
+{
+    return (int64_t)((uint64_t)st->st_mtim.tv_sec * 1000000000 +
+                     (uint64_t)st->st_mtim.tv_nsec);
+}
+
 /* Where O_TMPFILE is not known, to the system or to the file system, a name is given and
  * removed at once. */
 int

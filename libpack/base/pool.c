@@ -282,6 +282,12 @@ pack_budget_give(struct pack_budget *budget, uint64_t bytes)
 }
 
 uint64_t
+pack_budget_limit(const struct pack_budget *budget)
+{
+    return budget->limit;
+}
+
+uint64_t
 pack_budget_peak(struct pack_budget *budget)
 {
     pthread_mutex_lock(&budget->lock);

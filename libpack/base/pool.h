@@ -79,6 +79,7 @@ void pack_budget_free(struct pack_budget *budget);
 void pack_budget_take(struct pack_budget *budget, uint64_t bytes); /* waits */
 void pack_budget_give(struct pack_budget *budget, uint64_t bytes);
 uint64_t pack_budget_peak(struct pack_budget *budget); /* most bytes ever held at once */
+uint64_t pack_budget_limit(const struct pack_budget *budget);
 
 #ifdef __cplusplus
 }

@@ -60,7 +60,9 @@ static enum pack_status
 open_output(struct run *run)
 {
     const struct pack_convert_params *params = run->params;
-    struct pack_outfile_params op = { params->force, true, params->resume };
+    struct pack_outfile_params op = { .force = params->force,
+                                      .journal = true,
+                                      .resume = params->resume };
     return pack_outfile_open(params->output, &op, &run->out, run->err);
 }
 
@@ -115,7 +117,7 @@ static enum pack_status
 resume_journal(struct run *run, const struct pack_journal_params *jp)
 {
     const char *part = pack_outfile_part_path(run->out);
-    run->part_fd = open(part, O_RDONLY | O_CLOEXEC);
+    run->part_fd = open(part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (run->part_fd < 0)
         return pack_fail_errno(run->err, errno, "cannot open '%s'", part);
     enum pack_status status =
@@ -131,7 +133,8 @@ open_files(struct run *run)
     const struct pack_convert_params *params = run->params;
     struct pack_journal_params jp = pack_convert_journal(run);
     struct pack_writer_params wp = { .libver = params->options.libver,
-                                     .resume = run->resumed };
+                                     .resume = run->resumed,
+                                     .is_new = true };
     struct pack_writer_dataset_params dp = {
         .type = PACK_UINT8,
         .sample = run->plan.sample,
@@ -196,7 +199,11 @@ finish_result(struct run *run)
     result->extent.extent[0] = result->n_packed;
     memcpy(&result->extent.extent[1], run->plan.sample.extent,
            sizeof(uint64_t) * (size_t)run->plan.sample.rank);
-    result->n_chunks = run->checksums.size / sizeof(uint64_t);
+    uint64_t n_blocks = run->plan.block_samples
+                            ? (result->n_packed + run->plan.block_samples - 1) /
+                                  run->plan.block_samples
+                            : 0;
+    result->n_chunks = n_blocks * run->plan.chunks_per_block;
     result->pixel_bytes = result->n_packed * run->plan.sample_bytes;
     result->buffer_bytes = run->plan.buffer_bytes;
     result->peak_bytes = run->samples ? pack_samples_peak_bytes(run->samples) : 0;
@@ -294,6 +301,8 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
         status = pack_convert_check_options(&params->options, err);
     if (status == PACK_OK && params->source)
         status = pack_convert_check_order(params->source, &params->options, err);
+    if (status == PACK_OK)
+        status = pack_convert_check_columns(params->source, &params->options, err);
     if (status != PACK_OK)
         return status;
     run.own = *params;

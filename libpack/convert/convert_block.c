@@ -314,7 +314,7 @@ write_block(struct run *run, struct block *block)
         status = pack_writer_chunk(run->images, first + k, &stored, &record->address,
                                    run->err);
         run->result->stored_bytes += record->stored_bytes;
-        if (status == PACK_OK)
+        if (status == PACK_OK && run->params->verify)
             status = pack_buf_append(&run->checksums, &record->pixel_checksum,
                                      sizeof record->pixel_checksum, run->err);
     }
@@ -416,11 +416,8 @@ convert_sample(struct run *run, struct block **block, const struct pack_sample *
         sample = &lost;
     struct sample_record record = make_record(sample);
     run->result->source_bytes += sample->file_bytes;
-    if (sample->outcome == PACK_SAMPLE_FAILED) {
-        pack_fail(run->err, sample->status, "%s", sample->reason);
-        return pack_convert_name_record(params->source, sample->index, sample->status,
-                                        run->err);
-    }
+    if (sample->outcome == PACK_SAMPLE_FAILED)
+        return pack_convert_fail_sample(params, sample, run->err);
     enum pack_status status = pack_convert_wait(run, &record, sample, &waits);
     if (status == PACK_OK && !waits)
         status = pack_convert_wait_over(run, block);

@@ -158,11 +158,8 @@ compare_sample(struct compare *c, const struct pack_sample *sample)
 {
     const struct pack_convert_params *params = c->params;
     enum pack_status status = PACK_OK;
-    if (sample->outcome == PACK_SAMPLE_FAILED) {
-        pack_fail(c->err, sample->status, "%s", sample->reason);
-        return pack_convert_name_record(params->source, sample->index, sample->status,
-                                        c->err);
-    }
+    if (sample->outcome == PACK_SAMPLE_FAILED)
+        return pack_convert_fail_sample(params, sample, c->err);
     status = pack_convert_row_count(params->source, &c->row, sample, c->err);
     if (status == PACK_OK && sample->outcome != PACK_SAMPLE_READY) {
         c->result->n_rejected++;

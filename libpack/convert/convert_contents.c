@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/utf8.h"
+
 struct contents {
     const struct pack_convert_contents *c;
     struct pack_writer *writer;
@@ -21,6 +23,14 @@ write_array(struct contents *w, const char *path, enum pack_number type, uint64_
     struct pack_shape shape = { columns > 1 ? 2 : 1, { w->n, columns } };
     if (w->status == PACK_OK)
         w->status = pack_writer_array(w->writer, path, type, &shape, data, w->err);
+}
+
+/* An attribute. */
+static void
+put_text(struct contents *w, const char *path, const char *name, const char *text)
+{
+    if (w->status == PACK_OK)
+        w->status = pack_writer_attr_text(w->writer, path, name, text, w->err);
 }
 
 /* Room for a value of each packed sample; NULL when there is none, or after a failure. */
@@ -96,6 +106,18 @@ escape_texts(const void *context, text_fn text, uint64_t n, struct texts *texts,
     return PACK_OK;
 }
 
+static enum pack_status
+take_texts(const void *context, text_fn text, uint64_t n, struct texts *texts,
+           struct pack_error *err)
+{
+    texts->text = malloc((n ? n : 1) * sizeof *texts->text);
+    if (!texts->text)
+        return pack_fail_memory(err, "texts");
+    for (uint64_t i = 0; i < n; i++)
+        texts->text[i] = text(context, i);
+    return PACK_OK;
+}
+
 static void
 write_texts(struct contents *w, const char *path, const void *context, text_fn text,
             uint64_t n)
@@ -137,12 +159,35 @@ cell_text(const void *context, uint64_t i)
         ->strings[pack_source_row(cell->w->c->source, cell->w->c->rows[i])];
 }
 
+/* As it is; in the form of names, and saying so, when HDF5 could not say of what encoding
+ * it is. */
+static void
+write_text_column(struct contents *w, const struct pack_column *column)
+{
+    struct cell cell = { w, column };
+    struct texts texts = { 0 };
+    bool is_utf8 = true;
+    for (uint64_t i = 0; i < w->n && is_utf8; i++) {
+        const char *text = cell_text(&cell, i);
+        is_utf8 = pack_utf8_valid(text, strlen(text));
+    }
+    if (!is_utf8) {
+        write_texts(w, column->name, &cell, cell_text, w->n);
+        put_text(w, column->name, "escape", "\\xHH");
+        return;
+    }
+    if (w->status == PACK_OK)
+        w->status = take_texts(&cell, cell_text, w->n, &texts, w->err);
+    if (w->status == PACK_OK)
+        w->status = pack_writer_texts(w->writer, column->name, texts.text, w->n, w->err);
+    texts_done(&texts);
+}
+
 static void
 write_column(struct contents *w, const struct pack_column *column)
 {
-    struct cell cell = { w, column };
     if (column->kind == PACK_COLUMN_STRING) {
-        write_texts(w, column->name, &cell, cell_text, w->n);
+        write_text_column(w, column);
         return;
     }
     union {
@@ -162,13 +207,6 @@ write_column(struct contents *w, const struct pack_column *column)
 }
 
 /* -------------------------------------------------------------- attributes */
-
-static void
-put_text(struct contents *w, const char *path, const char *name, const char *text)
-{
-    if (w->status == PACK_OK)
-        w->status = pack_writer_attr_text(w->writer, path, name, text, w->err);
-}
 
 static void
 put_texts(struct contents *w, const char *path, const char *name,

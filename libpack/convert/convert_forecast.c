@@ -168,6 +168,8 @@ pack_convert_forecast(const struct pack_convert_params *params,
         status = pack_convert_check_options(&params->options, err);
     if (status == PACK_OK)
         status = pack_convert_check_order(params->source, &params->options, err);
+    if (status == PACK_OK)
+        status = pack_convert_check_columns(params->source, &params->options, err);
     if (status != PACK_OK)
         return status;
     memset(result, 0, sizeof *result);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libpack/base/check.h"
+#include "libpack/convert/convert_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/base/json.h"
@@ -52,6 +53,7 @@ pack_convert_options_put(const struct pack_convert_options *o, struct pack_json 
     pack_json_bool(json, "strict", o->image.strict);
     pack_json_u64(json, "max_pixels",
                   o->image.max_pixels ? o->image.max_pixels : PACK_IMAGE_MAX_PIXELS);
+    pack_json_u64(json, "max_file_bytes", pack_convert_max_file(o));
     if (o->chunk.rank)
         pack_json_text(json, "chunk", pack_shape_format(&o->chunk, chunk));
     else if (o->chunk_samples)
@@ -219,6 +221,7 @@ pack_convert_options_parse(const char *text, struct pack_convert_options *option
     o.image.ignore_orientation = !look_bool(&look, "exif_orientation");
     o.image.strict = look_bool(&look, "strict");
     o.image.max_pixels = look_u64(&look, "max_pixels");
+    o.max_file_bytes = look_u64(&look, "max_file_bytes");
     o.shuffle = look_bool(&look, "shuffle");
     o.seed = look_u64(&look, "seed");
     o.limit = look_u64(&look, "limit");

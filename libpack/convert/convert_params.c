@@ -2,6 +2,7 @@
 #include "libpack/convert/convert_parts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "libpack/base/check.h"
 #include "libpack/base/pool.h"
@@ -94,6 +95,19 @@ pack_convert_check_order(const struct pack_source *source,
                                "the source was limited to %" PRIu64
                                " of %" PRIu64 " images, the options ask for %" PRIu64,
                                source->n_records, source->n_listed, n);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_convert_check_columns(const struct pack_source *source,
+                           const struct pack_convert_options *o, struct pack_error *err)
+{
+    for (int i = 0; source->list && i < source->list->n_columns; i++)
+        if (o->on_error == PACK_ON_ERROR_BLANK &&
+            strcmp(source->list->columns[i].name, "valid") == 0)
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "on_error",
+                                   "the list has a column 'valid', which is also the "
+                                   "dataset that tells blank images; rename it");
     return PACK_OK;
 }
 

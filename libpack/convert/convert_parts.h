@@ -27,7 +27,8 @@ struct pack_convert_plan {
     unsigned n_threads;
     size_t n_slots, n_blocks; /* samples and blocks in flight */
     uint64_t decode_bytes;    /* bound for reading and decoding */
-    uint64_t buffer_bytes;    /* slots and blocks */
+    uint64_t buffer_bytes;    /* slots and blocks, */
+    uint64_t buffer_max_bytes; /* which would not be more with more memory */
 };
 
 /* PACK_ERR_ARGUMENT for impossible chunk shapes, PACK_ERR_LIMIT for samples or chunks of
@@ -55,6 +56,11 @@ enum pack_status pack_convert_check_options(const struct pack_convert_options *o
 enum pack_status pack_convert_check_order(const struct pack_source *source,
                                           const struct pack_convert_options *options,
                                           struct pack_error *err);
+
+/* PACK_ERR_ARGUMENT for a column with the name of a dataset that the options ask for. */
+enum pack_status pack_convert_check_columns(const struct pack_source *source,
+                                            const struct pack_convert_options *options,
+                                            struct pack_error *err);
 
 enum { PACK_CONVERT_ROW_MAX = 100 };
 
@@ -108,6 +114,14 @@ enum pack_status pack_convert_name_record(const struct pack_source *source,
                                           uint64_t index, enum pack_status status,
                                           struct pack_error *err);
 
+/* Why a sample failed, and its path in front. */
+enum pack_status pack_convert_fail_sample(const struct pack_convert_params *params,
+                                          const struct pack_sample *sample,
+                                          struct pack_error *err);
+
+/* As the parameters say, else the default. */
+uint64_t pack_convert_memory(const struct pack_convert_params *params);
+uint64_t pack_convert_max_file(const struct pack_convert_options *options);
 unsigned pack_convert_threads(const struct pack_convert_params *params);
 /* Tells the watch; PACK_ERR_INTERRUPTED when it stops the run. */
 enum pack_status pack_convert_watch(const struct pack_convert_params *params,

@@ -1,5 +1,5 @@
 /* Shapes and memory of a file before anything is decoded. */
-#include "libpack/convert/convert_parts.h"
+#include "libpack/convert/convert_run.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
@@ -12,6 +12,7 @@ static const uint64_t DEFAULT_MEMORY = UINT64_C(1) << 30;
 static const uint64_t CHUNK_MAX =
     UINT32_MAX; /* HDF5 before 2.0 counts chunk bytes in 32 bits */
 static const uint64_t BLOCK_SAMPLES_MAX = 1 << 22; /* their records fit a journal entry */
+static const uint64_t CHUNKS_MAX = 1 << 30; /* each takes some dozen bytes of index */
 static const uint64_t SINGLE_CHUNK = 64 << 10, BLOCK_CHUNK = 1 << 20;
 
 uint64_t
@@ -69,13 +70,31 @@ chunk_shape(const struct pack_convert_params *params, struct pack_convert_plan *
     return PACK_OK;
 }
 
+/* PACK_ERR_LIMIT for more chunks than an index is made for. */
+static enum pack_status
+check_n_chunks(const struct pack_convert_params *params,
+               const struct pack_convert_plan *plan, struct pack_error *err)
+{
+    uint64_t n = params->source->n_records, n_chunks;
+    char text[PACK_SHAPE_TEXT_MAX];
+    if (!pack_size_mul(n / plan->block_samples + (n % plan->block_samples != 0),
+                       plan->chunks_per_block, &n_chunks))
+        n_chunks = UINT64_MAX;
+    if (n_chunks <= CHUNKS_MAX)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_LIMIT, "chunk",
+                           "chunks of %s would be %" PRIu64 " for %" PRIu64
+                           " images, more than %" PRIu64,
+                           pack_shape_format(&plan->chunk, text), n_chunks, n, CHUNKS_MAX);
+}
+
 /* Splits the memory: at most a quarter for samples, a half for blocks, the rest for
  * decoding. */
 static enum pack_status
 share_memory(const struct pack_convert_params *params, struct pack_convert_plan *plan,
              struct pack_error *err)
 {
-    uint64_t memory = params->memory_bytes ? params->memory_bytes : DEFAULT_MEMORY;
+    uint64_t memory = pack_convert_memory(params);
     unsigned threads = plan->n_threads;
     /* a block is assembled, and once more encoded, with what a codec may add */
     plan->coded_bytes =
@@ -83,8 +102,9 @@ share_memory(const struct pack_convert_params *params, struct pack_convert_plan 
             ? 0
             : plan->chunks_per_block *
                   pack_pipeline_bound(&params->options.pipeline, plan->chunk_bytes);
-    uint64_t slot = plan->sample_bytes + (plan->direct ? plan->coded_bytes : 0);
-    uint64_t block = plan->direct ? 0 : plan->block_bytes + plan->coded_bytes;
+    uint64_t notes = plan->chunks_per_block * CHUNK_NOTE_BYTES;
+    uint64_t slot = plan->sample_bytes + (plan->direct ? plan->coded_bytes + notes : 0);
+    uint64_t block = notes + (plan->direct ? 0 : plan->block_bytes + plan->coded_bytes);
     uint64_t least = 2 * slot + 2 * block;
     if (least > memory - memory / 4) {
         char need[PACK_BYTES_TEXT_MAX], have[PACK_BYTES_TEXT_MAX];
@@ -94,13 +114,15 @@ share_memory(const struct pack_convert_params *params, struct pack_convert_plan 
                          pack_counted(plan->block_samples, "sample", "samples").text,
                          pack_bytes_format(least + least / 3, need));
     }
-    uint64_t slots = memory / (plan->direct ? 2 : 4) / slot;
-    uint64_t blocks = plan->direct ? 1 : memory / 2 / block, least_blocks = !plan->direct + 1;
-    plan->n_slots = slots < 2 ? 2 : slots > 4 * threads + 4 ? 4 * threads + 4 : slots;
-    plan->n_blocks = blocks < least_blocks  ? least_blocks
-                     : blocks > threads + 2 ? threads + 2
-                                            : blocks;
+    uint64_t slots = memory / (plan->direct ? 2 : 4) / slot, slots_max = 4 * threads + 4;
+    uint64_t blocks = memory / 2 / block, blocks_max = plan->direct ? 1 : threads + 2;
+    uint64_t least_blocks = !plan->direct + 1;
+    plan->n_slots = slots < 2 ? 2 : slots > slots_max ? slots_max : slots;
+    plan->n_blocks = blocks > blocks_max     ? blocks_max
+                     : blocks < least_blocks ? least_blocks
+                                             : blocks;
     plan->buffer_bytes = plan->n_slots * slot + plan->n_blocks * block;
+    plan->buffer_max_bytes = slots_max * slot + blocks_max * block;
     plan->decode_bytes = memory > plan->buffer_bytes ? memory - plan->buffer_bytes : 0;
     return PACK_OK;
 }
@@ -137,10 +159,24 @@ pack_convert_plan_make(const struct pack_convert_params *params, uint32_t out_h,
             (p.sample.extent[i] + p.chunk.extent[i + 1] - 1) / p.chunk.extent[i + 1];
     p.whole = p.chunk_bytes == p.block_bytes;
     p.direct = p.block_samples == 1;
-    status = share_memory(params, &p, err);
+    status = check_n_chunks(params, &p, err);
+    if (status == PACK_OK)
+        status = share_memory(params, &p, err);
     if (status == PACK_OK)
         *plan = p;
     return status;
+}
+
+uint64_t
+pack_convert_memory(const struct pack_convert_params *params)
+{
+    return params->memory_bytes ? params->memory_bytes : DEFAULT_MEMORY;
+}
+
+uint64_t
+pack_convert_max_file(const struct pack_convert_options *options)
+{
+    return options->max_file_bytes ? options->max_file_bytes : PACK_CONVERT_MAX_FILE;
 }
 
 unsigned
@@ -162,6 +198,8 @@ pack_convert_samples(const struct pack_convert_params *params,
         .out_w = plan->out_w,
         .n_threads = plan->n_threads,
         .memory_bytes = plan->decode_bytes,
+        .beside_bytes = plan->buffer_max_bytes,
+        .max_file_bytes = pack_convert_max_file(&params->options),
         .n_slots = plan->n_slots,
     };
 }
@@ -197,6 +235,15 @@ pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err)
     return pack_fail(err, PACK_ERR_FORMAT,
                      "no readable image: %" PRIu64 " file%s rejected", n_rejected,
                      n_rejected == 1 ? " was" : "s were");
+}
+
+enum pack_status
+pack_convert_fail_sample(const struct pack_convert_params *params,
+                         const struct pack_sample *sample, struct pack_error *err)
+{
+    pack_fail_param(err, sample->status, sample->over_memory ? "memory_bytes" : NULL,
+                    "%s", sample->reason);
+    return pack_convert_name_record(params->source, sample->index, sample->status, err);
 }
 
 enum pack_status

@@ -49,6 +49,8 @@ struct chunk_record {
     uint32_t filter_mask, unused;
 };
 
+enum { CHUNK_NOTE_BYTES = sizeof(struct chunk_record) + sizeof(uint8_t *) };
+
 struct block_head {
     uint64_t number;
     uint32_t n_records, n_chunks;
@@ -117,7 +119,7 @@ struct run {
 
     struct pack_buf rows;      /* uint64_t: record of each packed sample */
     struct pack_buf sizes;     /* int32_t[2]: height and width of its source */
-    struct pack_buf checksums; /* uint64_t per chunk, of its pixels */
+    struct pack_buf checksums; /* uint64_t per chunk, of its pixels: for `verify` */
     struct pack_buf valid;     /* uint8_t, with PACK_ON_ERROR_BLANK */
     unsigned __int128 sum[3], sumsq[3];
 };

@@ -37,11 +37,8 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
     enum pack_sample_outcome outcome = sample->outcome;
     const char *reason = sample->reason;
     struct pack_error why;
-    if (outcome == PACK_SAMPLE_FAILED) {
-        pack_fail(err, sample->status, "%s", reason);
-        return pack_convert_name_record(params->source, sample->index, sample->status,
-                                        err);
-    }
+    if (outcome == PACK_SAMPLE_FAILED)
+        return pack_convert_fail_sample(params, sample, err);
     if (outcome == PACK_SAMPLE_READY &&
         pack_geometry_plan_image(&params->options.geometry, &sample->info, &plan, &why) !=
             PACK_OK) {
@@ -74,7 +71,8 @@ pack_convert_scan_headers(const struct pack_convert_params *params, bool report_
         .geometry = params->options.geometry,
         .headers_only = true,
         .n_threads = pack_convert_threads(params),
-        .memory_bytes = params->memory_bytes ? params->memory_bytes : UINT64_C(1) << 28,
+        .memory_bytes = pack_convert_memory(params),
+        .max_file_bytes = pack_convert_max_file(&params->options),
     };
     struct pack_samples *samples = NULL;
     struct pack_pool *pool = NULL;

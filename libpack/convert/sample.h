@@ -28,6 +28,7 @@ struct pack_sample {
     enum pack_sample_outcome outcome;
     enum pack_status status;             /* why not READY */
     char reason[PACK_SAMPLE_REASON_MAX]; /* one sentence, without the file's name */
+    bool over_memory; /* FAILED: memory_bytes does not hold it */
 
     const uint8_t *pixels; /* out_h * out_w * channels bytes; NULL after a header scan */
     uint32_t out_h, out_w;
@@ -50,7 +51,9 @@ struct pack_samples_params {
     bool no_sums;          /* sum and sumsq stay 0 */
     uint32_t out_h, out_w; /* size that every sample must have; 0: any */
     unsigned n_threads;
-    uint64_t memory_bytes; /* for reading and decoding; one giant image comes in alone */
+    uint64_t memory_bytes; /* for reading and decoding; what needs more fails */
+    uint64_t beside_bytes; /* what else the caller's bound is for, at most */
+    uint64_t max_file_bytes; /* larger files are rejected; 0: none is */
     size_t n_slots;        /* samples in flight, at least 2; 0: 4 per thread and 4 */
     /* Called for each sample on the thread that made it, while that processor's cache
      * holds it; `worker` as in pool.h. May be NULL. */

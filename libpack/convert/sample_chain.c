@@ -22,6 +22,10 @@
 
 enum { HEAD_BYTES = 65536 };
 
+/* What a worker holds on to from image to image; what one giant image made it allocate
+ * beyond that is given back. */
+static const uint64_t KEEP_MAX = 64 << 20;
+
 /* ----------------------------------------------------------------- reading */
 
 static void
@@ -53,12 +57,6 @@ pack_sample_outcome_of(int errnum)
     case EBADMSG: return PACK_SAMPLE_MISSING; /* bad sectors; the file system saw them */
     default: return PACK_SAMPLE_FAILED;
     }
-}
-
-static int64_t
-mtime_ns(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
 static enum pack_status
@@ -97,7 +95,7 @@ read_part(struct pack_sample_chain *c, const struct found *file, size_t have, si
     sample->read_ns += pack_clock_ns() - begin_ns;
     sample->read_bytes += got;
     if (have + got != size || after.st_size != file->st.st_size ||
-        mtime_ns(&after) != mtime_ns(&file->st))
+        pack_fd_mtime_ns(&after) != pack_fd_mtime_ns(&file->st))
         return pack_fail(err, PACK_ERR_CHANGED, "changed while it was being read");
     return PACK_OK;
 }
@@ -175,21 +173,72 @@ resample(struct pack_sample_chain *c, struct pack_sample_place *place,
     return PACK_OK;
 }
 
+/* ------------------------------------------------------------------ memory */
+
+uint64_t
+pack_sample_keep_bytes(uint64_t memory_bytes, unsigned n_threads)
+{
+    uint64_t share = memory_bytes / 4 / n_threads;
+    return share < KEEP_MAX ? share : KEEP_MAX;
+}
+
+static uint64_t
+add(uint64_t a, uint64_t b)
+{
+    return pack_size_add(a, b, &a) ? a : UINT64_MAX;
+}
+
+/* A bound under which `bytes` are left to the budget, in MiB. */
+static uint64_t
+bound_mib(const struct pack_samples_params *params, uint64_t bytes)
+{
+    uint64_t all_keep = params->n_threads * KEEP_MAX, third = bytes / 3 + 1;
+    uint64_t decode = add(bytes, third < all_keep ? third : all_keep), beside = decode;
+    if (!pack_size_mul(decode, 7, &beside) || beside > params->beside_bytes)
+        beside = params->beside_bytes; /* which never takes more than 7 in 8 */
+    return add(add(decode, beside), (1 << 20) - 1) >> 20;
+}
+
+/* Whether the budget can ever hold so much. */
+static enum pack_status
+check_fits(const struct pack_sample_chain *c, uint64_t bytes, struct pack_sample *sample,
+           struct pack_error *err)
+{
+    char text[PACK_BYTES_TEXT_MAX];
+    if (!c->budget || bytes <= pack_budget_limit(c->budget))
+        return PACK_OK;
+    sample->over_memory = true;
+    return pack_fail(err, PACK_ERR_MEMORY,
+                     "takes %s of memory, which a bound of %" PRIu64 " MiB would hold",
+                     pack_bytes_format(bytes, text), bound_mib(c->params, bytes));
+}
+
 /* What reading, decoding and resampling this file holds at its peak. */
 static uint64_t
-need_bytes(const struct pack_samples_params *params, const struct pack_image_info *info,
-           uint64_t file_bytes)
+upright_bytes(const struct pack_samples_params *params,
+              const struct pack_image_info *info, uint64_t file_bytes)
 {
     struct pack_image_params image = params->image;
     struct pack_geometry_plan plan;
     uint64_t need = file_bytes;
     if (pack_geometry_plan_image(&params->geometry, info, &plan, NULL) == PACK_OK) {
         image.reduce = plan.reduce;
-        if (!pack_size_add(need, pack_resample_bytes(&plan), &need))
-            return UINT64_MAX;
+        need = add(need, pack_resample_bytes(&plan));
     }
-    return pack_size_add(need, pack_image_decode_bytes(info, &image), &need) ? need
-                                                                            : UINT64_MAX;
+    return add(need, pack_image_decode_bytes(info, &image));
+}
+
+/* The same, turned or not where that is not known yet. */
+static uint64_t
+need_bytes(const struct pack_samples_params *params, const struct pack_image_info *info,
+           uint64_t file_bytes)
+{
+    struct pack_image_info turned = *info;
+    turned.width = info->height;
+    turned.height = info->width;
+    uint64_t need = upright_bytes(params, info, file_bytes);
+    uint64_t other = info->partial ? upright_bytes(params, &turned, file_bytes) : 0;
+    return need > other ? need : other;
 }
 
 /* Back to the bytes of a head, which pack_sample_chain_init() allocated. */
@@ -207,17 +256,23 @@ static void
 shrink(struct pack_sample_chain *c)
 {
     const struct pack_image *image = &c->image;
-    if (c->capacity + image->capacity + image->work_capacity <= c->keep_bytes)
+    if (c->capacity + image->capacity + image->work_capacity +
+            pack_resample_scratch_bytes(c->scratch) <=
+        c->keep_bytes)
         return;
     pack_image_done(&c->image);
+    pack_resample_scratch_empty(c->scratch);
     shrink_bytes(c);
 }
 
-static void
-take(struct pack_sample_chain *c, uint64_t bytes)
+static enum pack_status
+take(struct pack_sample_chain *c, uint64_t bytes, struct pack_sample *sample,
+     struct pack_error *err)
 {
-    if (c->budget)
+    enum pack_status status = check_fits(c, bytes, sample, err);
+    if (status == PACK_OK && c->budget)
         pack_budget_take(c->budget, bytes);
+    return status;
 }
 
 static void
@@ -225,6 +280,15 @@ give(struct pack_sample_chain *c, uint64_t bytes)
 {
     if (c->budget)
         pack_budget_give(c->budget, bytes);
+}
+
+/* Whether the first bytes say all that is asked: not when what turns a PNG may follow
+ * behind its pixels, and nothing will be decoded. */
+static bool
+is_enough(const struct pack_samples_params *params, enum pack_status status,
+          const struct pack_image_info *info)
+{
+    return status == PACK_OK && !(params->headers_only && info->partial);
 }
 
 /* Headers are in the first bytes of nearly every file; else the whole of it is looked at,
@@ -236,15 +300,30 @@ probe(struct pack_sample_chain *c, const struct found *file, size_t have,
     const struct pack_image_params *image = &c->params->image;
     enum pack_status status = pack_image_probe(c->bytes, have, image, &sample->info, err);
     size_t size = (size_t)file->st.st_size;
-    if (status == PACK_OK || have == size || !pack_image_is_known(c->bytes, have))
+    if (is_enough(c->params, status, &sample->info) || have == size ||
+        !pack_image_is_known(c->bytes, have))
         return status;
-    take(c, size);
+    status = take(c, size, sample, err);
+    if (status != PACK_OK)
+        return status;
     status = read_part(c, file, have, size, sample, err);
     if (status == PACK_OK)
         status = pack_image_probe(c->bytes, size, image, &sample->info, err);
     shrink_bytes(c);
     give(c, size);
     return status;
+}
+
+static enum pack_status
+check_file_size(const struct pack_samples_params *params, uint64_t size,
+                struct pack_error *err)
+{
+    char has[PACK_BYTES_TEXT_MAX], limit[PACK_BYTES_TEXT_MAX];
+    if (!params->max_file_bytes || size <= params->max_file_bytes)
+        return PACK_OK;
+    return pack_fail(err, PACK_ERR_LIMIT, "a file of %s is over the limit of %s",
+                     pack_bytes_format(size, has),
+                     pack_bytes_format(params->max_file_bytes, limit));
 }
 
 static enum pack_status
@@ -255,15 +334,21 @@ make_sample(struct pack_sample_chain *c, int fd, struct pack_sample_place *place
     if (fstat(fd, &file.st) != 0)
         return fail_read(c, err);
     size_t size = (size_t)file.st.st_size, have = size < HEAD_BYTES ? size : HEAD_BYTES;
+    enum pack_status status = check_file_size(c->params, size, err);
     sample->file_bytes = size;
-    sample->file_mtime_ns = mtime_ns(&file.st);
-    enum pack_status status = read_part(c, &file, 0, have, sample, err);
+    sample->file_mtime_ns = pack_fd_mtime_ns(&file.st);
+    if (status == PACK_OK)
+        status = read_part(c, &file, 0, have, sample, err);
     if (status == PACK_OK)
         status = probe(c, &file, have, sample, err);
-    if (status != PACK_OK || c->params->headers_only)
+    if (status != PACK_OK)
         return status;
     uint64_t need = need_bytes(c->params, &sample->info, sample->file_bytes);
-    take(c, need);
+    if (c->params->headers_only)
+        return check_fits(c, need, sample, err);
+    status = take(c, need, sample, err);
+    if (status != PACK_OK)
+        return status;
     status = read_part(c, &file, have, size, sample, err);
     if (status == PACK_OK)
         status = decode(c, sample, err);

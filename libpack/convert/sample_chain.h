@@ -25,6 +25,10 @@ struct pack_sample_place {
     size_t capacity;
 };
 
+/* Of memory for reading and decoding, what each thread may keep from image to image; the
+ * budget is the rest. */
+uint64_t pack_sample_keep_bytes(uint64_t memory_bytes, unsigned n_threads);
+
 /* pack_sample_chain_done() releases in any case. */
 enum pack_status pack_sample_chain_init(struct pack_sample_chain *chain,
                                         const struct pack_samples_params *params,

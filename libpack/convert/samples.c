@@ -13,10 +13,6 @@
 #include "libpack/base/system.h"
 #include "libpack/convert/sample_chain.h"
 
-/* What a worker holds on to from image to image; what one giant image made it allocate
- * beyond that is given back. */
-static const uint64_t KEEP_MAX = 64 << 20;
-
 struct slot {
     struct pack_sample sample;
     struct pack_sample_place place;
@@ -68,8 +64,7 @@ pack_samples_new(const struct pack_samples_params *params, struct pack_samples *
     struct pack_samples *s = calloc(1, sizeof *s);
     if (!s)
         return pack_fail_memory(err, "samples");
-    uint64_t share = params->memory_bytes / 2 / params->n_threads;
-    uint64_t keep_bytes = share < KEEP_MAX ? share : KEEP_MAX;
+    uint64_t keep_bytes = pack_sample_keep_bytes(params->memory_bytes, params->n_threads);
     s->params = *params;
     s->next = params->first;
     s->n_slots = params->n_slots ? params->n_slots : 4 * (size_t)params->n_threads + 4;

@@ -120,7 +120,7 @@ enum pack_status pack_jpeg_damaged(const char *what, struct pack_error *err);
 struct pack_png_facts {
     uint32_t width, height;
     int depth, color_type;
-    bool interlaced, has_trns, has_icc, animated;
+    bool interlaced, has_trns, has_icc, animated, partial;
     int orientation; /* 1 to 8 */
 };
 

@@ -226,6 +226,7 @@ png_probe(const uint8_t *data, size_t size, const struct pack_image_params *para
     info->has_alpha = has_channel || facts.has_trns;
     info->animated = facts.animated;
     info->whole = facts.interlaced;
+    info->partial = facts.partial && !params->ignore_orientation;
     pack_image_info_turn(info, facts.orientation, params);
     return PACK_OK;
 }

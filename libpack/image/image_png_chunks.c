@@ -402,14 +402,16 @@ walk_chunks(struct walk *walk)
 {
     enum pack_status status = read_header(walk);
     struct chunk chunk;
-    while (!status && next_chunk(walk, &chunk) && !is(&chunk, "IEND")) {
-        if (is(&chunk, "fcTL") && walk->seen_pixels && walk->facts->animated)
-            break;
+    bool is_there, ends = false;
+    while (!status && !ends && (is_there = next_chunk(walk, &chunk))) {
         walk->seen_pixels |= is(&chunk, "IDAT");
-        if (walk->seen_pixels && walk->metadata.exif.data)
-            break;
-        status = read_chunk(walk, &chunk);
+        ends = is(&chunk, "IEND") ||
+               (walk->seen_pixels && (walk->metadata.exif.data ||
+                                      (is(&chunk, "fcTL") && walk->facts->animated)));
+        if (!ends)
+            status = read_chunk(walk, &chunk);
     }
+    walk->facts->partial = !ends && !walk->metadata.exif.data;
     /* the pixels' chunk may reach beyond what is here */
     if (!status && !walk->seen_pixels &&
         (walk->size - walk->at < 8 || memcmp(walk->data + walk->at + 4, "IDAT", 4) != 0))

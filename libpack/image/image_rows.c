@@ -243,11 +243,18 @@ grow(uint8_t **buffer, size_t *capacity, uint64_t bytes)
     return true;
 }
 
+/* Rows that are handed over at once. */
+static uint64_t
+strip_rows(uint64_t height)
+{
+    return height < PACK_IMAGE_STRIP ? height : PACK_IMAGE_STRIP;
+}
+
 uint64_t
 pack_image_rows_bytes(uint64_t width, uint64_t height, int channels, bool whole)
 {
-    uint64_t native_rows = whole ? height : PACK_IMAGE_STRIP;
-    return width * (native_rows * (uint64_t)channels + PACK_IMAGE_STRIP * 3);
+    uint64_t strip = strip_rows(height), native_rows = whole ? height : strip;
+    return width * (native_rows * (uint64_t)channels + strip * 3);
 }
 
 enum pack_status
@@ -277,6 +284,6 @@ pack_image_rows_begin(struct pack_image_rows *rows, bool whole,
         return pack_fail_memory(err, "the pixels of an image");
     image->size = bytes;
     rows->native = image->work;
-    rows->strip = image->work + work - (size_t)rows->width * PACK_IMAGE_STRIP * 3;
+    rows->strip = image->work + work - rows->width * strip_rows(rows->height) * 3;
     return PACK_OK;
 }

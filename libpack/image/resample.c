@@ -480,14 +480,32 @@ pack_resample_scratch_use(struct pack_resample_scratch *scratch,
     scratch->ops = ops;
 }
 
-void
-pack_resample_scratch_free(struct pack_resample_scratch *scratch)
+uint64_t
+pack_resample_scratch_bytes(const struct pack_resample_scratch *scratch)
 {
-    if (!scratch)
-        return;
+    uint64_t total = scratch->n_row_bytes +
+                     scratch->n_pointers * sizeof *scratch->pointers +
+                     scratch->n_indices * sizeof *scratch->indices;
+    for (int i = 0; i < PACK_RESAMPLE_TABLES; i++)
+        total += scratch->tables.slots[i].bytes;
+    return total;
+}
+
+void
+pack_resample_scratch_empty(struct pack_resample_scratch *scratch)
+{
+    const struct pack_resample_ops *ops = scratch->ops;
     pack_resample_tables_done(&scratch->tables);
     free(scratch->rows);
     free((void *)scratch->pointers);
     free(scratch->indices);
+    *scratch = (struct pack_resample_scratch){ .ops = ops };
+}
+
+void
+pack_resample_scratch_free(struct pack_resample_scratch *scratch)
+{
+    if (scratch)
+        pack_resample_scratch_empty(scratch);
     free(scratch);
 }

@@ -16,6 +16,9 @@ struct pack_resample_scratch;
 enum pack_status pack_resample_scratch_new(struct pack_resample_scratch **scratch,
                                            struct pack_error *err);
 void pack_resample_scratch_free(struct pack_resample_scratch *scratch);
+/* Bytes that a scratch holds; lets go of all of them. */
+uint64_t pack_resample_scratch_bytes(const struct pack_resample_scratch *scratch);
+void pack_resample_scratch_empty(struct pack_resample_scratch *scratch);
 
 /*
  * Carries out a plan.

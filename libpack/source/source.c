@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libpack/base/check.h"
@@ -413,6 +414,24 @@ open_record(const struct pack_source *source, uint64_t i)
     return fd;
 }
 
+/*
+ * Who holds a lease on a file (a file server, mostly) is told by the first try to open it
+ * and lets go within lease-break-time (proc(5)), 45 s, or loses it. Nothing else makes a
+ * file be busy.
+ */
+static int
+open_leased(const struct pack_source *source, uint64_t i)
+{
+    enum { TRIES = 6000 };
+    const struct timespec pause = { .tv_nsec = 10000000 };
+    int fd = open_record(source, i);
+    for (int n = 0; fd < 0 && errno == EAGAIN && n < TRIES; n++) {
+        nanosleep(&pause, NULL);
+        fd = open_record(source, i);
+    }
+    return fd;
+}
+
 enum pack_status
 pack_source_open_file(const struct pack_source *source, uint64_t i, int *fd,
                       struct pack_error *err)
@@ -424,7 +443,7 @@ pack_source_open_file(const struct pack_source *source, uint64_t i, int *fd,
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "i",
                                "there is no image %" PRIu64 ", they end at %" PRIu64, i,
                                source->n_records);
-    int file = open_record(source, i);
+    int file = open_leased(source, i);
     bool failed = file < 0 || fstat(file, &st) != 0;
     if (!failed && S_ISREG(st.st_mode)) {
         *fd = file;
