@@ -187,9 +187,9 @@ main(void)
     pack_rng_seed(&rng, 1);
     reduce = 2;
     test_samplings();
-    test_damage();
     reduce = 1;
     test_samplings();
+    test_damage();
     test_folder("data/odd", 8);
     test_folder("data/photos/dogs", 8);
     test_folder("data/photos/vehicles", 8);
