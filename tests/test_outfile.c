@@ -326,6 +326,14 @@ test_journal(void)
        "an existing file is kept, no journal stays: %s", err.text);
     unlink(name);
 
+    put(journal, "x");
+    put(part, "of no use");
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_OK &&
+           pack_outfile_restart(out, &err) == PACK_OK && !pack_outfile_is_resumed(out) &&
+           access(part, F_OK) != 0,
+       "a part of no use is begun again");
+    pack_outfile_discard(out);
+
     put(part, "of something else");
     ok(pack_outfile_open(name, &resume, &out, &err) == PACK_ERR_EXISTS && n_files() == 1,
        "a part without a journal is nobody's to resume: %s", err.text);

@@ -301,6 +301,15 @@ pack_outfile_is_resumed(const struct pack_outfile *out)
     return out->resumed;
 }
 
+enum pack_status
+pack_outfile_restart(struct pack_outfile *out, struct pack_error *err)
+{
+    if (out->resumed && unlink(out->part) != 0)
+        return pack_fail_errno(err, errno, "cannot remove '%s'", out->part);
+    out->resumed = false;
+    return PACK_OK;
+}
+
 int
 pack_outfile_journal_fd(const struct pack_outfile *out)
 {

@@ -48,6 +48,10 @@ const char *pack_outfile_part_path(const struct pack_outfile *out); /* NAME.part
  * resume was asked for. */
 bool pack_outfile_is_resumed(const struct pack_outfile *out);
 
+/* With journal: begins again, without the NAME.part of an interrupted run, whose journal
+ * tells nothing of it. */
+enum pack_status pack_outfile_restart(struct pack_outfile *out, struct pack_error *err);
+
 /* With journal: descriptor and name of the journal, for pack_journal_create or
  * _resume; -1 otherwise. Belongs to the outfile. */
 int pack_outfile_journal_fd(const struct pack_outfile *out);

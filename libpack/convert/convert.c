@@ -142,7 +142,10 @@ open_files(struct run *run)
         .pipeline = params->options.pipeline,
     };
     enum pack_status status =
-        pack_writer_open(pack_outfile_part_path(run->out), &wp, &run->writer, run->err);
+        run->resumed ? PACK_OK : pack_outfile_restart(run->out, run->err);
+    if (status == PACK_OK)
+        status = pack_writer_open(pack_outfile_part_path(run->out), &wp, &run->writer,
+                                  run->err);
     if (status == PACK_OK)
         status = pack_writer_dataset_create(run->writer, "images", &dp, &run->images,
                                             run->err);
