@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "libpack/base/check.h"
-#include "libpack/convert/convert_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/base/json.h"
@@ -35,6 +34,12 @@ write_geometry(struct pack_json *json, const struct pack_geometry *g)
         pack_json_text(json, "resample", pack_resample_filter_name(g->filter));
     if (g->draft)
         pack_json_bool(json, "draft", true);
+}
+
+uint64_t
+pack_convert_max_file(const struct pack_convert_options *options)
+{
+    return options->max_file_bytes ? options->max_file_bytes : PACK_CONVERT_MAX_FILE;
 }
 
 void

@@ -11,6 +11,9 @@
 extern "C" {
 #endif
 
+/* As the options say, else the default. */
+uint64_t pack_convert_max_file(const struct pack_convert_options *options);
+
 /* The options as members of the object that `json` is in: of the stored text, and of the
  * report. */
 void pack_convert_options_put(const struct pack_convert_options *options,

@@ -121,7 +121,6 @@ enum pack_status pack_convert_fail_sample(const struct pack_convert_params *para
 
 /* As the parameters say, else the default. */
 uint64_t pack_convert_memory(const struct pack_convert_params *params);
-uint64_t pack_convert_max_file(const struct pack_convert_options *options);
 unsigned pack_convert_threads(const struct pack_convert_params *params);
 /* Tells the watch; PACK_ERR_INTERRUPTED when it stops the run. */
 enum pack_status pack_convert_watch(const struct pack_convert_params *params,

@@ -1,4 +1,5 @@
 /* Shapes and memory of a file before anything is decoded. */
+#include "libpack/convert/convert_options.h"
 #include "libpack/convert/convert_run.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
@@ -171,12 +172,6 @@ uint64_t
 pack_convert_memory(const struct pack_convert_params *params)
 {
     return params->memory_bytes ? params->memory_bytes : DEFAULT_MEMORY;
-}
-
-uint64_t
-pack_convert_max_file(const struct pack_convert_options *options)
-{
-    return options->max_file_bytes ? options->max_file_bytes : PACK_CONVERT_MAX_FILE;
 }
 
 unsigned

@@ -1,4 +1,5 @@
 /* What headers tell before any pixel is decoded: sizes and rejects. */
+#include "libpack/convert/convert_options.h"
 #include "libpack/convert/convert_parts.h"
 #include "libpack/base/pool.h"
 #include "libpack/convert/samples.h"
