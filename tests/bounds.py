@@ -162,7 +162,7 @@ def chunks():
     with open("many.txt", "w") as f:
         f.write("path\n" + (image + "\n") * 40000)
     before = time.monotonic()
-    got = run("--list", "many.txt", "--size", 224, "--chunk", "1x1x1x1", "-o", "many.h5")
+    got = run("--quiet", "--list", "many.txt", "--size", 224, "--chunk", "1x1x1x1", "-o", "many.h5")
     says(got, 2, r"chunks of 1x1x1x1 would be 6021120000 for 40000 images, more than",
          "billions of chunks are refused")
     ok(time.monotonic() - before < 30 and not os.path.exists("many.h5.part"), "before the work")
@@ -174,7 +174,7 @@ def columns():
     with open("valid.csv", "w") as f:
         f.write("path,valid\n" + "".join(f"{n},{i}\n" for i, n in enumerate(names)))
     for words in ([], ["--dry-run"]):
-        got = run("--list", "valid.csv", "--size", 32, "--on-error", "blank", "-o", "v.h5", *words)
+        got = run("--quiet", "--list", "valid.csv", "--size", 32, "--on-error", "blank", "-o", "v.h5", *words)
         says(got, 2, "column 'valid'", f"a column 'valid' is refused beside ours {' '.join(words)}")
     got = run("--list", "valid.csv", "--size", 32, "--quiet", "-o", "v.h5")
     with h5py.File("v.h5") as f:
