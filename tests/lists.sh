@@ -195,6 +195,9 @@ cp b.jpg 'part/b\c.jpg'
 packed 'a list of rejects, with a backslash in a name' \
     "part/rejects.tsv: takes column 1, 'path', as path, leaves out 1; a list of rejects" \
     'part/b\\c.jpg' --list part/rejects.tsv
+packed 'and beside the source that it was rejected from' \
+    "part/rejects.tsv: takes column 1, 'path', as path, leaves out 1; a list of rejects" \
+    'part/b\\c.jpg' --list part/rejects.tsv part
 
 # Sources that are files, and folders without classes.
 packed 'files are sources' '' 'b.jpg a.jpg' b.jpg a.jpg

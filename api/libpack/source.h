@@ -42,8 +42,9 @@ struct pack_source_params {
     bool (*is_image)(const void *head, size_t size);
 
     enum pack_list_format list_format;
-    const char *list_root; /* where paths in a list start; NULL: its own folder, but the
-                              current one for a list of rejects */
+    const char *list_root; /* where paths in a list start; NULL: its own folder; for a
+                              list of rejects the current one, which counts also where
+                              no file is there */
     /* Columns of a list, by a name in its header, else by their number, from 1. NULL: they
      * are recognised. */
     const char *path_column;  /* "0": each line is a path */

@@ -220,17 +220,28 @@ look(void *context, const char *path)
                                  : PACK_LOOK_FILE;
 }
 
+enum { LOOKS_MAX = 16 };
+
+/* Whether one of the first files is there. */
+static bool
+is_any_there(struct pack_source *source)
+{
+    const struct pack_list *list = source->list;
+    for (uint64_t i = 0; i < list->n_rows && i < LOOKS_MAX; i++)
+        if (look(source, list->path.strings[i]) != PACK_LOOK_NOTHING)
+            return true;
+    return false;
+}
+
 /* Says where paths start when none of the first files is there. */
 static enum pack_status
 say_where(struct pack_source *source, struct pack_error *err)
 {
-    enum { LOOKS_MAX = 16 };
     struct pack_list *list = source->list;
     char text[PACK_NAME_TEXT_MAX], *taken = NULL;
     uint64_t n = list->n_rows < LOOKS_MAX ? list->n_rows : LOOKS_MAX;
-    for (uint64_t i = 0; i < n; i++)
-        if (look(source, list->path.strings[i]) != PACK_LOOK_NOTHING)
-            return PACK_OK;
+    if (is_any_there(source))
+        return PACK_OK;
     if (asprintf(&taken, "%s; of its first %s none is in '%s', where the paths start",
                  list->taken, pack_counted(n, "file", "files").text,
                  pack_name_text(source->roots[0].path, text)) < 0)
@@ -255,7 +266,8 @@ read_list(FILE *file, const char *name, const struct pack_source_params *params,
     enum pack_status status = pack_list_read(file, name, &p, &source->list, err);
     if (status == PACK_ERR_IO && pack_watch_stops(&params->watch))
         status = pack_watch_check(&params->watch, err); /* a signal ends a waiting read */
-    if (status == PACK_OK && source->list->is_rejects && !params->list_root)
+    if (status == PACK_OK && source->list->is_rejects &&
+        (!params->list_root || !is_any_there(source)))
         status = start_here(source, err);
     if (status == PACK_OK)
         status = say_where(source, err);
