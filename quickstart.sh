@@ -80,6 +80,8 @@ pkg-config   pkgconf-pkg-config   has_command pkg-config
 libhdf5-dev  hdf5-devel           has_library hdf5-serial hdf5
 libjpeg-dev  libjpeg-turbo-devel  has_library libjpeg
 libpng-dev   libpng-devel         has_library libpng16
+libwebp-dev  libwebp-devel        has_library libwebpdemux
+libtiff-dev  libtiff-devel        has_library libtiff-4
 libzstd-dev  libzstd-devel        has_library libzstd
 zlib1g-dev   zlib-devel           has_library zlib
 hdf5-tools   hdf5                 has_command h5ls'
@@ -141,7 +143,8 @@ quickstart.sh: $1. Please install what is missing, then run this again:
     Fedora:          dnf install$missing_fedora
     elsewhere:       the C compiler, make, autoconf, automake, libtool, pkg-config, and HDF5
                      (serial, 1.10.8 or newer), libjpeg-turbo, libpng 1.6, zstd and zlib with
-                     their headers; for the tests also a C++ compiler, mandoc, strace, and
+                     their headers, and to read WebP and TIFF libwebp and libtiff
+                     4.5; for the tests also a C++ compiler, mandoc, strace, and
                      Python 3 with NumPy, h5py and Pillow
 TEXT
     exit 2

@@ -4,7 +4,8 @@
 # A case is NAME.sh, run by sh in an empty folder with the programs in PATH. Beside it
 # lie NAME.out (standard output), NAME.err (standard error) and NAME.exit (the exit
 # status); one that is not there stands for nothing printed, or 0. Cases use relative
-# paths; the version of this build is compared as @VERSION@, and what is timed is made
+# paths; the version of this build is compared as @VERSION@, the formats that it reads
+# as @FORMATS@, and what is timed is made
 # to disappear by the case itself, with sed.
 #
 #     ACCEPT=1 make check TESTS=tests/cli.sh     takes what is printed now as expected; then
@@ -38,8 +39,10 @@ for script in "$cases"/${CASES:-*}.sh; do
     status=$?
     : >"$work/exit"
     [ $status -eq 0 ] || echo $status >"$work/exit"
-    sed "s/\([( ]\|\"\)$version/\1@VERSION@/" "$work/out" >"$work/out.seen"
-    sed "s/\([( ]\|\"\)$version/\1@VERSION@/" "$work/err" >"$work/err.seen"
+    for stream in out err; do
+        sed "s/\([( ]\|\"\)$version/\1@VERSION@/; s/\(^reads\|only\) JPEG[A-Za-z, ]*$/\1 @FORMATS@/
+             s/not a JPEG[A-Za-z, ]* image/not a @FORMATS@ image/" "$work/$stream" >"$work/$stream.seen"
+    done
     same=0
     compare out "$work/out.seen" || same=1
     compare err "$work/err.seen" || same=1

@@ -115,6 +115,22 @@ try_all() {
     ok $? "$1 ($job: $tried of $total tried, $harmless harmless, $bad wrong)"
 }
 
+# more of them than its buffer takes, so that it is written to before the end
+mkdir rejected
+i=0
+while [ $i -lt 200 ]; do
+    i=$((i + 1))
+    echo 'no image' >"rejected/a-name-of-some-length-that-fills-a-buffer-$i.jpg"
+done
+cp photos/*/*.jpg rejected
+FAULT_PATH=rejects.tsv
+export FAULT_PATH
+with_fault write ENOSPC 1 all h5pack rejected --size 8 --rejects rejects.tsv -o rejected.h5
+grep -q "cannot write 'rejects.tsv.part': No space left" stderr
+ok $? 'a list of rejects that cannot be written says which, and why'
+unset FAULT_PATH
+rm -rf rejected rejected.h5*
+
 mkdir out
 with_fault write SIGKILL 9 9 job_folder 2>/dev/null
 mv out killed

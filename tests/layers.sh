@@ -56,6 +56,9 @@ check_home zlib.h 'filter_deflate|image_png_chunks'
 check_home zstd.h filter_zstd
 check_home jpeglib.h image_jpeg
 check_home png.h image_png
+check_home webp/decode.h image_webp
+check_home webp/demux.h image_webp
+check_home tiffio.h image_tiff
 check_home cuda.h consumer_cuda
 check_home nvtx3/nvToolsExt.h nvtx
 check_home pthread.h 'pool'

@@ -239,6 +239,10 @@ def bad_images(images):
         valid = f["valid"][()]
         ok(len(valid) == 62 and list(valid).count(0) == 2 and not f["images"][0].any()
            and valid[0] == 0, "--on-error blank keeps their places")
+        images = f["images"][()][valid == 1].reshape(-1, 3).astype(np.float64)
+        ok(np.allclose(f["images"].attrs["mean"], images.mean(0), rtol=1e-12)
+           and np.allclose(f["images"].attrs["std"], images.std(0), rtol=1e-12),
+           "and the black stand-ins are not part of mean and std")
     equal(run("mixed", "--verify", "-o", "out.h5").err.count("differ"), 0, "verified, they agree")
     with h5py.File("out.h5", "r+") as f:
         f["images"][0, 31, 31, 2] = 1
@@ -366,7 +370,9 @@ def odd_images():
     ok(report, "all odd images are packed or rejected in one run")
     equal([r["file"] for r in rows if r["expect"] == "ok" and r["file"] in rejected], [],
           "no image marked ok is rejected")
-    equal([r["file"] for r in rows if r["expect"] == "error" and r["file"] not in rejected], [],
+    formats = run("--version").stdout.decode().upper()
+    equal([r["file"] for r in rows if r["expect"] == "error" and r["file"] not in rejected
+           and (r["format"] not in ("WEBP", "TIFF") or r["format"] not in formats)], [],
           "every image marked error is")
     packed = [Image.open(os.path.join(os.path.dirname(manifest), r["file"])) for r in rows
               if r["file"] not in rejected and r["pillow"] == "ok"]

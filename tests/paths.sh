@@ -11,7 +11,7 @@ find . -name '.git*' -prune -o -name 'build*' -prune -o -print | sed 's/^\.//' >
 
 # Words with the ending of a source, and paths in a folder of the root; not names in
 # capitals, which stand for any, nor what a user has, a build makes or others install.
-others='hdf5\.h|jpeglib\.h|png\.h|pthread\.h|zlib\.h|zstd\.h|cuda\.h|list_attr_celeba\.txt'
+others='hdf5\.h|jpeglib\.h|png\.h|tiffio\.h|tiffio\.h|pthread\.h|zlib\.h|zstd\.h|cuda\.h|list_attr_celeba\.txt'
 named() { # FILE
     tr -c 'A-Za-z0-9_./-' '\n' <"$1" | sed 's/[.-]*$//; s,/$,,' |
         grep -E '^[A-Za-z0-9_./-]+\.(c|h|sh|py|awk|ac|am|txt|cu)$|^(api|libpack|tools|tests|man)/' |

@@ -57,7 +57,11 @@ parse_word(char *word, struct request *r)
         r->params.ignore_orientation = true;
     else if (strcmp(word, "background") == 0)
         parse_background(value, &r->params);
-    else if (strcmp(word, "probe") == 0)
+    else if (strcmp(word, "scale16") == 0) {
+        r->params.scales_16 = true;
+        if (sscanf(value, "%hu:%hu", &r->params.low_16, &r->params.high_16) != 2)
+            exit(3);
+    } else if (strcmp(word, "probe") == 0)
         r->probe = true;
     else if (strcmp(word, "window") == 0)
         r->window = true;

@@ -179,6 +179,7 @@ test_image(void)
     RETURNS(pack_image_done, NULL);
     HOLDS(pack_image_format_name,
           strcmp(pack_image_format_name((enum pack_image_format)9), "unknown") == 0);
+    HOLDS(pack_image_formats, strncmp(pack_image_formats(), "JPEG, PNG", 9) == 0);
     HOLDS(pack_image_is_known, !pack_image_is_known(NULL, 0));
     HOLDS(pack_image_is_known, !pack_image_is_known(NULL, 16));
     REFUSED("data", pack_image_probe, NULL, 5, NULL, &info, &err);

@@ -118,6 +118,27 @@ test_buf(void)
     pack_buf_done(&buf);
 }
 
+/* A path may be longer than a sentence can be. */
+static void
+test_long_sentences(void)
+{
+    static char path[3001];
+    struct pack_error err;
+    memset(path, 'p', sizeof path - 1);
+    memcpy(path, "/begin/", 7);
+    memcpy(path + sizeof path - 6, "/end", 5);
+    (void)pack_fail_errno(&err, ENOSPC, "cannot write '%s'", path);
+    ok(strncmp(err.text, "cannot write '/begin/p", 22) == 0 && strstr(err.text, "p...p") &&
+           strstr(err.text, "p/end': No space left on device"),
+       "a path of any length leaves the reason and its own ends: %s",
+       err.text + strlen(err.text) - 40);
+    (void)pack_error_prefix(&err, err.status, "'%s'", path);
+    ok(strncmp(err.text, "'/begin/", 8) == 0 &&
+           strstr(err.text, "p/end': No space left on device"),
+       "also behind another one");
+    is_number((long long)strlen(err.text), PACK_ERROR_TEXT_MAX - 1, "it fills what there is");
+}
+
 static void
 test_utf8(void)
 {
@@ -370,6 +391,7 @@ main(void)
     test_sort();
     test_checksum();
     test_buf();
+    test_long_sentences();
     test_utf8();
     uint64_t before = pack_clock_ns();
     ok(pack_clock_ns() >= before, "time does not go back");

@@ -34,6 +34,7 @@ fill(void)
         .n_alpha = 13,
         .n_oriented = 14,
         .n_animated = 15,
+        .unread = { [1] = { "GIF", 12, 21 }, [3] = { "BMP", 5, 0 } },
         .n_replayed = 600,
         .extent = { 4, { 1000, 32, 48, 3 } },
         .chunk = { 4, { 8, 32, 48, 3 } },
@@ -88,6 +89,9 @@ test_packed(void)
         "         12  with an ICC profile",
         "         13  with transparency",
         "         15  animated",
+        "         12  of the rejected: GIF, which is not read\n"
+        "         21  passed over: GIF, which is not read\n"
+        "          5  of the rejected: BMP, which is not read\n",
         "  images    uint8 1000x32x48x3, ",
         "  chunks    125 of 8x32x48x3, 36.0 KiB each, zstd:3\n",
         "  stored    0.250 of the pixels' size\n",
@@ -193,6 +197,9 @@ test_json(void)
         { "result.ignored.empty_classes", 8 },
         { "result.ignored.unreadable", 9 },
         { "result.ignored.broken_links", 10 },
+        { "result.ignored.thumbnails", 13 },
+        { "result.unread.GIF", 33 },
+        { "result.unread.BMP", 5 },
         { "result.blank", 3 },
         { "result.warned", 11 },
         { "result.icc_profiles", 12 },

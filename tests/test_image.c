@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <zlib.h>
 
+#include "config.h"
 #include "tests/tap.h"
 
 /* ---------------------------------------------------- an allocator that can say no */
@@ -270,14 +271,23 @@ test_sniffing(void)
         const char *name;
     } foreign[] = {
         { "GIF89a......", 12, "GIF" },
+#ifndef HAVE_WEBP
         { "RIFF....WEBPVP8 ", 16, "WebP" },
-        { "BM..........", 12, "BMP" },
+#endif
+#ifndef HAVE_TIFF
         { "II*\0........", 12, "TIFF" },
         { "MM\0*........", 12, "TIFF" },
+#endif
+        { "II*\0\x10\0\0\0CR..", 12, "camera raw" },
+        { "BM..........", 12, "BMP" },
         { "P6\n3 3\n255\n", 11, "PPM" },
         { "\0\0\0\x20"
           "ftypavif....",
           16, "AVIF" },
+        { "\0\0\0\x20"
+          "ftypheix....",
+          16, "HEIC" },
+        { "\0\0\0\x0cjP  \r\n\x87\n", 12, "JPEG 2000" },
         { "<svg xmlns=", 11, "SVG" },
     };
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)

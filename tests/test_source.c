@@ -99,7 +99,7 @@ print_source(const struct pack_source *s, char *text, size_t size)
     static const char *const notes[] = { "hidden",     "other",  "unnamed",
                                          "root",       "folder", "empty",
                                          "unreadable", "broken", "loop",
-                                         "listed" };
+                                         "listed", "thumbs" };
     FILE *out = fmemopen(text, size, "w");
     for (uint64_t i = 0; i < s->n_records; i++) {
         fputs(s->records[i].name, out);
@@ -184,9 +184,32 @@ static const struct tree trees[] = {
       .entries = { "sample.jpg", "a/1.jpg" },
       .want = "a/1.jpg=0 [a] 1 root(sample.jpg)" },
     { .what = "more are refused",
-      .entries = { "1.jpg", "2.jpg", "thumbs/1.jpg" },
+      .entries = { "1.jpg", "2.jpg", "x/1.jpg" },
       .want = "'.' holds 2 images itself and 1 in subfolders: neither flat nor one "
               "folder per class; no_labels" },
+    { .what = "small copies beside images are no class",
+      .entries = { "1.jpg", "2.jpg", "Thumbs/1.jpg", "Thumbs/2.jpg", "@eaDir/1.jpg/1.jpg",
+                   "x/" },
+      .want = "1.jpg 2.jpg  3 thumbs(@eaDir/1.jpg/1.jpg)" },
+    { .what = "a class may be called thumbs",
+      .entries = { "a/1.jpg", "thumbs/1.jpg", "1.jpg" },
+      .want = "a/1.jpg=0 thumbs/1.jpg=1 [a thumbs] 1 root(1.jpg)" },
+    { .what = "so may all of them",
+      .entries = { "thumbs/1.jpg" },
+      .want = "thumbs/1.jpg=0 [thumbs]" },
+    { .what = "without labels, no small copies either",
+      .entries = { "a/1.jpg", "a/thumbs/1.jpg", "a/thumbs/b/1.jpg", "a/b/2.jpg",
+                   "c/thumbs/1.jpg" },
+      .params = { .no_labels = true },
+      .want = "a/1.jpg a/b/2.jpg c/thumbs/1.jpg  2 thumbs(a/thumbs/1.jpg)" },
+    { .what = "years and things belong to the names of splits",
+      .entries = { "train2017/1.jpg", "val_images/1.jpg" },
+      .want = "'.' holds splits of a data set, not classes: 'train2017' and "
+              "'val_images'; splits_are_classes" },
+    { .what = "other ends do not",
+      .entries = { "trainers/1.jpg", "valley/1.jpg", "test12345/1.jpg" },
+      .want = "test12345/1.jpg=0 trainers/1.jpg=1 valley/1.jpg=2 [test12345 trainers "
+              "valley]" },
     { .what = "without labels everything below is taken, in the same order",
       .entries = { "z.jpg", "a/b/1=", "a/2.jpg", "a-b/1.jpg" },
       .params = { .no_labels = true },

@@ -20,6 +20,7 @@ volatile sig_atomic_t cli_signal;
 static const struct cli_program *running;
 static bool is_given[CLI_OPTIONS_MAX]; /* by the place in running->options */
 static bool is_quiet;
+static int print_errno; /* of the first failure to print */
 
 /* ---------------------------------------------------------------- messages */
 
@@ -29,7 +30,9 @@ speak(const char *format, va_list args)
 {
     char *sentence = NULL, form[8];
     size_t n;
-    fflush(stdout);
+    errno = 0;
+    if (fflush(stdout) != 0 && !print_errno)
+        print_errno = errno; /* cli_exit() tells it */
     fprintf(stderr, "%s: ", running ? running->name : "h5pack");
     if (vasprintf(&sentence, format, args) < 0)
         sentence = NULL;
@@ -126,8 +129,6 @@ cli_is_quiet(void)
 {
     return is_quiet;
 }
-
-static int print_errno; /* of the first failure to print */
 
 void
 cli_print(const struct pack_buf *buf)
@@ -450,6 +451,8 @@ cli_parse(const struct cli_program *program, int argc, char **argv, char ***oper
             goto stop;
         } else if (strcmp(word, "--version") == 0) {
             printf("%s (h5pack) %s\n", program->name, PACKAGE_VERSION);
+            if (program->about)
+                printf("%s\n", program->about());
             goto stop;
         } else if (word[1] == '-') {
             status = parse_long(program, argv + i, argc - i, &used, &err);

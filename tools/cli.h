@@ -116,6 +116,7 @@ struct cli_program {
     const struct cli_option *options;
     const char *epilogue;         /* examples and where to read on */
     const struct cli_hint *hints; /* up to one without a param; may be NULL */
+    const char *(*about)(void);   /* a second line of --version; may be NULL */
 };
 
 /* An option that means something only beside others, so that none is ignored in silence.

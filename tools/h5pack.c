@@ -36,7 +36,8 @@ job_of(const struct pack_args *args)
                : PACK_JOB_PACK;
 }
 
-/* The list of rejects is worth having whatever became of the run. */
+/* The list of rejects is worth having whatever became of the run. When it is what ended
+ * the run, it says why itself. */
 static enum pack_status
 close_rejects(struct pack_outfile *rejects, enum pack_status status,
               struct pack_error *err)
@@ -44,9 +45,9 @@ close_rejects(struct pack_outfile *rejects, enum pack_status status,
     struct pack_error own;
     if (!rejects)
         return status;
-    enum pack_status committed =
-        pack_outfile_commit(rejects, status == PACK_OK ? err : &own);
-    return status == PACK_OK ? committed : status;
+    bool is_told = status == PACK_OK || ferror(pack_outfile_stream(rejects));
+    enum pack_status committed = pack_outfile_commit(rejects, is_told ? err : &own);
+    return is_told ? committed : status;
 }
 
 static enum pack_status
@@ -110,8 +111,9 @@ read_options(const struct pack_args *args, enum pack_convert_job job,
     if (job != PACK_JOB_COMPARE)
         return pack_args_options(args, options, err);
     enum pack_status status = pack_h5_guard_file(args->output, err);
-    return status == PACK_OK ? pack_convert_options_read(args->output, options, err)
-                             : status;
+    if (status == PACK_OK)
+        status = pack_convert_options_read(args->output, options, err);
+    return status == PACK_OK ? pack_args_check_stored(args, options, err) : status;
 }
 
 /* Whether an interrupted run left a list of images to go on with. */

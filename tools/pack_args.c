@@ -1,11 +1,15 @@
 #include "tools/pack_args.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "libpack/base/json.h"
 #include "libpack/base/pool.h"
+#include "libpack/convert/convert_options.h"
+#include "libpack/image/color.h"
 #include "tools/cli.h"
 #include "tools/job_options.h"
 
@@ -17,7 +21,8 @@ static struct pack_args o = {
 
 static const struct cli_option options[] = {
     CLI_SECTION("What to pack"),
-    CLI_TEXT('o', "output", &o.output, "FILE", "the HDF5 file to make (required)"),
+    CLI_TEXT('o', "output", &o.output, "FILE",
+             "the HDF5 file to make (required, but for --dry-run)"),
     CLI_TEXT('l', "list", &o.list, "FILE",
              "take images from a list (- is standard input): paths, 'path label' lines, "
              "CSV or TSV with further columns, CelebA's, im2rec's, JSON lines, COCO's "
@@ -143,8 +148,17 @@ static const struct cli_hint hints[] = {
     CLI_NO_HINT
 };
 
+static const char *
+about(void)
+{
+    static char text[128];
+    snprintf(text, sizeof text, "reads %s", pack_image_formats());
+    return text;
+}
+
 static const struct cli_program program = {
     .name = "h5pack",
+    .about = about,
     .purpose = "folders of JPEG and PNG images to one uint8 HDF5 file",
     .synopsis = "[OPTIONS] SOURCE... -o FILE.h5\n"
                 "[OPTIONS] --list FILE [SOURCE] -o FILE.h5\n"
@@ -187,19 +201,14 @@ static enum pack_status
 parse_background(const struct pack_args *args, struct pack_image_params *image,
                  struct pack_error *err)
 {
-    unsigned rgb[3];
-    int used = 0;
     if (!args->background)
         return PACK_OK;
-    if (sscanf(args->background, "#%2x%2x%2x%n", &rgb[0], &rgb[1], &rgb[2], &used) != 3 ||
-        used != 7 || args->background[used])
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--background: '%.80s' is not a colour like #ffffff",
-                         args->background);
-    image->has_background = true;
-    for (int i = 0; i < 3; i++)
-        image->background[i] = (uint8_t)rgb[i];
-    return PACK_OK;
+    image->has_background = pack_image_color_parse(args->background, image->background);
+    return image->has_background
+               ? PACK_OK
+               : pack_fail(err, PACK_ERR_ARGUMENT,
+                           "--background: '%.80s' is not a colour like #ffffff",
+                           args->background);
 }
 
 static enum pack_status
@@ -287,9 +296,13 @@ check_rejects(const struct pack_args *args, struct pack_error *err)
 enum pack_status
 pack_args_check(const struct pack_args *args, struct pack_error *err)
 {
-    if (!args->output)
+    if (!args->output && !args->dry_run)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "no output given: h5pack SOURCE -o FILE.h5; see h5pack --help");
+    if (args->output && strcmp(args->output, "-") == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--output: an HDF5 file cannot be written to standard output "
+                         "(./- is a file called '-')");
     if (args->n_folders == 0 && !args->list)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "no source given: a folder of images, image files, or --list");
@@ -333,4 +346,102 @@ pack_args_options(const struct pack_args *args, struct pack_convert_options *c,
     if (status == PACK_OK)
         status = parse_chunk(args, c, err);
     return status == PACK_OK ? parse_compress(args, &c->pipeline, err) : status;
+}
+
+/* ---------------------------------------------------------- an existing file */
+
+/* Options that decide what a file holds, and their keys in what is stored of them. */
+static const struct {
+    const char *option, *key;
+} stored_options[] = {
+    { "size", "size" },
+    { "fit", "fit" },
+    { "shorter", "shorter" },
+    { "crop", "crop" },
+    { "resample", "resample" },
+    { "layout", "layout" },
+    { "gray", "mode" },
+    { "no-exif-orientation", "exif_orientation" },
+    { "background", "background" },
+    { "max-pixels", "max_pixels" },
+    { "strict", "strict" },
+    { "draft", "draft" },
+    { "chunk", "chunk" },
+    { "for", "for" },
+    { "compress", "compress" },
+    { "fletcher32", "compress" },
+    { "libver", "libver" },
+    { "on-error", "on_error" },
+    { "shuffle", "shuffle" },
+    { "seed", "seed" },
+    { "limit", "limit" },
+};
+
+static bool
+same_value(const struct pack_json_value *a, const struct pack_json_value *b)
+{
+    if (!a || !b || a->kind != b->kind)
+        return !a && !b;
+    switch (a->kind) {
+    case PACK_JSON_TEXT: return strcmp(a->text, b->text) == 0;
+    case PACK_JSON_BOOL: return a->truth == b->truth;
+    default: return a->natural == b->natural;
+    }
+}
+
+/* "size 16x16"; "no size". */
+static const char *
+stored_text(const char *key, const struct pack_json_value *value, char text[128])
+{
+    if (!value)
+        snprintf(text, 128, "no %s", key);
+    else if (value->kind == PACK_JSON_TEXT)
+        snprintf(text, 128, "%s %.80s", key, value->text);
+    else if (value->kind == PACK_JSON_BOOL)
+        snprintf(text, 128, "%s %s", key, value->truth ? "true" : "false");
+    else
+        snprintf(text, 128, "%s %" PRIu64, key, value->natural);
+    return text;
+}
+
+static enum pack_status
+read_back(const struct pack_convert_options *options, struct pack_json_doc **doc,
+          const struct pack_json_value **root, struct pack_error *err)
+{
+    struct pack_buf text = { 0 };
+    enum pack_status status = pack_convert_options_text(options, &text, err);
+    if (status == PACK_OK)
+        status = pack_json_parse((const char *)text.data, text.size, doc, root, err);
+    pack_buf_done(&text);
+    return status;
+}
+
+enum pack_status
+pack_args_check_stored(const struct pack_args *args,
+                       const struct pack_convert_options *stored, struct pack_error *err)
+{
+    struct pack_convert_options given;
+    struct pack_json_doc *given_doc = NULL, *stored_doc = NULL;
+    const struct pack_json_value *given_root = NULL, *stored_root = NULL;
+    char text[128];
+    enum pack_status status = pack_args_options(args, &given, err);
+    if (status == PACK_OK)
+        status = read_back(&given, &given_doc, &given_root, err);
+    if (status == PACK_OK)
+        status = read_back(stored, &stored_doc, &stored_root, err);
+    for (size_t i = 0;
+         status == PACK_OK && i < sizeof stored_options / sizeof *stored_options; i++) {
+        const char *key = stored_options[i].key;
+        const struct pack_json_value *was = pack_json_find(stored_root, key);
+        if (cli_is_given(stored_options[i].option) &&
+            !same_value(pack_json_find(given_root, key), was))
+            status = pack_fail(err, PACK_ERR_ARGUMENT,
+                               "--%s: '%.600s' was packed with %s, and is verified with "
+                               "the options that it was packed with",
+                               stored_options[i].option, args->output,
+                               stored_text(key, was, text));
+    }
+    pack_json_free(given_doc);
+    pack_json_free(stored_doc);
+    return status;
 }

@@ -56,6 +56,24 @@ pack_messages_notes(const struct pack_args *args, const struct pack_source *sour
         if (pack_source_note_warns((enum pack_source_note_kind)kind) &&
             pack_source_note_text(source, (enum pack_source_note_kind)kind, text))
             cli_say("%s", text);
+    for (int kind = 1; source && kind < PACK_IMAGE_KINDS; kind++)
+        if (source->unread[kind].count) {
+            char name[PACK_NAME_TEXT_MAX];
+            const struct pack_source_note *note = &source->unread[kind];
+            cli_say("%" PRIu64 " %s image%s passed over, which %s not read, first '%s'",
+                    note->count, pack_image_kind_name(kind), note->count == 1 ? "" : "s",
+                    note->count == 1 ? "is" : "are", pack_name_text(note->first, name));
+        }
+}
+
+/* Images where others are taken, which nobody could tell from the exit status else. */
+static bool
+has_unread(const struct pack_convert_result *result)
+{
+    for (int i = 0; i < PACK_CONVERT_UNREAD_MAX; i++)
+        if (result->unread[i].n_ignored)
+            return true;
+    return false;
 }
 
 bool
@@ -111,7 +129,8 @@ pack_messages_end(const struct pack_args *args, const struct pack_convert_report
         cli_print(&text);
     pack_buf_done(&text);
     return reported != PACK_OK ? CLI_FAILED
-           : report->differs || result->n_rejected || result->additions.n_left_out
+           : report->differs || result->n_rejected || result->additions.n_left_out ||
+                   has_unread(result)
                ? CLI_LOOK
                : CLI_DONE;
 }

@@ -82,11 +82,22 @@ struct pack_convert_params {
     void *reject_context;
 };
 
+enum { PACK_CONVERT_UNREAD_MAX = 32 };
+
+/* Images of a format that is not read. */
+struct pack_convert_unread {
+    const char *format; /* "GIF"; NULL: an entry that is not used */
+    uint64_t n_rejected;
+    uint64_t n_ignored; /* when listed, since neither name nor content was that of an
+                           image that is read; they lie where images were taken */
+};
+
 struct pack_convert_result {
     uint64_t n_listed, n_packed, n_rejected, n_blank;
     /* Of those packed, images that decoded with a warning, have an ICC profile (left
      * alone), transparency, an orientation that was applied, or more than one picture. */
     uint64_t n_warned, n_icc, n_alpha, n_oriented, n_animated;
+    struct pack_convert_unread unread[PACK_CONVERT_UNREAD_MAX];
     uint64_t n_replayed; /* packed by an earlier, interrupted run */
     bool resumable;      /* after a failure: `resume` would go on with what was done, */
     uint64_t n_saved;    /* which is this many of n_listed, rejected ones included */
@@ -101,7 +112,8 @@ struct pack_convert_result {
     uint64_t source_bytes; /* of the image files read in this run */
     uint64_t file_bytes;   /* of the finished file */
     int n_channels;
-    double mean[3], std[3]; /* of the packed pixels, 0 to 255; std of the population */
+    /* Of the packed pixels, 0 to 255, black stand-ins left out; std of the population. */
+    double mean[3], std[3];
     uint64_t elapsed_ns;    /* all of it */
     uint64_t sync_ns;       /* of it, syncing the file to disk */
     uint64_t verify_ns;     /* of it, reading back for `verify` */

@@ -1,4 +1,5 @@
-/* Encoded bytes in memory to uint8 pixels: JPEG and PNG, told apart by their content. */
+/* Encoded bytes in memory to uint8 pixels: JPEG and PNG, WebP and TIFF where the library
+ * was built with them, told apart by their content. */
 #ifndef LIBPACK_IMAGE_H
 #define LIBPACK_IMAGE_H
 
@@ -12,7 +13,12 @@
 extern "C" {
 #endif
 
-enum pack_image_format { PACK_IMAGE_JPEG = 0, PACK_IMAGE_PNG };
+enum pack_image_format {
+    PACK_IMAGE_JPEG = 0,
+    PACK_IMAGE_PNG,
+    PACK_IMAGE_WEBP,
+    PACK_IMAGE_TIFF
+};
 enum pack_image_mode { PACK_IMAGE_RGB = 0, PACK_IMAGE_GRAY };
 
 /* Pillow's refusal limit: twice its MAX_IMAGE_PIXELS. */
@@ -30,6 +36,10 @@ struct pack_image_params {
     uint8_t background[3];   /* red, green, blue */
     bool strict;             /* refuse what decodes with a warning */
     uint64_t max_pixels;     /* width * height; 0: PACK_IMAGE_MAX_PIXELS */
+    /* 16-bit samples: low_16 to high_16 become 0 to 255, linear, rounded to nearest, what
+     * is outside is cut; else their high byte is taken */
+    bool scales_16;
+    uint16_t low_16, high_16;
     /* Only these pixels are wanted, others may come out as anything: saves a decoder work.
      * It never changes what is accepted, nor do parts of it outside the image, or all of
      * it. NULL: all. */
@@ -51,9 +61,13 @@ struct pack_image_info {
     int source_depth;       /* bits per sample: 1, 2, 4, 8 or 16 */
     bool has_icc;           /* an ICC profile is there; it is left alone */
     bool has_alpha;         /* an alpha channel or a PNG tRNS chunk */
-    bool animated;          /* an animated PNG, of which the default image is read */
+    bool animated; /* several pictures: an animated PNG, of which the default image is
+                      read, an animated WebP or a TIFF of many pages: the first one */
     bool partial; /* a beginning, behind which an orientation may follow (PNG) */
     bool whole; /* progressive, several scans, interlaced: decoded in one piece */
+    uint64_t decoder_bytes; /* of WebP and TIFF: what decoding holds beside the pixels */
+    uint16_t sample_low, sample_high; /* smallest and largest of 16-bit samples, alpha
+                                         apart; 0 and 0 after a probe, and of other depths */
     unsigned n_warnings;                  /* from decoding; 0 after a probe */
     char warning[PACK_IMAGE_WARNING_MAX]; /* the first one */
 };
@@ -75,8 +89,11 @@ struct pack_image {
 /* Frees what the image holds and zeroes it; NULL is fine. */
 void pack_image_done(struct pack_image *image);
 
-/* Name of a format: "JPEG", "PNG"; "unknown" for what is none. */
+/* Name of a format: "JPEG", "PNG"; "unknown" for what is none, or not in this build. */
 const char *pack_image_format_name(enum pack_image_format format);
+
+/* Those that this build decodes: "JPEG, PNG, WebP, TIFF". */
+const char *pack_image_formats(void);
 
 /* Whether the content begins as a format decoded here; the first 16 bytes decide. */
 bool pack_image_is_known(const void *data, size_t size);

@@ -66,6 +66,7 @@ enum pack_source_note_kind {
     PACK_NOTE_BROKEN_LINK, /* links without image extension to nowhere, ignored */
     PACK_NOTE_LOOP,        /* links to a folder that they are in, not followed */
     PACK_NOTE_LISTED_FOLDER, /* folders in a list of paths, as find prints them, ignored */
+    PACK_NOTE_THUMBNAIL,   /* images in thumbs/ and the like beside images, ignored */
     PACK_NOTE_KINDS
 };
 
@@ -108,7 +109,8 @@ struct pack_source;
  * A flat folder: no subfolder holds an image, and the folder itself does. There are no
  * labels, and a file without image extension counts as an image when its content is one.
  * Where both the folder and its subfolders hold images the former are ignored, as
- * ImageFolder does; it is refused when they are the majority. With `no_labels` all images
+ * ImageFolder does; it is refused when they are the majority. Folders called thumbs,
+ * thumbnails or @eaDir beside images do not count. With `no_labels` all images
  * below are taken, in ImageFolder's order, as if the source were one class.
  *
  * Several folders: their images follow one another in the order given; classes are the
@@ -126,7 +128,8 @@ struct pack_source;
  * not there is refused, and so is a flat folder.
  *
  * train/ and val/: when more than half of the class folders, or of those with images, are
- * called train, training, val, valid, validation, test or testing, in any case, the
+ * called train, training, val, valid, validation, test or testing, in any case, perhaps
+ * with two to four digits, "set", "data" or "images" behind (train2017, val_images), the
  * answer is PACK_ERR_ARGUMENT with the calls to make instead.
  *
  * A file that has an image extension is listed whatever it is (link to nowhere, damaged,

@@ -6,16 +6,44 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { SENTENCE_MAX = 3 * 4096 }; /* two paths of any length, and words */
+
+/* Of a sentence that is too long, the middle goes: its end says why it failed, and what is
+ * long in it is a path. */
+static void
+keep(const char *sentence, struct pack_error *err)
+{
+    enum { HALF = (PACK_ERROR_TEXT_MAX - 4) / 2 };
+    size_t n = strlen(sentence);
+    if (n < sizeof err->text)
+        memcpy(err->text, sentence, n + 1);
+    else
+        snprintf(err->text, sizeof err->text, "%.*s...%s", HALF, sentence,
+                 sentence + n - HALF);
+}
+
+/* Adds ": " and what went wrong. */
+static void
+append(const char *why, struct pack_error *err)
+{
+    char sentence[2 * PACK_ERROR_TEXT_MAX + 2];
+    snprintf(sentence, sizeof sentence, "%s: %.*s", err->text, PACK_ERROR_TEXT_MAX - 1,
+             why);
+    keep(sentence, err);
+}
+
 static enum pack_status
 fill(struct pack_error *err, enum pack_status status, const char *format, va_list args)
 {
     if (err) {
+        char sentence[SENTENCE_MAX];
         int saved = errno;
         err->status = status;
         err->param = NULL;
-        err->text[0] = '\0';
+        sentence[0] = '\0';
         if (format)
-            vsnprintf(err->text, sizeof err->text, format, args);
+            vsnprintf(sentence, sizeof sentence, format, args);
+        keep(sentence, err);
         errno = saved;
     }
     return status;
@@ -62,15 +90,14 @@ pack_fail_errno(struct pack_error *err, int errnum, const char *format, ...)
     enum pack_status status = status_of_errno(errnum);
     if (!err)
         return status;
+    char reason[128];
+    /* strerror_r is the GNU variant under _GNU_SOURCE: it returns the text */
+    const char *text = strerror_r(errnum, reason, sizeof reason);
     va_list args;
     va_start(args, format);
     fill(err, status, format, args);
     va_end(args);
-    char reason[128];
-    /* strerror_r is the GNU variant under _GNU_SOURCE: it returns the text */
-    const char *text = strerror_r(errnum, reason, sizeof reason);
-    size_t used = strlen(err->text);
-    snprintf(err->text + used, sizeof err->text - used, ": %s", text);
+    append(text, err);
     return status;
 }
 
@@ -86,17 +113,16 @@ pack_error_prefix(struct pack_error *err, enum pack_status status, const char *f
 {
     if (!err)
         return status;
-    char old[PACK_ERROR_TEXT_MAX];
+    char old[PACK_ERROR_TEXT_MAX], sentence[SENTENCE_MAX];
     memcpy(old, err->text, sizeof old);
+    sentence[0] = '\0';
     va_list args;
     va_start(args, format);
-    err->text[0] = '\0';
     if (format)
-        vsnprintf(err->text, sizeof err->text, format, args);
+        vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    size_t used = strlen(err->text);
-    snprintf(err->text + used, sizeof err->text - used, ": %.*s", (int)sizeof err->text,
-             old);
+    keep(sentence, err);
+    append(old, err);
     return err->status;
 }
 

@@ -185,13 +185,15 @@ static void
 finish_result(struct run *run)
 {
     struct pack_convert_result *result = run->result;
-    double n = (double)result->n_packed * run->plan.out_h * run->plan.out_w;
+    /* black stand-ins are no images: what is trained on is normalised */
+    uint64_t n_images = result->n_packed - result->n_blank;
+    double n = (double)n_images * run->plan.out_h * run->plan.out_w;
     result->n_channels = run->plan.n_channels;
     for (int c = 0; c < run->plan.n_channels && n > 0; c++) {
         /* n * sumsq - sum * sum without rounding: at most 2^50 pixels of 2^16 twice
          * over */
         unsigned __int128 pixels =
-            (unsigned __int128)result->n_packed * run->plan.out_h * run->plan.out_w;
+            (unsigned __int128)n_images * run->plan.out_h * run->plan.out_w;
         unsigned __int128 spread = pixels * run->sumsq[c] - run->sum[c] * run->sum[c];
         result->mean[c] = (double)((long double)run->sum[c] / (long double)n);
         result->std[c] = (double)(sqrtl((long double)spread) / (long double)n);
@@ -311,6 +313,7 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
     run.own = *params;
     memset(result, 0, sizeof *result);
     result->n_listed = pack_source_count(params->source);
+    pack_convert_count_unread(params->source, result);
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == PACK_OK; i++)
         status = steps[i](&run);
     finish_result(&run);

@@ -34,6 +34,9 @@ pack_convert_account(struct run *run, const struct sample_record *record,
     uint8_t valid = ready;
     enum pack_status status = PACK_OK;
     if (!ready) {
+        uint32_t unread = record->flags >> RECORD_UNREAD_SHIFT;
+        if (unread > 0 && unread < PACK_IMAGE_KINDS)
+            result->unread[unread].n_rejected++;
         status = tell_reject(run, record->index, reason);
         if (status != PACK_OK || !blank)
             return status;
@@ -74,6 +77,7 @@ make_record(const struct pack_sample *sample)
     }
     if (sample->outcome != PACK_SAMPLE_READY) {
         record.reason_bytes = (uint16_t)(strlen(sample->reason) + 1);
+        record.flags = (uint32_t)sample->unread << RECORD_UNREAD_SHIFT;
         return record;
     }
     record.width = info->width;

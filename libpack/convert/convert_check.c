@@ -163,6 +163,8 @@ compare_sample(struct compare *c, const struct pack_sample *sample)
     status = pack_convert_row_count(params->source, &c->row, sample, c->err);
     if (status == PACK_OK && sample->outcome != PACK_SAMPLE_READY) {
         c->result->n_rejected++;
+        if (sample->unread)
+            c->result->unread[sample->unread].n_rejected++;
         status = pack_convert_reject(params, sample->index, sample->reason, c->err);
     }
     if (status != PACK_OK || (sample->outcome != PACK_SAMPLE_READY &&
@@ -290,6 +292,7 @@ pack_convert_compare(const struct pack_convert_params *params,
     uint64_t start_ns = pack_clock_ns();
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
+    pack_convert_count_unread(params->source, result);
     status = pack_convert_options_read(params->output, &p.options, c.err);
     if (status == PACK_OK)
         status = pack_convert_check_order(params->source, &p.options, c.err);

@@ -30,6 +30,8 @@ count(const struct pack_convert_params *params, const struct pack_convert_scan *
     result->n_alpha = scan->n_alpha;
     result->n_oriented = scan->n_oriented;
     result->n_animated = scan->n_animated;
+    for (int kind = 1; kind < PACK_IMAGE_KINDS; kind++)
+        result->unread[kind].n_rejected = scan->n_unread[kind];
     result->source_bytes = scan->source_bytes;
 }
 
@@ -174,6 +176,7 @@ pack_convert_forecast(const struct pack_convert_params *params,
         return status;
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
+    pack_convert_count_unread(params->source, result);
     status = pack_convert_scan_headers(params, true, &scan, err);
     if (status == PACK_OK)
         status = pack_convert_check_sizes(&scan, err);

@@ -10,6 +10,7 @@
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/base/json.h"
+#include "libpack/image/color.h"
 
 static const char *const mode_names[] = { "rgb", "gray" };
 static const char *const goal_names[] = { "shuffle", "block-shuffle" };
@@ -192,17 +193,11 @@ static void
 look_background(struct look *look, struct pack_image_params *image)
 {
     const char *text = look_text(look, "background");
-    unsigned red, green, blue;
     if (!text)
         return;
-    if (strlen(text) != 7 || sscanf(text, "#%2x%2x%2x", &red, &green, &blue) != 3) {
+    image->has_background = pack_image_color_parse(text, image->background);
+    if (!image->has_background)
         bad(look, "background");
-        return;
-    }
-    image->has_background = true;
-    image->background[0] = (uint8_t)red;
-    image->background[1] = (uint8_t)green;
-    image->background[2] = (uint8_t)blue;
 }
 
 enum pack_status

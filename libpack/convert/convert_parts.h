@@ -82,6 +82,7 @@ enum { PACK_CONVERT_SIZES_MAX = 8 };
 struct pack_convert_scan {
     uint64_t n_ready, n_rejected, source_bytes, source_pixels;
     uint64_t n_icc, n_alpha, n_oriented, n_animated;
+    uint64_t n_unread[PACK_IMAGE_KINDS]; /* of n_rejected */
     struct {
         uint32_t h, w;
         uint64_t n;
@@ -105,6 +106,10 @@ enum pack_status pack_convert_find_size(const struct pack_convert_params *params
  * PACK_ERR_FORMAT when none. */
 enum pack_status pack_convert_check_sizes(const struct pack_convert_scan *scan,
                                           struct pack_error *err);
+
+/* Puts into a result what the listing knows of formats that are not read. */
+void pack_convert_count_unread(const struct pack_source *source,
+                               struct pack_convert_result *result);
 
 /* PACK_ERR_FORMAT: all files were rejected. */
 enum pack_status pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err);

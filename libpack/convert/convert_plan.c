@@ -224,6 +224,19 @@ pack_convert_reject(const struct pack_convert_params *params, uint64_t index,
     return pack_fail(err, PACK_ERR_IO, "cannot write the list of rejects");
 }
 
+_Static_assert((int)PACK_IMAGE_KINDS <= (int)PACK_CONVERT_UNREAD_MAX,
+               "every kind has its place");
+
+void
+pack_convert_count_unread(const struct pack_source *source,
+                          struct pack_convert_result *result)
+{
+    for (int kind = 1; kind < PACK_IMAGE_KINDS; kind++)
+        result->unread[kind] = (struct pack_convert_unread){
+            pack_image_kind_name(kind), 0, source ? source->unread[kind].count : 0
+        };
+}
+
 enum pack_status
 pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err)
 {

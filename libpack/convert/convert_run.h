@@ -14,7 +14,8 @@ enum {
     RECORD_ICC = 2,
     RECORD_ALPHA = 4,
     RECORD_ORIENTED = 8,
-    RECORD_ANIMATED = 16
+    RECORD_ANIMATED = 16,
+    RECORD_UNREAD_SHIFT = 24 /* above it, of a reject: pack_image_kind() */
 };
 
 /* What became of one record of the source. In the journal as it is in memory: a run is

@@ -58,6 +58,7 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
         return PACK_OK;
     }
     scan->n_rejected++;
+    scan->n_unread[sample->unread] += sample->unread != 0;
     return report_rejects ? pack_convert_reject(params, sample->index, reason, err)
                           : PACK_OK;
 }

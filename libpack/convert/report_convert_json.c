@@ -9,7 +9,10 @@ static void
 put_options(struct pack_json *json, const struct pack_convert_params *params)
 {
     pack_json_object(json, "options");
-    pack_json_text(json, "output", params->output);
+    if (params->output)
+        pack_json_text(json, "output", params->output);
+    else
+        pack_json_null(json, "output");
     pack_convert_options_put(&params->options, json);
     pack_json_close(json);
 }
@@ -29,11 +32,24 @@ put_ignored(struct pack_json *json, const struct pack_source *source)
         "broken_links",
         "loops",
         "listed_folders",
+        "thumbnails",
     };
     pack_json_object(json, "ignored");
     for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
         if (source && source->notes[kind].count)
             pack_json_u64(json, kinds[kind], source->notes[kind].count);
+    pack_json_close(json);
+}
+
+/* Images of formats that are not read, by format. */
+static void
+put_unread(struct pack_json *json, const struct pack_convert_result *r)
+{
+    pack_json_object(json, "unread");
+    for (int i = 0; i < PACK_CONVERT_UNREAD_MAX; i++)
+        if (r->unread[i].n_rejected || r->unread[i].n_ignored)
+            pack_json_u64(json, r->unread[i].format,
+                          r->unread[i].n_rejected + r->unread[i].n_ignored);
     pack_json_close(json);
 }
 
@@ -49,6 +65,7 @@ put_result(struct pack_json *json, const struct pack_convert_report *report)
     pack_json_u64(json, compared ? "compared" : "packed", r->n_packed);
     pack_json_u64(json, "rejected", r->n_rejected);
     put_ignored(json, report->params->source);
+    put_unread(json, r);
     if (compared || report->params->verify)
         pack_json_bool(json, "matches", !report->differs);
     if (!compared) {

@@ -53,6 +53,21 @@ put_additions(struct page *page, const struct pack_source_additions *a)
              a->n_left_out, pack_name_text(a->first, shown), why[a->why]);
 }
 
+/* Images that are there but cannot be read. */
+static void
+put_unread(struct page *page, const struct pack_convert_result *r)
+{
+    for (int i = 0; i < PACK_CONVERT_UNREAD_MAX; i++) {
+        const struct pack_convert_unread *unread = &r->unread[i];
+        if (unread->n_rejected)
+            LINE(page, "  %9" PRIu64 "  of the rejected: %s, which is not read\n",
+                 unread->n_rejected, unread->format);
+        if (unread->n_ignored)
+            LINE(page, "  %9" PRIu64 "  passed over: %s, which is not read\n",
+                 unread->n_ignored, unread->format);
+    }
+}
+
 /* What the listing passed over without a word: hidden files, files that are no images. */
 static void
 put_ignored(struct page *page, const struct pack_source *source)
@@ -187,7 +202,9 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
     struct page page = { text, PACK_OK, err };
     const struct pack_convert_result *r = report->result;
     char bytes[PACK_BYTES_TEXT_MAX], shown[PACK_NAME_TEXT_MAX];
-    const char *output = pack_name_text(report->params->output, shown);
+    const char *output = report->params->output
+                             ? pack_name_text(report->params->output, shown)
+                             : "a file"; /* of a forecast */
     switch (report->job) {
     case PACK_JOB_COMPARE:
         LINE(&page, "%s: %" PRIu64 " of %s compared, %s\n", output, r->n_packed,
@@ -199,6 +216,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
              pack_counted(r->n_packed, "image", "images").text,
              pack_bytes_format(r->file_bytes, bytes));
         put_counts(&page, r);
+        put_unread(&page, r);
         put_ignored(&page, report->params->source);
         put_layout(&page, report);
         put_forecast(&page, r);
@@ -215,6 +233,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
          report->params->verify ? ", read back and equal" : "");
     put_counts(&page, r);
     put_additions(&page, &r->additions);
+    put_unread(&page, r);
     put_ignored(&page, report->params->source);
     put_layout(&page, report);
     put_statistics(&page, r);

@@ -29,6 +29,7 @@ struct pack_sample {
     enum pack_status status;             /* why not READY */
     char reason[PACK_SAMPLE_REASON_MAX]; /* one sentence, without the file's name */
     bool over_memory; /* FAILED: memory_bytes does not hold it */
+    int unread; /* the format, where that is why: see pack_image_kind() */
 
     const uint8_t *pixels; /* out_h * out_w * channels bytes; NULL after a header scan */
     uint32_t out_h, out_w;

@@ -17,6 +17,7 @@
 #include "libpack/base/clock.h"
 #include "libpack/base/fd.h"
 #include "libpack/base/size.h"
+#include "libpack/image/kind.h"
 #include "libpack/image/resample.h"
 #include "libpack/image/pixel.h"
 
@@ -402,6 +403,9 @@ try_sample(struct pack_sample_chain *c, uint64_t index, struct pack_sample_place
     sample->read_ns = pack_clock_ns() - begin_ns;
     status = make_sample(c, fd, place, sample, err);
     sample->is_read = c->errnum == 0;
+    size_t have = sample->file_bytes < HEAD_BYTES ? sample->file_bytes : HEAD_BYTES;
+    if (status == PACK_ERR_UNSUPPORTED && !pack_image_is_known(c->bytes, have))
+        sample->unread = pack_image_kind(c->bytes, have);
     close(fd);
     return status;
 }

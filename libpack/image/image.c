@@ -7,60 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "libpack/base/check.h"
 #include "libpack/base/size.h"
+#include "libpack/image/kind.h"
 
 static const struct pack_image_codec *const codecs[] = {
     &pack_image_jpeg,
     &pack_image_png,
+#ifdef HAVE_WEBP
+    &pack_image_webp,
+#endif
+#ifdef HAVE_TIFF
+    &pack_image_tiff,
+#endif
 };
 enum { N_CODECS = sizeof codecs / sizeof codecs[0] };
-
-/* Formats that are named when they are refused. */
-static const struct {
-    uint8_t offset, size;
-    char magic[16];
-    const char *name;
-} foreign[] = {
-    { 0, 4, "GIF8", "GIF" },
-    { 8, 4, "WEBP", "WebP" },
-    { 0, 2, "BM", "BMP" },
-    { 0, 4, "II*\0", "TIFF" },
-    { 0, 4, "MM\0*", "TIFF" },
-    { 0, 4, "II+\0", "BigTIFF" },
-    { 0, 4, "MM\0+", "BigTIFF" },
-    { 4, 8, "ftypavif", "AVIF" },
-    { 4, 8, "ftypheic", "HEIC" },
-    { 4, 8, "ftypmif1", "HEIF" },
-    { 0, 12, "\0\0\0\x0cjP  \r\n\x87\n", "JPEG 2000" },
-    { 0, 4, "\xff\x4f\xff\x51", "JPEG 2000" },
-    { 0, 12, "\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL" },
-    { 0, 2, "\xff\x0a", "JPEG XL" },
-    { 0, 4, "8BPS", "Photoshop" },
-    { 0, 4, "\0\0\1\0", "Windows icon" },
-    { 0, 4, "qoif", "QOI" },
-    { 0, 8, "\x8aMNG\r\n\x1a\n", "MNG" },
-    { 0, 4, "\x76\x2f\x31\x01", "OpenEXR" },
-    { 0, 4, "DDS ", "DDS" },
-    { 0, 4, "<svg", "SVG" },
-    { 0, 4, "%PDF", "PDF" },
-    { 0, 3, "P1\n", "PBM" },
-    { 0, 3, "P2\n", "PGM" },
-    { 0, 3, "P3\n", "PPM" },
-    { 0, 3, "P4\n", "PBM" },
-    { 0, 3, "P5\n", "PGM" },
-    { 0, 3, "P6\n", "PPM" },
-};
-
-static const char *
-foreign_name(const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-        if (size >= (size_t)foreign[i].offset + foreign[i].size &&
-            memcmp(data + foreign[i].offset, foreign[i].magic, foreign[i].size) == 0)
-            return foreign[i].name;
-    return NULL;
-}
 
 static const struct pack_image_codec *
 find_codec(const uint8_t *data, size_t size)
@@ -71,20 +33,33 @@ find_codec(const uint8_t *data, size_t size)
     return NULL;
 }
 
+/* "JPEG, PNG and WebP" */
+static const char *
+codec_names(const char *conjunction, char text[64])
+{
+    int at = snprintf(text, 64, "%s", codecs[0]->name);
+    for (int i = 1; i < N_CODECS; i++)
+        at += i + 1 < N_CODECS
+                  ? snprintf(text + at, 64 - (size_t)at, ", %s", codecs[i]->name)
+                  : snprintf(text + at, 64 - (size_t)at, " %s %s", conjunction,
+                             codecs[i]->name);
+    return text;
+}
+
 static enum pack_status
 refuse(const uint8_t *data, size_t size, struct pack_error *err)
 {
     if (!size)
         return pack_fail(err, PACK_ERR_FORMAT, "not an image: the file is empty");
-    const char *name = foreign_name(data, size);
-    if (name)
-        return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "%s images are not read, only JPEG and PNG", name);
-    char head[4 * 3 + 1] = "";
+    char names[64], head[4 * 3 + 1] = "";
+    const char *kind = pack_image_kind_name(pack_image_kind(data, size));
+    if (kind)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "%s images are not read, only %s",
+                         kind, codec_names("and", names));
     for (size_t i = 0; i < 4 && i < size; i++)
         snprintf(head + 3 * i, 4, " %02x", data[i]);
-    return pack_fail(err, PACK_ERR_FORMAT, "not a JPEG or PNG image: it begins with%s",
-                     head);
+    return pack_fail(err, PACK_ERR_FORMAT, "not a %s image: it begins with%s",
+                     codec_names("or", names), head);
 }
 
 const char *
@@ -94,6 +69,19 @@ pack_image_format_name(enum pack_image_format format)
         if (codecs[i]->format == format)
             return codecs[i]->name;
     return "unknown";
+}
+
+const char *
+pack_image_formats(void)
+{
+    return "JPEG, PNG"
+#ifdef HAVE_WEBP
+           ", WebP"
+#endif
+#ifdef HAVE_TIFF
+           ", TIFF"
+#endif
+        ;
 }
 
 bool

@@ -185,7 +185,7 @@ read_strip(struct decoder *d, uint8_t *to, ptrdiff_t stride, uint32_t n)
 static void
 read_rows(struct decoder *d)
 {
-    const struct pack_image_rows *rows = &d->rows;
+    struct pack_image_rows *rows = &d->rows;
     for (uint32_t y = 0; y < rows->height; y += PACK_IMAGE_STRIP) {
         uint32_t left = rows->height - y;
         uint32_t n = left < PACK_IMAGE_STRIP ? left : PACK_IMAGE_STRIP;

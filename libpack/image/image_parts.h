@@ -24,6 +24,8 @@ struct pack_image_codec {
 
 extern const struct pack_image_codec pack_image_jpeg;
 extern const struct pack_image_codec pack_image_png;
+extern const struct pack_image_codec pack_image_webp; /* where there is libwebp */
+extern const struct pack_image_codec pack_image_tiff; /* where there is libtiff */
 
 /* PACK_ERR_LIMIT beyond params->max_pixels. */
 enum pack_status pack_image_check_size(uint64_t width, uint64_t height,
@@ -48,7 +50,7 @@ int pack_image_reduction(const struct pack_image_params *params);
 /* Counts a warning and keeps the first one's text. */
 void pack_image_info_warn(struct pack_image_info *info, const char *text);
 
-/* What a codec's rows consist of: 8-bit samples, interleaved. */
+/* What a codec's rows consist of: interleaved samples of 8 bits, or 16. */
 enum pack_image_samples {
     PACK_SAMPLES_GRAY,
     PACK_SAMPLES_GRAY_ALPHA,
@@ -64,12 +66,16 @@ enum { PACK_IMAGE_STRIP = 16 }; /* rows that a codec hands over at most at once 
 struct pack_image_rows {
     struct pack_image *image;        /* set by the codec */
     enum pack_image_samples samples; /* likewise */
+    bool wide; /* likewise: 16-bit samples in the machine's byte order; gray and RGB only */
     uint32_t width, height; /* as stored */
     int orientation;
     bool composite;
     uint8_t background[3];
     uint8_t palette[256][3]; /* composited already */
     uint8_t palette_gray[256];
+    bool scales;        /* 16-bit samples from low..high, else their high byte */
+    uint16_t low, high; /* what is scaled to 0..255 */
+    uint16_t seen_low, seen_high; /* of 16-bit samples put so far, alpha apart */
     uint8_t *native;      /* room for the codec: a strip of rows, or all of them */
     size_t native_stride; /* bytes from row to row there */
     uint8_t *strip;       /* converted rows on their way to being turned */
@@ -91,12 +97,17 @@ void pack_image_rows_color(struct pack_image_rows *rows, int i, const uint8_t rg
 /* Where stored row y may be decoded to without a detour, or NULL. */
 uint8_t *pack_image_rows_direct(const struct pack_image_rows *rows, uint32_t y);
 
-/* Takes n stored rows, at most PACK_IMAGE_STRIP, from row y on. */
-void pack_image_rows_put(const struct pack_image_rows *rows, uint32_t y, uint32_t n,
-                         const uint8_t *native);
+/* Takes n stored rows, at most PACK_IMAGE_STRIP, from row y on. Rows of 16 bits become
+ * rows of 8 where they are. */
+void pack_image_rows_put(struct pack_image_rows *rows, uint32_t y, uint32_t n,
+                         uint8_t *native);
 
-/* Bytes that rows_begin() takes beside the pixels. */
-uint64_t pack_image_rows_bytes(uint64_t width, uint64_t height, int native_channels,
+/* What was seen of the samples, for info. */
+void pack_image_rows_end(const struct pack_image_rows *rows,
+                         struct pack_image_info *info);
+
+/* Bytes that rows_begin() takes beside the pixels, for pixels of so many bytes. */
+uint64_t pack_image_rows_bytes(uint64_t width, uint64_t height, int native_bytes,
                                bool whole);
 
 /* What the markers of a JPEG say. */

@@ -1,8 +1,8 @@
 /*
  * PNG pixels through libpng. Headers and metadata are image_png_chunks.c's.
  *
- * libpng hands out 8-bit samples: fewer bits are spread, of 16 the high byte is kept, a
- * colour key becomes alpha only where a background is asked for. Palettes are looked up
+ * libpng hands out samples of 8 bits, to which fewer are spread, or of 16, which are
+ * narrowed in image_rows.c, where it is seen what is in them. A colour key becomes alpha only where a background is asked for. Palettes are looked up
  * in image_rows.c, because beyond PLTE Pillow has grays and libpng an error.
  *
  * libpng reports errors by calling back, and our callback leaves with longjmp(): every
@@ -88,7 +88,9 @@ static void
 set_transforms(struct decoder *d)
 {
     int color_type = png_get_color_type(d->png, d->png_info);
-    png_set_strip_16(d->png);
+    uint16_t one = 1;
+    if (*(uint8_t *)&one == 1)
+        png_set_swap(d->png); /* 16-bit samples: the file's byte order is big endian */
     png_set_packing(d->png);
     if (color_type == PNG_COLOR_TYPE_GRAY)
         png_set_expand_gray_1_2_4_to_8(d->png);
@@ -120,7 +122,7 @@ set_palette(struct decoder *d)
 static void
 read_interlaced(struct decoder *d, int passes)
 {
-    const struct pack_image_rows *rows = &d->rows;
+    struct pack_image_rows *rows = &d->rows;
     for (int pass = 0; pass < passes; pass++)
         for (uint32_t y = 0; y < rows->height; y++)
             png_read_row(d->png, rows->native + y * rows->native_stride, NULL);
@@ -134,7 +136,7 @@ read_interlaced(struct decoder *d, int passes)
 static void
 read_rows(struct decoder *d)
 {
-    const struct pack_image_rows *rows = &d->rows;
+    struct pack_image_rows *rows = &d->rows;
     uint32_t waiting = 0; /* rows of a strip that are not handed over yet */
     for (uint32_t y = 0; y < rows->height; y++) {
         uint8_t *direct = pack_image_rows_direct(rows, y);
@@ -165,6 +167,7 @@ read_image(struct decoder *d)
     int color_type = png_get_color_type(d->png, d->png_info);
     d->rows.image = d->image;
     d->rows.samples = samples_of_color_type[color_type];
+    d->rows.wide = png_get_bit_depth(d->png, d->png_info) == 16;
     d->status = pack_image_rows_begin(&d->rows, passes > 1, d->info, d->params, d->err);
     if (d->status)
         return;
@@ -174,6 +177,7 @@ read_image(struct decoder *d)
         read_interlaced(d, passes);
     else
         read_rows(d);
+    pack_image_rows_end(&d->rows, d->info);
     png_read_end(d->png, NULL);
 }
 
@@ -244,7 +248,8 @@ png_decoder_bytes(const struct pack_image_info *info)
     uint32_t width, height;
     pack_image_info_stored(info, &width, &height);
     return 256 * 1024 + UINT64_C(3) * 8 * width +
-           pack_image_rows_bytes(width, height, 4, info->whole);
+           pack_image_rows_bytes(width, height, info->source_depth == 16 ? 8 : 4,
+                                 info->whole);
 }
 
 const struct pack_image_codec pack_image_png = {

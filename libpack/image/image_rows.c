@@ -99,6 +99,35 @@ convert(const struct pack_image_rows *rows, const uint8_t *in, uint8_t *out, siz
     }
 }
 
+/* low..high to 0..255, rounded to nearest */
+static inline uint8_t
+scaled(const struct pack_image_rows *rows, uint16_t v)
+{
+    uint32_t range = (uint32_t)rows->high - rows->low;
+    if (v <= rows->low)
+        return 0;
+    return v >= rows->high ? 255
+                           : (uint8_t)(((uint32_t)(v - rows->low) * 255 + range / 2) / range);
+}
+
+/* A row of 16-bit samples to one of 8 bits, where it is. */
+static void
+narrow_row(struct pack_image_rows *rows, uint8_t *row)
+{
+    size_t n = native_channels[rows->samples], n_colors = n % 2 ? n : n - 1;
+    for (size_t i = 0; i < rows->width * n; i += n)
+        for (size_t c = 0; c < n; c++) {
+            uint16_t v;
+            memcpy(&v, row + 2 * (i + c), sizeof v);
+            row[i + c] =
+                c < n_colors && rows->scales ? scaled(rows, v) : (uint8_t)(v >> 8);
+            if (c < n_colors && v < rows->seen_low)
+                rows->seen_low = v;
+            if (c < n_colors && v > rows->seen_high)
+                rows->seen_high = v;
+        }
+}
+
 static void
 convert_row(const struct pack_image_rows *rows, const uint8_t *in, uint8_t *out)
 {
@@ -197,18 +226,19 @@ pack_image_rows_direct(const struct pack_image_rows *rows, uint32_t y)
     struct placement place = placement_of(rows);
     bool same = rows->samples == PACK_SAMPLES_RGB && rows->image->channels == 3;
     same |= rows->samples == PACK_SAMPLES_GRAY && rows->image->channels == 1;
-    if (!same || place.step_x != 1)
+    if (!same || rows->wide || place.step_x != 1)
         return NULL;
     return rows->image->pixels +
            (place.origin + y * place.step_y) * rows->image->channels;
 }
 
 void
-pack_image_rows_put(const struct pack_image_rows *rows, uint32_t y, uint32_t n,
-                    const uint8_t *native)
+pack_image_rows_put(struct pack_image_rows *rows, uint32_t y, uint32_t n, uint8_t *native)
 {
     struct placement place = placement_of(rows);
     int channels = rows->image->channels;
+    for (uint32_t row = 0; rows->wide && row < n; row++)
+        narrow_row(rows, native + row * rows->native_stride);
     if (place.step_x == 1) {
         for (uint32_t row = 0; row < n; row++) {
             ptrdiff_t at = place.origin + (ptrdiff_t)(y + row) * place.step_y;
@@ -224,6 +254,15 @@ pack_image_rows_put(const struct pack_image_rows *rows, uint32_t y, uint32_t n,
         scatter(rows, &place, y, n, 3);
     else
         scatter(rows, &place, y, n, 1);
+}
+
+void
+pack_image_rows_end(const struct pack_image_rows *rows, struct pack_image_info *info)
+{
+    if (!rows->wide)
+        return;
+    info->sample_low = rows->seen_low;
+    info->sample_high = rows->seen_high;
 }
 
 /* -------------------------------------------------------------------- memory */
@@ -251,10 +290,10 @@ strip_rows(uint64_t height)
 }
 
 uint64_t
-pack_image_rows_bytes(uint64_t width, uint64_t height, int channels, bool whole)
+pack_image_rows_bytes(uint64_t width, uint64_t height, int native_bytes, bool whole)
 {
     uint64_t strip = strip_rows(height), native_rows = whole ? height : strip;
-    return width * (native_rows * (uint64_t)channels + strip * 3);
+    return width * (native_rows * (uint64_t)native_bytes + strip * 3);
 }
 
 enum pack_status
@@ -263,10 +302,15 @@ pack_image_rows_begin(struct pack_image_rows *rows, bool whole,
                       const struct pack_image_params *params, struct pack_error *err)
 {
     struct pack_image *image = rows->image;
-    int n_native = native_channels[rows->samples];
+    int n_native = native_channels[rows->samples] * (rows->wide ? 2 : 1);
     *rows = (struct pack_image_rows){
         .image = image,
         .samples = rows->samples,
+        .wide = rows->wide,
+        .scales = params->scales_16,
+        .low = params->low_16,
+        .high = params->high_16,
+        .seen_low = UINT16_MAX,
         .orientation = info->orientation,
         .composite = params->has_background,
     };

@@ -4,6 +4,8 @@
 
 #include <libpack/source.h>
 
+#include "libpack/image/kind.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -86,6 +88,8 @@ struct pack_source {
     struct pack_source_root *roots;
     uint32_t n_roots;
     struct pack_source_note notes[PACK_NOTE_KINDS];
+    /* By pack_image_kind(): images where others are taken, of formats not read. */
+    struct pack_source_note unread[PACK_IMAGE_KINDS];
     struct pack_arena *arena; /* names */
 };
 

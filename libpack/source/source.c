@@ -57,6 +57,8 @@ pack_source_close(struct pack_source *source)
         free(source->roots[i].path);
     for (int i = 0; i < PACK_NOTE_KINDS; i++)
         free(source->notes[i].first);
+    for (int i = 0; i < PACK_IMAGE_KINDS; i++)
+        free(source->unread[i].first);
     pack_arena_done(source->arena);
     pack_list_free(source->list);
     free(source->arena);
@@ -105,7 +107,13 @@ enum pack_status
 pack_source_note(struct pack_source *source, enum pack_source_note_kind kind,
                  const char *name, struct pack_error *err)
 {
-    struct pack_source_note *note = &source->notes[kind];
+    return pack_source_add_note(&source->notes[kind], name, err);
+}
+
+enum pack_status
+pack_source_add_note(struct pack_source_note *note, const char *name,
+                     struct pack_error *err)
+{
     if (!note->first || pack_name_compare(name, note->first) < 0) {
         char *first = strdup(name);
         if (!first)
@@ -115,6 +123,18 @@ pack_source_note(struct pack_source *source, enum pack_source_note_kind kind,
     }
     note->count++;
     return PACK_OK;
+}
+
+void
+pack_source_move_note(struct pack_source_note *from, struct pack_source_note *to)
+{
+    bool earlier = from->first &&
+                   (!to->first || pack_name_compare(from->first, to->first) < 0);
+    free(earlier ? to->first : from->first);
+    if (earlier)
+        to->first = from->first;
+    to->count += from->count;
+    *from = (struct pack_source_note){ 0 };
 }
 
 /* ------------------------------------------------------------------ looking */
@@ -487,6 +507,8 @@ static const struct {
                                 true },
     [PACK_NOTE_LISTED_FOLDER] = { "folder in the list ignored",
                                   "folders in the list ignored", false },
+    [PACK_NOTE_THUMBNAIL] = { "image ignored that lies in a folder of thumbnails",
+                              "images ignored that lie in folders of thumbnails", false },
     [PACK_NOTE_LOOP] = { "link not followed because it leads to a folder it is in",
                          "links not followed because they lead to a folder they are in",
                          true },

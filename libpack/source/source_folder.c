@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libpack/base/check.h"
+#include "libpack/image/kind.h"
 #include "libpack/source/source_walk.h"
 #include "libpack/base/numbers.h"
 
@@ -33,14 +34,32 @@ struct tree {
 
 /* ------------------------------------------------------------------ classes */
 
+/* What may stand behind the name of a split: nothing, a year as in COCO's train2017, or
+ * what it is a folder of. */
+static bool
+ends_split_name(const char *rest)
+{
+    static const char *const things[] = { "", "set", "data", "images", "imgs", "img" };
+    rest += strspn(rest, "-_ ");
+    size_t n_digits = strspn(rest, "0123456789");
+    if (n_digits >= 2 && n_digits <= 4 && rest[n_digits] == '\0')
+        return true;
+    for (size_t i = 0; i < sizeof things / sizeof things[0]; i++)
+        if (strcasecmp(rest, things[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool
 is_split_name(const char *name)
 {
     static const char *const splits[] = { "train",      "training", "val",    "valid",
                                           "validation", "test",     "testing" };
-    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++)
-        if (strcasecmp(name, splits[i]) == 0)
+    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+        size_t n = strlen(splits[i]);
+        if (strncasecmp(name, splits[i], n) == 0 && ends_split_name(name + n))
             return true;
+    }
     return false;
 }
 
@@ -126,8 +145,24 @@ walk_classes(struct tree *t, const struct pack_level *level, size_t first)
 
 /* ------------------------------------------------------------------ sources */
 
+/* What was counted of the sources before. */
+struct counts {
+    uint64_t notes[PACK_NOTE_KINDS], unread[PACK_IMAGE_KINDS];
+};
+
+static struct counts
+count_notes(const struct pack_source *source)
+{
+    struct counts counts;
+    for (int i = 0; i < PACK_NOTE_KINDS; i++)
+        counts.notes[i] = source->notes[i].count;
+    for (int i = 0; i < PACK_IMAGE_KINDS; i++)
+        counts.unread[i] = source->unread[i].count;
+    return counts;
+}
+
 static enum pack_status
-refuse_without_images(const struct tree *t, const uint64_t before[PACK_NOTE_KINDS])
+refuse_without_images(const struct tree *t, const struct counts *before)
 {
     static const struct {
         enum pack_source_note_kind kind;
@@ -140,17 +175,27 @@ refuse_without_images(const struct tree *t, const uint64_t before[PACK_NOTE_KIND
         { PACK_NOTE_BROKEN_LINK, "link to nowhere", "links to nowhere" },
         { PACK_NOTE_LOOP, "link to a folder it is in", "links to folders they are in" },
     };
-    char text[PACK_NAME_TEXT_MAX], what[512] = "";
+    const struct pack_source *source = t->walk.source;
+    char text[PACK_NAME_TEXT_MAX], what[768] = "", one[64], many[64];
     size_t at = 0;
+    for (int i = 0; i < PACK_IMAGE_KINDS; i++) {
+        uint64_t n = source->unread[i].count - before->unread[i];
+        snprintf(one, sizeof one, "%s image, not read", pack_image_kind_name(i));
+        snprintf(many, sizeof many, "%s images, not read", pack_image_kind_name(i));
+        if (n && at < sizeof what / 2)
+            at += (size_t)snprintf(what + at, sizeof what - at, "%s%s",
+                                   at ? "; " : "; it holds ",
+                                   pack_counted(n, one, many).text);
+    }
     for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++) {
-        uint64_t n = t->walk.source->notes[seen[i].kind].count - before[seen[i].kind];
+        uint64_t n = source->notes[seen[i].kind].count - before->notes[seen[i].kind];
         if (n)
             at += (size_t)snprintf(what + at, sizeof what - at, "%s%s",
                                    at ? ", " : "; it holds ",
                                    pack_counted(n, seen[i].one, seen[i].many).text);
     }
-    bool has_unnamed = t->walk.source->notes[PACK_NOTE_UNNAMED_IMAGE].count >
-                       before[PACK_NOTE_UNNAMED_IMAGE];
+    bool has_unnamed = source->notes[PACK_NOTE_UNNAMED_IMAGE].count >
+                       before->notes[PACK_NOTE_UNNAMED_IMAGE];
     return pack_fail_param(t->walk.err, PACK_ERR_NOT_FOUND,
                            has_unnamed ? "any_name" : NULL, "no images in '%s'%s",
                            pack_walk_shown(&t->walk, "", text), what);
@@ -190,9 +235,32 @@ takes_all(const struct tree *t)
     return t->walk.params->no_labels || t->walk.params->label_from_folder;
 }
 
+/* Whether the class folders with images hold small copies of what lies beside them. */
+static bool
+are_thumbs(const struct tree *t, size_t first)
+{
+    for (size_t i = first; i < t->n_classes; i++)
+        if (t->classes[i].n_images && !pack_walk_is_thumbs(t->classes[i].name))
+            return false;
+    return true;
+}
+
+/* Forgets the images from `first` on. */
+static enum pack_status
+drop_thumbs(struct tree *t, uint64_t first)
+{
+    struct pack_source *source = t->walk.source;
+    enum pack_status status = PACK_OK;
+    for (uint64_t i = first; status == PACK_OK && i < source->n_records; i++)
+        status = pack_source_note(source, PACK_NOTE_THUMBNAIL, source->records[i].name,
+                                  t->walk.err);
+    source->n_listed = source->n_records = first;
+    return status;
+}
+
 /* Tells a flat source from one of classes, by where its images are. */
 static enum pack_status
-walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
+sort_out(struct tree *t, struct pack_level *level, bool *is_flat)
 {
     uint64_t first = t->walk.source->n_records;
     size_t first_class = t->n_classes;
@@ -201,6 +269,7 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
     t->walk.by_content = true;
     t->walk.label = -1;
     enum pack_status status = pack_level_read(&t->walk, level);
+    t->walk.unread = t->walk.source->unread;
     if (status == PACK_OK && takes_all(t)) {
         status = pack_walk_below(&t->walk, level);
         return status == PACK_OK ? pack_walk_sort(&t->walk) : status;
@@ -216,6 +285,10 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
     if (status != PACK_OK)
         return status;
     uint64_t n_below = t->walk.source->n_records - first - n_root;
+    if (n_root && n_below && are_thumbs(t, first_class)) {
+        t->n_classes = first_class;
+        return drop_thumbs(t, first + n_root);
+    }
     if (n_below == 0)
         return n_root ? drop_classes(t, first_class) : PACK_OK;
     if (n_root > n_below)
@@ -228,6 +301,20 @@ walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
         return refuse_splits(t, first_class);
     *is_flat = false;
     return drop_root_images(t, first, n_root);
+}
+
+/* Images of formats that are not read are part of the data where those are that are. */
+static enum pack_status
+walk_source(struct tree *t, struct pack_level *level, bool *is_flat)
+{
+    struct pack_source *source = t->walk.source;
+    struct pack_source_note here[PACK_IMAGE_KINDS] = { 0 };
+    t->walk.unread = here;
+    enum pack_status status = sort_out(t, level, is_flat);
+    for (int i = 0; i < PACK_IMAGE_KINDS; i++)
+        pack_source_move_note(&here[i], *is_flat ? &source->unread[i]
+                                                 : &source->notes[PACK_NOTE_OTHER]);
+    return status;
 }
 
 /* The last component of a path without slashes at the end,
@@ -313,14 +400,13 @@ static enum pack_status
 take_source(struct tree *t, const char *const *folders, size_t at, const char *prefix)
 {
     struct pack_level level = { 0 };
-    uint64_t n_before = t->walk.source->n_records, notes_before[PACK_NOTE_KINDS];
-    for (int i = 0; i < PACK_NOTE_KINDS; i++)
-        notes_before[i] = t->walk.source->notes[i].count;
+    uint64_t n_before = t->walk.source->n_records;
+    struct counts before = count_notes(t->walk.source);
     enum pack_status status = enter_source(t, folders, at, prefix, &level);
     if (status == PACK_OK)
         status = walk_source(t, &level, &t->folders[at].is_flat);
     if (status == PACK_OK && t->walk.source->n_records == n_before)
-        status = refuse_without_images(t, notes_before);
+        status = refuse_without_images(t, &before);
     if (status == PACK_OK)
         status = check_source(t, folders, at);
     pack_level_close(&level);

@@ -28,6 +28,12 @@ enum pack_status pack_source_note(struct pack_source *source,
                                   enum pack_source_note_kind kind, const char *name,
                                   struct pack_error *err);
 
+/* The same in a note of the caller's, whose `first` is freed with it; and all of one note
+ * into another. */
+enum pack_status pack_source_add_note(struct pack_source_note *note, const char *name,
+                                      struct pack_error *err);
+void pack_source_move_note(struct pack_source_note *from, struct pack_source_note *to);
+
 /* The classes become a copy of `names`, in this order. */
 enum pack_status pack_source_set_classes(struct pack_source *source,
                                          const char *const *names, size_t n,

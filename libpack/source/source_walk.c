@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libpack/image/kind.h"
+
 /* ----------------------------------------------------------------- messages */
 
 char *
@@ -55,14 +57,20 @@ fail_at(const struct pack_walk *w, const char *what, const char *entry)
 }
 
 static enum pack_status
-note(struct pack_walk *w, enum pack_source_note_kind kind, const char *entry)
+note_in(struct pack_walk *w, struct pack_source_note *note, const char *entry)
 {
     size_t used = w->path.size;
     enum pack_status status = pack_buf_append(&w->path, entry, strlen(entry) + 1, w->err);
     if (status == PACK_OK)
-        status = pack_source_note(w->source, kind, (char *)w->path.data, w->err);
+        status = pack_source_add_note(note, (char *)w->path.data, w->err);
     w->path.size = used;
     return status;
+}
+
+static enum pack_status
+note(struct pack_walk *w, enum pack_source_note_kind kind, const char *entry)
+{
+    return note_in(w, &w->source->notes[kind], entry);
 }
 
 static enum pack_status
@@ -127,10 +135,11 @@ read_head(int fd, void *head, size_t size)
     return n;
 }
 
-/* Looks into a file without image extension; PACK_NOTE_UNNAMED_IMAGE when it is one. */
+/* Looks into a file without image extension; PACK_NOTE_UNNAMED_IMAGE when it is one,
+ * *unread when it is one of a format that is not read. */
 static enum pack_status
 probe(const struct pack_walk *w, const struct pack_level *level, const char *name,
-      enum pack_source_note_kind *kind)
+      enum pack_source_note_kind *kind, int *unread)
 {
     char head[PACK_SOURCE_HEAD_BYTES];
     int fd =
@@ -144,12 +153,15 @@ probe(const struct pack_walk *w, const struct pack_level *level, const char *nam
     close(fd);
     *kind = n > 0 && w->params->is_image(head, (size_t)n) ? PACK_NOTE_UNNAMED_IMAGE
                                                           : PACK_NOTE_OTHER;
+    *unread = n > 0 && *kind == PACK_NOTE_OTHER ? pack_image_kind(head, (size_t)n) : 0;
     return status;
 }
 
 static enum pack_status
 add_image(struct pack_walk *w, const char *name)
 {
+    if (w->in_thumbs)
+        return note(w, PACK_NOTE_THUMBNAIL, name);
     const char *stored = pack_walk_name(w, name);
     if (!stored)
         return pack_fail_memory(w->err, "names of images");
@@ -168,17 +180,20 @@ take_file(struct pack_walk *w, const struct pack_level *level, const char *name,
 {
     enum pack_source_note_kind kind = PACK_NOTE_OTHER;
     enum pack_status status = PACK_OK;
+    int unread = entry == ENTRY_FILE ? pack_image_kind_of_name(name) : 0;
     if (has_image_extension(name))
         return add_image(w, name);
     if (entry == ENTRY_BROKEN)
         kind = PACK_NOTE_BROKEN_LINK;
     else if (entry == ENTRY_FILE && w->params->is_image &&
              (w->by_content || w->n_probes++ < PACK_SOURCE_PROBES_MAX))
-        status = probe(w, level, name, &kind);
+        status = probe(w, level, name, &kind, &unread);
     if (status != PACK_OK)
         return status;
     if (w->by_content && kind == PACK_NOTE_UNNAMED_IMAGE)
         return add_image(w, name);
+    if (kind == PACK_NOTE_OTHER && pack_image_kind_is_photo(unread) && !w->in_thumbs)
+        return note_in(w, &w->unread[unread], name);
     return note(w, kind, name);
 }
 
@@ -207,6 +222,17 @@ take_entry(struct pack_walk *w, struct pack_level *level, const struct dirent *e
 }
 
 /* ------------------------------------------------------------------ folders */
+
+bool
+pack_walk_is_thumbs(const char *name)
+{
+    static const char *const thumbs[] = { "thumbs", "thumb", "thumbnails", "thumbnail",
+                                          "@eaDir" };
+    for (size_t i = 0; i < sizeof thumbs / sizeof thumbs[0]; i++)
+        if (strcasecmp(name, thumbs[i]) == 0)
+            return true;
+    return false;
+}
 
 static int
 compare_texts(const void *a, const void *b)
@@ -291,6 +317,7 @@ pack_level_read(struct pack_walk *w, struct pack_level *level)
             break;
         status = take_entry(w, level, e);
     }
+    level->has_images = w->source->n_records > first;
     if (status == PACK_OK)
         status = add_segment(w, first);
     if (status == PACK_OK && level->n_folders)
@@ -311,8 +338,13 @@ enum pack_status
 pack_walk_below(struct pack_walk *w, const struct pack_level *level)
 {
     enum pack_status status = PACK_OK;
-    for (size_t i = 0; status == PACK_OK && i < level->n_folders; i++)
+    bool in_thumbs = w->in_thumbs;
+    for (size_t i = 0; status == PACK_OK && i < level->n_folders; i++) {
+        w->in_thumbs = in_thumbs || (w->params->no_labels && level->has_images &&
+                                     pack_walk_is_thumbs(level->folders[i]));
         status = pack_walk_folder(w, level->folders[i], level);
+    }
+    w->in_thumbs = in_thumbs;
     return status;
 }
 

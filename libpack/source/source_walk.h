@@ -16,7 +16,8 @@ struct pack_level {
     dev_t dev;
     ino_t ino;
     DIR *dir;
-    char **folders; /* names of the folders in it */
+    bool has_images; /* in itself */
+    char **folders;  /* names of the folders in it */
     size_t n_folders, capacity;
 };
 
@@ -33,7 +34,9 @@ struct pack_walk {
     struct pack_buf path; /* stored name of the folder being read, "cat/" or "" */
     int64_t label;        /* of the images found */
     bool by_content;      /* files without image extension may be images */
+    bool in_thumbs;       /* images are small copies of others, not to be taken */
     uint64_t n_probes;    /* files looked into for a note only */
+    struct pack_source_note *unread; /* by kind: images of formats that are not read */
     struct pack_segment *segments;
     size_t n_segments, capacity;
 };
@@ -45,6 +48,9 @@ char *pack_walk_name(struct pack_walk *walk, const char *entry);
 /* The path of an entry of the folder being read ("": the folder), for a message. */
 const char *pack_walk_shown(const struct pack_walk *walk, const char *entry,
                             char text[PACK_NAME_TEXT_MAX]);
+
+/* A folder that programs make for small copies of the images beside it. */
+bool pack_walk_is_thumbs(const char *name);
 
 /* Opens `name`, relative to `up` when not NULL; *level is to be closed on failure too. */
 enum pack_status pack_level_open(const struct pack_walk *walk, const char *name,

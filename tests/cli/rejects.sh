@@ -5,7 +5,7 @@ head -c 600 photos/coast/coast_0000.jpg >$cut
 echo 'not a picture' >photos/desert/text.png
 : >photos/desert/empty.jpg
 printf 'GIF89a......................' >photos/forest/other.jpg
-h5pack photos --size 16x16 --rejects rejects.tsv -o out.h5 | sed -n '1s@, [0-9.]* KiB@, SIZE@; 1,3p'
+h5pack photos --size 16x16 --rejects rejects.tsv -o out.h5 | sed -n '1s@, [0-9.]* KiB@, SIZE@; 1,4p'
 h5pack photos --size 16x16 --quiet --force -o out.h5 >/dev/null
 echo "status $?"
 cat rejects.tsv

@@ -20,6 +20,10 @@ try empty --compress zstd:99 -o out.h5
 try empty --chunk 0 -o out.h5
 try empty --chunk 1x2 -o out.h5
 try empty --background red -o out.h5
+try empty --background '#+1+2+3' -o out.h5
+try empty --background '#1234567' -o out.h5
+try empty --memory 0 -o out.h5
+try empty -o -
 try empty --limit ten -o out.h5
 try empty --output
 try empty --null -o out.h5
