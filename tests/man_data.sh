@@ -21,7 +21,7 @@ scan() {
 import struct, sys, zlib
 def chunk(kind, data):
     return struct.pack(">L", len(data)) + kind + data + struct.pack(">L", zlib.crc32(kind + data))
-rows = b"".join(b"\0" + struct.pack(">9H", *(257 * (9 * y + x) for x in range(9))) for y in range(7))
+rows = b"".join(b"\0" + struct.pack(">9H", *(65 * (9 * y + x) for x in range(9))) for y in range(7))
 sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">LLBBBBB", 9, 7, 16, 0, 0, 0, 0)) +
                         chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))'
 }
@@ -104,6 +104,19 @@ LINE
     ok $good "$(tr '\n' ' ' <"$script" | sed 's/\\ */ /g; s/  */ /g')"
     [ $good -eq 0 ] || note <got
     echo "$name" >>seen
+done
+h5pack scans --gray --json --force -o dim.h5 >got 2>&1
+grep -q "2 images of 16 bits use 12 of them at most and are nearly black: --scale16 0:4095" got &&
+    grep -q '"dim_16bit": 2' got
+ok $? 'scans of 12 bits in 16 are told of, with what scales them'
+h5dump -d images -s 0,0,0 -c 1,1,9 scans.h5 >/dev/null &&
+    h5pack scans --gray --scale16 0:4095 --force -o dim.h5 >got 2>&1 && ! grep -q 'nearly black' got &&
+    h5dump -d images -s 1,6,0 -c 1,1,9 -w 0 dim.h5 >>got &&
+    grep -q '(1,6,0): 219, 223, 227, 231, 235, 239, 243, 247, 251' got
+ok $? 'which they are then'
+for range in 4095 0: :9 9:9 9:8 0:65536 -1:9 +0:9 0:9x; do
+    h5pack scans --scale16 "$range" -o bad.h5 2>&1 | grep -q 'is not a range'
+    ok $? "--scale16 $range is refused"
 done
 [ "$(sort seen | tr '\n' ' ')" = "$(cut -d ' ' -f 1 wanted | sort | tr '\n' ' ')" ]
 ok $? 'the page has all of them'

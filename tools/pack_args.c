@@ -77,6 +77,8 @@ static const struct cli_option options[] = {
                "refuse larger images (default: 178956970, Pillow's limit)"),
     CLI_BYTES(0, "max-file", &o.max_file, "SIZE",
               "refuse larger image files (default: 4G)"),
+    CLI_TEXT(0, "scale16", &o.scale16, "MIN:MAX",
+             "samples of 16 bits: MIN to MAX become 0 to 255 (default: the high byte)"),
     CLI_FLAG(0, "strict", &o.strict, "refuse images that decode with warnings"),
 
     CLI_SECTION("Storage"),
@@ -212,6 +214,21 @@ parse_background(const struct pack_args *args, struct pack_image_params *image,
 }
 
 static enum pack_status
+parse_scale(const struct pack_args *args, struct pack_image_params *image,
+            struct pack_error *err)
+{
+    if (!args->scale16)
+        return PACK_OK;
+    image->scales_16 =
+        pack_image_range_parse(args->scale16, &image->low_16, &image->high_16);
+    return image->scales_16
+               ? PACK_OK
+               : pack_fail(err, PACK_ERR_ARGUMENT,
+                           "--scale16: '%.80s' is not a range within 0:65535, like 0:4095",
+                           args->scale16);
+}
+
+static enum pack_status
 parse_chunk(const struct pack_args *args, struct pack_convert_options *c,
             struct pack_error *err)
 {
@@ -316,7 +333,7 @@ pack_args_check(const struct pack_args *args, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--memory: 0 bytes hold no image");
     if (args->max_file == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--max-file: 0 bytes hold no image");
-    return args->rejects ? check_rejects(args, err) : PACK_OK;
+    return args->rejects && args->output ? check_rejects(args, err) : PACK_OK;
 }
 
 enum pack_status
@@ -344,6 +361,8 @@ pack_args_options(const struct pack_args *args, struct pack_convert_options *c,
     if (status == PACK_OK)
         status = parse_background(args, &c->image, err);
     if (status == PACK_OK)
+        status = parse_scale(args, &c->image, err);
+    if (status == PACK_OK)
         status = parse_chunk(args, c, err);
     return status == PACK_OK ? parse_compress(args, &c->pipeline, err) : status;
 }
@@ -364,6 +383,7 @@ static const struct {
     { "no-exif-orientation", "exif_orientation" },
     { "background", "background" },
     { "max-pixels", "max_pixels" },
+    { "scale16", "scale16" },
     { "strict", "strict" },
     { "draft", "draft" },
     { "chunk", "chunk" },

@@ -11,7 +11,7 @@
 
 /* As they were given; --help says what each means. */
 struct pack_args {
-    const char *output, *list, *classes, *rejects, *background, *chunk, *compress;
+    const char *scale16, *output, *list, *classes, *rejects, *background, *chunk, *compress;
     struct pack_shape size, crop; /* rank 0: not given */
     const char *path_column, *label_column; /* of the list */
     bool no_header, label_from_folder;

@@ -121,6 +121,11 @@ pack_messages_end(const struct pack_args *args, const struct pack_convert_report
     if (status != PACK_OK && status != PACK_ERR_MISMATCH)
         return status == PACK_ERR_INTERRUPTED && cli_signal ? 128 + cli_signal
                                                             : CLI_FAILED;
+    if (result->n_dim)
+        cli_say("%" PRIu64 " image%s of 16 bits use%s 12 of them at most and %s nearly "
+                "black: --scale16 0:4095 scales them to 0 to 255",
+                result->n_dim, result->n_dim == 1 ? "" : "s",
+                result->n_dim == 1 ? "s" : "", result->n_dim == 1 ? "is" : "are");
     enum pack_status reported = args->json ? pack_report_convert_json(report, &text, &own)
                                            : pack_report_convert_text(report, &text, &own);
     if (reported != PACK_OK)

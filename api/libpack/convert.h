@@ -97,6 +97,7 @@ struct pack_convert_result {
     /* Of those packed, images that decoded with a warning, have an ICC profile (left
      * alone), transparency, an orientation that was applied, or more than one picture. */
     uint64_t n_warned, n_icc, n_alpha, n_oriented, n_animated;
+    uint64_t n_dim; /* of 16-bit samples that end below 4096: nearly black, not scaled */
     struct pack_convert_unread unread[PACK_CONVERT_UNREAD_MAX];
     uint64_t n_replayed; /* packed by an earlier, interrupted run */
     bool resumable;      /* after a failure: `resume` would go on with what was done, */

@@ -48,6 +48,8 @@ pack_convert_account(struct run *run, const struct sample_record *record,
     result->n_alpha += !!(record->flags & RECORD_ALPHA);
     result->n_oriented += !!(record->flags & RECORD_ORIENTED);
     result->n_animated += !!(record->flags & RECORD_ANIMATED);
+    result->n_dim +=
+        !run->params->options.image.scales_16 && record->flags & RECORD_DIM;
     for (int c = 0; c < 3; c++) {
         run->sum[c] += record->sum[c];
         run->sumsq[c] += record->sumsq[c];
@@ -58,6 +60,14 @@ pack_convert_account(struct run *run, const struct sample_record *record,
     if (status == PACK_OK && blank)
         status = pack_buf_append(&run->valid, &valid, sizeof valid, run->err);
     return status;
+}
+
+/* Of 12 bits in 16, as scanners and cameras of microscopes have them: what is left of the
+ * high byte is next to nothing. Black images are what they are. */
+static bool
+is_dim(const struct pack_image_info *info)
+{
+    return info->source_depth == 16 && info->sample_high > 0 && info->sample_high < 4096;
 }
 
 static struct sample_record
@@ -86,7 +96,8 @@ make_record(const struct pack_sample *sample)
                    (info->has_icc ? RECORD_ICC : 0u) |
                    (info->has_alpha ? RECORD_ALPHA : 0u) |
                    (info->orientation > 1 ? RECORD_ORIENTED : 0u) |
-                   (info->animated ? RECORD_ANIMATED : 0u);
+                   (info->animated ? RECORD_ANIMATED : 0u) |
+                   (is_dim(info) ? RECORD_DIM : 0u);
     memcpy(record.sum, sample->sum, sizeof record.sum);
     memcpy(record.sumsq, sample->sumsq, sizeof record.sumsq);
     return record;

@@ -47,6 +47,7 @@ void
 pack_convert_options_put(const struct pack_convert_options *o, struct pack_json *json)
 {
     char chunk[PACK_SHAPE_TEXT_MAX], pipeline[PACK_PIPELINE_TEXT_MAX], colour[16];
+    char scale[16];
     pack_json_text(json, "mode", mode_names[o->image.mode]);
     pack_json_text(json, "layout", pack_pixel_layout_name(o->layout));
     write_geometry(json, &o->geometry);
@@ -55,6 +56,10 @@ pack_convert_options_put(const struct pack_convert_options *o, struct pack_json 
         snprintf(colour, sizeof colour, "#%02x%02x%02x", o->image.background[0],
                  o->image.background[1], o->image.background[2]);
         pack_json_text(json, "background", colour);
+    }
+    if (o->image.scales_16) {
+        snprintf(scale, sizeof scale, "%u:%u", o->image.low_16, o->image.high_16);
+        pack_json_text(json, "scale16", scale);
     }
     pack_json_bool(json, "strict", o->image.strict);
     pack_json_u64(json, "max_pixels",
@@ -200,6 +205,17 @@ look_background(struct look *look, struct pack_image_params *image)
         bad(look, "background");
 }
 
+static void
+look_scale(struct look *look, struct pack_image_params *image)
+{
+    const char *text = look_text(look, "scale16");
+    if (!text)
+        return;
+    image->scales_16 = pack_image_range_parse(text, &image->low_16, &image->high_16);
+    if (!image->scales_16)
+        bad(look, "scale16");
+}
+
 enum pack_status
 pack_convert_options_parse(const char *text, struct pack_convert_options *options,
                            struct pack_error *err)
@@ -218,6 +234,7 @@ pack_convert_options_parse(const char *text, struct pack_convert_options *option
     look_geometry(&look, &o.geometry);
     look_chunk(&look, &o);
     look_background(&look, &o.image);
+    look_scale(&look, &o.image);
     o.image.ignore_orientation = !look_bool(&look, "exif_orientation");
     o.image.strict = look_bool(&look, "strict");
     o.image.max_pixels = look_u64(&look, "max_pixels");

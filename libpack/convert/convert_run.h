@@ -15,6 +15,7 @@ enum {
     RECORD_ALPHA = 4,
     RECORD_ORIENTED = 8,
     RECORD_ANIMATED = 16,
+    RECORD_DIM = 32,
     RECORD_UNREAD_SHIFT = 24 /* above it, of a reject: pack_image_kind() */
 };
 

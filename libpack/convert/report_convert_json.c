@@ -75,6 +75,7 @@ put_result(struct pack_json *json, const struct pack_convert_report *report)
         pack_json_u64(json, "with_alpha", r->n_alpha);
         pack_json_u64(json, "rotated", r->n_oriented);
         pack_json_u64(json, "animated", r->n_animated);
+        pack_json_u64(json, "dim_16bit", r->n_dim);
         pack_json_shape(json, "extent", &r->extent);
         pack_json_shape(json, "chunk", &r->chunk);
         pack_json_u64(json, "chunks", r->n_chunks);

@@ -21,6 +21,7 @@ put_counts(struct page *page, const struct pack_convert_result *r)
         { r->n_oriented, "turned upright as their EXIF orientation says" },
         { r->n_icc, "with an ICC profile, which was left alone" },
         { r->n_alpha, "with transparency" },
+        { r->n_dim, "of 16 bits that use 12 of them at most: nearly black" },
         { r->n_animated,
           "animated or with several pictures, of which the first was taken" },
     };
