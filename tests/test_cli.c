@@ -388,7 +388,7 @@ may_write(const char *path, bool force, const char *other)
 static void
 test_outputs(void)
 {
-    char dir[] = "test_cli-XXXXXX", a[64], b[64], none[64], read[128];
+    char dir[] = "test_cli-XXXXXX", a[64], b[64], none[64], other[64], read[128];
     if (!mkdtemp(dir)) {
         skip("no folder can be made here");
         return;
@@ -396,15 +396,20 @@ test_outputs(void)
     snprintf(a, sizeof a, "%s/a", dir);
     snprintf(b, sizeof b, "%s/b", dir);
     snprintf(none, sizeof none, "%s/none", dir);
+    snprintf(other, sizeof other, "%s/other", dir);
     snprintf(read, sizeof read, "%s/../%s/a", dir, dir);
     bool made = close(creat(a, 0600)) == 0 && symlink("a", b) == 0;
     ok(made && !may_write(a, true, read) && !may_write(b, true, a),
        "what is read is not written, by whatever name");
-    ok(may_write(a, true, none) && !may_write(a, false, none), "another file is, with force");
+    bool has_other = close(creat(other, 0600)) == 0;
+    ok(has_other && may_write(a, true, other) && may_write(a, true, none) &&
+           !may_write(a, false, none),
+       "another file is, with force");
     ok(may_write(none, false, a) && !may_write(none, true, none) && may_write(NULL, false, a),
        "two outputs are not one file, and none is none");
     unlink(a);
     unlink(b);
+    unlink(other);
     rmdir(dir);
 }
 

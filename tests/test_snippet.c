@@ -196,6 +196,13 @@ test_repack(void)
     has("h5repack", "# the file stays as it is", "what is so already stays");
     strcpy(config.codec, "gzip:4");
     has("h5repack", "-f a/b:GZIP=4", "another codec is written");
+    static const char *const odd[] = { "a b", "a,b", "a:b" };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        char line[32];
+        subject.dataset = odd[i];
+        snprintf(line, sizeof line, "\nname = '%s'\n", odd[i]);
+        has("h5repack", line, "a name that h5repack would take apart is Python's");
+    }
     setup();
 }
 
