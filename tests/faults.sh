@@ -25,7 +25,7 @@ job_folder() {
     h5pack photos --shorter 40 --crop 32x32 --compress zstd --threads 2 -o out/set.h5 "$@"
 }
 job_list() {
-    h5pack --list list.tsv --size 24x24 --fit pad --gray --chunk 3 --compress gzip:1 --fletcher32 \
+    h5pack --quiet --list list.tsv --size 24x24 --fit pad --gray --chunk 3 --compress gzip:1 --fletcher32 \
         --rejects out/rejects.tsv --threads 2 -o out/set.h5 "$@"
 }
 
@@ -144,9 +144,9 @@ for job in job_folder job_list job_resume; do
     [ $status -eq 0 ] || note <"$work/err"
     mv out/set.h5 reference.h5
     try_all 'a file that cannot be opened' open EMFILE one some
-    try_all 'a file that an I/O error keeps from being opened' open EIO one some
+    try_all 'a file that an I/O error keeps from being opened' open EIO one any
     try_all 'a disk that opens nothing any more' open EIO all some
-    try_all 'a failing read' read EIO one some
+    try_all 'a failing read' read EIO one any # tried again
     try_all 'a disk that is full from some write on' write ENOSPC all none
     try_all 'a failing write' write EIO one none
     try_all 'a failing sync' sync EIO one none
