@@ -102,7 +102,8 @@ enum pack_status
 pack_convert_check_columns(const struct pack_source *source,
                            const struct pack_convert_options *o, struct pack_error *err)
 {
-    for (int i = 0; source->list && i < source->list->n_columns; i++)
+    int n_columns = source && source->list ? source->list->n_columns : 0;
+    for (int i = 0; i < n_columns; i++)
         if (o->on_error == PACK_ON_ERROR_BLANK &&
             strcmp(source->list->columns[i].name, "valid") == 0)
             return pack_fail_param(err, PACK_ERR_ARGUMENT, "on_error",
