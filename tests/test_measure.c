@@ -484,9 +484,11 @@ test_many_workers(void)
 }
 
 /* Samples/s of rows that take every sample from the file's pages, as measured in copies, in
- * made-up time; pages: what such a read of the file takes over one of a copy. */
+ * made-up time; pages: what such a read of the file takes over one of a copy; on_file: what
+ * was measured of the file, 0: nothing was; *ratio: that over what the copy foretells. */
 static double
-rate_with_pages(double pages, struct pack_advise_outcome *modelled)
+rate_with_pages(double pages, double on_file, struct pack_advise_outcome *modelled,
+                double *ratio)
 {
     static struct pack_advise_result result;
     struct pack_profile profile;
@@ -517,12 +519,16 @@ rate_with_pages(double pages, struct pack_advise_outcome *modelled)
     result.now.is_now = true;
     result.n_rows = 1;
     *modelled = result.rows[0] = result.now;
+    m.has_now = on_file > 0;
+    m.now_later = on_file;
+    m.modelled_later = result.now.later_rate;
     made_time = (struct made_time){ .call_ns = 20000, .byte_ns = 10, .pages = pages };
     if (status == PACK_OK)
         status = pack_measure_rows(&how, &params, &result, &m, &err);
     made_time = (struct made_time){ 0 };
     if (status != PACK_OK || m.n_rows != 1)
         note("%s %s", err.text, m.why_not);
+    *ratio = m.now_ratio;
     return status == PACK_OK ? result.now.later_rate : 0;
 }
 
@@ -532,14 +538,19 @@ static void
 test_pages(void)
 {
     struct pack_advise_outcome o;
-    double alike = rate_with_pages(1, &o), twice = rate_with_pages(2, &o),
-           half = rate_with_pages(0.5, &o);
+    double ratio, alike = rate_with_pages(1, 0, &o, &ratio),
+                  twice = rate_with_pages(2, 0, &o, &ratio),
+                  half = rate_with_pages(0.5, 0, &o, &ratio);
     double part = o.steady_cost.page_ns / o.steady_cost.cpu_ns;
     ok(part > 0.05 && fabs(alike / twice - (1 + part)) < 1e-9 &&
            fabs(alike / half - (1 - part / 2)) < 1e-9,
        "pages that take twice as long take their part of the time once more: %.3f, %.3f",
        part, alike / twice);
     is_text(made_time_pages_of, "data", "they are those of the file that holds the data");
+    ok(rate_with_pages(2, twice, &o, &ratio) > 0 && fabs(ratio - 1) < 1e-9,
+       "where the file is as slow as that, they explain it: %.3f", ratio);
+    ok(rate_with_pages(2, alike, &o, &ratio) > 0 && fabs(ratio - 1) < 1e-9,
+       "where it is as fast as the copy they do not count: %.3f", ratio);
 }
 
 static void

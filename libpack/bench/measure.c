@@ -26,10 +26,9 @@
 
 enum {
     NOW_ROUNDS = 3,
-    ROUNDS_MIN = 6 + PACK_TRIAL_FRESH, /* fewer have no interval of 95 % */
+    ROUNDS_MIN = 9 + PACK_TRIAL_FRESH, /* an outlier does not make the interval of 95 % */
     PROOF_ROUNDS = 11 + PACK_TRIAL_FRESH,
     BATCHES_MIN = 8, /* of each worker in a slice */
-    COPY_EPOCHS = 1000,
     LOOK_SAMPLES = 4000,       /* simulated to know what to expect */
     BATCHES_BYTES = 128 << 20, /* of all workers together */
     SMALL_CACHE = 16 << 20     /* not made smaller for a smaller copy */
@@ -37,8 +36,7 @@ enum {
 static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 200 * 1000 * 1000,
                       proof_slice_ns = 400 * 1000 * 1000, budget_ns = 5000 * 1000 * 1000u;
 static const double warm_rate = 0.99, /* of the file's bytes: it counts as resident */
-    in_race = 0.5,                    /* of the best measured rate: worth reading again */
-    alike = 0.25;                     /* parts of time that loads take differ by less */
+    in_race = 0.5;                    /* of the best measured rate: worth reading again */
 
 /* ------------------------------------------------------------- what is read */
 
@@ -74,18 +72,12 @@ run_of(const struct pack_advise_params *params, const struct pack_advise_config 
     run->pattern.extent.rank = 0; /* the set's */
 }
 
-/* What the model says of some reads. */
-struct expected {
-    double first, later; /* samples/s */
-    double first_samples, later_samples;
-    struct pack_cost first_cost, later_cost; /* of these samples */
-};
-
 /* For the first `first_samples` of all workers together, and for later epochs; with the
  * library that is here, whichever was asked about. */
-static enum pack_status
-model(const struct pack_advise_params *params, const struct pack_advise_config *config,
-      uint64_t first_samples, struct expected *e, struct pack_error *err)
+enum pack_status
+pack_measure_model(const struct pack_advise_params *params,
+                   const struct pack_advise_config *config, uint64_t first_samples,
+                   struct measure_expected *e, struct pack_error *err)
 {
     uint64_t workers = pack_advise_workers(params);
     struct pack_advise_params here = *params;
@@ -99,7 +91,7 @@ model(const struct pack_advise_params *params, const struct pack_advise_config *
         &here, &as_read, first_samples ? first_samples / workers + 1 : 0, &o, err);
     if (status != PACK_OK)
         return status;
-    *e = (struct expected){ .first = o.first_rate,
+    *e = (struct measure_expected){ .first = o.first_rate,
                             .later = o.later_rate,
                             .first_samples = o.first_samples,
                             .later_samples = o.steady_samples,
@@ -164,10 +156,10 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
     struct pack_trial_result *r = calloc(1, sizeof *r);
     struct pack_bench_params run;
     struct pack_advise_config config = *params->now;
-    struct expected e;
+    struct measure_expected e;
     if (!r)
         return pack_fail_memory(err, "measurements");
-    enum pack_status status = model(params, &config, LOOK_SAMPLES, &e, err);
+    enum pack_status status = pack_measure_model(params, &config, LOOK_SAMPLES, &e, err);
     if (status == PACK_OK) {
         cut_batch(params, e.first, now_slice_ns, &config);
         run_of(params, &config, set, &run);
@@ -178,7 +170,8 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
         m->has_now = true;
         m->now_first = r->first_rate;
         m->now_later = r->later_rate;
-        status = model(params, params->now, r->has_later ? 0 : r->first_samples, &e, err);
+        status = pack_measure_model(params, params->now,
+                                    r->has_later ? 0 : r->first_samples, &e, err);
         m->modelled_first = e.first;
         m->modelled_later = r->has_later ? e.later : e.first;
     }
@@ -260,150 +253,6 @@ shrink_cache(const struct measure_rows *rows, struct measure_candidate *candidat
         cache->size_bytes = least;
 }
 
-/* The parameters of a search on a copy alone. */
-static void
-params_of_copy(const struct measure_rows *rows, const struct measure_layout *layout,
-               struct pack_advise_params *p)
-{
-    *p = *rows->params;
-    p->data.extent = layout->set->extent;
-    p->now = NULL;
-    p->data.companion = NULL;
-    p->data.labels = NULL;
-    p->machine.is_warm = true;
-    p->machine.ram_bytes = UINT64_MAX / 2;
-    p->reading.epochs = COPY_EPOCHS; /* the copy is small: rounds see the steady state */
-    p->watch.progress = NULL;
-}
-
-/*
- * What chunks take that are loaded, and all the rest, over what the model says:
- *
- *     time of the first epoch    load * its loads' + rest * its rest
- *     time of later ones         load * theirs     + rest * theirs
- */
-struct factors {
-    double load, rest;
-};
-
-static double
-load_ns(const struct pack_cost *cost)
-{
-    return cost->page_ns + cost->decode_ns + cost->touch_ns;
-}
-
-/* Two equations where the two differ in what they load, else one factor for each. */
-static bool
-solve(const struct expected *e, const struct pack_trial_result *r, struct factors *f)
-{
-    double l1 = load_ns(&e->first_cost) / e->first_samples,
-           h1 = e->first_cost.cpu_ns / e->first_samples - l1,
-           l2 = load_ns(&e->later_cost) / e->later_samples,
-           h2 = e->later_cost.cpu_ns / e->later_samples - l2,
-           t1 = (l1 + h1) * e->first / r->first_rate,
-           t2 = (l2 + h2) * e->later / r->later_rate;
-    if (l1 / (l1 + h1) - l2 / (l2 + h2) < alike)
-        return false;
-    f->load = (t1 * h2 - t2 * h1) / (l1 * h2 - l2 * h1);
-    f->rest = (l1 * t2 - l2 * t1) / (l1 * h2 - l2 * h1);
-    return f->load > 0.05 && f->load < 50 && f->rest > 0.05 && f->rest < 50;
-}
-
-static double
-load_part(const struct pack_cost *cost)
-{
-    return cost->cpu_ns > 0 ? load_ns(cost) / cost->cpu_ns : 0;
-}
-
-/* Whether what was read tells of later epochs: it saw some, or they load as much. */
-static bool
-tells_later(const struct pack_advise_outcome *o, const struct expected *e,
-            const struct pack_trial_result *r)
-{
-    return r->has_later ||
-           fabs(load_part(&e->first_cost) - load_part(&o->steady_cost)) < alike;
-}
-
-/* Processor time scaled, storage as it is. */
-static double
-scaled(const struct pack_advise_params *params, struct pack_cost cost, double samples,
-       struct factors f, double pages)
-{
-    uint64_t workers = pack_advise_workers(params);
-    double load = load_ns(&cost);
-    cost.cpu_ns = f.load * (load - cost.page_ns + pages * cost.page_ns) +
-                  f.rest * (cost.cpu_ns - load);
-    cost.total_ns = cost.cpu_ns + cost.storage_ns;
-    return pack_cost_rate(params->machine.profile, &cost, samples, workers);
-}
-
-/* What a row's reads take from pages of the file, over those of its copy. */
-static double
-page_ratio(const struct measure_rows *rows, const struct measure_candidate *candidate)
-{
-    const struct measure_layout *layout = &rows->layouts[candidate->layout];
-    const struct pack_cache_counts *counts = &candidate->row->first;
-    const struct pack_measure_params *how = rows->how;
-    if (!rows->params->machine.is_warm || !layout->scratch || counts->file_reads == 0)
-        return 1;
-    return pack_measure_pages(how->data_file ? how->data_file : how->file,
-                              pack_scratch_path(layout->scratch),
-                              counts->file_read_bytes / counts->file_reads);
-}
-
-/* The interval of a row's gain: that of the rounds, as far around the gain as that of the
- * copies around theirs. Called for `now` first. */
-static void
-note_gain(struct measure_rows *rows, size_t i)
-{
-    struct pack_advise_outcome *o = rows->candidates[i].row;
-    const struct pack_advise_outcome *now = rows->candidates[0].row;
-    struct pack_trial_gain gain;
-    pack_trial_gain(&rows->results[0], &rows->results[i], &gain);
-    if (gain.median <= 0 || now->rate <= 0)
-        return;
-    o->gain_low = o->rate / now->rate * gain.low / gain.median;
-    o->gain_high = o->rate / now->rate * gain.high / gain.median;
-}
-
-static enum pack_status
-correct(struct measure_rows *rows, size_t i, struct pack_measured *m,
-        struct pack_error *err)
-{
-    const struct measure_candidate *candidate = &rows->candidates[i];
-    const struct pack_trial_result *r = &rows->results[i];
-    struct pack_advise_outcome *o = candidate->row;
-    struct pack_advise_params copy;
-    struct expected e;
-    struct factors f;
-    double pages = page_ratio(rows, candidate), modelled = o->later_rate;
-    params_of_copy(rows, &rows->layouts[candidate->layout], &copy);
-    enum pack_status status =
-        model(&copy, &candidate->config, r->has_later ? 0 : r->first_samples, &e, err);
-    if (status != PACK_OK)
-        return status;
-    if (!tells_later(o, &e, r))
-        return PACK_OK; /* stays predicted */
-    if (!r->has_later)
-        e.later = e.first;
-    bool apart = r->has_later && solve(&e, r, &f);
-    if (!apart)
-        f.load = f.rest = e.first / r->first_rate;
-    o->first_rate = scaled(rows->params, o->first_cost, o->first_samples, f, pages);
-    if (!apart)
-        f.load = f.rest = e.later / r->later_rate;
-    o->later_rate = scaled(rows->params, o->steady_cost, o->steady_samples, f, pages);
-    if (o->is_now && m->has_now && rows->params->machine.is_warm)
-        m->now_ratio = (m->now_later / m->modelled_later) / (o->later_rate / modelled);
-    o->first_rate *= m->now_ratio;
-    o->later_rate *= m->now_ratio;
-    o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
-    o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
-    if (i > 0 && rows->candidates[0].row->is_now)
-        note_gain(rows, i);
-    return PACK_OK;
-}
-
 static enum pack_status
 read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *err)
 {
@@ -433,7 +282,7 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
         pack_trial_run(rows->bench, rows->n_candidates, &trial, rows->results, err);
     for (size_t i = 0; status == PACK_OK && i < rows->n_candidates; i++)
         if (rows->results[i].first_rate > 0)
-            status = correct(rows, i, m, err);
+            status = pack_measure_correct(rows, i, m, err);
     m->n_rounds = rows->results[0].n_rounds;
     m->n_rows = rows->n_candidates;
     return status;

@@ -9,7 +9,8 @@
 
 enum {
     MEASURE_CANDIDATES_MAX = 10, /* rows that are read, `now` among them */
-    MEASURE_LAYOUTS_MAX = 5      /* copies */
+    MEASURE_LAYOUTS_MAX = 5,     /* copies */
+    MEASURE_SIZES = 9            /* of reads: powers of two from 4 KiB to 1 MiB */
 };
 
 /* One row in its copy. */
@@ -37,6 +38,8 @@ struct measure_rows {
     struct pack_trial_result results[MEASURE_CANDIDATES_MAX];
     size_t n_candidates;
     uint64_t n_samples; /* of a copy */
+    bool pages_are_alike; /* as today's settings show */
+    double pages[MEASURE_SIZES]; /* ratios of pages by the size of reads; 0: not yet timed */
 };
 
 /* Keeps the first reason why something is predicted only. */
@@ -48,5 +51,24 @@ void pack_measure_choose(struct measure_rows *rows);
  * made are dropped. They are for pack_measure_close in any case. */
 enum pack_status pack_measure_copy(struct measure_rows *rows, struct pack_error *err);
 void pack_measure_close(struct measure_rows *rows);
+
+/* What the model says of some reads. */
+struct measure_expected {
+    double first, later; /* samples/s */
+    double first_samples, later_samples;
+    struct pack_cost first_cost, later_cost; /* of these samples */
+};
+
+/* measure.c: for the first `first_samples` of all workers together, and for later epochs;
+ * with the library that is here, whichever was asked about. */
+enum pack_status pack_measure_model(const struct pack_advise_params *params,
+                                    const struct pack_advise_config *config,
+                                    uint64_t first_samples, struct measure_expected *e,
+                                    struct pack_error *err);
+
+/* Candidate i's row by what was measured of its copy; that of today's settings first, which
+ * tells what file and copy have apart. */
+enum pack_status pack_measure_correct(struct measure_rows *rows, size_t i,
+                                      struct pack_measured *m, struct pack_error *err);
 
 #endif

@@ -138,8 +138,25 @@ out:
 
 /* ------------------------------------------------------------------ page cache */
 
-enum { PAIRS_MAX = 65, PAIRS_MIN = 9 };
-static const uint64_t pairs_ns = 10 * 1000 * 1000;
+enum { PAIRS_MAX = 257, PAIRS_MIN = 9, PLACES_MAX = 16 };
+static const uint64_t pairs_ns = 30 * 1000 * 1000;
+
+/* A random place below `end` where data is stored: holes are read from nowhere, or from
+ * one page. Negative where none was found. */
+static off_t
+data_place(int fd, size_t bytes, uint64_t end, struct pack_rng *rng)
+{
+    for (int i = 0; i < PLACES_MAX; i++) {
+        off_t at = (off_t)pack_rng_below(rng, end - bytes + 1),
+              data = lseek(fd, at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            continue; /* a hole up to the end */
+        if (data < 0 ||
+            (data == at && lseek(fd, at, SEEK_HOLE) >= at + (off_t)bytes))
+            return at; /* or holes are not told */
+    }
+    return -1;
+}
 
 /* Of one read at a random place below `end`, from pages alone: what is not there is read
  * untimed first. 0 on failure, and where nothing can be had from pages alone for sure. */
@@ -147,7 +164,9 @@ static double
 read_ns(int fd, void *buffer, size_t bytes, uint64_t end, struct pack_rng *rng)
 {
     struct iovec part = { .iov_base = buffer, .iov_len = bytes };
-    off_t at = (off_t)pack_rng_below(rng, end - bytes + 1);
+    off_t at = data_place(fd, bytes, end, rng);
+    if (at < 0)
+        return 0;
     for (int attempt = 0; attempt < 2; attempt++) {
         uint64_t start_ns = pack_clock_ns();
         ssize_t n = preadv2(fd, &part, 1, at, RWF_NOWAIT);

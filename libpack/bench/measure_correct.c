@@ -1,0 +1,188 @@
+/*
+ * From what was measured in copies to what a row gives on the file: the times of chunks
+ * that are loaded and of all the rest, each over what the model says, scale the model of
+ * the whole dataset.
+ */
+#include "libpack/bench/measure_parts.h"
+
+#include <math.h>
+
+#include "libpack/advise/advise_parts.h"
+#include "libpack/bench/measure_storage.h"
+#include "libpack/model/cost.h"
+
+enum { COPY_EPOCHS = 1000 };
+static const double alike = 0.25; /* parts of time that loads take differ by less */
+
+/* The parameters of a search on a copy alone. */
+static void
+params_of_copy(const struct measure_rows *rows, const struct measure_layout *layout,
+               struct pack_advise_params *p)
+{
+    *p = *rows->params;
+    p->data.extent = layout->set->extent;
+    p->now = NULL;
+    p->data.companion = NULL;
+    p->data.labels = NULL;
+    p->machine.is_warm = true;
+    p->machine.ram_bytes = UINT64_MAX / 2;
+    p->reading.epochs = COPY_EPOCHS; /* the copy is small: rounds see the steady state */
+    p->watch.progress = NULL;
+}
+
+/*
+ * What chunks take that are loaded, and all the rest, over what the model says:
+ *
+ *     time of the first epoch    load * its loads' + rest * its rest
+ *     time of later ones         load * theirs     + rest * theirs
+ */
+struct factors {
+    double load, rest;
+};
+
+static double
+load_ns(const struct pack_cost *cost)
+{
+    return cost->page_ns + cost->decode_ns + cost->touch_ns;
+}
+
+/* Two equations where the two differ in what they load, else one factor for each. */
+static bool
+solve(const struct measure_expected *e, const struct pack_trial_result *r, struct factors *f)
+{
+    double l1 = load_ns(&e->first_cost) / e->first_samples,
+           h1 = e->first_cost.cpu_ns / e->first_samples - l1,
+           l2 = load_ns(&e->later_cost) / e->later_samples,
+           h2 = e->later_cost.cpu_ns / e->later_samples - l2,
+           t1 = (l1 + h1) * e->first / r->first_rate,
+           t2 = (l2 + h2) * e->later / r->later_rate;
+    if (l1 / (l1 + h1) - l2 / (l2 + h2) < alike)
+        return false;
+    f->load = (t1 * h2 - t2 * h1) / (l1 * h2 - l2 * h1);
+    f->rest = (l1 * t2 - l2 * t1) / (l1 * h2 - l2 * h1);
+    return f->load > 0.05 && f->load < 50 && f->rest > 0.05 && f->rest < 50;
+}
+
+static double
+load_part(const struct pack_cost *cost)
+{
+    return cost->cpu_ns > 0 ? load_ns(cost) / cost->cpu_ns : 0;
+}
+
+/* Whether what was read tells of later epochs: it saw some, or they load as much. */
+static bool
+tells_later(const struct pack_advise_outcome *o, const struct measure_expected *e,
+            const struct pack_trial_result *r)
+{
+    return r->has_later ||
+           fabs(load_part(&e->first_cost) - load_part(&o->steady_cost)) < alike;
+}
+
+/* Processor time scaled, storage as it is. */
+static double
+scaled(const struct pack_advise_params *params, struct pack_cost cost, double samples,
+       struct factors f, double pages)
+{
+    uint64_t workers = pack_advise_workers(params);
+    double load = load_ns(&cost);
+    cost.cpu_ns = f.load * (load - cost.page_ns + pages * cost.page_ns) +
+                  f.rest * (cost.cpu_ns - load);
+    cost.total_ns = cost.cpu_ns + cost.storage_ns;
+    return pack_cost_rate(params->machine.profile, &cost, samples, workers);
+}
+
+/* What a row's reads take from pages of the file, over those of its copy. One ratio for
+ * all rows whose reads are about as large, so that its noise does not decide between
+ * them. */
+static double
+page_ratio(struct measure_rows *rows, const struct measure_candidate *candidate)
+{
+    const struct measure_layout *layout = &rows->layouts[candidate->layout];
+    const struct pack_cache_counts *counts = &candidate->row->first;
+    const struct pack_measure_params *how = rows->how;
+    const uint64_t least = 4096;
+    size_t i = 0;
+    if (rows->pages_are_alike || !rows->params->machine.is_warm || !layout->scratch ||
+        counts->file_reads == 0)
+        return 1;
+    double bytes = (double)counts->file_read_bytes / (double)counts->file_reads;
+    while (i < MEASURE_SIZES - 1 && bytes > M_SQRT2 * (double)(least << i))
+        i++;
+    if (rows->pages[i] == 0)
+        rows->pages[i] = pack_measure_pages(how->data_file ? how->data_file : how->file,
+                                            pack_scratch_path(layout->scratch), least << i);
+    return rows->pages[i];
+}
+
+/* Whether what today's settings give on the file is explained better without the ratio of
+ * its pages. rate: what they gave there. */
+static bool
+pages_mislead(struct measure_rows *rows, const struct measure_candidate *now,
+              struct factors f, double rate)
+{
+    const struct pack_advise_outcome *o = now->row;
+    double with = scaled(rows->params, o->steady_cost, o->steady_samples, f,
+                         page_ratio(rows, now)),
+           without = scaled(rows->params, o->steady_cost, o->steady_samples, f, 1);
+    return fabs(log(rate / without)) < fabs(log(rate / with));
+}
+
+/* The interval of a row's gain: that of the rounds, as far around the gain as that of the
+ * copies around theirs. Called for `now` first. */
+static void
+note_gain(struct measure_rows *rows, size_t i)
+{
+    struct pack_advise_outcome *o = rows->candidates[i].row;
+    const struct pack_advise_outcome *now = rows->candidates[0].row;
+    struct pack_trial_gain gain;
+    pack_trial_gain(&rows->results[0], &rows->results[i], &gain);
+    if (gain.median <= 0 || now->rate <= 0)
+        return;
+    o->gain_low = o->rate / now->rate * gain.low / gain.median;
+    o->gain_high = o->rate / now->rate * gain.high / gain.median;
+}
+
+enum pack_status
+pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *m,
+        struct pack_error *err)
+{
+    const struct measure_candidate *candidate = &rows->candidates[i];
+    const struct pack_trial_result *r = &rows->results[i];
+    struct pack_advise_outcome *o = candidate->row;
+    struct pack_advise_params copy;
+    struct measure_expected e;
+    struct factors f;
+    double modelled = o->later_rate;
+    params_of_copy(rows, &rows->layouts[candidate->layout], &copy);
+    enum pack_status status =
+        pack_measure_model(&copy, &candidate->config,
+                           r->has_later ? 0 : r->first_samples, &e, err);
+    if (status != PACK_OK)
+        return status;
+    if (!tells_later(o, &e, r))
+        return PACK_OK; /* stays predicted */
+    if (!r->has_later)
+        e.later = e.first;
+    bool apart = r->has_later && solve(&e, r, &f);
+    if (!apart)
+        f.load = f.rest = e.first / r->first_rate;
+    struct factors later = f;
+    if (!apart)
+        later.load = later.rest = e.later / r->later_rate;
+    bool is_known = o->is_now && m->has_now && rows->params->machine.is_warm;
+    if (is_known)
+        rows->pages_are_alike = pages_mislead(
+            rows, candidate, later, m->now_later * modelled / m->modelled_later);
+    double pages = page_ratio(rows, candidate);
+    o->first_rate = scaled(rows->params, o->first_cost, o->first_samples, f, pages);
+    o->later_rate = scaled(rows->params, o->steady_cost, o->steady_samples, later, pages);
+    if (is_known)
+        m->now_ratio = (m->now_later / m->modelled_later) / (o->later_rate / modelled);
+    o->first_rate *= m->now_ratio;
+    o->later_rate *= m->now_ratio;
+    o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
+    o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
+    if (i > 0 && rows->candidates[0].row->is_now)
+        note_gain(rows, i);
+    return PACK_OK;
+}
