@@ -31,7 +31,7 @@ job_list() {
 
 # One that goes on where another was killed, and checks its work.
 job_resume() {
-    job_folder --verify --resume
+    job_folder --quiet --verify --resume
 }
 
 # The state that a job starts from: nothing, or what the killed one left.
@@ -67,7 +67,7 @@ judge() { # kind of call, status
         ;;
     esac
     is_one_sentence stderr || echo 'not one sentence'
-    [ "$1" = memory ] || grep -qE "out/|photos|list\.tsv" stderr || echo 'names no file'
+    [ "$1" = memory ] || grep -qE "out/|photos|list\.tsv|no readable image" stderr || echo 'names no file'
     if [ -e out/set.h5 ]; then # complete, when only what is said about it failed
         grep -qE 'rejects\.tsv|out of memory' stderr || echo 'a file under the final name'
         cmp out/set.h5 reference.h5 2>&1
