@@ -170,6 +170,7 @@ n_rounds=3
     skip "no h5py: what a run met is read with it"
     n_rounds=0
 }
+late=$(cd photos && ls -d */* | tail -n 2 | head -n 1)
 rm -f seen
 i=0
 while [ $i -lt $n_rounds ]; do
@@ -180,11 +181,17 @@ while [ $i -lt $n_rounds ]; do
     rm -f photos/*/zz1* photos/"$first_class"/0*
     random_below "$total"
     moment=$((random + 1))
+    random_below "$total"
+    again=$((random + 1))
+    if [ $i -eq 1 ]; then # surely before one goes that another follows
+        moment=$((total / 2))
+        again=1
+    fi
     struck KILL $moment ./job
     change
-    random_below "$total"
-    struck KILL $((random + 1)) ./job --resume
+    struck KILL $again ./job --resume
     change
+    [ $i -gt 1 ] || rm -f "photos/$late"
     if [ -e out/set.h5 ]; then # it was complete by then; the list of rejects may not be
         status=0
     else
@@ -193,7 +200,7 @@ while [ $i -lt $n_rounds ]; do
     fi
     [ $status -le 1 ] && make_same_world && cmp out/set.h5 ref/out/set.h5 2>>"$work/err"
     same=$?
-    ok $same "killed at $moment and $((random + 1)) while images went and came"
+    ok $same "killed at $moment and $again while images went and came"
     [ $same -eq 0 ] || note <"$work/err"
 done
 [ $n_rounds -eq 0 ] || grep -q 'No such file' seen
