@@ -184,6 +184,18 @@ static const struct sample samples[] = {
     /* forms of their own */
     { "CelebA's attributes", BYTES("1\nSmiling Young \n000001.jpg -1  1\n"), "", { 0 },
       TAKES("column 1 as path, 2 more as datasets; CelebA's table") },
+    { "CelebA's, a column by its number", BYTES("1\nSmiling Young\n1.jpg -1 1\n"), "",
+      { .label_column = "2" },
+      TAKES("column 1 as path, column 2 as label, 1 more as dataset; CelebA's table") },
+    { "CelebA's, the last column", BYTES("1\nSmiling Young\n1.jpg -1 1\n"), "",
+      { .label_column = "3" },
+      TAKES("column 1 as path, column 3 as label, 1 more as dataset; CelebA's table") },
+    { "CelebA's, its path as label", BYTES("1\nimage_id Young\n1.jpg 1\n"), "",
+      { .label_column = "image_id" },
+      "'l': column 1 cannot be both path and label (label_column)" },
+    { "CelebA's, its implied path as label", BYTES("1\nSmiling Young\n1.jpg -1 1\n"), "",
+      { .label_column = "1" },
+      "'l': column 1 cannot be both path and label (label_column)" },
     { "rejects", BYTES("path\treason\na\\\\b.jpg\tdamaged\n"), "", { 0 },
       TAKES("column 1, 'path', as path, leaves out 1; a list of rejects") },
     { "JSON lines", BYTES("{\"file_name\": \"a.jpg\", \"label\": 3, \"x\": 1.5}\n"), "", { 0 },
@@ -234,7 +246,7 @@ recognise(const struct sample *s, const char *bytes, size_t size, char text[2048
     struct pack_list_form *form = calloc(1, sizeof *form);
     struct pack_list_params params = s->params;
     struct pack_list_head head = { .size = size, .capacity = size, .is_whole = true };
-    head.bytes = malloc(size + 1); /* exactly as much, so that sanitizers see the end */
+    head.bytes = malloc(size ? size : 1); /* so that sanitizers see the end */
     memcpy(head.bytes, bytes, size);
     head.start = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     params.look = look;
@@ -316,6 +328,9 @@ test_coco(void)
     static const char line[] = "{\"x\": {\"images\": 1}, \"path\": \"a.jpg\"}\n";
     recognise(&s, line, sizeof line - 1, text);
     is_text(text, "takes 'path' as path; JSON lines", "one with them further in is not");
+    static const char ended[] = "{\"images\" \n";
+    recognise(&s, ended, sizeof ended - 1, text);
+    ok(strcmp(text, "COCO") != 0, "nor is one that ends behind such a key");
 }
 
 int

@@ -94,8 +94,10 @@ has_coco_key(const struct pack_list_head *h, size_t at)
         char c = (char)h->bytes[at];
         for (size_t i = 0; !quoted && depth == 1 && c == '"' && i < 3; i++)
             if (h->size - at > strlen(keys[i]) &&
-                memcmp(h->bytes + at, keys[i], strlen(keys[i])) == 0)
-                return h->bytes[behind_blanks(h, at + strlen(keys[i]))] == ':';
+                memcmp(h->bytes + at, keys[i], strlen(keys[i])) == 0) {
+                size_t behind = behind_blanks(h, at + strlen(keys[i]));
+                return behind < h->size ? h->bytes[behind] == ':' : !h->is_whole;
+            }
         if (c == '\\' && quoted)
             at++;
         else if (c == '"')

@@ -64,18 +64,21 @@ find_name(const struct pack_rows *header, const char *name)
     return PACK_LIST_NO_COLUMN;
 }
 
-/* A column that the caller names: by a name of the header, else by its number. */
+/* A column that the caller names: by a name of the header, which begins behind the first
+ * `n_implied` columns, else by its number. */
 static enum pack_status
 find_given(const struct pack_form_guess *g, const char *param, const char *column,
-           size_t *at)
+           size_t n_implied, size_t *at)
 {
     const struct pack_rows *header = g->rows;
     char text[PACK_NAME_TEXT_MAX];
     *at = find_name(header, column);
-    if (*at != PACK_LIST_NO_COLUMN)
+    if (*at != PACK_LIST_NO_COLUMN) {
+        *at += n_implied;
         return PACK_OK;
+    }
     if (pack_form_column_number(column, at) &&
-        (*at == PACK_LIST_NO_COLUMN || *at < header->n_cells))
+        (*at == PACK_LIST_NO_COLUMN || *at < n_implied + header->n_cells))
         return PACK_OK;
     return pack_fail_param(g->err, PACK_ERR_ARGUMENT, param,
                            "%s: '%s' has no column '%s', its header has %zu", param,
@@ -138,6 +141,17 @@ choose(const struct pack_form_guess *g, const struct pack_rows_syntax *syntax,
 }
 
 static enum pack_status
+check_label(const struct pack_form_guess *g)
+{
+    const struct pack_list_form *f = g->form;
+    return f->label_at != f->path_at
+               ? PACK_OK
+               : pack_fail_param(g->err, PACK_ERR_ARGUMENT, "label_column",
+                                 "'%s': column %zu cannot be both path and label",
+                                 g->name, f->path_at + 1);
+}
+
+static enum pack_status
 choose_label(const struct pack_form_guess *g, const struct pack_rows_syntax *syntax)
 {
     struct pack_list_form *f = g->form;
@@ -147,13 +161,9 @@ choose_label(const struct pack_form_guess *g, const struct pack_rows_syntax *syn
     }
     enum pack_status status =
         g->params->label_column
-            ? find_given(g, "label_column", g->params->label_column, &f->label_at)
+            ? find_given(g, "label_column", g->params->label_column, 0, &f->label_at)
             : choose(g, syntax, &label_choice, f->path_at, &f->label_at);
-    if (status == PACK_OK && f->label_at == f->path_at)
-        return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "label_column",
-                               "'%s': column %zu cannot be both path and label", g->name,
-                               f->path_at + 1);
-    return status;
+    return status == PACK_OK ? check_label(g) : status;
 }
 
 /* The columns that become datasets. */
@@ -186,16 +196,18 @@ pack_form_take_count(struct pack_form_guess *g)
     if (status == PACK_OK)
         status = pack_rows_next(g->rows);
     bool has_path = status == PACK_OK && pack_list_names_path(pack_rows_cell(g->rows, 0));
-    size_t label_at = PACK_LIST_NO_COLUMN;
-    if (status == PACK_OK && g->params->label_column)
-        status = find_given(g, "label_column", g->params->label_column, &label_at);
-    else if (status == PACK_OK && !g->params->no_label)
-        label_at = find_name(g->rows, "label");
+    if (status == PACK_OK && g->params->label_column) {
+        status = find_given(g, "label_column", g->params->label_column, !has_path,
+                            &f->label_at);
+    } else if (status == PACK_OK && !g->params->no_label) {
+        size_t named = find_name(g->rows, "label");
+        f->label_at = named == PACK_LIST_NO_COLUMN ? named : named + !has_path;
+    }
+    if (status == PACK_OK)
+        status = check_label(g);
     if (status == PACK_OK) {
-        bool has_label = label_at != PACK_LIST_NO_COLUMN;
-        f->label_at = has_label ? label_at + !has_path : label_at;
         g->n_columns = g->rows->n_cells + !has_path;
-        g->n_further = g->n_columns - 1 - has_label;
+        g->n_further = g->n_columns - 1 - (f->label_at != PACK_LIST_NO_COLUMN);
         pack_form_describe(g, NULL);
     }
     pack_rows_done(g->rows);
@@ -213,7 +225,7 @@ pack_form_name_columns(struct pack_form_guess *g, const struct pack_rows_syntax 
     f->has_header = true;
     f->path_at = path_at;
     if (status == PACK_OK && g->params->path_column)
-        status = find_given(g, "path_column", g->params->path_column, &f->path_at);
+        status = find_given(g, "path_column", g->params->path_column, 0, &f->path_at);
     else if (status == PACK_OK && path_at == PACK_LIST_NO_COLUMN)
         status = choose(g, syntax, &path_choice, PACK_LIST_NO_COLUMN, &f->path_at);
     if (status == PACK_OK && f->path_at == PACK_LIST_NO_COLUMN)
