@@ -298,7 +298,7 @@ pack_source_load_head(const void *bytes, size_t size, struct pack_source **out,
 static bool
 grow(void **array, uint64_t n, size_t size)
 {
-    void *grown = reallocarray(*array, n, size);
+    void *grown = reallocarray(*array, n ? n : 1, size); /* of none it would free it */
     if (grown)
         *array = grown;
     return grown != NULL;
