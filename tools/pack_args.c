@@ -383,6 +383,7 @@ static const struct {
     { "no-exif-orientation", "exif_orientation" },
     { "background", "background" },
     { "max-pixels", "max_pixels" },
+    { "max-file", "max_file_bytes" },
     { "scale16", "scale16" },
     { "strict", "strict" },
     { "draft", "draft" },

@@ -13,7 +13,7 @@ echo "status $?"
 h5pack photos --verify --size 16x16 --fit crop --chunk auto --compress none --quiet -o out.h5
 echo "status $?"
 # what it was packed with is what it is verified with: anything else was asked for in vain
-for words in '--size 20x20' '--shorter 16' --gray '--layout nchw' --strict '--max-pixels 9' \
+for words in '--size 20x20' '--shorter 16' --gray '--layout nchw' --strict '--max-pixels 9' '--max-file 9K' \
     '--background #010203' '--seed 1 --shuffle' '--limit 3' '--compress zstd' '--on-error blank'; do
     # shellcheck disable=SC2086 # words
     h5pack photos --verify $words --quiet -o out.h5
