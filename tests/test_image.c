@@ -663,6 +663,22 @@ test_windows_outside(void)
     pack_image_done(&some);
 }
 
+/* libtiff speaks of memory that it could not get: one such file is not to end a run. */
+static void
+test_empty_tiff(void)
+{
+    static const uint8_t le[] = { 'I', 'I', 42, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+    struct pack_image_info info;
+    struct pack_error err = { .text = "" };
+    if (!strstr(pack_image_formats(), "TIFF")) {
+        skip("built without libtiff");
+        return;
+    }
+    if (!ok(pack_image_probe(le, sizeof le, NULL, &info, &err) == PACK_ERR_FORMAT,
+            "a TIFF with a directory of nothing is damaged, and takes no memory"))
+        note("%s", err.text);
+}
+
 int
 main(void)
 {
@@ -676,6 +692,7 @@ main(void)
     test_scan_bomb();
     test_orientation_parsers();
     test_partial();
+    test_empty_tiff();
     if (heap_is_ours()) {
         test_no_memory();
         test_memory_bound();

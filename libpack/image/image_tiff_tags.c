@@ -97,13 +97,24 @@ on_warning(TIFF *tiff, void *context, const char *module, const char *format,
     return 1;
 }
 
+/* What is asked of memory, and not granted, by a file that asks for none, for more than
+ * libtiff is allowed, or for a window that zstd refuses, is that file's fault. */
+static bool
+is_out_of_memory(const struct pack_tiff *t)
+{
+    if (t->is_refused || strstr(t->text, "(0 elements") ||
+        strstr(t->text, "requires too much memory"))
+        return false;
+    return strstr(t->text, "emory") || strstr(t->text, "No space for");
+}
+
 enum pack_status
 pack_tiff_fail(const struct pack_tiff *t, struct pack_error *err)
 {
     if (t->ends_early)
         return pack_fail(err, PACK_ERR_FORMAT,
                          "damaged TIFF: the file ends before the image does");
-    if (!t->is_refused && (strstr(t->text, "emory") || strstr(t->text, "No space for")))
+    if (is_out_of_memory(t))
         return pack_fail_memory(err, "decoding a TIFF");
     return pack_fail(err, PACK_ERR_FORMAT, "damaged TIFF: %s",
                      t->has_text ? t->text : "its pixels cannot be decoded");
