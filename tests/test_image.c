@@ -668,6 +668,7 @@ static void
 test_empty_tiff(void)
 {
     static const uint8_t le[] = { 'I', 'I', 42, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+    static const uint8_t none[] = { 'I', 'I', 42, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
     struct pack_image_info info;
     struct pack_error err = { .text = "" };
     if (!strstr(pack_image_formats(), "TIFF")) {
@@ -676,6 +677,10 @@ test_empty_tiff(void)
     }
     if (!ok(pack_image_probe(le, sizeof le, NULL, &info, &err) == PACK_ERR_FORMAT,
             "a TIFF with a directory of nothing is damaged, and takes no memory"))
+        note("%s", err.text);
+    bool refused =
+        pack_image_probe(none, sizeof none, NULL, &info, &err) == PACK_ERR_FORMAT;
+    if (!ok(refused, "as is one without a directory"))
         note("%s", err.text);
 }
 

@@ -117,7 +117,9 @@ pack_tiff_fail(const struct pack_tiff *t, struct pack_error *err)
     if (is_out_of_memory(t))
         return pack_fail_memory(err, "decoding a TIFF");
     return pack_fail(err, PACK_ERR_FORMAT, "damaged TIFF: %s",
-                     t->has_text ? t->text : "its pixels cannot be decoded");
+                     t->has_text ? t->text
+                     : t->tiff   ? "its pixels cannot be decoded"
+                                 : "it holds no image");
 }
 
 /* ---------------------------------------------------------------------- tags */
@@ -381,19 +383,14 @@ read_tags(struct pack_tiff *t, const struct pack_image_params *params,
 }
 
 static TIFF *
-open_with(struct pack_tiff *t, tmsize_t alloc_max)
+open_with(struct pack_tiff *t, TIFFOpenOptions *options)
 {
-    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
-    if (!options)
-        return NULL;
     TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, t);
     TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, t);
-    TIFFOpenOptionsSetMaxSingleMemAlloc(options, alloc_max);
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, ALLOC_MAX);
     /* m: not mapped, so that each read is seen */
-    TIFF *tiff = TIFFClientOpenExt("TIFF", "rm", t, on_read, on_write, on_seek, on_close,
-                                   on_size, NULL, NULL, options);
-    TIFFOpenOptionsFree(options);
-    return tiff;
+    return TIFFClientOpenExt("TIFF", "rm", t, on_read, on_write, on_seek, on_close,
+                             on_size, NULL, NULL, options);
 }
 
 enum pack_status
@@ -402,9 +399,11 @@ pack_tiff_open(struct pack_tiff *t, const uint8_t *data, size_t size,
 {
     t->data = data;
     t->size = size;
-    t->tiff = open_with(t, ALLOC_MAX);
-    if (!t->tiff && !t->has_text)
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    if (!options)
         return pack_fail_memory(err, "decoding a TIFF");
+    t->tiff = open_with(t, options);
+    TIFFOpenOptionsFree(options);
     enum pack_status status =
         t->tiff ? read_tags(t, params, err) : pack_tiff_fail(t, err);
     if (status == PACK_OK && t->ends_early)
