@@ -51,6 +51,18 @@ check_source(struct run *run, const struct sample_record *record)
     return pack_convert_name_record(source, record->index, status, run->err);
 }
 
+/* Bytes that a chunk of this filter mask can have: HDF5 reads as many as pixels of one that
+ * no filter took, and behind its end when it is shorter. */
+static bool
+is_size_right(const struct run *run, const struct chunk_record *record)
+{
+    const struct pack_pipeline *pipeline = &run->params->options.pipeline;
+    uint32_t all = pipeline->n < 32 ? (UINT32_C(1) << pipeline->n) - 1 : UINT32_MAX;
+    if ((record->filter_mask & all) == all)
+        return record->stored_bytes == run->plan.chunk_bytes;
+    return record->stored_bytes <= pack_pipeline_bound(pipeline, run->plan.chunk_bytes);
+}
+
 /*
  * Whether the partial file still holds a chunk's bytes: after a crash of the machine it
  * may not. PACK_ERR_MISMATCH when it does not.
@@ -59,8 +71,7 @@ static enum pack_status
 check_chunk(struct run *run, const struct chunk_record *record)
 {
     size_t size = record->stored_bytes, got = 0;
-    if (record->stored_bytes >
-        pack_pipeline_bound(&run->params->options.pipeline, run->plan.chunk_bytes))
+    if (!is_size_right(run, record))
         return PACK_ERR_MISMATCH;
     uint8_t *bytes = malloc(size ? size : 1);
     if (!bytes)
