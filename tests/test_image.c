@@ -296,6 +296,8 @@ test_sniffing(void)
                        foreign[i].name),
            "%s is refused by its name", foreign[i].name);
     ok(refuses("", 0, PACK_ERR_FORMAT, "empty"), "an empty file is refused as such");
+    ok(refuses("XIFF....WEBPVP8 ", 16, PACK_ERR_FORMAT, "it begins with 58 49 46 46"),
+       "WEBP outside a RIFF file is no WebP image that is not read");
     ok(refuses("\xff\xd8", 2, PACK_ERR_FORMAT, "it begins with ff d8"),
        "a file of two bytes is refused with its bytes");
     ok(refuses("hello, world", 12, PACK_ERR_FORMAT, "68 65 6c 6c"),

@@ -109,13 +109,19 @@ begins(const uint8_t *data, size_t size, size_t i)
            memcmp(data + magic[i].offset, magic[i].bytes, magic[i].size) == 0;
 }
 
+/* What stands at byte 8 tells the kind only inside the container that it belongs to. */
+static bool
+is_contained(const uint8_t *data, size_t i)
+{
+    return magic[i].offset != 8 ||
+           memcmp(data, magic[i].kind == WEBP ? "RIFF" : "II*\0", 4) == 0;
+}
+
 int
 pack_image_kind(const void *data, size_t size)
 {
     for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
-        if (begins(data, size, i) &&
-            (magic[i].kind != CAMERA_RAW || magic[i].offset != 8 ||
-             memcmp(data, "II*\0", 4) == 0))
+        if (begins(data, size, i) && is_contained(data, i))
             return magic[i].kind;
     return NONE;
 }
