@@ -268,7 +268,8 @@ failed_tests() {
 run_checks() {
     outcome=0
     explain=failed_tests
-    step 'running all tests' make -C build -k -j"$n_jobs" check || outcome=1
+    # half of what they take is waiting
+    step 'running all tests' make -C build -k -j"$((n_jobs + n_jobs / 2))" check || outcome=1
     sh tests/tally.sh build
     exit $outcome
 }

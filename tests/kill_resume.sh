@@ -128,7 +128,7 @@ n_added=0
 
 # change: removes two images, brings one back, adds two.
 change() {
-    for image in 1 2; do
+    for _ in 1 2; do
         random_below 60
         path=$(cd all && ls -d */[!0z]* | sed -n $((random + 1))p)
         rm -f "photos/$path"

@@ -38,9 +38,11 @@ folders() {
     cp -r photos imagenet/train
     cp -r photos imagenet/val
     mkdir ILSVRC2012_val
-    ls flat | sed = | paste - - | while read -r number image; do
-        cp "flat/$image" ILSVRC2012_val
-        echo "$image $((number % 8))"
+    number=0
+    for image in flat/*; do
+        number=$((number + 1))
+        cp "$image" ILSVRC2012_val
+        echo "${image#flat/} $((number % 8))"
     done >val.txt
     face=$(find photos -name '*.jpg' | sort | head -n 1)
     printf '200\nSmiling Young\n' >list_attr_celeba.txt

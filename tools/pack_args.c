@@ -122,9 +122,8 @@ static const struct cli_option options[] = {
 static const struct cli_hint hints[] = {
     JOB_GEOMETRY_HINT,
     CLI_HINT("splits_are_classes", PACK_OK,
-             "pack each by a call of its own, 'h5pack SOURCE/train -o train.h5' and "
-             "'h5pack SOURCE/val --classes train.h5 -o val.h5' "
-             "(or say --splits-are-classes)"),
+             "pack each by a call of its own, 'h5pack SOURCE/NAME -o NAME.h5', the others "
+             "with '--classes FIRST.h5' (or say --splits-are-classes)"),
     CLI_HINT("no_labels", PACK_OK, "--no-labels takes them all"),
     CLI_HINT("path_column", PACK_OK,
              "--path-column N says which column it is, counted from 1, and 0 that each "
