@@ -160,6 +160,10 @@ packed 'with the classes of another file' \
     'instances.json: takes file_name as path, the first category of each image as label (1 have several, 1 none), image_id as dataset; COCO' \
     'c.jpg=2 a.jpg=0 b.jpg=-1|classes toothbrush person dog cat|image_id 30 10 20' \
     --list instances.json --classes classes.txt
+printf '{"images": [{"id": 1, "file_name": "a.jpg"}]}' >image_info.json
+packed 'images that have no categories, as of a test set' \
+    'image_info.json: takes file_name as path, image_id as dataset; COCO' \
+    'a.jpg|image_id 1' --list image_info.json
 sed 's/"category_id": 18/"caption": "a dog"/' instances.json >captions.json
 refused 'annotations without category' \
     "'captions.json': an annotation has no 'category_id', and so gives no label" --list captions.json

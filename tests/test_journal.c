@@ -136,7 +136,7 @@ test_damage(int fd)
         pack_journal_close(journal, NULL);
     }
     is_number(bad_flips, 0, "a changed byte never changes what comes back");
-    struct pack_journal *journal;
+    struct pack_journal *journal = NULL;
     struct pack_error err;
     struct seen seen = { 0 };
     static const unsigned char zeros[4096];

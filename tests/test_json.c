@@ -341,8 +341,8 @@ static void
 test_stream_pieces(void)
 {
     static const char *const texts[] = {
-        " {\"a\": [1, -2.5e3, true, null], \"x\": {\"y\": \"\\u00e9\\\\\\\"]\", \"z\": [[]]},\n"
-        " \"b\": \"\\ud83d\\ude00 caf\xc3\xa9\"}\n ",
+        (" {\"a\": [1, -2.5e3, true, null], \"x\": {\"y\": \"\\u00e9\\\\\\\"]\", \"z\": [[]]},\n"
+        " \"b\": \"\\ud83d\\ude00 caf\xc3\xa9\"}\n "),
         "[1,\n[2],\n \"a\nb\"]",
         "{\"a\": 1,\n\n \"a\": 2}",
         "[1, 2",

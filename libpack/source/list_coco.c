@@ -285,7 +285,8 @@ check_ids(struct coco *c)
             status = pack_fail(c->err, PACK_ERR_FORMAT, "two images have id %" PRId64,
                                ids[i]);
     free(ids);
-    qsort(c->categories, c->n_categories, sizeof *c->categories, compare_categories);
+    if (c->n_categories)
+        qsort(c->categories, c->n_categories, sizeof *c->categories, compare_categories);
     for (size_t i = 1; status == PACK_OK && i < c->n_categories; i++)
         if (c->categories[i].id == c->categories[i - 1].id)
             status = pack_fail(c->err, PACK_ERR_FORMAT, "two categories have id %" PRId64,
