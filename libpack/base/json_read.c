@@ -9,15 +9,13 @@
  * A document in a file is seen through a window, which moves on when its end is met; what
  * is in front of the value being read goes.
  */
-#include "libpack/base/json.h"
+#include "libpack/base/json_parts.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libpack/base/checksum.h"
-#include "libpack/base/utf8.h"
 
 /* A key of an object that is still open; its text and a NUL follow. */
 struct key {
@@ -25,30 +23,11 @@ struct key {
     size_t length;
 };
 
-enum {
-    WINDOW_BYTES = 1 << 18,
-    SCALAR_BYTES_MAX = 512 /* of a number, which is to lie in one window */
-};
-
-struct parser {
-    const char *start, *at, *end;
-    size_t line, column; /* of `start`, both from 0 */
-    FILE *file;          /* with what follows `end`; NULL: nothing */
-    char *window;
-    size_t capacity;
-    enum pack_status status; /* of moving the window on */
-    bool (*passes_over)(void *context, const struct pack_json_value *value);
-    int depth;
-    struct pack_buf keys; /* of all open objects, innermost last */
-    struct pack_buf text; /* the last one decoded */
-    pack_json_event_fn fn;
-    void *context;
-    struct pack_error *err;
-};
+enum { WINDOW_BYTES = 1 << 18 };
 
 /* Lets the text start at p->at, counting the lines before. */
 static void
-move_start(struct parser *p)
+move_start(struct pack_json_parser *p)
 {
     const char *newline;
     while ((newline = memchr(p->start, '\n', (size_t)(p->at - p->start)))) {
@@ -60,8 +39,8 @@ move_start(struct parser *p)
     p->start = p->at;
 }
 
-static enum pack_status
-fail_at(struct parser *p, const char *what)
+enum pack_status
+pack_json_fail_at(struct pack_json_parser *p, const char *what)
 {
     if (p->status != PACK_OK)
         return p->status;
@@ -72,7 +51,7 @@ fail_at(struct parser *p, const char *what)
 
 /* Room for more behind the `left` bytes at p->at. */
 static enum pack_status
-grow_window(struct parser *p, size_t left)
+grow_window(struct pack_json_parser *p, size_t left)
 {
     size_t capacity = p->capacity ? 2 * p->capacity : WINDOW_BYTES;
     if (left < p->capacity)
@@ -96,7 +75,7 @@ grow_window(struct parser *p, size_t left)
 /* Makes the text behind p->at longer; false at its end, and on failures, which
  * p->status keeps. */
 static bool
-read_more(struct parser *p)
+read_more(struct pack_json_parser *p)
 {
     size_t left = (size_t)(p->end - p->at);
     if (!p->file || p->status != PACK_OK)
@@ -117,7 +96,7 @@ read_more(struct parser *p)
 }
 
 static void
-skip_blanks(struct parser *p)
+skip_blanks(struct pack_json_parser *p)
 {
     do
         while (p->at < p->end &&
@@ -127,14 +106,13 @@ skip_blanks(struct parser *p)
 }
 
 static bool
-at_char(struct parser *p, char c)
+at_char(struct pack_json_parser *p, char c)
 {
     return (p->at < p->end || read_more(p)) && *p->at == c;
 }
 
-/* How many bytes there are up to the quote that closes the text at p->at. */
-static bool
-find_close(struct parser *p, size_t *length)
+bool
+pack_json_find_close(struct pack_json_parser *p, size_t *length)
 {
     size_t n = 0;
     do {
@@ -150,167 +128,9 @@ find_close(struct parser *p, size_t *length)
     return false;
 }
 
-/* Four hex digits at *p->at, moved behind; -1 when they are not there. */
-static long
-hex4(struct parser *p)
-{
-    long value = 0;
-    if (p->end - p->at < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        char c = p->at[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    p->at += 4;
-    return value;
-}
-
-/* The code point of a \u escape (its surrogate pair included), 'u' already read. */
-static enum pack_status
-unicode_escape(struct parser *p, char **out)
-{
-    long code = hex4(p);
-    if (code >= 0xd800 && code < 0xdc00 && p->end - p->at >= 6 && p->at[0] == '\\' &&
-        p->at[1] == 'u') {
-        p->at += 2;
-        long low = hex4(p);
-        if (low < 0xdc00 || low > 0xdfff)
-            return fail_at(p, "broken \\u escape");
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    }
-    if (code <= 0 || (code >= 0xd800 && code <= 0xdfff))
-        return fail_at(p, "broken \\u escape");
-    *out += pack_utf8_encode((uint32_t)code, *out);
-    return PACK_OK;
-}
-
-/* The text at p->at, with its NUL, behind what `into` holds. */
-static enum pack_status
-parse_text(struct parser *p, struct pack_buf *into)
-{
-    size_t size;
-    p->at++;
-    const char *opened = p->at;
-    if (!find_close(p, &size)) {
-        p->at = p->file ? p->at : opened;
-        return fail_at(p, "string without an end");
-    }
-    const char *close = p->at + size;
-    /* unescaping never makes a text longer */
-    enum pack_status status = pack_buf_reserve(into, (size_t)(close - p->at) + 1, p->err);
-    if (status != PACK_OK)
-        return status;
-    char *out = (char *)into->data + into->size;
-    while (p->at < close) {
-        static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-        unsigned char c = (unsigned char)*p->at;
-        if (c < 0x20)
-            return fail_at(p, "control character in a string");
-        if (c != '\\') {
-            size_t length = pack_utf8_length(p->at, (size_t)(close - p->at));
-            if (length == 0)
-                return fail_at(p, "string is not UTF-8");
-            memcpy(out, p->at, length);
-            out += length;
-            p->at += length;
-            continue;
-        }
-        p->at++;
-        const char *known = strchr(plain, *p->at);
-        if (*p->at == 'u') {
-            p->at++;
-            status = unicode_escape(p, &out);
-            if (status != PACK_OK)
-                return status;
-        } else if (known && *known) {
-            *out++ = meant[known - plain];
-            p->at++;
-        } else {
-            return fail_at(p, "unknown escape in a string");
-        }
-    }
-    *out++ = '\0';
-    into->size = (size_t)(out - (char *)into->data);
-    p->at = close + 1;
-    return PACK_OK;
-}
-
-/* -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
-static enum pack_status
-parse_number(struct parser *p, struct pack_json_value *value)
-{
-    const char *from = p->at, *q = p->at;
-    bool integer = true;
-    const char *end = p->end;
-#define DIGITS()                                  \
-    do {                                          \
-        if (q >= end || *q < '0' || *q > '9')     \
-            goto bad;                             \
-        while (q < end && *q >= '0' && *q <= '9') \
-            q++;                                  \
-    } while (0)
-    if (q < end && *q == '-')
-        q++;
-    if (q < end && *q == '0')
-        q++;
-    else
-        DIGITS();
-    if (q < end && *q == '.') {
-        integer = false;
-        q++;
-        DIGITS();
-    }
-    if (q < end && (*q == 'e' || *q == 'E')) {
-        integer = false;
-        q++;
-        if (q < end && (*q == '+' || *q == '-'))
-            q++;
-        DIGITS();
-    }
-#undef DIGITS
-    char text[SCALAR_BYTES_MAX];
-    size_t length = (size_t)(q - from);
-    if (length >= sizeof text)
-        goto bad;
-    memcpy(text, from, length);
-    text[length] = '\0';
-    value->kind = PACK_JSON_NUMBER;
-    value->number = strtod(text, NULL);
-    if (!isfinite(value->number))
-        goto bad;
-    if (integer) {
-        errno = 0;
-        value->integer = strtoll(text, NULL, 10);
-        value->is_integer = errno == 0;
-        errno = 0;
-        value->natural = strtoull(text + (*text == '-'), NULL, 10);
-        value->is_natural = errno == 0 && (*text != '-' || value->natural == 0);
-    }
-    p->at = q;
-    return PACK_OK;
-bad:
-    return fail_at(p, "not a number");
-}
-
-static bool
-literal(struct parser *p, const char *word)
-{
-    size_t length = strlen(word);
-    if ((size_t)(p->end - p->at) < length || memcmp(p->at, word, length) != 0)
-        return false;
-    p->at += length;
-    return true;
-}
-
 /* Whether the key at `last` is among those from `from` on. */
 static bool
-is_twice(const struct parser *p, size_t from, size_t last)
+is_twice(const struct pack_json_parser *p, size_t from, size_t last)
 {
     struct key new, old;
     memcpy(&new, p->keys.data + last, sizeof new);
@@ -327,16 +147,16 @@ is_twice(const struct parser *p, size_t from, size_t last)
 
 /* The key at p->at and its colon, behind those from `from` on; *last is where it is. */
 static enum pack_status
-parse_key(struct parser *p, size_t from, size_t *last)
+parse_key(struct pack_json_parser *p, size_t from, size_t *last)
 {
     struct key key = { 0 };
     const char *at = p->at;
     if (!at_char(p, '"'))
-        return fail_at(p, "expected a key in double quotes");
+        return pack_json_fail_at(p, "expected a key in double quotes");
     *last = p->keys.size;
     enum pack_status status = pack_buf_append(&p->keys, &key, sizeof key, p->err);
     if (status == PACK_OK)
-        status = parse_text(p, &p->keys);
+        status = pack_json_parse_text(p, &p->keys);
     if (status != PACK_OK)
         return status;
     key.length = p->keys.size - *last - sizeof key;
@@ -344,26 +164,26 @@ parse_key(struct parser *p, size_t from, size_t *last)
     memcpy(p->keys.data + *last, &key, sizeof key);
     if (is_twice(p, from, *last)) {
         p->at = p->file ? p->at : at; /* the window may have moved on */
-        return fail_at(p, "the same key a second time");
+        return pack_json_fail_at(p, "the same key a second time");
     }
     skip_blanks(p);
     if (!at_char(p, ':'))
-        return fail_at(p, "expected ':' after a key");
+        return pack_json_fail_at(p, "expected ':' after a key");
     p->at++;
     return PACK_OK;
 }
 
-static enum pack_status parse_value(struct parser *p, size_t key);
+static enum pack_status parse_value(struct pack_json_parser *p, size_t key);
 
 enum { NO_KEY = 0 }; /* a key's text never starts the buffer */
 
 /* Members up to `closer`; those of an object have keys. */
 static enum pack_status
-parse_members(struct parser *p, char closer)
+parse_members(struct pack_json_parser *p, char closer)
 {
     size_t from = p->keys.size, last = 0, n = 0;
     if (++p->depth > PACK_JSON_DEPTH_MAX)
-        return fail_at(p, "nested too deep");
+        return pack_json_fail_at(p, "nested too deep");
     p->at++;
     skip_blanks(p);
     while (!at_char(p, closer)) {
@@ -381,12 +201,12 @@ parse_members(struct parser *p, char closer)
         if (at_char(p, closer))
             break;
         if (!at_char(p, ','))
-            return fail_at(p,
-                           closer == '}' ? "expected ',' or '}'" : "expected ',' or ']'");
+            return pack_json_fail_at(p, closer == '}' ? "expected ',' or '}'"
+                                                      : "expected ',' or ']'");
         p->at++;
         skip_blanks(p);
         if (at_char(p, closer))
-            return fail_at(p, "a comma needs a value behind it");
+            return pack_json_fail_at(p, "a comma needs a value behind it");
     }
     p->at++;
     p->depth--;
@@ -396,19 +216,19 @@ parse_members(struct parser *p, char closer)
 
 /* To behind the bracket that closes the one at p->at. */
 static enum pack_status
-pass_over(struct parser *p)
+pass_over(struct pack_json_parser *p)
 {
     size_t depth = 0, length;
     do {
         if (p->at == p->end && !read_more(p))
-            return fail_at(p, "ends too early");
+            return pack_json_fail_at(p, "ends too early");
         char c = *p->at++;
         depth += c == '{' || c == '[';
         depth -= c == '}' || c == ']';
         if (c != '"')
             continue;
-        if (!find_close(p, &length))
-            return fail_at(p, "string without an end");
+        if (!pack_json_find_close(p, &length))
+            return pack_json_fail_at(p, "string without an end");
         p->at += length + 1;
     } while (depth > 0);
     return PACK_OK;
@@ -416,7 +236,7 @@ pass_over(struct parser *p)
 
 /* An array or object: its beginning, its members, its end. */
 static enum pack_status
-parse_nested(struct parser *p, struct pack_json_value *value, char closer)
+parse_nested(struct pack_json_parser *p, struct pack_json_value *value, char closer)
 {
     enum pack_status status = p->fn(p->context, PACK_JSON_BEGIN, value, p->err);
     if (status == PACK_OK && p->passes_over && p->passes_over(p->context, value))
@@ -429,7 +249,7 @@ parse_nested(struct parser *p, struct pack_json_value *value, char closer)
 
 /* `key`: where in p->keys the value's key is, or NO_KEY. */
 static enum pack_status
-parse_value(struct parser *p, size_t key)
+parse_value(struct pack_json_parser *p, size_t key)
 {
     struct pack_json_value value = {
         .key = key == NO_KEY ? NULL : (const char *)p->keys.data + key,
@@ -437,8 +257,8 @@ parse_value(struct parser *p, size_t key)
     enum pack_status status = PACK_OK;
     skip_blanks(p);
     if (p->at >= p->end)
-        return fail_at(p, "ends too early");
-    while (p->end - p->at < SCALAR_BYTES_MAX && read_more(p))
+        return pack_json_fail_at(p, "ends too early");
+    while (p->end - p->at < PACK_JSON_SCALAR_BYTES_MAX && read_more(p))
         continue;
     if (*p->at == '{' || *p->at == '[') {
         value.kind = *p->at == '{' ? PACK_JSON_OBJECT : PACK_JSON_ARRAY;
@@ -447,22 +267,22 @@ parse_value(struct parser *p, size_t key)
     if (*p->at == '"') {
         value.kind = PACK_JSON_TEXT;
         p->text.size = 0;
-        status = parse_text(p, &p->text);
+        status = pack_json_parse_text(p, &p->text);
         value.text = (const char *)p->text.data;
-    } else if (literal(p, "true")) {
+    } else if (pack_json_literal(p, "true")) {
         value.kind = PACK_JSON_BOOL;
         value.truth = true;
-    } else if (literal(p, "false")) {
+    } else if (pack_json_literal(p, "false")) {
         value.kind = PACK_JSON_BOOL;
-    } else if (!literal(p, "null")) {
-        status = parse_number(p, &value);
+    } else if (!pack_json_literal(p, "null")) {
+        status = pack_json_parse_number(p, &value);
     }
     return status == PACK_OK ? p->fn(p->context, PACK_JSON_SCALAR, &value, p->err)
                              : status;
 }
 
 static enum pack_status
-parse_document(struct parser *p)
+parse_document(struct pack_json_parser *p)
 {
     enum pack_status status = parse_value(p, NO_KEY);
     if (status == PACK_OK) {
@@ -470,7 +290,7 @@ parse_document(struct parser *p)
         if (p->status != PACK_OK)
             status = p->status;
         else if (p->at != p->end)
-            status = fail_at(p, "unexpected text after the document");
+            status = pack_json_fail_at(p, "unexpected text after the document");
     }
     pack_buf_done(&p->keys);
     pack_buf_done(&p->text);
@@ -482,7 +302,7 @@ enum pack_status
 pack_json_read(const char *text, size_t size, pack_json_event_fn fn, void *context,
                struct pack_error *err)
 {
-    struct parser p = {
+    struct pack_json_parser p = {
         .start = text,
         .at = text,
         .end = text + size,
@@ -500,7 +320,7 @@ enum pack_status
 pack_json_read_stream(const struct pack_json_stream *stream, pack_json_event_fn fn,
                       void *context, struct pack_error *err)
 {
-    struct parser p = {
+    struct pack_json_parser p = {
         .start = stream->head,
         .at = stream->head,
         .end = stream->head + stream->head_bytes,

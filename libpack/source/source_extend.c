@@ -258,7 +258,7 @@ compare_parts(struct extend *e, const char *a, size_t n_a, const char *b, size_t
 }
 
 /* Whether a name of folder number `root` is listed behind the last image: by folder, then
- * class, then the path of the folder below, then name (source_folder.c, source_walk.c). */
+ * class, then the path of the folder below, then name (source_classes.c, source_walk.c). */
 static enum pack_status
 is_behind(struct extend *e, const char *name, uint32_t root, bool *behind)
 {
