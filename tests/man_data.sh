@@ -28,7 +28,7 @@ sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">LLBB
 
 folders() {
     render_samples samples 8 1 40 || return
-    mkdir -p imagenet data cifar annotations scans photos/2019/07 photos/2020
+    mkdir -p imagenet data cifar annotations scans/train scans/val photos/2019/07 photos/2020
     cp -r samples imagenet/train
     flat imagenet/val ILSVRC2012_val_0000000
     classes=$(find samples -mindepth 1 -type d | wc -l)
@@ -65,8 +65,10 @@ JSON
     cp whatsapp/*1.jpg photos/2019/07
     cp whatsapp/*2.jpg photos/2020
     render_samples panoramas 3 2 300
-    scan >scans/1.png
-    scan >scans/2.png
+    scan >scans/train/1.png
+    scan >scans/train/2.png
+    scan >scans/val/3.png
+    scan >scans/val/4.png
 }
 "$PYTHON" -c 'import zlib' 2>/dev/null || skip_all 'there is no Python here'
 folders || exit 1
@@ -86,6 +88,7 @@ phone 1 8 filenames
 photos 0 2 filenames
 panoramas 0 3 images
 scans 0 2 filenames
+scans-val 0 2 filenames
 TEXT
 ${AWK} '/^\.EX/ { inside = 1; next } /^\.EE/ { inside = 0 }
     inside { gsub(/\\-/, "-"); gsub(/\\e/, "\\"); gsub(/\\\(aq/, "\047"); gsub(/\\\(dq/, "\"") }
@@ -105,17 +108,22 @@ LINE
     [ $good -eq 0 ] || note <got
     echo "$name" >>seen
 done
-h5pack scans --gray --json --force -o dim.h5 >got 2>&1
-grep -q "2 images of 16 bits use 12 of them at most and are nearly black: --scale16 0:4095" got &&
+h5pack scans/train --gray --json --force -o dim.h5 >got 2>&1
+grep -q "2 images of 16 bits use 12 of them at most and are nearly black: --scale16 auto scales their range to 0 to 255, --scale16 0:4095" got &&
     grep -q '"dim_16bit": 2' got
 ok $? 'scans of 12 bits in 16 are told of, with what scales them'
 h5dump -d images -s 0,0,0 -c 1,1,9 scans.h5 >/dev/null &&
-    h5pack scans --gray --scale16 0:4095 --force -o dim.h5 >got 2>&1 && ! grep -q 'nearly black' got &&
+    h5pack scans/train --gray --scale16 0:4095 --force -o dim.h5 >got 2>&1 && ! grep -q 'nearly black' got &&
     h5dump -d images -s 1,6,0 -c 1,1,9 -w 0 dim.h5 >>got &&
     grep -q '(1,6,0): 219, 223, 227, 231, 235, 239, 243, 247, 251' got
 ok $? 'which they are then'
+h5pack scans/train --gray --scale16 auto --force -o dim.h5 >got 2>&1 && ! grep -q 'nearly black' got &&
+    grep -q '^  scale16   0:4030 became' got && h5dump -a images/scale16 dim.h5 | grep -q '(0): 0, 4030$' &&
+    h5dump -d images -s 1,6,0 -c 1,1,9 -w 0 dim.h5 >>got &&
+    grep -q '(1,6,0): 222, 226, 230, 234, 239, 243, 247, 251, 255' got
+ok $? 'or, by auto, from the range that they have'
 for range in 4095 0: :9 9:9 9:8 0:65536 -1:9 +0:9 0:9x; do
-    h5pack scans --scale16 "$range" -o bad.h5 2>&1 | grep -q 'is not a range'
+    h5pack scans/train --scale16 "$range" -o bad.h5 2>&1 | grep -q 'is not a range'
     ok $? "--scale16 $range is refused"
 done
 [ "$(sort seen | tr '\n' ' ')" = "$(cut -d ' ' -f 1 wanted | sort | tr '\n' ' ')" ]

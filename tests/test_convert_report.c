@@ -34,6 +34,10 @@ fill(void)
         .n_alpha = 13,
         .n_oriented = 14,
         .n_animated = 15,
+        .n_cut = 16,
+        .scales_16 = true,
+        .low_16 = 171,
+        .high_16 = 4018,
         .unread = { [1] = { "GIF", 12, 21 }, [3] = { "BMP", 5, 0 } },
         .n_replayed = 600,
         .extent = { 4, { 1000, 32, 48, 3 } },
@@ -89,6 +93,8 @@ test_packed(void)
         "         12  with an ICC profile",
         "         13  with transparency",
         "         15  animated",
+        "         16  with 16-bit samples outside the range",
+        "  scale16   171:4018 became 0 to 255 (stored as attribute)\n",
         "         12  of the rejected: GIF, which is not read\n"
         "         21  passed over: GIF, which is not read\n"
         "          5  of the rejected: BMP, which is not read\n",
@@ -157,6 +163,12 @@ test_others(void)
            strstr(s, "  takes about 119.9 s without the writing, by 17 tried\n") &&
            !strstr(s, "stored") && !strstr(s, "import"),
        "a forecast has no file to open");
+    ok(strstr(s, "  scale16   171:4018 would become 0 to 255\n"), "a range that is given is told");
+    params.options.finds_range_16 = true;
+    ok(strstr(print(&text, &r), "  scale16   171:4018 of the images tried; packing looks at all\n"),
+       "one that is looked for is that of what was tried");
+    params.options.finds_range_16 = result.scales_16 = false;
+    ok(!strstr(print(&text, &r), "scale16"), "without one there is none to tell");
     result.forecast_ns = 120000000000;
     ok(strstr(print(&text, &r), "  takes about 2 min without"), "two minutes are minutes");
     result.n_tried = 0;
@@ -206,6 +218,9 @@ test_json(void)
         { "result.with_alpha", 13 },
         { "result.rotated", 14 },
         { "result.animated", 15 },
+        { "result.cut_16bit", 16 },
+        { "result.scale16.0", 171 },
+        { "result.scale16.1", 4018 },
         { "result.extent.0", 1000 },
         { "result.extent.3", 3 },
         { "result.chunk.0", 8 },

@@ -77,8 +77,9 @@ static const struct cli_option options[] = {
                "refuse larger images (default: 178956970, Pillow's limit)"),
     CLI_BYTES(0, "max-file", &o.max_file, "SIZE",
               "refuse larger image files (default: 4G)"),
-    CLI_TEXT(0, "scale16", &o.scale16, "MIN:MAX",
-             "samples of 16 bits: MIN to MAX become 0 to 255 (default: the high byte)"),
+    CLI_TEXT(0, "scale16", &o.scale16, "auto|MIN:MAX",
+             "samples of 16 bits: MIN to MAX become 0 to 255; auto: the range of all "
+             "images (default: the high byte)"),
     CLI_FLAG(0, "strict", &o.strict, "refuse images that decode with warnings"),
 
     CLI_SECTION("Storage"),
@@ -213,17 +214,20 @@ parse_background(const struct pack_args *args, struct pack_image_params *image,
 }
 
 static enum pack_status
-parse_scale(const struct pack_args *args, struct pack_image_params *image,
+parse_scale(const struct pack_args *args, struct pack_convert_options *c,
             struct pack_error *err)
 {
-    if (!args->scale16)
+    struct pack_image_params *image = &c->image;
+    c->finds_range_16 = args->scale16 && strcmp(args->scale16, "auto") == 0;
+    if (!args->scale16 || c->finds_range_16)
         return PACK_OK;
     image->scales_16 =
         pack_image_range_parse(args->scale16, &image->low_16, &image->high_16);
     return image->scales_16
                ? PACK_OK
                : pack_fail(err, PACK_ERR_ARGUMENT,
-                           "--scale16: '%.80s' is not a range within 0:65535, like 0:4095",
+                           "--scale16: '%.80s' is not a range within 0:65535, like 0:4095, "
+                           "nor auto",
                            args->scale16);
 }
 
@@ -360,7 +364,7 @@ pack_args_options(const struct pack_args *args, struct pack_convert_options *c,
     if (status == PACK_OK)
         status = parse_background(args, &c->image, err);
     if (status == PACK_OK)
-        status = parse_scale(args, &c->image, err);
+        status = parse_scale(args, c, err);
     if (status == PACK_OK)
         status = parse_chunk(args, c, err);
     return status == PACK_OK ? parse_compress(args, &c->pipeline, err) : status;

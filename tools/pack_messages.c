@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libpack/base/name.h"
+#include "libpack/base/numbers.h"
 #include "libpack/source/records.h"
 #include "tools/pack_lists.h"
 
@@ -109,6 +110,39 @@ complain(const struct pack_convert_result *result, enum pack_status status,
         cli_complain("%s", text);
 }
 
+/* Where --scale16 auto did not do what is thought of it. */
+static void
+say_range(const struct pack_convert_result *r)
+{
+    struct pack_counted images = pack_counted(r->n_cut, "image", "images");
+    if (r->n_cut && r->scales_16)
+        cli_say("%s came when the range of the 16-bit samples had been found, %u:%u, and "
+                "%s cut to it: --force packs all anew",
+                images.text, r->low_16, r->high_16, r->n_cut == 1 ? "was" : "were");
+    else if (r->n_cut)
+        cli_say("%s of 16 bits came when there had been none to take a range from, and %s "
+                "the high byte: --force packs all anew",
+                images.text, r->n_cut == 1 ? "keeps" : "keep");
+    else if (!r->scales_16)
+        cli_say("no image has 16-bit samples: --scale16 auto scaled nothing");
+    else if (r->low_16 == r->high_16)
+        cli_say("all 16-bit samples are %u: by --scale16 auto they became 0", r->low_16);
+}
+
+/* Of 16-bit samples, what cannot be seen from the exit status. */
+static void
+say_scaling(const struct pack_convert_report *report)
+{
+    const struct pack_convert_result *r = report->result;
+    if (report->params->options.finds_range_16 && report->job == PACK_JOB_PACK)
+        say_range(r);
+    else if (r->n_dim)
+        cli_say("%s of 16 bits use%s 12 of them at most and %s nearly black: --scale16 auto "
+                "scales their range to 0 to 255, --scale16 0:4095 that of 12 bits",
+                pack_counted(r->n_dim, "image", "images").text, r->n_dim == 1 ? "s" : "",
+                r->n_dim == 1 ? "is" : "are");
+}
+
 int
 pack_messages_end(const struct pack_args *args, const struct pack_convert_report *report,
                   enum pack_status status, const struct pack_error *err)
@@ -121,11 +155,7 @@ pack_messages_end(const struct pack_args *args, const struct pack_convert_report
     if (status != PACK_OK && status != PACK_ERR_MISMATCH)
         return status == PACK_ERR_INTERRUPTED && cli_signal ? 128 + cli_signal
                                                             : CLI_FAILED;
-    if (result->n_dim)
-        cli_say("%" PRIu64 " image%s of 16 bits use%s 12 of them at most and %s nearly "
-                "black: --scale16 0:4095 scales them to 0 to 255",
-                result->n_dim, result->n_dim == 1 ? "" : "s",
-                result->n_dim == 1 ? "s" : "", result->n_dim == 1 ? "is" : "are");
+    say_scaling(report);
     enum pack_status reported = args->json ? pack_report_convert_json(report, &text, &own)
                                            : pack_report_convert_text(report, &text, &own);
     if (reported != PACK_OK)

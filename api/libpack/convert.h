@@ -37,6 +37,11 @@ enum pack_on_error {
  */
 struct pack_convert_options {
     struct pack_image_params image;
+    /* image.low_16 and high_16 are to be the smallest and the largest 16-bit sample of all
+     * images that are packed, before they are cut or resized, which are decoded once more
+     * for it; 16-bit ones that is, others are not scaled. What `image` says of the range
+     * is ignored then. */
+    bool finds_range_16;
     struct pack_geometry geometry;
     enum pack_pixel_layout layout;
     enum pack_chunk_goal goal;
@@ -75,7 +80,8 @@ struct pack_convert_params {
      * run with PACK_ERR_MEMORY and the bound that would hold it, before it is read. */
     uint64_t memory_bytes;
 
-    /* "scanning", "resuming", "packing", "verifying"; in images, and bytes of pixels */
+    /* "scanning", "measuring" (finds_range_16), "resuming", "packing", "verifying"; in
+     * images, and bytes of pixels */
     struct pack_watch watch;
     /* Called on the caller's thread; false stops the run with PACK_ERR_IO. May be NULL. */
     bool (*on_reject)(void *context, const struct pack_reject *reject);
@@ -98,6 +104,12 @@ struct pack_convert_result {
      * alone), transparency, an orientation that was applied, or more than one picture. */
     uint64_t n_warned, n_icc, n_alpha, n_oriented, n_animated;
     uint64_t n_dim; /* of 16-bit samples that end below 4096: nearly black, not scaled */
+    /* 16-bit samples low_16 to high_16 became 0 to 255; of a forecast with finds_range_16,
+     * those of the images tried have this range. False where no image has any. */
+    bool scales_16;
+    uint16_t low_16, high_16;
+    uint64_t n_cut; /* of 16-bit samples outside of this, which were cut; with finds_range_16
+                       such as came when the range was known, or known to be none */
     struct pack_convert_unread unread[PACK_CONVERT_UNREAD_MAX];
     uint64_t n_replayed; /* packed by an earlier, interrupted run */
     bool resumable;      /* after a failure: `resume` would go on with what was done, */
@@ -148,6 +160,11 @@ struct pack_convert_result {
  * PACK_ERR_MISMATCH of `verify` leaves NAME.part and the journal, and nothing under NAME;
  * resuming packs again what is not as it was written.
  *
+ * finds_range_16: the range is the same for any number of threads, is kept in the journal
+ * and, as any range, in the file: attribute `scale16` of `images`, two integers. Images
+ * that would be rejected do not count. Resuming takes the range that the run began with;
+ * what was added since is cut to it (result->n_cut).
+ *
  * Without a geometry that fixes the size, all headers are read first; images of more than
  * one size are PACK_ERR_ARGUMENT with the sizes there are. No image at all is
  * PACK_ERR_FORMAT.
@@ -167,7 +184,8 @@ enum pack_status pack_convert(const struct pack_convert_params *params,
 
 /*
  * Reads all headers and decodes a few images: fills the counts, extent, chunk,
- * pixel_bytes, file_bytes as an estimate (compression is not foreseen) and forecast_ns.
+ * pixel_bytes, file_bytes as an estimate (compression is not foreseen) and forecast_ns;
+ * finds_range_16 is not done, but its time counts.
  * on_reject gets what headers give away. `output` and `version` are not used. Errors as
  * pack_convert() without those of writing; threads as there.
  */
@@ -188,7 +206,8 @@ enum pack_status pack_convert_compare(const struct pack_convert_params *params,
                                       struct pack_convert_result *result,
                                       struct pack_error *err);
 
-/* The options of an existing file, which own nothing. PACK_ERR_FORMAT when h5pack did not
+/* The options of an existing file, which own nothing; with finds_range_16 `image` has the
+ * range that was found, and scales_16 is false where none was. PACK_ERR_FORMAT when h5pack did not
  * write it, PACK_ERR_NOT_FOUND, PACK_ERR_IO, PACK_ERR_MEMORY. Calls HDF5. */
 enum pack_status pack_convert_options_read(const char *path,
                                            struct pack_convert_options *options,

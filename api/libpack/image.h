@@ -39,7 +39,7 @@ struct pack_image_params {
     /* 16-bit samples: low_16 to high_16 become 0 to 255, linear, rounded to nearest, what
      * is outside is cut; else their high byte is taken */
     bool scales_16;
-    uint16_t low_16, high_16;
+    uint16_t low_16, high_16; /* low_16 up to high_16; where they are equal it becomes 0 */
     /* Only these pixels are wanted, others may come out as anything: saves a decoder work.
      * It never changes what is accepted, nor do parts of it outside the image, or all of
      * it. NULL: all. */
@@ -66,8 +66,8 @@ struct pack_image_info {
     bool partial; /* a beginning, behind which an orientation may follow (PNG) */
     bool whole; /* progressive, several scans, interlaced: decoded in one piece */
     uint64_t decoder_bytes; /* of WebP and TIFF: what decoding holds beside the pixels */
-    uint16_t sample_low, sample_high; /* smallest and largest of 16-bit samples, alpha
-                                         apart; 0 and 0 after a probe, and of other depths */
+    bool has_range; /* decoded, and of 16-bit samples as scales_16 is for; then these are */
+    uint16_t sample_low, sample_high; /* the smallest and the largest, alpha apart */
     unsigned n_warnings;                  /* from decoding; 0 after a probe */
     char warning[PACK_IMAGE_WARNING_MAX]; /* the first one */
 };

@@ -107,6 +107,24 @@ make_plan(struct run *run)
                : status;
 }
 
+/* The range of 16-bit samples: of the set, or as the run that is resumed found it. */
+static enum pack_status
+find_range(struct run *run)
+{
+    struct pack_image_params *image = &run->own.options.image;
+    struct pack_convert_range range = { run->begun.has_range, run->begun.low_16,
+                                        run->begun.high_16 };
+    enum pack_status status = PACK_OK;
+    if (!run->own.options.finds_range_16)
+        return PACK_OK;
+    if (!run->resumed)
+        status = pack_convert_find_range(run->params, &run->plan, &range, run->err);
+    image->scales_16 = range.is_known;
+    image->low_16 = range.low;
+    image->high_16 = range.high;
+    return status;
+}
+
 static enum pack_status
 make_text(struct run *run)
 {
@@ -199,6 +217,9 @@ finish_result(struct run *run)
         result->std[c] = (double)(sqrtl((long double)spread) / (long double)n);
     }
     result->seed = run->params->options.seed;
+    result->scales_16 = run->params->options.image.scales_16;
+    result->low_16 = run->params->options.image.low_16;
+    result->high_16 = run->params->options.image.high_16;
     result->chunk = run->plan.chunk;
     result->extent = run->plan.chunk;
     result->extent.extent[0] = result->n_packed;
@@ -283,6 +304,7 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
                                                                make_identity,
                                                                pack_convert_list_take,
                                                                make_plan,
+                                                               find_range,
                                                                make_text,
                                                                pack_convert_blocks_new,
                                                                open_files,

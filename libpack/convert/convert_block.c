@@ -50,6 +50,7 @@ pack_convert_account(struct run *run, const struct sample_record *record,
     result->n_animated += !!(record->flags & RECORD_ANIMATED);
     result->n_dim +=
         !run->params->options.image.scales_16 && record->flags & RECORD_DIM;
+    result->n_cut += !!(record->flags & RECORD_CUT);
     for (int c = 0; c < 3; c++) {
         run->sum[c] += record->sum[c];
         run->sumsq[c] += record->sumsq[c];
@@ -67,11 +68,22 @@ pack_convert_account(struct run *run, const struct sample_record *record,
 static bool
 is_dim(const struct pack_image_info *info)
 {
-    return info->source_depth == 16 && info->sample_high > 0 && info->sample_high < 4096;
+    return info->has_range && info->sample_high > 0 && info->sample_high < 4096;
+}
+
+/* With samples that the range does not hold; one that was to be found and is not there
+ * holds none. */
+static bool
+is_cut(const struct pack_convert_options *options, const struct pack_image_info *info)
+{
+    const struct pack_image_params *image = &options->image;
+    if (!info->has_range || !image->scales_16)
+        return info->has_range && options->finds_range_16;
+    return info->sample_low < image->low_16 || info->sample_high > image->high_16;
 }
 
 static struct sample_record
-make_record(const struct pack_sample *sample)
+make_record(const struct run *run, const struct pack_sample *sample)
 {
     struct sample_record record = {
         .index = sample->index,
@@ -97,7 +109,8 @@ make_record(const struct pack_sample *sample)
                    (info->has_alpha ? RECORD_ALPHA : 0u) |
                    (info->orientation > 1 ? RECORD_ORIENTED : 0u) |
                    (info->animated ? RECORD_ANIMATED : 0u) |
-                   (is_dim(info) ? RECORD_DIM : 0u);
+                   (is_dim(info) ? RECORD_DIM : 0u) |
+                   (is_cut(&run->params->options, info) ? RECORD_CUT : 0u);
     memcpy(record.sum, sample->sum, sizeof record.sum);
     memcpy(record.sumsq, sample->sumsq, sizeof record.sumsq);
     return record;
@@ -429,7 +442,7 @@ convert_sample(struct run *run, struct block **block, const struct pack_sample *
     bool waits;
     if (pack_convert_is_lost(run, sample, &lost))
         sample = &lost;
-    struct sample_record record = make_record(sample);
+    struct sample_record record = make_record(run, sample);
     run->result->source_bytes += sample->file_bytes;
     if (sample->outcome == PACK_SAMPLE_FAILED)
         return pack_convert_fail_sample(params, sample, run->err);

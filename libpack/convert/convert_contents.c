@@ -227,6 +227,18 @@ put_channels(struct contents *w, const char *name, const double *values)
         w->status = pack_writer_attr_numbers(w->writer, "images", name, &numbers, w->err);
 }
 
+/* What of 16-bit samples became 0 and 255, so that they can be had back. */
+static void
+put_range(struct contents *w)
+{
+    const struct pack_convert_result *result = w->c->result;
+    int64_t range[] = { result->low_16, result->high_16 };
+    struct pack_writer_numbers numbers = { PACK_INT64, 2, range, false };
+    if (w->status == PACK_OK && result->scales_16)
+        w->status =
+            pack_writer_attr_numbers(w->writer, "images", "scale16", &numbers, w->err);
+}
+
 static void
 describe_images(struct contents *w)
 {
@@ -253,6 +265,7 @@ describe_images(struct contents *w)
               (uint64_t)w->c->plan->sample.rank + 1);
     put_channels(w, "mean", result->mean);
     put_channels(w, "std", result->std);
+    put_range(w);
 }
 
 static void

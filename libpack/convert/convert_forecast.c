@@ -68,6 +68,7 @@ measure(const struct pack_convert_params *params, const struct pack_convert_plan
 
 struct trial {
     uint64_t n, source_pixels, decode_ns, encode_ns;
+    struct pack_convert_range range; /* of 16-bit samples */
     uint8_t *pixels; /* of the last image, sample_bytes */
 };
 
@@ -83,6 +84,7 @@ decode_until(struct pack_samples *samples, const struct pack_convert_plan *plan,
             continue;
         trial->n++;
         trial->source_pixels += (uint64_t)sample->info.width * sample->info.height;
+        pack_convert_range_add(&trial->range, &sample->info);
         memcpy(trial->pixels, sample->pixels, plan->sample_bytes);
     }
 }
@@ -136,6 +138,16 @@ try_encoding(const struct pack_convert_params *params,
     return status;
 }
 
+/* The range that is given, or what the trial saw of the one that would be looked for. */
+static void
+foresee_range(const struct pack_convert_options *o, const struct trial *trial,
+              struct pack_convert_result *result)
+{
+    result->scales_16 = o->finds_range_16 ? trial->range.is_known : o->image.scales_16;
+    result->low_16 = o->finds_range_16 ? trial->range.low : o->image.low_16;
+    result->high_16 = o->finds_range_16 ? trial->range.high : o->image.high_16;
+}
+
 static enum pack_status
 foresee_time(const struct pack_convert_params *params,
              const struct pack_convert_plan *plan, const struct pack_convert_scan *scan,
@@ -148,12 +160,14 @@ foresee_time(const struct pack_convert_params *params,
     if (status == PACK_OK && trial.n && params->options.pipeline.n)
         status = try_encoding(params, plan, &trial, err);
     free(trial.pixels);
+    foresee_range(&params->options, &trial, result);
     if (status != PACK_OK || trial.source_pixels == 0)
         return status;
+    uint64_t twice = params->options.finds_range_16 ? scan->wide_pixels : 0;
     result->n_tried = trial.n;
     result->forecast_ns =
         (uint64_t)((double)trial.decode_ns / (double)trial.source_pixels *
-                       (double)scan->source_pixels +
+                       (double)(scan->source_pixels + twice) +
                    (double)trial.encode_ns * (double)result->n_packed / plan->n_threads);
     return PACK_OK;
 }

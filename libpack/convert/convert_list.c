@@ -40,7 +40,7 @@ take_list(struct run *run, const uint8_t *payload, size_t size)
     memcpy(begun, payload, sizeof *begun);
     uint64_t out_pixels = (uint64_t)begun->out_h * begun->out_w;
     if (begun->n_rows == 0 || begun->chunk_samples == 0 || out_pixels == 0 ||
-        out_pixels > PIXELS_MAX)
+        out_pixels > PIXELS_MAX || begun->low_16 > begun->high_16)
         return PACK_ERR_MISMATCH;
     return pack_source_load_head(payload + sizeof *begun, size - sizeof *begun,
                                  &run->source, run->err);
@@ -193,6 +193,7 @@ static enum pack_status
 put_head(struct run *run)
 {
     const struct pack_source *source = run->params->source;
+    const struct pack_image_params *image = &run->params->options.image;
     struct list_head head = {
         .n_rows = source->n_listed,
         .digest = pack_source_digest(source),
@@ -200,6 +201,9 @@ put_head(struct run *run)
         .chunk_samples = run->plan.chunk.extent[0],
         .out_h = run->plan.out_h,
         .out_w = run->plan.out_w,
+        .has_range = image->scales_16,
+        .low_16 = image->low_16,
+        .high_16 = image->high_16,
     };
     run->entry.size = 0;
     enum pack_status status = pack_buf_append(&run->entry, &head, sizeof head, run->err);

@@ -57,7 +57,9 @@ pack_convert_options_put(const struct pack_convert_options *o, struct pack_json 
                  o->image.background[1], o->image.background[2]);
         pack_json_text(json, "background", colour);
     }
-    if (o->image.scales_16) {
+    if (o->finds_range_16) {
+        pack_json_text(json, "scale16", "auto");
+    } else if (o->image.scales_16) {
         snprintf(scale, sizeof scale, "%u:%u", o->image.low_16, o->image.high_16);
         pack_json_text(json, "scale16", scale);
     }
@@ -206,10 +208,12 @@ look_background(struct look *look, struct pack_image_params *image)
 }
 
 static void
-look_scale(struct look *look, struct pack_image_params *image)
+look_scale(struct look *look, struct pack_convert_options *o)
 {
+    struct pack_image_params *image = &o->image;
     const char *text = look_text(look, "scale16");
-    if (!text)
+    o->finds_range_16 = text && strcmp(text, "auto") == 0;
+    if (!text || o->finds_range_16)
         return;
     image->scales_16 = pack_image_range_parse(text, &image->low_16, &image->high_16);
     if (!image->scales_16)
@@ -234,7 +238,7 @@ pack_convert_options_parse(const char *text, struct pack_convert_options *option
     look_geometry(&look, &o.geometry);
     look_chunk(&look, &o);
     look_background(&look, &o.image);
-    look_scale(&look, &o.image);
+    look_scale(&look, &o);
     o.image.ignore_orientation = !look_bool(&look, "exif_orientation");
     o.image.strict = look_bool(&look, "strict");
     o.image.max_pixels = look_u64(&look, "max_pixels");
@@ -257,12 +261,33 @@ pack_convert_options_parse(const char *text, struct pack_convert_options *option
     return look.status;
 }
 
+/* The range that was found when the file was packed; none where there is no attribute. */
+static enum pack_status
+read_range(int64_t file, struct pack_image_params *image, struct pack_error *err)
+{
+    int64_t range[2] = { 0 };
+    enum pack_status status =
+        pack_h5_read_attr_integers(file, "images", "scale16", 2, range, err);
+    if (status != PACK_OK)
+        return status == PACK_ERR_NOT_FOUND ? PACK_OK : status;
+    if (range[0] < 0 || range[1] < range[0] || range[1] > UINT16_MAX)
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "attribute scale16 of images: %" PRId64 ":%" PRId64
+                         " is no range of 16 bits",
+                         range[0], range[1]);
+    image->scales_16 = true;
+    image->low_16 = (uint16_t)range[0];
+    image->high_16 = (uint16_t)range[1];
+    return PACK_OK;
+}
+
 enum pack_status
 pack_convert_options_read(const char *path, struct pack_convert_options *options,
                           struct pack_error *err)
 {
     int64_t file = -1;
     char *text = NULL;
+    struct pack_convert_options found;
     if (!path || !options)
         return pack_check_given(err, "path", path, "options", options, NULL);
     enum pack_status status = pack_h5_open(path, NULL, &file, err);
@@ -273,8 +298,13 @@ pack_convert_options_read(const char *path, struct pack_convert_options *options
         status = pack_fail(err, PACK_ERR_FORMAT,
                            "no attribute h5pack_options: h5pack did not write this file");
     if (status == PACK_OK)
-        status = pack_convert_options_parse(text, options, err);
+        status = pack_convert_options_parse(text, &found, err);
+    if (status == PACK_OK && found.finds_range_16)
+        status = read_range(file, &found.image, err);
     free(text);
     pack_h5_close(file);
-    return status == PACK_OK ? status : pack_error_prefix(err, status, "'%s'", path);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "'%s'", path);
+    *options = found;
+    return PACK_OK;
 }

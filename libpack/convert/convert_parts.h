@@ -81,6 +81,7 @@ enum { PACK_CONVERT_SIZES_MAX = 8 };
 /* A header scan: every record probed, in order. */
 struct pack_convert_scan {
     uint64_t n_ready, n_rejected, source_bytes, source_pixels;
+    uint64_t wide_pixels; /* of source_pixels, those of 16 bits */
     uint64_t n_icc, n_alpha, n_oriented, n_animated;
     uint64_t n_unread[PACK_IMAGE_KINDS]; /* of n_rejected */
     struct {
@@ -101,6 +102,20 @@ enum pack_status pack_convert_scan_headers(const struct pack_convert_params *par
 enum pack_status pack_convert_find_size(const struct pack_convert_params *params,
                                         uint32_t *out_h, uint32_t *out_w,
                                         struct pack_error *err);
+
+/* The smallest and the largest 16-bit sample of some images. */
+struct pack_convert_range {
+    bool is_known; /* false: there was no such sample */
+    uint16_t low, high;
+};
+
+void pack_convert_range_add(struct pack_convert_range *range,
+                            const struct pack_image_info *info);
+/* That of all images that the plan makes samples of; see convert_range.c. */
+enum pack_status pack_convert_find_range(const struct pack_convert_params *params,
+                                         const struct pack_convert_plan *plan,
+                                         struct pack_convert_range *range,
+                                         struct pack_error *err);
 
 /* PACK_ERR_ARGUMENT with the sizes a scan met when they are more than one;
  * PACK_ERR_FORMAT when none. */
@@ -142,7 +157,7 @@ struct pack_convert_contents {
     const struct pack_convert_options *options;
     const char *options_text, *version;
     const struct pack_convert_plan *plan;
-    const struct pack_convert_result *result; /* n_packed, mean, std */
+    const struct pack_convert_result *result; /* n_packed, mean, std, the range */
     const uint64_t *rows;                     /* record of each packed sample */
     const int32_t *sizes;                     /* height and width of each one's source */
     const uint8_t *valid;                     /* NULL: no such dataset */

@@ -16,6 +16,7 @@ enum {
     RECORD_ORIENTED = 8,
     RECORD_ANIMATED = 16,
     RECORD_DIM = 32,
+    RECORD_CUT = 64,
     RECORD_UNREAD_SHIFT = 24 /* above it, of a reject: pack_image_kind() */
 };
 
@@ -39,6 +40,8 @@ struct list_head {
     uint64_t seed;
     uint64_t chunk_samples; /* of an automatic chunk, too */
     uint32_t out_h, out_w;
+    uint32_t has_range; /* of 16-bit samples, found when the run began: */
+    uint16_t low_16, high_16;
 };
 
 struct rows_head {

@@ -49,7 +49,9 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
     if (outcome == PACK_SAMPLE_READY) {
         scan->n_ready++;
         scan->source_bytes += sample->file_bytes;
-        scan->source_pixels += (uint64_t)sample->info.width * sample->info.height;
+        uint64_t pixels = (uint64_t)sample->info.width * sample->info.height;
+        scan->source_pixels += pixels;
+        scan->wide_pixels += sample->info.source_depth == 16 ? pixels : 0;
         scan->n_icc += sample->info.has_icc;
         scan->n_alpha += sample->info.has_alpha;
         scan->n_oriented += sample->info.orientation > 1;

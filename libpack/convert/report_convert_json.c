@@ -53,6 +53,17 @@ put_unread(struct pack_json *json, const struct pack_convert_result *r)
     pack_json_close(json);
 }
 
+/* Of 16-bit samples; null where none are scaled. */
+static void
+put_range(struct pack_json *json, const struct pack_convert_result *r)
+{
+    const uint64_t range[] = { r->low_16, r->high_16 };
+    if (r->scales_16)
+        pack_json_u64s(json, "scale16", range, 2);
+    else
+        pack_json_null(json, "scale16");
+}
+
 static void
 put_result(struct pack_json *json, const struct pack_convert_report *report)
 {
@@ -76,6 +87,8 @@ put_result(struct pack_json *json, const struct pack_convert_report *report)
         pack_json_u64(json, "rotated", r->n_oriented);
         pack_json_u64(json, "animated", r->n_animated);
         pack_json_u64(json, "dim_16bit", r->n_dim);
+        pack_json_u64(json, "cut_16bit", r->n_cut);
+        put_range(json, r);
         pack_json_shape(json, "extent", &r->extent);
         pack_json_shape(json, "chunk", &r->chunk);
         pack_json_u64(json, "chunks", r->n_chunks);

@@ -22,6 +22,7 @@ put_counts(struct page *page, const struct pack_convert_result *r)
         { r->n_icc, "with an ICC profile, which was left alone" },
         { r->n_alpha, "with transparency" },
         { r->n_dim, "of 16 bits that use 12 of them at most: nearly black" },
+        { r->n_cut, "with 16-bit samples outside the range that is scaled" },
         { r->n_animated,
           "animated or with several pictures, of which the first was taken" },
     };
@@ -106,6 +107,20 @@ put_layout(struct page *page, const struct pack_convert_report *report)
         report->job == PACK_JOB_PACK)
         LINE(page, "  stored    %.3f of the pixels' size\n",
              (double)r->stored_bytes / (double)r->pixel_bytes);
+}
+
+/* The range of 16-bit samples. */
+static void
+put_range(struct page *page, const struct pack_convert_report *report)
+{
+    const struct pack_convert_result *r = report->result;
+    bool is_tried = report->job == PACK_JOB_FORECAST && report->params->options.finds_range_16;
+    if (!r->scales_16)
+        return;
+    LINE(page, "  scale16   %u:%u %s\n", r->low_16, r->high_16,
+         is_tried ? "of the images tried; packing looks at all"
+         : report->job == PACK_JOB_FORECAST ? "would become 0 to 255"
+                                            : "became 0 to 255 (stored as attribute)");
 }
 
 static void
@@ -220,6 +235,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
         put_unread(&page, r);
         put_ignored(&page, report->params->source);
         put_layout(&page, report);
+        put_range(&page, report);
         put_forecast(&page, r);
         return page.status;
     default: break;
@@ -237,6 +253,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
     put_unread(&page, r);
     put_ignored(&page, report->params->source);
     put_layout(&page, report);
+    put_range(&page, report);
     put_statistics(&page, r);
     put_rate(&page, r);
     put_python(&page, report);

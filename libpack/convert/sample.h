@@ -31,7 +31,7 @@ struct pack_sample {
     bool over_memory; /* FAILED: memory_bytes does not hold it */
     int unread; /* the format, where that is why: see pack_image_kind() */
 
-    const uint8_t *pixels; /* out_h * out_w * channels bytes; NULL after a header scan */
+    const uint8_t *pixels; /* out_h * out_w * channels bytes; NULL where none are asked */
     uint32_t out_h, out_w;
     uint64_t sum[3], sumsq[3]; /* of the pixels, per channel */
     struct pack_image_info info;
@@ -48,6 +48,7 @@ struct pack_samples_params {
     struct pack_geometry geometry;
     enum pack_pixel_layout layout;
     bool headers_only; /* no pixels: read what the headers say */
+    bool ranges_only;  /* no pixels: decode those of 16 bits for what info has then */
     bool no_readahead;
     bool no_sums;          /* sum and sumsq stay 0 */
     uint32_t out_h, out_w; /* size that every sample must have; 0: any */

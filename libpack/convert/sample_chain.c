@@ -157,6 +157,8 @@ resample(struct pack_sample_chain *c, struct pack_sample_place *place,
         pack_geometry_plan_image(&params->geometry, &sample->info, &plan, err);
     if (status == PACK_OK)
         status = check_size(params, &plan, err);
+    if (params->ranges_only) /* what would be rejected is */
+        return status;
     if (status == PACK_OK)
         status = fit_place(
             place, (size_t)plan.out_h * plan.out_w * (size_t)image->channels, err);
@@ -347,6 +349,8 @@ make_sample(struct pack_sample_chain *c, int fd, struct pack_sample_place *place
     uint64_t need = need_bytes(c->params, &sample->info, sample->file_bytes);
     if (c->params->headers_only)
         return check_fits(c, need, sample, err);
+    if (c->params->ranges_only && sample->info.source_depth != 16)
+        return PACK_OK;
     status = take(c, need, sample, err);
     if (status != PACK_OK)
         return status;

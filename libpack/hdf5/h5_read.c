@@ -194,29 +194,70 @@ read_text_attr(hid_t attr, hid_t type, const char *name, char **text,
     return PACK_OK;
 }
 
+/* An open attribute; what is not is -1. */
+struct attr {
+    hid_t id, type, space;
+};
+
+static void
+close_attr(struct attr *attr)
+{
+    if (attr->space >= 0)
+        H5Sclose(attr->space);
+    if (attr->type >= 0)
+        H5Tclose(attr->type);
+    if (attr->id >= 0)
+        H5Aclose(attr->id);
+}
+
+static enum pack_status
+open_attr(int64_t file, const char *path, const char *name, struct attr *attr,
+          struct pack_error *err)
+{
+    pack_h5_quiet();
+    if (H5Aexists_by_name((hid_t)file, path, name, H5P_DEFAULT) <= 0)
+        return pack_fail(err, PACK_ERR_NOT_FOUND, "no attribute %s", name);
+    attr->id = H5Aopen_by_name((hid_t)file, path, name, H5P_DEFAULT, H5P_DEFAULT);
+    attr->type = attr->id >= 0 ? H5Aget_type(attr->id) : -1;
+    attr->space = attr->id >= 0 ? H5Aget_space(attr->id) : -1;
+    if (attr->type >= 0 && attr->space >= 0)
+        return PACK_OK;
+    enum pack_status status =
+        pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open attribute %s", name);
+    close_attr(attr);
+    return status;
+}
+
 enum pack_status
 pack_h5_read_attr_text(int64_t file, const char *path, const char *name, char **text,
                        struct pack_error *err)
 {
-    pack_h5_quiet();
-    htri_t exists = H5Aexists_by_name((hid_t)file, path, name, H5P_DEFAULT);
-    if (exists <= 0)
-        return pack_fail(err, PACK_ERR_NOT_FOUND, "no attribute %s", name);
-    hid_t attr = H5Aopen_by_name((hid_t)file, path, name, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t type = attr >= 0 ? H5Aget_type(attr) : -1,
-          space = attr >= 0 ? H5Aget_space(attr) : -1;
-    enum pack_status status;
-    if (type < 0 || space < 0)
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open attribute %s", name);
-    else if (H5Sget_simple_extent_npoints(space) != 1)
+    struct attr attr;
+    enum pack_status status = open_attr(file, path, name, &attr, err);
+    if (status != PACK_OK)
+        return status;
+    if (H5Sget_simple_extent_npoints(attr.space) != 1)
         status = pack_fail(err, PACK_ERR_FORMAT, "attribute %s is not a scalar", name);
     else
-        status = read_text_attr(attr, type, name, text, err);
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
-    if (attr >= 0)
-        H5Aclose(attr);
+        status = read_text_attr(attr.id, attr.type, name, text, err);
+    close_attr(&attr);
+    return status;
+}
+
+enum pack_status
+pack_h5_read_attr_integers(int64_t file, const char *path, const char *name, uint64_t n,
+                           int64_t *values, struct pack_error *err)
+{
+    struct attr attr;
+    enum pack_status status = open_attr(file, path, name, &attr, err);
+    if (status != PACK_OK)
+        return status;
+    if (H5Sget_simple_extent_npoints(attr.space) != (hssize_t)n ||
+        H5Tget_class(attr.type) != H5T_INTEGER)
+        status = pack_fail(err, PACK_ERR_FORMAT,
+                           "attribute %s is not of %" PRIu64 " integers", name, n);
+    else if (H5Aread(attr.id, H5T_NATIVE_INT64, values) < 0)
+        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read attribute %s", name);
+    close_attr(&attr);
     return status;
 }

@@ -261,6 +261,7 @@ pack_image_rows_end(const struct pack_image_rows *rows, struct pack_image_info *
 {
     if (!rows->wide)
         return;
+    info->has_range = true;
     info->sample_low = rows->seen_low;
     info->sample_high = rows->seen_high;
 }
