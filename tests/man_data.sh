@@ -69,6 +69,10 @@ JSON
     scan >scans/train/2.png
     scan >scans/val/3.png
     scan >scans/val/4.png
+    flat voc/JPEGImages 2007_00000
+    flat voc/SegmentationClass 2007_00000
+    cp -r samples busi
+    for image in busi/*/*.jpg; do scan >"${image%.jpg}_mask.png"; done
 }
 "$PYTHON" -c 'import zlib' 2>/dev/null || skip_all 'there is no Python here'
 folders || exit 1
@@ -89,6 +93,8 @@ photos 0 2 filenames
 panoramas 0 3 images
 scans 0 2 filenames
 scans-val 0 2 filenames
+voc 0 8 filenames
+busi 0 8 labels
 TEXT
 ${AWK} '/^\.EX/ { inside = 1; next } /^\.EE/ { inside = 0 }
     inside { gsub(/\\-/, "-"); gsub(/\\e/, "\\"); gsub(/\\\(aq/, "\047"); gsub(/\\\(dq/, "\"") }
@@ -122,6 +128,11 @@ h5pack scans/train --gray --scale16 auto --force -o dim.h5 >got 2>&1 && ! grep -
     h5dump -d images -s 1,6,0 -c 1,1,9 -w 0 dim.h5 >>got &&
     grep -q '(1,6,0): 222, 226, 230, 234, 239, 243, 247, 251, 255' got
 ok $? 'or, by auto, from the range that they have'
+for folder in voc busi; do
+    h5pack $folder --size 64 -o masks.h5 >got 2>&1
+    [ $? -eq 2 ] && grep -q "^h5pack: 8 masks, such as '.*' for '.*': masks, a label for each pixel, are not" got && [ ! -e masks.h5 ]
+    ok $? "masks in $folder are refused with the reason"
+done
 for range in 4095 0: :9 9:9 9:8 0:65536 -1:9 +0:9 0:9x; do
     h5pack scans/train --scale16 "$range" -o bad.h5 2>&1 | grep -q 'is not a range'
     ok $? "--scale16 $range is refused"

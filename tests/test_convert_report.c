@@ -218,6 +218,7 @@ test_json(void)
         { "result.with_alpha", 13 },
         { "result.rotated", 14 },
         { "result.animated", 15 },
+        { "result.masks", 14 },
         { "result.cut_16bit", 16 },
         { "result.scale16.0", 171 },
         { "result.scale16.1", 4018 },

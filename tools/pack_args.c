@@ -126,6 +126,9 @@ static const struct cli_hint hints[] = {
              "pack each by a call of its own, 'h5pack SOURCE/NAME -o NAME.h5', the others "
              "with '--classes FIRST.h5' (or say --splits-are-classes)"),
     CLI_HINT("no_labels", PACK_OK, "--no-labels takes them all"),
+    CLI_HINT("masks", PACK_OK,
+             "find SOURCE ! -path '*mask*' | h5pack --list - does, with --label-from-folder "
+             "where folders are classes"),
     CLI_HINT("path_column", PACK_OK,
              "--path-column N says which column it is, counted from 1, and 0 that each "
              "line is a path"),

@@ -67,6 +67,7 @@ enum pack_source_note_kind {
     PACK_NOTE_LOOP,        /* links to a folder that they are in, not followed */
     PACK_NOTE_LISTED_FOLDER, /* folders in a list of paths, as find prints them, ignored */
     PACK_NOTE_THUMBNAIL,   /* images in thumbs/ and the like beside images, ignored */
+    PACK_NOTE_MASK, /* images that look like masks of others; they are taken as pictures */
     PACK_NOTE_KINDS
 };
 
@@ -131,6 +132,12 @@ struct pack_source;
  * called train, training, val, valid, validation, test or testing, in any case, perhaps
  * with two to four digits, "set", "data" or "images" behind (train2017, val_images), the
  * answer is PACK_ERR_ARGUMENT with the calls to make instead.
+ *
+ * Masks, a label for each pixel, are not packed as such. A source is refused when most
+ * images in folders of it called masks, labels, annotations, SegmentationClass or the like
+ * have the names of others (in images/ beside, for one), or when a quarter of all, and no
+ * JPEG, is called as one beside it with _mask or the like behind. Fewer, and any with
+ * `no_labels`, are noted.
  *
  * A file that has an image extension is listed whatever it is (link to nowhere, damaged,
  * unreadable), so that reading it later says why it is no image. Folders that cannot be

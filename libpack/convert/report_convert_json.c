@@ -33,12 +33,19 @@ put_ignored(struct pack_json *json, const struct pack_source *source)
         "loops",
         "listed_folders",
         "thumbnails",
+        NULL, /* masks: they are not passed over */
     };
     pack_json_object(json, "ignored");
     for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)
-        if (source && source->notes[kind].count)
+        if (kinds[kind] && source && source->notes[kind].count)
             pack_json_u64(json, kinds[kind], source->notes[kind].count);
     pack_json_close(json);
+}
+
+static uint64_t
+count_masks(const struct pack_source *source)
+{
+    return source ? source->notes[PACK_NOTE_MASK].count : 0;
 }
 
 /* Images of formats that are not read, by format. */
@@ -76,6 +83,7 @@ put_result(struct pack_json *json, const struct pack_convert_report *report)
     pack_json_u64(json, compared ? "compared" : "packed", r->n_packed);
     pack_json_u64(json, "rejected", r->n_rejected);
     put_ignored(json, report->params->source);
+    pack_json_u64(json, "masks", count_masks(report->params->source));
     put_unread(json, r);
     if (compared || report->params->verify)
         pack_json_bool(json, "matches", !report->differs);

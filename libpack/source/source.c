@@ -405,6 +405,8 @@ static const struct {
                                   "folders in the list ignored", false },
     [PACK_NOTE_THUMBNAIL] = { "image ignored that lies in a folder of thumbnails",
                               "images ignored that lie in folders of thumbnails", false },
+    [PACK_NOTE_MASK] = { "image taken as a picture that looks like the mask of another",
+                         "images taken as pictures that look like masks of others", true },
     [PACK_NOTE_LOOP] = { "link not followed because it leads to a folder it is in",
                          "links not followed because they lead to a folder they are in",
                          true },

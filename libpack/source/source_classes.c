@@ -10,6 +10,7 @@
 
 #include "libpack/base/numbers.h"
 #include "libpack/image/kind.h"
+#include "libpack/source/source_masks.h"
 
 /* What may stand behind the name of a split: nothing, a year as in COCO's train2017, or
  * what it is a folder of. */
@@ -233,6 +234,13 @@ drop_thumbs(struct pack_tree *t, uint64_t first)
     return status;
 }
 
+static enum pack_status
+check_masks(const struct pack_tree *t, uint64_t first)
+{
+    return pack_source_check_masks(t->walk.source, first, t->walk.params->no_labels,
+                                   t->walk.err);
+}
+
 /* Tells a flat source from one of classes, by where its images are. */
 static enum pack_status
 sort_out(struct pack_tree *t, struct pack_level *level, bool *is_flat)
@@ -247,7 +255,9 @@ sort_out(struct pack_tree *t, struct pack_level *level, bool *is_flat)
     t->walk.unread = t->walk.source->unread;
     if (status == PACK_OK && pack_tree_takes_all(t)) {
         status = pack_walk_below(&t->walk, level);
-        return status == PACK_OK ? pack_walk_sort(&t->walk) : status;
+        if (status == PACK_OK)
+            status = pack_walk_sort(&t->walk);
+        return status == PACK_OK ? check_masks(t, first) : status;
     }
     t->walk.n_segments = 0;
     uint64_t n_root = t->walk.source->n_records - first;
@@ -257,6 +267,8 @@ sort_out(struct pack_tree *t, struct pack_level *level, bool *is_flat)
         return refuse_splits(t, first_class);
     if (status == PACK_OK)
         status = walk_classes(t, level, first_class);
+    if (status == PACK_OK)
+        status = check_masks(t, first);
     if (status != PACK_OK)
         return status;
     uint64_t n_below = t->walk.source->n_records - first - n_root;

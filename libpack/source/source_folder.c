@@ -7,6 +7,7 @@
 
 #include "libpack/base/check.h"
 #include "libpack/source/source_classes.h"
+#include "libpack/source/source_masks.h"
 
 /* The last component of a path without slashes at the end,
  * empty when it names nothing. */
@@ -196,6 +197,9 @@ take_sources(struct pack_tree *t, const char *const *folders, size_t n)
                              n == 1         ? NULL
                              : by_component ? last_component(folders[i])
                                             : folders[i]);
+    if (status == PACK_OK && n > 1 && t->walk.source->notes[PACK_NOTE_MASK].count == 0)
+        status = pack_source_check_masks(t->walk.source, 0, t->walk.params->no_labels,
+                                         t->walk.err); /* images/ and masks/ as two */
     return status == PACK_OK ? label(t) : status;
 }
 
