@@ -203,8 +203,11 @@ while [ $i -lt $n_rounds ]; do
     ok $same "killed at $moment and $again while images went and came"
     [ $same -eq 0 ] || note <"$work/err"
 done
-[ $n_rounds -eq 0 ] || grep -q 'No such file' seen
-ok $? 'some of those that went were rejects'
+# Times are too vague for this: the first run may have been over before it was killed.
+if [ $n_rounds -gt 0 ] && [ -n "$shim" ]; then
+    grep -q 'No such file' seen
+    ok $? 'some of those that went were rejects'
+fi
 rm -rf photos
 cp -a all photos
 rm -f photos/*/zz1* photos/"$first_class"/0*

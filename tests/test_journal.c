@@ -178,7 +178,7 @@ test_claims(int fd)
     struct pack_journal *journal;
     struct pack_journal_params params = params_of(fd, identity);
     struct pack_error err = { 0 };
-    struct rlimit old, small;
+    struct rlimit old;
     struct seen seen = { 0 };
     pack_journal_create(&params, &journal, NULL);
     append_from(journal, 0);
@@ -187,8 +187,8 @@ test_claims(int fd)
     ok(pwrite(fd, head, sizeof head, lseek(fd, 0, SEEK_END)) == sizeof head &&
            getrlimit(RLIMIT_DATA, &old) == 0,
        "a record of 4 GiB is claimed");
-    small = (struct rlimit){ UINT64_C(1) << 30, old.rlim_max };
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    struct rlimit small = { UINT64_C(1) << 30, old.rlim_max };
     setrlimit(RLIMIT_DATA, &small);
 #endif
     void *room = malloc(1 << 20);
