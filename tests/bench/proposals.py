@@ -28,16 +28,16 @@ LOG = os.environ.get('PROPOSALS_LOG', '')
 OF_THE_DATA = ('settings', 'order', 'rewrite')  # what h5advise chooses among
 
 
-def way(path, case, options):
+def reading(path, case, options):
     """The case's run of 30 epochs under other options."""
-    args = regret.way(path, case, regret.pattern_name(case), None)
+    args, cold = regret.reading(path, case, regret.pattern_name(case), None)
     for name, value in options:
         short = {'--pattern': '-p', '--workers': '-w', '--batch': '-b'}.get(name, name)
         if short in args:
             args[args.index(short) + 1] = value
         else:
             args += [name, value]
-    return args
+    return args, cold
 
 
 def ask(path, case, epochs):
@@ -67,17 +67,17 @@ def carry_out(path, case, command):
         if command.startswith('cat '):
             regret.touch(path, False)
             case = case[:3] + (False,)
-        return way(path, case, options), None
+        return reading(path, case, options), None
     row = {'chunk': [int(n) for n in new[1].split('x')] if new else [],
            'codec': new[2] or 'none' if new else 'none'}
     out = f'{regret.FOLDER}/proposed.h5'
     regret.rewrite(path, row, out)
     regret.touch(out, case[3])
-    return way(out, case, options), out
+    return reading(out, case, options), out
 
 
 def try_proposal(path, case, proposal):
-    base = way(path, case, [])
+    base = reading(path, case, [])
     proposed, out = carry_out(path, case, proposal['command'])
     ratios, whole, _ = regret.pairs(base, proposed, regret.PAIRS)
     if out:
