@@ -395,11 +395,12 @@ def try_freely(case):
         cache = (row['rdcc_nbytes'], row['rdcc_nslots'], row['rdcc_w0']) if row['chunk'] else None
         pattern = 'replacement' if kind == 'volume' else pattern_of(row, case)
         advised = reading(chosen, case, pattern, cache)
-        ratios, whole, _ = pairs(base, advised, PAIRS)
+        ratios, whole, today = pairs(base, advised, PAIRS)
         result['gain'] = float(np.median(ratios))
         result['low'], result['high'] = interval(ratios)
         key = 'samples_per_s' if whole else 'later_epochs_samples_per_s'
         result['predicted'] = row[key] / now[key]
+        result['today'] = f'{now[key] / today:.2f}, choice {row[key] / (today * result["gain"]):.2f}'
     result['grid'], result['grid_name'], fastest = grid(path, case, base) if GRID \
         else (math.nan, '', None)
     result['reach'] = result['gain'] / result['grid']
@@ -453,7 +454,8 @@ def main():
         for r in rows:
             print(f'{title}: {r["case"]}: {r["what"]}: predicted {r["predicted"]:.2f}, '
                   f'{r["gain"]:.2f} ({r["low"]:.2f} to {r["high"]:.2f}), '
-                  f'{r["reach"]:.2f} of {r["grid_name"]}')
+                  f'{r["reach"]:.2f} of {r["grid_name"]}; rates predicted over measured: today '
+                  f'{r.get("today", 1)}')
 
 
 if __name__ == '__main__':
