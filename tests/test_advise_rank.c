@@ -106,6 +106,16 @@ test_measured(void)
     ok(pack_advise_choose(&params, &now, rows, 2) == 0, "nor what may be a loss");
     rows[1].gain_low = 1;
     ok(pack_advise_choose(&params, &now, rows, 2) == 1, "what cannot be one does");
+    now.modelled_rate = rows[0].modelled_rate = 100;
+    rows[1].modelled_rate = 104;
+    ok(pack_advise_choose(&params, &now, rows, 2) == 0,
+       "a rewrite has to gain by what is known of it too: a copy may lie well by luck");
+    rows[1].modelled_rate = 105;
+    ok(pack_advise_choose(&params, &now, rows, 2) == 1, "a little is enough");
+    rows[1].config.chunk = now.config.chunk;
+    rows[1].config.cache.size_bytes = 77;
+    rows[1].modelled_rate = 90;
+    ok(pack_advise_choose(&params, &now, rows, 2) == 1, "and settings are free to try");
 }
 
 static void

@@ -101,7 +101,8 @@ make_rows(const uint64_t *samples, size_t n)
         config.chunk.extent[0] = samples[i];
         if (pack_advise_evaluate(&params, &config, 0, &result.rows[i], &err) != PACK_OK)
             note("%s", err.text);
-        result.rows[i].modelled_rate = result.rows[i].rate;
+        /* whatever the test makes of its rate, the model knows a reason */
+        result.rows[i].modelled_rate = result.rows[0].rate * (i > 0 ? 2 : 1);
     }
     result.n_rows = n;
     result.has_now = true;
@@ -174,6 +175,26 @@ test_rows(void)
            row->gain_low <= row->rate / now->rate && row->gain_high >= row->rate / now->rate,
        "a gain lies in its interval: %.3g in %.3g to %.3g", row->rate / now->rate,
        row->gain_low, row->gain_high);
+}
+
+/* A rewrite that the model sees no reason for is not tried, however fast it is said to be. */
+static void
+test_reason(void)
+{
+    static const uint64_t samples[3] = { 7, 20, 30 };
+    const struct pack_measure_params how = { .file = source,
+                                             .dataset = "probe",
+                                             .scratch_bytes = 200 * SAMPLE };
+    struct pack_error err = { 0 };
+    make_rows(samples, 3);
+    result.rows[1].rate = result.rows[2].rate = 2 * result.rows[0].rate;
+    result.rows[1].modelled_rate = 1.04 * result.rows[0].modelled_rate;
+    result.rows[2].modelled_rate = 1.05 * result.rows[0].modelled_rate;
+    enum pack_status status = pack_measure_rows(&how, &params, &result, &measured, &err);
+    ok(status == PACK_OK && measured.n_rows == 2 &&
+           row_of(20)->basis == PACK_ADVISE_PREDICTED &&
+           row_of(30)->basis == PACK_ADVISE_MEASURED,
+       "a rewrite is tried where the model sees a gain too %s", err.text);
 }
 
 /* Every other row begins a sample: 150 of the file, 100 of a copy of 200 rows. */
@@ -361,6 +382,7 @@ main(void)
     test_race();
     test_now();
     test_rows();
+    test_reason();
     test_weights();
     unlink(source);
     return done();

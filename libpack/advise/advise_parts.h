@@ -219,6 +219,11 @@ double pack_advise_most_random(const struct pack_advise_outcome *outcomes, size_
 /* Nearly as random as that, within the memory allowed. */
 bool pack_advise_is_possible(const struct pack_advise_params *params,
                              const struct pack_advise_outcome *o, double random);
+/* Whether the model too sees a gain in it where it is a rewrite: measured alone, a copy can
+ * be faster by where its pages happen to lie. */
+bool pack_advise_is_explained(const struct pack_advise_params *params,
+                              const struct pack_advise_outcome *now,
+                              const struct pack_advise_outcome *o);
 /* The index of the one to recommend; n >= 1. `now` may be NULL; where it fits, it is to be
  * among the outcomes. Rates, memory, randomness and configurations decide, nothing is
  * simulated. */

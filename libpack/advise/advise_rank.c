@@ -210,6 +210,15 @@ pack_advise_is_possible(const struct pack_advise_params *params,
     return o->randomness >= 0.9 * random && o->memory_bytes <= budget;
 }
 
+bool
+pack_advise_is_explained(const struct pack_advise_params *params,
+                         const struct pack_advise_outcome *now,
+                         const struct pack_advise_outcome *o)
+{
+    return pack_advise_change_of(params, &o->config) != PACK_ADVISE_REWRITE ||
+           o->modelled_rate >= PACK_ADVISE_EQUAL_GAIN * now->modelled_rate;
+}
+
 /* ... and worth the change. */
 static bool
 is_eligible(const struct pack_advise_params *params,
@@ -221,7 +230,8 @@ is_eligible(const struct pack_advise_params *params,
     if (!pack_advise_is_possible(params, o, random))
         return false;
     if (now && now->basis != PACK_ADVISE_PREDICTED &&
-        (o->basis == PACK_ADVISE_PREDICTED || (o->gain_low > 0 && o->gain_low < 1)))
+        (o->basis == PACK_ADVISE_PREDICTED || (o->gain_low > 0 && o->gain_low < 1) ||
+         !pack_advise_is_explained(params, now, o)))
         return false;
     return !now || !now->fits || o->rate >= gain_wanted(params, &o->config) * now->rate;
 }

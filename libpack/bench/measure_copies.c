@@ -59,14 +59,17 @@ add_candidate(struct measure_rows *rows, struct pack_advise_outcome *row)
 }
 
 /* Whether it can gain: not where it differs from today's settings in what the model knows
- * well, and gains nothing by that. */
+ * well, and gains nothing by that; nor a rewrite whose gain would have no reason. */
 static bool
 may_gain(const struct measure_rows *rows, const struct pack_advise_outcome *row)
 {
     const struct pack_advise_outcome *now =
         rows->n_candidates ? rows->candidates[0].row : NULL;
-    return !now || !now->is_now || !same_layout(&now->config, &row->config) ||
-           pack_advise_access(rows->params, now) !=
+    if (!now || !now->is_now)
+        return true;
+    if (!same_layout(&now->config, &row->config))
+        return pack_advise_is_explained(rows->params, now, row);
+    return pack_advise_access(rows->params, now) !=
                pack_advise_access(rows->params, row) ||
            row->rate >= PACK_ADVISE_EQUAL_GAIN * now->rate;
 }
