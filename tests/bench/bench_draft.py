@@ -9,41 +9,27 @@ Large JPEGs to small samples (shorter side 256, bilinear, crop 224), in one run:
 
 A round runs each once, in turn; medians and spread over the rounds. What is lost is the mean
 over the images of the PSNR between the samples of draft and whole, as 8-bit values.
-Usage: bench_draft.py BUILD PHOTOS [N_IMAGES [ROUNDS [THREADS]]]
 """
+import argparse
+import functools
 import math
 import multiprocessing
 import os
-import platform
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
 import h5py
-import numpy
-import PIL
-from PIL import Image, ImageOps
+from PIL import Image
 
-SHORTER, CROP = 256, 224
-
-
-def sample(path):
-    image = Image.open(path)
-    image.draft("RGB", (SHORTER, SHORTER))
-    image = ImageOps.exif_transpose(image).convert("RGB")
-    w, h = image.size
-    size = (SHORTER, int(SHORTER * h / w)) if w <= h else (int(SHORTER * w / h), SHORTER)
-    image = image.resize(size, Image.BILINEAR)
-    x, y = round((size[0] - CROP) / 2.0), round((size[1] - CROP) / 2.0)
-    return numpy.asarray(image.crop((x, y, x + CROP, y + CROP)))
+from bench_photos import GEOMETRY, SHORTER, arguments, machine, ratios, sample, spread, write_list
 
 
 def pillow(paths, threads):
     with multiprocessing.Pool(threads) as pool:
-        return list(pool.imap(sample, paths))
+        return list(pool.imap(functools.partial(sample, draft=True), paths))
 
 
 def xargs(listing, threads, per_process, *command, **more):
@@ -54,9 +40,8 @@ def xargs(listing, threads, per_process, *command, **more):
 
 def h5pack(build, listing, threads, out, *options):
     with open(listing, "rb") as paths:
-        subprocess.run([f"{build}/tools/h5pack", "--list", "-", "--shorter", str(SHORTER), "--crop",
-                        str(CROP), "--threads", str(threads), "--quiet", "--force", "-o", out, *options],
-                       stdin=paths, check=True)
+        subprocess.run([f"{build}/tools/h5pack", "--list", "-", *GEOMETRY, "--threads", str(threads),
+                        "--quiet", "--force", "-o", out, *options], stdin=paths, check=True)
 
 
 def psnr(a, b):
@@ -70,22 +55,13 @@ def loss(folder):
 
 
 def main():
-    build, photos = sys.argv[1:3]
-    n = int(sys.argv[3]) if len(sys.argv) > 3 else 60
-    rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 5
-    threads = int(sys.argv[5]) if len(sys.argv) > 5 else 2
-    found = sorted(os.path.join(folder, name) for folder, _, names in os.walk(photos)
-                   for name in names if name.lower().endswith((".jpg", ".jpeg")))
-    if not found:
-        sys.exit(f"no photos in {photos}")
-    paths = [os.path.abspath(found[i % len(found)]) for i in range(n)]
+    job = arguments(argparse.ArgumentParser(description="large JPEGs to small samples"), 60)
+    build, paths, n, threads = job.build, job.paths, job.images, job.threads
     pixels = [math.prod(Image.open(path).size) for path in paths]
     small = sum(p < 8 * 8 * SHORTER * SHORTER for p in pixels)
     seconds = {}
     with tempfile.TemporaryDirectory() as folder:
-        listing = os.path.join(folder, "list")
-        with open(listing, "w") as f:
-            f.writelines(path + "\n" for path in paths)
+        listing = write_list(job, folder)
         thumbnail = ("vipsthumbnail", "-s", str(SHORTER), "-o", folder + "/tn_%s.ppm")
         one_thread = dict(os.environ, VIPS_CONCURRENCY="1")
         contestants = {
@@ -99,24 +75,22 @@ def main():
             if not shutil.which(program):
                 print(f"{program} is not here to compare with")
                 del contestants[name]
-        for _ in range(rounds):
+        for _ in range(job.rounds):
             for name, run in contestants.items():
                 started = time.perf_counter()
                 run()
                 seconds.setdefault(name, []).append(time.perf_counter() - started)
         lost = loss(folder)
-    print(f"{n} photos ({len(found)} different) of {sum(pixels) / n / 1e6:.1f} megapixels on average "
-          f"({small} too small for 1/8), {threads} threads, {rounds} rounds, {platform.machine()}, "
-          f"{os.cpu_count()} processors, Pillow {PIL.__version__}")
+    print(f"{n} photos ({job.found} different) of {sum(pixels) / n / 1e6:.1f} megapixels on average "
+          f"({small} too small for 1/8), {threads} threads, {job.rounds} rounds, {machine()}")
     print(f"{'':8} {'images/s':>9} {'min':>7} {'max':>7}")
     for name, times in seconds.items():
         rates = [n / t for t in times]
         print(f"{name:8} {statistics.median(rates):9.1f} {min(rates):7.1f} {max(rates):7.1f}")
     for other, wanted in (("djpeg", 0.9), ("pillow", 1), ("vips", 1), ("whole", 1)):
         if other in seconds:
-            ratios = [b / a for a, b in zip(seconds["draft"], seconds[other])]
-            print(f"draft / {other:8} {statistics.median(ratios):5.2f} ({min(ratios):.2f} to "
-                  f"{max(ratios):.2f})   wanted {wanted}")
+            told = spread(ratios(seconds["draft"], seconds[other]))
+            print(f"draft / {other:8} {told}   wanted {wanted}")
     print(f"draft against whole: {statistics.mean(lost):.1f} dB on average, "
           f"{min(lost):.1f} to {max(lost):.1f}")
 

@@ -15,4 +15,4 @@ if [ -z "$photos" ]; then
     "$top_builddir/tests/render_samples" "$photos" 22 1 4000 || exit 1
 fi
 "$PYTHON" "$top_srcdir/tests/bench/bench_draft.py" "$top_builddir" "$photos" \
-    "${DRAFT_IMAGES:-60}" "${DRAFT_ROUNDS:-5}" "${DRAFT_THREADS:-2}"
+    --images "${DRAFT_IMAGES:-60}" --rounds "${DRAFT_ROUNDS:-5}" --threads "${DRAFT_THREADS:-2}"
