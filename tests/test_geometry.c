@@ -1,7 +1,9 @@
 /* Geometry: plans against numbers worked out with Pillow 9.4 and torchvision 0.14, and
  * what is refused. Sums over pixels against the obvious loop. */
+#include "config.h"
+
 #include "libpack/image/geometry.h"
-#include "libpack/image/pixel.h"
+#include "libpack/image/pixel_parts.h"
 
 #include "tests/tap.h"
 
@@ -438,6 +440,41 @@ sums_agree(enum pack_pixel_layout layout, uint32_t h, uint32_t w, int channels, 
     return memcmp(sum, want, sizeof sum) == 0 && memcmp(sumsq, wantsq, sizeof sumsq) == 0;
 }
 
+/* Whether the variants of this machine add up alike. */
+static bool
+variants_agree(const uint8_t *values, size_t n, int channels)
+{
+    uint64_t want[2][3] = { { 0 } }, got[2][3] = { { 0 } };
+    bool good = pack_pixel_add_scalar(values, n, channels, want[0], want[1]) == n;
+#ifdef HAVE_AVX2
+    if (!__builtin_cpu_supports("avx2"))
+        return good;
+    size_t done = pack_pixel_add_avx2(values, n, channels, got[0], got[1]);
+    good &= done <= n && n - done < (size_t)2 * PACK_PIXEL_COLUMNS &&
+            done % PACK_PIXEL_COLUMNS == 0;
+    pack_pixel_add_scalar(values + done, n - done, channels, got[0], got[1]);
+    good &= memcmp(got, want, sizeof got) == 0;
+#else
+    (void)got;
+#endif
+    return good;
+}
+
+static void
+test_sums_variants(void)
+{
+    enum { MOST = 3 * 11000 };
+    bool good = true;
+    for (size_t n = 0; n <= MOST; n += n < 300 ? 3 : 3 * 1171) {
+        uint8_t *values = malloc(n ? n : 1); /* sanitizers see what is read beyond */
+        for (size_t i = 0; i < n; i++)
+            values[i] = (uint8_t)(n % 2 ? 255 : i * 2654435761u >> 13);
+        good &= variants_agree(values, n, 1) && variants_agree(values, n, 3);
+        free(values);
+    }
+    ok(good, "sums by vectors are those of the scalar code");
+}
+
 static void
 test_sums(void)
 {
@@ -464,5 +501,6 @@ main(void)
     test_names();
     test_fixed();
     test_sums();
+    test_sums_variants();
     return done();
 }

@@ -2,12 +2,14 @@
  * Sums are taken in 32 bits over blocks of rows and added up in 64: compilers turn that
  * into vector code, and 255 * 255 * MAX_ROWS stays below 2^32.
  */
+#include "config.h"
+
 #include "libpack/base/check.h"
-#include "libpack/image/pixel.h"
+#include "libpack/image/pixel_parts.h"
 
 #include <string.h>
 
-enum { COLUMNS = 48, MAX_ROWS = 65536 };
+enum { COLUMNS = PACK_PIXEL_COLUMNS, MAX_ROWS = 65536 };
 
 static const char *const layout_names[] = {
     [PACK_PIXEL_NHWC] = "nhwc",
@@ -35,13 +37,13 @@ pack_pixel_layout_name(enum pack_pixel_layout layout)
     return (unsigned)layout < 2 ? layout_names[layout] : "unknown";
 }
 
-/*
- * Sums of n interleaved values: COLUMNS independent sums, so that the inner loop has
- * neither stride nor dependence; column i belongs to channel i % channels.
- */
-static void
-add_up(const uint8_t *restrict p, size_t n, int channels, uint64_t *sum, uint64_t *sumsq)
+/* COLUMNS independent sums, so that the inner loop has neither stride nor dependence;
+ * column i belongs to channel i % channels. */
+size_t
+pack_pixel_add_scalar(const uint8_t *restrict p, size_t n, int channels, uint64_t sum[3],
+                      uint64_t sumsq[3])
 {
+    const size_t all = n;
     while (n >= COLUMNS) {
         size_t rows = n / COLUMNS;
         rows = rows < MAX_ROWS ? rows : MAX_ROWS;
@@ -61,6 +63,18 @@ add_up(const uint8_t *restrict p, size_t n, int channels, uint64_t *sum, uint64_
         sum[i % channels] += p[i];
         sumsq[i % channels] += (uint32_t)p[i] * p[i];
     }
+    return all;
+}
+
+static void
+add_up(const uint8_t *p, size_t n, int channels, uint64_t *sum, uint64_t *sumsq)
+{
+    size_t done = 0;
+#ifdef HAVE_AVX2
+    if (__builtin_cpu_supports("avx2"))
+        done = pack_pixel_add_avx2(p, n, channels, sum, sumsq);
+#endif
+    pack_pixel_add_scalar(p + done, n - done, channels, sum, sumsq);
 }
 
 void
