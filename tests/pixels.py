@@ -204,7 +204,7 @@ def encode(image, kind, **options):
 # -------------------------------------------------------------------------------- tests
 
 
-def check(server, path, gray=False, background=None, geometry=None, words=(), variants=(0, 1)):
+def check(server, path, gray=False, background=None, geometry=None, words=(), variants=(0, 1, 2)):
     """True when all variants give Pillow's bytes; says what differs."""
     draft = geometry if "draft" in words else None
     image = pillow_decode(path, gray, background, "as-stored" in words, draft)

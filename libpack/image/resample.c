@@ -60,6 +60,11 @@ reserve(void *buffer, size_t *capacity, size_t n, size_t element_bytes)
 const struct pack_resample_ops *
 pack_resample_variant(int i)
 {
+#ifdef HAVE_VNNI
+    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && i-- == 0)
+        return &pack_resample_vnni;
+#endif
 #ifdef HAVE_AVX2
     if (__builtin_cpu_supports("avx2") && i-- == 0)
         return &pack_resample_avx2;

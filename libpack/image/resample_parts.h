@@ -10,6 +10,7 @@
 enum {
     PACK_RESAMPLE_BITS = 32 - 8 - 2, /* fraction bits of a coefficient, as in Pillow */
     PACK_RESAMPLE_SPLIT = 12,        /* k == high * 2^SPLIT + low */
+    PACK_RESAMPLE_DIGITS = 3,        /* k == d[0] + d[1] * 2^8 + d[2] * 2^16 */
     PACK_RESAMPLE_GROUP = 4,         /* taps are padded with zeros to whole groups */
     PACK_RESAMPLE_ROWS = 4,          /* rows that `horizontal` does at once */
     PACK_RESAMPLE_OVERREAD = 16,     /* bytes that may be read behind a row */
@@ -34,6 +35,7 @@ struct pack_resample_table {
     uint32_t *count; /* [n] source pixels used, at most `taps` */
     int32_t *k;      /* [n][taps] fixed point, zeros behind `count` */
     int16_t *halves; /* [n][taps / GROUP][high or low][GROUP] the same, split */
+    int8_t *digits;  /* [n][taps / GROUP][DIGITS][GROUP] the same, split further */
 };
 
 struct pack_resample_ops {
@@ -78,6 +80,7 @@ bool pack_resample_table_bytes(const struct pack_resample_axis *axis, uint64_t *
 
 extern const struct pack_resample_ops pack_resample_scalar;
 extern const struct pack_resample_ops pack_resample_avx2;
+extern const struct pack_resample_ops pack_resample_vnni;
 
 /* The i-th variant that this machine can run, fastest first; NULL behind the last. */
 const struct pack_resample_ops *pack_resample_variant(int i);

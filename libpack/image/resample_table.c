@@ -112,14 +112,33 @@ pack_resample_span(const struct pack_resample_axis *axis, uint32_t *from, uint32
     *n = (high < axis->in ? (uint32_t)high : axis->in) - *from;
 }
 
-/* A table's one allocation: first, count, k, halves. */
+/* A table's one allocation: first, count, k, halves, digits. */
 bool
 pack_resample_table_bytes(const struct pack_resample_axis *axis, uint64_t *bytes)
 {
     uint64_t per_output, taps = pack_resample_taps(axis);
-    return pack_size_mul(taps, sizeof(int32_t) + 2 * sizeof(int16_t), &per_output) &&
+    size_t per_tap = sizeof(int32_t) + 2 * sizeof(int16_t) + PACK_RESAMPLE_DIGITS;
+    return pack_size_mul(taps, per_tap, &per_output) &&
            pack_size_add(per_output, 2 * sizeof(uint32_t), &per_output) &&
            pack_size_mul(axis->n, per_output, bytes) && *bytes <= SIZE_MAX;
+}
+
+/* Puts down coefficient x of output i, in all forms. */
+static void
+put_coefficient(struct pack_resample_table *table, uint32_t i, uint32_t x, int32_t k)
+{
+    uint32_t place = x % PACK_RESAMPLE_GROUP;
+    size_t first = (size_t)i * table->taps + (x - place); /* of its group */
+    int16_t *halves = table->halves + 2 * first + place;
+    int8_t *digits = table->digits + PACK_RESAMPLE_DIGITS * first + place;
+    table->k[first + place] = k;
+    halves[0] = (int16_t)(k >> PACK_RESAMPLE_SPLIT);
+    halves[PACK_RESAMPLE_GROUP] = (int16_t)(k & ((1 << PACK_RESAMPLE_SPLIT) - 1));
+    for (int d = 0; d < PACK_RESAMPLE_DIGITS; d++) { /* from -128 to 127 */
+        *digits = (int8_t)(k & 0xff);
+        k = (k - *digits) / 256;
+        digits += PACK_RESAMPLE_GROUP;
+    }
 }
 
 /* Pillow's precompute_coeffs() and normalize_coeffs_8bpc() for output i of the window. */
@@ -140,18 +159,10 @@ fill_output(const struct pack_resample_axis *axis, struct pack_resample_table *t
         weights[x] = filters[axis->filter].weight((x + low - center + 0.5) * per_pixel);
         total += weights[x];
     }
-    int32_t *k = table->k + (size_t)i * table->taps;
-    int16_t *halves = table->halves + (size_t)i * table->taps * 2;
-    memset(k, 0, table->taps * sizeof *k);
-    memset(halves, 0, 2 * table->taps * sizeof *halves);
-    for (uint32_t x = 0; x < count; x++) {
-        double weight = total != 0.0 ? weights[x] / total : weights[x];
+    for (uint32_t x = 0; x < table->taps; x++) {
+        double weight = x >= count ? 0 : total != 0.0 ? weights[x] / total : weights[x];
         double fixed = weight * (1 << PACK_RESAMPLE_BITS);
-        k[x] = (int32_t)(weight < 0 ? fixed - 0.5 : fixed + 0.5);
-        int16_t *group = halves + x / PACK_RESAMPLE_GROUP * (2 * PACK_RESAMPLE_GROUP) +
-                         x % PACK_RESAMPLE_GROUP;
-        group[0] = (int16_t)(k[x] >> PACK_RESAMPLE_SPLIT);
-        group[PACK_RESAMPLE_GROUP] = (int16_t)(k[x] & ((1 << PACK_RESAMPLE_SPLIT) - 1));
+        put_coefficient(table, i, x, (int32_t)(weight < 0 ? fixed - 0.5 : fixed + 0.5));
     }
     table->first[i] = (uint32_t)low;
     table->count[i] = count;
@@ -221,6 +232,7 @@ make(struct pack_resample_tables *tables, const struct pack_resample_axis *axis)
     table.count = table.first + table.n;
     table.k = (int32_t *)(table.count + table.n);
     table.halves = (int16_t *)(table.k + (size_t)table.n * table.taps);
+    table.digits = (int8_t *)(table.halves + 2 * (size_t)table.n * table.taps);
     for (uint32_t i = 0; i < table.n; i++)
         fill_output(axis, &table, weights, i);
     *slot = (struct pack_resample_slot){ *axis, table, bytes, 0 };
