@@ -101,13 +101,21 @@ take_scratch(struct pack_filter_ctx *ctx, const unsigned char *data, size_t capa
     return PACK_OK;
 }
 
+/* Most bytes that a stage makes of `size`; 0: beyond size_t, or not known. An optional one
+ * that fails leaves what it got. */
+static size_t
+stage_bound(const struct pack_filter *filter, size_t size)
+{
+    int codec = find_codec(filter->id);
+    size_t bound = codec < 0 ? 0 : codecs[codec]->bound(size);
+    return filter->flags & PACK_FILTER_OPTIONAL && bound < size ? size : bound;
+}
+
 size_t
 pack_pipeline_bound(const struct pack_pipeline *pipeline, size_t size)
 {
-    for (int i = 0; i < pipeline->n && size > 0; i++) {
-        int codec = find_codec(pipeline->filter[i].id);
-        size = codec < 0 ? 0 : codecs[codec]->bound(size);
-    }
+    for (int i = 0; i < pipeline->n && size > 0; i++)
+        size = stage_bound(&pipeline->filter[i], size);
     return size;
 }
 
@@ -182,8 +190,9 @@ stage_bounds(const struct pack_pipeline *pipeline, size_t size, size_t *bound,
 {
     bound[0] = size;
     for (int i = 0; i < pipeline->n; i++) {
-        int codec = find_codec(pipeline->filter[i].id);
-        bound[i + 1] = codec < 0 ? bound[i] : codecs[codec]->bound(bound[i]);
+        const struct pack_filter *filter = &pipeline->filter[i];
+        bool known = find_codec(filter->id) >= 0; /* else it may have been skipped */
+        bound[i + 1] = known ? stage_bound(filter, bound[i]) : bound[i];
         if (bound[i + 1] < bound[i])
             return pack_fail(err, PACK_ERR_ARGUMENT, "a chunk of %zu bytes is too large",
                              size);

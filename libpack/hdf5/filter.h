@@ -68,8 +68,9 @@ enum pack_status pack_pipeline_decode(const struct pack_pipeline *pipeline,
                                       size_t out_size, struct pack_error *err);
 
 /*
- * Upper bound of what encoding `size` bytes can store, and of a ctx buffer; 0 when it
- * does not fit size_t.
+ * Upper bound of what encoding `size` bytes can store, and of a ctx buffer, whichever of
+ * the optional filters are skipped; 0 when it does not fit size_t, and where a filter that
+ * is not optional is not known here.
  */
 size_t pack_pipeline_bound(const struct pack_pipeline *pipeline, size_t size);
 
