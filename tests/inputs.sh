@@ -38,6 +38,31 @@ refused '--precision goes with --consumer or --sweep' h5readbench good.h5 --prec
 refused '--svg does not go with --sweep' h5readbench good.h5 --sweep workers=0,1 --svg x.svg
 refused '--fit goes with --size' h5pack photos --fit pad -o x.h5
 refused '--classes does not go with --no-labels' h5pack photos --no-labels --classes c -o x.h5
+refused '--verify does not go with --dry-run' h5pack photos --size 8 --verify --dry-run -o x.h5
+refused '--resume does not go with --dry-run' h5pack photos --size 8 --resume --dry-run -o x.h5
+for side in 0 0x8 8x0 8x8x3 99999 x; do
+    refused "--size: '$side' is not HxW, nor N for NxN, with sides from 1 to 65535" \
+        h5pack photos --size $side -o x.h5
+done
+for range in 4095:0 7:7; do
+    refused "--scale16: '$range' is not a range: MIN is to be below MAX, as in 0:4095" \
+        h5pack photos --scale16 $range -o x.h5
+done
+refused "--scale16: '0:70000' is not a range within 0:65535, like 0:4095, nor auto" \
+    h5pack photos --scale16 0:70000 -o x.h5
+image=$(ls photos/*/* | head -n 1)
+echo "$image" >list
+refused "--list takes a folder that its paths start from, which '$image' is not: an image file is given without a list, or named in it" \
+    h5pack --list list "$image" --size 8 -o x.h5
+refused "cannot open 'none', where the list's paths start: No such file or directory" \
+    h5pack --list list none --size 8 -o x.h5
+refused "'photos' is a folder, not a list; an image or a folder of them is given without --list" \
+    h5pack --list photos --size 8 -o x.h5
+ln -s good.h5 y.h5.part.journal
+refused "'y.h5.part.journal' is a symbolic link, which is not followed: remove it" \
+    h5pack photos --size 8 -o y.h5
+refused "'y.h5.part.journal' is a symbolic link, which is not followed: remove it" \
+    h5pack photos --size 8 -o y.h5 --force
 refused '--memory: 0 bytes hold no image' h5pack photos --size 8 --memory 0 -o x.h5
 
 # Everything named is looked at before anything is measured: nothing was kept of it.

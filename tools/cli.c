@@ -327,15 +327,14 @@ static enum pack_status
 set_sides(const struct cli_option *option, const char *text, struct pack_error *err)
 {
     struct pack_shape shape;
-    enum pack_status status = pack_shape_parse(text, &shape, err);
-    if (status != PACK_OK)
-        return status;
-    if (shape.rank == 1)
+    bool is_shape = pack_shape_parse(text, &shape, NULL) == PACK_OK;
+    if (is_shape && shape.rank == 1)
         shape = (struct pack_shape){ 2, { shape.extent[0], shape.extent[0] } };
-    if (shape.rank != 2 || shape.extent[0] > PACK_GEOMETRY_MAX ||
+    if (!is_shape || shape.rank != 2 || shape.extent[0] > PACK_GEOMETRY_MAX ||
         shape.extent[1] > PACK_GEOMETRY_MAX)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "'%.80s' is not HxW with sides up to %d",
-                         text, PACK_GEOMETRY_MAX);
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "'%.80s' is not HxW, nor N for NxN, with sides from 1 to %d", text,
+                         PACK_GEOMETRY_MAX);
     *(struct pack_shape *)option->target = shape;
     return PACK_OK;
 }

@@ -216,6 +216,15 @@ parse_background(const struct pack_args *args, struct pack_image_params *image,
                            args->background);
 }
 
+/* MIN:MAX the other way round. */
+static bool
+is_backwards(const char *text)
+{
+    unsigned min, max;
+    char rest;
+    return sscanf(text, "%5u:%5u%c", &min, &max, &rest) == 2 && min >= max;
+}
+
 static enum pack_status
 parse_scale(const struct pack_args *args, struct pack_convert_options *c,
             struct pack_error *err)
@@ -226,6 +235,11 @@ parse_scale(const struct pack_args *args, struct pack_convert_options *c,
         return PACK_OK;
     image->scales_16 =
         pack_image_range_parse(args->scale16, &image->low_16, &image->high_16);
+    if (!image->scales_16 && is_backwards(args->scale16))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--scale16: '%.80s' is not a range: MIN is to be below MAX, as in "
+                         "0:4095",
+                         args->scale16);
     return image->scales_16
                ? PACK_OK
                : pack_fail(err, PACK_ERR_ARGUMENT,
@@ -278,6 +292,8 @@ static const struct cli_rule rules[] = {
     { "classes", NULL, "no-labels" },
     { "any-name", NULL, "list" },
     { "splits-are-classes", NULL, "list|no-labels" },
+    { "verify", NULL, "dry-run" },
+    { "resume", NULL, "dry-run" },
 };
 
 /* Whether a path is that of `name` with `ending` behind it, as far as folders tell. */

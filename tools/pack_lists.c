@@ -102,19 +102,54 @@ read_classes(const char *path, char ***names, uint64_t *n, struct pack_error *er
 
 /* ------------------------------------------------------------------ images */
 
+static bool
+is_folder(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* That what is given beside a list can be what its paths start from. */
+static enum pack_status
+check_start(const char *folder, struct pack_error *err)
+{
+    char text[PACK_NAME_TEXT_MAX];
+    struct stat st;
+    pack_name_text(folder, text);
+    if (stat(folder, &st) != 0)
+        return pack_fail_errno(err, errno, "cannot open '%s', where the list's paths start",
+                               text);
+    return S_ISDIR(st.st_mode)
+               ? PACK_OK
+               : pack_fail(err, PACK_ERR_ARGUMENT,
+                           "--list takes a folder that its paths start from, which '%s' is "
+                           "not: an image file is given without a list, or named in it",
+                           text);
+}
+
 static enum pack_status
 open_list(const struct pack_args *args, struct pack_source_params *params,
           struct pack_source **source, struct pack_error *err)
 {
     bool piped = strcmp(args->list, "-") == 0;
+    enum pack_status status =
+        args->n_folders ? check_start(args->folders[0], err) : PACK_OK;
+    if (status != PACK_OK)
+        return status;
     FILE *file = piped ? stdin : fopen(args->list, "rb");
     if (!file)
         return pack_fail_errno(err, errno, "cannot open '%s'", args->list);
+    if (is_folder(fileno(file))) {
+        if (!piped)
+            fclose(file);
+        return pack_fail_param(err, PACK_ERR_FORMAT, "list",
+                               "'%.600s' is a folder, not a list", args->list);
+    }
     params->list_format = args->nul ? PACK_LIST_NULL : PACK_LIST_ANY;
     params->list_root = args->n_folders    ? args->folders[0]
                         : is_regular(file) ? NULL
                                            : ".";
-    enum pack_status status = pack_source_open_list(
+    status = pack_source_open_list(
         file, piped ? "standard input" : args->list, params, source, err);
     if (!piped)
         fclose(file);

@@ -144,6 +144,10 @@ open_locked(const char *name, int *fd, bool *created, struct pack_error *err)
     for (int i = 0;; i++) {
         struct stat mine, there;
         *fd = open_or_create(name, created);
+        if (*fd < 0 && errno == ELOOP)
+            return pack_fail(err, PACK_ERR_EXISTS,
+                             "'%s' is a symbolic link, which is not followed: remove it",
+                             name);
         if (*fd < 0)
             return pack_fail_errno(err, errno, "cannot create '%s'", name);
         if (fstat(*fd, &mine) != 0)

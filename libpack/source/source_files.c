@@ -15,15 +15,22 @@ pack_source_are_files(const char *const *paths, size_t n, bool *are_files,
                       struct pack_error *err)
 {
     size_t file = n, other = n;
+    int errnum = 0; /* why `other` is not known to be a folder */
     char one[PACK_NAME_TEXT_MAX], two[PACK_NAME_TEXT_MAX];
     for (size_t i = 0; i < n; i++) {
         struct stat st;
-        bool is_file = stat(paths[i], &st) == 0 && !S_ISDIR(st.st_mode);
-        if (is_file && file == n)
+        bool is_there = stat(paths[i], &st) == 0;
+        bool is_file = is_there && !S_ISDIR(st.st_mode);
+        if (is_file && file == n) {
             file = i;
-        else if (!is_file && other == n)
+        } else if (!is_file && other == n) {
             other = i;
+            errnum = is_there ? 0 : errno;
+        }
     }
+    if (file < n && errnum)
+        return pack_fail_errno(err, errnum, "cannot open '%s'",
+                               pack_name_text(paths[other], one));
     if (file < n && other < n)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "'%s' is a file, '%s' is none: sources are all files or all "
