@@ -116,6 +116,45 @@ def resumed():
     shutil.rmtree(first)
 
 
+def least(words, what):
+    """The bound that is told, from whatever amount, holds; one MiB less does not; more does."""
+    def refused(memory):
+        got = run(*words, "--memory", f"{memory}M", "-o", "least.h5", "--force")
+        bound = re.search(r"which a bound of (\d+) MiB would hold|which take (\d+) MiB", got[1])
+        if got[0] == 2 and not bound:
+            note(got[1])
+        return got[0] == 2 and bound and int(bound[1] or bound[2])
+    told = [1]
+    while bound := refused(told[-1]):
+        told.append(bound)
+    equal(told, sorted(set(told)), f"{what}: what is told is more than what is too little")
+    enough = told[-1]
+    ok(len(told) == 2 or "--size" in words and len(told) == 3,
+       f"{what}: {enough} MiB are told at once ({told})")
+    ok(refused(enough - 1) == enough, f"{what}: one MiB less is refused, and told the same")
+    ok(all(refused(m) in (enough, told[1]) for m in (enough // 3 + 1, enough // 2, enough * 7 // 8)),
+       f"{what}: less is told the same")
+    ok(not any(refused(m) for m in (enough + 1, enough * 8 // 7, enough * 3 // 2, enough * 2 + 1,
+                                    enough * 3)), f"{what}: more holds them, too")
+
+
+def least_bounds():
+    noise = np.random.default_rng(3).integers(0, 256, (1500, 1 + 3 * 2000), "u1")
+    noise[:, 0] = 0
+    os.mkdir("large")
+    for i in range(3):
+        png(f"large/{i}.png", noise.tobytes(), 2000, 1500)
+    least(["large", "--threads", 2], "as they are")
+    least(["large", "--threads", 7, "--compress", "zstd:1"], "zstd, seven threads")
+    least(["large", "--threads", 1, "--chunk", 2], "two in a chunk")
+    least(["large", "--threads", 2, "--chunk", "1x100x100x3"], "in pieces")
+    least(["large", "--threads", 2, "--size", 32], "small samples")
+    least(["large", "--threads", 2, "--size", "1500x2000"], "large samples")
+    least(["large", "--threads", 2, "--dry-run"], "a forecast")
+    least(["photos", "--threads", 2, "--size", 500, "--chunk", 3, "--compress", "gzip:1"],
+          "small images, large chunks")
+
+
 def taken_names():
     with open("precious", "w") as f:
         f.write("precious\n")
@@ -204,6 +243,7 @@ def times():
 
 giants()
 resumed()
+least_bounds()
 taken_names()
 late_exif()
 chunks()

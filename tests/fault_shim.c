@@ -3,11 +3,14 @@
  * environment:
  *
  *     FAULT_CALL    which calls, separated by commas: open read write sync rename
- *                   truncate close memory
+ *                   truncate close memory; writeback (sync_file_range); evict (what asks the
+ *                   system to forget the pages of a file)
  *     FAULT_N       which of them fails, from 1; 0 or absent: they are only counted
  *     FAULT_LAST    up to which they fail (default: FAULT_N; "all": as on a full disk)
  *     FAULT_HOW     EIO, ENOSPC, EACCES, ENOMEM, EINTR ...: fails with this errno
  *                   short: a read or write does half of what it was asked to do
+ *                   lost: of a file that is forgotten, a page in its middle was never on
+ *                   the disk
  *                   SIGKILL, SIGINT, SIGTERM: the signal arrives just before the call
  *     FAULT_PATH    only calls on files whose path contains this (not for memory)
  *     FAULT_REPORT  a file for the count, written at the end, and for who was hit
@@ -44,7 +47,7 @@ struct range {
 };
 
 enum { MAX_RANGES = 16, MAX_FRAMES = 64 };
-enum how { HOW_ERRNO, HOW_SHORT, HOW_SIGNAL };
+enum how { HOW_ERRNO, HOW_SHORT, HOW_SIGNAL, HOW_LOST };
 
 static struct {
     bool ready;
@@ -96,6 +99,7 @@ parse_how(const char *how)
         { "EINTR", HOW_ERRNO, EINTR },      { "ENOENT", HOW_ERRNO, ENOENT },
         { "ESTALE", HOW_ERRNO, ESTALE },    { "EHOSTDOWN", HOW_ERRNO, EHOSTDOWN },
         { "short", HOW_SHORT, 0 },          { "ECONNABORTED", HOW_ERRNO, ECONNABORTED },
+        { "lost", HOW_LOST, 0 },            { "EINVAL", HOW_ERRNO, EINVAL },
         { "SIGKILL", HOW_SIGNAL, SIGKILL }, { "SIGINT", HOW_SIGNAL, SIGINT },
         { "SIGTERM", HOW_SIGNAL, SIGTERM }
     };
@@ -374,6 +378,53 @@ ON_FILE("sync", fsync, (int file), file)
 ON_FILE("sync", fdatasync, (int file), file)
 ON_FILE("truncate", ftruncate, (int file, off_t size), file, size)
 ON_FILE("truncate", ftruncate64, (int file, off64_t size), file, size)
+
+int
+sync_file_range(int file, off64_t at, off64_t size, unsigned flags)
+{
+    return strikes_file("writeback", file) ? -1
+                                           : REAL(sync_file_range)(file, at, size, flags);
+}
+
+/* Zeros in the middle of a file, as if another page had never come to the disk. */
+static void
+lose_page(int file)
+{
+    enum { PAGE = 4096 };
+    static const char zeros[PAGE];
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    int writable = REAL(open)(link, O_WRONLY | O_CLOEXEC);
+    off_t size = lseek(writable, 0, SEEK_END);
+    ssize_t put = REAL(pwrite)(writable, zeros, PAGE, size / 2 / PAGE * PAGE);
+    if (writable < 0 || put != PAGE)
+        _exit(99);
+    REAL(close)(writable);
+}
+
+static int
+forget(int file, int advice)
+{
+    if (advice != POSIX_FADV_DONTNEED || !strikes_file("evict", file))
+        return 0;
+    if (fault.how == HOW_LOST)
+        lose_page(file);
+    return fault.how == HOW_ERRNO ? fault.number : 0;
+}
+
+int
+posix_fadvise(int file, off_t at, off_t size, int advice)
+{
+    int failed = forget(file, advice);
+    return failed ? failed : REAL(posix_fadvise)(file, at, size, advice);
+}
+
+int
+posix_fadvise64(int file, off64_t at, off64_t size, int advice)
+{
+    int failed = forget(file, advice);
+    return failed ? failed : REAL(posix_fadvise64)(file, at, size, advice);
+}
 
 /* A failed close has closed the file all the same, as on Linux. HDF5's own driver cannot
  * take one: it crashes. */

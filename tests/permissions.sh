@@ -80,6 +80,33 @@ size='--size 32x32'
     refused 'a class folder without permission to read' sealed/forest sealed.h5
     chmod 755 sealed/forest
 
+    # ---------------------------------------------------------- sources that nobody may write to
+    cp -r photos sealed-off
+    (cd sealed-off && ls -d */* >all.txt)
+    [ -z "$as_user" ] || chown -R 0:0 sealed-off
+    find sealed-off -type f -exec chmod 444 {} +
+    find sealed-off -type d -exec chmod 555 {} +
+    pack photos $size --chunk 1 -o plain.h5
+    pack sealed-off $size --chunk 1 -o sealed-off.h5
+    [ $status -eq 0 ] && cmp -s plain.h5 sealed-off.h5
+    ok $? 'a read-only folder is packed as any other'
+    pack sealed-off $size --verify -o sealed-off.h5
+    ok $status 'and verified'
+    pack --list sealed-off/all.txt --label-from-folder $size -o listed.h5
+    ok $status 'so is a list in it'
+    pack sealed-off --dry-run $size
+    ok $status 'and forecast'
+    pack sealed-off $size -o sealed-off/set.h5
+    refused 'what is made cannot lie in it' sealed-off/set.h5 sealed-off/set.h5
+    (
+        ulimit -f 20
+        pack sealed-off $size --chunk 1 -o limited.h5
+    )
+    pack sealed-off $size --chunk 1 --resume -o limited.h5
+    [ $status -eq 0 ] && cmp -s plain.h5 limited.h5
+    ok $? 'an interrupted run over it is resumed'
+    rm -f limited.h5
+
     # ---------------------------------------------------------------- full disk and limits
     pack photos $size -o whole.h5
     ok $status 'a plain run, to compare with'

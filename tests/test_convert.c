@@ -4,6 +4,7 @@
  * there is the file of an undisturbed run, or none, and a sentence.
  */
 #include "libpack/convert/convert_options.h"
+#include "libpack/convert/convert_run.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -293,6 +294,89 @@ test_damage(void)
     pack_buf_done(&journal);
 }
 
+/* A job whose chunks go through two filters. */
+static struct job
+filtered_job(void)
+{
+    struct job job = { .params.verify = true };
+    if (pack_pipeline_parse("gzip:1+fletcher32", 1, &job.params.options.pipeline, NULL))
+        abort();
+    return job;
+}
+
+/* The last block of a journal says that its chunk went through the filters that are not in
+ * `mask`, and holds a byte; and so it does. */
+static void
+forge_short(struct pack_buf *part, struct pack_buf *journal, uint32_t mask)
+{
+    struct pack_pipeline pipeline = { 0 };
+    struct pack_filter_ctx *ctx;
+    struct pack_stored stored;
+    struct chunk_record chunk;
+    struct word2 head;
+    uint32_t identity;
+    size_t block = 0;
+    memcpy(&identity, journal->data + 20, sizeof identity);
+    for (size_t at = 32 + padded(identity); at + sizeof head <= journal->size;
+         at += sizeof head + padded(head.size)) {
+        memcpy(&head, journal->data + at, sizeof head);
+        block = head.type == ENTRY_BLOCK ? at : block;
+    }
+    pack_pipeline_parse(mask ? "fletcher32" : "gzip:1+fletcher32", 1, &pipeline, NULL);
+    if (!block || pack_filter_ctx_new(&ctx, NULL) != PACK_OK ||
+        pack_pipeline_encode(&pipeline, ctx, "x", 1, &stored, NULL) != PACK_OK)
+        abort();
+    memcpy(&head, journal->data + block, sizeof head);
+    unsigned char *payload = journal->data + block + sizeof head,
+                  *last = payload + head.size - sizeof chunk;
+    memcpy(&chunk, last, sizeof chunk);
+    memcpy(part->data + chunk.address, stored.data, stored.size);
+    chunk.stored_bytes = stored.size;
+    chunk.stored_checksum = pack_checksum(stored.data, stored.size, 0);
+    chunk.filter_mask = mask;
+    memcpy(last, &chunk, sizeof chunk);
+    uint32_t words[2] = { head.type, head.size };
+    head.checksum =
+        pack_checksum(payload, head.size, pack_checksum(words, sizeof words, block));
+    memcpy(journal->data + block, &head, sizeof head);
+    pack_filter_ctx_free(ctx);
+}
+
+/* HDF5 would read a whole chunk where there is a byte. */
+static void
+test_short_chunks(void)
+{
+    struct job whole = filtered_job();
+    remove_outputs();
+    enum pack_status status = run(&whole);
+    struct pack_buf want = read_all("out.h5");
+    ok(status == PACK_OK, "chunks go through two filters");
+    for (uint32_t mask = 0; mask < 2; mask++) {
+        struct job stopped = filtered_job(), resumed = filtered_job();
+        remove_outputs();
+        stopped.stage = "packing";
+        stopped.at = 20;
+        run(&stopped);
+        struct pack_buf part = read_all(PART), journal = read_all(JOURNAL);
+        forge_short(&part, &journal, mask);
+        write_all(PART, &part);
+        write_all(JOURNAL, &journal);
+        resumed.params.resume = true;
+        status = run(&resumed);
+        struct pack_buf got = read_all("out.h5");
+        ok(status == PACK_OK && resumed.result.n_replayed > 0 &&
+               resumed.result.n_replayed < stopped.result.n_saved &&
+               got.size == want.size && memcmp(got.data, want.data, got.size) == 0,
+           "a forged chunk that decodes to a byte, %s, is packed again: %s",
+           mask ? "a filter being skipped" : "all filters used", resumed.err.text);
+        pack_buf_done(&part);
+        pack_buf_done(&journal);
+        pack_buf_done(&got);
+    }
+    pack_buf_done(&want);
+    remove_outputs();
+}
+
 /* -------------------------------------------------------- sources that change */
 
 static char victim[256]; /* the third image */
@@ -564,6 +648,7 @@ main(void)
        "an undisturbed run packs 27 images and rejects 5");
     test_stopped_anywhere(job.result.n_listed);
     test_damage();
+    test_short_chunks();
     test_sources();
     test_gone_while_packing();
     test_end();

@@ -334,6 +334,76 @@ test_failing_reads(void)
     }
 }
 
+/* ------------------------------------------------------------------ the watch */
+
+struct watched {
+    int n_asked, n_told;
+};
+
+static void
+on_listing(void *context, const struct pack_progress *progress)
+{
+    struct watched *w = context;
+    w->n_told += strcmp(progress->stage, "listing") == 0;
+}
+
+static bool
+stops_at_third(void *context)
+{
+    struct watched *w = context;
+    return ++w->n_asked >= 3;
+}
+
+/* An endless document: the head once, then `more` again and again. */
+struct endless {
+    const char *head, *more;
+    size_t at;
+};
+
+static ssize_t
+read_endless(void *cookie, char *bytes, size_t size)
+{
+    struct endless *e = cookie;
+    size_t head = strlen(e->head), more = strlen(e->more);
+    for (size_t i = 0; i < size; i++, e->at++)
+        bytes[i] = e->at < head ? e->head[e->at] : e->more[(e->at - head) % more];
+    return (ssize_t)size;
+}
+
+static void
+test_watch(void)
+{
+    static const struct {
+        const char *what, *head, *more;
+        bool tells;
+    } cases[] = {
+        { "a list", "path,x\n", "a.jpg,1\n", true },
+        { "JSON lines", "", "{\"path\": \"a.jpg\"}\n", true },
+        { "COCO's images", "{\"categories\": [], \"images\": [",
+          "{\"id\": 7, \"file_name\": \"a.jpg\"}, ", true },
+        { "COCO's annotations", "{\"categories\": [], \"images\": [], \"annotations\": [",
+          "{\"id\": 7, \"image_id\": 1, \"category_id\": 1}, ", true },
+        { "what COCO has besides", "{\"categories\": [], \"images\": [], \"other\": [",
+          "{\"id\": 7}, ", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct watched w = { 0 };
+        struct pack_watch watch = { &w, on_listing, stops_at_third };
+        struct pack_list_params params = { .watch = &watch };
+        struct endless e = { cases[i].head, cases[i].more, 0 };
+        struct pack_list *list = NULL;
+        struct pack_error err = { .text = "" };
+        FILE *f = fopencookie(&e, "r", (cookie_io_functions_t){ .read = read_endless });
+        alarm(120);
+        ok(pack_list_read(f, "l", &params, &list, &err) == PACK_ERR_INTERRUPTED && !list,
+           "%s: reading ends when the watch says so: %s", cases[i].what, err.text);
+        alarm(0);
+        ok(w.n_asked >= 3 && (w.n_told > 0) == cases[i].tells,
+           "and tells how far it is: %d times", w.n_told);
+        fclose(f);
+    }
+}
+
 int
 main(void)
 {
@@ -343,5 +413,6 @@ main(void)
     test_long_list();
     test_unreadable();
     test_failing_reads();
+    test_watch();
     return done();
 }

@@ -197,6 +197,53 @@ test_budget_order(void)
     pack_budget_free(budget);
 }
 
+static void
+count_polls(void *context)
+{
+    int *n = context;
+    ++*n;
+}
+
+static void
+wait_for_polls(void *item, unsigned worker, void *context)
+{
+    atomic_bool *go_on = context;
+    (void)item, (void)worker;
+    while (!atomic_load(go_on))
+        usleep(1000);
+}
+
+struct polled {
+    int n;
+    atomic_bool *go_on;
+};
+
+static void
+poll_thrice(void *context)
+{
+    struct polled *polled = context;
+    if (++polled->n == 3)
+        atomic_store(polled->go_on, true);
+}
+
+/* Who waits is asked now and then whether it still wants to. */
+static void
+test_polling(void)
+{
+    static atomic_bool go_on;
+    struct polled polled = { 0, &go_on };
+    struct pack_pool_lane lane = { wait_for_polls, &go_on, 2 };
+    struct pack_pool *pool;
+    int item = 0, n = 0;
+    pack_pool_new(1, &lane, 1, &pool, NULL);
+    pack_pool_submit(pool, 0, &item);
+    ok(pack_pool_next_polling(pool, 0, poll_thrice, &polled) == &item && polled.n >= 3,
+       "who waits for an item is called meanwhile");
+    ok(!pack_pool_next_polling(pool, 0, count_polls, &n) && n == 0,
+       "and not where there is nothing to wait for");
+    pack_pool_free(pool);
+}
+
 int
 main(void)
 {
@@ -205,6 +252,7 @@ main(void)
     test_lanes();
     test_budget();
     test_budget_order();
+    test_polling();
     ok(pack_pool_default_threads() >= 1, "there is a processor");
     return done();
 }

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/lease.h"
 #include "tests/tap.h"
 
 /* ---------------------------------------------------------------- the trees */
@@ -759,45 +760,11 @@ test_open_file(void)
     rmdir("folder");
 }
 
-static volatile sig_atomic_t is_asked_back;
-
-static void
-on_lease(int number)
+static bool
+stops_at_third(void *context)
 {
-    (void)number;
-    is_asked_back = 1;
-}
-
-/* Another program holds a lease on a file, as file servers do, and lets go 0.2 s after it
- * is asked to. Returns it; -1 where there are no leases. */
-static pid_t
-hold_lease(const char *name)
-{
-    int ends[2];
-    char held = 0;
-    fflush(stdout);
-    if (pipe(ends) != 0)
-        return -1;
-    pid_t child = fork();
-    if (child == 0) {
-        struct timespec nap = { .tv_nsec = 1000000 }, reluctance = { .tv_nsec = 200000000 };
-        int fd = open(name, O_RDWR);
-        signal(SIGIO, on_lease);
-        held = fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
-        if (write(ends[1], &held, 1) != 1 || !held)
-            _exit(1);
-        for (int i = 0; i < 20000 && !is_asked_back; i++)
-            nanosleep(&nap, NULL);
-        nanosleep(&reluctance, NULL);
-        fcntl(fd, F_SETLEASE, F_UNLCK);
-        _exit(0);
-    }
-    close(ends[1]);
-    bool is_held = read(ends[0], &held, 1) == 1 && held;
-    close(ends[0]);
-    if (!is_held)
-        waitpid(child, NULL, 0);
-    return is_held ? child : -1;
+    int *n = context;
+    return ++*n >= 3;
 }
 
 static void
@@ -806,19 +773,27 @@ test_lease(void)
     char text[4096];
     struct pack_source_params p = { .list_format = PACK_LIST_LINES };
     struct pack_error err = { .text = "" };
-    int fd = -1;
+    int fd = -1, n_asked = 0;
+    struct pack_watch watch = { .context = &n_asked, .stop = stops_at_third };
     make("leased.jpg=");
-    pid_t holder = hold_lease("leased.jpg");
+    pid_t holder = lease_hold("leased.jpg", 200);
     if (holder < 0) {
         skip("no file can be leased here");
-    } else {
-        struct pack_source *s = open_list("leased.jpg\n", "l", &p, text, sizeof text);
-        ok(pack_source_open_file(s, 0, &fd, &err) == PACK_OK,
-           "a file on which another has a lease is waited for: %s", err.text);
-        close(fd);
-        waitpid(holder, NULL, 0);
-        pack_source_close(s);
+        skip("no file can be leased here");
+        unlink("leased.jpg");
+        return;
     }
+    struct pack_source *s = open_list("leased.jpg\n", "l", &p, text, sizeof text);
+    ok(pack_source_open_file(s, 0, &fd, &err) == PACK_OK,
+       "a file on which another has a lease is waited for: %s", err.text);
+    close(fd);
+    waitpid(holder, NULL, 0);
+    holder = lease_hold("leased.jpg", 40000);
+    fd = -1;
+    enum pack_status status = pack_source_open_watched(s, 0, &watch, &fd, &err);
+    ok(lease_drop(holder) && status == PACK_ERR_INTERRUPTED && fd == -1 && n_asked >= 3,
+       "until the watch ends that: %s", err.text);
+    pack_source_close(s);
     unlink("leased.jpg");
 }
 

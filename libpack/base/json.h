@@ -145,14 +145,15 @@ enum pack_status pack_json_read(const char *text, size_t size, pack_json_event_f
  * it is kept. Texts and keys may have PACK_JSON_SIZE_MAX bytes. Arrays and objects for which
  * passes_over() says so, right after their PACK_JSON_BEGIN, are closed without events for
  * what is in them, which is not checked either but for brackets and quotes: most of a large
- * document costs next to nothing then. PACK_ERR_IO too. (Behind a text, positions in errors
- * are that of its end.)
+ * document costs next to nothing then. PACK_ERR_IO and PACK_ERR_INTERRUPTED too. (Behind a
+ * text, positions in errors are that of its end.)
  */
 struct pack_json_stream {
     FILE *file; /* NULL: the head is all */
     const char *head;
     size_t head_bytes;
     bool (*passes_over)(void *context, const struct pack_json_value *value); /* or NULL */
+    const struct pack_watch *watch; /* asked when more is read; NULL: nothing ends it */
 };
 enum pack_status pack_json_read_stream(const struct pack_json_stream *stream,
                                        pack_json_event_fn fn, void *context,

@@ -11,6 +11,7 @@ struct pack_json_parser {
     const char *start, *at, *end;
     size_t line, column; /* of `start`, both from 0 */
     FILE *file;          /* with what follows `end`; NULL: nothing */
+    const struct pack_watch *watch;
     char *window;
     size_t capacity;
     enum pack_status status; /* of moving the window on */

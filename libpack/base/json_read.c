@@ -81,7 +81,9 @@ read_more(struct pack_json_parser *p)
     if (!p->file || p->status != PACK_OK)
         return false;
     move_start(p);
-    p->status = grow_window(p, left);
+    p->status = pack_watch_check(p->watch, p->err);
+    if (p->status == PACK_OK)
+        p->status = grow_window(p, left);
     if (p->status != PACK_OK)
         return false;
     if (p->at != p->window)
@@ -325,6 +327,7 @@ pack_json_read_stream(const struct pack_json_stream *stream, pack_json_event_fn 
         .at = stream->head,
         .end = stream->head + stream->head_bytes,
         .file = stream->file,
+        .watch = stream->watch,
         .passes_over = stream->passes_over,
         .fn = fn,
         .context = context,

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 struct slot {
@@ -104,6 +105,17 @@ start_workers(struct pack_pool *pool, unsigned n_threads, struct pack_error *err
     return status;
 }
 
+/* Its time limits are by a clock that nobody sets. */
+static void
+init_timed(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 enum pack_status
 pack_pool_new(unsigned n_threads, const struct pack_pool_lane *lanes, unsigned n_lanes,
               struct pack_pool **pool, struct pack_error *err)
@@ -117,7 +129,7 @@ pack_pool_new(unsigned n_threads, const struct pack_pool_lane *lanes, unsigned n
         return pack_fail_memory(err, "thread pool");
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->work_ready, NULL);
-    pthread_cond_init(&made->item_finished, NULL);
+    init_timed(&made->item_finished);
     made->n_lanes = n_lanes;
     bool complete = true;
     for (unsigned i = 0; i < n_lanes; i++) {
@@ -175,8 +187,36 @@ pack_pool_submit(struct pack_pool *pool, unsigned lane, void *item)
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* What the caller does while it waits; poll is NULL for nothing. */
+struct waiting {
+    void (*poll)(void *context);
+    void *context;
+};
+
+/* Waits for an item to be finished, or for the next time to poll. */
+static void
+wait_a_bit(struct pack_pool *pool, const struct waiting *waiting)
+{
+    static const long POLL_NS = 50000000;
+    struct timespec until;
+    if (!waiting->poll) {
+        pthread_cond_wait(&pool->item_finished, &pool->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += POLL_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_cond_timedwait(&pool->item_finished, &pool->lock, &until) == 0)
+        return;
+    pthread_mutex_unlock(&pool->lock);
+    waiting->poll(waiting->context);
+    pthread_mutex_lock(&pool->lock);
+}
+
+/* `waiting` is NULL where nothing is waited for. */
 static void *
-take_head(struct pack_pool *pool, unsigned lane, bool wait)
+take_head(struct pack_pool *pool, unsigned lane, const struct waiting *waiting)
 {
     struct lane *l = &pool->lanes[lane];
     void *item = NULL;
@@ -184,8 +224,8 @@ take_head(struct pack_pool *pool, unsigned lane, bool wait)
     if (l->head < l->tail) {
         struct slot *slot = slot_at(l, l->head);
         pool->awaited = slot;
-        while (wait && !slot->finished)
-            pthread_cond_wait(&pool->item_finished, &pool->lock);
+        while (waiting && !slot->finished)
+            wait_a_bit(pool, waiting);
         pool->awaited = NULL;
         if (slot->finished) {
             item = slot->item;
@@ -199,13 +239,20 @@ take_head(struct pack_pool *pool, unsigned lane, bool wait)
 void *
 pack_pool_next(struct pack_pool *pool, unsigned lane)
 {
-    return take_head(pool, lane, true);
+    return take_head(pool, lane, &(struct waiting){ NULL, NULL });
+}
+
+void *
+pack_pool_next_polling(struct pack_pool *pool, unsigned lane,
+                       void (*poll)(void *context), void *context)
+{
+    return take_head(pool, lane, &(struct waiting){ poll, context });
 }
 
 void *
 pack_pool_try_next(struct pack_pool *pool, unsigned lane)
 {
-    return take_head(pool, lane, false);
+    return take_head(pool, lane, NULL);
 }
 
 unsigned

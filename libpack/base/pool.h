@@ -58,6 +58,10 @@ void pack_pool_submit(struct pack_pool *pool, unsigned lane, void *item);
  * flight. */
 void *pack_pool_next(struct pack_pool *pool, unsigned lane);
 
+/* As pack_pool_next, but calls `poll` some twenty times a second while it waits. */
+void *pack_pool_next_polling(struct pack_pool *pool, unsigned lane,
+                             void (*poll)(void *context), void *context);
+
 /* As pack_pool_next, but NULL instead of waiting. */
 void *pack_pool_try_next(struct pack_pool *pool, unsigned lane);
 

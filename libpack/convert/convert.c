@@ -28,6 +28,7 @@
 
 #include "libpack/base/check.h"
 #include "libpack/base/clock.h"
+#include "libpack/base/system.h"
 #include "libpack/convert/convert_run.h"
 #include "libpack/base/pool.h"
 #include "libpack/convert/samples.h"
@@ -131,6 +132,17 @@ make_text(struct run *run)
     return pack_convert_options_text(&run->params->options, &run->options, run->err);
 }
 
+/* What counts is on the disk: a page that could not be written looks well as long as it is
+ * in memory, and once that was told no later sync says it again. */
+static enum pack_status
+forget_pages(const struct run *run, const char *part)
+{
+    if (fdatasync(run->part_fd) != 0)
+        return pack_fail_errno(run->err, errno, "cannot sync '%s'", part);
+    pack_system_drop_fd(run->part_fd, NULL);
+    return PACK_OK;
+}
+
 static enum pack_status
 resume_journal(struct run *run, const struct pack_journal_params *jp)
 {
@@ -138,8 +150,10 @@ resume_journal(struct run *run, const struct pack_journal_params *jp)
     run->part_fd = open(part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (run->part_fd < 0)
         return pack_fail_errno(run->err, errno, "cannot open '%s'", part);
-    enum pack_status status =
-        pack_journal_resume(jp, pack_convert_replay, run, &run->journal, run->err);
+    enum pack_status status = forget_pages(run, part);
+    if (status == PACK_OK)
+        status =
+            pack_journal_resume(jp, pack_convert_replay, run, &run->journal, run->err);
     if (status == PACK_OK)
         run->result->n_saved = run->next_record;
     return status;
@@ -176,6 +190,7 @@ open_files(struct run *run)
 static void
 release(struct run *run)
 {
+    pack_samples_end(run->samples);
     pack_pool_free(run->pool);
     pack_samples_free(run->samples);
     pack_convert_blocks_free(run);
@@ -252,7 +267,7 @@ complete(struct run *run)
     };
     if (run->result->n_packed == 0) {
         run->stuck = true;
-        return pack_convert_fail_empty(run->result->n_rejected, run->err);
+        return pack_convert_fail_empty(params->source, &run->rejects, run->err);
     }
     finish_result(run);
     enum pack_status status =

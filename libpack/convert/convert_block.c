@@ -23,6 +23,13 @@ tell_reject(struct run *run, uint64_t index, const char *reason)
     return pack_convert_reject(params, index, reason, run->err);
 }
 
+/* Of a reject: the system did not let it be read. */
+static bool
+is_refused(const struct sample_record *record)
+{
+    return record->file_bytes == 0 && record->file_mtime_ns == 0;
+}
+
 enum pack_status
 pack_convert_account(struct run *run, const struct sample_record *record,
                      const char *reason)
@@ -37,6 +44,7 @@ pack_convert_account(struct run *run, const struct sample_record *record,
         uint32_t unread = record->flags >> RECORD_UNREAD_SHIFT;
         if (unread > 0 && unread < PACK_IMAGE_KINDS)
             result->unread[unread].n_rejected++;
+        pack_convert_row_add(&run->rejects, record->index, reason, is_refused(record));
         status = tell_reject(run, record->index, reason);
         if (status != PACK_OK || !blank)
             return status;
@@ -445,7 +453,7 @@ convert_sample(struct run *run, struct block **block, const struct pack_sample *
     struct sample_record record = make_record(run, sample);
     run->result->source_bytes += sample->file_bytes;
     if (sample->outcome == PACK_SAMPLE_FAILED)
-        return pack_convert_fail_sample(params, sample, run->err);
+        return pack_convert_fail_sample(params, &run->plan, sample, run->err);
     enum pack_status status = pack_convert_wait(run, &record, sample, &waits);
     if (status == PACK_OK && !waits)
         status = pack_convert_wait_over(run, block);

@@ -159,7 +159,7 @@ compare_sample(struct compare *c, const struct pack_sample *sample)
     const struct pack_convert_params *params = c->params;
     enum pack_status status = PACK_OK;
     if (sample->outcome == PACK_SAMPLE_FAILED)
-        return pack_convert_fail_sample(params, sample, c->err);
+        return pack_convert_fail_sample(params, &c->plan, sample, c->err);
     status = pack_convert_row_count(params->source, &c->row, sample, c->err);
     if (status == PACK_OK && sample->outcome != PACK_SAMPLE_READY) {
         c->result->n_rejected++;
@@ -270,6 +270,7 @@ decode_and_compare(struct compare *c)
         pack_samples_start(samples, pool, 0);
         status = compare_samples(c, samples);
     }
+    pack_samples_end(samples);
     pack_pool_free(pool);
     pack_samples_free(samples);
     return status;

@@ -115,6 +115,7 @@ try_decoding(const struct pack_convert_params *params,
         pack_samples_start(samples, pool, 0);
         decode_until(samples, plan, trial);
     }
+    pack_samples_end(samples);
     pack_pool_free(pool);
     pack_samples_free(samples);
     return status;
@@ -193,7 +194,7 @@ pack_convert_forecast(const struct pack_convert_params *params,
     pack_convert_count_unread(params->source, result);
     status = pack_convert_scan_headers(params, true, &scan, err);
     if (status == PACK_OK)
-        status = pack_convert_check_sizes(&scan, err);
+        status = pack_convert_check_scan(params, &scan, err);
     if (status != PACK_OK)
         return status;
     count(params, &scan, result);

@@ -18,46 +18,105 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "libpack/base/numbers.h"
 #include "libpack/convert/sample_chain.h"
 
-/* The row ends here: `index` and the n - 1 before cannot be read. */
-static enum pack_status
-fail_row(const struct pack_source *source, uint64_t n, uint64_t index, const char *reason,
-         struct pack_error *err)
+/* What the system said, without what was tried: the text behind the last colon. */
+static const char *
+cause_of(const char *reason)
 {
-    char path[PATH_MAX], shown[PACK_NAME_TEXT_MAX];
+    const char *colon = strrchr(reason, ':');
+    return colon ? colon : reason;
+}
+
+void
+pack_convert_row_add(struct pack_convert_row *row, uint64_t index, const char *reason,
+                     bool refused)
+{
+    if (row->n++ == 0) {
+        row->first = index;
+        row->alike = true;
+        snprintf(row->reason, sizeof row->reason, "%s", reason);
+    }
+    row->alike = row->alike && refused && !strcmp(cause_of(reason), cause_of(row->reason));
+}
+
+/* What it looks like when several fail alike. */
+static const char *
+guess(const struct pack_convert_row *row)
+{
+    return row->alike && row->n > 1
+               ? "; all fail alike, as when a disk or a server is gone"
+               : "";
+}
+
+static const char *
+path_text(const struct pack_source *source, uint64_t index, char shown[PACK_NAME_TEXT_MAX])
+{
+    char path[PATH_MAX];
     pack_source_path(source, index, path, sizeof path);
-    return pack_fail(
-        err, PACK_ERR_IO, "%s in a row cannot be read, at last '%s', which %s",
-        pack_counted(n, "image", "images").text, pack_name_text(path, shown), reason);
+    return pack_name_text(path, shown);
+}
+
+/* The row ends here, at image `last`. */
+static enum pack_status
+fail_row(const struct pack_source *source, const struct pack_convert_row *row,
+         uint64_t last, const char *behind, struct pack_error *err)
+{
+    char from[PACK_NAME_TEXT_MAX], to[PACK_NAME_TEXT_MAX];
+    if (row->n == 1)
+        return pack_fail(err, PACK_ERR_IO, "'%s' %s%s", path_text(source, last, to),
+                         row->reason, behind);
+    return pack_fail(err, PACK_ERR_IO,
+                     "%s in a row cannot be read, from '%s', which %s, to '%s'%s%s",
+                     pack_counted(row->n, "image", "images").text,
+                     path_text(source, row->first, from), row->reason,
+                     path_text(source, last, to), behind, guess(row));
 }
 
 enum pack_status
 pack_convert_row_count(const struct pack_source *source, struct pack_convert_row *row,
                        const struct pack_sample *sample, struct pack_error *err)
 {
+    bool refused = sample->outcome == PACK_SAMPLE_MISSING;
     if (sample->is_read)
         row->n = 0;
-    if (sample->is_read || (sample->outcome != PACK_SAMPLE_MISSING && row->n == 0))
+    if (sample->is_read || (!refused && row->n == 0))
         return PACK_OK;
-    if (row->n == 0)
-        row->first = sample->index;
-    if (++row->n < PACK_CONVERT_ROW_MAX)
-        return PACK_OK;
-    return fail_row(source, row->n, sample->index, sample->reason, err);
+    pack_convert_row_add(row, sample->index, sample->reason, refused);
+    return row->n < PACK_CONVERT_ROW_MAX ? PACK_OK
+                                         : fail_row(source, row, sample->index, "", err);
+}
+
+enum pack_status
+pack_convert_fail_empty(const struct pack_source *source,
+                        const struct pack_convert_row *rejects, struct pack_error *err)
+{
+    char shown[PACK_NAME_TEXT_MAX];
+    if (rejects->n == 0)
+        return pack_fail(err, PACK_ERR_FORMAT, "no readable image");
+    return pack_fail(err, PACK_ERR_FORMAT,
+                     "no readable image: %s rejected, %s'%s': %s%s",
+                     pack_counted(rejects->n, "file was", "files were").text,
+                     rejects->n > 1 ? "first " : "",
+                     path_text(source, rejects->first, shown), rejects->reason,
+                     guess(rejects));
 }
 
 /* errno says why not. */
 static bool
-can_be_read(const struct pack_source *source, uint64_t index)
+can_be_read(const struct run *run, uint64_t index)
 {
+    const struct pack_convert_params *params = run->params;
     int fd;
     char byte;
-    if (pack_source_open_file(source, index, &fd, NULL) != PACK_OK)
-        return false;
+    enum pack_status status =
+        pack_source_open_watched(params->source, index, &params->watch, &fd, NULL);
+    if (status != PACK_OK)
+        return status == PACK_ERR_INTERRUPTED; /* it was there to be waited for */
     bool is_read = pread(fd, &byte, 1, 0) >= 0;
     int saved = errno;
     close(fd);
@@ -71,7 +130,7 @@ pack_convert_is_lost(const struct run *run, const struct pack_sample *sample,
 {
     struct pack_error why;
     if (run->row.n == 0 || !sample->is_read ||
-        can_be_read(run->params->source, sample->index))
+        can_be_read(run, sample->index))
         return false;
     *lost = (struct pack_sample){ .index = sample->index,
                                   .outcome = pack_sample_outcome_of(errno) };
@@ -115,12 +174,14 @@ pack_convert_wait_end(struct run *run, struct block **block)
     const struct pack_convert_row *row = &run->row;
     if (row->n == 0)
         return PACK_OK;
+    bool blank = run->params->options.on_error == PACK_ON_ERROR_BLANK;
     uint64_t n = row->n;
     for (uint64_t i = row->first; i > 0 && n < PACK_CONVERT_ROW_MAX; n++)
-        if (can_be_read(source, --i))
+        if (can_be_read(run, --i))
             return pack_convert_wait_over(run, block);
-    if (run->result->n_packed == 0) /* where nothing ever was read, nothing is lost */
+    if (run->result->n_packed == 0 && !blank) /* complete() finds that nothing was read */
         return pack_convert_wait_over(run, block);
-    return fail_row(source, n, row->first + row->n - 1,
-                    "is the last: none of those before can be read again", run->err);
+    return fail_row(source, row, row->first + row->n - 1,
+                    row->first ? "; none of those before can be read again" : "",
+                    run->err);
 }

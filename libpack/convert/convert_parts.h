@@ -24,11 +24,11 @@ struct pack_convert_plan {
     bool whole; /* the one chunk of a block is the block itself */
     bool direct; /* a sample is a block, encoded where it was made; there is one block */
     uint64_t coded_bytes; /* bound of what encoding makes of a block beside its pixels */
+    uint64_t slot_bytes, filling_bytes; /* that a sample, and a block, in flight take */
     unsigned n_threads;
     size_t n_slots, n_blocks; /* samples and blocks in flight */
     uint64_t decode_bytes;    /* bound for reading and decoding */
-    uint64_t buffer_bytes;    /* slots and blocks, */
-    uint64_t buffer_max_bytes; /* which would not be more with more memory */
+    uint64_t buffer_bytes;    /* slots and blocks */
 };
 
 /* PACK_ERR_ARGUMENT for impossible chunk shapes, PACK_ERR_LIMIT for samples or chunks of
@@ -37,6 +37,11 @@ enum pack_status pack_convert_plan_make(const struct pack_convert_params *params
                                         uint32_t out_h, uint32_t out_w,
                                         struct pack_convert_plan *plan,
                                         struct pack_error *err);
+
+/* What a memory bound leaves for reading and decoding beside the samples and blocks of a
+ * plan, 0 where it does not even hold these; all of it where slot_bytes is 0 (nothing is
+ * known of a file yet). */
+uint64_t pack_convert_left_bytes(const struct pack_convert_plan *plan, uint64_t memory);
 
 /* How samples are made for this plan, from the first record on. */
 struct pack_samples_params
@@ -64,13 +69,19 @@ enum pack_status pack_convert_check_columns(const struct pack_source *source,
 
 enum { PACK_CONVERT_ROW_MAX = 100 };
 
-/* Images one after the other that could not be read: so many that it is not their fault,
- * but the server's or the disk's, when a row is full. */
+/* Images that could not be taken: one after the other, or all of a run's. */
 struct pack_convert_row {
     uint64_t first, n;
+    char reason[PACK_SAMPLE_REASON_MAX]; /* of the first */
+    bool alike; /* all are the system's refusals, for the same reason */
 };
 
-/* PACK_ERR_IO when the row is full; see convert_missing.c. */
+/* `refused`: the system did not let it be read. */
+void pack_convert_row_add(struct pack_convert_row *row, uint64_t index,
+                          const char *reason, bool refused);
+
+/* Counts those that cannot be read. PACK_ERR_IO when the row is full: so many in a row
+ * are not at fault, but the server is or the disk; see convert_missing.c. */
 enum pack_status pack_convert_row_count(const struct pack_source *source,
                                         struct pack_convert_row *row,
                                         const struct pack_sample *sample,
@@ -90,7 +101,8 @@ struct pack_convert_scan {
     } sizes[PACK_CONVERT_SIZES_MAX]; /* output sizes in order of appearance */
     int n_sizes;                     /* kept */
     uint64_t n_other_sizes;          /* images of sizes that found no place */
-    struct pack_convert_row row;
+    struct pack_sample largest;      /* of those ready: takes most memory */
+    struct pack_convert_row row, rejects;
 };
 
 enum pack_status pack_convert_scan_headers(const struct pack_convert_params *params,
@@ -118,26 +130,37 @@ enum pack_status pack_convert_find_range(const struct pack_convert_params *param
                                          struct pack_error *err);
 
 /* PACK_ERR_ARGUMENT with the sizes a scan met when they are more than one;
- * PACK_ERR_FORMAT when none. */
-enum pack_status pack_convert_check_sizes(const struct pack_convert_scan *scan,
-                                          struct pack_error *err);
+ * PACK_ERR_FORMAT when none; PACK_ERR_MEMORY when an image does not fit in it. */
+enum pack_status pack_convert_check_scan(const struct pack_convert_params *params,
+                                         const struct pack_convert_scan *scan,
+                                         struct pack_error *err);
 
 /* Puts into a result what the listing knows of formats that are not read. */
 void pack_convert_count_unread(const struct pack_source *source,
                                struct pack_convert_result *result);
 
 /* PACK_ERR_FORMAT: all files were rejected. */
-enum pack_status pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err);
+enum pack_status pack_convert_fail_empty(const struct pack_source *source,
+                                         const struct pack_convert_row *rejects,
+                                         struct pack_error *err);
 
 /* "'path of record': " in front of err. */
 enum pack_status pack_convert_name_record(const struct pack_source *source,
                                           uint64_t index, enum pack_status status,
                                           struct pack_error *err);
 
-/* Why a sample failed, and its path in front. */
+/* Why a sample failed, and its path in front. Of one that is over memory, the least bound
+ * that would hold it beside a file of this plan; NULL: beside a file of images like it. */
 enum pack_status pack_convert_fail_sample(const struct pack_convert_params *params,
+                                          const struct pack_convert_plan *plan,
                                           const struct pack_sample *sample,
                                           struct pack_error *err);
+
+/* PACK_ERR_MEMORY, likewise, when memory_bytes does not hold a sample of which headers were
+ * read beside a file of images like it. */
+enum pack_status pack_convert_check_fits(const struct pack_convert_params *params,
+                                         const struct pack_sample *sample,
+                                         struct pack_error *err);
 
 /* As the parameters say, else the default. */
 uint64_t pack_convert_memory(const struct pack_convert_params *params);

@@ -4,6 +4,8 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
+#include "libpack/convert/sample_chain.h"
+#include "libpack/image/geometry.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -89,49 +91,121 @@ check_n_chunks(const struct pack_convert_params *params,
                            pack_shape_format(&plan->chunk, text), n_chunks, n, CHUNKS_MAX);
 }
 
-/* Splits the memory: at most a quarter for samples, a half for blocks, the rest for
- * decoding. */
+/* ------------------------------------------------------------------ memory */
+
+static uint64_t
+slots_max(const struct pack_convert_plan *plan)
+{
+    return 4 * (uint64_t)plan->n_threads + 4;
+}
+
+static uint64_t
+blocks_max(const struct pack_convert_plan *plan)
+{
+    return plan->direct ? 1 : (uint64_t)plan->n_threads + 2;
+}
+
+/* Bytes for at least `least` items and at most `most`, else this share. */
+static uint64_t
+share_bytes(uint64_t share, uint64_t item_bytes, uint64_t least, uint64_t most)
+{
+    if (share / item_bytes >= most)
+        return most * item_bytes;
+    return share > least * item_bytes ? share : least * item_bytes;
+}
+
+/* A quarter of the memory, or a half where no blocks are filled. */
+static uint64_t
+slots_bytes(const struct pack_convert_plan *plan, uint64_t memory)
+{
+    return share_bytes(memory / (plan->direct ? 2 : 4), plan->slot_bytes, 2,
+                       slots_max(plan));
+}
+
+static uint64_t
+blocks_bytes(const struct pack_convert_plan *plan, uint64_t memory)
+{
+    return share_bytes(memory / 2, plan->filling_bytes, !plan->direct + 1,
+                       blocks_max(plan));
+}
+
+/* The shares count in full, also what is left over where they are no whole number of
+ * items: thus more memory never leaves less. */
+uint64_t
+pack_convert_left_bytes(const struct pack_convert_plan *plan, uint64_t memory)
+{
+    if (plan->slot_bytes == 0)
+        return memory;
+    uint64_t beside = slots_bytes(plan, memory) + blocks_bytes(plan, memory);
+    bool holds =
+        2 * plan->slot_bytes + 2 * plan->filling_bytes <= memory - memory / 4;
+    return holds && memory > beside ? memory - beside : 0;
+}
+
+static bool
+fits(const struct pack_convert_plan *plan, uint64_t memory, uint64_t bytes)
+{
+    uint64_t left = pack_convert_left_bytes(plan, memory);
+    return bytes <= pack_sample_budget_bytes(left, plan->n_threads);
+}
+
+/* The least bound in MiB under which so many bytes can be taken for one image. */
+static uint64_t
+least_mib(const struct pack_convert_plan *plan, uint64_t bytes)
+{
+    uint64_t none = 0, least = UINT64_MAX >> 20;
+    while (least - none > 1) {
+        uint64_t mib = none + (least - none) / 2;
+        *(fits(plan, mib << 20, bytes) ? &least : &none) = mib;
+    }
+    return least;
+}
+
+/* Splits the memory: for samples, for blocks, and the rest for decoding. */
 static enum pack_status
 share_memory(const struct pack_convert_params *params, struct pack_convert_plan *plan,
              struct pack_error *err)
 {
     uint64_t memory = pack_convert_memory(params);
-    unsigned threads = plan->n_threads;
-    /* a block is assembled, and once more encoded, with what a codec may add */
-    plan->coded_bytes =
-        plan->whole && params->options.pipeline.n == 0
-            ? 0
-            : plan->chunks_per_block *
-                  pack_pipeline_bound(&params->options.pipeline, plan->chunk_bytes);
-    uint64_t notes = plan->chunks_per_block * CHUNK_NOTE_BYTES;
-    uint64_t slot = plan->sample_bytes + (plan->direct ? plan->coded_bytes + notes : 0);
-    uint64_t block = notes + (plan->direct ? 0 : plan->block_bytes + plan->coded_bytes);
-    uint64_t least = 2 * slot + 2 * block;
-    if (least > memory - memory / 4) {
-        char need[PACK_BYTES_TEXT_MAX], have[PACK_BYTES_TEXT_MAX];
-        return pack_fail(err, PACK_ERR_MEMORY,
-                         "a memory bound of %s is too small for chunks of %s, which need %s",
-                         pack_bytes_format(memory, have),
-                         pack_counted(plan->block_samples, "sample", "samples").text,
-                         pack_bytes_format(least + least / 3, need));
+    plan->decode_bytes = pack_convert_left_bytes(plan, memory);
+    if (plan->decode_bytes == 0) {
+        char have[PACK_BYTES_TEXT_MAX];
+        return pack_fail(
+            err, PACK_ERR_MEMORY,
+            "a memory bound of %s is too small for chunks of %s, which take %" PRIu64
+            " MiB, and some more to decode in",
+            pack_bytes_format(memory, have),
+            pack_counted(plan->block_samples, "sample", "samples").text,
+            least_mib(plan, 1));
     }
-    uint64_t slots = memory / (plan->direct ? 2 : 4) / slot, slots_max = 4 * threads + 4;
-    uint64_t blocks = memory / 2 / block, blocks_max = plan->direct ? 1 : threads + 2;
-    uint64_t least_blocks = !plan->direct + 1;
-    plan->n_slots = slots < 2 ? 2 : slots > slots_max ? slots_max : slots;
-    plan->n_blocks = blocks > blocks_max     ? blocks_max
-                     : blocks < least_blocks ? least_blocks
-                                             : blocks;
-    plan->buffer_bytes = plan->n_slots * slot + plan->n_blocks * block;
-    plan->buffer_max_bytes = slots_max * slot + blocks_max * block;
-    plan->decode_bytes = memory > plan->buffer_bytes ? memory - plan->buffer_bytes : 0;
+    plan->n_slots = slots_bytes(plan, memory) / plan->slot_bytes;
+    plan->n_blocks = blocks_bytes(plan, memory) / plan->filling_bytes;
+    plan->buffer_bytes =
+        plan->n_slots * plan->slot_bytes + plan->n_blocks * plan->filling_bytes;
     return PACK_OK;
 }
 
-enum pack_status
-pack_convert_plan_make(const struct pack_convert_params *params, uint32_t out_h,
-                       uint32_t out_w, struct pack_convert_plan *plan,
-                       struct pack_error *err)
+/* -------------------------------------------------------------------- plan */
+
+/* A block is assembled, and once more encoded, with what a codec may add. */
+static void
+count_bytes(const struct pack_pipeline *pipeline, struct pack_convert_plan *plan)
+{
+    plan->coded_bytes = plan->whole && pipeline->n == 0
+                            ? 0
+                            : plan->chunks_per_block *
+                                  pack_pipeline_bound(pipeline, plan->chunk_bytes);
+    uint64_t notes = plan->chunks_per_block * CHUNK_NOTE_BYTES;
+    plan->slot_bytes =
+        plan->sample_bytes + (plan->direct ? plan->coded_bytes + notes : 0);
+    plan->filling_bytes =
+        notes + (plan->direct ? 0 : plan->block_bytes + plan->coded_bytes);
+}
+
+/* The plan, its memory not shared out yet. */
+static enum pack_status
+plan_shapes(const struct pack_convert_params *params, uint32_t out_h, uint32_t out_w,
+            struct pack_convert_plan *plan, struct pack_error *err)
 {
     struct pack_convert_plan p = { .out_h = out_h, .out_w = out_w };
     p.n_channels = params->options.image.mode == PACK_IMAGE_GRAY ? 1 : 3;
@@ -160,7 +234,20 @@ pack_convert_plan_make(const struct pack_convert_params *params, uint32_t out_h,
             (p.sample.extent[i] + p.chunk.extent[i + 1] - 1) / p.chunk.extent[i + 1];
     p.whole = p.chunk_bytes == p.block_bytes;
     p.direct = p.block_samples == 1;
-    status = check_n_chunks(params, &p, err);
+    count_bytes(&params->options.pipeline, &p);
+    *plan = p;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_convert_plan_make(const struct pack_convert_params *params, uint32_t out_h,
+                       uint32_t out_w, struct pack_convert_plan *plan,
+                       struct pack_error *err)
+{
+    struct pack_convert_plan p;
+    enum pack_status status = plan_shapes(params, out_h, out_w, &p, err);
+    if (status == PACK_OK)
+        status = check_n_chunks(params, &p, err);
     if (status == PACK_OK)
         status = share_memory(params, &p, err);
     if (status == PACK_OK)
@@ -193,8 +280,8 @@ pack_convert_samples(const struct pack_convert_params *params,
         .out_w = plan->out_w,
         .n_threads = plan->n_threads,
         .memory_bytes = plan->decode_bytes,
-        .beside_bytes = plan->buffer_max_bytes,
         .max_file_bytes = pack_convert_max_file(&params->options),
+        .watch = params->watch,
         .n_slots = plan->n_slots,
     };
 }
@@ -237,21 +324,52 @@ pack_convert_count_unread(const struct pack_source *source,
         };
 }
 
-enum pack_status
-pack_convert_fail_empty(uint64_t n_rejected, struct pack_error *err)
+/* The plan for images like this one, as far as memory is asked about. */
+static struct pack_convert_plan
+plan_for(const struct pack_convert_params *params, const struct pack_image_info *info)
 {
-    return pack_fail(err, PACK_ERR_FORMAT,
-                     "no readable image: %" PRIu64 " file%s rejected", n_rejected,
-                     n_rejected == 1 ? " was" : "s were");
+    struct pack_convert_plan plan = { .n_threads = pack_convert_threads(params) };
+    struct pack_geometry_plan shape;
+    if (pack_geometry_plan_image(&params->options.geometry, info, &shape, NULL) == PACK_OK)
+        plan_shapes(params, shape.out_h, shape.out_w, &plan, NULL);
+    return plan;
+}
+
+static enum pack_status
+fail_memory(const struct pack_convert_params *params, const struct pack_convert_plan *plan,
+            const struct pack_sample *sample, struct pack_error *err)
+{
+    char text[PACK_BYTES_TEXT_MAX];
+    pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
+                    "takes %s of memory, which a bound of %" PRIu64 " MiB would hold",
+                    pack_bytes_format(sample->need_bytes, text),
+                    least_mib(plan, sample->need_bytes));
+    return pack_convert_name_record(params->source, sample->index, PACK_ERR_MEMORY, err);
 }
 
 enum pack_status
 pack_convert_fail_sample(const struct pack_convert_params *params,
+                         const struct pack_convert_plan *plan,
                          const struct pack_sample *sample, struct pack_error *err)
 {
-    pack_fail_param(err, sample->status, sample->over_memory ? "memory_bytes" : NULL,
-                    "%s", sample->reason);
+    if (sample->status == PACK_ERR_INTERRUPTED)
+        return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
+    if (sample->over_memory) {
+        struct pack_convert_plan own = plan ? *plan : plan_for(params, &sample->info);
+        return fail_memory(params, &own, sample, err);
+    }
+    pack_fail(err, sample->status, "%s", sample->reason);
     return pack_convert_name_record(params->source, sample->index, sample->status, err);
+}
+
+enum pack_status
+pack_convert_check_fits(const struct pack_convert_params *params,
+                        const struct pack_sample *sample, struct pack_error *err)
+{
+    struct pack_convert_plan plan = plan_for(params, &sample->info);
+    return fits(&plan, pack_convert_memory(params), sample->need_bytes)
+               ? PACK_OK
+               : fail_memory(params, &plan, sample, err);
 }
 
 enum pack_status

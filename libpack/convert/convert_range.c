@@ -31,7 +31,7 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
 {
     enum pack_status status = pack_convert_row_count(params->source, row, sample, err);
     if (status == PACK_OK && sample->outcome == PACK_SAMPLE_FAILED)
-        status = pack_convert_fail_sample(params, sample, err);
+        status = pack_convert_fail_sample(params, NULL, sample, err);
     if (status != PACK_OK)
         return status;
     if (sample->outcome == PACK_SAMPLE_READY)
@@ -61,6 +61,7 @@ pack_convert_find_range(const struct pack_convert_params *params,
         pack_samples_start(samples, pool, 0);
     while (status == PACK_OK && (sample = pack_samples_next(samples)))
         status = take(params, sample, &row, range, err);
+    pack_samples_end(samples);
     pack_pool_free(pool);
     pack_samples_free(samples);
     return status;

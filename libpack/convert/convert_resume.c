@@ -33,7 +33,10 @@ check_source(struct run *run, const struct sample_record *record)
     int fd;
     if (record->outcome == PACK_SAMPLE_REJECTED && record->file_bytes == 0)
         return PACK_OK;
-    enum pack_status status = pack_source_open_file(source, record->index, &fd, run->err);
+    enum pack_status status = pack_source_open_watched(
+        source, record->index, &run->params->watch, &fd, run->err);
+    if (status == PACK_ERR_INTERRUPTED)
+        return status;
     if (status == PACK_OK) {
         if (fstat(fd, &st) != 0)
             status = pack_fail_errno(run->err, errno, "cannot be read");
@@ -63,9 +66,29 @@ is_size_right(const struct run *run, const struct chunk_record *record)
     return record->stored_bytes <= pack_pipeline_bound(pipeline, run->plan.chunk_bytes);
 }
 
+/* PACK_ERR_MISMATCH for bytes that do not become a chunk's pixels: HDF5 takes it for
+ * granted that filters give as many bytes as a chunk has, and reads behind them. */
+static enum pack_status
+check_pixels(struct run *run, const struct chunk_record *record, const uint8_t *bytes)
+{
+    uint64_t size = run->plan.chunk_bytes;
+    struct pack_stored stored = { bytes, record->stored_bytes, record->filter_mask };
+    uint8_t *pixels = malloc(size);
+    if (!pixels)
+        return pack_fail_memory(run->err, "a chunk of the interrupted run");
+    enum pack_status status =
+        pack_pipeline_decode(&run->params->options.pipeline, run->encoders[0].ctx,
+                             &stored, pixels, size, run->err);
+    if (status == PACK_OK && pack_checksum(pixels, size, 0) != record->pixel_checksum)
+        status = PACK_ERR_MISMATCH;
+    free(pixels);
+    return status == PACK_OK || status == PACK_ERR_MEMORY ? status : PACK_ERR_MISMATCH;
+}
+
 /*
  * Whether the partial file still holds a chunk's bytes: after a crash of the machine it
- * may not. PACK_ERR_MISMATCH when it does not.
+ * may not. PACK_ERR_MISMATCH when it does not. What is to be read through HDF5 before
+ * anybody trusts it is decoded, too.
  */
 static enum pack_status
 check_chunk(struct run *run, const struct chunk_record *record)
@@ -78,8 +101,11 @@ check_chunk(struct run *run, const struct chunk_record *record)
         return pack_fail_memory(run->err, "a chunk of the interrupted run");
     bool same = pack_fd_read_at(run->part_fd, bytes, size, record->address, &got) &&
                 got == size && pack_checksum(bytes, size, 0) == record->stored_checksum;
+    enum pack_status status = same ? PACK_OK : PACK_ERR_MISMATCH;
+    if (same && run->params->verify && run->params->options.pipeline.n)
+        status = check_pixels(run, record, bytes);
     free(bytes);
-    return same ? PACK_OK : PACK_ERR_MISMATCH;
+    return status;
 }
 
 static enum pack_status

@@ -121,6 +121,7 @@ struct run {
 
     struct pack_convert_row row; /* images that cannot be read, up to now, */
     struct pack_buf waiting;     /* and the sample_records of these */
+    struct pack_convert_row rejects;
 
     struct pack_buf rows;      /* uint64_t: record of each packed sample */
     struct pack_buf sizes;     /* int32_t[2]: height and width of its source */

@@ -39,7 +39,7 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
     const char *reason = sample->reason;
     struct pack_error why;
     if (outcome == PACK_SAMPLE_FAILED)
-        return pack_convert_fail_sample(params, sample, err);
+        return pack_convert_fail_sample(params, NULL, sample, err);
     if (outcome == PACK_SAMPLE_READY &&
         pack_geometry_plan_image(&params->options.geometry, &sample->info, &plan, &why) !=
             PACK_OK) {
@@ -57,9 +57,13 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
         scan->n_oriented += sample->info.orientation > 1;
         scan->n_animated += sample->info.animated;
         count_size(scan, plan.out_h, plan.out_w);
+        if (sample->need_bytes > scan->largest.need_bytes)
+            scan->largest = *sample;
         return PACK_OK;
     }
     scan->n_rejected++;
+    pack_convert_row_add(&scan->rejects, sample->index, reason,
+                         outcome == PACK_SAMPLE_MISSING);
     scan->n_unread[sample->unread] += sample->unread != 0;
     return report_rejects ? pack_convert_reject(params, sample->index, reason, err)
                           : PACK_OK;
@@ -77,6 +81,7 @@ pack_convert_scan_headers(const struct pack_convert_params *params, bool report_
         .n_threads = pack_convert_threads(params),
         .memory_bytes = pack_convert_memory(params),
         .max_file_bytes = pack_convert_max_file(&params->options),
+        .watch = params->watch,
     };
     struct pack_samples *samples = NULL;
     struct pack_pool *pool = NULL;
@@ -97,20 +102,22 @@ pack_convert_scan_headers(const struct pack_convert_params *params, bool report_
                                         params->source->n_records, 0, err);
     }
 out:
+    pack_samples_end(samples);
     pack_pool_free(pool);
     pack_samples_free(samples);
     return status;
 }
 
 enum pack_status
-pack_convert_check_sizes(const struct pack_convert_scan *scan, struct pack_error *err)
+pack_convert_check_scan(const struct pack_convert_params *params,
+                        const struct pack_convert_scan *scan, struct pack_error *err)
 {
     char text[512];
     int n = 0;
     if (scan->n_sizes == 0)
-        return pack_convert_fail_empty(scan->n_rejected, err);
+        return pack_convert_fail_empty(params->source, &scan->rejects, err);
     if (scan->n_sizes == 1)
-        return PACK_OK;
+        return pack_convert_check_fits(params, &scan->largest, err);
     for (int i = 0; i < scan->n_sizes; i++)
         n += snprintf(text + n, sizeof text - (size_t)n,
                       "%s%" PRIu32 "x%" PRIu32 " (%" PRIu64 ")", i ? ", " : "",
@@ -132,7 +139,7 @@ pack_convert_find_size(const struct pack_convert_params *params, uint32_t *out_h
         return status;
     status = pack_convert_scan_headers(params, false, &scan, err);
     if (status == PACK_OK)
-        status = pack_convert_check_sizes(&scan, err);
+        status = pack_convert_check_scan(params, &scan, err);
     if (status == PACK_OK) {
         *out_h = scan.sizes[0].h;
         *out_w = scan.sizes[0].w;

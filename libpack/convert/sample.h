@@ -28,13 +28,14 @@ struct pack_sample {
     enum pack_sample_outcome outcome;
     enum pack_status status;             /* why not READY */
     char reason[PACK_SAMPLE_REASON_MAX]; /* one sentence, without the file's name */
-    bool over_memory; /* FAILED: memory_bytes does not hold it */
+    bool over_memory; /* FAILED: memory_bytes does not hold need_bytes */
     int unread; /* the format, where that is why: see pack_image_kind() */
 
     const uint8_t *pixels; /* out_h * out_w * channels bytes; NULL where none are asked */
     uint32_t out_h, out_w;
     uint64_t sum[3], sumsq[3]; /* of the pixels, per channel */
     struct pack_image_info info;
+    uint64_t need_bytes; /* that making it takes at its peak, as far as that is known */
     bool is_read; /* the file was there, and was read */
     uint64_t file_bytes;
     int64_t file_mtime_ns;
@@ -54,9 +55,9 @@ struct pack_samples_params {
     uint32_t out_h, out_w; /* size that every sample must have; 0: any */
     unsigned n_threads;
     uint64_t memory_bytes; /* for reading and decoding; what needs more fails */
-    uint64_t beside_bytes; /* what else the caller's bound is for, at most */
     uint64_t max_file_bytes; /* larger files are rejected; 0: none is */
     size_t n_slots;        /* samples in flight, at least 2; 0: 4 per thread and 4 */
+    struct pack_watch watch; /* asked while files are waited for */
     /* Called for each sample on the thread that made it, while that processor's cache
      * holds it; `worker` as in pool.h. May be NULL. */
     void (*on_made)(void *context, unsigned worker, const struct pack_sample *sample);

@@ -185,21 +185,16 @@ pack_sample_keep_bytes(uint64_t memory_bytes, unsigned n_threads)
     return share < KEEP_MAX ? share : KEEP_MAX;
 }
 
+uint64_t
+pack_sample_budget_bytes(uint64_t memory_bytes, unsigned n_threads)
+{
+    return memory_bytes - n_threads * pack_sample_keep_bytes(memory_bytes, n_threads);
+}
+
 static uint64_t
 add(uint64_t a, uint64_t b)
 {
     return pack_size_add(a, b, &a) ? a : UINT64_MAX;
-}
-
-/* A bound under which `bytes` are left to the budget, in MiB. */
-static uint64_t
-bound_mib(const struct pack_samples_params *params, uint64_t bytes)
-{
-    uint64_t all_keep = params->n_threads * KEEP_MAX, third = bytes / 3 + 1;
-    uint64_t decode = add(bytes, third < all_keep ? third : all_keep), beside = decode;
-    if (!pack_size_mul(decode, 7, &beside) || beside > params->beside_bytes)
-        beside = params->beside_bytes; /* which never takes more than 7 in 8 */
-    return add(add(decode, beside), (1 << 20) - 1) >> 20;
 }
 
 /* Whether the budget can ever hold so much. */
@@ -208,12 +203,12 @@ check_fits(const struct pack_sample_chain *c, uint64_t bytes, struct pack_sample
            struct pack_error *err)
 {
     char text[PACK_BYTES_TEXT_MAX];
+    sample->need_bytes = bytes;
     if (!c->budget || bytes <= pack_budget_limit(c->budget))
         return PACK_OK;
     sample->over_memory = true;
-    return pack_fail(err, PACK_ERR_MEMORY,
-                     "takes %s of memory, which a bound of %" PRIu64 " MiB would hold",
-                     pack_bytes_format(bytes, text), bound_mib(c->params, bytes));
+    return pack_fail(err, PACK_ERR_MEMORY, "takes %s of memory",
+                     pack_bytes_format(bytes, text));
 }
 
 /* What reading, decoding and resampling this file holds at its peak. */
@@ -306,7 +301,10 @@ probe(struct pack_sample_chain *c, const struct found *file, size_t have,
     if (is_enough(c->params, status, &sample->info) || have == size ||
         !pack_image_is_known(c->bytes, have))
         return status;
-    status = take(c, size, sample, err);
+    uint64_t need = status == PACK_OK ? need_bytes(c->params, &sample->info, size) : size;
+    status = check_fits(c, need, sample, err); /* what comes is known in part already */
+    if (status == PACK_OK)
+        status = take(c, size, sample, err);
     if (status != PACK_OK)
         return status;
     status = read_part(c, file, have, size, sample, err);
@@ -399,7 +397,8 @@ try_sample(struct pack_sample_chain *c, uint64_t index, struct pack_sample_place
     *sample = (struct pack_sample){ .index = index };
     c->errnum = 0;
     uint64_t begin_ns = pack_clock_ns();
-    enum pack_status status = pack_source_open_file(c->params->source, index, &fd, err);
+    enum pack_status status = pack_source_open_watched(c->params->source, index,
+                                                       &c->params->watch, &fd, err);
     if (status != PACK_OK) {
         c->errnum = errno;
         return status;

@@ -7,6 +7,7 @@
 #include "libpack/convert/samples.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,7 +20,9 @@ struct slot {
 };
 
 struct pack_samples {
-    struct pack_samples_params params;
+    struct pack_samples_params params; /* its watch is what the workers ask: */
+    atomic_bool ended;                 /* nothing is to be waited for any more */
+    struct pack_watch watch;           /* the caller's, asked on the caller's thread */
     struct pack_budget *budget;        /* what is left when all workers keep */
     struct pack_sample_chain *workers; /* n_threads */
     struct slot *slots;
@@ -29,13 +32,37 @@ struct pack_samples {
     uint64_t next; /* record to submit */
 };
 
+static bool
+is_ended(void *context)
+{
+    const struct pack_samples *s = context;
+    return atomic_load(&s->ended);
+}
+
+/* Asks the caller's watch, which the workers must not. */
+static void
+poll_watch(void *context)
+{
+    struct pack_samples *s = context;
+    if (pack_watch_stops(&s->watch))
+        pack_samples_end(s);
+}
+
+static bool
+is_unwilling(void *unused)
+{
+    (void)unused;
+    return true;
+}
+
 static void
 read_ahead(const struct pack_samples *s, uint64_t index)
 {
+    static const struct pack_watch at_once = { .stop = is_unwilling };
     int fd;
     if (index >= s->params.source->n_records)
         return;
-    if (pack_source_open_file(s->params.source, index, &fd, NULL) != PACK_OK)
+    if (pack_source_open_watched(s->params.source, index, &at_once, &fd, NULL) != PACK_OK)
         return; /* said when its turn comes */
     pack_system_want_fd(fd);
     close(fd);
@@ -66,12 +93,14 @@ pack_samples_new(const struct pack_samples_params *params, struct pack_samples *
         return pack_fail_memory(err, "samples");
     uint64_t keep_bytes = pack_sample_keep_bytes(params->memory_bytes, params->n_threads);
     s->params = *params;
+    s->watch = params->watch;
+    s->params.watch = (struct pack_watch){ .context = s, .stop = is_ended };
     s->next = params->first;
     s->n_slots = params->n_slots ? params->n_slots : 4 * (size_t)params->n_threads + 4;
     s->slots = calloc(s->n_slots, sizeof *s->slots);
     s->workers = calloc(params->n_threads, sizeof *s->workers);
     enum pack_status status = pack_budget_new(
-        params->memory_bytes - params->n_threads * keep_bytes, &s->budget, err);
+        pack_sample_budget_bytes(params->memory_bytes, params->n_threads), &s->budget, err);
     if (status == PACK_OK && (!s->slots || !s->workers))
         status = pack_fail_memory(err, "samples");
     for (unsigned i = 0; i < params->n_threads && status == PACK_OK; i++)
@@ -83,6 +112,13 @@ pack_samples_new(const struct pack_samples_params *params, struct pack_samples *
     }
     *samples = s;
     return PACK_OK;
+}
+
+void
+pack_samples_end(struct pack_samples *s)
+{
+    if (s)
+        atomic_store(&s->ended, true);
 }
 
 void
@@ -130,7 +166,7 @@ pack_samples_start(struct pack_samples *s, struct pack_pool *pool, unsigned lane
 const struct pack_sample *
 pack_samples_next(struct pack_samples *s)
 {
-    struct slot *slot = pack_pool_next(s->pool, s->lane);
+    struct slot *slot = pack_pool_next_polling(s->pool, s->lane, poll_watch, s);
     if (!slot)
         return NULL;
     if (s->next < s->params.source->n_records)

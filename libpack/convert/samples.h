@@ -22,6 +22,7 @@ extern "C" {
  *     pack_samples_start(samples, pool, 0);
  *     while ((sample = pack_samples_next(samples)))
  *         ...
+ *     pack_samples_end(samples);
  *     pack_pool_free(pool);
  *     pack_samples_free(samples);
  *
@@ -39,9 +40,13 @@ struct pack_pool_lane pack_samples_lane(struct pack_samples *samples);
 void pack_samples_start(struct pack_samples *samples, struct pack_pool *pool,
                         unsigned lane);
 
-/* The next sample in order of records; NULL behind the last.
- * Valid until the next call. */
+/* The next sample in order of records; NULL behind the last. Valid until the next call.
+ * Once the watch stops it, a file that is waited for is FAILED, PACK_ERR_INTERRUPTED. */
 const struct pack_sample *pack_samples_next(struct pack_samples *samples);
+
+/* From now on no worker waits for a file that another program is about to let go. Accepts
+ * NULL. */
+void pack_samples_end(struct pack_samples *samples);
 
 /* Most bytes held for reading and decoding at any moment so far. */
 uint64_t pack_samples_peak_bytes(struct pack_samples *samples);

@@ -238,7 +238,7 @@ add_row(struct pack_rows *r, struct table *t)
             return status;
     }
     t->n_rows++;
-    return PACK_OK;
+    return pack_list_watch(t->params, t->n_rows, t->n_rows, r->err);
 }
 
 /* Reads what is in front of the rows; *n_rows is how many are to come, when known. */

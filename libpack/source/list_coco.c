@@ -58,7 +58,8 @@ struct coco {
     int64_t *images; /* ids by row */
     size_t n_images, images_capacity;
     struct pack_column_builder path;
-    uint64_t n_several, n_none;
+    const struct pack_list_params *params;
+    uint64_t n_items, n_several, n_none;
     char name[PACK_NAME_TEXT_MAX];
     struct pack_error *err;
 };
@@ -165,7 +166,10 @@ add_item(struct coco *c)
                              "%s has no '%s'%s", sections[c->section].item,
                              sections[c->section].members[i],
                              i == CATEGORY_ID ? ", and so gives no label" : "");
-    return c->section == IMAGES        ? add_image(c)
+    enum pack_status status =
+        pack_list_watch(c->params, ++c->n_items, c->n_images, c->err);
+    return status != PACK_OK           ? status
+           : c->section == IMAGES      ? add_image(c)
            : c->section == ANNOTATIONS ? add_annotation(c)
                                        : add_category(c);
 }
@@ -412,11 +416,12 @@ pack_coco_read(FILE *file, const char *name, const struct pack_list_head *head,
                const struct pack_list_params *params, struct pack_list *list,
                struct pack_error *err)
 {
-    struct coco c = { .path.is_text = true, .err = err };
+    struct coco c = { .path.is_text = true, .params = params, .err = err };
     struct pack_json_stream stream = { .file = file,
                                        .head = (const char *)head->bytes + head->start,
                                        .head_bytes = head->size - head->start,
-                                       .passes_over = is_passed_over };
+                                       .passes_over = is_passed_over,
+                                       .watch = params->watch };
     pack_name_text(name, c.name);
     enum pack_status status;
     if (params->path_column || (params->label_column && !params->no_label))
@@ -428,5 +433,7 @@ pack_coco_read(FILE *file, const char *name, const struct pack_list_head *head,
     if (status == PACK_OK)
         status = fill(&c, params, list);
     coco_done(&c);
-    return status == PACK_OK ? status : pack_error_prefix(err, status, "'%s'", c.name);
+    return status == PACK_OK || status == PACK_ERR_INTERRUPTED
+               ? status
+               : pack_error_prefix(err, status, "'%s'", c.name);
 }

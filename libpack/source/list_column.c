@@ -215,3 +215,16 @@ pack_column_builder_done(struct pack_column_builder *b)
     free(b->integers);
     pack_buf_done(&b->text);
 }
+
+enum pack_status
+pack_list_watch(const struct pack_list_params *params, uint64_t n_read, uint64_t n_rows,
+                struct pack_error *err)
+{
+    enum { AT_A_TIME = 1024 };
+    if (!params->watch || n_read % AT_A_TIME != 0)
+        return PACK_OK;
+    pack_watch_tell(params->watch, &(struct pack_progress){ .stage = "listing",
+                                                            .unit = "images",
+                                                            .done = n_rows });
+    return pack_watch_check(params->watch, err);
+}

@@ -24,4 +24,9 @@ enum pack_status pack_column_finish(struct pack_column_builder *builder,
                                     struct pack_column *column, struct pack_error *err);
 void pack_column_builder_done(struct pack_column_builder *builder);
 
+/* For each of the things read, from 1: tells the watch now and then how many rows there are.
+ * PACK_ERR_INTERRUPTED when it stops the reading. */
+enum pack_status pack_list_watch(const struct pack_list_params *params, uint64_t n_read,
+                                 uint64_t n_rows, struct pack_error *err);
+
 #endif

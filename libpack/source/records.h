@@ -50,6 +50,7 @@ struct pack_list_params {
     const char *path_column, *label_column;
     bool no_header;
     bool no_label; /* labels come from elsewhere */
+    const struct pack_watch *watch; /* "listing", in images; NULL: nobody watches */
     /* Asked about some paths where that decides how lines are to be read; NULL: never. */
     enum pack_list_look (*look)(void *context, const char *path);
     void *look_context;
@@ -92,6 +93,12 @@ struct pack_source {
     struct pack_source_note unread[PACK_IMAGE_KINDS];
     struct pack_arena *arena; /* names */
 };
+
+/* As pack_source_open_file(), but a file on which another program has a lease is waited for
+ * only until the watch stops that: PACK_ERR_INTERRUPTED. */
+enum pack_status pack_source_open_watched(const struct pack_source *source, uint64_t i,
+                                          const struct pack_watch *watch, int *fd,
+                                          struct pack_error *err);
 
 /* The row of source->list's columns that record `i` has. */
 uint64_t pack_source_row(const struct pack_source *source, uint64_t i);

@@ -261,6 +261,7 @@ read_list(FILE *file, const char *name, const struct pack_source_params *params,
                                   .label_column = params->label_column,
                                   .no_header = params->no_header,
                                   .no_label = params->label_from_folder,
+                                  .watch = &params->watch,
                                   .look = look,
                                   .look_context = source };
     enum pack_status status = pack_list_read(file, name, &p, &source->list, err);

@@ -72,12 +72,13 @@ open_record(const struct pack_source *source, uint64_t i)
  * file be busy.
  */
 static int
-open_leased(const struct pack_source *source, uint64_t i)
+open_leased(const struct pack_source *source, uint64_t i, const struct pack_watch *watch)
 {
     enum { TRIES = 6000 };
     const struct timespec pause = { .tv_nsec = 10000000 };
     int fd = open_record(source, i);
-    for (int n = 0; fd < 0 && errno == EAGAIN && n < TRIES; n++) {
+    for (int n = 0;
+         fd < 0 && errno == EAGAIN && n < TRIES && !pack_watch_stops(watch); n++) {
         nanosleep(&pause, NULL);
         fd = open_record(source, i);
     }
@@ -88,6 +89,13 @@ enum pack_status
 pack_source_open_file(const struct pack_source *source, uint64_t i, int *fd,
                       struct pack_error *err)
 {
+    return pack_source_open_watched(source, i, NULL, fd, err);
+}
+
+enum pack_status
+pack_source_open_watched(const struct pack_source *source, uint64_t i,
+                         const struct pack_watch *watch, int *fd, struct pack_error *err)
+{
     struct stat st;
     if (!source || !fd)
         return pack_check_given(err, "source", source, "fd", fd, NULL);
@@ -95,7 +103,11 @@ pack_source_open_file(const struct pack_source *source, uint64_t i, int *fd,
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "i",
                                "there is no image %" PRIu64 ", they end at %" PRIu64, i,
                                source->n_records);
-    int file = open_leased(source, i);
+    int file = open_leased(source, i, watch);
+    if (file < 0 && errno == EAGAIN && pack_watch_stops(watch)) {
+        errno = EINTR;
+        return pack_watch_check(watch, err);
+    }
     bool failed = file < 0 || fstat(file, &st) != 0;
     if (!failed && S_ISREG(st.st_mode)) {
         *fd = file;
