@@ -69,22 +69,41 @@ read_orientation(const uint8_t *data, size_t size, int *orientation,
     return PACK_OK;
 }
 
+/* Blocks of a picture whose sides are 2^bits pixels. */
+static uint64_t
+n_blocks(uint64_t width, uint64_t height, int bits)
+{
+    uint64_t side = UINT64_C(1) << bits;
+    return ((width + side - 1) >> bits) * ((height + side - 1) >> bits);
+}
+
+/* Groups of codes in a lossless picture: each block has one, and libwebp's encoder makes
+ * blocks large enough that there are no more than this. */
+static uint64_t
+n_groups(uint64_t width, uint64_t height)
+{
+    const uint64_t groups_max = 2600;
+    int bits = 2;
+    while (n_blocks(width, height, bits) > groups_max)
+        bits++;
+    return n_blocks(width, height, bits);
+}
+
 /*
  * What libwebp holds beside the pixels: some rows; of a lossless picture, and likewise of
- * the transparency of a lossy one, all of it as 32-bit words, and tables for as many
- * groups of codes as its own encoder makes at most.
+ * the transparency of a lossy one, all of it as 32-bit words, up to three pictures of a word
+ * per block (two transforms, and the groups of codes), and the tables of these groups, of
+ * 5004 entries each. A file that no encoder made may have 65536 groups.
  */
 static uint64_t
 decoder_bytes(uint64_t width, uint64_t height, bool is_lossless, bool has_alpha)
 {
-    const uint64_t group_bytes = 13000, groups_max = 2600;
-    uint64_t groups = (width / 4 + 1) * (height / 4 + 1), bytes = 512 * 1024 + 512 * width;
+    const uint64_t group_bytes = 5004 * 4 + 640;
+    uint64_t bytes = 512 * 1024 + 512 * width;
     if (!is_lossless && !has_alpha)
         return bytes;
-    if (groups > groups_max)
-        groups = groups_max;
     return bytes + 4 * width * (height + 16) + (is_lossless ? 0 : width * height) +
-           groups * group_bytes;
+           3 * 4 * n_blocks(width, height, 2) + n_groups(width, height) * group_bytes;
 }
 
 static enum pack_status
