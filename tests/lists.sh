@@ -235,3 +235,15 @@ h5pack -q --list instances.json --size 8 -f -o out.h5 >/dev/null
 h5pack -q --verify --list instances.json -o out.h5
 ok $? "COCO's list verifies"
 done_testing
+mkdir mixed
+cp -r photos/coast photos/fruit a.jpg mixed
+echo read me >mixed/README.txt
+packed 'folders, files and a text are what a shell makes of a folder' \
+    "the images have no labels: 'mixed' as SOURCE, or --label-from-folder, makes each folder a class
+h5pack: 1 source ignored that is no image and no folder: 'mixed/README.txt'" \
+    "$(echo mixed/a.jpg mixed/*/*.jpg)" mixed/*
+refused 'a folder of classes and an image' \
+    "'photos' has a folder per class, 'a.jpg' is an image in none of them; --no-labels takes them all" \
+    photos a.jpg
+refused 'an image that is not there' "cannot open 'mixed/*.png': No such file or directory" \
+    a.jpg 'mixed/*.png'

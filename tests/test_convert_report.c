@@ -210,6 +210,7 @@ test_json(void)
         { "result.ignored.unreadable", 9 },
         { "result.ignored.broken_links", 10 },
         { "result.ignored.thumbnails", 13 },
+        { "result.ignored.sources_not_images", 15 },
         { "result.unread.GIF", 33 },
         { "result.unread.BMP", 5 },
         { "result.blank", 3 },

@@ -68,6 +68,7 @@ enum pack_source_note_kind {
     PACK_NOTE_LISTED_FOLDER, /* folders in a list of paths, as find prints them, ignored */
     PACK_NOTE_THUMBNAIL,   /* images in thumbs/ and the like beside images, ignored */
     PACK_NOTE_MASK, /* images that look like masks of others; they are taken as pictures */
+    PACK_NOTE_OTHER_SOURCE, /* sources that are neither images nor folders, ignored */
     PACK_NOTE_KINDS
 };
 
@@ -95,8 +96,9 @@ struct pack_source_additions {
 struct pack_source;
 
 /*
- * Lists `n_folders` folders (or image files, all of them), at least one; `source` is for pack_source_close(). Needs 24
- * to 60 bytes per image and its name, and one open folder per level of depth.
+ * Lists `n_folders` folders or image files, at least one; `source` is for
+ * pack_source_close(). Needs 24 to 60 bytes per image and its name, and one open folder per
+ * level of depth.
  *
  * One subfolder per class. Labels, order and names are those of torchvision's ImageFolder
  * (find_classes and make_dataset of torchvision/datasets/folder.py): classes are the
@@ -120,7 +122,8 @@ struct pack_source;
  * one is missing, "." or "..", the arguments as given, less slashes at the end.
  *
  * Files: they are stored in the order given, under the names given, without labels; those
- * that neither name nor content makes images are ignored.
+ * that neither name nor content makes images are ignored. Folders may be among them, which
+ * then are to be flat, and all names have the arguments in front.
  *
  * `label_from_folder`: images and their order are those of `no_labels`, and the class of
  * each is called as the folder that it is in, the innermost one.

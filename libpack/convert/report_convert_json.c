@@ -34,6 +34,7 @@ put_ignored(struct pack_json *json, const struct pack_source *source)
         "listed_folders",
         "thumbnails",
         NULL, /* masks: they are not passed over */
+        "sources_not_images",
     };
     pack_json_object(json, "ignored");
     for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)

@@ -10,10 +10,11 @@ struct pack_class_folder {
     uint64_t n_images;
 };
 
+/* A source that was given; an image file is flat. */
 struct pack_source_folder {
     dev_t dev;
     ino_t ino;
-    bool is_flat;
+    bool is_flat, is_image;
 };
 
 /* All source folders of a call. */

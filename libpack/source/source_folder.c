@@ -1,7 +1,8 @@
 /*
- * Several source folders, one behind the other. Until the classes of all of them are
- * known, labels are numbers of class folders.
+ * Several sources, one behind the other: folders, image files, or both. Until the classes
+ * of all of them are known, labels are numbers of class folders.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,11 +42,22 @@ check_source(const struct pack_tree *t, const char *const *folders, size_t at)
     char text[PACK_NAME_TEXT_MAX], other[PACK_NAME_TEXT_MAX];
     const struct pack_source_folder *f = t->folders;
     pack_name_text(folders[at], text);
+    if (f[at].is_image && t->walk.params->n_classes && !pack_tree_takes_all(t))
+        return pack_fail_param(t->walk.err, PACK_ERR_ARGUMENT, "label_from_folder",
+                               "sources that are files have no labels among the %zu "
+                               "classes",
+                               t->walk.params->n_classes);
     if (f[at].is_flat && t->walk.params->n_classes && !pack_tree_takes_all(t))
         return pack_fail_param(t->walk.err, PACK_ERR_ARGUMENT, "label_from_folder",
                                "'%s' is a flat folder: no folder names give its images "
                                "a label among the %zu classes",
                                text, t->walk.params->n_classes);
+    if (at > 0 && f[at].is_flat != f[0].is_flat && (f[at].is_image || f[0].is_image))
+        return pack_fail_param(t->walk.err, PACK_ERR_ARGUMENT, "no_labels",
+                               "'%s' has a folder per class, '%s' is an image in none of "
+                               "them",
+                               f[at].is_image ? pack_name_text(folders[0], other) : text,
+                               f[at].is_image ? text : pack_name_text(folders[0], other));
     if (at > 0 && f[at].is_flat != f[0].is_flat)
         return pack_fail_param(
             t->walk.err, PACK_ERR_ARGUMENT, "no_labels",
@@ -100,6 +112,15 @@ take_source(struct pack_tree *t, const char *const *folders, size_t at,
         status = check_source(t, folders, at);
     pack_level_close(&level);
     return status;
+}
+
+static enum pack_status
+take_image(struct pack_tree *t, const char *const *sources, size_t at)
+{
+    enum pack_status status =
+        pack_source_add_file(t->walk.source, sources[at], t->walk.err);
+    t->folders[at].is_flat = t->folders[at].is_image = true;
+    return status == PACK_OK ? check_source(t, sources, at) : status;
 }
 
 /* ------------------------------------------------------------------- labels */
@@ -167,40 +188,93 @@ label(struct pack_tree *t)
     return status;
 }
 
-/* The arguments without slashes at their ends, "/" staying what it is; NULL when there is
- * no memory. */
-static char **
-trimmed(const char *const *folders, size_t n)
+/* ---------------------------------------------------------------- what is given */
+
+/* The sources of a call: those that are taken, without slashes at their ends, "/" staying
+ * what it is. */
+struct given {
+    char **paths;
+    enum pack_given *kinds;
+    size_t n, n_images;
+};
+
+static void
+given_done(struct given *g)
 {
-    char **copies = calloc(n + 1, sizeof *copies);
-    for (size_t i = 0; copies && i < n; i++) {
-        size_t size = strlen(folders[i]);
-        while (size > 1 && folders[i][size - 1] == '/')
-            size--;
-        if ((copies[i] = strndup(folders[i], size)))
+    for (size_t i = 0; g->paths && i < g->n; i++)
+        free(g->paths[i]);
+    free(g->paths);
+    free(g->kinds);
+}
+
+/* Tells what the sources are, and leaves out what is neither image nor folder. */
+static enum pack_status
+sort_given(struct pack_tree *t, const char *const *sources, size_t n, struct given *g)
+{
+    enum pack_status status = PACK_OK;
+    char text[PACK_NAME_TEXT_MAX];
+    size_t missing = n;
+    int errnum = 0;
+    g->paths = calloc(n, sizeof *g->paths);
+    g->kinds = calloc(n, sizeof *g->kinds);
+    if (!g->paths || !g->kinds)
+        return pack_fail_memory(t->walk.err, "names of folders");
+    for (size_t i = 0; status == PACK_OK && i < n; i++) {
+        enum pack_given kind = pack_source_given(sources[i], t->walk.params);
+        size_t size = strlen(sources[i]);
+        if (kind == PACK_GIVEN_NOTHING && missing == n) {
+            missing = i;
+            errnum = errno;
+        }
+        if (kind == PACK_GIVEN_OTHER || kind == PACK_GIVEN_BROKEN) {
+            status = pack_source_note_given(t->walk.source, kind, sources[i],
+                                            t->walk.err);
             continue;
-        while (i > 0)
-            free(copies[--i]);
-        free(copies);
-        return NULL;
+        }
+        while (size > 1 && sources[i][size - 1] == '/')
+            size--;
+        g->n_images += kind == PACK_GIVEN_IMAGE;
+        g->kinds[g->n] = kind;
+        g->paths[g->n] = strndup(sources[i], size);
+        if (!g->paths[g->n++])
+            status = pack_fail_memory(t->walk.err, "names of folders");
     }
-    return copies;
+    bool has_files = g->n < n || g->n_images > 0;
+    return status == PACK_OK && missing < n && has_files
+               ? pack_fail_errno(t->walk.err, errnum, "cannot open '%s'",
+                                 pack_name_text(sources[missing], text))
+               : status; /* a folder's reading says it */
 }
 
 static enum pack_status
-take_sources(struct pack_tree *t, const char *const *folders, size_t n)
+take_sources(struct pack_tree *t, const struct given *g)
 {
-    bool by_component = components_differ(folders, n);
+    const char *const *paths = (const char *const *)g->paths;
+    bool by_component = g->n_images == 0 && components_differ(paths, g->n);
     enum pack_status status = PACK_OK;
-    for (size_t i = 0; status == PACK_OK && i < n; i++)
-        status = take_source(t, folders, i,
-                             n == 1         ? NULL
-                             : by_component ? last_component(folders[i])
-                                            : folders[i]);
-    if (status == PACK_OK && n > 1 && t->walk.source->notes[PACK_NOTE_MASK].count == 0)
+    t->folders = calloc(g->n, sizeof *t->folders);
+    if (!t->folders)
+        return pack_fail_memory(t->walk.err, "names of folders");
+    for (size_t i = 0; status == PACK_OK && i < g->n; i++)
+        status = g->kinds[i] == PACK_GIVEN_IMAGE
+                     ? take_image(t, paths, i)
+                     : take_source(t, paths, i,
+                                   g->n == 1      ? NULL
+                                   : by_component ? last_component(paths[i])
+                                                  : paths[i]);
+    if (status == PACK_OK && g->n > 1 && t->walk.source->notes[PACK_NOTE_MASK].count == 0)
         status = pack_source_check_masks(t->walk.source, 0, t->walk.params->no_labels,
                                          t->walk.err); /* images/ and masks/ as two */
     return status == PACK_OK ? label(t) : status;
+}
+
+static enum pack_status
+refuse_all(const struct pack_tree *t, const char *source)
+{
+    char text[PACK_NAME_TEXT_MAX];
+    return pack_fail_param(t->walk.err, PACK_ERR_NOT_FOUND, "list",
+                           "'%s' is no image and no folder of images",
+                           pack_name_text(source, text));
 }
 
 static enum pack_status
@@ -228,30 +302,19 @@ pack_source_open(const char *const *folders, size_t n_folders,
                  struct pack_error *err)
 {
     struct pack_tree t = { .walk = { .params = params, .err = err } };
-    char **names = NULL;
-    bool are_files = false;
+    struct given given = { 0 };
     enum pack_status status = check_open(folders, n_folders, params, source, err);
-    if (status == PACK_OK)
-        status = pack_source_are_files(folders, n_folders, &are_files, err);
-    if (status != PACK_OK || are_files)
-        return status == PACK_OK
-                   ? pack_source_open_files(folders, n_folders, params, source, err)
-                   : status;
-    t.folders = calloc(n_folders, sizeof *t.folders);
-    names = trimmed(folders, n_folders);
-    if (!t.folders || !names)
-        status = pack_fail_memory(err, "names of folders");
     if (status == PACK_OK)
         status = pack_source_new(&t.walk.source, err);
     if (status == PACK_OK)
-        status = take_sources(&t, (const char *const *)names, n_folders);
+        status = sort_given(&t, folders, n_folders, &given);
+    if (status == PACK_OK)
+        status = given.n ? take_sources(&t, &given) : refuse_all(&t, folders[0]);
     if (status == PACK_OK)
         *source = t.walk.source;
     else
         pack_source_close(t.walk.source);
-    for (size_t i = 0; names && i < n_folders; i++)
-        free(names[i]);
-    free(names);
+    given_done(&given);
     free(t.folders);
     free(t.classes);
     free(t.walk.segments);

@@ -49,16 +49,24 @@ enum pack_status pack_source_label_by_folder(struct pack_source *source,
                                              const struct pack_source_params *params,
                                              struct pack_error *err);
 
-/* Whether `n` sources are files, not folders: *are_files; PACK_ERR_ARGUMENT when some
- * are. */
-enum pack_status pack_source_are_files(const char *const *paths, size_t n, bool *are_files,
-                                       struct pack_error *err);
+/* What was given as a source. */
+enum pack_given {
+    PACK_GIVEN_FOLDER = 0,
+    PACK_GIVEN_NOTHING, /* nothing is there: errno says why */
+    PACK_GIVEN_IMAGE,
+    PACK_GIVEN_OTHER, /* a file of another kind */
+    PACK_GIVEN_BROKEN /* a link to nowhere that is not called as an image is */
+};
+enum pack_given pack_source_given(const char *path,
+                                  const struct pack_source_params *params);
 
-/* As pack_source_open() with sources that are files. */
-enum pack_status pack_source_open_files(const char *const *files, size_t n,
-                                        const struct pack_source_params *params,
-                                        struct pack_source **source,
-                                        struct pack_error *err);
+/* Counts what is no image and no folder. */
+enum pack_status pack_source_note_given(struct pack_source *source, enum pack_given given,
+                                        const char *path, struct pack_error *err);
+
+/* Adds an image file as a record, under the name given. */
+enum pack_status pack_source_add_file(struct pack_source *source, const char *file,
+                                      struct pack_error *err);
 
 /* Finds the number of a class by its name. */
 struct pack_class_map {
