@@ -35,6 +35,9 @@ seeds() { # target, folder
         printf 'path\tlabel\r\na.jpg\t1\r\n' >"$2/tsv"
         printf '{"images": [{"id": 1, "file_name": "a"}], "annotations": [{"image_id": 1, "category_id": 2}], "categories": [{"id": 2, "name": "c"}]}' >"$2/coco"
         printf '{"path": "a", "label": null}\n{"path": "b", "label": 1}\n' >"$2/json"
+        printf '[{"path": "a", "label": null},\n{"path": "b", "label": 1}]\n' >"$2/array"
+        printf '{"labels": [["a.png", 1], ["b\\/c.png", 2]]}' >"$2/stylegan"
+        printf '{"a.jpg": "cat", "b.jpg": "dog"}' >"$2/object"
         printf '2\nimage_id Smiling Young\n000001.jpg -1 1\n000002.jpg  1 -1\n' >"$2/celeba"
         ;;
     fuzz_list_form) # two bytes of parameters, then the list
@@ -44,6 +47,10 @@ seeds() { # target, folder
         printf '\004\000,Image,class\n0,a.jpg,"x, y"\n' >"$2/pandas"
         printf '\004\000{"path": "a.jpg", "label": 1}\n' >"$2/json"
         printf '\004\000{"images": [], "annotations": []}' >"$2/coco"
+        printf '\004\000[{"path": "a.jpg", "label": 1}]' >"$2/array"
+        printf '\004\000{"labels": [["a.png", 1]]}' >"$2/stylegan"
+        printf '\004\000{"a.jpg": 1, "b.jpg": 2}' >"$2/object"
+        printf '\004\000{"path": {"0": "a.jpg"}}' >"$2/columns"
         printf '\004\0001\nSmiling Young\na.jpg -1 1\n' >"$2/celeba"
         ;;
     fuzz_trace)

@@ -140,6 +140,31 @@ printf '{"file_name": "b.jpg", "label": "dog", "n": 1, "boxes": [[1, 2]]}\n\n{"n
 packed 'JSON lines' \
     "metadata.jsonl: takes 'file_name' as path, 'label' as label, 1 more as dataset; JSON lines" \
     'b.jpg=1 my e.jpg=0|classes cat dog|n 1.0 nan' --list metadata.jsonl
+printf '[{"file_name":"b.jpg","label":"dog","n":1},\n {"file_name":"my e.jpg","label":"cat","n":null}]' >records.json
+packed "a JSON array of objects" \
+    "records.json: takes 'file_name' as path, 'label' as label, 1 more as dataset; JSON array" \
+    'b.jpg=1 my e.jpg=0|classes cat dog|n 1.0 nan' --list records.json
+printf '{\n "labels": [\n ["b.jpg", 4],\n ["my e.jpg", 0]\n ],\n "x": [' >dataset.json
+packed "StyleGAN's dataset.json, of which the rest does not count" \
+    "dataset.json: takes column 1 as path, column 2 as label; StyleGAN's dataset.json" \
+    'b.jpg=4 my e.jpg=0' --list dataset.json
+head -c 40 dataset.json >cut.json
+refused "StyleGAN's cut short" 'cut.json:4: element 2: ends too early' --list cut.json
+printf '{"labels": null}' >null.json
+refused "StyleGAN's without labels" \
+    "'null.json': 'labels' is null, it names no images: the folder that they are in is the source, without a list; --no-labels takes them all" \
+    --list null.json
+printf '{"my e.jpg": "dog", "b.jpg": "cat"}' >labels.json
+packed 'an object of paths and labels' \
+    'labels.json: takes each key as path, each value as label; JSON object' \
+    'my e.jpg=1 b.jpg=0|classes cat dog' --list labels.json
+printf '{"labels": [["b.jpg", [0, 1]]]}' >one-hot.json
+refused 'labels of several numbers' \
+    'one-hot.json:1: element 1: value 2 is an array or object: an image has one label, a number or a text; --label-column N says which column it is, counted from 1, and 0 that there is none' \
+    --list one-hot.json
+packed 'which are left out when asked' \
+    "one-hot.json: takes column 1 as path, leaves out 1; StyleGAN's dataset.json" \
+    'b.jpg' --list one-hot.json --label-column 0
 cat >instances.json <<'END'
 {"info": {"images": "none"}, "images": [
   {"id": 30, "file_name": "c.jpg", "width": 24}, {"file_name": "a.jpg", "id": 10},
@@ -190,6 +215,26 @@ run h5pack --list lists/val.txt --size 8 -f -o out.h5
     "h5pack: lists/val.txt: $two; of its first 2 files none is in 'lists', where the paths start" ]
 ok $? 'a list whose files are elsewhere is told where they were looked for'
 
+# Lists of other machines.
+mkdir sub
+cp a.jpg sub/a.jpg
+printf 'sub\\a.jpg,cat\r\nb.jpg,dog\r\n' >windows.csv
+packed 'backslashes are slashes where files are there then' \
+    "windows.csv: takes column 1 as path, column 2 as label; no header; backslashes in paths are slashes" \
+    'sub/a.jpg=0 b.jpg=1|classes cat dog' --list windows.csv
+for path in 'C:\x\a.jpg' /nowhere/x/a.jpg; do
+    printf '%s\n' "$path" >moved
+    h5pack --list moved --size 8 -f -o out.h5 >out 2>err
+    [ "$(head -n 1 err)" = \
+        "h5pack: moved: $paths; of its first 1 file none is there, and '$(printf '%s\n' "$path" | sed 's/\\/\\\\/g')' is a path from the root of a machine: paths of a list that has moved are to start from its folder, or from the source" ]
+    ok $? "a list of paths from the root of another machine says what it wants"
+    note <err
+done
+printf 'a.jpg 1\nb.jpg 2\na.jpg 3\na.jpg 1\n' >boxes
+packed 'rows of one image are counted' \
+    "boxes: $two; 2 rows name an image again, first 'a.jpg'" \
+    'a.jpg=1 b.jpg=2 a.jpg=3 a.jpg=1' --list boxes
+
 # What is rejected is a list for the next run, from the folder of the first.
 mkdir part
 cp a.jpg part/a.jpg
@@ -208,6 +253,18 @@ packed 'files are sources' '' 'b.jpg a.jpg' b.jpg a.jpg
 packed 'with the folders as classes' '' \
     "$(counted photos/*/*)|classes coast desert forest fruit" \
     photos/*/* --label-from-folder
+mkdir mixed
+cp -r photos/coast photos/fruit a.jpg mixed
+echo read me >mixed/README.txt
+packed 'folders, files and a text are what a shell makes of a folder' \
+    "the images have no labels: 'mixed' as SOURCE, or --label-from-folder, makes each folder a class
+h5pack: 1 source ignored that is no image and no folder: 'mixed/README.txt'" \
+    "$(echo mixed/a.jpg mixed/*/*.jpg)" mixed/*
+refused 'a folder of classes and an image' \
+    "'photos' has a folder per class, 'a.jpg' is an image in none of them; --no-labels takes them all" \
+    photos a.jpg
+refused 'an image that is not there' "cannot open 'mixed/*.png': No such file or directory" \
+    a.jpg 'mixed/*.png'
 names=$(echo photos/*/* | sed 's,photos/,,g')
 packed 'several flat folders have no labels, which is said' \
     "the images have no labels: 'photos' as SOURCE, or --label-from-folder, makes each folder a class" \
@@ -235,15 +292,3 @@ h5pack -q --list instances.json --size 8 -f -o out.h5 >/dev/null
 h5pack -q --verify --list instances.json -o out.h5
 ok $? "COCO's list verifies"
 done_testing
-mkdir mixed
-cp -r photos/coast photos/fruit a.jpg mixed
-echo read me >mixed/README.txt
-packed 'folders, files and a text are what a shell makes of a folder' \
-    "the images have no labels: 'mixed' as SOURCE, or --label-from-folder, makes each folder a class
-h5pack: 1 source ignored that is no image and no folder: 'mixed/README.txt'" \
-    "$(echo mixed/a.jpg mixed/*/*.jpg)" mixed/*
-refused 'a folder of classes and an image' \
-    "'photos' has a folder per class, 'a.jpg' is an image in none of them; --no-labels takes them all" \
-    photos a.jpg
-refused 'an image that is not there' "cannot open 'mixed/*.png': No such file or directory" \
-    a.jpg 'mixed/*.png'

@@ -124,6 +124,25 @@ static const struct good good[] = {
     { "CelebA's boxes", "list_bbox_celeba.txt", 0,
       BYTES("1\r\nimage_id x_1 y_1 width height\r\n000001.jpg    95  71 226 313\r\n"),
       "1 image_id=text[000001.jpg] x_1=int[95] y_1=int[71] width=int[226] height=int[313]" },
+    { "Excel's hint of the separator", "l", 0,
+      BYTES("\xef\xbb\xbfsep=;\r\npath;x\r\na;1,5\r\n"), "1 path=text[a] x=text[1,5]" },
+    { "a file that is called as such a hint", "l", 0, BYTES("sep=;\tx.jpg\n"),
+      "1 path=text[x.jpg] label=text[sep=;]" },
+    { "a JSON array on several lines", "l", 0,
+      BYTES("\n[ {\"path\": \"a\", \"x\": [1, {\"]\": \"\\\"\"}], \"y\": 1} ,\n"
+            "{\"y\": 2,\n\"path\": \"b\\u00e9\"}\n]\n"),
+      "2 path=text[a|b\xc3\xa9] y=int[1|2]" },
+    { "a JSON array of cells, numbers and words", "l", 0,
+      BYTES("[[\"a.jpg\",true],[\"b.jpg\",null],[\"c.jpg\",2.5]]"),
+      "3 path=text[a.jpg|b.jpg|c.jpg] label=float[1|nan|2.5]" },
+    { "JSON objects of several lines", "l", 0,
+      BYTES("{\n\"path\": \"a\",\n\"x\": 1}\n{\"x\": 2, \"path\":\n\"b\"}{\"path\": \"c\"}\n\n"),
+      "3 path=text[a|b|c] x=float[1|2|nan]" },
+    { "StyleGAN's, with what is behind it", "l", 0,
+      BYTES("{ \"labels\" : [ [\"a.png\", 1], [\"b.png\", 0] ] , \"x\": "),
+      "2 path=text[a.png|b.png] label=int[1|0]" },
+    { "a JSON object", "l", 0, BYTES("{\"a,\\\".jpg\" : \"x\" , \"b:.jpg\":\"y\"}"),
+      "2 path=text[a,\".jpg|b:.jpg] label=text[x|y]" },
     { "lines", "-", PACK_LIST_LINES, BYTES("path\na b,c\td.jpg\n\n\"e\"\r\nf"),
       "4 path=text[path|a b,c\\x09d.jpg|\"e\"|f]" },
     { "paths that end in NUL", "-", PACK_LIST_NULL, BYTES("a\nb\r\0\xef\xbb\xbf\0c"),
@@ -176,8 +195,16 @@ static const struct bad bad[] = {
       "l:2: column 1: text behind the closing quote" },
     { PACK_ERR_FORMAT, BYTES("path,x\na\0b,1\n"),
       "l:2: a NUL byte (the list is to be UTF-8 text)" },
-    { PACK_ERR_FORMAT, BYTES("\xff\xfep\0a\0t\0h\0\n\0"),
-      "l:1: a NUL byte (the list is to be UTF-8 text)" },
+    { PACK_ERR_FORMAT, BYTES("path,label\na.jpg,1\nhttps://x.org/b.jpg,2\n"),
+      "l:3: 'https://x.org/b.jpg' is an address, not a file: the images are to be on this "
+      "machine, and their paths in the list" },
+    { PACK_ERR_FORMAT, BYTES("s3://x/b.jpg\n"),
+      "l:1: 's3://x/b.jpg' is an address, not a file: the images are to be on this machine, "
+      "and their paths in the list" },
+    { PACK_ERR_FORMAT, BYTES("{\"images\": [{\"id\": 1, \"file_name\": \"http://x/a.jpg\"}]}"),
+      "'l': 'http://x/a.jpg' is an address, not a file: the images are to be on this machine, "
+      "and their paths in the list" },
+    { PACK_ERR_FORMAT, BYTES("sep=;\r\npath;x\r\na\r\n"), "l:3: 1 cell where the header has 2" },
     { PACK_ERR_FORMAT, BYTES("path,x,y,x\n"), "l:1: columns 2 and 4 are both 'x'" },
     { PACK_ERR_FORMAT, BYTES("path,path\n"), "l:1: columns 1 and 2 are both 'path'" },
     { PACK_ERR_FORMAT, BYTES("path,,x\na,,1\nb,2,3\n"),
@@ -200,6 +227,38 @@ static const struct bad bad[] = {
     { PACK_ERR_ARGUMENT, BYTES("a.jpg 1\nb.jpg\n"),
       "'l': no column of it is known to be the path, it starts with 'a.jpg 1'" },
     { PACK_ERR_NOT_FOUND, BYTES("0\nx y\n"), "list 'l' names no images" },
+    { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\"}\n{\"path\":\"b\"}]"),
+      "l:2: element 1: expected a comma or the end behind it" },
+    { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\"},\n]"),
+      "l:2: element 2: a comma needs a value behind it" },
+    { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\",\"x\":1},{\"path\":\"b\",\"y\":1}]"),
+      "l:1: element 2: 'y' is no key of the first object" },
+    { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\"},\n[\"b\"]]"),
+      "l:2: element 2: is no JSON object" },
+    { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\"}]\n[]"),
+      "l:2: unexpected text behind the list" },
+    { PACK_ERR_FORMAT, BYTES("[[\"a.jpg\",1],\n[\"b.jpg\",2]"),
+      "l:2: element 2: ends too early" },
+    { PACK_ERR_FORMAT, BYTES("[[\"a.jpg\",1],\n[\"b.jpg\""),
+      "l:2: element 2: ends too early" },
+    { PACK_ERR_FORMAT, BYTES("{\n\"path\": \"a\"}\n{\n\"path\": \"b\"\n"),
+      "l:5: element 2: ends too early" },
+    { PACK_ERR_FORMAT, BYTES("[[\"a.jpg\",1],3]"),
+      "l:1: element 2: is no path, and no array of path and label" },
+    { PACK_ERR_FORMAT, BYTES("[[\"a.jpg\",1],[]]"),
+      "l:1: element 2: is no path, and no array of path and label" },
+    { PACK_ERR_FORMAT, BYTES("[[\"a.jpg\",1],[\"b.jpg\",2,3]]"),
+      "l:1: element 2: 3 cells where the first line has 2" },
+    { PACK_ERR_FORMAT, BYTES("[[\"a.jpg\",1],[\"b.jpg\",[0,1]]]"),
+      "l:1: element 2: value 2 is an array or object: an image has one label, a number or a "
+      "text" },
+    { PACK_ERR_FORMAT, BYTES("[[\"a.jpg\",1],[null,1]]"),
+      "l:1: element 2: column 1: the path is empty" },
+    { PACK_ERR_FORMAT, BYTES("{\"labels\":[[\"a.jpg\",1]]"), "l:1: ends too early" },
+    { PACK_ERR_FORMAT, BYTES("{\"a.jpg\":1,\"b.jpg\" 2}"),
+      "l:1: element 2: expected a key in double quotes, and ':'" },
+    { PACK_ERR_FORMAT, BYTES("{\"a.jpg\":1,b:2}"),
+      "l:1: element 2: expected a key in double quotes, and ':'" },
 };
 
 static void
@@ -286,6 +345,36 @@ test_long_list(void)
                  list->columns[2].integers[i] != i;
     }
     ok(list && wrong == 0, "%d rows, one column turning into text at the last", ROWS);
+    pack_list_free(list);
+    fclose(f);
+}
+
+/* All in one line, of several heads' size. */
+static void
+test_long_array(const char *begin, const char *format, const char *end)
+{
+    enum { ROWS = 200000 };
+    struct pack_list *list = NULL;
+    struct pack_error err = { .text = "" };
+    FILE *f = tmpfile();
+    int wrong = 0;
+    fputs(begin, f);
+    for (int i = 0; i < ROWS; i++) {
+        fputs(i ? "," : "", f);
+        fprintf(f, format, i, i % 1000);
+    }
+    fputs(end, f);
+    rewind(f);
+    pack_list_read(f, "l", &any_form, &list, &err);
+    for (int i = 0; list && i < ROWS; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "d/%d.jpg", i);
+        wrong += strcmp(list->path.strings[i], path) != 0 ||
+                 list->label->integers[i] != i % 1000;
+    }
+    ok(list && list->n_rows == ROWS && wrong == 0, "%d rows like %s%s", ROWS, begin,
+       format);
+    note("%s", err.text);
     pack_list_free(list);
     fclose(f);
 }
@@ -411,6 +500,9 @@ main(void)
     test_bad();
     test_limits();
     test_long_list();
+    test_long_array("[", "{\"path\": \"d\\/%d.jpg\", \"label\": %d}", "]");
+    test_long_array("{\"labels\": [", "[\"d/%d.jpg\", %d]", "]}");
+    test_long_array("{", "\"d/%d.jpg\": %d", "}");
     test_unreadable();
     test_failing_reads();
     test_watch();

@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
              "the HDF5 file to make (required, but for --dry-run)"),
     CLI_TEXT('l', "list", &o.list, "FILE",
              "take images from a list (- is standard input): paths, 'path label' lines, "
-             "CSV or TSV with further columns, CelebA's, im2rec's, JSON lines, COCO's "
+             "CSV or TSV with further columns, CelebA's, im2rec's, JSON, COCO's "
              "instances; paths start from SOURCE when given, else from the list's folder"),
     CLI_TEXT(0, "path-column", &o.path_column, "NAME|N",
              "column of the list with the paths, counted from 1; 0: each line is a path"),

@@ -170,7 +170,8 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  * Forms, recognised by the first MiB; pack_source_list_form() says which it was:
  *
  *   one path per line   What find prints; folders in it are ignored.
- *   path and label      In either order, apart by tabs, commas or blanks, without header.
+ *   path and label      In either order, apart by tabs, commas, semicolons or blanks,
+ *                       without header.
  *                       Where blanks separate, the path or the label may hold blanks, not
  *                       both.
  *   im2rec's            index, label and path apart by tabs, without header.
@@ -188,6 +189,12 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  *                       stored form, the reason is left out.
  *   JSON lines          An object in each line, its members being columns of a header;
  *                       arrays and objects in it are left out. true is 1, false 0.
+ *   JSON arrays         Of such objects (pandas' orient="records"), of arrays of cells as
+ *                       ["a.jpg", 3], or of paths; StyleGAN's dataset.json, which has one as
+ *                       "labels"; an object whose keys are paths, its values labels. They
+ *                       are read in passing, whatever their size. Several values where the
+ *                       label is to be are refused. Objects may also follow one another
+ *                       without an array, each on several lines.
  *   COCO's              {"images", "annotations", "categories"}: file_name is the path, the
  *                       first category of an image its label; classes are the categories
  *                       in the order of their ids. It is read in passing, whatever its size.
@@ -202,6 +209,10 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  * paths whose files are called so. Lines end in LF, CRLF or CR, the last one may do without;
  * empty lines and a UTF-8 byte order mark are skipped. Every row has as many cells as the
  * header, empty ones at the end aside.
+ *
+ * Paths with backslashes, of which none is there as it stands but one with slashes, get
+ * slashes. Paths in front of which a scheme stands ("https://") are refused unless there is
+ * a file of that name.
  *
  * Types. A column is int64 when all its cells are integers of that range; else float64
  * when all are numbers, "nan" or "inf", an empty cell giving NaN; else, and when all are

@@ -183,6 +183,8 @@ check_path(struct pack_rows *r, const struct table *t)
         enum pack_status status = pack_name_unescape(path, path, r->err);
         return status == PACK_OK ? status : pack_rows_at_line(r, r->row_line, status);
     }
+    if (pack_survey_check_path(path, t->params, r->err) != PACK_OK)
+        return pack_rows_at_line(r, r->row_line, PACK_ERR_FORMAT);
     if (t->form->checks_paths && !pack_survey_file_name(path))
         return pack_rows_at_line(
             r, r->row_line,
@@ -342,7 +344,19 @@ read_rows(FILE *file, const char *name, const struct pack_list_head *head,
     return status;
 }
 
-/* The first bytes, a byte order mark aside. */
+/* The line in front of a table that tells Excel its separator: "sep=;". */
+static size_t
+hint_bytes(const unsigned char *text, size_t size)
+{
+    size_t n = 5;
+    if (size < n + 1 || memcmp(text, "sep=", 4) != 0 || !strchr(",;\t", text[4]))
+        return 0;
+    n += text[n] == '\r';
+    n += n < size && text[n] == '\n';
+    return n > 5 ? n : 0;
+}
+
+/* The first bytes, a byte order mark and a hint aside. */
 static enum pack_status
 read_head(FILE *file, const char *name, enum pack_list_format format,
           struct pack_list_head *head, struct pack_error *err)
@@ -361,6 +375,8 @@ read_head(FILE *file, const char *name, enum pack_list_format format,
     if (format != PACK_LIST_NULL && head->size >= 3 &&
         memcmp(head->bytes, "\xef\xbb\xbf", 3) == 0)
         head->start = 3;
+    if (format == PACK_LIST_ANY)
+        head->start += hint_bytes(head->bytes + head->start, head->size - head->start);
     return PACK_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "libpack/base/json.h"
 #include "libpack/base/numbers.h"
 #include "libpack/source/list_column.h"
+#include "libpack/source/list_survey.h"
 
 enum section { OTHER, IMAGES, ANNOTATIONS, CATEGORIES, N_SECTIONS };
 
@@ -138,7 +139,8 @@ add_image(struct coco *c)
     if (*path == '\0')
         return pack_fail(c->err, PACK_ERR_FORMAT, "image %" PRId64 " has no file_name",
                          c->numbers[ID]);
-    return pack_column_add(&c->path, path, c->err);
+    enum pack_status status = pack_survey_check_path(path, c->params, c->err);
+    return status == PACK_OK ? pack_column_add(&c->path, path, c->err) : status;
 }
 
 static enum pack_status

@@ -21,102 +21,72 @@
 
 /* ------------------------------------------------------------ other files */
 
-/* What files of other kinds start with. */
+/* What files of other kinds start with, and what makes lists of them. */
 static const struct {
     const char *bytes;
     size_t at, size;
-    const char *what;
+    const char *what, *remedy;
 } others[] = {
-    { "\x89HDF\r\n\x1a\n", 0, 8, "an HDF5 file" },
-    { "\xff\xd8\xff", 0, 3, "an image (JPEG)" },
-    { "\x89PNG\r\n\x1a\n", 0, 8, "an image (PNG)" },
-    { "GIF87a", 0, 6, "an image (GIF)" },
-    { "GIF89a", 0, 6, "an image (GIF)" },
-    { "WEBPVP8", 8, 7, "an image (WebP)" },
-    { "II*\0", 0, 4, "an image (TIFF)" },
-    { "MM\0*", 0, 4, "an image (TIFF)" },
-    { "\0\0\0\0", 6, 4, "an image (BMP)" }, /* behind BM and a size */
-    { "\x1f\x8b\x08", 0, 3, "compressed (gzip)" },
-    { "PK\3\4", 0, 4, "a ZIP archive" },
-    { "\x28\xb5\x2f\xfd", 0, 4, "compressed (zstd)" },
-    { "BZh", 0, 3, "compressed (bzip2)" },
-    { "\xfd" "7zXZ\0", 0, 6, "compressed (xz)" },
-    { "PAR1", 0, 4, "a Parquet file" },
+    { "\x89HDF\r\n\x1a\n", 0, 8, "an HDF5 file", "" },
+    { "\xff\xd8\xff", 0, 3, "an image (JPEG)", "" },
+    { "\x89PNG\r\n\x1a\n", 0, 8, "an image (PNG)", "" },
+    { "GIF87a", 0, 6, "an image (GIF)", "" },
+    { "GIF89a", 0, 6, "an image (GIF)", "" },
+    { "WEBPVP8", 8, 7, "an image (WebP)", "" },
+    { "II*\0", 0, 4, "an image (TIFF)", "" },
+    { "MM\0*", 0, 4, "an image (TIFF)", "" },
+    { "\0\0\0\0", 6, 4, "an image (BMP)", "" }, /* behind BM and a size */
+    { "\x1f\x8b\x08", 0, 3, "compressed (gzip)", ": unpack it first" },
+    { "\x28\xb5\x2f\xfd", 0, 4, "compressed (zstd)", ": unpack it first" },
+    { "BZh", 0, 3, "compressed (bzip2)", ": unpack it first" },
+    { "\xfd" "7zXZ\0", 0, 6, "compressed (xz)", ": unpack it first" },
+    { "ustar", 257, 5, "a tar archive", ": unpack it first" },
+    { "PK\3\4", 0, 4, "a ZIP archive or an Excel workbook",
+      ": unpack it, or save it as CSV" },
+    { "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, 8, "an Excel workbook", ": save it as CSV" },
+    { "PAR1", 0, 4, "a Parquet file", ": pandas' read_parquet().to_csv() makes one" },
+    { "\x80\4\x95", 0, 3, "a Python pickle", ": pandas' read_pickle().to_csv() makes one" },
+    { "\x80\5\x95", 0, 3, "a Python pickle", ": pandas' read_pickle().to_csv() makes one" },
+    { "\x93NUMPY", 0, 6, "a NumPy array", ": its paths are to be lines of a text" },
+    { "MATLAB 5.0", 0, 10, "a MATLAB file", ": writetable() makes a CSV of a table" },
+    { "SQLite format 3\0", 0, 16, "an SQLite database", ": export a table of it as CSV" },
+    { "<?xml", 0, 5, "an XML file", "" },
 };
+
+static bool
+starts_so(const struct pack_list_head *h, size_t i)
+{
+    bool is_bmp = others[i].at == 6;
+    return h->size >= others[i].at + others[i].size &&
+           memcmp(h->bytes + others[i].at, others[i].bytes, others[i].size) == 0 &&
+           (!is_bmp || memcmp(h->bytes, "BM", 2) == 0);
+}
+
+/* A byte order mark and a character of ASCII. */
+static bool
+is_utf16(const struct pack_list_head *h)
+{
+    const unsigned char *b = h->bytes;
+    return h->size >= 4 && ((b[0] == 0xff && b[1] == 0xfe && b[2] && b[3] == 0) ||
+                            (b[0] == 0xfe && b[1] == 0xff && b[2] == 0 && b[3]));
+}
 
 static enum pack_status
 refuse_others(const struct pack_form_guess *g)
 {
-    const struct pack_list_head *h = g->head;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        bool is_bmp = others[i].at == 6;
-        if (h->size < others[i].at + others[i].size ||
-            memcmp(h->bytes + others[i].at, others[i].bytes, others[i].size) != 0 ||
-            (is_bmp && memcmp(h->bytes, "BM", 2) != 0))
-            continue;
-        bool is_image = strncmp(others[i].what, "an image", 8) == 0;
-        return pack_fail_param(g->err, PACK_ERR_FORMAT, is_image ? "list" : NULL,
-                               "'%s' is %s, not a list of images", g->name,
-                               others[i].what);
-    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (starts_so(g->head, i))
+            return pack_fail_param(
+                g->err, PACK_ERR_FORMAT,
+                strncmp(others[i].what, "an image", 8) == 0 ? "list" : NULL,
+                "'%s' is %s, not a list of images%s", g->name, others[i].what,
+                others[i].remedy);
+    if (is_utf16(g->head))
+        return pack_fail(g->err, PACK_ERR_FORMAT,
+                         "'%s' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell "
+                         "write it: save it as CSV UTF-8, or convert it by iconv",
+                         g->name);
     return PACK_OK;
-}
-
-/* --------------------------------------------------------------------- JSON */
-
-/* The bytes behind blanks, from `at` on; head->size at the end. */
-static size_t
-behind_blanks(const struct pack_list_head *h, size_t at)
-{
-    while (at < h->size && h->bytes[at] && strchr(" \t\r\n", h->bytes[at]))
-        at++;
-    return at;
-}
-
-/* An object that starts at `at`: "{" and then a key or "}". */
-static bool
-starts_object(const struct pack_list_head *h, size_t at)
-{
-    if (at >= h->size || h->bytes[at] != '{')
-        return false;
-    at = behind_blanks(h, at + 1);
-    return at < h->size && (h->bytes[at] == '"' || h->bytes[at] == '}');
-}
-
-/* Whether one of COCO's own keys stands in the object at `at`, as far as the head goes,
- * outside of all objects in it. */
-static bool
-has_coco_key(const struct pack_list_head *h, size_t at)
-{
-    static const char *const keys[] = { "\"images\"", "\"annotations\"", "\"categories\"" };
-    int depth = 0;
-    for (bool quoted = false; at < h->size; at++) {
-        char c = (char)h->bytes[at];
-        for (size_t i = 0; !quoted && depth == 1 && c == '"' && i < 3; i++)
-            if (h->size - at > strlen(keys[i]) &&
-                memcmp(h->bytes + at, keys[i], strlen(keys[i])) == 0) {
-                size_t behind = behind_blanks(h, at + strlen(keys[i]));
-                return behind < h->size ? h->bytes[behind] == ':' : !h->is_whole;
-            }
-        if (c == '\\' && quoted)
-            at++;
-        else if (c == '"')
-            quoted = !quoted;
-        else if (!quoted && (c == '{' || c == '['))
-            depth++;
-        else if (!quoted && (c == '}' || c == ']') && --depth == 0)
-            return false;
-    }
-    return depth > 0 && !h->is_whole; /* its first members fill the head */
-}
-
-static enum pack_status
-refuse_array(const struct pack_form_guess *g)
-{
-    return pack_fail(g->err, PACK_ERR_FORMAT,
-                     "'%s' is a JSON array: a list may be JSON lines, an object on each, "
-                     "or COCO's object with 'images', 'annotations' and 'categories'",
-                     g->name);
 }
 
 /* ------------------------------------------------------------------- CelebA */
@@ -177,27 +147,30 @@ recognise_text(struct pack_form_guess *g)
     return status == PACK_OK && !taken ? pack_form_take_bare(g) : status;
 }
 
+static bool
+is_blank(const struct pack_list_head *h)
+{
+    size_t at = h->start;
+    while (at < h->size && h->bytes[at] && strchr(" \t\r\n", h->bytes[at]))
+        at++;
+    return at == h->size;
+}
+
 static enum pack_status
 recognise(struct pack_form_guess *g)
 {
     const struct pack_list_head *h = g->head;
+    bool taken = false;
     enum pack_status status = refuse_others(g);
-    size_t first = behind_blanks(h, h->start);
     if (status != PACK_OK)
         return status;
     if (g->params->format != PACK_LIST_ANY)
         return pack_form_take_whole(g, g->params->format == PACK_LIST_NULL ? '\0' : '\n');
-    if (first == h->size && h->is_whole)
+    if (h->is_whole && is_blank(h))
         return pack_fail(g->err, PACK_ERR_NOT_FOUND, "list '%s' is empty", g->name);
-    if (first + 1 < h->size && h->bytes[first] == '[' &&
-        starts_object(h, behind_blanks(h, first + 1)))
-        return refuse_array(g);
-    if (starts_object(h, first) && has_coco_key(h, first)) {
-        g->form->is_coco = true;
-        return PACK_OK;
-    }
     g->terminator = find_terminator(h);
-    return starts_object(h, first) ? pack_form_take_json(g) : recognise_text(g);
+    status = pack_form_take_json(g, &taken);
+    return status == PACK_OK && !taken ? recognise_text(g) : status;
 }
 
 enum pack_status

@@ -4,7 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAY_TSV, WAY_CSV, WAY_LAST, WAY_FIRST, WAY_BLANKS, WAY_WHOLE, N_WAYS };
+enum {
+    WAY_TSV,
+    WAY_CSV,
+    WAY_SEMICOLON,
+    WAY_LAST,
+    WAY_FIRST,
+    WAY_BLANKS,
+    WAY_WHOLE,
+    N_WAYS
+};
 
 struct way {
     struct pack_rows_syntax syntax;
@@ -56,13 +65,15 @@ survey_ways(struct bare *b)
 {
     static const enum pack_rows_cut cuts[N_WAYS] = {
         [WAY_TSV] = PACK_ROWS_TSV,       [WAY_CSV] = PACK_ROWS_CSV,
-        [WAY_LAST] = PACK_ROWS_LAST,     [WAY_FIRST] = PACK_ROWS_FIRST,
-        [WAY_BLANKS] = PACK_ROWS_BLANKS, [WAY_WHOLE] = PACK_ROWS_WHOLE,
+        [WAY_SEMICOLON] = PACK_ROWS_CSV, [WAY_LAST] = PACK_ROWS_LAST,
+        [WAY_FIRST] = PACK_ROWS_FIRST,   [WAY_BLANKS] = PACK_ROWS_BLANKS,
+        [WAY_WHOLE] = PACK_ROWS_WHOLE,
     };
     enum pack_status status = PACK_OK;
     for (int i = 0; status == PACK_OK && i < N_WAYS; i++) {
         struct way *w = &b->ways[i];
         w->syntax = (struct pack_rows_syntax){ .cut = cuts[i],
+                                               .separator = i == WAY_SEMICOLON ? ';' : 0,
                                                .terminator = b->g->terminator,
                                                .trims = true };
         status = pack_survey_take(b->g->head, &w->syntax, &w->survey, b->g->err);
@@ -325,9 +336,10 @@ take_given(const struct bare *b)
                                g->name, pack_name_text(g->params->path_column, text));
     if (at == PACK_LIST_NO_COLUMN)
         return take_lines(b);
-    int way = w[WAY_TSV].survey.n_cells > 1   ? WAY_TSV
-              : w[WAY_CSV].survey.n_cells > 1 ? WAY_CSV
-                                              : way_of_column(b, at);
+    int way = w[WAY_TSV].survey.n_cells > 1         ? WAY_TSV
+              : w[WAY_CSV].survey.n_cells > 1       ? WAY_CSV
+              : w[WAY_SEMICOLON].survey.n_cells > 1 ? WAY_SEMICOLON
+                                                    : way_of_column(b, at);
     if (at == 0 && w[way].survey.n_cells == 1)
         return take_lines(b);
     if (at >= w[way].survey.n_cells)
@@ -341,16 +353,25 @@ take_given(const struct bare *b)
     return take(b, &chosen);
 }
 
+/* Commas or semicolons; a label in front of the path may be part of it. */
+static enum pack_status
+take_separated(const struct bare *b, int way)
+{
+    const struct way *w = &b->ways[way];
+    if (w->path_at + 1 == w->survey.n_cells && !w->has_header && fits(b, WAY_WHOLE))
+        return take_there(b, (const int[]){ WAY_WHOLE, way }, 2);
+    return take(b, w);
+}
+
 static enum pack_status
 choose(struct bare *b)
 {
-    const struct way *csv = &b->ways[WAY_CSV];
     bool taken = false;
     if (b->ways[WAY_WHOLE].survey.n_rows == 0)
         return take_lines(b); /* reading them will say why */
     if (b->g->params->path_column)
         return take_given(b);
-    for (int i = WAY_TSV; i <= WAY_CSV; i++)
+    for (int i = WAY_TSV; i <= WAY_SEMICOLON; i++)
         if (b->ways[i].survey.is_even && b->ways[i].n_paths > 1)
             return pack_fail_param(b->g->err, PACK_ERR_ARGUMENT, "path_column",
                                    "'%s': columns %zu and %zu may both be the path",
@@ -359,11 +380,9 @@ choose(struct bare *b)
     if (fits(b, WAY_TSV))
         return look(b, WAY_TSV) || !look(b, WAY_WHOLE) ? take(b, &b->ways[WAY_TSV])
                                                        : take_lines(b);
-    if (fits(b, WAY_CSV) && csv->path_at + 1 == csv->survey.n_cells && !csv->has_header &&
-        fits(b, WAY_WHOLE))
-        return take_there(b, (const int[]){ WAY_WHOLE, WAY_CSV }, 2);
-    if (fits(b, WAY_CSV))
-        return take(b, csv);
+    for (int i = WAY_CSV; i <= WAY_SEMICOLON; i++)
+        if (fits(b, i))
+            return take_separated(b, i);
     enum pack_status status = take_blanks(b, &taken);
     if (taken || status != PACK_OK)
         return status;
@@ -371,6 +390,60 @@ choose(struct bare *b)
         pack_survey_is_paths(b->g->head, b->g->terminator, b->g->params))
         return take_lines(b);
     return take_unlike(b);
+}
+
+/* -------------------------------------------------------------- cells of JSON */
+
+/* Says why there is no first row. */
+static enum pack_status
+refuse_cells(const struct pack_form_guess *g, const struct pack_rows_syntax *syntax)
+{
+    pack_rows_init(g->rows, syntax, g->head, NULL, g->raw_name, g->err);
+    enum pack_status status = pack_rows_next(g->rows);
+    pack_rows_done(g->rows);
+    return status != PACK_OK
+               ? status
+               : pack_fail(g->err, PACK_ERR_NOT_FOUND, "list '%s' is empty", g->name);
+}
+
+/* The column of file names, or the one that is asked for, or else the first. */
+static enum pack_status
+find_cells_path(const struct pack_form_guess *g, struct way *w)
+{
+    const char *given = g->params->path_column;
+    char text[PACK_NAME_TEXT_MAX];
+    find_path(w);
+    if (given && (!pack_form_column_number(given, &w->path_at) ||
+                  w->path_at >= w->survey.n_cells))
+        return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "path_column",
+                               "path_column: '%s' has no column '%s', its first row has %zu",
+                               g->name, pack_name_text(given, text), w->survey.n_cells);
+    if (!given && w->n_paths > 1)
+        return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "path_column",
+                               "'%s': columns %zu and %zu may both be the path", g->name,
+                               w->paths[0] + 1, w->paths[1] + 1);
+    if (w->path_at == PACK_LIST_NO_COLUMN)
+        w->path_at = 0;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_form_take_cells(struct pack_form_guess *g, const struct pack_rows_syntax *syntax)
+{
+    struct bare b = { .g = g };
+    struct way *w = &b.ways[0];
+    const char *label = g->params->label_column;
+    w->syntax = *syntax;
+    w->syntax.passes_nested = g->params->no_label || (label && strcmp(label, "0") == 0);
+    enum pack_status status = pack_survey_take(g->head, &w->syntax, &w->survey, g->err);
+    if (status == PACK_OK && w->survey.n_rows == 0)
+        status = refuse_cells(g, &w->syntax);
+    if (status == PACK_OK)
+        status = find_cells_path(g, w);
+    if (status == PACK_OK)
+        status = take(&b, w);
+    free(w->survey.columns);
+    return status;
 }
 
 enum pack_status

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libpack/base/json.h"
-
 static bool
 is_among(const char *word, const char *const *words, size_t n)
 {
@@ -389,39 +387,4 @@ pack_form_take_header(struct pack_form_guess *g, bool *taken)
         return status == PACK_OK ? pack_form_name_columns(g, &syntax, path_at) : status;
     }
     return PACK_OK;
-}
-
-/* Refuses a label of several values, in the object that g->rows has read. */
-static enum pack_status
-check_object(const struct pack_form_guess *g)
-{
-    struct pack_json_doc *doc = NULL;
-    const struct pack_json_value *object, *v;
-    char text[PACK_NAME_TEXT_MAX];
-    enum pack_status status =
-        pack_json_parse((const char *)g->rows->object.data, g->rows->object.size, &doc,
-                        &object, g->err);
-    for (v = status == PACK_OK ? object->first : NULL; status == PACK_OK && v; v = v->next)
-        if ((v->kind == PACK_JSON_ARRAY || v->kind == PACK_JSON_OBJECT) &&
-            !g->params->label_column && !g->params->no_label &&
-            pack_list_names_label(v->key))
-            status = pack_fail_param(g->err, PACK_ERR_ARGUMENT, "label_column",
-                                     "'%s': '%s' of the first object holds several "
-                                     "values, an image has one label",
-                                     g->name, pack_name_text(v->key, text));
-    pack_json_free(doc);
-    return status;
-}
-
-enum pack_status
-pack_form_take_json(struct pack_form_guess *g)
-{
-    struct pack_rows_syntax lines = { .cut = PACK_ROWS_JSON, .terminator = g->terminator };
-    pack_rows_init(g->rows, &lines, g->head, NULL, g->raw_name, g->err);
-    enum pack_status status = pack_rows_next(g->rows);
-    if (status == PACK_OK)
-        status = check_object(g);
-    pack_rows_done(g->rows);
-    return status == PACK_OK ? pack_form_name_columns(g, &lines, PACK_LIST_NO_COLUMN)
-                             : status;
 }

@@ -24,8 +24,12 @@ struct pack_form_guess {
 enum pack_status pack_form_take_header(struct pack_form_guess *guess, bool *taken);
 enum pack_status pack_form_take_bare(struct pack_form_guess *guess);
 enum pack_status pack_form_take_whole(struct pack_form_guess *guess, char terminator);
-enum pack_status pack_form_take_json(struct pack_form_guess *guess);
+enum pack_status pack_form_take_json(struct pack_form_guess *guess, bool *taken);
 enum pack_status pack_form_take_count(struct pack_form_guess *guess);
+
+/* JSON whose rows are cut like that, PACK_ROWS_JSON_CELLS. */
+enum pack_status pack_form_take_cells(struct pack_form_guess *guess,
+                                      const struct pack_rows_syntax *syntax);
 
 /* A header in the way that `syntax` cuts it; in bare lists too, where the first line is
  * unlike the rest: columns are found by their names, else the path is in `path_at`. */

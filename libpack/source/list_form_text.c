@@ -22,13 +22,29 @@ say_column(struct pack_list_form *f, const struct pack_rows *header, size_t at,
            const char *as)
 {
     char text[PACK_NAME_TEXT_MAX];
-    if (header && f->rows.cut == PACK_ROWS_JSON)
+    if (f->rows.opens == '{')
+        say(f, "each %s as %s", at == 0 ? "key" : "value", as);
+    else if (header && f->rows.cut == PACK_ROWS_JSON)
         say(f, "'%s' as %s", pack_name_text(pack_rows_cell(header, at), text), as);
     else if (header)
         say(f, "column %zu, '%s', as %s", at + 1,
             pack_name_text(pack_rows_cell(header, at), text), as);
     else
         say(f, "column %zu as %s", at + 1, as);
+}
+
+static const char *
+form_of(const struct pack_list_form *f, const struct pack_rows *header)
+{
+    return f->rows.is_member               ? "StyleGAN's dataset.json"
+           : f->rows.opens == '['          ? "JSON array"
+           : f->rows.opens == '{'          ? "JSON object"
+           : f->rows.opens == ' '          ? "JSON objects"
+           : f->rows.cut == PACK_ROWS_JSON ? "JSON lines"
+           : f->has_count                  ? "CelebA's table"
+           : f->is_escaped                 ? "a list of rejects"
+           : header                        ? "header"
+                                           : "no header";
 }
 
 void
@@ -50,12 +66,7 @@ pack_form_describe(struct pack_form_guess *g, const struct pack_rows *header)
         say(f, ", %zu more as dataset%s", g->n_further, g->n_further == 1 ? "" : "s");
     if (g->n_columns > n_used)
         say(f, ", leaves out %zu", g->n_columns - n_used);
-    say(f, "; %s",
-        f->rows.cut == PACK_ROWS_JSON ? "JSON lines"
-        : f->has_count                ? "CelebA's table"
-        : f->is_escaped               ? "a list of rejects"
-        : header                      ? "header"
-                                      : "no header");
+    say(f, "; %s", form_of(f, header));
 }
 
 /* Counts those first rows whose path has blanks around it and is there with them, and

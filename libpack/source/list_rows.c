@@ -11,6 +11,8 @@
 enum pack_status
 pack_rows_at_line(struct pack_rows *r, uint64_t line, enum pack_status status)
 {
+    if (r->is_inside && !r->has_ended)
+        pack_error_prefix(r->err, status, "element %" PRIu64, r->n_elements);
     return pack_error_prefix(r->err, status, "%s:%" PRIu64, r->name, line);
 }
 
@@ -129,6 +131,123 @@ pack_rows_read_line(struct pack_rows *r)
         r->row.data[r->row.size - 1] == '\r')
         r->row.size--;
     return status;
+}
+
+/* ------------------------------------------------------------ elements of JSON */
+
+/* The next byte that is no blank. */
+static int
+next_inked(struct pack_rows *r)
+{
+    int c;
+    do
+        c = next_byte(r);
+    while (c == ' ' || c == '\t' || c == '\n' || c == '\r');
+    return c;
+}
+
+static enum pack_status
+refuse_element(struct pack_rows *r, const char *why)
+{
+    return pack_rows_at_line(r, r->line, pack_fail(r->err, PACK_ERR_FORMAT, "%s", why));
+}
+
+static bool
+ends_word(int c)
+{
+    return c == EOF || strchr(",:]} \t\r\n", c);
+}
+
+/* A value that starts with `c`, as it stands. */
+static enum pack_status
+copy_value(struct pack_rows *r, int c)
+{
+    size_t depth = 0;
+    bool quoted = false, escaped = false;
+    enum pack_status status = PACK_OK;
+    for (; status == PACK_OK && c != EOF; c = next_byte(r)) {
+        status = put(r, c);
+        if (quoted) {
+            quoted = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+        } else {
+            quoted = c == '"';
+            depth += c == '{' || c == '[';
+            depth -= depth > 0 && (c == '}' || c == ']');
+        }
+        if (!quoted && depth == 0 && (strchr("}]\"", c) || ends_word(peek_byte(r))))
+            return status;
+    }
+    return status == PACK_OK ? refuse_element(r, "ends too early") : status;
+}
+
+/* A member of an object, whose key starts with `c`, as an array of two. */
+static enum pack_status
+copy_member(struct pack_rows *r, int c)
+{
+    enum pack_status status = put(r, '[');
+    if (status == PACK_OK)
+        status = copy_value(r, c);
+    if (status == PACK_OK && (c != '"' || next_inked(r) != ':'))
+        status = refuse_element(r, "expected a key in double quotes, and ':'");
+    if (status == PACK_OK)
+        status = put(r, ',');
+    if (status == PACK_OK)
+        status = copy_value(r, next_inked(r));
+    return status == PACK_OK ? put(r, ']') : status;
+}
+
+/* Behind the closing bracket there is nothing, or the rest of the object around. */
+static enum pack_status
+end_elements(struct pack_rows *r)
+{
+    int c = next_inked(r);
+    r->has_ended = true;
+    if (r->syntax.is_member ? c != '}' && c != ',' : c != EOF)
+        return refuse_element(r, c == EOF ? "ends too early"
+                                          : "unexpected text behind the list");
+    if (r->syntax.is_member) {
+        r->file = NULL;
+        r->at = r->end;
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+read_next_value(struct pack_rows *r)
+{
+    int c = next_inked(r);
+    r->has_ended = c == EOF;
+    r->is_inside = true;
+    r->n_elements++;
+    r->row_line = r->line;
+    return c == EOF ? PACK_OK : copy_value(r, c);
+}
+
+enum pack_status
+pack_rows_read_element(struct pack_rows *r)
+{
+    char opens = r->syntax.opens, closes = opens == '[' ? ']' : '}';
+    if (r->has_ended)
+        return PACK_OK;
+    if (opens == ' ')
+        return read_next_value(r);
+    bool is_first = !r->is_inside;
+    int c = next_inked(r);
+    if (c == (is_first ? opens : ',')) {
+        c = next_inked(r);
+        r->is_inside = true;
+        r->n_elements++;
+        r->row_line = r->line;
+        if (c != closes)
+            return opens == '[' ? copy_value(r, c) : copy_member(r, c);
+        if (!is_first)
+            return refuse_element(r, "a comma needs a value behind it");
+    }
+    if (c == closes)
+        return end_elements(r);
+    return refuse_element(r, c == EOF ? "ends too early"
+                                      : "expected a comma or the end behind it");
 }
 
 /* ------------------------------------------------------------------- cutting */
@@ -291,6 +410,7 @@ read_row(struct pack_rows *r)
     switch (r->syntax.cut) {
     case PACK_ROWS_CSV: return read_csv_row(r);
     case PACK_ROWS_JSON: return pack_rows_read_json(r);
+    case PACK_ROWS_JSON_CELLS: return pack_rows_read_json_cells(r);
     default: return read_line_row(r);
     }
 }
@@ -324,11 +444,13 @@ pack_rows_init(struct pack_rows *r, const struct pack_rows_syntax *syntax,
     *r = (struct pack_rows){ .file = file,
                              .syntax = *syntax,
                              .line = 1,
-                             .at = head->start,
+                             .at = head->start + syntax->opens_at,
                              .end = head->size,
                              .capacity = head->capacity,
                              .input = head->bytes,
                              .err = err };
+    for (size_t i = 0; i < r->at; i++)
+        r->line += head->bytes[i] == syntax->terminator;
     pack_name_text(name, r->name);
 }
 

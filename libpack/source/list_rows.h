@@ -21,7 +21,8 @@ enum pack_rows_cut {
     PACK_ROWS_BLANKS,    /* at runs of blanks and tabs */
     PACK_ROWS_FIRST,     /* at the first such run only */
     PACK_ROWS_LAST,      /* at the last one only */
-    PACK_ROWS_JSON       /* not at all: a JSON object each; the first row is its keys */
+    PACK_ROWS_JSON,      /* not at all: a JSON object each; the first row is its keys */
+    PACK_ROWS_JSON_CELLS /* nor here: a JSON array of cells each, or a text */
 };
 
 struct pack_rows_syntax {
@@ -30,6 +31,13 @@ struct pack_rows_syntax {
     char terminator;  /* of a line */
     bool trims;       /* blanks around cells go, but for those in quotes ... */
     size_t untrimmed; /* ... and in this column, counted from 1 */
+
+    /* Of JSON whose rows are no lines, but the elements of an array; with the key as their
+     * first cell, the members of an object; or values one behind the other. */
+    char opens;         /* '[', '{' or ' '; 0: lines */
+    size_t opens_at;    /* where, in bytes from the start of the text */
+    bool is_member;     /* the array is in an object, of which the rest does not count */
+    bool passes_nested; /* arrays and objects in PACK_ROWS_JSON_CELLS are empty cells */
 };
 
 /* The first bytes of a list. The bytes are used again for what follows them. */
@@ -54,6 +62,8 @@ struct pack_rows {
     size_t n_keys;
     bool has_object; /* read already, for its keys */
     uint64_t object_line;
+    uint64_t n_elements; /* of syntax.opens, up to this one */
+    bool is_inside, has_ended;
     char name[PACK_NAME_TEXT_MAX];
     struct pack_error *err;
 };
@@ -71,7 +81,8 @@ enum pack_status pack_rows_next(struct pack_rows *rows);
 /* Cell i of the row, valid until the next one. */
 const char *pack_rows_cell(const struct pack_rows *rows, size_t i);
 
-/* "NAME:LINE: " in front of the sentence in rows->err. */
+/* "NAME:LINE: " in front of the sentence in rows->err, "NAME:LINE: element 3: " where
+ * rows are no lines. */
 enum pack_status pack_rows_at_line(struct pack_rows *rows, uint64_t line,
                                    enum pack_status status);
 

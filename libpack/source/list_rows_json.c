@@ -1,6 +1,6 @@
 /*
- * A line becomes a tree, small as it is (PACK_LIST_ROW_MAX). The keys of the first object
- * are kept one behind the other, and looked for in each further one.
+ * A line, or an element, becomes a tree, small as it is (PACK_LIST_ROW_MAX). The keys of
+ * the first object are kept one behind the other, and looked for in each further one.
  */
 #include "libpack/source/list_rows_parts.h"
 
@@ -91,11 +91,12 @@ take_values(struct pack_rows *r, const struct pack_json_value *object)
     return status;
 }
 
-/* The next line into r->object. */
+/* The next line or element into r->object. */
 static enum pack_status
 read_object(struct pack_rows *r)
 {
-    enum pack_status status = pack_rows_read_line(r);
+    enum pack_status status =
+        r->syntax.opens ? pack_rows_read_element(r) : pack_rows_read_line(r);
     struct pack_buf line = r->row;
     r->row = r->object;
     r->object = line;
@@ -113,6 +114,16 @@ is_empty(const struct pack_buf *line)
     return true;
 }
 
+static enum pack_status
+parse_object(struct pack_rows *r, struct pack_json_doc **doc,
+             const struct pack_json_value **value)
+{
+    r->row_line = r->object_line;
+    enum pack_status status = pack_json_parse((const char *)r->object.data,
+                                              r->object.size, doc, value, r->err);
+    return status == PACK_OK ? status : pack_rows_at_line(r, r->row_line, status);
+}
+
 enum pack_status
 pack_rows_read_json(struct pack_rows *r)
 {
@@ -122,16 +133,53 @@ pack_rows_read_json(struct pack_rows *r)
     enum pack_status status = r->has_object ? PACK_OK : read_object(r);
     if (status != PACK_OK || is_empty(&r->object))
         return status;
-    r->row_line = r->object_line;
-    status = pack_json_parse((const char *)r->object.data, r->object.size, &doc, &object,
-                             r->err);
+    status = parse_object(r, &doc, &object);
     if (status == PACK_OK && object->kind != PACK_JSON_OBJECT)
-        status = pack_fail(r->err, PACK_ERR_FORMAT, "is no JSON object");
-    if (status != PACK_OK)
-        pack_rows_at_line(r, r->row_line, status);
-    else
+        status = pack_rows_at_line(
+            r, r->row_line, pack_fail(r->err, PACK_ERR_FORMAT, "is no JSON object"));
+    else if (status == PACK_OK)
         status = is_first ? take_keys(r, object) : take_values(r, object);
     r->has_object = is_first;
+    pack_json_free(doc);
+    return status;
+}
+
+static enum pack_status
+add_cells(struct pack_rows *r, const struct pack_json_value *array)
+{
+    enum pack_status status = PACK_OK;
+    for (const struct pack_json_value *v = array->first; status == PACK_OK && v;
+         v = v->next) {
+        if (is_nested(v) && !r->syntax.passes_nested)
+            return pack_rows_at_line(
+                r, r->row_line,
+                pack_fail_param(r->err, PACK_ERR_FORMAT, "label_column",
+                                "value %zu is an array or object: an image has one label, "
+                                "a number or a text",
+                                r->n_cells + 1));
+        status = add_value(r, is_nested(v) ? NULL : v);
+    }
+    return status;
+}
+
+enum pack_status
+pack_rows_read_json_cells(struct pack_rows *r)
+{
+    struct pack_json_doc *doc = NULL;
+    const struct pack_json_value *value;
+    enum pack_status status = read_object(r);
+    if (status != PACK_OK || is_empty(&r->object))
+        return status;
+    status = parse_object(r, &doc, &value);
+    if (status == PACK_OK && value->kind == PACK_JSON_TEXT)
+        status = add_value(r, value);
+    else if (status == PACK_OK && value->kind == PACK_JSON_ARRAY && value->n > 0)
+        status = add_cells(r, value);
+    else if (status == PACK_OK)
+        status = pack_rows_at_line(
+            r, r->row_line,
+            pack_fail(r->err, PACK_ERR_FORMAT,
+                      "is no path, and no array of path and label"));
     pack_json_free(doc);
     return status;
 }

@@ -7,6 +7,10 @@
 /* A line into the row, without its end. */
 enum pack_status pack_rows_read_line(struct pack_rows *rows);
 
+/* The next element of an array as text into the row, or of an object as an array of key
+ * and value; none at its end. */
+enum pack_status pack_rows_read_element(struct pack_rows *rows);
+
 /* Adds a cell as it is. */
 enum pack_status pack_rows_add_cell(struct pack_rows *rows, const char *text, size_t size);
 
@@ -18,5 +22,8 @@ enum pack_status pack_rows_add_cell(struct pack_rows *rows, const char *text, si
  * array or object under one that it has.
  */
 enum pack_status pack_rows_read_json(struct pack_rows *rows);
+
+/* The same of PACK_ROWS_JSON_CELLS: the values of an array are the cells, a text is one. */
+enum pack_status pack_rows_read_json_cells(struct pack_rows *rows);
 
 #endif

@@ -43,6 +43,23 @@ pack_survey_file_name(const char *text)
     return has_letter && n <= 5 && dot[1 + n] == '\0';
 }
 
+enum pack_status
+pack_survey_check_path(const char *path, const struct pack_list_params *params,
+                       struct pack_error *err)
+{
+    char text[PACK_NAME_TEXT_MAX];
+    size_t n = 0;
+    while (is_letter(path[n]) || (n > 0 && (is_digit(path[n]) || path[n] == '+')))
+        n++;
+    if (n < 2 || strncmp(path + n, "://", 3) != 0 ||
+        (params->look && params->look(params->look_context, path) != PACK_LOOK_NOTHING))
+        return PACK_OK;
+    return pack_fail(err, PACK_ERR_FORMAT,
+                     "'%s' is an address, not a file: the images are to be on this "
+                     "machine, and their paths in the list",
+                     pack_name_text(path, text));
+}
+
 static bool
 is_number(const char *text)
 {

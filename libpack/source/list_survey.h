@@ -50,4 +50,9 @@ bool pack_survey_is_paths(const struct pack_list_head *head, char terminator,
 bool pack_survey_image_name(const char *text);
 bool pack_survey_file_name(const char *text);
 
+/* PACK_ERR_FORMAT for "https://" and the like, where nothing is there that is called so. */
+enum pack_status pack_survey_check_path(const char *path,
+                                        const struct pack_list_params *params,
+                                        struct pack_error *err);
+
 #endif

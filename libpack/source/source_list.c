@@ -2,13 +2,16 @@
  * got, since folders of a data set may well be called 0, 1, 2. */
 #include "libpack/source/source_parts.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "libpack/base/check.h"
+#include "libpack/base/checksum.h"
 #include "libpack/base/name.h"
 #include "libpack/base/numbers.h"
 #include "libpack/source/list.h"
@@ -203,11 +206,10 @@ start_here(struct pack_source *source, struct pack_error *err)
     return PACK_OK;
 }
 
-/* What is there under a path of the list, which starts from the only root. */
+/* What is there under a path, which starts from the only root. */
 static enum pack_list_look
-look(void *context, const char *path)
+look_as_given(const struct pack_source *source, const char *path)
 {
-    const struct pack_source *source = context;
     const char *folder = *path == '/' ? "" : source->roots[0].path;
     struct stat st;
     char *whole = NULL;
@@ -220,35 +222,138 @@ look(void *context, const char *path)
                                  : PACK_LOOK_FILE;
 }
 
+static void
+turn_slashes(char *path)
+{
+    for (; *path; path++)
+        if (*path == '\\')
+            *path = '/';
+}
+
+/* The same of a path of the list, which may be one of Windows. */
+static enum pack_list_look
+look(void *context, const char *path)
+{
+    enum pack_list_look found = look_as_given(context, path);
+    char *turned =
+        found == PACK_LOOK_NOTHING && strchr(path, '\\') ? strdup(path) : NULL;
+    if (!turned)
+        return found;
+    turn_slashes(turned);
+    found = look_as_given(context, turned);
+    free(turned);
+    return found;
+}
+
 enum { LOOKS_MAX = 16 };
 
 /* Whether one of the first files is there. */
 static bool
-is_any_there(struct pack_source *source)
+is_any_there(const struct pack_source *source)
 {
     const struct pack_list *list = source->list;
     for (uint64_t i = 0; i < list->n_rows && i < LOOKS_MAX; i++)
-        if (look(source, list->path.strings[i]) != PACK_LOOK_NOTHING)
+        if (look_as_given(source, list->path.strings[i]) != PACK_LOOK_NOTHING)
             return true;
     return false;
+}
+
+/* Adds to what the list was taken as. */
+static enum pack_status __attribute__((format(printf, 3, 4)))
+say(struct pack_source *source, struct pack_error *err, const char *format, ...)
+{
+    struct pack_list *list = source->list;
+    char *more = NULL, *taken = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vasprintf(&more, format, arguments);
+    va_end(arguments);
+    bool done = n >= 0 && asprintf(&taken, "%s; %s", list->taken, more) >= 0;
+    if (n >= 0)
+        free(more);
+    if (!done)
+        return pack_fail_memory(err, "a list");
+    free(list->taken);
+    list->taken = taken;
+    return PACK_OK;
+}
+
+/* Where of the first paths with backslashes none is there, but one is with slashes, all get
+ * these. */
+static enum pack_status
+turn_paths(struct pack_source *source, struct pack_error *err)
+{
+    const struct pack_list *list = source->list;
+    bool is_there = list->is_rejects, turns = false;
+    for (uint64_t i = 0, n = 0; i < list->n_rows && n < LOOKS_MAX && !is_there; i++) {
+        const char *path = list->path.strings[i];
+        if (!strchr(path, '\\'))
+            continue;
+        is_there = look_as_given(source, path) != PACK_LOOK_NOTHING;
+        turns |= look(source, path) != PACK_LOOK_NOTHING;
+        n++;
+    }
+    if (is_there || !turns)
+        return PACK_OK;
+    for (uint64_t i = 0; i < list->n_rows; i++)
+        turn_slashes(list->path.strings[i]);
+    return say(source, err, "backslashes in paths are slashes");
+}
+
+/* "C:\\a.jpg", "\\\\server\\a.jpg" */
+static bool
+is_of_windows(const char *path)
+{
+    return strncmp(path, "\\\\", 2) == 0 || (isalpha((unsigned char)path[0]) &&
+                                             path[1] == ':' && strchr("\\/", path[2]));
 }
 
 /* Says where paths start when none of the first files is there. */
 static enum pack_status
 say_where(struct pack_source *source, struct pack_error *err)
 {
-    struct pack_list *list = source->list;
-    char text[PACK_NAME_TEXT_MAX], *taken = NULL;
+    const struct pack_list *list = source->list;
+    const char *path = list->path.strings[0];
+    char text[PACK_NAME_TEXT_MAX];
     uint64_t n = list->n_rows < LOOKS_MAX ? list->n_rows : LOOKS_MAX;
+    struct pack_counted files = pack_counted(n, "file", "files");
     if (is_any_there(source))
         return PACK_OK;
-    if (asprintf(&taken, "%s; of its first %s none is in '%s', where the paths start",
-                 list->taken, pack_counted(n, "file", "files").text,
-                 pack_name_text(source->roots[0].path, text)) < 0)
-        return pack_fail_memory(err, "a list");
-    free(list->taken);
-    list->taken = taken;
-    return PACK_OK;
+    if (*path == '/' || is_of_windows(path))
+        return say(source, err,
+                   "of its first %s none is there, and '%s' is a path from the root of a "
+                   "machine: paths of a list that has moved are to start from its folder, or "
+                   "from the source",
+                   files.text, pack_name_text(path, text));
+    return say(source, err, "of its first %s none is in '%s', where the paths start",
+               files.text, pack_name_text(source->roots[0].path, text));
+}
+
+/* Says how many rows name an image that an earlier one has: a row for each box, perhaps. */
+static enum pack_status
+say_repeated(struct pack_source *source, struct pack_error *err)
+{
+    const struct pack_list *list = source->list;
+    char *const *paths = list->path.strings, *first = NULL, text[PACK_NAME_TEXT_MAX];
+    uint64_t n_slots = 64, n_repeated = 0;
+    while (n_slots < 2 * list->n_rows)
+        n_slots *= 2;
+    uint64_t *rows = calloc(n_slots, sizeof *rows); /* and one; by path, open addressing */
+    if (!rows)
+        return pack_fail_memory(err, "names of images");
+    for (uint64_t i = 0; i < list->n_rows; i++) {
+        uint64_t at = pack_checksum(paths[i], strlen(paths[i]), 0) & (n_slots - 1);
+        while (rows[at] && strcmp(paths[rows[at] - 1], paths[i]) != 0)
+            at = (at + 1) & (n_slots - 1);
+        n_repeated += rows[at] != 0;
+        first = rows[at] && !first ? paths[i] : first;
+        rows[at] = i + 1;
+    }
+    free(rows);
+    return first ? say(source, err, "%s an image again, first '%s'",
+                       pack_counted(n_repeated, "row names", "rows name").text,
+                       pack_name_text(first, text))
+                 : PACK_OK;
 }
 
 /* Reads the list, and makes its rows records. */
@@ -271,7 +376,11 @@ read_list(FILE *file, const char *name, const struct pack_source_params *params,
         (!params->list_root || !is_any_there(source)))
         status = start_here(source, err);
     if (status == PACK_OK)
+        status = turn_paths(source, err);
+    if (status == PACK_OK)
         status = say_where(source, err);
+    if (status == PACK_OK)
+        status = say_repeated(source, err);
     for (uint64_t i = 0; status == PACK_OK && i < source->list->n_rows; i++)
         status = pack_source_add(source, source->list->path.strings[i], -1, err);
     if (status == PACK_OK && source->list->n_folders) {
