@@ -77,6 +77,8 @@ def giants():
     ok(SANITIZED or got[2] < GIB // 2, f"before it takes any: {got[2] >> 20} MiB")
     got = run("sparse", "--size", 32, "--max-file", "1G", "-o", "c.h5")
     says(got, 1, "over the limit of 1", "--max-file makes it a reject")
+    got = run("sparse", "--size", 32, "--max-file", "1G", "--dry-run", "-o", "d.h5")
+    says(got, 1, "over the limit of 1", "in a forecast, too")
     wide = os.path.join(folder("wide"), "wide.png")
     deflate = zlib.compressobj(1)
     data = b"".join(deflate.compress(bytes(1 << 20)) for _ in range(171)) + deflate.flush()

@@ -155,6 +155,12 @@ for job in job_folder job_list job_resume; do
     # of the file and of its folder; what else is synced is besides
     [ "$total" -ge 2 ]
     ok $? "$job: syncs what it writes"
+    if [ "$job" != job_resume ]; then # the list is on the disk before images are packed
+        FAULT_PATH=out/set.h5.part.journal
+        export FAULT_PATH
+        try_all 'a failing sync of the journal' sync EIO one none
+        unset FAULT_PATH
+    fi
     try_all 'a failing rename' rename EIO one none
     try_all 'a failing truncation' truncate EIO one none
     try_all 'a failing close' close EIO one any

@@ -260,6 +260,19 @@ grep -q 'neither flat nor one folder per class; going on with the list' "$work/e
 ok $? 'which is said'
 same reference.h5 'the file is the same'
 
+# A chunk of as many images as there were keeps its size.
+sed -n 1,20p names | while read -r path; do
+    mkdir -p "few/$(basename "$(dirname "$path")")" && cp -a "$path" "few/${path#all/}"
+done
+rm -f set.h5*
+faulty rename EIO 1 all set.h5 h5pack few --size 24x24 -o set.h5
+is_status 2 'a run whose file cannot be renamed'
+cp -a "$(sed -n 7p names)" "few/$(ls few | tail -n 1)/zzz.jpg"
+run h5pack few --size 24x24 -o set.h5 --resume --json
+[ $status -eq 0 ] && [ "$(number resumed)" -eq 20 ] && [ "$(number packed)" -eq 21 ]
+ok $? 'is gone on with by one image more, behind the chunk that all others made'
+rm -f set.h5
+
 # Lists: columns of all types, rows added and taken away.
 table() {
     echo 'path,label,count,weight,note'

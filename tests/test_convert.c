@@ -6,18 +6,38 @@
 #include "libpack/convert/convert_options.h"
 #include "libpack/convert/convert_run.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libpack/base/checksum.h"
 #include "libpack/base/rng.h"
+#include "libpack/convert/convert_run.h"
 #include "tests/tap.h"
 
 #define PART    "out.h5.part"
 #define JOURNAL "out.h5.part.journal"
 
 /* ------------------------------------------------------------------- files */
+
+static const char *_Atomic unreadable; /* files whose path has it can be opened, not read */
+
+ssize_t
+pread(int fd, void *data, size_t size, off_t offset)
+{
+    const char *part = atomic_load(&unreadable);
+    char link[64], path[PATH_MAX] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (part && readlink(link, path, sizeof path - 1) > 0 && strstr(path, part)) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pread64, fd, data, size, offset);
+}
 
 static struct pack_buf
 read_all(const char *path)
@@ -79,7 +99,8 @@ struct job {
     bool acted, stop;
 };
 
-static struct pack_buf reference; /* the file of the undisturbed run */
+static struct pack_buf reference; /* the file of the undisturbed run, ... */
+static uint64_t reference_stored; /* ... and the bytes of chunks that it told of */
 
 static void
 on_progress(void *context, const struct pack_progress *progress)
@@ -149,7 +170,7 @@ resumes(uint64_t *n_replayed)
     if (status != PACK_OK)
         note("%s", job.err.text);
     return status == PACK_OK && is_reference("out.h5") && !is_there(PART) &&
-           !is_there(JOURNAL);
+           !is_there(JOURNAL) && job.result.stored_bytes == reference_stored;
 }
 
 /* ----------------------------------------------------------------- stopping */
@@ -184,14 +205,33 @@ struct word2 {
     uint64_t checksum;
 };
 
+/* Where the first record is. */
+static size_t
+first_record(const struct pack_buf *journal)
+{
+    uint32_t identity;
+    memcpy(&identity, journal->data + 20, sizeof identity);
+    return 32 + ((identity + 7) & ~(size_t)7);
+}
+
+/* Makes the checksum of the record at `at` right. */
+static void
+seal(struct pack_buf *journal, size_t at)
+{
+    struct word2 head;
+    memcpy(&head, journal->data + at, sizeof head);
+    uint32_t words[2] = { head.type, head.size };
+    head.checksum = pack_checksum(journal->data + at + sizeof head, head.size,
+                                  pack_checksum(words, sizeof words, at));
+    memcpy(journal->data + at, &head, sizeof head);
+}
+
 /* Changes one byte of a random record and makes its checksum right. */
 static void
 forge(struct pack_buf *journal, struct pack_rng *rng)
 {
     struct word2 head;
-    uint32_t identity;
-    memcpy(&identity, journal->data + 20, sizeof identity);
-    size_t first = 32 + ((identity + 7) & ~(size_t)7), at = first, n = 0;
+    size_t first = first_record(journal), at = first, n = 0;
     for (; at + sizeof head <= journal->size; n++) {
         memcpy(&head, journal->data + at, sizeof head);
         at += sizeof head + ((head.size + 7) & ~(size_t)7);
@@ -207,10 +247,27 @@ forge(struct pack_buf *journal, struct pack_rng *rng)
     if (pack_rng_below(rng, 2)) /* else the head of the block */
         place = pack_rng_below(rng, head.size);
     payload[place] = (unsigned char)pack_rng_next(rng);
-    uint32_t words[2] = { head.type, head.size };
-    head.checksum =
-        pack_checksum(payload, head.size, pack_checksum(words, sizeof words, at));
-    memcpy(journal->data + at, &head, sizeof head);
+    seal(journal, at);
+}
+
+/* Takes the last byte off the first chunk that the journal tells of. */
+static void
+shorten(struct pack_buf *journal, const struct pack_buf *part)
+{
+    struct word2 head;
+    struct chunk_record chunk;
+    size_t at = first_record(journal);
+    memcpy(&head, journal->data + at, sizeof head);
+    while (head.type != ENTRY_BLOCK) {
+        at += sizeof head + ((head.size + 7) & ~(size_t)7);
+        memcpy(&head, journal->data + at, sizeof head);
+    }
+    unsigned char *last = journal->data + at + sizeof head + head.size - sizeof chunk;
+    memcpy(&chunk, last, sizeof chunk);
+    chunk.stored_bytes--;
+    chunk.stored_checksum = pack_checksum(part->data + chunk.address, chunk.stored_bytes, 0);
+    memcpy(last, &chunk, sizeof chunk);
+    seal(journal, at);
 }
 
 /* Something else happens to a journal or a partial file. */
@@ -290,6 +347,13 @@ test_damage(void)
         pack_buf_done(&forged);
     }
     ok(wild < 300, "a forged journal is survived: %d of 300 refused", wild);
+    uint64_t n_replayed;
+    remove_outputs();
+    shorten(&journal, &part);
+    write_all(PART, &part);
+    write_all(JOURNAL, &journal);
+    ok(resumes(&n_replayed) && n_replayed == 0,
+       "a chunk of fewer bytes than its pixels is not taken over");
     pack_buf_done(&part);
     pack_buf_done(&journal);
 }
@@ -450,6 +514,44 @@ test_gone_while_packing(void)
     ok(status == PACK_OK && job.result.n_packed == 26 && job.result.n_rejected == 6,
        "an image that vanishes before it is read is a reject, as a later one was read");
     rename("saved", "photos/zebra/26.png");
+}
+
+/* ---------------------------------------------- files that open and do not read */
+
+static void
+break_disk(void)
+{
+    atomic_store(&unreadable, "/photos/");
+}
+
+static void
+test_unreadable(void)
+{
+    struct job broken = { .stage = "packing", .at = 16, .act = break_disk };
+    remove_outputs();
+    enum pack_status status = run(&broken);
+    atomic_store(&unreadable, NULL);
+    ok(status == PACK_ERR_IO && broken.result.resumable && !is_there("out.h5") &&
+           strstr(broken.err.text, "in a row cannot be read"),
+       "a disk that is read no more near the end: %s", broken.err.text);
+    ok(resumes(NULL), "once it is, the run goes on");
+
+    struct job bad = { .stage = "packing", .at = 20 };
+    struct stat st;
+    remove_outputs();
+    atomic_store(&unreadable, victim);
+    run(&bad);
+    atomic_store(&unreadable, NULL);
+    stat(victim, &st);
+    utimensat(AT_FDCWD, victim,
+              (struct timespec[2]){ st.st_atim, { .tv_sec = st.st_mtim.tv_sec + 1 } }, 0);
+    struct job mended = { .params.resume = true };
+    status = run(&mended);
+    ok(status == PACK_OK && bad.result.n_rejected == 4 && mended.result.n_rejected == 6 &&
+           mended.result.n_packed == 26,
+       "an image that could not be read may be another afterwards%s",
+       status ? mended.err.text : "");
+    utimensat(AT_FDCWD, victim, (struct timespec[2]){ st.st_atim, st.st_mtim }, 0);
 }
 
 /* ------------------------------------------------------------------- the end */
@@ -643,6 +745,7 @@ main(void)
     struct job job = { 0 };
     enum pack_status status = run(&job);
     reference = read_all("out.h5");
+    reference_stored = job.result.stored_bytes;
     ok(status == PACK_OK && job.result.n_packed == 27 && job.result.n_rejected == 5 &&
            job.result.n_saved == 32 && !is_there(PART),
        "an undisturbed run packs 27 images and rejects 5");
@@ -651,6 +754,7 @@ main(void)
     test_short_chunks();
     test_sources();
     test_gone_while_packing();
+    test_unreadable();
     test_end();
     test_options();
     pack_buf_done(&reference);

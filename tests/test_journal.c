@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libpack/base/journal.h"
@@ -14,7 +15,17 @@
 
 static const char path[] = "test_journal.tmp", identity[] = "options and sources";
 
-enum { N_RECORDS = 40 };
+enum { N_RECORDS = 40, N_LARGE = 5, LARGE_BYTES = 100003 };
+
+static int n_syncs, sync_errno; /* of fsync(), which goes through here */
+
+int
+fsync(int fd)
+{
+    n_syncs++;
+    errno = sync_errno;
+    return errno ? -1 : (int)syscall(SYS_fsync, fd);
+}
 
 /* Payload number i: i*i bytes that follow from i. */
 static size_t
@@ -201,6 +212,76 @@ test_claims(int fd)
     setrlimit(RLIMIT_DATA, &old);
 }
 
+/* Payload number i: as large as no buffer is. */
+static const unsigned char *
+large(uint32_t i)
+{
+    static unsigned char bytes[LARGE_BYTES];
+    for (size_t k = 0; k < sizeof bytes; k++)
+        bytes[k] = (unsigned char)(k * 7 + k / 256 + i);
+    return bytes;
+}
+
+static enum pack_status
+see_large(void *context, uint32_t type, const void *data, size_t size,
+          struct pack_error *err)
+{
+    struct seen *seen = context;
+    (void)err;
+    seen->wrong |= type != seen->n || size != LARGE_BYTES ||
+                   memcmp(data, large(seen->n), LARGE_BYTES) != 0;
+    seen->n++;
+    return PACK_OK;
+}
+
+/* Records larger than all buffers; going on behind them, and once more. */
+static void
+test_large(int fd)
+{
+    struct pack_journal *journal = NULL;
+    struct pack_journal_params params = params_of(fd, identity);
+    struct pack_error err = { .text = "" };
+    enum pack_status status = pack_journal_create(&params, &journal, &err);
+    for (uint32_t i = 0; i < 2 * N_LARGE && !status; i++) {
+        if (i == N_LARGE) {
+            struct seen seen = { 0 };
+            pack_journal_close(journal, NULL);
+            journal = NULL;
+            status = pack_journal_resume(&params, see_large, &seen, &journal, &err);
+            ok(!status && seen.n == N_LARGE && !seen.wrong,
+               "records of %d bytes come back: %u", LARGE_BYTES, seen.n);
+        }
+        if (!status)
+            status = pack_journal_append(journal, i, large(i), LARGE_BYTES, &err);
+    }
+    pack_journal_close(journal, NULL);
+    struct seen seen = { 0 };
+    ok(!status && pack_journal_read(&params, see_large, &seen, &err) == PACK_OK &&
+           seen.n == 2 * N_LARGE && !seen.wrong,
+       "and are gone on with: %u%s", seen.n, err.text);
+}
+
+static void
+test_sync(int fd)
+{
+    struct pack_journal *journal;
+    struct pack_journal_params params = params_of(fd, identity);
+    struct pack_error err = { .text = "" };
+    pack_journal_create(&params, &journal, NULL);
+    append_from(journal, 0);
+    n_syncs = 0;
+    ok(pack_journal_sync(journal, &err) == PACK_OK && n_syncs == 1,
+       "what is to survive the machine is synced");
+    sync_errno = EIO;
+    ok(pack_journal_sync(journal, &err) == PACK_ERR_IO && strstr(err.text, "cannot sync"),
+       "that it cannot be is told: %s", err.text);
+    sync_errno = 0;
+    ok(pack_journal_append(journal, 0, "", 0, NULL) == PACK_ERR_IO &&
+           pack_journal_sync(journal, NULL) == PACK_ERR_IO &&
+           pack_journal_close(journal, NULL) == PACK_ERR_IO,
+       "and not forgotten, though the next one would work");
+}
+
 static void
 test_failure(int fd)
 {
@@ -237,6 +318,8 @@ main(void)
     test_damage(fd);
     test_moved(fd);
     test_claims(fd);
+    test_large(fd);
+    test_sync(fd);
     test_failure(fd);
     close(fd);
     unlink(path);

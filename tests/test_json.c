@@ -87,6 +87,11 @@ test_read(void)
     pack_json_parse(text, strlen(text), &doc, &root, &err);
     is_text(root->text, "\xc3\xa9\xf0\x9f\x98\x80\n", "escapes are decoded");
     pack_json_free(doc);
+    const char ends[] = "\"\\ud800\\udc00\\udbff\\udfff\"";
+    ok(pack_json_parse(ends, strlen(ends), &doc, &root, &err) == PACK_OK &&
+           strcmp(root->text, "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf") == 0,
+       "so are the first and the last pair of surrogates");
+    pack_json_free(doc);
 }
 
 static void

@@ -25,7 +25,8 @@ static struct {
     bool renumbers;        /* no file has the number that it had before */
     bool renamed;          /* before the first flock, another writer is through */
     const char *stranger;  /* made by someone just before our file is created */
-    const char *bad_sync;  /* what cannot be synced: the end of its name */
+    const char *bad_sync;  /* what cannot be synced: the end of its name, */
+    int sync_errno;        /* and why, if not for EIO */
     bool interrupted;      /* every other write ends at once, the others half way */
     char events[256];      /* "sync NAME (whether the output is there)" */
 } system_;
@@ -81,7 +82,7 @@ fsync(int fd)
              access(name, F_OK) == 0 ? " with output" : " without output",
              access(part, F_OK) == 0 ? " and part" : "");
     bool is_bad = system_.bad_sync && strstr(last, system_.bad_sync);
-    errno = EIO;
+    errno = system_.sync_errno ? system_.sync_errno : EIO;
     return is_bad ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
@@ -285,7 +286,15 @@ test_syncs(void)
         unlink(part);
         unlink(journal);
     }
+    system_.sync_errno = EINVAL;
+    ok(pack_outfile_write(name, false, "x", 1, &err) == PACK_OK && holds(name, "x"),
+       "a folder that no call can sync needs none");
+    unlink(name);
+    system_.bad_sync = bad[0];
+    ok(pack_outfile_write(name, false, "x", 1, &err) != PACK_OK && n_files() == 0,
+       "a file does: %s", err.text);
     system_.bad_sync = NULL;
+    system_.sync_errno = 0;
     system_.interrupted = true;
     ok(pack_outfile_write(name, false, "a few words", 11, &err) == PACK_OK &&
            holds(name, "a few words"),

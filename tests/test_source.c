@@ -204,6 +204,11 @@ static const struct tree trees[] = {
                    "c/thumbs/1.jpg" },
       .params = { .no_labels = true },
       .want = "a/1.jpg a/b/2.jpg c/thumbs/1.jpg  2 thumbs(a/thumbs/1.jpg)" },
+    { .what = "those of one folder are not in the next",
+      .entries = { "a/1.jpg", "a/thumbs/1.jpg", "b/2.jpg" },
+      .sources = { "a", "b" },
+      .params = { .no_labels = true },
+      .want = "a/1.jpg b/2.jpg  1 thumbs(a/thumbs/1.jpg)" },
     { .what = "years and things belong to the names of splits",
       .entries = { "train2017/1.jpg", "val_images/1.jpg" },
       .want = "'.' holds splits of a data set, not classes: 'train2017' and "
@@ -775,12 +780,14 @@ test_open_file(void)
     static const struct {
         const char *name;
         enum pack_status status;
+        int errnum;
         const char *want;
     } cases[] = {
-        { "good.jpg", PACK_OK, "" },
-        { "none.jpg", PACK_ERR_NOT_FOUND, "cannot be opened: No such file or directory" },
-        { "folder", PACK_ERR_FORMAT, "is a folder" },
-        { "pipe", PACK_ERR_FORMAT, "is not a regular file" },
+        { "good.jpg", PACK_OK, 0, "" },
+        { "none.jpg", PACK_ERR_NOT_FOUND, ENOENT,
+          "cannot be opened: No such file or directory" },
+        { "folder", PACK_ERR_FORMAT, 0, "is a folder" },
+        { "pipe", PACK_ERR_FORMAT, 0, "is not a regular file" },
     };
     char text[4096];
     make("good.jpg=");
@@ -792,8 +799,11 @@ test_open_file(void)
     for (uint64_t i = 0; i < 4; i++) {
         struct pack_error err = { .text = "" };
         int fd = -1;
-        ok(pack_source_open_file(s, i, &fd, &err) == cases[i].status &&
-               (fd >= 0) == (cases[i].status == PACK_OK),
+        errno = ESTALE; /* of something before */
+        enum pack_status status = pack_source_open_file(s, i, &fd, &err);
+        int errnum = status == PACK_OK ? 0 : errno;
+        ok(status == cases[i].status && (fd >= 0) == (status == PACK_OK) &&
+               errnum == cases[i].errnum,
            "opening %s", cases[i].name);
         is_text(err.text, cases[i].want, "says");
         if (fd >= 0)

@@ -288,6 +288,49 @@ test_extended(void)
     pack_source_close(now);
 }
 
+/* A source of class folders as it was walked: `names` in order, of classes a and a-b. */
+static struct pack_source *
+walked(const char *const *names)
+{
+    static const char *const classes[] = { "a", "a-b" };
+    struct pack_source *source = NULL;
+    if (pack_source_new(&source, NULL) != PACK_OK ||
+        pack_source_add_root(source, "photos", 0, NULL) != PACK_OK ||
+        pack_source_set_classes(source, classes, 2, NULL) != PACK_OK)
+        abort();
+    source->has_labels = true;
+    for (; *names; names++)
+        if (pack_source_add(source, *names, strncmp(*names, "a-b", 3) == 0, NULL) != PACK_OK)
+            abort();
+    return source;
+}
+
+/* What is listed behind the last image is told by class first: whole paths would have a-b/
+ * in front of a/x/. */
+static void
+test_extended_classes(void)
+{
+    static const struct {
+        const char *was[2], *now[3];
+        uint64_t n_added;
+    } cases[] = {
+        { { "a-b/1.jpg" }, { "a/x/1.jpg", "a-b/1.jpg" }, 0 },
+        { { "a-b/1.jpg" }, { "a-b/1.jpg", "a/x/1.jpg" }, 0 },
+        { { "a/x/1.jpg" }, { "a/x/1.jpg", "a-b/1.jpg" }, 1 },
+        { { "a-b/1.jpg" }, { "a-b/1.jpg", "a-b/x/1.jpg" }, 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_source *source = walked(cases[i].was), *now = walked(cases[i].now);
+        struct pack_source_additions a = { 0 };
+        ok(pack_source_extend(source, now, &a, NULL) == PACK_OK &&
+               a.n_added == cases[i].n_added && a.n_left_out == 1 - a.n_added,
+           "'%s' and '%s' behind '%s': %d added", cases[i].now[0], cases[i].now[1],
+           cases[i].was[0], (int)a.n_added);
+        pack_source_close(source);
+        pack_source_close(now);
+    }
+}
+
 int
 main(void)
 {
@@ -296,5 +339,6 @@ main(void)
     test_claims();
     test_extend();
     test_extended();
+    test_extended_classes();
     return done();
 }

@@ -191,6 +191,7 @@ put_rest(struct pack_writer *writer, const struct job *job, struct pack_error *e
     static const char *const labels[] = { "N", "H", "W" };
     static const char *const names[] = { "a.jpg", "b/c.png", "",
                                          "d\xc3\xa9j\xc3\xa0.jpg" };
+    static const char *const nothing[] = { "", "", "" };
     static char long_name[70000];
     const char *uneven[20];
     int64_t classes[64];
@@ -215,6 +216,8 @@ put_rest(struct pack_writer *writer, const struct job *job, struct pack_error *e
         status = pack_writer_array(writer, "train/none", PACK_FLOAT32, &none, NULL, err);
     if (!status)
         status = pack_writer_texts(writer, "columns/names", names, 4, err);
+    if (!status)
+        status = pack_writer_texts(writer, "columns/nothing", nothing, 3, err);
     if (!status)
         status = pack_writer_texts(writer, "columns/uneven", uneven, 20, err);
     if (!status)
