@@ -31,6 +31,12 @@ pack_system_want_fd(int fd)
     advise(fd, true);
 }
 
+void
+pack_system_forget_fd(int fd)
+{
+    advise(fd, false);
+}
+
 enum pack_status
 pack_system_drop_fd(int fd, struct pack_error *err)
 {

@@ -17,6 +17,9 @@ extern "C" {
 enum pack_status pack_system_drop(const char *path, struct pack_error *err);
 enum pack_status pack_system_drop_fd(int fd, struct pack_error *err);
 
+/* The same of pages that are on the disk: the others stay. */
+void pack_system_forget_fd(int fd);
+
 /* Tells the system that a file will be read soon, so that it may begin. */
 void pack_system_want_fd(int fd);
 

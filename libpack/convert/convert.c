@@ -139,7 +139,7 @@ forget_pages(const struct run *run, const char *part)
 {
     if (fdatasync(run->part_fd) != 0)
         return pack_fail_errno(run->err, errno, "cannot sync '%s'", part);
-    pack_system_drop_fd(run->part_fd, NULL);
+    pack_system_forget_fd(run->part_fd);
     return PACK_OK;
 }
 
