@@ -190,6 +190,32 @@ test_contiguous(void)
     setup();
 }
 
+/* What a worker had is gone with it: two later epochs take fresh memory, and read again what
+ * HDF5 kept of contiguous data. */
+static void
+test_ends(void)
+{
+    params.machine.is_warm = true;
+    struct pack_advise_outcome o = evaluate();
+    ok(near(o.first_cost.touch_ns, N * SAMPLE * profile.touch_ns) &&
+           o.steady_cost.touch_ns == 0,
+       "a cache comes into fresh memory once");
+    params.reading.workers_end = true;
+    o = evaluate();
+    ok(near(o.steady_cost.touch_ns, 2 * o.first_cost.touch_ns),
+       "and where workers end, in each epoch");
+    params.data.extent.extent[0] = 60; /* less than HDF5 keeps */
+    config.chunk.rank = 0;
+    params.reading.pattern.kind = config.pattern.kind = PACK_PATTERN_SEQUENTIAL;
+    o = evaluate();
+    ok(o.first.file_reads == 1 && o.steady.file_reads == 2,
+       "a new worker has nothing of contiguous data: %llu reads in two epochs",
+       (unsigned long long)o.steady.file_reads);
+    params.reading.workers_end = false;
+    ok(evaluate().steady.file_reads == 0, "one that stays has all");
+    setup();
+}
+
 /* Runs that are read past the cache in one evaluation, at most. */
 static double
 runs_in_full(double runs_per_sample)
@@ -230,6 +256,32 @@ test_runs(void)
     params.reading.pattern.box.rank = config.pattern.box.rank = 0;
     config.chunk.rank = 0;
     is_number((long long)runs_in_full(1), 10000000, "planes of it are simulated all");
+    setup();
+}
+
+/* Pieces of a sample, each copied out of its chunk row by row. */
+static void
+test_pieces(void)
+{
+    static const struct {
+        struct pack_shape chunk;
+        double runs;
+    } cases[] = { { { 3, { 2, 8, 8 } }, 1 },
+                  { { 3, { 2, 4, 8 } }, 2 },
+                  { { 3, { 2, 8, 4 } }, 16 },
+                  { { 3, { 2, 3, 4 } }, 16 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_advise_worker worker;
+        struct pack_error err = { 0 };
+        char text[PACK_SHAPE_TEXT_MAX];
+        params.data.extent = (struct pack_shape){ 3, { 100, 8, 8 } };
+        config.chunk = cases[i].chunk;
+        bool done = pack_advise_worker_init(&worker, &params, &config, &err) == PACK_OK;
+        ok(done && worker.per_read.runs == cases[i].runs,
+           "a sample of 8x8 lies in %g runs in chunks of %s %s", cases[i].runs,
+           pack_shape_format(&cases[i].chunk, text), err.text);
+        pack_advise_worker_done(&worker);
+    }
     setup();
 }
 
@@ -323,6 +375,15 @@ test_candidates(void)
     free(list.config);
     list = (struct pack_advise_list){ 0 };
     setup();
+    bool one_read = false;
+    const struct pack_shape eight = { 2, { 8, SAMPLE } };
+    ok(pack_advise_candidates(&params, &list, NULL) == PACK_OK, "samples are tried in chunks");
+    for (size_t i = 0; i < list.n; i++)
+        one_read = one_read || (pack_shape_equal(&list.config[i].chunk, &eight) &&
+                                list.config[i].cache.size_bytes == 8 * SAMPLE);
+    ok(one_read, "with room for the one chunk that a read takes, too");
+    free(list.config);
+    list = (struct pack_advise_list){ 0 };
     params.now = &config;
     params.storing.keep_file = true;
     bool stays = pack_advise_candidates(&params, &list, NULL) == PACK_OK && list.n > 0;
@@ -396,7 +457,9 @@ main(void)
     test_one_read();
     test_cold();
     test_contiguous();
+    test_ends();
     test_runs();
+    test_pieces();
     test_epochs();
     test_bounds();
     test_candidates();

@@ -77,6 +77,25 @@ test_causes(void)
        "contiguous data has pieces");
 }
 
+/* 500 of 1000 samples decode one of 250 chunks, in each worker. */
+static void
+test_decoding(void)
+{
+    struct pack_advise_outcome o = at(100);
+    strcpy(o.config.codec, "gzip:4");
+    o.steady.decodes = 500;
+    o.hit_rate = 0.6;
+    o.steady_cost = (struct pack_cost){ .decode_ns = 70, .total_ns = 100 };
+    for (uint64_t workers = 1; workers <= 3; workers += 2) {
+        params.reading.pattern.workers = workers;
+        ok(strstr(cause_of(o, 500, 1000, 1),
+                  workers == 1 ? "Each chunk is decoded 2 times an epoch, which takes 70 %"
+                               : "Each chunk is decoded 6 times an epoch, which takes 70 %"),
+           "%d workers decode a chunk twice each", (int)workers);
+    }
+    params.reading.pattern.workers = 0;
+}
+
 static void
 test_why(void)
 {
@@ -240,13 +259,47 @@ test_warnings(void)
     params.reading.pattern.workers = 0;
 }
 
+static bool
+is_among(const struct pack_advise_warning *warnings, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(warnings[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+/* Of today's settings, and of those that are recommended instead. */
+static void
+test_both(void)
+{
+    struct pack_error err = { .text = "" };
+    memset(&result, 0, sizeof result);
+    result.has_now = true;
+    result.now = at(100);
+    result.now.config.cache.w0 = 1;
+    result.now.steady.peak_bytes = 3 << 20;
+    result.rows[0] = rewritten(200);
+    result.rows[0].steady.requests = 3000;
+    result.n_rows = 1;
+    enum pack_status status = pack_advise_settle(&params, &result, &err);
+    ok(status == PACK_OK && !result.rows[0].is_now &&
+           is_among(result.warnings, result.n_warnings, "w0-one") &&
+           !is_among(result.warnings, result.n_warnings, "cut-samples"),
+       "warnings are those of today's settings %s", err.text);
+    ok(is_among(result.choice_warnings, result.n_choice_warnings, "cut-samples") &&
+           !is_among(result.choice_warnings, result.n_choice_warnings, "w0-one"),
+       "those of the choice stand apart");
+}
+
 int
 main(void)
 {
     setup();
     test_causes();
+    test_decoding();
     test_why();
     test_keep();
     test_warnings();
+    test_both();
     return done();
 }

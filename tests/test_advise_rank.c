@@ -130,6 +130,9 @@ test_equals(void)
     ok(chosen(reset(125, 4 << 20), reset(130, 0)) == 2 &&
            chosen(reset(130, 4 << 20), reset(125, 0)) == 2,
        "no cache is plainer than one of a size of its own");
+    ok(chosen(reordered(130, 1), reset(125, 4 << 20)) == 2 &&
+           chosen(reset(125, 4 << 20), reordered(130, 1)) == 1,
+       "the order asked for is preferred to one as random, plainer as its settings may be");
     struct pack_advise_outcome usual = rewritten(130), off = rewritten(135);
     off.config.cache.size_bytes = off.config.cache.n_slots = 0;
     ok(chosen(usual, off) == 1 && chosen(off, usual) == 2,
@@ -290,6 +293,22 @@ test_target(void)
     p.reading.pattern.workers = config.pattern.workers = many - 1;
     (void)pack_advise_evaluate(&p, &config, 0, &fewer, &err);
     ok(fewer.rate < params.goal.target, "one less is not enough");
+    uint64_t tried = 1; /* doubled until it is enough: so many caches have to fit */
+    while (tried < many)
+        tried *= 2;
+    p.reading.pattern.workers = config.pattern.workers = tried;
+    (void)pack_advise_evaluate(&p, &config, 0, &fewer, &err);
+    const uint64_t usual = params.machine.memory_bytes;
+    params.machine.memory_bytes = (uint64_t)(fewer.memory_bytes / 1.09);
+    (void)pack_advise_meet_target(&params, &result, &err);
+    is_number((long long)result.target_workers, (long long)many,
+              "the caches of all of them may take a tenth more than is allowed");
+    p.reading.pattern.workers = config.pattern.workers = many;
+    (void)pack_advise_evaluate(&p, &config, 0, &fewer, &err);
+    params.machine.memory_bytes = (uint64_t)(fewer.memory_bytes / 1.11);
+    (void)pack_advise_meet_target(&params, &result, &err);
+    is_number((long long)result.target_workers, 0, "and not more");
+    params.machine.memory_bytes = usual;
     pack_advise_scale(&result.rows[0], &params, 2);
     (void)pack_advise_meet_target(&params, &result, &err);
     ok(result.target_workers && result.target_workers < many,

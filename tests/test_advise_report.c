@@ -328,6 +328,18 @@ test_variants(void)
        "a what-if is one configuration, compared with nothing");
     fill();
     r.is_what_if = false;
+    for (size_t i = 1; i <= 2; i++) {
+        result.rows[i].is_exact = false;
+        result.rows[i].worker_samples = 8e6;
+        result.rows[i].n_simulated = i * 2000000;
+        result.rows[3 - i].n_simulated = 5000000 - i;
+        const char *least = i == 1 ? "the first 2 million of 8 million reads"
+                                   : "the first 4 million of 8 million reads";
+        ok(strstr(print(&text, &r, false), least),
+           "of rows that were simulated in part the least is told, the %s of two",
+           i == 1 ? "first" : "second");
+    }
+    fill();
     result.rows[0].fits = false;
     result.now.fits = false;
     result.now.config.reopen = true;

@@ -8,11 +8,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <hdf5.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libpack/bench/bench_advice.h"
+#include "libpack/base/system.h"
+#include "libpack/bench/bench_advice_parts.h"
 #include "libpack/bench/bench_parts.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/base/rng.h"
@@ -713,6 +715,19 @@ is_about(const struct pack_bench_change *c, double gain)
     return c && c->gain > gain * 0.97 && c->gain < gain * 1.03;
 }
 
+/* The consumer's work is known of all steps but the first. */
+static void
+test_step_times(void)
+{
+    struct pack_bench_result r = synthetic("emulated", 1, 0, 4);
+    r.steps.n_steps = 2;
+    r.steps.busy_ns = 3000000;
+    ok(fabs(pack_bench_times(&r).consume - 2 * 3000.0) < 1e-9,
+       "two steps of 1000 samples take twice what the second one took");
+    r.steps.n_steps = 1;
+    ok(pack_bench_times(&r).consume == 0, "of a single step nothing is known");
+}
+
 static void
 test_transfer_advice(void)
 {
@@ -796,6 +811,13 @@ test_preload_advice(void)
     set->parts[0].data->facts.stored_bytes = UINT64_C(1) << 60;
     ok(!proposal(&p, &r, "cat "), "nor where memory cannot hold it");
     set->extent.extent[0] = extent;
+    uint64_t memory = 0; /* that is free: a little more or less in a moment */
+    if (pack_system_memory_bytes(&memory)) {
+        set->parts[0].data->facts.stored_bytes = memory;
+        ok(!proposal(&p, &r, "cat "), "nor where it would take all of it");
+        set->parts[0].data->facts.stored_bytes = memory / 2;
+        ok(proposal(&p, &r, "cat ") != NULL, "half of it may be taken");
+    }
     set->parts[0].data->facts.stored_bytes = stored;
     struct pack_h5_dataset *data = set->parts[0].data;
     struct pack_facts facts = data->facts;
@@ -872,6 +894,7 @@ main(void)
         test_cold();
         test_halves();
         test_cache_advice();
+        test_step_times();
         test_transfer_advice();
         test_batch_advice();
         test_preload_advice();

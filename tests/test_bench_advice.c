@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -262,6 +263,47 @@ test_batches(struct pack_readset *set)
     pack_bench_done(&apart);
 }
 
+static double
+price_of(const struct pack_advise_warning *warnings, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(warnings[i].id, id) == 0)
+            return warnings[i].price_s;
+    return 0;
+}
+
+/* Seconds that the model speaks of are longer where the run was slower than it. */
+static void
+test_prices(struct pack_readset *set)
+{
+    struct pack_bench_params p = reading(set, &none);
+    struct pack_bench_result r;
+    struct pack_bench_advice advice;
+    struct pack_bench_ask ask = { .no_trial = true };
+    struct bench_question question;
+    static struct pack_advise_result model;
+    bool can = false;
+    p.open.reopen = true;
+    p.stop.batches = 4;
+    if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run that opens it for each read"))
+        return;
+    bool done = pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
+                pack_bench_question_make(&p, &r, &ask, &question, &can, NULL) ==
+                    PACK_OK &&
+                can && pack_advise(&question.params, &model, NULL) == PACK_OK;
+    if (ok(done, "its advice, and what the model says alone")) {
+        double told = price_of(advice.findings, advice.n_findings, "reopening"),
+               price = price_of(model.warnings, model.n_warnings, "reopening"),
+               slower = 1 / question.later_factor;
+        ok(price > 0 && fabs(told / (price * slower) - 1) < 1e-6 &&
+               fabs(slower - 1) > 1e-3,
+           "%.3g s of the model are told as %.3g s of a run that takes %.3g times as long",
+           price, told, slower);
+    }
+    pack_bench_question_done(&question);
+    pack_bench_done(&r);
+}
+
 static void
 test_best(struct pack_readset *set)
 {
@@ -283,6 +325,26 @@ test_best(struct pack_readset *set)
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK && advice.n == 0,
        "and nothing at all where the consumer is the limit");
     pack_bench_done(&r);
+}
+
+/* Constructed rounds: the first epoch twice, later ones four times as fast. */
+static void
+test_trial_gain(void)
+{
+    const struct pack_trial_result
+        a = { .n_rounds = 3, .first = { 10, 20, 30 }, .later = { 100, 50, 200 } },
+        b = { .n_rounds = 3, .first = { 20, 40, 60 }, .later = { 400, 200, 800 } };
+    struct bench_gain gain;
+    pack_bench_trial_gain(&a, &b, 10, &gain);
+    ok(gain.first == 2 && gain.later == 4, "first epochs are compared with first ones");
+    /* of the rounds' 2.62, 3.29 and 2.81 the last one's */
+    double whole = (1 / 30.0 + 9 / 200.0) / (1 / 60.0 + 9 / 800.0);
+    ok(fabs(gain.whole - whole) < 1e-9 && gain.low <= whole && gain.high >= whole &&
+           gain.low > 2 && gain.high < 4,
+       "a training of ten is one first and nine later ones: %.4g, from %.4g to %.4g",
+       gain.whole, gain.low, gain.high);
+    pack_bench_trial_gain(&b, &a, 1, &gain);
+    ok(fabs(gain.whole - 0.5) < 1e-9, "one of one is the first epoch");
 }
 
 /* Constructed measurements: 10 GB/s of copying, samples of 1000 bytes. */
@@ -357,6 +419,7 @@ int
 main(void)
 {
     test_doubt();
+    test_trial_gain();
     test_room();
     struct pack_readset *plain = make("plain", SMALL, ROWS, "none"),
                         *packed = make("packed", SMALL, ROWS, "gzip:1");
@@ -373,6 +436,7 @@ main(void)
         test_refuted(single);
         test_best(single);
         test_batches(single);
+        test_prices(single);
     }
     drop(single);
     return done();

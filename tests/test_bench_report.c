@@ -106,7 +106,7 @@ fill(void)
                     5e9, 30e9, 120e9, 9, 0.42, 3e9 },
         .cpu.workers = usage,
         .cpu.has_machine = true,
-        .cpu.machine = { 1000, 500, 250, 250 },
+        .cpu.machine = { 1000, 500, 200, 300 },
         .verdict.limit = PACK_LIMIT_DECODE,
         .verdict.cause = "something is wrong",
         .events.n = sizeof events / sizeof *events,
@@ -201,7 +201,7 @@ test_text(void)
         "  24.0 MB from storage (readahead included), 36.0 MB from the page cache\n",
         "  cold: 0.2 MB were still in the page cache when epochs began\n",
         "  dropping pages took 0.50 s",
-        "processors: each worker 25 % user, 10 % system; the machine 75 % busy, 12 % iowait\n",
+        "processors: each worker 25 % user, 10 % system; the machine 75 % busy, 10 % iowait\n",
         "\nmind\n  something costs; do without\n",
         "worth most in a training of 33 epochs\n   1.25x measured   sending less\n"
         "                    (1.13x to 1.38x in 95 of 100 cases)\n"
@@ -448,7 +448,8 @@ test_json(void)
         { "measured.workers.0.system_ns", 1e8 },
         { "measured.machine.user_ns", 1000 },
         { "measured.machine.system_ns", 500 },
-        { "measured.machine.iowait_ns", 250 },
+        { "measured.machine.iowait_ns", 200 },
+        { "measured.machine.idle_ns", 300 },
     };
     struct pack_buf text = { 0 };
     struct pack_json_doc *doc = NULL;

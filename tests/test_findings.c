@@ -104,6 +104,7 @@ test_cache(void)
     f.enough_slots = 1009;
     w = find(&f, "slot-collisions");
     ok(w && w->value == 0.01 && fabs(w->price_bytes - 0.01 * 1000 * 4096) < 1e-6 &&
+           strstr(w->evidence, "slot collisions: 1 % of the loads") &&
            strstr(w->remedy, "rdcc_nslots=1009 instead of 521"),
        "one collision in 100 loads is told, with the slots that avoid it");
     f.counts.loads = 101;

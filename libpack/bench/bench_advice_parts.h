@@ -103,6 +103,12 @@ enum pack_status pack_bench_try(const struct pack_bench_params *params,
                                 struct bench_candidate *candidates, size_t n,
                                 struct pack_error *err);
 
+/* Medians of the ratios of two trials' rounds: of first epochs, of later ones, of trainings
+ * of n_epochs, the last with its interval. */
+void pack_bench_trial_gain(const struct pack_trial_result *a,
+                           const struct pack_trial_result *b, uint64_t n_epochs,
+                           struct bench_gain *gain);
+
 /* Says what a row of the advisor's changes, and how to change it, in change->what and
  * ->command. */
 void pack_bench_word(const struct pack_bench_params *params,

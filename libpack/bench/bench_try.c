@@ -110,10 +110,10 @@ params_of(const struct pack_bench_params *params, const struct bench_candidate *
     return p;
 }
 
-/* Medians of the rounds' ratios: of first epochs, of later ones, of trainings. */
-static void
-gain_of(const struct pack_trial_result *a, const struct pack_trial_result *b,
-        uint64_t n_epochs, struct bench_gain *gain)
+void
+pack_bench_trial_gain(const struct pack_trial_result *a,
+                      const struct pack_trial_result *b, uint64_t n_epochs,
+                      struct bench_gain *gain)
 {
     struct pack_trial_result whole[2] = { *a, *b }, first[2] = { *a, *b };
     struct pack_trial_gain g;
@@ -170,7 +170,8 @@ pack_bench_try(const struct pack_bench_params *params,
     for (size_t i = 0; i < n; i++) {
         candidates[i].gain = (struct bench_gain){ 0 };
         if (status == PACK_OK)
-            gain_of(&r[0], &r[i + 1], pack_bench_training(params), &candidates[i].gain);
+            pack_bench_trial_gain(&r[0], &r[i + 1], pack_bench_training(params),
+                                  &candidates[i].gain);
     }
     free(r);
     return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED ? status : PACK_OK;
