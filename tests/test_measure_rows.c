@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "libpack/advise/advise_parts.h"
-#include "libpack/bench/measure.h"
+#include "libpack/bench/measure_parts.h"
 #include "libpack/bench/trial.h"
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_probe.h"
@@ -145,6 +145,9 @@ test_rows(void)
     result.rows[5].config.pattern.kind = PACK_PATTERN_SEQUENTIAL;
     result.rows[5].config.cache.size_bytes = 4 << 20;
     const struct pack_advise_outcome before = result.rows[0], twenty = result.rows[1];
+    result.has_versions = true;
+    result.version_1 = result.version_2 = before;
+    pack_advise_scale(&result.version_2, &params, 0.5);
     enum pack_status status = pack_measure_rows(&how, &params, &result, &measured, &err);
     ok(status == PACK_OK && !measured.proven && measured.n_rounds >= 5,
        "rows are read in turns %s", err.text);
@@ -170,6 +173,10 @@ test_rows(void)
                 measured.now_later / measured.modelled_later),
        "today's is what was measured on the file, in later epochs: %.9g, %.9g",
        now->later_rate / before.later_rate, measured.now_later / measured.modelled_later);
+    ok(near(result.version_1.later_rate, before.later_rate * now->rate / before.rate) &&
+           near(result.version_2.later_rate, 0.5 * result.version_1.later_rate),
+       "the other versions' defaults are scaled by as much: %.9g, %.9g",
+       result.version_1.later_rate / before.later_rate, now->rate / before.rate);
     ok(now->gain_low == 0 && now->gain_high == 0, "it gains nothing over itself");
     ok(row->modelled_rate == twenty.modelled_rate && row->gain_low > 0 &&
            row->gain_low <= row->rate / now->rate && row->gain_high >= row->rate / now->rate,
@@ -227,6 +234,71 @@ test_weights(void)
            heavy == 99 ? "is read" : "cannot be", (int)heavy, measured.why_not);
     }
     params.reading.pattern = today.pattern = usual;
+}
+
+/* A copy of 300 of 3000 samples; today's chunks are of 4032 bytes. */
+static void
+test_shrinking(void)
+{
+    static struct measure_rows rows;
+    struct pack_advise_params whole = params;
+    struct pack_readset set = { .extent = { 3, { N, SIDE, SIDE } } };
+    struct measure_candidate c = { .config = today };
+    struct pack_cache_params *cache = &c.config.cache;
+    whole.data.extent.extent[0] = 10 * N;
+    rows = (struct measure_rows){ .params = &whole, .layouts[0].set = &set };
+    cache->size_bytes = 512 << 20;
+    pack_measure_shrink_cache(&rows, &c);
+    ok(cache->size_bytes >= 53687091 && cache->size_bytes <= 53687092,
+       "a tenth of the samples gets a tenth of the cache");
+    cache->size_bytes = 100 << 20;
+    pack_measure_shrink_cache(&rows, &c);
+    ok(cache->size_bytes == 16 << 20, "down to 16 MiB");
+    cache->size_bytes = 15 << 20;
+    pack_measure_shrink_cache(&rows, &c);
+    ok(cache->size_bytes == 15 << 20, "what is less already stays");
+    c.config.chunk = (struct pack_shape){ 3, { 1, 5 << 10, 4 << 10 } };
+    cache->size_bytes = 100 << 20;
+    pack_measure_shrink_cache(&rows, &c);
+    ok(cache->size_bytes == 20 << 20, "and one that holds a chunk of 20 MiB still does");
+    c.config.chunk = today.chunk;
+    c.config.pattern.kind = PACK_PATTERN_BLOCK;
+    cache->size_bytes = 100 << 20;
+    pack_measure_shrink_cache(&rows, &c);
+    ok(cache->size_bytes == 100 << 20, "a block shuffle's pool is as large in the copy");
+}
+
+/* What was read in a copy, of its first epoch alone: 100 samples in ten seconds. */
+static void
+test_first_alone(void)
+{
+    static struct measure_rows rows;
+    struct pack_error err = { 0 };
+    struct pack_readset *set = NULL;
+    struct pack_measured m = { .now_ratio = 1 };
+    const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    bool done = pack_readset_open(&how.file, 1, "probe", &set, &err) == PACK_OK;
+    for (int no_cache = 0; done && no_cache < 2; no_cache++) {
+        struct pack_advise_config config = today;
+        struct pack_advise_outcome o;
+        strcpy(config.codec, "gzip:4"); /* chunks that are loaded take most of the time */
+        config.decode_ns = 50;
+        if (no_cache) /* every epoch loads as much as the first */
+            config.cache.n_slots = config.cache.size_bytes = 0;
+        done = pack_advise_evaluate(&params, &config, 0, &o, &err) == PACK_OK;
+        rows = (struct measure_rows){ .how = &how,
+                                      .params = &params,
+                                      .layouts[0].set = set,
+                                      .candidates[0] = { .row = &o, .config = config },
+                                      .results[0] = { .first_rate = 10, .first_samples = 100 },
+                                      .n_candidates = 1 };
+        done = done && pack_measure_correct(&rows, 0, &m, &err) == PACK_OK;
+        ok(done && (o.basis == PACK_ADVISE_MEASURED) == no_cache,
+           no_cache ? "a first epoch tells of others that load as much %s"
+                    : "it does not tell of those that find all in a cache %s",
+           err.text);
+    }
+    pack_readset_close(set);
 }
 
 /* -------------------------------------------------------------------- trials */
@@ -381,6 +453,8 @@ main(void)
     test_epochs();
     test_race();
     test_now();
+    test_shrinking();
+    test_first_alone();
     test_rows();
     test_reason();
     test_weights();

@@ -231,10 +231,9 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
 
 /* --------------------------------------------------------------- the rows */
 
-/* A cache that holds a part of the dataset holds the same part of the copy, but still the
- * chunks that it can hold at all. */
-static void
-shrink_cache(const struct measure_rows *rows, struct measure_candidate *candidate)
+void
+pack_measure_shrink_cache(const struct measure_rows *rows,
+                          struct measure_candidate *candidate)
 {
     struct pack_cache_params *cache = &candidate->config.cache;
     double part = (double)rows->layouts[candidate->layout].set->extent.extent[0] /
@@ -268,7 +267,7 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
         return PACK_OK; /* its copy failed: nothing to compare with */
     for (size_t i = 0; i < rows->n_candidates; i++) {
         struct measure_candidate *candidate = &rows->candidates[i];
-        shrink_cache(rows, candidate);
+        pack_measure_shrink_cache(rows, candidate);
         cut_batch(rows->params, candidate->row->rate, trial.slice_ns, &candidate->config);
         run_of(rows->params, &candidate->config, rows->layouts[candidate->layout].set,
                &rows->bench[i]);

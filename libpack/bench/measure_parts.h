@@ -66,6 +66,11 @@ enum pack_status pack_measure_model(const struct pack_advise_params *params,
                                     uint64_t first_samples, struct measure_expected *e,
                                     struct pack_error *err);
 
+/* measure.c: a cache that holds a part of the dataset holds the same part of the copy, but
+ * still the chunks that it can hold at all; that of a block shuffle holds its pool. */
+void pack_measure_shrink_cache(const struct measure_rows *rows,
+                               struct measure_candidate *candidate);
+
 /* Candidate i's row by what was measured of its copy; that of today's settings first, which
  * tells what file and copy have apart. */
 enum pack_status pack_measure_correct(struct measure_rows *rows, size_t i,
