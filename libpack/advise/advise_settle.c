@@ -62,36 +62,30 @@ rate_with(const struct pack_advise_params *params, const struct pack_advise_outc
     return PACK_OK;
 }
 
-/* Doubles the workers until the target is reached, then halves the step. */
+/* Doubles the workers until the target is reached, or memory is full, then halves the
+ * step. */
 static enum pack_status
 workers_for(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
             uint64_t *workers, double *reached, struct pack_error *err)
 {
-    uint64_t below = pack_advise_workers(params), enough = 0;
+    uint64_t below = pack_advise_workers(params), above = 0; /* 0: not known */
     uint64_t most = READERS_PER_CPU * params->machine.profile->n_cpus;
-    double rate;
     enum pack_status status = PACK_OK;
-    for (uint64_t n = below; status == PACK_OK && !enough && n < most; below = n) {
-        uint64_t before = n;
-        n = 2 * n < most ? 2 * n : most;
+    while (status == PACK_OK && (above ? above > below + 1 : below < most)) {
+        double rate;
+        uint64_t n = above              ? below + (above - below) / 2
+                     : 2 * below < most ? 2 * below
+                                        : most;
         status = rate_with(params, o, n, &rate, err);
         if (status == PACK_OK && rate >= params->goal.target) {
-            enough = n;
+            above = *workers = n;
             *reached = rate;
-            n = before;
-        }
-    }
-    while (status == PACK_OK && enough > below + 1) {
-        uint64_t n = below + (enough - below) / 2;
-        status = rate_with(params, o, n, &rate, err);
-        if (status == PACK_OK && rate >= params->goal.target) {
-            enough = n;
-            *reached = rate;
+        } else if (status == PACK_OK && rate == 0) {
+            above = n;
         } else {
             below = n;
         }
     }
-    *workers = enough;
     return status;
 }
 
