@@ -168,6 +168,37 @@ test_pixels(void)
        "the host's bit for bit");
 }
 
+/* Of a batch that is used in two parts all goes over the bus, with the first. */
+static void
+test_parts(void)
+{
+    static const uint8_t data[BATCH * 3 * 7 * 9];
+    static const uint32_t indices[] = { 4, 0, 2, 1 };
+    struct seen seen = { 0 };
+    struct pack_consumer_params p = make_params(&seen, 7, 9);
+    struct pack_consumer *consumer;
+    struct pack_error err = { 0 };
+    struct pack_batch batch = {
+        .data = data, .n_samples = BATCH, .indices = indices, .n_indices = 1
+    };
+    enum pack_status status = pack_consumer_open("cuda", &p, &consumer, &err);
+    if (!ok(status == PACK_OK, "a consumer is opened %s", err.text))
+        return;
+    status = pack_consumer_take(consumer, &batch, &err);
+    batch.again = true;
+    batch.indices = indices + 1;
+    batch.n_indices = 3;
+    if (status == PACK_OK)
+        status = pack_consumer_take(consumer, &batch, &err);
+    if (status == PACK_OK)
+        status = pack_consumer_finish(consumer, &err);
+    ok(status == PACK_OK && seen.n_steps == 2 && seen.n_samples == 4 &&
+           seen.copy_bytes == BATCH * p.sample_bytes,
+       "one sample and then three of %d are used, all are copied once: %llu bytes %s", BATCH,
+       (unsigned long long)seen.copy_bytes, err.text);
+    pack_consumer_close(consumer);
+}
+
 /* A batch of random samples; its last ones again, in another order. */
 static enum pack_status
 take_twice(struct pack_consumer *consumer, const struct pack_consumer_params *p,
@@ -470,6 +501,7 @@ main(void)
     if (!ok(status == PACK_OK, "opens"))
         note("%s", err.text);
     test_pixels();
+    test_parts();
     test_times();
     test_choice();
     if (fake_live) {
