@@ -23,7 +23,7 @@ ok $status 'a small file is packed'
 # what so many workers would read is modelled, for they are not started
 quick='--json --workers 5000'
 # shellcheck disable=SC2086 # options are words
-run env XDG_CACHE_HOME="$work/cache" h5advise small.h5 $quick
+run hurried env XDG_CACHE_HOME="$work/cache" h5advise small.h5 $quick
 first=$(get result.now.modelled_samples_per_s <out)
 kept=$(ls cache/h5pack)
 ok $((status > 1)) 'advice on a file measures the machine'
@@ -53,7 +53,7 @@ with open(sys.argv[1], "w") as file:
 E2
 cp "cache/h5pack/$kept" before
 # shellcheck disable=SC2086
-run env XDG_CACHE_HOME="$work/cache" h5advise small.h5 $quick
+run hurried env XDG_CACHE_HOME="$work/cache" h5advise small.h5 $quick
 cmp -s before "cache/h5pack/$kept"
 ok $? 'a profile that is kept stays as it is'
 second=$(get result.now.modelled_samples_per_s <out)
@@ -64,14 +64,14 @@ ok $? "and is what the model goes by: $first, then $second samples/s"
 mkdir -p home/.cache/h5pack
 echo '{"schema": "profile/2"' >"home/.cache/h5pack/$kept"
 # shellcheck disable=SC2086
-run env XDG_CACHE_HOME=cache/none HOME="$work/home" h5advise small.h5 $quick
+run hurried env XDG_CACHE_HOME=cache/none HOME="$work/home" h5advise small.h5 $quick
 [ $status -le 1 ] && [ "$(get schema <"home/.cache/h5pack/$kept")" = profile/2 ] &&
     [ ! -e cache/none ]
 ok $? 'what does not read as a profile is measured anew, in the home folder without XDG'
 
 touch file
 # shellcheck disable=SC2086
-run env -u HOME XDG_CACHE_HOME="$work/file" h5advise small.h5 $quick
+run hurried env -u HOME XDG_CACHE_HOME="$work/file" h5advise small.h5 $quick
 [ $status -le 1 ] && "$PYTHON" -c 'import sys; sys.exit(not float(sys.argv[1]) > 10)' \
     "$(get result.now.modelled_samples_per_s <out)"
 ok $? 'that it cannot be kept is no failure'
@@ -79,7 +79,7 @@ ok $? 'that it cannot be kept is no failure'
 # what is read from a pipe is there once: measuring the machine comes after it
 yes 1 | head -n 64 >weights
 # shellcheck disable=SC2016 # the shell that is started expands
-run env -u HOME XDG_CACHE_HOME="$work/file" sh -c \
+run hurried env -u HOME XDG_CACHE_HOME="$work/file" sh -c \
     'cat weights | h5advise small.h5 $0 --pattern weighted:by=/dev/stdin' "$quick"
 [ $status -le 1 ] && [ -s out ]
 ok $? 'weights may come from a pipe when the machine is measured'

@@ -92,7 +92,7 @@ for source; do
     ok $? "$name.1 has examples that run"
     for command in "$work"/commands.*; do
         [ -e "$command" ] || continue
-        (cd "$work/examples" && sh "$command") >"$work/out" 2>&1 </dev/null
+        (cd "$work/examples" && hurried sh "$command") >"$work/out" 2>&1 </dev/null
         status=$?
         [ $status -le 1 ]
         ok $? "$name.1: $(head -n 1 "$command")"

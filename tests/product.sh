@@ -9,5 +9,8 @@ need h5dump h5repack h5diff
 export PATH
 render_samples "$work/photos" 24 1 96 || exit 1
 cd "$work" || exit 1
+HURRIED="LD_PRELOAD=$top_builddir/tests/clock_shim.so CLOCK_TIMES=8 ASAN_OPTIONS=verify_asan_link_order=0"
+XDG_CACHE_HOME=$work/cache
+export HURRIED XDG_CACHE_HOME
 HDF5_PLUGIN_PATH=$top_builddir/.libs PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 \
     "$PYTHON" "$top_srcdir/tests/product.py"

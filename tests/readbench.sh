@@ -38,7 +38,7 @@ h5pack -q one_photo --size 48x48 -o single.h5 >/dev/null || exit 1
 cp eight.h5 fixed/eight.h5 && chmod 444 fixed/eight.h5 && chmod 555 fixed
 for file in 'single.h5' 'eight.h5 --dataset labels' 'fixed/eight.h5 --workers 2 --rdcc-nbytes 64K'; do
     # shellcheck disable=SC2086
-    h5readbench $file --json --batch 8 >out 2>err
+    hurried h5readbench $file --json --batch 8 >out 2>err
     status=$?
     [ -s err ] && status=99
     says 0 '"advice_epochs": 30' out "proposals are tried, and are those for a training: $file"
@@ -250,7 +250,7 @@ says 2 "cut.h5" err 'a file that has been cut'
 
 # Processes of the program started with this seed, which no other run has.
 left_over() {
-    running "h5readbench.*--seed $1 "
+    running h5readbench "--seed $1 "
 }
 
 has_workers() {

@@ -60,7 +60,7 @@ for script in said/*.sh; do
         ok $? "README: $command, and Ctrl-C"
         continue
     fi
-    sh "$script" >out 2>&1 </dev/null
+    hurried sh "$script" >out 2>&1 </dev/null
     status=$?
     case $command in
     h5advise* | h5readbench*)

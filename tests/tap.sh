@@ -8,6 +8,8 @@ tap_failed=0
 long=${H5PACK_LONG:-0}
 : "${top_srcdir:=$(pwd)}" "${top_builddir:=$top_srcdir/build}" "${AWK:=awk}" "${PYTHON:=python3}"
 PATH=$top_builddir/tools:$top_builddir/tests:$PATH
+LC_ALL=C # names in the order in which programs have them, numbers with a point
+export LC_ALL
 work=$(mktemp -d "${TMPDIR:-/tmp}/h5pack-test.XXXXXX") || exit 1
 trap 'chmod -R u+rwX "$work"; rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -75,12 +77,34 @@ children() {
     sed -n "s/^\([0-9]*\) (.*) [^ZX] $1 .*/\1/p" /proc/[0-9]*/stat 2>/dev/null
 }
 
-# running WORDS: the processes whose command line has these words, this shell aside.
+# running PROGRAM WORDS: the processes of this program that have these words in their command line.
 running() {
-    for entry in /proc/[0-9]*; do
-        [ "$entry" = "/proc/$$" ] && continue
-        tr '\0' ' ' <"$entry/cmdline" 2>/dev/null | grep -q -e "$1" && echo "${entry#/proc/}"
+    for pid in $(sed -n "s/^\([0-9]*\) ($1) .*/\1/p" /proc/[0-9]*/stat 2>/dev/null); do
+        tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -e "$2" && echo "$pid"
     done
+}
+
+# is_asleep PID: it waits for something, or is gone.
+is_asleep() {
+    ! grep -q '^State:[[:blank:]]*[^SZX[:blank:]]' "/proc/$1/status" 2>/dev/null
+}
+
+# has_taken PID: no signal is on its way to it.
+has_taken() {
+    ! grep -Eq '^(Sig|Shd)Pnd:.*[1-9a-f]' "/proc/$1/status" 2>/dev/null
+}
+
+# hurry: in a subshell, what it starts has clocks that run eight times as fast (clock_shim.c):
+# what measures for seconds is through at once. What it finds the machine to be is kept apart.
+hurry() {
+    LD_PRELOAD=$top_builddir/tests/clock_shim.so CLOCK_TIMES=8 XDG_CACHE_HOME=$work/hurried
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+    export LD_PRELOAD CLOCK_TIMES XDG_CACHE_HOME ASAN_OPTIONS
+}
+
+# hurried COMMAND...
+hurried() {
+    (hurry && exec "$@")
 }
 
 # The plan; the script's last line.
