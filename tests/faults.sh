@@ -33,6 +33,7 @@ job_list() {
 job_resume() {
     job_folder --quiet --verify --resume
 }
+jobs='job_folder job_list job_resume'
 
 # The state that a job starts from: nothing, or what the killed one left.
 prepare() {
@@ -133,13 +134,19 @@ ok $? 'a list of rejects that cannot be written says which, and why'
 unset FAULT_PATH
 rm -rf rejected rejected.h5*
 
-mkdir out
-with_fault write SIGKILL 9 9 job_folder 2>/dev/null
-mv out killed
-[ -e killed/set.h5.part ]
-ok $? 'a job is killed half way'
-
-for job in job_folder job_list job_resume; do
+# try_job JOB: all faults of one job, in a folder of its own.
+try_job() {
+    job=$1
+    work=$work/$job
+    mkdir "$work" "$job" && cd "$job" || exit 1
+    cp -a ../photos ../list.tsv .
+    if [ "$job" = job_resume ]; then
+        mkdir out
+        with_fault write SIGKILL 9 9 job_folder 2>/dev/null
+        mv out killed
+        [ -e killed/set.h5.part ]
+        ok $? 'a job is killed half way'
+    fi
     prepare
     run "$job"
     ok $status "$job: runs undisturbed"
@@ -173,5 +180,19 @@ for job in job_folder job_list job_resume; do
     try_all 'a short write' write short one all
     try_all 'an interrupted read' read EINTR one all
     try_all 'an interrupted write' write EINTR one all
+    echo "tried $tap_n $tap_failed"
+}
+
+# Much of it is waiting for a disk: the jobs go side by side, and are told of one after another.
+for job in $jobs; do
+    (tap_n=0 tap_failed=0 && try_job $job) >$job.tap 2>&1 &
+done
+wait
+for job in $jobs; do
+    ${AWK} -v n=$tap_n '/^(not )?ok / { sub(/ok [0-9]+/, "ok " ++n) } !/^tried /' $job.tap
+    tried=$(sed -n 's/^tried \([0-9]*\) .*/\1/p' $job.tap)
+    [ -n "$tried" ] || exit 1 # it did not come to its end
+    tap_n=$((tap_n + tried))
+    tap_failed=$((tap_failed + $(sed -n 's/^tried [0-9]* //p' $job.tap)))
 done
 done_testing
