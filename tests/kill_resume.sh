@@ -240,9 +240,9 @@ mkfifo list
 h5pack --list list -o out/none.h5 2>stderr &
 pid=$!
 exec 9>list
-sleep 0.2
+wait_until is_asleep $pid
 kill -TERM $pid
-sleep 0.2
+wait_until has_taken $pid
 exec 9>&-
 wait $pid
 status=$?

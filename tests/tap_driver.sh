@@ -14,10 +14,11 @@ while test $# -gt 0; do
 done
 began=$(date +%s)
 # A shell without job control starts what it puts behind & with SIGINT ignored, and a program
-# cannot know that this was not meant for it.
+# cannot know that this was not meant for it; others ignore SIGPIPE or SIGCHLD.
 default=
-env --default-signal=INT,QUIT,HUP,TERM true 2>/dev/null &&
-    default='env --default-signal=INT,QUIT,HUP,TERM'
+env --default-signal=INT,QUIT,HUP,TERM,PIPE,CHLD true 2>/dev/null &&
+    default='env --default-signal=INT,QUIT,HUP,TERM,PIPE,CHLD'
+unset CDPATH HDF5_PLUGIN_PATH HDF5_USE_FILE_LOCKING
 $default "$@" >"$log" 2>&1 </dev/null
 status=$?
 ${AWK:-awk} -v name="$name" -v status=$status -v took=$(($(date +%s) - began)) -v trs="$trs" '

@@ -161,7 +161,8 @@ static bool
 is_mapped(const void *at)
 {
     unsigned char present;
-    return mincore((void *)((uintptr_t)at & ~(uintptr_t)4095), 1, &present) == 0;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return mincore((void *)((uintptr_t)at / page * page), 1, &present) == 0;
 }
 
 /* Rounds of several lengths, holding up to `hold` items before releasing the oldest. */
@@ -272,26 +273,28 @@ test_no_descriptors(void)
     pack_procs_stop(procs, NULL);
 }
 
+enum { NOBODY = 77 }; /* root that may not be anybody else */
+
 /* As a plain user: descriptors under way count, and are no more than may be open. */
 static int
 too_many_under_way(void)
 {
     enum { FILES = 64, ITEMS = 300 };
     const struct rlimit few = { FILES, FILES };
-    const struct timespec nap = { .tv_nsec = 200000000 };
     struct plan plan = { 0 };
     struct pack_procs_params params = filler_params(&plan, 1, 200);
     struct pack_procs *procs;
     struct pack_procs_item item;
     struct pack_error err = { 0 };
+    siginfo_t ended;
     params.fresh = true;
-    if ((geteuid() == 0 && setuid(65534) != 0) || setrlimit(RLIMIT_NOFILE, &few) != 0 ||
+    if (geteuid() == 0 && setuid(65534) != 0)
+        return NOBODY;
+    if (setrlimit(RLIMIT_NOFILE, &few) != 0 ||
         pack_procs_start(&params, &procs, &err) != PACK_OK)
         return 2;
     pack_procs_begin(procs, 0, ITEMS);
-    while (*(const volatile uint64_t *)pack_procs_activity(procs, 0) < FILES)
-        nanosleep(&nap, NULL);
-    nanosleep(&nap, NULL);
+    waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT); /* the worker, which nobody has asked yet */
     enum pack_status status = PACK_OK;
     for (int i = 0; i < ITEMS && status == PACK_OK; i++) {
         status = pack_procs_next(procs, &item, &err);
@@ -316,8 +319,11 @@ test_too_many_under_way(void)
         _exit(too_many_under_way());
     }
     waitpid(pid, &how, 0);
-    ok(WIFEXITED(how) && WEXITSTATUS(how) == 0,
-       "more batches under way than descriptors may be is the reason given");
+    if (WIFEXITED(how) && WEXITSTATUS(how) == NOBODY)
+        skip("root may not become a plain user here");
+    else
+        ok(WIFEXITED(how) && WEXITSTATUS(how) == 0,
+           "more batches under way than descriptors may be is the reason given");
 }
 
 /* Runs until a failure, which it returns. */
