@@ -1,10 +1,12 @@
 #!/bin/sh
 # `make fuzz`: every target of tests/fuzz for FUZZ_SECONDS (60) under libFuzzer with
 # address and undefined sanitizers; FUZZ_TARGETS='fuzz_list' picks some. Needs clang.
-# What is found lies in fuzz/found below the build folder, the growing corpora in
-# fuzz/corpus; they start from sample images, and from ../shared/data/odd where that is
-# there.
+# As many run at a time as there are processors. What is found lies in fuzz/found below the
+# build folder, the growing corpora in fuzz/corpus; they start from sample images, and from
+# ../shared/data/odd where that is there. With the name of a target it runs that one, in a
+# folder that is built.
 set -u
+n_jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 seconds=${FUZZ_SECONDS:-60}
 targets=${FUZZ_TARGETS:-$(find "$top_srcdir/tests/fuzz" -name '*.c' | sed 's,.*/,,; s/\.c$//' | sort)}
 fuzz=$top_builddir/fuzz
@@ -18,7 +20,7 @@ command -v clang >/dev/null || {
 cd "$fuzz/build" || exit 2
 [ -e Makefile ] || "$top_srcdir/configure" -q CC=clang CFLAGS='-g -O1' --disable-shared \
     --enable-sanitizers=fuzzer-no-link,address,undefined || exit 2
-make -s libpack_core.la || exit 2
+[ $# -eq 1 ] || make -s -j"$n_jobs" libpack_core.la || exit 2
 libraries=$(sed -n 's/^Libs.private: //p' libpack.pc)
 
 seeds() { # target, folder
@@ -71,21 +73,26 @@ seeds() { # target, folder
     esac
 }
 
-status=0
-for target in $targets; do
+fuzz() { # target
     # shellcheck disable=SC2086 # flags are words
-    clang -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $flags -I"$top_srcdir" -I"$top_srcdir/api" -o "$target" \
-        "$top_srcdir/tests/fuzz/$target.c" .libs/libpack_core.a $libraries || exit 2
-    corpus=$fuzz/corpus/$target
-    [ -d "$corpus" ] || { mkdir "$corpus" && seeds "$target" "$corpus"; }
-    if "./$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-        -verbosity=0 -artifact_prefix="$fuzz/found/$target-" "$corpus" >"$target.log" 2>&1; then
-        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$target.log")
-        echo "$target: $runs inputs in $seconds s, nothing found"
+    clang -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $flags -I"$top_srcdir" -I"$top_srcdir/api" -o "$1" \
+        "$top_srcdir/tests/fuzz/$1.c" .libs/libpack_core.a $libraries || return 2
+    corpus=$fuzz/corpus/$1
+    [ -d "$corpus" ] || { mkdir "$corpus" && seeds "$1" "$corpus"; }
+    if "./$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+        -verbosity=0 -artifact_prefix="$fuzz/found/$1-" "$corpus" >"$1.log" 2>&1; then
+        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$1.log")
+        echo "$1: $runs inputs in $seconds s, nothing found"
     else
-        status=1
-        echo "$target: failed, see $fuzz/found and $fuzz/build/$target.log"
-        grep -E 'ERROR|SUMMARY|Assertion|runtime error' "$target.log" | head -n 5
+        echo "$1: failed, see $fuzz/found and $fuzz/build/$1.log"
+        grep -E 'ERROR|SUMMARY|Assertion|runtime error' "$1.log" | head -n 5
+        return 1
     fi
-done
-exit $status
+}
+
+if [ $# -eq 1 ]; then
+    fuzz "$1"
+else
+    # shellcheck disable=SC2086 # a list of names
+    printf '%s\n' $targets | xargs -n 1 -P "$n_jobs" sh "$top_srcdir/tests/fuzz.sh"
+fi
