@@ -10,11 +10,12 @@ h5pack -q photos --size 32x32 --chunk 4 -o good.h5 >/dev/null || exit 1
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 
-# refused SENTENCE COMMAND...: ends at once with 2 and this sentence.
+# refused SENTENCE COMMAND...: ends with 2 and this sentence; with $sooner, hurried.
+sooner=
 refused() {
     sentence=$1
     shift
-    run "$@"
+    run ${sooner:+hurried} "$@"
     [ $status -eq 2 ] && [ ! -s "$work/out" ] && [ "$(cat "$work/err")" = "$1: $sentence" ]
     ok $? "$sentence"
     [ "$(cat "$work/err")" = "$1: $sentence" ] || note <"$work/err"
@@ -83,8 +84,10 @@ ok $status 'a byte order mark and line ends of two characters are no part of wei
 
 # A copy of samples that are never drawn says nothing.
 awk 'BEGIN { for (i = 0; i < 40; i++) print i < 30 ? 0 : 1 }' >late
+sooner=yes
 refused 'the first samples, which a copy holds, have no weight above 0' \
     h5advise good.h5 -q --epochs 2 -p weighted:by=late --prove --scratch-bytes 20K
+sooner=
 
 # Sources that are stored in different ways.
 "$PYTHON" - 2>/dev/null <<'END'

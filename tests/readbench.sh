@@ -51,7 +51,7 @@ says 0 'limited by' out 'every sample and its label'
 limit=4000000
 [ "${SANITIZERS:-no}" = no ] || limit=unlimited # they take more address space than that
 # shellcheck disable=SC3045 # dash and bash have it
-(ulimit -v $limit && exec h5readbench packed.h5 --batch 16000000 --with labels \
+(ulimit -v $limit && hurry && exec h5readbench packed.h5 --batch 16000000 --with labels \
     --consumer checksum --workers 2) >out 2>err
 status=$?
 says 0 ' 1 batch of 16000000' out 'a batch larger than the dataset takes memory for the dataset'
