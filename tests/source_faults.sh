@@ -4,9 +4,7 @@
 # the C library's; test_list has those.)
 . "$top_srcdir/tests/tap.sh"
 need source_dump cmp
-shim=$top_builddir/tests/.libs/fault_shim.so
-[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
-LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+need_shim fault
 cd "$work" || exit 1
 
 mkdir -p tree/a/x/y tree/a/x-y tree/b tree/empty tree/.hidden
@@ -45,9 +43,26 @@ every_call() {
     ok $? "$sentence ($((n - 1)) calls, $failed of them fatal)"
 }
 
+# Lists of which the files say what they are.
+printf 'a\tb.jpg\nc\td.jpg\n' >tabs.txt
+printf '3 a b.jpg\n4 c.jpg\n' >labels.txt
+printf 'dog, a.jpg\ncat, b.jpg\n' >commas.txt
+printf ' a b.jpg\n c.jpg \n' >blanks.txt
+printf 'image\nimage/x\n' >folders.txt
+printf 'a 1\nb 2\n' >unlike.txt
+printf 'id,file,image\n1,2,c.jpg\n' >names.csv
+printf '2\nBald Young\nc.jpg 1 -1\na 1 1\n' >celeba.txt
+mkdir image
+for name in "$(printf 'a\tb.jpg')" ' a b.jpg' c.jpg 'dog, a.jpg' 'a 1' image/x; do
+    echo image >"$name"
+done
+
 every_call memory 'memory runs out while listing folders' tree
 every_call memory 'memory runs out while listing without labels' --no-labels tree
-every_call memory 'memory runs out while reading a list' --list list.csv
+for list in list.csv tabs.txt labels.txt commas.txt blanks.txt folders.txt unlike.txt names.csv \
+    celeba.txt; do
+    every_call memory "memory runs out while reading $list" --list $list
+done
 every_call open 'folders and files cannot be opened' tree
 every_call read 'files without extension cannot be read' tree
 every_call open 'a list cannot be opened' --list list.csv

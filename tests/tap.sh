@@ -49,6 +49,14 @@ need() {
     done
 }
 
+# need_shim NAME: leaves the path of NAME_shim.so, to be preloaded, in $shim; skips everything
+# where it cannot be.
+need_shim() {
+    shim=$top_builddir/tests/.libs/$1_shim.so
+    [ -e "$shim" ] || skip_all "the $1 shim does not work with sanitizers"
+    LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all "this system cannot preload the $1 shim"
+}
+
 # run COMMAND...: leaves $status, $work/out and $work/err.
 run() {
     "$@" >"$work/out" 2>"$work/err" </dev/null

@@ -98,25 +98,35 @@ is_count(const char *text)
     return n > 0 && n <= 19 && text[n] == '\0';
 }
 
+/* Whether the rows are a number alone, names of columns, and cells of several. */
+static enum pack_status
+is_counted(struct pack_rows *r, bool *is_so, struct pack_error *err)
+{
+    bool found;
+    *is_so = false;
+    enum pack_status status = pack_rows_try(r, &found, err);
+    if (!found || r->n_cells != 1 || !is_count(pack_rows_cell(r, 0)))
+        return status;
+    status = pack_rows_try(r, &found, err);
+    if (!found || pack_survey_file_name(pack_rows_cell(r, 0)))
+        return status;
+    size_t n_names = r->n_cells;
+    status = pack_rows_try(r, &found, err);
+    *is_so = (found ? r->n_cells : n_names) > 1;
+    return status;
+}
+
 /* A number alone, a line of names, and rows that have a cell more than it. */
 static enum pack_status
 take_count(struct pack_form_guess *g, bool *taken)
 {
-    struct pack_rows_syntax blanks = { .cut = PACK_ROWS_BLANKS, .terminator = g->terminator };
-    struct pack_rows *r = g->rows;
-    pack_rows_init(r, &blanks, g->head, NULL, "", NULL);
-    *taken = pack_rows_next(r) == PACK_OK && r->n_cells == 1 &&
-             is_count(pack_rows_cell(r, 0)) && pack_rows_next(r) == PACK_OK &&
-             r->n_cells > 0;
-    size_t n_names = *taken ? r->n_cells : 0;
-    bool is_file = *taken && pack_survey_file_name(pack_rows_cell(r, 0));
-    if (*taken && pack_rows_next(r) == PACK_OK && r->n_cells > 0)
-        *taken = r->n_cells > 1 && !is_file;
-    else
-        *taken = n_names > 1 && !is_file;
-    pack_rows_done(r);
-    if (!*taken)
-        return PACK_OK;
+    struct pack_rows_syntax blanks = { .cut = PACK_ROWS_BLANKS,
+                                       .terminator = g->terminator };
+    pack_rows_init(g->rows, &blanks, g->head, NULL, "", NULL);
+    enum pack_status status = is_counted(g->rows, taken, g->err);
+    pack_rows_done(g->rows);
+    if (status != PACK_OK || !*taken)
+        return status;
     g->form->rows = blanks;
     g->form->has_count = g->form->has_header = true;
     return pack_form_take_count(g);

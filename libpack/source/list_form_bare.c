@@ -95,13 +95,15 @@ fits(const struct bare *b, int way)
     return way != WAY_LAST || w->path_at == 0;
 }
 
-static size_t
-look(const struct bare *b, int way)
+/* How many of the first paths that a way gives are there. */
+static enum pack_status
+look(const struct bare *b, int way, size_t *n_there)
 {
     const struct way *w = &b->ways[way];
     bool is_whole = way == WAY_WHOLE;
-    return pack_survey_look(b->g->head, &w->syntax, is_whole ? 0 : w->path_at,
-                            !is_whole && w->has_header, b->g->params);
+    struct pack_survey_place place = { w->syntax, is_whole ? 0 : w->path_at,
+                                       !is_whole && w->has_header };
+    return pack_survey_look(b->g->head, &place, b->g->params, n_there, b->g->err);
 }
 
 /* ------------------------------------------------------------------ labels */
@@ -184,8 +186,9 @@ take(const struct bare *b, const struct way *w)
         return pack_form_name_columns(g, &w->syntax, w->path_at);
     f->rows = w->syntax;
     f->path_at = w->path_at;
-    f->checks_paths = (w->syntax.cut == PACK_ROWS_LAST || w->syntax.cut == PACK_ROWS_FIRST) &&
-                      w->survey.columns[w->path_at].n_like == w->survey.n_rows;
+    bool cuts_once = w->syntax.cut == PACK_ROWS_LAST || w->syntax.cut == PACK_ROWS_FIRST;
+    f->checks_paths =
+        cuts_once && w->survey.columns[w->path_at].n_like == w->survey.n_rows;
     if (g->params->no_label)
         f->label_at = PACK_LIST_NO_COLUMN;
     else if (g->params->label_column)
@@ -195,9 +198,10 @@ take(const struct bare *b, const struct way *w)
     if (status != PACK_OK)
         return status;
     g->n_columns = w->survey.n_cells;
-    pack_form_trim(g, w->syntax.cut != PACK_ROWS_WHOLE);
-    pack_form_describe(g, NULL);
-    return PACK_OK;
+    status = pack_form_trim(g, w->syntax.cut != PACK_ROWS_WHOLE);
+    if (status == PACK_OK)
+        pack_form_describe(g, NULL);
+    return status;
 }
 
 static enum pack_status
@@ -210,16 +214,30 @@ take_lines(const struct bare *b)
                                : pack_form_take_whole(b->g, b->g->terminator);
 }
 
+/* The first line, for a question. */
+static const char *
+first_line(const struct bare *b, char text[PACK_NAME_TEXT_MAX])
+{
+    struct pack_rows *r = b->g->rows;
+    pack_rows_init(r, &b->ways[WAY_WHOLE].syntax, b->g->head, NULL, "", NULL);
+    bool has_line = pack_rows_next(r) == PACK_OK && r->n_cells > 0;
+    pack_name_text(has_line ? pack_rows_cell(r, 0) : "", text);
+    pack_rows_done(r);
+    return text;
+}
+
 /* The one of `n` ways whose files are there; asks where none is, or several are. */
 static enum pack_status
 take_there(const struct bare *b, const int *ways, int n)
 {
     char text[PACK_NAME_TEXT_MAX];
-    size_t n_most = 0;
+    size_t n_most = 0, n_there;
     int best = -1;
     bool is_tied = false;
     for (int i = 0; i < n; i++) {
-        size_t n_there = look(b, ways[i]);
+        enum pack_status status = look(b, ways[i], &n_there);
+        if (status != PACK_OK)
+            return status;
         is_tied = n_there == n_most ? is_tied || n_there > 0 : n_there < n_most && is_tied;
         if (n_there <= n_most)
             continue;
@@ -228,15 +246,24 @@ take_there(const struct bare *b, const int *ways, int n)
     }
     if (best >= 0 && !is_tied)
         return best == WAY_WHOLE ? take_lines(b) : take(b, &b->ways[best]);
-    pack_rows_init(b->g->rows, &b->ways[WAY_WHOLE].syntax, b->g->head, NULL, "", NULL);
-    bool has_line = pack_rows_next(b->g->rows) == PACK_OK && b->g->rows->n_cells > 0;
-    enum pack_status status = pack_fail_param(
+    return pack_fail_param(
         b->g->err, PACK_ERR_ARGUMENT, "path_column",
-        "'%s': a line such as '%s' may be one path, or a label and a path, and %s", b->g->name,
-        pack_name_text(has_line ? pack_rows_cell(b->g->rows, 0) : "", text),
+        "'%s': a line such as '%s' may be one path, or a label and a path, and %s",
+        b->g->name, first_line(b, text),
         is_tied ? "there are files of both names" : "there is no file of either name");
-    pack_rows_done(b->g->rows);
-    return status;
+}
+
+/* Cut at tabs, or the whole lines where only these are there. */
+static enum pack_status
+take_tabs(const struct bare *b)
+{
+    size_t n_cut, n_whole = 0;
+    enum pack_status status = look(b, WAY_TSV, &n_cut);
+    if (status == PACK_OK && n_cut == 0)
+        status = look(b, WAY_WHOLE, &n_whole);
+    if (status != PACK_OK)
+        return status;
+    return n_whole ? take_lines(b) : take(b, &b->ways[WAY_TSV]);
 }
 
 /* Blanks: path and label, the reverse, a name with blanks. */
@@ -263,42 +290,54 @@ take_blanks(const struct bare *b, bool *taken)
 
 /* ---------------------------------------------------- without names of images */
 
+enum { COLUMNS_LOOKED_AT = 8 };
+
+/* Looks for the files of each column of a way; *best becomes it where more are there than
+ * *n_most. */
+static enum pack_status
+look_at_columns(const struct bare *b, int way, struct way *best, size_t *n_most)
+{
+    struct way w = b->ways[way];
+    bool is_cut = w.survey.is_even && !w.survey.is_broken && w.survey.n_cells > 1;
+    size_t n_columns = way == WAY_WHOLE || is_cut ? w.survey.n_cells : 0, n_there;
+    if (n_columns > COLUMNS_LOOKED_AT)
+        n_columns = COLUMNS_LOOKED_AT;
+    w.has_header = false;
+    for (w.path_at = 0; w.path_at < n_columns; w.path_at++) {
+        struct pack_survey_place place = { w.syntax, w.path_at, 0 };
+        enum pack_status status =
+            pack_survey_look(b->g->head, &place, b->g->params, &n_there, b->g->err);
+        if (status != PACK_OK)
+            return status;
+        if (n_there <= *n_most)
+            continue;
+        *n_most = n_there;
+        *best = w;
+    }
+    return PACK_OK;
+}
+
 /* No way gives file names that end as images do: the files that are there decide. */
 static enum pack_status
-take_unlike(struct bare *b)
+take_unlike(const struct bare *b)
 {
     char text[PACK_NAME_TEXT_MAX];
     bool has_columns = false;
     size_t n_most = 0;
     struct way best = b->ways[WAY_WHOLE];
-    best.path_at = 0;
-    best.has_header = false;
     for (int i = N_WAYS; i-- > 0;) {
-        struct way w = b->ways[i];
-        bool is_cut = i != WAY_WHOLE && w.survey.is_even && !w.survey.is_broken &&
-                      w.survey.n_cells > 1;
-        has_columns |= i != WAY_WHOLE && (!w.survey.is_even || w.survey.n_cells > 1);
-        w.has_header = false;
-        for (w.path_at = 0; (is_cut || i == WAY_WHOLE) && w.path_at < w.survey.n_cells &&
-                            w.path_at < 8;
-             w.path_at++) {
-            size_t n = pack_survey_look(b->g->head, &w.syntax, w.path_at, 0, b->g->params);
-            if (n <= n_most)
-                continue;
-            n_most = n;
-            best = w;
-        }
+        const struct pack_survey *s = &b->ways[i].survey;
+        enum pack_status status = look_at_columns(b, i, &best, &n_most);
+        if (status != PACK_OK)
+            return status;
+        has_columns |= i != WAY_WHOLE && (!s->is_even || s->n_cells > 1);
     }
     if (n_most > 0 || !has_columns)
         return best.syntax.cut == PACK_ROWS_WHOLE ? take_lines(b) : take(b, &best);
-    pack_rows_init(b->g->rows, &b->ways[WAY_WHOLE].syntax, b->g->head, NULL, "", NULL);
-    bool has_line = pack_rows_next(b->g->rows) == PACK_OK && b->g->rows->n_cells > 0;
-    enum pack_status status = pack_fail_param(
+    return pack_fail_param(
         b->g->err, PACK_ERR_ARGUMENT, "path_column",
         "'%s': no column of it is known to be the path, it starts with '%s'", b->g->name,
-        pack_name_text(has_line ? pack_rows_cell(b->g->rows, 0) : "", text));
-    pack_rows_done(b->g->rows);
-    return status;
+        first_line(b, text));
 }
 
 /* ------------------------------------------------------------------ as asked */
@@ -378,18 +417,20 @@ choose(struct bare *b)
                                    b->g->name, b->ways[i].paths[0] + 1,
                                    b->ways[i].paths[1] + 1);
     if (fits(b, WAY_TSV))
-        return look(b, WAY_TSV) || !look(b, WAY_WHOLE) ? take(b, &b->ways[WAY_TSV])
-                                                       : take_lines(b);
+        return take_tabs(b);
     for (int i = WAY_CSV; i <= WAY_SEMICOLON; i++)
         if (fits(b, i))
             return take_separated(b, i);
     enum pack_status status = take_blanks(b, &taken);
     if (taken || status != PACK_OK)
         return status;
-    if (fits(b, WAY_WHOLE) ||
-        pack_survey_is_paths(b->g->head, b->g->terminator, b->g->params))
-        return take_lines(b);
-    return take_unlike(b);
+    bool are_paths = fits(b, WAY_WHOLE);
+    if (!are_paths)
+        status = pack_survey_is_paths(b->g->head, b->g->terminator, b->g->params,
+                                      &are_paths, b->g->err);
+    if (status != PACK_OK)
+        return status;
+    return are_paths ? take_lines(b) : take_unlike(b);
 }
 
 /* -------------------------------------------------------------- cells of JSON */

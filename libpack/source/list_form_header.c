@@ -16,9 +16,10 @@ is_among(const char *word, const char *const *words, size_t n)
 bool
 pack_list_names_path(const char *word)
 {
-    static const char *const words[] = { "path",      "file",     "filename",   "file_name",
-                                         "filepath",  "file_path", "image",     "image_id",
-                                         "imageid",   "image_path", "image_name", "img_path" };
+    static const char *const words[] = { "path",       "file",       "filename",
+                                         "file_name",  "filepath",   "file_path",
+                                         "image",      "image_id",   "imageid",
+                                         "image_path", "image_name", "img_path" };
     return is_among(word, words, sizeof words / sizeof words[0]);
 }
 
@@ -126,9 +127,14 @@ choose(const struct pack_form_guess *g, const struct pack_rows_syntax *syntax,
     for (size_t i = 0; i < g->rows->n_cells; i++) {
         if (i == not_at || !c->is_name(pack_rows_cell(g->rows, i)))
             continue;
-        size_t n = looks ? pack_survey_look(g->head, syntax, i, 1, g->params) : 0;
+        struct pack_survey_place place = { *syntax, i, 1 };
+        size_t n = 0;
+        enum pack_status status =
+            looks ? pack_survey_look(g->head, &place, g->params, &n, g->err) : PACK_OK;
+        if (status != PACK_OK)
+            return status;
         if (*at == PACK_LIST_NO_COLUMN || n > n_most) {
-            rival = n > 0 ? PACK_LIST_NO_COLUMN : rival;
+            rival = PACK_LIST_NO_COLUMN;
             *at = i;
             n_most = n;
         } else if (n == n_most) {
@@ -236,9 +242,11 @@ pack_form_name_columns(struct pack_form_guess *g, const struct pack_rows_syntax 
         f->rows = *syntax;
         f->is_escaped = is_rejects(g->rows, syntax);
         count_further(g);
-        pack_form_trim(g, syntax->cut == PACK_ROWS_CSV || syntax->cut == PACK_ROWS_TSV);
-        pack_form_describe(g, g->rows);
+        status = pack_form_trim(g, syntax->cut == PACK_ROWS_CSV ||
+                                       syntax->cut == PACK_ROWS_TSV);
     }
+    if (status == PACK_OK)
+        pack_form_describe(g, g->rows);
     pack_rows_done(g->rows);
     return status;
 }
@@ -265,24 +273,28 @@ is_header(const struct pack_form_guess *g)
 
 /* The only word of the first line, "image", may be a file, or a folder in front of the
  * files in it, as find lists them. */
-static bool
-is_path(const struct pack_form_guess *g, const char *word)
+static enum pack_status
+is_path(const struct pack_form_guess *g, const char *word, bool *is_one)
 {
     struct pack_rows_syntax whole = { .cut = PACK_ROWS_WHOLE, .terminator = g->terminator };
     const struct pack_list_params *p = g->params;
-    enum pack_list_look look =
-        p->look ? p->look(p->look_context, word) : PACK_LOOK_NOTHING;
     size_t n = strlen(word);
+    bool found;
+    *is_one = p->look && p->look(p->look_context, word) == PACK_LOOK_FILE;
+    if (*is_one)
+        return PACK_OK;
     struct pack_rows *r = malloc(sizeof *r);
     if (!r)
-        return false;
+        return pack_fail_memory(g->err, "a list");
     pack_rows_init(r, &whole, g->head, NULL, "", NULL);
-    bool is_folder = pack_rows_next(r) == PACK_OK && pack_rows_next(r) == PACK_OK &&
-                     r->n_cells == 1 && strncmp(pack_rows_cell(r, 0), word, n) == 0 &&
-                     pack_rows_cell(r, 0)[n] == '/';
+    enum pack_status status = pack_rows_try(r, &found, g->err);
+    if (found)
+        status = pack_rows_try(r, &found, g->err);
+    *is_one = found && strncmp(pack_rows_cell(r, 0), word, n) == 0 &&
+              pack_rows_cell(r, 0)[n] == '/';
     pack_rows_done(r);
     free(r);
-    return is_folder || look == PACK_LOOK_FILE;
+    return status;
 }
 
 /* Names that blanks separate are words of a text as well: two are to be a path's and a
@@ -319,8 +331,12 @@ is_cut_so(struct pack_form_guess *g, struct pack_rows_syntax *syntax, bool *fits
     pack_rows_init(g->rows, syntax, g->head, NULL, g->raw_name, g->err);
     enum pack_status status = pack_rows_next(g->rows);
     size_t n = status == PACK_OK ? g->rows->n_cells : 0;
+    bool is_one = false;
     if (n > 1 || (n == 1 && (is_whole || is_quoted)))
-        *fits = is_header(g) && !(is_whole && is_path(g, pack_rows_cell(g->rows, 0)));
+        *fits = is_header(g);
+    if (*fits && is_whole)
+        status = is_path(g, pack_rows_cell(g->rows, 0), &is_one);
+    *fits = *fits && !is_one;
     if (*fits && syntax->cut == PACK_ROWS_BLANKS)
         status = fits_blanks(g, syntax, fits);
     if (*fits && is_whole && g->ends_in_csv)
@@ -350,16 +366,18 @@ find_path(const struct pack_form_guess *g, const struct pack_rows_syntax *syntax
 }
 
 /* Whether a name of the header, or the caller, says which column the path is. */
-static bool
-names_path(const struct pack_form_guess *g, const struct pack_rows_syntax *syntax)
+static enum pack_status
+names_path(const struct pack_form_guess *g, const struct pack_rows_syntax *syntax,
+           bool *names)
 {
-    bool names = g->params->path_column != NULL;
+    bool found;
+    *names = g->params->path_column != NULL;
     pack_rows_init(g->rows, syntax, g->head, NULL, "", NULL);
-    if (pack_rows_next(g->rows) == PACK_OK)
-        for (size_t i = 0; i < g->rows->n_cells; i++)
-            names |= pack_list_names_path(pack_rows_cell(g->rows, i));
+    enum pack_status status = pack_rows_try(g->rows, &found, g->err);
+    for (size_t i = 0; found && i < g->rows->n_cells; i++)
+        *names |= pack_list_names_path(pack_rows_cell(g->rows, i));
     pack_rows_done(g->rows);
-    return names;
+    return status;
 }
 
 enum pack_status
@@ -373,6 +391,7 @@ pack_form_take_header(struct pack_form_guess *g, bool *taken)
         { .cut = PACK_ROWS_WHOLE, .trims = true },
     };
     size_t path_at = PACK_LIST_NO_COLUMN;
+    bool names = false;
     *taken = false;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         struct pack_rows_syntax syntax = ways[i];
@@ -382,7 +401,8 @@ pack_form_take_header(struct pack_form_guess *g, bool *taken)
             return status;
         if (status != PACK_OK || !*taken)
             continue;
-        if (!names_path(g, &syntax))
+        status = names_path(g, &syntax, &names);
+        if (status == PACK_OK && !names)
             status = find_path(g, &syntax, &path_at);
         return status == PACK_OK ? pack_form_name_columns(g, &syntax, path_at) : status;
     }

@@ -41,7 +41,7 @@ enum pack_status pack_form_name_columns(struct pack_form_guess *guess,
 bool pack_form_column_number(const char *column, size_t *at);
 
 /* Where paths with blanks around them are there as they stand, they keep these. */
-void pack_form_trim(struct pack_form_guess *guess, bool by_default);
+enum pack_status pack_form_trim(struct pack_form_guess *guess, bool by_default);
 
 /* Fills form->taken; `header`: the row of names, NULL without. */
 void pack_form_describe(struct pack_form_guess *guess, const struct pack_rows *header);

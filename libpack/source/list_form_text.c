@@ -69,27 +69,41 @@ pack_form_describe(struct pack_form_guess *g, const struct pack_rows *header)
     say(f, "; %s", form_of(f, header));
 }
 
+/* Whether `cell` has blanks at its ends; *start and *end are what is between them. */
+static bool
+has_blanks_around(char *cell, char **start, char **end)
+{
+    *start = cell + strspn(cell, " \t");
+    *end = cell + strlen(cell);
+    while (*end > *start && ((*end)[-1] == ' ' || (*end)[-1] == '\t'))
+        --*end;
+    return *start != *end && (*start != cell || **end);
+}
+
 /* Counts those first rows whose path has blanks around it and is there with them, and
  * without. */
-static void
+static enum pack_status
 look_for_blanks(const struct pack_form_guess *g, size_t *n_with, size_t *n_without)
 {
     const struct pack_list_params *p = g->params;
     struct pack_rows_syntax raw = g->form->rows;
-    struct pack_rows *r = p->look ? malloc(sizeof *r) : NULL;
-    size_t n_looks = 0, n_rows = 0, at = g->form->path_at;
+    size_t n_looks = 0, at = g->form->path_at;
+    bool found = true;
+    enum pack_status status = PACK_OK;
     *n_with = *n_without = 0;
+    if (!p->look)
+        return PACK_OK;
+    struct pack_rows *r = malloc(sizeof *r);
     if (!r)
-        return;
+        return pack_fail_memory(g->err, "a list");
     raw.trims = false;
     pack_rows_init(r, &raw, g->head, NULL, "", NULL);
-    while (n_rows++ < PACK_SURVEY_ROWS_MAX && n_looks < PACK_SURVEY_LOOKS_MAX &&
-           pack_rows_next(r) == PACK_OK && r->n_cells > at) {
-        char *cell = (char *)r->row.data + r->cell[at];
-        char *start = cell + strspn(cell, " \t"), *end = cell + strlen(cell);
-        while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
-            end--;
-        if (start == end || (start == cell && *end == '\0'))
+    for (size_t n = 0; n < PACK_SURVEY_ROWS_MAX && n_looks < PACK_SURVEY_LOOKS_MAX; n++) {
+        status = pack_rows_try(r, &found, g->err);
+        if (!found || r->n_cells <= at)
+            break;
+        char *cell = (char *)r->row.data + r->cell[at], *start, *end;
+        if (!has_blanks_around(cell, &start, &end))
             continue;
         n_looks++;
         *n_with += p->look(p->look_context, cell) != PACK_LOOK_NOTHING;
@@ -98,20 +112,24 @@ look_for_blanks(const struct pack_form_guess *g, size_t *n_with, size_t *n_witho
     }
     pack_rows_done(r);
     free(r);
+    return status;
 }
 
-void
+enum pack_status
 pack_form_trim(struct pack_form_guess *g, bool by_default)
 {
     struct pack_list_form *f = g->form;
     size_t n_with, n_without;
     if (f->rows.cut != PACK_ROWS_CSV && f->rows.cut != PACK_ROWS_TSV &&
         f->rows.cut != PACK_ROWS_WHOLE)
-        return;
-    look_for_blanks(g, &n_with, &n_without);
+        return PACK_OK;
+    enum pack_status status = look_for_blanks(g, &n_with, &n_without);
+    if (status != PACK_OK)
+        return status;
     bool trims = n_with || n_without ? n_without > n_with : by_default;
     f->rows.trims = f->rows.cut != PACK_ROWS_WHOLE || trims;
     f->rows.untrimmed = trims && !f->is_escaped ? 0 : f->path_at + 1;
+    return PACK_OK;
 }
 
 enum pack_status

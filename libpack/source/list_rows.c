@@ -430,6 +430,14 @@ pack_rows_next(struct pack_rows *r)
     return status;
 }
 
+enum pack_status
+pack_rows_try(struct pack_rows *r, bool *found, struct pack_error *err)
+{
+    enum pack_status status = pack_rows_next(r);
+    *found = status == PACK_OK && r->n_cells > 0;
+    return status == PACK_ERR_MEMORY ? pack_fail_memory(err, "a list") : PACK_OK;
+}
+
 const char *
 pack_rows_cell(const struct pack_rows *r, size_t i)
 {

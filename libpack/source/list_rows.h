@@ -78,6 +78,11 @@ void pack_rows_done(struct pack_rows *rows);
 /* The next row that is not empty; n_cells is 0 at the end of the file. */
 enum pack_status pack_rows_next(struct pack_rows *rows);
 
+/* The same where one that cannot be cut is an answer too: *found is false then, as at the
+ * end. PACK_ERR_MEMORY alone is an error. */
+enum pack_status pack_rows_try(struct pack_rows *rows, bool *found,
+                               struct pack_error *err);
+
 /* Cell i of the row, valid until the next one. */
 const char *pack_rows_cell(const struct pack_rows *rows, size_t i);
 

@@ -102,21 +102,25 @@ is_row_whole(const struct pack_rows *r, const struct pack_list_head *head)
     return r->at < r->end || head->is_whole || r->row_line == 1;
 }
 
-static bool
-next_whole(struct pack_rows *r, const struct pack_list_head *head)
+/* The next row, *found where it can be cut and is whole. */
+static enum pack_status
+next_whole(struct pack_rows *r, const struct pack_list_head *head, bool *found,
+           struct pack_error *err)
 {
-    return pack_rows_next(r) == PACK_OK && r->n_cells > 0 && is_row_whole(r, head);
+    enum pack_status status = pack_rows_try(r, found, err);
+    *found = *found && is_row_whole(r, head);
+    return status;
 }
 
 static enum pack_status
 note_row(struct pack_survey *s, const struct pack_rows *r, struct pack_error *err)
 {
     if (s->n_rows == 0) {
-        s->n_cells = r->n_cells;
-        s->is_even = true;
         s->columns = calloc(r->n_cells, sizeof *s->columns);
         if (!s->columns)
             return pack_fail_memory(err, "the columns of a list");
+        s->n_cells = r->n_cells;
+        s->is_even = true;
     }
     s->is_even = s->is_even && r->n_cells == s->n_cells;
     for (size_t i = 0; i < r->n_cells && i < s->n_cells; i++)
@@ -138,6 +142,8 @@ pack_survey_take(const struct pack_list_head *head, const struct pack_rows_synta
     while (status == PACK_OK && survey->n_rows < PACK_SURVEY_ROWS_MAX) {
         enum pack_status cut = pack_rows_next(r);
         survey->is_broken = cut != PACK_OK && is_row_whole(r, head);
+        if (cut == PACK_ERR_MEMORY)
+            status = pack_fail_memory(err, "a list");
         if (cut != PACK_OK || r->n_cells == 0 || !is_row_whole(r, head))
             break;
         status = note_row(survey, r, err);
@@ -147,43 +153,62 @@ pack_survey_take(const struct pack_list_head *head, const struct pack_rows_synta
     return status;
 }
 
-size_t
-pack_survey_look(const struct pack_list_head *head, const struct pack_rows_syntax *syntax,
-                 size_t at, size_t skip, const struct pack_list_params *params)
+enum pack_status
+pack_survey_look(const struct pack_list_head *head, const struct pack_survey_place *place,
+                 const struct pack_list_params *params, size_t *n_there,
+                 struct pack_error *err)
 {
-    size_t n_there = 0;
-    struct pack_rows *r = params->look ? malloc(sizeof *r) : NULL;
-    if (!r)
-        return 0;
-    pack_rows_init(r, syntax, head, NULL, "", NULL);
-    for (size_t i = 0; i < skip + PACK_SURVEY_LOOKS_MAX && next_whole(r, head); i++)
-        n_there += i >= skip && at < r->n_cells &&
-                   params->look(params->look_context, pack_rows_cell(r, at)) !=
-                       PACK_LOOK_NOTHING;
-    pack_rows_done(r);
-    free(r);
-    return n_there;
-}
-
-bool
-pack_survey_is_paths(const struct pack_list_head *head, char terminator,
-                     const struct pack_list_params *params)
-{
-    struct pack_rows_syntax whole = { .cut = PACK_ROWS_WHOLE, .terminator = terminator };
+    enum pack_status status = PACK_OK;
+    bool found = true;
+    *n_there = 0;
+    if (!params->look)
+        return PACK_OK;
     struct pack_rows *r = malloc(sizeof *r);
-    size_t n_images = 0, n_rows = 0;
-    bool fits = r != NULL;
     if (!r)
-        return false;
-    pack_rows_init(r, &whole, head, NULL, "", NULL);
-    while (fits && n_rows++ < PACK_SURVEY_ROWS_MAX && next_whole(r, head)) {
-        const char *line = pack_rows_cell(r, 0);
-        n_images += pack_survey_image_name(line);
-        fits = pack_survey_file_name(line) || !strpbrk(line, " \t,") ||
-               (params->look &&
-                params->look(params->look_context, line) == PACK_LOOK_FOLDER);
+        return pack_fail_memory(err, "a list");
+    pack_rows_init(r, &place->syntax, head, NULL, "", NULL);
+    for (size_t i = 0; found && i < place->skip + PACK_SURVEY_LOOKS_MAX; i++) {
+        status = next_whole(r, head, &found, err);
+        *n_there += found && i >= place->skip && place->at < r->n_cells &&
+                    params->look(params->look_context, pack_rows_cell(r, place->at)) !=
+                        PACK_LOOK_NOTHING;
     }
     pack_rows_done(r);
     free(r);
-    return fits && n_images > 0;
+    return status;
+}
+
+/* Whether a line may be a path, as far as it tells itself. */
+static bool
+may_be_path(const char *line, const struct pack_list_params *params)
+{
+    return pack_survey_file_name(line) || !strpbrk(line, " \t,") ||
+           (params->look &&
+            params->look(params->look_context, line) == PACK_LOOK_FOLDER);
+}
+
+enum pack_status
+pack_survey_is_paths(const struct pack_list_head *head, char terminator,
+                     const struct pack_list_params *params, bool *are_paths,
+                     struct pack_error *err)
+{
+    struct pack_rows_syntax whole = { .cut = PACK_ROWS_WHOLE, .terminator = terminator };
+    struct pack_rows *r = malloc(sizeof *r);
+    size_t n_images = 0;
+    bool found = true, fits = true;
+    enum pack_status status = PACK_OK;
+    if (!r)
+        return pack_fail_memory(err, "a list");
+    pack_rows_init(r, &whole, head, NULL, "", NULL);
+    for (size_t n = 0; found && fits && n < PACK_SURVEY_ROWS_MAX; n++) {
+        status = next_whole(r, head, &found, err);
+        if (!found)
+            break;
+        n_images += pack_survey_image_name(pack_rows_cell(r, 0));
+        fits = may_be_path(pack_rows_cell(r, 0), params);
+    }
+    pack_rows_done(r);
+    free(r);
+    *are_paths = fits && n_images > 0;
+    return status;
 }

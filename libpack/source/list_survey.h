@@ -29,21 +29,31 @@ struct pack_survey {
     struct pack_survey_column *columns;
 };
 
-/* Ends quietly at a row that cannot be cut. The caller frees survey->columns. */
+/* Ends quietly at a row that cannot be cut. The caller frees survey->columns.
+ * PACK_ERR_MEMORY. */
 enum pack_status pack_survey_take(const struct pack_list_head *head,
                                   const struct pack_rows_syntax *syntax,
                                   struct pack_survey *survey, struct pack_error *err);
 
-/* How many of the first rows (of the `skip`ped ones not) name something that is there, in
- * column `at`; 0 without params->look. */
-size_t pack_survey_look(const struct pack_list_head *head,
-                        const struct pack_rows_syntax *syntax, size_t at, size_t skip,
-                        const struct pack_list_params *params);
+/* A column of rows that are cut in one way. */
+struct pack_survey_place {
+    struct pack_rows_syntax syntax;
+    size_t at;   /* the column, from 0 */
+    size_t skip; /* rows in front that do not count */
+};
+
+/* How many of the first cells there name something that is there; 0 without
+ * params->look. PACK_ERR_MEMORY. */
+enum pack_status pack_survey_look(const struct pack_list_head *head,
+                                  const struct pack_survey_place *place,
+                                  const struct pack_list_params *params, size_t *n_there,
+                                  struct pack_error *err);
 
 /* Whether all lines that do not look like a file's name are folders, or have nothing to
- * cut them at, and one at least is an image's name: one path per line. */
-bool pack_survey_is_paths(const struct pack_list_head *head, char terminator,
-                          const struct pack_list_params *params);
+ * cut them at, and one at least is an image's name: one path per line. PACK_ERR_MEMORY. */
+enum pack_status pack_survey_is_paths(const struct pack_list_head *head, char terminator,
+                                      const struct pack_list_params *params,
+                                      bool *are_paths, struct pack_error *err);
 
 /* ".jpg" and the like at the end, in any case; any ending that has a letter, of up to five
  * letters and digits. */

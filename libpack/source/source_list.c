@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -212,14 +213,11 @@ look_as_given(const struct pack_source *source, const char *path)
 {
     const char *folder = *path == '/' ? "" : source->roots[0].path;
     struct stat st;
-    char *whole = NULL;
-    if (asprintf(&whole, "%s%s%s", folder, *folder ? "/" : "", path) < 0)
+    char whole[PATH_MAX]; /* as long as stat() takes them */
+    int n = snprintf(whole, sizeof whole, "%s%s%s", folder, *folder ? "/" : "", path);
+    if (n < 0 || (size_t)n >= sizeof whole || stat(whole, &st) != 0)
         return PACK_LOOK_NOTHING;
-    bool is_there = stat(whole, &st) == 0;
-    free(whole);
-    return !is_there              ? PACK_LOOK_NOTHING
-           : S_ISDIR(st.st_mode) ? PACK_LOOK_FOLDER
-                                 : PACK_LOOK_FILE;
+    return S_ISDIR(st.st_mode) ? PACK_LOOK_FOLDER : PACK_LOOK_FILE;
 }
 
 static void
