@@ -5,9 +5,7 @@
 # that met the same.
 . "$top_srcdir/tests/tap.sh"
 need h5pack cmp
-shim=$top_builddir/tests/.libs/fault_shim.so
-[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
-LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+need_shim fault
 
 mkdir "$work/job" && cd "$work/job" || exit 1
 render_samples all 260 7 32 || exit 1
@@ -112,6 +110,27 @@ ok $? 'other options are refused, and no --resume promised'
 run h5pack photos --size 24x24 --chunk 1 -o set.h5 --shuffle --resume --memory 1K
 [ $status -eq 2 ] && ! grep -q ' 0 of' "$work/err" && grep -q -e '--resume goes on' "$work/err"
 ok $? 'what is done is counted before anything else can go wrong'
+
+# ------------------------------------------------------------------ the disk
+
+# What the disk did not take is still there in memory, and no sync says so again.
+fresh
+stopped 120
+faulty sync EIO 1 1 set.h5.part h5pack photos --size 24x24 --chunk 1 --threads 2 \
+    --rejects rejects.tsv -o set.h5 --resume
+[ $status -eq 2 ] && grep -q "cannot sync 'set.h5.part': .* images are done" "$work/err" &&
+    ! grep -q '260 of 260' "$work/err"
+ok $? 'a run goes on only where the disk takes what was there before'
+if strace -f -o trace true 2>/dev/null; then
+    run strace -f -e trace=/fadvise -o trace h5pack photos --size 24x24 --chunk 1 --threads 2 \
+        --rejects rejects.tsv -o set.h5 --resume
+    grep -q 'fadvise.*POSIX_FADV_DONTNEED' trace
+    ok $? 'and looks at it there, not in memory'
+else
+    skip 'strace cannot trace here'
+    run pack -o set.h5 --resume
+fi
+same reference.h5 'the file is the same'
 
 # ------------------------------------------------------------------ images gone
 
@@ -315,31 +334,40 @@ ok $? 'a list with another label for an image is refused'
 
 # ------------------------------------------------------------- dying servers
 
+# dies HOW N: a run to which the server answers HOW from the n-th open of an image on.
+dies() {
+    rm -f set.h5*
+    faulty open "$1" "$2" all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
+        --rejects rejects.tsv -o set.h5
+}
+
+# has_ended WORDS SENTENCE: the run did, with these words, and no image became a reject.
+has_ended() {
+    [ "$status" -eq 2 ] && [ ! -e set.h5 ] && is_one_sentence "$work/err" &&
+        grep -q "$1" "$work/err" && [ "$(wc -l <rejects.tsv)" -eq 1 ]
+    ended=$?
+    ok $ended "$2"
+    [ $ended -eq 0 ] || note <"$work/err"
+}
+
+# goes_on: the same run when the server is back.
+goes_on() {
+    run pack -o set.h5 --resume
+    is_status 0 'it is resumed when the server is back'
+    same reference.h5 'the file is the same'
+}
+
 fresh
 for how in EHOSTDOWN ECONNABORTED ESTALE; do
-    rm -f set.h5*
-    faulty open $how 160 all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
-        --rejects rejects.tsv -o set.h5
-    [ $status -eq 2 ] && [ ! -e set.h5 ] && is_one_sentence "$work/err" &&
-        grep -q "'photos/.*: .*--resume goes on" "$work/err" && [ "$(wc -l <rejects.tsv)" -eq 1 ]
-    ok $? "a server that answers $how ends the run at once"
-    run pack -o set.h5 --resume
-    is_status 0 'which is resumed when it is back'
-    same reference.h5 'the file is the same'
+    dies $how 160
+    has_ended "'photos/.*: .*--resume goes on" "a server that answers $how ends the run at once"
+    goes_on
 done
 for how in ENOENT EACCES EIO; do
-    rm -f set.h5*
-    faulty open $how 160 all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
-        --rejects rejects.tsv -o set.h5
-    [ $status -eq 2 ] && [ ! -e set.h5 ] && is_one_sentence "$work/err" &&
-        grep -q "100 images in a row cannot be read.*--resume goes on" "$work/err" &&
-        [ "$(wc -l <rejects.tsv)" -eq 1 ]
-    ended=$?
-    ok $ended "one that answers $how to everything ends it, without rejects"
-    [ $ended -eq 0 ] || note <"$work/err"
-    run pack -o set.h5 --resume
-    is_status 0 'which is resumed when it is back'
-    same reference.h5 'the file is the same'
+    dies $how 160
+    has_ended '100 images in a row cannot be read.*--resume goes on' \
+        "one that answers $how to everything ends it, without rejects"
+    goes_on
 done
 
 rm -f set.h5*
@@ -354,15 +382,9 @@ with_links "$(image 90)"
 same other.h5 'the file is that of a run without it'
 
 # The last ones: a server that dies near the end, or files that are gone.
-rm -f set.h5*
-faulty open ENOENT 450 all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
-    --rejects rejects.tsv -o set.h5
-[ $status -eq 2 ] && [ ! -e set.h5 ] && is_one_sentence "$work/err" && [ "$(wc -l <rejects.tsv)" -eq 1 ]
-ended=$?
-ok $ended 'a server that dies near the end is not taken for the end'
-[ $ended -eq 0 ] || note <"$work/err"
-run pack -o set.h5 --resume
-same reference.h5 'resumed, the file is the same'
+dies ENOENT 450
+has_ended '' 'a server that dies near the end is not taken for the end'
+goes_on
 
 # 99 in a row are rejects, whatever the threads.
 fresh
