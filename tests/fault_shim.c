@@ -36,6 +36,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "tests/shim.h"
+
 /* The C library's own allocator, by the names that cannot be taken over. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
@@ -278,15 +280,6 @@ real_symbol(const char *name)
 }
 
 /* -------------------------------------------------------------------- files */
-
-#define OPEN_MODE(flags, last)                                 \
-    mode_t mode = 0;                                           \
-    if ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE) { \
-        va_list args;                                          \
-        va_start(args, last);                                  \
-        mode = va_arg(args, mode_t);                           \
-        va_end(args);                                          \
-    }
 
 int
 open(const char *path, int flags, ...)

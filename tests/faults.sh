@@ -7,9 +7,7 @@
 # Here about a dozen n of each kind are tried, all of them with H5PACK_LONG=1.
 . "$top_srcdir/tests/tap.sh"
 need h5pack cmp
-shim=$top_builddir/tests/.libs/fault_shim.so
-[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
-LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+need_shim fault
 
 mkdir "$work/job" && cd "$work/job" || exit 1
 render_samples photos 10 3 48 || exit 1

@@ -3,9 +3,7 @@
 # or all that an undisturbed run prints.
 . "$top_srcdir/tests/tap.sh"
 need model_dump cmp
-shim=$top_builddir/tests/.libs/fault_shim.so
-[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
-LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+need_shim fault
 cd "$work" || exit 1
 
 model_dump >want || { echo 'Bail out! model_dump fails'; exit 1; }

@@ -6,9 +6,7 @@
 # the file of an undisturbed run.
 . "$top_srcdir/tests/tap.sh"
 need h5pack cmp
-shim=$top_builddir/tests/.libs/power_shim.so
-[ -e "$shim" ] || skip_all 'the shim does not work with sanitizers'
-LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the shim'
+need_shim power
 
 mkdir "$work/job" && cd "$work/job" || exit 1
 render_samples photos 10 3 48 || exit 1

@@ -22,7 +22,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +29,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tests/shim.h"
 
 /* A write or truncation of a file, known by its number. */
 struct change {
@@ -255,19 +256,10 @@ opened(const char *path, int file, bool was_there, int flags)
     return file;
 }
 
-#define MODE(flags, last)        \
-    mode_t mode = 0;             \
-    if ((flags)&O_CREAT) {       \
-        va_list args;            \
-        va_start(args, last);    \
-        mode = va_arg(args, mode_t); \
-        va_end(args);            \
-    }
-
 int
 open(const char *path, int flags, ...)
 {
-    MODE(flags, flags)
+    OPEN_MODE(flags, flags)
     bool was_there = access(path, F_OK) == 0;
     return opened(path, REAL(open)(path, flags, mode), was_there, flags);
 }
@@ -275,7 +267,7 @@ open(const char *path, int flags, ...)
 int
 open64(const char *path, int flags, ...)
 {
-    MODE(flags, flags)
+    OPEN_MODE(flags, flags)
     bool was_there = access(path, F_OK) == 0;
     return opened(path, REAL(open64)(path, flags, mode), was_there, flags);
 }
