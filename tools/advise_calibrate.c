@@ -10,7 +10,9 @@ advise_calibrate(const struct advise_calibrate_options *o, const struct pack_wat
                  struct cli_progress *progress, struct pack_buf *text,
                  struct pack_error *err)
 {
-    struct pack_calibrate_params params = { .dir = o->dir, .seed = o->seed, .watch = *watch };
+    struct pack_calibrate_params params = { .dir = o->dir,
+                                            .seed = o->seed,
+                                            .watch = *watch };
     struct pack_calibration calibration;
     struct pack_buf profile = { 0 };
     enum pack_status status = PACK_OK;

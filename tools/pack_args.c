@@ -349,7 +349,8 @@ pack_args_check(const struct pack_args *args, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--list takes one folder that its paths start from, not %zu",
                          args->n_folders);
-    if (cli_check_rules(rules, sizeof rules / sizeof *rules, args->n_folders, err) != PACK_OK)
+    if (cli_check_rules(rules, sizeof rules / sizeof *rules, args->n_folders, err) !=
+        PACK_OK)
         return PACK_ERR_ARGUMENT;
     if (cli_is_given("memory") && args->memory == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--memory: 0 bytes hold no image");

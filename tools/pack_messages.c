@@ -36,13 +36,15 @@ say_unlabelled(const struct pack_args *args, const struct pack_source *source)
         return;
     bool have_one = parent_of(args->folders[0], parent, sizeof parent);
     for (size_t i = 1; have_one && i < args->n_folders; i++)
-        have_one = parent_of(args->folders[i], other, sizeof other) && !strcmp(parent, other);
+        have_one = parent_of(args->folders[i], other, sizeof other) &&
+                   strcmp(parent, other) == 0;
     if (have_one)
-        cli_say("the images have no labels: '%s' as SOURCE, or --label-from-folder, makes "
-                "each folder a class",
+        cli_say("the images have no labels: '%s' as SOURCE, or --label-from-folder, "
+                "makes each folder a class",
                 pack_name_text(parent, text));
     else
-        cli_say("the images have no labels: --label-from-folder makes each folder a class");
+        cli_say("the images have no labels: --label-from-folder makes each folder a "
+                "class");
 }
 
 void
@@ -59,7 +61,6 @@ pack_messages_notes(const struct pack_args *args, const struct pack_source *sour
             cli_say("%s", text);
     for (int kind = 1; source && kind < PACK_IMAGE_KINDS; kind++)
         if (source->unread[kind].count) {
-            char name[PACK_NAME_TEXT_MAX];
             const struct pack_source_note *note = &source->unread[kind];
             cli_say("%" PRIu64 " %s image%s passed over, which %s not read, first '%s'",
                     note->count, pack_image_kind_name(kind), note->count == 1 ? "" : "s",

@@ -31,9 +31,9 @@ void sweep_close(struct sweep *sweep);
 /* The value of a key in a run, runs counting from 0; the last key changes fastest. */
 const char *sweep_value(const struct sweep *sweep, size_t run, size_t key);
 
-/* What every run does, and what is checked before: `fn` and `check` get the command line without --sweep, the words of `common`
- * and the run's own options added in front; false says that it failed. `check` has no
- * figures. */
+/* What every run does, and what is checked before: `fn` and `check` get the command line
+ * without --sweep, the words of `common` and the run's own options added in front; false
+ * says that it failed. `check` has no figures. */
 typedef bool (*sweep_fn)(int argc, char **argv, void *figures);
 struct sweep_job {
     int argc;

@@ -47,9 +47,9 @@ enum { PACK_ERROR_TEXT_MAX = 1024 };
 /*
  * Owned by the caller, who may pass NULL where a text is of no use. `text` is one
  * sentence in lower case without a full stop; it is written only on failure; one that is
- * too long has "..." for its middle. `param` names the parameter (a member of the parameter struct) that
- * would have to be another for the call to succeed: a program knows which of its options
- * sets it, and adds that to the sentence.
+ * too long has "..." for its middle. `param` names the parameter (a member of the
+ * parameter struct) that would have to be another for the call to succeed: a program
+ * knows which of its options sets it, and adds that to the sentence.
  */
 struct pack_error {
     enum pack_status status;

@@ -124,7 +124,8 @@ pack_snippet_h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf,
         h5pack_like(&s->params->data.extent, &page);
     h5pack_chunk(s, &page);
     LINE(&page, " --compress %s -o ", s->config->codec);
-    return page.status == PACK_OK ? pack_name_word(pack_snippet_new_file(s), buf, err) : page.status;
+    return page.status == PACK_OK ? pack_name_word(pack_snippet_new_file(s), buf, err)
+                                  : page.status;
 }
 
 enum pack_status

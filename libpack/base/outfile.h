@@ -76,8 +76,8 @@ void pack_outfile_abandon(struct pack_outfile *out);
 /* As pack_outfile_abandon, but removes NAME.part and journal in any case. */
 void pack_outfile_discard(struct pack_outfile *out);
 
-/* Whether an output can be claimed now, so that nothing is computed in vain; NULL can. Errors
- * as pack_outfile_open; nothing is left behind. */
+/* Whether an output can be claimed now, so that nothing is computed in vain; NULL can.
+ * Errors as pack_outfile_open; nothing is left behind. */
 enum pack_status pack_outfile_check(const char *path, bool force, struct pack_error *err);
 
 /* For outputs held in memory: opens, writes `size` bytes, commits. */

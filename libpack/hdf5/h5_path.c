@@ -82,11 +82,12 @@ explain_link(hid_t file, const char *path, struct pack_error *err)
         is_known = H5Lunpack_elink_val(value, info.u.val_size, NULL, &target, &object) >= 0;
     if (is_known && is_external)
         pack_fail(err, PACK_ERR_NOT_FOUND,
-                  "'%.200s' is an external link to '%.200s' in '%.200s', which is not there",
+                  "'%.200s' is an external link to '%.200s' in '%.200s', which is not "
+                  "there",
                   path, object, target);
     else if (is_known)
-        pack_fail(err, PACK_ERR_NOT_FOUND, "'%.200s' is a link to '%.200s', which is not there",
-                  path, value);
+        pack_fail(err, PACK_ERR_NOT_FOUND,
+                  "'%.200s' is a link to '%.200s', which is not there", path, value);
     free(value);
     return is_known;
 }

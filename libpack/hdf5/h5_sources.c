@@ -207,7 +207,8 @@ add_mapping(struct pack_h5_sources *s, hid_t dcpl, size_t i, const char *main_na
     enum pack_status status = PACK_OK;
     if (!found || from < 0 || to < 0) {
         free(found);
-        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read mapping %zu of '%s'", i, main_name);
+        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read mapping %zu of '%s'", i,
+                              main_name);
     } else if (strchr(file, '%') || strchr(dataset, '%')) {
         s->unclear = "its sources are named by a pattern";
         free(found);

@@ -2,8 +2,9 @@
  * PNG pixels through libpng. Headers and metadata are image_png_chunks.c's.
  *
  * libpng hands out samples of 8 bits, to which fewer are spread, or of 16, which are
- * narrowed in image_rows.c, where it is seen what is in them. A colour key becomes alpha only where a background is asked for. Palettes are looked up
- * in image_rows.c, because beyond PLTE Pillow has grays and libpng an error.
+ * narrowed in image_rows.c, where it is seen what is in them. A colour key becomes alpha
+ * only where a background is asked for. Palettes are looked up in image_rows.c, because
+ * beyond PLTE Pillow has grays and libpng an error.
  *
  * libpng reports errors by calling back, and our callback leaves with longjmp(): every
  * call of libpng is in run(), which keeps nothing in locals across it.

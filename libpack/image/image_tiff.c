@@ -115,13 +115,21 @@ put_band(struct decoder *d, uint32_t n)
 
 /* --------------------------------------------------------------------- bands */
 
+/* Rows of the band that begins with row y. */
+static uint32_t
+band_height(const struct pack_tiff_tags *tags, uint32_t y)
+{
+    uint32_t left = tags->height - y;
+    return left < tags->band_rows ? left : tags->band_rows;
+}
+
 static enum pack_status
 read_strips(struct decoder *d)
 {
     const struct pack_tiff_tags *tags = &d->tiff.tags;
     uint16_t n_planes = tags->is_planar ? tags->n_samples : 1;
     for (uint32_t y = 0; y < tags->height; y += tags->band_rows) {
-        uint32_t left = tags->height - y, n = left < tags->band_rows ? left : tags->band_rows;
+        uint32_t n = band_height(tags, y);
         for (uint16_t plane = 0; plane < n_planes; plane++) {
             uint32_t strip = TIFFComputeStrip(d->tiff.tiff, y, plane);
             if (TIFFReadEncodedStrip(d->tiff.tiff, strip, d->band + plane * d->plane_bytes,
@@ -150,7 +158,7 @@ read_tiles(struct decoder *d, uint8_t *tile)
     const struct pack_tiff_tags *tags = &d->tiff.tags;
     uint16_t n_planes = tags->is_planar ? tags->n_samples : 1;
     for (uint32_t y = 0; y < tags->height; y += tags->band_rows) {
-        uint32_t left = tags->height - y, n = left < tags->band_rows ? left : tags->band_rows;
+        uint32_t n = band_height(tags, y);
         for (uint16_t plane = 0; plane < n_planes; plane++)
             for (uint32_t x = 0, i = 0; x < tags->width; x += tags->tile_width, i++) {
                 if (TIFFReadTile(d->tiff.tiff, tile, x, y, 0, plane) < 0)
@@ -175,7 +183,7 @@ read_ycbcr(struct decoder *d, uint32_t *raster)
         return pack_fail(d->err, PACK_ERR_FORMAT, "damaged TIFF: %.200s", message);
     image.orientation = image.req_orientation = ORIENTATION_TOPLEFT;
     for (uint32_t y = 0; status == PACK_OK && y < tags->height; y += tags->band_rows) {
-        uint32_t left = tags->height - y, n = left < tags->band_rows ? left : tags->band_rows;
+        uint32_t n = band_height(tags, y);
         image.row_offset = (int)y;
         if (!TIFFRGBAImageGet(&image, raster, tags->width, n))
             status = pack_tiff_fail(&d->tiff, d->err);

@@ -326,8 +326,9 @@ measure(struct pack_tiff *t, const struct pack_image_params *params,
 }
 
 /*
- * Beside the band and a tile: a strip or tile as it is in the file; a strip or tile of YCbCr once more, of JPEG its coefficients
- * (two bytes for each sample, when progressive), of zstd its window.
+ * Beside the band and a tile: a strip or tile as it is in the file; a strip or tile of
+ * YCbCr once more, of JPEG its coefficients (two bytes for each sample, when
+ * progressive), of zstd its window.
  */
 uint64_t
 pack_tiff_bytes(const struct pack_tiff_tags *tags)

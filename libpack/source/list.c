@@ -327,18 +327,16 @@ table_done(struct table *t)
 
 static enum pack_status
 read_rows(FILE *file, const char *name, const struct pack_list_head *head,
-          const struct pack_list_params *params, const struct pack_list_form *form,
-          struct pack_list *list, struct pack_error *err)
+          struct table *table, struct pack_list *list, struct pack_error *err)
 {
-    struct table table = { .params = params, .form = form };
     struct pack_rows *r = malloc(sizeof *r);
     if (!r)
         return pack_fail_memory(err, "a list");
-    pack_rows_init(r, &form->rows, head, file, name, err);
-    enum pack_status status = read_table(r, &table);
+    pack_rows_init(r, &table->form->rows, head, file, name, err);
+    enum pack_status status = read_table(r, table);
     if (status == PACK_OK)
-        status = finish(&table, list, err);
-    table_done(&table);
+        status = finish(table, list, err);
+    table_done(table);
     pack_rows_done(r);
     free(r);
     return status;
@@ -386,6 +384,7 @@ pack_list_read(FILE *file, const char *name, const struct pack_list_params *para
 {
     struct pack_list_head head = { 0 };
     struct pack_list_form form;
+    struct table table = { .params = params, .form = &form };
     struct pack_list *list = calloc(1, sizeof *list);
     enum pack_status status = PACK_OK;
     if (!list)
@@ -397,7 +396,7 @@ pack_list_read(FILE *file, const char *name, const struct pack_list_params *para
     if (status == PACK_OK && form.is_coco)
         status = pack_coco_read(file, name, &head, params, list, err);
     else if (status == PACK_OK)
-        status = read_rows(file, name, &head, params, &form, list, err);
+        status = read_rows(file, name, &head, &table, list, err);
     if (status == PACK_OK && !list->taken && !(list->taken = strdup(form.taken)))
         status = pack_fail_memory(err, "a list");
     free(head.bytes);

@@ -1,9 +1,12 @@
 /*
  * One pass over the text. Annotations may come before or after images, and a hundred times
- * as many: of each image's a table keeps the first category, by the image's id. Depth tells
- * what an event belongs to:
+ * as many: of each image's a table keeps the first category, by the image's id. What an
+ * event belongs to is told by its depth:
  *
- *     { "images": [ { "id": 1, "file_name": "a.jpg" }, ...     1: section, 2: items, 3: members
+ *     {                                                    0
+ *         "images": [                                      1, a section
+ *             {                                            2, an item
+ *                 "id": 1, "file_name": "a.jpg"            3, its members
  */
 #include "libpack/source/list_coco.h"
 
@@ -70,7 +73,8 @@ struct coco {
 static size_t
 slot_of(const struct coco *c, int64_t image)
 {
-    size_t at = (size_t)(((uint64_t)image * 0x9e3779b97f4a7c15u) >> 20) & (c->n_slots - 1);
+    uint64_t hash = (uint64_t)image * 0x9e3779b97f4a7c15u;
+    size_t at = (size_t)(hash >> 20) & (c->n_slots - 1);
     while (c->labels[at].used && c->labels[at].image != image)
         at = (at + 1) & (c->n_slots - 1);
     return at;
@@ -96,8 +100,7 @@ grow_labels(struct coco *c)
 static enum pack_status
 add_annotation(struct coco *c)
 {
-    enum pack_status status =
-        2 * c->n_labels >= c->n_slots ? grow_labels(c) : PACK_OK;
+    enum pack_status status = 2 * c->n_labels >= c->n_slots ? grow_labels(c) : PACK_OK;
     if (status != PACK_OK)
         return status;
     struct label *label = &c->labels[slot_of(c, c->numbers[IMAGE_ID])];
@@ -164,9 +167,8 @@ add_item(struct coco *c)
 {
     for (int i = 0; i < N_MEMBERS; i++)
         if (sections[c->section].members[i] && !c->given[i])
-            return pack_fail(c->err, PACK_ERR_FORMAT,
-                             "%s has no '%s'%s", sections[c->section].item,
-                             sections[c->section].members[i],
+            return pack_fail(c->err, PACK_ERR_FORMAT, "%s has no '%s'%s",
+                             sections[c->section].item, sections[c->section].members[i],
                              i == CATEGORY_ID ? ", and so gives no label" : "");
     enum pack_status status =
         pack_list_watch(c->params, ++c->n_items, c->n_images, c->err);
@@ -374,8 +376,8 @@ describe(const struct coco *c, struct pack_list *list)
                  c->n_several, c->n_none);
     struct pack_buf taken = { 0 };
     enum pack_status status =
-        pack_buf_printf(&taken, c->err, "takes file_name as path%s, image_id as dataset; COCO",
-                        text);
+        pack_buf_printf(&taken, c->err,
+                        "takes file_name as path%s, image_id as dataset; COCO", text);
     list->taken = (char *)taken.data;
     return status;
 }

@@ -339,9 +339,11 @@ pack_walk_below(struct pack_walk *w, const struct pack_level *level)
 {
     enum pack_status status = PACK_OK;
     bool in_thumbs = w->in_thumbs;
+    bool takes_all = w->params->no_labels || w->params->label_from_folder;
     for (size_t i = 0; status == PACK_OK && i < level->n_folders; i++) {
-        w->in_thumbs = in_thumbs || ((w->params->no_labels || w->params->label_from_folder) && level->has_images &&
-                                     pack_walk_is_thumbs(level->folders[i]));
+        bool is_thumbs = takes_all && level->has_images &&
+                         pack_walk_is_thumbs(level->folders[i]);
+        w->in_thumbs = in_thumbs || is_thumbs;
         status = pack_walk_folder(w, level->folders[i], level);
     }
     w->in_thumbs = in_thumbs;
