@@ -76,7 +76,7 @@ done
     masks data/cat/masks _mask 1 2 3
     images data/dog/images 4 5
     refused 'in class folders' "3 masks, such as 'data/cat/masks/1_mask.png' for 'data/cat/images/1.jpg': .*; pack a \
-list of the images alone; find SOURCE ! -path '\*mask\*' | h5pack --list - does" data
+list of the images alone; --list LIST takes one, with" data
     find data ! -path '*mask*' >list
     packed 'which a list leaves out' 5 '' --list list --label-from-folder
     find data -type f >list

@@ -385,6 +385,42 @@ test_refusals(void)
     unlink(part);
 }
 
+/* What lies at NAME.part.journal, alone. */
+static void
+test_strange_journal(void)
+{
+    static const struct {
+        const char *bytes;
+        bool is_ours;
+    } cases[] = { { "my notes", false },
+                  { "h5pack journey", false },
+                  { "h5pack journal 1, of an older version", true },
+                  { "h5pack jo", true }, /* torn */
+                  { "", true } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int how = 0; how < 3; how++) { /* plain, resume, force */
+            struct pack_outfile_params params = { .journal = true,
+                                                  .resume = how == 1,
+                                                  .force = how == 2 };
+            struct pack_outfile *out = NULL;
+            struct pack_error err = { .text = "" };
+            bool is_taken = cases[i].is_ours || params.force;
+            put(journal, cases[i].bytes);
+            enum pack_status status = pack_outfile_open(name, &params, &out, &err);
+            struct stat st;
+            ok(status == (is_taken ? PACK_OK : PACK_ERR_EXISTS) &&
+                   (is_taken || (strstr(err.text, journal) && stat(journal, &st) == 0 &&
+                                 st.st_size == (off_t)strlen(cases[i].bytes))),
+               "a journal that begins '%s' is %s%s: %s", cases[i].bytes,
+               is_taken ? "taken over" : "left alone", how == 2 ? " by force" : "",
+               err.text);
+            if (status == PACK_OK)
+                pack_outfile_discard(out);
+            unlink(journal);
+        }
+    }
+}
+
 /* As a user who may not write there; needs root to become one. */
 static void
 test_read_only_folder(void)
@@ -464,6 +500,7 @@ main(void)
     test_file_systems();
     test_syncs();
     test_refusals();
+    test_strange_journal();
     test_read_only_folder();
     test_full_disk();
     for (int i = 0; i < 20; i++)

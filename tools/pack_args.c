@@ -127,8 +127,8 @@ static const struct cli_hint hints[] = {
              "with '--classes FIRST.h5' (or say --splits-are-classes)"),
     CLI_HINT("no_labels", PACK_OK, "--no-labels takes them all"),
     CLI_HINT("masks", PACK_OK,
-             "find SOURCE ! -path '*mask*' | h5pack --list - does, with --label-from-folder "
-             "where folders are classes"),
+             "--list LIST takes one, with labels in it or --label-from-folder; --no-labels "
+             "takes masks as pictures"),
     CLI_HINT("path_column", PACK_OK,
              "--path-column N says which column it is, counted from 1, and 0 that each "
              "line is a path"),

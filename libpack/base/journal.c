@@ -66,6 +66,19 @@ header_checksum(const struct header *header, const void *identity)
     return pack_checksum(identity, header->size, pack_checksum(words, sizeof words, 0));
 }
 
+bool
+pack_journal_may_be(int fd)
+{
+    static const char zeros[sizeof magic];
+    char head[sizeof magic - 2]; /* without the version */
+    ssize_t n;
+    do
+        n = pread(fd, head, sizeof head, 0);
+    while (n < 0 && errno == EINTR);
+    return n <= 0 || memcmp(head, magic, (size_t)n) == 0 ||
+           memcmp(head, zeros, (size_t)n) == 0;
+}
+
 /* Keeps the first failure, and reports it. */
 static enum pack_status
 fail_errno(struct pack_journal *journal, const char *what, int errnum,

@@ -35,6 +35,13 @@ typedef enum pack_status (*pack_journal_record_fn)(void *context, uint32_t type,
                                                    struct pack_error *err);
 
 /*
+ * Whether an open file begins as journals do, of whatever version: torn ones, and such as a
+ * power cut left without their bytes (empty, or zeros), do; a stranger's file does not. One
+ * that cannot be read is not looked into: true. Leaves the file's position alone.
+ */
+bool pack_journal_may_be(int fd);
+
+/*
  * Reads the journal of an interrupted run, calling record for each record in the order of
  * appending, and opens it for appending behind the last good one. A torn or damaged tail
  * is cut off; a file that does not even hold a whole header counts as empty.

@@ -19,6 +19,7 @@
 
 #include "config.h"
 #include "libpack/base/fd.h"
+#include "libpack/base/journal.h"
 
 enum { LOOKS_MAX = 100 }; /* until a file is found to be the one that is open */
 
@@ -182,6 +183,9 @@ static enum pack_status
 check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error *err)
 {
     struct stat part;
+    if (lstat(out->part, &part) != 0 && !out->params.force && !pack_journal_may_be(out->lock))
+        return pack_fail_param(err, PACK_ERR_EXISTS, "force",
+                               "'%s' is in the way: it is no journal", out->journal);
     if (lstat(out->part, &part) != 0)
         return PACK_OK;
     if (out->params.resume && !journal_is_new && !S_ISREG(part.st_mode))

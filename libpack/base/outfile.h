@@ -32,8 +32,8 @@ struct pack_outfile;
  * that is there already is taken over when it is empty.
  *
  * PACK_ERR_EXISTS: `path` exists and force was not given; another run holds the lock;
- * NAME.part is someone's file; or, with journal, an interrupted run left NAME.part and
- * neither resume nor force was given.
+ * NAME.part, or with journal NAME.part.journal, is someone's file, or a link; or, with
+ * journal, an interrupted run left NAME.part and neither resume nor force was given.
  * PACK_ERR_ARGUMENT: path is a folder or not a plain name. PACK_ERR_NOT_FOUND, _IO,
  * _MEMORY. All sentences name the file.
  */
