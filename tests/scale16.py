@@ -262,6 +262,20 @@ def faults():
     pack(*words, out="u.h5")
     equal(digest("i.h5"), digest("u.h5"), "the file is that of an undisturbed run")
 
+    # killed while it looks for the range: the list and the seed are kept by then
+    words = *words, "--shuffle"
+    pack(*words, "--seed", 4, out="s.h5")
+    for at in "long/00.png", "long/20.png", "long/39.png":
+        result = pack(*words, "--seed", 4, out="k.h5", call="open", how="SIGKILL", n=1, path=at)
+        begun = os.path.exists("k.h5.part.journal") and os.path.getsize("k.h5.part.journal") > 500
+        equal((result.returncode, begun), (-9, True), f"a run is killed at {at}, when its list is on the disk")
+        write("long/40.png", samples(1000, 2000))
+        result = pack(*words, "--resume", out="k.h5")
+        equal((result.returncode, digest("k.h5")), (1, digest("s.h5")),
+              "resumed without the seed it makes the same file, and leaves out what came since")
+        os.remove("long/40.png")
+        os.remove("k.h5")
+
 
 def damaged():
     pack("long", "--scale16", "auto", "--force")

@@ -108,18 +108,32 @@ make_plan(struct run *run)
                : status;
 }
 
-/* The range of 16-bit samples: of the set, or as the run that is resumed found it. */
+/* Looks for the range of 16-bit samples, which the journal keeps. */
+static enum pack_status
+begin_range(struct run *run, struct range_entry *entry)
+{
+    struct pack_convert_range range = { 0 };
+    enum pack_status status =
+        pack_convert_find_range(run->params, &run->plan, &range, run->err);
+    *entry = (struct range_entry){ range.is_known, range.low, range.high };
+    if (status == PACK_OK)
+        status = pack_journal_append(run->journal, ENTRY_RANGE, entry, sizeof *entry,
+                                     run->err);
+    return status == PACK_OK ? pack_journal_sync(run->journal, run->err) : status;
+}
+
+/* The range of 16-bit samples: of the set, or as the run that is resumed found it. The list
+ * is in the journal by then, since looking takes as long as decoding does. */
 static enum pack_status
 find_range(struct run *run)
 {
     struct pack_image_params *image = &run->own.options.image;
-    struct pack_convert_range range = { run->begun.has_range, run->begun.low_16,
-                                        run->begun.high_16 };
+    struct range_entry range = run->begun_range;
     enum pack_status status = PACK_OK;
     if (!run->own.options.finds_range_16)
         return PACK_OK;
-    if (!run->resumed)
-        status = pack_convert_find_range(run->params, &run->plan, &range, run->err);
+    if (!run->has_begun_range)
+        status = begin_range(run, &range);
     image->scales_16 = range.is_known;
     image->low_16 = range.low;
     image->high_16 = range.high;
@@ -319,11 +333,11 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
                                                                make_identity,
                                                                pack_convert_list_take,
                                                                make_plan,
-                                                               find_range,
                                                                make_text,
                                                                pack_convert_blocks_new,
                                                                open_files,
                                                                pack_convert_list_put,
+                                                               find_range,
                                                                start_threads,
                                                                pack_convert_all,
                                                                complete,

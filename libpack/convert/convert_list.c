@@ -4,6 +4,7 @@
  *
  *     ENTRY_LIST    list_head  folders, classes, columns       once, the first entry
  *     ENTRY_ROWS    rows_head  names, labels, cells            until all rows are there
+ *     ENTRY_RANGE   range_entry                                where one is looked for
  *     ENTRY_BLOCK   block_head  sample_record*  chunk_record*  one a block, as it is done
  *     ENTRY_ROWS                                               images added since
  *
@@ -40,7 +41,7 @@ take_list(struct run *run, const uint8_t *payload, size_t size)
     memcpy(begun, payload, sizeof *begun);
     uint64_t out_pixels = (uint64_t)begun->out_h * begun->out_w;
     if (begun->n_rows == 0 || begun->chunk_samples == 0 || out_pixels == 0 ||
-        out_pixels > PIXELS_MAX || begun->low_16 > begun->high_16)
+        out_pixels > PIXELS_MAX)
         return PACK_ERR_MISMATCH;
     return pack_source_load_head(payload + sizeof *begun, size - sizeof *begun,
                                  &run->source, run->err);
@@ -59,12 +60,24 @@ take_rows(struct run *run, const uint8_t *payload, size_t size)
                                  head.n, run->err);
 }
 
+static enum pack_status
+take_range(struct run *run, const uint8_t *payload, size_t size)
+{
+    struct range_entry *range = &run->begun_range;
+    if (!is_whole(run) || run->has_begun_range || size != sizeof *range)
+        return PACK_ERR_MISMATCH;
+    memcpy(range, payload, sizeof *range);
+    run->has_begun_range = range->low <= range->high;
+    return run->has_begun_range ? PACK_OK : PACK_ERR_MISMATCH;
+}
+
 /* Of a block, only how many images it says to hold: convert_resume.c looks at it. */
 static enum pack_status
 take_block(struct run *run, const uint8_t *payload, size_t size)
 {
     struct block_head head;
-    if (!is_whole(run) || size < sizeof head)
+    bool lacks_range = run->own.options.finds_range_16 && !run->has_begun_range;
+    if (!is_whole(run) || lacks_range || size < sizeof head)
         return PACK_ERR_MISMATCH;
     memcpy(&head, payload, sizeof head);
     run->result->n_saved += head.n_records;
@@ -82,6 +95,7 @@ take_entry(void *context, uint32_t type, const void *payload, size_t size,
     switch (type) {
     case ENTRY_LIST: status = take_list(run, payload, size); break;
     case ENTRY_ROWS: status = take_rows(run, payload, size); break;
+    case ENTRY_RANGE: status = take_range(run, payload, size); break;
     case ENTRY_BLOCK: status = take_block(run, payload, size); break;
     default: return PACK_ERR_MISMATCH;
     }
@@ -193,7 +207,6 @@ static enum pack_status
 put_head(struct run *run)
 {
     const struct pack_source *source = run->params->source;
-    const struct pack_image_params *image = &run->params->options.image;
     struct list_head head = {
         .n_rows = source->n_listed,
         .digest = pack_source_digest(source),
@@ -201,9 +214,6 @@ put_head(struct run *run)
         .chunk_samples = run->plan.chunk.extent[0],
         .out_h = run->plan.out_h,
         .out_w = run->plan.out_w,
-        .has_range = image->scales_16,
-        .low_16 = image->low_16,
-        .high_16 = image->high_16,
     };
     run->entry.size = 0;
     enum pack_status status = pack_buf_append(&run->entry, &head, sizeof head, run->err);

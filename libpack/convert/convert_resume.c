@@ -209,7 +209,7 @@ static enum pack_status
 replay_list(struct run *run, uint32_t type, const void *payload)
 {
     struct rows_head head;
-    if (type == ENTRY_LIST)
+    if (type != ENTRY_ROWS)
         return PACK_OK;
     memcpy(&head, payload, sizeof head);
     run->n_rows_kept += head.n;

@@ -8,7 +8,7 @@
 
 enum { LANE_SAMPLES, LANE_ENCODE, N_LANES };
 /* Of the journal: the list of images (convert_list.c), then what became of them. */
-enum { ENTRY_BLOCK = 1, ENTRY_LIST, ENTRY_ROWS };
+enum { ENTRY_BLOCK = 1, ENTRY_LIST, ENTRY_ROWS, ENTRY_RANGE };
 enum {
     RECORD_WARNED = 1,
     RECORD_ICC = 2,
@@ -40,8 +40,12 @@ struct list_head {
     uint64_t seed;
     uint64_t chunk_samples; /* of an automatic chunk, too */
     uint32_t out_h, out_w;
-    uint32_t has_range; /* of 16-bit samples, found when the run began: */
-    uint16_t low_16, high_16;
+};
+
+/* The range of 16-bit samples that was found when the run began. */
+struct range_entry {
+    uint32_t is_known;
+    uint16_t low, high;
 };
 
 struct rows_head {
@@ -103,6 +107,8 @@ struct run {
 
     bool resumed;                       /* the journal holds a list to go on with: */
     struct list_head begun;             /* what it began with */
+    bool has_begun_range;               /* the journal says which range was found: */
+    struct range_entry begun_range;
     struct pack_source *source;         /* it; NULL when it is the caller's */
     uint64_t n_rows_kept;               /* rows of it that are in the journal */
     uint64_t n_entries, n_entries_good; /* of the journal: read for the second time,
