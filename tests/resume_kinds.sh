@@ -4,9 +4,7 @@
 # the middle, and what comes out is byte for byte what an undisturbed run makes.
 . "$top_srcdir/tests/tap.sh"
 need h5pack cmp
-shim=$top_builddir/tests/.libs/fault_shim.so
-[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
-LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+need_shim fault
 cd "$work" || exit 1
 render_samples photos 120 7 200 || exit 1
 ls -d photos/*/* >names

@@ -3,9 +3,7 @@
 # that end a run. What is said names the first, why, and what it looks like.
 . "$top_srcdir/tests/tap.sh"
 need h5pack
-shim=$top_builddir/tests/.libs/fault_shim.so
-[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
-LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+need_shim fault
 cd "$work" || exit 1
 render_samples photos 30 3 48 || exit 1
 ls -d photos/*/* >names

@@ -4,9 +4,7 @@
 # file is large enough that stretches of it are waited for.
 . "$top_srcdir/tests/tap.sh"
 need h5pack cmp
-shim=$top_builddir/tests/.libs/fault_shim.so
-[ -e "$shim" ] || skip_all 'the fault shim does not work with sanitizers'
-LD_PRELOAD=$shim /bin/true 2>/dev/null || skip_all 'this system cannot preload the fault shim'
+need_shim fault
 cd "$work" || exit 1
 render_samples photos 60 3 48 || exit 1
 

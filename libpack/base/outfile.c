@@ -183,11 +183,11 @@ static enum pack_status
 check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error *err)
 {
     struct stat part;
-    if (lstat(out->part, &part) != 0 && !out->params.force && !pack_journal_may_be(out->lock))
-        return pack_fail_param(err, PACK_ERR_EXISTS, "force",
-                               "'%s' is in the way: it is no journal", out->journal);
     if (lstat(out->part, &part) != 0)
-        return PACK_OK;
+        return out->params.force || pack_journal_may_be(out->lock)
+                   ? PACK_OK
+                   : pack_fail_param(err, PACK_ERR_EXISTS, "force",
+                                     "'%s' is in the way: it is no journal", out->journal);
     if (out->params.resume && !journal_is_new && !S_ISREG(part.st_mode))
         return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' is not a regular file", out->part);
     if (out->params.resume && !journal_is_new) {
