@@ -66,7 +66,7 @@ judge() { # kind of call, status
         ;;
     esac
     # remarks on single images may stand before it
-    grep -v "^h5pack: 'photos/.*': cannot be opened: " stderr >sentence
+    grep -vE "^h5pack: 'photos/.*': cannot be opened( again)?: " stderr >sentence
     is_one_sentence sentence || is_one_sentence stderr || echo 'not one sentence'
     [ "$1" = memory ] || grep -qE "out/|photos|list\.tsv|no readable image" stderr || echo 'names no file'
     if [ -e out/set.h5 ]; then # complete, when only what is said about it failed

@@ -140,6 +140,10 @@ change() { # file
     cut.h5) head -c 9000 good.h5 >short && cat short >cut.h5 ;;
     replaced.h5) cp good.h5 other && mv other replaced.h5 ;;
     same.h5) ;;
+    other.h5) # a part of its pixels
+        size=$(wc -c <other.h5)
+        head -c 60000 /dev/zero | dd of=other.h5 bs=1000 seek=$((size / 2000)) conv=notrunc 2>dd.err
+        ;;
     *) echo more >>"$1" ;;
     esac
 }
@@ -164,6 +168,8 @@ for how in cut grown replaced same; do
     while_read $how.h5 \
         h5readbench $how.h5 --no-trial --json --delay 20ms --epochs 100 --seconds 1 &
 done
+while_read other.h5 h5readbench other.h5 --no-trial --delay 20ms --epochs 100 --seconds 2 \
+    --rdcc-nbytes 0 --consumer checksum &
 while_read advised.h5 h5advise -q advised.h5 --prove &
 wait
 [ "$(cat same.h5.status)" -eq 0 ] && grep -q '"changed_file": null' same.h5.out
@@ -175,6 +181,10 @@ for how in grown replaced; do
 done
 grep -q '[12]' cut.h5.status && grep -q "while it was read, 'cut.h5' had [0-9]* bytes and has 9000" cut.h5.err
 ok $? 'one that is cut is, whether HDF5 noticed or not'
+
+[ "$(cat other.h5.status)" -eq 1 ] && [ ! -s other.h5.out ] &&
+    grep -q "^h5readbench: while it was read, 'other.h5' .*: epoch [0-9]*, batch [0-9]*, sample [0-9]* of it differs from the file$" other.h5.err
+ok $? 'a sample that is no longer the one that was there is told, with the reason'
 
 [ "$(cat advised.h5.status)" -eq 1 ] && [ -s advised.h5.out ] &&
     grep -q "while this was found, 'advised.h5' had [0-9]* bytes and has" advised.h5.err
@@ -213,4 +223,10 @@ ok $? 'the answer is there where a picture beside it could not be written'
 (ulimit -f 0 && hurried h5advise -q good.h5 --epochs 2 2>&1 && echo "status $?") 2>&1 | cat >limited
 grep -q '^status 0' limited && grep -q 'none was measured: ' limited
 ok $? 'where nothing can be written the answer is the model'"'"'s, and says why'
+# Nor can the processor be timed then: its times are assumed, which is said.
+(ulimit -f 0 && hurry && XDG_CACHE_HOME=$work/nothing h5advise -q good.h5 --epochs 2 2>&1 &&
+    echo "status $?") 2>&1 | cat >untimed
+grep -q '^status 0' untimed && ! grep -q 'assumed figures (measure with' limited &&
+    grep -q 'assumed figures (measure with' untimed
+ok $? 'a processor that could not be timed is one that is assumed'
 done_testing

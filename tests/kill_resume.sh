@@ -251,6 +251,50 @@ waited=$?
 ok $waited 'SIGTERM ends the wait for a list'
 [ $waited -eq 0 ] || note <stderr
 
+# And while it waits for somebody to write to a list or to classes: with its own handlers, it
+# sleeps in nothing else.
+is_opening() {
+    taken=$(sed -n 's/^SigCgt:.*\(....\)$/\1/p' "/proc/$1/status")
+    [ $((0x${taken:-0} >> 14 & 1)) -eq 1 ] && is_asleep "$1"
+}
+for option in '--list list' '--classes list photos'; do
+    # shellcheck disable=SC2086 # words
+    h5pack $option -o out/none.h5 2>stderr &
+    pid=$!
+    wait_until is_opening $pid
+    kill -TERM $pid
+    wait $pid
+    status=$?
+    [ $status -eq 143 ] && [ "$(cat stderr)" = 'h5pack: interrupted' ]
+    waited=$?
+    ok $waited "SIGTERM ends the wait for who writes to $option"
+    [ $waited -eq 0 ] || note <stderr
+done
+h5pack --classes list photos -o out/none.h5 2>stderr &
+pid=$!
+exec 9>list
+wait_until is_asleep $pid
+kill -TERM $pid
+wait_until has_taken $pid
+exec 9>&-
+wait $pid
+status=$?
+[ $status -eq 143 ] && [ "$(cat stderr)" = 'h5pack: interrupted' ]
+ok $? 'SIGTERM ends the wait for classes'
+
+# A forecast looks at all headers, then it decodes some images: at the last access, too.
+if [ -n "$shim" ]; then
+    rm -f report
+    struck INT 0 h5pack photos --size 64 --dry-run
+    total=$(sed -n 's/^calls //p' report | tail -n 1)
+    struck INT $((total - 8)) h5pack photos --size 64 --dry-run
+    status=$?
+    [ $status -eq 130 ] && [ "$(cat stderr)" = 'h5pack: interrupted' ]
+    ok $? "Ctrl-C ends the trial of --dry-run (it was $status)"
+else
+    skip 'a time is too vague for a signal in a trial'
+fi
+
 # On a terminal: what it drew is gone, only the sentence stays.
 rm -rf out
 mkdir out

@@ -153,10 +153,74 @@ printf '{"file_name": "b.jpg", "label": "dog", "n": 1, "boxes": [[1, 2]]}\n\n{"n
 packed 'JSON lines' \
     "metadata.jsonl: takes 'file_name' as path, 'label' as label, 1 more as dataset; JSON lines" \
     'b.jpg=1 my e.jpg=0|classes cat dog|n 1.0 nan' --list metadata.jsonl
+printf '"b.jpg"\n"my \\u0065.jpg"\n' >texts.json
+packed 'lines in quotes, as jq .path prints' 'texts.json: takes column 1 as path; JSON values' 'b.jpg my e.jpg' \
+    --list texts.json
+printf '["b.jpg","dog"]\n["my e.jpg","cat"]\n' >arrays.json
+packed 'an array in each line, as jq -c prints' \
+    'arrays.json: takes column 1 as path, column 2 as label; JSON values' 'b.jpg=1 my e.jpg=0|classes cat dog' \
+    --list arrays.json
+printf 'path\tlabel\n"b.jpg"\t"a ""big""\tdog"\n"my e.jpg"\tcat\n' >quoted.tsv
+packed 'a TSV with quotes' "quoted.tsv: takes column 1, 'path', as path, column 2, 'label', as label; header" \
+    "b.jpg=0 my e.jpg=1|classes a \"big\"	dog cat" --list quoted.tsv
+printf 'path\tlabel\tnote\nb.jpg\tdog\t"in two\nlines"\na.jpg\tcat\tx\n' >breaks.tsv
+packed "line breaks in quotes, as pandas' to_csv(sep='\\t') writes them" \
+    "breaks.tsv: takes column 1, 'path', as path, column 2, 'label', as label, 1 more as dataset; header" \
+    "b.jpg=1 a.jpg=0|classes cat dog|note b'in two\\nlines' b'x'" --list breaks.tsv
+printf 'path\tlabel\tnote\n' >breaks.tsv
+i=0
+while [ $i -lt 150 ]; do # more than the beginning that a list is recognised by
+    printf 'b.jpg\tdog\t"%020000d\nb.jpg\tcat\n"\n' $i
+    i=$((i + 1))
+done >>breaks.tsv
+run h5pack --list breaks.tsv --size 8 -f -o out.h5
+[ $status -eq 0 ] && grep -q '^out.h5: 150 images' "$work/out"
+ok $? 'in a list of a megabyte'
+mkdir VOC
+cp a.jpg VOC/2008_000001.jpg
+cp b.jpg VOC/2008_000002.jpg
+printf '2008_000001 -1\n2008_000002  1\n' >cat_train.txt
+packed "VOC's images of a class" "cat_train.txt: $two; paths get .jpg behind them" \
+    '2008_000001.jpg=-1 2008_000002.jpg=1' --list cat_train.txt VOC
+printf '1 2008_000001\n-1 2008_000002\n' >cat_train.txt
+packed 'with the labels in front' "cat_train.txt: takes column 2 as path, column 1 as label; no header; paths get .jpg behind them" \
+    '2008_000001.jpg=1 2008_000002.jpg=-1' --list cat_train.txt VOC
+printf '2008_000001 2008_000002\n' >cat_train.txt
+refused 'two that may be images' "'cat_train.txt': no column of it is known to be the path, it starts with \
+'2008_000001 2008_000002'; --path-column N says which column it is, counted from 1, and 0 that each line is a path" \
+    --list cat_train.txt VOC
+printf 'path,label\na.jpg,1\n' | iconv -t UTF-16LE >wide.csv
+refused 'UTF-16 without a mark' "'wide.csv' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it \
+as CSV UTF-8, or convert it, by iconv -f UTF-16LE -t UTF-8 'wide.csv'" --list wide.csv
+printf '[{"path": "b.jpg", "label": NaN, "n": 1.5}, {"path": "a.jpg", "label": 4, "n": NaN}]' >nan.json
+packed "NaN, as Python's json writes it" "nan.json: takes 'path' as path, 'label' as label, 1 more as dataset; JSON array" \
+    'b.jpg=-1 a.jpg=4|n 1.5 nan' --list nan.json
+printf 'image_id,label\nb,1\na,0\n' >ids.csv
+packed 'ids without ending, as Kaggle has them' \
+    "ids.csv: takes column 1, 'image_id', as path, column 2, 'label', as label; header; paths get .jpg behind them" \
+    'b.jpg=1 a.jpg=0' --list ids.csv
+printf 'image_id,label\nb,1\na.jpg,0\n' >ids.csv
+run h5pack --list ids.csv --size 8 -f -o out.h5
+[ $status -eq 1 ] && grep -q "'b': cannot be opened" "$work/err" && ! grep -q 'paths get' "$work/err"
+ok $? 'but not when one has an ending'
+printf 'a.jpg 99999999999999999999\nb.jpg 7\n' >wide.txt
+packed 'labels too large for numbers' \
+    'wide.txt: takes column 1 as path, column 2 as label; no header; labels too large for numbers: all are names of classes' \
+    'a.jpg=1 b.jpg=0|classes 7 99999999999999999999' --list wide.txt
+printf 'a.jpg\n./a.jpg\nb.jpg\n.//./b.jpg\n' >again.txt
+packed 'rows that name an image again, by another path' \
+    "again.txt: takes each line as path; no header; 2 rows name an image again, first './a.jpg'" \
+    'a.jpg ./a.jpg b.jpg .//./b.jpg' --list again.txt
+refused 'an image that is not there' "cannot open 'nothere.png': No such file or directory" nothere.png
 printf '[{"file_name":"b.jpg","label":"dog","n":1},\n {"file_name":"my e.jpg","label":"cat","n":null}]' >records.json
 packed "a JSON array of objects" \
     "records.json: takes 'file_name' as path, 'label' as label, 1 more as dataset; JSON array" \
     'b.jpg=1 my e.jpg=0|classes cat dog|n 1.0 nan' --list records.json
+printf '{"path":"b.jpg","label":0.1,"id":12345678901234567890}\n{"path":"a.jpg","label":"x","id":12345678901234567891}' >numbers.jsonl
+packed 'numbers of JSON lines that float64 would change' \
+    "numbers.jsonl: takes 'path' as path, 'label' as label, 1 more as dataset; JSON lines" \
+    "b.jpg=0 a.jpg=1|classes 0.1 x|id b'12345678901234567890' b'12345678901234567891'" \
+    --list numbers.jsonl
 printf '{\n "labels": [\n ["b.jpg", 4],\n ["my e.jpg", 0]\n ],\n "x": [' >dataset.json
 packed "StyleGAN's dataset.json, of which the rest does not count" \
     "dataset.json: takes column 1 as path, column 2 as label; StyleGAN's dataset.json" \
@@ -260,6 +324,45 @@ packed 'a list of rejects, with a backslash in a name' \
 packed 'and beside the source that it was rejected from' \
     "part/rejects.tsv: takes column 1, 'path', as path, leaves out 1; a list of rejects" \
     'part/b\\c.jpg' --list part/rejects.tsv part
+
+# What is to be packed is not lost, whatever --force says.
+keeps() {
+    what=$1 sentence=$2 kept=$3
+    shift 3
+    before=$(cksum <"$kept")
+    run h5pack "$@" --size 8 --force
+    [ $status -eq 2 ] && [ "$(cat "$work/err")" = "h5pack: $sentence" ] && [ "$(cksum <"$kept")" = "$before" ]
+    good=$?
+    ok $good "$what"
+    [ $good -eq 0 ] || note <"$work/err"
+}
+mkdir own
+cp a.jpg own/a.jpg
+echo a.jpg >own/list
+keeps 'a list is not replaced by the file' "--output: 'own/list' would be replaced, which is the list of images" \
+    own/list --list own/list -o own/list
+keeps 'nor an image' "--output: 'own/../own/a.jpg' would be replaced, which is one of the images" \
+    own/a.jpg b.jpg own/a.jpg -o own/../own/a.jpg
+keeps 'nor an image by the list of rejects' "--rejects: 'own/a.jpg' would be replaced, which is one of the images" \
+    own/a.jpg own/a.jpg b.jpg -o out.h5 --rejects own/a.jpg
+keeps 'nor one in a folder' "--output: 'own/a.jpg' would be replaced, which is one of the images" \
+    own/a.jpg own -o own/a.jpg
+keeps 'nor one that a list names' "--rejects: 'own/a.jpg' would be replaced, which is one of the images" \
+    own/a.jpg --list own/list -o out.h5 --rejects own/a.jpg
+: >own/a.jpg.part
+: >own/a.jpg.part.journal
+keeps 'nor where a run is resumed' "--output: 'own/a.jpg' would be replaced, which is one of the images" \
+    own/a.jpg own/a.jpg b.jpg --resume -o own/a.jpg
+rm own/a.jpg.part own/a.jpg.part.journal
+h5pack own/a.jpg --size 8 -q -o own/old.h5
+run h5pack own/a.jpg --size 16 --force -o own/old.h5 --rejects own/list
+[ $status -eq 0 ] && grep -q 'uint8 1x16x16x3' "$work/out"
+ok $? 'all else is'
+cp part/rejects.tsv own/again.tsv
+run h5pack --list own/again.tsv --size 8 --force --rejects own/again.tsv -o own/old.h5
+[ $status -eq 0 ] && [ "$(cat own/again.tsv)" = "$(head -n 1 part/rejects.tsv)" ]
+ok $? 'a list of rejects may be followed by the next one'
+rm -r own
 
 # Sources that are files, and folders without classes.
 packed 'files are sources' '' 'b.jpg a.jpg' b.jpg a.jpg

@@ -71,6 +71,8 @@ JSON
     scan >scans/val/4.png
     flat voc/JPEGImages 2007_00000
     flat voc/SegmentationClass 2007_00000
+    flat people/img ''
+    flat people/mask ''
     cp -r samples busi
     for image in busi/*/*.jpg; do scan >"${image%.jpg}_mask.png"; done
 }
@@ -95,6 +97,7 @@ scans 0 2 filenames
 scans-val 0 2 filenames
 voc 0 8 filenames
 busi 0 8 labels
+people 0 16 labels
 TEXT
 ${AWK} '/^\.EX/ { inside = 1; next } /^\.EE/ { inside = 0 }
     inside { gsub(/\\-/, "-"); gsub(/\\e/, "\\"); gsub(/\\\(aq/, "\047"); gsub(/\\\(dq/, "\"") }

@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 from PIL import Image, ImageOps
 
+import across_first  # noqa: F401 (what it is imported for, it does at once)
 from tap import done, equal, note, ok, skip
 
 work = sys.argv[1]
@@ -100,17 +101,47 @@ def folder_of_classes():
     return images, want
 
 
+def described(f):
+    """What the attributes of an HDF5 image say."""
+    images = f["images"]
+    return ("".join(d.label for d in images.dims),
+            *(images.attrs.get(key) for key in ("CLASS", "IMAGE_VERSION", "IMAGE_SUBCLASS", "INTERLACE_MODE")))
+
+
 def layouts(images, want):
     pack("photos", "--size", "40x30", "--layout", "nchw", "--gray", "--chunk", 1)
     with h5py.File("out.h5") as f:
         first = np.asarray(ImageOps.fit(pillow("photos/" + images[0], "L"), (30, 40), Image.BILINEAR))
         equal(f["images"].shape, (60, 1, 40, 30), "gray nchw has a channel axis")
+        equal(described(f), ("NCHW", b"IMAGE", b"1.2", b"IMAGE_GRAYSCALE", None), "and says so")
         ok(np.array_equal(f["images"][0, 0], first), "--size fits as ImageOps.fit does")
     pack("photos", "--size", "40x30", "--fit", "pad", "--resample", "lanczos", "--gray")
     with h5py.File("out.h5") as f:
         first = np.asarray(ImageOps.pad(pillow("photos/" + images[0], "L"), (30, 40), Image.LANCZOS))
         equal(f["images"].shape, (60, 40, 30), "gray nhwc has none")
+        equal(described(f), ("NHW", b"IMAGE", b"1.2", b"IMAGE_GRAYSCALE", None), "nor a label of it")
+        values = f["images"][()].astype("f8")
+        ok(f["images"].attrs["mean"].shape == (1,)
+           and np.allclose(f["images"].attrs["mean"], values.mean(), rtol=1e-12)
+           and np.allclose(f["images"].attrs["std"], values.std(), rtol=1e-12), "but a mean of it")
         ok(np.array_equal(f["images"][0], first), "--fit pad pads as ImageOps.pad does")
+    pack("photos", "--size", "40x30", "--layout", "nchw")
+    with h5py.File("out.h5") as f:
+        first = np.asarray(ImageOps.fit(pillow("photos/" + images[0]), (30, 40), Image.BILINEAR))
+        ok(np.array_equal(f["images"][0], first.transpose(2, 0, 1)), "planes are those of the pixels")
+        equal(described(f), ("NCHW", b"IMAGE", b"1.2", b"IMAGE_TRUECOLOR", b"INTERLACE_PLANE"),
+              "and told")
+        values = f["images"][()].astype("f8")
+        ok(np.allclose(f["images"].attrs["mean"], values.mean((0, 2, 3)), rtol=1e-12)
+           and np.allclose(f["images"].attrs["std"], values.std((0, 2, 3)), rtol=1e-12),
+           "with the mean of each")
+        equal(list(f["original_size"].attrs["columns"]), ["height", "width"],
+              "the columns of sizes are named")
+        equal((f.attrs["h5pack_schema"], set(f.attrs)),
+              (b"1", {"h5pack_schema", "h5pack_version", "h5pack_options"}), "so is the schema")
+        stored = json.loads(f.attrs["h5pack_options"])
+        equal((stored["size"], stored["layout"], stored["fit"], stored["resample"], "output" in stored),
+              ("40x30", "nchw", "crop", "bilinear", False), "and the options")
     same = True
     for chunk in ("1", "7", "64", "100x48x56x3", "5x47x56x3", "3x16x20x2"):
         for compress in ("none", "gzip:1", "zstd:3") if PLUGIN_LOADS else ("none", "gzip:1"):
@@ -283,13 +314,23 @@ def links_to_nowhere(images):
           "a link to nowhere that is called an image is a reject")
 
 
+MEASURING = """
+import os, sys
+child = os.fork()
+if child == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(child, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+"""
+
+
 def peak_memory(*words):
-    """Status and most resident bytes of a run."""
-    process = subprocess.Popen(["h5pack", *words, "--quiet", "--force", "-o", "peak.h5"],
-                               stdin=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, usage.ru_maxrss * 1024
+    """Status and most resident bytes of a run. What starts it is small: its own memory counts too."""
+    told = subprocess.run([sys.executable, "-IS", "-c", MEASURING, "h5pack", *words, "--quiet",
+                           "--force", "-o", "peak.h5"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True).stdout
+    status, kib = told.split()
+    return int(status), int(kib) * 1024
 
 
 def memory():
@@ -305,10 +346,43 @@ def memory():
     status, peak = peak_memory("large", "--size", "32", "-j", "16", "--memory", "24M")
     ok(status == 0 and peak < base + 24 * mib,
        f"16 threads on images of 9 MiB stay within 24 MiB: {(peak - base) / mib:.1f}")
+    with open("again.txt", "w") as f:
+        f.write("\n".join([os.path.join("photos", c, n) for c in sorted(os.listdir("photos"))
+                           for n in sorted(os.listdir(os.path.join("photos", c)))][:40] * 64))
+    for mebibytes, words, what in (
+            (72, "--chunk 64 --compress gzip:0 --limit 640 --verify", "read back"),
+            (112, "--chunk 64 --compress gzip:0 --fletcher32 -j 16", "filtered twice"),
+            (96, "--chunk 64x128x256x3 --compress gzip:0 -j 16", "cut out of larger ones")):
+        status, peak = peak_memory("--list", "again.txt", "--size", "256", "--memory",
+                                   f"{mebibytes}M", *words.split())
+        ok(status == 0 and peak < base + mebibytes * mib,
+           f"chunks that are {what} stay within {mebibytes} MiB: {(peak - base) / mib:.1f}")
     os.truncate(os.open("large/a/junk.jpg", os.O_CREAT | os.O_WRONLY), 3 << 30)
     status, peak = peak_memory("large", "--size", "32", "-j", "1", "--memory", "24M")
     ok(status == 1 and peak < base + 24 * mib,
        f"3 GiB that are no image are not read: {(peak - base) / mib:.1f}")
+
+
+def verified_reads():
+    """Each chunk is read and decoded once, however many images are in it, and not for each of them."""
+    shim = os.path.join(os.environ["top_builddir"], "tests/.libs/fault_shim.so")
+    if not os.path.exists(shim):
+        skip("what is read is not counted beside sanitizers")
+        return
+    for chunk in ("40", "40x128x128x3"):
+        pack("photos", "--size", 256, "--chunk", chunk, "--compress", "zstd:1", out="many.h5")
+        with h5py.File("many.h5") as f:
+            n, n_chunks = len(f["images"]), f["images"].id.get_num_chunks()
+        environment = dict(os.environ, LD_PRELOAD=shim, FAULT_CALL="read", FAULT_PATH="many.h5",
+                           FAULT_REPORT=os.path.abspath("reads"))
+        status = subprocess.run(["h5pack", "photos", "--verify", "--quiet", "-o", "many.h5"],
+                                env=environment).returncode
+        with open("reads") as f:
+            calls = int(f.read().split()[-1])
+        os.unlink("reads")
+        ok(status == 0 and n_chunks <= calls < n,
+           f"{n} images in {n_chunks} chunks, {chunk}, are verified in {calls} reads")
+    os.unlink("many.h5")
 
 
 def verification():
@@ -316,6 +390,7 @@ def verification():
     before = digest("out.h5")
     result = run("photos", "--verify", "-o", "out.h5")
     ok(result.returncode == 0 and digest("out.h5") == before, "--verify decodes again and agrees")
+    verified_reads()
     with h5py.File("out.h5") as f:
         offset = f["images"].id.get_chunk_info(0).byte_offset
     with open("out.h5", "r+b") as f:
@@ -331,6 +406,59 @@ def verification():
     result = run("photos", "--verify", "-o", "out.h5")
     ok(result.returncode == 1 and "another image" in result.err, "and a missing image: "
        + result.err.strip())
+
+
+def other_values():
+    """--verify of files in which h5py has changed one value of one image."""
+    images = sorted(os.path.relpath(os.path.join(where, name), "photos")
+                    for where, _, files in os.walk("photos") for name in files)[:6]
+    with open("rows.tsv", "w") as f:
+        f.write("path\tage\tscore\tnote\tplace\n")
+        for i, name in enumerate([*images, "gone.jpg"]):
+            f.write(f"{name}\t{i}\t{i / 4 if i else 'nan'}\tn{i}\t\\{i}\n")
+    words = ["--list", "rows.tsv", "photos"]
+    pack(*words, "--size", 16, "--shuffle", "--seed", 4, "--on-error", "blank", status=1)
+    result = run(*words, "--verify", "--json", "-o", "out.h5")
+    ok(result.returncode == 1 and json.loads(result.stdout)["result"]["matches"] is True,
+       "--verify agrees with a list's columns, an order and a stand-in: " + result.err.strip())
+    with h5py.File("out.h5") as f:
+        index, valid = f["source_index"][()].tolist(), f["valid"][()].tolist()
+        height, width = f["original_size"][2].tolist()
+    gone, at = valid.index(0), index[2]
+    for name, row, value, says in (
+            ("original_size", 2, (3, width), f"original_size is 3x{width}, the image's {height}x{width}"),
+            ("original_size", 2, (height, 3), f"original_size is {height}x3, the image's {height}x{width}"),
+            ("original_size", gone, (1, 2), "original_size is 1x2, the image's 0x0"),
+            ("source_index", 2, 9, f"source_index is 9, the source's {at}"),
+            ("valid", 2, 0, "valid is 0, the image's 1"),
+            ("valid", gone, 1, "valid is 1, the image's 0"),
+            ("age", 2, 77, f"age is 77, in the list {at}"),
+            ("score", index.index(0), 0.5, "score is 0.5, in the list nan"),
+            ("note", 2, b"x", f"note is 'x', in the list 'n{at}'"),
+            ("place", 2, b"", f"place is '', in the list '\\\\{at}'")):
+        with h5py.File("out.h5", "r+") as f:
+            was = f[name][row]
+            f[name][row] = value
+        result = run(*words, "--verify", "-o", "out.h5")
+        ok(result.returncode == 1 and f"{says} (row {row} of 'out.h5')" in result.err,
+           f"--verify compares {name} of image {row}: {result.err.strip()}")
+        with h5py.File("out.h5", "r+") as f:
+            f[name][row] = was
+    for name, make, says in (
+            ("age", None, "column 'age' of the list: no dataset 'age'"),
+            ("age", np.zeros(7), "column 'age' of the list: 'age' is not of integers"),
+            ("score", np.zeros(7, "i8"), "column 'score' of the list: 'score' is not of floating-point numbers"),
+            ("note", np.zeros(7), "column 'note' of the list: 'note' is not of texts"),
+            ("age", np.zeros(6, "i8"), "column 'age' of the list: 'age' has 6 entries, images 7"),
+            ("original_size", np.zeros((7, 3), "i4"), "'original_size' is not of 2 columns")):
+        shutil.copy("out.h5", "other.h5")
+        with h5py.File("other.h5", "r+") as f:
+            del f[name]
+            if make is not None:
+                f[name] = make
+        result = run(*words, "--verify", "-o", "other.h5")
+        ok(result.returncode == (2 if name == "original_size" else 1) and f"'other.h5': {says}" in result.err,
+           f"--verify: {says}: {result.err.strip()}")
 
 
 def hostile_files():
@@ -356,6 +484,151 @@ def hostile_files():
     result = run("photos", "--verify", "-o", "out.h5")
     ok(result.returncode == 1 and "other classes" in result.err, "--verify compares classes: "
        + result.err.strip())
+
+
+def compared():
+    """Every way in which a file can differ from its images has its sentence."""
+    os.makedirs("same/a")
+    os.makedirs("same/b")
+    for i in range(6):
+        Image.fromarray(np.full((6, 8, 3), 40 * i, "u1")).save(f"same/{'ab'[i % 2]}/{i}.png")
+    pack("same", "--chunk", 2, out="same.h5")
+    order = ["a/0.png", "a/2.png", "a/4.png", "b/1.png", "b/3.png", "b/5.png"]
+
+    def replaced(f, name, values):
+        attributes = dict(f[name].attrs)
+        del f[name]
+        f[name] = values
+        f[name].attrs.update(attributes)
+
+    def set_to(name, index, value):
+        def change(f):
+            f[name][index] = value
+        return change
+
+    def put(name, make):
+        return lambda f: replaced(f, name, make(f[name][()]))
+
+    def without(name):
+        return lambda f: f.pop(name)
+
+    def row(i, what):
+        return 1, f"'same/{order[i]}': {what} (row {i} of 'changed.h5')"
+    bad_images = (2, "'changed.h5': images is not as h5pack_options says")
+    uneven = (2, "'changed.h5': filenames and labels are not as many as images")
+    classes = (1, "'changed.h5': has other classes than the source; were --classes or --list given when "
+               "it was packed?")
+    cases = [
+        (lambda f: None, (0, "")),
+        (set_to("images", (0, 0, 0, 0), 7), row(0, "pixels differ")),
+        (set_to("images", (5, 5, 7, 2), 7), row(5, "pixels differ")),
+        (set_to("images", (3, 2, 0, 1), 7), row(3, "pixels differ")),
+        (set_to("labels", 4, 0), row(4, "label differs")),
+        (set_to("labels", 0, -1), row(0, "label differs")),
+        (set_to("filenames", 2, b"a/5.png"), row(2, "the file has another image in this place")),
+        (set_to("filenames", 5, b"b/5.pn"), row(5, "the file has another image in this place")),
+        (set_to("class_names", 1, b"c"), classes),
+        (put("class_names", lambda names: names[:1]), classes),
+        (put("class_names", lambda names: names[[0, 1, 1]]), classes),
+        (put("class_names", lambda names: names[::-1]), classes),
+        (without("class_names"), classes),
+        (put("labels", lambda labels: labels[:5]), uneven),
+        (put("filenames", lambda names: names[[0, 1, 2, 3, 4, 5, 5]]), uneven),
+        (without("labels"), (2, "'changed.h5': no dataset 'labels'")),
+        (without("filenames"), (2, "'changed.h5': no dataset 'filenames'")),
+        (without("images"), (2, "'changed.h5' has no dataset 'images'")),
+        (put("filenames", lambda names: names.reshape(6, 1)), (2, "'changed.h5': 'filenames' is not one-dimensional")),
+        (put("filenames", lambda names: np.arange(6)), (2, "'changed.h5': 'filenames' is not of texts")),
+        (put("images", lambda images: images.astype("u2")), bad_images),
+        (put("images", lambda images: images[..., 0]), bad_images),
+        (put("images", lambda images: images[..., :2]), bad_images),
+        (put("images", lambda images: images[:, :0]), bad_images),
+        (put("images", lambda images: images[:, :, :0]), bad_images),
+        (lambda f: f.attrs.pop("h5pack_options"),
+         (2, "'changed.h5': no attribute h5pack_options: h5pack did not write this file")),
+        (lambda f: f.attrs.modify("h5pack_options", np.bytes_("{}")),
+         (2, "'changed.h5': attribute h5pack_options: bad 'layout'")),
+        (lambda f: f.attrs.modify("h5pack_options", np.bytes_("[]")),
+         (2, "'changed.h5': attribute h5pack_options: bad '{'")),
+    ]
+    wrong = []
+    for i, (change, (status, sentence)) in enumerate(cases):
+        shutil.copy("same.h5", "changed.h5")
+        with h5py.File("changed.h5", "r+") as f:
+            change(f)
+        result = run("same", "--verify", "--quiet", "-o", "changed.h5")
+        want = f"h5pack: {sentence}\n" if sentence else ""
+        if (result.returncode, result.err) != (status, want):
+            wrong.append((i, result.returncode, result.err, want))
+    equal(wrong, [], f"{len(cases)} files that were changed are told apart")
+    shutil.copytree("same", "more")
+    shutil.copy("more/b/5.png", "more/b/6.png")
+    shutil.copytree("same", "less")
+    os.unlink("less/b/5.png")
+    shutil.copytree("same", "other")
+    Image.fromarray(np.zeros((6, 9, 3), "u1")).save("other/a/0.png")
+    shutil.copytree("same", "spoilt")
+    with open("spoilt/a/2.png", "wb") as f:
+        f.write(b"none")
+    seen = {}
+    for folder in "more", "less", "other", "spoilt":
+        result = run(folder, "--verify", "--quiet", "-o", "same.h5")
+        seen[folder] = (result.returncode, result.err.splitlines())
+    equal(seen["more"], (1, ["h5pack: 'more/b/6.png': is not in the file (row 6 of 'same.h5')"]), "an image more")
+    equal(seen["less"], (1, ["h5pack: 'same.h5' holds 6 images, the source gives 5"]), "an image less")
+    equal(seen["other"][0], 1, "an image of another size: " + seen["other"][1][-1])
+    equal((seen["spoilt"][0], seen["spoilt"][1][-1]),
+          (1, "h5pack: 'spoilt/a/4.png': the file has another image in this place (row 1 of 'same.h5')"),
+          "an image that is none any more")
+
+
+def counted():
+    """Headers alone tell what packing counts."""
+    os.makedirs("kinds/x")
+    plain = Image.fromarray(np.arange(192, dtype="u1").reshape(8, 8, 3))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    upright = Image.Exif()
+    upright[0x0112] = 1
+    for i in range(1):
+        plain.save(f"kinds/x/icc{i}.png", icc_profile=b"profile")
+    for i in range(2):
+        plain.convert("RGBA").save(f"kinds/x/alpha{i}.png")
+    for i in range(3):
+        plain.save(f"kinds/x/turned{i}.jpg", exif=exif)
+    for i in range(4):
+        plain.save(f"kinds/x/moving{i}.png", save_all=True, append_images=[plain.rotate(90)])
+    for i in range(5):
+        plain.save(f"kinds/x/plain{i}.jpg", exif=upright)
+    for i in range(6):
+        plain.save(f"kinds/x/gif{i}.jpg", "GIF")
+    for i in range(7):
+        plain.save(f"kinds/x/bmp{i}.bmp")
+    with open("kinds/x/cut.jpg", "wb") as f, open("kinds/x/plain0.jpg", "rb") as whole:
+        f.write(whole.read()[:40])
+    want = {"listed": 29, "packed": 15, "rejected": 14, "icc_profiles": 1, "with_alpha": 2, "rotated": 3,
+            "animated": 4, "unread": {"GIF": 6, "BMP": 7}, "extent": [15, 8, 8, 3], "chunk": [29, 8, 8, 3],
+            "chunks": 1, "pixel_bytes": 2880, "blank": 0, "warned": 0, "dim_16bit": 0}
+    for words in ("--dry-run",), ():
+        report = pack("kinds", *words, status=1, out="kinds.h5")["result"]
+        equal({key: report[key] for key in want}, want, "what is counted " + ("by headers" if words else "packing"))
+    report = pack("kinds", "--on-error", "blank", "--dry-run", status=1)["result"]
+    equal((report["packed"], report["blank"], report["rejected"]), (29, 14, 14), "rejects are to be black")
+    with h5py.File("kinds.h5") as f:
+        equal(sorted(set(n.decode() for n in f["filenames"])),
+              sorted("x/" + n for n in os.listdir("kinds/x") if n[:3] not in ("gif", "bmp", "cut")),
+              "and those are not in the file")
+    os.makedirs("sizes/x")
+    for i in range(12):
+        for k in range(i + 1):
+            Image.new("L", (10 + i, 20)).save(f"sizes/x/{i:02}_{k:02}.png")
+    result = run("sizes", "-o", "x.h5")
+    note(result.err.strip())
+    tell = result.err.split("height x width: ")[1]
+    shown = [part for part in tell.split(";")[0].split(" and others")[0].split(", ")]
+    equal(shown, [f"20x{10 + i} ({i + 1})" for i in range(len(shown))], "sizes are counted in their order")
+    rest = sum(i + 1 for i in range(len(shown), 12))
+    ok(f" and others ({rest})" in tell and len(shown) < 12, "what there is no room for is counted together")
 
 
 def odd_images():
@@ -407,7 +680,10 @@ validation_classes()
 bad_images(images)
 links_to_nowhere(images)
 memory()
+other_values()
 hostile_files()
 verification()
+compared()
+counted()
 odd_images()
 done()

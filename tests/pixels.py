@@ -17,6 +17,7 @@ import zlib
 try:
     import PIL
     from PIL import Image, ImageOps
+    import across_first  # noqa: F401 (what it is imported for, it does at once)
 except ImportError:
     PIL = None
 

@@ -109,7 +109,7 @@ def make_by_h5py():
     layout = h5py.VirtualLayout((192, 48, 48, 3), 'u1')
     for i, part in enumerate(("py it's.h5", "py it's.h5")):  # contiguous sources have no counts
         layout[96 * i:96 * i + 96] = h5py.VirtualSource(part, 'images', (96, 48, 48, 3))
-    with h5py.File('py-virtual.h5', 'w', libver='latest') as f:
+    with h5py.File('py-virtual.h5', 'w', libver=('v110', 'v110')) as f:
         f.create_virtual_dataset('images', layout)
     with h5py.File('py-link.h5', 'w') as f:
         f['images'] = h5py.ExternalLink("py it's.h5", '/images')

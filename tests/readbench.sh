@@ -57,6 +57,15 @@ status=$?
 says 0 ' 1 batch of 16000000' out 'a batch larger than the dataset takes memory for the dataset'
 bench one.h5 --batch 8 --consumer host --precision fp16 --crop 20x30
 says 0 'host: 5 steps' out 'random crops normalised on the host'
+h5pack -q photos --size 32x48 --layout nchw -o first.h5 >/dev/null || exit 1
+for file in first.h5 one.h5; do
+    bench $file --crop 20x30 --batch 8 --json
+    says 0 "\"sample_bytes\": $((20 * 30 * 3))," out "a crop is of rows and columns, all channels: $file"
+done
+bench one.h5 --dataset labels --batch 8 --consumer auto
+says 0 '^h5readbench: consumer null (samples are no uint8 images)$' err 'no GPU is asked for what are no images'
+bench one.h5 --dataset labels --batch 8 --consumer auto --step 1ms
+says 0 '^h5readbench: consumer emulated (samples are no uint8 images)$' err 'steps are taken all the same'
 bench one.h5 --batch 8 --consumer emulated
 says 2 'needs the duration of a step; --step' err 'an emulated consumer wants a step, and its option is named'
 bench one.h5 --batch 8 --read span --crop 20
@@ -352,6 +361,9 @@ if grep -q '^#define HAVE_CUDA 1' "$top_builddir/config.h"; then
     says 0 'Fake GPU 0' out 'auto finds the GPU'
     grep -q 'consumer cuda' err
     ok $? 'and says so'
+    FAKE_CUDA_FAIL=1 h5readbench one.h5 --no-trial --consumer auto --step 1ms >out 2>err
+    status=$?
+    says 0 '^h5readbench: consumer emulated (no GPU can be used)$' err 'nor does it insist'
     bench one.h5 --batch 8 --consumer cuda --step 5ms --trace g.json
     check_trace g.json 'the stages of the GPU are in the trace' \
         'copy to pinned memory' 'copy to device' normalise step
@@ -386,5 +398,7 @@ else
     skip 'this build has no cuda consumer'
     bench one.h5 --consumer cuda
     says 2 'nvcc' err 'cuda is refused with what to use instead'
+    bench one.h5 --consumer auto
+    says 0 '^h5readbench: consumer null (no GPU can be used)$' err 'auto does without'
 fi
 done_testing

@@ -473,7 +473,7 @@ make_folder(const char *path)
 int
 main(int argc, char **argv)
 {
-    if (argc < 2 || argc > 5) {
+    if (argc < 2 || argc > 5 || argv[1][0] == '-') {
         fprintf(stderr, "usage: render_samples FOLDER [COUNT [SEED [WIDTH]]]\n");
         return 2;
     }

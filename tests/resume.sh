@@ -111,6 +111,14 @@ run h5pack photos --size 24x24 --chunk 1 -o set.h5 --shuffle --resume --memory 1
 [ $status -eq 2 ] && ! grep -q ' 0 of' "$work/err" && grep -q -e '--resume goes on' "$work/err"
 ok $? 'what is done is counted before anything else can go wrong'
 
+# Each image that was done is looked at again, one after the other.
+fresh
+stopped 200
+run sh -c 'ulimit -n 40 && exec "$@"' sh h5pack photos --size 24x24 --chunk 1 --threads 2 \
+    --rejects rejects.tsv -o set.h5 --resume
+is_status 0 'more images are taken over than files can be open'
+same reference.h5 'with the same file'
+
 # ------------------------------------------------------------------ the disk
 
 # What the disk did not take is still there in memory, and no sync says so again.
@@ -143,7 +151,7 @@ with_links() {
         rm -f "other/$gone"
         ln -s nowhere "other/$gone"
     done
-    (cd other && pack -o ../other.h5) >/dev/null 2>&1
+    (cd other && pack --gone-are-rejects -o ../other.h5) >/dev/null 2>&1
 }
 
 fresh
@@ -196,6 +204,21 @@ touch "$(image 3)"
 run pack -o set.h5 --resume
 [ $status -eq 2 ] && grep -q "$(image 3)" "$work/err" && ! grep -q -e '--resume' "$work/err"
 ok $? 'an image that was changed after it was packed is refused'
+
+# One that was rejected was not packed: that it is a good one now loses no run.
+break_image() { echo broken >"$(image 5)"; }
+fresh
+break_image
+run pack -o broken.h5
+is_status 1 'a run with an image that is broken'
+fresh
+break_image
+stopped 120
+cp -a "$(sed -n 5p names)" "$(image 5)"
+run pack -o set.h5 --resume
+is_status 1 'one that was repaired after it was rejected stays rejected'
+same broken.h5 'the file is the same'
+rm -f broken.h5
 
 # ----------------------------------------------------------------- images added
 
@@ -290,7 +313,59 @@ cp -a "$(sed -n 7p names)" "few/$(ls few | tail -n 1)/zzz.jpg"
 run h5pack few --size 24x24 -o set.h5 --resume --json
 [ $status -eq 0 ] && [ "$(number resumed)" -eq 20 ] && [ "$(number packed)" -eq 21 ]
 ok $? 'is gone on with by one image more, behind the chunk that all others made'
+
+# Cells that are empty are what they were; what was packed may be gone in any way.
+fresh
+awk 'BEGIN { print "path,class,score" }
+    NR <= 60 { sub(/^all/, "photos"); print $0 "," NR % 3 "," (NR % 2 ? NR / 4 : "") }' names >scores.csv
+run h5pack --list scores.csv --size 24x24 --chunk 1 -o scores.h5
+is_status 0 'a list with numbers, some of them missing'
+for way in link folder; do
+    fresh
+    faulty open SIGINT 1 1 "$(image 50)" h5pack --list scores.csv --size 24x24 --chunk 1 --threads 2 \
+        -o set.h5
+    gone=$(image 3)
+    rm "$gone"
+    case $way in
+    link) ln -s "$(basename "$gone")" "$gone" ;;
+    folder) mkdir "$gone" ;;
+    esac
+    run h5pack --list scores.csv --size 24x24 --chunk 1 -o set.h5 --resume
+    is_status 0 "it is gone on with, one that is packed being a $way now"
+    same scores.h5 'with the same file'
+done
+fresh
+faulty open SIGINT 1 1 "$(image 50)" h5pack --list scores.csv --size 24x24 --chunk 1 -o set.h5
+sed -n '61s,^all/\(.*\),photos/\1,p' names | sed 's/$/,1,7.5/' >>scores.csv
+run h5pack --list scores.csv --size 24x24 --chunk 1 -o set.h5 --resume --json
+[ $status -eq 0 ] && [ "$(number packed)" -eq 61 ] && [ "$(number resumed)" -gt 20 ]
+ok $? 'and with a row more'
+
+# A last block that is not full is packed anew where images are added behind it.
+rm -f set.h5* "few/$(ls few | tail -n 1)/zzz.jpg"
+faulty rename EIO 1 all set.h5 h5pack few --size 24x24 --chunk 8 -o set.h5
+is_status 2 'nor one whose last chunk is not full'
+cp -a "$(sed -n 7p names)" "few/$(ls few | tail -n 1)/zzz.jpg"
+run h5pack few --size 24x24 --chunk 8 -o set.h5 --resume --json
+[ $status -eq 0 ] && [ "$(number resumed)" -eq 16 ] && [ "$(number packed)" -eq 21 ]
+ok $? 'is gone on with behind its full ones'
+run h5pack few --size 24x24 --chunk 8 -o whole.h5
+same whole.h5 'and is the file of all 21'
 rm -f set.h5
+faulty rename EIO 1 all set.h5 h5pack few --size 24x24 --limit 22 -o set.h5
+is_status 2 'one of 21 images with a limit of 22'
+for n in 1 2 3; do cp -a "$(sed -n 7p names)" "few/$(ls few | tail -n 1)/zzz$n.jpg"; done
+run h5pack few --size 24x24 --limit 22 -o set.h5 --resume --json
+[ $status -eq 0 ] && [ "$(number added)" -eq 1 ] && [ "$(number packed)" -eq 22 ]
+ok $? "is gone on with by one of three images that were added: $(number packed) are packed"
+rm -f set.h5
+
+# What is packed, in which order, has to be known behind a power cut: the one sync of the
+# journal of a job that is done in a second.
+faulty sync EIO 1 1 set.h5.part.journal h5pack few --size 24x24 -o set.h5
+[ $status -eq 2 ] && grep -q "cannot sync 'set.h5.part.journal': Input/output error" "$work/err"
+ok $? 'a run begins only where the disk takes the list of its images'
+rm -f set.h5*
 
 # Lists: columns of all types, rows added and taken away.
 table() {
@@ -336,7 +411,7 @@ ok $? 'a list with another label for an image is refused'
 
 # dies HOW N: a run to which the server answers HOW from the n-th open of an image on.
 dies() {
-    rm -f set.h5*
+    rm -f set.h5* rejects.tsv
     faulty open "$1" "$2" all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 \
         --rejects rejects.tsv -o set.h5
 }
@@ -410,4 +485,35 @@ done
 run h5pack photos --dry-run -o none.h5
 [ $status -eq 2 ] && grep -q '100 images in a row' "$work/err"
 ok $? 'nor are they in a forecast'
+fresh
+{ sed -n '1,20s,^all/,photos/,p' names; echo photos/gone1.jpg; echo photos/gone2.jpg; } >ends.txt
+run h5pack --list ends.txt --dry-run --rejects rejects.tsv -o none.h5 --size 24x24
+[ $status -eq 1 ] && [ "$(grep -c "photos/gone[12].jpg': cannot be opened" "$work/err")" -eq 2 ] &&
+    [ "$(cut -f 1 rejects.tsv)" = "$(printf 'path\nphotos/gone1.jpg\nphotos/gone2.jpg')" ]
+ok $? 'the last ones of a list that are not there are told in a forecast'
+
+# More than that were deleted on purpose.
+fresh
+stopped 120
+deleted=$(sed -n '130,250s,^all/,photos/,p' names)
+# shellcheck disable=SC2086 # names without blanks
+rm $deleted
+run pack -o set.h5 --resume
+[ $status -eq 2 ] && grep -q "100 images in a row .*; all fail alike, as when a disk or a \
+server is gone; where they were deleted, --gone-are-rejects goes on without them (12[0-9] of 260 images are done; \
+--resume" "$work/err"
+ended=$?
+ok $ended 'a folder that was deleted ends the run, and what goes on without it is said'
+[ $ended -eq 0 ] || note <"$work/err"
+run pack -o set.h5 --resume --gone-are-rejects
+is_status 1 'which it does'
+[ "$(wc -l <rejects.tsv)" -eq 122 ]
+ok $? 'its images are rejects'
+# shellcheck disable=SC2086
+with_links $deleted
+same other.h5 'the file is that of a run that they were rejects of'
+fresh
+faulty open EACCES 60 all photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 --gone-are-rejects -o set.h5
+[ $status -eq 2 ] && grep -q '100 images in a row' "$work/err" && ! grep -q 'gone-are' "$work/err"
+ok $? 'those that are there and cannot be read still end it'
 done_testing

@@ -69,6 +69,45 @@ ok $good 'where one of them is gone the run goes on with those that it began wit
 [ $good -eq 0 ] || note <err
 mv kept.jpg "$gone"
 
+# ------------------------------------------------------------------ names that files decide
+
+# A list of ids, and one of Windows: how the names go on is seen by files that are there.
+mkdir -p photos/ids
+n=0
+for image in photos/*/*.jpg; do
+    n=$((n + 1))
+    cp "$image" photos/ids/$n.jpg
+done
+mv photos/ids ids && mv photos others && mkdir photos && mv ids photos
+i=0
+(
+    echo image,label
+    while [ $i -lt $n ]; do i=$((i + 1)) && echo "ids/$i,$((i % 3))"; done
+) >ids.csv
+sed 's,/,\\,; 2,$s/,/.jpg,/' ids.csv >windows.csv
+mv names names.all
+seq "$n" | sed 's,.*,photos/ids/&.jpg,' >names
+for list in ids.csv windows.csv; do
+    set -- h5pack --list $list photos --size 24x24 --chunk 1 --threads 2
+    "$@" -o listed.h5 --force >out 2>err
+    ok $? "$list"
+    killed "$(image 70)" "$@"
+    mkdir kept
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do mv "$(image $n)" kept/$n; done
+    goes_on 0 listed.h5 "is resumed where the first that were packed are gone" "$@"
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do mv kept/$n "$(image $n)"; done
+    killed "$(image 70)" "$@"
+    mv photos elsewhere && mkdir photos
+    run "$@" --resume -o set.h5
+    [ $status -ne 0 ] && ! grep -q 'other images' "$work/err"
+    good=$?
+    ok $good 'where all are gone, that is what is said'
+    [ $good -eq 0 ] || note <"$work/err"
+    rmdir photos && mv elsewhere photos && rmdir kept
+    goes_on 0 listed.h5 'and when they are there again it goes on' "$@"
+done
+rm -r photos && mv others photos && mv names.all names
+
 # ------------------------------------------------------------------ black stand-ins
 
 set -- h5pack photos --size 24x24 --chunk 1 --threads 2 --on-error blank

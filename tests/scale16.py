@@ -145,6 +145,37 @@ def whole_set():
     equal(found(), None, "without --scale16 there is none")
 
 
+def white_is_zero():
+    if b"TIFF" not in run("h5pack", "--version").stdout:
+        return skip("this build reads no TIFF")
+    os.makedirs("white")
+    values = samples(0, 4095)
+    Image.fromarray(values.astype("u2")).save("white/1.tiff", tiffinfo={262: 0})
+    with Image.open("white/1.tiff") as image:
+        stored = np.asarray(image)
+        equal((image.mode, image.tag_v2[262], np.array_equal(stored, values)), ("I;16", 0, True),
+              "of a TIFF of 16 bits whose 0 is white Pillow gives the samples as they are stored")
+    for words, low, high in ("0:4095", 0, 4095), ("auto", 0, 4095), ("100:900", 100, 900):
+        result = pack("white", "--scale16", words, "--force")
+        ok(np.array_equal(pixels(), rgb(255 - scaled(stored, low, high))[None]),
+           f"they are what --scale16 {words} scales, to a picture whose 0 is black")
+        equal((result.returncode, found()), (0, [low, high]), "and what the attribute has")
+        equal(pack("white", "--verify").returncode, 0, "--verify finds it as it is")
+    result = pack("white", "--force")
+    ok(np.array_equal(pixels(), rgb((255 - (stored >> 8)).astype("u1"))[None]) and "use 12" not in result.err
+       and "1 image of 16 bits uses 12 of them at most and is nearly white: --scale16" in result.err
+       and b"        1  of 16 bits that use 12 of them at most: nearly white\n" in result.stdout
+       and b"black" not in result.stdout + result.err.encode(),
+       "else the high byte is, and what uses 12 bits is told of, as nearly white")
+    write("white/2.png", samples(0, 4095))
+    write("white/3.png", samples(0, 4095))
+    result = pack("white", "--force")
+    ok("3 images of 16 bits use 12 of them at most and are nearly black, or white where 0 is" in result.err
+       and b"        2  of 16 bits that use 12 of them at most: nearly black\n"
+           b"          1  of 16 bits that use 12 of them at most: nearly white\n" in result.stdout,
+       "and beside such as are nearly black, too")
+
+
 def part_of_a_set():
     frame = np.full((20, 20), 1000)
     frame[8:12, 8:12] = samples(1200, 1300, (4, 4))
@@ -289,6 +320,7 @@ def damaged():
 
 
 whole_set()
+white_is_zero()
 part_of_a_set()
 rejects()
 nothing_to_scale()

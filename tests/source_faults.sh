@@ -66,4 +66,19 @@ done
 every_call open 'folders and files cannot be opened' tree
 every_call read 'files without extension cannot be read' tree
 every_call open 'a list cannot be opened' --list list.csv
+
+# Labels of more images than their table begins with.
+awk 'BEGIN {
+    printf "{\"images\": ["
+    for (i = 0; i < 3000; i++) printf "%s{\"id\": %d, \"file_name\": \"%d.jpg\"}", i ? ", " : "", i, i
+    printf "], \"annotations\": ["
+    for (i = 0; i < 3000; i++) printf "%s{\"id\": %d, \"image_id\": %d, \"category_id\": %d}", i ? ", " : "", i, i, i % 7 + 1
+    printf "], \"categories\": ["
+    for (i = 1; i < 8; i++) printf "%s{\"id\": %d, \"name\": \"k%d\"}", (i == 1 ? "" : ", "), i, i
+    print "]}"
+}' >many.json
+timeout 60 source_dump --list many.json 2>got.err | tr '\0' '\n' >got
+[ "$(grep -c '\.jpg$' got)" -eq 3000 ] && [ "$(grep -n 2999 got | tr -s ' \t' ' ')" = '3000:3 2999.jpg' ]
+ok $? 'COCO labels of 3000 images'
+[ -s got.err ] && note <got.err
 done_testing

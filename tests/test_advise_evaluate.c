@@ -126,6 +126,84 @@ test_companion(void)
     setup();
 }
 
+/* The second dataset's cost is that of the same rows of it, whole, read alone. */
+static void
+test_companion_cost(void)
+{
+    enum { WIDE = 40 };
+    static const struct pack_advise_companion with = { .extent = { 2, { N, WIDE } },
+                                                       .chunk = { 2, { 50, WIDE / 2 } },
+                                                       .elem_size = 8,
+                                                       .stored_rate = 1 };
+    static const struct pack_box trace[] = { { 2, { 10, 5 }, { 20, 30 } },
+                                             { 2, { 590, 970 }, { 10, 30 } } },
+                                 whole[] = { { 2, { 10, 0 }, { 20, WIDE } },
+                                             { 2, { 590, 0 }, { 10, WIDE } } };
+    for (int traced = 0; traced < 2; traced++) {
+        if (traced)
+            params.reading.pattern = (struct pack_pattern){ .kind = PACK_PATTERN_TRACE,
+                                                            .trace = trace,
+                                                            .n_trace = 2 };
+        config.pattern = params.reading.pattern;
+        struct pack_advise_outcome alone = evaluate(), both, other;
+        params.data.companion = &with;
+        both = evaluate();
+        params.data.companion = NULL;
+        params.data.extent = with.extent;
+        params.data.elem_size = with.elem_size;
+        config.chunk = with.chunk;
+        params.reading.pattern.trace = traced ? whole : NULL;
+        config.pattern = params.reading.pattern;
+        params.now = &config;
+        other = evaluate();
+        /* as many samples of it as of the first dataset */
+        double first = alone.first_samples / other.first_samples,
+               later = alone.steady_samples / other.steady_samples;
+        bool times = near(both.first_cost.cpu_ns,
+                          alone.first_cost.cpu_ns + first * other.first_cost.cpu_ns) &&
+                     near(both.steady_cost.total_ns,
+                          alone.steady_cost.total_ns + later * other.steady_cost.total_ns) &&
+                     near(both.steady_cost.copy_ns,
+                          alone.steady_cost.copy_ns + later * other.steady_cost.copy_ns) &&
+                     near(both.first_cost.page_ns,
+                          alone.first_cost.page_ns + first * other.first_cost.page_ns);
+        ok(times, "a second dataset costs what %s of it cost alone",
+           traced ? "the rows of a trace" : "its samples");
+        ok(near(both.memory_bytes, alone.memory_bytes + other.memory_bytes) &&
+               both.first.requests == alone.first.requests &&
+               both.file_bytes == alone.file_bytes,
+           "in memory of its own; counts are those of the first");
+        setup();
+    }
+}
+
+/* Chunks that are loaded again come out of the processor's caches, as far as the range that
+ * a shuffle buffer moves in stays there. */
+static void
+test_buffer(void)
+{
+    static const uint64_t sizes[] = { 24, 240, 0 };
+    config.cache.size_bytes = 2 * CHUNK;
+    profile.copy = (struct pack_profile_curve){ 2, { 1e4, 1e9 }, { 0.1, 1 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        params.reading.pattern.kind = PACK_PATTERN_BUFFER;
+        params.reading.pattern.buffer_samples = sizes[i];
+        config.pattern = params.reading.pattern;
+        struct pack_advise_outcome o = evaluate();
+        double loads = (double)o.first.loads, samples = (double)o.first_samples,
+               distinct = fmin(CHUNKS, samples * (double)o.first.requests / samples / ROWS),
+               range = (sizes[i] ? (double)sizes[i] : 10000) / ROWS * CHUNK,
+               gain = fmax(0, pack_profile_at(&profile.copy, 1e9) -
+                                  pack_profile_at(&profile.copy, range)),
+               page = loads * (profile.miss_ns + pack_profile_at(&profile.page, CHUNK)) -
+                      fmin(loads, fmax(0, loads - distinct)) * CHUNK * gain;
+        ok(o.first.loads > CHUNKS && near(o.first_cost.page_ns, page),
+           "a buffer of %d samples: %d chunks are loaded again, from %.3g ns a byte",
+           (int)sizes[i], (int)(loads - distinct), gain);
+    }
+    setup();
+}
+
 /* One read may take all of a worker's epoch: there is no later half. */
 static void
 test_one_read(void)
@@ -336,6 +414,19 @@ test_bounds(void)
     }
     is_number(wrong, 0, "nothing reads faster than its bound says");
     setup();
+    /* drawn anew in each epoch, from an archive that memory does not hold */
+    params.machine.ram_bytes = 0;
+    params.reading.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    for (uint64_t draws = 20; draws <= 20000; draws *= 10) {
+        struct pack_advise_outcome bound, o;
+        params.reading.pattern.draws = draws;
+        config.pattern = params.reading.pattern;
+        o = evaluate();
+        ok(pack_advise_bound(&params, &config, &bound, NULL) == PACK_OK &&
+               o.first_rate <= 1.02 * bound.first_rate && o.rate <= 1.02 * bound.rate,
+           "nor where an epoch draws %d of 600: %.0f against %.0f", (int)draws, o.rate, bound.rate);
+    }
+    setup();
 }
 
 /* --------------------------------------------------------------- candidates */
@@ -391,6 +482,31 @@ test_candidates(void)
         stays = stays &&
                 pack_advise_change_of(&params, &list.config[i]) != PACK_ADVISE_REWRITE;
     ok(stays, "none writes a file that is to stay");
+    free(list.config);
+    list = (struct pack_advise_list){ 0 };
+    setup();
+    params.cache.is_fixed = true;
+    params.cache.settings = (struct pack_cache_params){ 77, 12345, 0.25, PACK_HDF5_1_10 };
+    params.cache.version = PACK_HDF5_2_0;
+    bool fixed = pack_advise_candidates(&params, &list, NULL) == PACK_OK && list.n > 0;
+    for (size_t i = 0; i < list.n; i++) {
+        const struct pack_cache_params *c = &list.config[i].cache;
+        fixed = fixed && (list.config[i].chunk.rank == 0 ||
+                          (c->n_slots == 77 && c->size_bytes == 12345 && c->w0 == 0.25 &&
+                           c->version == PACK_HDF5_2_0));
+    }
+    ok(fixed, "a cache that is given stays with all of them");
+    free(list.config);
+    list = (struct pack_advise_list){ 0 };
+    setup();
+    params.data.extent = (struct pack_shape){ 2, { 4, UINT64_C(1) << 33 } };
+    params.reading.pattern.box = (struct pack_shape){ 2, { 1, 4096 } };
+    bool small = pack_advise_candidates(&params, &list, NULL) == PACK_OK && list.n > 1;
+    for (size_t i = 0; i < list.n; i++)
+        small = small && (list.config[i].chunk.rank == 0 ||
+                          pack_advise_grid(&params, &list.config[i].chunk, &grid, NULL) ==
+                              PACK_OK);
+    ok(small, "no chunk has 4 GiB, however long an axis is");
     free(list.config);
     (void)pack_grid_init(&grid, &ten, &one, 1, NULL);
     is_number((long long)pack_advise_roomy_slots(&grid, PACK_HDF5_1_10, 10), 10,
@@ -454,6 +570,8 @@ main(void)
     test_refusal();
     test_memory();
     test_companion();
+    test_companion_cost();
+    test_buffer();
     test_one_read();
     test_cold();
     test_contiguous();

@@ -71,6 +71,11 @@ test_causes(void)
        "a file 5.1 %% too large is told");
     o.file_bytes = 1.049 * 4096000;
     ok(strstr(cause_of(o, 1000, 1000, 1), "Nothing is lost"), "4.9 %% are not");
+    o.config.stored_rate = 0.5;
+    ok(strstr(cause_of(o, 1000, 1000, 1), "make the file 2.10 times as large"),
+       "unless it is what compression should have halved");
+    o.file_bytes = 0.5 * 1.049 * 4096000;
+    ok(strstr(cause_of(o, 1000, 1000, 1), "Nothing is lost"), "and did");
     o.config.chunk.rank = 0;
     ok(strstr(cause_of(o, 2000, 1000, 1.5), "Contiguous data is read piece by piece, 2 pieces "
                                             "and 1.50 bytes"),
@@ -121,8 +126,34 @@ test_why(void)
     ok(strstr(result.why[1], "A cache of 1.0 MiB holds 32 of 125 chunks and answers 75.0 % "
                              "of the requests; with 3 workers that is 96.0 MiB in all."),
        "why the cache: %s", result.why[1]);
+    result.rows[0].config.cache.size_bytes = 125 * 32768 - 1;
+    (void)pack_advise_settle(&params, &result, &err);
+    ok(strstr(result.why[1], " holds 124 of 125 chunks "), "a byte less than all holds one less");
+    result.rows[0].config.cache.size_bytes = 64 << 20;
+    (void)pack_advise_settle(&params, &result, &err);
+    ok(strstr(result.why[1], "A cache of 64.0 MiB holds 125 of 125 chunks "),
+       "no cache holds more chunks than there are: %s", result.why[1]);
+    result.rows[0].config.cache.size_bytes = 1 << 20;
     is_text(result.why[2], "Of the time of a read, storage 60 % and copying 25 %.",
             "why the speed: the largest terms first");
+    static const struct {
+        struct pack_cost cost;
+        const char *text;
+    } costs[] = {
+        { { .page_ns = 70, .decode_ns = 30, .total_ns = 100 },
+          "reading the page cache 70 % and decoding 30 %." },
+        { { .decode_ns = 99.2, .call_ns = 0.8, .total_ns = 100 }, "decoding 99 %." },
+        { { .walk_ns = 99, .call_ns = 1, .total_ns = 100 },
+          "looking for chunks to evict 99 % and calls of HDF5 1 %." },
+        { { .touch_ns = 60, .storage_ns = 40, .total_ns = 100 }, "fresh memory 60 % and storage 40 %." },
+    };
+    const struct pack_cost usual = result.rows[0].steady_cost;
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        result.rows[0].steady_cost = costs[i].cost;
+        (void)pack_advise_settle(&params, &result, &err);
+        ok(strstr(result.why[2], costs[i].text), "each term has its name: %s", costs[i].text);
+    }
+    result.rows[0].steady_cost = usual;
     result.rows[0].page_cache_rate = 0.99;
     (void)pack_advise_settle(&params, &result, &err);
     ok(!strstr(result.why[2], "fit in memory"), "what nearly fits in memory does not");
@@ -171,6 +202,24 @@ test_keep(void)
            strstr(result.why[2], "reaches 1.04 times that, and writing the file anew pays from "
                                  "1.15 on"),
        "one that is too small with what it takes");
+    struct pack_advise_outcome tried[] = { reordered(104, 1), reset(104, 4 << 20),
+                                           rewritten(104) };
+    static const char *const words[] = { "(a block shuffle of 16 chunks) reaches 1.04 times",
+                                         "(rdcc_nbytes=4194304) reaches 1.04 times",
+                                         "(no chunks) reaches 1.04 times" };
+    tried[2].config.chunk.rank = 0;
+    for (int i = 0; i < 3; i++) {
+        memset(&result, 0, sizeof result);
+        result.has_now = true;
+        result.now = result.rows[0] = at(100);
+        result.rows[0].is_now = true;
+        result.rows[1] = tried[i];
+        result.n_rows = 2;
+        ok(pack_advise_settle(&params, &result, &err) == PACK_OK && result.rows[0].is_now &&
+               strstr(result.why[2], words[i]) &&
+               strstr(result.why[2], i == 2 ? "anew pays from 1.15 on" : "a change pays from 1.05 on"),
+           "what would have to be changed is named: %s", words[i]);
+    }
 }
 
 static const struct pack_advise_warning *

@@ -41,6 +41,39 @@ test_changes(void)
     params.now = &today;
 }
 
+/* Of each kind the best is measured: what is of one must not hide what is of another. */
+static void
+test_kinds(void)
+{
+    struct pack_advise_outcome o = at(100), other = rewritten(100);
+    const unsigned now = pack_advise_kind_of(&params, &o);
+    o.config.cache.n_slots++;
+    const unsigned settings = pack_advise_kind_of(&params, &o);
+    o.config.cache.size_bytes = 8 << 20;
+    ok(settings != now && pack_advise_kind_of(&params, &o) == settings,
+       "today's are a kind, other settings another");
+    const unsigned plain = pack_advise_kind_of(&params, &other);
+    other.config.chunk.extent[0] = 16;
+    ok(plain != now && plain != settings && pack_advise_kind_of(&params, &other) == plain,
+       "other chunks are one, whatever their shape");
+    strcpy(other.config.codec, "gzip:4");
+    const unsigned packed = pack_advise_kind_of(&params, &other);
+    strcpy(other.config.codec, "zstd:3");
+    ok(packed != plain && pack_advise_kind_of(&params, &other) == packed,
+       "compressed ones another, by any codec");
+    strcpy(other.config.codec, "none");
+    other.hit_rate = 0.49;
+    bool loads = pack_advise_kind_of(&params, &other) == plain;
+    other.hit_rate = 0.5;
+    const unsigned held = pack_advise_kind_of(&params, &other);
+    ok(loads && held != plain, "so is what finds half of its chunks in the cache");
+    other.config.cache.size_bytes = 16 * 64 * 64 - 1;
+    const unsigned past = pack_advise_kind_of(&params, &other);
+    ok(past != plain && past != held, "and what reads past it");
+    other.config.pattern.kind = PACK_PATTERN_BLOCK;
+    ok(pack_advise_kind_of(&params, &other) != past, "and another order");
+}
+
 static void
 test_gains(void)
 {
@@ -316,6 +349,79 @@ test_target(void)
     params.machine.is_warm = false;
 }
 
+/* Samples/s of today's settings with so many workers; 0: more of them than are looked at. */
+static double
+rate_of_workers(uint64_t n)
+{
+    struct pack_advise_params p = params;
+    struct pack_advise_config config = today;
+    struct pack_advise_outcome o;
+    p.reading.pattern.workers = config.pattern.workers = n;
+    return n <= 4 * profile.n_cpus && pack_advise_evaluate(&p, &config, 0, &o, NULL) == PACK_OK
+               ? o.rate
+               : 0;
+}
+
+/* Readers that wait for storage: more of them than processors help, up to four on each. */
+static void
+test_waiting_readers(void)
+{
+    struct pack_error err;
+    struct pack_profile usual = profile;
+    (void)pack_profile_named("nfs", &profile, &err);
+    params.machine.ram_bytes = 0;
+    for (unsigned n_cpus = 1; n_cpus <= 3; n_cpus++) {
+        profile.n_cpus = n_cpus;
+        memset(&result, 0, sizeof result);
+        (void)pack_advise_evaluate(&params, &today, 0, &result.rows[0], &err);
+        result.n_rows = 1;
+        const uint64_t most = 4 * n_cpus;
+        int wrong = 0;
+        for (uint64_t n = 2; n <= most + 1; n++) {
+            double last = rate_of_workers(n - 1), full = rate_of_workers(n);
+            params.goal.target = full > 0 ? last + 0.9 * (full - last) : 1.1 * last;
+            (void)pack_advise_meet_target(&params, &result, &err);
+            bool right = full > 0 ? full > last && result.target_workers == n &&
+                                        result.target_rate == full
+                                  : result.target_workers == 0;
+            wrong += !right;
+            if (!right)
+                note("%.0f of %.0f to %.0f samples/s: %d workers, not %d", params.goal.target,
+                     last, full, (int)result.target_workers, (int)n);
+        }
+        ok(wrong == 0, "of up to %d workers on %u processors as few as it takes", (int)most,
+           n_cpus);
+    }
+    profile = usual;
+    params.machine.ram_bytes = 1 << 30;
+    params.goal.target = 0;
+}
+
+/* Which rows were asked for, and which is today's, is told after settling too. */
+static void
+test_marks(void)
+{
+    struct pack_error err;
+    for (int asked = 0; asked < 2; asked++) {
+        memset(&result, 0, sizeof result);
+        result.has_now = true;
+        result.now = at(100);
+        result.rows[0] = rewritten(200);
+        result.rows[0].is_user = true;
+        result.rows[1] = rewritten(150);
+        result.rows[1].config.chunk.extent[0] = 10;
+        result.rows[2] = at(90);
+        result.rows[2].is_now = true;
+        result.rows[2].is_user = asked;
+        result.n_rows = 3;
+        ok(pack_advise_settle(&params, &result, &err) == PACK_OK && result.n_rows == 3 &&
+               result.rows[0].is_user && !result.rows[1].is_user && result.rows[2].is_now &&
+               result.rows[2].rate == 100 && result.rows[2].is_user == asked,
+           "today's row says what is known of today's, and %s",
+           asked ? "that it was asked for" : "not that it was asked for");
+    }
+}
+
 static void
 test_full_table(void)
 {
@@ -344,6 +450,7 @@ main(void)
 {
     setup();
     test_changes();
+    test_kinds();
     test_gains();
     test_lone();
     test_measured();
@@ -353,6 +460,8 @@ main(void)
     test_table();
     test_front();
     test_target();
+    test_waiting_readers();
+    test_marks();
     test_full_table();
     return done();
 }

@@ -5,6 +5,7 @@
 
 #include "libpack/advise/advise_request.h"
 #include "libpack/base/system.h"
+#include "libpack/hdf5/h5_probe.h"
 #include "tests/tap.h"
 
 static struct pack_advise_job job;
@@ -310,6 +311,48 @@ test_what_if(void)
        "nor an unknown one");
 }
 
+static void
+fill_rows(void *context, uint64_t first, uint64_t n, void *out)
+{
+    (void)context;
+    memset(out, (int)first, n * 8);
+}
+
+/* The processor that was measured decodes a file's chunks, and those of a second dataset. */
+static void
+test_processor(void)
+{
+    struct pack_probe_layout layout = { .extent = { 2, { 40, 8 } }, .chunk = { 2, { 4, 8 } } };
+    struct pack_advise_request r = { PACK_ADVISE_REQUEST_DEFAULTS };
+    struct pack_profile processor;
+    char path[512];
+    const char *dir = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/h5pack-test-request-%d.h5", dir ? dir : "/tmp",
+             (int)getpid());
+    pack_pipeline_parse("gzip:4", 1, &layout.pipeline, NULL);
+    r.data.file = path;
+    r.data.with = "probe";
+    if (ok(pack_probe_create(path, &layout, fill_rows, NULL, &err) == PACK_OK && opens(&r),
+           "a file is asked about with a second dataset %s", err.text)) {
+        processor = job.profile;
+        processor.gzip_decode_ns = 2 * job.profile.gzip_decode_ns + 1;
+        ok(job.now.decode_ns == job.profile.gzip_decode_ns &&
+               job.companion.decode_ns == job.profile.gzip_decode_ns && job.companion.filtered,
+           "at first both are decoded by a processor that is assumed");
+        pack_advise_job_take_processor(&job, &processor);
+        ok(job.now.decode_ns == processor.gzip_decode_ns &&
+               job.companion.decode_ns == processor.gzip_decode_ns,
+           "then by the one that was measured");
+        uint64_t rows = 40;
+        ok(job.companion.extent.extent[0] == rows && job.companion.elem_size == 1 &&
+               job.companion.chunk.extent[0] == 4,
+           "of the second dataset its own layout counts");
+    }
+    r.data.with = "nothing";
+    ok(refuses(&r, "with", "nothing"), "a second dataset that is not there is refused");
+    unlink(path);
+}
+
 int
 main(void)
 {
@@ -321,6 +364,7 @@ main(void)
     test_watch();
     test_files();
     test_what_if();
+    test_processor();
     pack_advise_job_close(&job);
     return done();
 }

@@ -139,6 +139,49 @@ test_long_sentences(void)
     is_number((long long)strlen(err.text), PACK_ERROR_TEXT_MAX - 1, "it fills what there is");
 }
 
+/* Every character is encoded and known again; of other sequences of bytes none is. */
+static void
+test_all_utf8(void)
+{
+    static const unsigned char tails[] = { 0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f,
+                                           0xa0, 0xbf, 0xc0, 0xff };
+    enum { N_TAILS = sizeof tails };
+    uint32_t wrong = 0, n_valid = 0;
+    for (uint32_t code = 0; code < 0x110000; code++) {
+        char text[4];
+        size_t n = pack_utf8_encode(code, text), want = code < 0x80      ? 1
+                                                        : code < 0x800   ? 2
+                                                        : code < 0x10000 ? 3
+                                                                         : 4;
+        bool is_half = code >= 0xd800 && code < 0xe000;
+        wrong += n != want || pack_utf8_length(text, n) != (is_half ? 0 : n);
+        wrong += n > 1 && pack_utf8_length(text, n - 1) != 0;
+    }
+    is_number(wrong, 0, "each character has its length");
+    for (uint32_t first = 0x80; first < 0x100; first++)
+        for (uint32_t i = 0; i < N_TAILS * N_TAILS * N_TAILS; i++) {
+            const unsigned char text[] = { (unsigned char)first, tails[i % N_TAILS],
+                                           tails[i / N_TAILS % N_TAILS],
+                                           tails[i / N_TAILS / N_TAILS] };
+            size_t n = pack_utf8_length((const char *)text, 4);
+            uint32_t code = n == 2   ? (text[0] & 0x1fu) << 6
+                            : n == 3 ? (text[0] & 0x0fu) << 12 | (text[1] & 0x3fu) << 6
+                                     : (text[0] & 0x07u) << 18 | (text[1] & 0x3fu) << 12 |
+                                           (text[2] & 0x3fu) << 6;
+            char again[4];
+            if (n == 0)
+                continue;
+            n_valid++;
+            code |= text[n - 1] & 0x3fu;
+            wrong += n == 1 || pack_utf8_encode(code, again) != n || memcmp(again, text, n) != 0;
+        }
+    /* 30 first bytes with 6 tails, 16 with 6 x 6 less those that are half or too short, 5
+     * likewise; whatever follows */
+    is_number(n_valid, 30 * 6 * 100 + (14 * 36 + 2 * 6 + 4 * 6) * 10 + 3 * 216 + 4 * 36 + 2 * 36,
+              "of other bytes none is a character");
+    is_number(wrong, 0, "and those that are come back");
+}
+
 static void
 test_utf8(void)
 {
@@ -156,6 +199,7 @@ test_utf8(void)
     char text[4];
     ok(pack_utf8_encode(0x1f600, text) == 4 && memcmp(text, "\xf0\x9f\x98\x80", 4) == 0,
        "U+1F600 is encoded");
+    test_all_utf8();
 }
 
 static void
@@ -212,6 +256,40 @@ test_numbers(void)
     is_text(pack_short_thousands(9950, text), "10K", "and round up");
     is_text(pack_short_count(0.00001, text), "0", "next to nothing is nothing");
     is_text(pack_short_count(12.345, text), "12.3", "counts have three digits");
+    is_text(pack_short_count(999999999999999, text), "999999999999999", "large ones have all");
+    is_text(pack_short_count(1e15, text), "1e+15", "and those too long for that do not");
+    static const struct {
+        double number;
+        const char *bytes, *thousands, *count, *rate;
+    } shown[] = {
+        { 0, "0", "0", "0", "0.00" },
+        { 0.00009, "0", "0", "0", "0.00" },
+        { 0.0001, "0", "0", "0.0001", "0.00" },
+        { 0.456, "0", "0", "0.46", "0.46" },
+        { 1, "1", "1", "1", "1.00" },
+        { 1.2345, "1", "1", "1.23", "1.23" },
+        { 10, "10", "10", "10", "10.0" },
+        { 99.94, "100", "100", "99.9", "99.9" },
+        { 100, "100", "100", "100", "100" },
+        { 999.4, "999", "999", "999", "999" },
+        { 999.5, "1.0K", "1.0K", "1000", "1000" },
+        { 2048, "2.0K", "2.0K", "2048", "2048" },
+        { 10188, "9.9K", "10K", "10188", "10188" },
+        { 10189, "10K", "10K", "10189", "10189" },
+        { 1048576, "1.0M", "1.0M", "1048576", "1049K" },
+        { 9999400, "9.5M", "10M", "9999400", "9999K" },
+        { 9999500, "9.5M", "10M", "9999500", "10M" },
+        { 1e9, "954M", "1.0G", "1000000000", "1e+03M" },
+        { 1e12, "931G", "1.0T", "1000000000000", "1e+06M" },
+        { 1e14, "91T", "100T", "100000000000000", "1e+08M" },
+    };
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        is_text(pack_short_bytes(shown[i].number, text), shown[i].bytes, "as bytes");
+        is_text(pack_short_thousands(shown[i].number, text), shown[i].thousands,
+                "as thousands");
+        is_text(pack_short_count(shown[i].number, text), shown[i].count, "as a count");
+        is_text(pack_short_rate(shown[i].number, text), shown[i].rate, "as a rate");
+    }
     is_text(pack_short_rate(99999.4, text), "99999", "rates have five digits");
     is_text(pack_short_rate(123456, text), "123K", "or are in thousands");
     is_text(pack_short_rate(12345678, text), "12.3M", "or in millions");

@@ -316,7 +316,149 @@ test_many(void)
     fill();
 }
 
+/* The report has a line or has it not. */
+static void
+says(const char *line, bool wanted, const char *sentence)
+{
+    struct pack_buf text = { 0 };
+    struct pack_bench_report r = report();
+    pack_report_bench_text(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    if (!ok(!strstr((char *)text.data, line) == !wanted, "%s", sentence))
+        note("%s: %s", wanted ? "missing" : "not wanted", line);
+    pack_buf_done(&text);
+}
+
+/* 40 ms more in each part of reading the second dataset. */
+static void
+test_second(void)
+{
+    struct pack_read_cost *with = &result.total.work.with;
+    with->metadata_ns = with->reopen_ns = with->decode_ns = with->overhead_ns = 40000000;
+    with->call_ns += 160000000;
+    says("  storage: reading chunks                 7.000 ms   21.9 %\n"
+         "  storage: reading indexes                0.800 ms    2.5 %\n"
+         "  opening the dataset each time           1.800 ms    5.6 %\n"
+         "  decode                                  2.600 ms    8.1 %\n"
+         "  HDF5 calls and copies                   3.000 ms    9.4 %\n"
+         "  CPU assembly                            1.200 ms    3.8 %\n",
+         true, "what the second dataset takes is told with the first one's");
+    with->call_ns += 200000000;
+    says("  CPU assembly                            0.000 ms    0.0 %\n", true,
+         "clocks that disagree leave nothing for assembly, not less");
+    fill();
+}
+
+/* Each of 99.5 fresh batches is used twice in 1.1 s of work and 2 s of time: four uses are
+ * the first that keep the consumer busy for nine tenths. */
+static void
+test_hints(void)
+{
+    const char *hint = "--echo 4 would keep the consumer busy for 90 %\n";
+    says(hint, true, "who waits is told how often to use each batch");
+    result.steps.busy_rate = 0.9;
+    says(hint, false, "not where the consumer is busy enough");
+    result.steps.busy_rate = 0.899;
+    says(hint, true, "but up to there");
+    result.setup.echo = 4;
+    result.steps.busy_ns *= 2;
+    says("would keep", false, "nor where batches are used that often already");
+    fill();
+    result.steps.au = -1;
+    says("would keep", false, "nor where the consumer's computing is not known");
+    says("\nAU ", false, "which has no utilisation then");
+    fill();
+    struct pack_bench_change *c = &advice.change[0];
+    const struct pack_bench_change usual = *c;
+    const char *uneven = "(the first epoch ";
+    advice.n = 1;
+    c->later_gain = 2;
+    c->first_gain = 1.9;
+    says(uneven, false, "epochs that gain alike within 5 % are not told apart");
+    c->first_gain = 2.1;
+    says(uneven, false, "on either side");
+    c->first_gain = 1.89;
+    says("(the first epoch 1.89x, later ones 2.00x)", true, "a first one that gains less is");
+    c->first_gain = 2.11;
+    says("(the first epoch 2.11x, later ones 2.00x)", true, "and one that gains more");
+    *c = usual;
+    advice.n = 2;
+}
+
+/* The longest file reads, of each magnitude; a consumer that only counts; few steps. */
+static void
+test_words(void)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } spans[] = { { 999000, "longest 999.0 us\n" },
+                  { 1000000, "longest 1.00 ms\n" },
+                  { 999990000, "longest 999.99 ms\n" },
+                  { 1000000000, "longest 1.00 s\n" },
+                  { 2340000000, "longest 2.34 s\n" } };
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        memset(&result.latency, 0, sizeof result.latency);
+        pack_histogram_add(&result.latency, spans[i].ns);
+        says(spans[i].text, true, "times have the unit that suits them");
+    }
+    fill();
+    result.steps.n_steps = 1;
+    says("too few steps to say how busy the consumer was, limited by decode\n", true,
+         "one step says nothing about the consumer");
+    says("emulated: ", false, "and is not told in parts");
+    result.setup.consumer = "null";
+    says("750.0 samples/s from the reader alone, limited by decode\n", true,
+         "without a consumer the rate is the reader's");
+    result.setup.n_workers = 0;
+    says("\nwhere the time went    ", true, "in line it is all one process");
+    says("  outside, in the consumer               12.000 ms   37.5 %\n", true,
+         "whose other time went to the consumer");
+    says("\nprocessors: this process 20 % user, 5 % system", true, "alone on its processor");
+    fill();
+    result.setup.engine = "images";
+    says("  other work                              2.600 ms", true,
+         "what decoders take beside decoding is no call of HDF5");
+    result.interrupted = true;
+    says("\n  (stopped before the end; this is what was measured so far)\n", true,
+         "a run that was stopped says so");
+    fill();
+    result.device.memory_bytes_per_s = 0;
+    says("  normalise      30.00 GB/s\n", true, "a memory that nobody knows is no measure");
+    result.device.pinned_bytes_per_s = 0;
+    says("5.00 GB/s, 0 % of the 0.00 GB/s", true, "nor is a bus");
+    fill();
+}
+
 /* --------------------------------------------------------------------- JSON */
+
+/* What is not known is null, not 0. */
+static void
+test_unknown(void)
+{
+    static const char *const keys[] = { "measured.total.storage_bytes",
+                                        "measured.total.resident_bytes",
+                                        "measured.machine" };
+    struct pack_buf text = { 0 };
+    struct pack_bench_report r = report();
+    for (int known = 0; known < 2; known++) {
+        struct pack_json_doc *doc = NULL;
+        const struct pack_json_value *root = NULL;
+        result.total.work.knows_storage = result.cpu.has_machine = known;
+        result.total.pages.cold = known ? PACK_COLD_CHECKED : PACK_COLD_ASSUMED;
+        text.size = 0;
+        pack_report_bench_json(&r, &text, NULL);
+        (void)pack_json_parse((char *)text.data, text.size, &doc, &root, NULL);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            const struct pack_json_value *v = at(root, keys[i]);
+            ok(v && (v->kind == PACK_JSON_NULL) == !known, "%s is %s", keys[i],
+               known ? "told where it is known" : "null where it is not");
+        }
+        pack_json_free(doc);
+    }
+    pack_buf_done(&text);
+    fill();
+}
 
 /* A threshold that is just met is passed. */
 static void
@@ -536,6 +678,31 @@ test_spans(void)
     fill();
 }
 
+/* Spans that overlap fill a slice once; of many workers the first 32 are drawn. */
+static void
+test_crowd(void)
+{
+    struct pack_bench_event steps[] = { { PACK_EVENT_STEP, 0, 0, 1000, 0, 0, 0, 0, 0, 0 },
+                                        { PACK_EVENT_STEP, 0, 0, 1000, 1, 0, 0, 0, 0, 0 },
+                                        { PACK_EVENT_READ, 31, 0, 1000, 0, 0, 0, 0, 0, 0 },
+                                        { PACK_EVENT_READ, 32, 0, 1000, 0, 0, 0, 0, 0, 0 } };
+    struct pack_buf text = { 0 };
+    struct pack_bench_report r = report();
+    result.events.event = steps;
+    result.events.n = 4;
+    result.setup.n_workers = 40;
+    pack_report_bench_svg(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    const char *svg = (const char *)text.data;
+    ok(strstr(svg, "d=\"M90 180L90 60.0L92 60.0L92 60.0"), "two steps at once are one that is busy");
+    ok(strstr(svg, ", 40 workers<") && strstr(svg, ">worker 31<") && !strstr(svg, ">worker 32<"),
+       "of 40 workers 32 are drawn");
+    ok(strstr(svg, "<rect x=\"90\" y=\"706\" width=\"800\"") && !strstr(svg, " y=\"722\" width"),
+       "each in its row");
+    pack_buf_done(&text);
+    fill();
+}
+
 /* -------------------------------------------------------------------- histogram */
 
 static int
@@ -586,9 +753,14 @@ main(void)
     fill();
     test_text();
     test_many();
+    test_second();
+    test_hints();
+    test_words();
+    test_unknown();
     test_threshold();
     test_json();
     test_spans();
+    test_crowd();
     test_histogram();
     return done();
 }

@@ -365,6 +365,35 @@ test_refusals(void)
     pack_chunkindex_done(&index);
 }
 
+/* A chunk that the index has under coordinates that are none of the dataset's. */
+static void
+test_damaged(void)
+{
+    struct pack_chunkindex index = { 0 };
+    struct pack_error err = { .text = "" };
+    const struct {
+        uint32_t bytes, mask;
+        uint64_t offset[3];
+    } key = { 40, 0, { 8, 0, 0 } }; /* of B-tree v1 */
+    const uint64_t nowhere = 400;
+    static char bytes[1 << 16];
+    create(&layouts[0]);
+    FILE *file = fopen(path, "r+");
+    size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    char *at = memmem(bytes, size, &key, sizeof key);
+    if (at) {
+        memcpy(at + 8, &nowhere, sizeof nowhere);
+        rewind(file);
+        fwrite(bytes, 1, size, file);
+    }
+    if (file)
+        fclose(file);
+    ok(at && pack_chunkindex_read(path, "x", 0, &index, &err) == PACK_ERR_FORMAT &&
+           strstr(err.text, path),
+       "a chunk that is counted and not found is damage: %s", err.text);
+    pack_chunkindex_done(&index);
+}
+
 /* Listing must not cost a walk per chunk, which would take minutes of the processor; half a
  * second is usual. */
 static void
@@ -468,6 +497,7 @@ main(void)
     pack_h5_quiet();
     test_layouts();
     test_refusals();
+    test_damaged();
     test_speed();
     unlink(path);
     test_shared();

@@ -6,13 +6,17 @@
 #include "libpack/convert/convert_options.h"
 #include "libpack/convert/convert_run.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <hdf5.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "libpack/base/checksum.h"
 #include "libpack/base/rng.h"
@@ -37,6 +41,27 @@ pread(int fd, void *data, size_t size, off_t offset)
         return -1;
     }
     return syscall(SYS_pread64, fd, data, size, offset);
+}
+
+static _Atomic uint64_t late_ns, deflate_ns; /* what clocks are late by, and each deflate() more */
+
+int
+clock_gettime(clockid_t which, struct timespec *now)
+{
+    int status = (int)syscall(SYS_clock_gettime, which, now);
+    if (which == CLOCK_MONOTONIC)
+        now->tv_sec += (time_t)(atomic_load(&late_ns) / 1000000000);
+    return status;
+}
+
+int
+deflate(z_stream *stream, int flush)
+{
+    static int (*real)(z_stream *, int);
+    if (!real)
+        real = (int (*)(z_stream *, int))dlsym(RTLD_NEXT, "deflate");
+    atomic_fetch_add(&late_ns, atomic_load(&deflate_ns));
+    return real(stream, flush);
 }
 
 static struct pack_buf
@@ -96,7 +121,8 @@ struct job {
     const char *stage;
     uint64_t at;
     void (*act)(void);
-    bool acted, stop;
+    bool acted, stop, forecasts, compares;
+    uint64_t chunk_samples; /* 0: 4 */
 };
 
 static struct pack_buf reference; /* the file of the undisturbed run, ... */
@@ -127,6 +153,11 @@ is_stopped(void *context)
 static enum pack_status
 run(struct job *job)
 {
+    enum pack_status (*const convert)(const struct pack_convert_params *,
+                                      struct pack_convert_result *, struct pack_error *) =
+        job->forecasts  ? pack_convert_forecast
+        : job->compares ? pack_convert_compare
+                        : pack_convert;
     const char *folder = "photos";
     struct pack_source_params sp = { 0 };
     struct pack_source *source;
@@ -139,11 +170,11 @@ run(struct job *job)
     job->params.n_threads = 2;
     job->params.options.geometry.size_h = 20;
     job->params.options.geometry.size_w = 16;
-    job->params.options.chunk_samples = 4;
+    job->params.options.chunk_samples = job->chunk_samples ? job->chunk_samples : 4;
     /* Others leave bytes unused, which nobody writes: what damage put there would stay. */
     job->params.options.libver = PACK_LIBVER_EARLIEST;
     job->params.watch = (struct pack_watch){ job, on_progress, is_stopped };
-    status = pack_convert(&job->params, &job->result, &job->err);
+    status = convert(&job->params, &job->result, &job->err);
     pack_source_close(source);
     return status;
 }
@@ -171,6 +202,85 @@ resumes(uint64_t *n_replayed)
         note("%s", job.err.text);
     return status == PACK_OK && is_reference("out.h5") && !is_there(PART) &&
            !is_there(JOURNAL) && job.result.stored_bytes == reference_stored;
+}
+
+/* ----------------------------------------------------------------- forecast */
+
+/* Headers tell what packing tells, but for what only the file has. */
+static void
+test_forecast(const struct pack_convert_result *packed)
+{
+    struct job job = { .forecasts = true };
+    enum pack_status status = run(&job);
+    const struct pack_convert_result *r = &job.result;
+    ok(status == PACK_OK && r->n_listed == packed->n_listed &&
+           r->n_packed == packed->n_packed && r->n_rejected == packed->n_rejected &&
+           pack_shape_equal(&r->extent, &packed->extent) &&
+           pack_shape_equal(&r->chunk, &packed->chunk) &&
+           r->n_chunks == packed->n_chunks && r->pixel_bytes == packed->pixel_bytes &&
+           r->stored_bytes == packed->stored_bytes && r->n_channels == packed->n_channels &&
+           r->buffer_bytes == packed->buffer_bytes,
+       "a forecast counts what is packed, and the memory for it: %s", job.err.text);
+    ok(r->n_tried == packed->n_packed && r->forecast_ns > 0 && r->source_bytes > 0,
+       "and tries the images: %d", (int)r->n_tried);
+}
+
+/* Each image is encoded as one was, on two threads: by a clock that deflate() sets a thousand
+ * seconds on. */
+static void
+test_forecast_time(void)
+{
+    const uint64_t thousand_s = UINT64_C(1000000000000);
+    struct job plain = { .forecasts = true }, coded = { .forecasts = true };
+    if (pack_pipeline_parse("gzip:1", 1, &coded.params.options.pipeline, NULL))
+        abort();
+    atomic_store(&deflate_ns, thousand_s);
+    bool good = run(&plain) == PACK_OK && run(&coded) == PACK_OK;
+    atomic_store(&deflate_ns, 0);
+    uint64_t encoding = thousand_s * 27 / 2, ns = coded.result.forecast_ns;
+    ok(good && plain.result.forecast_ns < thousand_s && ns >= encoding &&
+           ns < encoding + thousand_s,
+       "a forecast has the time of encoding, where there is any: %d s and %d s",
+       (int)(plain.result.forecast_ns / 1000000000), (int)(ns / 1000000000));
+}
+
+/* ------------------------------------------------------------------ compare */
+
+/* Makes the labels of out.h5 numbers with a fraction, of the same values. */
+static void
+make_labels_float(uint64_t n)
+{
+    float values[32] = { 0 };
+    hsize_t extent = n;
+    hid_t file = H5Fopen("out.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, &extent, NULL);
+    hid_t old = H5Dopen2(file, "labels", H5P_DEFAULT);
+    if (n > 32 || H5Dread(old, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0 ||
+        H5Dclose(old) < 0 || H5Ldelete(file, "labels", H5P_DEFAULT) < 0)
+        abort();
+    hid_t set = H5Dcreate2(file, "labels", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                           H5P_DEFAULT);
+    if (H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0 ||
+        H5Dclose(set) < 0 || H5Sclose(space) < 0 || H5Fclose(file) < 0)
+        abort();
+}
+
+static void
+test_compare(const struct pack_convert_result *packed)
+{
+    struct job job = { .compares = true }, other = { .compares = true };
+    enum pack_status status = run(&job);
+    ok(status == PACK_OK && job.result.n_packed == packed->n_packed &&
+           job.result.pixel_bytes == packed->pixel_bytes && packed->pixel_bytes > 0,
+       "a file is compared with its images, all its bytes: %s", job.err.text);
+    hid_t file = H5Fopen("out.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    ok(H5Aexists_by_name(file, "images", "DIMENSION_LABELS", H5P_DEFAULT) > 0,
+       "what its dimensions are is stored with it");
+    H5Fclose(file);
+    make_labels_float(packed->n_packed);
+    status = run(&other);
+    ok(status == PACK_ERR_FORMAT && strstr(other.err.text, "'labels' is not of integers"),
+       "labels with fractions are no labels: %s", other.err.text);
 }
 
 /* ----------------------------------------------------------------- stopping */
@@ -608,6 +718,296 @@ test_end(void)
     ok(resumes(NULL), "resuming packs again what it hit");
 }
 
+/* ------------------------------------------------------- fields of the journal */
+
+/* Where the first entry of a type is; 0: there is none. */
+static size_t
+find_entry(const struct pack_buf *journal, uint32_t type)
+{
+    struct word2 head;
+    for (size_t at = first_record(journal); at + sizeof head <= journal->size;
+         at += sizeof head + padded(head.size)) {
+        memcpy(&head, journal->data + at, sizeof head);
+        if (head.type == type)
+            return at;
+    }
+    return 0;
+}
+
+/* Appends an entry as it would be, had it been written last. */
+static void
+append_entry(struct pack_buf *journal, uint32_t type, const void *payload, uint32_t size)
+{
+    static const unsigned char zeros[8];
+    struct word2 head = { type, size, 0 };
+    size_t at = journal->size;
+    if (pack_buf_append(journal, &head, sizeof head, NULL) != PACK_OK ||
+        pack_buf_append(journal, payload, size, NULL) != PACK_OK ||
+        pack_buf_append(journal, zeros, padded(size) - size, NULL) != PACK_OK)
+        abort();
+    seal(journal, at);
+}
+
+/* What comes of a journal and its part: the undisturbed file, `from` images of which were
+ * taken over at least and `to` at most; or, with `says`, that sentence. */
+static bool
+comes_to(const struct pack_buf *part, const struct pack_buf *journal, uint64_t from,
+         uint64_t to, const char *says)
+{
+    struct job job = { .params.resume = true };
+    remove_outputs();
+    write_all(PART, part);
+    write_all(JOURNAL, journal);
+    enum pack_status status = run(&job);
+    uint64_t n = job.result.n_replayed;
+    bool right = says ? status != PACK_OK && strstr(job.err.text, says) &&
+                            !is_there("out.h5") && is_there(PART)
+                      : status == PACK_OK && is_reference("out.h5") && n >= from && n <= to;
+    if (!right)
+        note("%d replayed, status %d: %s", (int)n, (int)status, job.err.text);
+    return right;
+}
+
+/* A field of an entry's payload becomes another, sealed; see comes_to(). */
+static void
+test_field(const struct pack_buf *part, const struct pack_buf *journal, uint32_t type,
+           size_t offset, size_t size, uint64_t value, uint64_t from, uint64_t to,
+           const char *says, const char *what)
+{
+    struct pack_buf forged = copy_of(journal);
+    size_t at = find_entry(&forged, type);
+    memcpy(forged.data + at + sizeof(struct word2) + offset, &value, size);
+    seal(&forged, at);
+    ok(at && comes_to(part, &forged, from, to, says), "a journal %s", what);
+    pack_buf_done(&forged);
+}
+
+static void
+test_fields(void)
+{
+    struct pack_buf part, journal;
+    stop_in_the_middle(&part, &journal);
+    static const struct {
+        uint32_t type;
+        size_t offset, size;
+        uint64_t value;
+        bool starts_over;
+        const char *says, *what;
+    } fields[] = {
+        { ENTRY_LIST, offsetof(struct list_head, n_rows), 8, 0, true, NULL,
+          "of a list of no images is not gone on with" },
+        { ENTRY_LIST, offsetof(struct list_head, n_rows), 8, 33, true, NULL,
+          "whose list is not whole is not gone on with" },
+        { ENTRY_LIST, offsetof(struct list_head, digest), 8, 1, false,
+          "its list of images is not as it was stored", "of another list is refused" },
+        { ENTRY_LIST, offsetof(struct list_head, seed), 8, 9, false, NULL,
+          "may have a seed where nothing is shuffled" },
+        { ENTRY_LIST, offsetof(struct list_head, chunk_samples), 8, 0, true, NULL,
+          "of chunks of no image is not gone on with" },
+        { ENTRY_LIST, offsetof(struct list_head, out_h), 4, 0, true, NULL,
+          "of images of no height is not gone on with" },
+        { ENTRY_LIST, offsetof(struct list_head, out_w), 4, 0, true, NULL,
+          "of images of no width is not gone on with" },
+        { ENTRY_LIST, offsetof(struct list_head, out_h), 8, UINT64_MAX, true, NULL,
+          "of images larger than any is not gone on with" },
+        { ENTRY_ROWS, offsetof(struct rows_head, first), 8, 1, true, NULL,
+          "that lacks the first row is not gone on with" },
+        { ENTRY_ROWS, offsetof(struct rows_head, n), 8, 31, true, NULL,
+          "that counts a row less is not gone on with" },
+        { ENTRY_ROWS, offsetof(struct rows_head, n), 8, UINT64_MAX, true, NULL,
+          "that counts more rows than bytes is not gone on with" },
+        { ENTRY_BLOCK, offsetof(struct block_head, number), 8, 1, true, NULL,
+          "without its first block starts over" },
+        { ENTRY_BLOCK, offsetof(struct block_head, n_records), 4, 5, true, NULL,
+          "of a block that counts a record less starts over" },
+        { ENTRY_BLOCK, offsetof(struct block_head, n_records), 4, UINT32_MAX, true, NULL,
+          "of a block that counts more records than bytes starts over" },
+        { ENTRY_BLOCK, offsetof(struct block_head, n_chunks), 4, 0, true, NULL,
+          "of a block without chunks starts over" },
+        { ENTRY_BLOCK, offsetof(struct block_head, n_chunks), 4, UINT32_MAX, true, NULL,
+          "of a block with more chunks than bytes starts over" },
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        test_field(&part, &journal, fields[i].type, fields[i].offset, fields[i].size,
+                   fields[i].value, fields[i].starts_over ? 0 : 1,
+                   fields[i].starts_over ? 0 : 32, fields[i].says, fields[i].what);
+    pack_buf_done(&part);
+    pack_buf_done(&journal);
+}
+
+/* An HDF5 that puts chunks elsewhere than that of the run before; here it is the journal that
+ * says so of the first one, with the checksum of what is there. */
+static void
+test_moved_chunk(void)
+{
+    struct pack_buf part, journal;
+    struct word2 head;
+    struct chunk_record chunk;
+    stop_in_the_middle(&part, &journal);
+    size_t at = find_entry(&journal, ENTRY_BLOCK);
+    memcpy(&head, journal.data + at, sizeof head);
+    unsigned char *place = journal.data + at + sizeof head + head.size - sizeof chunk;
+    memcpy(&chunk, place, sizeof chunk);
+    chunk.address += 8;
+    chunk.stored_checksum = pack_checksum(part.data + chunk.address, chunk.stored_bytes, 0);
+    memcpy(place, &chunk, sizeof chunk);
+    seal(&journal, at);
+    struct job job = { .params.resume = true };
+    remove_outputs();
+    write_all(PART, &part);
+    write_all(JOURNAL, &journal);
+    enum pack_status status = run(&job);
+    ok(status == PACK_ERR_CHANGED && !job.result.resumable && job.err.param &&
+           strcmp(job.err.param, "force") == 0 && is_there(PART) && is_there(JOURNAL),
+       "a run whose chunks would go elsewhere cannot go on, now or later: %s",
+       job.err.text);
+    remove_outputs();
+    pack_buf_done(&part);
+    pack_buf_done(&journal);
+}
+
+/* What comes behind the blocks is of no use, and does no harm to them. */
+static void
+test_strange_entries(void)
+{
+    struct pack_buf part, journal;
+    struct word2 head;
+    stop_in_the_middle(&part, &journal);
+    size_t list = find_entry(&journal, ENTRY_LIST), rows = find_entry(&journal, ENTRY_ROWS);
+    struct range_entry backwards = { true, 9, 3 };
+    const struct {
+        uint32_t type;
+        size_t copied; /* an entry; 0: `payload` */
+        const void *payload;
+        uint32_t size;
+        const char *what;
+    } entries[] = {
+        { ENTRY_LIST, list, NULL, 0, "a second list" },
+        { ENTRY_LIST, 0, "1234567", 8, "a list of eight bytes" },
+        { ENTRY_ROWS, rows, NULL, 0, "the rows once more" },
+        { ENTRY_ROWS, 0, "1234567", 8, "rows of eight bytes" },
+        { ENTRY_RANGE, 0, &backwards, sizeof backwards, "a range that ends before it begins" },
+        { ENTRY_RANGE, 0, &backwards, 4, "a range of four bytes" },
+        { ENTRY_BLOCK, 0, "1234567", 8, "a block of eight bytes" },
+        { 77, 0, "1234567", 8, "an entry of no known kind" },
+    };
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        struct pack_buf strange = copy_of(&journal);
+        const void *payload = entries[i].payload;
+        uint32_t size = entries[i].size;
+        if (entries[i].copied) {
+            memcpy(&head, journal.data + entries[i].copied, sizeof head);
+            payload = journal.data + entries[i].copied + sizeof head;
+            size = head.size;
+        }
+        append_entry(&strange, entries[i].type, payload, size);
+        ok(comes_to(&part, &strange, 1, 32, NULL), "%s behind the blocks does no harm",
+           entries[i].what);
+        pack_buf_done(&strange);
+    }
+    pack_buf_done(&part);
+    pack_buf_done(&journal);
+}
+
+/* The entries of a journal once more; of those of `type` there are `n`, of this payload where
+ * one is given. */
+static struct pack_buf
+rebuilt(const struct pack_buf *journal, uint32_t type, int n, const void *payload,
+        uint32_t size)
+{
+    struct pack_buf again = copy_of(journal);
+    struct word2 head;
+    again.size = first_record(journal);
+    for (size_t at = again.size; at + sizeof head <= journal->size;
+         at += sizeof head + padded(head.size)) {
+        memcpy(&head, journal->data + at, sizeof head);
+        bool is_other = head.type == type;
+        for (int i = 0; i < (is_other ? n : 1); i++)
+            append_entry(&again, head.type,
+                         is_other && payload ? payload : journal->data + at + sizeof head,
+                         is_other && payload ? size : head.size);
+    }
+    return again;
+}
+
+/* Blocks go on from the range of 16-bit samples that was found before them, or not at all. */
+static void
+test_ranges(void)
+{
+    static const struct range_entry as_found = { false, 0, 0 }, narrow = { false, 5, 5 },
+                                    backwards = { true, 9, 3 }, longer[2] = { { 0 } };
+    static const struct {
+        const char *what;
+        int n;
+        const void *payload;
+        uint32_t size;
+        bool goes_on;
+    } cases[] = {
+        { "its range", 1, NULL, 0, true },
+        { "the same range, put down again", 1, &as_found, sizeof as_found, true },
+        { "a range of one value", 1, &narrow, sizeof narrow, true },
+        { "no range", 0, NULL, 0, false },
+        { "two ranges", 2, NULL, 0, false },
+        { "a range that ends before it begins", 1, &backwards, sizeof backwards, false },
+        { "a range cut short", 1, &as_found, sizeof as_found - 1, false },
+        { "a range of a byte more", 1, longer, sizeof as_found + 1, false },
+        { "a range of twice the size", 1, longer, sizeof longer, false },
+    };
+    struct job whole = { .params.options.finds_range_16 = true };
+    remove_outputs();
+    bool packed = run(&whole) == PACK_OK;
+    struct pack_buf want = read_all("out.h5");
+    struct job stopped = { .params.options.finds_range_16 = true, .stage = "packing", .at = 20 };
+    remove_outputs();
+    run(&stopped);
+    struct pack_buf part = read_all(PART), journal = read_all(JOURNAL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_buf other = rebuilt(&journal, ENTRY_RANGE, cases[i].n, cases[i].payload,
+                                        cases[i].size);
+        struct job job = { .params.options.finds_range_16 = true, .params.resume = true };
+        remove_outputs();
+        write_all(PART, &part);
+        write_all(JOURNAL, &other);
+        enum pack_status status = run(&job);
+        struct pack_buf got = read_all("out.h5");
+        ok(packed && status == PACK_OK && (job.result.n_replayed > 0) == cases[i].goes_on &&
+               got.size == want.size && memcmp(got.data, want.data, got.size) == 0,
+           "a journal with %s is %sgone on with: %d taken over %s", cases[i].what,
+           cases[i].goes_on ? "" : "not ", (int)job.result.n_replayed, job.err.text);
+        pack_buf_done(&got);
+        pack_buf_done(&other);
+    }
+    pack_buf_done(&want);
+    pack_buf_done(&part);
+    pack_buf_done(&journal);
+    remove_outputs();
+}
+
+/* 27 images are three blocks of 9, and there are rejects behind them. */
+static void
+test_rejects_behind(void)
+{
+    struct job whole = { .chunk_samples = 9 };
+    remove_outputs();
+    bool packed = run(&whole) == PACK_OK;
+    struct pack_buf want = read_all("out.h5");
+    struct job taken = { .chunk_samples = 9, .stage = "packing", .at = 8, .act = take_name };
+    remove_outputs();
+    packed = packed && run(&taken) == PACK_ERR_EXISTS;
+    unlink("out.h5");
+    struct job resumed = { .chunk_samples = 9, .params.resume = true };
+    enum pack_status status = run(&resumed);
+    struct pack_buf got = read_all("out.h5");
+    ok(packed && status == PACK_OK && resumed.result.n_replayed == 27 &&
+           resumed.result.n_rejected == 5 && resumed.result.n_saved == 32 &&
+           resumed.result.source_bytes == 0 && got.size == want.size &&
+           memcmp(got.data, want.data, got.size) == 0,
+       "rejects behind the last whole block are taken over, too: %s", resumed.err.text);
+    pack_buf_done(&got);
+    pack_buf_done(&want);
+    remove_outputs();
+}
+
 /* ------------------------------------------------------------------ options */
 
 static void
@@ -674,6 +1074,51 @@ same_options(const struct pack_convert_options *a, const struct pack_convert_opt
            a->chunk_samples == b->chunk_samples && pack_shape_equal(&a->chunk, &b->chunk);
 }
 
+/* Every value, one after the other, is made another's: none is passed over in silence. */
+static void
+test_bad_values(void)
+{
+    static const char text[] =
+        "{\"mode\": \"gray\", \"layout\": \"nchw\", \"size\": \"20x30\", \"fit\": \"pad\", "
+        "\"shorter\": 20, \"crop\": \"4x5\", \"resample\": \"box\", \"draft\": true, "
+        "\"exif_orientation\": true, \"background\": \"#010203\", \"scale16\": \"1:2\", "
+        "\"strict\": true, \"max_pixels\": 7, \"max_file_bytes\": 8, \"for\": \"shuffle\", "
+        "\"compress\": \"gzip:1\", \"libver\": \"v18\", \"on_error\": \"blank\", "
+        "\"shuffle\": true, \"seed\": 9, \"limit\": 10, \"chunk\": \"3x4x5x1\"}";
+    static const char *const strange[] = { "\"x\"", "-1", "1.5", "null", "[1]", "\"0x5\"" };
+    struct pack_convert_options o;
+    struct pack_error err = { 0 };
+    int wrong = pack_convert_options_parse(text, &o, &err) != PACK_OK, n = 0;
+    for (const char *at = text; (at = strstr(at, "\": ")); at += 3)
+        for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+            char changed[1024], want[64];
+            const char *key = at, *end = at + 3 + strcspn(at + 3, ",}");
+            while (key[-1] != '"')
+                key--;
+            if (strncmp(key, "chunk", 5) == 0 && (i == 3 || i == 4))
+                continue; /* neither text nor number: automatic */
+            snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at + 3 - text), text,
+                     strange[i], end);
+            snprintf(want, sizeof want, "bad '%.*s'", (int)(at - key), key);
+            n++;
+            if (pack_convert_options_parse(changed, &o, &err) != PACK_ERR_FORMAT ||
+                !strstr(err.text, want)) {
+                wrong++;
+                note("%s: %s", changed, err.text);
+            }
+        }
+    ok(wrong == 0 && n > 100, "a value that cannot be is refused by its name, %d of them", n);
+    struct pack_writer_params wp = { .is_new = true };
+    struct pack_writer *writer;
+    if (pack_writer_open("other.h5", &wp, &writer, NULL) != PACK_OK ||
+        pack_writer_attr_text(writer, "/", "h5pack_options", "{}", NULL) != PACK_OK ||
+        pack_writer_close(writer, NULL) != PACK_OK)
+        abort();
+    ok(pack_convert_options_read("other.h5", &o, &err) == PACK_ERR_FORMAT &&
+           strncmp(err.text, "'other.h5': ", 12) == 0,
+       "the file that has it is named: %s", err.text);
+}
+
 /* What h5pack_options keeps is what the file was made with. */
 static void
 test_options(void)
@@ -701,6 +1146,7 @@ test_options(void)
         pack_buf_done(&again);
     }
     ok(wrong == 0, "options are stored as text and read back");
+    test_bad_values();
     ok(survived > 0, "damaged texts are refused: %d of 500", survived);
     const struct {
         enum pack_chunk_goal goal;
@@ -746,9 +1192,13 @@ main(void)
     enum pack_status status = run(&job);
     reference = read_all("out.h5");
     reference_stored = job.result.stored_bytes;
+    struct pack_convert_result packed = job.result;
     ok(status == PACK_OK && job.result.n_packed == 27 && job.result.n_rejected == 5 &&
            job.result.n_saved == 32 && !is_there(PART),
        "an undisturbed run packs 27 images and rejects 5");
+    test_forecast(&packed);
+    test_forecast_time();
+    test_compare(&packed);
     test_stopped_anywhere(job.result.n_listed);
     test_damage();
     test_short_chunks();
@@ -756,6 +1206,11 @@ main(void)
     test_gone_while_packing();
     test_unreadable();
     test_end();
+    test_fields();
+    test_moved_chunk();
+    test_strange_entries();
+    test_ranges();
+    test_rejects_behind();
     test_options();
     pack_buf_done(&reference);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);

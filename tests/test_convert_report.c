@@ -268,12 +268,340 @@ test_json(void)
     pack_json_free(doc);
 }
 
+/* ------------------------------------------------------------------ every word */
+
+#define COUNTS \
+    "        100  rejected, left out\n" \
+    "          3  rejected, packed as black images (dataset valid is 0 there)\n" \
+    "         11  damaged slightly but decoded, as strict would not have\n" \
+    "         14  turned upright as their EXIF orientation says\n" \
+    "         12  with an ICC profile, which was left alone\n" \
+    "         13  with transparency\n" \
+    "         18  of 16 bits that use 12 of them at most: nearly black\n" \
+    "         16  with 16-bit samples outside the range that is scaled\n" \
+    "         15  animated or with several pictures, of which the first was" \
+    " taken\n"
+#define LAYOUT \
+    "         12  of the rejected: GIF, which is not read\n" \
+    "         21  passed over: GIF, which is not read\n" \
+    "          5  of the rejected: BMP, which is not read\n" \
+    "  3 hidden files and folders ignored, first 'a/.b'\n" \
+    "  4 files ignored that are no images, first 'a/.b'\n" \
+    "  7 folders without images ignored, first 'a/.b'\n" \
+    "  12 folders in the list ignored, first 'a/.b'\n" \
+    "  13 images ignored that lie in folders of thumbnails, first 'a/.b'\n" \
+    "  images    uint8 1000x32x48x3, nhwc\n" \
+    "  chunks    125 of 8x32x48x3, 36.0 KiB each, zstd:3\n"
+
+/* Numbers that are 0 in fill(), too. */
+static void
+fill_all(void)
+{
+    fill();
+    result.n_dim = 18;
+    result.additions = (struct pack_source_additions){
+        .n_added = 4, .n_left_out = 5, .first = "z/9.jpg", .why = PACK_LEFT_OUT_NOT_LAST
+    };
+}
+
+static void
+test_whole_texts(void)
+{
+    static const char packed[] =
+        "out.h5: 1000 images, 3.0 MiB, read back and equal\n" COUNTS
+        "          4  added since the run began, packed behind the others\n"
+        "          5  added since the run began and left out, first 'z/9.jpg',\n"
+        "             which would come before others; force packs all anew\n"
+        LAYOUT
+        "  stored    0.250 of the pixels' size\n"
+        "  scale16   171:4018 became 0 to 255 (stored as attribute)\n"
+        "  mean      0.1000 0.2000 0.3000   (of 0 to 1; stored as attributes, of"
+        " 0 to 255)\n"
+        "  std       0.4000 0.5000 0.6000\n"
+        "  4.0 s, 125 images/s, 600 images taken over from the interrupted run,"
+        " 1.5 s of it reading back, 0.2 s syncing\n"
+        "\n"
+        "  import h5py            # zstd: import hdf5plugin, or set"
+        " HDF5_PLUGIN_PATH\n"
+        "  f = h5py.File(\"out.h5\", \"r\", rdcc_nbytes=8388608,\n"
+        "                rdcc_nslots=1009, rdcc_w0=0.5)\n"
+        "  images = f[\"images\"]            # keep this: f[\"images\"][i] opens"
+        " it anew\n"
+        "  x = images[0]                   # numpy uint8, shape (32, 48, 3)\n"
+        "  y = f[\"labels\"][0]              # int64\n"
+        "  # by assumed times; to measure them:\n"
+        "  # h5advise out.h5 -p shuffle\n";
+    static const char forecast[] =
+        "out.h5 would hold 1000 images in about 3.0 MiB\n" COUNTS LAYOUT
+        "  scale16   171:4018 would become 0 to 255\n"
+        "  takes about 119.9 s without the writing, by 17 tried\n";
+    struct pack_buf text = { 0 };
+    struct pack_convert_report r = report(PACK_JOB_PACK);
+    fill_all();
+    is_text(print(&text, &r), packed, "all that is said of a file that was packed");
+    r = report(PACK_JOB_FORECAST);
+    is_text(print(&text, &r), forecast, "and of one that would be");
+    params.output = NULL;
+    ok(strncmp(print(&text, &r), "a file would hold 1000 images", 29) == 0,
+       "which needs no name");
+    pack_buf_done(&text);
+    fill();
+}
+
+/* Gray images, planes, other pipelines and names. */
+static void
+test_variants(void)
+{
+    static const char gray[] =
+        "  images    uint8 1000x32x48, nhwc\n"
+        "  chunks    125 of 8x32x48, 12.0 KiB each, gzip:1+fletcher32\n"
+        "  stored    0.250 of the pixels' size\n"
+        "  mean      0.1000   (of 0 to 1; stored as attributes, of 0 to 255)\n"
+        "  std       0.4000\n"
+        "  4.0 s, 125 images/s";
+    static const char opened[] =
+        "  import h5py\n"
+        "  f = h5py.File('a\"b.h5', \"r\")\n"
+        "  images = f[\"images\"]            # keep this: f[\"images\"][i] opens it anew\n"
+        "  x = images[0]                   # numpy uint8, shape (32, 48)\n"
+        "  # by assumed times";
+    static const char *const why[] = {
+        [PACK_LEFT_OUT_NOT_LAST] = "which would come before others",
+        [PACK_LEFT_OUT_SHUFFLED] = "as the random order is that of the others",
+        [PACK_LEFT_OUT_CLASS] = "which has a class that was not there",
+        [PACK_LEFT_OUT_COLUMN] = "which changes the type of a column",
+        [PACK_LEFT_OUT_FOLDER] = "which is in a folder that was not given",
+    };
+    struct pack_buf text = { 0 };
+    struct pack_convert_report r = report(PACK_JOB_PACK);
+    (void)pack_pipeline_parse("gzip:1+fletcher32", 1, &params.options.pipeline, NULL);
+    params.output = "a\"b.h5";
+    source.has_labels = false;
+    result.scales_16 = false;
+    result.n_channels = 1;
+    result.extent.rank = result.chunk.rank = 3;
+    r.sets_cache = false;
+    const char *s = print(&text, &r);
+    ok(strstr(s, gray) && strstr(s, opened), "gray images, another pipeline, a quote in a name");
+    result.stored_bytes = 0;
+    params.options.layout = PACK_PIXEL_NCHW;
+    ok(!strstr(print(&text, &r), "  stored ") &&
+           strstr((char *)text.data, "  images    uint8 1000x32x48, nchw\n"),
+       "planes, and nothing that is stored");
+    result.elapsed_ns = 0;
+    ok(strstr(print(&text, &r), "\n  0.0 s, 600 images taken over"), "no time, no rate");
+    int wrong = 0;
+    for (int i = 1; i < (int)(sizeof why / sizeof *why); i++) {
+        char want[256];
+        result.additions = (struct pack_source_additions){
+            .n_left_out = 1, .first = "\x1b/9.jpg", .why = (enum pack_source_left_out)i
+        };
+        snprintf(want, sizeof want,
+                 "          1  added since the run began and left out, first '\\x1b/9.jpg',\n"
+                 "             %s; force packs all anew\n",
+                 why[i]);
+        wrong += !strstr(print(&text, &r), want) || strstr((char *)text.data, "packed behind");
+    }
+    ok(wrong == 0, "what is left out is told with the reason");
+    r = report(PACK_JOB_COMPARE);
+    result.n_packed = result.n_listed = 1;
+    params.output = "out.h5";
+    is_text(print(&text, &r), "out.h5: 1 of 1 image compared, all are as decoded again\n",
+            "one image is one image");
+    pack_buf_done(&text);
+    fill();
+}
+
+#define OPTIONS \
+    "    \"mode\": \"rgb\",\n" \
+    "    \"layout\": \"nhwc\",\n" \
+    "    \"exif_orientation\": true,\n" \
+    "    \"strict\": false,\n" \
+    "    \"max_pixels\": 178956970,\n" \
+    "    \"max_file_bytes\": 4294967296,\n" \
+    "    \"chunk\": \"auto\",\n" \
+    "    \"for\": \"shuffle\",\n" \
+    "    \"compress\": \"zstd:3\",\n" \
+    "    \"libver\": \"v110\",\n" \
+    "    \"on_error\": \"skip\",\n" \
+    "    \"shuffle\": false\n" \
+    "  },\n" \
+    "  \"result\": {\n"
+#define IGNORED \
+    "    \"ignored\": {\n" \
+    "      \"hidden\": 3,\n" \
+    "      \"not_images\": 4,\n" \
+    "      \"images_by_content_only\": 5,\n" \
+    "      \"images_beside_classes\": 6,\n" \
+    "      \"empty_folders\": 7,\n" \
+    "      \"empty_classes\": 8,\n" \
+    "      \"unreadable\": 9,\n" \
+    "      \"broken_links\": 10,\n" \
+    "      \"listed_folders\": 12,\n" \
+    "      \"thumbnails\": 13,\n" \
+    "      \"sources_not_images\": 15\n" \
+    "    },\n" \
+    "    \"masks\": 14,\n" \
+    "    \"unread\": {\n" \
+    "      \"GIF\": 33,\n" \
+    "      \"BMP\": 5\n" \
+    "    },\n"
+#define IMAGES \
+    "    \"blank\": 3,\n" \
+    "    \"warned\": 11,\n" \
+    "    \"icc_profiles\": 12,\n" \
+    "    \"with_alpha\": 13,\n" \
+    "    \"rotated\": 14,\n" \
+    "    \"animated\": 15,\n" \
+    "    \"dim_16bit\": 18,\n" \
+    "    \"cut_16bit\": 16,\n" \
+    "    \"scale16\": [\n" \
+    "      171,\n" \
+    "      4018\n" \
+    "    ],\n" \
+    "    \"extent\": [\n" \
+    "      1000,\n" \
+    "      32,\n" \
+    "      48,\n" \
+    "      3\n" \
+    "    ],\n" \
+    "    \"chunk\": [\n" \
+    "      8,\n" \
+    "      32,\n" \
+    "      48,\n" \
+    "      3\n" \
+    "    ],\n" \
+    "    \"chunks\": 125,\n" \
+    "    \"pixel_bytes\": 4608000,\n" \
+    "    \"stored_bytes\": 1152000,\n" \
+    "    \"file_bytes\": 3145728"
+
+/* The whole of a report. */
+static void
+is_json(enum pack_convert_job job, bool differs, const char *want, const char *what)
+{
+    struct pack_buf text = { 0 };
+    struct pack_convert_report r = report(job);
+    r.differs = differs;
+    pack_report_convert_json(&r, &text, NULL);
+    is_text(text_of(&text, true), want, what);
+    pack_buf_done(&text);
+}
+
+static void
+test_whole_json(void)
+{
+    static const char packed[] =
+        "{\n"
+        "  \"schema\": \"pack/1\",\n"
+        "  \"program\": \"h5pack\",\n"
+        "  \"version\": \"9.8.7\",\n"
+        "  \"options\": {\n"
+        "    \"output\": \"out.h5\",\n" OPTIONS
+        "    \"job\": \"pack\",\n"
+        "    \"listed\": 1100,\n"
+        "    \"packed\": 1000,\n"
+        "    \"rejected\": 103,\n" IGNORED
+        "    \"matches\": true,\n" IMAGES
+        ",\n"
+        "    \"mean\": [\n"
+        "      25.5,\n"
+        "      51,\n"
+        "      76.5\n"
+        "    ],\n"
+        "    \"std\": [\n"
+        "      102,\n"
+        "      127.5,\n"
+        "      153\n"
+        "    ]\n"
+        "  },\n"
+        "  \"measured\": {\n"
+        "    \"elapsed_ns\": 4000000000,\n"
+        "    \"sync_ns\": 250000000,\n"
+        "    \"verify_ns\": 1500000000,\n"
+        "    \"resumed\": 600,\n"
+        "    \"added\": 4,\n"
+        "    \"left_out\": 5,\n"
+        "    \"source_bytes\": 7777,\n"
+        "    \"buffer_bytes\": 9999,\n"
+        "    \"decode_peak_bytes\": 8888\n"
+        "  }\n"
+        "}\n";
+    static const char forecast[] =
+        "{\n"
+        "  \"schema\": \"pack/1\",\n"
+        "  \"program\": \"h5pack\",\n"
+        "  \"version\": \"9.8.7\",\n"
+        "  \"options\": {\n"
+        "    \"output\": null,\n" OPTIONS
+        "    \"job\": \"forecast\",\n"
+        "    \"listed\": 1100,\n"
+        "    \"packed\": 1000,\n"
+        "    \"rejected\": 103,\n" IGNORED IMAGES
+        "\n"
+        "  },\n"
+        "  \"measured\": {\n"
+        "    \"tried\": 17,\n"
+        "    \"forecast_ns\": 119900000000\n"
+        "  }\n"
+        "}\n";
+    static const char compared[] =
+        "{\n"
+        "  \"schema\": \"pack/1\",\n"
+        "  \"program\": \"h5pack\",\n"
+        "  \"version\": \"9.8.7\",\n"
+        "  \"options\": {\n"
+        "    \"output\": \"out.h5\",\n" OPTIONS
+        "    \"job\": \"compare\",\n"
+        "    \"listed\": 1100,\n"
+        "    \"compared\": 1000,\n"
+        "    \"rejected\": 103,\n" IGNORED
+        "    \"matches\": false\n"
+        "  },\n"
+        "  \"measured\": {\n"
+        "    \"elapsed_ns\": 4000000000,\n"
+        "    \"sync_ns\": 250000000,\n"
+        "    \"verify_ns\": 1500000000,\n"
+        "    \"resumed\": 600,\n"
+        "    \"added\": 4,\n"
+        "    \"left_out\": 5,\n"
+        "    \"source_bytes\": 7777,\n"
+        "    \"buffer_bytes\": 9999,\n"
+        "    \"decode_peak_bytes\": 8888\n"
+        "  }\n"
+        "}\n";
+    fill_all();
+    is_json(PACK_JOB_PACK, false, packed, "the whole JSON of packing");
+    is_json(PACK_JOB_COMPARE, true, compared, "of comparing");
+    params.verify = false;
+    params.output = NULL;
+    is_json(PACK_JOB_FORECAST, false, forecast, "and of a forecast");
+
+    struct pack_json_doc *doc = NULL;
+    params.source = NULL;
+    result.scales_16 = false;
+    result.unread[1].n_ignored = 0;
+    result.unread[3] = (struct pack_convert_unread){ "BMP", 0, 0 };
+    result.extent.rank = 0;
+    const struct pack_json_value *root = parse(PACK_JOB_PACK, &doc);
+    ok(root && !at(root, "result.ignored")->first && !at(root, "result.masks")->natural &&
+           at(root, "result.scale16")->kind == PACK_JSON_NULL &&
+           at(root, "result.extent")->kind == PACK_JSON_NULL && !at(root, "result.matches") &&
+           at(root, "result.unread.GIF")->natural == 12 && !at(root, "result.unread.BMP"),
+       "without a list, a range or a shape there is none");
+    pack_json_free(doc);
+    fill();
+}
+
 int
 main(void)
 {
     fill();
     test_packed();
     test_others();
+    test_whole_texts();
+    test_variants();
     test_json();
+    test_whole_json();
     return done();
 }

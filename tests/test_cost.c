@@ -168,6 +168,16 @@ test_direct(void)
           "in 256 KiB, twice what is read ahead, two for each visit");
     w.counts.file_reads = 4;
     is_ns(cost_of(&w, 1).storage_ns, 4 * (1000 + 500 / 4.0), "one piece is one request");
+    w.chunk_bytes = 1 << 20;
+    w.stored_bytes = CHUNK;
+    w.counts.loads = 2;
+    w.counts.requests = 6;
+    w.counts.file_reads = 2 + 12;
+    w.counts.file_read_bytes = 2 * CHUNK + 4 * PIECE;
+    is_ns(cost_of(&w, 1).page_ns, 2 * (800 + 100) + 4 * (800 + 10) + 8 * 20,
+          "two chunks are loaded beside, which are no pieces");
+    is_ns(cost_of(&w, 1).storage_ns, 2 * 1500 + 12 * (1000 + 500 / 12.0),
+          "and whose bytes are no part of theirs");
 }
 
 static void

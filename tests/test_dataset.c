@@ -2,10 +2,12 @@
  * Which dataset an operand means, for all who open one. As `test_dataset make` it only
  * writes the files, for tests/datasets.sh, which asks the programs the same.
  */
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "libpack/advise/advise_file.h"
+#include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_parts.h"
 #include "libpack/hdf5/readset.h"
 #include "tests/tap.h"
@@ -172,6 +174,10 @@ test_parts(void)
     ok(pack_readset_open(same, 2, NULL, &set, &err) == PACK_OK &&
            set->extent.extent[0] == 80,
        "a dataset that was found and the same one by name are one set");
+    ok(set->n_parts == 2 && set->parts[1].first == 40 && pack_readset_find(set, 0) == 0 &&
+           pack_readset_find(set, 39) == 0 && pack_readset_find(set, 40) == 1 &&
+           pack_readset_find(set, 79) == 1 && set->sample_bytes == 3,
+       "whose samples are in one file or the other");
     pack_readset_close(set);
     set = NULL;
     ok(pack_readset_open(different, 2, NULL, &set, &err) == PACK_ERR_ARGUMENT &&
@@ -180,6 +186,260 @@ test_parts(void)
     ok(pack_readset_open(named, 1, "/b/c", &set, &err) == PACK_OK &&
            strcmp(set->dataset, "b/c") == 0,
        "a path given for all operands is that of each");
+    pack_readset_close(set);
+}
+
+/* NAME with a dataset images of two dimensions, 4 x `width`, of a type. */
+static void
+make_images(const char *name, hid_t type, hsize_t width, bool is_filtered)
+{
+    const hsize_t extent[2] = { 4, width }, chunk[2] = { 1, width };
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    if (is_filtered) { /* a filter that nobody has, which is no obstacle to making it */
+        H5Pset_chunk(list, 2, chunk);
+        H5Pset_filter(list, 32001, H5Z_FLAG_OPTIONAL, 0, NULL);
+    }
+    H5Dclose(H5Dcreate2(file, "images", type, space, H5P_DEFAULT, list, H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+/* What cannot be read as samples, alone or behind images of 4 x 3 bytes. */
+static void
+test_elements(void)
+{
+    static const char *const names[] = { "bytes.h5", "odd.h5" };
+    struct pack_error err = { 0 };
+    struct pack_readset *set = NULL;
+    hid_t text = H5Tcopy(H5T_C_S1), list = H5Tvlen_create(H5T_STD_U8LE),
+          pair = H5Tcreate(H5T_COMPOUND, 2), five = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, H5T_VARIABLE);
+    H5Tset_size(five, 5);
+    H5Tinsert(pair, "a", 0, H5T_STD_U8LE);
+    H5Tinsert(pair, "b", 1, H5T_STD_U8LE);
+    const struct {
+        hid_t type;
+        hsize_t width;
+        const char *alone, *behind;
+    } cases[] = {
+        { H5T_STD_U8LE, 3, NULL, NULL },
+        { H5T_STD_I8LE, 3, NULL, NULL }, /* as large, and integers, too */
+        { H5T_STD_U8LE, 5, NULL,
+          "'bytes.h5' and 'odd.h5' are not parts of one dataset: samples of 1x3 x 1 bytes "
+          "and of 1x5 x 1 bytes" },
+        { H5T_STD_U16LE, 3, NULL,
+          "'bytes.h5' and 'odd.h5' are not parts of one dataset: samples of 1x3 x 1 bytes "
+          "and of 1x3 x 2 bytes" },
+        { H5T_STD_B8LE, 3, NULL,
+          "'bytes.h5' and 'odd.h5' are not parts of one dataset: samples of 1x3 x 1 bytes "
+          "and of 1x3 x 1 bytes" },
+        { five, 3, NULL,
+          "'bytes.h5' and 'odd.h5' are not parts of one dataset: samples of 1x3 x 1 bytes "
+          "and of 1x3 x 5 bytes" },
+        { text, 3, "'odd.h5:/images' holds elements of type ", NULL },
+        { list, 3, "'odd.h5:/images' holds elements of type ", NULL },
+        { pair, 3, "'odd.h5:/images' holds elements of type ", NULL },
+    };
+    make_images(names[0], H5T_STD_U8LE, 3, false);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_error two = { 0 };
+        make_images(names[1], cases[i].type, cases[i].width, false);
+        err = two;
+        bool alone = pack_readset_open(&names[1], 1, NULL, &set, &err) == PACK_OK;
+        if (alone)
+            pack_readset_close(set);
+        bool behind = pack_readset_open(names, 2, NULL, &set, &two) == PACK_OK;
+        if (behind)
+            pack_readset_close(set);
+        const char *want = cases[i].alone ? cases[i].alone : "";
+        const char *want_two = cases[i].behind ? cases[i].behind : want;
+        bool right = alone == !cases[i].alone && behind == (!cases[i].alone && !cases[i].behind) &&
+                     strncmp(err.text, want, strlen(want)) == 0 &&
+                     (alone || strstr(err.text, "; only numbers and other values of fixed "
+                                                "size can be read")) &&
+                     strncmp(two.text, want_two, strlen(want_two)) == 0;
+        ok(right, "elements of case %d: '%s', '%s'", (int)i, err.text, two.text);
+    }
+    make_images(names[1], H5T_STD_U8LE, 3, true);
+    ok(pack_readset_open(&names[1], 1, NULL, &set, &err) == PACK_ERR_UNSUPPORTED &&
+           strstr(err.text, "'odd.h5:/images' cannot be decoded here: it "),
+       "a filter that is not there is named: %s", err.text);
+    H5Tclose(text);
+    H5Tclose(list);
+    H5Tclose(pair);
+    H5Tclose(five);
+    unlink(names[0]);
+    unlink(names[1]);
+}
+
+/* ------------------------------------------------------------------------- boxes */
+
+enum { ROWS = 7, COLUMNS = 5 };
+
+/* 7 x 5 numbers of two bytes in chunks of 3 x 2, the number 10 * row + column in each. */
+static void
+make_boxes(void)
+{
+    const hsize_t extent[2] = { ROWS, COLUMNS }, chunk[2] = { 3, 2 };
+    uint16_t data[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        data[i] = (uint16_t)(i / COLUMNS * 10 + i % COLUMNS);
+    hid_t file = H5Fcreate("boxes.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(list, 2, chunk);
+    H5Pset_fletcher32(list);
+    hid_t set = H5Dcreate2(file, "x", H5T_STD_U16LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    H5Dwrite(set, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    H5Dclose(set);
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+/* Reads boxes, up to three, given as start and count; the rest are of no rows. */
+static enum pack_status
+read_boxes(struct pack_h5_boxes *r, const uint64_t boxes[3][4], uint16_t *out,
+           struct pack_error *err)
+{
+    struct pack_box box[3];
+    size_t n = 0;
+    for (; n < 3 && boxes[n][2]; n++)
+        box[n] = (struct pack_box){ .rank = 2,
+                                    .start = { boxes[n][0], boxes[n][1] },
+                                    .count = { boxes[n][2], boxes[n][3] } };
+    return pack_h5_boxes_read(r, box, n, out, NULL, err);
+}
+
+static void
+test_boxes(bool reopens)
+{
+    static const struct {
+        uint64_t boxes[3][4];
+        const char *says; /* NULL: it is read */
+    } cases[] = {
+        { { { 0, 0, 7, 5 } }, NULL },
+        { { { 6, 4, 1, 1 } }, NULL },
+        { { { 2, 1, 3, 3 } }, NULL },
+        { { { 0, 0, 1, 5 }, { 2, 0, 2, 5 }, { 6, 0, 1, 5 } }, NULL },
+        { { { 0, 1, 2, 2 }, { 5, 1, 1, 2 } }, NULL },
+        { { { 0, 0, 8, 5 } }, "box ends at 0+8 on axis 0 of 'boxes.h5:/x', which has 7" },
+        { { { 6, 0, 2, 5 } }, "box ends at 6+2 on axis 0 of 'boxes.h5:/x', which has 7" },
+        { { { 8, 0, 1, 5 } }, "box ends at 8+1 on axis 0 of 'boxes.h5:/x', which has 7" },
+        { { { 1, 3, 1, 3 } }, "box ends at 3+3 on axis 1 of 'boxes.h5:/x', which has 5" },
+        { { { 0, 0, 1, 5 }, { 6, 0, 3, 5 } },
+          "box ends at 6+3 on axis 0 of 'boxes.h5:/x', which has 7" },
+        { { { 1, 0, UINT64_MAX, 5 } },
+          "box ends at 1+18446744073709551615 on axis 0 of 'boxes.h5:/x', which has 7" },
+        { { { 3, 2, 4, 1 } }, NULL },
+    };
+    struct pack_h5_boxes_params how = { .file = "boxes.h5", .dataset = "//x",
+                                        .reopen = reopens };
+    struct pack_h5_boxes *r = NULL;
+    struct pack_error err = { .text = "" };
+    if (!ok(pack_h5_boxes_open(&how, &r, &err) == PACK_OK &&
+                pack_h5_boxes_extent(r)->rank == 2 &&
+                pack_h5_boxes_extent(r)->extent[0] == ROWS &&
+                pack_h5_boxes_extent(r)->extent[1] == COLUMNS &&
+                pack_h5_boxes_element_bytes(r) == 2,
+            "a dataset is opened for boxes%s %s", reopens ? ", anew for each read" : "",
+            err.text))
+        return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint16_t got[ROWS * COLUMNS + 1];
+        memset(got, 0xee, sizeof got);
+        err.text[0] = '\0';
+        enum pack_status status = read_boxes(r, cases[i].boxes, got, &err);
+        size_t n = 0, wrong = 0;
+        for (int b = 0; b < 3 && !cases[i].says; b++)
+            for (uint64_t y = 0; y < cases[i].boxes[b][2]; y++)
+                for (uint64_t x = 0; x < cases[i].boxes[b][3]; x++)
+                    wrong += got[n++] != (cases[i].boxes[b][0] + y) * 10 +
+                                             cases[i].boxes[b][1] + x;
+        ok(cases[i].says ? status == PACK_ERR_ARGUMENT && strcmp(err.text, cases[i].says) == 0
+                         : status == PACK_OK && wrong == 0 && got[n] == 0xeeee,
+           "boxes %d: %s", (int)i, cases[i].says ? err.text : "what is in them");
+    }
+    struct pack_box flat = { .rank = 1, .count = { 1 } };
+    uint16_t got;
+    ok(pack_h5_boxes_read(r, &flat, 1, &got, NULL, &err) == PACK_ERR_ARGUMENT &&
+           strcmp(err.text, "box has 1 dimension, 'boxes.h5:/x' has 2") == 0,
+       "a box of another rank is refused: %s", err.text);
+    pack_h5_boxes_close(r);
+}
+
+/* What HDF5 cannot read is told with the chunk that it is in. */
+static void
+test_bad_chunk(void)
+{
+    static const uint64_t good[3][4] = { { 0, 0, 7, 2 } }, bad[3][4] = { { 4, 3, 1, 1 } };
+    struct pack_h5_boxes_params how = { .file = "boxes.h5", .dataset = "x" };
+    struct pack_h5_boxes *r = NULL;
+    struct pack_error err = { .text = "" };
+    uint16_t got[ROWS * COLUMNS];
+    const hsize_t offset[2] = { 3, 2 };
+    haddr_t address = 0;
+    hsize_t size;
+    unsigned mask;
+    hid_t file = H5Fopen("boxes.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t set = H5Dopen2(file, "x", H5P_DEFAULT);
+    H5Dget_chunk_info_by_coord(set, offset, &mask, &address, &size);
+    H5Dclose(set);
+    H5Fclose(file);
+    FILE *f = fopen("boxes.h5", "r+b");
+    if (!f || fseek(f, (long)address, SEEK_SET) != 0 || fputc(0x55, f) == EOF ||
+        fclose(f) != 0)
+        abort();
+    ok(pack_h5_boxes_open(&how, &r, &err) == PACK_OK &&
+           read_boxes(r, good, got, &err) == PACK_OK,
+       "chunks beside a damaged one are read %s", err.text);
+    ok(read_boxes(r, bad, got, &err) == PACK_ERR_FORMAT &&
+           strncmp(err.text, "cannot read 'boxes.h5:/x', chunk (1,1): damaged: ", 49) == 0,
+       "that one is named: %s", err.text);
+    pack_h5_boxes_close(r);
+    how.dataset = "y";
+    r = NULL;
+    ok(pack_h5_boxes_open(&how, &r, &err) == PACK_ERR_NOT_FOUND && !r &&
+           strcmp(err.text, "'boxes.h5' has no dataset 'y'") == 0,
+       "so is a dataset that is not there: %s", err.text);
+    unlink("boxes.h5");
+}
+
+/* Files that are others when a run is over are told, each way. */
+static void
+test_changes(void)
+{
+    const char *name = "data.h5";
+    struct pack_readset *set = NULL;
+    struct stat st;
+    char text[600] = "", want[128];
+    if (!ok(pack_readset_open(&name, 1, "data", &set, NULL) == PACK_OK &&
+                !pack_readset_is_changed(set, text, sizeof text) && stat(name, &st) == 0,
+            "a file that was only opened is as it was"))
+        return;
+    const struct timespec later[2] = { st.st_mtim, { st.st_mtim.tv_sec, st.st_mtim.tv_nsec ^ 1 } },
+                          next[2] = { st.st_mtim, { st.st_mtim.tv_sec + 1, st.st_mtim.tv_nsec } },
+                          as_was[2] = { st.st_mtim, st.st_mtim };
+    utimensat(AT_FDCWD, name, later, 0);
+    ok(pack_readset_is_changed(set, text, sizeof text), "a nanosecond is seen");
+    is_text(text, "'data.h5' was written to", "as it was told");
+    utimensat(AT_FDCWD, name, next, 0);
+    ok(pack_readset_is_changed(set, text, sizeof text), "so is a second");
+    utimensat(AT_FDCWD, name, as_was, 0);
+    ok(!pack_readset_is_changed(set, text, sizeof text), "with its time it is as it was");
+    bool cut = truncate(name, st.st_size + 1) == 0;
+    snprintf(want, sizeof want, "'data.h5' had %lld bytes and has %lld now",
+             (long long)st.st_size, (long long)st.st_size + 1);
+    ok(cut && pack_readset_is_changed(set, text, sizeof text), "a byte more is seen");
+    is_text(text, want, "with both sizes");
+    bool moved = rename(name, "moved.h5") == 0;
+    ok(moved && pack_readset_is_changed(set, text, sizeof text), "so is that it is gone");
+    is_text(text, "'data.h5' is there no more: No such file or directory", "with the reason");
+    ok(make(name, "a data train/images") && pack_readset_is_changed(set, text, sizeof text),
+       "and another file");
+    is_text(text, "'data.h5' was replaced by another file", "under its name");
+    unlink("moved.h5");
     pack_readset_close(set);
 }
 
@@ -198,6 +458,12 @@ main(int argc, char **argv)
     test_list();
     test_large_elements();
     test_parts();
+    test_elements();
+    test_changes();
+    make_boxes();
+    test_boxes(false);
+    test_boxes(true);
+    test_bad_chunk();
     unlink("col:/on.h5");
     rmdir("col:");
     static const char *const files[] = { "images.h5", "data.h5",    "only.h5", "several.h5",

@@ -6,6 +6,7 @@
 
 #include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/filter_parts.h"
+#include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_parts.h"
 #include "libpack/base/rng.h"
 #include "tests/tap.h"
@@ -217,6 +218,49 @@ test_zstd(void)
     ok(bad == 0, "zstd: the frames of ZSTD_compress, from a reused context, %d times", n);
 }
 
+/* The filter that is registered with HDF5 stores what a pipeline does, at any level. */
+static void
+test_zstd_in_hdf5(void)
+{
+    static const char *const texts[] = { "zstd:-50", "zstd:-1", "zstd:1", "zstd:3", "zstd:9",
+                                         "zstd:19",  "shuffle+zstd:12+fletcher32" };
+    static uint8_t data[SIZE_MAX_TESTED];
+    int bad = 0, n = 0;
+    struct pack_pipeline pipeline;
+    if (!ok(pack_h5_register_zstd(NULL) == PACK_OK, "zstd is registered"))
+        return;
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
+        for (int kind = 0; kind < 3; kind++, n++) {
+            pack_pipeline_parse(texts[t], 2, &pipeline, NULL);
+            fill(data, 50000, kind, (uint64_t)n);
+            bad += !agrees(&pipeline, data, 25000, 2);
+        }
+    pipeline = (struct pack_pipeline){ 0 };
+    pack_pipeline_add(&pipeline, PACK_FILTER_ZSTD, 0, 0, NULL, NULL);
+    bad += !agrees(&pipeline, data, 25000, 2);
+    ok(bad == 0, "in HDF5 it has the levels of pipelines, and 3 where none is given");
+
+    static const uint8_t bomb[] = { 0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 1, 0, 0,
+                                    3,    0,    0,    'x' };
+    static uint8_t frame[1000], back[50000];
+    struct target target;
+    hsize_t origin[] = { 0 };
+    int n_read = 0;
+    for (int i = 0; i < 4; i++) {
+        const void *bytes = i == 0 ? bomb : i == 1 ? (const void *)"no frame" : frame;
+        size_t size = i == 0 ? sizeof bomb : 8;
+        fill(data, 1000, 0, 0);
+        if (i >= 2)
+            size = ZSTD_compress(frame, sizeof frame, data, 1000, 3) - (i == 2);
+        n_read += target_open(&target, &pipeline, 1000, H5T_STD_U8LE) &&
+                  H5Dwrite_chunk(target.set, H5P_DEFAULT, 0, origin, size, bytes) >= 0 &&
+                  H5Dread(target.set, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >= 0;
+        target_close(&target);
+    }
+    ok(n_read == 1 && memcmp(back, data, 1000) == 0,
+       "what is no frame, claims too much or is cut is not decoded, a whole one is");
+}
+
 /* How much a frame says it holds is believed only as far as its length allows. */
 static void
 test_zstd_claims(void)
@@ -399,6 +443,86 @@ test_texts(void)
     ok(strlen(text) < PACK_FILTER_NEED_MAX, "and one that nobody knows: %s", text);
 }
 
+/* The words for what cannot be, and for filters that are not there. */
+static void
+test_sentences(void)
+{
+    static const char *const bad[][2] = {
+        { "gzip:10", "gzip level '10' is not a number from 0 to 9" },
+        { "gzip:-1", "gzip level '-1' is not a number from 0 to 9" },
+        { "gzip:", "gzip level '' is not a number from 0 to 9" },
+        { "zstd:23", "zstd level '23' is not a number from -50 to 22" },
+        { "zstd:-51", "zstd level '-51' is not a number from -50 to 22" },
+        { "zstd:--5", "zstd level '--5' is not a number from -50 to 22" },
+        { "gzip:1+zstd:3x+gzip", "zstd level '3x' is not a number from -50 to 22" },
+        { "shuffle:4", "shuffle takes no level" },
+        { "fletcher32:1", "fletcher32 takes no level" },
+        { "gzip+lz4", "'lz4' is not none, gzip, zstd, shuffle or fletcher32" },
+        { "gzi", "'gzi' is not none, gzip, zstd, shuffle or fletcher32" },
+        { "gzipp", "'gzipp' is not none, gzip, zstd, shuffle or fletcher32" },
+        { "", "'' is not none, gzip, zstd, shuffle or fletcher32" },
+    };
+    static const char *const good[] = { "gzip:0", "gzip:9", "zstd:-50", "zstd:22", "zstd:0" };
+    static const struct {
+        uint32_t id;
+        const char *need;
+    } needs[] = {
+        { 1, "needs filter 1 (gzip): an HDF5 built with zlib" },
+        { 2, "needs filter 2 (shuffle): any HDF5" },
+        { 3, "needs filter 3 (fletcher32): any HDF5" },
+        { 4, "needs filter 4 (szip): an HDF5 built with libaec" },
+        { 5, "needs filter 5 (nbit): any HDF5" },
+        { 6, "needs filter 6 (scaleoffset): any HDF5" },
+        { 305, "needs filter 305 (lzo): PyTables" },
+        { 307, "needs filter 307 (bzip2): import hdf5plugin" },
+        { 32000, "needs filter 32000 (lzf): import h5py, or Debian's hdf5-plugin-lzf" },
+        { 32001, "needs filter 32001 (blosc): import hdf5plugin" },
+        { 32004, "needs filter 32004 (lz4): import hdf5plugin" },
+        { 32008, "needs filter 32008 (bitshuffle): import hdf5plugin" },
+        { 32013, "needs filter 32013 (zfp): import hdf5plugin" },
+        { 32015, "needs filter 32015 (zstd): import hdf5plugin" },
+        { 32017, "needs filter 32017 (sz): import hdf5plugin" },
+        { 32018, "needs filter 32018 (fcidecomp): import hdf5plugin" },
+        { 32019, "needs filter 32019 (jpeg): the HDF Group's hdf5_plugins" },
+        { 32024, "needs filter 32024 (sz3): import hdf5plugin" },
+        { 32026, "needs filter 32026 (blosc2): import hdf5plugin" },
+        { 32028, "needs filter 32028 (sperr): import hdf5plugin" },
+        { 77, "needs filter 77, which has no usual package" },
+    };
+    struct pack_pipeline pipeline = { 0 };
+    struct pack_error err;
+    char text[PACK_PIPELINE_TEXT_MAX], long_name[101];
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        err.text[0] = '\0';
+        pack_pipeline_parse(bad[i][0], 1, &pipeline, &err);
+        is_text(err.text, bad[i][1], bad[i][0]);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        is_text(pack_pipeline_parse(good[i], 1, &pipeline, &err)
+                    ? err.text
+                    : pack_pipeline_format(&pipeline, text),
+                good[i], "a level at its limit");
+    memset(long_name, 'x', 100);
+    long_name[100] = '\0';
+    pack_pipeline_parse(long_name, 1, &pipeline, &err);
+    ok(strlen(err.text) == 82 + strlen(" is not none, gzip, zstd, shuffle or fletcher32"),
+       "80 letters of a name are enough: %s", err.text);
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        is_text(pack_filter_need(needs[i].id, text), needs[i].need, "what a filter needs");
+    ok(pack_pipeline_parse("shuffle+zstd:7+gzip+fletcher32", 8, &pipeline, &err) == PACK_OK &&
+           pipeline.n == 4 && pipeline.filter[0].n_cd == 1 && pipeline.filter[0].cd[0] == 8 &&
+           pipeline.filter[0].flags == PACK_FILTER_OPTIONAL && pipeline.filter[1].n_cd == 1 &&
+           pipeline.filter[1].cd[0] == 7 && pipeline.filter[1].flags == PACK_FILTER_OPTIONAL &&
+           pipeline.filter[2].cd[0] == 4 && pipeline.filter[3].n_cd == 0 &&
+           pipeline.filter[3].flags == 0,
+       "stages have their numbers, and only checksums are not optional");
+    pipeline = (struct pack_pipeline){ 0 };
+    pack_pipeline_add(&pipeline, 12345, 0, 0, NULL, NULL);
+    is_text(pack_pipeline_format(&pipeline, text), "filter-12345", "an unknown one has a number");
+    pipeline.n = -1;
+    is_text(pack_pipeline_format(&pipeline, text), "unknown", "a pipeline that cannot be");
+}
+
 int
 main(void)
 {
@@ -408,12 +532,14 @@ main(void)
     test_against_hdf5();
     test_rest();
     test_zstd();
+    test_zstd_in_hdf5();
     test_zstd_claims();
     test_old_fletcher();
     test_damage();
     test_optional();
     test_bound();
     test_texts();
+    test_sentences();
     pack_filter_ctx_free(ctx);
     return done();
 }

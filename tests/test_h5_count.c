@@ -203,6 +203,60 @@ test_errors(const uint8_t *data)
     H5Pclose(fapl);
 }
 
+/* What HDF5 seldom asks of a driver: behind the end of the file are zeros, as H5FD_SEC2 has
+ * it; the file's descriptor, its locks and which file it is are told. */
+static void
+test_driver(const uint8_t *data)
+{
+    static uint8_t bytes[1 << 17], got[64];
+    struct pack_h5_count count = { 0 };
+    hid_t fapl = new_fapl(&count);
+    struct stat st;
+    void *handle = NULL;
+    create(path, H5P_DEFAULT, data);
+    create(other, H5P_DEFAULT, data);
+    size_t size = slurp(path, bytes, sizeof bytes);
+    H5FD_t *file = H5FDopen(path, H5F_ACC_RDONLY, fapl, HADDR_UNDEF);
+    H5FD_t *again = H5FDopen(path, H5F_ACC_RDONLY, fapl, HADDR_UNDEF);
+    H5FD_t *else_ = H5FDopen(other, H5F_ACC_RDONLY, fapl, HADDR_UNDEF);
+    if (!ok(file && again && else_ && size > 0 && count.n_open == 3, "files are opened alone"))
+        return;
+    memset(got, 0xee, sizeof got);
+    bool read = H5FDset_eoa(file, H5FD_MEM_DRAW, size + 100) >= 0 &&
+                H5FDread(file, H5FD_MEM_DRAW, H5P_DEFAULT, size - 10, 60, got) >= 0;
+    int wrong = memcmp(got, bytes + size - 10, 10) != 0;
+    for (int i = 10; i < 64; i++)
+        wrong += got[i] != (i < 60 ? 0 : 0xee);
+    ok(read && wrong == 0 && count.raw.file_reads == 1 && count.raw.file_read_bytes == 60,
+       "what lies behind the end is zeros");
+    read = H5FDread(file, H5FD_MEM_SUPER, H5P_DEFAULT, 0, 8, got) >= 0;
+    ok(read && memcmp(got, "\x89HDF\r\n\x1a\n", 8) == 0 && count.metadata.file_reads == 1 &&
+           count.metadata.file_read_bytes == 8 && count.raw.file_reads == 1,
+       "other reads are of metadata");
+    ok(H5FDget_vfd_handle(file, fapl, &handle) >= 0 && fstat(*(int *)handle, &st) == 0 &&
+           (size_t)st.st_size == size,
+       "the descriptor is that of the file");
+    ok(H5FDcmp(file, again) == 0 && H5FDcmp(file, else_) != 0 &&
+           H5FDcmp(file, else_) == -H5FDcmp(else_, file),
+       "a file is itself, however often it is open");
+    ok(H5FDget_eof(file, H5FD_MEM_DRAW) == size && H5FDget_eoa(file, H5FD_MEM_DRAW) == size + 100,
+       "its end is known");
+    bool locked = H5FDlock(file, true) >= 0;
+    ok(locked && H5FDlock(again, false) < 0 && count.open_errno == EWOULDBLOCK,
+       "who writes locks readers out");
+    ok(H5FDunlock(file) >= 0 && H5FDlock(again, true) >= 0 && H5FDunlock(again) >= 0 &&
+           H5FDlock(again, false) >= 0 && H5FDlock(file, false) >= 0,
+       "until it is done; readers lock none out");
+    H5FDclose(file);
+    H5FDclose(again);
+    H5FDclose(else_);
+    is_number(count.n_open, 0, "all are closed");
+    ok(!H5FDopen(other, H5F_ACC_RDWR | H5F_ACC_CREAT | H5F_ACC_EXCL, fapl, HADDR_UNDEF) &&
+           count.open_errno == EEXIST,
+       "a file that is to be new may not be there");
+    H5Pclose(fapl);
+}
+
 /*
  * Discard at the n-th write stands for a kill there. Run again with keep_existing, the
  * same calls must end in the same bytes, although the raw writes that the killed run did
@@ -244,6 +298,7 @@ main(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     test_counts(data);
     test_errors(data);
+    test_driver(data);
     test_interrupted(data);
     unlink(path);
     unlink(other);

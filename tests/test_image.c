@@ -3,6 +3,7 @@
  */
 #include "libpack/image/exif.h"
 #include <libpack/image.h>
+#include "libpack/image/probe.h"
 
 #include <errno.h>
 #include <stdio.h> /* jpeglib.h needs it */
@@ -686,6 +687,69 @@ test_empty_tiff(void)
         note("%s", err.text);
 }
 
+enum { TIFF_TAGS = 10, TIFF_BYTES = 8 + 2 + 12 * TIFF_TAGS + 4 };
+
+/* A TIFF of 4x4 pixels whose tags say this of its only strip and of its samples. */
+static void
+make_tiff(uint8_t bytes[TIFF_BYTES], uint32_t strip_bytes, uint32_t n_samples)
+{
+    enum { PACKBITS = 32773, SHORT = 3, LONG = 4, SEPARATE = 2 };
+    const uint32_t tags[TIFF_TAGS][3] = {
+        { 256, SHORT, 4 },     { 257, SHORT, 4 },         { 258, SHORT, 8 },
+        { 259, SHORT, PACKBITS }, { 262, SHORT, 1 },      { 273, LONG, 8 },
+        { 277, LONG, n_samples }, { 278, SHORT, 4 },      { 279, LONG, strip_bytes },
+        { 284, SHORT, SEPARATE },
+    };
+    static const uint8_t head[] = { 'I', 'I', 42, 0, 8, 0, 0, 0, TIFF_TAGS };
+    memset(bytes, 0, TIFF_BYTES);
+    memcpy(bytes, head, sizeof head);
+    for (size_t i = 0; i < TIFF_TAGS; i++) {
+        uint8_t *entry = bytes + 10 + 12 * i;
+        entry[0] = (uint8_t)tags[i][0];
+        entry[1] = (uint8_t)(tags[i][0] >> 8);
+        entry[2] = (uint8_t)tags[i][1];
+        entry[4] = 1;
+        for (int k = 0; k < 4; k++)
+            entry[8 + k] = (uint8_t)(tags[i][2] >> 8 * k);
+    }
+}
+
+/* Bytes that a strip is said to have, and that are not in the file, are never read. */
+static void
+test_tiff_claims(void)
+{
+    enum { STRIP_BYTES = 1700000000 };
+    uint8_t bytes[TIFF_BYTES];
+    struct pack_image_memory memory;
+    struct pack_image_info info;
+    struct pack_image image = { 0 };
+    struct pack_error err = { .text = "" };
+    uint64_t probe_bytes = 0;
+    if (!strstr(pack_image_formats(), "TIFF")) {
+        skip("built without libtiff");
+        return;
+    }
+    make_tiff(bytes, STRIP_BYTES, 1);
+    pack_image_memory_init(&memory, bytes, sizeof bytes);
+    memory.reader.is_beginning = false;
+    bool probed = pack_image_probe_at(&memory.reader, NULL, &info, &err) == PACK_OK;
+    if (!ok(probed && pack_image_decode_bytes(&info, NULL) < 4 << 20,
+            "a TIFF with a strip longer than the file takes the memory of its pixels"))
+        note("%s, %llu bytes", err.text,
+             (unsigned long long)(probed ? pack_image_decode_bytes(&info, NULL) : 0));
+    ok(pack_image_probe(bytes, sizeof bytes, NULL, &info, NULL) == PACK_OK &&
+           pack_image_decode_bytes(&info, NULL) > STRIP_BYTES,
+       "of a beginning, that of the strip, which may follow");
+    ok(pack_image_decode(bytes, sizeof bytes, NULL, &image, &info, &err) == PACK_ERR_FORMAT,
+       "and is damaged");
+    pack_image_done(&image);
+    make_tiff(bytes, 16, UINT32_MAX);
+    if (!ok(pack_image_probe_bytes(&memory.reader, NULL, &probe_bytes, &err) ==
+                PACK_ERR_FORMAT,
+            "one with more strips than bytes is damaged, whatever lists of them would take"))
+        note("%llu bytes", (unsigned long long)probe_bytes);
+}
+
 int
 main(void)
 {
@@ -700,6 +764,7 @@ main(void)
     test_orientation_parsers();
     test_partial();
     test_empty_tiff();
+    test_tiff_claims();
     if (heap_is_ours()) {
         test_no_memory();
         test_memory_bound();

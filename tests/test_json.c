@@ -1,10 +1,53 @@
 /* JSON: what is written reads back; what is not JSON is refused with line and column. */
 #include <errno.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libpack/base/json.h"
 #include "tests/tap.h"
+
+/* A locale of the system's, made in a folder of its own, whose numbers have a comma. */
+static bool
+enter_comma_locale(void)
+{
+    const char *work = getenv("work") ? getenv("work") : "/tmp";
+    char dir[256], command[600];
+    snprintf(dir, sizeof dir, "%s/json-locale-XXXXXX", work);
+    if (!mkdtemp(dir))
+        return false;
+    snprintf(command, sizeof command,
+             "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' >/dev/null 2>&1", dir);
+    setenv("LOCPATH", dir, 1);
+    bool made = system(command) == 0 && setlocale(LC_NUMERIC, "de_DE.UTF-8");
+    snprintf(command, sizeof command, "rm -r '%s'", dir);
+    return system(command) == 0 && made && strcmp(localeconv()->decimal_point, ",") == 0;
+}
+
+static void
+test_locale(void)
+{
+    struct pack_buf buf = { 0 };
+    struct pack_json json;
+    struct pack_json_doc *doc;
+    const struct pack_json_value *root;
+    if (!enter_comma_locale()) {
+        skip("no locale with a comma in numbers can be made here");
+        return;
+    }
+    pack_json_begin(&json, &buf);
+    pack_json_array(&json, NULL);
+    pack_json_double(&json, NULL, 0.5);
+    pack_json_close(&json);
+    pack_json_end(&json, NULL);
+    ok(pack_json_parse((const char *)buf.data, buf.size, &doc, &root, NULL) == PACK_OK &&
+           root->first->number == 0.5 && memmem(buf.data, buf.size, "0.5", 3),
+       "numbers have a point where the caller's have a comma");
+    ok(strcmp(localeconv()->decimal_point, ",") == 0, "and the caller's keep it");
+    setlocale(LC_NUMERIC, "C");
+    pack_json_free(doc);
+    pack_buf_done(&buf);
+}
 
 static void
 test_write(void)
@@ -431,5 +474,6 @@ main(void)
     test_stream_pieces();
     test_stream_long();
     test_stream_failing();
+    test_locale();
     return done();
 }

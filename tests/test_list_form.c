@@ -126,6 +126,9 @@ static const struct sample samples[] = {
       "'l': columns 2 and 3 may both be the label, of which an image has one "
       "(label_column)" },
 
+    { "two file names in each line are one with a blank", BYTES("a.jpg b.jpg\nc.jpg d.jpg\n"),
+      "", { 0 }, TAKES("each line as path; no header") },
+
     /* headers */
     { "a header", BYTES("path,label,x\na.jpg,1,2\n"), "", { 0 },
       TAKES("column 1, 'path', as path, column 2, 'label', as label, 1 more as dataset; "
@@ -168,6 +171,14 @@ static const struct sample samples[] = {
     { "columns by name", BYTES("image,breed,x\na.jpg,cat,b.png\n"), "",
       { .path_column = "x", .label_column = "breed" },
       TAKES("column 3, 'x', as path, column 2, 'breed', as label, 1 more as dataset; "
+            "header") },
+    { "columns by name, in another case", BYTES("Image,Breed,x\na.jpg,cat,b.png\n"), "",
+      { .path_column = "X", .label_column = "bREED" },
+      TAKES("column 3, 'x', as path, column 2, 'Breed', as label, 1 more as dataset; "
+            "header") },
+    { "the same case wins", BYTES("path,BREED,breed\na.jpg,cat,dog\n"), "",
+      { .label_column = "breed" },
+      TAKES("column 1, 'path', as path, column 3, 'breed', as label, 1 more as dataset; "
             "header") },
     { "columns by number, under a header", BYTES("image,breed,x\na.jpg,cat,b.png\n"), "",
       { .path_column = "3", .label_column = "2" },
@@ -218,6 +229,28 @@ static const struct sample samples[] = {
       "", { 0 },
       "'l': 'label' of the first object holds several values, an image has one label "
       "(label_column)" },
+    { "quoted lines, as jq .path prints", BYTES("\"a.jpg\"\n\"b \\u00e9.jpg\"\n"), "", { 0 },
+      TAKES("column 1 as path; JSON values") },
+    { "an array in each line, as jq -c prints", BYTES("[\"a.jpg\",\"cat\"]\n[\"b.jpg\",\"dog\"]\n"),
+      "", { 0 }, TAKES("column 1 as path, column 2 as label; JSON values") },
+    { "arrays on several lines, as jq prints", BYTES("[\n  \"a.jpg\",\n  3\n]\n[\n  \"b.jpg\",\n  4\n]\n"),
+      "", { 0 }, TAKES("column 1 as path, column 2 as label; JSON values") },
+    { "one line in quotes", BYTES("\"a.jpg\"\n"), "", { 0 },
+      TAKES("column 1 as path; JSON values") },
+    { "the same without its end", BYTES("\"a.jpg\""), "", { 0 },
+      TAKES("column 1 as path; JSON values") },
+    { "arrays of label and path", BYTES("[1,\"a.jpg\"]\n[-2, \"b.jpg\"]\n"), "", { 0 },
+      TAKES("column 2 as path, column 1 as label; JSON values") },
+    { "quotes that names have", BYTES("\"a.jpg\"\n\"b.jpg\"\n"), "", { .path_column = "0" },
+      TAKES("each line as path; no header") },
+    { "braces that names have", BYTES("{\"a.jpg\"\n{\"b.jpg\"\n"), "", { .path_column = "0" },
+      TAKES("each line as path; no header") },
+    { "quoted cells of CSV are none", BYTES("\"a.jpg\",\"cat\"\n\"b.jpg\",\"dog\"\n"), "",
+      { 0 }, TAKES("column 1 as path, column 2 as label; no header") },
+    { "nor is a header", BYTES("\"path\"\n\"b.jpg\"\n"), "", { 0 },
+      TAKES("column 1, 'path', as path; header") },
+    { "quoted cells of TSV", BYTES("\"a.jpg\"\t\"my \"\"cat\"\"\"\n\"b.jpg\"\tdog\n"), "",
+      { 0 }, TAKES("column 1 as path, column 2 as label; no header") },
     { "a JSON array of objects, as pandas writes its records",
       BYTES("[{\"file\":\"a\\/b.jpg\",\"label\":3},{\"file\":\"c.jpg\",\"label\":4}]\n"), "",
       { 0 }, TAKES("'file' as path, 'label' as label; JSON array") },
@@ -308,10 +341,18 @@ static const struct sample samples[] = {
       "as CSV" },
     { "UTF-16 as Excel writes it", BYTES("\xff\xfep\0a\0t\0h\0\n\0"), "", { 0 },
       "'l' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it as "
-      "CSV UTF-8, or convert it by iconv" },
+      "CSV UTF-8, or convert it, by iconv -f UTF-16 -t UTF-8 'l'" },
     { "UTF-16 in the other order", BYTES("\xfe\xff\0p\0a\0t\0h\0\n"), "", { 0 },
       "'l' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it as "
-      "CSV UTF-8, or convert it by iconv" },
+      "CSV UTF-8, or convert it, by iconv -f UTF-16 -t UTF-8 'l'" },
+    { "UTF-16 without a byte order mark", BYTES("a\0.\0j\0p\0g\0\n\0"), "", { 0 },
+      "'l' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it as "
+      "CSV UTF-8, or convert it, by iconv -f UTF-16LE -t UTF-8 'l'" },
+    { "of which the high bytes are first", BYTES("\0p\0\xe4\0t\0h\0\n"), "", { 0 },
+      "'l' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it as "
+      "CSV UTF-8, or convert it, by iconv -f UTF-16BE -t UTF-8 'l'" },
+    { "paths of a letter each, apart by NUL", BYTES("a\0b\0c\0d\0e\0"), "",
+      { .format = PACK_LIST_NULL }, TAKES("each line as path; no header") },
     { "a name that starts as a BMP does", BYTES("BMW/1.jpg\nBMW/2.jpg\n"), "", { 0 },
       TAKES("each line as path; no header") },
     { "nothing", BYTES(""), "", { 0 }, "list 'l' is empty" },
@@ -422,10 +463,32 @@ test_coco(void)
     ok(strcmp(text, "COCO") != 0, "nor is one that ends behind such a key");
 }
 
+/* Lists that end anywhere: sanitizers see what is read beside them. */
+static void
+test_every_end(void)
+{
+    int n_silent = 0;
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
+        for (size_t size = 0; size < samples[i].size; size++) {
+            char text[2048] = "";
+            recognise(&samples[i], samples[i].bytes, size, text);
+            n_silent += !text[0];
+        }
+    ok(n_silent == 0, "a list that ends anywhere is taken or refused in words");
+
+    static const struct sample s = { .there = "" };
+    char text[2048];
+    recognise(&s, "\"", 1, text);
+    is_text(text,
+            "'l': no column of it is known to be the path, it starts with '\"' (path_column)",
+            "a quote alone is no path");
+}
+
 int
 main(void)
 {
     test_samples();
+    test_every_end();
     test_line_ends();
     test_cut_head();
     test_coco();

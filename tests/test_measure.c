@@ -2,20 +2,24 @@
  * turns, intervals, and what they do to a choice. */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <libpack/advise.h>
+#include <libpack/dataset.h>
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/clock.h"
 #include "libpack/base/rng.h"
 #include "libpack/base/system.h"
-#include "libpack/bench/measure.h"
+#include "libpack/bench/measure_parts.h"
 #include "libpack/bench/measure_storage.h"
 #include "libpack/bench/trial.h"
 #include "libpack/hdf5/h5_boxes.h"
@@ -131,6 +135,36 @@ test_scratch(void)
            copy_is_right(s),
        "what is written when the time is over is right");
     pack_scratch_close(s);
+}
+
+/* A disk that is full, wherever in the copy that is. */
+static void
+test_full(void)
+{
+    char dir[512];
+    struct pack_scratch_params p = { .file = source, .dataset = "probe", .n_samples = N,
+                                     .chunk = { 3, { 16, SIDE, SIDE } }, .dir = dir };
+    struct pack_scratch *s = NULL;
+    struct rlimit kept, limit;
+    struct stat info = { .st_size = 0 };
+    int n_taken = 0;
+    snprintf(dir, sizeof dir, "%s", source);
+    *strrchr(dir, '/') = '\0';
+    bool good = pack_scratch_make(&p, &s, NULL) == PACK_OK &&
+                stat(pack_scratch_path(s), &info) == 0 && getrlimit(RLIMIT_FSIZE, &kept) == 0;
+    pack_scratch_close(s);
+    signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; good && i < 16; i++) {
+        struct pack_error err = { .text = "" };
+        limit = (struct rlimit){ (rlim_t)(info.st_size * i / 16), kept.rlim_max };
+        s = NULL;
+        (void)setrlimit(RLIMIT_FSIZE, &limit);
+        enum pack_status status = pack_scratch_make(&p, &s, &err);
+        (void)setrlimit(RLIMIT_FSIZE, &kept);
+        n_taken += status != PACK_ERR_IO || s || !strstr(err.text, strerror(EFBIG));
+        pack_scratch_close(s);
+    }
+    ok(good && n_taken == 0, "a disk that becomes full is told, and no copy taken for whole");
 }
 
 /* In made-up time: 1600 samples/s of two workers that wait 20 ms for each batch of 16, and
@@ -483,6 +517,180 @@ test_many_workers(void)
        "5000 workers are advised on, but not measured %s", err.text);
 }
 
+/* What is never read, each with its reason; what is just short of it has none. */
+static void
+test_not_read(void)
+{
+    static const struct pack_box trace[] = { { 3, { 0, 0, 0 }, { 1, SIDE, SIDE } } };
+    static struct pack_advise_result result;
+    struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } } };
+    const struct pack_advise_params usual = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                              .data.elem_size = 1,
+                                              .now = &now };
+    struct pack_advise_params p = usual;
+    const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    uint64_t memory = 0;
+    p.reading.pattern.kind = PACK_PATTERN_TRACE;
+    p.reading.pattern.trace = trace;
+    p.reading.pattern.n_trace = 1;
+    struct {
+        struct pack_advise_params params;
+        const char *why;
+    } cases[4] = { { p, "a trace is of the dataset as it is" } };
+    cases[1].params = cases[2].params = cases[3].params = usual;
+    cases[1].params.data.extent.rank = 0;
+    cases[1].why = "a single value has no samples";
+    cases[2].params.reading.pattern.workers = 1 << 20;
+    cases[2].why = "so many workers are not started here";
+    cases[3].params.reading.pattern.workers = 2;
+    cases[3].params.reading.pattern.read = PACK_READ_BATCH;
+    cases[3].why = "would take more than a quarter of memory";
+    int n = 3;
+    if (pack_system_memory_bytes(&memory)) /* that is free: a little more or less in a moment */
+        cases[n++].params.reading.pattern.batch = memory / (4 * 3 * 2 * SAMPLE) * 3 / 2;
+    for (int i = 0; i < n; i++) {
+        struct pack_measured m = { .n_rows = 7 };
+        ok(pack_measure_rows(&how, &cases[i].params, &result, &m, NULL) == PACK_OK &&
+               strncmp(m.why_not, "nothing could be read: ", 23) == 0 &&
+               strstr(m.why_not, cases[i].why) && m.n_rounds == 0,
+           "nothing is read, and it is said why: %s", m.why_not);
+    }
+}
+
+/* Today's settings, of a file whose chunk is damaged; a second dataset is read beside. */
+static void
+test_now_read(void)
+{
+    struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } },
+                                      .codec = "none",
+                                      .stored_rate = 1 };
+    struct pack_profile profile;
+    char path[600];
+    struct pack_probe_layout layout = { .extent = { 3, { N, 32, 32 } },
+                                        .chunk = { 3, { N, 32, 32 } } };
+    pack_cache_params_defaults(&now.cache, PACK_HDF5_1_10);
+    now.pattern.batch = N;
+    (void)pack_profile_named("nvme", &profile, NULL);
+    struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                         .data.elem_size = 1,
+                                         .machine.profile = &profile,
+                                         .reading.pattern = now.pattern,
+                                         .machine.ram_bytes = UINT64_C(1) << 32,
+                                         .now = &now };
+    struct pack_measure_params how = { .file = source, .dataset = "probe", .with = "probe" };
+    struct pack_measured m;
+    struct pack_error err = { 0 };
+    made_time = (struct made_time){ .call_ns = 1000 };
+    memset(&made_time_of, 0, sizeof made_time_of);
+    enum pack_status status = pack_measure_now(&how, &params, &profile, &m, &err);
+    ok(status == PACK_OK && m.has_now && made_time_of.with != NULL && !m.why_not[0],
+       "what is read beside today's is read %s%s", err.text, m.why_not);
+    how.with = "nothing";
+    status = pack_measure_now(&how, &params, &profile, &m, &err);
+    ok(status == PACK_OK && m.has_now && made_time_of.with == NULL,
+       "where it is there %s", err.text);
+    how.with = NULL;
+    made_time = (struct made_time){ 0 };
+    snprintf(path, sizeof path, "%s.bad", source);
+    pack_pipeline_parse("gzip:4", 1, &layout.pipeline, NULL);
+    status = pack_probe_create(path, &layout, fill_waves, &layout, &err);
+    static const char garbage[64] = "this is no compressed data";
+    struct pack_chunkindex index = { .n_chunks = 0 };
+    if (status == PACK_OK)
+        status = pack_chunkindex_read(path, "probe", 0, &index, &err);
+    int file = open(path, O_WRONLY);
+    bool done = status == PACK_OK && index.n_chunks == 1 &&
+                pwrite(file, garbage, sizeof garbage, (off_t)index.chunks[0].address_bytes) ==
+                    sizeof garbage;
+    close(file);
+    pack_chunkindex_done(&index);
+    if (ok(done, "a chunk is damaged %s", err.text)) {
+        how.file = path;
+        now.chunk = layout.chunk;
+        params.data.extent = layout.extent;
+        strcpy(now.codec, "gzip:4");
+        status = pack_measure_now(&how, &params, &profile, &m, &err);
+        ok(status == PACK_OK && !m.has_now &&
+               strncmp(m.why_not, "today's settings could not be read: ", 36) == 0,
+           "what cannot be decoded stays predicted, and it is said why: %s", m.why_not);
+    }
+    unlink(path);
+}
+
+/* A run ends between batches: of what is slow they are so small that each worker makes eight
+ * of them in the 0.3 s that today's settings are read. */
+static void
+test_small_batches(void)
+{
+    static const double calls_ns[] = { 1e9, 3e6, 1e6, 1e3 };
+    static const uint64_t batches[] = { 300, 10 };
+    for (size_t i = 0; i < 2 * sizeof calls_ns / sizeof *calls_ns; i++)
+        for (uint64_t workers = 1; workers <= 2; workers++) {
+            struct pack_profile profile;
+            struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } },
+                                              .codec = "none",
+                                              .stored_rate = 1 };
+            struct pack_advise_outcome o = { .rate = 0 };
+            struct pack_measured m;
+            const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+            (void)pack_profile_named("nvme", &profile, NULL);
+            profile.call_ns = calls_ns[i / 2];
+            pack_cache_params_defaults(&now.cache, PACK_HDF5_1_10);
+            now.pattern = (struct pack_pattern){ .kind = PACK_PATTERN_SHUFFLE,
+                                                 .batch = batches[i % 2],
+                                                 .workers = workers };
+            struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                                 .data.elem_size = 1,
+                                                 .machine.profile = &profile,
+                                                 .reading.pattern = now.pattern,
+                                                 .machine.ram_bytes = UINT64_C(1) << 32,
+                                                 .now = &now };
+            made_time = (struct made_time){ .call_ns = 1000 };
+            memset(&made_time_of, 0, sizeof made_time_of);
+            bool done = pack_measure_now(&how, &params, &profile, &m, NULL) == PACK_OK;
+            made_time = (struct made_time){ 0 };
+            done = done && pack_advise_evaluate(&params, &now, 0, &o, NULL) == PACK_OK;
+            double fit = o.first_rate * 0.3 / (double)workers / 8;
+            uint64_t want = fit >= (double)batches[i % 2] ? batches[i % 2]
+                            : fit < 1                     ? 1
+                                                          : (uint64_t)fit;
+            ok(done && made_time_of.pattern.batch == want,
+               "%.3g samples/s of %d workers are read in batches of %d, not %d", o.first_rate,
+               (int)workers, (int)made_time_of.pattern.batch, (int)batches[i % 2]);
+        }
+}
+
+/* Two batches of ten are read in the time there is: the model is asked about as many. */
+static void
+test_part_of_epoch(void)
+{
+    struct pack_profile profile;
+    struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } },
+                                      .codec = "none",
+                                      .stored_rate = 1,
+                                      .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 10 } };
+    struct pack_measured m;
+    struct measure_expected part, whole;
+    const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    pack_cache_params_defaults(&now.cache, PACK_HDF5_1_10);
+    (void)pack_profile_named("nvme", &profile, NULL);
+    struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                         .data.elem_size = 1,
+                                         .machine.profile = &profile,
+                                         .reading.pattern = now.pattern,
+                                         .machine.ram_bytes = UINT64_C(1) << 32,
+                                         .now = &now };
+    made_time = (struct made_time){ .call_ns = 20e6 };
+    bool done = pack_measure_now(&how, &params, &profile, &m, NULL) == PACK_OK && m.has_now;
+    made_time = (struct made_time){ 0 };
+    done = done && pack_measure_model(&params, &now, 20, &part, NULL) == PACK_OK &&
+           pack_measure_model(&params, &now, 0, &whole, NULL) == PACK_OK;
+    ok(done && part.first != whole.first && m.modelled_first == part.first &&
+           m.modelled_later == part.first,
+       "beside 20 samples stands the model of 20: %.0f samples/s, of an epoch %.0f",
+       m.modelled_first, whole.first);
+}
+
 /* Samples/s of rows that take every sample from the file's pages, as measured in copies, in
  * made-up time; pages: what such a read of the file takes over one of a copy; on_file: what
  * was measured of the file, 0: nothing was; *ratio: that over what the copy foretells. */
@@ -591,8 +799,13 @@ main(void)
     test_pages();
     test_version();
     test_many_workers();
+    test_not_read();
+    test_now_read();
+    test_small_batches();
+    test_part_of_epoch();
     test_resident();
     test_scratch();
+    test_full();
     test_trial();
     test_preload();
     test_preload_ends();

@@ -12,6 +12,7 @@
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/hdf5/scratch.h"
+#include "libpack/model/cost.h"
 #include "tests/tap.h"
 
 enum { N = 300, SIDE = 24, SAMPLE = SIDE * SIDE, ROWS = 6 };
@@ -301,6 +302,79 @@ test_first_alone(void)
     pack_readset_close(set);
 }
 
+/* Samples/s of a cost whose loads take `load` times as long, and all the rest `rest` times. */
+static double
+slowed(struct pack_cost cost, double samples, double load, double rest)
+{
+    double loads = cost.page_ns + cost.decode_ns + cost.touch_ns;
+    cost.cpu_ns = load * loads + rest * (cost.cpu_ns - loads);
+    cost.total_ns = cost.cpu_ns + cost.storage_ns;
+    return pack_cost_rate(&profile, &cost, samples, 1);
+}
+
+/* A copy of all samples, of which later epochs find all in the cache, on a machine that
+ * loads so much slower and does all the rest so much slower than the profile says. */
+static void
+test_two_factors(void)
+{
+    static const struct {
+        double load, rest;
+        bool apart; /* both can be told from the two rates */
+    } cases[] = { { 3, 0.5, true },   { 0.5, 3, true },  { 1, 1, true },
+                  { 49, 2, true },    { 51, 2, false },  { 0.06, 1, true },
+                  { 0.04, 1, false }, { 2, 49, true },   { 2, 51, false },
+                  { 1, 0.06, true },  { 1, 0.04, false } };
+    static struct measure_rows rows;
+    struct pack_error err = { 0 };
+    struct pack_readset *set = NULL;
+    const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    struct pack_advise_params copy = params;
+    struct pack_advise_config config = today, uncached;
+    struct measure_expected e;
+    strcpy(config.codec, "gzip:4");
+    config.decode_ns = 50;
+    uncached = config; /* the row: loads are another part of its time than of the copy's */
+    uncached.cache.n_slots = uncached.cache.size_bytes = 0;
+    copy.machine.is_warm = true;
+    copy.machine.ram_bytes = UINT64_MAX / 2;
+    copy.reading.epochs = 1000;
+    copy.now = NULL;
+    bool done = pack_readset_open(&how.file, 1, "probe", &set, &err) == PACK_OK &&
+                pack_measure_model(&copy, &config, 0, &e, &err) == PACK_OK;
+    for (size_t i = 0; done && i < sizeof cases / sizeof *cases; i++) {
+        struct pack_measured m = { .now_ratio = 1 };
+        struct pack_advise_outcome o, model;
+        double load = cases[i].load, rest = cases[i].rest;
+        double first = slowed(e.first_cost, e.first_samples, load, rest),
+               later = slowed(e.later_cost, e.later_samples, load, rest);
+        done = pack_advise_evaluate(&params, &uncached, 0, &model, &err) == PACK_OK;
+        o = model;
+        rows = (struct measure_rows){
+            .how = &how,
+            .params = &params,
+            .layouts[0].set = set,
+            .candidates[0] = { .row = &o, .config = config },
+            .results[0] = { .has_later = true, .first_rate = first, .later_rate = later },
+            .n_candidates = 1
+        };
+        done = done && pack_measure_correct(&rows, 0, &m, &err) == PACK_OK;
+        double by_first = e.first / first, by_later = e.later / later;
+        double want_first = slowed(model.first_cost, model.first_samples,
+                                   cases[i].apart ? load : by_first,
+                                   cases[i].apart ? rest : by_first),
+               want_later = slowed(model.steady_cost, model.steady_samples,
+                                   cases[i].apart ? load : by_later,
+                                   cases[i].apart ? rest : by_later);
+        if (!ok(done && fabs(o.first_rate / want_first - 1) < 1e-6 &&
+                    fabs(o.later_rate / want_later - 1) < 1e-6,
+                "loads that take %g times as long, and %g times all the rest, are %s", load,
+                rest, cases[i].apart ? "told apart" : "not believed"))
+            note("%.6g, %.6g, not %.6g, %.6g samples/s %s", o.first_rate, o.later_rate,
+                 want_first, want_later, err.text);
+    }
+    pack_readset_close(set);
+}
+
 /* -------------------------------------------------------------------- trials */
 
 static void
@@ -455,6 +529,7 @@ main(void)
     test_now();
     test_shrinking();
     test_first_alone();
+    test_two_factors();
     test_rows();
     test_reason();
     test_weights();

@@ -71,7 +71,11 @@ test_forms(void)
         is_text(back, cases[i].name, "and gives the name");
         is_text(pack_name_text(cases[i].name, text), cases[i].text, "form for messages");
     }
-    static const char *const bad[] = { "\\",    "a\\n",  "\\x",  "\\x4",
+    char upper[16];
+    ok(pack_name_unescape("\\xAF\\xfA\\x5C", upper, NULL) == PACK_OK &&
+           strcmp(upper, "\xaf\xfa\\") == 0,
+       "hex digits may be large letters");
+    static const char *const bad[] = { "\\x@1", "\\x1`", "\\xG0", "\\X41", "\\",    "a\\n",  "\\x",  "\\x4",
                                        "\\x4g", "\\x00", "\\xg1" };
     struct pack_error err;
     char out[16];
@@ -130,6 +134,19 @@ test_long_text(void)
     name[255] = '\0';
     name[254] = 'e';
     is_text(pack_name_text(name, text), name, "255 bytes are shown whole");
+    enum { HALF = (PACK_NAME_TEXT_MAX - 4) / 2 };
+    int wrong = 0;
+    for (size_t size = PACK_NAME_TEXT_MAX - 3; size < PACK_NAME_TEXT_MAX + 9; size++) {
+        char want[PACK_NAME_TEXT_MAX + sizeof name];
+        for (size_t i = 0; i < size; i++)
+            name[i] = (char)('a' + i % 23);
+        name[size] = '\0';
+        snprintf(want, sizeof want, "%s", name);
+        if (size >= PACK_NAME_TEXT_MAX)
+            snprintf(want, sizeof want, "%.*s...%s", HALF, name, name + size - HALF);
+        wrong += strcmp(pack_name_text(name, text), want) != 0;
+    }
+    is_number(wrong, 0, "what does not fit is cut in its middle, and nothing else is");
 }
 
 static void

@@ -24,10 +24,12 @@ static struct {
     int lock_errno;        /* of every flock */
     bool renumbers;        /* no file has the number that it had before */
     bool renamed;          /* before the first flock, another writer is through */
-    const char *stranger;  /* made by someone just before our file is created */
+    const char *stranger;  /* made by someone just before our file is, or a link */
     const char *bad_sync;  /* what cannot be synced: the end of its name, */
     int sync_errno;        /* and why, if not for EIO */
     bool interrupted;      /* every other write ends at once, the others half way */
+    int rename_errno;      /* of every rename that replaces nothing, */
+    int link_errno;        /* and of every link */
     char events[256];      /* "sync NAME (whether the output is there)" */
 } system_;
 
@@ -97,6 +99,24 @@ write(int fd, const void *data, size_t size)
     if (system_.interrupted && size > 1)
         size /= 2;
     return syscall(SYS_write, fd, data, size);
+}
+
+int
+renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    errno = system_.rename_errno;
+    return errno ? -1
+                 : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
+int
+link(const char *from, const char *to)
+{
+    if (system_.stranger)
+        put(to, system_.stranger);
+    system_.stranger = NULL;
+    errno = system_.link_errno;
+    return errno ? -1 : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 /* ------------------------------------------------------------------ the tests */
@@ -303,6 +323,45 @@ test_syncs(void)
     unlink(name);
 }
 
+/* File systems that cannot rename without replacing, link, or either. */
+static void
+test_renames(void)
+{
+    static const struct {
+        int rename_errno, link_errno;
+        const char *how;
+    } cases[] = { { EINVAL, 0, "by links where no rename keeps what is there" },
+                  { ENOSYS, 0, "by links where the kernel has no such rename" },
+                  { EINVAL, EPERM, "by a plain rename where there are no links either" } };
+    struct pack_outfile_params params = { 0 };
+    struct pack_outfile *out;
+    struct pack_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        system_.rename_errno = cases[i].rename_errno;
+        system_.link_errno = cases[i].link_errno;
+        ok(pack_outfile_write(name, false, "new", 3, &err) == PACK_OK &&
+               holds(name, "new") && n_files() == 1,
+           "an output is put in place %s", cases[i].how);
+        unlink(name);
+        pack_outfile_open(name, &params, &out, &err);
+        system_.stranger = "came between";
+        ok(pack_outfile_commit(out, &err) == PACK_ERR_EXISTS &&
+               holds(name, "came between") && n_files() == 1,
+           "nothing is replaced there: %s", err.text);
+        unlink(name);
+        system_.bad_sync = "test_outfile";
+        ok(pack_outfile_write(name, false, "x", 1, &err) == PACK_ERR_IO && n_files() == 0,
+           "and one whose folder cannot be synced is taken back: %s", err.text);
+        system_.bad_sync = NULL;
+    }
+    system_.rename_errno = EIO;
+    system_.link_errno = 0;
+    ok(pack_outfile_write(name, false, "x", 1, &err) == PACK_ERR_IO && n_files() == 0 &&
+           strstr(err.text, "cannot rename") && strstr(err.text, strerror(EIO)),
+       "a rename that fails for another reason is not tried otherwise: %s", err.text);
+    system_.rename_errno = 0;
+}
+
 static void
 test_journal(void)
 {
@@ -499,6 +558,7 @@ main(void)
     test_strangers();
     test_file_systems();
     test_syncs();
+    test_renames();
     test_refusals();
     test_strange_journal();
     test_read_only_folder();

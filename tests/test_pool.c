@@ -197,6 +197,47 @@ test_budget_order(void)
     pack_budget_free(budget);
 }
 
+enum { SHARES = 5, ROUNDS = 200 };
+static pthread_barrier_t all_hold;
+
+static void *
+hold_with_all(void *argument)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_barrier_wait(&all_hold);
+        pack_budget_take(budget, 1000 / SHARES);
+        pthread_barrier_wait(&all_hold);
+        pack_budget_give(budget, 1000 / SHARES);
+    }
+    return argument;
+}
+
+/* Nobody gives before all have taken: whoever is woken before its turn has to be woken again
+ * by the one whose turn it was. */
+static void
+test_budget_held_by_all(void)
+{
+    pthread_t threads[SHARES];
+    pack_budget_new(1000, &budget, NULL);
+    pthread_barrier_init(&all_hold, NULL, SHARES + 1);
+    for (int i = 0; i < SHARES; i++)
+        pthread_create(&threads[i], NULL, hold_with_all, NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        pack_budget_take(budget, 1000);
+        pthread_barrier_wait(&all_hold);
+        for (int k = 0; k < i % 50; k++)
+            sched_yield(); /* some wait already, or all, or none */
+        pack_budget_give(budget, 1000);
+        pthread_barrier_wait(&all_hold);
+    }
+    for (int i = 0; i < SHARES; i++)
+        pthread_join(threads[i], NULL);
+    is_number((long long)pack_budget_peak(budget), 1000,
+              "those that fit together hold it together, in whatever order they are woken");
+    pthread_barrier_destroy(&all_hold);
+    pack_budget_free(budget);
+}
+
 static void
 count_polls(void *context)
 {
@@ -244,6 +285,51 @@ test_polling(void)
     pack_pool_free(pool);
 }
 
+static atomic_int n_polls;
+
+static void
+count_polled(void *context)
+{
+    (void)context;
+    n_polls++;
+}
+
+/* An item is done once the caller was polled as often as it says. */
+static void
+wait_for_n_polls(void *item, unsigned worker, void *context)
+{
+    (void)worker, (void)context;
+    while (n_polls < *(int *)item)
+        usleep(1000);
+}
+
+/* Polls until the first of some items is taken from a pool with room for nine. */
+static int
+polls_until_first(int *items, int n)
+{
+    struct pack_pool_lane lane = { wait_for_n_polls, NULL, 9 };
+    struct pack_pool *pool;
+    n_polls = 0;
+    pack_pool_new(4, &lane, 1, &pool, NULL);
+    for (int i = 0; i < n; i++)
+        pack_pool_submit(pool, 0, &items[i]);
+    bool first = pack_pool_next_polling(pool, 0, count_polled, NULL) == &items[0];
+    int polls = n_polls;
+    n_polls = 1000;
+    pack_pool_free(pool);
+    return first ? polls : -1;
+}
+
+/* Being woken costs the caller and the worker whose processor it takes. */
+static void
+test_together(void)
+{
+    ok(polls_until_first((int[]){ 1, 0, 4, 999 }, 4) >= 4,
+       "who waits is woken for a third of what may be in flight at once");
+    ok(polls_until_first((int[]){ 1, 4 }, 2) >= 4, "or for all, where that is less");
+    ok(polls_until_first((int[]){ 4, 0, 1, 999 }, 4) >= 4, "the first of them included");
+}
+
 int
 main(void)
 {
@@ -252,7 +338,9 @@ main(void)
     test_lanes();
     test_budget();
     test_budget_order();
+    test_budget_held_by_all();
     test_polling();
+    test_together();
     ok(pack_pool_default_threads() >= 1, "there is a processor");
     return done();
 }

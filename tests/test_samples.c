@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "libpack/convert/sample_chain.h"
+#include "libpack/convert/sample_memory.h"
 #include "tests/lease.h"
 #include "tests/tap.h"
 

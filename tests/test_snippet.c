@@ -95,6 +95,20 @@ test_orders(void)
     has("pytorch", "workers=3,\n                    world=2, rank=int(os.environ.get('RANK', 0)))",
         "and rank by rank");
     setup();
+    config.pattern.kind = PACK_PATTERN_BLOCK;
+    config.pattern.batch = 0;
+    has("pytorch", "batch_size=1, sampler=BlockShuffle(\n                        len(images), "
+                   "chunk=8, pool=32)", "32 of them in batches of one, unless told");
+    config.pattern.step = 4;
+    has("pytorch", "chunk=2, pool=32)", "a chunk of 8 rows holds two samples that begin at every fourth");
+    config.pattern.step = 16;
+    has("pytorch", "chunk=1, pool=32)", "or a part of one");
+    config.pattern.step = 0;
+    config.chunk.rank = 0;
+    has("pytorch", "chunk=1, pool=32)", "without chunks each sample is one");
+    config.pattern.kind = PACK_PATTERN_SHUFFLE;
+    has("pytorch", "batch_size=1, shuffle=True)", "a shuffle has batches of one, too");
+    setup();
     config.pattern.kind = PACK_PATTERN_REPLACEMENT;
     has("pytorch", "batch_size=16, sampler=RandomSampler(\n                        images, "
                    "replacement=True, num_samples=len(images)))", "draws are independent");
@@ -203,6 +217,31 @@ test_repack(void)
         snprintf(line, sizeof line, "\nname = '%s'\n", odd[i]);
         has("h5repack", line, "a name that h5repack would take apart is Python's");
     }
+    static const struct {
+        const char *codec, *head, *piece;
+    } layouts[] = {
+        { "none", "import h5py\n", "chunks=(8, 32, 48, 3,))\n" },
+        { "gzip:9", "import h5py\n", "3,), compression='gzip', compression_opts=9)\n" },
+        { "zstd:5", "import h5py, hdf5plugin  # encodes zstd\n",
+          "3,), compression=32015, compression_opts=(5,))\n" },
+        { "shuffle+gzip:4+fletcher32", "import h5py\n",
+          "3,), shuffle=True, compression='gzip', compression_opts=4, fletcher32=True)\n" },
+    };
+    params.now = NULL;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        strcpy(config.codec, layouts[i].codec);
+        has("h5repack", layouts[i].head, "what encodes is imported");
+        has("h5repack", layouts[i].piece, "filters have h5py's names");
+    }
+    /* 4608 bytes a sample: as many whole chunks of 8 as 32 MiB hold */
+    has("h5repack", "range(0, len(data), 7280):\n        copy[i:i + 7280] = data[i:i + 7280]\n",
+        "as much is copied at once as takes little memory");
+    config.chunk.extent[0] = 20000;
+    has("h5repack", "range(0, len(data), 20000):\n", "but never less than a chunk");
+    config.chunk.rank = 0;
+    has("h5repack", "range(0, len(data), 7281):\n", "or than a sample");
+    strcpy(config.codec, "none");
+    has("h5repack", "fillvalue=data.fillvalue)\n", "without chunks none are named");
     setup();
 }
 

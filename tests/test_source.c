@@ -20,6 +20,7 @@
 
 static char work[] = "/tmp/test_source.XXXXXX";
 static bool hide_types; /* readdir() tells no types, as on some file systems */
+static const char *vanishing; /* a file that is gone once readdir() has told of it */
 
 struct dirent *
 readdir(DIR *dir)
@@ -30,6 +31,8 @@ readdir(DIR *dir)
     struct dirent *e = real(dir);
     if (e && hide_types)
         e->d_type = DT_UNKNOWN;
+    if (e && vanishing && strcmp(e->d_name, vanishing) == 0)
+        unlinkat(dirfd(dir), vanishing, 0);
     return e;
 }
 
@@ -386,6 +389,10 @@ static const struct tree trees[] = {
       .entries = { "a/c/1.jpg", "b/" },
       .sources = { "a", "b" },
       .want = "no images in 'b'" },
+    { .what = "where one has no name of its own, names keep the whole of all sources",
+      .entries = { "a/x/1.jpg", "d/b/x/2.jpg" },
+      .sources = { "a/.", "d/b" },
+      .want = "a/./x/1.jpg=0 d/b/x/2.jpg=0 [x]" },
     { .what = "the same folder twice",
       .entries = { "a/c/1.jpg", "b -> a" },
       .sources = { "a", "b" },
@@ -528,6 +535,20 @@ test_deep(void)
     pack_source_close(s);
     remove_deep("deep");
 
+    for (size_t size = PATH_MAX - 1; size <= PATH_MAX + 1; size++) { /* with NUL at its end */
+        char image[PATH_MAX];
+        snprintf(image, sizeof image, "%0*d.jpg", (int)(size - 5 - 20 * 201 - 4), 0);
+        make_deep("deep", 20, image);
+        s = open_folders(folders, NULL, text, sizeof text);
+        fd = -1;
+        ok(s && pack_source_path(s, 0, text, sizeof text) == size &&
+               pack_source_open_file(s, 0, &fd, NULL) == PACK_OK,
+           "a path of %zu bytes is opened", size);
+        close(fd);
+        pack_source_close(s);
+        remove_deep("deep");
+    }
+
     make_deep("deep", PACK_SOURCE_DEPTH_MAX - 1, "image.jpg");
     s = open_folders(folders, NULL, text, sizeof text);
     ok(s && s->n_records == 1, "%d folders inside one another are read",
@@ -619,6 +640,25 @@ test_permissions(void)
     remove_tree("closed");
     remove_tree("linked");
     remove_tree("files");
+}
+
+/* Files without image extension are looked into, unless they are gone by then. */
+static void
+test_vanishing(void)
+{
+    static const char *const names[] = { "note", "picture.gif" };
+    char path[64], want[64];
+    make("flat/1.jpg=");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "flat/%s", names[i]);
+        snprintf(want, sizeof want, "1.jpg  1 other(%s)", names[i]);
+        make(path);
+        vanishing = names[i];
+        ok(listing_is("flat", want) == 0 && access(path, F_OK) != 0,
+           "a folder is listed of which %s vanishes meanwhile", path);
+        vanishing = NULL;
+    }
+    remove_tree("flat");
 }
 
 /* -------------------------------------------------------------------- lists */
@@ -852,6 +892,35 @@ test_lease(void)
     unlink("leased.jpg");
 }
 
+/* The same of a file that is looked into to see whether it is an image. */
+static void
+test_leased_listing(void)
+{
+    const char *folder = "flat";
+    int n_asked = 0;
+    struct pack_source_params p = { .is_image = is_jpeg,
+                                    .watch = { .context = &n_asked,
+                                               .stop = stops_at_third } };
+    struct pack_source *s = NULL;
+    struct pack_error err = { .text = "" };
+    make("flat/leased=");
+    pid_t holder = lease_hold("flat/leased", 200);
+    if (holder < 0) {
+        skip("no file can be leased here");
+        skip("no file can be leased here");
+        remove_tree("flat");
+        return;
+    }
+    ok(listing_is("flat", "leased ") == 0,
+       "a file that may be an image is waited for where another has a lease on it");
+    waitpid(holder, NULL, 0);
+    holder = lease_hold("flat/leased", 40000);
+    enum pack_status status = pack_source_open(&folder, 1, &p, &s, &err);
+    ok(lease_drop(holder) && status == PACK_ERR_INTERRUPTED && !s,
+       "until the watch ends the listing: %s", err.text);
+    remove_tree("flat");
+}
+
 static const char ten[] = "path,label,x\na,0,0\nb,1,1\nc,2,2\nd,3,3\ne,4,4\nf,5,5\n"
                           "g,6,6\nh,7,7\ni,8,8\nj,9,9\n";
 
@@ -970,10 +1039,12 @@ main(void)
     test_notes();
     test_deep();
     test_permissions();
+    test_vanishing();
     test_lists();
     test_list_paths();
     test_open_file();
     test_lease();
+    test_leased_listing();
     test_shuffle();
     test_digest();
     test_progress();

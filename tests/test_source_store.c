@@ -288,9 +288,10 @@ test_extended(void)
     pack_source_close(now);
 }
 
-/* A source of class folders as it was walked: `names` in order, of classes a and a-b. */
+/* A source as it was walked: `names` in order, of classes a and a-b, that are folders of
+ * their own or, with --label-from-folder, the innermost ones. */
 static struct pack_source *
-walked(const char *const *names)
+walked(const char *const *names, bool is_by_class)
 {
     static const char *const classes[] = { "a", "a-b" };
     struct pack_source *source = NULL;
@@ -299,33 +300,41 @@ walked(const char *const *names)
         pack_source_set_classes(source, classes, 2, NULL) != PACK_OK)
         abort();
     source->has_labels = true;
+    source->is_by_class = is_by_class;
     for (; *names; names++)
         if (pack_source_add(source, *names, strncmp(*names, "a-b", 3) == 0, NULL) != PACK_OK)
             abort();
     return source;
 }
 
-/* What is listed behind the last image is told by class first: whole paths would have a-b/
- * in front of a/x/. */
+/* What is listed behind the last image is told by class first where folders are classes:
+ * whole paths have a-b/ in front of a/x/. */
 static void
 test_extended_classes(void)
 {
     static const struct {
-        const char *was[2], *now[3];
+        const char *was[3], *now[3];
+        bool is_by_class;
         uint64_t n_added;
     } cases[] = {
-        { { "a-b/1.jpg" }, { "a/x/1.jpg", "a-b/1.jpg" }, 0 },
-        { { "a-b/1.jpg" }, { "a-b/1.jpg", "a/x/1.jpg" }, 0 },
-        { { "a/x/1.jpg" }, { "a/x/1.jpg", "a-b/1.jpg" }, 1 },
-        { { "a-b/1.jpg" }, { "a-b/1.jpg", "a-b/x/1.jpg" }, 1 },
+        { { "a-b/1.jpg" }, { "a/x/1.jpg", "a-b/1.jpg" }, true, 0 },
+        { { "a-b/1.jpg" }, { "a-b/1.jpg", "a/x/1.jpg" }, true, 0 },
+        { { "a/x/1.jpg" }, { "a/x/1.jpg", "a-b/1.jpg" }, true, 1 },
+        { { "a-b/1.jpg" }, { "a-b/1.jpg", "a-b/x/1.jpg" }, true, 1 },
+        { { "a-b/1.jpg" }, { "a-b/1.jpg", "a/x/1.jpg" }, false, 1 },
+        /* the last one is gone, and what came would be in front of it */
+        { { "a/1.jpg", "a/x/1.jpg" }, { "a/1.jpg", "a-b/1.jpg" }, false, 0 },
+        { { "a-b/1.jpg" }, { "a/1.jpg", "a-b/1.jpg" }, false, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct pack_source *source = walked(cases[i].was), *now = walked(cases[i].now);
+        struct pack_source *source = walked(cases[i].was, false);
+        struct pack_source *now = walked(cases[i].now, cases[i].is_by_class);
         struct pack_source_additions a = { 0 };
         ok(pack_source_extend(source, now, &a, NULL) == PACK_OK &&
                a.n_added == cases[i].n_added && a.n_left_out == 1 - a.n_added,
-           "'%s' and '%s' behind '%s': %d added", cases[i].now[0], cases[i].now[1],
-           cases[i].was[0], (int)a.n_added);
+           "'%s' and '%s' behind '%s', %s: %d added", cases[i].now[0], cases[i].now[1],
+           cases[i].was[1] ? cases[i].was[1] : cases[i].was[0],
+           cases[i].is_by_class ? "by class" : "by path", (int)a.n_added);
         pack_source_close(source);
         pack_source_close(now);
     }

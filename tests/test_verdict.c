@@ -106,6 +106,29 @@ test_stages(void)
     ok(limit(&m) == PACK_LIMIT_DELAY, "299 ms beside 300 and 401");
 }
 
+/* What users read, and scripts compare. */
+static void
+test_names(void)
+{
+    static const struct {
+        enum pack_limit limit;
+        const char *name;
+    } names[] = { { PACK_LIMIT_CONSUMER, "consumer" },
+                  { PACK_LIMIT_STORAGE, "storage" },
+                  { PACK_LIMIT_DECODE, "decode" },
+                  { PACK_LIMIT_ASSEMBLY, "CPU assembly" },
+                  { PACK_LIMIT_CALLS, "HDF5 call overhead" },
+                  { PACK_LIMIT_BUS, "PCIe" },
+                  { PACK_LIMIT_PAGE_CACHE, "page cache" },
+                  { PACK_LIMIT_FILE_READS, "file reads" },
+                  { PACK_LIMIT_REOPEN, "opening the dataset" },
+                  { PACK_LIMIT_DELAY, "the delay asked for" },
+                  { PACK_LIMIT_COLLATE, "copying into batches" },
+                  { PACK_LIMIT_INTERPRETER, "the interpreter" } };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        is_text(pack_limit_name(names[i].limit), names[i].name, "a limit has its name");
+}
+
 /* ---------------------------------------------------------- storage or memory */
 
 static void
@@ -438,6 +461,7 @@ int
 main(void)
 {
     test_stages();
+    test_names();
     test_origin();
     test_consumer();
     test_echo();

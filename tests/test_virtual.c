@@ -4,6 +4,7 @@
  * requests on its own grid.
  */
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libpack/advise/advise_request.h"
@@ -304,6 +305,27 @@ test_remark(const char *name, const char *want, const char *what)
     pack_readset_close(set);
 }
 
+/* Sources are looked for beside the file, not where the program was started. */
+static void
+test_other_folder(void)
+{
+    static const char *const names[] = { "vds.h5", "vds_0.h5", "vds_1.h5", "vds_2.h5" };
+    enum { N = sizeof names / sizeof *names };
+    char moved[N][32];
+    bool good = mkdir("sub", 0755) == 0;
+    for (int i = 0; i < N; i++) {
+        snprintf(moved[i], sizeof moved[i], "sub/%s", names[i]);
+        good = good && rename(names[i], moved[i]) == 0;
+    }
+    ok(good, "a file and its sources are moved together");
+    test_remark(moved[0], NULL, "they are found beside it");
+    test_runs(moved[0], true);
+    test_advice(moved[0], true);
+    for (int i = 0; i < N; i++)
+        good = good && rename(moved[i], names[i]) == 0;
+    ok(good && rmdir("sub") == 0, "and moved back");
+}
+
 /* A virtual dataset whose only source is the one of this name. */
 static void
 make_circle(const char *name, const char *of)
@@ -346,6 +368,156 @@ test_circles(void)
     remove("circle.h5");
     remove("circle_a.h5");
     remove("circle_b.h5");
+}
+
+/* NAME with `n` images of 6 bytes, chunked or not. */
+static void
+make_plain(const char *name, hsize_t n, bool is_chunked)
+{
+    const hsize_t extent[2] = { n, 6 }, chunk[2] = { 2, 6 };
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    if (is_chunked)
+        H5Pset_chunk(list, 2, chunk);
+    H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list,
+                        H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+/* The path of the first source, or "" where the set cannot be opened. */
+static void
+find_source(const char *name, char path[600], bool *is_missing)
+{
+    struct pack_readset *set = NULL;
+    *path = '\0';
+    if (pack_readset_open(&name, 1, "images", &set, NULL) != PACK_OK)
+        return;
+    const struct pack_h5_sources *s = &set->parts[0].data->sources;
+    *is_missing = s->n_sources == 1 && s->sources[0].is_missing;
+    snprintf(path, 600, "%s", s->n_sources == 1 ? s->sources[0].file : "");
+    pack_readset_close(set);
+}
+
+/* A source with a whole path is there, or beside the file, where it may have moved to. */
+static void
+test_whole_paths(void)
+{
+    char here[400], source[500], found[600], want[600];
+    bool is_missing = true;
+    if (!getcwd(here, sizeof here) || mkdir("far", 0755) != 0 || mkdir("near", 0755) != 0) {
+        ok(false, "folders are made");
+        return;
+    }
+    snprintf(source, sizeof source, "%s/far/s.h5", here);
+    make_plain("far/s.h5", 10, true);
+    make_circle("near/v.h5", source);
+    find_source("near/v.h5", found, &is_missing);
+    ok(!is_missing && strcmp(found, source) == 0, "a source is where its whole path says: %s",
+       found);
+    make_plain("near/s.h5", 10, true);
+    find_source("near/v.h5", found, &is_missing);
+    ok(!is_missing && strcmp(found, source) == 0, "also where another lies beside: %s", found);
+    unlink("far/s.h5");
+    find_source("near/v.h5", found, &is_missing);
+    ok(!is_missing && strcmp(found, "near/s.h5") == 0,
+       "one that is not there any more lies beside: %s", found);
+    snprintf(want, sizeof want, "%s/near/v.h5", here);
+    find_source(want, found, &is_missing);
+    snprintf(want, sizeof want, "%s/near/s.h5", here);
+    ok(!is_missing && strcmp(found, want) == 0, "in the folder of the file: %s", found);
+    rename("near/s.h5", "s.h5");
+    find_source("near/v.h5", found, &is_missing);
+    ok(!is_missing && strcmp(found, "s.h5") == 0, "or where the program is: %s", found);
+    unlink("s.h5");
+    find_source("near/v.h5", found, &is_missing);
+    ok(is_missing && strcmp(found, "s.h5") == 0, "or nowhere: %s", found);
+    unlink("near/v.h5");
+    rmdir("near");
+    rmdir("far");
+}
+
+/* 31 virtual datasets, one the source of the other, are read, 32 are not. */
+static void
+test_levels(void)
+{
+    enum { N = 33 };
+    char names[N][16];
+    const char *name = names[0];
+    for (int i = 0; i < N; i++)
+        snprintf(names[i], sizeof names[i], "level%d.h5", i);
+    make_plain(names[N - 1], 10, true);
+    for (int i = 0; i < N - 1; i++)
+        make_circle(names[i], names[i + 1]);
+    struct pack_readset *set = NULL;
+    struct pack_error err = { 0 };
+    ok(pack_readset_open(&name, 1, "images", &set, &err) == PACK_ERR_LIMIT, "32 are too many");
+    is_text(err.text,
+            "'level32.h5:/images' lies below 32 virtual datasets, one the source of the other",
+            "as is said");
+    name = names[1];
+    ok(pack_readset_open(&name, 1, "images", &set, &err) == PACK_OK, "31 are not");
+    pack_readset_close(set);
+    for (int i = 0; i < N; i++)
+        unlink(names[i]);
+}
+
+/* A virtual dataset that grows with files named by a pattern. */
+static void
+make_pattern(const char *name)
+{
+    const hsize_t extent[2] = { 10, 6 }, most[2] = { H5S_UNLIMITED, 6 };
+    const hsize_t start[2] = { 0 }, count[2] = { H5S_UNLIMITED, 1 };
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, most), one = H5Screate_simple(2, extent, NULL);
+    hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, extent, count, extent);
+    H5Pset_virtual(list, space, "plain%b.h5", "images", one);
+    H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list,
+                        H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(one);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+/* As make_circle(), of the first 10 rows of a source, however many it has. */
+static void
+make_part(const char *name, const char *of)
+{
+    const hsize_t extent[2] = { 10, 6 }, start[2] = { 0 };
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t part = H5Scopy(space);
+    H5Sselect_hyperslab(part, H5S_SELECT_SET, start, NULL, extent, NULL);
+    H5Pset_virtual(list, space, of, "images", part);
+    H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list,
+                        H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(part);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+/* What keeps reads of a virtual dataset from being foreseen is said. */
+static void
+test_unclear(void)
+{
+    make_part("v.h5", "plain0.h5");
+    make_plain("plain0.h5", 10, true);
+    test_remark("v.h5", NULL, "a chunked source of the same size is clear");
+    make_plain("plain0.h5", 11, true);
+    test_remark("v.h5", NULL, "so is a larger one");
+    make_plain("plain0.h5", 9, true);
+    test_remark("v.h5", "a source is smaller than what is mapped to it", "a smaller one is not");
+    make_plain("plain0.h5", 10, false);
+    test_remark("v.h5", "a source is not chunked", "nor one without chunks");
+    make_plain("plain0.h5", 10, true);
+    make_pattern("v.h5");
+    test_remark("v.h5", "its sources are named by a pattern", "nor such as a pattern names");
+    unlink("v.h5");
+    unlink("plain0.h5");
 }
 
 static void
@@ -449,6 +621,9 @@ main(void)
     make_others();
     ok(good, "files are made");
     test_circles();
+    test_whole_paths();
+    test_levels();
+    test_unclear();
     test_driver();
     test_link();
     test_runs("vds.h5", true);
@@ -465,6 +640,7 @@ main(void)
     test_remark("external.h5", "1 external files (H5Pset_external)",
                 "data in external files is named as not counted");
     test_cold("external.h5", NULL);
+    test_other_folder();
     unlink(sources[2]);
     test_remark("vds.h5", "1 of its 3 sources is missing, 'vds_2.h5' first",
                 "a missing source is said in words");

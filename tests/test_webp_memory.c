@@ -87,6 +87,80 @@ paint(uint8_t *rgba, int width, int height, bool has_alpha)
         }
 }
 
+/* ------------------------------------------------ a picture that no encoder makes */
+
+struct bits {
+    uint8_t *data;
+    size_t n;
+};
+
+static void
+put(struct bits *b, uint32_t value, int n)
+{
+    for (int i = 0; i < n; i++, b->n++)
+        b->data[b->n / 8] |= (uint8_t)((value >> i & 1) << b->n % 8);
+}
+
+/* A code of 256 symbols of 8 bits each, all lengths by a code of one symbol. */
+static void
+put_bytes_code(struct bits *b, bool has_more)
+{
+    put(b, 0, 1);
+    put(b, 12 - 4, 4);
+    put(b, 0, 11 * 3);
+    put(b, 1, 3); /* the twelfth is of length 8 */
+    put(b, has_more, 1);
+    if (has_more) {
+        put(b, 3, 3);
+        put(b, 256 - 2, 8);
+    }
+}
+
+static void
+put_zero_code(struct bits *b)
+{
+    put(b, 1, 4); /* simple, of one symbol, 0 */
+}
+
+/* Codes are stored from their highest bit on. */
+static void
+put_byte(struct bits *b, uint32_t value)
+{
+    for (int i = 7; i >= 0; i--)
+        put(b, value >> i & 1, 1);
+}
+
+/* A black picture, each 4x4 pixels of which have codes of their own. */
+static size_t
+make_hostile(uint8_t *file, uint32_t side)
+{
+    struct bits b = { .data = file + 20 };
+    uint32_t n = (side + 3) / 4 * ((side + 3) / 4);
+    put(&b, 0x2f, 8);
+    put(&b, side - 1, 14);
+    put(&b, side - 1, 14);
+    put(&b, 0, 1 + 3 + 1); /* no transparency, version, transform */
+    put(&b, 1, 1);
+    put(&b, 11, 4); /* the largest cache, for which tables are largest */
+    put(&b, 1, 1);
+    put(&b, 0, 3 + 1); /* blocks of 4 x 4; no cache in the picture of groups */
+    put_bytes_code(&b, true);
+    put_bytes_code(&b, false);
+    for (int i = 0; i < 3; i++)
+        put_zero_code(&b);
+    for (uint32_t i = 0; i < n; i++) {
+        put_byte(&b, i & 255);
+        put_byte(&b, i >> 8);
+    }
+    for (uint32_t i = 0; i < 5 * n; i++)
+        put_zero_code(&b);
+    uint32_t bytes = (uint32_t)((b.n + 15) / 16 * 2), whole = bytes + 12;
+    memcpy(file, "RIFF....WEBPVP8L", 16);
+    memcpy(file + 4, &whole, 4);
+    memcpy(file + 16, &bytes, 4);
+    return bytes + 20;
+}
+
 struct kind {
     const char *what;
     int width, height;
@@ -159,6 +233,27 @@ test_kind(const struct kind *k)
     WebPMemoryWriterClear(&file);
 }
 
+static void
+test_hostile(void)
+{
+    struct pack_image_info info;
+    struct pack_image_params params = { 0 };
+    WebPMemoryWriter file = { .mem = calloc(1, 1 << 20) };
+    file.size = make_hostile(file.mem, 364);
+    size_t took = measure(&file, &params);
+    uint64_t bound = pack_image_probe(file.mem, file.size, &params, &info, NULL) == PACK_OK
+                         ? pack_image_decode_bytes(&info, &params)
+                         : 0;
+    ok(took > (150 << 20) && took <= bound && bound < 2 * (uint64_t)took,
+       "8281 groups of codes in 364x364 pixels: takes %zu KiB of %llu", took >> 10,
+       (unsigned long long)bound >> 10);
+    ok(pack_image_probe(file.mem, 12000, &params, &info, NULL) == PACK_ERR_FORMAT &&
+           pack_image_probe(file.mem, 20000, &params, &info, NULL) == PACK_OK &&
+           pack_image_decode_bytes(&info, &params) == bound,
+       "a beginning says so when the groups are in it");
+    free(file.mem);
+}
+
 int
 main(void)
 {
@@ -174,6 +269,7 @@ main(void)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         test_kind(&kinds[i]);
+    test_hostile();
     return done();
 }
 

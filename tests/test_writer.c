@@ -20,6 +20,7 @@
 #include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/hdf5/h5_read.h"
 #include "libpack/base/journal.h"
 #include "libpack/base/outfile.h"
 #include "libpack/hdf5/writer.h"
@@ -518,6 +519,198 @@ test_refusals(void)
     ok(pack_libver_parse("v7", &libver, &err) == PACK_ERR_ARGUMENT, "%s", err.text);
 }
 
+/* Chunks lie where their numbers say, in a dataset that ends within some of them. */
+static void
+test_grid(void)
+{
+    enum { N = 5, H = 5, W = 7 };
+    struct pack_writer_params params = { 0 };
+    struct pack_writer *writer;
+    struct pack_writer_dataset *set = NULL;
+    struct pack_error err = { .text = "" };
+    struct pack_writer_dataset_params how = {
+        .type = PACK_INT32,
+        .sample = { .rank = 2, .extent = { H, W } },
+        .chunk = { .rank = 3, .extent = { 2, 3, 4 } },
+    };
+    int32_t chunk[2 * 3 * 4], got[N][H][W];
+    unlink(path);
+    pack_writer_open(path, &params, &writer, &err);
+    bool good = pack_writer_dataset_create(writer, "a/x", &how, &set, &err) == PACK_OK;
+    ok(good && pack_writer_chunk_bytes(set) == sizeof chunk &&
+           pack_writer_chunk_count(set, 0) == 0 && pack_writer_chunk_count(set, 1) == 4 &&
+           pack_writer_chunk_count(set, 2) == 4 && pack_writer_chunk_count(set, 3) == 8 &&
+           pack_writer_chunk_count(set, N) == 12,
+       "chunks are counted, those at an edge whole %s", err.text);
+    for (uint64_t k = 0; good && k < 12; k++) {
+        struct pack_stored stored = { chunk, sizeof chunk, 0 };
+        uint64_t address = 0, n0 = k / 4 * 2, h0 = k / 2 % 2 * 3, w0 = k % 2 * 4;
+        for (uint64_t i = 0; i < 24; i++)
+            chunk[i] = (int32_t)((n0 + i / 12) * 100 + (h0 + i / 4 % 3) * 10 + w0 + i % 4);
+        good = pack_writer_chunk(set, k, &stored, &address, &err) == PACK_OK && address > 0;
+    }
+    ok(good && pack_writer_dataset_extent(set, N, &err) == PACK_OK &&
+           pack_writer_dataset_extent(set, N, &err) == PACK_OK,
+       "all are written %s", err.text);
+    ok(pack_writer_dataset_extent(set, N - 1, &err) == PACK_ERR_ARGUMENT &&
+           strcmp(err.text, "the dataset cannot shrink from 5 to 4 samples") == 0,
+       "no sample is taken back: %s", err.text);
+    ok(pack_writer_close(writer, &err) == PACK_OK, "the file is closed");
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t read = H5Dopen2(file, "a/x", H5P_DEFAULT);
+    good = H5Dread(read, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, got) >= 0;
+    int wrong = 0;
+    for (int i = 0; i < N * H * W; i++)
+        wrong += got[i / H / W][i / W % H][i % W] != i / H / W * 100 + i / W % H * 10 + i % W;
+    ok(good && wrong == 0, "and has every number in its place");
+    H5Dclose(read);
+    H5Fclose(file);
+
+    static const struct {
+        struct pack_shape sample, chunk;
+        const char *says;
+    } bad[] = {
+        { { 2, { 5, 7 } }, { 2, { 1, 5 } }, "chunk has 2 dimensions, dataset has 3" },
+        { { 0, { 0 } }, { 2, { 1, 5 } }, "chunk has 2 dimensions, dataset has 1" },
+        { { 2, { 5, 0 } }, { 3, { 1, 5, 7 } }, "dimension 2 is empty" },
+        { { 2, { 5, 7 } }, { 3, { 0, 5, 7 } }, "dimension 0 is empty" },
+        { { 2, { 5, 7 } }, { 3, { 1, 0, 7 } }, "dimension 1 is empty" },
+        { { 2, { UINT64_MAX, 2 } }, { 3, { 1, 1, 1 } },
+          "the dataset is more than 64 bits can count" },
+        { { 1, { UINT64_MAX } }, { 2, { 1, UINT64_MAX } },
+          "the dataset is more than 64 bits can count" },
+    };
+    unlink(path);
+    pack_writer_open(path, &params, &writer, &err);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        how.sample = bad[i].sample;
+        how.chunk = bad[i].chunk;
+        err.text[0] = '\0';
+        pack_writer_dataset_create(writer, "x", &how, &set, &err);
+        is_text(err.text, bad[i].says, "a shape that cannot be");
+    }
+    const struct pack_shape huge = { 2, { UINT64_MAX, 2 } };
+    ok(pack_writer_array(writer, "y", PACK_UINT8, &huge, NULL, &err) == PACK_ERR_ARGUMENT &&
+           strcmp(err.text, "the dataset is too large") == 0,
+       "an array that cannot be: %s", err.text);
+    pack_writer_close(writer, NULL);
+}
+
+/* Texts of fixed length over several blocks of memory, none, and one that is too long. */
+static void
+test_texts(void)
+{
+    enum { LONG = 3000, MANY = 1000, LIMIT = 65536 };
+    static char words[MANY][LONG + 1], long_word[LIMIT + 2];
+    const char *texts[MANY], *five[5] = { long_word, "", "", "", "" };
+    struct pack_writer_params params = { 0 };
+    struct pack_writer *writer;
+    struct pack_error err = { .text = "" };
+    for (int i = 0; i < MANY; i++) {
+        memset(words[i], 'a' + i % 26, LONG);
+        snprintf(words[i], 12, "%d", i);
+        words[i][strlen(words[i])] = '-';
+        words[i][LONG - i % 7] = '\0';
+        texts[i] = words[i];
+    }
+    memset(long_word, 'x', LIMIT + 1);
+    unlink(path);
+    pack_writer_open(path, &params, &writer, &err);
+    bool good = pack_writer_texts(writer, "many", texts, MANY, &err) == PACK_OK &&
+                pack_writer_texts(writer, "none", texts, 0, &err) == PACK_OK &&
+                pack_writer_texts(writer, "variable", five, 5, &err) == PACK_OK;
+    long_word[LIMIT] = '\0';
+    good = good && pack_writer_texts(writer, "fixed", five, 5, &err) == PACK_OK &&
+           pack_writer_close(writer, &err) == PACK_OK;
+    ok(good, "texts are written %s", err.text);
+    char **back = NULL;
+    uint64_t n = 0;
+    int64_t file = -1;
+    int wrong = 0;
+    good = pack_h5_open(path, NULL, &file, &err) == PACK_OK &&
+           pack_h5_read_texts(file, "many", MANY, &back, &n, &err) == PACK_OK && n == MANY;
+    for (uint64_t i = 0; good && i < n; i++)
+        wrong += strcmp(back[i], texts[i]) != 0;
+    ok(good && wrong == 0, "a thousand long ones come back, block by block %s", err.text);
+    pack_h5_texts_free(back, good ? n : 0);
+    static const struct {
+        const char *name;
+        bool is_variable;
+        size_t size;
+    } kinds[] = { { "many", false, LONG }, { "none", false, 1 }, { "fixed", false, LIMIT },
+                  { "variable", true, 0 } };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        hid_t set = H5Dopen2(file, kinds[i].name, H5P_DEFAULT), type = H5Dget_type(set);
+        bool is_variable = H5Tis_variable_str(type) > 0;
+        ok(is_variable == kinds[i].is_variable && H5Tget_cset(type) == H5T_CSET_UTF8 &&
+               (is_variable || H5Tget_size(type) == kinds[i].size),
+           "%s are of %s length", kinds[i].name, is_variable ? "any" : "one");
+        H5Tclose(type);
+        H5Dclose(set);
+    }
+    pack_h5_close(file);
+}
+
+/* Attributes at their limits, and what dimensions they have. */
+static void
+test_attributes(void)
+{
+    enum { MOST = 60000 };
+    static char text[MOST + 1];
+    static double numbers[MOST / 8 + 1];
+    static const char *texts[MOST / 16 + 1];
+    struct pack_writer_params params = { .libver = PACK_LIBVER_LATEST };
+    struct pack_writer *writer;
+    struct pack_error err = { .text = "" };
+    memset(text, 'x', MOST);
+    for (int i = 0; i <= MOST / 16; i++)
+        texts[i] = "t";
+    struct pack_writer_numbers many = { PACK_FLOAT64, MOST / 8 + 1, numbers, false },
+                               one = { PACK_FLOAT64, 1, numbers, false },
+                               scalar = { PACK_FLOAT64, 1, numbers, true },
+                               two = { PACK_INT32, 2, numbers, true },
+                               huge = { PACK_FLOAT64, UINT64_MAX, numbers, false };
+    unlink(path);
+    pack_writer_open(path, &params, &writer, &err);
+    ok(pack_writer_attr_text(writer, "/", "text", text, &err) == PACK_ERR_LIMIT &&
+           strcmp(err.text, "attribute 'text' of 60001 bytes is larger than 60000") == 0 &&
+           (text[MOST - 1] = '\0',
+            pack_writer_attr_text(writer, "/", "text", text, &err) == PACK_OK),
+       "a text has 60000 bytes at most, with its end");
+    ok(pack_writer_attr_numbers(writer, "/", "many", &many, &err) == PACK_ERR_LIMIT &&
+           strcmp(err.text, "attribute 'many' of 60008 bytes is larger than 60000") == 0 &&
+           pack_writer_attr_numbers(writer, "/", "huge", &huge, &err) == PACK_ERR_LIMIT &&
+           (many.n--, pack_writer_attr_numbers(writer, "/", "many", &many, &err) == PACK_OK),
+       "numbers are as many");
+    ok(pack_writer_attr_texts(writer, "/", "texts", texts, MOST / 16 + 1, &err) ==
+               PACK_ERR_LIMIT &&
+           strcmp(err.text, "attribute 'texts' of 60016 bytes is larger than 60000") == 0 &&
+           pack_writer_attr_texts(writer, "/", "texts", texts, MOST / 16, &err) == PACK_OK,
+       "and texts");
+    bool good = pack_writer_attr_numbers(writer, "/", "one", &one, &err) == PACK_OK &&
+                pack_writer_attr_numbers(writer, "/", "scalar", &scalar, &err) == PACK_OK &&
+                pack_writer_attr_numbers(writer, "/", "two", &two, &err) == PACK_OK &&
+                pack_writer_close(writer, &err) == PACK_OK;
+    static const struct {
+        const char *name;
+        int rank;
+        hssize_t n;
+    } shapes[] = { { "text", 0, 1 },   { "many", 1, MOST / 8 }, { "texts", 1, MOST / 16 },
+                   { "one", 1, 1 },    { "scalar", 0, 1 },      { "two", 1, 2 } };
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        hid_t attribute = H5Aopen(file, shapes[i].name, H5P_DEFAULT);
+        hid_t space = H5Aget_space(attribute);
+        wrong += H5Sget_simple_extent_ndims(space) != shapes[i].rank ||
+                 H5Sget_simple_extent_npoints(space) != shapes[i].n;
+        H5Sclose(space);
+        H5Aclose(attribute);
+    }
+    H5Fclose(file);
+    ok(good && wrong == 0, "each has its dimensions %s", err.text);
+}
+
 /* A file that is not what the journal speaks of is not touched. */
 static void
 test_wrong_address(void)
@@ -624,6 +817,9 @@ main(int argc, char **argv)
     test_safety();
     test_large();
     test_refusals();
+    test_grid();
+    test_texts();
+    test_attributes();
     test_wrong_address();
     remove_all();
     unlink(want_path);

@@ -61,6 +61,44 @@ ok $good 'a disk that dies near the end is recognised'
 [ $good -eq 0 ] || note <err
 rm -f set.h5*
 
+# --verify of a file whose images cannot be read any more.
+rm -f set.h5*
+h5pack --quiet --list names --size 24 -o set.h5 || exit 1
+
+# verifies STATUS SENTENCE WORDS: what it ended with, and said last.
+verifies() {
+    [ $status -eq "$1" ] && tail -n 1 err | grep -qF -- "$3"
+    good=$?
+    ok $good "$2"
+    [ $good -eq 0 ] || {
+        note "status $status, without: $3"
+        note <err
+    }
+}
+
+middle=$(sed -n 15p names)
+# verify CALL HOW N PATH
+verify() {
+    faulty "$@" h5pack --quiet --list names --verify --threads 1 -o set.h5
+}
+verify open EIO 28 photos/
+verifies 2 '--verify tells the error of a disk that dies near the end, no mismatch' \
+    "which cannot be opened: Input/output error, to '$last'; none of those before can be read again; $gone"
+verify read EIO 1 "$last"
+verifies 2 'of the last image alone' "'$last': cannot be read: Input/output error (row 29 of 'set.h5' has it)"
+verify open EIO 1 "$middle"
+verifies 2 'and of one in the middle' \
+    "'$middle': cannot be opened: Input/output error (row 14 of 'set.h5' has it)"
+verify open ENOENT 1 "$middle"
+verifies 1 'one that is gone is a difference' \
+    "'$middle': cannot be opened: No such file or directory (row 14 of 'set.h5' has it)"
+verify open ENOENT 1 "$last"
+verifies 1 'at the end, too' \
+    "'$last': cannot be opened: No such file or directory (row 29 of 'set.h5' has it)"
+verify read EIO 25 set.h5
+verifies 2 'and --verify tells the error of the disk that the file is on' 'Input/output error'
+rm set.h5
+
 # Damaged images are nobody else's fault.
 for name in $(cat names); do echo damaged >"$name"; done
 run "$@"
@@ -74,4 +112,5 @@ says 'likewise where one is missing' "30 files were rejected, first '$first': no
 head -n 1 names >one
 run h5pack --quiet --list one --size 24 -o set.h5
 says 'a single one is named' "no readable image: 1 file was rejected, '$first': not a"
+
 done_testing

@@ -36,15 +36,20 @@ job_of(const struct pack_args *args)
                : PACK_JOB_PACK;
 }
 
-/* The list of rejects is worth having whatever became of the run. When it is what ended
- * the run, it says why itself. */
+/* The list of rejects is worth having whatever became of the run, but that of an earlier
+ * run is worth more than none of one that failed. When it is what ended the run, it says
+ * why itself. */
 static enum pack_status
-close_rejects(struct pack_outfile *rejects, enum pack_status status,
-              struct pack_error *err)
+close_rejects(struct pack_talk *talk, enum pack_status status, struct pack_error *err)
 {
     struct pack_error own;
+    struct pack_outfile *rejects = talk->rejects;
     if (!rejects)
         return status;
+    if (status != PACK_OK && talk->n_rejects == 0 && exists(pack_outfile_path(rejects))) {
+        pack_outfile_discard(rejects);
+        return status;
+    }
     bool is_told = status == PACK_OK || ferror(pack_outfile_stream(rejects));
     enum pack_status committed = pack_outfile_commit(rejects, is_told ? err : &own);
     return is_told ? committed : status;
@@ -135,8 +140,10 @@ static enum pack_status
 open_lists(const struct pack_args *args, struct pack_convert_params *params,
            struct pack_talk *talk, struct pack_source **source, struct pack_error *err)
 {
-    enum pack_status status =
-        pack_lists_open_source(args, &params->options, &params->watch, source, err);
+    enum pack_status status = pack_lists_check_written(args, NULL, err);
+    if (status != PACK_OK)
+        return status;
+    status = pack_lists_open_source(args, &params->options, &params->watch, source, err);
     cli_progress_end(&talk->progress);
     if (status != PACK_OK && status != PACK_ERR_INTERRUPTED && params->resume &&
         was_begun(params->output)) {
@@ -146,6 +153,10 @@ open_lists(const struct pack_args *args, struct pack_convert_params *params,
     if (status != PACK_OK)
         return status;
     params->source = *source;
+    if (*source)
+        status = pack_lists_check_written(args, *source, err);
+    if (status != PACK_OK)
+        return status;
     return args->rejects ? pack_lists_open_rejects(args->rejects, args->force,
                                                    &talk->rejects, err)
                          : PACK_OK;
@@ -165,6 +176,7 @@ run(const struct pack_args *args)
         .version = PACKAGE_VERSION,
         .force = args->force,
         .resume = args->resume,
+        .gone_are_rejects = args->gone_are_rejects,
         .any_seed = args->seed == UINT64_MAX,
         .verify = args->verify,
         .n_threads = (unsigned)args->threads,
@@ -189,7 +201,7 @@ run(const struct pack_args *args)
         pack_messages_notes(args, source);
     status = work(report.job, &params, &result, &err);
     cli_progress_end(&talk.progress);
-    status = close_rejects(talk.rejects, status, &err);
+    status = close_rejects(&talk, status, &err);
     if (params.options.shuffle && report.job == PACK_JOB_PACK)
         params.options.seed = result.seed;
     report.differs = status == PACK_ERR_MISMATCH;

@@ -45,6 +45,8 @@ static const struct cli_option options[] = {
              "in class folders, also take images whose names have no image extension"),
     CLI_FLAG(0, "splits-are-classes", &o.splits_are_classes,
              "folders called train, val or test are classes"),
+    CLI_FLAG(0, "masks-are-classes", &o.masks_are_classes,
+             "folders called masks, labels and the like are classes"),
     CLI_FLAG(0, "shuffle", &o.shuffle,
              "store in random order, with the dataset source_index"),
     CLI_NUMBER(0, "seed", &o.seed, "N", 0, 0x1p63 - 1025,
@@ -105,6 +107,9 @@ static const struct cli_option options[] = {
         0, "on-error", &o.on_error, "skip|fail|blank",
         "images that cannot be read: leave out, stop, or keep their place in black "
         "(default: skip)"),
+    CLI_FLAG(0, "gone-are-rejects", &o.gone_are_rejects,
+             "images that are not there are such, however many in a row (default: a "
+             "hundred end the run)"),
     CLI_TEXT(0, "rejects", &o.rejects, "FILE.tsv",
              "write the list of rejected images there"),
     CLI_FLAG('f', "force", &o.force, "replace an existing file or an interrupted run"),
@@ -126,9 +131,13 @@ static const struct cli_hint hints[] = {
              "pack each by a call of its own, 'h5pack SOURCE/NAME -o NAME.h5', the others "
              "with '--classes FIRST.h5' (or say --splits-are-classes)"),
     CLI_HINT("no_labels", PACK_OK, "--no-labels takes them all"),
+    CLI_HINT("masks_are_classes", PACK_OK,
+             "--masks-are-classes takes all with their folders as classes, --no-labels "
+             "without"),
     CLI_HINT("masks", PACK_OK,
-             "--list LIST takes one, with labels in it or --label-from-folder; --no-labels "
-             "takes masks as pictures"),
+             "--list LIST takes one, with labels in it or --label-from-folder; "
+             "--masks-are-classes takes masks as pictures of their folders' classes, "
+             "--no-labels without"),
     CLI_HINT("path_column", PACK_OK,
              "--path-column N says which column it is, counted from 1, and 0 that each "
              "line is a path"),
@@ -148,6 +157,8 @@ static const struct cli_hint hints[] = {
     CLI_HINT("force", PACK_OK, "--force starts again"),
     CLI_HINT("resume", PACK_OK,
              "with the same options --resume completes it, --force starts again"),
+    CLI_HINT("gone_are_rejects", PACK_OK,
+             "where they were deleted, --gone-are-rejects goes on without them"),
     CLI_HINT("memory_bytes", PACK_OK,
              "--memory sets the bound, --max-pixels and --max-file leave such images out"),
     CLI_NO_HINT
@@ -292,6 +303,7 @@ static const struct cli_rule rules[] = {
     { "classes", NULL, "no-labels" },
     { "any-name", NULL, "list" },
     { "splits-are-classes", NULL, "list|no-labels" },
+    { "masks-are-classes", NULL, "list|no-labels" },
     { "verify", NULL, "dry-run" },
     { "resume", NULL, "dry-run" },
 };
@@ -468,7 +480,15 @@ pack_args_check_stored(const struct pack_args *args,
     struct pack_json_doc *given_doc = NULL, *stored_doc = NULL;
     const struct pack_json_value *given_root = NULL, *stored_root = NULL;
     char text[128];
+    const struct pack_pipeline *was_filtered = &stored->pipeline;
+    bool sums = was_filtered->n > 0 &&
+                was_filtered->filter[was_filtered->n - 1].id == PACK_FILTER_FLETCHER32;
     enum pack_status status = pack_args_options(args, &given, err);
+    /* two options of one key: what of them is not given is as it was */
+    if (status == PACK_OK && sums && !cli_is_given("compress"))
+        given.pipeline = *was_filtered;
+    else if (status == PACK_OK && sums && !args->fletcher32)
+        status = pack_pipeline_add(&given.pipeline, PACK_FILTER_FLETCHER32, 0, 0, NULL, err);
     if (status == PACK_OK)
         status = read_back(&given, &given_doc, &given_root, err);
     if (status == PACK_OK)

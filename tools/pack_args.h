@@ -15,14 +15,14 @@ struct pack_args {
     struct pack_shape size, crop; /* rank 0: not given */
     const char *path_column, *label_column; /* of the list */
     bool no_header, label_from_folder;
-    bool nul, no_labels, any_name, splits_are_classes, shuffle;
+    bool nul, no_labels, any_name, splits_are_classes, masks_are_classes, shuffle;
     uint64_t seed, limit;
     bool draft, gray, no_orientation, strict;
     uint64_t max_pixels, max_file, shorter;
     int fit, resample, layout, goal, libver, on_error;
     bool fletcher32;
     uint64_t threads, memory;
-    bool force, resume, dry_run, verify, json, quiet;
+    bool gone_are_rejects, force, resume, dry_run, verify, json, quiet;
     char **folders; /* the operands */
     size_t n_folders;
 };

@@ -1,6 +1,7 @@
 #include "tools/pack_lists.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +16,30 @@
 
 enum { CLASSES_MAX = 1 << 20 };
 
+/* Opens a text that may be a named pipe, which waits for who writes to it. */
+static enum pack_status
+open_text(const char *path, const struct pack_watch *watch, FILE **file,
+          struct pack_error *err)
+{
+    do
+        *file = fopen(path, "rb");
+    while (!*file && errno == EINTR && !pack_watch_stops(watch));
+    if (!*file && errno == EINTR)
+        return pack_watch_check(watch, err);
+    return *file ? PACK_OK : pack_fail_errno(err, errno, "cannot open '%s'", path);
+}
+
 /* ----------------------------------------------------------------- classes */
 
 static enum pack_status
-read_class_lines(FILE *file, const char *path, char ***names, uint64_t *n,
-                 struct pack_error *err)
+read_class_lines(FILE *file, const char *path, const struct pack_watch *watch,
+                 char ***names, uint64_t *n, struct pack_error *err)
 {
     struct pack_list *list;
     struct pack_list_params lines = { .format = PACK_LIST_LINES };
     enum pack_status status = pack_list_read(file, path, &lines, &list, err);
+    if (status == PACK_ERR_IO && pack_watch_stops(watch))
+        return pack_watch_check(watch, err); /* a signal ends a waiting read */
     if (status != PACK_OK)
         return status;
     *names = calloc(list->n_rows, sizeof **names);
@@ -82,20 +98,21 @@ is_regular(FILE *file)
 
 /* A text file, or an HDF5 file by its first eight bytes. */
 static enum pack_status
-read_classes(const char *path, char ***names, uint64_t *n, struct pack_error *err)
+read_classes(const char *path, const struct pack_watch *watch, char ***names,
+             uint64_t *n, struct pack_error *err)
 {
     static const char signature[] = "\x89HDF\r\n\x1a\n";
     char head[sizeof signature - 1] = { 0 };
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return pack_fail_errno(err, errno, "cannot open '%s'", path);
+    FILE *file;
+    enum pack_status status = open_text(path, watch, &file, err);
+    if (status != PACK_OK)
+        return status;
     size_t got = is_regular(file) ? fread(head, 1, sizeof head, file) : 0;
     if (got)
         rewind(file);
-    enum pack_status status =
-        got == sizeof head && memcmp(head, signature, sizeof head) == 0
-            ? read_class_dataset(path, names, n, err)
-            : read_class_lines(file, path, names, n, err);
+    status = got == sizeof head && memcmp(head, signature, sizeof head) == 0
+                 ? read_class_dataset(path, names, n, err)
+                 : read_class_lines(file, path, watch, names, n, err);
     fclose(file);
     return status;
 }
@@ -134,11 +151,11 @@ open_list(const struct pack_args *args, struct pack_source_params *params,
     bool piped = strcmp(args->list, "-") == 0;
     enum pack_status status =
         args->n_folders ? check_start(args->folders[0], err) : PACK_OK;
+    FILE *file = stdin;
+    if (status == PACK_OK && !piped)
+        status = open_text(args->list, &params->watch, &file, err);
     if (status != PACK_OK)
         return status;
-    FILE *file = piped ? stdin : fopen(args->list, "rb");
-    if (!file)
-        return pack_fail_errno(err, errno, "cannot open '%s'", args->list);
     if (is_folder(fileno(file))) {
         if (!piped)
             fclose(file);
@@ -156,6 +173,72 @@ open_list(const struct pack_args *args, struct pack_source_params *params,
     return status;
 }
 
+/* --force is no word for the loss of what is to be packed. */
+static enum pack_status
+check_written(const struct pack_args *args, const char *path, const char *option,
+              struct pack_error *err)
+{
+    struct stat written, read;
+    if (!path || !args->force || stat(path, &written) != 0 || !S_ISREG(written.st_mode))
+        return PACK_OK;
+    for (size_t i = 0; i <= args->n_folders; i++) {
+        const char *name = i < args->n_folders ? args->folders[i] : args->list;
+        bool may_be = name == args->list && path == args->rejects; /* it has been read then */
+        if (!name || may_be || stat(name, &read) != 0 || read.st_dev != written.st_dev ||
+            read.st_ino != written.st_ino)
+            continue;
+        return pack_fail(err, PACK_ERR_ARGUMENT, "%s: '%.200s' would be replaced, which is %s",
+                         option, path,
+                         name == args->list ? "the list of images" : "one of the images");
+    }
+    return PACK_OK;
+}
+
+/* By its first bytes; false where there is no such file. */
+static bool
+is_image_file(const char *path)
+{
+    unsigned char head[64];
+    FILE *file = fopen(path, "rb");
+    size_t n = file && is_regular(file) ? fread(head, 1, sizeof head, file) : 0;
+    if (file)
+        fclose(file);
+    return n > 0 && pack_image_is_known(head, n);
+}
+
+/* The same of the images that a folder or a list names. They are looked at only where an
+ * image would be replaced: there may be millions. */
+static enum pack_status
+check_images(const struct pack_args *args, const struct pack_source *source,
+             const char *path, const char *option, struct pack_error *err)
+{
+    struct stat written, read;
+    char image[PATH_MAX];
+    if (!path || !args->force || !is_image_file(path) || stat(path, &written) != 0)
+        return PACK_OK;
+    for (uint64_t i = 0; i < pack_source_count(source); i++)
+        if (pack_source_path(source, i, image, sizeof image) < sizeof image &&
+            stat(image, &read) == 0 && read.st_dev == written.st_dev &&
+            read.st_ino == written.st_ino)
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "%s: '%.200s' would be replaced, which is one of the images",
+                             option, path);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_lists_check_written(const struct pack_args *args, const struct pack_source *source,
+                         struct pack_error *err)
+{
+    const char *const paths[] = { args->output, args->rejects },
+                      *const options[] = { "--output", "--rejects" };
+    enum pack_status status = PACK_OK;
+    for (int i = 0; status == PACK_OK && i < 2; i++)
+        status = source ? check_images(args, source, paths[i], options[i], err)
+                        : check_written(args, paths[i], options[i], err);
+    return status;
+}
+
 enum pack_status
 pack_lists_open_source(const struct pack_args *args, const struct pack_convert_options *c,
                        const struct pack_watch *watch, struct pack_source **source,
@@ -167,6 +250,7 @@ pack_lists_open_source(const struct pack_args *args, const struct pack_convert_o
         .no_labels = args->no_labels,
         .any_name = args->any_name,
         .splits_are_classes = args->splits_are_classes,
+        .masks_are_classes = args->masks_are_classes,
         .label_from_folder = args->label_from_folder,
         .path_column = args->path_column,
         .label_column = args->label_column,
@@ -174,8 +258,9 @@ pack_lists_open_source(const struct pack_args *args, const struct pack_convert_o
         .is_image = pack_image_is_known,
         .watch = *watch,
     };
-    enum pack_status status =
-        args->classes ? read_classes(args->classes, &classes, &n_classes, err) : PACK_OK;
+    enum pack_status status = PACK_OK;
+    if (args->classes)
+        status = read_classes(args->classes, watch, &classes, &n_classes, err);
     params.classes = (const char *const *)classes;
     params.n_classes = n_classes;
     if (status == PACK_OK)

@@ -11,6 +11,12 @@
 #include "libpack/base/outfile.h"
 #include "tools/pack_args.h"
 
+/* PACK_ERR_ARGUMENT where --force would replace the list or an image that the command line
+ * names or, once the source is there, one that is in it. */
+enum pack_status pack_lists_check_written(const struct pack_args *args,
+                                          const struct pack_source *source,
+                                          struct pack_error *err);
+
 /* The images that the command line names, with the classes of --classes, shuffled and
  * limited as the options say. */
 enum pack_status pack_lists_open_source(const struct pack_args *args,

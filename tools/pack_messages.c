@@ -78,19 +78,27 @@ has_unread(const struct pack_convert_result *result)
     return false;
 }
 
+static void
+say_reject(struct pack_talk *talk, const struct pack_reject *reject)
+{
+    char text[PACK_NAME_TEXT_MAX];
+    if (++talk->n_said <= ERROR_LINES_MAX + 1)
+        cli_progress_hide(&talk->progress);
+    if (talk->n_said <= ERROR_LINES_MAX)
+        cli_say("'%s': %s", pack_name_text(reject->path, text), reject->reason);
+    else if (talk->n_said == ERROR_LINES_MAX + 1)
+        cli_say("further rejected images are %s", talk->rejects
+                                                      ? "in the list of rejects only"
+                                                      : "not shown: --rejects FILE.tsv");
+}
+
 bool
 pack_messages_reject(void *context, const struct pack_reject *reject)
 {
     struct pack_talk *talk = context;
-    char text[PACK_NAME_TEXT_MAX];
-    if (++talk->n_rejects <= ERROR_LINES_MAX + 1)
-        cli_progress_hide(&talk->progress);
-    if (talk->n_rejects <= ERROR_LINES_MAX)
-        cli_say("'%s': %s", pack_name_text(reject->path, text), reject->reason);
-    else if (talk->n_rejects == ERROR_LINES_MAX + 1)
-        cli_say("further rejected images are %s", talk->rejects
-                                                      ? "in the list of rejects only"
-                                                      : "not shown: --rejects FILE.tsv");
+    talk->n_rejects++;
+    if (!reject->ends_run)
+        say_reject(talk, reject);
     return !talk->rejects ||
            pack_lists_add_reject(talk->rejects, reject->path, reject->reason);
 }
@@ -138,10 +146,13 @@ say_scaling(const struct pack_convert_report *report)
     if (report->params->options.finds_range_16 && report->job == PACK_JOB_PACK)
         say_range(r);
     else if (r->n_dim)
-        cli_say("%s of 16 bits use%s 12 of them at most and %s nearly black: --scale16 auto "
+        cli_say("%s of 16 bits use%s 12 of them at most and %s nearly %s: --scale16 auto "
                 "scales their range to 0 to 255, --scale16 0:4095 that of 12 bits",
                 pack_counted(r->n_dim, "image", "images").text, r->n_dim == 1 ? "s" : "",
-                r->n_dim == 1 ? "is" : "are");
+                r->n_dim == 1 ? "is" : "are",
+                r->n_pale == 0         ? "black"
+                : r->n_pale < r->n_dim ? "black, or white where 0 is"
+                                       : "white");
 }
 
 int

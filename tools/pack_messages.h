@@ -11,7 +11,7 @@
 struct pack_talk {
     struct cli_progress progress;
     struct pack_outfile *rejects; /* list of them, or NULL */
-    uint64_t n_rejects;
+    uint64_t n_rejects, n_said;
 };
 
 /* Remarks on what a list was taken for, and on what the listing passed over. */

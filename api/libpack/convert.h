@@ -58,6 +58,7 @@ struct pack_convert_options {
 
 /* An image that was not packed. Texts are valid during the call of on_reject. */
 struct pack_reject {
+    bool ends_run;      /* by PACK_ON_ERROR_FAIL; the run's error says the same */
     uint64_t index;     /* of the record in the source */
     const char *name;   /* of the record */
     const char *path;   /* as pack_source_path() gives it */
@@ -73,6 +74,7 @@ struct pack_convert_params {
     const char *output;  /* path of the file; required */
     const char *version; /* of the program, stored in the file; required to pack */
     bool force, resume;
+    bool gone_are_rejects; /* images that are not there, however many in a row */
     bool any_seed; /* resuming: options.seed is as good as that of the interrupted run */
     bool verify;           /* read everything back through stock HDF5 before the rename */
     unsigned n_threads;    /* 0: one per processor */
@@ -103,7 +105,8 @@ struct pack_convert_result {
     /* Of those packed, images that decoded with a warning, have an ICC profile (left
      * alone), transparency, an orientation that was applied, or more than one picture. */
     uint64_t n_warned, n_icc, n_alpha, n_oriented, n_animated;
-    uint64_t n_dim; /* of 16-bit samples that end below 4096: nearly black, not scaled */
+    uint64_t n_dim;  /* of 16-bit samples that end below 4096: nearly black, not scaled; */
+    uint64_t n_pale; /* of these, such as are nearly white, as their 0 is (TIFF) */
     /* 16-bit samples low_16 to high_16 became 0 to 255; of a forecast with finds_range_16,
      * those of the images tried have this range. False where no image has any. */
     bool scales_16;
@@ -155,7 +158,8 @@ struct pack_convert_result {
  * An image that is not there (ENOENT), not permitted (EACCES) or not readable (EIO, after
  * a second try) is a reject once a later one was read: a hundred in a row are taken for
  * a server or disk that is gone, and end the run, as every other error of the machine
- * does at once. It can be resumed.
+ * does at once. It can be resumed. With gone_are_rejects those that are not there (ENOENT)
+ * are rejects at once, and do not count in a row.
  *
  * PACK_ERR_MISMATCH of `verify` leaves NAME.part and the journal, and nothing under NAME;
  * resuming packs again what is not as it was written.
@@ -195,7 +199,8 @@ enum pack_status pack_convert_forecast(const struct pack_convert_params *params,
 
 /*
  * Decodes the source again, with the options that the existing file `output` was packed
- * with, and compares pixels, labels, names and classes with it, read through stock HDF5.
+ * with, and compares pixels, labels, names, classes, and all datasets that have a value for
+ * each image, with it, read through stock HDF5.
  * PACK_ERR_MISMATCH tells the first difference; `n_rejected` counts images that could not
  * be decoded. `options` and `version` of params are ignored, but
  * pack_convert_options_read() is to be called first so that the source can be listed,

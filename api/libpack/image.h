@@ -37,7 +37,8 @@ struct pack_image_params {
     bool strict;             /* refuse what decodes with a warning */
     uint64_t max_pixels;     /* width * height; 0: PACK_IMAGE_MAX_PIXELS */
     /* 16-bit samples: low_16 to high_16 become 0 to 255, linear, rounded to nearest, what
-     * is outside is cut; else their high byte is taken */
+     * is outside is cut; else their high byte is taken. Samples are what the file has: where
+     * 0 is white (TIFF), low_16 becomes 255 */
     bool scales_16;
     uint16_t low_16, high_16; /* low_16 up to high_16; where they are equal it becomes 0 */
     /* Only these pixels are wanted, others may come out as anything: saves a decoder work.
@@ -68,6 +69,7 @@ struct pack_image_info {
     uint64_t decoder_bytes; /* of WebP and TIFF: what decoding holds beside the pixels */
     bool has_range; /* decoded, and of 16-bit samples as scales_16 is for; then these are */
     uint16_t sample_low, sample_high; /* the smallest and the largest, alpha apart */
+    bool zero_is_white;                   /* of these samples, 0 becomes 255 (TIFF) */
     unsigned n_warnings;                  /* from decoding; 0 after a probe */
     char warning[PACK_IMAGE_WARNING_MAX]; /* the first one */
 };

@@ -30,6 +30,7 @@ struct pack_source_params {
     bool no_labels;          /* folders: take all images below, without classes */
     bool any_name;           /* class folders: content decides where the name does not */
     bool splits_are_classes; /* folders: train/ and val/ are classes like others */
+    bool masks_are_classes;  /* folders: masks/ and labels/ are, too, 1_mask.png an image */
     bool label_from_folder;  /* an image's class is the folder that it is in */
 
     /* Names of the classes trained on, in the order of their numbers: class_names of
@@ -137,10 +138,17 @@ struct pack_source;
  * answer is PACK_ERR_ARGUMENT with the calls to make instead.
  *
  * Masks, a label for each pixel, are not packed as such. A source is refused when most
- * images in folders of it called masks, labels, annotations, SegmentationClass or the like
- * have the names of others (in images/ beside, for one), or when a quarter of all, and no
- * JPEG, is called as one beside it with _mask or the like behind. Fewer, and any with
- * `no_labels`, are noted.
+ * images in folders of it called masks, labels, train_masks, SegmentationClass or the like
+ * belong to others by their names, and these are in images/ or the like beside, without
+ * folders of other names; or the files are called masks, too (1_mask.png); or have one
+ * channel or a palette where the others have colours, or few colours where they have shades
+ * (of the first 16 all; images that are not too large are decoded for it). It is also
+ * refused when a quarter of all, and no JPEG, lies beside its image and is called as this
+ * with _mask or the like behind or in front, or with _L if its colours are few; or when all
+ * images are in two folders of any names, one of which has nothing but PNG of few colours,
+ * each named after, and as large as, an image in the other. What is noted instead: fewer,
+ * any without such evidence, and all with `no_labels`. Nothing is looked at with
+ * `masks_are_classes`, nor in folders called as one of `classes`.
  *
  * A file that has an image extension is listed whatever it is (link to nowhere, damaged,
  * unreadable), so that reading it later says why it is no image. Folders that cannot be
@@ -188,7 +196,8 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  *   rejects             A TSV of path and reason as h5pack writes it: paths are in their
  *                       stored form, the reason is left out.
  *   JSON lines          An object in each line, its members being columns of a header;
- *                       arrays and objects in it are left out. true is 1, false 0.
+ *                       arrays and objects in it are left out. true is 1, false 0. Or an
+ *                       array of cells in each, or a text in quotes, its path.
  *   JSON arrays         Of such objects (pandas' orient="records"), of arrays of cells as
  *                       ["a.jpg", 3], or of paths; StyleGAN's dataset.json, which has one as
  *                       "labels"; an object whose keys are paths, its values labels. They
@@ -204,8 +213,10 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  * path_column, label_column.
  *
  * CSV follows RFC 4180: a cell may be in double quotes, a quote inside being doubled, and
- * then hold commas and newlines; quotes inside an unquoted cell stand for themselves. TSV
- * knows no quotes. Blanks around cells of tables go, but for those of quoted ones, and of
+ * then hold commas and newlines; quotes inside an unquoted cell stand for themselves. In
+ * TSV a cell may be in such quotes, too, and hold tabs and newlines (64 KiB behind the
+ * first); where they are not in their places they stand for themselves, as they do in a list
+ * of rejects. Blanks around cells of tables go, but for those of quoted ones, and of
  * paths whose files are called so. Lines end in LF, CRLF or CR, the last one may do without;
  * empty lines and a UTF-8 byte order mark are skipped. Every row has as many cells as the
  * header, empty ones at the end aside.

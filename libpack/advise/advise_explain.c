@@ -111,6 +111,8 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
     }
     (void)pack_advise_grid(params, &o->config.chunk, &grid, NULL);
     uint64_t held = cache->size_bytes / grid.chunk_bytes;
+    if (held > grid.n_chunks_total)
+        held = grid.n_chunks_total;
     snprintf(
         text, PACK_ADVISE_TEXT_MAX,
         "A cache of %s holds %llu of %s and answers %.1f %% of the requests; "

@@ -9,7 +9,7 @@
  *     box     16 bytes of each of 64 cached chunks in 64 boxes
  *     elem    whole chunks in such boxes, less the same; axis: with four dimensions
  *     run     a box of many short runs in one cached chunk
- *     piece   the same past the cache
+ *     piece   the same past the cache, less that
  *     walk    partly read chunks in caches of 500 and of 8000: w0 = 0.75 less w0 = 0,
  *             by the steps that the simulator counts
  *     open    opening by name with few slots, and with many
@@ -23,6 +23,7 @@
 #include "libpack/advise/calibrate_parts.h"
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5_probe.h"
+#include "libpack/model/cost.h"
 
 enum { SAMPLE = 1024, PAIR = 512, SIDE = 256, MANY = 64, SLIVER = 16 };
 
@@ -166,8 +167,8 @@ pack_lab_calls(struct pack_lab *lab, struct pack_error *err)
     p->call_ns = pack_lab_positive(t - near_copy);
     if (status == PACK_OK)
         status = time_series(lab, &random, cache_of(all), 4, &t, err);
-    p->far_ns = pack_lab_positive(t - p->call_ns -
-                                  SAMPLE * pack_profile_at(&p->copy, (double)all));
+    t -= p->call_ns + SAMPLE * pack_profile_at(&p->copy, (double)all);
+    p->far_ns = pack_lab_positive(t / pack_cost_far_part((double)all));
     if (status == PACK_OK)
         status = time_series(lab, &few, cache_of(8 * SAMPLE), 2, &t, err);
     p->miss_ns =
@@ -198,7 +199,7 @@ measure_runs(struct pack_lab *lab, struct pack_error *err)
     if (status == PACK_OK)
         status = time_series(lab, &rows, cache_of(0), 1, &t, err);
     t -= p->call_ns + p->miss_ns + pack_profile_at(&p->page, SIDE / 2 * SIDE / 2);
-    p->piece_ns = pack_lab_positive(t / (SIDE / 2 - 1));
+    p->piece_ns = pack_lab_positive(t / (SIDE / 2 - 1) - p->run_ns);
     return status;
 }
 
@@ -232,6 +233,7 @@ count_steps(const struct pack_probe_layout *layout, struct pack_cache_params cac
     return status;
 }
 
+/* ns of a step among so many entries. */
 static enum pack_status
 measure_walk(struct pack_lab *lab, uint64_t entries, double *walk_ns,
              struct pack_error *err)
@@ -282,19 +284,22 @@ pack_lab_hdf5(struct pack_lab *lab, struct pack_error *err)
 {
     struct pack_profile *p = lab->profile;
     double few = 0, many = 0;
-    const uint64_t few_slots = 521, many_slots = 500009;
+    const uint64_t few_slots = 521, many_slots = 500009, near = 500, far = 8000;
     enum pack_status status = pack_lab_calls(lab, err);
     if (status == PACK_OK)
         status = measure_runs(lab, err);
     if (status == PACK_OK)
-        status = measure_walk(lab, 500, &p->walk_ns, err);
+        status = measure_walk(lab, near, &p->walk_ns, err);
     if (status == PACK_OK)
-        status = measure_walk(lab, 8000, &p->walk_far_ns, err);
+        status = measure_walk(lab, far, &p->walk_far_ns, err);
+    p->walk_far_ns = pack_lab_positive(
+        p->walk_ns + (p->walk_far_ns - p->walk_ns) /
+                         pack_cost_far_part((double)far * PACK_COST_ENTRY_BYTES));
     if (status == PACK_OK)
         status = time_open(lab, few_slots, &few, err);
     if (status == PACK_OK)
         status = time_open(lab, many_slots, &many, err);
-    p->open_ns = pack_lab_positive(few);
     p->slot_ns = pack_lab_positive((many - few) / (double)(many_slots - few_slots));
+    p->open_ns = pack_lab_positive(few - (double)few_slots * p->slot_ns);
     return status;
 }

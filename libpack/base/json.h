@@ -115,7 +115,7 @@ struct pack_json_value {
     int64_t integer;  /* its exact value then */
     bool is_natural;  /* a NUMBER without fraction or exponent that fits uint64_t */
     uint64_t natural; /* its exact value then */
-    const char *text; /* of a TEXT, NUL-terminated */
+    const char *text; /* of a TEXT, NUL-terminated; of a NUMBER, as it stands */
 
     /* in a tree only */
     size_t n;                            /* members of an ARRAY or OBJECT */

@@ -19,6 +19,7 @@ struct pack_json_parser {
     int depth;
     struct pack_buf keys; /* of all open objects, innermost last */
     struct pack_buf text; /* the last one decoded */
+    char number[PACK_JSON_SCALAR_BYTES_MAX]; /* the last one, as it stands */
     pack_json_event_fn fn;
     void *context;
     struct pack_error *err;

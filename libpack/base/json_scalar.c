@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/numbers.h"
 #include "libpack/base/utf8.h"
 
 /* Four hex digits at *p->at, moved behind; -1 when they are not there. */
@@ -98,6 +99,17 @@ pack_json_parse_text(struct pack_json_parser *p, struct pack_buf *into)
     return PACK_OK;
 }
 
+/* What Python's json writes for what no number is. */
+static bool
+is_nonfinite(struct pack_json_parser *p)
+{
+    const char *at = p->at;
+    p->at += p->at < p->end && *p->at == '-';
+    bool found = pack_json_literal(p, "NaN") || pack_json_literal(p, "Infinity");
+    p->at = at;
+    return found;
+}
+
 /* -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
 enum pack_status
 pack_json_parse_number(struct pack_json_parser *p, struct pack_json_value *value)
@@ -131,14 +143,15 @@ pack_json_parse_number(struct pack_json_parser *p, struct pack_json_value *value
         DIGITS();
     }
 #undef DIGITS
-    char text[PACK_JSON_SCALAR_BYTES_MAX];
+    char *text = p->number;
     size_t length = (size_t)(q - from);
-    if (length >= sizeof text)
+    if (length >= sizeof p->number)
         goto bad;
     memcpy(text, from, length);
     text[length] = '\0';
     value->kind = PACK_JSON_NUMBER;
-    value->number = strtod(text, NULL);
+    value->text = text;
+    value->number = pack_double_read(text, NULL);
     if (!isfinite(value->number))
         goto bad;
     if (integer) {
@@ -152,7 +165,10 @@ pack_json_parse_number(struct pack_json_parser *p, struct pack_json_value *value
     p->at = q;
     return PACK_OK;
 bad:
-    return pack_json_fail_at(p, "not a number");
+    p->at = from;
+    return pack_json_fail_at(p, is_nonfinite(p) ? "NaN and Infinity are no numbers of JSON, "
+                                                  "which has null for want of one"
+                                                : "not a number");
 }
 
 bool

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/numbers.h"
 #include "libpack/base/utf8.h"
 
 static void
@@ -167,8 +168,8 @@ pack_json_double(struct pack_json *json, const char *key, double value)
     }
     open_slot(json, key);
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+        pack_double_print(value, digits, text, sizeof text);
+        if (pack_double_read(text, NULL) == value)
             break;
     }
     puts_(json, text);

@@ -1,7 +1,9 @@
 #include "libpack/base/numbers.h"
 
 #include <inttypes.h>
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct pack_counted
 pack_counted(uint64_t n, const char *one, const char *many)
@@ -38,7 +40,7 @@ char *
 pack_short_count(double n, char text[PACK_SHORT_MAX])
 {
     if (n >= 999.5)
-        snprintf(text, PACK_SHORT_MAX, "%.0f", n);
+        snprintf(text, PACK_SHORT_MAX, n < 1e15 ? "%.0f" : "%.3g", n);
     else
         snprintf(text, PACK_SHORT_MAX, n >= 1 ? "%.3g" : n >= 1e-4 ? "%.2g" : "%.0f", n);
     return text;
@@ -73,4 +75,39 @@ pack_short_rate(double rate, char text[PACK_SHORT_MAX])
                               : "%.2f",
                  rate);
     return text;
+}
+
+/* For this thread alone; where there is no memory for it the caller's stays. */
+static locale_t
+enter_c_locale(locale_t *before)
+{
+    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    *before = c ? uselocale(c) : (locale_t)0;
+    return c;
+}
+
+static void
+leave_c_locale(locale_t c, locale_t before)
+{
+    if (!c)
+        return;
+    uselocale(before);
+    freelocale(c);
+}
+
+double
+pack_double_read(const char *text, char **end)
+{
+    locale_t before, c = enter_c_locale(&before);
+    double value = strtod(text, end);
+    leave_c_locale(c, before);
+    return value;
+}
+
+void
+pack_double_print(double value, int digits, char *text, size_t size)
+{
+    locale_t before, c = enter_c_locale(&before);
+    snprintf(text, size, "%.*g", digits, value);
+    leave_c_locale(c, before);
 }

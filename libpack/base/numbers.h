@@ -2,6 +2,7 @@
 #ifndef LIBPACK_NUMBERS_H
 #define LIBPACK_NUMBERS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* "1 batch", "12 batches". Used as pack_counted(...).text, which lives to the end of the
@@ -23,5 +24,10 @@ char *pack_short_thousands(double n, char text[PACK_SHORT_MAX]);
 char *pack_short_count(double n, char text[PACK_SHORT_MAX]);
 /* At most seven columns: "41040", "98.7", "3.21", "1.2M". */
 char *pack_short_rate(double rate, char text[PACK_SHORT_MAX]);
+
+/* As strtod(), and as snprintf() with "%.*g": with a point whatever locale the caller has
+ * set. */
+double pack_double_read(const char *text, char **end);
+void pack_double_print(double value, int digits, char *text, size_t size);
 
 #endif

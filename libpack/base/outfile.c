@@ -183,7 +183,10 @@ static enum pack_status
 check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error *err)
 {
     struct stat part;
-    if (lstat(out->part, &part) != 0)
+    bool found = lstat(out->part, &part) == 0;
+    if (!found && errno != ENOENT)
+        return pack_fail_errno(err, errno, "cannot stat '%s'", out->part);
+    if (!found)
         return out->params.force || pack_journal_may_be(out->lock)
                    ? PACK_OK
                    : pack_fail_param(err, PACK_ERR_EXISTS, "force",

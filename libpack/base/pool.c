@@ -214,6 +214,25 @@ wait_a_bit(struct pack_pool *pool, const struct waiting *waiting)
     pthread_mutex_lock(&pool->lock);
 }
 
+static void
+wait_for(struct pack_pool *pool, const struct slot *slot, const struct waiting *waiting)
+{
+    pool->awaited = slot;
+    while (!slot->finished)
+        wait_a_bit(pool, waiting);
+    pool->awaited = NULL;
+}
+
+/* Items that a caller who has to wait waits for: it is woken once for all of them, while
+ * as many again and more are there for the workers. */
+static uint64_t
+n_together(const struct lane *lane)
+{
+    uint64_t in_flight = lane->tail - lane->head, most = lane->params.in_flight_max / 3;
+    uint64_t n = in_flight < most ? in_flight : most;
+    return n > 0 ? n : 1;
+}
+
 /* `waiting` is NULL where nothing is waited for. */
 static void *
 take_head(struct pack_pool *pool, unsigned lane, const struct waiting *waiting)
@@ -223,10 +242,10 @@ take_head(struct pack_pool *pool, unsigned lane, const struct waiting *waiting)
     pthread_mutex_lock(&pool->lock);
     if (l->head < l->tail) {
         struct slot *slot = slot_at(l, l->head);
-        pool->awaited = slot;
-        while (waiting && !slot->finished)
-            wait_a_bit(pool, waiting);
-        pool->awaited = NULL;
+        if (waiting && !slot->finished) {
+            wait_for(pool, slot_at(l, l->head + n_together(l) - 1), waiting);
+            wait_for(pool, slot, waiting);
+        }
         if (slot->finished) {
             item = slot->item;
             l->head++;

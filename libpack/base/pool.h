@@ -54,8 +54,9 @@ bool pack_pool_has_room(struct pack_pool *pool, unsigned lane);
 /* Queues an item; the lane must have room. */
 void pack_pool_submit(struct pack_pool *pool, unsigned lane, void *item);
 
-/* Takes back the lane's oldest item, waiting until it is done; NULL when none is in
- * flight. */
+/* Takes back the lane's oldest item; NULL when none is in flight. One that is not done is
+ * waited for together with those behind it, a third of in_flight_max in all: the caller
+ * is woken once for several. */
 void *pack_pool_next(struct pack_pool *pool, unsigned lane);
 
 /* As pack_pool_next, but calls `poll` some twenty times a second while it waits. */

@@ -128,6 +128,23 @@ prefetch_of(const struct bench_plan *plan)
     return p->workers.prefetch < each ? p->workers.prefetch : each;
 }
 
+/* Not even one batch: says of how many samples, whether they would be dropped or not. */
+static enum pack_status
+fail_batch(const struct pack_pattern *pattern, struct pack_error *err)
+{
+    struct pack_pattern all = *pattern;
+    struct pack_pattern_iter *iter = NULL;
+    all.drop_last = false;
+    enum pack_status status = pack_pattern_new(&all, &iter, err);
+    if (status != PACK_OK)
+        return status;
+    uint64_t n = pack_pattern_length(iter);
+    pack_pattern_free(iter);
+    return pack_fail(err, PACK_ERR_ARGUMENT, "%s not fill a batch of %llu",
+                     pack_counted(n, "sample does", "samples do").text,
+                     (unsigned long long)pattern->batch);
+}
+
 enum pack_status
 pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *plan,
                      struct pack_error *err)
@@ -167,10 +184,7 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
     plan->epoch_samples = plan->pattern.drop_last ? n / batch * batch : n;
     plan->epoch_batches = n / batch + (n % batch && !plan->pattern.drop_last);
     if (plan->epoch_batches == 0)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "%s not fill a batch of %llu",
-                         pack_counted(n, "sample does", "samples do").text,
-                         (unsigned long long)batch);
+        return fail_batch(&plan->pattern, err);
     plan->prefetch = prefetch_of(plan);
     return plan_slot(plan, err);
 }

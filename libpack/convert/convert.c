@@ -201,13 +201,22 @@ open_files(struct run *run)
                         : pack_journal_create(&jp, &run->journal, run->err);
 }
 
+/* Ends the threads, and gives back what they worked in. */
 static void
-release(struct run *run)
+end_work(struct run *run)
 {
     pack_samples_end(run->samples);
     pack_pool_free(run->pool);
     pack_samples_free(run->samples);
     pack_convert_blocks_free(run);
+    run->pool = NULL;
+    run->samples = NULL;
+}
+
+static void
+release(struct run *run)
+{
+    end_work(run);
     if (run->part_fd >= 0)
         close(run->part_fd);
     pack_writer_abandon(run->writer);
@@ -261,7 +270,8 @@ finish_result(struct run *run)
     result->n_chunks = n_blocks * run->plan.chunks_per_block;
     result->pixel_bytes = result->n_packed * run->plan.sample_bytes;
     result->buffer_bytes = run->plan.buffer_bytes;
-    result->peak_bytes = run->samples ? pack_samples_peak_bytes(run->samples) : 0;
+    if (run->samples)
+        result->peak_bytes = pack_samples_peak_bytes(run->samples);
 }
 
 static enum pack_status
@@ -303,6 +313,7 @@ commit(struct run *run)
     const char *part = pack_outfile_part_path(out);
     if (run->params->verify) {
         uint64_t before = pack_clock_ns();
+        end_work(run); /* what is read back has its room */
         enum pack_status status = pack_convert_verify_chunks(
             run->params, part, &run->plan, (const uint64_t *)run->checksums.data,
             run->result->n_packed, run->err);

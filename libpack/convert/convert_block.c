@@ -16,11 +16,8 @@ tell_reject(struct run *run, uint64_t index, const char *reason)
 {
     const struct pack_convert_params *params = run->params;
     run->result->n_rejected++;
-    if (params->options.on_error == PACK_ON_ERROR_FAIL) {
-        pack_fail(run->err, PACK_ERR_FORMAT, "%s", reason);
-        return pack_convert_name_record(params->source, index, PACK_ERR_FORMAT, run->err);
-    }
-    return pack_convert_reject(params, index, reason, run->err);
+    return pack_convert_reject(params, index, reason,
+                               params->options.on_error == PACK_ON_ERROR_FAIL, run->err);
 }
 
 /* Of a reject: the system did not let it be read. */
@@ -56,8 +53,10 @@ pack_convert_account(struct run *run, const struct sample_record *record,
     result->n_alpha += !!(record->flags & RECORD_ALPHA);
     result->n_oriented += !!(record->flags & RECORD_ORIENTED);
     result->n_animated += !!(record->flags & RECORD_ANIMATED);
-    result->n_dim +=
-        !run->params->options.image.scales_16 && record->flags & RECORD_DIM;
+    if (!run->params->options.image.scales_16 && record->flags & RECORD_DIM) {
+        result->n_dim++;
+        result->n_pale += !!(record->flags & RECORD_PALE);
+    }
     result->n_cut += !!(record->flags & RECORD_CUT);
     for (int c = 0; c < 3; c++) {
         run->sum[c] += record->sum[c];
@@ -118,6 +117,7 @@ make_record(const struct run *run, const struct pack_sample *sample)
                    (info->orientation > 1 ? RECORD_ORIENTED : 0u) |
                    (info->animated ? RECORD_ANIMATED : 0u) |
                    (is_dim(info) ? RECORD_DIM : 0u) |
+                   (info->zero_is_white ? RECORD_PALE : 0u) |
                    (is_cut(&run->params->options, info) ? RECORD_CUT : 0u);
     memcpy(record.sum, sample->sum, sizeof record.sum);
     memcpy(record.sumsq, sample->sumsq, sizeof record.sumsq);
@@ -188,19 +188,36 @@ encode_chunk(const struct run *run, struct encoder *encoder, const uint8_t *bloc
     return PACK_OK;
 }
 
+enum { KEEP_BYTES = 1 << 20 }; /* at most, of what a thread encodes with, by each buffer */
+
+/* Many threads may encode large chunks, but only a few of them at a time. */
+static void
+give_buffers(struct encoder *encoder, uint64_t chunk_bytes)
+{
+    pack_filter_ctx_trim(encoder->ctx, KEEP_BYTES);
+    if (chunk_bytes > KEEP_BYTES) {
+        free(encoder->chunk);
+        encoder->chunk = NULL;
+    }
+}
+
 static void
 encode_block(const struct run *run, unsigned worker, const uint8_t *pixels,
              struct coded *coded)
 {
+    const struct pack_convert_plan *plan = &run->plan;
+    struct encoder *encoder = &run->encoders[worker];
     uint8_t *room = coded->room;
+    bool cuts = plan->coding_bytes > 0 && !plan->whole;
     coded->status = PACK_OK;
-    for (uint64_t k = 0;
-         k < run->plan.chunks_per_block && coded->status == PACK_OK; k++) {
-        coded->status =
-            encode_chunk(run, &run->encoders[worker], pixels, k, room, coded);
+    if (cuts && !encoder->chunk && !(encoder->chunk = malloc(plan->chunk_bytes)))
+        coded->status = pack_fail_memory(&coded->err, "chunks");
+    for (uint64_t k = 0; k < plan->chunks_per_block && coded->status == PACK_OK; k++) {
+        coded->status = encode_chunk(run, encoder, pixels, k, room, coded);
         if (coded->stored[k] == room)
             room += coded->chunks[k].stored_bytes;
     }
+    give_buffers(encoder, plan->chunk_bytes);
 }
 
 void
@@ -273,8 +290,6 @@ pack_convert_blocks_new(struct run *run)
         enum pack_status status = pack_filter_ctx_new(&run->encoders[i].ctx, run->err);
         if (status != PACK_OK)
             return status;
-        if (!plan->whole && !(run->encoders[i].chunk = malloc(plan->chunk_bytes)))
-            return pack_fail_memory(run->err, "chunks");
     }
     if (plan->direct && run->params->options.on_error == PACK_ON_ERROR_BLANK)
         encode_block(run, 0, run->black, &run->coded[plan->n_slots]);
@@ -301,6 +316,10 @@ pack_convert_blocks_free(struct run *run)
     free(run->encoders);
     free(run->coded);
     free(run->blocks);
+    run->black = NULL;
+    run->encoders = NULL;
+    run->coded = NULL;
+    run->blocks = NULL;
 }
 
 static struct block *

@@ -105,15 +105,62 @@ struct compare {
     int64_t *labels;
     char **filenames;
     uint64_t n_labels, n_filenames;
+    struct pack_convert_stored *stored_rows; /* what else the file has of each */
     struct pack_convert_row row;
+    struct pack_sample gone; /* the first that the file has and that cannot be read */
+    bool has_gone;
 };
+
+/* Whether the file has this image where the next one is looked for. */
+static enum pack_status
+find_in_place(struct compare *c, const struct pack_sample *sample, bool *is_there)
+{
+    const char *record = c->params->source->records[sample->index].name;
+    uint64_t row = c->result->n_packed;
+    *is_there = false;
+    if (row >= c->n_filenames)
+        return PACK_OK;
+    char *name = malloc(pack_name_escape(record, NULL) + 1);
+    if (!name)
+        return pack_fail_memory(c->err, "names");
+    pack_name_escape(record, name);
+    *is_there = strcmp(name, c->filenames[row]) == 0;
+    free(name);
+    return PACK_OK;
+}
+
+/* What the system said of an image that the file has; that it is gone is a difference. */
+static enum pack_status
+fail_gone(struct compare *c, const struct pack_sample *gone)
+{
+    enum pack_status status =
+        gone->status == PACK_ERR_NOT_FOUND ? PACK_ERR_MISMATCH : PACK_ERR_IO;
+    pack_fail(c->err, status, "%s (row %" PRIu64 " of '%s' has it)", gone->reason,
+              c->result->n_packed, c->params->output);
+    return pack_convert_name_record(c->params->source, gone->index, status, c->err);
+}
 
 static enum pack_status
 mismatch(struct compare *c, uint64_t index, const char *what)
 {
+    if (c->has_gone)
+        return fail_gone(c, &c->gone);
     pack_fail(c->err, PACK_ERR_MISMATCH, "%s (row %" PRIu64 " of '%s')", what,
               c->result->n_packed, c->params->output);
     return pack_convert_name_record(c->params->source, index, PACK_ERR_MISMATCH, c->err);
+}
+
+static enum pack_status
+compare_stored(struct compare *c, const struct pack_sample *sample)
+{
+    struct pack_error why;
+    enum pack_status status =
+        pack_convert_stored_check(c->stored_rows, c->result->n_packed, sample, &why);
+    if (status == PACK_ERR_MISMATCH)
+        return mismatch(c, sample->index, why.text);
+    if (status != PACK_OK)
+        *c->err = why;
+    return status;
 }
 
 static enum pack_status
@@ -132,12 +179,10 @@ compare_row(struct compare *c, const struct pack_sample *sample)
         pack_h5_boxes_read(c->reader, &box, 1, c->stored, NULL, c->err);
     if (status != PACK_OK)
         return status;
-    char *name = malloc(pack_name_escape(record->name, NULL) + 1);
-    if (!name)
-        return pack_fail_memory(c->err, "names");
-    pack_name_escape(record->name, name);
-    bool same_name = strcmp(name, c->filenames[row]) == 0;
-    free(name);
+    bool same_name;
+    status = find_in_place(c, sample, &same_name);
+    if (status != PACK_OK)
+        return status;
     if (!same_name)
         return mismatch(c, sample->index, "the file has another image in this place");
     if (c->labels && c->labels[row] != record->label)
@@ -149,8 +194,10 @@ compare_row(struct compare *c, const struct pack_sample *sample)
         same = true;
         for (uint64_t i = 0; i < c->plan.sample_bytes && same; i++)
             same = c->stored[i] == 0;
+        if (!same && sample->outcome == PACK_SAMPLE_MISSING)
+            return fail_gone(c, sample);
     }
-    return same ? PACK_OK : mismatch(c, sample->index, "pixels differ");
+    return same ? compare_stored(c, sample) : mismatch(c, sample->index, "pixels differ");
 }
 
 static enum pack_status
@@ -160,12 +207,17 @@ compare_sample(struct compare *c, const struct pack_sample *sample)
     enum pack_status status = PACK_OK;
     if (sample->outcome == PACK_SAMPLE_FAILED)
         return pack_convert_fail_sample(params, &c->plan, sample, c->err);
-    status = pack_convert_row_count(params->source, &c->row, sample, c->err);
+    status = pack_convert_row_count(params, &c->row, sample, c->err);
     if (status == PACK_OK && sample->outcome != PACK_SAMPLE_READY) {
         c->result->n_rejected++;
         if (sample->unread)
             c->result->unread[sample->unread].n_rejected++;
-        status = pack_convert_reject(params, sample->index, sample->reason, c->err);
+        status = pack_convert_reject(params, sample->index, sample->reason, false, c->err);
+    }
+    if (status == PACK_OK && sample->outcome == PACK_SAMPLE_MISSING && !c->has_gone &&
+        params->options.on_error != PACK_ON_ERROR_BLANK) {
+        status = find_in_place(c, sample, &c->has_gone);
+        c->gone = *sample;
     }
     if (status != PACK_OK || (sample->outcome != PACK_SAMPLE_READY &&
                               params->options.on_error != PACK_ON_ERROR_BLANK))
@@ -192,6 +244,11 @@ compare_samples(struct compare *c, struct pack_samples *samples)
     uint64_t rows = pack_h5_boxes_extent(c->reader)->extent[0];
     if (c->result->n_packed == rows)
         return PACK_OK;
+    enum pack_status status = pack_convert_row_end(params, &c->row, c->err);
+    if (status != PACK_OK)
+        return status;
+    if (c->has_gone)
+        return fail_gone(c, &c->gone);
     return pack_fail(c->err, PACK_ERR_MISMATCH,
                      "'%s' holds %s, the source gives %" PRIu64, params->output,
                      pack_counted(rows, "image", "images").text, c->result->n_packed);
@@ -224,7 +281,7 @@ compare_classes(struct compare *c, int64_t file)
                                   "has other classes than the source");
 }
 
-/* Reads labels and names, and takes the size of a sample from the shape of `images`. */
+/* Reads all that the file has of each image, and takes the size of a sample from the shape of `images`. */
 static enum pack_status
 open_existing(struct compare *c, int64_t file)
 {
@@ -249,7 +306,34 @@ open_existing(struct compare *c, int64_t file)
                               (c->labels && c->n_labels != extent->extent[0])))
         status = pack_fail(c->err, PACK_ERR_FORMAT,
                            "filenames and labels are not as many as images");
-    return status == PACK_OK ? compare_classes(c, file) : status;
+    if (status == PACK_OK)
+        status = compare_classes(c, file);
+    return status == PACK_OK
+               ? pack_convert_stored_read(c->params->source, o, file, extent->extent[0],
+                                          &c->stored_rows, c->err)
+               : status;
+}
+
+/* Opens the images anew where HDF5's own cache does not hold a compressed chunk of several,
+ * or those that lie side by side: each was decoded for every image in it. */
+static enum pack_status
+hold_chunks(struct compare *c)
+{
+    enum { CACHE_BYTES = 1 << 20, N_SLOTS = 12421 };
+    const struct pack_convert_plan *plan = &c->plan;
+    uint64_t row_bytes = plan->chunks_per_block * plan->chunk_bytes;
+    struct pack_h5_boxes_params how = {
+        .file = c->params->output,
+        .dataset = "images",
+        .set_cache = true,
+        .cache = { .n_slots = N_SLOTS, .size_bytes = row_bytes, .w0 = 0.75 }
+    };
+    if (c->params->options.pipeline.n == 0 || plan->block_samples == 1 ||
+        row_bytes <= CACHE_BYTES)
+        return PACK_OK;
+    pack_h5_boxes_close(c->reader);
+    c->reader = NULL;
+    return pack_h5_boxes_open(&how, &c->reader, c->err);
 }
 
 static enum pack_status
@@ -261,7 +345,9 @@ decode_and_compare(struct compare *c)
     c->stored = malloc(c->plan.sample_bytes);
     if (!c->stored)
         return pack_fail_memory(c->err, "a sample");
-    enum pack_status status = pack_samples_new(&sp, &samples, c->err);
+    enum pack_status status = hold_chunks(c);
+    if (status == PACK_OK)
+        status = pack_samples_new(&sp, &samples, c->err);
     if (status != PACK_OK)
         return status;
     struct pack_pool_lane lane = pack_samples_lane(samples);
@@ -309,6 +395,7 @@ pack_convert_compare(const struct pack_convert_params *params,
     else
         status = decode_and_compare(&c);
 out:
+    pack_convert_stored_free(c.stored_rows);
     pack_h5_texts_free(c.filenames, c.n_filenames);
     free(c.labels);
     free(c.stored);

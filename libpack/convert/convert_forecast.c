@@ -15,7 +15,6 @@
 #include "libpack/convert/samples.h"
 #include "libpack/image/geometry.h"
 
-enum { TRIAL_IMAGES = 64 };
 static const uint64_t TRIAL_NS = 500000000; /* at most, and the image it is at */
 
 static void
@@ -74,11 +73,12 @@ struct trial {
 
 static void
 decode_until(struct pack_samples *samples, const struct pack_convert_plan *plan,
-             struct trial *trial)
+             const struct pack_watch *watch, struct trial *trial)
 {
     uint64_t start_ns = pack_clock_ns();
     const struct pack_sample *sample;
-    while (trial->decode_ns < TRIAL_NS && (sample = pack_samples_next(samples))) {
+    while (trial->decode_ns < TRIAL_NS && !pack_watch_stops(watch) &&
+           (sample = pack_samples_next(samples))) {
         trial->decode_ns = pack_clock_ns() - start_ns;
         if (sample->outcome != PACK_SAMPLE_READY)
             continue;
@@ -94,18 +94,12 @@ try_decoding(const struct pack_convert_params *params,
              const struct pack_convert_plan *plan, struct trial *trial,
              struct pack_error *err)
 {
-    struct pack_record records[TRIAL_IMAGES];
-    struct pack_source some = *params->source;
+    struct pack_convert_some some;
     struct pack_samples *samples = NULL;
     struct pack_pool *pool = NULL;
-    some.records = records;
-    if (some.n_records > TRIAL_IMAGES)
-        some.n_records = TRIAL_IMAGES;
-    for (uint64_t i = 0; i < some.n_records; i++)
-        records[i] =
-            params->source->records[i * (params->source->n_records / some.n_records)];
+    pack_convert_some_of(params->source, &some);
     struct pack_samples_params sp = pack_convert_samples(params, plan);
-    sp.source = &some;
+    sp.source = &some.source;
     enum pack_status status = pack_samples_new(&sp, &samples, err);
     if (status != PACK_OK)
         return status;
@@ -113,7 +107,8 @@ try_decoding(const struct pack_convert_params *params,
     status = pack_pool_new(sp.n_threads, &lane, 1, &pool, err);
     if (status == PACK_OK) {
         pack_samples_start(samples, pool, 0);
-        decode_until(samples, plan, trial);
+        decode_until(samples, plan, &params->watch, trial);
+        status = pack_watch_check(&params->watch, err);
     }
     pack_samples_end(samples);
     pack_pool_free(pool);
@@ -173,6 +168,21 @@ foresee_time(const struct pack_convert_params *params,
     return PACK_OK;
 }
 
+/* The headers of all images, their rejects told in any case. */
+static enum pack_status
+scan_all(const struct pack_convert_params *params, struct pack_convert_scan *scan,
+         struct pack_error *err)
+{
+    struct pack_error own;
+    enum pack_status status = pack_convert_scan_headers(params, scan, err);
+    if (status == PACK_OK)
+        status = pack_convert_check_scan(params, scan, err);
+    enum pack_status told =
+        pack_convert_scan_tell(params, scan, status == PACK_OK ? err : &own);
+    pack_convert_scan_done(scan);
+    return status == PACK_OK ? told : status;
+}
+
 enum pack_status
 pack_convert_forecast(const struct pack_convert_params *params,
                       struct pack_convert_result *result, struct pack_error *err)
@@ -192,9 +202,7 @@ pack_convert_forecast(const struct pack_convert_params *params,
     memset(result, 0, sizeof *result);
     result->n_listed = params->source->n_records;
     pack_convert_count_unread(params->source, result);
-    status = pack_convert_scan_headers(params, true, &scan, err);
-    if (status == PACK_OK)
-        status = pack_convert_check_scan(params, &scan, err);
+    status = scan_all(params, &scan, err);
     if (status != PACK_OK)
         return status;
     count(params, &scan, result);

@@ -70,25 +70,31 @@ fail_row(const struct pack_source *source, const struct pack_convert_row *row,
     if (row->n == 1)
         return pack_fail(err, PACK_ERR_IO, "'%s' %s%s", path_text(source, last, to),
                          row->reason, behind);
-    return pack_fail(err, PACK_ERR_IO,
-                     "%s in a row cannot be read, from '%s', which %s, to '%s'%s%s",
-                     pack_counted(row->n, "image", "images").text,
-                     path_text(source, row->first, from), row->reason,
-                     path_text(source, last, to), behind, guess(row));
+    return pack_fail_param(err, PACK_ERR_IO, row->gone ? "gone_are_rejects" : NULL,
+                           "%s in a row cannot be read, from '%s', which %s, to '%s'%s%s",
+                           pack_counted(row->n, "image", "images").text,
+                           path_text(source, row->first, from), row->reason,
+                           path_text(source, last, to), behind, guess(row));
 }
 
 enum pack_status
-pack_convert_row_count(const struct pack_source *source, struct pack_convert_row *row,
-                       const struct pack_sample *sample, struct pack_error *err)
+pack_convert_row_count(const struct pack_convert_params *params,
+                       struct pack_convert_row *row, const struct pack_sample *sample,
+                       struct pack_error *err)
 {
     bool refused = sample->outcome == PACK_SAMPLE_MISSING;
+    bool gone = refused && sample->status == PACK_ERR_NOT_FOUND;
+    if (gone && params->gone_are_rejects)
+        return PACK_OK;
     if (sample->is_read)
         row->n = 0;
     if (sample->is_read || (!refused && row->n == 0))
         return PACK_OK;
     pack_convert_row_add(row, sample->index, sample->reason, refused);
-    return row->n < PACK_CONVERT_ROW_MAX ? PACK_OK
-                                         : fail_row(source, row, sample->index, "", err);
+    row->gone = gone && (row->n == 1 || row->gone);
+    return row->n < PACK_CONVERT_ROW_MAX
+               ? PACK_OK
+               : fail_row(params->source, row, sample->index, "", err);
 }
 
 enum pack_status
@@ -108,9 +114,8 @@ pack_convert_fail_empty(const struct pack_source *source,
 
 /* errno says why not. */
 static bool
-can_be_read(const struct run *run, uint64_t index)
+can_be_read(const struct pack_convert_params *params, uint64_t index)
 {
-    const struct pack_convert_params *params = run->params;
     int fd;
     char byte;
     enum pack_status status =
@@ -130,11 +135,13 @@ pack_convert_is_lost(const struct run *run, const struct pack_sample *sample,
 {
     struct pack_error why;
     if (run->row.n == 0 || !sample->is_read ||
-        can_be_read(run, sample->index))
+        can_be_read(run->params, sample->index))
         return false;
+    int saved = errno; /* 0: a folder is in its place, or the like */
     *lost = (struct pack_sample){ .index = sample->index,
-                                  .outcome = pack_sample_outcome_of(errno) };
-    lost->status = pack_fail_errno(&why, errno, "cannot be opened again");
+                                  .outcome = pack_sample_outcome_of(saved) };
+    lost->status = saved ? pack_fail_errno(&why, saved, "cannot be opened again")
+                         : pack_fail(&why, PACK_ERR_FORMAT, "is no file any more");
     snprintf(lost->reason, sizeof lost->reason, "%.*s", PACK_SAMPLE_REASON_MAX - 1,
              why.text);
     return true;
@@ -145,7 +152,7 @@ pack_convert_wait(struct run *run, const struct sample_record *record,
                   const struct pack_sample *sample, bool *waits)
 {
     enum pack_status status =
-        pack_convert_row_count(run->params->source, &run->row, sample, run->err);
+        pack_convert_row_count(run->params, &run->row, sample, run->err);
     *waits = run->row.n > 0;
     return status == PACK_OK && *waits
                ? pack_convert_put_record(&run->waiting, record, sample->reason, run->err)
@@ -168,20 +175,28 @@ pack_convert_wait_over(struct run *run, struct block **block)
 }
 
 enum pack_status
+pack_convert_row_end(const struct pack_convert_params *params,
+                     const struct pack_convert_row *row, struct pack_error *err)
+{
+    uint64_t n = row->n;
+    if (n == 0)
+        return PACK_OK;
+    for (uint64_t i = row->first; i > 0 && n < PACK_CONVERT_ROW_MAX; n++)
+        if (can_be_read(params, --i))
+            return PACK_OK;
+    return fail_row(params->source, row, row->first + row->n - 1,
+                    row->first ? "; none of those before can be read again" : "", err);
+}
+
+enum pack_status
 pack_convert_wait_end(struct run *run, struct block **block)
 {
-    const struct pack_source *source = run->params->source;
-    const struct pack_convert_row *row = &run->row;
-    if (row->n == 0)
-        return PACK_OK;
     bool blank = run->params->options.on_error == PACK_ON_ERROR_BLANK;
-    uint64_t n = row->n;
-    for (uint64_t i = row->first; i > 0 && n < PACK_CONVERT_ROW_MAX; n++)
-        if (can_be_read(run, --i))
-            return pack_convert_wait_over(run, block);
-    if (run->result->n_packed == 0 && !blank) /* complete() finds that nothing was read */
-        return pack_convert_wait_over(run, block);
-    return fail_row(source, row, row->first + row->n - 1,
-                    row->first ? "; none of those before can be read again" : "",
-                    run->err);
+    if (run->row.n == 0)
+        return PACK_OK;
+    enum pack_status status = pack_convert_row_end(run->params, &run->row, run->err);
+    /* that nothing was read complete() finds */
+    return status == PACK_OK || (run->result->n_packed == 0 && !blank)
+               ? pack_convert_wait_over(run, block)
+               : status;
 }

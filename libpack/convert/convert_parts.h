@@ -4,6 +4,7 @@
 
 #include <libpack/convert.h>
 #include "libpack/hdf5/writer.h"
+#include "libpack/base/buf.h"
 #include "libpack/base/json.h"
 #include "libpack/base/name.h"
 #include "libpack/convert/samples.h"
@@ -24,6 +25,7 @@ struct pack_convert_plan {
     bool whole; /* the one chunk of a block is the block itself */
     bool direct; /* a sample is a block, encoded where it was made; there is one block */
     uint64_t coded_bytes; /* bound of what encoding makes of a block beside its pixels */
+    uint64_t coding_bytes; /* that a thread holds beside that while it encodes one */
     uint64_t slot_bytes, filling_bytes; /* that a sample, and a block, in flight take */
     unsigned n_threads;
     size_t n_slots, n_blocks; /* samples and blocks in flight */
@@ -74,18 +76,26 @@ struct pack_convert_row {
     uint64_t first, n;
     char reason[PACK_SAMPLE_REASON_MAX]; /* of the first */
     bool alike; /* all are the system's refusals, for the same reason */
+    bool gone;  /* in row: none is there */
 };
 
 /* `refused`: the system did not let it be read. */
 void pack_convert_row_add(struct pack_convert_row *row, uint64_t index,
                           const char *reason, bool refused);
 
-/* Counts those that cannot be read. PACK_ERR_IO when the row is full: so many in a row
- * are not at fault, but the server is or the disk; see convert_missing.c. */
-enum pack_status pack_convert_row_count(const struct pack_source *source,
+/* Counts those that cannot be read, but for what gone_are_rejects says. PACK_ERR_IO when the
+ * row is full: so many in a row are not at fault, but the server is or the disk; see
+ * convert_missing.c. */
+enum pack_status pack_convert_row_count(const struct pack_convert_params *params,
                                         struct pack_convert_row *row,
                                         const struct pack_sample *sample,
                                         struct pack_error *err);
+
+/* At the end of all: PACK_ERR_IO when the row reaches it and none of those before can be
+ * read any more. */
+enum pack_status pack_convert_row_end(const struct pack_convert_params *params,
+                                      const struct pack_convert_row *row,
+                                      struct pack_error *err);
 
 enum { PACK_CONVERT_SIZES_MAX = 8 };
 
@@ -101,14 +111,32 @@ struct pack_convert_scan {
     } sizes[PACK_CONVERT_SIZES_MAX]; /* output sizes in order of appearance */
     int n_sizes;                     /* kept */
     uint64_t n_other_sizes;          /* images of sizes that found no place */
-    struct pack_sample largest;      /* of those ready: takes most memory */
-    struct pack_convert_row row, rejects;
+    struct pack_sample largest;      /* takes most memory, READY or over_memory */
+    struct pack_convert_row row, rejects; /* row: n is 0 when all were probed */
+    struct pack_buf reasons; /* of rejects: index, text with its NUL */
 };
 
+/* Nobody is told of rejects yet. The scan is valid on failure too, with what was found until
+ * then; its owner ends it with pack_convert_scan_done(). */
 enum pack_status pack_convert_scan_headers(const struct pack_convert_params *params,
-                                           bool report_rejects,
                                            struct pack_convert_scan *scan,
                                            struct pack_error *err);
+
+enum { PACK_CONVERT_SOME = 64 };
+
+/* A few images, spread over a source. */
+struct pack_convert_some {
+    struct pack_source source;
+    struct pack_record records[PACK_CONVERT_SOME];
+};
+
+void pack_convert_some_of(const struct pack_source *source, struct pack_convert_some *some);
+
+/* Hands the rejects on, but not those of a row that may yet be no rejects. */
+enum pack_status pack_convert_scan_tell(const struct pack_convert_params *params,
+                                        const struct pack_convert_scan *scan,
+                                        struct pack_error *err);
+void pack_convert_scan_done(struct pack_convert_scan *scan);
 
 /* The size all samples have: from the geometry, else by a scan of headers. */
 enum pack_status pack_convert_find_size(const struct pack_convert_params *params,
@@ -169,9 +197,10 @@ unsigned pack_convert_threads(const struct pack_convert_params *params);
 enum pack_status pack_convert_watch(const struct pack_convert_params *params,
                                     const char *stage, uint64_t done, uint64_t total,
                                     uint64_t bytes, struct pack_error *err);
-/* Hands a reject on. PACK_ERR_IO when the caller could not take it. */
+/* Hands a reject on; PACK_ERR_IO when the caller could not take it. Of one that ends the
+ * run, which on_error says, PACK_ERR_FORMAT with the reason. */
 enum pack_status pack_convert_reject(const struct pack_convert_params *params,
-                                     uint64_t index, const char *reason,
+                                     uint64_t index, const char *reason, bool ends_run,
                                      struct pack_error *err);
 
 /* Everything of a file but the chunks of `images`. */
@@ -189,6 +218,22 @@ struct pack_convert_contents {
 enum pack_status pack_convert_write_contents(struct pack_writer *writer,
                                              const struct pack_convert_contents *contents,
                                              struct pack_error *err);
+
+/* What an existing file has of each of its n_rows images besides pixels, label and name, so
+ * far as the source and its options say what that is to be. PACK_ERR_FORMAT,
+ * PACK_ERR_NOT_FOUND; PACK_ERR_MISMATCH for a column of the list that the file lacks, or has
+ * of another type. `source` is to outlive *stored. */
+struct pack_convert_stored;
+enum pack_status pack_convert_stored_read(const struct pack_source *source,
+                                          const struct pack_convert_options *options,
+                                          int64_t file, uint64_t n_rows,
+                                          struct pack_convert_stored **stored,
+                                          struct pack_error *err);
+void pack_convert_stored_free(struct pack_convert_stored *stored);
+/* PACK_ERR_MISMATCH tells what of a row is not as the sample is, and how. */
+enum pack_status pack_convert_stored_check(const struct pack_convert_stored *stored,
+                                           uint64_t row, const struct pack_sample *sample,
+                                           struct pack_error *err);
 
 /* Compares the images of the file at `path` with a checksum per chunk, all of them read
  * back through stock HDF5. PACK_ERR_MISMATCH names the first chunk that differs. */

@@ -4,7 +4,7 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
-#include "libpack/convert/sample_chain.h"
+#include "libpack/convert/sample_memory.h"
 #include "libpack/image/geometry.h"
 
 #include <inttypes.h>
@@ -161,6 +161,39 @@ least_mib(const struct pack_convert_plan *plan, uint64_t bytes)
     return least;
 }
 
+/* The memory does not hold the chunks. What holds them and the images, too, is told from
+ * the headers of some. */
+static enum pack_status
+fail_chunks(const struct pack_convert_params *params,
+            const struct pack_convert_plan *plan, struct pack_error *err)
+{
+    struct pack_convert_params few = *params;
+    struct pack_convert_some some;
+    struct pack_convert_scan scan;
+    char have[PACK_BYTES_TEXT_MAX], path[PATH_MAX], shown[PACK_NAME_TEXT_MAX];
+    pack_convert_some_of(params->source, &some);
+    few.source = &some.source;
+    enum pack_status status = pack_convert_scan_headers(&few, &scan, err);
+    uint64_t need = scan.largest.need_bytes;
+    pack_convert_scan_done(&scan);
+    if (status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED)
+        return status;
+    pack_bytes_format(pack_convert_memory(params), have);
+    if (need == 0)
+        return pack_fail(
+            err, PACK_ERR_MEMORY,
+            "a memory bound of %s is too small for chunks of %s, which take %" PRIu64
+            " MiB, and some more to decode in",
+            have, pack_counted(plan->block_samples, "sample", "samples").text,
+            least_mib(plan, 1));
+    pack_source_path(&some.source, scan.largest.index, path, sizeof path);
+    return pack_fail(err, PACK_ERR_MEMORY,
+                     "a memory bound of %s is too small for chunks of %s and an image like "
+                     "'%s', which a bound of %" PRIu64 " MiB would hold",
+                     have, pack_counted(plan->block_samples, "sample", "samples").text,
+                     pack_name_text(path, shown), least_mib(plan, need));
+}
+
 /* Splits the memory: for samples, for blocks, and the rest for decoding. */
 static enum pack_status
 share_memory(const struct pack_convert_params *params, struct pack_convert_plan *plan,
@@ -168,16 +201,8 @@ share_memory(const struct pack_convert_params *params, struct pack_convert_plan 
 {
     uint64_t memory = pack_convert_memory(params);
     plan->decode_bytes = pack_convert_left_bytes(plan, memory);
-    if (plan->decode_bytes == 0) {
-        char have[PACK_BYTES_TEXT_MAX];
-        return pack_fail(
-            err, PACK_ERR_MEMORY,
-            "a memory bound of %s is too small for chunks of %s, which take %" PRIu64
-            " MiB, and some more to decode in",
-            pack_bytes_format(memory, have),
-            pack_counted(plan->block_samples, "sample", "samples").text,
-            least_mib(plan, 1));
-    }
+    if (plan->decode_bytes == 0)
+        return fail_chunks(params, plan, err);
     plan->n_slots = slots_bytes(plan, memory) / plan->slot_bytes;
     plan->n_blocks = blocks_bytes(plan, memory) / plan->filling_bytes;
     plan->buffer_bytes =
@@ -187,6 +212,17 @@ share_memory(const struct pack_convert_params *params, struct pack_convert_plan 
 
 /* -------------------------------------------------------------------- plan */
 
+/* Of each chunk in turn: cut out of its block, and between two filters. Counted for each
+ * block, or sample that is one: no more of them than that are encoded at a time. */
+static uint64_t
+count_coding(const struct pack_pipeline *pipeline, const struct pack_convert_plan *plan)
+{
+    bool cuts = !plan->whole && pipeline->n > 0; /* else right into its place */
+    return (cuts ? plan->chunk_bytes : 0) +
+           (uint64_t)pack_pipeline_encode_buffers(pipeline) *
+               pack_pipeline_bound(pipeline, plan->chunk_bytes);
+}
+
 /* A block is assembled, and once more encoded, with what a codec may add. */
 static void
 count_bytes(const struct pack_pipeline *pipeline, struct pack_convert_plan *plan)
@@ -195,11 +231,11 @@ count_bytes(const struct pack_pipeline *pipeline, struct pack_convert_plan *plan
                             ? 0
                             : plan->chunks_per_block *
                                   pack_pipeline_bound(pipeline, plan->chunk_bytes);
+    plan->coding_bytes = count_coding(pipeline, plan);
     uint64_t notes = plan->chunks_per_block * CHUNK_NOTE_BYTES;
-    plan->slot_bytes =
-        plan->sample_bytes + (plan->direct ? plan->coded_bytes + notes : 0);
-    plan->filling_bytes =
-        notes + (plan->direct ? 0 : plan->block_bytes + plan->coded_bytes);
+    uint64_t coded = plan->coded_bytes + plan->coding_bytes;
+    plan->slot_bytes = plan->sample_bytes + (plan->direct ? coded + notes : 0);
+    plan->filling_bytes = notes + (plan->direct ? 0 : plan->block_bytes + coded);
 }
 
 /* The plan, its memory not shared out yet. */
@@ -300,15 +336,18 @@ pack_convert_watch(const struct pack_convert_params *params, const char *stage,
 
 enum pack_status
 pack_convert_reject(const struct pack_convert_params *params, uint64_t index,
-                    const char *reason, struct pack_error *err)
+                    const char *reason, bool ends_run, struct pack_error *err)
 {
     char path[2 * PATH_MAX];
-    struct pack_reject reject = { index, params->source->records[index].name, path,
-                                  reason };
+    struct pack_reject reject = { ends_run, index, params->source->records[index].name,
+                                  path, reason };
     pack_source_path(params->source, index, path, sizeof path);
-    if (!params->on_reject || params->on_reject(params->reject_context, &reject))
+    if (params->on_reject && !params->on_reject(params->reject_context, &reject))
+        return pack_fail(err, PACK_ERR_IO, "cannot write the list of rejects");
+    if (!ends_run)
         return PACK_OK;
-    return pack_fail(err, PACK_ERR_IO, "cannot write the list of rejects");
+    pack_fail(err, PACK_ERR_FORMAT, "%s", reason);
+    return pack_convert_name_record(params->source, index, PACK_ERR_FORMAT, err);
 }
 
 _Static_assert((int)PACK_IMAGE_KINDS <= (int)PACK_CONVERT_UNREAD_MAX,
@@ -341,7 +380,8 @@ fail_memory(const struct pack_convert_params *params, const struct pack_convert_
 {
     char text[PACK_BYTES_TEXT_MAX];
     pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
-                    "takes %s of memory, which a bound of %" PRIu64 " MiB would hold",
+                    "takes %s%s of memory, which a bound of %" PRIu64 " MiB would hold",
+                    sample->info.width ? "" : "at least ", /* it was not seen yet */
                     pack_bytes_format(sample->need_bytes, text),
                     least_mib(plan, sample->need_bytes));
     return pack_convert_name_record(params->source, sample->index, PACK_ERR_MEMORY, err);

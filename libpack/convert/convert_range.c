@@ -29,7 +29,7 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
      struct pack_convert_row *row, struct pack_convert_range *range,
      struct pack_error *err)
 {
-    enum pack_status status = pack_convert_row_count(params->source, row, sample, err);
+    enum pack_status status = pack_convert_row_count(params, row, sample, err);
     if (status == PACK_OK && sample->outcome == PACK_SAMPLE_FAILED)
         status = pack_convert_fail_sample(params, NULL, sample, err);
     if (status != PACK_OK)

@@ -23,15 +23,15 @@ is_same(const struct sample_record *record, const struct stat *st)
            pack_fd_mtime_ns(st) == record->file_mtime_ns;
 }
 
-/* PACK_ERR_CHANGED when the file is not the one that was packed, or rejected. What is gone
- * since stays packed, what was gone stays rejected. */
+/* PACK_ERR_CHANGED when the file is not the one that was packed. What is gone since stays
+ * packed, what was rejected stays that, also where it was repaired meanwhile. */
 static enum pack_status
 check_source(struct run *run, const struct sample_record *record)
 {
     const struct pack_source *source = run->params->source;
     struct stat st;
     int fd;
-    if (record->outcome == PACK_SAMPLE_REJECTED && record->file_bytes == 0)
+    if (record->outcome == PACK_SAMPLE_REJECTED)
         return PACK_OK;
     enum pack_status status = pack_source_open_watched(
         source, record->index, &run->params->watch, &fd, run->err);
@@ -120,6 +120,10 @@ replay_chunks(struct run *run, uint64_t number, const struct chunk_record *chunk
         if (status == PACK_OK && run->params->verify)
             status = pack_buf_append(&run->checksums, &chunks[k].pixel_checksum,
                                      sizeof chunks[k].pixel_checksum, run->err);
+    }
+    if (status == PACK_ERR_CHANGED) { /* by another HDF5: it puts it elsewhere every time */
+        run->stuck = true;
+        run->err->param = "force";
     }
     return status;
 }

@@ -17,6 +17,7 @@ enum {
     RECORD_ANIMATED = 16,
     RECORD_DIM = 32,
     RECORD_CUT = 64,
+    RECORD_PALE = 128, /* with RECORD_DIM */
     RECORD_UNREAD_SHIFT = 24 /* above it, of a reject: pack_image_kind() */
 };
 

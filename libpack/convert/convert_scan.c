@@ -27,17 +27,32 @@ count_size(struct pack_convert_scan *scan, uint32_t h, uint32_t w)
 }
 
 static enum pack_status
+keep_reject(struct pack_convert_scan *scan, uint64_t index, const char *reason,
+            struct pack_error *err)
+{
+    enum pack_status status = pack_buf_append(&scan->reasons, &index, sizeof index, err);
+    return status == PACK_OK
+               ? pack_buf_append(&scan->reasons, reason, strlen(reason) + 1, err)
+               : status;
+}
+
+static enum pack_status
 take(const struct pack_convert_params *params, const struct pack_sample *sample,
-     bool report_rejects, struct pack_convert_scan *scan, struct pack_error *err)
+     struct pack_convert_scan *scan, struct pack_error *err)
 {
     enum pack_status status =
-        pack_convert_row_count(params->source, &scan->row, sample, err);
+        pack_convert_row_count(params, &scan->row, sample, err);
     if (status != PACK_OK)
         return status;
     struct pack_geometry_plan plan;
     enum pack_sample_outcome outcome = sample->outcome;
     const char *reason = sample->reason;
     struct pack_error why;
+    bool is_counted = outcome == PACK_SAMPLE_READY || sample->over_memory;
+    if (is_counted && sample->need_bytes > scan->largest.need_bytes)
+        scan->largest = *sample;
+    if (sample->over_memory) /* another may take more: the bound that is told holds all */
+        return PACK_OK;
     if (outcome == PACK_SAMPLE_FAILED)
         return pack_convert_fail_sample(params, NULL, sample, err);
     if (outcome == PACK_SAMPLE_READY &&
@@ -57,20 +72,17 @@ take(const struct pack_convert_params *params, const struct pack_sample *sample,
         scan->n_oriented += sample->info.orientation > 1;
         scan->n_animated += sample->info.animated;
         count_size(scan, plan.out_h, plan.out_w);
-        if (sample->need_bytes > scan->largest.need_bytes)
-            scan->largest = *sample;
         return PACK_OK;
     }
     scan->n_rejected++;
     pack_convert_row_add(&scan->rejects, sample->index, reason,
                          outcome == PACK_SAMPLE_MISSING);
     scan->n_unread[sample->unread] += sample->unread != 0;
-    return report_rejects ? pack_convert_reject(params, sample->index, reason, err)
-                          : PACK_OK;
+    return keep_reject(scan, sample->index, reason, err);
 }
 
 enum pack_status
-pack_convert_scan_headers(const struct pack_convert_params *params, bool report_rejects,
+pack_convert_scan_headers(const struct pack_convert_params *params,
                           struct pack_convert_scan *scan, struct pack_error *err)
 {
     struct pack_samples_params sp = {
@@ -96,16 +108,56 @@ pack_convert_scan_headers(const struct pack_convert_params *params, bool report_
         goto out;
     pack_samples_start(samples, pool, 0);
     while (status == PACK_OK && (sample = pack_samples_next(samples))) {
-        status = take(params, sample, report_rejects, scan, err);
+        status = take(params, sample, scan, err);
         if (status == PACK_OK)
             status = pack_convert_watch(params, "scanning", sample->index + 1,
                                         params->source->n_records, 0, err);
     }
+    if (status == PACK_OK)
+        scan->row.n = 0;
+    if (status == PACK_OK && scan->largest.over_memory)
+        status = pack_convert_fail_sample(params, NULL, &scan->largest, err);
 out:
     pack_samples_end(samples);
     pack_pool_free(pool);
     pack_samples_free(samples);
     return status;
+}
+
+void
+pack_convert_some_of(const struct pack_source *source, struct pack_convert_some *some)
+{
+    some->source = *source;
+    some->source.records = some->records;
+    if (some->source.n_records > PACK_CONVERT_SOME)
+        some->source.n_records = PACK_CONVERT_SOME;
+    for (uint64_t i = 0; i < some->source.n_records; i++)
+        some->records[i] =
+            source->records[i * (source->n_records / some->source.n_records)];
+}
+
+enum pack_status
+pack_convert_scan_tell(const struct pack_convert_params *params,
+                       const struct pack_convert_scan *scan, struct pack_error *err)
+{
+    const unsigned char *at = scan->reasons.data, *end = at + scan->reasons.size;
+    enum pack_status status = PACK_OK;
+    uint64_t index;
+    while (at != end && status == PACK_OK) {
+        memcpy(&index, at, sizeof index);
+        const char *reason = (const char *)at + sizeof index;
+        if (scan->row.n > 0 && index >= scan->row.first)
+            break;
+        status = pack_convert_reject(params, index, reason, false, err);
+        at += sizeof index + strlen(reason) + 1;
+    }
+    return status;
+}
+
+void
+pack_convert_scan_done(struct pack_convert_scan *scan)
+{
+    pack_buf_done(&scan->reasons);
 }
 
 enum pack_status
@@ -137,12 +189,15 @@ pack_convert_find_size(const struct pack_convert_params *params, uint32_t *out_h
     enum pack_status status = pack_geometry_check(&params->options.geometry, err);
     if (status != PACK_OK || pack_geometry_fixed(&params->options.geometry, out_h, out_w))
         return status;
-    status = pack_convert_scan_headers(params, false, &scan, err);
+    status = pack_convert_scan_headers(params, &scan, err);
     if (status == PACK_OK)
         status = pack_convert_check_scan(params, &scan, err);
     if (status == PACK_OK) {
         *out_h = scan.sizes[0].h;
         *out_w = scan.sizes[0].w;
+    } else { /* else packing meets them again, and more */
+        pack_convert_scan_tell(params, &scan, NULL);
     }
+    pack_convert_scan_done(&scan);
     return status;
 }

@@ -9,19 +9,23 @@
 #include "libpack/base/name.h"
 
 static void
-put_counts(struct page *page, const struct pack_convert_result *r)
+put_counts(struct page *page, const struct pack_convert_report *report)
 {
+    const struct pack_convert_result *r = report->result;
+    bool ends = report->params->options.on_error == PACK_ON_ERROR_FAIL;
     const struct {
         uint64_t n;
         const char *what;
     } counts[] = {
-        { r->n_rejected - r->n_blank, "rejected, left out" },
+        { r->n_rejected - r->n_blank, /* a forecast, else there is no summary */
+          ends ? "rejected: the first ends the run, without a file" : "rejected, left out" },
         { r->n_blank, "rejected, packed as black images (dataset valid is 0 there)" },
         { r->n_warned, "damaged slightly but decoded, as strict would not have" },
         { r->n_oriented, "turned upright as their EXIF orientation says" },
         { r->n_icc, "with an ICC profile, which was left alone" },
         { r->n_alpha, "with transparency" },
-        { r->n_dim, "of 16 bits that use 12 of them at most: nearly black" },
+        { r->n_dim - r->n_pale, "of 16 bits that use 12 of them at most: nearly black" },
+        { r->n_pale, "of 16 bits that use 12 of them at most: nearly white" },
         { r->n_cut, "with 16-bit samples outside the range that is scaled" },
         { r->n_animated,
           "animated or with several pictures, of which the first was taken" },
@@ -231,7 +235,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
         LINE(&page, "%s would hold %s in about %s\n", output,
              pack_counted(r->n_packed, "image", "images").text,
              pack_bytes_format(r->file_bytes, bytes));
-        put_counts(&page, r);
+        put_counts(&page, report);
         put_unread(&page, r);
         put_ignored(&page, report->params->source);
         put_layout(&page, report);
@@ -248,7 +252,7 @@ pack_report_convert_text(const struct pack_convert_report *report, struct pack_b
          pack_counted(r->n_packed, "image", "images").text,
          pack_bytes_format(r->file_bytes, bytes),
          report->params->verify ? ", read back and equal" : "");
-    put_counts(&page, r);
+    put_counts(&page, report);
     put_additions(&page, &r->additions);
     put_unread(&page, r);
     put_ignored(&page, report->params->source);

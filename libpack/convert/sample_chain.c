@@ -11,21 +11,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "libpack/base/clock.h"
 #include "libpack/base/fd.h"
 #include "libpack/base/size.h"
+#include "libpack/convert/sample_memory.h"
 #include "libpack/image/kind.h"
+#include "libpack/image/probe.h"
 #include "libpack/image/resample.h"
 #include "libpack/image/pixel.h"
 
 enum { HEAD_BYTES = 65536 };
-
-/* What a worker holds on to from image to image; what one giant image made it allocate
- * beyond that is given back. */
-static const uint64_t KEEP_MAX = 64 << 20;
 
 /* ----------------------------------------------------------------- reading */
 
@@ -73,8 +72,21 @@ struct found {
     struct stat st;
 };
 
-/* Reads bytes `have` to `size` of the file; its size and time of change must still be
- * right. */
+/* Its size and time of change must still be those that were found. */
+static enum pack_status
+check_unchanged(struct pack_sample_chain *c, const struct found *file,
+                struct pack_error *err)
+{
+    struct stat after;
+    if (fstat(file->fd, &after) != 0)
+        return fail_read(c, err);
+    if (after.st_size != file->st.st_size ||
+        pack_fd_mtime_ns(&after) != pack_fd_mtime_ns(&file->st))
+        return pack_fail(err, PACK_ERR_CHANGED, "changed while it was being read");
+    return PACK_OK;
+}
+
+/* Reads bytes `have` to `size` of the file. */
 static enum pack_status
 read_part(struct pack_sample_chain *c, const struct found *file, size_t have, size_t size,
           struct pack_sample *sample, struct pack_error *err)
@@ -88,17 +100,15 @@ read_part(struct pack_sample_chain *c, const struct found *file, size_t have, si
         c->capacity = size;
     }
     size_t got;
-    struct stat after;
     uint64_t begin_ns = pack_clock_ns();
-    if (!pack_fd_read_at(file->fd, c->bytes + have, size - have, have, &got) ||
-        fstat(file->fd, &after) != 0)
+    if (!pack_fd_read_at(file->fd, c->bytes + have, size - have, have, &got))
         return fail_read(c, err);
     sample->read_ns += pack_clock_ns() - begin_ns;
     sample->read_bytes += got;
-    if (have + got != size || after.st_size != file->st.st_size ||
-        pack_fd_mtime_ns(&after) != pack_fd_mtime_ns(&file->st))
-        return pack_fail(err, PACK_ERR_CHANGED, "changed while it was being read");
-    return PACK_OK;
+    enum pack_status status = check_unchanged(c, file, err);
+    return status == PACK_OK && have + got != size
+               ? pack_fail(err, PACK_ERR_CHANGED, "changed while it was being read")
+               : status;
 }
 
 /* -------------------------------------------------------------- one sample */
@@ -178,25 +188,6 @@ resample(struct pack_sample_chain *c, struct pack_sample_place *place,
 
 /* ------------------------------------------------------------------ memory */
 
-uint64_t
-pack_sample_keep_bytes(uint64_t memory_bytes, unsigned n_threads)
-{
-    uint64_t share = memory_bytes / 4 / n_threads;
-    return share < KEEP_MAX ? share : KEEP_MAX;
-}
-
-uint64_t
-pack_sample_budget_bytes(uint64_t memory_bytes, unsigned n_threads)
-{
-    return memory_bytes - n_threads * pack_sample_keep_bytes(memory_bytes, n_threads);
-}
-
-static uint64_t
-add(uint64_t a, uint64_t b)
-{
-    return pack_size_add(a, b, &a) ? a : UINT64_MAX;
-}
-
 /* Whether the budget can ever hold so much. */
 static enum pack_status
 check_fits(const struct pack_sample_chain *c, uint64_t bytes, struct pack_sample *sample,
@@ -209,34 +200,6 @@ check_fits(const struct pack_sample_chain *c, uint64_t bytes, struct pack_sample
     sample->over_memory = true;
     return pack_fail(err, PACK_ERR_MEMORY, "takes %s of memory",
                      pack_bytes_format(bytes, text));
-}
-
-/* What reading, decoding and resampling this file holds at its peak. */
-static uint64_t
-upright_bytes(const struct pack_samples_params *params,
-              const struct pack_image_info *info, uint64_t file_bytes)
-{
-    struct pack_image_params image = params->image;
-    struct pack_geometry_plan plan;
-    uint64_t need = file_bytes;
-    if (pack_geometry_plan_image(&params->geometry, info, &plan, NULL) == PACK_OK) {
-        image.reduce = plan.reduce;
-        need = add(need, pack_resample_bytes(&plan));
-    }
-    return add(need, pack_image_decode_bytes(info, &image));
-}
-
-/* The same, turned or not where that is not known yet. */
-static uint64_t
-need_bytes(const struct pack_samples_params *params, const struct pack_image_info *info,
-           uint64_t file_bytes)
-{
-    struct pack_image_info turned = *info;
-    turned.width = info->height;
-    turned.height = info->width;
-    uint64_t need = upright_bytes(params, info, file_bytes);
-    uint64_t other = info->partial ? upright_bytes(params, &turned, file_bytes) : 0;
-    return need > other ? need : other;
 }
 
 /* Back to the bytes of a head, which pack_sample_chain_init() allocated. */
@@ -289,30 +252,97 @@ is_enough(const struct pack_samples_params *params, enum pack_status status,
     return status == PACK_OK && !(params->headers_only && info->partial);
 }
 
-/* Headers are in the first bytes of nearly every file; else the whole of it is looked at,
+/* A file of which the first bytes are at hand. */
+struct scattered {
+    const uint8_t *head;
+    size_t have;
+    int fd, errnum; /* errnum: why it could not be read */
+};
+
+static size_t
+read_scattered(void *context, void *to, size_t n, uint64_t offset)
+{
+    struct scattered *s = context;
+    size_t got;
+    if (offset <= s->have && n <= s->have - offset) {
+        memcpy(to, s->head + offset, n);
+        return n;
+    }
+    if (offset > INT64_MAX - n)
+        return 0;
+    if (pack_fd_read_at(s->fd, to, n, offset, &got))
+        return got;
+    s->errnum = errno;
+    return 0;
+}
+
+/* Of a file whose headers lie anywhere, only those are read. */
+static enum pack_status
+probe_scattered(struct pack_sample_chain *c, const struct found *file, size_t have,
+                struct pack_sample *sample, struct pack_error *err)
+{
+    struct scattered s = { c->bytes, have, file->fd, 0 };
+    struct pack_image_reader reader = { .size = (uint64_t)file->st.st_size,
+                                        .read_at = read_scattered,
+                                        .context = &s };
+    const struct pack_image_params *image = &c->params->image;
+    uint64_t bytes;
+    enum pack_status status = pack_image_probe_bytes(&reader, image, &bytes, err);
+    if (status == PACK_OK)
+        status = take(c, bytes, sample, err);
+    if (status == PACK_OK) {
+        status = pack_image_probe_at(&reader, image, &sample->info, err);
+        give(c, bytes);
+    }
+    if (s.errnum) {
+        errno = s.errnum;
+        return fail_read(c, err);
+    }
+    enum pack_status unchanged =
+        sample->over_memory ? PACK_OK : check_unchanged(c, file, err);
+    return unchanged == PACK_OK ? status : unchanged;
+}
+
+/* More of a file whose first bytes did not say all, up to all of it. What is held while
+ * waiting for memory is those first bytes. */
+static enum pack_status
+probe_more(struct pack_sample_chain *c, const struct found *file, size_t have,
+           size_t part, struct pack_sample *sample, struct pack_error *err)
+{
+    size_t size = (size_t)file->st.st_size;
+    for (;; part = part < size / 4 ? 4 * part : size) {
+        if (take(c, part, sample, err) != PACK_OK)
+            return check_fits(c, size, sample, err); /* all will be read */
+        enum pack_status status = read_part(c, file, have, part, sample, err);
+        bool is_read = status == PACK_OK;
+        if (is_read)
+            status = pack_image_probe(c->bytes, part, &c->params->image, &sample->info,
+                                      err);
+        shrink_bytes(c);
+        give(c, part);
+        if (!is_read || part == size || is_enough(c->params, status, &sample->info))
+            return status;
+    }
+}
+
+/* Headers are in the first bytes of nearly every file; else more of it is looked at,
  * unless those bytes are of no image at all. */
 static enum pack_status
 probe(struct pack_sample_chain *c, const struct found *file, size_t have,
       struct pack_sample *sample, struct pack_error *err)
 {
     const struct pack_image_params *image = &c->params->image;
+    if (pack_image_is_scattered(c->bytes, have))
+        return probe_scattered(c, file, have, sample, err);
     enum pack_status status = pack_image_probe(c->bytes, have, image, &sample->info, err);
     size_t size = (size_t)file->st.st_size;
     if (is_enough(c->params, status, &sample->info) || have == size ||
         !pack_image_is_known(c->bytes, have))
         return status;
-    uint64_t need = status == PACK_OK ? need_bytes(c->params, &sample->info, size) : size;
-    status = check_fits(c, need, sample, err); /* what comes is known in part already */
-    if (status == PACK_OK)
-        status = take(c, size, sample, err);
     if (status != PACK_OK)
-        return status;
-    status = read_part(c, file, have, size, sample, err);
-    if (status == PACK_OK)
-        status = pack_image_probe(c->bytes, size, image, &sample->info, err);
-    shrink_bytes(c);
-    give(c, size);
-    return status;
+        return probe_more(c, file, have, size / 4 > have ? 4 * have : size, sample, err);
+    status = check_fits(c, pack_sample_need_bytes(c->params, &sample->info, size), sample, err);
+    return status == PACK_OK ? probe_more(c, file, have, size, sample, err) : status;
 }
 
 static enum pack_status
@@ -344,7 +374,7 @@ make_sample(struct pack_sample_chain *c, int fd, struct pack_sample_place *place
         status = probe(c, &file, have, sample, err);
     if (status != PACK_OK)
         return status;
-    uint64_t need = need_bytes(c->params, &sample->info, sample->file_bytes);
+    uint64_t need = pack_sample_need_bytes(c->params, &sample->info, sample->file_bytes);
     if (c->params->headers_only)
         return check_fits(c, need, sample, err);
     if (c->params->ranges_only && sample->info.source_depth != 16)

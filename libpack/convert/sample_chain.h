@@ -25,11 +25,6 @@ struct pack_sample_place {
     size_t capacity;
 };
 
-/* Of memory for reading and decoding, what each thread may keep from image to image, and
- * the budget, which is the rest: no image can take more. */
-uint64_t pack_sample_keep_bytes(uint64_t memory_bytes, unsigned n_threads);
-uint64_t pack_sample_budget_bytes(uint64_t memory_bytes, unsigned n_threads);
-
 /* pack_sample_chain_done() releases in any case. */
 enum pack_status pack_sample_chain_init(struct pack_sample_chain *chain,
                                         const struct pack_samples_params *params,

@@ -13,6 +13,7 @@
 
 #include "libpack/base/system.h"
 #include "libpack/convert/sample_chain.h"
+#include "libpack/convert/sample_memory.h"
 
 struct slot {
     struct pack_sample sample;

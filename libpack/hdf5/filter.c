@@ -83,6 +83,16 @@ pack_filter_ctx_free(struct pack_filter_ctx *ctx)
     free(ctx);
 }
 
+void
+pack_filter_ctx_trim(struct pack_filter_ctx *ctx, size_t keep_bytes)
+{
+    for (int i = 0; i < 2; i++)
+        if (ctx->scratch[i].capacity > keep_bytes) {
+            free(ctx->scratch[i].data);
+            ctx->scratch[i] = (struct scratch){ 0 };
+        }
+}
+
 /* The scratch buffer that does not hold `data`, at least `capacity` bytes of it. */
 static enum pack_status
 take_scratch(struct pack_filter_ctx *ctx, const unsigned char *data, size_t capacity,
@@ -117,6 +127,13 @@ pack_pipeline_bound(const struct pack_pipeline *pipeline, size_t size)
     for (int i = 0; i < pipeline->n && size > 0; i++)
         size = stage_bound(&pipeline->filter[i], size);
     return size;
+}
+
+int
+pack_pipeline_encode_buffers(const struct pack_pipeline *pipeline)
+{
+    int n = pipeline->n - 1; /* the last stage has the caller's room */
+    return n < 0 ? 0 : n > 2 ? 2 : n;
 }
 
 static enum pack_status

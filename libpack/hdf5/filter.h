@@ -67,6 +67,13 @@ enum pack_status pack_pipeline_decode(const struct pack_pipeline *pipeline,
                                       const struct pack_stored *stored, void *out,
                                       size_t out_size, struct pack_error *err);
 
+/* Gives back the buffers of a ctx that are larger than `keep_bytes`. */
+void pack_filter_ctx_trim(struct pack_filter_ctx *ctx, size_t keep_bytes);
+
+/* How many buffers of pack_pipeline_bound() bytes a ctx has while pack_pipeline_encode_to()
+ * works. */
+int pack_pipeline_encode_buffers(const struct pack_pipeline *pipeline);
+
 /*
  * Upper bound of what encoding `size` bytes can store, and of a ctx buffer, whichever of
  * the optional filters are skipped; 0 when it does not fit size_t, and where a filter that

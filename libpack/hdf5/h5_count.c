@@ -422,6 +422,6 @@ pack_h5_count_set(int64_t fapl_id, struct pack_h5_count *count, struct pack_erro
     if (driver >= 0)
         H5Idec_ref(driver); /* the list holds it from here on */
     if (set < 0)
-        return pack_fail(err, PACK_ERR_MEMORY, "cannot register a file driver with HDF5");
+        return pack_fail_memory(err, "a file driver for HDF5");
     return PACK_OK;
 }

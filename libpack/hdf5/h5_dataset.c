@@ -61,6 +61,7 @@ pack_h5_operand_split(const char *operand, char **file, char **path,
         return PACK_OK;
     free(*file);
     free(*path);
+    *file = *path = NULL;
     return pack_fail_memory(err, "operands");
 }
 

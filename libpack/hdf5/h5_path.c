@@ -9,7 +9,7 @@
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_parts.h"
 
-enum { LINK_BYTES_MAX = 64 << 10 };
+enum { LINK_BYTES_MAX = 64 << 10, PATH_BYTES_MAX = 64 << 10 };
 
 /* The first `length` characters of a path lead to a link. */
 static bool
@@ -21,17 +21,17 @@ is_link(hid_t file, const char *path, size_t length, char *prefix)
 }
 
 /* Every step of the path is a link that is there; HDF5 refuses to be asked about the last
- * one when an earlier one is missing. */
+ * one when an earlier one is missing. Allocates nothing: without memory a dataset would be
+ * told to be missing. */
 bool
 pack_h5_path_exists(hid_t file, const char *path)
 {
+    char prefix[PATH_BYTES_MAX];
     size_t length = strlen(path);
-    char *prefix = malloc(length + 1);
-    bool exists = prefix != NULL && length > 0;
+    bool exists = length > 0 && length < sizeof prefix;
     for (size_t i = 1; exists && i <= length; i++)
         if (path[i] == '/' || path[i] == '\0')
             exists = is_link(file, path, i, prefix);
-    free(prefix);
     return exists && H5Oexists_by_name(file, path, H5P_DEFAULT) > 0;
 }
 

@@ -37,7 +37,8 @@ native_type(hid_t dataset)
 }
 
 static enum pack_status
-describe_list(struct list *list, const char *path, uint64_t n_max, struct pack_error *err)
+describe_list(struct list *list, const char *path, uint64_t n_columns, uint64_t n_max,
+              struct pack_error *err)
 {
     hsize_t extent[PACK_RANK_MAX] = { 0 };
     list->space = H5Dget_space(list->dataset);
@@ -46,8 +47,11 @@ describe_list(struct list *list, const char *path, uint64_t n_max, struct pack_e
     if (rank < 0 || list->type < 0)
         return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read the shape of '%s'", path);
     list->n = extent[0];
-    if (rank != 1)
+    if (n_columns == 1 && rank != 1)
         return pack_fail(err, PACK_ERR_FORMAT, "'%s' is not one-dimensional", path);
+    if (n_columns != 1 && (rank != 2 || extent[1] != n_columns))
+        return pack_fail(err, PACK_ERR_FORMAT, "'%s' is not of %" PRIu64 " columns", path,
+                         n_columns);
     if (list->n > n_max)
         return pack_fail(err, PACK_ERR_LIMIT,
                          "'%s' has %" PRIu64 " entries, more than %" PRIu64, path,
@@ -55,10 +59,10 @@ describe_list(struct list *list, const char *path, uint64_t n_max, struct pack_e
     return PACK_OK;
 }
 
-/* Opens a one-dimensional dataset of at most n_max entries. */
+/* Opens a dataset of at most n_max entries, one-dimensional where they are one value each. */
 static enum pack_status
-open_list(int64_t file, const char *path, uint64_t n_max, struct list *list,
-          struct pack_error *err)
+open_list(int64_t file, const char *path, uint64_t n_columns, uint64_t n_max,
+          struct list *list, struct pack_error *err)
 {
     pack_h5_quiet();
     *list = (struct list){ .dataset = -1, .space = -1, .type = -1 };
@@ -67,27 +71,36 @@ open_list(int64_t file, const char *path, uint64_t n_max, struct list *list,
     list->dataset = H5Dopen2((hid_t)file, path, H5P_DEFAULT);
     if (list->dataset < 0)
         return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open dataset '%s'", path);
-    enum pack_status status = describe_list(list, path, n_max, err);
+    enum pack_status status = describe_list(list, path, n_columns, n_max, err);
     if (status != PACK_OK)
         close_list(list);
     return status;
 }
 
-enum pack_status
-pack_h5_read_integers(int64_t file, const char *path, uint64_t n_max, int64_t **values,
-                      uint64_t *n, struct pack_error *err)
+/* What numbers are read as: 8 bytes each. */
+struct number_type {
+    H5T_class_t class;
+    hid_t memory;
+    const char *name;
+};
+
+static enum pack_status
+read_numbers(int64_t file, const char *path, const struct number_type *type,
+             uint64_t n_columns, uint64_t n_max, void **values, uint64_t *n,
+             struct pack_error *err)
 {
     struct list list;
-    enum pack_status status = open_list(file, path, n_max, &list, err);
+    enum pack_status status = open_list(file, path, n_columns, n_max, &list, err);
     if (status != PACK_OK)
         return status;
-    int64_t *read = calloc(list.n ? list.n : 1, sizeof *read);
+    void *read = list.n > SIZE_MAX / 8 / n_columns
+                     ? NULL
+                     : calloc(list.n ? list.n * n_columns : 1, 8);
     if (!read)
         status = pack_fail_memory(err, path);
-    else if (H5Tget_class(list.type) != H5T_INTEGER)
-        status = pack_fail(err, PACK_ERR_FORMAT, "'%s' is not of integers", path);
-    else if (H5Dread(list.dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                     read) < 0)
+    else if (H5Tget_class(list.type) != type->class)
+        status = pack_fail(err, PACK_ERR_FORMAT, "'%s' is not of %s", path, type->name);
+    else if (H5Dread(list.dataset, type->memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, read) < 0)
         status = pack_h5_fail_read(err, list.dataset, "cannot read '%s'", path);
     close_list(&list);
     if (status != PACK_OK) {
@@ -97,6 +110,39 @@ pack_h5_read_integers(int64_t file, const char *path, uint64_t n_max, int64_t **
     *values = read;
     *n = list.n;
     return PACK_OK;
+}
+
+enum pack_status
+pack_h5_read_integers(int64_t file, const char *path, uint64_t n_max, int64_t **values,
+                      uint64_t *n, struct pack_error *err)
+{
+    return pack_h5_read_integer_rows(file, path, 1, n_max, values, n, err);
+}
+
+enum pack_status
+pack_h5_read_integer_rows(int64_t file, const char *path, uint64_t n_columns,
+                          uint64_t n_max, int64_t **values, uint64_t *n,
+                          struct pack_error *err)
+{
+    struct number_type type = { H5T_INTEGER, H5T_NATIVE_INT64, "integers" };
+    void *read;
+    enum pack_status status =
+        read_numbers(file, path, &type, n_columns, n_max, &read, n, err);
+    if (status == PACK_OK)
+        *values = read;
+    return status;
+}
+
+enum pack_status
+pack_h5_read_floats(int64_t file, const char *path, uint64_t n_max, double **values,
+                    uint64_t *n, struct pack_error *err)
+{
+    struct number_type type = { H5T_FLOAT, H5T_NATIVE_DOUBLE, "floating-point numbers" };
+    void *read;
+    enum pack_status status = read_numbers(file, path, &type, 1, n_max, &read, n, err);
+    if (status == PACK_OK)
+        *values = read;
+    return status;
 }
 
 void
@@ -151,7 +197,7 @@ pack_h5_read_texts(int64_t file, const char *path, uint64_t n_max, char ***texts
                    uint64_t *n, struct pack_error *err)
 {
     struct list list;
-    enum pack_status status = open_list(file, path, n_max, &list, err);
+    enum pack_status status = open_list(file, path, 1, n_max, &list, err);
     if (status != PACK_OK)
         return status;
     char **read = calloc(list.n ? list.n : 1, sizeof *read);

@@ -12,7 +12,8 @@ extern "C" {
 #endif
 
 /*
- * A whole one-dimensional dataset of integers as int64, or of texts as UTF-8. At most
+ * A whole one-dimensional dataset of integers as int64, of floating-point numbers as
+ * double, or of texts as UTF-8; of integers also with `n_columns` in each entry. At most
  * `n_max` entries, PACK_ERR_LIMIT beyond; PACK_ERR_NOT_FOUND, _FORMAT, _UNSUPPORTED.
  * `file` is open (h5.h), and sentences name the dataset alone. The caller frees *values
  * with free(); *texts with pack_h5_texts_free().
@@ -20,6 +21,12 @@ extern "C" {
 enum pack_status pack_h5_read_integers(int64_t file, const char *path, uint64_t n_max,
                                        int64_t **values, uint64_t *n,
                                        struct pack_error *err);
+enum pack_status pack_h5_read_integer_rows(int64_t file, const char *path,
+                                           uint64_t n_columns, uint64_t n_max,
+                                           int64_t **values, uint64_t *n,
+                                           struct pack_error *err);
+enum pack_status pack_h5_read_floats(int64_t file, const char *path, uint64_t n_max,
+                                     double **values, uint64_t *n, struct pack_error *err);
 enum pack_status pack_h5_read_texts(int64_t file, const char *path, uint64_t n_max,
                                     char ***texts, uint64_t *n, struct pack_error *err);
 void pack_h5_texts_free(char **texts, uint64_t n);

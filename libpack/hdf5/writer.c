@@ -154,20 +154,28 @@ writer_free(struct pack_writer *writer)
         free(writer);
 }
 
-static hid_t
+static enum pack_status
 create_file(struct pack_writer *writer, const struct pack_writer_params *params,
             struct pack_error *err)
 {
-    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE), file = -1;
-    if (fapl >= 0 && fcpl >= 0 &&
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE);
+    bool is_set =
+        fapl >= 0 && fcpl >= 0 &&
         H5Pset_libver_bounds(fapl, low_bound(params->libver), H5F_LIBVER_LATEST) >= 0 &&
         H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) >= 0 &&
-        H5Pset_obj_track_times(fcpl, false) >= 0 &&
-        pack_h5_count_set(fapl, &writer->count, err) == PACK_OK)
-        file = H5Fcreate(writer->path, H5F_ACC_TRUNC, fcpl, fapl);
+        H5Pset_obj_track_times(fcpl, false) >= 0;
+    enum pack_status status =
+        is_set ? pack_h5_count_set(fapl, &writer->count, err) : PACK_OK;
+    if (is_set && status == PACK_OK)
+        writer->file = H5Fcreate(writer->path, H5F_ACC_TRUNC, fcpl, fapl);
+    if (status == PACK_OK && writer->file < 0)
+        status = writer->count.open_errno
+                     ? pack_fail_errno(err, writer->count.open_errno,
+                                       "cannot create '%s'", writer->path)
+                     : pack_writer_check(writer, -1, err);
     H5Pclose(fapl);
     H5Pclose(fcpl);
-    return file;
+    return status;
 }
 
 enum pack_status
@@ -188,13 +196,8 @@ pack_writer_open(const char *path, const struct pack_writer_params *params,
     writer->count.keep_existing = params->resume;
     writer->count.write_back = true;
     writer->count.is_new = params->is_new && !params->resume;
-    writer->file = create_file(writer, params, err);
-    enum pack_status status = PACK_OK;
-    if (writer->file < 0 && writer->count.open_errno)
-        status =
-            pack_fail_errno(err, writer->count.open_errno, "cannot create '%s'", path);
-    else
-        status = pack_writer_check(writer, writer->file < 0 ? -1 : 0, err);
+    writer->file = H5I_INVALID_HID;
+    enum pack_status status = create_file(writer, params, err);
     if (status)
         pack_writer_abandon(writer);
     else

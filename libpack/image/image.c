@@ -24,8 +24,8 @@ static const struct pack_image_codec *const codecs[] = {
 };
 enum { N_CODECS = sizeof codecs / sizeof codecs[0] };
 
-static const struct pack_image_codec *
-find_codec(const uint8_t *data, size_t size)
+const struct pack_image_codec *
+pack_image_codec_of(const uint8_t *data, size_t size)
 {
     for (int i = 0; i < N_CODECS; i++)
         if (codecs[i]->is_mine(data, size))
@@ -87,7 +87,7 @@ pack_image_formats(void)
 bool
 pack_image_is_known(const void *data, size_t size)
 {
-    return data && find_codec(data, size) != NULL;
+    return data && pack_image_codec_of(data, size) != NULL;
 }
 
 static const struct pack_image_params default_params;
@@ -112,7 +112,7 @@ pack_image_probe(const void *data, size_t size, const struct pack_image_params *
         status = pack_check_given(err, "info", info, NULL);
     if (status != PACK_OK)
         return status;
-    const struct pack_image_codec *codec = find_codec(data, size);
+    const struct pack_image_codec *codec = pack_image_codec_of(data, size);
     if (!codec)
         return refuse(data, size, err);
     struct pack_image_info found = { .format = codec->format, .orientation = 1 };
@@ -144,7 +144,7 @@ pack_image_decode(const void *data, size_t size, const struct pack_image_params 
         params = &default_params;
     enum pack_status status = pack_image_probe(data, size, params, &found, err);
     if (!status)
-        status = find_codec(data, size)->decode(data, size, params, image, &found, err);
+        status = pack_image_codec_of(data, size)->decode(data, size, params, image, &found, err);
     if (!status && params->strict)
         status = check_strict(&found, err);
     if (!status && info)

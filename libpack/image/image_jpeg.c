@@ -371,5 +371,10 @@ jpeg_decoder_bytes(const struct pack_image_info *info)
 }
 
 const struct pack_image_codec pack_image_jpeg = {
-    "JPEG", PACK_IMAGE_JPEG, jpeg_is_mine, jpeg_probe, jpeg_decode, jpeg_decoder_bytes,
+    .name = "JPEG",
+    .format = PACK_IMAGE_JPEG,
+    .is_mine = jpeg_is_mine,
+    .probe = jpeg_probe,
+    .decode = jpeg_decode,
+    .decoder_bytes = jpeg_decoder_bytes,
 };

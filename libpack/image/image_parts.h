@@ -4,6 +4,8 @@
 
 #include <libpack/image.h>
 
+struct pack_image_reader; /* probe.h */
+
 /* One codec: adding a format is one file and one line in image.c. */
 struct pack_image_codec {
     const char *name;
@@ -20,7 +22,17 @@ struct pack_image_codec {
                                struct pack_error *err);
     /* Beside pixels, at most. Without one every budget is too small. */
     uint64_t (*decoder_bytes)(const struct pack_image_info *info);
+    /* Of formats whose headers lie anywhere, else NULL: what a probe takes, and the probe. */
+    enum pack_status (*probe_bytes)(const struct pack_image_reader *reader,
+                                    const struct pack_image_params *params,
+                                    uint64_t *bytes, struct pack_error *err);
+    enum pack_status (*probe_at)(const struct pack_image_reader *reader,
+                                 const struct pack_image_params *params,
+                                 struct pack_image_info *info, struct pack_error *err);
 };
+
+/* NULL when content begins as none that is decoded here. */
+const struct pack_image_codec *pack_image_codec_of(const uint8_t *data, size_t size);
 
 extern const struct pack_image_codec pack_image_jpeg;
 extern const struct pack_image_codec pack_image_png;
@@ -67,6 +79,7 @@ struct pack_image_rows {
     struct pack_image *image;        /* set by the codec */
     enum pack_image_samples samples; /* likewise */
     bool wide; /* likewise: 16-bit samples in the machine's byte order; gray and RGB only */
+    bool white_is_zero; /* likewise, of wide gray: turned over when it is of 8 bits */
     uint32_t width, height; /* as stored */
     int orientation;
     bool composite;
@@ -126,6 +139,12 @@ enum pack_status pack_jpeg_scan(const uint8_t *data, size_t size,
 
 /* PACK_ERR_FORMAT, saying what is wrong with a JPEG. */
 enum pack_status pack_jpeg_damaged(const char *what, struct pack_error *err);
+
+/* Groups of codes in the pixels of a lossless WebP, or of the transparency of a lossy one,
+ * at most, from behind their header on. *is_bad: they end before that is known, or are
+ * damaged. */
+uint64_t pack_webp_groups(const uint8_t *data, size_t size, uint32_t width,
+                          uint32_t height, bool *is_bad);
 
 /* What the chunks of a PNG say, pixels apart. */
 struct pack_png_facts {

@@ -254,5 +254,10 @@ png_decoder_bytes(const struct pack_image_info *info)
 }
 
 const struct pack_image_codec pack_image_png = {
-    "PNG", PACK_IMAGE_PNG, png_is_mine, png_probe, png_decode, png_decoder_bytes,
+    .name = "PNG",
+    .format = PACK_IMAGE_PNG,
+    .is_mine = png_is_mine,
+    .probe = png_probe,
+    .decode = png_decode,
+    .decoder_bytes = png_decoder_bytes,
 };

@@ -121,6 +121,8 @@ narrow_row(struct pack_image_rows *rows, uint8_t *row)
             memcpy(&v, row + 2 * (i + c), sizeof v);
             row[i + c] =
                 c < n_colors && rows->scales ? scaled(rows, v) : (uint8_t)(v >> 8);
+            if (c < n_colors && rows->white_is_zero)
+                row[i + c] = (uint8_t)(255 - row[i + c]);
             if (c < n_colors && v < rows->seen_low)
                 rows->seen_low = v;
             if (c < n_colors && v > rows->seen_high)
@@ -264,6 +266,7 @@ pack_image_rows_end(const struct pack_image_rows *rows, struct pack_image_info *
     info->has_range = true;
     info->sample_low = rows->seen_low;
     info->sample_high = rows->seen_high;
+    info->zero_is_white = rows->white_is_zero;
 }
 
 /* -------------------------------------------------------------------- memory */
@@ -308,6 +311,7 @@ pack_image_rows_begin(struct pack_image_rows *rows, bool whole,
         .image = image,
         .samples = rows->samples,
         .wide = rows->wide,
+        .white_is_zero = rows->white_is_zero,
         .scales = params->scales_16,
         .low = params->low_16,
         .high = params->high_16,

@@ -48,17 +48,20 @@ divided(unsigned color, unsigned alpha)
     return value > 255 ? 255 : (uint8_t)value;
 }
 
-/* A stored sample of so many bits as 8 bits, save for an index and what stays wide. */
+/* A stored sample of so many bits as 8 bits, save for an index and what stays wide, which
+ * a range as the file has it may be scaled from before white and black change places. */
 static inline unsigned
 leveled(const struct pack_tiff_tags *tags, unsigned value, bool stays_wide)
 {
     unsigned max = (1u << tags->depth) - 1;
+    if (stays_wide)
+        return value;
     if (tags->photometric == PHOTOMETRIC_MINISWHITE ||
         tags->photometric == PHOTOMETRIC_SEPARATED)
         value = max - value;
     if (tags->depth < 8 && tags->photometric != PHOTOMETRIC_PALETTE)
         return value * (255 / max);
-    return tags->depth == 16 && !stays_wide ? value >> 8 : value;
+    return tags->depth == 16 ? value >> 8 : value;
 }
 
 static void
@@ -250,12 +253,15 @@ tiff_decode(const uint8_t *data, size_t size, const struct pack_image_params *pa
             struct pack_error *err)
 {
     struct decoder d = { .rows = { .image = image }, .info = info, .err = err };
-    enum pack_status status = pack_tiff_open(&d.tiff, data, size, params, err);
+    struct pack_image_memory memory;
+    pack_image_memory_init(&memory, data, size);
+    enum pack_status status = pack_tiff_open(&d.tiff, &memory.reader, params, err);
     if (status != PACK_OK)
         return status;
     d.tiff.info = info;
     d.rows.samples = d.tiff.tags.samples;
     d.rows.wide = d.tiff.tags.stays_wide;
+    d.rows.white_is_zero = d.tiff.tags.photometric == PHOTOMETRIC_MINISWHITE;
     status = pack_image_rows_begin(&d.rows, false, info, params, err);
     if (status == PACK_OK)
         status = read_image(&d);
@@ -266,11 +272,12 @@ tiff_decode(const uint8_t *data, size_t size, const struct pack_image_params *pa
 }
 
 static enum pack_status
-tiff_probe(const uint8_t *data, size_t size, const struct pack_image_params *params,
-           struct pack_image_info *info, struct pack_error *err)
+tiff_probe_at(const struct pack_image_reader *reader,
+              const struct pack_image_params *params, struct pack_image_info *info,
+              struct pack_error *err)
 {
     struct pack_tiff tiff = { 0 };
-    enum pack_status status = pack_tiff_open(&tiff, data, size, params, err);
+    enum pack_status status = pack_tiff_open(&tiff, reader, params, err);
     if (status != PACK_OK)
         return status;
     const struct pack_tiff_tags *tags = &tiff.tags;
@@ -287,6 +294,15 @@ tiff_probe(const uint8_t *data, size_t size, const struct pack_image_params *par
     pack_image_info_turn(info, tags->orientation, params);
     pack_tiff_close(&tiff);
     return PACK_OK;
+}
+
+static enum pack_status
+tiff_probe(const uint8_t *data, size_t size, const struct pack_image_params *params,
+           struct pack_image_info *info, struct pack_error *err)
+{
+    struct pack_image_memory memory;
+    pack_image_memory_init(&memory, data, size);
+    return tiff_probe_at(&memory.reader, params, info, err);
 }
 
 /* Canon's raw files begin as a TIFF with a mark of their own. */
@@ -309,5 +325,12 @@ tiff_decoder_bytes(const struct pack_image_info *info)
 }
 
 const struct pack_image_codec pack_image_tiff = {
-    "TIFF", PACK_IMAGE_TIFF, tiff_is_mine, tiff_probe, tiff_decode, tiff_decoder_bytes,
+    .name = "TIFF",
+    .format = PACK_IMAGE_TIFF,
+    .is_mine = tiff_is_mine,
+    .probe = tiff_probe,
+    .decode = tiff_decode,
+    .decoder_bytes = tiff_decoder_bytes,
+    .probe_bytes = pack_tiff_walk,
+    .probe_at = tiff_probe_at,
 };

@@ -5,6 +5,7 @@
 #include <tiffio.h>
 
 #include "libpack/image/image_parts.h"
+#include "libpack/image/probe.h"
 
 struct pack_tiff_tags {
     uint32_t width, height; /* as stored */
@@ -20,26 +21,34 @@ struct pack_tiff_tags {
     uint64_t row_bytes, tile_row_bytes; /* of one plane */
     uint64_t tile_bytes, band_bytes;    /* of all planes; of YCbCr, 32 bits a pixel */
     uint64_t raw_bytes;                 /* of the largest strip or tile in the file */
+    uint64_t tags_bytes;                /* what libtiff keeps of the tags */
 };
 
 struct pack_tiff {
     TIFF *tiff;
     struct pack_tiff_tags tags;
     struct pack_image_info *info; /* takes warnings; NULL: they do not count */
-    const uint8_t *data;
-    uint64_t size, at;
+    const struct pack_image_reader *reader;
+    uint64_t at;
     bool ends_early; /* something was to be read behind the end */
     bool is_refused; /* libtiff refused to allocate that much */
     bool has_text;
     char text[160]; /* the first error's */
 };
 
+/* What libtiff takes at most to read the tags, from what they say; errors as
+ * pack_image_probe(). */
+enum pack_status pack_tiff_walk(const struct pack_image_reader *reader,
+                                const struct pack_image_params *params, uint64_t *bytes,
+                                struct pack_error *err);
+
 /*
- * Opens a TIFF in memory and checks that its first picture is one that is decoded here;
+ * Opens a TIFF and checks that its first picture is one that is decoded here;
  * errors as pack_image_probe(). `tiff` is zeroed by the caller and stays where it is until
  * pack_tiff_close(), which is not called after a failure.
  */
-enum pack_status pack_tiff_open(struct pack_tiff *tiff, const uint8_t *data, size_t size,
+enum pack_status pack_tiff_open(struct pack_tiff *tiff,
+                                const struct pack_image_reader *reader,
                                 const struct pack_image_params *params,
                                 struct pack_error *err);
 void pack_tiff_close(struct pack_tiff *tiff);

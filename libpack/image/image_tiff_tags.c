@@ -4,8 +4,8 @@
  * reads as something else than it says, is refused in words.
  *
  * libtiff reads by way of callbacks, so that tags behind the end of what is there are
- * noticed: a probe has the beginning of a file only, and is then asked again with all of
- * it. What it allocates at a time is bounded.
+ * noticed, and a probe reads no more of a file than they are. What it allocates at a time
+ * is bounded, what it does for the tags is known before.
  */
 #include "libpack/image/image_tiff.h"
 
@@ -24,11 +24,9 @@ static tmsize_t
 on_read(thandle_t handle, void *to, tmsize_t n)
 {
     struct pack_tiff *t = handle;
-    uint64_t left = t->at < t->size ? t->size - t->at : 0;
-    uint64_t bytes = (uint64_t)n < left ? (uint64_t)n : left;
-    t->ends_early |= bytes < (uint64_t)n;
-    if (bytes)
-        memcpy(to, t->data + t->at, bytes);
+    const struct pack_image_reader *r = t->reader;
+    size_t bytes = r->read_at(r->context, to, (size_t)n, t->at);
+    t->ends_early |= bytes < (size_t)n;
     t->at += bytes;
     return (tmsize_t)bytes;
 }
@@ -48,7 +46,7 @@ on_seek(thandle_t handle, toff_t offset, int whence)
     struct pack_tiff *t = handle;
     t->at = whence == SEEK_SET   ? offset
             : whence == SEEK_CUR ? t->at + offset
-                                 : t->size + offset;
+                                 : t->reader->size + offset;
     return t->at;
 }
 
@@ -62,7 +60,7 @@ on_close(thandle_t handle)
 static toff_t
 on_size(thandle_t handle)
 {
-    return ((struct pack_tiff *)handle)->size;
+    return ((struct pack_tiff *)handle)->reader->size;
 }
 
 static int __attribute__((format(printf, 4, 0)))
@@ -317,6 +315,9 @@ measure(struct pack_tiff *t, const struct pack_image_params *params,
         if (bytes > tags->raw_bytes)
             tags->raw_bytes = bytes;
     }
+    if (tags->raw_bytes > t->reader->size && !t->reader->is_beginning)
+        tags->raw_bytes = t->reader->size; /* libtiff takes room as it reads */
+    tags->tags_bytes += n_parts * 2 * sizeof(uint64_t); /* it may cut strips, once more */
     if (tags->raw_bytes > RAW_MAX)
         return pack_fail(err, PACK_ERR_LIMIT,
                          "a TIFF with %llu bytes in a piece is over the limit of %llu",
@@ -335,6 +336,8 @@ pack_tiff_bytes(const struct pack_tiff_tags *tags)
 {
     uint64_t part = tags->band_bytes + tags->tile_bytes;
     uint64_t bytes = part + 2 * tags->raw_bytes + 512 * 1024 + UINT64_C(64) * tags->width;
+    if (!pack_size_add(bytes, tags->tags_bytes, &bytes))
+        return UINT64_MAX;
     if (tags->is_ycbcr)
         bytes += part;
     if (tags->compression == COMPRESSION_JPEG)
@@ -395,18 +398,19 @@ open_with(struct pack_tiff *t, TIFFOpenOptions *options)
 }
 
 enum pack_status
-pack_tiff_open(struct pack_tiff *t, const uint8_t *data, size_t size,
+pack_tiff_open(struct pack_tiff *t, const struct pack_image_reader *reader,
                const struct pack_image_params *params, struct pack_error *err)
 {
-    t->data = data;
-    t->size = size;
+    t->reader = reader;
+    enum pack_status status = pack_tiff_walk(reader, params, &t->tags.tags_bytes, err);
+    if (status != PACK_OK)
+        return status;
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (!options)
         return pack_fail_memory(err, "decoding a TIFF");
     t->tiff = open_with(t, options);
     TIFFOpenOptionsFree(options);
-    enum pack_status status =
-        t->tiff ? read_tags(t, params, err) : pack_tiff_fail(t, err);
+    status = t->tiff ? read_tags(t, params, err) : pack_tiff_fail(t, err);
     if (status == PACK_OK && t->ends_early)
         status = pack_tiff_fail(t, err);
     if (status != PACK_OK)

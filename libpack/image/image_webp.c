@@ -77,33 +77,71 @@ n_blocks(uint64_t width, uint64_t height, int bits)
     return ((width + side - 1) >> bits) * ((height + side - 1) >> bits);
 }
 
-/* Groups of codes in a lossless picture: each block has one, and libwebp's encoder makes
- * blocks large enough that there are no more than this. */
+/* Of what is in the chunk `name` at `part`, `there` bytes: those of a picture of so many
+ * pixels, unless it has a size of its own. */
 static uint64_t
-n_groups(uint64_t width, uint64_t height)
+groups_of(const uint8_t *name, const uint8_t *part, size_t there, uint32_t width,
+          uint32_t height, bool *is_bad)
 {
-    const uint64_t groups_max = 2600;
-    int bits = 2;
-    while (n_blocks(width, height, bits) > groups_max)
-        bits++;
-    return n_blocks(width, height, bits);
+    enum { SIGNATURE_BYTES = 5 };
+    *is_bad = there < SIGNATURE_BYTES;
+    if (*is_bad || memcmp(name, "VP8 ", 4) == 0)
+        return 1;
+    if (memcmp(name, "ALPH", 4) == 0) /* in the first byte, how it is compressed */
+        return (part[0] & 3) == 1
+                   ? pack_webp_groups(part + 1, there - 1, width, height, is_bad)
+                   : 1;
+    uint32_t size = number(part + 1, 4);
+    return pack_webp_groups(part + SIGNATURE_BYTES, there - SIGNATURE_BYTES,
+                            (size & 0x3fff) + 1, (size >> 14 & 0x3fff) + 1, is_bad);
+}
+
+/* Groups of codes in the first picture. PACK_ERR_FORMAT when the data end in front of them. */
+static enum pack_status
+count_groups(const uint8_t *data, size_t size, uint32_t width, uint32_t height,
+             uint64_t *n, struct pack_error *err)
+{
+    enum { FRAME_BYTES = 16 };
+    uint64_t at = HEADER_BYTES;
+    while (size >= CHUNK_BYTES && at <= size - CHUNK_BYTES) {
+        const uint8_t *name = data + at, *part = name + CHUNK_BYTES;
+        uint64_t bytes = number(name + 4, 4);
+        size_t left = size - CHUNK_BYTES - (size_t)at;
+        bool is_frame = memcmp(name, "ANMF", 4) == 0, is_bad;
+        if (is_frame && left >= FRAME_BYTES) {
+            width = number(part + 6, 3) + 1;
+            height = number(part + 9, 3) + 1;
+        }
+        if ((memcmp(name, "VP8", 3) == 0 && name[3] != 'X') ||
+            memcmp(name, "ALPH", 4) == 0) {
+            size_t there = bytes < left ? (size_t)bytes : left;
+            *n = groups_of(name, part, there, width, height, &is_bad);
+            if (!is_bad || there == bytes) /* what is damaged libwebp refuses */
+                return PACK_OK;
+            break;
+        }
+        at += CHUNK_BYTES + (is_frame ? FRAME_BYTES : bytes + bytes % 2);
+    }
+    return pack_fail(err, PACK_ERR_FORMAT,
+                     "damaged WebP: the file ends before its picture begins");
 }
 
 /*
  * What libwebp holds beside the pixels: some rows; of a lossless picture, and likewise of
  * the transparency of a lossy one, all of it as 32-bit words, up to three pictures of a word
  * per block (two transforms, and the groups of codes), and the tables of these groups, of
- * 5004 entries each. A file that no encoder made may have 65536 groups.
+ * 5004 entries each. libwebp's encoder makes 2600 groups at most, others may make 65536.
  */
 static uint64_t
-decoder_bytes(uint64_t width, uint64_t height, bool is_lossless, bool has_alpha)
+decoder_bytes(uint64_t width, uint64_t height, bool is_lossless, bool has_alpha,
+              uint64_t n_groups)
 {
     const uint64_t group_bytes = 5004 * 4 + 640;
     uint64_t bytes = 512 * 1024 + 512 * width;
     if (!is_lossless && !has_alpha)
         return bytes;
     return bytes + 4 * width * (height + 16) + (is_lossless ? 0 : width * height) +
-           3 * 4 * n_blocks(width, height, 2) + n_groups(width, height) * group_bytes;
+           3 * 4 * n_blocks(width, height, 2) + n_groups * group_bytes;
 }
 
 static enum pack_status
@@ -135,9 +173,13 @@ webp_probe(const uint8_t *data, size_t size, const struct pack_image_params *par
     if (status != PACK_OK)
         return status;
     bool is_lossless = features.format != 1; /* of an animation it is not told */
-    info->decoder_bytes =
-        decoder_bytes(info->width, info->height, is_lossless, features.has_alpha) +
-        pack_image_rows_bytes(info->width, info->height, 4, true);
+    uint64_t n_groups = 1;
+    status = count_groups(data, size, info->width, info->height, &n_groups, err);
+    if (status != PACK_OK)
+        return status;
+    info->decoder_bytes = decoder_bytes(info->width, info->height, is_lossless,
+                                        features.has_alpha, n_groups) +
+                          pack_image_rows_bytes(info->width, info->height, 4, true);
     pack_image_info_turn(info, orientation, params);
     return PACK_OK;
 }
@@ -274,5 +316,10 @@ webp_decoder_bytes(const struct pack_image_info *info)
 }
 
 const struct pack_image_codec pack_image_webp = {
-    "WebP", PACK_IMAGE_WEBP, webp_is_mine, webp_probe, webp_decode, webp_decoder_bytes,
+    .name = "WebP",
+    .format = PACK_IMAGE_WEBP,
+    .is_mine = webp_is_mine,
+    .probe = webp_probe,
+    .decode = webp_decode,
+    .decoder_bytes = webp_decoder_bytes,
 };

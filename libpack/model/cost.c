@@ -4,13 +4,11 @@
 
 #include <math.h>
 
-/* Beyond so many bytes, what HDF5 keeps about its chunks (about 350 bytes each, scattered
- * over the heap) no longer stays in a core's own cache. */
-static const double near_bytes = 1 << 20, entry_bytes = 350;
+/* What stays in a core's own cache. */
+static const double near_bytes = 1 << 20;
 
-/* 0 where everything is near, 1 where hardly anything is. */
-static double
-far_part(double bytes)
+double
+pack_cost_far_part(double bytes)
 {
     return bytes <= near_bytes ? 0 : 1 - near_bytes / bytes;
 }
@@ -39,7 +37,7 @@ call_ns(const struct pack_profile *p, const struct pack_cost_work *w)
                 positive(w->n_boxes - reads) * p->box_ns +
                 w->n_elems * elem_ns(p, w->rank ? w->rank : 2) +
                 (double)w->n_opens * (p->open_ns + (double)w->n_slots * p->slot_ns);
-    return ns + (double)w->counts.hits * p->far_ns * far_part(w->held_bytes);
+    return ns + (double)w->counts.hits * p->far_ns * pack_cost_far_part(w->held_bytes);
 }
 
 /* Bytes that go through the cache are copied out of it; those that pass it are not. */
@@ -78,7 +76,7 @@ load_ns(const struct pack_profile *p, const struct pack_cost_work *w, double rea
     if (n == 0)
         return;
     cost->page_ns += n * (p->miss_ns + pack_profile_at(&p->page, bytes));
-    cost->page_ns += n * (double)w->chunk_bytes * p->place_ns * far_part(w->held_bytes);
+    cost->page_ns += n * (double)w->chunk_bytes * p->place_ns * pack_cost_far_part(w->held_bytes);
     cost->page_ns -= fmin(n, w->n_again) * bytes * positive(gain);
     cost->storage_ns += n * wait_ns(p, bytes, readers, w->is_sequential);
 }
@@ -111,7 +109,7 @@ pack_cost_estimate(const struct pack_profile *p, const struct pack_cost_work *w,
                    uint64_t readers, struct pack_cost *cost)
 {
     double entries = w->chunk_bytes ? w->held_bytes / (double)w->chunk_bytes : 0;
-    double far = far_part(entries * entry_bytes);
+    double far = pack_cost_far_part(entries * PACK_COST_ENTRY_BYTES);
     *cost = (struct pack_cost){
         .call_ns = call_ns(p, w),
         .copy_ns = copy_ns(p, w),

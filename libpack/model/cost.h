@@ -36,6 +36,13 @@ struct pack_cost_work {
     bool is_sequential;     /* file reads follow one another: the system reads ahead */
 };
 
+/* About what HDF5 keeps about a cached chunk, scattered over the heap. */
+enum { PACK_COST_ENTRY_BYTES = 350 };
+
+/* The part of so many bytes that a core's own cache does not hold: 0 where all is near, 1
+ * where hardly anything is. */
+double pack_cost_far_part(double bytes);
+
 /*
  * `readers`: processes that do such work at the same time, for the storage they share.
  * The terms are those of struct pack_profile and add up; that they do, and how far that

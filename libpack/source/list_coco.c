@@ -189,6 +189,13 @@ find_member(const struct coco *c, const char *key)
     return N_MEMBERS;
 }
 
+/* A whole number that is no integer here. */
+static bool
+is_large(const struct pack_json_value *value)
+{
+    return value->kind == PACK_JSON_NUMBER && !strpbrk(value->text, ".eE");
+}
+
 static enum pack_status
 take_member(struct coco *c, const struct pack_json_value *value)
 {
@@ -197,8 +204,11 @@ take_member(struct coco *c, const struct pack_json_value *value)
     if (m == N_MEMBERS)
         return PACK_OK;
     if (is_text ? value->kind != PACK_JSON_TEXT : !value->is_integer)
-        return pack_fail(c->err, PACK_ERR_FORMAT, "'%s' of %s is no %s", value->key,
-                         sections[c->section].item, is_text ? "text" : "whole number");
+        return pack_fail(c->err, PACK_ERR_FORMAT, "'%s' of %s is %s", value->key,
+                         sections[c->section].item,
+                         is_text           ? "no text"
+                         : is_large(value) ? "beyond 64 bits, such as ids are to fit"
+                                           : "no whole number");
     c->given[m] = true;
     c->numbers[m] = value->integer;
     c->texts[m].size = 0;

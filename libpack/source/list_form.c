@@ -62,13 +62,34 @@ starts_so(const struct pack_list_head *h, size_t i)
            (!is_bmp || memcmp(h->bytes, "BM", 2) == 0);
 }
 
-/* A byte order mark and a character of ASCII. */
+/* Whether `n` characters of ASCII or Latin-1 begin at `at`, their high bytes being first, or
+ * last. */
 static bool
-is_utf16(const struct pack_list_head *h)
+are_wide(const struct pack_list_head *h, size_t at, size_t n, bool is_high_first)
 {
+    if (h->size < at + 2 * n)
+        return false;
+    for (size_t i = at; i < at + 2 * n; i += 2)
+        if (h->bytes[i + !is_high_first] != 0 || h->bytes[i + is_high_first] == 0)
+            return false;
+    return true;
+}
+
+/* What iconv calls the encoding of a text in UTF-16, NULL for others: a byte order mark and a
+ * character tell, or some without a mark, where no bytes of zero are between paths. */
+static const char *
+find_utf16(const struct pack_list_head *h, const struct pack_list_params *params)
+{
+    enum { ENOUGH = 4 };
     const unsigned char *b = h->bytes;
-    return h->size >= 4 && ((b[0] == 0xff && b[1] == 0xfe && b[2] && b[3] == 0) ||
-                            (b[0] == 0xfe && b[1] == 0xff && b[2] == 0 && b[3]));
+    if (h->size >= 2 && ((b[0] == 0xff && b[1] == 0xfe && are_wide(h, 2, 1, false)) ||
+                         (b[0] == 0xfe && b[1] == 0xff && are_wide(h, 2, 1, true))))
+        return "UTF-16";
+    if (params->format == PACK_LIST_NULL)
+        return NULL;
+    return are_wide(h, 0, ENOUGH, false)  ? "UTF-16LE"
+           : are_wide(h, 0, ENOUGH, true) ? "UTF-16BE"
+                                          : NULL;
 }
 
 static enum pack_status
@@ -81,11 +102,13 @@ refuse_others(const struct pack_form_guess *g)
                 strncmp(others[i].what, "an image", 8) == 0 ? "list" : NULL,
                 "'%s' is %s, not a list of images%s", g->name, others[i].what,
                 others[i].remedy);
-    if (is_utf16(g->head))
+    const char *encoding = find_utf16(g->head, g->params);
+    if (encoding)
         return pack_fail(g->err, PACK_ERR_FORMAT,
                          "'%s' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell "
-                         "write it: save it as CSV UTF-8, or convert it by iconv",
-                         g->name);
+                         "write it: save it as CSV UTF-8, or convert it, by iconv -f %s -t "
+                         "UTF-8 '%s'",
+                         g->name, encoding, g->name);
     return PACK_OK;
 }
 

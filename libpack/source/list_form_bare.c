@@ -102,7 +102,7 @@ look(const struct bare *b, int way, size_t *n_there)
     const struct way *w = &b->ways[way];
     bool is_whole = way == WAY_WHOLE;
     struct pack_survey_place place = { w->syntax, is_whole ? 0 : w->path_at,
-                                       !is_whole && w->has_header };
+                                       !is_whole && w->has_header, false };
     return pack_survey_look(b->g->head, &place, b->g->params, n_there, b->g->err);
 }
 
@@ -292,10 +292,10 @@ take_blanks(const struct bare *b, bool *taken)
 
 enum { COLUMNS_LOOKED_AT = 8 };
 
-/* Looks for the files of each column of a way; *best becomes it where more are there than
- * *n_most. */
+/* *best becomes the column of a way of which more files are there than *n_most. */
 static enum pack_status
-look_at_columns(const struct bare *b, int way, struct way *best, size_t *n_most)
+look_at_columns(const struct bare *b, int way, bool adds_endings, struct way *best,
+                size_t *n_most)
 {
     struct way w = b->ways[way];
     bool is_cut = w.survey.is_even && !w.survey.is_broken && w.survey.n_cells > 1;
@@ -303,12 +303,15 @@ look_at_columns(const struct bare *b, int way, struct way *best, size_t *n_most)
     if (n_columns > COLUMNS_LOOKED_AT)
         n_columns = COLUMNS_LOOKED_AT;
     w.has_header = false;
+    w.n_paths = 0;
     for (w.path_at = 0; w.path_at < n_columns; w.path_at++) {
-        struct pack_survey_place place = { w.syntax, w.path_at, 0 };
+        struct pack_survey_place place = { w.syntax, w.path_at, 0, adds_endings };
         enum pack_status status =
             pack_survey_look(b->g->head, &place, b->g->params, &n_there, b->g->err);
         if (status != PACK_OK)
             return status;
+        if (adds_endings && n_there > 0 && n_there == *n_most)
+            best->n_paths += w.path_at != best->path_at;
         if (n_there <= *n_most)
             continue;
         *n_most = n_there;
@@ -317,7 +320,8 @@ look_at_columns(const struct bare *b, int way, struct way *best, size_t *n_most)
     return PACK_OK;
 }
 
-/* No way gives file names that end as images do: the files that are there decide. */
+/* No way gives file names that end as images do: the files that are there decide, as they are
+ * named, else with an ending; then not where those of two columns are. */
 static enum pack_status
 take_unlike(const struct bare *b)
 {
@@ -325,14 +329,15 @@ take_unlike(const struct bare *b)
     bool has_columns = false;
     size_t n_most = 0;
     struct way best = b->ways[WAY_WHOLE];
-    for (int i = N_WAYS; i-- > 0;) {
-        const struct pack_survey *s = &b->ways[i].survey;
-        enum pack_status status = look_at_columns(b, i, &best, &n_most);
+    for (int i = 2 * N_WAYS; i-- > 0 && (n_most == 0 || i >= N_WAYS);) {
+        int way = i % N_WAYS;
+        const struct pack_survey *s = &b->ways[way].survey;
+        enum pack_status status = look_at_columns(b, way, i < N_WAYS, &best, &n_most);
         if (status != PACK_OK)
             return status;
-        has_columns |= i != WAY_WHOLE && (!s->is_even || s->n_cells > 1);
+        has_columns |= way != WAY_WHOLE && (!s->is_even || s->n_cells > 1);
     }
-    if (n_most > 0 || !has_columns)
+    if ((n_most > 0 && best.n_paths == 0) || !has_columns)
         return best.syntax.cut == PACK_ROWS_WHOLE ? take_lines(b) : take(b, &best);
     return pack_fail_param(
         b->g->err, PACK_ERR_ARGUMENT, "path_column",

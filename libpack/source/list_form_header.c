@@ -127,7 +127,7 @@ choose(const struct pack_form_guess *g, const struct pack_rows_syntax *syntax,
     for (size_t i = 0; i < g->rows->n_cells; i++) {
         if (i == not_at || !c->is_name(pack_rows_cell(g->rows, i)))
             continue;
-        struct pack_survey_place place = { *syntax, i, 1 };
+        struct pack_survey_place place = { *syntax, i, 1, false };
         size_t n = 0;
         enum pack_status status =
             looks ? pack_survey_look(g->head, &place, g->params, &n, g->err) : PACK_OK;
@@ -241,6 +241,7 @@ pack_form_name_columns(struct pack_form_guess *g, const struct pack_rows_syntax 
     if (status == PACK_OK) {
         f->rows = *syntax;
         f->is_escaped = is_rejects(g->rows, syntax);
+        f->rows.keeps_quotes = f->is_escaped;
         count_further(g);
         status = pack_form_trim(g, syntax->cut == PACK_ROWS_CSV ||
                                        syntax->cut == PACK_ROWS_TSV);

@@ -4,6 +4,8 @@
  *     {"path": "a.jpg", "label": 3}               JSON lines, or objects of several lines
  *     [{"path": "a.jpg", "label": 3}, ...         an array: pandas' records
  *     [["a.jpg", 3], ...   ["a.jpg", ...          of cells
+ *     ["a.jpg", 3]                                one behind the other, as jq -c writes
+ *     "a.jpg"                                     texts, the same
  *     {"labels": [["a.jpg", 3], ...               the same, StyleGAN's
  *     {"a.jpg": 3, ...                            an object of labels
  *     {"images": [...                             COCO's
@@ -11,6 +13,7 @@
  */
 #include "libpack/source/list_form_parts.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +88,55 @@ starts_array(const struct pack_list_head *h, size_t at)
     return starts_object(h, first);
 }
 
+/* [3, "a.jpg"]: a label and then a path. */
+static bool
+starts_with_label(const struct pack_list_head *h, size_t at)
+{
+    size_t label = behind_blanks(h, at + 1), comma = behind_value(h, label);
+    char first = char_at(h, label);
+    return char_at(h, at) == '[' && (first == '-' || isdigit((unsigned char)first)) &&
+           char_at(h, comma) == ',' && char_at(h, behind_blanks(h, comma + 1)) == '"';
+}
+
+/* Values without an array around: behind the first one, which opens with `c`, a line begins
+ * with another. */
+static bool
+starts_values(const struct pack_list_head *h, size_t at, char c)
+{
+    if (char_at(h, at) != c)
+        return false;
+    size_t end = behind_value(h, at), next = behind_blanks(h, end);
+    bool is_line = memchr(h->bytes + end, '\n', next - end) ||
+                   memchr(h->bytes + end, '\r', next - end);
+    return is_line && char_at(h, next) == c;
+}
+
+/* Whether the text that ends at `end`, in quotes, ends as an image's name does. One that the
+ * list ends in has no second quote. */
+static bool
+ends_image(const struct pack_list_head *h, size_t start, size_t end)
+{
+    char ending[9] = "";
+    if (end - start < 2 || h->bytes[end - 1] != '"')
+        return false;
+    size_t n = end - start - 2, n_ending = n < sizeof ending ? n : sizeof ending - 1;
+    memcpy(ending, h->bytes + end - 1 - n_ending, n_ending);
+    return pack_survey_image_name(ending);
+}
+
+/* Lines in quotes are paths as texts of JSON, unless the second has more cells. */
+static bool
+starts_texts(const struct pack_list_head *h, size_t at)
+{
+    size_t first_end = behind_value(h, at), next = behind_blanks(h, first_end);
+    bool is_alone = h->is_whole && next == h->size && char_at(h, at) == '"';
+    if (!is_alone && !starts_values(h, at, '"'))
+        return false;
+    size_t end = is_alone ? next : behind_value(h, next);
+    bool ends_line = end >= h->size || strchr("\r\n", h->bytes[end]);
+    return ends_line && ends_image(h, at, first_end);
+}
+
 /* ----------------------------------------------------------------- an object */
 
 struct member {
@@ -97,16 +149,14 @@ struct member {
 static bool
 next_member(const struct pack_list_head *h, size_t *at, struct member *m)
 {
-    char ending[9] = "";
     size_t start = behind_blanks(h, *at);
     if (char_at(h, start) == ',')
         start = behind_blanks(h, start + 1);
     size_t end = behind_value(h, start), colon = behind_blanks(h, end);
     if (char_at(h, start) != '"' || char_at(h, colon) != ':')
         return false;
-    size_t n = end - start - 2, n_ending = n < sizeof ending ? n : sizeof ending - 1;
-    memcpy(ending, h->bytes + end - 1 - n_ending, n_ending);
-    m->is_image = pack_survey_image_name(ending);
+    size_t n = end - start - 2;
+    m->is_image = ends_image(h, start, end);
     n = n < sizeof m->key ? n : sizeof m->key - 1;
     memcpy(m->key, h->bytes + start + 1, n);
     m->key[n] = '\0';
@@ -270,12 +320,29 @@ take_object(struct pack_form_guess *g, size_t at)
     return g->form->is_coco ? PACK_OK : take_objects(g, &lines);
 }
 
+/* Each line is a path, whatever it begins with. */
+static bool
+asks_for_lines(const struct pack_list_params *params)
+{
+    return params->path_column && strcmp(params->path_column, "0") == 0;
+}
+
 enum pack_status
 pack_form_take_json(struct pack_form_guess *g, bool *taken)
 {
     const struct pack_list_head *h = g->head;
     size_t first = behind_blanks(h, h->start);
+    struct pack_rows_syntax values = { .cut = PACK_ROWS_JSON_CELLS,
+                                       .terminator = g->terminator,
+                                       .opens = ' ' };
     bool is_array = starts_array(h, first);
+    bool is_flat = is_array && !strchr("[{", char_at(h, behind_blanks(h, first + 1)));
+    is_flat = is_flat || starts_with_label(h, first);
+    if (asks_for_lines(g->params))
+        return PACK_OK;
+    *taken = starts_texts(h, first) || (is_flat && starts_values(h, first, '['));
+    if (*taken)
+        return pack_form_take_cells(g, &values);
     *taken = is_array || starts_object(h, first);
     if (!*taken)
         return PACK_OK;

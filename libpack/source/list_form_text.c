@@ -39,7 +39,8 @@ form_of(const struct pack_list_form *f, const struct pack_rows *header)
     return f->rows.is_member               ? "StyleGAN's dataset.json"
            : f->rows.opens == '['          ? "JSON array"
            : f->rows.opens == '{'          ? "JSON object"
-           : f->rows.opens == ' '          ? "JSON objects"
+           : f->rows.opens == ' '
+               ? f->rows.cut == PACK_ROWS_JSON ? "JSON objects" : "JSON values"
            : f->rows.cut == PACK_ROWS_JSON ? "JSON lines"
            : f->has_count                  ? "CelebA's table"
            : f->is_escaped                 ? "a list of rejects"

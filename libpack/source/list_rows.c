@@ -29,9 +29,10 @@ refill(struct pack_rows *r)
 static int
 next_byte(struct pack_rows *r)
 {
-    if (r->at == r->end && !refill(r))
+    bool is_ahead = r->ahead_at < r->ahead.size;
+    if (!is_ahead && r->at == r->end && !refill(r))
         return EOF;
-    int c = r->input[r->at++];
+    int c = is_ahead ? r->ahead.data[r->ahead_at++] : r->input[r->at++];
     r->line += c == r->syntax.terminator;
     return c;
 }
@@ -39,7 +40,15 @@ next_byte(struct pack_rows *r)
 static int
 peek_byte(struct pack_rows *r)
 {
+    if (r->ahead_at < r->ahead.size)
+        return r->ahead.data[r->ahead_at];
     return r->at == r->end && !refill(r) ? EOF : r->input[r->at];
+}
+
+bool
+pack_rows_is_at_end(struct pack_rows *r)
+{
+    return peek_byte(r) == EOF;
 }
 
 static enum pack_status
@@ -69,16 +78,14 @@ is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Whether blanks around the cell being read go. */
-static bool
-is_trimmed(const struct pack_rows *r)
+bool
+pack_rows_is_trimmed(const struct pack_rows *r)
 {
     return r->syntax.trims && r->n_cells + 1 != r->syntax.untrimmed;
 }
 
-/* Closes the cell from cell_start up to `end`, which has room for a NUL behind it. */
-static enum pack_status
-close_cell(struct pack_rows *r, size_t end, bool trims)
+enum pack_status
+pack_rows_close_cell(struct pack_rows *r, size_t end, bool trims)
 {
     char *text = (char *)r->row.data;
     size_t start = r->cell_start;
@@ -101,7 +108,7 @@ end_cell(struct pack_rows *r, bool trims)
 {
     enum pack_status status = pack_buf_append(&r->row, "", 1, r->err);
     if (status == PACK_OK)
-        status = close_cell(r, r->row.size - 1, trims);
+        status = pack_rows_close_cell(r, r->row.size - 1, trims);
     r->cell_start = r->row.size;
     return status;
 }
@@ -121,12 +128,39 @@ start_row(struct pack_rows *r)
 }
 
 enum pack_status
-pack_rows_read_line(struct pack_rows *r)
+pack_rows_read_on(struct pack_rows *r)
 {
-    int c;
-    enum pack_status status = PACK_OK;
+    int c = EOF;
+    enum pack_status status = r->row.size ? put(r, r->syntax.terminator) : PACK_OK;
     while (status == PACK_OK && (c = next_byte(r)) != EOF && c != r->syntax.terminator)
         status = put(r, c);
+    r->ends_line = c != EOF;
+    return status;
+}
+
+enum pack_status
+pack_rows_give_back(struct pack_rows *r, size_t from, uint64_t line)
+{
+    struct pack_buf ahead = { 0 };
+    enum pack_status status = pack_buf_append(&ahead, r->row.data + from + 1,
+                                              r->row.size - from - 1, r->err);
+    if (status == PACK_OK && r->ends_line)
+        status = pack_buf_append(&ahead, &r->syntax.terminator, 1, r->err);
+    if (status == PACK_OK && r->ahead_at < r->ahead.size)
+        status = pack_buf_append(&ahead, r->ahead.data + r->ahead_at,
+                                 r->ahead.size - r->ahead_at, r->err);
+    pack_buf_done(&r->ahead);
+    r->ahead = ahead;
+    r->ahead_at = 0;
+    r->row.size = from;
+    r->line = line;
+    return status;
+}
+
+enum pack_status
+pack_rows_read_line(struct pack_rows *r)
+{
+    enum pack_status status = pack_rows_read_on(r);
     if (r->syntax.terminator == '\n' && r->row.size &&
         r->row.data[r->row.size - 1] == '\r')
         r->row.size--;
@@ -252,20 +286,6 @@ pack_rows_read_element(struct pack_rows *r)
 
 /* ------------------------------------------------------------------- cutting */
 
-/* Cuts the line in the row into cells at single tabs. */
-static enum pack_status
-split_tabs(struct pack_rows *r)
-{
-    enum pack_status status = PACK_OK;
-    for (size_t i = 0; status == PACK_OK && i < r->row.size; i++) {
-        if (r->row.data[i] != '\t')
-            continue;
-        status = close_cell(r, i, is_trimmed(r));
-        r->cell_start = i + 1;
-    }
-    return status == PACK_OK ? end_cell(r, is_trimmed(r)) : status;
-}
-
 /* Cuts the line in the row into cells at runs of blanks; may find none. */
 static enum pack_status
 split_blanks(struct pack_rows *r)
@@ -280,7 +300,7 @@ split_blanks(struct pack_rows *r)
             return PACK_OK;
         bool is_last = text[i + n] == '\0';
         r->cell_start = i;
-        status = close_cell(r, i + n, false);
+        status = pack_rows_close_cell(r, i + n, false);
         if (is_last)
             return status;
     }
@@ -308,10 +328,10 @@ split_once(struct pack_rows *r)
             cut--;
     r->cell_start = start;
     if (cut <= start || cut >= end)
-        return close_cell(r, end, false);
-    status = close_cell(r, cut, true);
+        return pack_rows_close_cell(r, end, false);
+    status = pack_rows_close_cell(r, cut, true);
     r->cell_start = cut + (r->syntax.cut == PACK_ROWS_FIRST);
-    return status == PACK_OK ? close_cell(r, end, true) : status;
+    return status == PACK_OK ? pack_rows_close_cell(r, end, true) : status;
 }
 
 static enum pack_status
@@ -321,11 +341,10 @@ read_line_row(struct pack_rows *r)
     if (status != PACK_OK || r->row.size == 0)
         return status;
     switch (r->syntax.cut) {
-    case PACK_ROWS_TSV: return split_tabs(r);
     case PACK_ROWS_BLANKS: return split_blanks(r);
     case PACK_ROWS_FIRST:
     case PACK_ROWS_LAST: return split_once(r);
-    default: return end_cell(r, is_trimmed(r));
+    default: return end_cell(r, pack_rows_is_trimmed(r));
     }
 }
 
@@ -389,11 +408,11 @@ read_csv_row(struct pack_rows *r)
         if (closes && (c == EOF || c == r->syntax.terminator))
             return state == CSV_START && r->n_cells == 0
                        ? PACK_OK
-                       : end_cell(r, state != CSV_CLOSED && is_trimmed(r));
+                       : end_cell(r, state != CSV_CLOSED && pack_rows_is_trimmed(r));
         if (closes && c == '\r' && (peek_byte(r) == '\n' || peek_byte(r) == EOF))
             continue;
         if (closes && c == separator) {
-            status = end_cell(r, state != CSV_CLOSED && is_trimmed(r));
+            status = end_cell(r, state != CSV_CLOSED && pack_rows_is_trimmed(r));
             state = CSV_START;
             continue;
         }
@@ -409,6 +428,7 @@ read_row(struct pack_rows *r)
 {
     switch (r->syntax.cut) {
     case PACK_ROWS_CSV: return read_csv_row(r);
+    case PACK_ROWS_TSV: return pack_rows_read_tsv(r);
     case PACK_ROWS_JSON: return pack_rows_read_json(r);
     case PACK_ROWS_JSON_CELLS: return pack_rows_read_json_cells(r);
     default: return read_line_row(r);
@@ -454,6 +474,7 @@ pack_rows_init(struct pack_rows *r, const struct pack_rows_syntax *syntax,
                              .line = 1,
                              .at = head->start + syntax->opens_at,
                              .end = head->size,
+                             .is_cut = !file && !head->is_whole,
                              .capacity = head->capacity,
                              .input = head->bytes,
                              .err = err };
@@ -466,6 +487,7 @@ void
 pack_rows_done(struct pack_rows *r)
 {
     pack_buf_done(&r->row);
+    pack_buf_done(&r->ahead);
     pack_buf_done(&r->object);
     pack_buf_done(&r->keys);
 }

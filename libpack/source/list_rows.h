@@ -17,7 +17,7 @@ enum {
 enum pack_rows_cut {
     PACK_ROWS_WHOLE = 0, /* nowhere */
     PACK_ROWS_CSV,       /* at the separator, outside of quotes: RFC 4180 */
-    PACK_ROWS_TSV,       /* at single tabs */
+    PACK_ROWS_TSV,       /* at single tabs, outside of quotes as CSV has them; list_rows_tsv.c */
     PACK_ROWS_BLANKS,    /* at runs of blanks and tabs */
     PACK_ROWS_FIRST,     /* at the first such run only */
     PACK_ROWS_LAST,      /* at the last one only */
@@ -31,6 +31,7 @@ struct pack_rows_syntax {
     char terminator;  /* of a line */
     bool trims;       /* blanks around cells go, but for those in quotes ... */
     size_t untrimmed; /* ... and in this column, counted from 1 */
+    bool keeps_quotes; /* of TSV: they stand for themselves */
 
     /* Of JSON whose rows are no lines, but the elements of an array; with the key as their
      * first cell, the members of an object; or values one behind the other. */
@@ -58,6 +59,10 @@ struct pack_rows {
     size_t cell_start;                           /* of the cell being read */
     size_t at, end, capacity;
     unsigned char *input;
+    bool is_cut;           /* the list goes on behind what is to be read */
+    bool ends_line;        /* the bytes read last did, not the list */
+    struct pack_buf ahead; /* bytes that were read and are to be read again, */
+    size_t ahead_at;       /* from here on */
     struct pack_buf object, keys; /* of JSON: the line, the keys of the first one */
     size_t n_keys;
     bool has_object; /* read already, for its keys */

@@ -4,7 +4,9 @@
  */
 #include "libpack/source/list_rows_parts.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "libpack/base/json.h"
@@ -34,7 +36,14 @@ has_key(const struct pack_rows *r, const char *key)
     return false;
 }
 
-/* A member of an object as a cell. */
+/* Whether a number has no fraction and float64 holds all like it: 1.0 is a label as 1 is. */
+static bool
+is_whole(const struct pack_json_value *value)
+{
+    return fabs(value->number) < 0x1p53 && value->number == trunc(value->number);
+}
+
+/* A member of an object as a cell; numbers that float64 would change, as they stand. */
 static enum pack_status
 add_value(struct pack_rows *r, const struct pack_json_value *value)
 {
@@ -46,8 +55,10 @@ add_value(struct pack_rows *r, const struct pack_json_value *value)
         cell = value->truth ? "1" : "0";
     else if (value && value->kind == PACK_JSON_NUMBER && value->is_integer)
         snprintf(text, sizeof text, "%" PRId64, value->integer);
+    else if (value && value->kind == PACK_JSON_NUMBER && is_whole(value))
+        snprintf(text, sizeof text, "%.0f", value->number);
     else if (value && value->kind == PACK_JSON_NUMBER)
-        snprintf(text, sizeof text, "%.17g", value->number);
+        cell = value->text;
     return pack_rows_add_cell(r, cell, strlen(cell));
 }
 
@@ -91,6 +102,31 @@ take_values(struct pack_rows *r, const struct pack_json_value *object)
     return status;
 }
 
+static bool
+is_of_word(unsigned char c)
+{
+    return c == '-' || c == '_' || isalnum(c);
+}
+
+/* Python's json writes NaN where there is no number, as null stands for in other lists: an
+ * empty text of as many bytes does here. */
+static void
+empty_nan(struct pack_buf *line)
+{
+    unsigned char *text = line->data;
+    bool quoted = false;
+    for (size_t i = 0; i < line->size; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && line->size - i >= 3 && memcmp(text + i, "NaN", 3) == 0 &&
+                 (i == 0 || !is_of_word(text[i - 1])) &&
+                 (line->size - i == 3 || !is_of_word(text[i + 3])))
+            memcpy(text + i++, "\"\" ", 3); /* and over the second quote */
+    }
+}
+
 /* The next line or element into r->object. */
 static enum pack_status
 read_object(struct pack_rows *r)
@@ -100,6 +136,7 @@ read_object(struct pack_rows *r)
     struct pack_buf line = r->row;
     r->row = r->object;
     r->object = line;
+    empty_nan(&r->object);
     r->row.size = 0;
     r->object_line = r->row_line;
     return status;

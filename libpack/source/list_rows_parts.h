@@ -7,6 +7,23 @@
 /* A line into the row, without its end. */
 enum pack_status pack_rows_read_line(struct pack_rows *rows);
 
+/* The same behind what the row has, with the end of that line between them, and a CR at its
+ * own end. */
+enum pack_status pack_rows_read_on(struct pack_rows *rows);
+
+/* What the row has from `from` on, the end of a line first, is read again but for that; `line`
+ * is the number of the line behind it. */
+enum pack_status pack_rows_give_back(struct pack_rows *rows, size_t from, uint64_t line);
+bool pack_rows_is_at_end(struct pack_rows *rows);
+
+/* Closes the cell from cell_start up to `end`, which has room for a NUL behind it. */
+enum pack_status pack_rows_close_cell(struct pack_rows *rows, size_t end, bool trims);
+/* Whether blanks around the cell being read go. */
+bool pack_rows_is_trimmed(const struct pack_rows *rows);
+
+/* The next line as cells apart by tabs, with those behind it that a cell in quotes reaches. */
+enum pack_status pack_rows_read_tsv(struct pack_rows *rows);
+
 /* The next element of an array as text into the row, or of an object as an array of key
  * and value; none at its end. */
 enum pack_status pack_rows_read_element(struct pack_rows *rows);

@@ -2,8 +2,11 @@
  * alone; a last row that the head may cut short is left out. */
 #include "libpack/source/list_survey.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "libpack/base/numbers.h"
 
 bool
 pack_survey_image_name(const char *text)
@@ -66,7 +69,7 @@ is_number(const char *text)
     char *end;
     if (!is_digit(*text) && !strchr("+-.", *text))
         return false;
-    strtod(text, &end);
+    pack_double_read(text, &end);
     return end > text && *end == '\0';
 }
 
@@ -99,7 +102,8 @@ note_cell(struct pack_survey_column *column, size_t row, const char *text)
 static bool
 is_row_whole(const struct pack_rows *r, const struct pack_list_head *head)
 {
-    return r->at < r->end || head->is_whole || r->row_line == 1;
+    return r->at < r->end || r->ahead_at < r->ahead.size || head->is_whole ||
+           r->row_line == 1;
 }
 
 /* The next row, *found where it can be cut and is whole. */
@@ -153,6 +157,30 @@ pack_survey_take(const struct pack_list_head *head, const struct pack_rows_synta
     return status;
 }
 
+const char *
+pack_survey_ending(size_t i)
+{
+    static const char *const endings[] = { ".jpg", ".png",  ".jpeg", ".JPG", ".JPEG",
+                                           ".PNG", ".webp", ".tif",  ".tiff" };
+    return i < sizeof endings / sizeof endings[0] ? endings[i] : NULL;
+}
+
+/* Whether there is something that a cell names. */
+static bool
+is_there(const char *cell, const struct pack_survey_place *place,
+         const struct pack_list_params *params)
+{
+    const char *ending;
+    char path[PATH_MAX];
+    if (params->look(params->look_context, cell) != PACK_LOOK_NOTHING)
+        return true;
+    for (size_t i = 0; place->adds_endings && *cell && (ending = pack_survey_ending(i)); i++)
+        if (snprintf(path, sizeof path, "%s%s", cell, ending) < PATH_MAX &&
+            params->look(params->look_context, path) == PACK_LOOK_FILE)
+            return true;
+    return false;
+}
+
 enum pack_status
 pack_survey_look(const struct pack_list_head *head, const struct pack_survey_place *place,
                  const struct pack_list_params *params, size_t *n_there,
@@ -170,8 +198,7 @@ pack_survey_look(const struct pack_list_head *head, const struct pack_survey_pla
     for (size_t i = 0; found && i < place->skip + PACK_SURVEY_LOOKS_MAX; i++) {
         status = next_whole(r, head, &found, err);
         *n_there += found && i >= place->skip && place->at < r->n_cells &&
-                    params->look(params->look_context, pack_rows_cell(r, place->at)) !=
-                        PACK_LOOK_NOTHING;
+                    is_there(pack_rows_cell(r, place->at), place, params);
     }
     pack_rows_done(r);
     free(r);

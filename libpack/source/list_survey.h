@@ -40,6 +40,7 @@ struct pack_survey_place {
     struct pack_rows_syntax syntax;
     size_t at;   /* the column, from 0 */
     size_t skip; /* rows in front that do not count */
+    bool adds_endings; /* what is there with an image's ending behind counts, too */
 };
 
 /* How many of the first cells there name something that is there; 0 without
@@ -54,6 +55,9 @@ enum pack_status pack_survey_look(const struct pack_list_head *head,
 enum pack_status pack_survey_is_paths(const struct pack_list_head *head, char terminator,
                                       const struct pack_list_params *params,
                                       bool *are_paths, struct pack_error *err);
+
+/* What paths may be without, as ".jpg": i from 0, NULL behind the last. */
+const char *pack_survey_ending(size_t i);
 
 /* ".jpg" and the like at the end, in any case; any ending that has a letter, of up to five
  * letters and digits. */

@@ -81,6 +81,7 @@ struct pack_source {
     uint64_t seed;               /* with which it was */
     uint64_t n_listed;           /* records before pack_source_limit() */
 
+    bool is_by_class; /* listed class folder by class folder, not by whole paths */
     bool has_labels;
     const char **class_names; /* as they are on disk; [label] */
     size_t n_classes;         /* 0 where labels are plain integers */

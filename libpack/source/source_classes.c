@@ -10,6 +10,7 @@
 
 #include "libpack/base/numbers.h"
 #include "libpack/image/kind.h"
+#include "libpack/source/mask_names.h"
 #include "libpack/source/source_masks.h"
 
 /* What may stand behind the name of a split: nothing, a year as in COCO's train2017, or
@@ -105,6 +106,15 @@ add_classes(struct pack_tree *t, const struct pack_level *level)
     return status;
 }
 
+static uint64_t
+count_unread(const struct pack_walk *walk)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < PACK_IMAGE_KINDS; i++)
+        n += walk->unread[i].count;
+    return n;
+}
+
 /* Takes the images of the classes from `first` on. */
 static enum pack_status
 walk_classes(struct pack_tree *t, const struct pack_level *level, size_t first)
@@ -113,11 +123,13 @@ walk_classes(struct pack_tree *t, const struct pack_level *level, size_t first)
     t->walk.by_content = t->walk.params->any_name;
     for (size_t i = first; status == PACK_OK && i < t->n_classes; i++) {
         uint64_t n_before = t->walk.source->n_records;
+        uint64_t n_unread = count_unread(&t->walk);
         t->walk.label = (int64_t)i;
         status = pack_walk_folder(&t->walk, level->folders[i - first], level);
         if (status == PACK_OK)
             status = pack_walk_sort(&t->walk);
         t->classes[i].n_images = t->walk.source->n_records - n_before;
+        t->classes[i].n_unread = count_unread(&t->walk) - n_unread;
     }
     return status;
 }
@@ -237,8 +249,42 @@ drop_thumbs(struct pack_tree *t, uint64_t first)
 static enum pack_status
 check_masks(const struct pack_tree *t, uint64_t first)
 {
-    return pack_source_check_masks(t->walk.source, first, t->walk.params->no_labels,
-                                   t->walk.err);
+    return pack_source_check_masks(t->walk.source, first, t->walk.params, t->walk.err);
+}
+
+/* Masks in a format that is not read: Carvana's train_masks/ are GIF, beside train/. */
+static enum pack_status
+refuse_unread_masks(const struct pack_tree *t, const struct pack_class_folder *masks,
+                    const struct pack_class_folder *images)
+{
+    char text[PACK_NAME_TEXT_MAX], other[PACK_NAME_TEXT_MAX];
+    return pack_fail_param(
+        t->walk.err, PACK_ERR_ARGUMENT, "masks_are_classes",
+        "%s in '%s', of a format that is not read, for those in '%s': masks, a label for "
+        "each pixel, are not packed; pack '%s' alone",
+        pack_counted(masks->n_unread, "image", "images").text,
+        pack_walk_shown(&t->walk, masks->name, text),
+        pack_walk_shown(&t->walk, images->name, other), other);
+}
+
+static enum pack_status
+check_unread_masks(const struct pack_tree *t, size_t first)
+{
+    const struct pack_class_folder *c = t->classes;
+    struct pack_mask_text masks, images;
+    for (size_t i = first; i < t->n_classes && !t->walk.params->masks_are_classes; i++) {
+        struct pack_mask_text name = { c[i].name, strlen(c[i].name) };
+        if (c[i].n_images || !c[i].n_unread ||
+            pack_mask_folder(name, &masks) != PACK_MASK_FOLDER_MASKS)
+            continue;
+        for (size_t k = first; k < t->n_classes; k++) {
+            name = (struct pack_mask_text){ c[k].name, strlen(c[k].name) };
+            if (c[k].n_images && pack_mask_folder(name, &images) != PACK_MASK_FOLDER_MASKS &&
+                images.n == masks.n && memcmp(images.at, masks.at, masks.n) == 0)
+                return refuse_unread_masks(t, &c[i], &c[k]);
+        }
+    }
+    return PACK_OK;
 }
 
 /* Tells a flat source from one of classes, by where its images are. */
@@ -269,6 +315,8 @@ sort_out(struct pack_tree *t, struct pack_level *level, bool *is_flat)
         status = walk_classes(t, level, first_class);
     if (status == PACK_OK)
         status = check_masks(t, first);
+    if (status == PACK_OK)
+        status = check_unread_masks(t, first_class);
     if (status != PACK_OK)
         return status;
     uint64_t n_below = t->walk.source->n_records - first - n_root;
@@ -287,6 +335,7 @@ sort_out(struct pack_tree *t, struct pack_level *level, bool *is_flat)
     if (are_splits(t, first_class, true))
         return refuse_splits(t, first_class);
     *is_flat = false;
+    t->walk.source->is_by_class = true;
     return drop_root_images(t, first, n_root);
 }
 

@@ -7,7 +7,7 @@
 /* A folder that stands for a class, in one source. */
 struct pack_class_folder {
     const char *name, *folder; /* of the class, and as stored */
-    uint64_t n_images;
+    uint64_t n_images, n_unread; /* those of formats that are not read */
 };
 
 /* A source that was given; an image file is flat. */

@@ -11,6 +11,7 @@
 
 #include "libpack/base/checksum.h"
 #include "libpack/base/name.h"
+#include "libpack/source/list_survey.h"
 #include "libpack/source/source_parts.h"
 #include "libpack/source/source_store.h"
 
@@ -28,7 +29,9 @@ struct extend {
     int64_t *classes;  /* numbers that classes of `now` have in source; -1: none */
     int64_t *roots;    /* the same for folders */
     bool same_columns; /* by name and type */
-    struct pack_buf parts;
+    bool turns;         /* backslashes in names of `now` are slashes in those of before, ... */
+    const char *ending; /* ... which have this behind them; NULL: nothing */
+    struct pack_buf spelt, parts;
     struct pack_source_additions *additions;
     struct pack_error *err;
 };
@@ -87,38 +90,72 @@ map_classes(struct extend *e)
     return status;
 }
 
-static bool
-same_root(const struct pack_source_root *a, const struct pack_source_root *b)
+/* The name of an image of each folder, NULL where it has none. */
+static const char **
+name_roots(const struct rows *rows)
 {
-    return a->prefix_bytes == b->prefix_bytes && strcmp(a->path, b->path) == 0;
+    const char **names = calloc(rows->source->n_roots + 1, sizeof *names);
+    for (uint64_t row = 0; names && row < rows->source->n_listed; row++)
+        names[record_at(rows, row)->root] = record_at(rows, row)->name;
+    return names;
 }
 
-/* Folders go by their number where there are as many as before, so that they may have
- * moved; else by their paths. */
+/* Whether folder `k` of before, with an image of the name `old`, is folder `i` of now. It
+ * may have moved: then what names have in front tells it from the others, unless it is the
+ * only one. */
+static bool
+is_same_root(const struct extend *e, uint32_t k, const char *old, uint32_t i,
+             const char *now)
+{
+    const struct pack_source_root *a = &e->source->roots[k],
+                                  *b = &e->now.source->roots[i];
+    if (a->prefix_bytes != b->prefix_bytes)
+        return false;
+    if (strcmp(a->path, b->path) == 0)
+        return true;
+    if (a->prefix_bytes == 0)
+        return e->source->n_roots == 1 && e->now.source->n_roots == 1;
+    return old && now && memcmp(old, now, a->prefix_bytes) == 0;
+}
+
+/* The number that folder `i` of now had before, mostly the same; -1: it was not there. */
+static int64_t
+find_root(const struct extend *e, const char *const *old, uint32_t i, const char *now)
+{
+    uint32_t n = e->source->n_roots;
+    if (i < n && is_same_root(e, i, old[i], i, now))
+        return i;
+    for (uint32_t k = 0; k < n; k++)
+        if (is_same_root(e, k, old[k], i, now))
+            return k;
+    return -1;
+}
+
+/* Folders of before are from then on where they are now. */
 static enum pack_status
 map_roots(struct extend *e)
 {
     const struct pack_source *now = e->now.source;
-    bool as_many = now->n_roots == e->source->n_roots;
+    const char **old_names = name_roots(&e->old), **names = name_roots(&e->now);
+    enum pack_status status = PACK_OK;
     e->roots = calloc(now->n_roots + 1, sizeof *e->roots);
-    if (!e->roots)
-        return pack_fail_memory(e->err, "source folders");
-    for (uint32_t i = 0; i < now->n_roots && as_many; i++)
-        as_many = now->roots[i].prefix_bytes == e->source->roots[i].prefix_bytes;
-    for (uint32_t i = 0; i < now->n_roots; i++) {
-        e->roots[i] = as_many ? (int64_t)i : -1;
-        for (uint32_t k = 0; k < e->source->n_roots && e->roots[i] < 0; k++)
-            if (same_root(&now->roots[i], &e->source->roots[k]))
-                e->roots[i] = k;
-        char *path = as_many ? strdup(now->roots[i].path) : NULL;
-        if (as_many && !path)
-            return pack_fail_memory(e->err, "source folders");
-        if (as_many) {
-            free(e->source->roots[i].path);
-            e->source->roots[i].path = path;
+    if (!e->roots || !old_names || !names)
+        status = pack_fail_memory(e->err, "source folders");
+    for (uint32_t i = 0; status == PACK_OK && i < now->n_roots; i++) {
+        e->roots[i] = find_root(e, old_names, i, names[i]);
+        if (e->roots[i] < 0)
+            continue;
+        char *path = strdup(now->roots[i].path);
+        if (!path) {
+            status = pack_fail_memory(e->err, "source folders");
+            break;
         }
+        free(e->source->roots[e->roots[i]].path);
+        e->source->roots[e->roots[i]].path = path;
     }
-    return PACK_OK;
+    free(old_names);
+    free(names);
+    return status;
 }
 
 static int
@@ -141,6 +178,63 @@ compare_columns(struct extend *e)
         e->same_columns = e->same_columns && a->kind == b->kind;
     }
     return same ? PACK_OK : pack_fail(e->err, PACK_ERR_CHANGED, "the columns are others");
+}
+
+/* ----------------------------------------------------------------- spelling */
+
+/* The name of an image of `now` as that of before; valid until the next call. */
+static enum pack_status
+spell(struct extend *e, const char *name, const char **spelt)
+{
+    *spelt = name;
+    if (!e->turns && !e->ending)
+        return PACK_OK;
+    e->spelt.size = 0;
+    enum pack_status status = pack_buf_append(&e->spelt, name, strlen(name), e->err);
+    if (status == PACK_OK && e->ending && !pack_survey_image_name(name))
+        status = pack_buf_append(&e->spelt, e->ending, strlen(e->ending), e->err);
+    if (status == PACK_OK)
+        status = pack_buf_append(&e->spelt, "", 1, e->err);
+    if (status != PACK_OK)
+        return status;
+    if (e->turns)
+        pack_source_turn_slashes((char *)e->spelt.data);
+    *spelt = (const char *)e->spelt.data;
+    return PACK_OK;
+}
+
+static enum pack_status
+find_any(struct extend *e, bool *found)
+{
+    enum pack_status status = PACK_OK;
+    *found = false;
+    for (uint64_t row = 0; status == PACK_OK && !*found && row < e->now.source->n_listed;
+         row++) {
+        const char *spelt;
+        status = spell(e, record_at(&e->now, row)->name, &spelt);
+        *found = status == PACK_OK && e->table[slot_of(e, spelt)];
+    }
+    return status;
+}
+
+/* Names of a list are spelt as files are that are there (source_list.c), which may be gone
+ * now: where no image is the same, those of before may tell. */
+static enum pack_status
+find_spelling(struct extend *e)
+{
+    bool found;
+    enum pack_status status = find_any(e, &found);
+    if (!e->source->list || !e->now.source->list)
+        return status;
+    for (int turns = 0; turns < 2 && status == PACK_OK && !found; turns++)
+        for (size_t i = 0; status == PACK_OK && !found; i++) {
+            e->turns = turns == 1;
+            e->ending = i > 0 ? pack_survey_ending(i - 1) : NULL;
+            if (i > 0 && !e->ending)
+                break;
+            status = find_any(e, &found);
+        }
+    return status;
 }
 
 /* ---------------------------------------------------------------- comparing */
@@ -212,13 +306,15 @@ compare(struct extend *e, uint64_t *behind)
     *behind = 0;
     for (uint64_t row = 0; row < n; row++) {
         const struct pack_record *record = record_at(&e->now, row);
-        uint64_t found = e->table[slot_of(e, record->name)];
-        if (!found) {
+        const char *name;
+        enum pack_status status = spell(e, record->name, &name);
+        uint64_t found = status == PACK_OK ? e->table[slot_of(e, name)] : 0;
+        if (status == PACK_OK && !found) {
             first_new = first_new ? first_new : record;
             continue;
         }
-        enum pack_status status =
-            found & REPEATED ? PACK_OK : compare_rows(e, found - 1, row);
+        if (status == PACK_OK && !(found & REPEATED))
+            status = compare_rows(e, found - 1, row);
         if (status != PACK_OK)
             return status;
         n_same++;
@@ -258,7 +354,8 @@ compare_parts(struct extend *e, const char *a, size_t n_a, const char *b, size_t
 }
 
 /* Whether a name of folder number `root` is listed behind the last image: by folder, then
- * class, then the path of the folder below, then name (source_classes.c, source_walk.c). */
+ * class where these are folders of their own, then the path of the folder below, then name
+ * (source_classes.c, source_walk.c). */
 static enum pack_status
 is_behind(struct extend *e, const char *name, uint32_t root, bool *behind)
 {
@@ -272,7 +369,7 @@ is_behind(struct extend *e, const char *name, uint32_t root, bool *behind)
     size_t n_a = end_a ? (size_t)(end_a - a) : 0, n_b = end_b ? (size_t)(end_b - b) : 0;
     int order = 0;
     enum pack_status status = PACK_OK;
-    if (e->source->has_labels)
+    if (e->now.source->is_by_class)
         status = compare_parts(e, a, strcspn(a, "/"), b, strcspn(b, "/"), &order);
     if (status == PACK_OK && order == 0)
         status = compare_parts(e, a, n_a, b, n_b, &order);
@@ -340,7 +437,11 @@ add(struct extend *e, uint64_t row)
         leave_out(e, record, why);
         return PACK_OK;
     }
-    const char *name = pack_arena_text(source->arena, record->name);
+    const char *spelt;
+    status = spell(e, record->name, &spelt);
+    if (status != PACK_OK)
+        return status;
+    const char *name = pack_arena_text(source->arena, spelt);
     if (!name)
         return pack_fail_memory(e->err, "names");
     status = pack_source_add(source, name, label, e->err);
@@ -375,6 +476,8 @@ pack_source_extend(struct pack_source *source, const struct pack_source *now,
     if (status == PACK_OK)
         status = compare_columns(&e);
     if (status == PACK_OK)
+        status = find_spelling(&e);
+    if (status == PACK_OK)
         status = compare(&e, &behind);
     if (status == PACK_OK)
         status = map_roots(&e);
@@ -390,6 +493,7 @@ pack_source_extend(struct pack_source *source, const struct pack_source *now,
     free(e.table);
     free(e.classes);
     free(e.roots);
+    pack_buf_done(&e.spelt);
     pack_buf_done(&e.parts);
     return status;
 }

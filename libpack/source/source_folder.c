@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libpack/base/check.h"
+#include "libpack/source/list_survey.h"
 #include "libpack/source/source_classes.h"
 #include "libpack/source/source_masks.h"
 
@@ -239,7 +240,8 @@ sort_given(struct pack_tree *t, const char *const *sources, size_t n, struct giv
         if (!g->paths[g->n++])
             status = pack_fail_memory(t->walk.err, "names of folders");
     }
-    bool has_files = g->n < n || g->n_images > 0;
+    bool has_files = g->n < n || g->n_images > 0 ||
+                     (missing < n && pack_survey_image_name(sources[missing]));
     return status == PACK_OK && missing < n && has_files
                ? pack_fail_errno(t->walk.err, errnum, "cannot open '%s'",
                                  pack_name_text(sources[missing], text))
@@ -263,7 +265,7 @@ take_sources(struct pack_tree *t, const struct given *g)
                                    : by_component ? last_component(paths[i])
                                                   : paths[i]);
     if (status == PACK_OK && g->n > 1 && t->walk.source->notes[PACK_NOTE_MASK].count == 0)
-        status = pack_source_check_masks(t->walk.source, 0, t->walk.params->no_labels,
+        status = pack_source_check_masks(t->walk.source, 0, t->walk.params,
                                          t->walk.err); /* images/ and masks/ as two */
     return status == PACK_OK ? label(t) : status;
 }

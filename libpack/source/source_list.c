@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 
 #include "libpack/base/check.h"
-#include "libpack/base/checksum.h"
 #include "libpack/base/name.h"
 #include "libpack/base/numbers.h"
 #include "libpack/source/list.h"
+#include "libpack/source/list_survey.h"
 
 enum { LABEL_TEXT_MAX = 32 };
 
@@ -47,9 +47,11 @@ static enum pack_status
 refuse_fraction(const struct pack_source *source, uint64_t row, struct pack_error *err)
 {
     char why[PACK_NAME_TEXT_MAX + 128], name[PACK_NAME_TEXT_MAX];
+    double label = source->list->label->floats[row];
+    bool is_large = isfinite(label) && label == floor(label);
     snprintf(why, sizeof why,
-             "is no whole number; a column of another name than '%s' keeps such numbers as "
-             "they are",
+             "is %s; a column of another name than '%s' keeps such numbers as they are",
+             is_large ? "beyond the whole numbers that are exact, 2^53" : "no whole number",
              pack_name_text(source->list->label->name, name));
     return refuse_label(source, row, why, err);
 }
@@ -119,6 +121,42 @@ label_by_given_classes(struct pack_source *source,
     return label_by_number(source, err);
 }
 
+/* Adds to what the list was taken as. */
+static enum pack_status __attribute__((format(printf, 3, 4)))
+say(struct pack_source *source, struct pack_error *err, const char *format, ...)
+{
+    struct pack_list *list = source->list;
+    char *more = NULL, *taken = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vasprintf(&more, format, arguments);
+    va_end(arguments);
+    bool done = n >= 0 && asprintf(&taken, "%s; %s", list->taken, more) >= 0;
+    if (n >= 0)
+        free(more);
+    if (!done)
+        return pack_fail_memory(err, "a list");
+    free(list->taken);
+    list->taken = taken;
+    return PACK_OK;
+}
+
+/* Of a column of texts: whether they are whole numbers, where there are any, which were too
+ * large, at least in part, for the type that the column would have had. */
+static bool
+are_large(const struct pack_column *column, uint64_t n_rows)
+{
+    bool found = false;
+    for (uint64_t i = 0; i < n_rows; i++) {
+        const char *text = column->strings[i], *digits = text + (*text == '-');
+        if (*text && (digits[strspn(digits, "0123456789")] || !*digits ||
+                      (*digits == '0' && text[1])))
+            return false;
+        found = found || *text;
+    }
+    return found;
+}
+
 /* The different texts of a column; runs of equal ones count once, so that sorted lists
  * cost no sorting. */
 static enum pack_status
@@ -142,7 +180,9 @@ label_by_texts(struct pack_source *source, struct pack_error *err)
         label_by_name(source, &map, &unknown);
     pack_class_map_done(&map);
     source->has_labels = n > 0;
-    return status;
+    return status == PACK_OK && are_large(column, source->list->n_rows)
+               ? say(source, err, "labels too large for numbers: all are names of classes")
+               : status;
 }
 
 /* The classes that the list brings along, in their order. */
@@ -220,8 +260,8 @@ look_as_given(const struct pack_source *source, const char *path)
     return S_ISDIR(st.st_mode) ? PACK_LOOK_FOLDER : PACK_LOOK_FILE;
 }
 
-static void
-turn_slashes(char *path)
+void
+pack_source_turn_slashes(char *path)
 {
     for (; *path; path++)
         if (*path == '\\')
@@ -233,14 +273,12 @@ static enum pack_list_look
 look(void *context, const char *path)
 {
     enum pack_list_look found = look_as_given(context, path);
-    char *turned =
-        found == PACK_LOOK_NOTHING && strchr(path, '\\') ? strdup(path) : NULL;
-    if (!turned)
+    char turned[PATH_MAX];
+    if (found != PACK_LOOK_NOTHING || !strchr(path, '\\') || strlen(path) >= sizeof turned)
         return found;
-    turn_slashes(turned);
-    found = look_as_given(context, turned);
-    free(turned);
-    return found;
+    strcpy(turned, path);
+    pack_source_turn_slashes(turned);
+    return look_as_given(context, turned);
 }
 
 enum { LOOKS_MAX = 16 };
@@ -254,26 +292,6 @@ is_any_there(const struct pack_source *source)
         if (look_as_given(source, list->path.strings[i]) != PACK_LOOK_NOTHING)
             return true;
     return false;
-}
-
-/* Adds to what the list was taken as. */
-static enum pack_status __attribute__((format(printf, 3, 4)))
-say(struct pack_source *source, struct pack_error *err, const char *format, ...)
-{
-    struct pack_list *list = source->list;
-    char *more = NULL, *taken = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vasprintf(&more, format, arguments);
-    va_end(arguments);
-    bool done = n >= 0 && asprintf(&taken, "%s; %s", list->taken, more) >= 0;
-    if (n >= 0)
-        free(more);
-    if (!done)
-        return pack_fail_memory(err, "a list");
-    free(list->taken);
-    list->taken = taken;
-    return PACK_OK;
 }
 
 /* Where of the first paths with backslashes none is there, but one is with slashes, all get
@@ -294,8 +312,55 @@ turn_paths(struct pack_source *source, struct pack_error *err)
     if (is_there || !turns)
         return PACK_OK;
     for (uint64_t i = 0; i < list->n_rows; i++)
-        turn_slashes(list->path.strings[i]);
+        pack_source_turn_slashes(list->path.strings[i]);
     return say(source, err, "backslashes in paths are slashes");
+}
+
+/* How many of the first files are there with this behind their names; none where a name has
+ * an image's ending. */
+static uint64_t
+count_there(const struct pack_source *source, const char *ending)
+{
+    const struct pack_list *list = source->list;
+    char path[PATH_MAX];
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < list->n_rows && i < LOOKS_MAX; i++) {
+        int size = snprintf(path, sizeof path, "%s%s", list->path.strings[i], ending);
+        if (pack_survey_image_name(list->path.strings[i]))
+            return 0;
+        n += size < PATH_MAX && look_as_given(source, path) == PACK_LOOK_FILE;
+    }
+    return n;
+}
+
+/* Ids, as Kaggle's tables have them: where of the first none is there, but some are with an
+ * ending, all get the one that most have. */
+static enum pack_status
+add_ending(struct pack_source *source, struct pack_error *err)
+{
+    const struct pack_list *list = source->list;
+    const char *ending = NULL, *tried;
+    uint64_t most = 0;
+    if (list->is_rejects || is_any_there(source))
+        return PACK_OK;
+    for (size_t i = 0; (tried = pack_survey_ending(i)); i++) {
+        uint64_t n = count_there(source, tried);
+        ending = n > most ? tried : ending;
+        most = n > most ? n : most;
+    }
+    for (uint64_t i = 0; ending && i < list->n_rows; i++) {
+        const char *path = list->path.strings[i];
+        size_t n = strlen(path);
+        if (pack_survey_image_name(path))
+            continue;
+        char *whole = pack_arena_bytes(source->arena, n + strlen(ending) + 1);
+        if (!whole)
+            return pack_fail_memory(err, "names of images");
+        memcpy(whole, path, n);
+        strcpy(whole + n, ending);
+        list->path.strings[i] = whole;
+    }
+    return ending ? say(source, err, "paths get %s behind them", ending) : PACK_OK;
 }
 
 /* "C:\\a.jpg", "\\\\server\\a.jpg" */
@@ -327,31 +392,19 @@ say_where(struct pack_source *source, struct pack_error *err)
                files.text, pack_name_text(source->roots[0].path, text));
 }
 
-/* Says how many rows name an image that an earlier one has: a row for each box, perhaps. */
+/* Says how many rows name an image that an earlier one has. */
 static enum pack_status
 say_repeated(struct pack_source *source, struct pack_error *err)
 {
-    const struct pack_list *list = source->list;
-    char *const *paths = list->path.strings, *first = NULL, text[PACK_NAME_TEXT_MAX];
-    uint64_t n_slots = 64, n_repeated = 0;
-    while (n_slots < 2 * list->n_rows)
-        n_slots *= 2;
-    uint64_t *rows = calloc(n_slots, sizeof *rows); /* and one; by path, open addressing */
-    if (!rows)
-        return pack_fail_memory(err, "names of images");
-    for (uint64_t i = 0; i < list->n_rows; i++) {
-        uint64_t at = pack_checksum(paths[i], strlen(paths[i]), 0) & (n_slots - 1);
-        while (rows[at] && strcmp(paths[rows[at] - 1], paths[i]) != 0)
-            at = (at + 1) & (n_slots - 1);
-        n_repeated += rows[at] != 0;
-        first = rows[at] && !first ? paths[i] : first;
-        rows[at] = i + 1;
-    }
-    free(rows);
-    return first ? say(source, err, "%s an image again, first '%s'",
-                       pack_counted(n_repeated, "row names", "rows name").text,
-                       pack_name_text(first, text))
-                 : PACK_OK;
+    char text[PACK_NAME_TEXT_MAX];
+    const char *first = NULL;
+    uint64_t n = 0;
+    enum pack_status status = pack_source_count_repeated(source, &n, &first, err);
+    return status == PACK_OK && first
+               ? say(source, err, "%s an image again, first '%s'",
+                     pack_counted(n, "row names", "rows name").text,
+                     pack_name_text(first, text))
+               : status;
 }
 
 /* Reads the list, and makes its rows records. */
@@ -375,6 +428,8 @@ read_list(FILE *file, const char *name, const struct pack_source_params *params,
         status = start_here(source, err);
     if (status == PACK_OK)
         status = turn_paths(source, err);
+    if (status == PACK_OK)
+        status = add_ending(source, err);
     if (status == PACK_OK)
         status = say_where(source, err);
     if (status == PACK_OK)

@@ -3,123 +3,122 @@
  * and are called as these are:
  *
  *     images/train/1.jpg    masks/train/1.png     folders side by side, at any depth
+ *     train/1.jpg           train_masks/1_mask.gif
+ *     7f/images/7f.png      7f/masks/02.png       one image, and a mask for each thing in it
  *     1.jpg                 1_mask.png            or files side by side
+ *     1.png                 1_L.png               the same, where the pixels say so
+ *     photos/1.jpg          colours/1.png         likewise: mask_folders.c
  *
  * Taken for pictures, they would be samples among others, of a class called masks for one.
- * A name alone does not make a mask, since a class may be called labels, too: only where
- * an image of the same name is there is it one. A name's key is what the two have in
- * common: the path without such folders, ending and extension.
+ * Names alone do not make masks, since classes may be called labels and img, and number their
+ * images alike. Where images have one of the same name in a folder of masks, one of three is
+ * to hold besides: beside the two folders there is none of another name; the file is called
+ * a mask, too; or its pixels are like those of masks: one channel or a palette where the
+ * image has colours, or few of these (mask_pixels.c).
+ *
+ * A name's key is what the two have in common: the path without such folders, ending and
+ * extension. Of a file in a folder of masks that is called a mask, too, it may be the name
+ * alone: ISIC2018_Task1_Training_GroundTruth/7_segmentation.png.
  */
 #include "libpack/source/source_masks.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libpack/base/buf.h"
 #include "libpack/base/checksum.h"
 #include "libpack/base/name.h"
 #include "libpack/base/numbers.h"
+#include "libpack/source/mask_folders.h"
+#include "libpack/source/mask_index.h"
+#include "libpack/source/mask_names.h"
+#include "libpack/source/mask_pixels.h"
+#include "libpack/source/source_parts.h"
 
-struct entry {
-    uint64_t key, index;
+struct pair {
+    struct pack_mask_pair of;
+    bool is_called_so; /* the mask's file, not its folder alone */
+};
+
+/* The first of those that are to be looked into. */
+struct pairs {
+    struct pair list[PACK_MASK_PAIRS_MAX];
+    size_t n;
 };
 
 struct search {
     struct pack_source *source;
+    const struct pack_source_params *params;
     uint64_t first;  /* record to begin with */
     const char *dir; /* the folders in front of the name looked at last, */
     size_t dir_bytes;
-    bool of_masks;       /* whether one is of masks, */
-    struct pack_buf key; /* and what is left of them */
+    bool of_masks, of_images; /* whether one is of masks, or of images, */
+    struct pack_buf key;      /* and what is left of them */
     size_t dir_key_bytes;
-    struct entry *images; /* all that are no masks, by key */
-    size_t n_images;
+    struct pack_mask_index images; /* all that are no masks; some by two or three keys */
     uint64_t n_in_folders; /* images in folders of masks, */
     uint64_t n_paired;     /* and of these, such as belong to others; */
-    uint64_t n_beside;     /* and such as lie beside theirs */
-    uint64_t mask, image;  /* the first pair */
+    uint64_t n_beside;     /* and such as lie beside theirs, */
+    uint64_t n_doubtful;   /* or may do so */
+    struct pack_mask_pair first_pair;
+    struct pairs in_folders, doubtful;
     struct pack_error *err;
 };
 
 /* ------------------------------------------------------------------ names */
 
+/* Classes that were given are no folders of masks, whatever they are called. */
 static bool
-is_one_of(const char *text, size_t n, const char *const *words)
+is_class(const struct search *s, struct pack_mask_text folder)
 {
-    for (; *words; words++)
-        if (strncasecmp(text, *words, n) == 0 && (*words)[n] == '\0')
+    for (size_t i = 0; i < s->params->n_classes; i++)
+        if (strncmp(s->params->classes[i], folder.at, folder.n) == 0 &&
+            s->params->classes[i][folder.n] == '\0')
             return true;
     return false;
 }
 
+/* The kind of the folder whose name begins at `name`, and what is in common; false where
+ * that is a file. */
 static bool
-is_of_images(const char *folder, size_t n)
+find_folder(const struct search *s, const char *name, struct pack_mask_text *folder,
+            enum pack_mask_folder *kind, struct pack_mask_text *rest)
 {
-    static const char *const words[] = { "image", "images",     "img",
-                                         "imgs",  "jpegimages", NULL };
-    return is_one_of(folder, n, words);
-}
-
-static bool
-is_of_masks(const char *folder, size_t n)
-{
-    static const char *const words[] = { "mask",
-                                         "masks",
-                                         "label",
-                                         "labels",
-                                         "annotation",
-                                         "annotations",
-                                         "annot",
-                                         "gt",
-                                         "groundtruth",
-                                         "ground_truth",
-                                         "seg",
-                                         "segmentation",
-                                         "segmentations",
-                                         "segmentationclass",
-                                         "segmentationobject",
-                                         "segmentationclassaug",
-                                         "trimaps",
-                                         NULL };
-    return is_one_of(folder, n, words);
-}
-
-/* How many bytes at the end of a name without extension say that it is a mask:
- * "1_mask", "1-seg", "1_mask_2". */
-static size_t
-mask_ending(const char *stem, size_t n)
-{
-    static const char *const words[] = { "mask",  "masks",  "seg",      "segmentation",
-                                         "gt",    "label",  "labels",   "groundtruth",
-                                         "annot", "labelids", "annotation", NULL };
-    size_t end = n, digits = n;
-    while (digits > 0 && stem[digits - 1] >= '0' && stem[digits - 1] <= '9')
-        digits--;
-    if (digits < n && digits > 0 && strchr("_-", stem[digits - 1]))
-        end = digits - 1;
-    size_t at = end;
-    while (at > 0 && !strchr("_-.", stem[at - 1]))
-        at--;
-    return at > 1 && is_one_of(stem + at, end - at, words) ? n - at + 1 : 0;
+    const char *slash = strchr(name, '/');
+    if (!slash)
+        return false;
+    *folder = (struct pack_mask_text){ name, (size_t)(slash - name) };
+    *kind = pack_mask_folder(*folder, rest);
+    if (*kind == PACK_MASK_FOLDER_MASKS && is_class(s, *folder)) {
+        *kind = PACK_MASK_FOLDER_PLAIN;
+        *rest = *folder;
+    }
+    return true;
 }
 
 /* Takes the folders of a name apart: `n` bytes of it, the last being a slash. */
 static enum pack_status
 enter(struct search *s, const char *name, size_t n)
 {
+    struct pack_mask_text folder, rest;
+    enum pack_mask_folder kind;
     enum pack_status status = PACK_OK;
     s->dir = name;
     s->dir_bytes = n;
-    s->of_masks = false;
+    s->of_masks = s->of_images = false;
     s->key.size = 0;
-    for (size_t at = 0, next; at < n && status == PACK_OK; at = next) {
-        size_t bytes = (size_t)((const char *)memchr(name + at, '/', n - at) - (name + at));
-        next = at + bytes + 1;
-        bool of_masks = is_of_masks(name + at, bytes);
-        s->of_masks |= of_masks;
-        if (!of_masks && !is_of_images(name + at, bytes))
-            status = pack_buf_append(&s->key, name + at, bytes + 1, s->err);
+    for (const char *at = name; status == PACK_OK && at < name + n; at += folder.n + 1) {
+        if (!find_folder(s, at, &folder, &kind, &rest))
+            break;
+        s->of_masks |= kind == PACK_MASK_FOLDER_MASKS;
+        s->of_images |= kind == PACK_MASK_FOLDER_IMAGES;
+        if (rest.n)
+            status = pack_buf_append(&s->key, rest.at, rest.n, s->err);
+        if (status == PACK_OK && rest.n)
+            status = pack_buf_append(&s->key, "/", 1, s->err);
     }
     s->dir_key_bytes = s->key.size;
     return status;
@@ -127,9 +126,10 @@ enter(struct search *s, const char *name, size_t n)
 
 /* A name as it is looked at. */
 struct look {
-    const char *stem;
-    size_t stem_bytes; /* without extension and, for a mask, ending */
-    bool in_folder, is_beside; /* it may be a mask */
+    struct pack_mask_text stem; /* without extension */
+    bool in_folder, is_beside;  /* it may be a mask */
+    bool is_doubtful;           /* or it may not: 1_L.png, which may be the left one */
+    bool is_jpeg;
 };
 
 /* Photographs are JPEG, masks are not: anna_mask.jpg is Anna in a mask. */
@@ -142,39 +142,46 @@ look_at(struct search *s, uint64_t index, struct look *look)
     enum pack_status status = PACK_OK;
     if (!s->dir || n != s->dir_bytes || memcmp(name, s->dir, n) != 0)
         status = enter(s, name, n);
-    look->stem = name + n;
-    dot = strrchr(look->stem, '.');
-    look->stem_bytes = dot && dot > look->stem ? (size_t)(dot - look->stem) : strlen(look->stem);
+    look->stem.at = name + n;
+    dot = strrchr(look->stem.at, '.');
+    look->stem.n = dot && dot > look->stem.at ? (size_t)(dot - look->stem.at)
+                                              : strlen(look->stem.at);
     look->in_folder = s->of_masks;
-    look->is_beside = false;
-    if (!s->of_masks && dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg")))
-        return status;
-    size_t ending = mask_ending(look->stem, look->stem_bytes);
-    look->stem_bytes -= ending;
-    look->is_beside = ending && !s->of_masks;
+    struct pack_mask_text rest = look->stem;
+    look->is_jpeg = dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
+    bool may_be = !s->of_masks && !look->is_jpeg;
+    look->is_beside = may_be && pack_mask_strip(&rest, false);
+    look->is_doubtful = may_be && !look->is_beside && pack_mask_strip(&rest, true);
     return status;
 }
 
 static enum pack_status
-key_of(struct search *s, const struct look *look, uint64_t *key)
+key_of(struct search *s, struct pack_mask_text stem, uint64_t *key)
 {
     s->key.size = s->dir_key_bytes;
-    enum pack_status status = pack_buf_append(&s->key, look->stem, look->stem_bytes, s->err);
+    enum pack_status status = pack_buf_append(&s->key, stem.at, stem.n, s->err);
     if (status == PACK_OK)
         *key = pack_checksum(s->key.data, s->key.size, 0);
     return status;
 }
 
+/* The key of a file's name alone, whatever folder it is in. */
+static enum pack_status
+key_of_name(struct search *s, struct pack_mask_text stem, uint64_t *key)
+{
+    s->key.size = s->dir_key_bytes;
+    enum pack_status status = pack_buf_append(&s->key, "//", 2, s->err);
+    if (status == PACK_OK)
+        status = pack_buf_append(&s->key, stem.at, stem.n, s->err);
+    if (status == PACK_OK)
+        *key = pack_checksum((const uint8_t *)s->key.data + s->dir_key_bytes, stem.n + 2, 0);
+    return status;
+}
+
 /* ------------------------------------------------------------------ pairs */
 
-static int
-compare_entries(const void *a, const void *b)
-{
-    const struct entry *one = a, *two = b;
-    if (one->key != two->key)
-        return one->key < two->key ? -1 : 1;
-    return one->index < two->index ? -1 : one->index > two->index;
-}
+/* What no file is called: the only image of its folder. */
+static const struct pack_mask_text any_stem = { "/", 1 };
 
 /* Whether anything is called as masks are; most sources end here. */
 static enum pack_status
@@ -185,10 +192,21 @@ find_candidates(struct search *s, bool *found)
     *found = false;
     for (uint64_t i = s->first; status == PACK_OK && i < s->source->n_records; i++) {
         status = look_at(s, i, &look);
-        *found |= look.in_folder || look.is_beside;
+        *found |= look.in_folder || look.is_beside || look.is_doubtful;
         s->n_in_folders += look.in_folder;
     }
     return status;
+}
+
+typedef enum pack_status (*key_fn)(struct search *s, struct pack_mask_text stem,
+                                   uint64_t *key);
+
+static enum pack_status
+add_image(struct search *s, uint64_t index, struct pack_mask_text stem, key_fn key)
+{
+    uint64_t of = 0;
+    enum pack_status status = key(s, stem, &of);
+    return status == PACK_OK ? pack_mask_index_add(&s->images, of, index, s->err) : status;
 }
 
 static enum pack_status
@@ -196,62 +214,197 @@ collect_images(struct search *s)
 {
     struct look look;
     enum pack_status status = PACK_OK;
-    s->images = malloc((s->source->n_records - s->first) * sizeof *s->images);
-    if (!s->images)
-        return pack_fail_memory(s->err, "names of images");
     for (uint64_t i = s->first; status == PACK_OK && i < s->source->n_records; i++) {
-        struct entry *image = &s->images[s->n_images];
         status = look_at(s, i, &look);
         if (status != PACK_OK || look.in_folder || look.is_beside)
             continue;
-        image->index = i;
-        status = key_of(s, &look, &image->key);
-        s->n_images++;
+        status = add_image(s, i, look.stem, key_of);
+        if (status == PACK_OK && s->n_in_folders)
+            status = add_image(s, i, look.stem, key_of_name);
+        if (status == PACK_OK && s->of_images && s->dir_key_bytes)
+            status = add_image(s, i, any_stem, key_of);
+        if (status == PACK_OK && pack_mask_strip_image(&look.stem, s->of_images))
+            status = add_image(s, i, look.stem, key_of);
     }
-    qsort(s->images, s->n_images, sizeof *s->images, compare_entries);
+    pack_mask_index_sort(&s->images);
     return status;
 }
 
-/* The first image of a key; NULL when there is none. */
-static const struct entry *
-find_image(const struct search *s, uint64_t key)
+/* The only image of this name anywhere, for a mask that is called so. */
+static enum pack_status
+find_anywhere(struct search *s, const struct look *look, struct pair *pair, bool *found)
 {
-    size_t low = 0, high = s->n_images;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->images[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
+    struct pack_mask_text stem = look->stem;
+    uint64_t key = 0;
+    enum pack_status status = PACK_OK;
+    while (status == PACK_OK && !*found && !look->is_jpeg && pack_mask_strip(&stem, true)) {
+        status = key_of_name(s, stem, &key);
+        if (status == PACK_OK)
+            *found = pack_mask_index_find(&s->images, key, true, &pair->of.image);
+        pair->is_called_so = true;
     }
-    return low < s->n_images && s->images[low].key == key ? &s->images[low] : NULL;
+    return status;
 }
 
-/* Calls masks what belongs to an image, and counts it as a note. */
+/* The image that what may be a mask belongs to, by its name, then by what is left of it
+ * without the words of masks. */
+static enum pack_status
+find_own(struct search *s, const struct look *look, struct pair *pair, bool *found)
+{
+    struct pack_mask_text stem = look->stem;
+    uint64_t key = 0;
+    enum pack_status status = PACK_OK;
+    pair->is_called_so = !look->in_folder && pack_mask_strip(&stem, look->is_doubtful);
+    do {
+        status = key_of(s, stem, &key);
+        if (status == PACK_OK)
+            *found = pack_mask_index_find(&s->images, key, false, &pair->of.image);
+        if (status != PACK_OK || *found || !look->in_folder)
+            return status;
+        pair->is_called_so = pack_mask_strip(&stem, true);
+    } while (pair->is_called_so);
+    status = s->dir_key_bytes ? key_of(s, any_stem, &key) : PACK_OK;
+    if (status == PACK_OK && s->dir_key_bytes)
+        *found = pack_mask_index_find(&s->images, key, true, &pair->of.image);
+    return status == PACK_OK && !*found ? find_anywhere(s, look, pair, found) : status;
+}
+
+static void
+keep_pair(struct pairs *pairs, const struct pair *pair)
+{
+    if (pairs->n < PACK_MASK_PAIRS_MAX)
+        pairs->list[pairs->n++] = *pair;
+}
+
+/* Counts what belongs to an image; what does so without doubt is called a mask, in a note. */
+static enum pack_status
+take_pair(struct search *s, const struct look *look, const struct pair *pair)
+{
+    if (look->is_doubtful) {
+        keep_pair(&s->doubtful, pair);
+        s->n_doubtful++;
+        return PACK_OK;
+    }
+    if (s->n_paired + s->n_beside == 0)
+        s->first_pair = pair->of;
+    if (look->in_folder)
+        keep_pair(&s->in_folders, pair);
+    s->n_paired += look->in_folder;
+    s->n_beside += look->is_beside;
+    return pack_source_note(s->source, PACK_NOTE_MASK,
+                            s->source->records[pair->of.mask].name, s->err);
+}
+
 static enum pack_status
 find_pairs(struct search *s)
 {
     struct look look;
-    uint64_t key = 0;
     enum pack_status status = PACK_OK;
     for (uint64_t i = s->first; status == PACK_OK && i < s->source->n_records; i++) {
-        const struct entry *image = NULL;
+        struct pair pair = { .of.mask = i };
+        bool found = false;
         status = look_at(s, i, &look);
-        if (status == PACK_OK && (look.in_folder || look.is_beside))
-            status = key_of(s, &look, &key);
-        if (status == PACK_OK && (look.in_folder || look.is_beside))
-            image = find_image(s, key);
-        if (!image)
-            continue;
-        if (s->n_paired + s->n_beside == 0) {
-            s->mask = i;
-            s->image = image->index;
-        }
-        s->n_paired += look.in_folder;
-        s->n_beside += look.is_beside;
-        status = pack_source_note(s->source, PACK_NOTE_MASK, s->source->records[i].name,
-                                  s->err);
+        if (status == PACK_OK && (look.in_folder || look.is_beside || look.is_doubtful))
+            status = find_own(s, &look, &pair, &found);
+        if (status == PACK_OK && found)
+            status = take_pair(s, &look, &pair);
     }
+    return status;
+}
+
+/* ---------------------------------------------------------------- evidence */
+
+/* The bytes of the folders that the names of a pair have in common. */
+static size_t
+common_bytes(const struct search *s, const struct pack_mask_pair *pair)
+{
+    const char *a = s->source->records[pair->mask].name;
+    const char *b = s->source->records[pair->image].name;
+    size_t n = 0;
+    for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+        if (a[i] == '/')
+            n = i + 1;
+    return n;
+}
+
+/* Whether, where the two folders of a pair part, all with images are of images or of masks:
+ * one of another name would make these classes. Images may lie beside a folder of masks, too. */
+static bool
+is_alone(const struct search *s, const struct pack_mask_pair *pair)
+{
+    const char *parent = s->source->records[pair->image].name;
+    size_t n = common_bytes(s, pair);
+    struct pack_mask_text folder, rest;
+    enum pack_mask_folder kind;
+    if (find_folder(s, parent + n, &folder, &kind, &rest) &&
+        kind != PACK_MASK_FOLDER_IMAGES)
+        return false;
+    for (uint64_t i = s->first; i < s->source->n_records; i++) {
+        const char *name = s->source->records[i].name;
+        if (strncmp(name, parent, n) == 0 &&
+            find_folder(s, name + n, &folder, &kind, &rest) &&
+            kind == PACK_MASK_FOLDER_PLAIN)
+            return false;
+    }
+    return true;
+}
+
+/* How much a file looks like numbers rather than a picture: 2 with a palette or few bits, 1
+ * with one channel, 0 with colours, -1 when it cannot be told. */
+static int
+flatness(const struct search *s, uint64_t index)
+{
+    static const unsigned char png[] = "\x89PNG\r\n\x1a\n";
+    enum { DEPTH = 24, COLOR, HEAD_BYTES, GRAY = 0, PALETTE = 3 };
+    unsigned char head[HEAD_BYTES] = { 0 };
+    int fd;
+    if (pack_source_open_watched(s->source, index, &s->params->watch, &fd, NULL) != PACK_OK)
+        return -1;
+    ssize_t n;
+    do
+        n = read(fd, head, sizeof head);
+    while (n < 0 && errno == EINTR);
+    close(fd);
+    if (n < (ssize_t)sizeof head)
+        return -1;
+    if (memcmp(head, png, sizeof png - 1) != 0)
+        return 0;
+    return head[COLOR] == PALETTE || head[DEPTH] < 8 ? 2 : head[COLOR] == GRAY;
+}
+
+static bool
+is_flatter(const struct search *s, const struct pack_mask_pair *pair)
+{
+    int image = flatness(s, pair->image);
+    return image >= 0 && flatness(s, pair->mask) > image;
+}
+
+/* Whether the first pairs show, each, that one is the other's mask. */
+static enum pack_status
+are_proven(const struct search *s, bool *proven)
+{
+    struct pack_mask_palette palette = { 0 };
+    enum pack_status status = PACK_OK;
+    *proven = s->in_folders.n > 0;
+    for (size_t i = 0; i < s->in_folders.n && status == PACK_OK && *proven; i++) {
+        const struct pair *pair = &s->in_folders.list[i];
+        if (!pair->is_called_so && !is_alone(s, &pair->of) && !is_flatter(s, &pair->of))
+            status = pack_mask_pixels_fit(s->source, pair->of, &s->params->watch, &palette,
+                                          proven, s->err);
+    }
+    return status;
+}
+
+/* The same of what is called so in one data set, and otherwise in others. */
+static enum pack_status
+is_doubt_over(const struct search *s, bool *proven)
+{
+    struct pack_mask_palette palette = { 0 };
+    enum pack_status status = PACK_OK;
+    *proven = true;
+    for (size_t i = 0; i < s->doubtful.n && status == PACK_OK && *proven; i++)
+        status = pack_mask_pixels_fit(s->source, s->doubtful.list[i].of, &s->params->watch,
+                                      &palette, proven, s->err);
     return status;
 }
 
@@ -261,31 +414,28 @@ find_pairs(struct search *s)
 static void
 folder_of_images(const struct search *s, char folder[PATH_MAX])
 {
-    const struct pack_record *record = &s->source->records[s->image];
+    const struct pack_record *record = &s->source->records[s->first_pair.image];
     size_t prefix = s->source->roots[record->root].prefix_bytes;
-    const char *name = record->name, *at = name, *slash;
-    pack_source_path(s->source, s->image, folder, PATH_MAX);
-    for (; (slash = strchr(at, '/')); at = slash + 1)
-        if (is_of_images(at, (size_t)(slash - at)))
-            break;
+    size_t common = common_bytes(s, &s->first_pair);
+    const char *slash = strchr(record->name + common, '/');
+    pack_source_path(s->source, s->first_pair.image, folder, PATH_MAX);
     size_t rest = slash ? strlen(slash) : 0, n = strlen(folder);
     /* what is in front of it holds other images, it may be */
-    bool is_all = slash && (at == name || (prefix && (size_t)(slash - name) < prefix));
+    bool is_all = slash && (common == 0 || common < prefix);
     folder[is_all && n >= rest ? n - rest : 0] = '\0';
 }
 
 static enum pack_status
-refuse(const struct search *s)
+refuse(const struct search *s, uint64_t n)
 {
     char path[PATH_MAX], folder[PATH_MAX], mask[PACK_NAME_TEXT_MAX], image[PACK_NAME_TEXT_MAX];
-    uint64_t n = s->n_paired + s->n_beside;
-    pack_source_path(s->source, s->mask, path, sizeof path);
+    pack_source_path(s->source, s->first_pair.mask, path, sizeof path);
     pack_name_text(path, mask);
-    pack_source_path(s->source, s->image, path, sizeof path);
+    pack_source_path(s->source, s->first_pair.image, path, sizeof path);
     pack_name_text(path, image);
     folder_of_images(s, folder);
     if (*folder)
-        return pack_fail_param(s->err, PACK_ERR_ARGUMENT, "no_labels",
+        return pack_fail_param(s->err, PACK_ERR_ARGUMENT, "masks_are_classes",
                                "%s, such as '%s' for '%s': masks, a label for each pixel, "
                                "are not packed; pack '%s' alone",
                                pack_counted(n, "mask", "masks").text, mask, image,
@@ -296,23 +446,53 @@ refuse(const struct search *s)
                            pack_counted(n, "mask", "masks").text, mask, image);
 }
 
-enum pack_status
-pack_source_check_masks(struct pack_source *source, uint64_t first, bool takes_them,
-                        struct pack_error *err)
+/* A few are no data set with masks, whatever they are. */
+static bool
+is_quarter(const struct search *s, uint64_t n)
 {
-    struct search s = { .source = source, .first = first, .err = err };
+    return n > 0 && 4 * n >= s->source->n_records - s->first;
+}
+
+/* What is refused for its name, and for what its pixels show besides. */
+static enum pack_status
+judge(struct search *s)
+{
+    uint64_t n = 0;
+    bool proven = is_quarter(s, s->n_beside);
+    enum pack_status status = PACK_OK;
+    if (!proven && 2 * s->n_paired > s->n_in_folders)
+        status = are_proven(s, &proven);
+    if (status == PACK_OK && proven)
+        return refuse(s, s->n_paired + s->n_beside);
+    if (status == PACK_OK && is_quarter(s, s->n_doubtful))
+        status = is_doubt_over(s, &proven);
+    if (status == PACK_OK && proven) {
+        s->first_pair = s->doubtful.list[0].of;
+        return refuse(s, s->n_doubtful);
+    }
+    if (status != PACK_OK)
+        return status;
+    status = pack_mask_folders_find(s->source, s->first, s->params, &s->first_pair, &n,
+                                    s->err);
+    return status == PACK_OK && n ? refuse(s, n) : status;
+}
+
+enum pack_status
+pack_source_check_masks(struct pack_source *source, uint64_t first,
+                        const struct pack_source_params *params, struct pack_error *err)
+{
+    struct search s = { .source = source, .params = params, .first = first, .err = err };
     bool found;
+    if (params->masks_are_classes)
+        return PACK_OK;
     enum pack_status status = find_candidates(&s, &found);
     if (status == PACK_OK && found)
         status = collect_images(&s);
     if (status == PACK_OK && found)
         status = find_pairs(&s);
-    /* a few are no data set with masks, whatever they are */
-    bool are_many = 2 * s.n_paired > s.n_in_folders ||
-                    (s.n_beside && 4 * s.n_beside >= source->n_records - first);
-    if (status == PACK_OK && are_many && !takes_them)
-        status = refuse(&s);
-    free(s.images);
+    if (status == PACK_OK && !params->no_labels)
+        status = judge(&s);
+    pack_mask_index_done(&s.images);
     pack_buf_done(&s.key);
     return status;
 }

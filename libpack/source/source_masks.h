@@ -6,11 +6,14 @@
 
 /*
  * Notes the records from `first` on that look like masks of others among them, and refuses
- * with PACK_ERR_ARGUMENT, unless it `takes_them`, a source of images and masks: when most
- * in folders that are called masks, labels or the like are, or a quarter of all lies, with
- * such an ending, beside its image.
+ * with PACK_ERR_ARGUMENT, but for `no_labels`, a source of images and masks: when most in
+ * folders that are called masks, labels or the like are and there is evidence besides their
+ * names, or a quarter of all lies, called as one, beside its image, or pixels show it of two
+ * folders (mask_folders.h). Nothing of it with
+ * `masks_are_classes`, nor in folders that are called as one of the classes given.
  */
 enum pack_status pack_source_check_masks(struct pack_source *source, uint64_t first,
-                                         bool takes_them, struct pack_error *err);
+                                         const struct pack_source_params *params,
+                                         struct pack_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* Opens the files of records, as data sets keep them: under paths of any length, on file
  * servers that hold leases. */
-#include "libpack/source/records.h"
+#include "libpack/source/source_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,19 +69,37 @@ open_record(const struct pack_source *source, uint64_t i)
 /*
  * Who holds a lease on a file (a file server, mostly) is told by the first try to open it
  * and lets go within lease-break-time (proc(5)), 45 s, or loses it. Nothing else makes a
- * file be busy.
+ * file be busy. Whether to try again, after a nap; *n counts the naps.
  */
-static int
-open_leased(const struct pack_source *source, uint64_t i, const struct pack_watch *watch)
+static bool
+waits_for_lease(int fd, const struct pack_watch *watch, int *n)
 {
     enum { TRIES = 6000 };
     const struct timespec pause = { .tv_nsec = 10000000 };
-    int fd = open_record(source, i);
-    for (int n = 0;
-         fd < 0 && errno == EAGAIN && n < TRIES && !pack_watch_stops(watch); n++) {
-        nanosleep(&pause, NULL);
+    if (fd >= 0 || errno != EAGAIN || *n == TRIES || pack_watch_stops(watch))
+        return false;
+    ++*n;
+    nanosleep(&pause, NULL);
+    return true;
+}
+
+static int
+open_leased(const struct pack_source *source, uint64_t i, const struct pack_watch *watch)
+{
+    int n = 0, fd;
+    do
         fd = open_record(source, i);
-    }
+    while (waits_for_lease(fd, watch, &n));
+    return fd;
+}
+
+int
+pack_source_open_entry(int folder, const char *name, const struct pack_watch *watch)
+{
+    int n = 0, fd;
+    do
+        fd = openat(folder, name, OPEN_FLAGS);
+    while (waits_for_lease(fd, watch, &n));
     return fd;
 }
 

@@ -49,6 +49,10 @@ enum pack_status pack_source_label_by_folder(struct pack_source *source,
                                              const struct pack_source_params *params,
                                              struct pack_error *err);
 
+/* Opens an entry of a folder for reading, once who has a lease on it lets go; -1 and errno,
+ * EAGAIN where the watch stops that. */
+int pack_source_open_entry(int folder, const char *name, const struct pack_watch *watch);
+
 /* What was given as a source. */
 enum pack_given {
     PACK_GIVEN_FOLDER = 0,
@@ -67,6 +71,15 @@ enum pack_status pack_source_note_given(struct pack_source *source, enum pack_gi
 /* Adds an image file as a record, under the name given. */
 enum pack_status pack_source_add_file(struct pack_source *source, const char *file,
                                       struct pack_error *err);
+
+/* As slashes, the backslashes of Windows. */
+void pack_source_turn_slashes(char *path);
+
+/* How many rows of the list name an image that an earlier one does, "./a.jpg" being "a.jpg";
+ * *first is the first of these, NULL where there is none. */
+enum pack_status pack_source_count_repeated(const struct pack_source *source,
+                                            uint64_t *n_repeated, const char **first,
+                                            struct pack_error *err);
 
 /* Finds the number of a class by its name. */
 struct pack_class_map {

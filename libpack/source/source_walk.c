@@ -135,6 +135,20 @@ read_head(int fd, void *head, size_t size)
     return n;
 }
 
+/* Of a file that cannot be looked into: one that is gone since the folder was read is none,
+ * one that may not be read is noted. */
+static enum pack_status
+fail_probe(const struct pack_walk *w, const char *name, enum pack_source_note_kind *kind)
+{
+    int saved = errno;
+    *kind = saved == ENOENT ? PACK_NOTE_OTHER : PACK_NOTE_UNREADABLE;
+    if (saved == EAGAIN && pack_watch_stops(&w->params->watch))
+        return pack_watch_check(&w->params->watch, w->err);
+    errno = saved;
+    return saved == ENOENT || saved == EACCES || saved == EPERM ? PACK_OK
+                                                                : fail_at(w, "open", name);
+}
+
 /* Looks into a file without image extension; PACK_NOTE_UNNAMED_IMAGE when it is one,
  * *unread when it is one of a format that is not read. */
 static enum pack_status
@@ -142,12 +156,10 @@ probe(const struct pack_walk *w, const struct pack_level *level, const char *nam
       enum pack_source_note_kind *kind, int *unread)
 {
     char head[PACK_SOURCE_HEAD_BYTES];
-    int fd =
-        openat(dirfd(level->dir), name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) {
-        *kind = PACK_NOTE_UNREADABLE;
-        return errno == EACCES || errno == EPERM ? PACK_OK : fail_at(w, "open", name);
-    }
+    int fd = pack_source_open_entry(dirfd(level->dir), name, &w->params->watch);
+    *unread = 0;
+    if (fd < 0)
+        return fail_probe(w, name, kind);
     ssize_t n = read_head(fd, head, sizeof head);
     enum pack_status status = n < 0 ? fail_at(w, "read", name) : PACK_OK;
     close(fd);

@@ -19,3 +19,30 @@ for words in '--size 20x20' '--shorter 16' --gray '--layout nchw' --strict '--ma
     h5pack photos --verify $words --quiet -o out.h5
     echo "status $?"
 done
+# a class more, which no image has, is another class
+ls photos >classes
+h5pack photos --classes classes --size 8 --quiet -o classes.h5
+echo "status $?"
+echo zoo >>classes
+h5pack photos --classes classes --verify --quiet -o classes.h5
+echo "status $?"
+# planes, and images that are no squares
+h5pack photos --size 16x24 --layout nchw --quiet -o planes.h5
+echo "status $?"
+h5pack photos --verify --json -o planes.h5 | grep -e compared -e matches
+# also what was not asked for when it was packed, and what is as it was
+for words in '--crop 8x8' '--size 16x16 --fit pad' '--size 16x16 --resample box' --no-exif-orientation \
+    '--scale16 auto' '--size 16x16 --draft' '--for block-shuffle' --fletcher32 '--libver v18' '--chunk 3' \
+    '--max-pixels 178956970 --max-file 4G --libver v110 --for shuffle --on-error skip --layout nhwc'; do
+    # shellcheck disable=SC2086 # words
+    h5pack photos --verify $words --quiet -o planes.h5 --size 16x24 --layout nchw
+    echo "status $?"
+done
+# --compress and --fletcher32 are stored as one, and may be given one by one
+h5pack photos --size 16 --compress zstd --fletcher32 --quiet -o sums.h5
+echo "status $?"
+for words in '--compress zstd' --fletcher32 '--fletcher32 --compress zstd:3' '--compress gzip'; do
+    # shellcheck disable=SC2086 # words
+    h5pack photos --verify $words --quiet -o sums.h5
+    echo "status $?"
+done

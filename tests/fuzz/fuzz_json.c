@@ -47,7 +47,7 @@ read_stream(const uint8_t *data, size_t size, enum pack_status read)
 {
     size_t n_head = size ? data[0] % size : 0;
     FILE *file = fmemopen((void *)(uintptr_t)(data + n_head), size - n_head, "r");
-    struct pack_json_stream stream = { file, (const char *)data, n_head, NULL };
+    struct pack_json_stream stream = { file, (const char *)data, n_head, NULL, NULL };
     int depth = 0;
     if (!file)
         return;
