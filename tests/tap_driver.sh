@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one test for automake's harness: counts its TAP lines, prints one line for the program (with
-# its seconds, from 2 on) and every failed sentence. A plan that does not match, or a non-zero exit,
-# is a failure of its own.
+# its seconds, from 2 on) and every failed sentence. A plan that does not match, a non-zero exit,
+# or $H5PACK_TEST_SECONDS (900) without an end is a failure of its own; what hung is listed then.
 while test $# -gt 0; do
     case $1 in
     --test-name) name=$2; shift ;;
@@ -19,8 +19,34 @@ default=
 env --default-signal=INT,QUIT,HUP,TERM,PIPE,CHLD true 2>/dev/null &&
     default='env --default-signal=INT,QUIT,HUP,TERM,PIPE,CHLD'
 unset CDPATH HDF5_PLUGIN_PATH HDF5_USE_FILE_LOCKING
-$default "$@" >"$log" 2>&1 </dev/null
+limit=${H5PACK_TEST_SECONDS:-900}
+
+# The processes that the test has running, as descendants of this shell, and what they wait for.
+list_running() {
+    echo "no end after $limit s; running:"
+    cat /proc/[0-9]*/stat 2>/dev/null | ${AWK:-awk} -v top=$$ '
+        { pid = $1; sub(/.*\) /, ""); parent[pid] = $2; state[pid] = $1 }
+        function is_below(pid) { return pid == top || (pid in parent && is_below(parent[pid])) }
+        END { for (pid in parent) if (pid != top && is_below(pid)) print pid, state[pid] }' |
+        while read -r pid state; do
+            echo "$pid $state $(tr '\0' ' ' <"/proc/$pid/cmdline")" \
+                "[$(sort "/proc/$pid"/task/*/wchan | uniq -c | tr -s ' \n' ' ')]"
+        done 2>/dev/null | grep -v tap_driver.sh
+}
+
+(
+    sleep "$limit" &
+    trap 'kill $!; wait' TERM
+    wait $! && list_running >"$log.hung"
+) >/dev/null 2>&1 &
+watch=$!
+timeout -k 20 $((limit + 10)) $default "$@" >"$log" 2>&1 </dev/null
 status=$?
+{ kill $watch && wait $watch; } 2>/dev/null
+if [ -e "$log.hung" ]; then
+    cat "$log.hung" >>"$log"
+    rm -f "$log.hung"
+fi
 ${AWK:-awk} -v name="$name" -v status=$status -v took=$(($(date +%s) - began)) -v trs="$trs" '
     function result(word) { print ":test-result: " word " " name >trs }
     /^ok .*# SKIP/ { skipped++; result("SKIP"); next }
