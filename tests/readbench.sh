@@ -318,12 +318,14 @@ says 143 'measured so far' out 'SIGTERM: what was measured so far, and 128 + sig
 no_children $$3 'and nothing is left'
 
 # the same signal again at once, to the whole group: a terminal, timeout(1); without a report
-# only before there is anything to report
+# only before there is anything to report. timeout sends SIGCONT behind its signal; where it takes
+# away the SIGSTOP with which LeakSanitizer stops the process as it ends, both wait for ever.
 lost=0
 for how in 'timeout' 'timeout -s INT'; do
     for workers in 0 2 0 2; do
         for pause in 0.6 2.4 4.8; do
-            $how "$pause" h5readbench one.h5 --batch 4 --workers $workers --delay 30ms \
+            ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+                $how "$pause" h5readbench one.h5 --batch 4 --workers $workers --delay 30ms \
                 --epochs 1000 --seed $$6 --step 1ms >out 2>err
             grep -q 'measured so far' out || [ -s out ] || grep -q killed err || continue
             break
