@@ -608,7 +608,8 @@ def counted():
         f.write(whole.read()[:40])
     want = {"listed": 29, "packed": 15, "rejected": 14, "icc_profiles": 1, "with_alpha": 2, "rotated": 3,
             "animated": 4, "unread": {"GIF": 6, "BMP": 7}, "extent": [15, 8, 8, 3], "chunk": [29, 8, 8, 3],
-            "chunks": 1, "pixel_bytes": 2880, "blank": 0, "warned": 0, "dim_16bit": 0}
+            "chunks": 1, "pixel_bytes": 2880, "blank": 0, "warned": 0, "dim_16bit": 0,
+            "pale_16bit": 0}
     for words in ("--dry-run",), ():
         report = pack("kinds", *words, status=1, out="kinds.h5")["result"]
         equal({key: report[key] for key in want}, want, "what is counted " + ("by headers" if words else "packing"))

@@ -633,7 +633,7 @@ def check_json(e, report, path, mean, std, stored):
     want = {"job": "pack", "blank": len(e.kept) - len(good), "warned": 0,
             "icc_profiles": sum(r.icc for r in good), "with_alpha": sum(r.alpha for r in good),
             "rotated": sum(r.turned for r in good), "animated": 0,
-            "dim_16bit": sum(r.dim for r in good), "cut_16bit": 0, "scale16": None,
+            "dim_16bit": sum(r.dim for r in good), "pale_16bit": 0, "cut_16bit": 0, "scale16": None,
             "extent": list(shape), "chunk": list(e.chunk), "chunks": e.n_chunks(),
             "pixel_bytes": int(np.prod(shape)), "stored_bytes": stored,
             "file_bytes": os.path.getsize(path), "mean": mean, "std": std}

@@ -277,7 +277,8 @@ test_json(void)
     "         14  turned upright as their EXIF orientation says\n" \
     "         12  with an ICC profile, which was left alone\n" \
     "         13  with transparency\n" \
-    "         18  of 16 bits that use 12 of them at most: nearly black\n" \
+    "         11  of 16 bits that use 12 of them at most: nearly black\n" \
+    "          7  of 16 bits that use 12 of them at most: nearly white\n" \
     "         16  with 16-bit samples outside the range that is scaled\n" \
     "         15  animated or with several pictures, of which the first was" \
     " taken\n"
@@ -299,6 +300,7 @@ fill_all(void)
 {
     fill();
     result.n_dim = 18;
+    result.n_pale = 7;
     result.additions = (struct pack_source_additions){
         .n_added = 4, .n_left_out = 5, .first = "z/9.jpg", .why = PACK_LEFT_OUT_NOT_LAST
     };
@@ -454,6 +456,7 @@ test_variants(void)
     "    \"rotated\": 14,\n" \
     "    \"animated\": 15,\n" \
     "    \"dim_16bit\": 18,\n" \
+    "    \"pale_16bit\": 7,\n" \
     "    \"cut_16bit\": 16,\n" \
     "    \"scale16\": [\n" \
     "      171,\n" \
@@ -475,6 +478,19 @@ test_variants(void)
     "    \"pixel_bytes\": 4608000,\n" \
     "    \"stored_bytes\": 1152000,\n" \
     "    \"file_bytes\": 3145728"
+#define MEASURED \
+    "  \"measured\": {\n" \
+    "    \"elapsed_ns\": 4000000000,\n" \
+    "    \"sync_ns\": 250000000,\n" \
+    "    \"verify_ns\": 1500000000,\n" \
+    "    \"resumed\": 600,\n" \
+    "    \"added\": 4,\n" \
+    "    \"left_out\": 5,\n" \
+    "    \"source_bytes\": 7777,\n" \
+    "    \"buffer_bytes\": 9999,\n" \
+    "    \"decode_peak_bytes\": 8888\n" \
+    "  }\n" \
+    "}\n"
 
 /* The whole of a report. */
 static void
@@ -514,19 +530,7 @@ test_whole_json(void)
         "      127.5,\n"
         "      153\n"
         "    ]\n"
-        "  },\n"
-        "  \"measured\": {\n"
-        "    \"elapsed_ns\": 4000000000,\n"
-        "    \"sync_ns\": 250000000,\n"
-        "    \"verify_ns\": 1500000000,\n"
-        "    \"resumed\": 600,\n"
-        "    \"added\": 4,\n"
-        "    \"left_out\": 5,\n"
-        "    \"source_bytes\": 7777,\n"
-        "    \"buffer_bytes\": 9999,\n"
-        "    \"decode_peak_bytes\": 8888\n"
-        "  }\n"
-        "}\n";
+        "  },\n" MEASURED;
     static const char forecast[] =
         "{\n"
         "  \"schema\": \"pack/1\",\n"
@@ -557,19 +561,7 @@ test_whole_json(void)
         "    \"compared\": 1000,\n"
         "    \"rejected\": 103,\n" IGNORED
         "    \"matches\": false\n"
-        "  },\n"
-        "  \"measured\": {\n"
-        "    \"elapsed_ns\": 4000000000,\n"
-        "    \"sync_ns\": 250000000,\n"
-        "    \"verify_ns\": 1500000000,\n"
-        "    \"resumed\": 600,\n"
-        "    \"added\": 4,\n"
-        "    \"left_out\": 5,\n"
-        "    \"source_bytes\": 7777,\n"
-        "    \"buffer_bytes\": 9999,\n"
-        "    \"decode_peak_bytes\": 8888\n"
-        "  }\n"
-        "}\n";
+        "  },\n" MEASURED;
     fill_all();
     is_json(PACK_JOB_PACK, false, packed, "the whole JSON of packing");
     is_json(PACK_JOB_COMPARE, true, compared, "of comparing");

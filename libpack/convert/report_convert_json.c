@@ -96,6 +96,7 @@ put_result(struct pack_json *json, const struct pack_convert_report *report)
         pack_json_u64(json, "rotated", r->n_oriented);
         pack_json_u64(json, "animated", r->n_animated);
         pack_json_u64(json, "dim_16bit", r->n_dim);
+        pack_json_u64(json, "pale_16bit", r->n_pale);
         pack_json_u64(json, "cut_16bit", r->n_cut);
         put_range(json, r);
         pack_json_shape(json, "extent", &r->extent);
