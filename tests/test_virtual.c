@@ -326,19 +326,28 @@ test_other_folder(void)
     ok(good && rmdir("sub") == 0, "and moved back");
 }
 
-/* A virtual dataset whose only source is the one of this name. */
+/* A file with `images` of uint8, made as `list` says; `list` is closed. */
 static void
-make_circle(const char *name, const char *of)
+make_file(const char *name, const hsize_t extent[2], hid_t list)
 {
-    const hsize_t extent[2] = { 10, 6 };
     hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_virtual(list, space, of, "images", space);
+    hid_t space = H5Screate_simple(2, extent, NULL);
     H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list,
                         H5P_DEFAULT));
     H5Pclose(list);
     H5Sclose(space);
     H5Fclose(file);
+}
+
+/* A virtual dataset whose only source is the one of this name. */
+static void
+make_circle(const char *name, const char *of)
+{
+    const hsize_t extent[2] = { 10, 6 };
+    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_virtual(list, space, of, "images", space);
+    H5Sclose(space);
+    make_file(name, extent, list);
 }
 
 /* HDF5 follows them until its stack is used up. */
@@ -375,15 +384,10 @@ static void
 make_plain(const char *name, hsize_t n, bool is_chunked)
 {
     const hsize_t extent[2] = { n, 6 }, chunk[2] = { 2, 6 };
-    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t list = H5Pcreate(H5P_DATASET_CREATE);
     if (is_chunked)
         H5Pset_chunk(list, 2, chunk);
-    H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list,
-                        H5P_DEFAULT));
-    H5Pclose(list);
-    H5Sclose(space);
-    H5Fclose(file);
+    make_file(name, extent, list);
 }
 
 /* The path of the first source, or "" where the set cannot be opened. */
@@ -487,17 +491,13 @@ static void
 make_part(const char *name, const char *of)
 {
     const hsize_t extent[2] = { 10, 6 }, start[2] = { 0 };
-    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t space = H5Screate_simple(2, extent, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
     hid_t part = H5Scopy(space);
     H5Sselect_hyperslab(part, H5S_SELECT_SET, start, NULL, extent, NULL);
     H5Pset_virtual(list, space, of, "images", part);
-    H5Dclose(H5Dcreate2(file, "images", H5T_STD_U8LE, space, H5P_DEFAULT, list,
-                        H5P_DEFAULT));
-    H5Pclose(list);
     H5Sclose(part);
     H5Sclose(space);
-    H5Fclose(file);
+    make_file(name, extent, list);
 }
 
 /* What keeps reads of a virtual dataset from being foreseen is said. */
