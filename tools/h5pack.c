@@ -17,6 +17,7 @@
 #include "tools/pack_args.h"
 #include "tools/pack_lists.h"
 #include "tools/pack_messages.h"
+#include "tools/pack_stored.h"
 
 static bool
 exists(const char *path)
@@ -118,7 +119,7 @@ read_options(const struct pack_args *args, enum pack_convert_job job,
     enum pack_status status = pack_h5_guard_file(args->output, err);
     if (status == PACK_OK)
         status = pack_convert_options_read(args->output, options, err);
-    return status == PACK_OK ? pack_args_check_stored(args, options, err) : status;
+    return status == PACK_OK ? pack_stored_check(args, options, err) : status;
 }
 
 /* Whether an interrupted run left a list of images to go on with. */

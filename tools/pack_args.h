@@ -39,10 +39,4 @@ enum pack_status pack_args_options(const struct pack_args *args,
                                    struct pack_convert_options *options,
                                    struct pack_error *err);
 
-/* PACK_ERR_ARGUMENT when one that is given is not as `stored`, the options of the
- * existing file args->output, has it. */
-enum pack_status pack_args_check_stored(const struct pack_args *args,
-                                        const struct pack_convert_options *stored,
-                                        struct pack_error *err);
-
 #endif

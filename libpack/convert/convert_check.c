@@ -281,7 +281,8 @@ compare_classes(struct compare *c, int64_t file)
                                   "has other classes than the source");
 }
 
-/* Reads all that the file has of each image, and takes the size of a sample from the shape of `images`. */
+/* Reads all that the file has of each image, and takes the size of a sample from the shape
+ * of `images`. */
 static enum pack_status
 open_existing(struct compare *c, int64_t file)
 {

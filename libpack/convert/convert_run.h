@@ -147,12 +147,18 @@ padded(size_t bytes)
 /* convert.c: the journal's file and what it belongs to. */
 struct pack_journal_params pack_convert_journal(const struct run *run);
 
-/* convert_block.c: samples into blocks, blocks into chunks, chunks into the file.
+/* convert_account.c: what is known of a sample, and of all of them.
  *
- * Adds a record to everything that is known of the file so far. */
+ * The record of a sample, without the reason why it is rejected. */
+struct sample_record pack_convert_make_record(const struct run *run,
+                                              const struct pack_sample *sample);
+/* Adds a record to everything that is known of the file so far. */
 enum pack_status pack_convert_account(struct run *run, const struct sample_record *record,
                                       const char *reason);
-/* Blocks and encoders, as the plan says; freed also when half made. */
+
+/* convert_block.c: samples into blocks, blocks into chunks, chunks into the file.
+ *
+ * Blocks and encoders, as the plan says; freed also when half made. */
 enum pack_status pack_convert_blocks_new(struct run *run);
 void pack_convert_blocks_free(struct run *run);
 /* Work of LANE_ENCODE: item is a block, context the run. */

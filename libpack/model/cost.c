@@ -76,7 +76,8 @@ load_ns(const struct pack_profile *p, const struct pack_cost_work *w, double rea
     if (n == 0)
         return;
     cost->page_ns += n * (p->miss_ns + pack_profile_at(&p->page, bytes));
-    cost->page_ns += n * (double)w->chunk_bytes * p->place_ns * pack_cost_far_part(w->held_bytes);
+    cost->page_ns +=
+        n * (double)w->chunk_bytes * p->place_ns * pack_cost_far_part(w->held_bytes);
     cost->page_ns -= fmin(n, w->n_again) * bytes * positive(gain);
     cost->storage_ns += n * wait_ns(p, bytes, readers, w->is_sequential);
 }

@@ -1,110 +1,8 @@
 /* Lists without a header: the way to cut lines that gives a column of file names. */
-#include "libpack/source/list_form_parts.h"
+#include "libpack/source/list_form_ways.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    WAY_TSV,
-    WAY_CSV,
-    WAY_SEMICOLON,
-    WAY_LAST,
-    WAY_FIRST,
-    WAY_BLANKS,
-    WAY_WHOLE,
-    N_WAYS
-};
-
-struct way {
-    struct pack_rows_syntax syntax;
-    struct pack_survey survey;
-    size_t path_at;  /* the only column of file names; PACK_LIST_NO_COLUMN */
-    size_t n_paths, paths[2]; /* how many there are, and the first two */
-    bool has_header; /* the first row is unlike the others */
-};
-
-struct bare {
-    struct pack_form_guess *g;
-    struct way ways[N_WAYS];
-};
-
-/* ---------------------------------------------------------------- the ways */
-
-/* Whether a column has file names under a first row that is none. */
-static bool
-is_headed(const struct way *w, size_t at)
-{
-    const struct pack_survey_column *c = &w->survey.columns[at];
-    bool is_table = w->syntax.cut == PACK_ROWS_TSV || w->syntax.cut == PACK_ROWS_CSV;
-    return is_table && w->survey.n_cells > 1 && c->n_image > 0 && !c->first_like &&
-           c->n_like + 1 == w->survey.n_rows;
-}
-
-/* Finds the column of file names: all are, and some are images'. */
-static void
-find_path(struct way *w)
-{
-    const struct pack_survey *s = &w->survey;
-    w->path_at = PACK_LIST_NO_COLUMN;
-    for (size_t i = 0; i < s->n_cells; i++) {
-        bool headed = is_headed(w, i);
-        if (s->columns[i].n_image == 0 || (s->columns[i].n_like < s->n_rows && !headed))
-            continue;
-        w->path_at = i;
-        w->has_header = headed;
-        if (w->n_paths < 2)
-            w->paths[w->n_paths] = i;
-        w->n_paths++;
-    }
-    if (w->n_paths != 1)
-        w->path_at = PACK_LIST_NO_COLUMN;
-}
-
-static enum pack_status
-survey_ways(struct bare *b)
-{
-    static const enum pack_rows_cut cuts[N_WAYS] = {
-        [WAY_TSV] = PACK_ROWS_TSV,       [WAY_CSV] = PACK_ROWS_CSV,
-        [WAY_SEMICOLON] = PACK_ROWS_CSV, [WAY_LAST] = PACK_ROWS_LAST,
-        [WAY_FIRST] = PACK_ROWS_FIRST,   [WAY_BLANKS] = PACK_ROWS_BLANKS,
-        [WAY_WHOLE] = PACK_ROWS_WHOLE,
-    };
-    enum pack_status status = PACK_OK;
-    for (int i = 0; status == PACK_OK && i < N_WAYS; i++) {
-        struct way *w = &b->ways[i];
-        w->syntax = (struct pack_rows_syntax){ .cut = cuts[i],
-                                               .separator = i == WAY_SEMICOLON ? ';' : 0,
-                                               .terminator = b->g->terminator,
-                                               .trims = true };
-        status = pack_survey_take(b->g->head, &w->syntax, &w->survey, b->g->err);
-        find_path(w);
-    }
-    return status;
-}
-
-/* Whether a way gives the same number of cells everywhere, two at least, and one column of
- * file names. */
-static bool
-fits(const struct bare *b, int way)
-{
-    const struct way *w = &b->ways[way];
-    size_t n_least = way == WAY_BLANKS ? 3 : way == WAY_WHOLE ? 1 : 2;
-    if (!w->survey.is_even || w->survey.is_broken || w->survey.n_cells < n_least ||
-        w->path_at == PACK_LIST_NO_COLUMN)
-        return false;
-    return way != WAY_LAST || w->path_at == 0;
-}
-
-/* How many of the first paths that a way gives are there. */
-static enum pack_status
-look(const struct bare *b, int way, size_t *n_there)
-{
-    const struct way *w = &b->ways[way];
-    bool is_whole = way == WAY_WHOLE;
-    struct pack_survey_place place = { w->syntax, is_whole ? 0 : w->path_at,
-                                       !is_whole && w->has_header, false };
-    return pack_survey_look(b->g->head, &place, b->g->params, n_there, b->g->err);
-}
 
 /* ------------------------------------------------------------------ labels */
 
@@ -235,7 +133,7 @@ take_there(const struct bare *b, const int *ways, int n)
     int best = -1;
     bool is_tied = false;
     for (int i = 0; i < n; i++) {
-        enum pack_status status = look(b, ways[i], &n_there);
+        enum pack_status status = pack_ways_look(b, ways[i], &n_there);
         if (status != PACK_OK)
             return status;
         is_tied = n_there == n_most ? is_tied || n_there > 0 : n_there < n_most && is_tied;
@@ -258,9 +156,9 @@ static enum pack_status
 take_tabs(const struct bare *b)
 {
     size_t n_cut, n_whole = 0;
-    enum pack_status status = look(b, WAY_TSV, &n_cut);
+    enum pack_status status = pack_ways_look(b, WAY_TSV, &n_cut);
     if (status == PACK_OK && n_cut == 0)
-        status = look(b, WAY_WHOLE, &n_whole);
+        status = pack_ways_look(b, WAY_WHOLE, &n_whole);
     if (status != PACK_OK)
         return status;
     return n_whole ? take_lines(b) : take(b, &b->ways[WAY_TSV]);
@@ -272,19 +170,19 @@ take_blanks(const struct bare *b, bool *taken)
 {
     const struct way *first = &b->ways[WAY_FIRST], *blanks = &b->ways[WAY_BLANKS];
     *taken = true;
-    if (fits(b, WAY_LAST))
+    if (pack_ways_fit(b, WAY_LAST))
         return take(b, &b->ways[WAY_LAST]);
-    if (fits(b, WAY_FIRST) && first->path_at == 0) {
-        bool has_numbers = fits(b, WAY_BLANKS);
+    if (pack_ways_fit(b, WAY_FIRST) && first->path_at == 0) {
+        bool has_numbers = pack_ways_fit(b, WAY_BLANKS);
         for (size_t i = 1; has_numbers && i < blanks->survey.n_cells; i++)
             has_numbers = blanks->survey.columns[i].n_number == blanks->survey.n_rows;
         return take(b, has_numbers ? blanks : first);
     }
-    if (fits(b, WAY_FIRST)) {
+    if (pack_ways_fit(b, WAY_FIRST)) {
         const int ways[] = { WAY_WHOLE, WAY_FIRST, WAY_BLANKS };
-        return take_there(b, ways, fits(b, WAY_BLANKS) ? 3 : 2);
+        return take_there(b, ways, pack_ways_fit(b, WAY_BLANKS) ? 3 : 2);
     }
-    *taken = fits(b, WAY_BLANKS);
+    *taken = pack_ways_fit(b, WAY_BLANKS);
     return *taken ? take(b, blanks) : PACK_OK;
 }
 
@@ -292,10 +190,16 @@ take_blanks(const struct bare *b, bool *taken)
 
 enum { COLUMNS_LOOKED_AT = 8 };
 
-/* *best becomes the column of a way of which more files are there than *n_most. */
+/* The column of which most files are there, among the first ones. */
+struct most {
+    struct way way;
+    size_t n_there;
+    bool is_tied; /* of another column as many are, with endings added */
+};
+
+/* Takes the column of a way of which more files are there than before. */
 static enum pack_status
-look_at_columns(const struct bare *b, int way, bool adds_endings, struct way *best,
-                size_t *n_most)
+look_at_columns(const struct bare *b, int way, bool adds_endings, struct most *most)
 {
     struct way w = b->ways[way];
     bool is_cut = w.survey.is_even && !w.survey.is_broken && w.survey.n_cells > 1;
@@ -303,19 +207,16 @@ look_at_columns(const struct bare *b, int way, bool adds_endings, struct way *be
     if (n_columns > COLUMNS_LOOKED_AT)
         n_columns = COLUMNS_LOOKED_AT;
     w.has_header = false;
-    w.n_paths = 0;
     for (w.path_at = 0; w.path_at < n_columns; w.path_at++) {
         struct pack_survey_place place = { w.syntax, w.path_at, 0, adds_endings };
         enum pack_status status =
             pack_survey_look(b->g->head, &place, b->g->params, &n_there, b->g->err);
         if (status != PACK_OK)
             return status;
-        if (adds_endings && n_there > 0 && n_there == *n_most)
-            best->n_paths += w.path_at != best->path_at;
-        if (n_there <= *n_most)
-            continue;
-        *n_most = n_there;
-        *best = w;
+        if (adds_endings && n_there > 0 && n_there == most->n_there)
+            most->is_tied |= w.path_at != most->way.path_at;
+        if (n_there > most->n_there)
+            *most = (struct most){ w, n_there, false };
     }
     return PACK_OK;
 }
@@ -327,18 +228,18 @@ take_unlike(const struct bare *b)
 {
     char text[PACK_NAME_TEXT_MAX];
     bool has_columns = false;
-    size_t n_most = 0;
-    struct way best = b->ways[WAY_WHOLE];
-    for (int i = 2 * N_WAYS; i-- > 0 && (n_most == 0 || i >= N_WAYS);) {
+    struct most most = { b->ways[WAY_WHOLE], 0, false };
+    for (int i = 2 * N_WAYS; i-- > 0 && (most.n_there == 0 || i >= N_WAYS);) {
         int way = i % N_WAYS;
         const struct pack_survey *s = &b->ways[way].survey;
-        enum pack_status status = look_at_columns(b, way, i < N_WAYS, &best, &n_most);
+        enum pack_status status = look_at_columns(b, way, i < N_WAYS, &most);
         if (status != PACK_OK)
             return status;
         has_columns |= way != WAY_WHOLE && (!s->is_even || s->n_cells > 1);
     }
-    if ((n_most > 0 && best.n_paths == 0) || !has_columns)
-        return best.syntax.cut == PACK_ROWS_WHOLE ? take_lines(b) : take(b, &best);
+    if ((most.n_there > 0 && !most.is_tied) || !has_columns)
+        return most.way.syntax.cut == PACK_ROWS_WHOLE ? take_lines(b)
+                                                      : take(b, &most.way);
     return pack_fail_param(
         b->g->err, PACK_ERR_ARGUMENT, "path_column",
         "'%s': no column of it is known to be the path, it starts with '%s'", b->g->name,
@@ -392,7 +293,7 @@ take_given(const struct bare *b)
                                "%zu",
                                g->name, at + 1, w[way].survey.n_cells);
     struct way chosen = w[way];
-    chosen.has_header = is_headed(&chosen, at);
+    chosen.has_header = pack_way_is_headed(&chosen, at);
     chosen.path_at = at;
     return take(b, &chosen);
 }
@@ -402,7 +303,8 @@ static enum pack_status
 take_separated(const struct bare *b, int way)
 {
     const struct way *w = &b->ways[way];
-    if (w->path_at + 1 == w->survey.n_cells && !w->has_header && fits(b, WAY_WHOLE))
+    if (w->path_at + 1 == w->survey.n_cells && !w->has_header &&
+        pack_ways_fit(b, WAY_WHOLE))
         return take_there(b, (const int[]){ WAY_WHOLE, way }, 2);
     return take(b, w);
 }
@@ -421,15 +323,15 @@ choose(struct bare *b)
                                    "'%s': columns %zu and %zu may both be the path",
                                    b->g->name, b->ways[i].paths[0] + 1,
                                    b->ways[i].paths[1] + 1);
-    if (fits(b, WAY_TSV))
+    if (pack_ways_fit(b, WAY_TSV))
         return take_tabs(b);
     for (int i = WAY_CSV; i <= WAY_SEMICOLON; i++)
-        if (fits(b, i))
+        if (pack_ways_fit(b, i))
             return take_separated(b, i);
     enum pack_status status = take_blanks(b, &taken);
     if (taken || status != PACK_OK)
         return status;
-    bool are_paths = fits(b, WAY_WHOLE);
+    bool are_paths = pack_ways_fit(b, WAY_WHOLE);
     if (!are_paths)
         status = pack_survey_is_paths(b->g->head, b->g->terminator, b->g->params,
                                       &are_paths, b->g->err);
@@ -458,7 +360,7 @@ find_cells_path(const struct pack_form_guess *g, struct way *w)
 {
     const char *given = g->params->path_column;
     char text[PACK_NAME_TEXT_MAX];
-    find_path(w);
+    pack_way_find_path(w);
     if (given && (!pack_form_column_number(given, &w->path_at) ||
                   w->path_at >= w->survey.n_cells))
         return pack_fail_param(g->err, PACK_ERR_ARGUMENT, "path_column",
@@ -496,7 +398,7 @@ enum pack_status
 pack_form_take_bare(struct pack_form_guess *g)
 {
     struct bare b = { .g = g };
-    enum pack_status status = survey_ways(&b);
+    enum pack_status status = pack_ways_survey(&b);
     if (status == PACK_OK)
         status = choose(&b);
     for (int i = 0; i < N_WAYS; i++)

@@ -1,0 +1,73 @@
+/* The ways to cut the lines of a list without a header. */
+#include "libpack/source/list_form_ways.h"
+
+bool
+pack_way_is_headed(const struct way *w, size_t at)
+{
+    const struct pack_survey_column *c = &w->survey.columns[at];
+    bool is_table = w->syntax.cut == PACK_ROWS_TSV || w->syntax.cut == PACK_ROWS_CSV;
+    return is_table && w->survey.n_cells > 1 && c->n_image > 0 && !c->first_like &&
+           c->n_like + 1 == w->survey.n_rows;
+}
+
+void
+pack_way_find_path(struct way *w)
+{
+    const struct pack_survey *s = &w->survey;
+    w->path_at = PACK_LIST_NO_COLUMN;
+    for (size_t i = 0; i < s->n_cells; i++) {
+        bool headed = pack_way_is_headed(w, i);
+        if (s->columns[i].n_image == 0 || (s->columns[i].n_like < s->n_rows && !headed))
+            continue;
+        w->path_at = i;
+        w->has_header = headed;
+        if (w->n_paths < 2)
+            w->paths[w->n_paths] = i;
+        w->n_paths++;
+    }
+    if (w->n_paths != 1)
+        w->path_at = PACK_LIST_NO_COLUMN;
+}
+
+enum pack_status
+pack_ways_survey(struct bare *b)
+{
+    static const enum pack_rows_cut cuts[N_WAYS] = {
+        [WAY_TSV] = PACK_ROWS_TSV,       [WAY_CSV] = PACK_ROWS_CSV,
+        [WAY_SEMICOLON] = PACK_ROWS_CSV, [WAY_LAST] = PACK_ROWS_LAST,
+        [WAY_FIRST] = PACK_ROWS_FIRST,   [WAY_BLANKS] = PACK_ROWS_BLANKS,
+        [WAY_WHOLE] = PACK_ROWS_WHOLE,
+    };
+    enum pack_status status = PACK_OK;
+    for (int i = 0; status == PACK_OK && i < N_WAYS; i++) {
+        struct way *w = &b->ways[i];
+        w->syntax = (struct pack_rows_syntax){ .cut = cuts[i],
+                                               .separator = i == WAY_SEMICOLON ? ';' : 0,
+                                               .terminator = b->g->terminator,
+                                               .trims = true };
+        status = pack_survey_take(b->g->head, &w->syntax, &w->survey, b->g->err);
+        pack_way_find_path(w);
+    }
+    return status;
+}
+
+bool
+pack_ways_fit(const struct bare *b, int way)
+{
+    const struct way *w = &b->ways[way];
+    size_t n_least = way == WAY_BLANKS ? 3 : way == WAY_WHOLE ? 1 : 2;
+    if (!w->survey.is_even || w->survey.is_broken || w->survey.n_cells < n_least ||
+        w->path_at == PACK_LIST_NO_COLUMN)
+        return false;
+    return way != WAY_LAST || w->path_at == 0;
+}
+
+enum pack_status
+pack_ways_look(const struct bare *b, int way, size_t *n_there)
+{
+    const struct way *w = &b->ways[way];
+    bool is_whole = way == WAY_WHOLE;
+    struct pack_survey_place place = { w->syntax, is_whole ? 0 : w->path_at,
+                                       !is_whole && w->has_header, false };
+    return pack_survey_look(b->g->head, &place, b->g->params, n_there, b->g->err);
+}
