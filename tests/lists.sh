@@ -207,6 +207,12 @@ printf 'a.jpg 99999999999999999999\nb.jpg 7\n' >wide.txt
 packed 'labels too large for numbers' \
     'wide.txt: takes column 1 as path, column 2 as label; no header; labels too large for numbers: all are names of classes' \
     'a.jpg=1 b.jpg=0|classes 7 99999999999999999999' --list wide.txt
+printf 'a.jpg 2\nb.jpg NA\ne.jpg 10\n' >na.txt
+cp a.jpg e.jpg
+packed 'numbers of which one is none' \
+    "na.txt: takes column 1 as path, column 2 as label; no header; label 'NA' is no number: all are names of classes" \
+    'a.jpg=1 b.jpg=2 e.jpg=0|classes 10 2 NA' --list na.txt
+rm e.jpg
 printf 'a.jpg\n./a.jpg\nb.jpg\n.//./b.jpg\n' >again.txt
 packed 'rows that name an image again, by another path' \
     "again.txt: takes each line as path; no header; 2 rows name an image again, first './a.jpg'" \

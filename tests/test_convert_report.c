@@ -107,10 +107,10 @@ test_packed(void)
         "  4.0 s, 125 images/s, 600 images taken over from the interrupted run, 1.5 s of it "
         "reading back, 0.2 s syncing\n",
         "  import h5py            # zstd: ",
-        "h5py.File(\"out.h5\", \"r\", rdcc_nbytes=8388608,\n"
+        "h5py.File('out.h5', 'r', rdcc_nbytes=8388608,\n"
         "                rdcc_nslots=1009, rdcc_w0=0.5)\n",
         "numpy uint8, shape (32, 48, 3)\n",
-        "f[\"labels\"][0]",
+        "f['labels'][0]",
         "  # h5advise out.h5 -p shuffle\n",
     };
     struct pack_buf text = { 0 };
@@ -134,7 +134,7 @@ test_packed(void)
        "what was not done is not told");
     ok(!plural_of_one(s), "nor is one image called images");
     r.sets_cache = false;
-    ok(strstr(print(&text, &r), "h5py.File(\"out.h5\", \"r\")\n"),
+    ok(strstr(print(&text, &r), "h5py.File('out.h5', 'r')\n"),
        "nor are settings that HDF5 has of itself");
     r.question = NULL;
     ok(!strstr(print(&text, &r), "h5advise"), "nor a question that nobody asked");
@@ -325,12 +325,12 @@ test_whole_texts(void)
         "\n"
         "  import h5py            # zstd: import hdf5plugin, or set"
         " HDF5_PLUGIN_PATH\n"
-        "  f = h5py.File(\"out.h5\", \"r\", rdcc_nbytes=8388608,\n"
+        "  f = h5py.File('out.h5', 'r', rdcc_nbytes=8388608,\n"
         "                rdcc_nslots=1009, rdcc_w0=0.5)\n"
-        "  images = f[\"images\"]            # keep this: f[\"images\"][i] opens"
+        "  images = f['images']            # keep this: f['images'][i] opens"
         " it anew\n"
         "  x = images[0]                   # numpy uint8, shape (32, 48, 3)\n"
-        "  y = f[\"labels\"][0]              # int64\n"
+        "  y = f['labels'][0]              # int64\n"
         "  # by assumed times; to measure them:\n"
         "  # h5advise out.h5 -p shuffle\n";
     static const char forecast[] =
@@ -363,8 +363,8 @@ test_variants(void)
         "  4.0 s, 125 images/s";
     static const char opened[] =
         "  import h5py\n"
-        "  f = h5py.File('a\"b.h5', \"r\")\n"
-        "  images = f[\"images\"]            # keep this: f[\"images\"][i] opens it anew\n"
+        "  f = h5py.File('a\"b.h5', 'r')\n"
+        "  images = f['images']            # keep this: f['images'][i] opens it anew\n"
         "  x = images[0]                   # numpy uint8, shape (32, 48)\n"
         "  # by assumed times";
     static const char *const why[] = {

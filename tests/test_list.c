@@ -250,7 +250,8 @@ static const struct bad bad[] = {
     { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\"},\n]"),
       "l:2: element 2: a comma needs a value behind it" },
     { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\",\"x\":1},{\"path\":\"b\",\"y\":1}]"),
-      "l:1: element 2: 'y' is no key of the first object" },
+      "l:1: element 2: 'y' is no key of the first object, which is to have all keys "
+      "(null where it has no value)" },
     { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\"},\n[\"b\"]]"),
       "l:2: element 2: is no JSON object" },
     { PACK_ERR_FORMAT, BYTES("[{\"path\":\"a\"}]\n[]"),

@@ -161,6 +161,10 @@ test_words(void)
         { "", "''" },
         { "-x.h5", "./-x.h5" },
         { "-a b", "'./-a b'" },
+        { "a\nb", "$'a\\012b'" },
+        { "-\033it's \\ \x7f", "$'./-\\033it\\'s \\\\ \\177'" },
+        { "\xff-\xc3\xa4.h5", "$'\\377-\\303\\244.h5'" },
+        { "\xc3\xa4 b", "'\xc3\xa4 b'" },
     };
     struct pack_buf buf = { 0 };
     int wrong = 0;
@@ -176,10 +180,37 @@ test_words(void)
     pack_buf_done(&buf);
 }
 
+static void
+test_literals(void)
+{
+    static const struct {
+        const char *text;
+        char quote;
+        const char *want;
+    } cases[] = {
+        { "it's \"\\", '\'', "'it\\'s \"\\\\'" },
+        { "it's \"\\", '"', "\"it's \\\"\\\\\"" },
+        { "a\n\x7f", '\'', "'a\\012\\177'" },
+        { "\xff\xc3\xa4", '\'', "'\\udcff\xc3\xa4'" },
+        { "\xff\xc3\xa4", '"', "\"\\377\xc3\xa4\"" },
+        { "", '\'', "''" },
+    };
+    struct pack_buf buf = { 0 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf.size = 0;
+        ok(pack_name_literal(cases[i].text, cases[i].quote, &buf, NULL) == PACK_OK &&
+               buf.size == strlen(cases[i].want) &&
+               memcmp(buf.data, cases[i].want, buf.size) == 0,
+           "a literal: %s", cases[i].want);
+    }
+    pack_buf_done(&buf);
+}
+
 int
 main(void)
 {
     test_words();
+    test_literals();
     test_order();
     test_forms();
     test_laws();

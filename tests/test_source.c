@@ -415,7 +415,7 @@ static const struct tree trees[] = {
     { .what = "given classes with a name twice",
       .entries = { "a/1.jpg" },
       .params = { .classes = twice, .n_classes = 3 },
-      .want = "class 'a' is named twice" },
+      .want = "class 'a' is named twice among the classes" },
 };
 
 static void

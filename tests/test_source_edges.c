@@ -394,7 +394,7 @@ static struct pack_source *
 walked(const char *const *roots, const struct entry *entries)
 {
     struct pack_source *s = NULL;
-    if (pack_source_new(&s, NULL) != PACK_OK)
+    if (pack_source_new(NULL, &s, NULL) != PACK_OK)
         abort();
     for (; *roots; roots++)
         pack_source_add_root(s, *roots, strlen(*roots) + 1, NULL);
@@ -499,7 +499,7 @@ test_other_prefix(void)
     struct pack_source *s = NULL, *now = walked(folders, new);
     struct pack_source_additions a = { 0 };
     struct pack_error err = { .text = "" };
-    if (pack_source_new(&s, NULL) != PACK_OK || pack_source_add_root(s, "x", 0, NULL) != PACK_OK ||
+    if (pack_source_new(NULL, &s, NULL) != PACK_OK || pack_source_add_root(s, "x", 0, NULL) != PACK_OK ||
         pack_source_add(s, "x/1", -1, NULL) != PACK_OK)
         abort();
     ok(pack_source_extend(s, now, &a, &err) == PACK_OK && a.n_added == 0 && a.n_left_out == 1 &&
@@ -597,6 +597,39 @@ test_changed(void)
     }
 }
 
+/* Classes that are given now have the numbers that they had when the run began. */
+static void
+test_given_numbers(void)
+{
+    static const char list[] = "path,label\na,x\nb,y\n";
+    static const char *const classes[] = { "x", "y", "x", "z", "y" };
+    static const struct {
+        size_t first, n;
+        const char *says;
+    } cases[] = {
+        { 0, 0, NULL },
+        { 0, 2, NULL },
+        { 1, 2, "class 'y' has another number" },
+        { 2, 3, "class 'y' has another number" },
+    };
+    static const struct pack_source_params none = { 0 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_source *s, *now;
+        struct pack_source_additions a;
+        struct pack_error err = { 0 };
+        struct pack_source_params given = { .classes = classes + cases[i].first,
+                                            .n_classes = cases[i].n };
+        open_list(list, "l", &none, &s, &err);
+        open_list(list, "l", &given, &now, &err);
+        enum pack_status status = pack_source_extend(s, now, &a, &err);
+        ok(cases[i].says ? status == PACK_ERR_CHANGED && strcmp(err.text, cases[i].says) == 0
+                         : status == PACK_OK && pack_source_count(s) == 2,
+           "classes %d: %s", (int)i, cases[i].says ? err.text : "go on");
+        pack_source_close(s);
+        pack_source_close(now);
+    }
+}
+
 /* Bytes that claim what was not there. */
 static void
 test_bad_bytes(void)
@@ -665,6 +698,7 @@ main(void)
     test_additions_behind_limit();
     test_added_cells();
     test_changed();
+    test_given_numbers();
     test_bad_bytes();
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (chdir("/") != 0 || system(command) != 0)

@@ -295,7 +295,7 @@ walked(const char *const *names, bool is_by_class)
 {
     static const char *const classes[] = { "a", "a-b" };
     struct pack_source *source = NULL;
-    if (pack_source_new(&source, NULL) != PACK_OK ||
+    if (pack_source_new(NULL, &source, NULL) != PACK_OK ||
         pack_source_add_root(source, "photos", 0, NULL) != PACK_OK ||
         pack_source_set_classes(source, classes, 2, NULL) != PACK_OK)
         abort();

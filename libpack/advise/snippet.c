@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libpack/base/utf8.h"
+#include "libpack/base/name.h"
 
 static const struct {
     const char *name, *title, *text;
@@ -69,52 +69,31 @@ pack_snippet_name(size_t i, const char **title)
 typedef enum pack_status (*value_fn)(const struct pack_snippet_subject *s,
                                      struct pack_buf *buf, struct pack_error *err);
 
-enum pack_status
-pack_snippet_quoted(const char *text, char quote, struct pack_buf *buf,
-                    struct pack_error *err)
-{
-    enum pack_status status = pack_buf_append(buf, &quote, 1, err);
-    for (size_t n; status == PACK_OK && *text; text += n) {
-        unsigned char c = (unsigned char)*text;
-        size_t letter = pack_utf8_length(text, strlen(text));
-        n = letter ? letter : 1;
-        if (c == (unsigned char)quote || c == '\\')
-            status = pack_buf_printf(buf, err, "\\%c", c);
-        else if (!letter && quote == '\'') /* as os.fsdecode() has it */
-            status = pack_buf_printf(buf, err, "\\udc%02x", c);
-        else if (!letter || c < 32 || c == 127)
-            status = pack_buf_printf(buf, err, "\\%03o", c);
-        else
-            status = pack_buf_append(buf, text, n, err);
-    }
-    return status == PACK_OK ? pack_buf_append(buf, &quote, 1, err) : status;
-}
-
 static enum pack_status
 py_file(const struct pack_snippet_subject *s, struct pack_buf *buf,
         struct pack_error *err)
 {
-    return pack_snippet_quoted(s->file, '\'', buf, err);
+    return pack_name_literal(s->file, '\'', buf, err);
 }
 
 static enum pack_status
 py_dataset(const struct pack_snippet_subject *s, struct pack_buf *buf,
            struct pack_error *err)
 {
-    return pack_snippet_quoted(s->dataset, '\'', buf, err);
+    return pack_name_literal(s->dataset, '\'', buf, err);
 }
 
 static enum pack_status
 c_file(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
 {
-    return pack_snippet_quoted(s->file, '"', buf, err);
+    return pack_name_literal(s->file, '"', buf, err);
 }
 
 static enum pack_status
 c_dataset(const struct pack_snippet_subject *s, struct pack_buf *buf,
           struct pack_error *err)
 {
-    return pack_snippet_quoted(s->dataset, '"', buf, err);
+    return pack_name_literal(s->dataset, '"', buf, err);
 }
 
 static enum pack_status

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "libpack/base/name.h"
+
 static uint64_t
 step_of(const struct pack_pattern *p)
 {
@@ -59,7 +61,7 @@ pack_snippet_py_length(const struct pack_snippet_subject *s, struct pack_buf *bu
     if (status == PACK_OK)
         status = pack_buf_printf(buf, err, "f[");
     if (status == PACK_OK)
-        status = pack_snippet_quoted(s->dataset, '\'', buf, err);
+        status = pack_name_literal(s->dataset, '\'', buf, err);
     if (status == PACK_OK)
         status = pack_buf_printf(buf, err, "].shape[0]");
     return status == PACK_OK && !is_plain
@@ -113,7 +115,7 @@ print_weights(const struct pack_pattern *p, struct pack_buf *buf, struct pack_er
         pack_buf_printf(buf, err, "from torch.utils.data import WeightedRandomSampler\n\n"
                                   "with open(");
     if (status == PACK_OK)
-        status = pack_snippet_quoted(p->file ? p->file : "weights", '\'', buf, err);
+        status = pack_name_literal(p->file ? p->file : "weights", '\'', buf, err);
     return status == PACK_OK
                ? pack_buf_printf(buf, err, ") as f:\n"
                                            "    weights = [float(w) for w in f.read().split()]\n")

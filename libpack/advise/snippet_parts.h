@@ -6,11 +6,6 @@
 
 #include "libpack/advise/snippet.h"
 
-/* Between `quote`s, as Python (single ones) and C (double ones) read it. UTF-8 stays, other
- * bytes are escaped in the way of the language. */
-enum pack_status pack_snippet_quoted(const char *text, char quote, struct pack_buf *buf,
-                                     struct pack_error *err);
-
 /* Values of the PyTorch template, of snippet_loader.c: modules to import, how many samples
  * there are, how one is read, what stands before the loader, the loader's order. */
 enum pack_status pack_snippet_py_import(const struct pack_snippet_subject *s,

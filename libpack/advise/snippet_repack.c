@@ -158,9 +158,9 @@ print_h5py(const struct pack_snippet_subject *s, const struct pack_pipeline *pip
     bool is_foreign = strstr(s->config->codec, "zstd") != NULL;
     unsigned long long step = step_of(s);
     struct pack_buf name = { 0 }, file = { 0 }, layout = { 0 };
-    enum pack_status status = pack_snippet_quoted(s->dataset, '\'', &name, err);
+    enum pack_status status = pack_name_literal(s->dataset, '\'', &name, err);
     if (status == PACK_OK)
-        status = pack_snippet_quoted(s->file, '\'', &file, err);
+        status = pack_name_literal(s->file, '\'', &file, err);
     if (status == PACK_OK)
         status = print_layout(s, pipeline, &layout, err);
     if (status == PACK_OK)

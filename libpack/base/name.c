@@ -194,6 +194,18 @@ pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX])
     return text;
 }
 
+/* UTF-8 without control characters. */
+static bool
+is_visible(const char *text)
+{
+    for (size_t n; *text; text += n) {
+        n = pack_utf8_length(text, strlen(text));
+        if (n == 0 || (unsigned char)*text < 32 || *text == 127)
+            return false;
+    }
+    return true;
+}
+
 enum pack_status
 pack_name_word(const char *name, struct pack_buf *buf, struct pack_error *err)
 {
@@ -202,9 +214,38 @@ pack_name_word(const char *name, struct pack_buf *buf, struct pack_error *err)
     const char *folder = *name == '-' ? "./" : ""; /* else it reads as an option */
     if (*name && name[strspn(name, plain)] == '\0')
         return pack_buf_printf(buf, err, "%s%s", folder, name);
-    enum pack_status status = pack_buf_printf(buf, err, "'%s", folder);
+    bool escapes = !is_visible(name);
+    enum pack_status status =
+        pack_buf_printf(buf, err, "%s'%s", escapes ? "$" : "", folder);
     for (; status == PACK_OK && *name; name++)
-        status = *name == '\'' ? pack_buf_append(buf, "'\\''", 4, err)
-                               : pack_buf_append(buf, name, 1, err);
+        if (escapes && (*name == '\'' || *name == '\\'))
+            status = pack_buf_printf(buf, err, "\\%c", *name);
+        else if (escapes && !is_visible((const char[2]){ *name, '\0' }))
+            status = pack_buf_printf(buf, err, "\\%03o", (unsigned char)*name);
+        else
+            status = *name == '\'' ? pack_buf_append(buf, "'\\''", 4, err)
+                                   : pack_buf_append(buf, name, 1, err);
     return status == PACK_OK ? pack_buf_append(buf, "'", 1, err) : status;
 }
+
+enum pack_status
+pack_name_literal(const char *text, char quote, struct pack_buf *buf,
+                  struct pack_error *err)
+{
+    enum pack_status status = pack_buf_append(buf, &quote, 1, err);
+    for (size_t n; status == PACK_OK && *text; text += n) {
+        unsigned char c = (unsigned char)*text;
+        size_t letter = pack_utf8_length(text, strlen(text));
+        n = letter ? letter : 1;
+        if (c == (unsigned char)quote || c == '\\')
+            status = pack_buf_printf(buf, err, "\\%c", c);
+        else if (!letter && quote == '\'') /* as os.fsdecode() has it */
+            status = pack_buf_printf(buf, err, "\\udc%02x", c);
+        else if (!letter || c < 32 || c == 127)
+            status = pack_buf_printf(buf, err, "\\%03o", c);
+        else
+            status = pack_buf_append(buf, text, n, err);
+    }
+    return status == PACK_OK ? pack_buf_append(buf, &quote, 1, err) : status;
+}
+

@@ -50,10 +50,16 @@ char *pack_name_text(const char *name, char text[PACK_NAME_TEXT_MAX]);
  */
 size_t pack_name_visible(const char *text, char form[8], size_t *n);
 
-/* Appends a file's name as one word of a shell, in quotes where it needs them; "./" goes
- * before a dash, which programs would take for an option. */
+/* Appends a file's name as one word of a shell, in quotes where it needs them, $'...' where
+ * it has control characters or bytes that are not UTF-8; "./" goes before a dash, which
+ * programs would take for an option. */
 enum pack_status pack_name_word(const char *name, struct pack_buf *buf,
                                 struct pack_error *err);
+
+/* Appends text between `quote`s, as Python (single ones) and C (double ones) read it. UTF-8
+ * stays, other bytes are escaped in the way of the language. */
+enum pack_status pack_name_literal(const char *text, char quote, struct pack_buf *buf,
+                                   struct pack_error *err);
 
 #ifdef __cplusplus
 }

@@ -154,28 +154,28 @@ static void
 put_python(struct page *page, const struct pack_convert_report *report)
 {
     const struct pack_convert_result *r = report->result;
-    const char *output = report->params->output;
-    char shown[PACK_NAME_TEXT_MAX], quote = strchr(output, '"') ? '\'' : '"';
     LINE(page, "\n  import h5py%s\n",
          needs_plugin(&report->params->options.pipeline)
              ? "            # zstd: import hdf5plugin, or set HDF5_PLUGIN_PATH"
              : "");
-    LINE(page, "  f = h5py.File(%c%s%c, \"r\"", quote, pack_name_text(output, shown),
-         quote);
+    LINE(page, "  f = h5py.File(");
+    if (page->status == PACK_OK)
+        page->status = pack_name_literal(report->params->output, '\'', page->text, page->err);
+    LINE(page, ", 'r'");
     if (report->sets_cache)
         LINE(page, ", rdcc_nbytes=%" PRIu64, report->cache.size_bytes);
     if (report->sets_cache && report->cache.size_bytes)
         LINE(page, ",\n                rdcc_nslots=%" PRIu64 ", rdcc_w0=%g",
              report->cache.n_slots, report->cache.w0);
     LINE(page, ")\n");
-    LINE(page, "  images = f[\"images\"]            # keep this: f[\"images\"][i] "
+    LINE(page, "  images = f['images']            # keep this: f['images'][i] "
                "opens it anew\n");
     LINE(page, "  x = images[0]                   # numpy uint8, shape ");
     for (int i = 1; i < r->extent.rank; i++)
         LINE(page, "%s%" PRIu64, i > 1 ? ", " : "(", r->extent.extent[i]);
     LINE(page, ")\n");
     if (pack_source_has_labels(report->params->source))
-        LINE(page, "  y = f[\"labels\"][0]              # int64\n");
+        LINE(page, "  y = f['labels'][0]              # int64\n");
 }
 
 /* The settings above are those for assumed times. */

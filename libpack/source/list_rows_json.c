@@ -91,7 +91,10 @@ take_values(struct pack_rows *r, const struct pack_json_value *object)
     enum pack_status status = PACK_OK;
     for (const struct pack_json_value *v = object->first; v; v = v->next)
         if (!is_nested(v) && !has_key(r, v->key))
-            return fail_row(r, "is no key of the first object", v->key);
+            return fail_row(r,
+                            "is no key of the first object, which is to have all keys "
+                            "(null where it has no value)",
+                            v->key);
     for (size_t i = 0; status == PACK_OK && i < r->n_keys; i++) {
         const struct pack_json_value *value = pack_json_find(object, key);
         if (value && is_nested(value))

@@ -83,6 +83,7 @@ struct pack_source {
 
     bool is_by_class; /* listed class folder by class folder, not by whole paths */
     bool has_labels;
+    bool gives_classes; /* the caller named them, in an order of his own */
     const char **class_names; /* as they are on disk; [label] */
     size_t n_classes;         /* 0 where labels are plain integers */
 

@@ -29,7 +29,8 @@ pack_grown(void *array, size_t n, size_t *capacity, size_t size)
 }
 
 enum pack_status
-pack_source_new(struct pack_source **out, struct pack_error *err)
+pack_source_new(const struct pack_source_params *params, struct pack_source **out,
+                struct pack_error *err)
 {
     struct pack_source *source = calloc(1, sizeof *source);
     if (source)
@@ -38,6 +39,7 @@ pack_source_new(struct pack_source **out, struct pack_error *err)
         free(source);
         return pack_fail_memory(err, "a source");
     }
+    source->gives_classes = params && params->n_classes > 0;
     *out = source;
     return PACK_OK;
 }
@@ -242,7 +244,7 @@ pack_class_map_init(struct pack_class_map *map, const struct pack_source *source
         char text[PACK_NAME_TEXT_MAX];
         if (strcmp(name, source->class_names[by_name[i - 1]]) == 0) {
             free(by_name);
-            return pack_fail(err, PACK_ERR_ARGUMENT, "class '%s' is named twice",
+            return pack_fail(err, PACK_ERR_ARGUMENT, "class '%s' is named twice among the classes",
                              pack_name_text(name, text));
         }
     }

@@ -75,17 +75,23 @@ make_table(struct extend *e)
     return PACK_OK;
 }
 
+/* PACK_ERR_CHANGED when classes that are given now have other numbers. */
 static enum pack_status
 map_classes(struct extend *e)
 {
     const struct pack_source *now = e->now.source;
     struct pack_class_map map = { 0 };
+    char text[PACK_NAME_TEXT_MAX];
     e->classes = calloc(now->n_classes + 1, sizeof *e->classes);
     if (!e->classes)
         return pack_fail_memory(e->err, "names of classes");
     enum pack_status status = pack_class_map_init(&map, e->source, e->err);
-    for (size_t i = 0; status == PACK_OK && i < now->n_classes; i++)
-        e->classes[i] = pack_class_map_find(&map, now->class_names[i]);
+    for (size_t i = 0; status == PACK_OK && i < now->n_classes; i++) {
+        int64_t number = e->classes[i] = pack_class_map_find(&map, now->class_names[i]);
+        if (now->gives_classes && number >= 0 && number != (int64_t)i)
+            status = pack_fail(e->err, PACK_ERR_CHANGED, "class '%s' has another number",
+                               pack_name_text(now->class_names[i], text));
+    }
     pack_class_map_done(&map);
     return status;
 }

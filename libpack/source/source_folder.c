@@ -307,7 +307,7 @@ pack_source_open(const char *const *folders, size_t n_folders,
     struct given given = { 0 };
     enum pack_status status = check_open(folders, n_folders, params, source, err);
     if (status == PACK_OK)
-        status = pack_source_new(&t.walk.source, err);
+        status = pack_source_new(params, &t.walk.source, err);
     if (status == PACK_OK)
         status = sort_given(&t, folders, n_folders, &given);
     if (status == PACK_OK)

@@ -157,6 +157,21 @@ are_large(const struct pack_column *column, uint64_t n_rows)
     return found;
 }
 
+/* Of a column of texts: the first that is no whole number, where others are; else NULL. */
+static const char *
+first_word(const struct pack_column *column, uint64_t n_rows)
+{
+    const char *word = NULL;
+    bool has_numbers = false;
+    for (uint64_t i = 0; i < n_rows && !(word && has_numbers); i++) {
+        const char *text = column->strings[i], *digits = text + (*text == '-');
+        bool is_number = *digits && !digits[strspn(digits, "0123456789")];
+        has_numbers |= is_number;
+        word = !word && *text && !is_number ? text : word;
+    }
+    return has_numbers ? word : NULL;
+}
+
 /* The different texts of a column; runs of equal ones count once, so that sorted lists
  * cost no sorting. */
 static enum pack_status
@@ -180,9 +195,16 @@ label_by_texts(struct pack_source *source, struct pack_error *err)
         label_by_name(source, &map, &unknown);
     pack_class_map_done(&map);
     source->has_labels = n > 0;
-    return status == PACK_OK && are_large(column, source->list->n_rows)
+    if (status != PACK_OK)
+        return status;
+    char shown[PACK_NAME_TEXT_MAX];
+    const char *word = first_word(column, source->list->n_rows);
+    if (word)
+        return say(source, err, "label '%s' is no number: all are names of classes",
+                   pack_name_text(word, shown));
+    return are_large(column, source->list->n_rows)
                ? say(source, err, "labels too large for numbers: all are names of classes")
-               : status;
+               : PACK_OK;
 }
 
 /* The classes that the list brings along, in their order. */
@@ -455,7 +477,7 @@ pack_source_open_list(FILE *file, const char *name,
                                 "source", out, NULL);
     enum pack_status status = pack_source_check_params(params, err);
     if (status == PACK_OK)
-        status = pack_source_new(&source, err);
+        status = pack_source_new(params, &source, err);
     if (status == PACK_OK)
         status = add_root(source, name, params->list_root, err);
     if (status == PACK_OK)

@@ -13,7 +13,9 @@ enum pack_status pack_source_check_params(const struct pack_source_params *param
  * NULL, with nothing changed, when there is no memory. */
 void *pack_grown(void *array, size_t n, size_t *capacity, size_t size);
 
-enum pack_status pack_source_new(struct pack_source **source, struct pack_error *err);
+/* params: NULL for one that was stored. */
+enum pack_status pack_source_new(const struct pack_source_params *params,
+                                 struct pack_source **source, struct pack_error *err);
 
 /* Adds a folder; its number is n_roots - 1 then. */
 enum pack_status pack_source_add_root(struct pack_source *source, const char *path,

@@ -271,7 +271,7 @@ pack_source_load_head(const void *bytes, size_t size, struct pack_source **out,
                       struct pack_error *err)
 {
     struct pack_source *source;
-    enum pack_status status = pack_source_new(&source, err);
+    enum pack_status status = pack_source_new(NULL, &source, err);
     if (status != PACK_OK)
         return status;
     const uint8_t *at = bytes;
