@@ -367,6 +367,10 @@ pack_args_check(const struct pack_args *args, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--memory: 0 bytes hold no image");
     if (args->max_file == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--max-file: 0 bytes hold no image");
+    if (args->rejects && strcmp(args->rejects, "-") == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--rejects: the list is kept in a file while it grows, not "
+                         "written to standard output (./- is a file called '-')");
     return args->rejects && args->output ? check_rejects(args, err) : PACK_OK;
 }
 

@@ -19,6 +19,7 @@ try photos --size 8x8 -o a/x.h5 --rejects b/x.h5
 try photos --size 8x8 -f -o "$PWD/a/x.h5" --rejects "$PWD/b/x.h5.part"
 try photos --size 8x8 -f -o a/x.h5 --rejects a/x.h5.parts
 try photos --size 8x8 -f -o a/x.h5 --rejects a/y.h5
+try photos --size 8x8 -f -o a/x.h5 --rejects -
 ls a b
 echo "several folders, with one above them and without"
 set -- photos/*
