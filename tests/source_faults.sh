@@ -81,4 +81,17 @@ timeout 60 source_dump --list many.json 2>got.err | tr '\0' '\n' >got
 [ "$(grep -c '\.jpg$' got)" -eq 3000 ] && [ "$(grep -n 2999 got | tr -s ' \t' ' ')" = '3000:3 2999.jpg' ]
 ok $? 'COCO labels of 3000 images'
 [ -s got.err ] && note <got.err
+
+# Two disks, the roots of which have the same inode number.
+mkdir disk_a disk_b
+two_disks='mount -t tmpfs none disk_a && mount -t tmpfs none disk_b && echo image >disk_a/1.jpg &&
+    echo image >disk_b/2.jpg && [ "$(stat -c %i disk_a)" = "$(stat -c %i disk_b)" ]'
+if unshare -rm sh -c "$two_disks" 2>/dev/null; then
+    unshare -rm sh -c "$two_disks && source_dump disk_a disk_b" 2>got.err | tr '\0' '\n' >got
+    [ "$(grep -c 'disk_[ab]/[12].jpg$' got)" -eq 2 ]
+    ok $? 'roots of two disks are two folders'
+    [ -s got.err ] && note <got.err
+else
+    skip 'no disks can be mounted here'
+fi
 done_testing

@@ -967,6 +967,7 @@ test_digest(void)
         "path,label,x\na,0,0\nb,1,1.5\n", "path,label,x\na,0,0\nb,1,z\n",
         "path,label,x\na,0,0\nb,c,1\n",   "path,label,x\na,0,0\nb,d,1\n",
         "path,label\na,0\nb,1\n",         "path,label,x\na,0,0\nb,1,1\nc,1,1\n",
+        "path,label,x\na,0,0.5\nb,1,1\n", "path,label,x\na,0,0.5\nb,1,1.5\n",
     };
     enum { N = sizeof variants / sizeof variants[0] };
     uint64_t digest[N + 1];
