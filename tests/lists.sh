@@ -203,6 +203,40 @@ printf 'image_id,label\nb,1\na.jpg,0\n' >ids.csv
 run h5pack --list ids.csv --size 8 -f -o out.h5
 [ $status -eq 1 ] && grep -q "'b': cannot be opened" "$work/err" && ! grep -q 'paths get' "$work/err"
 ok $? 'but not when one has an ending'
+
+# A header of names that are not known, above ids: Kaggle's "id,breed", "id_code,diagnosis".
+mkdir ids
+for i in 0 1 2 3 4 5 6 7 8 9 10 11; do cp a.jpg ids/k$i.jpg; done
+rows() { # HEADER SEPARATOR
+    echo "id$2$1"
+    for i in 0 1 2 3 4 5 6 7 8 9 10 11; do echo "k$i$2$i"; done
+}
+grades='k0.jpg k1.jpg k2.jpg k3.jpg k4.jpg k5.jpg k6.jpg k7.jpg k8.jpg k9.jpg k10.jpg k11.jpg|grade 0 1 2 3 4 5 6 7 8 9 10 11'
+for separator in , ';' ' ' "$(printf '\t')"; do
+    rows grade "$separator" >kaggle.txt
+    packed "a header of unknown names, cut by '$separator'" \
+        "kaggle.txt: takes column 1, 'id', as path, 1 more as dataset; header; paths get .jpg behind them" \
+        "$grades" --list kaggle.txt ids
+done
+labels='k0.jpg=0 k1.jpg=1 k2.jpg=2 k3.jpg=3 k4.jpg=4 k5.jpg=5 k6.jpg=6 k7.jpg=7 k8.jpg=8 k9.jpg=9 k10.jpg=10 k11.jpg=11'
+rows grade , >kaggle.csv
+packed 'by numbers of columns, too' \
+    "kaggle.csv: takes column 1, 'id', as path, column 2, 'grade', as label; header; paths get .jpg behind them" \
+    "$labels" --list kaggle.csv --path-column 1 --label-column 2 ids
+sed 1d kaggle.csv >rows.csv
+packed 'the same without a header' \
+    'rows.csv: takes column 1 as path, column 2 as label; no header; paths get .jpg behind them' \
+    "$labels" --list rows.csv ids
+sed '1s/.*/none,7/' kaggle.csv >gone.csv
+run h5pack --list gone.csv --size 8 -f -o out.h5 ids
+[ $status -eq 1 ] && grep -q "'ids/none.jpg': cannot be opened" "$work/err" && grep -q 'no header' "$work/err"
+ok $? 'a first image that is not there is no header where all its cells are like those below'
+sed '5s/.*/none,4/' kaggle.csv >gone.csv
+run h5pack --list gone.csv --size 8 -f -o out.h5 ids
+[ $status -eq 1 ] && grep -q "'ids/id.jpg': cannot be opened" "$work/err" && grep -q 'no header' "$work/err"
+ok $? 'nor where others are not there'
+rm -r ids
+
 printf 'a.jpg 99999999999999999999\nb.jpg 7\n' >wide.txt
 packed 'labels too large for numbers' \
     'wide.txt: takes column 1 as path, column 2 as label; no header; labels too large for numbers: all are names of classes' \

@@ -237,9 +237,12 @@ take_unlike(const struct bare *b)
             return status;
         has_columns |= way != WAY_WHOLE && (!s->is_even || s->n_cells > 1);
     }
-    if ((most.n_there > 0 && !most.is_tied) || !has_columns)
-        return most.way.syntax.cut == PACK_ROWS_WHOLE ? take_lines(b)
-                                                      : take(b, &most.way);
+    if ((most.n_there > 0 && !most.is_tied) || !has_columns) {
+        if (most.way.syntax.cut == PACK_ROWS_WHOLE)
+            return take_lines(b);
+        enum pack_status status = pack_way_look_for_header(b, &most.way);
+        return status == PACK_OK ? take(b, &most.way) : status;
+    }
     return pack_fail_param(
         b->g->err, PACK_ERR_ARGUMENT, "path_column",
         "'%s': no column of it is known to be the path, it starts with '%s'", b->g->name,
@@ -295,7 +298,10 @@ take_given(const struct bare *b)
     struct way chosen = w[way];
     chosen.has_header = pack_way_is_headed(&chosen, at);
     chosen.path_at = at;
-    return take(b, &chosen);
+    enum pack_status status = chosen.survey.columns[at].n_image == 0
+                                  ? pack_way_look_for_header(b, &chosen)
+                                  : PACK_OK;
+    return status == PACK_OK ? take(b, &chosen) : status;
 }
 
 /* Commas or semicolons; a label in front of the path may be part of it. */

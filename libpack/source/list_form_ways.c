@@ -10,6 +10,42 @@ pack_way_is_headed(const struct way *w, size_t at)
            c->n_like + 1 == w->survey.n_rows;
 }
 
+/* In a column the first row alone has no digit, and in none all are numbers. */
+static bool
+has_word_above(const struct pack_survey *s)
+{
+    bool found = false;
+    for (size_t i = 0; i < s->n_cells; i++) {
+        const struct pack_survey_column *c = &s->columns[i];
+        if (c->n_number == s->n_rows)
+            return false;
+        found |= c->first_word && c->n_digit + c->n_empty + 1 == s->n_rows;
+    }
+    return found;
+}
+
+enum pack_status
+pack_way_look_for_header(const struct bare *b, struct way *w)
+{
+    size_t n_first, n_others, n_rows = w->survey.n_rows, n = n_rows - 1;
+    struct pack_survey_place place = { w->syntax, w->path_at, 0, true };
+    if (w->has_header || w->survey.n_cells < 2 || n_rows < 3 || !has_word_above(&w->survey))
+        return PACK_OK;
+    enum pack_status status =
+        pack_survey_look(b->g->head, &place, b->g->params, &n_first, b->g->err);
+    place.skip = 1;
+    if (status == PACK_OK)
+        status = pack_survey_look(b->g->head, &place, b->g->params, &n_others, b->g->err);
+    if (status != PACK_OK)
+        return status;
+    if (n > PACK_SURVEY_LOOKS_MAX)
+        n = PACK_SURVEY_LOOKS_MAX;
+    if (n_rows > PACK_SURVEY_LOOKS_MAX)
+        n_rows = PACK_SURVEY_LOOKS_MAX;
+    w->has_header = n_others == n && n_first + 1 == n_rows;
+    return PACK_OK;
+}
+
 void
 pack_way_find_path(struct way *w)
 {

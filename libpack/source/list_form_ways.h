@@ -31,6 +31,11 @@ struct bare {
 /* Whether a column has file names under a first row that is none. */
 bool pack_way_is_headed(const struct way *way, size_t at);
 
+/* Where the names of files do not tell, w->path_at being their column: the first row is
+ * names of columns when its file is not there, those of the others are, and it has a word
+ * where the others have digits, and no number where they are numbers. */
+enum pack_status pack_way_look_for_header(const struct bare *b, struct way *w);
+
 /* Finds the column of file names: all are, and some are images'. */
 void pack_way_find_path(struct way *way);
 

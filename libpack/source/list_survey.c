@@ -94,8 +94,12 @@ note_cell(struct pack_survey_column *column, size_t row, const char *text)
     column->n_empty += *text == '\0';
     column->n_counting += is_whole && (row == 0 || value == column->last + 1);
     column->last = is_whole ? value : -2;
-    if (row == 0)
+    bool has_digit = text[strcspn(text, "0123456789")] != '\0';
+    column->n_digit += has_digit;
+    if (row == 0) {
         column->first_like = is_like;
+        column->first_word = *text && !has_digit;
+    }
 }
 
 /* Whether the row that was read last is whole: something follows it in the head. */

@@ -17,7 +17,9 @@ struct pack_survey_column {
     size_t n_number;  /* are numbers */
     size_t n_empty;   /* are empty */
     size_t n_counting; /* are the whole number behind that of the row above */
-    bool first_like;  /* the first row's is like a file's name */
+    size_t n_digit;    /* have a digit */
+    bool first_like;   /* the first row's is like a file's name, */
+    bool first_word;   /* has something, and no digit */
     long long last;
 };
 
