@@ -296,6 +296,10 @@ END
 packed "COCO's instances" \
     'instances.json: takes file_name as path, the first category of each image as label (1 have several, 1 none), image_id as dataset; COCO' \
     'c.jpg=1 a.jpg=2 b.jpg=-1|classes person dog toothbrush|image_id 30 10 20' --list instances.json
+sed 's/90/4294967297/g; s/: 18/: 3000000000/g' instances.json >large.json
+packed "ids beyond 32 bits, in their order" \
+    'large.json: takes file_name as path, the first category of each image as label (1 have several, 1 none), image_id as dataset; COCO' \
+    'c.jpg=1 a.jpg=2 b.jpg=-1|classes person dog toothbrush|image_id 30 10 20' --list large.json
 # (the categories of another part may be numbered by those of the training set)
 printf 'toothbrush\nperson\ndog\ncat\n' >classes.txt
 packed 'with the classes of another file' \

@@ -360,6 +360,15 @@ packed 'one without an image' 11 '' data
 rm data/*/[3-6].png
 packed 'two are too few to tell' 4 '' data
 rm -r data
+images data/many $all
+for i in 1 2 3 4 5; do
+    for j in $all; do cp "$j.jpg" "data/many/$i$j.jpg"; done
+done
+images data/few $all
+masks data/few _mask $all
+refused 'masks that are a quarter of one source, not of all' "6 masks, such as 'data/few/1_mask.png'" \
+    data/many data/few
+rm -r data
 of digit data/0 ''
 of digit data/1 ''
 packed 'digits' 12 '' data
