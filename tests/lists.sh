@@ -191,7 +191,13 @@ refused 'two that may be images' "'cat_train.txt': no column of it is known to b
     --list cat_train.txt VOC
 printf 'path,label\na.jpg,1\n' | iconv -t UTF-16LE >wide.csv
 refused 'UTF-16 without a mark' "'wide.csv' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it \
-as CSV UTF-8, or convert it, by iconv -f UTF-16LE -t UTF-8 'wide.csv'" --list wide.csv
+as CSV UTF-8, or convert it, by iconv -f UTF-16LE -t UTF-8 wide.csv" --list wide.csv
+mkdir "it's"
+cp wide.csv "it's"
+run h5pack --list "it's/wide.csv" --size 8 -f -o out.h5
+[ $status -eq 2 ] && sh -c "$(sed -n 's/.*by \(iconv.*\)/\1/p' "$work/err")" | head -n 1 | grep -qx 'path,label'
+ok $? 'what converts it runs, where the path has a quote'
+rm -r "it's"
 printf '[{"path": "b.jpg", "label": NaN, "n": 1.5}, {"path": "a.jpg", "label": 4, "n": NaN}]' >nan.json
 packed "NaN, as Python's json writes it" "nan.json: takes 'path' as path, 'label' as label, 1 more as dataset; JSON array" \
     'b.jpg=-1 a.jpg=4|n 1.5 nan' --list nan.json

@@ -77,6 +77,21 @@ fresh
 run pack -o reference.h5
 is_status 0 'an undisturbed run'
 
+# What is to replace a file, interrupted.
+cp reference.h5 set.h5
+faulty open SIGINT 200 200 photos/ h5pack photos --size 24x24 --chunk 1 --threads 2 --force -o set.h5
+for words in --resume ''; do
+    # shellcheck disable=SC2086
+    run pack -o set.h5 $words
+    [ $status -eq 2 ] && grep -q "'set.h5' exists; --force --resume goes on with the interrupted run that is to \
+replace it, --force alone starts again" "$work/err"
+    ok $? "the file is in the way of ${words:-a new run}, and what goes on is said"
+done
+run pack -o set.h5 --force --resume --json
+[ $status -eq 0 ] && [ "$(number resumed)" -gt 20 ]
+ok $? "it does: $(number resumed) images were taken over"
+same reference.h5 'and replaces the file'
+
 # ------------------------------------------------------------------ the order
 
 for limit in '' '--limit 200'; do

@@ -247,6 +247,7 @@ def resumed():
     equal((result.returncode, found("r.h5")), (0, [1000, 2000]), "resumed it keeps the range, where others are now")
     equal(result.err, "h5pack: 1 image came when the range of the 16-bit samples had been found, 1000:2000, "
           "and was cut to it: --force packs all anew\n", "and says what goes beyond it")
+    ok(b"images" in result.stdout and b"of 16 bits" not in result.stdout, "images that were scaled are not said to be nearly black")
     want = np.stack([rgb(scaled(i, 1000, 2000)) for i in [*images, late, added]])
     ok(np.array_equal(pixels("r.h5"), want), "which is cut")
     equal(pack("long", "--verify", out="r.h5").returncode, 0, "--verify scales by the range of the file")

@@ -341,16 +341,16 @@ static const struct sample samples[] = {
       "as CSV" },
     { "UTF-16 as Excel writes it", BYTES("\xff\xfep\0a\0t\0h\0\n\0"), "", { 0 },
       "'l' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it as "
-      "CSV UTF-8, or convert it, by iconv -f UTF-16 -t UTF-8 'l'" },
+      "CSV UTF-8, or convert it, by iconv -f UTF-16 -t UTF-8 l" },
     { "UTF-16 in the other order", BYTES("\xfe\xff\0p\0a\0t\0h\0\n"), "", { 0 },
       "'l' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it as "
-      "CSV UTF-8, or convert it, by iconv -f UTF-16 -t UTF-8 'l'" },
+      "CSV UTF-8, or convert it, by iconv -f UTF-16 -t UTF-8 l" },
     { "UTF-16 without a byte order mark", BYTES("a\0.\0j\0p\0g\0\n\0"), "", { 0 },
       "'l' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it as "
-      "CSV UTF-8, or convert it, by iconv -f UTF-16LE -t UTF-8 'l'" },
+      "CSV UTF-8, or convert it, by iconv -f UTF-16LE -t UTF-8 l" },
     { "of which the high bytes are first", BYTES("\0p\0\xe4\0t\0h\0\n"), "", { 0 },
       "'l' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell write it: save it as "
-      "CSV UTF-8, or convert it, by iconv -f UTF-16BE -t UTF-8 'l'" },
+      "CSV UTF-8, or convert it, by iconv -f UTF-16BE -t UTF-8 l" },
     { "paths of a letter each, apart by NUL", BYTES("a\0b\0c\0d\0e\0"), "",
       { .format = PACK_LIST_NULL }, TAKES("each line as path; no header") },
     { "a name that starts as a BMP does", BYTES("BMW/1.jpg\nBMW/2.jpg\n"), "", { 0 },

@@ -154,6 +154,9 @@ static const struct cli_hint hints[] = {
              "were --classes or --list given when it was packed?"),
     CLI_HINT("force", PACK_ERR_EXISTS, "--force replaces it"),
     CLI_HINT("force", PACK_OK, "--force starts again"),
+    CLI_HINT("force_resume", PACK_OK,
+             "--force --resume goes on with the interrupted run that is to replace it, "
+             "--force alone starts again"),
     CLI_HINT("resume", PACK_OK,
              "with the same options --resume completes it, --force starts again"),
     CLI_HINT("gone_are_rejects", PACK_OK,

@@ -90,6 +90,15 @@ is_alike(const struct pack_outfile *out, const char *path)
     return alike;
 }
 
+/* Whether a run that was to make the file was interrupted. */
+static bool
+is_begun(const struct pack_outfile *out)
+{
+    struct stat status;
+    return out->params.journal && lstat(out->part, &status) == 0 &&
+           lstat(out->journal, &status) == 0 && status.st_size > 0;
+}
+
 /* `path` may be created, or replaced when forced. */
 static enum pack_status
 check_target(struct pack_outfile *out, struct pack_error *err)
@@ -109,9 +118,10 @@ check_target(struct pack_outfile *out, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "cannot create '%s': it is not a regular file", out->path);
     out->replace = out->replace || is_alike(out, out->path);
-    return out->replace ? PACK_OK
-                        : pack_fail_param(err, PACK_ERR_EXISTS, "force", "'%s' exists",
-                                          out->path);
+    return out->replace
+               ? PACK_OK
+               : pack_fail_param(err, PACK_ERR_EXISTS, is_begun(out) ? "force_resume" : "force",
+                                 "'%s' exists", out->path);
 }
 
 /* Opens `name`, or creates it; *created stays true for a file that we made before and

@@ -47,7 +47,9 @@ pack_convert_account(struct run *run, const struct sample_record *record,
     result->n_alpha += !!(record->flags & RECORD_ALPHA);
     result->n_oriented += !!(record->flags & RECORD_ORIENTED);
     result->n_animated += !!(record->flags & RECORD_ANIMATED);
-    if (!run->params->options.image.scales_16 && record->flags & RECORD_DIM) {
+    const struct pack_convert_options *o = &run->params->options;
+    bool scales = o->image.scales_16 || o->finds_range_16;
+    if (!scales && record->flags & RECORD_DIM) {
         result->n_dim++;
         result->n_pale += !!(record->flags & RECORD_PALE);
     }

@@ -93,6 +93,21 @@ find_utf16(const struct pack_list_head *h, const struct pack_list_params *params
 }
 
 static enum pack_status
+refuse_utf16(const struct pack_form_guess *g, const char *encoding)
+{
+    struct pack_buf word = { 0 };
+    enum pack_status status = pack_name_word(g->raw_name, &word, g->err);
+    if (status == PACK_OK)
+        status = pack_fail(g->err, PACK_ERR_FORMAT,
+                           "'%s' is UTF-16 text, as Excel's \"Unicode Text\" and "
+                           "PowerShell write it: save it as CSV UTF-8, or convert it, by "
+                           "iconv -f %s -t UTF-8 %.*s",
+                           g->name, encoding, (int)word.size, (const char *)word.data);
+    pack_buf_done(&word);
+    return status;
+}
+
+static enum pack_status
 refuse_others(const struct pack_form_guess *g)
 {
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -103,13 +118,7 @@ refuse_others(const struct pack_form_guess *g)
                 "'%s' is %s, not a list of images%s", g->name, others[i].what,
                 others[i].remedy);
     const char *encoding = find_utf16(g->head, g->params);
-    if (encoding)
-        return pack_fail(g->err, PACK_ERR_FORMAT,
-                         "'%s' is UTF-16 text, as Excel's \"Unicode Text\" and PowerShell "
-                         "write it: save it as CSV UTF-8, or convert it, by iconv -f %s -t "
-                         "UTF-8 '%s'",
-                         g->name, encoding, g->name);
-    return PACK_OK;
+    return encoding ? refuse_utf16(g, encoding) : PACK_OK;
 }
 
 /* ------------------------------------------------------------------- CelebA */
