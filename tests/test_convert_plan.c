@@ -560,9 +560,16 @@ test_row_at_end(void)
         enum pack_status status = pack_convert_row_end(&params, &row, &err);
         wrong += status != (cases[i].is_near ? PACK_OK : PACK_ERR_IO);
     }
+    is_number(wrong, 0, "a hundred images, the row among them, decide at the end");
+    struct pack_convert_row behind = { .first = 250, .n = 3 };
+    records[7].name = names[7];
+    records[3].name = path + strlen("/tmp/");
+    params.gone_are_rejects = true;
+    ok(pack_convert_row_end(&params, &behind, &err) == PACK_OK,
+       "those that are gone do not count where they are to be rejects");
+    params.gone_are_rejects = false;
     close(fd);
     unlink(path);
-    is_number(wrong, 0, "a hundred images, the row among them, decide at the end");
     struct pack_convert_row row = { .first = 0, .n = 0 };
     ok(pack_convert_row_end(&params, &row, &err) == PACK_OK, "without a row nothing is lost");
 
@@ -590,6 +597,10 @@ test_row_at_end(void)
             "2 images in a row cannot be read, from '/gone/7.jpg', which cannot be opened: "
             "gone, to '/gone/8.jpg'; none of those before can be read again",
             "two that do not fail alike");
+    pack_convert_row_add(&row, 12, "cannot be opened: moved", true);
+    pack_convert_row_end(&params, &row, &err);
+    ok(strstr(err.text, "3 images in a row") && strstr(err.text, "to '/gone/12.jpg'"),
+       "the last of them, where others between are gone: %s", err.text);
     row.n = 0;
     ok(pack_convert_fail_empty(&source, &row, &err) == PACK_ERR_FORMAT &&
            strcmp(err.text, "no readable image") == 0,

@@ -41,6 +41,7 @@ pack_convert_row_add(struct pack_convert_row *row, uint64_t index, const char *r
         row->alike = true;
         snprintf(row->reason, sizeof row->reason, "%s", reason);
     }
+    row->last = index;
     row->alike = row->alike && refused && !strcmp(cause_of(reason), cause_of(row->reason));
 }
 
@@ -61,20 +62,19 @@ path_text(const struct pack_source *source, uint64_t index, char shown[PACK_NAME
     return pack_name_text(path, shown);
 }
 
-/* The row ends here, at image `last`. */
 static enum pack_status
 fail_row(const struct pack_source *source, const struct pack_convert_row *row,
-         uint64_t last, const char *behind, struct pack_error *err)
+         const char *behind, struct pack_error *err)
 {
     char from[PACK_NAME_TEXT_MAX], to[PACK_NAME_TEXT_MAX];
     if (row->n == 1)
-        return pack_fail(err, PACK_ERR_IO, "'%s' %s%s", path_text(source, last, to),
+        return pack_fail(err, PACK_ERR_IO, "'%s' %s%s", path_text(source, row->last, to),
                          row->reason, behind);
     return pack_fail_param(err, PACK_ERR_IO, row->gone ? "gone_are_rejects" : NULL,
                            "%s in a row cannot be read, from '%s', which %s, to '%s'%s%s",
                            pack_counted(row->n, "image", "images").text,
                            path_text(source, row->first, from), row->reason,
-                           path_text(source, last, to), behind, guess(row));
+                           path_text(source, row->last, to), behind, guess(row));
 }
 
 enum pack_status
@@ -94,7 +94,7 @@ pack_convert_row_count(const struct pack_convert_params *params,
     row->gone = gone && (row->n == 1 || row->gone);
     return row->n < PACK_CONVERT_ROW_MAX
                ? PACK_OK
-               : fail_row(params->source, row, sample->index, "", err);
+               : fail_row(params->source, row, "", err);
 }
 
 enum pack_status
@@ -181,10 +181,12 @@ pack_convert_row_end(const struct pack_convert_params *params,
     uint64_t n = row->n;
     if (n == 0)
         return PACK_OK;
-    for (uint64_t i = row->first; i > 0 && n < PACK_CONVERT_ROW_MAX; n++)
+    for (uint64_t i = row->first; i > 0 && n < PACK_CONVERT_ROW_MAX;) {
         if (can_be_read(params, --i))
             return PACK_OK;
-    return fail_row(params->source, row, row->first + row->n - 1,
+        n += !(errno == ENOENT && params->gone_are_rejects);
+    }
+    return fail_row(params->source, row,
                     row->first ? "; none of those before can be read again" : "", err);
 }
 

@@ -73,7 +73,7 @@ enum { PACK_CONVERT_ROW_MAX = 100 };
 
 /* Images that could not be taken: one after the other, or all of a run's. */
 struct pack_convert_row {
-    uint64_t first, n;
+    uint64_t first, last, n;
     char reason[PACK_SAMPLE_REASON_MAX]; /* of the first */
     bool alike; /* all are the system's refusals, for the same reason */
     bool gone;  /* in row: none is there */
