@@ -6,11 +6,13 @@
 #include "libpack/source/source_extend.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libpack/base/checksum.h"
 #include "libpack/base/name.h"
+#include "libpack/base/numbers.h"
 #include "libpack/source/list_survey.h"
 #include "libpack/source/source_parts.h"
 #include "libpack/source/source_store.h"
@@ -257,12 +259,30 @@ map_label(const struct extend *e, int64_t label, int64_t *mapped)
     return *mapped == label || *mapped >= 0;
 }
 
+/* The number in a cell, NAN in an empty one; false where it is a text. */
+static bool
+number_in(const struct pack_column *column, uint64_t row, double *value)
+{
+    const char *text;
+    char *end;
+    switch (column->kind) {
+    case PACK_COLUMN_INT64: *value = (double)column->integers[row]; return true;
+    case PACK_COLUMN_FLOAT64: *value = column->floats[row]; return true;
+    case PACK_COLUMN_STRING: break;
+    }
+    text = column->strings[row];
+    *value = *text ? pack_double_read(text, &end) : NAN;
+    return !*text || *end == '\0';
+}
+
 static bool
 same_cell(const struct pack_column *a, uint64_t row_a, const struct pack_column *b,
           uint64_t row_b)
 {
-    if (a->kind != b->kind) /* it holds other cells as well, now */
-        return true;
+    double x, y;
+    if (a->kind != b->kind) /* other cells may be why */
+        return number_in(a, row_a, &x) && number_in(b, row_b, &y) &&
+               (x == y || (isnan(x) && isnan(y)));
     switch (a->kind) {
     case PACK_COLUMN_INT64: return a->integers[row_a] == b->integers[row_b];
     case PACK_COLUMN_FLOAT64:
