@@ -1,0 +1,195 @@
+/*
+ * Of a block of an unfiltered chunk, runs are read one by one, or rows of them with what
+ * lies between, whichever is less work: a call costs about as much as copying four pages.
+ *
+ *     ..####......####......####..     a row of runs: read from the first to the last,
+ *       <---------------------->       or three times
+ */
+#include "libpack/reader/chunkload.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/base/size.h"
+#include "libpack/hdf5/filter.h"
+#include "libpack/model/grid.h"
+
+/* --------------------------------------------------------------- its memory */
+
+/* No encoder makes more of a chunk than this; what the file claims beyond is not read. */
+static uint64_t
+stored_limit(const struct pack_chunkmap *map)
+{
+    return pack_pipeline_bound(&map->facts.pipeline, (size_t)map->grid.chunk_bytes);
+}
+
+static uint64_t
+room_bytes(const struct pack_chunkmap *map)
+{
+    uint64_t limit = stored_limit(map);
+    uint64_t stored = map->stored_max_bytes < limit ? map->stored_max_bytes : limit;
+    return stored > PACK_CHUNKLOAD_SPAN_BYTES ? stored : PACK_CHUNKLOAD_SPAN_BYTES;
+}
+
+uint64_t
+pack_chunkload_bytes(const struct pack_chunkmap *map)
+{
+    static const uint64_t codec_bytes = 1 << 18; /* of zlib's and zstd's decoders */
+    uint64_t scratch, total;
+    if (map->stored_max_bytes == 0)
+        return room_bytes(map);
+    if (!pack_size_mul(stored_limit(map), map->facts.pipeline.n > 1 ? 2 : 0, &scratch) ||
+        !pack_size_add(scratch, room_bytes(map) + codec_bytes, &total))
+        return UINT64_MAX;
+    return total;
+}
+
+enum pack_status
+pack_chunkload_init(struct pack_chunkload *load, const struct pack_chunkmap *map,
+                    const struct pack_fetch *fetch, struct pack_error *err)
+{
+    struct pack_chunkload made = { .map = map, .fetch = fetch };
+    enum pack_status status = pack_filter_ctx_new(&made.ctx, err);
+    if (status != PACK_OK)
+        return status;
+    made.room_bytes = (size_t)room_bytes(map);
+    made.room = malloc(made.room_bytes);
+    if (!made.room) {
+        pack_chunkload_done(&made);
+        return pack_fail_memory(err, "room for stored chunks");
+    }
+    *load = made;
+    return PACK_OK;
+}
+
+void
+pack_chunkload_done(struct pack_chunkload *load)
+{
+    pack_filter_ctx_free(load->ctx);
+    free(load->room);
+    *load = (struct pack_chunkload){ .map = NULL };
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* "'x.h5:/images', chunk (12,0,0)" in front of the sentence. */
+static enum pack_status
+name_chunk(const struct pack_chunkmap *map, uint64_t number, enum pack_status status,
+           struct pack_error *err)
+{
+    uint64_t coords[PACK_RANK_MAX];
+    char place[PACK_SHAPE_TEXT_MAX];
+    const char *path = map->facts.path + strspn(map->facts.path, "/");
+    if (map->facts.layout != PACK_LAYOUT_CHUNKED)
+        return pack_error_prefix(err, status, "'%s:/%s'", map->file.name, path);
+    pack_grid_coords(&map->grid, number, coords);
+    int used = 0;
+    for (int i = 0; i < map->grid.rank; i++)
+        used += snprintf(place + used, sizeof place - (size_t)used, "%s%" PRIu64,
+                         i ? "," : "", coords[i]);
+    return pack_error_prefix(err, status, "'%s:/%s', chunk (%s)", map->file.name, path,
+                             place);
+}
+
+static enum pack_status
+view(struct pack_chunkload *load, uint64_t address, size_t size, void *room,
+     const void **data, struct pack_error *err)
+{
+    load->file_reads++;
+    load->file_read_bytes += size;
+    return pack_fetch_view(load->fetch, address, size, room, data, err);
+}
+
+enum pack_status
+pack_chunkload_decode(struct pack_chunkload *load, const struct pack_chunk *chunk,
+                      void *out, struct pack_error *err)
+{
+    const struct pack_chunkmap *map = load->map;
+    struct pack_stored stored = { NULL, (size_t)chunk->stored_bytes, chunk->filter_mask };
+    enum pack_status status;
+    if (chunk->stored_bytes > load->room_bytes)
+        status = pack_fail(err, PACK_ERR_FORMAT,
+                           "%" PRIu64 " bytes are stored, of %" PRIu64
+                           " no filter makes more than %" PRIu64,
+                           chunk->stored_bytes, map->grid.chunk_bytes, stored_limit(map));
+    else
+        status =
+            view(load, chunk->address_bytes, stored.size, load->room, &stored.data, err);
+    if (status == PACK_OK)
+        status = pack_pipeline_decode(&map->facts.pipeline, load->ctx, &stored, out,
+                                      (size_t)map->grid.chunk_bytes, err);
+    return status == PACK_OK ? status : name_chunk(map, chunk->number, status, err);
+}
+
+/* Whether the axes from `axis` on are read in one piece. */
+static bool
+is_one_read(const struct pack_strided *s, int axis, size_t room)
+{
+    uint64_t span = pack_strided_span(s, axis), runs = pack_strided_runs(s, axis);
+    uint64_t wanted = s->run_bytes * runs;
+    return span <= room && (span - wanted) / PACK_CHUNKLOAD_GAP_BYTES <= runs;
+}
+
+/* Reads the axes from `axis` on from `address`. */
+static enum pack_status
+read_axes(struct pack_chunkload *load, uint64_t address, const struct pack_strided *s,
+          int axis, unsigned char *to, struct pack_error *err)
+{
+    const void *data;
+    enum pack_status status = PACK_OK;
+    if (axis == s->n_axes) { /* straight to its place */
+        status = view(load, address, s->run_bytes, to, &data, err);
+        if (status == PACK_OK && data != to)
+            memcpy(to, data, s->run_bytes);
+        return status;
+    }
+    if (is_one_read(s, axis, load->room_bytes)) {
+        status = view(load, address, pack_strided_span(s, axis), load->room, &data, err);
+        if (status == PACK_OK)
+            pack_strided_copy(s, axis, data, to);
+        return status;
+    }
+    for (uint64_t i = 0; i < s->count[axis] && status == PACK_OK; i++)
+        status = read_axes(load, address + i * s->from_step[axis], s, axis + 1,
+                           to + i * s->to_step[axis], err);
+    return status;
+}
+
+/* Chunks without filters have the size of a chunk, whatever the index says. */
+static enum pack_status
+read_raw(struct pack_chunkload *load, const struct pack_chunk *chunk,
+         const struct pack_strided *s, unsigned char *to, struct pack_error *err)
+{
+    uint64_t whole = load->map->grid.chunk_bytes, address;
+    if (chunk->stored_bytes != whole)
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "%" PRIu64 " bytes are stored instead of %" PRIu64,
+                         chunk->stored_bytes, whole);
+    if (!pack_size_add(chunk->address_bytes, s->from, &address) ||
+        !pack_size_add(address, whole, &whole))
+        return pack_fail(err, PACK_ERR_FORMAT, "it lies at %" PRIu64 ", beyond any file",
+                         chunk->address_bytes);
+    return read_axes(load, address, s, 0, to, err);
+}
+
+enum pack_status
+pack_chunkload_copy(struct pack_chunkload *load, enum pack_chunk_kind kind,
+                    const struct pack_chunk *chunk, const struct pack_strided *s,
+                    void *target, struct pack_error *err)
+{
+    const struct pack_chunkmap *map = load->map;
+    unsigned char *to = (unsigned char *)target + s->to;
+    enum pack_status status = PACK_OK;
+    switch (kind) {
+    case PACK_CHUNK_FILLED:
+        pack_strided_fill(s, map->fill, map->facts.type.bytes, target);
+        break;
+    case PACK_CHUNK_HELD:
+        pack_strided_copy(s, 0, map->compact + chunk->address_bytes + s->from, to);
+        break;
+    default: status = read_raw(load, chunk, s, to, err);
+    }
+    return status == PACK_OK ? status : name_chunk(map, chunk->number, status, err);
+}

@@ -1,0 +1,64 @@
+/* Stored chunks read and decoded, by one thread: everything that a file claims is checked. */
+#ifndef LIBPACK_CHUNKLOAD_H
+#define LIBPACK_CHUNKLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+#include "libpack/reader/chunkmap.h"
+#include "libpack/reader/fetch.h"
+#include "libpack/reader/strided.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Pieces that are gathered with one read: as many bytes at most, and for each of them no
+ * more than PACK_CHUNKLOAD_GAP_BYTES beside its own, which take no longer than a call. */
+enum { PACK_CHUNKLOAD_SPAN_BYTES = 1 << 18, PACK_CHUNKLOAD_GAP_BYTES = 4096 };
+
+/* What one thread needs; map and fetch are borrowed, and shared. */
+struct pack_chunkload {
+    const struct pack_chunkmap *map;
+    const struct pack_fetch *fetch;
+    struct pack_filter_ctx *ctx;
+    unsigned char *room;
+    size_t room_bytes; /* for bytes as they are stored */
+    uint64_t file_reads, file_read_bytes;
+};
+
+/* PACK_ERR_MEMORY. pack_chunkload_done() frees; zeroed storage is fine. */
+enum pack_status pack_chunkload_init(struct pack_chunkload *load,
+                                     const struct pack_chunkmap *map,
+                                     const struct pack_fetch *fetch,
+                                     struct pack_error *err);
+void pack_chunkload_done(struct pack_chunkload *load);
+
+/* The memory that one takes for this map, its filters' included; UINT64_MAX: more than can
+ * be counted. */
+uint64_t pack_chunkload_bytes(const struct pack_chunkmap *map);
+
+/*
+ * Decodes a chunk that is PACK_CHUNK_CODED into chunk_bytes of the grid at `out`.
+ * PACK_ERR_FORMAT when it is damaged, stores more than an encoder could have made, or lies
+ * outside the file; else as pack_fetch_view(). Sentences name file, dataset and chunk.
+ */
+enum pack_status pack_chunkload_decode(struct pack_chunkload *load,
+                                       const struct pack_chunk *chunk, void *out,
+                                       struct pack_error *err);
+
+/*
+ * Copies a block of a chunk of any other kind to its place in `target`, reading what it
+ * takes and little more: `strided` has its source in the chunk. Errors likewise.
+ */
+enum pack_status pack_chunkload_copy(struct pack_chunkload *load,
+                                     enum pack_chunk_kind kind,
+                                     const struct pack_chunk *chunk,
+                                     const struct pack_strided *strided, void *target,
+                                     struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+#include "libpack/reader/fetch.h"
+
+enum pack_status
+pack_fetch_open(struct pack_fetch *fetch, const struct pack_fetch_ops *ops, int fd,
+                uint64_t size_bytes, struct pack_error *err)
+{
+    struct pack_fetch made = { ops, fd, size_bytes, NULL };
+    enum pack_status status = made.ops->open ? made.ops->open(&made, err) : PACK_OK;
+    if (status == PACK_ERR_UNSUPPORTED) {
+        made.ops = &pack_fetch_pread;
+        status = PACK_OK;
+    }
+    if (status == PACK_OK)
+        *fetch = made;
+    return status;
+}
+
+void
+pack_fetch_close(struct pack_fetch *fetch)
+{
+    if (fetch->ops && fetch->ops->close)
+        fetch->ops->close(fetch);
+    *fetch = (struct pack_fetch){ .ops = NULL };
+}
+
+enum pack_status
+pack_fetch_view(const struct pack_fetch *fetch, uint64_t address, size_t size, void *room,
+                const void **data, struct pack_error *err)
+{
+    if (address > fetch->size_bytes || size > fetch->size_bytes - address)
+        return pack_fail(
+            err, PACK_ERR_FORMAT,
+            "%zu bytes at %llu lie beyond the end of the file, which has %llu", size,
+            (unsigned long long)address, (unsigned long long)fetch->size_bytes);
+    return fetch->ops->view(fetch, address, size, room, data, err);
+}

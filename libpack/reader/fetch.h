@@ -1,0 +1,57 @@
+/* Bytes of a file at an address: a table of ways to get them. */
+#ifndef LIBPACK_FETCH_H
+#define LIBPACK_FETCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pack_fetch_ops;
+
+/* An open file; any number of threads may view it at a time. */
+struct pack_fetch {
+    const struct pack_fetch_ops *ops;
+    int fd; /* borrowed */
+    uint64_t size_bytes;
+    void *mapping;
+};
+
+/* One way; another one is a file of its own. */
+struct pack_fetch_ops {
+    const char *name;
+    /* PACK_ERR_UNSUPPORTED where the system cannot do it. NULL: nothing to do. */
+    enum pack_status (*open)(struct pack_fetch *fetch, struct pack_error *err);
+    /* As pack_fetch_view(), the range being inside the file. */
+    enum pack_status (*view)(const struct pack_fetch *fetch, uint64_t address,
+                             size_t size, void *room, const void **data,
+                             struct pack_error *err);
+    void (*close)(struct pack_fetch *fetch); /* NULL: nothing to do */
+};
+
+extern const struct pack_fetch_ops pack_fetch_pread, pack_fetch_mmap;
+
+/* A file of size_bytes, open for reading; `fd` is borrowed until pack_fetch_close(). What
+ * the system cannot do is done with pread: fetch->ops says what it became. */
+enum pack_status pack_fetch_open(struct pack_fetch *fetch,
+                                 const struct pack_fetch_ops *ops, int fd,
+                                 uint64_t size_bytes, struct pack_error *err);
+void pack_fetch_close(struct pack_fetch *fetch); /* zeroed storage is fine */
+
+/*
+ * Makes `size` bytes from `address` on readable at *data: in `room`, of `size` bytes, or
+ * where they are, until the fetch is closed. PACK_ERR_FORMAT when they lie beyond the end
+ * of the file as it was, PACK_ERR_IO, PACK_ERR_CHANGED when it ends earlier by now.
+ */
+enum pack_status pack_fetch_view(const struct pack_fetch *fetch, uint64_t address,
+                                 size_t size, void *room, const void **data,
+                                 struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
