@@ -61,7 +61,7 @@ check_home webp/demux.h image_webp
 check_home tiffio.h image_tiff
 check_home cuda.h consumer_cuda
 check_home nvtx3/nvToolsExt.h nvtx
-check_home pthread.h 'pool'
+check_home pthread.h 'pool|reader_crew'
 stray=$(grep -nE '\b(printf|fprintf\(std(out|err)|puts|exit|abort|getenv|perror) ?\(' libpack/*/*.c |
     grep -vE '(sn|vsn|buf_|f)printf|pack_')
 [ -z "$stray" ]; result $? "the library does not print, exit or read the environment${stray:+: $stray}"

@@ -909,6 +909,38 @@ test_advise(void)
     REFUSED("chunk", pack_advise_settle, &good, &result, &err);
 }
 
+/* ------------------------------------------------------------------- reader */
+
+static void
+test_reader(void)
+{
+    struct pack_reader_params params = { .file = "none.h5", .dataset = "x" };
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch batch;
+    struct pack_reader_info info;
+    REFUSED("params", pack_reader_open, NULL, &reader, &err);
+    REFUSED("reader", pack_reader_open, &params, NULL, &err);
+    HOLDS(pack_reader_open,
+          pack_reader_open(&params, &reader, &err) == PACK_ERR_NOT_FOUND);
+    params.file = NULL;
+    REFUSED("file", pack_reader_open, &params, &reader, &err);
+    params = (struct pack_reader_params){ .file = "none.h5" };
+    REFUSED("dataset", pack_reader_open, &params, &reader, &err);
+    params = (struct pack_reader_params){ "none.h5", "x", .strategy = 3 };
+    REFUSED("strategy", pack_reader_open, &params, &reader, &err);
+    params = (struct pack_reader_params){ "none.h5", "x", .n_threads = 1025 };
+    REFUSED("n_threads", pack_reader_open, &params, &reader, &err);
+    params = (struct pack_reader_params){ "none.h5", "x", .n_ahead = 1 << 17 };
+    REFUSED("n_ahead", pack_reader_open, &params, &reader, &err);
+    params = (struct pack_reader_params){ "none.h5", "x", .pattern = { .workers = 2 } };
+    REFUSED("pattern", pack_reader_open, &params, &reader, &err);
+    params = (struct pack_reader_params){ "none.h5", "x", .pattern = { .read = 1 } };
+    REFUSED("pattern", pack_reader_open, &params, &reader, &err);
+    REFUSED("reader", pack_reader_next, NULL, &batch, &err);
+    REFUSED("reader", pack_reader_info, NULL, &info, &err);
+    RETURNS(pack_reader_close, NULL);
+}
+
 /* ----------------------------------------------------------- all of them */
 
 /* How many of the names in libpack.sym have no row above. */
@@ -948,6 +980,7 @@ main(void)
     test_convert();
     test_profile();
     test_advise();
+    test_reader();
     ok(without_row(&n_exported) == 0, "every exported function has a bad call here");
     ok(n_exported >= 100, "the list of exported functions was read");
     return done();

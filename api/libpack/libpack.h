@@ -9,6 +9,7 @@
 #include <libpack/image.h>
 #include <libpack/pattern.h>
 #include <libpack/profile.h>
+#include <libpack/reader.h>
 #include <libpack/shape.h>
 #include <libpack/source.h>
 #include <libpack/status.h>

@@ -1,0 +1,131 @@
+/* Reads samples in the order of a pattern, in threads, without HDF5's lock. */
+#ifndef LIBPACK_READER_H
+#define LIBPACK_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/pattern.h>
+#include <libpack/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How bytes get from the file into memory. */
+enum pack_reader_strategy {
+    PACK_READER_AUTO = 0, /* pread */
+    PACK_READER_PREAD,    /* positioned reads */
+    /* A mapping, whose pages are asked for before they are touched (Linux 5.14, else
+     * pread). A file that is cut short at that very moment ends the process with SIGBUS. */
+    PACK_READER_MMAP
+};
+
+/* Zero means the default everywhere. */
+struct pack_reader_params {
+    const char *file;    /* to be opened by HDF5 */
+    const char *dataset; /* its path in there */
+
+    /*
+     * The order: kind, seed, epoch, box, step, batch, rank, world and what else its kind
+     * needs. extent is the dataset's, whatever is set; chunk_samples 0: the dataset's
+     * chunks. worker and workers stay 0, and so does `read`. All boxes of a trace have
+     * one shape. weights and trace are borrowed while the reader lives.
+     */
+    struct pack_pattern pattern;
+    uint64_t position; /* first sample of pattern.epoch, a multiple of the batch */
+    uint64_t n_epochs; /* 0: one */
+
+    unsigned n_threads;    /* 0: one for each processor */
+    uint64_t memory_bytes; /* for everything that the reader allocates; 0: 1 GiB */
+    unsigned n_ahead;      /* batches made beside the one that is lent; 0: 2 */
+    enum pack_reader_strategy strategy;
+    bool file_order; /* leave elements in the file's byte order */
+};
+
+/*
+ * A batch: n_samples boxes one behind the other, each dense, slowest dimension first, of
+ * elem_size bytes an element. Integers, floats and bitfields are in this machine's byte
+ * order unless file_order is set, all others as they are in the file. Where nothing is
+ * stored is the fill value.
+ */
+struct pack_reader_batch {
+    const void *data;
+    size_t n_samples;        /* 0: there are no more batches, all else is zero */
+    const uint64_t *samples; /* their numbers, as drawn; of a trace, places in it */
+    uint64_t epoch, number;  /* of the batch in its epoch, from 0 */
+    uint64_t position;       /* of its first sample among this rank's in the epoch */
+};
+
+/* What a reader is, and what it has done so far. */
+struct pack_reader_info {
+    const char *engine; /* "pread", "mmap"; "hdf5": HDF5 itself, in the caller's thread */
+    char reason[160];   /* why not as asked for; empty when it is */
+    struct pack_shape sample; /* shape of a sample */
+    size_t elem_size;         /* bytes of an element */
+    size_t sample_bytes;
+    uint64_t n_batches;    /* of an epoch */
+    unsigned n_threads;    /* that read */
+    uint64_t memory_bytes; /* allocated, at most what was asked for */
+    uint64_t n_slots;      /* decoded chunks that are kept */
+
+    uint64_t visits; /* a chunk in a batch */
+    uint64_t loads;  /* chunks read and decoded: visits of filtered chunks less hits */
+    uint64_t hits;   /* decoded chunks that were there */
+    uint64_t file_reads, file_read_bytes; /* data asked of the system */
+};
+
+/*
+ * One thread calls the functions of a reader. Its own threads take no signals and call
+ * nothing of the caller's. After a fork(), the child must not use readers of its parent,
+ * not even close them: it has none of their threads.
+ */
+struct pack_reader;
+
+/*
+ * Opens a dataset of integers, floats, texts and other elements of fixed size through
+ * HDF5, in this process and thread; HDF5 has closed the file when this returns, and no
+ * lock is held. From then on a file that is written to or replaced is noticed: see
+ * pack_reader_next().
+ *
+ * What is not understood without HDF5 is read by HDF5, in pack_reader_next() itself:
+ * virtual datasets, external files, other filters than those of dataset.h. info->engine
+ * and reason say so.
+ *
+ * Chunks that are decoded are kept while memory_bytes allows; as the order is known ahead,
+ * those go first whose next visit is furthest away (Belady's optimum, as far as the
+ * reader looks ahead). All memory is allocated here.
+ *
+ * PACK_ERR_ARGUMENT, naming the parameter; PACK_ERR_MEMORY, naming memory_bytes and the
+ * least that would do; PACK_ERR_UNSUPPORTED for other elements, for a dataset without
+ * samples and a trace of several shapes; PACK_ERR_NOT_FOUND, _FORMAT and _IO as
+ * pack_dataset_facts(); PACK_ERR_CHANGED.
+ */
+enum pack_status pack_reader_open(const struct pack_reader_params *params,
+                                  struct pack_reader **reader, struct pack_error *err);
+
+/*
+ * The next batch, waited for; it is lent until the next call with this reader. Batches
+ * come in the order of the pattern, with the same bytes whatever the number of threads.
+ *
+ * A failure is the batch's: PACK_ERR_FORMAT when a chunk is damaged or lies outside the
+ * file, PACK_ERR_IO, PACK_ERR_CHANGED when the file is not what it was at opening. Of
+ * several chunks it is the first's, by their numbers. The next call gives the batch behind
+ * it.
+ */
+enum pack_status pack_reader_next(struct pack_reader *reader,
+                                  struct pack_reader_batch *batch,
+                                  struct pack_error *err);
+
+/* As it is now. */
+enum pack_status pack_reader_info(struct pack_reader *reader,
+                                  struct pack_reader_info *info, struct pack_error *err);
+
+/* Ends the threads, at any time, and frees everything. Accepts NULL. */
+void pack_reader_close(struct pack_reader *reader);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

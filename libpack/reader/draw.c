@@ -1,0 +1,214 @@
+/*
+ * A batch is cut into pieces, sample by sample and chunk by chunk, which are then sorted by
+ * chunk: so each chunk is visited once in a batch, and neighbours in the file follow each
+ * other.
+ */
+#include "libpack/reader/draw.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/base/size.h"
+#include "libpack/model/grid.h"
+
+/* ------------------------------------------------------------------ opening */
+
+/* All reads of a trace are of one shape, and inside. */
+static enum pack_status
+check_trace(const struct pack_draw *draw, struct pack_error *err)
+{
+    const struct pack_pattern *p = &draw->pattern;
+    for (uint64_t i = 0; i < p->n_trace; i++) {
+        enum pack_status status = pack_grid_check_box(draw->grid, &p->trace[i], err);
+        if (status != PACK_OK)
+            return status;
+        if (memcmp(p->trace[i].count, draw->count,
+                   (size_t)draw->grid->rank * sizeof *draw->count) != 0)
+            return pack_fail(
+                err, PACK_ERR_UNSUPPORTED,
+                "read %" PRIu64 " of the trace has another shape than the first", i + 1);
+    }
+    return PACK_OK;
+}
+
+static void
+set_count(struct pack_draw *draw)
+{
+    const struct pack_pattern *p = &draw->pattern;
+    const struct pack_grid *grid = draw->grid;
+    for (int i = 0; i < grid->rank; i++)
+        draw->count[i] = p->kind == PACK_PATTERN_TRACE ? p->trace[0].count[i]
+                         : p->box.rank > 0             ? p->box.extent[i]
+                         : i == 0                      ? 1
+                                                       : grid->extent[i];
+}
+
+/* Most chunks that a box of this shape touches, wherever it is. */
+static bool
+count_pieces(struct pack_draw *draw)
+{
+    uint64_t n = draw->batch;
+    for (int i = 0; i < draw->grid->rank; i++) {
+        uint64_t chunk = draw->grid->chunk[i], beyond = draw->count[i] - 1;
+        uint64_t touched = beyond / chunk + (beyond % chunk != 0) + 1;
+        if (touched > draw->grid->n_chunks[i])
+            touched = draw->grid->n_chunks[i];
+        if (!pack_size_mul(n, touched, &n))
+            return false;
+    }
+    draw->pieces_max = n;
+    return n <= UINT32_MAX;
+}
+
+static enum pack_status
+settle(struct pack_draw *draw, uint64_t position, struct pack_error *err)
+{
+    uint64_t length = pack_pattern_length(draw->iter);
+    enum pack_status status = PACK_OK;
+    draw->batch = draw->pattern.batch;
+    if (position % draw->batch != 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "position",
+                               "position %" PRIu64 " is inside a batch of %" PRIu64,
+                               position, draw->batch);
+    if (draw->batch > length)
+        draw->batch = length > 0 ? length : 1;
+    set_count(draw);
+    if (draw->pattern.kind == PACK_PATTERN_TRACE)
+        status = check_trace(draw, err);
+    if (status == PACK_OK) {
+        status = pack_pattern_seek(draw->iter, draw->pattern.epoch, position, err);
+        if (status != PACK_OK)
+            return pack_error_param(err, status, "position");
+    }
+    if (status == PACK_OK && !count_pieces(draw))
+        status = pack_fail(err, PACK_ERR_LIMIT, "a batch takes more than 2^32 pieces");
+    return status;
+}
+
+enum pack_status
+pack_draw_init(struct pack_draw *out, const struct pack_pattern *pattern,
+               const struct pack_grid *grid, uint64_t position, uint64_t n_epochs,
+               struct pack_error *err)
+{
+    struct pack_draw draw = { .grid = grid, .pattern = *pattern };
+    if (draw.pattern.batch == 0)
+        draw.pattern.batch = 1;
+    if (!pack_size_add(pattern->epoch, n_epochs, &draw.end_epoch))
+        draw.end_epoch = UINT64_MAX;
+    enum pack_status status = pack_pattern_new(&draw.pattern, &draw.iter, err);
+    if (status == PACK_OK)
+        status = settle(&draw, position, err);
+    if (status != PACK_OK) {
+        pack_draw_done(&draw);
+        return status;
+    }
+    *out = draw;
+    return PACK_OK;
+}
+
+void
+pack_draw_done(struct pack_draw *draw)
+{
+    pack_pattern_free(draw->iter);
+    *draw = (struct pack_draw){ .grid = NULL };
+}
+
+/* ------------------------------------------------------------------ a batch */
+
+uint64_t
+pack_draw_bytes(const struct pack_draw *draw)
+{
+    uint64_t rank =
+        (uint64_t)draw->grid->rank; /* 2^32 pieces of some hundred bytes fit */
+    return draw->batch * (1 + rank) * sizeof(uint64_t) +
+           draw->pieces_max * (sizeof(struct pack_piece) + sizeof(struct pack_visit));
+}
+
+enum pack_status
+pack_drawn_init(struct pack_drawn *out, const struct pack_draw *draw,
+                struct pack_error *err)
+{
+    struct pack_drawn drawn = { .epoch = 0 };
+    drawn.samples = calloc(draw->batch, sizeof *drawn.samples);
+    drawn.starts = calloc(draw->batch, (size_t)draw->grid->rank * sizeof *drawn.starts);
+    drawn.pieces = calloc(draw->pieces_max, sizeof *drawn.pieces);
+    drawn.visits = calloc(draw->pieces_max, sizeof *drawn.visits);
+    if (!drawn.samples || !drawn.starts || !drawn.pieces || !drawn.visits) {
+        pack_drawn_done(&drawn);
+        return pack_fail_memory(err, "batch");
+    }
+    *out = drawn;
+    return PACK_OK;
+}
+
+void
+pack_drawn_done(struct pack_drawn *drawn)
+{
+    free(drawn->visits);
+    free(drawn->pieces);
+    free(drawn->starts);
+    free(drawn->samples);
+    *drawn = (struct pack_drawn){ .epoch = 0 };
+}
+
+static void
+cut_sample(const struct pack_draw *draw, struct pack_drawn *drawn,
+           const struct pack_box *box)
+{
+    struct pack_grid_cursor c;
+    for (bool more = pack_grid_first(&c, draw->grid, box); more;
+         more = pack_grid_next(&c))
+        drawn->pieces[drawn->n_pieces++] =
+            (struct pack_piece){ c.number, (uint32_t)drawn->n_samples };
+}
+
+static int
+compare_pieces(const void *a, const void *b)
+{
+    const struct pack_piece *x = a, *y = b;
+    return x->number != y->number   ? (x->number > y->number) - (x->number < y->number)
+           : x->sample != y->sample ? (x->sample > y->sample) - (x->sample < y->sample)
+                                    : 0;
+}
+
+static void
+group_pieces(struct pack_drawn *drawn)
+{
+    qsort(drawn->pieces, drawn->n_pieces, sizeof *drawn->pieces, compare_pieces);
+    drawn->n_visits = 0;
+    for (size_t i = 0; i < drawn->n_pieces; i++) {
+        uint64_t number = drawn->pieces[i].number;
+        if (i == 0 || number != drawn->pieces[i - 1].number)
+            drawn->visits[drawn->n_visits++] =
+                (struct pack_visit){ .number = number, .first = (uint32_t)i };
+        drawn->visits[drawn->n_visits - 1].n++;
+    }
+}
+
+bool
+pack_draw_next(struct pack_draw *draw, struct pack_drawn *drawn)
+{
+    struct pack_pattern_iter *iter = draw->iter;
+    struct pack_request request;
+    int rank = draw->grid->rank;
+    uint64_t length = pack_pattern_length(iter), epoch = pack_pattern_epoch(iter);
+    if (length > 0 && pack_pattern_position(iter) == length &&
+        pack_pattern_seek(iter, ++epoch, 0, NULL) != PACK_OK)
+        return false;
+    if (length == 0 || epoch >= draw->end_epoch)
+        return false;
+    drawn->epoch = epoch;
+    drawn->position = pack_pattern_position(iter);
+    drawn->number = drawn->position / draw->pattern.batch;
+    drawn->n_samples = drawn->n_pieces = 0;
+    while (drawn->n_samples < draw->batch && pack_pattern_next(iter, &request)) {
+        drawn->samples[drawn->n_samples] = request.samples[0];
+        memcpy(drawn->starts + drawn->n_samples * (size_t)rank, request.boxes[0].start,
+               (size_t)rank * sizeof *drawn->starts);
+        cut_sample(draw, drawn, &request.boxes[0]);
+        drawn->n_samples++;
+    }
+    group_pieces(drawn);
+    return true;
+}

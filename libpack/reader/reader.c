@@ -1,0 +1,239 @@
+/* Opening and closing; the work is the crew's. */
+#include <libpack/reader.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libpack/base/check.h"
+#include "libpack/base/pool.h"
+#include "libpack/base/size.h"
+#include "libpack/hdf5/h5_boxes.h"
+#include "libpack/reader/reader_parts.h"
+
+enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16 };
+
+static const struct pack_fetch_ops *const strategies[] = {
+    [PACK_READER_AUTO] = &pack_fetch_pread,
+    [PACK_READER_PREAD] = &pack_fetch_pread,
+    [PACK_READER_MMAP] = &pack_fetch_mmap,
+};
+enum { N_STRATEGIES = sizeof strategies / sizeof strategies[0] };
+
+static enum pack_status
+check_params(const struct pack_reader_params *p, struct pack_error *err)
+{
+    enum pack_status status =
+        pack_check_given(err, "file", p->file, "dataset", p->dataset, NULL);
+    if (status == PACK_OK)
+        status = pack_check_choice("strategy", (int)p->strategy, N_STRATEGIES, err);
+    if (status == PACK_OK)
+        status = pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
+    if (status == PACK_OK)
+        status = pack_check_count("n_ahead", p->n_ahead, AHEAD_MAX, err);
+    if (status == PACK_OK &&
+        (p->pattern.workers > 1 || p->pattern.worker > 0 || p->pattern.read != 0))
+        status = pack_fail_param(err, PACK_ERR_ARGUMENT, "pattern",
+                                 "a reader has no workers, and reads by sample");
+    return status;
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static bool
+is_other_order(const struct pack_type *type)
+{
+    bool is_number = type->class_id == PACK_TYPE_INTEGER ||
+                     type->class_id == PACK_TYPE_FLOAT ||
+                     type->class_id == PACK_TYPE_BITFIELD;
+    enum pack_type_order own =
+        __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? PACK_ORDER_BIG : PACK_ORDER_LITTLE;
+    return is_number && type->bytes > 1 && type->order != PACK_ORDER_NONE &&
+           type->order != own;
+}
+
+/* The order of the dataset's samples, once as it is read and once to look ahead. */
+static enum pack_status
+open_draws(struct pack_reader *r, struct pack_error *err)
+{
+    const struct pack_facts *facts = &r->map->facts;
+    struct pack_pattern pattern = r->params.pattern;
+    uint64_t n_epochs = r->params.n_epochs ? r->params.n_epochs : 1;
+    uint64_t bytes = facts->type.bytes;
+    pattern.extent = facts->extent;
+    if (pattern.chunk_samples == 0 && facts->layout == PACK_LAYOUT_CHUNKED)
+        pattern.chunk_samples = facts->chunk.extent[0];
+    enum pack_status status = pack_draw_init(&r->present, &pattern, &r->map->grid,
+                                             r->params.position, n_epochs, err);
+    if (status == PACK_OK)
+        status = pack_draw_init(&r->future, &pattern, &r->map->grid, r->params.position,
+                                n_epochs, err);
+    if (status != PACK_OK)
+        return status;
+    r->info.sample.rank = r->map->grid.rank;
+    for (int i = 0; i < r->map->grid.rank; i++) {
+        r->info.sample.extent[i] = r->present.count[i];
+        bytes *= r->present.count[i]; /* of a box inside the dataset, which fits */
+    }
+    r->sample_bytes = r->info.sample_bytes = (size_t)bytes;
+    r->info.elem_size = facts->type.bytes;
+    uint64_t length = pack_pattern_length(r->present.iter), batch = r->present.batch;
+    r->info.n_batches = length / batch + (length % batch != 0);
+    r->swaps = !r->params.file_order && is_other_order(&facts->type);
+    return PACK_OK;
+}
+
+/* The file without HDF5, if it can be read so. */
+static enum pack_status
+open_data(struct pack_reader *r, struct pack_error *err)
+{
+    const struct pack_chunkmap *map = r->map;
+    const struct pack_fetch_ops *ops = strategies[r->params.strategy];
+    if (map->unmapped[0]) {
+        r->info.engine = "hdf5";
+        snprintf(r->info.reason, sizeof r->info.reason, "%s", map->unmapped);
+        return pack_reader_stock_open(r, err);
+    }
+    r->fd = open(map->file.name, O_RDONLY | O_CLOEXEC);
+    if (r->fd < 0)
+        return pack_fail_errno(err, errno, "cannot open '%s'", map->file.name);
+    enum pack_status status = pack_chunkmap_check(map, r->fd, err);
+    if (status == PACK_OK)
+        status = pack_fetch_open(&r->fetch, ops, r->fd, map->file.size_bytes, err);
+    if (status != PACK_OK)
+        return status;
+    r->info.engine = r->fetch.ops->name;
+    if (r->fetch.ops != ops)
+        snprintf(r->info.reason, sizeof r->info.reason,
+                 "the file cannot be mapped on this system");
+    return PACK_OK;
+}
+
+static enum pack_status
+open_all(struct pack_reader *r, struct pack_error *err)
+{
+    r->file = strdup(r->params.file);
+    r->dataset = strdup(r->params.dataset);
+    if (!r->file || !r->dataset)
+        return pack_fail_memory(err, "reader");
+    enum pack_status status = pack_chunkmap_open(r->file, r->dataset, &r->map, err);
+    if (status == PACK_OK)
+        status = open_draws(r, err);
+    if (status == PACK_OK)
+        status = open_data(r, err);
+    if (status != PACK_OK)
+        return status;
+    bool is_stock = r->stock != NULL;
+    unsigned n_threads =
+        r->params.n_threads ? r->params.n_threads : pack_pool_default_threads();
+    r->info.n_threads = is_stock ? 0 : n_threads;
+    r->n_jobs =
+        is_stock ? 1 : (r->params.n_ahead ? r->params.n_ahead : AHEAD_DEFAULT) + 1;
+    status = pack_reader_allocate(r, err);
+    if (status == PACK_OK && !is_stock)
+        status = pack_crew_start(r, n_threads, &r->crew, err);
+    return status;
+}
+
+enum pack_status
+pack_reader_open(const struct pack_reader_params *params, struct pack_reader **out,
+                 struct pack_error *err)
+{
+    if (!params || !out)
+        return pack_check_given(err, "params", params, "reader", out, NULL);
+    enum pack_status status = check_params(params, err);
+    if (status != PACK_OK)
+        return status;
+    struct pack_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return pack_fail_memory(err, "reader");
+    r->params = *params;
+    r->fd = -1;
+    status = open_all(r, err);
+    if (status != PACK_OK) {
+        pack_reader_close(r);
+        return status;
+    }
+    *out = r;
+    return PACK_OK;
+}
+
+void
+pack_reader_close(struct pack_reader *r)
+{
+    if (!r)
+        return;
+    pack_crew_end(r->crew);
+    pack_reader_release(r);
+    pack_h5_boxes_close(r->stock);
+    pack_fetch_close(&r->fetch);
+    if (r->fd >= 0)
+        close(r->fd);
+    pack_draw_done(&r->future);
+    pack_draw_done(&r->present);
+    pack_chunkmap_close(r->map);
+    free(r->dataset);
+    free(r->file);
+    free(r);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static void
+lend(const struct pack_job *job, struct pack_reader_batch *batch)
+{
+    const struct pack_drawn *drawn = &job->drawn;
+    *batch = (struct pack_reader_batch){ .data = job->data,
+                                         .n_samples = drawn->n_samples,
+                                         .samples = drawn->samples,
+                                         .epoch = drawn->epoch,
+                                         .number = drawn->number,
+                                         .position = drawn->position };
+}
+
+enum pack_status
+pack_reader_next(struct pack_reader *r, struct pack_reader_batch *batch,
+                 struct pack_error *err)
+{
+    struct pack_job *job;
+    enum pack_status status = PACK_OK;
+    if (!r || !batch)
+        return pack_check_given(err, "reader", r, "batch", batch, NULL);
+    if (r->stock) {
+        job = pack_draw_next(&r->present, &r->jobs[0].drawn) ? &r->jobs[0] : NULL;
+        if (job)
+            status = pack_reader_stock_read(r, job, err);
+    } else {
+        job = pack_crew_next(r->crew);
+        if (job) /* what was read of a file that changes says nothing, good or bad */
+            status = pack_chunkmap_check(r->map, r->fd, err);
+        if (job && status == PACK_OK && job->bad_visit < job->drawn.n_visits) {
+            status = job->error.status;
+            if (err)
+                *err = job->error;
+        }
+    }
+    if (status != PACK_OK)
+        return status;
+    if (job)
+        lend(job, batch);
+    else
+        *batch = (struct pack_reader_batch){ .data = NULL };
+    return PACK_OK;
+}
+
+enum pack_status
+pack_reader_info(struct pack_reader *r, struct pack_reader_info *info,
+                 struct pack_error *err)
+{
+    if (!r || !info)
+        return pack_check_given(err, "reader", r, "info", info, NULL);
+    *info = r->info;
+    if (r->crew)
+        pack_crew_count(r->crew, info);
+    return PACK_OK;
+}

@@ -1,0 +1,321 @@
+/*
+ * One lock. A free thread plans the next batch if there is room for one and nobody else
+ * does, outside the lock; else it takes the next run of visits of the oldest batch that has
+ * one; else it waits. Visits of chunks that are kept wait for their slot:
+ *
+ *     a hit    until the slot was loaded as often as the plan says
+ *     a load   until all steps of the slot before it are through
+ *
+ * All of these are earlier in the plan, and runs are taken in its order: the earliest visit
+ * that is not done never waits, so there is always one that goes on.
+ */
+#include "libpack/reader/reader_parts.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+/* What has been done with a slot. */
+struct slot {
+    uint64_t n_loads, n_steps;
+    bool failed; /* the latest load did */
+};
+
+struct worker {
+    struct pack_crew *crew;
+    struct pack_hand *hand;
+    pthread_t thread;
+};
+
+struct pack_crew {
+    struct pack_reader *reader;
+    pthread_mutex_t lock;
+    pthread_cond_t work, slot_moved, job_done;
+    struct slot *slots;
+    unsigned n_waiting; /* for slots */
+    struct worker *workers;
+    unsigned n_workers; /* started */
+
+    /* Counts of batches: those before n_given_back are the ring's again. */
+    uint64_t n_planned, n_dealt, n_given_back, n_taken;
+    bool planning, ended, closing;
+    uint64_t n_visits, n_loads, n_hits, file_reads, file_read_bytes;
+};
+
+uint64_t
+pack_crew_bytes(unsigned n_threads, uint64_t n_slots)
+{
+    return sizeof(struct pack_crew) + n_threads * sizeof(struct worker) +
+           n_slots * sizeof(struct slot);
+}
+
+static struct pack_job *
+job_at(const struct pack_crew *crew, uint64_t batch)
+{
+    return &crew->reader->jobs[batch % crew->reader->n_jobs];
+}
+
+/* ------------------------------------------------------------------ visits */
+
+static void
+wait_for_slot(struct pack_crew *crew)
+{
+    crew->n_waiting++;
+    pthread_cond_wait(&crew->slot_moved, &crew->lock);
+    crew->n_waiting--;
+}
+
+static void
+tell_slot(struct pack_crew *crew)
+{
+    if (crew->n_waiting > 0)
+        pthread_cond_broadcast(&crew->slot_moved);
+}
+
+/* Decodes into the slot when it is free, and tells those that wait for it; false when
+ * that failed, or nobody wants it any more. */
+static bool
+load_slot(struct pack_crew *crew, struct worker *worker, const struct pack_visit *visit,
+          unsigned char *chunk, enum pack_status *status, struct pack_error *err)
+{
+    struct slot *slot = &crew->slots[visit->step.slot];
+    pthread_mutex_lock(&crew->lock);
+    while (slot->n_steps < visit->step.n_before && !crew->closing)
+        wait_for_slot(crew);
+    bool closing = crew->closing;
+    pthread_mutex_unlock(&crew->lock);
+    if (closing)
+        return false;
+    *status = pack_reader_decode(crew->reader, worker->hand, visit, chunk, err);
+    pthread_mutex_lock(&crew->lock);
+    slot->n_loads++;
+    slot->failed = *status != PACK_OK;
+    tell_slot(crew);
+    pthread_mutex_unlock(&crew->lock);
+    return *status == PACK_OK;
+}
+
+/* Waits for the bytes of a hit. */
+enum awaited { LOADED = 0, FAILED, CLOSING };
+
+static enum awaited
+await_slot(struct pack_crew *crew, const struct pack_visit *visit)
+{
+    struct slot *slot = &crew->slots[visit->step.slot];
+    pthread_mutex_lock(&crew->lock);
+    while (slot->n_loads < visit->step.n_loads && !crew->closing)
+        wait_for_slot(crew);
+    enum awaited awaited = crew->closing ? CLOSING : slot->failed ? FAILED : LOADED;
+    pthread_mutex_unlock(&crew->lock);
+    return awaited;
+}
+
+static enum pack_status
+do_visit(struct pack_crew *crew, struct worker *worker, struct pack_job *job,
+         const struct pack_visit *visit, struct pack_error *err)
+{
+    struct pack_reader *r = crew->reader;
+    enum pack_status status = PACK_OK;
+    if (!visit->is_coded || visit->step.action == PACK_PLAN_PASS)
+        return pack_reader_pass(r, worker->hand, job, visit, err);
+    unsigned char *chunk = r->slots + visit->step.slot * r->map->grid.chunk_bytes;
+    if (visit->step.action == PACK_PLAN_LOAD) {
+        if (load_slot(crew, worker, visit, chunk, &status, err))
+            pack_reader_place(r, job, visit, chunk);
+        return status;
+    }
+    switch (await_slot(crew, visit)) {
+    case LOADED: pack_reader_place(r, job, visit, chunk); break;
+    case FAILED: return pack_reader_pass(r, worker->hand, job, visit, err); /* likewise */
+    case CLOSING: break;
+    }
+    return PACK_OK;
+}
+
+/* Under the lock: the visit is through, well or not. */
+static void
+note_visit(struct pack_crew *crew, struct pack_job *job, size_t number,
+           const struct pack_error *error)
+{
+    const struct pack_visit *visit = &job->drawn.visits[number];
+    const struct pack_plan_step *step = &visit->step;
+    crew->n_visits++;
+    if (visit->is_coded) {
+        crew->n_loads += step->action != PACK_PLAN_HIT;
+        crew->n_hits += step->action == PACK_PLAN_HIT;
+        if (step->action != PACK_PLAN_PASS) {
+            crew->slots[step->slot].n_steps++;
+            tell_slot(crew);
+        }
+    }
+    if (error->status != PACK_OK && number < job->bad_visit) {
+        job->bad_visit = number;
+        job->error = *error;
+    }
+    if (++job->n_done == job->drawn.n_visits)
+        pthread_cond_signal(&crew->job_done);
+}
+
+/* ----------------------------------------------------------------- threads */
+
+/* Under the lock, which it leaves meanwhile. */
+static void
+plan(struct pack_crew *crew)
+{
+    struct pack_job *job = job_at(crew, crew->n_planned);
+    crew->planning = true;
+    pthread_mutex_unlock(&crew->lock);
+    bool more = pack_reader_plan_job(crew->reader, job);
+    pthread_mutex_lock(&crew->lock);
+    crew->planning = false;
+    if (more) {
+        job->n_dealt = job->n_done = 0;
+        job->bad_visit = job->drawn.n_visits;
+        crew->n_planned++;
+    } else {
+        crew->ended = true;
+        pthread_cond_signal(&crew->job_done);
+    }
+    pthread_cond_broadcast(&crew->work);
+}
+
+/* Likewise: a run of visits of the oldest batch that has one. */
+static void
+read_run(struct pack_crew *crew, struct worker *worker)
+{
+    struct pack_job *job = job_at(crew, crew->n_dealt);
+    struct pack_chunkload *load = &worker->hand->load;
+    size_t first = job->n_dealt, end = job->drawn.visits[first].run_end;
+    job->n_dealt = end;
+    crew->n_dealt += end == job->drawn.n_visits;
+    for (size_t i = first; i < end && !crew->closing; i++) {
+        struct pack_error error = { .status = PACK_OK };
+        pthread_mutex_unlock(&crew->lock);
+        error.status = do_visit(crew, worker, job, &job->drawn.visits[i], &error);
+        pthread_mutex_lock(&crew->lock);
+        note_visit(crew, job, i, &error);
+        crew->file_reads += load->file_reads;
+        crew->file_read_bytes += load->file_read_bytes;
+        load->file_reads = load->file_read_bytes = 0;
+    }
+}
+
+static void *
+worker_main(void *argument)
+{
+    struct worker *worker = argument;
+    struct pack_crew *crew = worker->crew;
+    pthread_mutex_lock(&crew->lock);
+    while (!crew->closing) {
+        bool has_room = crew->n_planned - crew->n_given_back < crew->reader->n_jobs;
+        if (has_room && !crew->planning && !crew->ended)
+            plan(crew);
+        else if (crew->n_dealt < crew->n_planned)
+            read_run(crew, worker);
+        else
+            pthread_cond_wait(&crew->work, &crew->lock);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+static enum pack_status
+start_workers(struct pack_crew *crew, unsigned n_threads, struct pack_error *err)
+{
+    sigset_t all, before;
+    enum pack_status status = PACK_OK;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (unsigned i = 0; i < n_threads && status == PACK_OK; i++) {
+        struct worker *worker = &crew->workers[i];
+        *worker = (struct worker){ .crew = crew, .hand = &crew->reader->hands[i] };
+        int failed = pthread_create(&worker->thread, NULL, worker_main, worker);
+        if (failed)
+            status = pack_fail_errno(err, failed, "cannot start thread %u", i + 1);
+        else
+            crew->n_workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+enum pack_status
+pack_crew_start(struct pack_reader *reader, unsigned n_threads, struct pack_crew **out,
+                struct pack_error *err)
+{
+    struct pack_crew *crew = calloc(1, sizeof *crew);
+    if (!crew)
+        return pack_fail_memory(err, "threads");
+    crew->reader = reader;
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_cond_init(&crew->work, NULL);
+    pthread_cond_init(&crew->slot_moved, NULL);
+    pthread_cond_init(&crew->job_done, NULL);
+    crew->slots = calloc(reader->info.n_slots + 1, sizeof *crew->slots);
+    crew->workers = calloc(n_threads, sizeof *crew->workers);
+    enum pack_status status = crew->slots && crew->workers
+                                  ? start_workers(crew, n_threads, err)
+                                  : pack_fail_memory(err, "threads");
+    if (status != PACK_OK) {
+        pack_crew_end(crew);
+        return status;
+    }
+    *out = crew;
+    return PACK_OK;
+}
+
+void
+pack_crew_end(struct pack_crew *crew)
+{
+    if (!crew)
+        return;
+    pthread_mutex_lock(&crew->lock);
+    crew->closing = true;
+    pthread_cond_broadcast(&crew->work);
+    pthread_cond_broadcast(&crew->slot_moved);
+    pthread_mutex_unlock(&crew->lock);
+    for (unsigned i = 0; i < crew->n_workers; i++)
+        pthread_join(crew->workers[i].thread, NULL);
+    free(crew->workers);
+    free(crew->slots);
+    pthread_cond_destroy(&crew->job_done);
+    pthread_cond_destroy(&crew->slot_moved);
+    pthread_cond_destroy(&crew->work);
+    pthread_mutex_destroy(&crew->lock);
+    free(crew);
+}
+
+/* ------------------------------------------------------------------ batches */
+
+struct pack_job *
+pack_crew_next(struct pack_crew *crew)
+{
+    struct pack_job *job = NULL;
+    pthread_mutex_lock(&crew->lock);
+    if (crew->n_given_back < crew->n_taken) {
+        crew->n_given_back = crew->n_taken;
+        pthread_cond_signal(&crew->work);
+    }
+    while (crew->n_planned == crew->n_taken && !crew->ended)
+        pthread_cond_wait(&crew->job_done, &crew->lock);
+    if (crew->n_planned > crew->n_taken) {
+        job = job_at(crew, crew->n_taken);
+        while (job->n_done < job->drawn.n_visits)
+            pthread_cond_wait(&crew->job_done, &crew->lock);
+        crew->n_taken++;
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return job;
+}
+
+void
+pack_crew_count(struct pack_crew *crew, struct pack_reader_info *info)
+{
+    pthread_mutex_lock(&crew->lock);
+    info->visits = crew->n_visits;
+    info->loads = crew->n_loads;
+    info->hits = crew->n_hits;
+    info->file_reads = crew->file_reads;
+    info->file_read_bytes = crew->file_read_bytes;
+    pthread_mutex_unlock(&crew->lock);
+}

@@ -1,0 +1,168 @@
+/*
+ * The future runs ahead of the present by whole batches, as far as the plan has room: what
+ * the plan is to decide for a batch it has always seen. Drawing an order twice costs less
+ * than keeping its boxes.
+ *
+ * Visits are dealt out in runs of about RUN_BYTES, so that small chunks are not a lock
+ * each.
+ */
+#include "libpack/reader/reader_parts.h"
+
+#include "libpack/model/grid.h"
+
+enum { RUN_BYTES = 1 << 16 };
+
+/* ----------------------------------------------------------------- planning */
+
+static bool
+is_coded(const struct pack_reader *r, uint64_t number)
+{
+    struct pack_chunk chunk;
+    return pack_chunkmap_chunk(r->map, number, &chunk) == PACK_CHUNK_CODED;
+}
+
+static void
+look_ahead(struct pack_reader *r)
+{
+    uint64_t most = r->plan_ahead_max - r->future.pieces_max;
+    while (!r->future_ended && pack_plan_ahead(r->plan) <= most) {
+        r->future_ended = !pack_draw_next(&r->future, &r->seen);
+        for (size_t i = 0; i < r->seen.n_visits && !r->future_ended; i++)
+            if (is_coded(r, r->seen.visits[i].number))
+                pack_plan_see(r->plan, r->seen.visits[i].number);
+    }
+}
+
+/* The end of the run that begins at `first`. */
+static uint32_t
+find_run_end(const struct pack_reader *r, const struct pack_drawn *drawn, size_t first)
+{
+    uint64_t bytes = 0;
+    size_t i = first;
+    while (i < drawn->n_visits && bytes < RUN_BYTES) {
+        const struct pack_visit *visit = &drawn->visits[i++];
+        bytes += visit->is_coded ? r->map->grid.chunk_bytes
+                                 : (uint64_t)visit->n * r->sample_bytes;
+    }
+    return (uint32_t)i;
+}
+
+bool
+pack_reader_plan_job(struct pack_reader *r, struct pack_job *job)
+{
+    struct pack_drawn *drawn = &job->drawn;
+    if (!pack_draw_next(&r->present, drawn))
+        return false;
+    if (r->plan)
+        look_ahead(r);
+    for (size_t i = 0; i < drawn->n_visits; i++) {
+        struct pack_visit *visit = &drawn->visits[i];
+        visit->is_coded = is_coded(r, visit->number);
+        if (visit->is_coded)
+            pack_plan_next(r->plan, &visit->step);
+    }
+    for (size_t i = 0; i < drawn->n_visits; i = drawn->visits[i].run_end)
+        drawn->visits[i].run_end = find_run_end(r, drawn, i);
+    return true;
+}
+
+/* ----------------------------------------------------------------- reading */
+
+/* Where a piece lies in its chunk, and in the batch. */
+static void
+set_strided(const struct pack_reader *r, const struct pack_job *job,
+            const struct pack_piece *piece, struct pack_strided *s)
+{
+    const struct pack_grid *grid = &r->map->grid;
+    const uint64_t *start = job->drawn.starts + piece->sample * (size_t)grid->rank;
+    uint64_t coords[PACK_RANK_MAX], from[PACK_RANK_MAX], to[PACK_RANK_MAX],
+        count[PACK_RANK_MAX];
+    pack_grid_coords(grid, piece->number, coords);
+    for (int i = 0; i < grid->rank; i++) {
+        uint64_t corner = coords[i] * grid->chunk[i],
+                 end = start[i] + r->present.count[i];
+        uint64_t chunk_end = corner + grid->chunk[i];
+        uint64_t first = start[i] > corner ? start[i] : corner;
+        count[i] = (end < chunk_end ? end : chunk_end) - first;
+        from[i] = first - corner;
+        to[i] = first - start[i];
+    }
+    pack_strided_set(s, grid->rank, count, grid->elem_size,
+                     (struct pack_strided_place){ grid->chunk, from },
+                     (struct pack_strided_place){ r->present.count, to });
+    s->to += piece->sample * (uint64_t)r->sample_bytes;
+}
+
+void
+pack_reader_swap(const struct pack_reader *r, void *data, size_t n_samples)
+{
+    struct pack_strided all = { .run_bytes = n_samples * r->sample_bytes };
+    if (r->swaps)
+        pack_strided_swap(&all, r->map->facts.type.bytes, data);
+}
+
+static void
+swap_piece(const struct pack_reader *r, struct pack_job *job,
+           const struct pack_strided *s)
+{
+    if (r->swaps)
+        pack_strided_swap(s, r->map->facts.type.bytes, job->data);
+}
+
+enum pack_status
+pack_reader_decode(struct pack_reader *r, struct pack_hand *hand,
+                   const struct pack_visit *visit, void *out, struct pack_error *err)
+{
+    struct pack_chunk chunk;
+    pack_chunkmap_chunk(r->map, visit->number, &chunk);
+    return pack_chunkload_decode(&hand->load, &chunk, out, err);
+}
+
+void
+pack_reader_place(struct pack_reader *r, struct pack_job *job,
+                  const struct pack_visit *visit, const unsigned char *chunk)
+{
+    struct pack_strided s;
+    for (uint32_t i = visit->first; i < visit->first + visit->n; i++) {
+        set_strided(r, job, &job->drawn.pieces[i], &s);
+        pack_strided_copy(&s, 0, chunk + s.from, job->data + s.to);
+        swap_piece(r, job, &s);
+    }
+}
+
+/* A chunk that one sample wants, all of it, in one piece, is decoded where it belongs. */
+static enum pack_status
+pass_coded(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
+           const struct pack_visit *visit, struct pack_error *err)
+{
+    struct pack_strided s;
+    set_strided(r, job, &job->drawn.pieces[visit->first], &s);
+    bool in_place = visit->n == 1 && s.run_bytes == r->map->grid.chunk_bytes;
+    enum pack_status status = pack_reader_decode(
+        r, hand, visit, in_place ? job->data + s.to : hand->chunk, err);
+    if (status == PACK_OK && in_place)
+        swap_piece(r, job, &s);
+    else if (status == PACK_OK)
+        pack_reader_place(r, job, visit, hand->chunk);
+    return status;
+}
+
+enum pack_status
+pack_reader_pass(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
+                 const struct pack_visit *visit, struct pack_error *err)
+{
+    struct pack_chunk chunk;
+    struct pack_strided s;
+    enum pack_status status = PACK_OK;
+    if (visit->is_coded)
+        return pass_coded(r, hand, job, visit, err);
+    enum pack_chunk_kind kind = pack_chunkmap_chunk(r->map, visit->number, &chunk);
+    for (uint32_t i = visit->first; i < visit->first + visit->n && status == PACK_OK;
+         i++) {
+        set_strided(r, job, &job->drawn.pieces[i], &s);
+        status = pack_chunkload_copy(&hand->load, kind, &chunk, &s, job->data, err);
+        if (status == PACK_OK)
+            swap_piece(r, job, &s);
+    }
+    return status;
+}

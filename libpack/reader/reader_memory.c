@@ -1,0 +1,188 @@
+/*
+ * All of a reader's memory is shared out when it is opened:
+ *
+ *     what must be     map, batches in the making, what each thread decodes with
+ *     the future       visits that the plan sees ahead: two batches at least, a sixteenth
+ *                      of the rest at most
+ *     slots            decoded chunks that are kept: all that is left
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "libpack/base/size.h"
+#include "libpack/reader/reader_parts.h"
+
+static const uint64_t MEMORY_DEFAULT = UINT64_C(1) << 30;
+
+/* Visits seen ahead are some of each chunk's, more help little; and no more than this, so
+ * that the first batch does not wait long for them. */
+enum { AHEAD_OF_CHUNK = 8, AHEAD_MAX = 1 << 20 };
+
+/* A sum of products that says when it no longer fits. */
+struct sum {
+    uint64_t bytes;
+    bool overflows;
+};
+
+static void
+add(struct sum *sum, uint64_t n, uint64_t bytes)
+{
+    uint64_t product;
+    if (!pack_size_mul(n, bytes, &product) ||
+        !pack_size_add(sum->bytes, product, &sum->bytes))
+        sum->overflows = true;
+}
+
+static bool
+is_coded(const struct pack_reader *r)
+{
+    return r->fd >= 0 && r->map->stored_max_bytes > 0;
+}
+
+/* What there must be, without slots. */
+static struct sum
+least_bytes(const struct pack_reader *r)
+{
+    const struct pack_draw *draw = &r->present;
+    uint64_t n_threads = r->info.n_threads;
+    struct sum sum = { sizeof *r + pack_chunkmap_bytes(r->map), false };
+    add(&sum, draw->batch * r->n_jobs, r->sample_bytes);
+    add(&sum, r->n_jobs, sizeof(struct pack_job) + pack_draw_bytes(draw));
+    if (r->fd < 0)
+        return sum;
+    add(&sum, 1, pack_crew_bytes(r->info.n_threads, 0));
+    add(&sum, n_threads, sizeof(struct pack_hand) + pack_chunkload_bytes(r->map));
+    if (!is_coded(r))
+        return sum;
+    add(&sum, n_threads, r->map->grid.chunk_bytes);
+    add(&sum, 1, pack_draw_bytes(draw)); /* of the future */
+    add(&sum, r->map->grid.n_chunks_total, PACK_PLAN_CHUNK_BYTES);
+    add(&sum, 2 * draw->pieces_max, PACK_PLAN_AHEAD_BYTES);
+    return sum;
+}
+
+/* Shares out what is left. */
+static void
+share(struct pack_reader *r, uint64_t left)
+{
+    const struct pack_grid *grid = &r->map->grid;
+    uint64_t slot_bytes = grid->chunk_bytes + PACK_PLAN_SLOT_BYTES +
+                          (pack_crew_bytes(0, 1) - pack_crew_bytes(0, 0));
+    uint64_t ahead = left / 16 / PACK_PLAN_AHEAD_BYTES, n_slots;
+    if (ahead > AHEAD_MAX)
+        ahead = AHEAD_MAX;
+    if (ahead / AHEAD_OF_CHUNK > grid->n_chunks_total)
+        ahead = grid->n_chunks_total * AHEAD_OF_CHUNK;
+    r->plan_ahead_max = 2 * r->present.pieces_max + ahead;
+    left -= ahead * PACK_PLAN_AHEAD_BYTES;
+    n_slots = left / slot_bytes;
+    if (n_slots > grid->n_chunks_total)
+        n_slots = grid->n_chunks_total;
+    if (n_slots > UINT32_MAX - 1)
+        n_slots = UINT32_MAX - 1;
+    r->info.n_slots = n_slots;
+    r->info.memory_bytes += ahead * PACK_PLAN_AHEAD_BYTES + n_slots * slot_bytes;
+}
+
+static enum pack_status
+settle(struct pack_reader *r, struct pack_error *err)
+{
+    char asked[PACK_BYTES_TEXT_MAX], least[PACK_BYTES_TEXT_MAX];
+    uint64_t limit = r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
+    struct sum sum = least_bytes(r);
+    if (sum.overflows || sum.bytes > SIZE_MAX / 2)
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "a batch of %" PRIu64 " samples of %zu bytes is too large",
+                         r->present.batch, r->sample_bytes);
+    if (sum.bytes > limit)
+        return pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
+                               "%s do not hold what reading takes; %s do (%" PRIu64
+                               " bytes)",
+                               pack_bytes_format(limit, asked),
+                               pack_bytes_format(sum.bytes, least), sum.bytes);
+    r->info.memory_bytes = sum.bytes;
+    if (is_coded(r))
+        share(r, limit - sum.bytes);
+    return PACK_OK;
+}
+
+static enum pack_status
+allocate_jobs(struct pack_reader *r, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    r->jobs = calloc(r->n_jobs, sizeof *r->jobs);
+    if (!r->jobs)
+        return pack_fail_memory(err, "batches");
+    for (size_t i = 0; i < r->n_jobs && status == PACK_OK; i++) {
+        status = pack_drawn_init(&r->jobs[i].drawn, &r->present, err);
+        if (status != PACK_OK)
+            break;
+        r->jobs[i].data = calloc(r->present.batch, r->sample_bytes);
+        if (!r->jobs[i].data)
+            status = pack_fail_memory(err, "batch");
+    }
+    return status;
+}
+
+static enum pack_status
+allocate_hands(struct pack_reader *r, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    r->hands = calloc(r->info.n_threads, sizeof *r->hands);
+    if (!r->hands)
+        return pack_fail_memory(err, "threads");
+    for (unsigned i = 0; i < r->info.n_threads && status == PACK_OK; i++) {
+        status = pack_chunkload_init(&r->hands[i].load, r->map, &r->fetch, err);
+        if (status != PACK_OK || !is_coded(r))
+            continue;
+        r->hands[i].chunk = malloc(r->map->grid.chunk_bytes);
+        if (!r->hands[i].chunk)
+            status = pack_fail_memory(err, "decoded chunk");
+    }
+    return status;
+}
+
+static enum pack_status
+allocate_plan(struct pack_reader *r, struct pack_error *err)
+{
+    const struct pack_grid *grid = &r->map->grid;
+    enum pack_status status = pack_plan_new(grid->n_chunks_total, r->info.n_slots,
+                                            r->plan_ahead_max, &r->plan, err);
+    if (status == PACK_OK)
+        status = pack_drawn_init(&r->seen, &r->future, err);
+    if (status != PACK_OK)
+        return status;
+    r->slots = malloc(r->info.n_slots * grid->chunk_bytes + 1);
+    return r->slots ? PACK_OK : pack_fail_memory(err, "decoded chunks");
+}
+
+enum pack_status
+pack_reader_allocate(struct pack_reader *r, struct pack_error *err)
+{
+    enum pack_status status = settle(r, err);
+    if (status == PACK_OK)
+        status = allocate_jobs(r, err);
+    if (status == PACK_OK && r->fd >= 0)
+        status = allocate_hands(r, err);
+    if (status == PACK_OK && is_coded(r))
+        status = allocate_plan(r, err);
+    return status;
+}
+
+void
+pack_reader_release(struct pack_reader *r)
+{
+    free(r->slots);
+    pack_drawn_done(&r->seen);
+    pack_plan_free(r->plan);
+    for (unsigned i = 0; r->hands && i < r->info.n_threads; i++) {
+        free(r->hands[i].chunk);
+        pack_chunkload_done(&r->hands[i].load);
+    }
+    free(r->hands);
+    for (size_t i = 0; r->jobs && i < r->n_jobs; i++) {
+        free(r->jobs[i].data);
+        pack_drawn_done(&r->jobs[i].drawn);
+    }
+    free(r->jobs);
+}

@@ -1,0 +1,117 @@
+/* Between the files of the reader. */
+#ifndef LIBPACK_READER_PARTS_H
+#define LIBPACK_READER_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/reader.h>
+#include "libpack/reader/chunkload.h"
+#include "libpack/reader/chunkmap.h"
+#include "libpack/reader/draw.h"
+#include "libpack/reader/fetch.h"
+#include "libpack/reader/plan.h"
+
+struct pack_h5_boxes;
+struct pack_crew;
+
+/* A batch in the making. Drawn and planned by one thread at a time, then read by all; what
+ * follows `data` is the crew's, under its lock. */
+struct pack_job {
+    struct pack_drawn drawn;
+    unsigned char *data;
+
+    size_t n_dealt, n_done;  /* visits */
+    size_t bad_visit;        /* the first that failed; n_visits: none */
+    struct pack_error error; /* of it */
+};
+
+/* What one thread reads and decodes with. */
+struct pack_hand {
+    struct pack_chunkload load;
+    unsigned char *chunk; /* a decoded one that is not kept */
+};
+
+struct pack_reader {
+    struct pack_reader_params params;
+    char *file, *dataset; /* copies; params points there */
+    struct pack_chunkmap *map;
+    int fd; /* of the file that holds the data; -1: HDF5 reads */
+    struct pack_fetch fetch;
+    uint64_t sample_extent[PACK_RANK_MAX]; /* the shape of a sample */
+    size_t sample_bytes;
+    bool swaps; /* elements are turned around */
+
+    /* The order, twice: as it is planned, and ahead of that, as the plan's future. */
+    struct pack_draw present, future;
+    struct pack_drawn seen; /* the latest of the future */
+    bool future_ended;
+    struct pack_plan *plan; /* NULL: nothing is decoded */
+    uint64_t plan_ahead_max;
+
+    unsigned char *slots;  /* decoded chunks that are kept */
+    struct pack_job *jobs; /* a ring; batch i of all is jobs[i % n_jobs] */
+    size_t n_jobs;
+    struct pack_hand *hands; /* of each thread */
+    struct pack_crew *crew;  /* NULL: HDF5 reads */
+
+    struct pack_h5_boxes *stock;  /* HDF5's own reader, or NULL */
+    struct pack_reader_info info; /* counts of work done are the crew's */
+};
+
+/* ------------------------------------------------- reader_jobs.c: what threads do */
+
+/* Draws and plans the next batch; false behind the last. One thread at a time. */
+bool pack_reader_plan_job(struct pack_reader *reader, struct pack_job *job);
+
+/* Decodes the chunk of a visit that is_coded, to `out`, of a chunk's bytes. */
+enum pack_status pack_reader_decode(struct pack_reader *reader, struct pack_hand *hand,
+                                    const struct pack_visit *visit, void *out,
+                                    struct pack_error *err);
+/* Copies the pieces of a visit to their places, from the decoded chunk. */
+void pack_reader_place(struct pack_reader *reader, struct pack_job *job,
+                       const struct pack_visit *visit, const unsigned char *chunk);
+/* All of a visit without a slot: a chunk that is not kept, or not coded. */
+enum pack_status pack_reader_pass(struct pack_reader *reader, struct pack_hand *hand,
+                                  struct pack_job *job, const struct pack_visit *visit,
+                                  struct pack_error *err);
+/* Turns all elements of n samples around, where the reader does that. */
+void pack_reader_swap(const struct pack_reader *reader, void *data, size_t n_samples);
+
+/* ------------------------------------------------- reader_crew.c: the threads */
+
+/*
+ * Starts `n_threads` threads on the reader's jobs, with all signals blocked. The reader
+ * is ready but for them. PACK_ERR_MEMORY, PACK_ERR_IO when the system refuses a thread.
+ */
+enum pack_status pack_crew_start(struct pack_reader *reader, unsigned n_threads,
+                                 struct pack_crew **crew, struct pack_error *err);
+/* Ends them, whatever they are at. Accepts NULL. */
+void pack_crew_end(struct pack_crew *crew);
+
+/* Memory of a crew, slots of which are `n_slots`. */
+uint64_t pack_crew_bytes(unsigned n_threads, uint64_t n_slots);
+
+/* Waits for the next batch; NULL behind the last. It stays the caller's until it is given
+ * back, by the next call too. */
+struct pack_job *pack_crew_next(struct pack_crew *crew);
+
+/* What was done so far, into the counts of *info. */
+void pack_crew_count(struct pack_crew *crew, struct pack_reader_info *info);
+
+/* ------------------------------------------------- reader_stock.c: HDF5 itself */
+
+enum pack_status pack_reader_stock_open(struct pack_reader *reader,
+                                        struct pack_error *err);
+/* Reads the samples of a job that was drawn. */
+enum pack_status pack_reader_stock_read(struct pack_reader *reader, struct pack_job *job,
+                                        struct pack_error *err);
+
+/* ------------------------------------------------- reader_memory.c */
+
+/* Shares params.memory_bytes out and allocates everything, the crew aside. */
+enum pack_status pack_reader_allocate(struct pack_reader *reader, struct pack_error *err);
+void pack_reader_release(struct pack_reader *reader);
+
+#endif
