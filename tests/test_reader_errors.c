@@ -269,6 +269,26 @@ test_position(void)
 }
 
 static void
+test_gathering(void)
+{
+    struct pack_reader_params params = in_order(PACK_READER_PREAD, 2);
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch batch = { .n_samples = 0 };
+    struct pack_reader_info info = { .engine = "" };
+    write_file(&coded);
+    params.pattern.batch = 96;
+    params.n_epochs = 1;
+    if (pack_reader_open(&params, &reader, NULL) == PACK_OK &&
+        pack_reader_next(reader, &batch, NULL) == PACK_OK)
+        pack_reader_info(reader, &info, NULL);
+    ok(batch.n_samples == 96 && is_right(&batch) && info.loads == 12 &&
+           info.file_reads == 1,
+       "small chunks side by side are read at once: %llu loads, %llu reads",
+       (unsigned long long)info.loads, (unsigned long long)info.file_reads);
+    pack_reader_close(reader);
+}
+
+static void
 test_ranks(void)
 {
     write_file(&coded);
@@ -421,6 +441,7 @@ main(void)
     test_changes();
     test_closing();
     test_position();
+    test_gathering();
     test_ranks();
     test_trace();
     test_virtual();

@@ -99,7 +99,29 @@ view(struct pack_chunkload *load, uint64_t address, size_t size, void *room,
 {
     load->file_reads++;
     load->file_read_bytes += size;
+    if (room == load->room)
+        load->window_bytes = 0;
     return pack_fetch_view(load->fetch, address, size, room, data, err);
+}
+
+void
+pack_chunkload_gather(struct pack_chunkload *load, uint64_t address, uint64_t bytes)
+{
+    const void *data;
+    if (bytes > load->room_bytes ||
+        view(load, address, (size_t)bytes, load->room, &data, NULL) != PACK_OK)
+        return;
+    load->window = data;
+    load->window_address = address;
+    load->window_bytes = (size_t)bytes;
+}
+
+bool
+pack_chunkload_has(const struct pack_chunkload *load, const struct pack_chunk *chunk)
+{
+    uint64_t offset = chunk->address_bytes - load->window_address;
+    return chunk->address_bytes >= load->window_address && offset < load->window_bytes &&
+           chunk->stored_bytes <= load->window_bytes - offset;
 }
 
 enum pack_status
@@ -108,12 +130,14 @@ pack_chunkload_decode(struct pack_chunkload *load, const struct pack_chunk *chun
 {
     const struct pack_chunkmap *map = load->map;
     struct pack_stored stored = { NULL, (size_t)chunk->stored_bytes, chunk->filter_mask };
-    enum pack_status status;
+    enum pack_status status = PACK_OK;
     if (chunk->stored_bytes > load->room_bytes)
         status = pack_fail(err, PACK_ERR_FORMAT,
                            "%" PRIu64 " bytes are stored, of %" PRIu64
                            " no filter makes more than %" PRIu64,
                            chunk->stored_bytes, map->grid.chunk_bytes, stored_limit(map));
+    else if (pack_chunkload_has(load, chunk))
+        stored.data = load->window + (chunk->address_bytes - load->window_address);
     else
         status =
             view(load, chunk->address_bytes, stored.size, load->room, &stored.data, err);

@@ -25,6 +25,10 @@ struct pack_chunkload {
     struct pack_filter_ctx *ctx;
     unsigned char *room;
     size_t room_bytes; /* for bytes as they are stored */
+    /* What was gathered: `window_bytes` from an address on; 0: nothing. */
+    const unsigned char *window;
+    uint64_t window_address;
+    size_t window_bytes;
     uint64_t file_reads, file_read_bytes;
 };
 
@@ -38,6 +42,14 @@ void pack_chunkload_done(struct pack_chunkload *load);
 /* The memory that one takes for this map, its filters' included; UINT64_MAX: more than can
  * be counted. */
 uint64_t pack_chunkload_bytes(const struct pack_chunkmap *map);
+
+/* Reads a range in which several chunks lie that are decoded next, at once: those inside
+ * are then not read again. Nothing happens when it is larger than the room or cannot be
+ * read: each chunk then says for itself what is wrong. */
+void pack_chunkload_gather(struct pack_chunkload *load, uint64_t address, uint64_t bytes);
+/* Whether a chunk was gathered. */
+bool pack_chunkload_has(const struct pack_chunkload *load,
+                        const struct pack_chunk *chunk);
 
 /*
  * Decodes a chunk that is PACK_CHUNK_CODED into chunk_bytes of the grid at `out`.

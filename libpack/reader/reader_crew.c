@@ -72,12 +72,19 @@ tell_slot(struct pack_crew *crew)
         pthread_cond_broadcast(&crew->slot_moved);
 }
 
-/* Decodes into the slot when it is free, and tells those that wait for it; false when
- * that failed, or nobody wants it any more. */
-static bool
-load_slot(struct pack_crew *crew, struct worker *worker, const struct pack_visit *visit,
-          unsigned char *chunk, enum pack_status *status, struct pack_error *err)
+static unsigned char *
+chunk_of(const struct pack_reader *r, const struct pack_visit *visit)
 {
+    return r->slots + visit->step.slot * r->map->grid.chunk_bytes;
+}
+
+/* Decodes into the slot when it is free, tells those that wait for it, and uses it. */
+static enum pack_status
+load_slot(struct pack_crew *crew, struct worker *worker, struct pack_job *job,
+          const struct pack_visit *visit, struct pack_error *err)
+{
+    struct pack_reader *r = crew->reader;
+    unsigned char *chunk = chunk_of(r, visit);
     struct slot *slot = &crew->slots[visit->step.slot];
     pthread_mutex_lock(&crew->lock);
     while (slot->n_steps < visit->step.n_before && !crew->closing)
@@ -85,14 +92,16 @@ load_slot(struct pack_crew *crew, struct worker *worker, const struct pack_visit
     bool closing = crew->closing;
     pthread_mutex_unlock(&crew->lock);
     if (closing)
-        return false;
-    *status = pack_reader_decode(crew->reader, worker->hand, visit, chunk, err);
+        return PACK_OK;
+    enum pack_status status = pack_reader_decode(r, worker->hand, job, visit, chunk, err);
     pthread_mutex_lock(&crew->lock);
     slot->n_loads++;
-    slot->failed = *status != PACK_OK;
+    slot->failed = status != PACK_OK;
     tell_slot(crew);
     pthread_mutex_unlock(&crew->lock);
-    return *status == PACK_OK;
+    if (status == PACK_OK)
+        pack_reader_place(r, job, visit, chunk);
+    return status;
 }
 
 /* Waits for the bytes of a hit. */
@@ -115,17 +124,12 @@ do_visit(struct pack_crew *crew, struct worker *worker, struct pack_job *job,
          const struct pack_visit *visit, struct pack_error *err)
 {
     struct pack_reader *r = crew->reader;
-    enum pack_status status = PACK_OK;
     if (!visit->is_coded || visit->step.action == PACK_PLAN_PASS)
         return pack_reader_pass(r, worker->hand, job, visit, err);
-    unsigned char *chunk = r->slots + visit->step.slot * r->map->grid.chunk_bytes;
-    if (visit->step.action == PACK_PLAN_LOAD) {
-        if (load_slot(crew, worker, visit, chunk, &status, err))
-            pack_reader_place(r, job, visit, chunk);
-        return status;
-    }
+    if (visit->step.action == PACK_PLAN_LOAD)
+        return load_slot(crew, worker, job, visit, err);
     switch (await_slot(crew, visit)) {
-    case LOADED: pack_reader_place(r, job, visit, chunk); break;
+    case LOADED: pack_reader_place(r, job, visit, chunk_of(r, visit)); break;
     case FAILED: return pack_reader_pass(r, worker->hand, job, visit, err); /* likewise */
     case CLOSING: break;
     }

@@ -34,7 +34,7 @@ look_ahead(struct pack_reader *r)
 }
 
 /* The end of the run that begins at `first`. */
-static uint32_t
+static size_t
 find_run_end(const struct pack_reader *r, const struct pack_drawn *drawn, size_t first)
 {
     uint64_t bytes = 0;
@@ -44,7 +44,7 @@ find_run_end(const struct pack_reader *r, const struct pack_drawn *drawn, size_t
         bytes += visit->is_coded ? r->map->grid.chunk_bytes
                                  : (uint64_t)visit->n * r->sample_bytes;
     }
-    return (uint32_t)i;
+    return i;
 }
 
 bool
@@ -61,8 +61,11 @@ pack_reader_plan_job(struct pack_reader *r, struct pack_job *job)
         if (visit->is_coded)
             pack_plan_next(r->plan, &visit->step);
     }
-    for (size_t i = 0; i < drawn->n_visits; i = drawn->visits[i].run_end)
-        drawn->visits[i].run_end = find_run_end(r, drawn, i);
+    for (size_t i = 0, end = 0; i < drawn->n_visits; i++) {
+        if (i == end)
+            end = find_run_end(r, drawn, i);
+        drawn->visits[i].run_end = (uint32_t)end;
+    }
     return true;
 }
 
@@ -109,12 +112,50 @@ swap_piece(const struct pack_reader *r, struct pack_job *job,
         pack_strided_swap(s, r->map->facts.type.bytes, job->data);
 }
 
+/* Whether a chunk lies behind `reach`, so near that both are read at once. */
+static bool
+is_near(const struct pack_reader *r, const struct pack_chunk *chunk, uint64_t reach)
+{
+    uint64_t size = r->map->file.size_bytes;
+    return chunk->address_bytes >= reach && chunk->address_bytes <= size &&
+           chunk->stored_bytes <= size - chunk->address_bytes &&
+           chunk->address_bytes - reach <= PACK_CHUNKLOAD_GAP_BYTES;
+}
+
+/* Small chunks that this thread decodes next and that lie behind this one are read along
+ * with it. */
+static void
+gather(struct pack_reader *r, struct pack_hand *hand, const struct pack_job *job,
+       const struct pack_visit *visit, const struct pack_chunk *first)
+{
+    const struct pack_visit *end = job->drawn.visits + visit->run_end;
+    uint64_t reach = first->address_bytes;
+    struct pack_chunk chunk = *first;
+    int n = 0;
+    while (is_near(r, &chunk, reach)) {
+        n++;
+        reach = chunk.address_bytes + chunk.stored_bytes;
+        do
+            visit++;
+        while (visit < end && (!visit->is_coded || visit->step.action == PACK_PLAN_HIT));
+        if (visit == end)
+            break;
+        pack_chunkmap_chunk(r->map, visit->number, &chunk);
+    }
+    if (n > 1)
+        pack_chunkload_gather(&hand->load, first->address_bytes,
+                              reach - first->address_bytes);
+}
+
 enum pack_status
 pack_reader_decode(struct pack_reader *r, struct pack_hand *hand,
-                   const struct pack_visit *visit, void *out, struct pack_error *err)
+                   const struct pack_job *job, const struct pack_visit *visit, void *out,
+                   struct pack_error *err)
 {
     struct pack_chunk chunk;
     pack_chunkmap_chunk(r->map, visit->number, &chunk);
+    if (!pack_chunkload_has(&hand->load, &chunk))
+        gather(r, hand, job, visit, &chunk);
     return pack_chunkload_decode(&hand->load, &chunk, out, err);
 }
 
@@ -139,7 +180,7 @@ pass_coded(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
     set_strided(r, job, &job->drawn.pieces[visit->first], &s);
     bool in_place = visit->n == 1 && s.run_bytes == r->map->grid.chunk_bytes;
     enum pack_status status = pack_reader_decode(
-        r, hand, visit, in_place ? job->data + s.to : hand->chunk, err);
+        r, hand, job, visit, in_place ? job->data + s.to : hand->chunk, err);
     if (status == PACK_OK && in_place)
         swap_piece(r, job, &s);
     else if (status == PACK_OK)

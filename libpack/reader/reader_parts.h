@@ -65,8 +65,10 @@ struct pack_reader {
 /* Draws and plans the next batch; false behind the last. One thread at a time. */
 bool pack_reader_plan_job(struct pack_reader *reader, struct pack_job *job);
 
-/* Decodes the chunk of a visit that is_coded, to `out`, of a chunk's bytes. */
+/* Decodes the chunk of a visit that is_coded, to `out`, of a chunk's bytes; `job` is
+ * looked at for chunks that are better read together with it. */
 enum pack_status pack_reader_decode(struct pack_reader *reader, struct pack_hand *hand,
+                                    const struct pack_job *job,
                                     const struct pack_visit *visit, void *out,
                                     struct pack_error *err);
 /* Copies the pieces of a visit to their places, from the decoded chunk. */
