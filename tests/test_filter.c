@@ -349,6 +349,61 @@ expect_mask(const char *what, const struct pack_pipeline *pipeline, uint32_t wan
        err.text);
 }
 
+/* As h5py 3.7 stores 94 bytes: literals, and copies that are short, long and overlap. */
+static void
+test_lzf(void)
+{
+    static const uint8_t stored[] =
+        "\x03"
+        "abca\xe0\x05\x02\x1f\0\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"
+        "\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x08"
+        "\x20\x21\x22\x23\x24\x25\x26\x27\0\xe0\x14\0\x40\x54\x01"
+        "bc";
+    enum { STORED = sizeof stored - 1, SIZE = 94 };
+    struct pack_pipeline pipeline = { 0 };
+    struct pack_stored chunk = { stored, STORED, 0 };
+    uint8_t data[SIZE], want[SIZE], copy[STORED];
+    struct pack_rng rng;
+    int n_bad = 0;
+    uint32_t id = 0;
+    for (int i = 0; i < SIZE; i++)
+        want[i] = (uint8_t)(i < 18   ? "abc"[i % 3]
+                            : i < 58 ? i - 18
+                            : i < 88 ? 0
+                                     : "abc"[(i - 88) % 3]);
+    pack_pipeline_add(&pipeline, PACK_FILTER_LZF, PACK_FILTER_OPTIONAL, 0, NULL, NULL);
+    ok(pack_pipeline_decode(&pipeline, ctx, &chunk, data, SIZE, NULL) == PACK_OK &&
+           memcmp(data, want, SIZE) == 0,
+       "lzf is decoded as h5py encodes it");
+    ok(pack_pipeline_is_decoded(&pipeline, &id) && !pack_pipeline_is_known(&pipeline, &id) &&
+           id == PACK_FILTER_LZF,
+       "but is not one of those that are written");
+    for (size_t size = 0; size < STORED; size++) {
+        uint8_t *cut = malloc(size + 1); /* memory checkers see what is beyond */
+        memcpy(cut, stored, size);
+        chunk = (struct pack_stored){ cut, size, 0 };
+        n_bad +=
+            pack_pipeline_decode(&pipeline, ctx, &chunk, data, SIZE, NULL) != PACK_ERR_FORMAT;
+        free(cut);
+    }
+    is_number(n_bad, 0, "a cut stream is damaged");
+    pack_rng_seed(&rng, 3);
+    for (int i = 0; i < 20000; i++) {
+        memcpy(copy, stored, STORED);
+        for (int k = 0; k < 3; k++)
+            copy[pack_rng_below(&rng, STORED)] = (uint8_t)pack_rng_next(&rng);
+        chunk = (struct pack_stored){ copy, STORED, 0 };
+        enum pack_status status =
+            pack_pipeline_decode(&pipeline, ctx, &chunk, data, SIZE, NULL);
+        n_bad += status != PACK_OK && status != PACK_ERR_FORMAT;
+    }
+    is_number(n_bad, 0, "so is any other stream, if it does not decode");
+    chunk = (struct pack_stored){ NULL, 0, 0 };
+    ok(pack_pipeline_encode(&pipeline, ctx, want, SIZE, &chunk, NULL) == PACK_OK &&
+           chunk.filter_mask == 1 && chunk.data == want,
+       "where it would be written it is skipped");
+}
+
 static void
 test_optional(void)
 {
@@ -536,6 +591,7 @@ main(void)
     test_zstd_claims();
     test_old_fletcher();
     test_damage();
+    test_lzf();
     test_optional();
     test_bound();
     test_texts();

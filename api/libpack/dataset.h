@@ -21,6 +21,7 @@ enum {
     PACK_FILTER_DEFLATE = 1,    /* cd: level 0 to 9 */
     PACK_FILTER_SHUFFLE = 2,    /* cd: bytes of an element */
     PACK_FILTER_FLETCHER32 = 3, /* no cd */
+    PACK_FILTER_LZF = 32000,    /* h5py's; decoded only, by readers */
     PACK_FILTER_ZSTD = 32015    /* cd: none, or level up to 22 as an int */
 };
 

@@ -47,8 +47,8 @@ struct pack_reader_params {
 /*
  * A batch: n_samples boxes one behind the other, each dense, slowest dimension first, of
  * elem_size bytes an element. Integers, floats and bitfields are in this machine's byte
- * order unless file_order is set, all others as they are in the file. Where nothing is
- * stored is the fill value.
+ * order unless file_order is set; all else is as it is in the file, padding of texts and
+ * unused bits of numbers too. Where nothing is stored is the fill value.
  */
 struct pack_reader_batch {
     const void *data;

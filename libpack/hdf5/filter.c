@@ -22,6 +22,7 @@ static const struct pack_filter_codec *const codecs[] = {
     &pack_filter_shuffle,
     &pack_filter_fletcher,
     &pack_filter_zstd,
+    &pack_filter_lzf,
 };
 
 enum { N_CODECS = sizeof codecs / sizeof codecs[0] };
@@ -46,18 +47,32 @@ find_codec(uint32_t id)
     return -1;
 }
 
+static bool
+are_codecs(const struct pack_pipeline *pipeline, bool encode, uint32_t *id)
+{
+    for (int i = 0; i < pipeline->n; i++) {
+        int codec = find_codec(pipeline->filter[i].id);
+        if (codec >= 0 && (!encode || codecs[codec]->encode))
+            continue;
+        if (id)
+            *id = pipeline->filter[i].id;
+        return false;
+    }
+    return true;
+}
+
 bool
 pack_pipeline_is_known(const struct pack_pipeline *pipeline, uint32_t *id)
 {
     if (!pipeline || pipeline->n < 0 || pipeline->n > PACK_PIPELINE_MAX)
         return false;
-    for (int i = 0; i < pipeline->n; i++)
-        if (find_codec(pipeline->filter[i].id) < 0) {
-            if (id)
-                *id = pipeline->filter[i].id;
-            return false;
-        }
-    return true;
+    return are_codecs(pipeline, true, id);
+}
+
+bool
+pack_pipeline_is_decoded(const struct pack_pipeline *pipeline, uint32_t *id)
+{
+    return are_codecs(pipeline, false, id);
 }
 
 enum pack_status
@@ -149,7 +164,7 @@ encode_stage(struct pack_filter_ctx *ctx, const struct pack_filter *filter, void
              struct pack_block *block, struct pack_error *err)
 {
     int codec = find_codec(filter->id);
-    if (codec < 0)
+    if (codec < 0 || !codecs[codec]->encode)
         return fail_unknown(filter->id, err);
     size_t bound = codecs[codec]->bound(block->size);
     struct pack_block_room to;

@@ -3,6 +3,7 @@
 #ifndef LIBPACK_FILTER_H
 #define LIBPACK_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,6 +67,10 @@ enum pack_status pack_pipeline_decode(const struct pack_pipeline *pipeline,
                                       struct pack_filter_ctx *ctx,
                                       const struct pack_stored *stored, void *out,
                                       size_t out_size, struct pack_error *err);
+
+/* Whether every filter of the pipeline can be decoded here: those that are known, and lzf.
+ * If not, *id is the first that cannot. */
+bool pack_pipeline_is_decoded(const struct pack_pipeline *pipeline, uint32_t *id);
 
 /* Gives back the buffers of a ctx that are larger than `keep_bytes`. */
 void pack_filter_ctx_trim(struct pack_filter_ctx *ctx, size_t keep_bytes);

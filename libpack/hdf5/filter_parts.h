@@ -34,7 +34,7 @@ struct pack_filter_codec {
     uint32_t id;
     /* upper bound of the encoded size; 0: beyond size_t */
     size_t (*bound)(size_t size);
-    pack_filter_stage_fn encode, decode;
+    pack_filter_stage_fn encode, decode; /* encode NULL: it is read only */
     void (*free_state)(void *state); /* NULL: it keeps none */
 };
 
@@ -42,6 +42,7 @@ extern const struct pack_filter_codec pack_filter_deflate;
 extern const struct pack_filter_codec pack_filter_shuffle;
 extern const struct pack_filter_codec pack_filter_fletcher;
 extern const struct pack_filter_codec pack_filter_zstd;
+extern const struct pack_filter_codec pack_filter_lzf;
 
 /* Bytes that a zstd frame says it decodes to; 0 when it does not say, is empty or is no
  * frame. */

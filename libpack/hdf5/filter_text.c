@@ -22,7 +22,7 @@ static const struct {
     { 6, "scaleoffset", "any HDF5" },
     { 305, "lzo", "PyTables" },
     { 307, "bzip2", "import hdf5plugin" },
-    { 32000, "lzf", "import h5py, or Debian's hdf5-plugin-lzf" },
+    { PACK_FILTER_LZF, "lzf", "import h5py, or Debian's hdf5-plugin-lzf" },
     { 32001, "blosc", "import hdf5plugin" },
     { 32004, "lz4", "import hdf5plugin" },
     { 32008, "bitshuffle", "import hdf5plugin" },

@@ -38,7 +38,7 @@ pack_chunkload_bytes(const struct pack_chunkmap *map)
 {
     static const uint64_t codec_bytes = 1 << 18; /* of zlib's and zstd's decoders */
     uint64_t scratch, total;
-    if (map->stored_max_bytes == 0)
+    if (map->n_coded == 0)
         return room_bytes(map);
     if (!pack_size_mul(stored_limit(map), map->facts.pipeline.n > 1 ? 2 : 0, &scratch) ||
         !pack_size_add(scratch, room_bytes(map) + codec_bytes, &total))

@@ -86,7 +86,7 @@ note_unmapped(struct pack_chunkmap *map)
     else if (facts->n_external > 0)
         snprintf(map->unmapped, sizeof map->unmapped, "stored in %llu external file%s",
                  (unsigned long long)facts->n_external, facts->n_external > 1 ? "s" : "");
-    else if (!pack_pipeline_is_known(&facts->pipeline, &id))
+    else if (!pack_pipeline_is_decoded(&facts->pipeline, &id))
         pack_filter_need(id, map->unmapped);
 }
 
@@ -157,10 +157,13 @@ read_index(struct pack_chunkmap *map, const char *file, const char *path,
 {
     struct pack_chunk chunk;
     enum pack_status status = pack_chunkindex_read(file, path, 0, &map->index, err);
-    for (uint64_t i = 0; i < map->index.n_chunks && status == PACK_OK; i++)
-        if (pack_chunkmap_chunk(map, i, &chunk) == PACK_CHUNK_CODED &&
-            chunk.stored_bytes > map->stored_max_bytes)
+    for (uint64_t i = 0; i < map->index.n_chunks && status == PACK_OK; i++) {
+        if (pack_chunkmap_chunk(map, i, &chunk) != PACK_CHUNK_CODED)
+            continue;
+        map->n_coded++;
+        if (chunk.stored_bytes > map->stored_max_bytes)
             map->stored_max_bytes = chunk.stored_bytes;
+    }
     return status;
 }
 

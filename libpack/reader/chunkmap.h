@@ -34,7 +34,8 @@ struct pack_chunkmap {
     struct pack_chunkindex index; /* of chunked data; else empty */
     unsigned char *compact;       /* data of a compact dataset; else NULL */
     unsigned char *fill;          /* one element of what is not stored */
-    uint64_t stored_max_bytes;    /* of one filtered chunk */
+    uint64_t n_coded;             /* filtered chunks */
+    uint64_t stored_max_bytes;    /* of one of them */
     /* Why HDF5 itself has to read it, a sentence without end; empty when it has not. */
     char unmapped[PACK_FILTER_NEED_MAX];
 };

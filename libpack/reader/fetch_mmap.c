@@ -41,7 +41,6 @@ mmap_open(struct pack_fetch *fetch, struct pack_error *err)
     if (mapping == MAP_FAILED)
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "the file cannot be mapped");
     fetch->mapping = mapping;
-    madvise(mapping, fetch->size_bytes, MADV_RANDOM);
     if (populate(fetch, 0, 1) || errno != EINVAL)
         return PACK_OK;
     mmap_close(fetch);

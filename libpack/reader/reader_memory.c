@@ -36,7 +36,7 @@ add(struct sum *sum, uint64_t n, uint64_t bytes)
 static bool
 is_coded(const struct pack_reader *r)
 {
-    return r->fd >= 0 && r->map->stored_max_bytes > 0;
+    return r->fd >= 0 && r->map->n_coded > 0;
 }
 
 /* What there must be, without slots. */
@@ -76,8 +76,8 @@ share(struct pack_reader *r, uint64_t left)
     r->plan_ahead_max = 2 * r->present.pieces_max + ahead;
     left -= ahead * PACK_PLAN_AHEAD_BYTES;
     n_slots = left / slot_bytes;
-    if (n_slots > grid->n_chunks_total)
-        n_slots = grid->n_chunks_total;
+    if (n_slots > r->map->n_coded)
+        n_slots = r->map->n_coded;
     if (n_slots > UINT32_MAX - 1)
         n_slots = UINT32_MAX - 1;
     r->info.n_slots = n_slots;
