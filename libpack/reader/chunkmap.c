@@ -145,7 +145,7 @@ read_metadata(struct pack_chunkmap *map, int64_t h5, const char *path,
     status = pack_h5_raw_fill(h5, path, facts, map->fill, err);
     if (status != PACK_OK || facts->layout != PACK_LAYOUT_COMPACT)
         return status;
-    map->compact = malloc(facts->logical_bytes);
+    map->compact = calloc(1, facts->logical_bytes);
     if (!map->compact)
         return pack_fail_memory(err, "compact data");
     return pack_h5_raw_data(h5, path, map->compact, err);
