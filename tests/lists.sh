@@ -218,7 +218,7 @@ rows() { # HEADER SEPARATOR
     for i in 0 1 2 3 4 5 6 7 8 9 10 11; do echo "k$i$2$i"; done
 }
 grades='k0.jpg k1.jpg k2.jpg k3.jpg k4.jpg k5.jpg k6.jpg k7.jpg k8.jpg k9.jpg k10.jpg k11.jpg|grade 0 1 2 3 4 5 6 7 8 9 10 11'
-for separator in , ';' ' ' "$(printf '\t')"; do
+for separator in ',' ';' ' ' "$(printf '\t')"; do
     rows grade "$separator" >kaggle.txt
     packed "a header of unknown names, cut by '$separator'" \
         "kaggle.txt: takes column 1, 'id', as path, 1 more as dataset; header; paths get .jpg behind them" \

@@ -558,7 +558,7 @@ def check_summary(e, text, path, mean, std):
     for name, values in ("mean", mean), ("std", std):
         same(words[name].split()[1:len(values) + 1], [f"{v / 255:.4f}" for v in values], name)
     same("stored" in words, bool(o.pipeline), "the line about what is stored")
-    same('  y = f["labels"][0]' in text, e.source.has_labels, "the line about labels")
+    same("  y = f['labels'][0]" in text, e.source.has_labels, "the line about labels")
     same("hdf5plugin" in text, any(p[1] == 32015 for p in o.pipeline), "the line about the plugin")
     same("left out" in text, bool(e.rejects) and o.on_error != "blank", "the line about rejects")
 
