@@ -186,6 +186,24 @@ test_plain(void)
     unlink(name);
 }
 
+/* What the power cut leaves of a NAME.part that begins "kind:". */
+static void
+test_torn_part(const char *bytes, size_t size, bool is_ours)
+{
+    struct pack_outfile_params alike = { .begins = "kind:" };
+    struct pack_outfile *out;
+    struct pack_error err;
+    FILE *f = fopen(part, "wb");
+    if (!f || fwrite(bytes, 1, size, f) != size || fclose(f))
+        exit(2);
+    enum pack_status status = pack_outfile_open(name, &alike, &out, &err);
+    ok(status == (is_ours ? PACK_OK : PACK_ERR_EXISTS), "%zu bytes as of '%s' are %s", size,
+       bytes, is_ours ? "a torn part" : "a stranger's");
+    if (status == PACK_OK)
+        pack_outfile_discard(out);
+    unlink(part);
+}
+
 /* What is called NAME.part need not be ours. */
 static void
 test_strangers(void)
@@ -214,6 +232,12 @@ test_strangers(void)
            n_files() == 1,
        "the file and what was left of one");
     unlink(name);
+    test_torn_part("kin", 3, true);
+    test_torn_part("kid", 3, false);
+    test_torn_part("kind?", 5, false);
+    test_torn_part("\0\0\0\0\0", 5, true);
+    test_torn_part("\0\0", 2, true);
+    test_torn_part("\0\0\0x", 4, false);
 
     put(name, "precious");
     put(journal, "");

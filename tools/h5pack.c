@@ -37,23 +37,32 @@ job_of(const struct pack_args *args)
                : PACK_JOB_PACK;
 }
 
-/* The list of rejects is worth having whatever became of the run, but that of an earlier
- * run is worth more than none of one that failed. When it is what ended the run, it says
+/* The list of rejects is worth having whatever became of the run, unless that was refused, or
+ * failed with none: then an earlier list stays. When it is what ended the run, it says
  * why itself. */
 static enum pack_status
 close_rejects(struct pack_talk *talk, enum pack_status status, struct pack_error *err)
 {
     struct pack_error own;
     struct pack_outfile *rejects = talk->rejects;
+    talk->rejects = NULL;
     if (!rejects)
         return status;
-    if (status != PACK_OK && talk->n_rejects == 0 && exists(pack_outfile_path(rejects))) {
+    bool is_refused = status == PACK_ERR_EXISTS || status == PACK_ERR_CHANGED;
+    if (is_refused || (status != PACK_OK && talk->n_rejects == 0)) {
         pack_outfile_discard(rejects);
         return status;
     }
     bool is_told = status == PACK_OK || ferror(pack_outfile_stream(rejects));
     enum pack_status committed = pack_outfile_commit(rejects, is_told ? err : &own);
     return is_told ? committed : status;
+}
+
+/* The list is there before the file: who finds the one may look for the other. */
+static enum pack_status
+on_complete(void *context, struct pack_error *err)
+{
+    return close_rejects(context, PACK_OK, err);
 }
 
 static enum pack_status
@@ -122,13 +131,14 @@ read_options(const struct pack_args *args, enum pack_convert_job job,
     return status == PACK_OK ? pack_stored_check(args, options, err) : status;
 }
 
-/* Whether an interrupted run left a list of images to go on with. */
+/* Whether an interrupted run left a list of images to go on with: the journal, and what it
+ * had written, under its first or its last name. */
 static bool
 was_begun(const char *output)
 {
     struct pack_buf path = { 0 };
     bool begun = pack_buf_printf(&path, NULL, "%s.part", output) == PACK_OK &&
-                 exists((const char *)path.data) &&
+                 (exists((const char *)path.data) || exists(output)) &&
                  pack_buf_printf(&path, NULL, ".journal") == PACK_OK &&
                  exists((const char *)path.data);
     pack_buf_done(&path);
@@ -185,6 +195,8 @@ run(const struct pack_args *args)
         .watch = cli_watch(&talk.progress),
         .on_reject = pack_messages_reject,
         .reject_context = &talk,
+        .on_complete = on_complete,
+        .complete_context = &talk,
     };
     struct pack_convert_report report = { .params = &params, .result = &result };
     enum pack_status status = pack_args_check(args, &err);

@@ -88,6 +88,12 @@ struct pack_convert_params {
     /* Called on the caller's thread; false stops the run with PACK_ERR_IO. May be NULL. */
     bool (*on_reject)(void *context, const struct pack_reject *reject);
     void *reject_context;
+    /* Called on the caller's thread when nothing can be rejected any more and the file is
+     * whole, before it gets its name: what belongs to it is to be on the disk by then. What
+     * is not PACK_OK, with a sentence in err, stops the run, which can be resumed. May be
+     * NULL. */
+    enum pack_status (*on_complete)(void *context, struct pack_error *err);
+    void *complete_context;
 };
 
 enum { PACK_CONVERT_UNREAD_MAX = 32 };
@@ -153,7 +159,9 @@ struct pack_convert_result {
  * call with `resume` goes on from there without decoding again, with the list of images
  * that the run began with, which the journal keeps. What is gone since stays packed, or is
  * a reject; what was added is packed where it can follow the others (result->additions).
- * PACK_ERR_CHANGED when options or sources are others, or a packed image was changed.
+ * PACK_ERR_CHANGED when options or sources are others, or a packed image was changed. A
+ * run that was killed when the file had its name already is resumed likewise: nothing is
+ * packed, on_reject and on_complete are called, and `result` is as that run's.
  *
  * An image that is not there (ENOENT), not permitted (EACCES) or not readable (EIO, after
  * a second try) is a reject once a later one was read: a hundred in a row are taken for

@@ -3,9 +3,9 @@
  *
  *     lock ─▶ write NAME.part ─▶ fsync ─▶ rename to NAME ─▶ fsync folder ─▶ remove journal
  *
- * An interruption before the rename leaves NAME.part (and the journal), one after it a
- * journal without NAME.part, which counts as nothing. The lock is taken first and
- * everything else is looked at under it.
+ * An interruption before the rename leaves NAME.part (and the journal), one after it NAME
+ * and a journal without NAME.part, by which a run that resumes sees that nothing is left to
+ * do. The lock is taken first and everything else is looked at under it.
  */
 #include "libpack/base/outfile.h"
 
@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "libpack/base/fd.h"
 #include "libpack/base/journal.h"
+#include "libpack/base/publish.h"
 
 enum { LOOKS_MAX = 100 }; /* until a file is found to be the one that is open */
 
@@ -29,7 +29,7 @@ struct pack_outfile {
     int lock;        /* the journal, or NAME.part when there is none */
     FILE *stream;    /* writes NAME.part; NULL with journal */
     int write_errno; /* of the first write of the stream that failed */
-    bool resumed;
+    bool resumed, published;
     bool replace; /* what is under the final name */
 };
 
@@ -80,6 +80,18 @@ begins_alike(const struct pack_outfile *out, int fd)
            got == size && memcmp(head, begins, size) == 0;
 }
 
+/* Whether it can be one that a power cut left: without its bytes, or cut off in the first. */
+static bool
+may_be_torn(const struct pack_outfile *out, int fd)
+{
+    static const char zeros[64];
+    char head[sizeof zeros];
+    const char *begins = out->params.begins;
+    size_t size = begins ? strlen(begins) : 0, got;
+    return size > 0 && size <= sizeof head && pack_fd_read_at(fd, head, size, 0, &got) &&
+           (memcmp(head, zeros, got) == 0 || (got < size && memcmp(head, begins, got) == 0));
+}
+
 static bool
 is_alike(const struct pack_outfile *out, const char *path)
 {
@@ -96,6 +108,16 @@ is_begun(const struct pack_outfile *out)
 {
     struct stat status;
     return out->params.journal && lstat(out->part, &status) == 0 &&
+           lstat(out->journal, &status) == 0 && status.st_size > 0;
+}
+
+/* Whether `path` may be what a run made that was killed before it removed its journal. */
+static bool
+may_be_published(const struct pack_outfile *out)
+{
+    struct stat status;
+    return out->params.journal && out->params.resume && lstat(out->path, &status) == 0 &&
+           S_ISREG(status.st_mode) && lstat(out->part, &status) != 0 && errno == ENOENT &&
            lstat(out->journal, &status) == 0 && status.st_size > 0;
 }
 
@@ -118,7 +140,7 @@ check_target(struct pack_outfile *out, struct pack_error *err)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "cannot create '%s': it is not a regular file", out->path);
     out->replace = out->replace || is_alike(out, out->path);
-    return out->replace
+    return out->replace || may_be_published(out)
                ? PACK_OK
                : pack_fail_param(err, PACK_ERR_EXISTS, is_begun(out) ? "force_resume" : "force",
                                  "'%s' exists", out->path);
@@ -181,13 +203,6 @@ open_locked(const char *name, int *fd, bool *created, struct pack_error *err)
     }
 }
 
-static bool
-is_there(const char *path)
-{
-    struct stat status;
-    return lstat(path, &status) == 0;
-}
-
 /* With journal: is there something to resume, or something in the way? */
 static enum pack_status
 check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error *err)
@@ -196,6 +211,7 @@ check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error 
     bool found = lstat(out->part, &part) == 0;
     if (!found && errno != ENOENT)
         return pack_fail_errno(err, errno, "cannot stat '%s'", out->part);
+    out->published = may_be_published(out) && pack_journal_may_be(out->lock);
     if (!found)
         return out->params.force || pack_journal_may_be(out->lock)
                    ? PACK_OK
@@ -247,7 +263,8 @@ open_stream(struct pack_outfile *out, struct pack_error *err)
     struct stat part;
     if (fstat(out->lock, &part) != 0)
         return pack_fail_errno(err, errno, "cannot stat '%s'", out->part);
-    if (part.st_size > 0 && !out->params.force && !begins_alike(out, out->lock))
+    if (part.st_size > 0 && !out->params.force && !begins_alike(out, out->lock) &&
+        !may_be_torn(out, out->lock))
         return pack_fail_param(err, PACK_ERR_EXISTS, "force", "'%s' is in the way",
                                out->part);
     if (ftruncate(out->lock, 0) != 0)
@@ -322,6 +339,12 @@ pack_outfile_is_resumed(const struct pack_outfile *out)
     return out->resumed;
 }
 
+bool
+pack_outfile_is_published(const struct pack_outfile *out)
+{
+    return out->published;
+}
+
 enum pack_status
 pack_outfile_restart(struct pack_outfile *out, struct pack_error *err)
 {
@@ -370,60 +393,12 @@ sync_part(struct pack_outfile *out, struct pack_error *err)
     return PACK_OK;
 }
 
-/*
- * Renames without replacing: in one step where the file system can; else by a second
- * name, which fails when the name is taken; else after a look.
- */
-static int
-rename_new(const char *from, const char *to)
-{
-#ifdef HAVE_RENAMEAT2
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS)
-        return -1;
-#endif
-    if (link(from, to) == 0)
-        return unlink(from);
-    if (errno == EEXIST)
-        return -1;
-    if (is_there(to)) {
-        errno = EEXIST;
-        return -1;
-    }
-    return rename(from, to);
-}
-
-/* Renames and syncs the folder, or leaves the file under its first name. Folders that
- * cannot be read, and those on file systems that say EINVAL, go without a sync. */
-static enum pack_status
-move_into_place(struct pack_outfile *out, struct pack_error *err)
-{
-    enum pack_status status = PACK_OK;
-    int folder = open(out->folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-    if (folder < 0 && errno != EACCES)
-        return pack_fail_errno(err, errno, "cannot open the folder of '%s' to sync it",
-                               out->path);
-    int moved = out->replace ? rename(out->part, out->path)
-                                  : rename_new(out->part, out->path);
-    if (moved != 0) {
-        status = pack_fail_errno(err, errno, "cannot rename '%s' to '%s'", out->part,
-                                 out->path);
-    } else if (folder >= 0 && fsync(folder) != 0 && errno != EINVAL) {
-        status = pack_fail_errno(err, errno, "cannot sync the folder of '%s'", out->path);
-        rename_new(out->path, out->part);
-    }
-    if (folder >= 0)
-        close(folder);
-    return status;
-}
-
 enum pack_status
 pack_outfile_commit(struct pack_outfile *out, struct pack_error *err)
 {
     enum pack_status status = sync_part(out, err);
     if (!status)
-        status = move_into_place(out, err);
+        status = pack_publish(out->part, out->path, out->folder, out->replace, err);
     if (status) {
         pack_outfile_abandon(out);
         return status;
@@ -432,6 +407,16 @@ pack_outfile_commit(struct pack_outfile *out, struct pack_error *err)
         unlink(out->journal);
     outfile_free(out);
     return PACK_OK;
+}
+
+enum pack_status
+pack_outfile_settle(struct pack_outfile *out, struct pack_error *err)
+{
+    enum pack_status status = pack_publish_sync(out->path, out->folder, err);
+    if (!status)
+        unlink(out->journal);
+    outfile_free(out);
+    return status;
 }
 
 void

@@ -17,9 +17,11 @@ struct pack_outfile_params {
     /* Someone else (HDF5) writes NAME.part; NAME.part.journal beside it records what is
      * done, and both survive an interruption. */
     bool journal;
-    bool resume; /* with journal: go on with what an interrupted run left, if anything */
+    bool resume; /* with journal: go on with what an interrupted run left, if anything,
+                    or take NAME with a journal, but no NAME.part, for what it finished */
     /* Without journal: what files of this kind begin with. One that does is replaced as
-     * with `force`, whether it is NAME or NAME.part. */
+     * with `force`, whether it is NAME or NAME.part; a NAME.part that a power cut left with
+     * zeros, or with less of it, too. */
     const char *begins;
 };
 
@@ -48,6 +50,11 @@ const char *pack_outfile_part_path(const struct pack_outfile *out); /* NAME.part
  * resume was asked for. */
 bool pack_outfile_is_resumed(const struct pack_outfile *out);
 
+/* With journal: whether NAME and a journal are there and no NAME.part, as a run leaves them
+ * that is killed between renaming and removing its journal, and resume was asked for. The
+ * journal is to say whether NAME is what it made. */
+bool pack_outfile_is_published(const struct pack_outfile *out);
+
 /* With journal: begins again, without the NAME.part of an interrupted run, whose journal
  * tells nothing of it. */
 enum pack_status pack_outfile_restart(struct pack_outfile *out, struct pack_error *err);
@@ -68,6 +75,10 @@ FILE *pack_outfile_stream(struct pack_outfile *out);
  * synced) and what was written is treated as by pack_outfile_abandon.
  */
 enum pack_status pack_outfile_commit(struct pack_outfile *out, struct pack_error *err);
+
+/* Of one that is published, and that the journal says is whole: syncs NAME's folder and
+ * removes the journal. Frees `out` in any case. */
+enum pack_status pack_outfile_settle(struct pack_outfile *out, struct pack_error *err);
 
 /* Gives up: with journal, NAME.part and the journal stay for a later run to resume;
  * without, NAME.part is removed. Frees `out`; accepts NULL. */

@@ -148,11 +148,14 @@ make_text(struct run *run)
 
 /* What counts is on the disk: a page that could not be written looks well as long as it is
  * in memory, and once that was told no later sync says it again. */
-static enum pack_status
-forget_pages(const struct run *run, const char *part)
+enum pack_status
+pack_convert_open_stored(struct run *run, const char *path)
 {
+    run->part_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (run->part_fd < 0)
+        return pack_fail_errno(run->err, errno, "cannot open '%s'", path);
     if (fdatasync(run->part_fd) != 0)
-        return pack_fail_errno(run->err, errno, "cannot sync '%s'", part);
+        return pack_fail_errno(run->err, errno, "cannot sync '%s'", path);
     pack_system_forget_fd(run->part_fd);
     return PACK_OK;
 }
@@ -160,11 +163,8 @@ forget_pages(const struct run *run, const char *part)
 static enum pack_status
 resume_journal(struct run *run, const struct pack_journal_params *jp)
 {
-    const char *part = pack_outfile_part_path(run->out);
-    run->part_fd = open(part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (run->part_fd < 0)
-        return pack_fail_errno(run->err, errno, "cannot open '%s'", part);
-    enum pack_status status = forget_pages(run, part);
+    enum pack_status status =
+        pack_convert_open_stored(run, pack_outfile_part_path(run->out));
     if (status == PACK_OK)
         status =
             pack_journal_resume(jp, pack_convert_replay, run, &run->journal, run->err);
@@ -222,7 +222,8 @@ release(struct run *run)
     pack_writer_abandon(run->writer);
     pack_journal_close(run->journal, NULL);
     run->result->resumable |= run->out && run->result->n_saved > 0 && !run->stuck;
-    if (run->out && (run->result->resumable || pack_outfile_is_resumed(run->out)))
+    if (run->out && (run->result->resumable || pack_outfile_is_resumed(run->out) ||
+                     run->published))
         pack_outfile_abandon(run->out);
     else
         pack_outfile_discard(run->out);
@@ -305,28 +306,61 @@ complete(struct run *run)
     return pack_writer_close(writer, run->err);
 }
 
-static enum pack_status
-commit(struct run *run)
+/* Reads the file back, where that is wanted, and looks how large it is. */
+enum pack_status
+pack_convert_check_stored(struct run *run, const char *path)
 {
     struct stat st;
-    struct pack_outfile *out = run->out;
-    const char *part = pack_outfile_part_path(out);
     if (run->params->verify) {
         uint64_t before = pack_clock_ns();
         end_work(run); /* what is read back has its room */
         enum pack_status status = pack_convert_verify_chunks(
-            run->params, part, &run->plan, (const uint64_t *)run->checksums.data,
+            run->params, path, &run->plan, (const uint64_t *)run->checksums.data,
             run->result->n_packed, run->err);
         run->result->verify_ns = pack_clock_ns() - before;
         if (status != PACK_OK)
             return status;
     }
-    if (stat(part, &st) == 0)
+    if (stat(path, &st) == 0)
         run->result->file_bytes = (uint64_t)st.st_size;
-    uint64_t before = pack_clock_ns();
-    run->out = NULL;
-    enum pack_status status = pack_journal_close(run->journal, run->err);
+    return PACK_OK;
+}
+
+static enum pack_status
+check_stored(struct run *run)
+{
+    return pack_convert_check_stored(run, pack_outfile_part_path(run->out));
+}
+
+enum pack_status
+pack_convert_tell_complete(struct run *run)
+{
+    const struct pack_convert_params *params = run->params;
+    return params->on_complete ? params->on_complete(params->complete_context, run->err)
+                               : PACK_OK;
+}
+
+/* From here on the file may have its name while the journal is still there. */
+static enum pack_status
+end_journal(struct run *run)
+{
+    struct done_entry done = { run->result->file_bytes };
+    enum pack_status status =
+        pack_journal_append(run->journal, ENTRY_DONE, &done, sizeof done, run->err);
+    if (status == PACK_OK)
+        status = pack_journal_sync(run->journal, run->err);
+    pack_journal_close(run->journal, NULL);
     run->journal = NULL;
+    return status;
+}
+
+static enum pack_status
+commit(struct run *run)
+{
+    uint64_t before = pack_clock_ns();
+    struct pack_outfile *out = run->out;
+    run->out = NULL;
+    enum pack_status status = end_journal(run);
     if (status == PACK_OK)
         status = pack_outfile_commit(out, run->err);
     else
@@ -336,23 +370,42 @@ commit(struct run *run)
     return status;
 }
 
+static enum pack_status
+take_steps(struct run *run)
+{
+    typedef enum pack_status step(struct run *);
+    static step *const first[] = { open_output,
+                                   make_identity,
+                                   pack_convert_published_find,
+                                   pack_convert_list_take,
+                                   make_plan,
+                                   make_text,
+                                   pack_convert_blocks_new,
+                                   NULL };
+    static step *const packing[] = { open_files,
+                                     pack_convert_list_put,
+                                     find_range,
+                                     start_threads,
+                                     pack_convert_all,
+                                     complete,
+                                     check_stored,
+                                     pack_convert_tell_complete,
+                                     commit,
+                                     NULL };
+    enum pack_status status = PACK_OK;
+    for (step *const *s = first; *s && status == PACK_OK; s++)
+        status = (*s)(run);
+    if (status == PACK_OK && run->published)
+        return pack_convert_published_take(run);
+    for (step *const *s = packing; *s && status == PACK_OK; s++)
+        status = (*s)(run);
+    return status;
+}
+
 enum pack_status
 pack_convert(const struct pack_convert_params *params, struct pack_convert_result *result,
              struct pack_error *err)
 {
-    static enum pack_status (*const steps[])(struct run *) = { open_output,
-                                                               make_identity,
-                                                               pack_convert_list_take,
-                                                               make_plan,
-                                                               make_text,
-                                                               pack_convert_blocks_new,
-                                                               open_files,
-                                                               pack_convert_list_put,
-                                                               find_range,
-                                                               start_threads,
-                                                               pack_convert_all,
-                                                               complete,
-                                                               commit };
     struct pack_error own;
     struct run run = { .params = &run.own,
                        .result = result,
@@ -376,8 +429,7 @@ pack_convert(const struct pack_convert_params *params, struct pack_convert_resul
     memset(result, 0, sizeof *result);
     result->n_listed = pack_source_count(params->source);
     pack_convert_count_unread(params->source, result);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && status == PACK_OK; i++)
-        status = steps[i](&run);
+    status = take_steps(&run);
     finish_result(&run);
     release(&run);
     result->elapsed_ns = pack_clock_ns() - run.start_ns;

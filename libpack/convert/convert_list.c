@@ -7,6 +7,7 @@
  *     ENTRY_RANGE   range_entry                                where one is looked for
  *     ENTRY_BLOCK   block_head  sample_record*  chunk_record*  one a block, as it is done
  *     ENTRY_ROWS                                               images added since
+ *     ENTRY_DONE   done_entry                              before the file gets its name
  *
  * Rows are in the order of listing; the seed and the limit make the order to store of
  * them. source_store.c has their form. The list is synced before any block is begun: a
@@ -85,6 +86,13 @@ take_block(struct run *run, const uint8_t *payload, size_t size)
 }
 
 static enum pack_status
+take_done(struct run *run, size_t size)
+{
+    return is_whole(run) && size == sizeof(struct done_entry) ? PACK_OK
+                                                              : PACK_ERR_MISMATCH;
+}
+
+static enum pack_status
 take_entry(void *context, uint32_t type, const void *payload, size_t size,
            struct pack_error *err)
 {
@@ -97,6 +105,7 @@ take_entry(void *context, uint32_t type, const void *payload, size_t size,
     case ENTRY_ROWS: status = take_rows(run, payload, size); break;
     case ENTRY_RANGE: status = take_range(run, payload, size); break;
     case ENTRY_BLOCK: status = take_block(run, payload, size); break;
+    case ENTRY_DONE: status = take_done(run, size); break;
     default: return PACK_ERR_MISMATCH;
     }
     run->n_entries_good += status == PACK_OK;
@@ -109,7 +118,9 @@ refuse(struct run *run, const char *how)
 {
     run->stuck = true;
     return pack_fail_param(run->err, PACK_ERR_CHANGED, "force", "'%s' was begun with %s",
-                           pack_outfile_part_path(run->out), how);
+                           run->published ? pack_outfile_path(run->out)
+                                          : pack_outfile_part_path(run->out),
+                           how);
 }
 
 /* Brings the list into the order that it had. */
@@ -187,7 +198,7 @@ enum pack_status
 pack_convert_list_take(struct run *run)
 {
     struct pack_journal_params jp = pack_convert_journal(run);
-    if (!pack_outfile_is_resumed(run->out))
+    if (!pack_outfile_is_resumed(run->out) && !run->published)
         return check_list(run);
     enum pack_status status = pack_journal_read(&jp, take_entry, run, run->err);
     if (status == PACK_ERR_CHANGED)

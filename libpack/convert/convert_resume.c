@@ -31,7 +31,7 @@ check_source(struct run *run, const struct sample_record *record)
     const struct pack_source *source = run->params->source;
     struct stat st;
     int fd;
-    if (record->outcome == PACK_SAMPLE_REJECTED)
+    if (record->outcome == PACK_SAMPLE_REJECTED || run->published)
         return PACK_OK;
     enum pack_status status = pack_source_open_watched(
         source, record->index, &run->params->watch, &fd, run->err);
@@ -113,9 +113,10 @@ replay_chunks(struct run *run, uint64_t number, const struct chunk_record *chunk
 {
     enum pack_status status = PACK_OK;
     for (uint64_t k = 0; k < run->plan.chunks_per_block && status == PACK_OK; k++) {
-        status = pack_writer_chunk_replayed(
-            run->images, number * run->plan.chunks_per_block + k, chunks[k].stored_bytes,
-            chunks[k].filter_mask, chunks[k].address, run->err);
+        if (!run->published)
+            status = pack_writer_chunk_replayed(
+                run->images, number * run->plan.chunks_per_block + k,
+                chunks[k].stored_bytes, chunks[k].filter_mask, chunks[k].address, run->err);
         run->result->stored_bytes += chunks[k].stored_bytes;
         if (status == PACK_OK && run->params->verify)
             status = pack_buf_append(&run->checksums, &chunks[k].pixel_checksum,

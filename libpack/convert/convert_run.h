@@ -8,7 +8,7 @@
 
 enum { LANE_SAMPLES, LANE_ENCODE, N_LANES };
 /* Of the journal: the list of images (convert_list.c), then what became of them. */
-enum { ENTRY_BLOCK = 1, ENTRY_LIST, ENTRY_ROWS, ENTRY_RANGE };
+enum { ENTRY_BLOCK = 1, ENTRY_LIST, ENTRY_ROWS, ENTRY_RANGE, ENTRY_DONE };
 enum {
     RECORD_WARNED = 1,
     RECORD_ICC = 2,
@@ -47,6 +47,11 @@ struct list_head {
 struct range_entry {
     uint32_t is_known;
     uint16_t low, high;
+};
+
+/* The last entry: the file is whole and gets its name. */
+struct done_entry {
+    uint64_t file_bytes;
 };
 
 struct rows_head {
@@ -106,6 +111,7 @@ struct run {
     struct pack_buf identity; /* what a journal belongs to */
     struct pack_buf entry; /* a journal entry being put together */
 
+    bool published;                     /* there is nothing to do but remove the journal */
     bool resumed;                       /* the journal holds a list to go on with: */
     struct list_head begun;             /* what it began with */
     bool has_begun_range;               /* the journal says which range was found: */
@@ -146,6 +152,12 @@ padded(size_t bytes)
 
 /* convert.c: the journal's file and what it belongs to. */
 struct pack_journal_params pack_convert_journal(const struct run *run);
+/* Opens what an interrupted run wrote, to be read back from the disk: run->part_fd. */
+enum pack_status pack_convert_open_stored(struct run *run, const char *path);
+/* What is done with a file that is complete: it is read back with `verify`, and its size is
+ * put down; and the caller hears of it. */
+enum pack_status pack_convert_check_stored(struct run *run, const char *path);
+enum pack_status pack_convert_tell_complete(struct run *run);
 
 /* convert_account.c: what is known of a sample, and of all of them.
  *
@@ -176,6 +188,13 @@ enum pack_status pack_convert_put_record(struct pack_buf *records,
                                          const char *reason, struct pack_error *err);
 /* Takes samples to the end of the source. */
 enum pack_status pack_convert_all(struct run *run);
+
+/* convert_published.c: whether a run left the whole file and its journal, being killed
+ * between renaming the one and removing the other: run->published is true then. Otherwise,
+ * with `force`, the run begins anew; else PACK_ERR_EXISTS. */
+enum pack_status pack_convert_published_find(struct run *run);
+/* Looks at that file as it is done with one that is resumed, and removes the journal. */
+enum pack_status pack_convert_published_take(struct run *run);
 
 /* convert_list.c: takes what an interrupted run began with out of its journal, with what
  * was added since; nothing when there was none, or its list is not whole. */
