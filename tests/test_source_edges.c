@@ -610,16 +610,18 @@ test_changed(void)
 static void
 test_given_numbers(void)
 {
-    static const char list[] = "path,label\na,x\nb,y\n";
-    static const char *const classes[] = { "x", "y", "x", "z", "y" };
+    static const char list[] = "path,label\na,x\nb,y\n", less[] = "path,label\na,x\n";
+    static const char *const classes[] = { "x", "y", "z", "x", "z", "y" };
     static const struct {
         size_t first, n;
         const char *says;
     } cases[] = {
         { 0, 0, NULL },
         { 0, 2, NULL },
-        { 1, 2, "class 'y' has another number" },
-        { 2, 3, "class 'y' has another number" },
+        { 1, 3, "class 'y' has another number" },
+        { 0, 3, "class 'z' is new" },
+        { 3, 3, "class 'z' is new" },
+        { 0, 1, "class 'y' is not given" },
     };
     static const struct pack_source_params none = { 0 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -629,7 +631,7 @@ test_given_numbers(void)
         struct pack_source_params given = { .classes = classes + cases[i].first,
                                             .n_classes = cases[i].n };
         open_list(list, "l", &none, &s, &err);
-        open_list(list, "l", &given, &now, &err);
+        open_list(cases[i].n == 1 ? less : list, "l", &given, &now, &err);
         enum pack_status status = pack_source_extend(s, now, &a, &err);
         ok(cases[i].says ? status == PACK_ERR_CHANGED && strcmp(err.text, cases[i].says) == 0
                          : status == PACK_OK && pack_source_count(s) == 2,

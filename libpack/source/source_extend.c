@@ -6,13 +6,12 @@
 #include "libpack/source/source_extend.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libpack/base/checksum.h"
 #include "libpack/base/name.h"
-#include "libpack/base/numbers.h"
+#include "libpack/source/list_cells.h"
 #include "libpack/source/list_survey.h"
 #include "libpack/source/source_parts.h"
 #include "libpack/source/source_store.h"
@@ -77,7 +76,20 @@ make_table(struct extend *e)
     return PACK_OK;
 }
 
-/* PACK_ERR_CHANGED when classes that are given now have other numbers. */
+/* PACK_ERR_CHANGED when the classes that are given now are not those of before. */
+static enum pack_status
+check_class(const struct extend *e, size_t i)
+{
+    const struct pack_source *now = e->now.source;
+    char text[PACK_NAME_TEXT_MAX];
+    if (!now->gives_classes || e->classes[i] == (int64_t)i)
+        return PACK_OK;
+    return pack_fail(e->err, PACK_ERR_CHANGED,
+                     e->classes[i] < 0 ? "class '%s' is new"
+                                       : "class '%s' has another number",
+                     pack_name_text(now->class_names[i], text));
+}
+
 static enum pack_status
 map_classes(struct extend *e)
 {
@@ -89,11 +101,12 @@ map_classes(struct extend *e)
         return pack_fail_memory(e->err, "names of classes");
     enum pack_status status = pack_class_map_init(&map, e->source, e->err);
     for (size_t i = 0; status == PACK_OK && i < now->n_classes; i++) {
-        int64_t number = e->classes[i] = pack_class_map_find(&map, now->class_names[i]);
-        if (now->gives_classes && number >= 0 && number != (int64_t)i)
-            status = pack_fail(e->err, PACK_ERR_CHANGED, "class '%s' has another number",
-                               pack_name_text(now->class_names[i], text));
+        e->classes[i] = pack_class_map_find(&map, now->class_names[i]);
+        status = check_class(e, i);
     }
+    if (status == PACK_OK && now->gives_classes && e->source->n_classes > now->n_classes)
+        status = pack_fail(e->err, PACK_ERR_CHANGED, "class '%s' is not given",
+                           pack_name_text(e->source->class_names[now->n_classes], text));
     pack_class_map_done(&map);
     return status;
 }
@@ -259,39 +272,6 @@ map_label(const struct extend *e, int64_t label, int64_t *mapped)
     return *mapped == label || *mapped >= 0;
 }
 
-/* The number in a cell, NAN in an empty one; false where it is a text. */
-static bool
-number_in(const struct pack_column *column, uint64_t row, double *value)
-{
-    const char *text;
-    char *end;
-    switch (column->kind) {
-    case PACK_COLUMN_INT64: *value = (double)column->integers[row]; return true;
-    case PACK_COLUMN_FLOAT64: *value = column->floats[row]; return true;
-    case PACK_COLUMN_STRING: break;
-    }
-    text = column->strings[row];
-    *value = *text ? pack_double_read(text, &end) : NAN;
-    return !*text || *end == '\0';
-}
-
-static bool
-same_cell(const struct pack_column *a, uint64_t row_a, const struct pack_column *b,
-          uint64_t row_b)
-{
-    double x, y;
-    if (a->kind != b->kind) /* other cells may be why */
-        return number_in(a, row_a, &x) && number_in(b, row_b, &y) &&
-               (x == y || (isnan(x) && isnan(y)));
-    switch (a->kind) {
-    case PACK_COLUMN_INT64: return a->integers[row_a] == b->integers[row_b];
-    case PACK_COLUMN_FLOAT64:
-        return memcmp(&a->floats[row_a], &b->floats[row_b], sizeof *a->floats) == 0;
-    case PACK_COLUMN_STRING: break;
-    }
-    return strcmp(a->strings[row_a], b->strings[row_b]) == 0;
-}
-
 /* PACK_ERR_CHANGED when an image that is in both listings is not the same. */
 static enum pack_status
 compare_rows(struct extend *e, uint64_t old_row, uint64_t row)
@@ -304,8 +284,8 @@ compare_rows(struct extend *e, uint64_t old_row, uint64_t row)
         return pack_fail(e->err, PACK_ERR_CHANGED, "'%s' has another label",
                          pack_name_text(record->name, shown));
     for (int i = 0; i < n_columns(e->source); i++)
-        if (!same_cell(&e->source->list->columns[i], old_row,
-                       &e->now.source->list->columns[i], row))
+        if (!pack_cell_same(&e->source->list->columns[i], old_row,
+                            &e->now.source->list->columns[i], row))
             return pack_fail(
                 e->err, PACK_ERR_CHANGED, "'%s' has another value in column '%s'",
                 pack_name_text(record->name, shown), e->source->list->columns[i].name);
@@ -409,16 +389,10 @@ static bool
 copy_cells(struct extend *e, uint64_t to, uint64_t from)
 {
     struct pack_source *source = e->source;
-    for (int i = 0; i < n_columns(source); i++) {
-        struct pack_column *a = &source->list->columns[i];
-        const struct pack_column *b = &e->now.source->list->columns[i];
-        if (a->kind == PACK_COLUMN_INT64)
-            a->integers[to] = b->integers[from];
-        else if (a->kind == PACK_COLUMN_FLOAT64)
-            a->floats[to] = b->floats[from];
-        else if (!(a->strings[to] = pack_arena_text(source->arena, b->strings[from])))
+    for (int i = 0; i < n_columns(source); i++)
+        if (!pack_cell_copy(&source->list->columns[i], to, &e->now.source->list->columns[i],
+                            from, source->arena))
             return false;
-    }
     if (source->list)
         source->list->n_rows = source->n_records;
     return true;

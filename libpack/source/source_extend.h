@@ -16,7 +16,8 @@ extern "C" {
  * in the source. Its folders are from then on where those of `now` are.
  *
  * PACK_ERR_CHANGED when that is another source: no image in common, or an image with
- * another label, or another value in a column. PACK_ERR_MEMORY.
+ * another label, or another value in a column, or other classes than those given.
+ * PACK_ERR_MEMORY.
  */
 enum pack_status pack_source_extend(struct pack_source *source,
                                     const struct pack_source *now,
