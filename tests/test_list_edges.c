@@ -342,6 +342,8 @@ static const struct sample samples[] = {
     { BYTES("{\"a-name-of-more-than-31-bytes-before-its-end\": 1, \"path\": \"b.jpg\"}"), "", { 0 },
       "takes 'path' as path, 1 more as dataset; JSON lines: b.jpg "
       "a-name-of-more-than-31-bytes-before-its-end=1" },
+    { BYTES("[{\"path\": \"a.jpg\", \"at\": \"C:\\\\\"}, {\"path\": \"b.jpg\", \"at\": \"D:\\\\\"}]"), "", { 0 },
+      "takes 'path' as path, 1 more as dataset; JSON array: a.jpg at='C:\\' b.jpg at='D:\\'" },
     { BYTES("{\"labels\": null}"), "", { 0 },
       "'l': 'labels' is null, it names no images: the folder that they are in is the "
       "source, without a list (no_labels)" },

@@ -646,6 +646,9 @@ main(void)
                 "a missing source is said in words");
     test_runs("vds.h5", true);
     test_advice("vds.h5", true);
+    unlink(sources[0]);
+    test_remark("vds.h5", "2 of its 3 sources are missing, 'vds_0.h5' first",
+                "of two that are missing the first is named");
     for (int i = 0; i < N_SOURCES; i++)
         unlink(sources[i]);
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
