@@ -459,6 +459,33 @@ def other_values():
         result = run(*words, "--verify", "-o", "other.h5")
         ok(result.returncode == (2 if name == "original_size" else 1) and f"'other.h5': {says}" in result.err,
            f"--verify: {says}: {result.err.strip()}")
+    other_statistics(words)
+
+
+def other_statistics(words):
+    """--verify of out.h5 with another mean or std, or with labels that the list does not give."""
+    with h5py.File("out.h5") as f:
+        mean, std = f["images"].attrs["mean"], f["images"].attrs["std"]
+    for name, value, says in (
+            ("mean", mean + (0, 0, 1e-6), f"attribute mean is not {mean[2]:.17g} but"),
+            ("std", std * (1, 1.001, 1), f"attribute std is not {std[1]:.17g} but"),
+            ("std", std * np.nan, "attribute std is not"),
+            ("mean", None, "no attribute mean"),
+            ("mean", mean[:2], "attribute mean is not of 3 floating-point numbers"),
+            ("mean", mean + 1e-12, None),
+            ("labels", np.zeros(7, "i8"), "has labels, the source has none")):
+        shutil.copy("out.h5", "other.h5")
+        with h5py.File("other.h5", "r+") as f:
+            if name == "labels":
+                f[name] = value
+            elif value is None:
+                del f["images"].attrs[name]
+            else:
+                f["images"].attrs[name] = value
+        result = run(*words, "--verify", "-o", "other.h5")
+        ok(result.returncode == 1 and ("'other.h5'" in result.err and says in result.err if says
+                                       else "'other.h5'" not in result.err),
+           f"--verify of {name}: {result.err.strip()}")
 
 
 def hostile_files():

@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -243,17 +242,12 @@ finish_result(struct run *run)
 {
     struct pack_convert_result *result = run->result;
     /* black stand-ins are no images: what is trained on is normalised */
-    uint64_t n_images = result->n_packed - result->n_blank;
-    double n = (double)n_images * run->plan.out_h * run->plan.out_w;
+    uint64_t n_pixels = (result->n_packed - result->n_blank) *
+                        ((uint64_t)run->plan.out_h * run->plan.out_w);
     result->n_channels = run->plan.n_channels;
-    for (int c = 0; c < run->plan.n_channels && n > 0; c++) {
-        /* n * sumsq - sum * sum without rounding: at most 2^50 pixels of 2^16 twice
-         * over */
-        unsigned __int128 pixels =
-            (unsigned __int128)n_images * run->plan.out_h * run->plan.out_w;
-        unsigned __int128 spread = pixels * run->sumsq[c] - run->sum[c] * run->sum[c];
-        result->mean[c] = (double)((long double)run->sum[c] / (long double)n);
-        result->std[c] = (double)(sqrtl((long double)spread) / (long double)n);
+    for (int c = 0; c < run->plan.n_channels && n_pixels > 0; c++) {
+        result->mean[c] = pack_moments_mean(&run->moments, c, n_pixels);
+        result->std[c] = pack_moments_std(&run->moments, c, n_pixels);
     }
     result->seed = run->params->options.seed;
     result->scales_16 = run->params->options.image.scales_16;

@@ -54,10 +54,7 @@ pack_convert_account(struct run *run, const struct sample_record *record,
         result->n_pale += !!(record->flags & RECORD_PALE);
     }
     result->n_cut += !!(record->flags & RECORD_CUT);
-    for (int c = 0; c < 3; c++) {
-        run->sum[c] += record->sum[c];
-        run->sumsq[c] += record->sumsq[c];
-    }
+    pack_moments_add(&run->moments, record->sum, record->sumsq);
     status = pack_buf_append(&run->rows, &record->index, sizeof record->index, run->err);
     if (status == PACK_OK)
         status = pack_buf_append(&run->sizes, size, sizeof size, run->err);

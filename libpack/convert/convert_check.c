@@ -7,12 +7,14 @@
 #include <libpack/convert.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libpack/base/checksum.h"
 #include "libpack/base/clock.h"
 #include "libpack/convert/convert_parts.h"
+#include "libpack/convert/moments.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_read.h"
@@ -107,6 +109,8 @@ struct compare {
     uint64_t n_labels, n_filenames;
     struct pack_convert_stored *stored_rows; /* what else the file has of each */
     struct pack_convert_row row;
+    struct pack_moments moments;
+    uint64_t n_images; /* of which they are: black stand-ins are none */
     struct pack_sample gone; /* the first that the file has and that cannot be read */
     bool has_gone;
 };
@@ -224,6 +228,10 @@ compare_sample(struct compare *c, const struct pack_sample *sample)
         return status;
     status = compare_row(c, sample);
     c->result->n_packed += status == PACK_OK;
+    if (sample->outcome == PACK_SAMPLE_READY) {
+        pack_moments_add(&c->moments, sample->sum, sample->sumsq);
+        c->n_images++;
+    }
     return status;
 }
 
@@ -254,6 +262,40 @@ compare_samples(struct compare *c, struct pack_samples *samples)
                      pack_counted(rows, "image", "images").text, c->result->n_packed);
 }
 
+/* PACK_ERR_MISMATCH where an attribute is not `values`, which another machine may have
+ * rounded otherwise. */
+static enum pack_status
+compare_attr(struct compare *c, int64_t file, const char *name, const double *values)
+{
+    struct pack_error why;
+    double stored[3];
+    int n = c->plan.n_channels;
+    enum pack_status status =
+        pack_h5_read_attr_floats(file, "images", name, (uint64_t)n, stored, &why);
+    if (status != PACK_OK && status != PACK_ERR_NOT_FOUND && status != PACK_ERR_FORMAT)
+        return pack_fail(c->err, status, "'%s': %s", c->params->output, why.text);
+    for (int i = 0; status == PACK_OK && i < n; i++)
+        if (!(fabs(stored[i] - values[i]) < 1e-9))
+            status = pack_fail(&why, PACK_ERR_MISMATCH, "attribute %s is not %.17g but %.17g",
+                               name, values[i], stored[i]);
+    return status == PACK_OK ? PACK_OK
+                             : pack_fail(c->err, PACK_ERR_MISMATCH, "'%s': images: %s",
+                                         c->params->output, why.text);
+}
+
+static enum pack_status
+compare_moments(struct compare *c, int64_t file)
+{
+    uint64_t n_pixels = c->n_images * ((uint64_t)c->plan.out_h * c->plan.out_w);
+    double mean[3] = { 0 }, std[3] = { 0 };
+    for (int i = 0; i < c->plan.n_channels && n_pixels > 0; i++) {
+        mean[i] = pack_moments_mean(&c->moments, i, n_pixels);
+        std[i] = pack_moments_std(&c->moments, i, n_pixels);
+    }
+    enum pack_status status = compare_attr(c, file, "mean", mean);
+    return status == PACK_OK ? compare_attr(c, file, "std", std) : status;
+}
+
 static bool
 is_side(uint64_t extent)
 {
@@ -281,6 +323,20 @@ compare_classes(struct compare *c, int64_t file)
                                   "has other classes than the source");
 }
 
+/* A file with labels is not what a source without them gives. */
+static enum pack_status
+read_labels(struct compare *c, int64_t file)
+{
+    bool has_labels = c->params->source->has_labels;
+    enum pack_status status = pack_h5_read_integers(
+        file, "labels", UINT64_C(1) << 40, &c->labels, &c->n_labels, c->err);
+    if (has_labels)
+        return status;
+    return status == PACK_ERR_NOT_FOUND
+               ? PACK_OK
+               : pack_fail(c->err, PACK_ERR_MISMATCH, "has labels, the source has none");
+}
+
 /* Reads all that the file has of each image, and takes the size of a sample from the shape
  * of `images`. */
 static enum pack_status
@@ -297,9 +353,8 @@ open_existing(struct compare *c, int64_t file)
     enum pack_status status =
         pack_convert_plan_make(c->params, (uint32_t)extent->extent[1 + planes],
                                (uint32_t)extent->extent[2 + planes], &c->plan, c->err);
-    if (status == PACK_OK && c->params->source->has_labels)
-        status = pack_h5_read_integers(file, "labels", UINT64_C(1) << 40, &c->labels,
-                                       &c->n_labels, c->err);
+    if (status == PACK_OK)
+        status = read_labels(c, file);
     if (status == PACK_OK)
         status = pack_h5_read_texts(file, "filenames", UINT64_C(1) << 40, &c->filenames,
                                     &c->n_filenames, c->err);
@@ -395,6 +450,8 @@ pack_convert_compare(const struct pack_convert_params *params,
         pack_error_prefix(c.err, status, "'%s'", params->output);
     else
         status = decode_and_compare(&c);
+    if (status == PACK_OK)
+        status = compare_moments(&c, file);
 out:
     pack_convert_stored_free(c.stored_rows);
     pack_h5_texts_free(c.filenames, c.n_filenames);

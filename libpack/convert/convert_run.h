@@ -3,6 +3,7 @@
 #define LIBPACK_CONVERT_RUN_H
 
 #include "libpack/convert/convert_parts.h"
+#include "libpack/convert/moments.h"
 #include "libpack/base/journal.h"
 #include "libpack/base/outfile.h"
 
@@ -140,7 +141,7 @@ struct run {
     struct pack_buf sizes;     /* int32_t[2]: height and width of its source */
     struct pack_buf checksums; /* uint64_t per chunk, of its pixels: for `verify` */
     struct pack_buf valid;     /* uint8_t, with PACK_ON_ERROR_BLANK */
-    unsigned __int128 sum[3], sumsq[3];
+    struct pack_moments moments;
 };
 
 /* Bytes of a reason in a journal entry: records stay aligned. */

@@ -290,20 +290,37 @@ pack_h5_read_attr_text(int64_t file, const char *path, const char *name, char **
     return status;
 }
 
-enum pack_status
-pack_h5_read_attr_integers(int64_t file, const char *path, const char *name, uint64_t n,
-                           int64_t *values, struct pack_error *err)
+/* Of a class of types, read as `type`; `what` is the class in words. */
+static enum pack_status
+read_attr_numbers(int64_t file, const char *path, const char *name, H5T_class_t class,
+                  uint64_t n, void *values, struct pack_error *err)
 {
     struct attr attr;
+    bool floats = class == H5T_FLOAT;
     enum pack_status status = open_attr(file, path, name, &attr, err);
     if (status != PACK_OK)
         return status;
     if (H5Sget_simple_extent_npoints(attr.space) != (hssize_t)n ||
-        H5Tget_class(attr.type) != H5T_INTEGER)
-        status = pack_fail(err, PACK_ERR_FORMAT,
-                           "attribute %s is not of %" PRIu64 " integers", name, n);
-    else if (H5Aread(attr.id, H5T_NATIVE_INT64, values) < 0)
+        H5Tget_class(attr.type) != class)
+        status =
+            pack_fail(err, PACK_ERR_FORMAT, "attribute %s is not of %" PRIu64 " %s", name, n,
+                      floats ? "floating-point numbers" : "integers");
+    else if (H5Aread(attr.id, floats ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, values) < 0)
         status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read attribute %s", name);
     close_attr(&attr);
     return status;
+}
+
+enum pack_status
+pack_h5_read_attr_integers(int64_t file, const char *path, const char *name, uint64_t n,
+                           int64_t *values, struct pack_error *err)
+{
+    return read_attr_numbers(file, path, name, H5T_INTEGER, n, values, err);
+}
+
+enum pack_status
+pack_h5_read_attr_floats(int64_t file, const char *path, const char *name, uint64_t n,
+                         double *values, struct pack_error *err)
+{
+    return read_attr_numbers(file, path, name, H5T_FLOAT, n, values, err);
 }

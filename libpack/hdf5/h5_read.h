@@ -36,10 +36,13 @@ void pack_h5_texts_free(char **texts, uint64_t n);
 enum pack_status pack_h5_read_attr_text(int64_t file, const char *path, const char *name,
                                         char **text, struct pack_error *err);
 
-/* An attribute of `n` integers, likewise. */
+/* An attribute of `n` numbers, likewise. */
 enum pack_status pack_h5_read_attr_integers(int64_t file, const char *path,
                                             const char *name, uint64_t n, int64_t *values,
                                             struct pack_error *err);
+enum pack_status pack_h5_read_attr_floats(int64_t file, const char *path, const char *name,
+                                          uint64_t n, double *values,
+                                          struct pack_error *err);
 
 #ifdef __cplusplus
 }
