@@ -247,10 +247,15 @@ test_bounds(void)
     ok(pack_json_parse("1", (size_t)PACK_JSON_SIZE_MAX + 1, &doc, &root, &err) ==
            PACK_ERR_LIMIT,
        "a document that is too large is refused before it is looked at");
-    is_refused("\"\\ud800 \"", "line 1, column 8: broken \\u escape",
+    is_refused("\"\\ud800 \"", "line 1, column 8: half of a surrogate pair, which is no character",
                "half a surrogate pair is refused");
-    is_refused("\"\\udc00\\ud800\"", "line 1, column 8: broken \\u escape",
+    is_refused("\"\\udc00\\ud800\"", "line 1, column 8: half of a surrogate pair, which is no character",
                "a pair the wrong way round is refused");
+    is_refused("\"\\ud800\\u0041\"", "line 1, column 14: half of a surrogate pair, which is no character",
+               "as is a half with another character");
+    is_refused("\"\\u0000\"", "line 1, column 8: \\u0000, which no text here may hold",
+               "a NUL is refused by its name");
+    is_refused("\"\\u00g0\"", "line 1, column 4: broken \\u escape", "no hexadecimal digits");
     is_refused("\"\xc3\"", "line 1, column 2: string is not UTF-8",
                "half a character is refused");
     is_refused("\"\xed\xa0\x80\"", "line 1, column 2: string is not UTF-8",

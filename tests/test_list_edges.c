@@ -344,6 +344,11 @@ static const struct sample samples[] = {
       "a-name-of-more-than-31-bytes-before-its-end=1" },
     { BYTES("[{\"path\": \"a.jpg\", \"at\": \"C:\\\\\"}, {\"path\": \"b.jpg\", \"at\": \"D:\\\\\"}]"), "", { 0 },
       "takes 'path' as path, 1 more as dataset; JSON array: a.jpg at='C:\\' b.jpg at='D:\\'" },
+    { BYTES("# path label\na.jpg 1\nb.jpg 2\n"), "", { 0 },
+      "takes column 1, 'path', as path, column 2, 'label', as label; header: a.jpg=1 b.jpg=2" },
+    { BYTES("#\t file,age,class\na.jpg,7,1\n"), "", { 0 },
+      "takes column 1, 'file', as path, column 3, 'class', as label, 1 more as dataset; header: "
+      "a.jpg=1 age=7" },
     { BYTES("{\"labels\": null}"), "", { 0 },
       "'l': 'labels' is null, it names no images: the folder that they are in is the "
       "source, without a list (no_labels)" },

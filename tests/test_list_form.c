@@ -32,6 +32,8 @@ static const struct sample samples[] = {
       "|Smith, J.jpg|", { 0 }, TAKES("each line as path; no header") },
     { "names with a tab each, that are there", BYTES("a\tb.jpg\nc\td.jpg\n"),
       "|a\tb.jpg|", { 0 }, TAKES("each line as path; no header") },
+    { "names with a mark in front", BYTES("# 1.jpg\n# 2.jpg\n"), "|# 1.jpg|# 2.jpg|", { 0 },
+      TAKES("each line as path; no header") },
     { "names without endings", BYTES("1\n2\n3\n"), "", { 0 },
       TAKES("each line as path; no header") },
     { "names without endings, with blanks, that are there", BYTES("a 1\na 2\n"), "|a 1|",

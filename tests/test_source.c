@@ -340,7 +340,7 @@ static const struct tree trees[] = {
       .entries = { "1.jpg" },
       .params = { .label_from_folder = true },
       .want = "the path of '1.jpg' names no folder to take a label from; "
-              "label_from_folder" },
+              "list" },
 
     { .what = "train and val are no classes",
       .entries = { "Train/a/1.jpg", "VAL/a/1.jpg", "labels/x.txt" },

@@ -148,6 +148,8 @@ static const struct cli_hint hints[] = {
              "ImageNet's val.txt has it, --label-from-folder by the folders' names"),
     CLI_HINT("list", PACK_ERR_FORMAT,
              "an image or a folder of them is given without --list"),
+    CLI_HINT("list", PACK_ERR_ARGUMENT,
+             "--list FILE SOURCE gives labels with a line 'NAME LABEL' for each image"),
     CLI_HINT("list", PACK_ERR_NOT_FOUND, "a list of images is given with --list"),
     CLI_HINT("any_name", PACK_OK, "--any-name takes images by their content"),
     CLI_HINT("classes", PACK_ERR_MISMATCH,

@@ -155,6 +155,24 @@ say_scaling(const struct pack_convert_report *report)
                                        : "white");
 }
 
+/* Of chunks that are mostly empty, which HDF5 stores whole. */
+static void
+say_chunks(const struct pack_convert_report *report)
+{
+    enum { MUCH = 1 << 20 };
+    const struct pack_convert_result *r = report->result;
+    bool compresses = report->params->options.pipeline.n > 0;
+    char pixels[PACK_BYTES_TEXT_MAX], file[PACK_BYTES_TEXT_MAX];
+    uint64_t n = r->chunk.extent[0];
+    if (report->job != PACK_JOB_PACK || compresses || n <= r->n_packed ||
+        r->stored_bytes < 2 * r->pixel_bytes || r->stored_bytes < MUCH)
+        return;
+    pack_bytes_format(r->pixel_bytes, pixels);
+    pack_bytes_format(r->stored_bytes, file);
+    cli_say("a chunk has room for %" PRIu64 " images and is stored whole: %s for %s of pixels",
+            n, file, pixels);
+}
+
 int
 pack_messages_end(const struct pack_args *args, const struct pack_convert_report *report,
                   enum pack_status status, const struct pack_error *err)
@@ -168,6 +186,7 @@ pack_messages_end(const struct pack_args *args, const struct pack_convert_report
         return status == PACK_ERR_INTERRUPTED && cli_signal ? 128 + cli_signal
                                                             : CLI_FAILED;
     say_scaling(report);
+    say_chunks(report);
     enum pack_status reported = args->json ? pack_report_convert_json(report, &text, &own)
                                            : pack_report_convert_text(report, &text, &own);
     if (reported != PACK_OK)

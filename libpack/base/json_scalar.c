@@ -30,6 +30,9 @@ hex4(struct pack_json_parser *p)
     return value;
 }
 
+static const char BROKEN[] = "broken \\u escape",
+                  HALF[] = "half of a surrogate pair, which is no character";
+
 /* The code point of a \u escape (its surrogate pair included), 'u' already read. */
 static enum pack_status
 unicode_escape(struct pack_json_parser *p, char **out)
@@ -40,11 +43,13 @@ unicode_escape(struct pack_json_parser *p, char **out)
         p->at += 2;
         long low = hex4(p);
         if (low < 0xdc00 || low > 0xdfff)
-            return pack_json_fail_at(p, "broken \\u escape");
+            return pack_json_fail_at(p, low < 0 ? BROKEN : HALF);
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    if (code <= 0 || (code >= 0xd800 && code <= 0xdfff))
-        return pack_json_fail_at(p, "broken \\u escape");
+    if (code <= 0)
+        return pack_json_fail_at(p, code < 0 ? BROKEN : "\\u0000, which no text here may hold");
+    if (code >= 0xd800 && code <= 0xdfff)
+        return pack_json_fail_at(p, HALF);
     *out += pack_utf8_encode((uint32_t)code, *out);
     return PACK_OK;
 }

@@ -393,6 +393,8 @@ pack_list_read(FILE *file, const char *name, const struct pack_list_params *para
         status = read_head(file, name, params->format, &head, err);
     if (status == PACK_OK)
         status = pack_list_recognise(&head, name, params, &form, err);
+    if (status == PACK_OK)
+        head.start += form.mark_bytes;
     if (status == PACK_OK && form.is_coco)
         status = pack_coco_read(file, name, &head, params, list, err);
     else if (status == PACK_OK)

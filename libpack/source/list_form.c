@@ -176,6 +176,36 @@ find_terminator(const struct pack_list_head *h)
                : '\n';
 }
 
+/* Bytes of the mark that NumPy's savetxt() and others put before a header; 0: there is
+ * none. */
+static size_t
+mark_bytes(const struct pack_list_head *h)
+{
+    size_t at = h->start;
+    if (at == h->size || h->bytes[at++] != '#')
+        return 0;
+    while (at < h->size && (h->bytes[at] == ' ' || h->bytes[at] == '\t'))
+        at++;
+    return at == h->start + 1 ? 0 : at - h->start;
+}
+
+/* The header behind a mark; *taken is false where there are no names that headers have. */
+static enum pack_status
+take_marked_header(struct pack_form_guess *g, bool *taken)
+{
+    const struct pack_list_head *whole = g->head;
+    struct pack_list_head behind = *whole;
+    size_t n = mark_bytes(whole);
+    if (n == 0)
+        return PACK_OK;
+    behind.start += n;
+    g->head = &behind;
+    enum pack_status status = pack_form_take_header(g, taken);
+    g->head = whole;
+    g->form->mark_bytes = *taken ? n : 0;
+    return status;
+}
+
 static enum pack_status
 recognise_text(struct pack_form_guess *g)
 {
@@ -184,6 +214,8 @@ recognise_text(struct pack_form_guess *g)
     bool asks = g->params->path_column || g->params->no_header;
     if (!asks)
         status = take_count(g, &taken);
+    if (status == PACK_OK && !taken && !g->params->no_header)
+        status = take_marked_header(g, &taken);
     if (status == PACK_OK && !taken && !g->params->no_header)
         status = pack_form_take_header(g, &taken);
     return status == PACK_OK && !taken ? pack_form_take_bare(g) : status;

@@ -14,6 +14,7 @@ struct pack_list_form {
     bool is_coco; /* one JSON object, for list_coco.c; of the rest `taken` alone is set */
     struct pack_rows_syntax rows;
     bool has_count;    /* CelebA's: the number of rows, then a header without the path */
+    size_t mark_bytes; /* of a "# " in front of a header, which is none of its names */
     bool has_header;   /* the first row (behind the number) names the columns */
     bool is_escaped;   /* paths are in their stored form, see base/name.h */
     bool checks_paths; /* blanks cut the lines: what is no file's name was cut wrongly */

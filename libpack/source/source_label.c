@@ -53,7 +53,7 @@ name_folders(struct pack_source *source, const char **names, struct pack_error *
         size_t size;
         const char *folder = folder_of(source, i, &size);
         if (size == 0)
-            return pack_fail_param(err, PACK_ERR_ARGUMENT, "label_from_folder",
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "list",
                                    "the path of '%s' names no folder to take a label from",
                                    pack_name_text(source->records[i].name, text));
         if (i > 0 && !strncmp(names[i - 1], folder, size) && !names[i - 1][size]) {
