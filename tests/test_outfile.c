@@ -204,6 +204,53 @@ test_torn_part(const char *bytes, size_t size, bool is_ours)
     unlink(part);
 }
 
+/* A file with its name and a journal, as a run leaves them that is killed in between. */
+static enum pack_status
+open_published(const struct pack_outfile_params *params, struct pack_outfile **out,
+               struct pack_error *err)
+{
+    static const char zeros[16];
+    FILE *f = fopen(journal, "wb");
+    if (!f || fwrite(zeros, 1, sizeof zeros, f) != sizeof zeros || fclose(f))
+        exit(2);
+    put(name, "whole");
+    return pack_outfile_open(name, params, out, err);
+}
+
+static void
+test_published(void)
+{
+    struct pack_outfile_params resume = { .journal = true, .resume = true };
+    struct pack_outfile_params forced = { .journal = true, .force = true };
+    struct pack_outfile *out;
+    struct pack_error err;
+    ok(open_published(&resume, &out, &err) == PACK_OK && pack_outfile_is_published(out) &&
+           !pack_outfile_is_resumed(out),
+       "a file with a journal beside it is one that was finished");
+    system_.events[0] = '\0';
+    ok(pack_outfile_settle(out, &err) == PACK_OK && holds(name, "whole") && n_files() == 1,
+       "it stays, the journal goes");
+    is_text(system_.events, "folder with output;", "when the name is on the disk");
+    system_.bad_sync = "test_outfile";
+    ok(open_published(&resume, &out, &err) == PACK_OK &&
+           pack_outfile_settle(out, &err) == PACK_ERR_IO && n_files() == 2,
+       "else both stay: %s", err.text);
+    system_.bad_sync = NULL;
+    ok(open_published(&resume, &out, &err) == PACK_OK, "and it can be tried again");
+    pack_outfile_abandon(out);
+    ok(n_files() == 2, "giving up leaves both");
+    ok(open_published(&forced, &out, &err) == PACK_OK && !pack_outfile_is_published(out),
+       "who does not resume begins anew");
+    pack_outfile_discard(out);
+    put(journal, "a text");
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_ERR_EXISTS && n_files() == 2,
+       "a stranger's file is no journal: %s", err.text);
+    unlink(journal);
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_ERR_EXISTS,
+       "without one the file is in the way");
+    unlink(name);
+}
+
 /* What is called NAME.part need not be ours. */
 static void
 test_strangers(void)
@@ -582,6 +629,7 @@ main(void)
     test_strangers();
     test_file_systems();
     test_syncs();
+    test_published();
     test_renames();
     test_refusals();
     test_strange_journal();
