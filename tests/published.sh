@@ -93,6 +93,8 @@ published --resume --force --json
 taken=$(sed -n 's/.*"resumed": *\([0-9]*\).*/\1/p' "$work/out")
 is_done && [ "$taken" -eq 12 ]
 ok $? "with --force neither (resumed: $taken)"
+[ "$(sed -n 's/.*"file_bytes": *\([0-9]*\).*/\1/p' "$work/out" | head -n 1)" -eq "$(wc -c <reference.h5)" ]
+ok $? 'its size is told'
 published
 refused 'without --resume the file is in the way' 'exists.*--force'
 published --resume --quality-of-nothing
@@ -107,6 +109,10 @@ ok $? 'the images may be gone meanwhile'
 mv gone photos
 
 last=$(ls -d photos/* | tail -n 1)
+touch -d 2001-01-01 "$last"/*
+published --resume
+is_done
+ok $? 'or be others: they are not looked at again'
 cp "$(ls "$last"/*.jpg | head -n 1)" "$last/zzz.jpg"
 published --resume
 refused 'an image that came since: the file is whole without it' 'complete before another image was added'
@@ -122,6 +128,12 @@ damaged() {
     run job --resume
     refused "$1: the file is in the way" 'exists.*--force' damaged
 }
+rm -rf out
+cp -a left out
+truncate -s -1 out/set.h5
+run job --resume --force
+is_done
+ok $? 'with --force a file that was cut is packed anew'
 damaged 'a file that was cut' <<'SH'
 truncate -s -1 out/set.h5
 SH

@@ -349,6 +349,12 @@ static const struct sample samples[] = {
     { BYTES("#\t file,age,class\na.jpg,7,1\n"), "", { 0 },
       "takes column 1, 'file', as path, column 3, 'class', as label, 1 more as dataset; header: "
       "a.jpg=1 age=7" },
+    { BYTES("# age,path\n7,a.jpg\n"), "", { 0 },
+      "takes column 2, 'path', as path, 1 more as dataset; header: a.jpg age=7" },
+    { BYTES("#path,class\na.jpg,1\n"), "", { 0 },
+      "takes column 1, '#path', as path, column 2, 'class', as label; header: a.jpg=1" },
+    { BYTES("# 1.jpg\n# 2.jpg\n"), "", { .path_column = "0" },
+      "takes each line as path; no header: # 1.jpg # 2.jpg" },
     { BYTES("{\"labels\": null}"), "", { 0 },
       "'l': 'labels' is null, it names no images: the folder that they are in is the "
       "source, without a list (no_labels)" },

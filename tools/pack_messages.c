@@ -161,10 +161,9 @@ say_chunks(const struct pack_convert_report *report)
 {
     enum { MUCH = 1 << 20 };
     const struct pack_convert_result *r = report->result;
-    bool compresses = report->params->options.pipeline.n > 0;
     char pixels[PACK_BYTES_TEXT_MAX], file[PACK_BYTES_TEXT_MAX];
     uint64_t n = r->chunk.extent[0];
-    if (report->job != PACK_JOB_PACK || compresses || n <= r->n_packed ||
+    if (report->job != PACK_JOB_PACK || n <= r->n_packed ||
         r->stored_bytes < 2 * r->pixel_bytes || r->stored_bytes < MUCH)
         return;
     pack_bytes_format(r->pixel_bytes, pixels);
