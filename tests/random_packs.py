@@ -703,7 +703,7 @@ def damage(e, path, rng):
              if n in ("images", "filenames", "original_size") or n == "labels" and e.source.has_labels
              or n == "class_names" and e.source.classes]
     row = rng.randrange(len(e.kept))
-    name = rng.choice([*names, "shorter", "longer"])
+    name = rng.choice([*names, "mean", "std", "shorter", "longer"])
     with h5py.File("damaged.h5", "r+") as f:
         if name in ("shorter", "longer"):
             n = len(e.kept) + (1 if name == "longer" else -1)
@@ -713,10 +713,14 @@ def damage(e, path, rng):
                 del f[other]
                 f[other] = np.resize(values, (n, *values.shape[1:]))
             return "is not in the file" if name == "shorter" else f"holds {n} images, the source gives {n - 1}"
+        if name in ("mean", "std"):
+            f["images"].attrs[name] = f["images"].attrs[name] + 1e-6
+            return f"attribute {name} is not"
         if name == "images":
             at = (row, *(rng.randrange(n) for n in e.sample))
             f["images"][at] ^= 1 << rng.randrange(8)
-            return f"pixels differ (row {row} of 'damaged.h5')"
+            is_gone = os.path.basename(e.kept[row][1].name) == "gone.jpg"  # a stand-in, or was it?
+            return f"{'' if is_gone else 'pixels differ '}(row {row} of 'damaged.h5'{' has it' if is_gone else ''})"
         if name == "labels":
             f["labels"][row] += rng.choice([-1, 1])
             return f"label differs (row {row} of 'damaged.h5')"
