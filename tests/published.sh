@@ -96,7 +96,7 @@ ok $? "with --force neither (resumed: $taken)"
 [ "$(sed -n 's/.*"file_bytes": *\([0-9]*\).*/\1/p' "$work/out" | head -n 1)" -eq "$(wc -c <reference.h5)" ]
 ok $? 'its size is told'
 published
-refused 'without --resume the file is in the way' 'exists.*--force'
+refused 'without --resume the file is in the way' 'exists; --resume sees whether.*--force'
 published --resume --quality-of-nothing
 [ $status -eq 2 ] && [ -e out/set.h5.part.journal ]
 ok $? 'a mistake on the command line changes nothing'

@@ -159,6 +159,8 @@ static const struct cli_hint hints[] = {
     CLI_HINT("force_resume", PACK_OK,
              "--force --resume goes on with the interrupted run that is to replace it, "
              "--force alone starts again"),
+    CLI_HINT("force_finished", PACK_OK,
+             "--resume sees whether a run that was killed had completed it, --force replaces it"),
     CLI_HINT("resume", PACK_OK,
              "with the same options --resume completes it, --force starts again"),
     CLI_HINT("gone_are_rejects", PACK_OK,

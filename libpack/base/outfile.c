@@ -102,13 +102,15 @@ is_alike(const struct pack_outfile *out, const char *path)
     return alike;
 }
 
-/* Whether a run that was to make the file was interrupted. */
-static bool
-is_begun(const struct pack_outfile *out)
+/* What lets a run replace the file that is there: of one that was begun, or finished, a
+ * journal is left. */
+static const char *
+way_out(const struct pack_outfile *out)
 {
     struct stat status;
-    return out->params.journal && lstat(out->part, &status) == 0 &&
-           lstat(out->journal, &status) == 0 && status.st_size > 0;
+    if (!out->params.journal || lstat(out->journal, &status) != 0 || status.st_size == 0)
+        return "force";
+    return lstat(out->part, &status) == 0 ? "force_resume" : "force_finished";
 }
 
 /* Whether `path` may be what a run made that was killed before it removed its journal. */
@@ -142,8 +144,7 @@ check_target(struct pack_outfile *out, struct pack_error *err)
     out->replace = out->replace || is_alike(out, out->path);
     return out->replace || may_be_published(out)
                ? PACK_OK
-               : pack_fail_param(err, PACK_ERR_EXISTS, is_begun(out) ? "force_resume" : "force",
-                                 "'%s' exists", out->path);
+               : pack_fail_param(err, PACK_ERR_EXISTS, way_out(out), "'%s' exists", out->path);
 }
 
 /* Opens `name`, or creates it; *created stays true for a file that we made before and
