@@ -251,6 +251,16 @@ def resumed():
     want = np.stack([rgb(scaled(i, 1000, 2000)) for i in [*images, late, added]])
     ok(np.array_equal(pixels("r.h5"), want), "which is cut")
     equal(pack("long", "--verify", out="r.h5").returncode, 0, "--verify scales by the range of the file")
+    pack("long", "--scale16", "7:9000", "--force", out="g.h5")
+    equal(pack("long", "--verify", out="g.h5").returncode, 0, "--verify takes a range that was given from the options")
+    for value, says in (([7, 9001], "attribute scale16 is not 7:9000 but 7:9001"), (None, "no attribute scale16")):
+        with h5py.File("g.h5", "r+") as f:
+            if value:
+                f["images"].attrs["scale16"] = np.array(value)
+            else:
+                del f["images"].attrs["scale16"]
+        result = pack("long", "--verify", out="g.h5")
+        ok(result.returncode == 1 and f"'g.h5': images: {says}" in result.err, f"and compares the attribute: {result.err}")
     os.makedirs("new")
     Image.fromarray(np.zeros((12, 16), "u1")).save("new/1.png")
     write("new/2.png", b"\x89PNG\r\n\x1a\n")

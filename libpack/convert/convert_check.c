@@ -296,6 +296,26 @@ compare_moments(struct compare *c, int64_t file)
     return status == PACK_OK ? compare_attr(c, file, "std", std) : status;
 }
 
+/* The range that 16-bit samples were scaled from, as the options have it. */
+static enum pack_status
+compare_range(struct compare *c, int64_t file)
+{
+    const struct pack_image_params *image = &c->params->options.image;
+    int64_t range[2];
+    struct pack_error why;
+    if (!image->scales_16)
+        return PACK_OK;
+    enum pack_status status =
+        pack_h5_read_attr_integers(file, "images", "scale16", 2, range, &why);
+    if (status == PACK_OK && (range[0] != image->low_16 || range[1] != image->high_16))
+        status = pack_fail(&why, PACK_ERR_MISMATCH,
+                           "attribute scale16 is not %u:%u but %" PRId64 ":%" PRId64,
+                           image->low_16, image->high_16, range[0], range[1]);
+    return status == PACK_OK ? PACK_OK
+                             : pack_fail(c->err, PACK_ERR_MISMATCH, "'%s': images: %s",
+                                         c->params->output, why.text);
+}
+
 static bool
 is_side(uint64_t extent)
 {
@@ -452,6 +472,8 @@ pack_convert_compare(const struct pack_convert_params *params,
         status = decode_and_compare(&c);
     if (status == PACK_OK)
         status = compare_moments(&c, file);
+    if (status == PACK_OK)
+        status = compare_range(&c, file);
 out:
     pack_convert_stored_free(c.stored_rows);
     pack_h5_texts_free(c.filenames, c.n_filenames);
