@@ -249,6 +249,12 @@ test_published(void)
     ok(pack_outfile_open(name, &resume, &out, &err) == PACK_ERR_EXISTS,
        "without one the file is in the way");
     unlink(name);
+    mkdir(part, 0777);
+    ok(pack_outfile_open(name, &resume, &out, &err) == PACK_ERR_ARGUMENT &&
+           pack_outfile_open(name, &forced, &out, &err) == PACK_ERR_ARGUMENT &&
+           strstr(err.text, "it is a folder") && n_files() == 1,
+       "nor does --force remove a folder: %s", err.text);
+    rmdir(part);
 }
 
 /* What is called NAME.part need not be ours. */

@@ -218,6 +218,9 @@ check_leftover(struct pack_outfile *out, bool journal_is_new, struct pack_error 
                    ? PACK_OK
                    : pack_fail_param(err, PACK_ERR_EXISTS, "force",
                                      "'%s' is in the way: it is no journal", out->journal);
+    if (S_ISDIR(part.st_mode))
+        return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' is in the way: it is a folder",
+                         out->part);
     if (out->params.resume && !journal_is_new && !S_ISREG(part.st_mode))
         return pack_fail(err, PACK_ERR_ARGUMENT, "'%s' is not a regular file", out->part);
     if (out->params.resume && !journal_is_new) {
