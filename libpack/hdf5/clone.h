@@ -1,0 +1,82 @@
+/* Copies an HDF5 file object by object through stock HDF5, some of its datasets getting
+ * other chunks and filters; their data is the caller's to bring. */
+#ifndef LIBPACK_CLONE_H
+#define LIBPACK_CLONE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/dataset.h>
+#include <libpack/shape.h>
+#include <libpack/status.h>
+#include "libpack/hdf5/filter.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A dataset that is stored otherwise in the copy. */
+struct pack_clone_set {
+    const char *path; /* of the dataset in the source */
+    struct pack_shape chunk;
+    struct pack_pipeline pipeline;
+    bool edge_chunks_unfiltered;
+};
+
+struct pack_clone_params {
+    const char *file;
+    const struct pack_clone_set *sets; /* borrowed, as is their path, until closing */
+    size_t n_sets;
+    uint64_t room_bytes; /* for carrying data; 0: 16 MiB */
+    struct pack_watch watch;
+};
+
+/* What is carried over. */
+struct pack_clone_counts {
+    uint64_t n_groups, n_datasets, n_types, n_attributes, n_links;
+    uint64_t n_null_references; /* led nowhere, and are null in the copy */
+};
+
+/*
+ * Groups, committed types, datasets, all links (hard ones to one object stay so), the order
+ * in which links and attributes were made where it is kept, attributes, references to
+ * objects and regions, the user block. Not kept: times, and what deleted objects left. The
+ * copy is as new as the source: what HDF5 of 1.8 or 1.10 could read, it can.
+ *
+ * HDF5 is used from one thread at a time.
+ */
+struct pack_clone;
+
+/* Opens the source and looks at everything. PACK_ERR_UNSUPPORTED for what cannot be carried
+ * over, before anything is written; else as pack_h5_open(). Sentences name the file. */
+enum pack_status pack_clone_open(const struct pack_clone_params *params,
+                                 struct pack_clone **clone, struct pack_error *err);
+
+/* Creates the copy at `path`, where nothing may be, with all objects, and the data of
+ * those that are not in `sets`. */
+enum pack_status pack_clone_create(struct pack_clone *clone, const char *path,
+                                   struct pack_error *err);
+
+/* Writes a chunk, as it is to be stored, of sets[set]; `start` in elements. A failure is
+ * one for good: what follows is pack_clone_close(). */
+enum pack_status pack_clone_chunk(struct pack_clone *clone, size_t set,
+                                  const uint64_t *start,
+                                  const struct pack_stored *stored,
+                                  struct pack_error *err);
+
+/* Completes the copy and closes both files. */
+enum pack_status pack_clone_finish(struct pack_clone *clone, struct pack_error *err);
+
+/* Whether two pipelines make the same bytes: chunks of one can be taken for the other. */
+bool pack_clone_same_pipeline(const struct pack_pipeline *a,
+                              const struct pack_pipeline *b);
+
+struct pack_clone_counts pack_clone_counts(const struct pack_clone *clone);
+
+/* Frees; of a copy that is not complete nothing more is written. Accepts NULL. */
+void pack_clone_close(struct pack_clone *clone);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

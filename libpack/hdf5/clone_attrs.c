@@ -1,0 +1,139 @@
+/* Attributes, in the order in which they were made where the object keeps that. They come
+ * when all objects are there, as they may refer to them. */
+#include <stdlib.h>
+
+#include "libpack/base/size.h"
+#include "libpack/hdf5/clone_parts.h"
+
+/* One attribute on its way; ids below 0 are a failure of HDF5. */
+struct attribute {
+    hid_t from, to, type, file_type, space, acpl;
+    char *name;
+    void *data;
+};
+
+static void
+attribute_done(struct attribute *a)
+{
+    if (a->data && pack_clone_needs(a->type).pointers)
+        H5Dvlen_reclaim(a->type, a->space, H5P_DEFAULT, a->data);
+    free(a->data);
+    free(a->name);
+    if (a->to >= 0)
+        H5Aclose(a->to);
+    if (a->acpl >= 0)
+        H5Pclose(a->acpl);
+    if (a->space >= 0)
+        H5Sclose(a->space);
+    if (a->file_type >= 0)
+        H5Tclose(a->file_type);
+    if (a->type >= 0)
+        H5Tclose(a->type);
+    if (a->from >= 0)
+        H5Aclose(a->from);
+}
+
+static bool
+read_attribute(const struct pack_clone *clone, hid_t object, H5_index_t order, unsigned i,
+               struct attribute *a)
+{
+    a->from =
+        H5Aopen_by_idx(object, ".", order, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT);
+    if (a->from < 0)
+        return false;
+    a->type = H5Aget_type(a->from);
+    a->space = H5Aget_space(a->from);
+    a->acpl = H5Aget_create_plist(a->from);
+    ssize_t length = H5Aget_name(a->from, 0, NULL);
+    if (a->type < 0 || a->space < 0 || a->acpl < 0 || length < 0)
+        return false;
+    a->file_type = pack_clone_type(clone, a->type);
+    a->name = malloc((size_t)length + 1);
+    return a->file_type >= 0 && a->name &&
+           H5Aget_name(a->from, (size_t)length + 1, a->name) >= 0;
+}
+
+/* The values, in memory; references lead to the copy. */
+static enum pack_status
+carry_values(struct pack_clone *clone, const char *path, struct attribute *a,
+             struct pack_error *err)
+{
+    hssize_t n = H5Sget_simple_extent_npoints(a->space);
+    uint64_t bytes;
+    if (H5Sget_simple_extent_type(a->space) == H5S_NULL || n <= 0)
+        return PACK_OK;
+    if (!pack_size_mul((uint64_t)n, H5Tget_size(a->type), &bytes))
+        return pack_clone_fail(clone, path, err);
+    a->data = calloc(1, bytes);
+    if (!a->data)
+        return pack_fail_memory(err, "an attribute");
+    enum pack_status status =
+        pack_clone_check(clone, path, H5Aread(a->from, a->type, a->data), err);
+    if (status == PACK_OK)
+        status = pack_clone_translate(clone, a->type, a->data, (size_t)n, err);
+    if (status == PACK_OK)
+        status = pack_clone_check(clone, path, H5Awrite(a->to, a->type, a->data), err);
+    return status;
+}
+
+static enum pack_status
+carry_attribute(struct pack_clone *clone, const struct clone_object *object,
+                struct attribute *a, hid_t target, struct pack_error *err)
+{
+    a->to = H5Acreate2(target, a->name, a->file_type, a->space, a->acpl, H5P_DEFAULT);
+    enum pack_status status = pack_clone_check(clone, object->from, a->to, err);
+    return status == PACK_OK ? carry_values(clone, object->from, a, err) : status;
+}
+
+/* Whether the order of attributes is kept. */
+static H5_index_t
+order_of(const struct clone_object *object, hid_t id)
+{
+    unsigned flags = 0;
+    hid_t list = object->kind == CLONE_GROUP     ? H5Gget_create_plist(id)
+                 : object->kind == CLONE_DATASET ? H5Dget_create_plist(id)
+                                                 : H5Tget_create_plist(id);
+    if (list >= 0) {
+        H5Pget_attr_creation_order(list, &flags);
+        H5Pclose(list);
+    }
+    return flags & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+}
+
+static enum pack_status
+carry_all(struct pack_clone *clone, const struct clone_object *object, hid_t from,
+          hid_t to, struct pack_error *err)
+{
+    H5_index_t order = order_of(object, from);
+    enum pack_status status = PACK_OK;
+    int n = pack_clone_n_attributes(from);
+    for (int i = 0; i < n && status == PACK_OK; i++) {
+        struct attribute a = { -1, -1, -1, -1, -1, -1, NULL, NULL };
+        status = read_attribute(clone, from, order, (unsigned)i, &a)
+                     ? carry_attribute(clone, object, &a, to, err)
+                     : pack_clone_fail(clone, object->from, err);
+        attribute_done(&a);
+    }
+    return status;
+}
+
+enum pack_status
+pack_clone_attributes(struct pack_clone *clone, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < clone->n_objects && status == PACK_OK; i++) {
+        const struct clone_object *object = &clone->objects[i];
+        hid_t from = H5Oopen(clone->source, object->from, H5P_DEFAULT);
+        hid_t to = from < 0 ? -1 : pack_clone_open_target(clone, object);
+        status = pack_clone_check(clone, object->from, to, err);
+        if (status == PACK_OK)
+            status = carry_all(clone, object, from, to, err);
+        if (to >= 0)
+            H5Oclose(to);
+        if (from >= 0)
+            H5Oclose(from);
+        if (status == PACK_OK)
+            status = pack_watch_check(&clone->params.watch, err);
+    }
+    return status;
+}

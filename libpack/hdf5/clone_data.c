@@ -1,0 +1,233 @@
+/*
+ * The data of datasets that are stored as before. Plain chunks are copied as they are
+ * stored, without a filter; anything else goes through memory in the file's own type, box
+ * after box, because sequences and references lie in heaps of their file.
+ */
+#include <stdlib.h>
+
+#include "libpack/base/size.h"
+#include "libpack/hdf5/clone_parts.h"
+#include "libpack/hdf5/h5.h"
+
+/* One dataset on its way. */
+struct carried {
+    struct pack_clone *clone;
+    const struct clone_object *object;
+    hid_t from, to, type, space;
+    struct clone_needs needs;
+    int rank;
+    hsize_t extent[PACK_RANK_MAX], box[PACK_RANK_MAX], start[PACK_RANK_MAX];
+    unsigned char *data;
+};
+
+/* The largest boxes, of whole rows as far as possible, that fit the room. */
+static void
+set_box(struct carried *c, uint64_t room_bytes)
+{
+    uint64_t bytes = H5Tget_size(c->type);
+    for (int i = c->rank - 1; i >= 0; i--) {
+        uint64_t n = room_bytes / bytes;
+        c->box[i] = n < 1 ? 1 : n < c->extent[i] ? n : c->extent[i];
+        bytes *= c->box[i];
+        if (c->box[i] < c->extent[i])
+            room_bytes = 0; /* one of each axis before */
+    }
+}
+
+static bool
+next_box(struct carried *c)
+{
+    for (int i = c->rank - 1; i >= 0; i--) {
+        c->start[i] += c->box[i];
+        if (c->start[i] < c->extent[i])
+            return true;
+        c->start[i] = 0;
+    }
+    return false;
+}
+
+/* The data of a box, in memory; references lead to the copy. */
+static enum pack_status
+carry_values(struct carried *c, hid_t memory, size_t n, struct pack_error *err)
+{
+    struct pack_clone *clone = c->clone;
+    const char *path = c->object->from;
+    herr_t result = H5Dread(c->from, c->type, memory, c->space, H5P_DEFAULT, c->data);
+    enum pack_status status = pack_clone_check(clone, path, result, err);
+    if (status == PACK_OK)
+        status = pack_clone_translate(clone, c->type, c->data, n, err);
+    if (status == PACK_OK) {
+        result = H5Dwrite(c->to, c->type, memory, c->space, H5P_DEFAULT, c->data);
+        status = pack_clone_check(clone, path, result, err);
+    }
+    if (c->needs.pointers)
+        H5Dvlen_reclaim(c->type, memory, H5P_DEFAULT, c->data);
+    return status;
+}
+
+static enum pack_status
+carry_box(struct carried *c, struct pack_error *err)
+{
+    hsize_t count[PACK_RANK_MAX], n = 1;
+    herr_t result = 0;
+    for (int i = 0; i < c->rank; i++) {
+        hsize_t left = c->extent[i] - c->start[i];
+        count[i] = left < c->box[i] ? left : c->box[i];
+        n *= count[i];
+    }
+    if (c->rank > 0)
+        result = H5Sselect_hyperslab(c->space, H5S_SELECT_SET, c->start, NULL, count,
+                                     NULL);
+    hid_t memory = result < 0 ? -1 : H5Screate_simple(1, &n, NULL);
+    enum pack_status status = pack_clone_check(c->clone, c->object->from, memory, err);
+    if (status == PACK_OK)
+        status = carry_values(c, memory, n, err);
+    if (memory >= 0)
+        H5Sclose(memory);
+    return status;
+}
+
+static enum pack_status
+carry_boxes(struct carried *c, struct pack_error *err)
+{
+    uint64_t bytes = H5Tget_size(c->type);
+    set_box(c, c->clone->params.room_bytes);
+    for (int i = 0; i < c->rank; i++)
+        if (!pack_size_mul(bytes, c->box[i], &bytes))
+            return pack_clone_fail(c->clone, c->object->from, err);
+    c->data = calloc(1, bytes);
+    if (!c->data)
+        return pack_fail_memory(err, "data that is carried over");
+    enum pack_status status = PACK_OK;
+    do {
+        status = carry_box(c, err);
+        if (status == PACK_OK)
+            status = pack_watch_check(&c->clone->params.watch, err);
+    } while (status == PACK_OK && next_box(c));
+    free(c->data);
+    return status;
+}
+
+/* ------------------------------------------------------------- as it is stored */
+
+static enum pack_status
+carry_chunk(struct carried *c, const struct pack_facts *facts,
+            const struct pack_chunk *chunk, struct pack_error *err)
+{
+    hsize_t offset[PACK_RANK_MAX];
+    uint64_t left = chunk->number;
+    uint32_t mask = 0;
+    for (int i = c->rank - 1; i >= 0; i--) {
+        offset[i] = left % facts->n_chunks.extent[i] * facts->chunk.extent[i];
+        left /= facts->n_chunks.extent[i];
+    }
+    unsigned char *data = malloc(chunk->stored_bytes ? chunk->stored_bytes : 1);
+    if (!data)
+        return pack_fail_memory(err, "a stored chunk");
+    herr_t result =
+        pack_h5_read_chunk(c->from, offset, &mask, data, chunk->stored_bytes);
+    if (result >= 0)
+        result = H5Dwrite_chunk(c->to, H5P_DEFAULT, mask, offset, chunk->stored_bytes,
+                                data);
+    free(data);
+    return pack_clone_check(c->clone, c->object->from, result, err);
+}
+
+static enum pack_status
+carry_chunks(struct carried *c, const struct pack_facts *facts, struct pack_error *err)
+{
+    struct pack_chunkindex index;
+    enum pack_status status = pack_chunkindex_read(c->clone->params.file,
+                                                   c->object->from, 0, &index, err);
+    if (status != PACK_OK)
+        return status;
+    for (uint64_t i = 0; i < index.n_chunks && status == PACK_OK; i++) {
+        if (index.chunks[i].address_bytes != PACK_CHUNK_MISSING)
+            status = carry_chunk(c, facts, &index.chunks[i], err);
+        if (status == PACK_OK)
+            status = pack_watch_check(&c->clone->params.watch, err);
+    }
+    pack_chunkindex_done(&index);
+    return status;
+}
+
+/* HDF5 stores the filters' parameters as they were, so that chunks can be taken as they
+ * are. */
+static bool
+is_same_pipeline(hid_t from, hid_t to)
+{
+    struct pack_pipeline a = { 0 }, b = { 0 };
+    hid_t x = H5Dget_create_plist(from), y = H5Dget_create_plist(to);
+    bool same = x >= 0 && y >= 0 && pack_h5_read_pipeline(x, &a) &&
+                pack_h5_read_pipeline(y, &b) && pack_clone_same_pipeline(&a, &b);
+    if (x >= 0)
+        H5Pclose(x);
+    if (y >= 0)
+        H5Pclose(y);
+    return same;
+}
+
+static enum pack_status
+carry(struct carried *c, struct pack_error *err)
+{
+    struct pack_facts facts;
+    int64_t source = c->clone->source;
+    enum pack_status status = pack_facts_read(source, c->object->from, &facts, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "'%s'", c->clone->params.file);
+    bool is_empty = facts.space == PACK_SPACE_NULL || facts.n_elements == 0 ||
+                    facts.layout == PACK_LAYOUT_VIRTUAL;
+    if (facts.layout == PACK_LAYOUT_CONTIGUOUS && facts.contiguous_address == UINT64_MAX)
+        is_empty = true; /* nothing was ever written */
+    if (is_empty || (facts.layout == PACK_LAYOUT_CHUNKED && facts.n_chunks_stored == 0))
+        return PACK_OK;
+    bool is_plain = !c->needs.pointers && !c->needs.references;
+    return is_plain && facts.layout == PACK_LAYOUT_CHUNKED &&
+                   is_same_pipeline(c->from, c->to)
+               ? carry_chunks(c, &facts, err)
+               : carry_boxes(c, err);
+}
+
+static enum pack_status
+carry_dataset(struct pack_clone *clone, const struct clone_object *object,
+              struct pack_error *err)
+{
+    struct carried c = { clone, object, -1, -1, -1, -1, { false, false, false }, 0,
+                         { 0 }, { 0 }, { 0 }, NULL };
+    c.from = H5Dopen2(clone->source, object->from, H5P_DEFAULT);
+    c.to = pack_clone_open_target(clone, object);
+    if (c.from >= 0 && c.to >= 0) {
+        c.type = H5Dget_type(c.from);
+        c.space = H5Dget_space(c.from);
+    }
+    enum pack_status status =
+        pack_clone_check(clone, object->from, c.type < 0 ? -1 : c.space, err);
+    if (status == PACK_OK) {
+        c.needs = pack_clone_needs(c.type);
+        c.rank = H5Sget_simple_extent_dims(c.space, c.extent, NULL);
+        status = pack_clone_check(clone, object->from, c.rank, err);
+    }
+    if (status == PACK_OK)
+        status = carry(&c, err);
+    if (c.space >= 0)
+        H5Sclose(c.space);
+    if (c.type >= 0)
+        H5Tclose(c.type);
+    if (c.to >= 0)
+        H5Dclose(c.to);
+    if (c.from >= 0)
+        H5Dclose(c.from);
+    return status;
+}
+
+enum pack_status
+pack_clone_data(struct pack_clone *clone, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < clone->n_objects && status == PACK_OK; i++) {
+        const struct clone_object *object = &clone->objects[i];
+        if (object->kind == CLONE_DATASET && object->set == clone->params.n_sets)
+            status = carry_dataset(clone, object, err);
+    }
+    return status;
+}

@@ -1,0 +1,87 @@
+/* What the parts of the clone share. */
+#ifndef LIBPACK_CLONE_PARTS_H
+#define LIBPACK_CLONE_PARTS_H
+
+#include <stdbool.h>
+
+#include "libpack/hdf5/clone.h"
+#include "libpack/hdf5/h5_count.h"
+#include "libpack/hdf5/h5_parts.h"
+
+/* What tells objects of a file apart: an address, or what HDF5 has for it. */
+struct clone_key {
+    uint64_t word[2];
+};
+
+enum clone_kind { CLONE_GROUP = 0, CLONE_DATASET, CLONE_TYPE };
+
+struct clone_object {
+    struct clone_key key;
+    enum clone_kind kind;
+    char *from; /* path in the source */
+    char *to;   /* path in the copy, once it is linked there */
+    hid_t type; /* a committed type in the copy; else -1 */
+    size_t set; /* in params->sets; n_sets: none of them */
+};
+
+struct clone_place {
+    struct clone_key key;
+    size_t index;
+};
+
+struct pack_clone {
+    struct pack_clone_params params;
+    struct pack_clone_counts counts;
+    char *path; /* of the copy */
+    struct pack_h5_count count;
+    hid_t source, target;
+    struct clone_object *objects; /* in the order of their paths, so that nothing of the
+                                     copy depends on where they lie in the source */
+    size_t n_objects, n_room;
+    struct clone_place *places; /* of all objects, by key */
+    size_t *queue; /* groups, in the order in which they came to be linked */
+    size_t n_queue;
+    hid_t *sets; /* datasets of params->sets in the copy */
+    bool needs_v18;
+};
+
+/* What elements of a type hold beside plain bytes. */
+struct clone_needs {
+    bool references, pointers, new_references;
+};
+struct clone_needs pack_clone_needs(hid_t type);
+
+bool pack_clone_key(hid_t object, struct clone_key *key);
+int pack_clone_n_attributes(hid_t object); /* -1: HDF5 cannot tell */
+struct clone_object *pack_clone_find(const struct pack_clone *clone,
+                                     const struct clone_key *key);
+
+/* Lists the objects of the source; refuses what cannot be carried over. */
+enum pack_status pack_clone_survey(struct pack_clone *clone, struct pack_error *err);
+
+/* Creates objects and links. */
+enum pack_status pack_clone_objects(struct pack_clone *clone, struct pack_error *err);
+enum pack_status pack_clone_attributes(struct pack_clone *clone, struct pack_error *err);
+enum pack_status pack_clone_data(struct pack_clone *clone, struct pack_error *err);
+
+/* The type of something in the source as the copy is to have it: a committed one, or a
+ * copy; to be closed. */
+hid_t pack_clone_type(const struct pack_clone *clone, hid_t type);
+
+/* Lets references among n elements of `type` at `data` lead to objects of the copy. */
+enum pack_status pack_clone_translate(struct pack_clone *clone, hid_t type, void *data,
+                                      size_t n, struct pack_error *err);
+
+/* Opens an object of the copy. */
+hid_t pack_clone_open_target(const struct pack_clone *clone,
+                             const struct clone_object *object);
+
+/* "cannot carry over 'x.h5:/path': <why>", and nothing is written any more. What the
+ * system said to a failed write goes before what HDF5 made of it. */
+enum pack_status pack_clone_fail(struct pack_clone *clone, const char *path,
+                                 struct pack_error *err);
+/* Fails so when HDF5 said no (result < 0), or a write failed, of which it knows nothing. */
+enum pack_status pack_clone_check(struct pack_clone *clone, const char *path,
+                                  int64_t result, struct pack_error *err);
+
+#endif

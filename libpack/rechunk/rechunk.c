@@ -1,0 +1,301 @@
+/*
+ * In this order, so that what is wrong is said before any work: the source is tried in a
+ * child process, its datasets are mapped and planned, everything else of it is looked at,
+ * the output is claimed. Then objects are copied, the data is moved, dataset after dataset,
+ * the copy is compared if that is asked for, and it gets its name.
+ */
+#include "libpack/rechunk/rechunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libpack/base/check.h"
+#include "libpack/base/outfile.h"
+#include "libpack/base/pool.h"
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_dataset.h"
+#include "libpack/hdf5/h5_guard.h"
+#include "libpack/rechunk/rechunk_parts.h"
+
+enum { MEMORY_BYTES = 1 << 30, CARRY_BYTES = 16 << 20 };
+
+/* ------------------------------------------------------------------- checks */
+
+/* The output is not the input, by whatever name. */
+static enum pack_status
+check_files(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
+            struct pack_error *err)
+{
+    struct stat input, output;
+    if (stat(p->input, &input) != 0)
+        return pack_fail_errno(err, errno, "cannot open '%s'", p->input);
+    result->input_bytes = (uint64_t)input.st_size;
+    if (p->output && stat(p->output, &output) == 0 && input.st_dev == output.st_dev &&
+        input.st_ino == output.st_ino)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "output",
+                               "'%s' is '%s' itself, which is not rewritten in place",
+                               p->output, p->input);
+    return PACK_OK;
+}
+
+static enum pack_status
+check_params(const struct pack_rechunk_params *p, struct pack_error *err)
+{
+    enum pack_status status =
+        pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
+    if (status == PACK_OK && !p->chunk && !p->compress && !p->fletcher32)
+        status = pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+                                 "neither other chunks nor other filters are asked for");
+    return status;
+}
+
+/* --------------------------------------------------------------------- sets */
+
+static struct pack_rechunk_move_params
+move_params(const struct pack_rechunk_params *p, const struct pack_rechunk_set *set)
+{
+    return (struct pack_rechunk_move_params){ .map = set->map,
+                                              .chunk = set->chunk,
+                                              .pipeline = set->pipeline,
+                                              .verbatim = set->verbatim,
+                                              .n_threads = p->n_threads,
+                                              .memory_bytes = p->memory_bytes,
+                                              .watch = p->watch };
+}
+
+/* HDF5 itself is to read both. */
+static enum pack_status
+check_verify(const struct pack_rechunk_params *p, const struct pack_rechunk_set *set,
+             struct pack_error *err)
+{
+    char need[PACK_FILTER_NEED_MAX];
+    uint32_t id;
+    if (!pack_h5_missing_filter(&set->facts.pipeline, &id))
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "verify",
+                           "HDF5 cannot read '%s:/%s' for comparison: %s", p->input,
+                           set->path, pack_filter_need(id, need));
+}
+
+static enum pack_status
+plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_set *set,
+         struct pack_error *err)
+{
+    enum pack_status status = pack_chunkmap_open(p->input, set->path, &set->map, err);
+    if (status != PACK_OK)
+        return status;
+    set->facts = set->map->facts;
+    if (set->map->unmapped[0])
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "cannot rechunk '%s:/%s': %s",
+                         p->input, set->path, set->map->unmapped);
+    status = pack_rechunk_spec(p, set, err);
+    if (status == PACK_OK && p->verify)
+        status = check_verify(p, set, err);
+    const struct pack_rechunk_move_params params = move_params(p, set);
+    return status == PACK_OK ? pack_rechunk_move_plan(&params, &set->move, err) : status;
+}
+
+/* The path of the dataset that is meant when none is named. */
+static enum pack_status
+meant_dataset(const struct pack_rechunk_params *p, char **path, struct pack_error *err)
+{
+    struct pack_h5_dataset *dataset;
+    enum pack_status status = pack_h5_dataset_open(p->input, NULL, &dataset, err);
+    if (status != PACK_OK)
+        return pack_error_param(err, status, NULL);
+    *path = strdup(dataset->path);
+    pack_h5_dataset_close(dataset);
+    return *path ? PACK_OK : pack_fail_memory(err, "a path");
+}
+
+static enum pack_status
+make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
+          struct pack_error *err)
+{
+    size_t n = p->n_datasets > 0 ? p->n_datasets : 1;
+    enum pack_status status = PACK_OK;
+    result->sets = calloc(n, sizeof *result->sets);
+    if (!result->sets)
+        return pack_fail_memory(err, "a list of datasets");
+    for (size_t i = 0; i < n && status == PACK_OK; i++) {
+        struct pack_rechunk_set *set = &result->sets[result->n_sets++];
+        if (p->n_datasets == 0) {
+            status = meant_dataset(p, &set->path, err);
+        } else {
+            const char *path = p->datasets[i];
+            set->path = strdup(path + strspn(path, "/"));
+            if (!set->path)
+                status = pack_fail_memory(err, "a path");
+        }
+        if (status == PACK_OK)
+            status = plan_set(p, set, err);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* Where the chunks of one dataset go. */
+struct sink {
+    struct pack_clone *clone;
+    size_t set;
+};
+
+static enum pack_status
+write_chunk(void *context, const uint64_t *start, const struct pack_stored *stored,
+            struct pack_error *err)
+{
+    const struct sink *sink = context;
+    return pack_clone_chunk(sink->clone, sink->set, start, stored, err);
+}
+
+static enum pack_status
+open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
+           struct pack_clone_set **sets, struct pack_clone **clone,
+           struct pack_error *err)
+{
+    struct pack_clone_params params = { .file = p->input,
+                                        .n_sets = result->n_sets,
+                                        .room_bytes = p->memory_bytes < CARRY_BYTES
+                                                          ? p->memory_bytes
+                                                          : CARRY_BYTES,
+                                        .watch = p->watch };
+    *sets = calloc(result->n_sets, sizeof **sets);
+    if (!*sets)
+        return pack_fail_memory(err, "a list of datasets");
+    for (size_t i = 0; i < result->n_sets; i++) {
+        const struct pack_rechunk_set *set = &result->sets[i];
+        (*sets)[i] = (struct pack_clone_set){ .path = set->path,
+                                              .chunk = set->chunk,
+                                              .pipeline = set->pipeline,
+                                              .edge_chunks_unfiltered =
+                                                  set->verbatim &&
+                                                  set->facts.edge_chunks_unfiltered };
+    }
+    params.sets = *sets;
+    enum pack_status status = pack_clone_open(&params, clone, err);
+    if (status == PACK_OK)
+        result->counts = pack_clone_counts(*clone);
+    return status;
+}
+
+static enum pack_status
+move_sets(const struct pack_rechunk_params *p, struct pack_clone *clone,
+          struct pack_rechunk_result *result, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < result->n_sets && status == PACK_OK; i++) {
+        struct pack_rechunk_set *set = &result->sets[i];
+        struct sink sink = { clone, i };
+        struct pack_rechunk_move_params params = move_params(p, set);
+        params.write = write_chunk;
+        params.write_context = &sink;
+        status = pack_rechunk_move(&params, &set->move, &set->moved, err);
+    }
+    return status;
+}
+
+static enum pack_status
+write_copy(const struct pack_rechunk_params *p, struct pack_clone *clone,
+           const char *path, struct pack_rechunk_result *result, struct pack_error *err)
+{
+    struct stat st;
+    enum pack_status status = pack_clone_create(clone, path, err);
+    if (status == PACK_OK)
+        status = move_sets(p, clone, result, err);
+    if (status == PACK_OK)
+        status = pack_clone_finish(clone, err);
+    if (status == PACK_OK && stat(path, &st) == 0)
+        result->output_bytes = (uint64_t)st.st_size;
+    result->counts = pack_clone_counts(clone);
+    for (size_t i = 0; p->verify && i < result->n_sets && status == PACK_OK; i++)
+        status = pack_rechunk_verify(p, &result->sets[i], path, err);
+    result->is_verified = p->verify && status == PACK_OK;
+    return status;
+}
+
+/* Gives the file its name. What a failure leaves cannot be gone on with. */
+static enum pack_status
+publish(struct pack_outfile *out, struct pack_error *err)
+{
+    char *part = strdup(pack_outfile_part_path(out));
+    char *journal = strdup(pack_outfile_journal_path(out));
+    enum pack_status status = PACK_OK;
+    if (!part || !journal) {
+        pack_outfile_discard(out);
+        status = pack_fail_memory(err, "a path");
+    } else {
+        status = pack_outfile_commit(out, err);
+        if (status != PACK_OK) {
+            unlink(part);
+            unlink(journal);
+        }
+    }
+    free(journal);
+    free(part);
+    return status;
+}
+
+static enum pack_status
+write_output(const struct pack_rechunk_params *p, struct pack_clone *clone,
+             struct pack_rechunk_result *result, struct pack_error *err)
+{
+    const struct pack_outfile_params params = { .force = p->force, .journal = true };
+    struct pack_outfile *out;
+    enum pack_status status = pack_outfile_open(p->output, &params, &out, err);
+    if (status != PACK_OK)
+        return status;
+    status = write_copy(p, clone, pack_outfile_part_path(out), result, err);
+    if (status == PACK_OK)
+        status = pack_watch_check(&p->watch, err);
+    if (status != PACK_OK) {
+        pack_outfile_discard(out);
+        return status;
+    }
+    status = publish(out, err);
+    result->is_written = status == PACK_OK;
+    return status;
+}
+
+enum pack_status
+pack_rechunk(const struct pack_rechunk_params *params, struct pack_rechunk_result *result,
+             struct pack_error *err)
+{
+    struct pack_rechunk_params p = *params;
+    struct pack_clone_set *sets = NULL;
+    struct pack_clone *clone = NULL;
+    if (p.n_threads == 0)
+        p.n_threads = pack_pool_default_threads();
+    if (p.memory_bytes == 0)
+        p.memory_bytes = MEMORY_BYTES;
+    enum pack_status status = check_params(&p, err);
+    if (status == PACK_OK)
+        status = check_files(&p, result, err);
+    if (status == PACK_OK)
+        status = pack_h5_register_zstd(err);
+    if (status == PACK_OK)
+        status = pack_h5_guard_file(p.input, err);
+    if (status == PACK_OK)
+        status = make_sets(&p, result, err);
+    if (status == PACK_OK)
+        status = open_clone(&p, result, &sets, &clone, err);
+    if (status == PACK_OK && !p.dry_run)
+        status = write_output(&p, clone, result, err);
+    pack_clone_close(clone);
+    free(sets);
+    return status;
+}
+
+void
+pack_rechunk_result_done(struct pack_rechunk_result *result)
+{
+    for (size_t i = 0; i < result->n_sets; i++) {
+        pack_chunkmap_close(result->sets[i].map);
+        free(result->sets[i].path);
+    }
+    free(result->sets);
+    *result = (struct pack_rechunk_result){ .sets = NULL };
+}

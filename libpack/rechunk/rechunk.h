@@ -1,0 +1,73 @@
+/* Rewrites an HDF5 file with other chunks and filters for some of its datasets; all else
+ * is carried over. */
+#ifndef LIBPACK_RECHUNK_H
+#define LIBPACK_RECHUNK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/dataset.h>
+#include <libpack/status.h>
+#include "libpack/hdf5/clone.h"
+#include "libpack/rechunk/rechunk_move.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pack_rechunk_params {
+    const char *input, *output; /* output NULL: only with dry_run */
+    /* Paths of datasets; none: the one that is meant, as pack_h5_dataset_open() has it. */
+    const char *const *datasets;
+    size_t n_datasets;
+    /* "16": so many indexes of axis 0, all of the other axes; or a shape, cut to the
+     * dataset's size along axes that cannot grow. NULL: as they are. */
+    const char *chunk;
+    const char *compress; /* as pack_pipeline_parse() has it; NULL: as it is */
+    bool fletcher32;      /* a checksum, behind all other filters */
+    bool force, dry_run, verify;
+    unsigned n_threads;    /* 0: one per processor */
+    uint64_t memory_bytes; /* of all chunk buffers; 0: 1 GiB */
+    struct pack_watch watch;
+};
+
+/* One dataset that is rewritten. */
+struct pack_rechunk_set {
+    char *path;
+    struct pack_facts facts; /* of the source */
+    struct pack_shape chunk;
+    struct pack_pipeline pipeline;
+    bool verbatim;
+    struct pack_chunkmap *map;
+    struct pack_rechunk_move move;
+    struct pack_rechunk_moved moved;
+};
+
+struct pack_rechunk_result {
+    struct pack_rechunk_set *sets;
+    size_t n_sets;
+    struct pack_clone_counts counts; /* of the whole file */
+    uint64_t input_bytes, output_bytes;
+    bool is_written, is_verified;
+};
+
+/*
+ * Writes the output, which appears under its name when it is complete. What the result
+ * holds is filled in as far as it is known, also on failure; pack_rechunk_result_done()
+ * frees it.
+ *
+ * PACK_ERR_ARGUMENT for a specification that does not fit, or an output that is the input;
+ * PACK_ERR_EXISTS as pack_outfile_open(); PACK_ERR_MEMORY naming `memory_bytes`;
+ * PACK_ERR_UNSUPPORTED for what cannot be carried over, read or written, before any work;
+ * PACK_ERR_MISMATCH when verification, which is done before the output appears, finds a
+ * difference; errors of reading, decoding and writing.
+ */
+enum pack_status pack_rechunk(const struct pack_rechunk_params *params,
+                              struct pack_rechunk_result *result, struct pack_error *err);
+void pack_rechunk_result_done(struct pack_rechunk_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,126 @@
+/*
+ * The order of the chunks in the result is not to depend on the number of threads, so slots
+ * for target chunks get half of the memory whatever that number is, and as many workers are
+ * made as the rest has room for.
+ */
+#include <inttypes.h>
+
+#include "libpack/base/size.h"
+#include "libpack/model/grid.h"
+#include "libpack/rechunk/rechunk_move_parts.h"
+
+static uint64_t
+add(uint64_t a, uint64_t b)
+{
+    return pack_size_add(a, b, &a) ? a : UINT64_MAX;
+}
+
+static uint64_t
+mul(uint64_t a, uint64_t b)
+{
+    return pack_size_mul(a, b, &a) ? a : UINT64_MAX;
+}
+
+uint64_t
+pack_move_room_bytes(const struct pack_rechunk_move_params *params, uint64_t chunk_bytes)
+{
+    return params->pipeline.n > 0 ? pack_pipeline_bound(&params->pipeline, chunk_bytes)
+                                  : 0;
+}
+
+/* What zlib and zstd take to encode a chunk. */
+static uint64_t
+encoder_bytes(const struct pack_rechunk_move_params *params, uint64_t chunk_bytes)
+{
+    static const uint64_t DEFLATE = 1 << 19, ZSTD = 1 << 20, ZSTD_MAX = 64 << 20;
+    uint64_t most = DEFLATE;
+    for (int i = 0; i < params->pipeline.n; i++)
+        if (params->pipeline.filter[i].id == PACK_FILTER_ZSTD)
+            most = add(ZSTD, mul(4, chunk_bytes) < ZSTD_MAX ? 4 * chunk_bytes : ZSTD_MAX);
+    return params->pipeline.n > 0 ? most : 0;
+}
+
+/* One worker with all that is in flight for it. */
+static uint64_t
+worker_bytes(const struct pack_rechunk_move_params *params,
+             const struct pack_rechunk_plan *plan)
+{
+    uint64_t room = pack_move_room_bytes(params, plan->target.chunk_bytes);
+    uint64_t buffers =
+        params->pipeline.n > 0 ? (uint64_t)pack_pipeline_encode_buffers(&params->pipeline)
+                               : 0;
+    uint64_t bytes = add(pack_chunkload_bytes(params->map), plan->source.chunk_bytes);
+    bytes = add(bytes, mul(room, buffers + MOVE_IN_FLIGHT));
+    bytes = add(bytes, encoder_bytes(params, plan->target.chunk_bytes));
+    return add(bytes, MOVE_IN_FLIGHT *
+                          (sizeof(struct move_load) + sizeof(struct move_encode)));
+}
+
+static enum pack_status
+fail_memory(const struct pack_rechunk_move_params *params, uint64_t least,
+            struct pack_error *err)
+{
+    char have[PACK_BYTES_TEXT_MAX];
+    if (least == UINT64_MAX)
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "chunks of '%s' are more than memory can hold",
+                         params->map->facts.path);
+    return pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
+                           "%s are not enough for '%s', which needs %" PRIu64 "K",
+                           pack_bytes_format(params->memory_bytes, have),
+                           params->map->facts.path, least / 1024 + 1);
+}
+
+/* Slots and workers of what the memory has beside the map. */
+static enum pack_status
+share(const struct pack_rechunk_move_params *params, struct pack_rechunk_move *move,
+      struct pack_error *err)
+{
+    uint64_t fixed = pack_chunkmap_bytes(params->map);
+    uint64_t worker = worker_bytes(params, &move->plan);
+    uint64_t slot = add(move->plan.target.chunk_bytes, sizeof(struct move_slot) + 32);
+    uint64_t least = add(fixed, add(worker, slot)), n_max = params->n_threads;
+    if (least > params->memory_bytes)
+        return fail_memory(params, least, err);
+    uint64_t rest = params->memory_bytes - fixed, n_slots = rest / 2 / slot;
+    if (n_slots > move->plan.target.n_chunks_total)
+        n_slots = move->plan.target.n_chunks_total;
+    if (n_slots > (rest - worker) / slot)
+        n_slots = (rest - worker) / slot;
+    move->n_slots = n_slots > 0 ? n_slots : 1;
+    uint64_t n_workers = (rest - move->n_slots * slot) / worker;
+    move->n_workers = (unsigned)(n_workers < n_max ? n_workers : n_max);
+    move->peak_bytes = fixed + move->n_slots * slot + move->n_workers * worker;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
+                       struct pack_rechunk_move *move, struct pack_error *err)
+{
+    struct pack_rechunk_move made = { .n_workers = 1 };
+    const struct pack_facts *facts = &params->map->facts;
+    struct pack_grid target;
+    uint64_t stored = params->map->grid.chunk_bytes;
+    enum pack_status status = pack_grid_init(&target, &facts->extent, &params->chunk,
+                                             facts->type.bytes, err);
+    if (status != PACK_OK)
+        return status;
+    made.plan.source = params->map->grid;
+    made.plan.target = target;
+    if (params->verbatim) {
+        if (params->map->stored_max_bytes > stored)
+            stored = params->map->stored_max_bytes;
+        made.peak_bytes = add(pack_chunkmap_bytes(params->map), stored);
+        if (made.peak_bytes > params->memory_bytes)
+            return fail_memory(params, made.peak_bytes, err);
+        made.plan.n_loads = target.n_chunks_total;
+    } else {
+        status = share(params, &made, err);
+        if (status != PACK_OK)
+            return status;
+        pack_rechunk_plan_make(&params->map->grid, &target, made.n_slots, &made.plan);
+    }
+    *move = made;
+    return PACK_OK;
+}

@@ -1,0 +1,434 @@
+/*
+ *     plan ─▶ load: read, decode, copy to slots ─▶ slot complete ─▶ encode ─▶ write
+ *             worker threads                       this thread      workers   this thread
+ *
+ * Loads come back in the order of the plan, and so slots are complete, are encoded and
+ * written in an order that follows from the plan alone. A load waits until there are slots
+ * for what it touches; the plan says that those which are incomplete never need more.
+ */
+#include "libpack/rechunk/rechunk_move.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libpack/model/grid.h"
+#include "libpack/rechunk/rechunk_move_parts.h"
+
+/* -------------------------------------------------------------------- slots */
+
+static struct move_slot **
+bucket_of(const struct mover *m, uint64_t number)
+{
+    return &m->buckets[number % m->n_buckets];
+}
+
+static struct move_slot *
+find_slot(const struct mover *m, uint64_t number)
+{
+    struct move_slot *slot = *bucket_of(m, number);
+    while (slot && slot->number != number)
+        slot = slot->next;
+    return slot;
+}
+
+static struct move_slot *
+open_slot(struct mover *m, uint64_t number, const uint64_t *coords)
+{
+    const struct pack_grid *target = &m->move->plan.target;
+    struct move_slot *slot = m->free, **bucket = bucket_of(m, number);
+    struct pack_box box;
+    m->free = slot->next;
+    m->n_free--;
+    pack_grid_chunk_box(target, coords, &box);
+    slot->number = number;
+    slot->is_stored = false;
+    slot->left = 1;
+    for (int i = 0; i < target->rank; i++)
+        slot->left *= box.count[i];
+    slot->next = *bucket;
+    *bucket = slot;
+    return slot;
+}
+
+/* Takes a complete slot out of its bucket. */
+static void
+unlink_slot(struct mover *m, struct move_slot *slot)
+{
+    struct move_slot **at = bucket_of(m, slot->number);
+    while (*at != slot)
+        at = &(*at)->next;
+    *at = slot->next;
+    slot->next = NULL;
+}
+
+static void
+free_slot(struct mover *m, struct move_slot *slot)
+{
+    slot->next = m->free;
+    m->free = slot;
+    m->n_free++;
+}
+
+/* What no load brings holds the fill value: elements that are not stored, and those of an
+ * edge chunk beyond the dataset. */
+static void
+fill_slot(const struct mover *m, struct move_slot *slot, const uint64_t *coords)
+{
+    const struct pack_chunkmap *map = m->params->map;
+    uint64_t bytes = m->move->plan.target.chunk_bytes, done = map->facts.type.bytes;
+    if (map->index.n_missing == 0 && !pack_grid_is_edge(&m->move->plan.target, coords))
+        return;
+    memcpy(slot->data, map->fill, done);
+    while (done < bytes) {
+        uint64_t n = done < bytes - done ? done : bytes - done;
+        memcpy(slot->data + done, slot->data, n);
+        done += n;
+    }
+}
+
+/* --------------------------------------------------------------- what is done */
+
+static enum pack_status
+write_encoded(struct mover *m, struct move_encode *encode, struct pack_error *err)
+{
+    const struct pack_grid *target = &m->move->plan.target;
+    uint64_t start[PACK_RANK_MAX];
+    m->n_encoding--;
+    if (encode->status != PACK_OK) {
+        if (err)
+            *err = encode->err;
+        return pack_error_prefix(err, encode->status, "'%s'", m->params->map->facts.path);
+    }
+    pack_grid_coords(target, encode->slot->number, start);
+    for (int i = 0; i < target->rank; i++)
+        start[i] *= target->chunk[i];
+    enum pack_status status =
+        m->params->write(m->params->write_context, start, &encode->stored, err);
+    m->moved->n_writes++;
+    m->moved->written_bytes += encode->stored.size;
+    free_slot(m, encode->slot);
+    return status;
+}
+
+static void
+complete_slot(struct mover *m, struct move_slot *slot)
+{
+    unlink_slot(m, slot);
+    if (!slot->is_stored) {
+        free_slot(m, slot);
+        return;
+    }
+    *m->ready_end = slot;
+    m->ready_end = &slot->next;
+}
+
+static enum pack_status
+take_load(struct mover *m, struct move_load *load, struct pack_error *err)
+{
+    struct pack_grid_cursor cursor;
+    size_t i = 0;
+    m->n_loading--;
+    if (load->status != PACK_OK) {
+        if (err)
+            *err = load->err;
+        return load->status;
+    }
+    if (load->kind != PACK_CHUNK_FILLED) {
+        m->moved->n_loads++;
+        m->moved->read_bytes += load->chunk.stored_bytes;
+    }
+    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &load->load.box);
+         more; more = pack_grid_next(&cursor)) {
+        struct move_slot *slot = load->slots[i++];
+        slot->left -= cursor.n_elements;
+        if (slot->left == 0)
+            complete_slot(m, slot);
+    }
+    free(load->slots);
+    load->slots = NULL;
+    return PACK_OK;
+}
+
+static void
+encode_ready(struct mover *m)
+{
+    while (m->ready && pack_pool_has_room(m->pool, MOVE_ENCODE)) {
+        struct move_encode *encode = &m->encodes[m->encode_at++ % m->n_in_flight];
+        encode->slot = m->ready;
+        m->ready = m->ready->next;
+        if (!m->ready)
+            m->ready_end = &m->ready;
+        encode->slot->next = NULL;
+        m->n_encoding++;
+        pack_pool_submit(m->pool, MOVE_ENCODE, encode);
+    }
+}
+
+/* Takes one result back: of encoding, when there is one or it is waited for (`encoded`),
+ * else the oldest load. */
+static enum pack_status
+take_one(struct mover *m, bool encoded, struct pack_error *err)
+{
+    enum pack_status status = pack_watch_check(&m->params->watch, err);
+    assert(m->n_loading + m->n_encoding > 0); /* or the plan needs more than it says */
+    if (status != PACK_OK)
+        return status;
+    struct move_encode *encode = encoded && m->n_encoding > 0
+                                     ? pack_pool_next(m->pool, MOVE_ENCODE)
+                                     : pack_pool_try_next(m->pool, MOVE_ENCODE);
+    if (encode)
+        status = write_encoded(m, encode, err);
+    else if (m->n_loading > 0)
+        status = take_load(m, pack_pool_next(m->pool, MOVE_LOAD), err);
+    else if (m->n_encoding > 0)
+        status = write_encoded(m, pack_pool_next(m->pool, MOVE_ENCODE), err);
+    encode_ready(m);
+    return status;
+}
+
+/* ------------------------------------------------------------- what is to do */
+
+/* Finds or opens the slots that a load touches. */
+static void
+assign_slots(struct mover *m, struct move_load *load)
+{
+    struct pack_grid_cursor cursor;
+    size_t n = 0;
+    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &load->load.box);
+         more; more = pack_grid_next(&cursor)) {
+        struct move_slot *slot = find_slot(m, cursor.number);
+        if (!slot)
+            slot = open_slot(m, cursor.number, cursor.coords);
+        if (load->kind != PACK_CHUNK_FILLED && !slot->is_stored) {
+            fill_slot(m, slot, cursor.coords);
+            slot->is_stored = true;
+        }
+        load->slots[n++] = slot;
+    }
+}
+
+static uint64_t
+count_new_slots(const struct mover *m, const struct pack_box *box)
+{
+    struct pack_grid_cursor cursor;
+    uint64_t n = 0;
+    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, box); more;
+         more = pack_grid_next(&cursor))
+        n += find_slot(m, cursor.number) == NULL;
+    return n;
+}
+
+static enum pack_status
+submit_load(struct mover *m, const struct pack_rechunk_load *next, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    uint64_t n_new = count_new_slots(m, &next->box);
+    while (m->n_free < n_new && status == PACK_OK)
+        status = take_one(m, true, err);
+    while (!pack_pool_has_room(m->pool, MOVE_LOAD) && status == PACK_OK)
+        status = take_one(m, false, err);
+    if (status != PACK_OK)
+        return status;
+    struct move_load *load = &m->loads[m->load_at++ % m->n_in_flight];
+    uint64_t n = pack_grid_count(&m->move->plan.target, &next->box);
+    load->load = *next;
+    load->status = PACK_OK;
+    load->kind = pack_chunkmap_chunk(m->params->map, next->number, &load->chunk);
+    load->slots = malloc(n * sizeof *load->slots);
+    if (!load->slots)
+        return pack_fail_memory(err, "a list of chunks");
+    assign_slots(m, load);
+    m->n_loading++;
+    pack_pool_submit(m->pool, MOVE_LOAD, load);
+    return PACK_OK;
+}
+
+static void
+tell(const struct mover *m, uint64_t done)
+{
+    const struct pack_progress progress = { .stage = "rechunking",
+                                            .unit = "chunks",
+                                            .done = done,
+                                            .total = m->move->plan.n_loads,
+                                            .bytes = m->moved->read_bytes };
+    pack_watch_tell(&m->params->watch, &progress);
+}
+
+static enum pack_status
+move_chunks(struct mover *m, struct pack_error *err)
+{
+    struct pack_rechunk_walk walk;
+    struct pack_rechunk_load load;
+    enum pack_status status = PACK_OK;
+    uint64_t done = 0;
+    pack_rechunk_walk_begin(&walk, &m->move->plan);
+    while (status == PACK_OK && pack_rechunk_walk_next(&walk, &load)) {
+        status = submit_load(m, &load, err);
+        tell(m, ++done);
+    }
+    while (status == PACK_OK && m->n_loading + m->n_encoding > 0)
+        status = take_one(m, false, err);
+    return status;
+}
+
+/* ------------------------------------------------------- as they are stored */
+
+static enum pack_status
+copy_chunk(struct mover *m, const struct pack_chunk *chunk, unsigned char *room,
+           struct pack_error *err)
+{
+    const struct pack_grid *grid = &m->move->plan.target;
+    struct pack_stored stored = { NULL, (size_t)chunk->stored_bytes, chunk->filter_mask };
+    uint64_t start[PACK_RANK_MAX];
+    enum pack_status status = pack_fetch_view(&m->fetch, chunk->address_bytes, stored.size,
+                                              room, &stored.data, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "'%s:/%s'", m->params->map->file.name,
+                                 m->params->map->facts.path);
+    pack_grid_coords(grid, chunk->number, start);
+    for (int i = 0; i < grid->rank; i++)
+        start[i] *= grid->chunk[i];
+    m->moved->n_loads++;
+    m->moved->n_writes++;
+    m->moved->read_bytes += stored.size;
+    m->moved->written_bytes += stored.size;
+    return m->params->write(m->params->write_context, start, &stored, err);
+}
+
+static enum pack_status
+copy_chunks(struct mover *m, struct pack_error *err)
+{
+    const struct pack_chunkmap *map = m->params->map;
+    uint64_t most = 1;
+    enum pack_status status = PACK_OK;
+    for (uint64_t i = 0; i < map->index.n_chunks; i++)
+        if (map->index.chunks[i].address_bytes != PACK_CHUNK_MISSING &&
+            map->index.chunks[i].stored_bytes > most)
+            most = map->index.chunks[i].stored_bytes;
+    unsigned char *room = malloc(most);
+    if (!room)
+        return pack_fail_memory(err, "a stored chunk");
+    for (uint64_t i = 0; i < map->index.n_chunks && status == PACK_OK; i++) {
+        status = pack_watch_check(&m->params->watch, err);
+        if (status == PACK_OK && map->index.chunks[i].address_bytes != PACK_CHUNK_MISSING)
+            status = copy_chunk(m, &map->index.chunks[i], room, err);
+        tell(m, i + 1);
+    }
+    free(room);
+    return status;
+}
+
+/* ------------------------------------------------------------------- set up */
+
+static enum pack_status
+make_slots(struct mover *m, struct pack_error *err)
+{
+    uint64_t n = m->move->n_slots, bytes = m->move->plan.target.chunk_bytes;
+    m->n_buckets = n;
+    m->slots = calloc(n, sizeof *m->slots);
+    m->buckets = calloc(n, sizeof *m->buckets);
+    m->data = malloc(n * bytes);
+    if (!m->slots || !m->buckets || !m->data)
+        return pack_fail_memory(err, "chunks");
+    for (uint64_t i = n; i-- > 0;) {
+        m->slots[i].data = m->data + i * bytes;
+        free_slot(m, &m->slots[i]);
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+make_workers(struct mover *m, struct pack_error *err)
+{
+    uint64_t room = pack_move_room_bytes(m->params, m->move->plan.target.chunk_bytes);
+    enum pack_status status = PACK_OK;
+    m->n_in_flight = MOVE_IN_FLIGHT * m->move->n_workers;
+    m->workers = calloc(m->move->n_workers, sizeof *m->workers);
+    m->loads = calloc(m->n_in_flight, sizeof *m->loads);
+    m->encodes = calloc(m->n_in_flight, sizeof *m->encodes);
+    if (!m->workers || !m->loads || !m->encodes)
+        return pack_fail_memory(err, "workers");
+    for (unsigned i = 0; i < m->move->n_workers && status == PACK_OK; i++) {
+        struct move_worker *worker = &m->workers[i];
+        worker->chunk = malloc(m->move->plan.source.chunk_bytes);
+        if (!worker->chunk)
+            return pack_fail_memory(err, "a chunk");
+        status = pack_chunkload_init(&worker->load, m->params->map, &m->fetch, err);
+        if (status == PACK_OK)
+            status = pack_filter_ctx_new(&worker->ctx, err);
+    }
+    for (unsigned i = 0; room > 0 && i < m->n_in_flight && status == PACK_OK; i++)
+        if (!(m->encodes[i].room = malloc(room)))
+            status = pack_fail_memory(err, "an encoded chunk");
+    return status;
+}
+
+static enum pack_status
+set_up(struct mover *m, struct pack_error *err)
+{
+    const struct pack_pool_lane lanes[] = {
+        [MOVE_LOAD] = { pack_move_load, m, MOVE_IN_FLIGHT * m->move->n_workers },
+        [MOVE_ENCODE] = { pack_move_encode, m, MOVE_IN_FLIGHT * m->move->n_workers },
+    };
+    m->ready_end = &m->ready;
+    enum pack_status status = make_slots(m, err);
+    if (status == PACK_OK)
+        status = make_workers(m, err);
+    return status == PACK_OK ? pack_pool_new(m->move->n_workers, lanes, 2, &m->pool, err)
+                             : status;
+}
+
+static void
+tear_down(struct mover *m)
+{
+    pack_pool_free(m->pool);
+    for (unsigned i = 0; m->workers && i < m->move->n_workers; i++) {
+        pack_chunkload_done(&m->workers[i].load);
+        pack_filter_ctx_free(m->workers[i].ctx);
+        free(m->workers[i].chunk);
+    }
+    for (unsigned i = 0; i < m->n_in_flight; i++) {
+        if (m->loads)
+            free(m->loads[i].slots);
+        if (m->encodes)
+            free(m->encodes[i].room);
+    }
+    free(m->workers);
+    free(m->loads);
+    free(m->encodes);
+    free(m->slots);
+    free(m->buckets);
+    free(m->data);
+}
+
+enum pack_status
+pack_rechunk_move(const struct pack_rechunk_move_params *params,
+                  const struct pack_rechunk_move *move, struct pack_rechunk_moved *moved,
+                  struct pack_error *err)
+{
+    struct mover m = { .params = params, .move = move, .moved = moved };
+    const struct pack_chunkmap *map = params->map;
+    *moved = (struct pack_rechunk_moved){ 0 };
+    int fd = open(map->file.name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return pack_fail_errno(err, errno, "cannot open '%s'", map->file.name);
+    enum pack_status status =
+        pack_fetch_open(&m.fetch, &pack_fetch_pread, fd, map->file.size_bytes, err);
+    if (status == PACK_OK && params->verbatim) {
+        status = copy_chunks(&m, err);
+    } else if (status == PACK_OK) {
+        status = set_up(&m, err);
+        if (status == PACK_OK)
+            status = move_chunks(&m, err);
+    }
+    tear_down(&m);
+    if (status == PACK_OK)
+        status = pack_chunkmap_check(map, fd, err);
+    pack_fetch_close(&m.fetch);
+    close(fd);
+    return status;
+}

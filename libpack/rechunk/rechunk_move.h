@@ -1,0 +1,66 @@
+/* The data of one dataset from its chunks to others, in threads, within a memory bound. */
+#ifndef LIBPACK_RECHUNK_MOVE_H
+#define LIBPACK_RECHUNK_MOVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libpack/dataset.h>
+#include <libpack/status.h>
+#include "libpack/hdf5/filter.h"
+#include "libpack/reader/chunkmap.h"
+#include "libpack/rechunk/rechunk_plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Takes a chunk that is ready to be stored; `start` in elements. Called on the thread of
+ * pack_rechunk_move(), in the same order whatever the number of threads. */
+typedef enum pack_status (*pack_rechunk_write_fn)(void *context, const uint64_t *start,
+                                                  const struct pack_stored *stored,
+                                                  struct pack_error *err);
+
+struct pack_rechunk_move_params {
+    const struct pack_chunkmap *map; /* of the source; not `unmapped` */
+    struct pack_shape chunk;         /* of the target */
+    struct pack_pipeline pipeline;
+    bool verbatim; /* the same chunks and filters: taken as they are stored */
+    unsigned n_threads;
+    uint64_t memory_bytes;
+    pack_rechunk_write_fn write;
+    void *write_context;
+    struct pack_watch watch;
+};
+
+/* What is going to be done; follows from memory_bytes, not from n_threads, which decides
+ * about n_workers alone. */
+struct pack_rechunk_move {
+    struct pack_rechunk_plan plan; /* of a verbatim copy the grids only */
+    uint64_t n_slots;
+    unsigned n_workers;
+    uint64_t peak_bytes; /* of memory */
+};
+
+/* PACK_ERR_MEMORY, naming `memory_bytes` and the least that does; PACK_ERR_LIMIT. */
+enum pack_status pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
+                                        struct pack_rechunk_move *move,
+                                        struct pack_error *err);
+
+/* What was done. */
+struct pack_rechunk_moved {
+    uint64_t n_loads, n_writes;         /* of chunks; those not stored are not counted */
+    uint64_t read_bytes, written_bytes; /* as stored */
+};
+
+/* Moves it all. Errors as pack_chunkload_decode() and `write`; PACK_ERR_CHANGED when the
+ * source was written to meanwhile. */
+enum pack_status pack_rechunk_move(const struct pack_rechunk_move_params *params,
+                                   const struct pack_rechunk_move *move,
+                                   struct pack_rechunk_moved *moved,
+                                   struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+/* What the parts of moving share. */
+#ifndef LIBPACK_RECHUNK_MOVE_PARTS_H
+#define LIBPACK_RECHUNK_MOVE_PARTS_H
+
+#include "libpack/base/pool.h"
+#include "libpack/reader/chunkload.h"
+#include "libpack/rechunk/rechunk_move.h"
+
+/* A target chunk in memory. */
+struct move_slot {
+    uint64_t number;
+    uint64_t left;   /* elements that are still to come */
+    bool is_stored;  /* something that is stored went into it */
+    unsigned char *data;
+    struct move_slot *next; /* in its bucket, among the free or the ready ones */
+};
+
+/* A source chunk on its way to its slots. */
+struct move_load {
+    struct pack_rechunk_load load;
+    enum pack_chunk_kind kind;
+    struct pack_chunk chunk;
+    struct move_slot **slots; /* in the order of the target chunks it touches */
+    enum pack_status status;
+    struct pack_error err;
+};
+
+/* A target chunk on its way to the file. */
+struct move_encode {
+    struct move_slot *slot;
+    unsigned char *room;
+    struct pack_stored stored;
+    enum pack_status status;
+    struct pack_error err;
+};
+
+struct move_worker {
+    struct pack_chunkload load;
+    unsigned char *chunk; /* a source chunk, decoded */
+    struct pack_filter_ctx *ctx;
+};
+
+enum { MOVE_LOAD = 0, MOVE_ENCODE = 1, MOVE_IN_FLIGHT = 2 /* of each, per worker */ };
+
+struct mover {
+    const struct pack_rechunk_move_params *params;
+    const struct pack_rechunk_move *move;
+    struct pack_rechunk_moved *moved;
+    struct pack_fetch fetch;
+    struct move_worker *workers;
+    struct pack_pool *pool;
+    struct move_slot *slots, *free, *ready, **ready_end, **buckets;
+    uint64_t n_free, n_buckets;
+    unsigned char *data; /* of all slots */
+    struct move_load *loads;
+    struct move_encode *encodes;
+    unsigned n_in_flight; /* of loads, and of encodes, at most */
+    uint64_t load_at, encode_at; /* submitted so far */
+    unsigned n_loading, n_encoding;
+};
+
+/* Bytes that encoding leaves a chunk in; 0: there are no filters. */
+uint64_t pack_move_room_bytes(const struct pack_rechunk_move_params *params,
+                              uint64_t chunk_bytes);
+
+/* What the workers do. */
+void pack_move_load(void *item, unsigned worker, void *context);
+void pack_move_encode(void *item, unsigned worker, void *context);
+
+#endif

@@ -1,0 +1,18 @@
+/* What the parts of rechunking share. */
+#ifndef LIBPACK_RECHUNK_PARTS_H
+#define LIBPACK_RECHUNK_PARTS_H
+
+#include "libpack/rechunk/rechunk.h"
+
+/* Sets chunk, pipeline and verbatim of a set whose facts are there. Sentences name the
+ * dataset. */
+enum pack_status pack_rechunk_spec(const struct pack_rechunk_params *params,
+                                   struct pack_rechunk_set *set, struct pack_error *err);
+
+/* Compares a dataset of params->input with that of `file`, both read through stock HDF5.
+ * PACK_ERR_MISMATCH names the first index of axis 0 that differs. */
+enum pack_status pack_rechunk_verify(const struct pack_rechunk_params *params,
+                                     const struct pack_rechunk_set *set, const char *file,
+                                     struct pack_error *err);
+
+#endif

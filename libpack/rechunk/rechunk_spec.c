@@ -1,0 +1,109 @@
+/* What is asked for a dataset, as chunks and filters that it can have. */
+#include "libpack/rechunk/rechunk_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static enum pack_status
+parse_chunk(const char *text, const struct pack_facts *facts, struct pack_shape *chunk,
+            struct pack_error *err)
+{
+    struct pack_shape given;
+    enum pack_status status = pack_shape_parse(text, &given, err);
+    if (status != PACK_OK)
+        return pack_error_param(err, status, "chunk");
+    *chunk = facts->extent;
+    if (given.rank == 1)
+        chunk->extent[0] = given.extent[0];
+    else if (given.rank == facts->extent.rank)
+        *chunk = given;
+    else
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+                               "'%s' has %d dimensions, the chunk %s has %d", facts->path,
+                               facts->extent.rank, text, given.rank);
+    for (int i = 0; i < chunk->rank; i++)
+        if (chunk->extent[i] > facts->max_extent.extent[i])
+            chunk->extent[i] = facts->max_extent.extent[i];
+    return PACK_OK;
+}
+
+/* HDF5's own limit. */
+static enum pack_status
+check_size(const struct pack_shape *chunk, const struct pack_facts *facts,
+           struct pack_error *err)
+{
+    char text[PACK_SHAPE_TEXT_MAX];
+    uint64_t n;
+    if (pack_shape_count(chunk, &n) && n <= UINT32_MAX / facts->type.bytes)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+                           "chunks of %s would be of 4 GiB or more",
+                           pack_shape_format(chunk, text));
+}
+
+static enum pack_status
+set_chunk(const struct pack_rechunk_params *params, struct pack_rechunk_set *set,
+          struct pack_error *err)
+{
+    const struct pack_facts *facts = &set->facts;
+    if (params->chunk) {
+        enum pack_status status = parse_chunk(params->chunk, facts, &set->chunk, err);
+        return status == PACK_OK ? check_size(&set->chunk, facts, err) : status;
+    }
+    if (facts->layout != PACK_LAYOUT_CHUNKED)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+                               "'%s' has no chunks, and filters need some", facts->path);
+    set->chunk = facts->chunk;
+    return PACK_OK;
+}
+
+static bool
+has_filter(const struct pack_pipeline *pipeline, uint32_t id)
+{
+    for (int i = 0; i < pipeline->n; i++)
+        if (pipeline->filter[i].id == id)
+            return true;
+    return false;
+}
+
+static enum pack_status
+set_pipeline(const struct pack_rechunk_params *params, struct pack_rechunk_set *set,
+             struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    struct pack_pipeline checksum;
+    set->pipeline = set->facts.pipeline;
+    if (params->compress)
+        status = pack_pipeline_parse(params->compress, set->facts.type.bytes,
+                                     &set->pipeline, err);
+    if (status != PACK_OK)
+        return pack_error_param(err, status, "compress");
+    if (!params->fletcher32 || has_filter(&set->pipeline, PACK_FILTER_FLETCHER32))
+        return PACK_OK;
+    status = pack_pipeline_parse("fletcher32", set->facts.type.bytes, &checksum, err);
+    return status == PACK_OK ? pack_pipeline_add(&set->pipeline, checksum.filter[0].id,
+                                                 checksum.filter[0].flags, 0, NULL, err)
+                             : status;
+}
+
+enum pack_status
+pack_rechunk_spec(const struct pack_rechunk_params *params, struct pack_rechunk_set *set,
+                  struct pack_error *err)
+{
+    uint32_t id;
+    enum pack_status status = set_chunk(params, set, err);
+    if (status == PACK_OK)
+        status = set_pipeline(params, set, err);
+    if (status != PACK_OK)
+        return status;
+    set->verbatim = set->facts.layout == PACK_LAYOUT_CHUNKED &&
+                    pack_shape_equal(&set->chunk, &set->facts.chunk) &&
+                    pack_clone_same_pipeline(&set->pipeline, &set->facts.pipeline);
+    if (set->verbatim || pack_pipeline_is_known(&set->pipeline, &id))
+        return PACK_OK;
+    const char *name = pack_filter_name(id);
+    return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "compress",
+                           "'%s' has filter %" PRIu32 "%s%s%s, which cannot be written here",
+                           set->facts.path, id, name ? " (" : "", name ? name : "",
+                           name ? ")" : "");
+}

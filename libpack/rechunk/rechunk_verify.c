@@ -1,0 +1,106 @@
+/*
+ * Both files are read in blocks of indexes of axis 0, of as many as cover whole chunks of
+ * both where the room allows, so that HDF5 decodes each chunk once or nearly so.
+ */
+#include "libpack/rechunk/rechunk_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/base/size.h"
+#include "libpack/hdf5/h5_boxes.h"
+
+struct comparison {
+    const struct pack_rechunk_params *params;
+    const struct pack_rechunk_set *set;
+    struct pack_h5_boxes *from, *to;
+    unsigned char *a, *b;
+    uint64_t row_bytes, n_rows; /* of a block */
+};
+
+static uint64_t
+rows_of_block(const struct comparison *c, uint64_t memory_bytes)
+{
+    const struct pack_facts *facts = &c->set->facts;
+    uint64_t rows = c->set->chunk.extent[0], n = memory_bytes / 2 / c->row_bytes;
+    if (facts->layout == PACK_LAYOUT_CHUNKED && facts->chunk.extent[0] > rows)
+        rows = facts->chunk.extent[0];
+    if (n > rows)
+        n -= n % rows;
+    if (n > facts->extent.extent[0])
+        n = facts->extent.extent[0];
+    return n > 0 ? n : 1;
+}
+
+static enum pack_status
+compare_block(struct comparison *c, struct pack_box *box, struct pack_error *err)
+{
+    enum pack_status status = pack_h5_boxes_read(c->from, box, 1, c->a, NULL, err);
+    if (status == PACK_OK)
+        status = pack_h5_boxes_read(c->to, box, 1, c->b, NULL, err);
+    if (status != PACK_OK)
+        return status;
+    for (uint64_t i = 0; i < box->count[0]; i++)
+        if (memcmp(c->a + i * c->row_bytes, c->b + i * c->row_bytes, c->row_bytes) != 0)
+            return pack_fail(err, PACK_ERR_MISMATCH,
+                             "the copy of '%s:/%s' is another one at index %" PRIu64,
+                             c->params->input, c->set->facts.path, box->start[0] + i);
+    return PACK_OK;
+}
+
+static enum pack_status
+compare(struct comparison *c, struct pack_error *err)
+{
+    const struct pack_facts *facts = &c->set->facts;
+    struct pack_box box = { .rank = facts->extent.rank };
+    enum pack_status status = PACK_OK;
+    memcpy(box.count, facts->extent.extent, sizeof box.count);
+    for (uint64_t at = 0; at < facts->extent.extent[0] && status == PACK_OK;
+         at += c->n_rows) {
+        uint64_t left = facts->extent.extent[0] - at;
+        const struct pack_progress progress = { .stage = "verifying",
+                                                .unit = "samples",
+                                                .done = at,
+                                                .total = facts->extent.extent[0],
+                                                .bytes = at * c->row_bytes };
+        box.start[0] = at;
+        box.count[0] = left < c->n_rows ? left : c->n_rows;
+        pack_watch_tell(&c->params->watch, &progress);
+        status = pack_watch_check(&c->params->watch, err);
+        if (status == PACK_OK)
+            status = compare_block(c, &box, err);
+    }
+    return status;
+}
+
+enum pack_status
+pack_rechunk_verify(const struct pack_rechunk_params *params,
+                    const struct pack_rechunk_set *set, const char *file,
+                    struct pack_error *err)
+{
+    const struct pack_facts *facts = &set->facts;
+    const struct pack_h5_boxes_params from = { .file = params->input,
+                                               .dataset = set->path },
+                                      to = { .file = file, .dataset = set->path };
+    struct comparison c = { .params = params,
+                            .set = set,
+                            .row_bytes = facts->logical_bytes / facts->extent.extent[0] };
+    c.n_rows = rows_of_block(&c, params->memory_bytes);
+    c.a = malloc(c.n_rows * c.row_bytes);
+    c.b = malloc(c.n_rows * c.row_bytes);
+    enum pack_status status = PACK_OK;
+    if (!c.a || !c.b)
+        status = pack_fail_memory(err, "samples to compare");
+    if (status == PACK_OK)
+        status = pack_h5_boxes_open(&from, &c.from, err);
+    if (status == PACK_OK)
+        status = pack_h5_boxes_open(&to, &c.to, err);
+    if (status == PACK_OK)
+        status = compare(&c, err);
+    pack_h5_boxes_close(c.to);
+    pack_h5_boxes_close(c.from);
+    free(c.b);
+    free(c.a);
+    return status;
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# h5rechunk: refusals in words before any work, nothing half-written whatever happens, and with
+# h5py what comes out; see the program in Python.
+. "$top_srcdir/tests/tap.sh"
+need h5rechunk render_samples h5pack
+: "${top_builddir:?}" "${work:?}" "${status=0}"
+HDF5_PLUGIN_PATH=$top_builddir/.libs # zstd, for h5py and h5diff
+export HDF5_PLUGIN_PATH
+
+cd "$work" || exit 1
+render_samples photos 40 1 64 && h5pack -q photos --size 48x40 --chunk 7 --compress gzip:1 -o in.h5 || exit 1
+
+# refused OPTIONS... PATTERN SENTENCE: status 2, one sentence that matches, no file.
+refused() {
+    sentence=$1
+    pattern=$2
+    shift 2
+    run h5rechunk "$@"
+    [ $status -eq 2 ] && is_one_sentence err && grep -q "$pattern" err && [ ! -e out.h5 ] && [ ! -e out.h5.part ] &&
+        [ ! -e out.h5.part.journal ]
+    result=$?
+    ok $result "$sentence"
+    [ $result -eq 0 ] || note "$(cat err)"
+}
+refused 'without a file' 'give one FILE' -o out.h5 -c 1
+refused 'without an output' 'give an output' in.h5 -c 1
+refused 'with nothing to change' 'neither other chunks' in.h5 -o out.h5
+refused 'a file that is not there' "cannot open 'no.h5'" no.h5 -o out.h5 -c 1
+echo text >text.h5
+refused 'a file of another kind' 'not an HDF5 file' text.h5 -o out.h5 -c 1
+refused 'a dataset that is not there' 'there is no dataset' in.h5 --dataset nothing -o out.h5 -c 1
+refused 'two names for the dataset' 'and so does --dataset' in.h5:/images --dataset images -o out.h5 -c 1
+refused 'chunks of another rank' '4 dimensions, the chunk 3x3 has 2' in.h5 -o out.h5 -c 3x3
+refused 'chunks that are none' "^h5rechunk: --chunk: '0'" in.h5 -o out.h5 -c 0
+refused 'filters that are none' '^h5rechunk: --compress: .*nozip' in.h5 -o out.h5 --compress nozip
+refused 'no memory at all' 'which needs [0-9]*K; --memory' in.h5 -o out.h5 -c 1 --memory 64K
+refused 'data without chunks, and none asked for' 'has no chunks.*--chunk' in.h5 --dataset labels -o out.h5 --compress gzip
+least=$(sed -n 's/.*which needs \([0-9]*K\).*/\1/p' err)
+h5rechunk in.h5 -c 1 --memory 64K --dry-run 2>err
+least=$(sed -n 's/.*which needs \([0-9]*K\).*/\1/p' err)
+run h5rechunk in.h5 -o least.h5 -c 1 --memory "$least"
+ok $status 'what is said to be needed is enough'
+
+cp in.h5 before.h5
+ln -s in.h5 link.h5
+ln in.h5 hard.h5
+for name in in.h5 ./in.h5 link.h5 hard.h5; do
+    run h5rechunk in.h5 -o $name -c 1 -f
+    [ $status -eq 2 ] && is_one_sentence err && cmp -s in.h5 before.h5
+    ok $? "not in place: $name"
+done
+rm link.h5 hard.h5
+echo old >out.h5
+run h5rechunk in.h5 -o out.h5 -c 1
+[ $status -eq 2 ] && is_one_sentence err && grep -q -e '--force replaces it' err && [ "$(cat out.h5)" = old ]
+ok $? 'an existing file stays without --force'
+run h5rechunk in.h5 -o out.h5 -c 1 -f
+[ $status -eq 0 ] && [ ! -e out.h5.part ] && [ ! -e out.h5.part.journal ] && cmp -s in.h5 before.h5
+ok $? 'and is replaced with it'
+grep -q '^out.h5: ' out && grep -q 'chunks   7x48x40x3 -> 1x48x40x3' out && grep -q '40 chunks written once' out
+ok $? 'the report says what was done'
+cp out.h5 once.h5
+h5rechunk -q in.h5 -o out.h5 -c 1 -f -j 3 && cmp -s out.h5 once.h5
+ok $? 'the same bytes again, with other threads'
+rm out.h5
+
+run h5rechunk in.h5 -c 1 --dry-run
+[ $status -eq 0 ] && grep -q 'plan  ' out && [ ! -e out.h5 ]
+ok $? '--dry-run writes nothing'
+run h5rechunk in.h5 -c 1 --dry-run --json
+[ $status -eq 0 ] && "$PYTHON" -c 'import json; r = json.load(open("out")); assert r["schema"] == "rechunk/1" and not r["result"]["written"]'
+ok $? '--json is one object'
+
+# Round trips: there and back are the bytes of the first copy.
+h5rechunk -q in.h5 -o a.h5 -c 5 --compress none && h5rechunk -q a.h5 -o b.h5 -c 3x17x9x2 --compress gzip:2 &&
+    h5rechunk -q b.h5 -o c.h5 -c 5 --compress none && cmp -s a.h5 c.h5
+ok $? 'there and back: the same bytes'
+
+# Damage: the middle of the stored images.
+cp in.h5 bad.h5
+size=$(wc -c <bad.h5)
+head -c 3000 /dev/zero | dd of=bad.h5 bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+for threads in 1 4; do
+    refused "a damaged chunk, $threads threads" "bad.h5:/images', chunk (" bad.h5 -o out.h5 -c 1 -j $threads
+done
+head -c $((size / 2)) in.h5 >cut.h5
+refused 'a file that was cut' 'cut.h5' cut.h5 -o out.h5 -c 1
+
+# Full disks and other faults: a sentence, and nothing left.
+shim=$top_builddir/tests/.libs/fault_shim.so
+if [ -e "$shim" ] && LD_PRELOAD=$shim /bin/true 2>/dev/null; then
+    h5rechunk -q in.h5 -o three.h5 -c 3 -j 2
+    for call in write sync rename; do
+        n=0
+        failed=0
+        while [ $n -lt 60 ]; do
+            n=$((n + 1))
+            FAULT_CALL=$call FAULT_N=$n FAULT_HOW=ENOSPC LD_PRELOAD=$shim \
+                h5rechunk -q in.h5 -o out.h5 -c 3 -j 2 >out 2>err
+            status=$?
+            [ $status -eq 0 ] && cmp -s out.h5 three.h5 && break # there are no more
+            [ $status -eq 2 ] && is_one_sentence err && [ ! -e out.h5 ] && [ ! -e out.h5.part ] && [ ! -e out.h5.part.journal ] && continue
+            failed=$n
+            note "$call $n: status $status, $(cat err), $(ls)"
+            break
+        done
+        [ $failed -eq 0 ] && [ $n -gt 1 ]
+        ok $? "$call fails, each of $((n - 1)): a sentence, and no file"
+        rm -f out.h5 out.h5.part out.h5.part.journal
+    done
+    FAULT_CALL=write FAULT_N=5 FAULT_HOW=SIGINT LD_PRELOAD=$shim h5rechunk -q in.h5 -o out.h5 -c 1 >out 2>err
+    status=$?
+    [ $status -eq 130 ] && [ ! -e out.h5 ] && [ ! -e out.h5.part ] && [ ! -e out.h5.part.journal ]
+    ok $? 'Ctrl-C: status 130, and no file'
+    FAULT_CALL=write FAULT_N=9 FAULT_HOW=SIGKILL LD_PRELOAD=$shim h5rechunk -q in.h5 -o out.h5 -c 1 >out 2>err
+    [ ! -e out.h5 ]
+    ok $? 'killed: no file of that name'
+    run h5rechunk in.h5 -o out.h5 -c 1
+    [ $status -eq 2 ] && is_one_sentence err && grep -q -e '--force' err
+    ok $? 'what it left is told of'
+    h5rechunk -q in.h5 -o out.h5 -c 1 -f && cmp -s out.h5 once.h5 && [ ! -e out.h5.part ]
+    ok $? 'and replaced with --force'
+else
+    skip 'the fault shim cannot be preloaded here'
+fi
+
+if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null && command -v h5diff >/dev/null 2>&1; then
+    shared=${H5PACK_SHARED:-$top_srcdir/../shared}/data/h5
+    mkdir python
+    PYTHONUTF8=1 "$PYTHON" "$top_srcdir/tests/rechunk.py" "$work/python" "$shared" >python.tap
+    grep -E '^#' python.tap
+    grep -E '^(not )?ok' python.tap >python.ok
+    while read -r line; do
+        case $line in
+        not*) ok 1 "${line#not ok * - }" ;;
+        *SKIP*) skip "${line#*SKIP }" ;;
+        *) ok 0 "${line#ok * - }" ;;
+        esac
+    done <python.ok
+    grep -q '^1\.\.' python.tap
+    ok $? 'the program in Python came to its end'
+else
+    skip 'no Python with NumPy and h5py, or no h5diff'
+fi
+done_testing

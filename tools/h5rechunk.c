@@ -1,0 +1,184 @@
+/* h5rechunk: the same HDF5 file with other chunks and filters. */
+#include "config.h"
+#ifdef HAVE_MALLOPT
+#include <malloc.h>
+#endif
+
+#include <stdlib.h>
+
+#include "libpack/base/outfile.h"
+#include "libpack/base/pool.h"
+#include "libpack/hdf5/h5_dataset.h"
+#include "libpack/rechunk/rechunk.h"
+#include "libpack/rechunk/report_rechunk.h"
+#include "tools/cli.h"
+
+static struct {
+    const char *output, *chunk, *compress;
+    struct cli_texts datasets;
+    uint64_t threads, memory;
+    bool fletcher32, force, dry_run, verify, json, quiet;
+} o = { .memory = 1 << 30 };
+
+static const struct cli_option options[] = {
+    CLI_SECTION("What is rewritten"),
+    CLI_TEXTS(0, "dataset", &o.datasets, "PATH",
+              "this dataset; may be given several times (default: images, else data, else "
+              "the only one with samples)"),
+    CLI_TEXT('c', "chunk", &o.chunk, "N|AxBxC",
+             "samples per chunk, or a whole chunk shape (default: as it is)"),
+    CLI_TEXT(0, "compress", &o.compress, "none|zstd[:LEVEL]|gzip[:LEVEL]",
+             "filters, several joined by +, as in shuffle+gzip:4 (default: as they are)"),
+    CLI_FLAG(0, "fletcher32", &o.fletcher32,
+             "a checksum in every chunk, checked at every read"),
+
+    CLI_SECTION("Running"),
+    CLI_TEXT('o', "output", &o.output, "FILE.h5", "the file to write"),
+    CLI_NUMBER('j', "threads", &o.threads, "N", 1, PACK_POOL_THREADS_MAX,
+               "worker threads (default: one per processor)"),
+    CLI_BYTES(0, "memory", &o.memory, "SIZE", "bound of all chunk buffers (default: 1G)"),
+    CLI_FLAG('f', "force", &o.force, "replace an existing file or an interrupted run"),
+    CLI_FLAG(0, "dry-run", &o.dry_run, "look at everything, print the plan, write nothing"),
+    CLI_FLAG(0, "verify", &o.verify,
+             "compare what was rewritten with the source, before the file gets its name"),
+    CLI_FLAG(0, "json", &o.json, "print one JSON object"),
+    CLI_FLAG('q', "quiet", &o.quiet, "no progress, no remarks"),
+    CLI_END
+};
+
+static const struct cli_hint hints[] = {
+    CLI_HINT("force", PACK_ERR_EXISTS, "--force replaces it"),
+    CLI_HINT("force", PACK_OK, "--force starts again"),
+    CLI_HINT("resume", PACK_OK, "--force starts again"),
+    CLI_HINT("chunk", PACK_OK, "--chunk says which"),
+    CLI_HINT("compress", PACK_ERR_UNSUPPORTED, "--compress sets others"),
+    CLI_HINT("memory_bytes", PACK_OK, "--memory sets the bound"),
+    CLI_NO_HINT
+};
+
+static const struct cli_program program = {
+    .name = "h5rechunk",
+    .purpose = "the same HDF5 file with other chunks and filters",
+    .synopsis = "[OPTIONS] FILE[:/PATH] -o OUT.h5",
+    .options = options,
+    .epilogue =
+        "All else of the file is carried over: groups, attributes, links, references. It\n"
+        "is never rewritten in place. Exit status: 0 done; 1 a verification failed; 2\n"
+        "could not; 128 + signal when stopped.\n"
+        "\n"
+        "examples:\n"
+        "  h5rechunk train.h5 --chunk 1 -o single.h5\n"
+        "  h5rechunk train.h5 --chunk 16 --compress zstd:3 --verify -o small.h5\n"
+        "  h5rechunk scan.h5:/volume --chunk 64x64x64 --memory 4G -o bricks.h5\n"
+        "\n"
+        "More: man h5rechunk\n",
+    .hints = hints,
+};
+
+static enum pack_status
+check_usage(size_t n_operands, struct pack_error *err)
+{
+    if (n_operands != 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "give one FILE; see h5rechunk --help");
+    if (!o.output && !o.dry_run)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "give an output with -o, or --dry-run");
+    if (o.verify && o.dry_run)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--verify: with --dry-run there is nothing to compare");
+    if (o.memory == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--memory: 0 bytes hold no chunk");
+    return PACK_OK;
+}
+
+static enum pack_status
+print(const struct pack_rechunk_params *params, const struct pack_rechunk_result *result,
+      struct pack_error *err)
+{
+    const struct pack_rechunk_report report = { .program = program.name,
+                                                .version = PACKAGE_VERSION,
+                                                .params = params,
+                                                .result = result };
+    struct pack_buf text = { 0 };
+    enum pack_status status = o.json
+                                  ? pack_report_rechunk_json(&report, &text, err)
+                                  : pack_report_rechunk_text(&report, &text, err);
+    if (status == PACK_OK && (o.json || !o.quiet))
+        cli_print(&text);
+    pack_buf_done(&text);
+    return status;
+}
+
+/* Opens nothing: what is wrong with FILE is the library's to say. */
+static enum pack_status
+rechunk(const char *operand, struct pack_error *err)
+{
+    struct cli_progress progress = { 0 };
+    struct pack_rechunk_params params = { .output = o.output,
+                                          .datasets = o.datasets.text,
+                                          .n_datasets = o.datasets.n,
+                                          .chunk = o.chunk,
+                                          .compress = o.compress,
+                                          .fletcher32 = o.fletcher32,
+                                          .force = o.force,
+                                          .dry_run = o.dry_run,
+                                          .verify = o.verify,
+                                          .n_threads = (unsigned)o.threads,
+                                          .memory_bytes = o.memory,
+                                          .watch = cli_watch(&progress) };
+    struct pack_rechunk_result result = { .sets = NULL };
+    char *file = NULL, *path = NULL;
+    enum pack_status status = pack_h5_operand_split(operand, &file, &path, err);
+    const char *named = path;
+    if (status == PACK_OK && path && params.n_datasets > 0)
+        status = pack_fail(err, PACK_ERR_ARGUMENT,
+                           "'%.200s' names a dataset, and so does --dataset", operand);
+    if (path && params.n_datasets == 0) {
+        params.datasets = &named;
+        params.n_datasets = 1;
+    }
+    params.input = file;
+    if (status == PACK_OK && !o.dry_run)
+        status = cli_check_output(o.output, o.force, (const char *const[]){ file }, 1, err);
+    if (status == PACK_OK)
+        status = pack_rechunk(&params, &result, err);
+    cli_progress_end(&progress);
+    if (status == PACK_OK)
+        status = print(&params, &result, err);
+    pack_rechunk_result_done(&result);
+    free(file);
+    free(path);
+    return status;
+}
+
+/* What a worker gives back is to leave the process, or --memory would be no bound of it. */
+static void
+return_large_blocks(void)
+{
+#ifdef HAVE_MALLOPT
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
+int
+main(int argc, char **argv)
+{
+    struct pack_error err = { 0 };
+    char **operands;
+    size_t n_operands;
+    int exit_status;
+    if (!cli_parse(&program, argc, argv, &operands, &n_operands, &exit_status))
+        return exit_status;
+    cli_set_quiet(o.quiet);
+    cli_catch_signals();
+    return_large_blocks();
+    enum pack_status status = check_usage(n_operands, &err);
+    if (status == PACK_OK)
+        status = rechunk(operands[0], &err);
+    exit_status = status == PACK_OK ? CLI_DONE : cli_fail(&err);
+    if (status == PACK_ERR_MISMATCH)
+        exit_status = CLI_LOOK;
+    cli_free_texts(&o.datasets);
+    free(operands);
+    return cli_exit(exit_status);
+}
