@@ -164,6 +164,19 @@ check_type(const struct pack_clone *clone, const char *path, hid_t type,
                : PACK_OK;
 }
 
+/* Whether HDF5 gives the values: what it stumbles over is found before anything is
+ * written. */
+static bool
+is_read(hid_t attr, hid_t type, hid_t space, uint64_t bytes)
+{
+    void *data = calloc(1, bytes > 0 ? bytes : 1);
+    bool good = data && H5Aread(attr, type, data) >= 0;
+    if (good && pack_clone_needs(type).pointers)
+        H5Dvlen_reclaim(type, space, H5P_DEFAULT, data);
+    free(data);
+    return good;
+}
+
 static enum pack_status
 check_attribute(struct pack_clone *clone, const char *path, hid_t object, unsigned i,
                 struct pack_error *err)
@@ -176,13 +189,19 @@ check_attribute(struct pack_clone *clone, const char *path, hid_t object, unsign
     hid_t type = H5Aget_type(attr), space = H5Aget_space(attr);
     enum pack_status status = check_type(clone, path, type, err);
     hssize_t n = H5Sget_simple_extent_npoints(space);
-    uint64_t bytes;
-    if (!pack_size_mul(n > 0 ? (uint64_t)n : 0, H5Tget_size(type), &bytes) ||
-        bytes > PLAIN_HEADER_BYTES)
+    uint64_t bytes = 0;
+    bool is_counted =
+        space >= 0 && pack_size_mul(n > 0 ? (uint64_t)n : 0, H5Tget_size(type), &bytes);
+    if (bytes > PLAIN_HEADER_BYTES)
         clone->needs_v18 = true;
+    if (status == PACK_OK &&
+        (!is_counted || (n > 0 && !is_read(attr, type, space, bytes))))
+        status = refuse(clone, path, "an attribute cannot be read", err);
     clone->counts.n_attributes++;
-    H5Sclose(space);
-    H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
     H5Aclose(attr);
     return status;
 }

@@ -152,6 +152,18 @@ write_chunk(void *context, const uint64_t *start, const struct pack_stored *stor
     return pack_clone_chunk(sink->clone, sink->set, start, stored, err);
 }
 
+/* What a stranger's file does to HDF5, found out in a child. */
+static enum pack_status
+try_clone(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    struct pack_clone_params params = { .file = context };
+    struct pack_clone *clone = NULL;
+    pack_h5_guard_note(guard, "looking at its objects");
+    enum pack_status status = pack_clone_open(&params, &clone, err);
+    pack_clone_close(clone);
+    return status;
+}
+
 static enum pack_status
 open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
            struct pack_clone_set **sets, struct pack_clone **clone,
@@ -278,6 +290,8 @@ pack_rechunk(const struct pack_rechunk_params *params, struct pack_rechunk_resul
         status = pack_h5_register_zstd(err);
     if (status == PACK_OK)
         status = pack_h5_guard_file(p.input, err);
+    if (status == PACK_OK)
+        status = pack_h5_guard_try(p.input, NULL, try_clone, (void *)p.input, err);
     if (status == PACK_OK)
         status = make_sets(&p, result, err);
     if (status == PACK_OK)
