@@ -146,6 +146,8 @@ test_cases(void)
         { "rows to columns without room: each row once per column", "16x16", "1x16",
           "16x1", 1, 1, 256 },
         { "rows to columns, half at a time", "16x16", "1x16", "16x1", 8, 8, 32 },
+        { "regions are whole or cut: room for three holds two", "10x384", "1x64", "1x96",
+          3, 2, 60 },
         { "rows to columns with room", "16x16", "1x16", "16x1", 16, 16, 16 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
