@@ -186,7 +186,7 @@ mark_bytes(const struct pack_list_head *h)
         return 0;
     while (at < h->size && (h->bytes[at] == ' ' || h->bytes[at] == '\t'))
         at++;
-    return at == h->start + 1 ? 0 : at - h->start;
+    return at == h->start + 1 || at == h->size ? 0 : at - h->start;
 }
 
 /* The header behind a mark; *taken is false where there are no names that headers have. */
