@@ -265,32 +265,47 @@ def printed(path, dataset, *options):
     words = ['h5advise', f'{path}:/{dataset}', '--no-measure', '-w', 2, '-b', 8, '--hdf5-version', '1.10', *options]
     text, asked = run(*words, '-q', '--code', 'all').stdout, report(*words)
     commands = [line for line in text.splitlines() if re.match(r'h5[a-z]+ ', line)]
-    equal(commands, [c for c in (asked['result']['code'][k].rstrip('\n') for k in ('h5pack', 'h5repack'))
+    equal(commands, [c for c in (asked['result']['code'][k].rstrip('\n') for k in ('h5pack', 'h5rechunk'))
                      if c.startswith('h5')], f'{path} {" ".join(options)}: text and JSON print the same commands')
     return commands, asked['result']
 
 
-def check_commands(path, dataset, *options):
-    """h5repack's line gives the layout that was asked for, with the same data."""
-    commands, result = printed(path, dataset, *options)
-    row = result['rows'][0]
-    lines = [c for c in commands if c.startswith('h5repack ')]
-    what = f'{path} {" ".join(options)}: {lines[0] if lines else "no command"}'
-    if not lines:
-        return ok('stays' in result['code']['h5repack'], what)
-    if 'zstd' in lines[0] + row['codec'] and SANITIZED:
-        return skip('stock HDF5 cannot load a plugin with sanitizers in it')
-    new = shlex.split(lines[0])[-1]
+def rechunk(line):
+    """Runs h5rechunk's line as it is printed; the new file, None when that fails."""
+    new = shlex.split(line)[-1]
     if os.path.exists(new):
         os.remove(new)
-    good = shell(lines[0]).returncode == 0
-    ok(good and stored(new, dataset) == (row['chunk'], words_of(row['codec'])) and
+    return new if shell(line).returncode == 0 else None
+
+
+def check_commands(path, dataset, *options):
+    """h5rechunk's line gives the layout that was asked for, with the same data, and all else
+    as it was."""
+    commands, result = printed(path, dataset, *options)
+    row = result['rows'][0]
+    lines = [c for c in commands if c.startswith('h5rechunk ')]
+    what = f'{path} {" ".join(options)}: {lines[0] if lines else "no command"}'
+    if not lines:
+        ok('stays' in result['code']['h5rechunk'], what)
+        return None
+    new = rechunk(lines[0])
+    ok(new and stored(new, dataset) == (row['chunk'], words_of(row['codec'])) and
        same_data(path, new, dataset), what)
-    if good:
+    if new:
         others = [d for d in ('labels', 'valid') if d != dataset and f' /{d} ' in run('h5ls', '-r', path).stdout + ' ']
-        equal([stored(new, d) for d in others], [stored(path, d) for d in others],
-              'and leaves other datasets as they are')
-    return row
+        equal([(stored(new, d), same_data(path, new, d)) for d in others],
+              [(stored(path, d), True) for d in others], 'and leaves other datasets as they are')
+    return new
+
+
+def check_advice(path, dataset, *options):
+    """What h5advise proposes is carried out by its own line, and not proposed again."""
+    new = check_commands(path, dataset, *options)
+    if not new:
+        return
+    again = printed(new, dataset, *options)[1]['rows'][0]
+    ok(again['change'] != 'rewrite', f'{path}: what it was rewritten to is not to be rewritten: '
+       f'{again["chunk"]} {again["codec"]}')
 
 
 def check_pack_command(path, *options, source='photos'):
@@ -392,16 +407,10 @@ def check_proposals(path, dataset, *options):
     ok(changes, f'{path} {" ".join(options)}: h5readbench proposes something')
     for change in changes:
         command, file = change['command'], path
-        chunk = re.search(r'chunks of ([0-9x]+)(?:, compressed with ([^, ]*))?', command)
-        if chunk:
-            file = 'proposed.h5'
-            codec = ' '.join({'gzip': f'-f {dataset}:GZIP={word.partition(":")[2]}', 'shuffle': f'-f {dataset}:SHUF',
-                              'zstd': f'-f {dataset}:UD={ZSTD},0,1,3'}[word.partition(':')[0]]
-                             for word in (chunk.group(2) or '').split('+') if word) or f'-f {dataset}:NONE'
-            if 'zstd' in command and SANITIZED:
-                continue
-            ok(shell(f'h5repack -l {dataset}:CHUNK={chunk.group(1)} {codec} {path} {file}').returncode == 0,
-               f'repacked: {command}')
+        if command.startswith('h5rechunk '):
+            line, _, command = command.partition(', then run again')
+            file = rechunk(line)
+            ok(file and same_data(path, file, dataset), f'rewritten: {line}')
         given = shlex.split(command[command.index('--'):]) if '--' in command else []
         equal(run(words[0], file, *words[2:], *given, '-q').returncode, 0, f'taken: {command}')
 
@@ -486,6 +495,7 @@ def main():
     for path in 'sixteen.h5', 'zstd.h5', 'auto.h5', 'py-auto.h5', "py it's.h5", 'py-faces.h5', 'py-volume.h5':
         if path in files:
             dataset, options, _ = files[path]
+            check_advice(path, dataset, *options)
             check_commands(path, dataset, '--min-gain', '1', *options)
             if h5py:
                 check_settings(path, dataset, options)

@@ -112,7 +112,7 @@ test_cliff(struct pack_readset *set)
     ok(advice.epochs == 30 && c && c->later_gain > c->first_gain && c->gain > c->first_gain &&
            c->gain < c->later_gain,
        "for a training, whose first epoch fills the cache, though three were read");
-    ok(!find(&advice, "repack") && !find(&advice, "{pattern}"),
+    ok(!find(&advice, "h5rechunk") && !find(&advice, "{pattern}"),
        "and nobody is told to rewrite or reorder for what settings bring");
     ask.no_trial = false;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "asked again");
@@ -150,13 +150,13 @@ test_refuted(struct pack_readset *set)
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "one image per chunk, read past the cache"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "the advisor is asked");
-    const struct pack_bench_change *c = find(&advice, "repack with chunks of");
+    const struct pack_bench_change *c = find(&advice, "h5rechunk");
     double predicted = c ? c->gain : 0;
     ok(predicted > 1.2, "larger chunks are what a wrong model suggests");
     tell(&advice);
     ask.no_trial = false;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "asked again");
-    c = find(&advice, "repack with chunks of");
+    c = find(&advice, "h5rechunk");
     ok(!c, "but a trial in which they lose drops them");
     tell(&advice);
     pack_bench_done(&r);
@@ -197,16 +197,16 @@ test_rewrite(struct pack_readset *set)
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run on compressed chunks"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
-           find(&advice, "repack") && find(&advice, "repack")->gain > 2,
+           find(&advice, "h5rechunk") && find(&advice, "h5rechunk")->gain > 2,
        "16 images are unpacked for one: another layout is predicted to gain");
     tell(&advice);
     ask.no_trial = false;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "tried in copies");
-    const struct pack_bench_change *c = find(&advice, "repack");
+    const struct pack_bench_change *c = find(&advice, "h5rechunk");
     tell(&advice);
     ok(c && c->is_measured && c->gain > 5, "it does gain");
     made_time.decode_ns = made_time.byte_ns = 0;
-    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK && !find(&advice, "repack"),
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK && !find(&advice, "h5rechunk"),
        "and is not proposed where, tried, it does not");
     tell(&advice);
     made_time = usual;
@@ -317,7 +317,7 @@ test_best(struct pack_readset *set)
     if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "one image per chunk, no cache"))
         return;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK &&
-           !find(&advice, "{rdcc_") && !find(&advice, "repack") &&
+           !find(&advice, "{rdcc_") && !find(&advice, "h5rechunk") &&
            !find(&advice, "{pattern}"),
        "where today's is best nothing else is proposed");
     tell(&advice);

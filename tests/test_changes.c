@@ -27,6 +27,10 @@ make(struct made *m, enum pack_advise_change change)
 {
     memset(m, 0, sizeof *m);
     m->data.chunks.grid.chunk_bytes = 16 * SIDE * SIDE;
+    m->data.file = m->data.data_file = (char *)"my faces.h5";
+    m->data.path = (char *)"images";
+    m->data.facts.layout = PACK_LAYOUT_CHUNKED;
+    m->data.facts.type.bytes = 1;
     m->part.data = &m->data;
     m->set = (struct pack_readset){ .extent = { 3, { N, SIDE, SIDE } },
                                     .n_parts = 1,
@@ -101,6 +105,8 @@ test_order(void)
     says(&m, "block shuffle over 1 chunk", "{pattern} block:chunks=1");
 }
 
+#define RECHUNK "h5rechunk 'my faces.h5:/images' --chunk "
+
 static void
 test_rewrite(void)
 {
@@ -108,28 +114,39 @@ test_rewrite(void)
     struct pack_advise_config *config = &m.row.config;
     make(&m, PACK_ADVISE_REWRITE);
     config->chunk.extent[0] = 4;
-    says(&m, "chunks of 4x32x32", "pack or repack with chunks of 4x32x32, then run again");
+    says(&m, "chunks of 4x32x32", RECHUNK "4x32x32 --compress none -o new.h5, then run again on it");
     strcpy(config->codec, "zstd:3");
     config->cache.size_bytes = 4 << 20;
     says(&m, "chunks of 4x32x32, zstd:3",
-         "pack or repack with chunks of 4x32x32, compressed with zstd:3, then run again with "
-         "{rdcc_nbytes} 4194304");
+         RECHUNK "4x32x32 --compress zstd:3 -o new.h5, then run again on it with "
+                 "{rdcc_nbytes} 4194304");
     config->pattern.kind = PACK_PATTERN_BLOCK;
     config->pattern.pool_chunks = 32;
     says(&m, "chunks of 4x32x32, zstd:3",
-         "pack or repack with chunks of 4x32x32, compressed with zstd:3, then run again with "
-         "{pattern} block:chunks=32 {rdcc_nbytes} 4194304");
+         RECHUNK "4x32x32 --compress zstd:3 -o new.h5, then run again on it with "
+                 "{pattern} block:chunks=32 {rdcc_nbytes} 4194304");
     config->cache.size_bytes = 1 << 20;
     config->pattern.local = true;
     config->chunk.extent[0] = 1;
     says(&m, "chunks of one sample, zstd:3",
-         "pack or repack with chunks of 1x32x32, compressed with zstd:3, then run again with "
-         "{pattern} block:chunks=32,local");
+         RECHUNK "1x32x32 --compress zstd:3 -o new.h5, then run again on it with "
+                 "{pattern} block:chunks=32,local");
     strcpy(config->codec, "none");
     config->pattern = m.params.pattern;
-    says(&m, "chunks of one sample", "pack or repack with chunks of 1x32x32, then run again");
     config->chunk.extent[2] = 16;
+    says(&m, "chunks of 1x32x16", RECHUNK "1x32x16 --compress none -o new.h5, then run again on it");
+    m.set.n_parts = 2;
+    says(&m, "chunks of 1x32x16", RECHUNK "1x32x16 --compress none -o new.h5 "
+         "(and the others likewise), then run again on it");
+    m.data.file = m.data.data_file = (char *)"{batch}.h5";
+    says(&m, "chunks of 1x32x16", "h5rechunk FILE:/DATASET --chunk 1x32x16 --compress none -o new.h5 "
+         "(and the others likewise), then run again on it");
+    m.data.data_file = (char *)"elsewhere.h5"; /* where h5rechunk does not reach */
     says(&m, "chunks of 1x32x16", "pack or repack with chunks of 1x32x16, then run again");
+    strcpy(config->codec, "zstd:3");
+    says(&m, "chunks of 1x32x16, zstd:3",
+         "pack or repack with chunks of 1x32x16, compressed with zstd:3, then run again");
+    strcpy(config->codec, "none");
     config->chunk = (struct pack_shape){ 0 };
     config->cache.size_bytes = 0; /* of no use there */
     says(&m, "no chunks: contiguous data", "repack without chunks, then run again");

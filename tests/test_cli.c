@@ -413,15 +413,67 @@ test_outputs(void)
     rmdir(dir);
 }
 
+/* "[a][b c]", or what is wrong. */
+static const char *
+words_of(const char *text)
+{
+    static char all[256];
+    struct cli_words words = { .n = 0 };
+    struct pack_error err;
+    all[0] = '\0';
+    enum pack_status status = cli_words_split(text, &words, &err);
+    for (int i = 0; i < words.n && status == PACK_OK; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "[%s]", words.word[i]);
+    if (status != PACK_OK)
+        snprintf(all, sizeof all, "%s", err.text);
+    cli_words_free(&words);
+    return all;
+}
+
+static void
+test_words(void)
+{
+    is_text(words_of(""), "", "an empty text has no words");
+    is_text(words_of(" \t\n"), "", "nor have blanks");
+    is_text(words_of(" -p shuffle\t-b\n8 "), "[-p][shuffle][-b][8]", "blanks part words");
+    is_text(words_of("by='my file' \"a 'b'\"c ''"), "[by=my file][a 'b'c][]", "quotes keep them");
+    is_text(words_of("a\\ b '\\' \"\\\"\" c\\"), "[a b][\\][\"][c\\]", "so do backslashes");
+    is_text(words_of("a 'b c"), "a quote has no end: b c", "a quote ends");
+}
+
+/* Options of another table than the command line's. */
+static void
+test_parse_words(void)
+{
+    char *good[] = { (char *)"--count", (char *)"3", (char *)"--size=4",
+                     (char *)"-f" };
+    char *bad[] = { (char *)"--count=3", (char *)"file" };
+    struct pack_error err;
+    bool before[] = { cli_is_given("count"), cli_is_given("size"), cli_is_given("rdcc-force") };
+    count = 0;
+    ok(cli_parse_words(&program, good, 4, NULL) == PACK_OK && count == 3 && size.extent[0] == 4,
+       "words set what a table says");
+    ok(cli_parse_words(&program, bad, 2, &err) == PACK_ERR_ARGUMENT,
+       "and are nothing but options");
+    is_text(err.text, "'file' is no option of h5test", "as is said");
+    ok(cli_parse_words(&program, good, 1, &err) == PACK_ERR_ARGUMENT, "none is half there");
+    is_text(err.text, "--count: needs a value (N)", "as on a command line");
+    ok(cli_is_given("count") == before[0] && cli_is_given("size") == before[1] &&
+           cli_is_given("rdcc-force") == before[2],
+       "where they are not given");
+}
+
 int
 main(void)
 {
+    test_words();
     test_progress();
     test_numbers();
     test_eta();
     test_exit();
     test_sides();
     test_hints();
+    test_parse_words();
     test_watch();
     test_outputs();
     int fd = first_descriptor();

@@ -177,46 +177,56 @@ test_pack(void)
     subject.source = NULL;
     has("h5pack", "h5pack FOLDER ", "a folder that is not known is to be filled in");
     params.data.extent.rank = config.chunk.rank = 3;
-    has("h5pack", "# h5pack writes images; see h5repack", "other data are for others");
+    has("h5pack", "# h5pack writes images; see h5rechunk", "other data are for others");
     config.chunk.rank = 0;
-    has("h5pack", "# h5pack writes chunks; see h5repack", "so is a file without chunks");
+    has("h5pack", "# h5pack writes chunks; see h5rechunk", "so is a file without chunks");
     setup();
 }
 
+/* What h5rechunk can write is written by it; 'NAME:/PATH' is one word. */
 static void
-test_repack(void)
+test_rechunk(void)
 {
-    static const struct {
-        const char *codec, *piece;
-    } codecs[] = { { "none", " -f a/b:NONE " },
-                   { "gzip:9", " -f a/b:GZIP=9 " },
-                   { "zstd:5", " -f a/b:UD=32015,0,1,5 " },
-                   { "shuffle+gzip:4+fletcher32", " -f a/b:SHUF -f a/b:GZIP=4 -f a/b:FLET " } };
+    static const char *const codecs[] = { "none", "gzip:9", "zstd:5",
+                                          "shuffle+gzip:4+fletcher32" };
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
-        strcpy(config.codec, codecs[i].codec);
-        has("h5repack", codecs[i].piece, "filters have h5repack's names");
+        char piece[64];
+        strcpy(config.codec, codecs[i]);
+        snprintf(piece, sizeof piece, " --compress %s -o new.h5\n", codecs[i]);
+        has("h5rechunk", piece, "filters have the names that all programs take");
     }
     strcpy(config.codec, "none");
-    is_text(code("h5repack"),
-            "h5repack -l a/b:CHUNK=8x32x48x3 -f a/b:NONE 'it'\\''s \"my\".h5' new.h5\n",
-            "a file is repacked, its name quoted for a shell");
+    is_text(code("h5rechunk"),
+            "h5rechunk 'it'\\''s \"my\".h5:/a/b' --chunk 8x32x48x3 --compress none -o new.h5\n",
+            "a file is rewritten, its name quoted for a shell");
     subject.file = "/data/new.h5";
-    has("h5repack", " /data/new.h5 newer.h5", "not over itself");
-    config.chunk.rank = 0;
-    has("h5repack", "-l a/b:CONTI -f a/b:NONE ", "or without chunks");
+    is_text(code("h5rechunk"),
+            "h5rechunk /data/new.h5:/a/b --chunk 8x32x48x3 --compress none -o newer.h5\n",
+            "not over itself");
+    subject.file = "-f.h5";
+    has("h5rechunk", "h5rechunk ./-f.h5:/a/b ", "nor is a name taken for an option");
+    static const char *const odd[] = { "a b", "a;b", "$HOME", "a|b" };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        char piece[32];
+        subject.dataset = odd[i];
+        snprintf(piece, sizeof piece, "h5rechunk './-f.h5:/%s' ", odd[i]);
+        has("h5rechunk", piece, "what a shell would take apart is in quotes");
+    }
+    subject.dataset = "a,b:c";
+    has("h5rechunk", "h5rechunk ./-f.h5:/a,b:c ", "h5rechunk itself takes any name");
     setup();
     now = config;
     params.now = &now;
-    has("h5repack", "# the file stays as it is", "what is so already stays");
+    has("h5rechunk", "# the file stays as it is", "what is so already stays");
     strcpy(config.codec, "gzip:4");
-    has("h5repack", "-f a/b:GZIP=4", "another codec is written");
-    static const char *const odd[] = { "a b", "a,b", "a:b" };
-    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        char line[32];
-        subject.dataset = odd[i];
-        snprintf(line, sizeof line, "\nname = '%s'\n", odd[i]);
-        has("h5repack", line, "a name that h5repack would take apart is Python's");
-    }
+    has("h5rechunk", "--chunk 8x32x48x3 --compress gzip:4 ", "another codec is written");
+    setup();
+}
+
+/* What it cannot is Python's. */
+static void
+test_rewrite(void)
+{
     static const struct {
         const char *codec, *head, *piece;
     } layouts[] = {
@@ -227,21 +237,28 @@ test_repack(void)
         { "shuffle+gzip:4+fletcher32", "import h5py\n",
           "3,), shuffle=True, compression='gzip', compression_opts=4, fletcher32=True)\n" },
     };
+    now = config;
+    now.chunk.extent[0] = 4;
+    now.is_virtual = true;
+    params.now = &now;
+    has("h5rechunk", "\nname = 'a/b'\n", "a virtual dataset is written by Python");
     params.now = NULL;
+    subject.needs_python = true;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         strcpy(config.codec, layouts[i].codec);
-        has("h5repack", layouts[i].head, "what encodes is imported");
-        has("h5repack", layouts[i].piece, "filters have h5py's names");
+        has("h5rechunk", layouts[i].head, "what encodes is imported");
+        has("h5rechunk", layouts[i].piece, "filters have h5py's names");
     }
     /* 4608 bytes a sample: as many whole chunks of 8 as 32 MiB hold */
-    has("h5repack", "range(0, len(data), 7280):\n        copy[i:i + 7280] = data[i:i + 7280]\n",
+    has("h5rechunk", "range(0, len(data), 7280):\n        copy[i:i + 7280] = data[i:i + 7280]\n",
         "as much is copied at once as takes little memory");
     config.chunk.extent[0] = 20000;
-    has("h5repack", "range(0, len(data), 20000):\n", "but never less than a chunk");
+    has("h5rechunk", "range(0, len(data), 20000):\n", "but never less than a chunk");
+    subject.needs_python = false;
     config.chunk.rank = 0;
-    has("h5repack", "range(0, len(data), 7281):\n", "or than a sample");
+    has("h5rechunk", "range(0, len(data), 7281):\n", "or than a sample");
     strcpy(config.codec, "none");
-    has("h5repack", "fillvalue=data.fillvalue)\n", "without chunks none are named");
+    has("h5rechunk", "fillvalue=data.fillvalue)\n", "without chunks none are named");
     setup();
 }
 
@@ -253,6 +270,7 @@ main(void)
     test_orders();
     test_samples();
     test_pack();
-    test_repack();
+    test_rechunk();
+    test_rewrite();
     return done();
 }

@@ -15,8 +15,6 @@
 #include "config.h"
 #include "libpack/base/name.h"
 
-volatile sig_atomic_t cli_signal;
-
 static const struct cli_program *running;
 static bool is_given[CLI_OPTIONS_MAX]; /* by the place in running->options */
 static bool is_quiet;
@@ -151,55 +149,6 @@ cli_exit(int status)
         return CLI_FAILED;
     }
     return status;
-}
-
-/* ----------------------------------------------------------------- signals */
-
-static int deadly; /* which signal ends the program at once; 0: any second one */
-
-static void
-on_signal(int number)
-{
-    static volatile sig_atomic_t n_signals;
-    static struct timespec last;
-    struct timespec now;
-    if (!deadly) {
-        cli_signal = number;
-        signal(number, SIG_DFL);
-        return;
-    }
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double since = (double)(now.tv_sec - last.tv_sec) +
-                   (double)(now.tv_nsec - last.tv_nsec) / 1e9;
-    if (n_signals > 0 && since < 1)
-        return;
-    last = now;
-    if (++n_signals == 1)
-        cli_signal = number;
-    if (n_signals >= deadly) {
-        signal(number, SIG_DFL);
-        raise(number); /* delivered when this returns */
-    }
-}
-
-void
-cli_outlast_signals(int n)
-{
-    deadly = n;
-}
-
-void
-cli_catch_signals(void)
-{
-    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction action = { .sa_handler = on_signal }, before;
-        /* one that is ignored, as under nohup, stays ignored */
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
-    }
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, told by cli_exit */
-    signal(SIGXFSZ, SIG_IGN); /* as is a file size limit */
 }
 
 /* ----------------------------------------------------------------- parsing */
@@ -408,6 +357,31 @@ parse_short(const struct cli_program *program, char **words, int n, int *used,
     return PACK_OK;
 }
 
+static enum pack_status
+parse_option(const struct cli_program *program, char **words, int n, int *used,
+             struct pack_error *err)
+{
+    return words[0][1] == '-' ? parse_long(program, words, n, used, err)
+                              : parse_short(program, words, n, used, err);
+}
+
+enum pack_status
+cli_parse_words(const struct cli_program *program, char **words, int n,
+                struct pack_error *err)
+{
+    bool before[CLI_OPTIONS_MAX]; /* of the command line, whose table is another one */
+    enum pack_status status = PACK_OK;
+    memcpy(before, is_given, sizeof before);
+    for (int i = 0, used; i < n && status == PACK_OK; i += used)
+        if (words[i][0] == '-' && words[i][1] != '\0')
+            status = parse_option(program, words + i, n - i, &used, err);
+        else
+            status = pack_fail(err, PACK_ERR_ARGUMENT, "'%.80s' is no option of %s",
+                               words[i], program->name);
+    memcpy(is_given, before, sizeof before);
+    return status;
+}
+
 /*
  * A program started without standard input, output or error would get their numbers for
  * the files it opens, and its messages would be written into them. What takes the places
@@ -453,10 +427,8 @@ cli_parse(const struct cli_program *program, int argc, char **argv, char ***oper
             if (program->about)
                 printf("%s\n", program->about());
             goto stop;
-        } else if (word[1] == '-') {
-            status = parse_long(program, argv + i, argc - i, &used, &err);
         } else {
-            status = parse_short(program, argv + i, argc - i, &used, &err);
+            status = parse_option(program, argv + i, argc - i, &used, &err);
         }
         if (status != PACK_OK)
             goto fail;

@@ -142,6 +142,24 @@ bool cli_parse(const struct cli_program *program, int argc, char **argv, char **
                size_t *n_operands, int *exit_status);
 void cli_free_texts(struct cli_texts *texts);
 
+/*
+ * The words of a text, as a shell takes it apart: blanks between them, quotes and backslashes
+ * to have blanks in them. Zeroed, there are none; PACK_ERR_ARGUMENT for a quote without end.
+ */
+struct cli_words {
+    char *text; /* in which they lie */
+    char **word;
+    int n;
+};
+enum pack_status cli_words_split(const char *text, struct cli_words *words,
+                                 struct pack_error *err);
+void cli_words_free(struct cli_words *words);
+
+/* Words as options of a table of their own, which are not "given" on the command line. What
+ * targets borrow lies in the words. */
+enum pack_status cli_parse_words(const struct cli_program *program, char **words, int n,
+                                 struct pack_error *err);
+
 /* Whether the command line that was parsed last has the option of this name. */
 bool cli_is_given(const char *name);
 

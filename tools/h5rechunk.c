@@ -4,6 +4,7 @@
 #include <malloc.h>
 #endif
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "libpack/base/outfile.h"
@@ -12,9 +13,10 @@
 #include "libpack/rechunk/rechunk.h"
 #include "libpack/rechunk/report_rechunk.h"
 #include "tools/cli.h"
+#include "tools/rechunk_advice.h"
 
 static struct {
-    const char *output, *chunk, *compress;
+    const char *output, *chunk, *compress, *advise;
     struct cli_texts datasets;
     uint64_t threads, memory;
     bool fletcher32, force, dry_run, verify, json, quiet;
@@ -31,6 +33,8 @@ static const struct cli_option options[] = {
              "filters, several joined by +, as in shuffle+gzip:4 (default: as they are)"),
     CLI_FLAG(0, "fletcher32", &o.fletcher32,
              "a checksum in every chunk, checked at every read"),
+    CLI_TEXT(0, "advise", &o.advise, "OPTIONS",
+             "chunks and filters that 'h5advise OPTIONS FILE' puts first; '' for none"),
 
     CLI_SECTION("Running"),
     CLI_TEXT('o', "output", &o.output, "FILE.h5", "the file to write"),
@@ -70,14 +74,21 @@ static const struct cli_program program = {
         "  h5rechunk train.h5 --chunk 1 -o single.h5\n"
         "  h5rechunk train.h5 --chunk 16 --compress zstd:3 --verify -o small.h5\n"
         "  h5rechunk scan.h5:/volume --chunk 64x64x64 --memory 4G -o bricks.h5\n"
+        "  h5rechunk train.h5 --advise '--workers 8 --pattern shuffle' -o fast.h5\n"
         "\n"
         "More: man h5rechunk\n",
     .hints = hints,
 };
 
+static const struct cli_rule rules[] = {
+    { "advise", NULL, "chunk|compress|fletcher32" },
+};
+
 static enum pack_status
 check_usage(size_t n_operands, struct pack_error *err)
 {
+    if (cli_check_rules(rules, sizeof rules / sizeof *rules, n_operands, err) != PACK_OK)
+        return PACK_ERR_ARGUMENT;
     if (n_operands != 1)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "give one FILE; see h5rechunk --help");
@@ -92,12 +103,13 @@ check_usage(size_t n_operands, struct pack_error *err)
 }
 
 static enum pack_status
-print(const struct pack_rechunk_params *params, const struct pack_rechunk_result *result,
-      struct pack_error *err)
+print(const struct pack_rechunk_params *params, const struct rechunk_advice *advice,
+      const struct pack_rechunk_result *result, struct pack_error *err)
 {
     const struct pack_rechunk_report report = { .program = program.name,
                                                 .version = PACKAGE_VERSION,
                                                 .params = params,
+                                                .advice = o.advise ? &advice->told : NULL,
                                                 .result = result };
     struct pack_buf text = { 0 };
     enum pack_status status = o.json
@@ -106,6 +118,48 @@ print(const struct pack_rechunk_params *params, const struct pack_rechunk_result
     if (status == PACK_OK && (o.json || !o.quiet))
         cli_print(&text);
     pack_buf_done(&text);
+    return status;
+}
+
+/* The advisor's chunks and filters for the one dataset. */
+static enum pack_status
+take_advice(const char *operand, struct cli_progress *progress,
+            struct pack_rechunk_params *params, struct rechunk_advice *advice,
+            struct pack_error *err)
+{
+    char *named = NULL;
+    if (params->n_datasets > 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--advise is for one dataset at a time");
+    if (o.datasets.n == 1 &&
+        asprintf(&named, "%s:/%s", operand, o.datasets.text[0]) < 0)
+        return pack_fail_memory(err, "a name");
+    enum pack_status status =
+        rechunk_advice_take(o.advise, named ? named : operand, progress, advice, err);
+    params->chunk = advice->chunk;
+    params->compress = advice->codec[0] ? advice->codec : NULL;
+    free(named);
+    return status;
+}
+
+static enum pack_status
+run(const char *operand, struct cli_progress *progress,
+    struct pack_rechunk_params *params, struct pack_error *err)
+{
+    struct pack_rechunk_result result = { .sets = NULL };
+    struct rechunk_advice advice = { .chunk = "" };
+    enum pack_status status = PACK_OK;
+    if (!o.dry_run)
+        status = cli_check_output(o.output, o.force,
+                                  (const char *const[]){ params->input }, 1, err);
+    if (status == PACK_OK && o.advise)
+        status = take_advice(operand, progress, params, &advice, err);
+    if (status == PACK_OK && !advice.told.keeps)
+        status = pack_rechunk(params, &result, err);
+    cli_progress_end(progress);
+    if (status == PACK_OK)
+        status = print(params, &advice, &result, err);
+    pack_rechunk_result_done(&result);
+    rechunk_advice_done(&advice);
     return status;
 }
 
@@ -126,7 +180,6 @@ rechunk(const char *operand, struct pack_error *err)
                                           .n_threads = (unsigned)o.threads,
                                           .memory_bytes = o.memory,
                                           .watch = cli_watch(&progress) };
-    struct pack_rechunk_result result = { .sets = NULL };
     char *file = NULL, *path = NULL;
     enum pack_status status = pack_h5_operand_split(operand, &file, &path, err);
     const char *named = path;
@@ -138,14 +191,8 @@ rechunk(const char *operand, struct pack_error *err)
         params.n_datasets = 1;
     }
     params.input = file;
-    if (status == PACK_OK && !o.dry_run)
-        status = cli_check_output(o.output, o.force, (const char *const[]){ file }, 1, err);
     if (status == PACK_OK)
-        status = pack_rechunk(&params, &result, err);
-    cli_progress_end(&progress);
-    if (status == PACK_OK)
-        status = print(&params, &result, err);
-    pack_rechunk_result_done(&result);
+        status = run(operand, &progress, &params, err);
     free(file);
     free(path);
     return status;

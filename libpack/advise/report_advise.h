@@ -26,6 +26,7 @@ struct pack_report_advise {
     const char *file;         /* for code: the name of the file to read */
     const char *dataset;      /* for code: without a leading slash */
     const char *source;       /* folder of images, or NULL */
+    bool needs_python;        /* for code: h5rechunk cannot write the dataset anew */
     const struct pack_convert_options *packed; /* how h5pack made the file, or would */
     const char *pattern;      /* as it was asked for: "block:chunks=8" */
     const char *hdf5_version; /* "1.10" */
@@ -40,6 +41,11 @@ struct pack_report_advise {
 /* At most 80 columns where names permit, the answer first. PACK_ERR_MEMORY. */
 enum pack_status pack_report_advise_text(const struct pack_report_advise *report,
                                          struct pack_buf *buf, struct pack_error *err);
+
+/* Its first lines alone: what to do, and what that brings. Needs params and result. */
+enum pack_status pack_report_advise_headline(const struct pack_report_advise *report,
+                                             struct pack_buf *buf,
+                                             struct pack_error *err);
 
 /* One object of schema "advise/1"; h5advise(1) defines it. */
 enum pack_status pack_report_advise_json(const struct pack_report_advise *report,

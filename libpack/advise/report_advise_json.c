@@ -136,7 +136,8 @@ put_code(struct pack_json *json, const struct pack_report_advise *r,
                                             .source = r->source,
                                             .packed = r->packed,
                                             .params = r->params,
-                                            .config = &r->result->rows[0].config };
+                                            .config = &r->result->rows[0].config,
+                                            .needs_python = r->needs_python };
     enum pack_status status = PACK_OK;
     const char *name;
     pack_json_object(json, "code");

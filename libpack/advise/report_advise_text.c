@@ -284,7 +284,8 @@ put_code(struct page *page, const struct pack_report_advise *report)
                                             .source = report->source,
                                             .packed = report->packed,
                                             .params = report->params,
-                                            .config = &report->result->rows[0].config };
+                                            .config = &report->result->rows[0].config,
+                                            .needs_python = report->needs_python };
     const char *name, *title, *code = report->code ? report->code : "short";
     for (size_t i = 0; (name = pack_snippet_name(i, &title)) != NULL; i++) {
         bool is_short = strcmp(name, "c") != 0 && strcmp(name, "pytorch") != 0;
@@ -358,6 +359,15 @@ put_method(struct page *page, const struct pack_report_advise *report)
         snprintf(line + n, sizeof line - (size_t)n, "assumed figures (measure with %s).",
                  pack_option_word(report->options, "calibrate"));
     pack_page_wrap(page, "      ", line, 6);
+}
+
+enum pack_status
+pack_report_advise_headline(const struct pack_report_advise *report, struct pack_buf *buf,
+                            struct pack_error *err)
+{
+    struct page page = { buf, PACK_OK, err };
+    put_headline(&page, report);
+    return page.status;
 }
 
 enum pack_status

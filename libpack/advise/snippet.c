@@ -49,7 +49,7 @@ static const struct {
       "loader = DataLoader(images, num_workers=@WORKERS@@PERSISTENT@,\n"
       "                    @PY_ORDER@)\n" },
     { "h5pack", "h5pack, from the images", "@H5PACK@\n" },
-    { "h5repack", "h5repack, from the file as it is", "@H5REPACK@\n" },
+    { "h5rechunk", "h5rechunk, from the file as it is", "@H5RECHUNK@\n" },
 };
 
 enum { N_TEMPLATES = sizeof templates / sizeof *templates };
@@ -161,7 +161,7 @@ static const struct {
     { "PY_SAMPLER", pack_snippet_py_sampler },
     { "PY_ORDER", pack_snippet_py_order },
     { "H5PACK", pack_snippet_h5pack },
-    { "H5REPACK", pack_snippet_h5repack },
+    { "H5RECHUNK", pack_snippet_h5rechunk },
     { "C_DATASET", c_dataset },
     { "ZSTD_IMPORT", zstd_import },
     { "PERSISTENT", persistent },

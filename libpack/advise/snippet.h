@@ -2,7 +2,9 @@
 #ifndef LIBPACK_SNIPPET_H
 #define LIBPACK_SNIPPET_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <libpack/advise.h>
 #include <libpack/convert.h>
@@ -21,10 +23,11 @@ struct pack_snippet_subject {
     const struct pack_convert_options *packed; /* by h5pack, or to be; NULL: not known */
     const struct pack_advise_params *params;
     const struct pack_advise_config *config;
+    bool needs_python; /* h5rechunk cannot write the dataset anew */
 };
 
 /* Name and title of the i-th template, NULL behind the last: "h5py", "c", "pytorch",
- * "h5pack", "h5repack". */
+ * "h5pack", "h5rechunk". */
 const char *pack_snippet_name(size_t i, const char **title);
 
 /*
@@ -38,8 +41,19 @@ enum pack_status pack_snippet_print(size_t i, const struct pack_snippet_subject 
 /* Values of templates: the command lines, snippet_shell.c. */
 enum pack_status pack_snippet_h5pack(const struct pack_snippet_subject *subject,
                                      struct pack_buf *buf, struct pack_error *err);
-enum pack_status pack_snippet_h5repack(const struct pack_snippet_subject *subject,
-                                       struct pack_buf *buf, struct pack_error *err);
+enum pack_status pack_snippet_h5rechunk(const struct pack_snippet_subject *subject,
+                                        struct pack_buf *buf, struct pack_error *err);
+
+/* Whether h5rechunk can give a dataset these chunks and filters; and the command that
+ * does. */
+bool pack_snippet_can_rechunk(const struct pack_advise_config *config,
+                              uint64_t elem_size);
+enum pack_status pack_snippet_rechunk(const char *file, const char *dataset,
+                                      const struct pack_advise_config *config,
+                                      struct pack_buf *buf, struct pack_error *err);
+
+/* Where a rewritten file goes: not where it comes from. */
+const char *pack_snippet_new_file(const char *file);
 
 /* Python classes for the orders that a DataLoader does not have: snippet_pytorch.c. */
 extern const char pack_snippet_block_shuffle[], pack_snippet_local_blocks[];

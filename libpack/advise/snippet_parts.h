@@ -19,12 +19,9 @@ enum pack_status pack_snippet_py_sampler(const struct pack_snippet_subject *s,
 enum pack_status pack_snippet_py_order(const struct pack_snippet_subject *s,
                                        struct pack_buf *buf, struct pack_error *err);
 
-/* Where a rewritten file goes: not where it comes from. */
-const char *pack_snippet_new_file(const struct pack_snippet_subject *s);
-
-/* The command that rewrites the file as it is: h5repack, or Python where h5repack cannot
- * be told which dataset is meant. */
-enum pack_status pack_snippet_repack(const struct pack_snippet_subject *s,
-                                     struct pack_buf *buf, struct pack_error *err);
+/* The command that rewrites the file as it is: h5rechunk, or Python where h5rechunk cannot
+ * do it. */
+enum pack_status pack_snippet_rewrite(const struct pack_snippet_subject *s,
+                                      struct pack_buf *buf, struct pack_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Command lines to paste: of h5pack, from the images, and of HDF5's h5repack, from the
- * file as it is (snippet_repack.c). The only places of the library that know options, those
- * of the programs that they write for.
+ * Command lines to paste: of h5pack, from the images, and of h5rechunk, from the file as it
+ * is (snippet_rechunk.c). The only two places of the library that know options, those of the
+ * programs that they write for.
  */
 #include "libpack/advise/advise_parts.h"
 #include "libpack/advise/snippet_parts.h"
@@ -97,10 +97,10 @@ h5pack_chunk(const struct pack_snippet_subject *s, struct page *page)
 }
 
 const char *
-pack_snippet_new_file(const struct pack_snippet_subject *s)
+pack_snippet_new_file(const char *file)
 {
-    const char *slash = s->file ? strrchr(s->file, '/') : NULL;
-    const char *name = slash ? slash + 1 : s->file;
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    const char *name = slash ? slash + 1 : file;
     return name && strcmp(name, "new.h5") == 0 ? "newer.h5" : "new.h5";
 }
 
@@ -111,9 +111,9 @@ pack_snippet_h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf,
     if (is_stored(s))
         return pack_buf_printf(buf, err, "# the file stays as it is");
     if (s->config->chunk.rank == 0)
-        return pack_buf_printf(buf, err, "# h5pack writes chunks; see h5repack");
+        return pack_buf_printf(buf, err, "# h5pack writes chunks; see h5rechunk");
     if (!are_images(s))
-        return pack_buf_printf(buf, err, "# h5pack writes images; see h5repack");
+        return pack_buf_printf(buf, err, "# h5pack writes images; see h5rechunk");
     struct page page = { buf, PACK_OK, err };
     LINE(&page, "h5pack ");
     if (page.status == PACK_OK)
@@ -124,14 +124,14 @@ pack_snippet_h5pack(const struct pack_snippet_subject *s, struct pack_buf *buf,
         h5pack_like(&s->params->data.extent, &page);
     h5pack_chunk(s, &page);
     LINE(&page, " --compress %s -o ", s->config->codec);
-    return page.status == PACK_OK ? pack_name_word(pack_snippet_new_file(s), buf, err)
+    return page.status == PACK_OK ? pack_name_word(pack_snippet_new_file(s->file), buf, err)
                                   : page.status;
 }
 
 enum pack_status
-pack_snippet_h5repack(const struct pack_snippet_subject *s, struct pack_buf *buf,
-                      struct pack_error *err)
+pack_snippet_h5rechunk(const struct pack_snippet_subject *s, struct pack_buf *buf,
+                       struct pack_error *err)
 {
     return is_stored(s) ? pack_buf_printf(buf, err, "# the file stays as it is")
-                        : pack_snippet_repack(s, buf, err);
+                        : pack_snippet_rewrite(s, buf, err);
 }

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/advise/snippet.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/bench/bench_advice_parts.h"
+#include "libpack/rechunk/rechunk.h"
 
 /* What is to be changed. */
 struct run {
@@ -67,39 +69,78 @@ word_order(const struct run *run, const struct pack_advise_config *config,
     put_cache(run, &config->cache, c->command, sizeof c->command);
 }
 
+/* "chunks of one sample, zstd:3" */
 static void
-word_rewrite(const struct run *run, const struct pack_advise_config *config,
-             struct pack_bench_change *c)
+word_layout(const struct run *run, const struct pack_advise_config *config,
+            struct pack_bench_change *c)
 {
-    char chunk[PACK_SHAPE_TEXT_MAX], options[256] = "", order[80] = "";
-    const struct pack_pattern *p = &config->pattern;
+    char chunk[PACK_SHAPE_TEXT_MAX];
     struct pack_shape one = run->params->set->extent;
     bool is_packed = strcmp(config->codec, "none") != 0;
     one.extent[0] = 1;
-    pack_shape_format(&config->chunk, chunk);
     if (config->chunk.rank == 0)
         snprintf(c->what, sizeof c->what, "no chunks: contiguous data");
     else if (pack_shape_equal(&one, &config->chunk))
         snprintf(c->what, sizeof c->what, "chunks of one sample%s%s",
                  is_packed ? ", " : "", is_packed ? config->codec : "");
     else
-        snprintf(c->what, sizeof c->what, "chunks of %.60s%s%.40s", chunk,
-                 is_packed ? ", " : "", is_packed ? config->codec : "");
+        snprintf(c->what, sizeof c->what, "chunks of %.60s%s%.40s",
+                 pack_shape_format(&config->chunk, chunk), is_packed ? ", " : "",
+                 is_packed ? config->codec : "");
+}
+
+/* The command that writes the file anew, where h5rechunk can do it; braces are for
+ * parameters, and a part of a name is none. */
+static bool
+put_rechunk(const struct run *run, const struct pack_advise_config *config,
+            struct pack_bench_change *c)
+{
+    enum { LINE_MOST = sizeof c->command / 2 };
+    const struct pack_readset *set = run->params->set;
+    const struct pack_h5_dataset *d = set->parts[0].data;
+    struct pack_buf line = { 0 };
+    if (!pack_rechunk_can(d) || !pack_snippet_can_rechunk(config, d->facts.type.bytes))
+        return false;
+    enum pack_status status =
+        pack_snippet_rechunk(d->file, d->path, config, &line, NULL);
+    if (status == PACK_OK &&
+        (line.size > LINE_MOST || memchr(line.data, '{', line.size))) {
+        line.size = 0;
+        status = pack_snippet_rechunk("FILE", "DATASET", config, &line, NULL);
+    }
+    if (status == PACK_OK)
+        snprintf(c->command, sizeof c->command, "%.*s%s", (int)line.size,
+                 (const char *)line.data,
+                 set->n_parts > 1 ? " (and the others likewise)" : "");
+    pack_buf_done(&line);
+    return status == PACK_OK;
+}
+
+static void
+word_rewrite(const struct run *run, const struct pack_advise_config *config,
+             struct pack_bench_change *c)
+{
+    char chunk[PACK_SHAPE_TEXT_MAX], options[256] = "", order[80] = "";
+    const struct pack_pattern *p = &config->pattern;
+    bool is_packed = strcmp(config->codec, "none") != 0;
+    word_layout(run, config, c);
     if (p->kind != run->params->pattern.kind)
         snprintf(order, sizeof order, " {pattern} block:chunks=%" PRIu64 "%s",
                  p->pool_chunks, p->local ? ",local" : "");
     if (config->chunk.rank)
         put_cache(run, &config->cache, options, sizeof options);
-    if (config->chunk.rank)
+    bool is_rechunked = put_rechunk(run, config, c);
+    if (!is_rechunked && config->chunk.rank)
         snprintf(c->command, sizeof c->command, "pack or repack with chunks of %.200s%s%s",
-                 chunk, is_packed ? ", compressed with " : "",
-                 is_packed ? config->codec : "");
-    else
+                 pack_shape_format(&config->chunk, chunk),
+                 is_packed ? ", compressed with " : "", is_packed ? config->codec : "");
+    else if (!is_rechunked)
         snprintf(c->command, sizeof c->command, "repack without chunks");
     size_t used = strlen(c->command);
     bool has_options = order[0] || options[0];
-    snprintf(c->command + used, sizeof c->command - used, ", then run again%s%s%s%s",
-             has_options ? " with" : "", order, options[0] ? " " : "", options);
+    snprintf(c->command + used, sizeof c->command - used, ", then run again%s%s%s%s%s",
+             is_rechunked ? " on it" : "", has_options ? " with" : "", order,
+             options[0] ? " " : "", options);
 }
 
 void

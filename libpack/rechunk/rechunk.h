@@ -10,6 +10,7 @@
 #include <libpack/dataset.h>
 #include <libpack/status.h>
 #include "libpack/hdf5/clone.h"
+#include "libpack/hdf5/h5_dataset.h"
 #include "libpack/rechunk/rechunk_move.h"
 
 #ifdef __cplusplus
@@ -51,6 +52,10 @@ struct pack_rechunk_result {
     uint64_t input_bytes, output_bytes;
     bool is_written, is_verified;
 };
+
+/* Whether a dataset of numbers can be rewritten: its data is in chunks or in one piece of the
+ * file itself, under filters that are known here. */
+bool pack_rechunk_can(const struct pack_h5_dataset *dataset);
 
 /*
  * Writes the output, which appears under its name when it is complete. What the result

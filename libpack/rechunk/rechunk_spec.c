@@ -4,6 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+bool
+pack_rechunk_can(const struct pack_h5_dataset *d)
+{
+    return d->facts.layout != PACK_LAYOUT_VIRTUAL && d->facts.n_external == 0 &&
+           strcmp(d->file, d->data_file) == 0 &&
+           pack_pipeline_is_decoded(&d->facts.pipeline, NULL);
+}
+
 static enum pack_status
 parse_chunk(const char *text, const struct pack_facts *facts, struct pack_shape *chunk,
             struct pack_error *err)

@@ -88,6 +88,19 @@ put_rest(struct page *page, const struct pack_rechunk_result *r)
              c->n_null_references == 1 ? "is" : "are");
 }
 
+static void
+put_advice(struct page *page, const struct pack_rechunk_report *report)
+{
+    const struct pack_rechunk_params *p = report->params;
+    char name[PACK_NAME_TEXT_MAX];
+    if (!report->advice)
+        return;
+    LINE(page, "%s", report->advice->headline);
+    if (report->advice->keeps)
+        LINE(page, "%s has the chunks and filters that are advised: nothing is written\n",
+             pack_name_text(p->input, name));
+}
+
 enum pack_status
 pack_report_rechunk_text(const struct pack_rechunk_report *report, struct pack_buf *buf,
                          struct pack_error *err)
@@ -95,6 +108,9 @@ pack_report_rechunk_text(const struct pack_rechunk_report *report, struct pack_b
     struct page page = { buf, PACK_OK, err };
     const struct pack_rechunk_result *r = report->result;
     char from[PACK_BYTES_TEXT_MAX], to[PACK_BYTES_TEXT_MAX], name[PACK_NAME_TEXT_MAX];
+    put_advice(&page, report);
+    if (report->advice && report->advice->keeps)
+        return page.status;
     if (r->is_written)
         LINE(&page, "%s: %s, was %s\n", pack_name_text(report->params->output, name),
              pack_bytes_format(r->output_bytes, to),
@@ -110,8 +126,9 @@ pack_report_rechunk_text(const struct pack_rechunk_report *report, struct pack_b
 /* --------------------------------------------------------------------- JSON */
 
 static void
-put_options(struct pack_json *json, const struct pack_rechunk_params *p)
+put_options(struct pack_json *json, const struct pack_rechunk_report *report)
 {
+    const struct pack_rechunk_params *p = report->params;
     pack_json_object(json, "options");
     pack_json_text(json, "input", p->input);
     pack_json_text(json, "output", p->output);
@@ -119,6 +136,7 @@ put_options(struct pack_json *json, const struct pack_rechunk_params *p)
     for (size_t i = 0; i < p->n_datasets; i++)
         pack_json_text(json, NULL, p->datasets[i]);
     pack_json_close(json);
+    pack_json_text(json, "advise", report->advice ? report->advice->options : NULL);
     pack_json_text(json, "chunk", p->chunk);
     pack_json_text(json, "compress", p->compress);
     pack_json_bool(json, "fletcher32", p->fletcher32);
@@ -176,6 +194,21 @@ put_json_set(struct pack_json *json, const struct pack_rechunk_report *report,
     pack_json_close(json);
 }
 
+static void
+put_json_advice(struct pack_json *json, const struct pack_rechunk_advice *advice)
+{
+    if (!advice) {
+        pack_json_null(json, "advice");
+        return;
+    }
+    pack_json_object(json, "advice");
+    pack_json_text(json, "text", advice->headline);
+    pack_json_text(json, "change", advice->change);
+    pack_json_double(json, "gain", advice->gain);
+    pack_json_bool(json, "keeps", advice->keeps);
+    pack_json_close(json);
+}
+
 enum pack_status
 pack_report_rechunk_json(const struct pack_rechunk_report *report, struct pack_buf *buf,
                          struct pack_error *err)
@@ -183,8 +216,9 @@ pack_report_rechunk_json(const struct pack_rechunk_report *report, struct pack_b
     struct pack_json json;
     const struct pack_rechunk_result *r = report->result;
     pack_json_begin_report(&json, buf, "rechunk/1", report->program, report->version);
-    put_options(&json, report->params);
+    put_options(&json, report);
     pack_json_object(&json, "result");
+    put_json_advice(&json, report->advice);
     pack_json_bool(&json, "written", r->is_written);
     pack_json_bool(&json, "verified", r->is_verified);
     pack_json_u64(&json, "input_bytes", r->input_bytes);

@@ -9,10 +9,20 @@
 extern "C" {
 #endif
 
+/* What was advised, where that was asked for. */
+struct pack_rechunk_advice {
+    const char *options;  /* what it was asked with */
+    const char *headline; /* lines that say what it is */
+    const char *change;   /* "none", "settings", "order", "rewrite" */
+    double gain;          /* samples/s over today's */
+    bool keeps;           /* the file's chunks and filters: nothing is written */
+};
+
 /* All borrowed. */
 struct pack_rechunk_report {
     const char *program, *version;
     const struct pack_rechunk_params *params;
+    const struct pack_rechunk_advice *advice; /* NULL: not asked for */
     const struct pack_rechunk_result *result;
 };
 

@@ -62,14 +62,14 @@ def ask(path, case, epochs):
 def carry_out(path, case, command):
     """The arguments of the run that a command proposes, and a file to remove afterwards."""
     options = re.findall(r'(--[a-z0-9-]+) (\S+)', command)
-    new = re.match(r'pack or repack with chunks of ([0-9x]+)(?:, compressed with ([^ ,]+))?', command)
+    new = re.match(r'h5rechunk .* --chunk ([0-9x]+) --compress ([^ ,]+)', command)
     if not new and not command.startswith('repack without chunks'):
         if command.startswith('cat '):
             regret.touch(path, False)
             case = case[:3] + (False,)
         return reading(path, case, options), None
     row = {'chunk': [int(n) for n in new[1].split('x')] if new else [],
-           'codec': new[2] or 'none' if new else 'none'}
+           'codec': new[2] if new else 'none'}
     out = f'{regret.FOLDER}/proposed.h5'
     regret.rewrite(path, row, out)
     regret.touch(out, case[3])

@@ -28,7 +28,7 @@ try block:chunks=16 --size 100 --chunk 5 --for block-shuffle
 [ -n "$all" ] && echo "some of them set the cache"
 # a file that is called as the proposed one is not written over itself
 h5pack photos -q --size 64x64 --chunk 64 --compress gzip -o new.h5
-h5advise --quiet --storage nvme --code h5repack new.h5 | sed -n 's/^h5repack .* //p'
+h5advise --quiet --storage nvme --code h5rechunk new.h5 | sed -n 's/^h5rechunk .* //p'
 h5advise --quiet --storage nvme --code h5pack new.h5 | sed -n 's/^h5pack .* //p'
 # chunks that are mostly empty are told of, where that is much
 h5pack photos --size 8 --chunk 2000 --quiet -o room.h5 2>&1

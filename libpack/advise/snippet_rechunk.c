@@ -1,8 +1,7 @@
 /*
- * h5repack takes "NAMES:CHUNK=..." and "NAMES:FILTER": names are apart by commas and end
- * at a colon, so that a dataset whose own name has one of these, or a blank, is not found.
- * h5py takes any name, and writes what a virtual dataset shows, which h5repack copies as
- * the list of its sources.
+ * h5rechunk writes any dataset of a file anew that it can decode, under any name, with
+ * filters that it can encode. h5py does the rest: what a virtual dataset shows, data of
+ * another file, data without chunks.
  */
 #include <string.h>
 
@@ -12,75 +11,52 @@
 
 enum { STEP_BYTES = 32 << 20 };
 
-/* Whether h5repack can be told the name. */
-static bool
-is_plain(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_-./+@%";
-    return name[strspn(name, letters)] == '\0';
-}
-
 static enum pack_status
-parse_codec(const struct pack_snippet_subject *s, struct pack_pipeline *pipeline,
+parse_codec(const char *codec, uint64_t elem_size, struct pack_pipeline *pipeline,
             struct pack_error *err)
 {
-    *pipeline = (struct pack_pipeline){ .n = 0 };
-    return strcmp(s->config->codec, "none") == 0
-               ? PACK_OK
-               : pack_pipeline_parse(s->config->codec,
-                                     (uint32_t)s->params->data.elem_size, pipeline, err);
+    return pack_pipeline_parse(codec, (uint32_t)elem_size, pipeline, err);
 }
 
-/* ---------------------------------------------------------------------- h5repack */
+/* --------------------------------------------------------------------- h5rechunk */
 
-/* " -f images:GZIP=4", one for each filter. Without the name, h5repack would filter all
- * datasets of the file, and this one with the first filter only. */
-static enum pack_status
-print_filters(const char *name, const struct pack_pipeline *pipeline,
-              struct pack_buf *buf, struct pack_error *err)
+bool
+pack_snippet_can_rechunk(const struct pack_advise_config *config, uint64_t elem_size)
 {
-    enum pack_status status = PACK_OK;
-    if (pipeline->n == 0)
-        return pack_buf_printf(buf, err, " -f %s:NONE", name);
-    for (int i = 0; status == PACK_OK && i < pipeline->n; i++) {
-        const struct pack_filter *f = &pipeline->filter[i];
-        unsigned value = f->n_cd ? f->cd[0] : 3;
-        status = pack_buf_printf(buf, err, " -f %s:", name);
-        if (status != PACK_OK)
-            return status;
-        switch (f->id) {
-        case PACK_FILTER_SHUFFLE: status = pack_buf_printf(buf, err, "SHUF"); break;
-        case PACK_FILTER_FLETCHER32: status = pack_buf_printf(buf, err, "FLET"); break;
-        case PACK_FILTER_DEFLATE:
-            status = pack_buf_printf(buf, err, "GZIP=%u", value);
-            break;
-        default:
-            status = pack_buf_printf(buf, err, "UD=%u,0,1,%u", (unsigned)f->id, value);
-        }
-    }
+    struct pack_pipeline pipeline;
+    return config->chunk.rank > 0 &&
+           parse_codec(config->codec, elem_size, &pipeline, NULL) == PACK_OK &&
+           pack_pipeline_is_known(&pipeline, NULL);
+}
+
+/* "FILE:/DATASET", one word whatever is in the names. */
+static enum pack_status
+print_operand(const char *file, const char *dataset, struct pack_buf *buf,
+              struct pack_error *err)
+{
+    struct pack_buf operand = { 0 };
+    enum pack_status status = pack_buf_printf(&operand, err, "%s:/%s", file, dataset);
+    if (status == PACK_OK)
+        status = pack_buf_append(&operand, "", 1, err);
+    if (status == PACK_OK)
+        status = pack_name_word((const char *)operand.data, buf, err);
+    pack_buf_done(&operand);
     return status;
 }
 
-static enum pack_status
-print_h5repack(const struct pack_snippet_subject *s, const struct pack_pipeline *pipeline,
-               struct pack_buf *buf, struct pack_error *err)
+enum pack_status
+pack_snippet_rechunk(const char *file, const char *dataset,
+                     const struct pack_advise_config *config, struct pack_buf *buf,
+                     struct pack_error *err)
 {
-    char shape[PACK_SHAPE_TEXT_MAX];
-    enum pack_status status = pack_buf_printf(buf, err, "h5repack -l %s:", s->dataset);
-    if (status == PACK_OK && s->config->chunk.rank == 0)
-        status = pack_buf_printf(buf, err, "CONTI");
-    else if (status == PACK_OK)
-        status = pack_buf_printf(buf, err, "CHUNK=%s",
-                                 pack_shape_format(&s->config->chunk, shape));
+    char chunk[PACK_SHAPE_TEXT_MAX];
+    enum pack_status status = pack_buf_printf(buf, err, "h5rechunk ");
     if (status == PACK_OK)
-        status = print_filters(s->dataset, pipeline, buf, err);
-    if (status == PACK_OK)
-        status = pack_buf_printf(buf, err, " ");
-    if (status == PACK_OK)
-        status = pack_name_word(s->file, buf, err);
+        status = print_operand(file, dataset, buf, err);
     return status == PACK_OK
-               ? pack_buf_printf(buf, err, " %s", pack_snippet_new_file(s))
+               ? pack_buf_printf(buf, err, " --chunk %s --compress %s -o %s",
+                                 pack_shape_format(&config->chunk, chunk), config->codec,
+                                 pack_snippet_new_file(file))
                : status;
 }
 
@@ -167,7 +143,7 @@ print_h5py(const struct pack_snippet_subject *s, const struct pack_pipeline *pip
         status = pack_buf_printf(buf, err, repack_script,
                                  is_foreign ? ", hdf5plugin  # encodes zstd" : "",
                                  (int)name.size, (const char *)name.data, (int)file.size,
-                                 (const char *)file.data, pack_snippet_new_file(s),
+                                 (const char *)file.data, pack_snippet_new_file(s->file),
                                  (int)layout.size,
                                  layout.size ? (const char *)layout.data : "", step, step,
                                  step);
@@ -178,14 +154,14 @@ print_h5py(const struct pack_snippet_subject *s, const struct pack_pipeline *pip
 }
 
 enum pack_status
-pack_snippet_repack(const struct pack_snippet_subject *s, struct pack_buf *buf,
-                    struct pack_error *err)
+pack_snippet_rewrite(const struct pack_snippet_subject *s, struct pack_buf *buf,
+                     struct pack_error *err)
 {
     struct pack_pipeline pipeline;
-    enum pack_status status = parse_codec(s, &pipeline, err);
-    if (status != PACK_OK)
-        return status;
+    uint64_t elem_size = s->params->data.elem_size;
     bool is_virtual = s->params->now && s->params->now->is_virtual;
-    return is_plain(s->dataset) && !is_virtual ? print_h5repack(s, &pipeline, buf, err)
-                                               : print_h5py(s, &pipeline, buf, err);
+    if (!s->needs_python && !is_virtual && pack_snippet_can_rechunk(s->config, elem_size))
+        return pack_snippet_rechunk(s->file, s->dataset, s->config, buf, err);
+    enum pack_status status = parse_codec(s->config->codec, elem_size, &pipeline, err);
+    return status == PACK_OK ? print_h5py(s, &pipeline, buf, err) : status;
 }
