@@ -9,6 +9,7 @@
 
 #include "libpack/base/buf.h"
 #include "libpack/base/checksum.h"
+#include "libpack/base/copy.h"
 #include "libpack/base/clock.h"
 #include "libpack/base/fd.h"
 #include "libpack/base/numbers.h"
@@ -96,6 +97,26 @@ test_checksum(void)
     ok(pack_checksum(zeros, 31, 0) != pack_checksum(zeros, 32, 0), "the length counts");
     ok(pack_checksum("h5pack", 6, 0) == UINT64_C(0xd7adbffcfce4f7e9),
        "the value is fixed for ever");
+}
+
+/* Every start and length around the lines of a cache, and what lies on either side. */
+static void
+test_copy(void)
+{
+    enum { SIZE = 2048 };
+    unsigned char from[SIZE], to[SIZE], want[SIZE];
+    int n_bad = 0;
+    for (int i = 0; i < SIZE; i++)
+        from[i] = (unsigned char)(i * 7 + i / 256 + 1);
+    for (size_t start = 64; start < 130; start++)
+        for (size_t bytes = 0; bytes <= SIZE - 256; bytes += bytes < 140 ? 1 : 61) {
+            memset(to, 0, sizeof to);
+            memset(want, 0, sizeof want);
+            memcpy(want + start, from + start % 5, bytes);
+            pack_copy_past_cache(to + start, from + start % 5, bytes);
+            n_bad += memcmp(to, want, sizeof to) != 0;
+        }
+    is_number((uint64_t)n_bad, 0, "copying past the cache is copying");
 }
 
 static void
@@ -468,6 +489,7 @@ main(void)
     test_rng();
     test_sort();
     test_checksum();
+    test_copy();
     test_buf();
     test_long_sentences();
     test_utf8();

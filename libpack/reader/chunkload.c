@@ -166,7 +166,7 @@ read_axes(struct pack_chunkload *load, uint64_t address, const struct pack_strid
     if (axis == s->n_axes) { /* straight to its place */
         status = view(load, address, s->run_bytes, to, &data, err);
         if (status == PACK_OK && data != to)
-            memcpy(to, data, s->run_bytes);
+            pack_strided_copy(s, axis, data, to);
         return status;
     }
     if (is_one_read(s, axis, load->room_bytes)) {

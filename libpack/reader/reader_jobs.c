@@ -12,6 +12,9 @@
 
 enum { RUN_BYTES = 1 << 16 };
 
+/* Shorter runs end in lines of which the cache has the rest. */
+enum { PAST_CACHE_BYTES = 4096 };
+
 /* ----------------------------------------------------------------- planning */
 
 static bool
@@ -94,6 +97,7 @@ set_strided(const struct pack_reader *r, const struct pack_job *job,
                      (struct pack_strided_place){ grid->chunk, from },
                      (struct pack_strided_place){ r->present.count, to });
     s->to += piece->sample * (uint64_t)r->sample_bytes;
+    s->past_cache = r->past_cache && s->run_bytes >= PAST_CACHE_BYTES;
 }
 
 void

@@ -18,6 +18,9 @@ static const uint64_t MEMORY_DEFAULT = UINT64_C(1) << 30;
  * that the first batch does not wait long for them. */
 enum { AHEAD_OF_CHUNK = 8, AHEAD_MAX = 1 << 20 };
 
+/* Batches of more than this are no longer in a cache when their turn comes. */
+static const uint64_t BATCHES_OF_CACHE = 16 << 20;
+
 /* A sum of products that says when it no longer fits. */
 struct sum {
     uint64_t bytes;
@@ -101,6 +104,8 @@ settle(struct pack_reader *r, struct pack_error *err)
                                pack_bytes_format(limit, asked),
                                pack_bytes_format(sum.bytes, least), sum.bytes);
     r->info.memory_bytes = sum.bytes;
+    r->past_cache = !r->swaps && r->n_jobs * r->present.batch * (uint64_t)r->sample_bytes >=
+                                     BATCHES_OF_CACHE;
     if (is_coded(r))
         share(r, limit - sum.bytes);
     return PACK_OK;

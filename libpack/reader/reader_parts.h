@@ -42,6 +42,7 @@ struct pack_reader {
     uint64_t sample_extent[PACK_RANK_MAX]; /* the shape of a sample */
     size_t sample_bytes;
     bool swaps; /* elements are turned around */
+    bool past_cache; /* batches are so large that no cache holds them until they are used */
 
     /* The order, twice: as it is planned, and ahead of that, as the plan's future. */
     struct pack_draw present, future;

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "libpack/base/copy.h"
+
 void
 pack_strided_set(struct pack_strided *s, int rank, const uint64_t *count,
                  uint64_t elem_size, struct pack_strided_place from,
@@ -68,7 +70,10 @@ pack_strided_copy(const struct pack_strided *s, int axis, const void *from, void
     const unsigned char *source = from;
     unsigned char *target = to;
     if (axis == s->n_axes) {
-        memcpy(target, source, s->run_bytes);
+        if (s->past_cache)
+            pack_copy_past_cache(target, source, s->run_bytes);
+        else
+            memcpy(target, source, s->run_bytes);
         return;
     }
     for (uint64_t i = 0; i < s->count[axis]; i++) {

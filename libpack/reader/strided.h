@@ -2,6 +2,7 @@
 #ifndef LIBPACK_STRIDED_H
 #define LIBPACK_STRIDED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct pack_strided {
     uint64_t from_step[PACK_RANK_MAX], to_step[PACK_RANK_MAX]; /* bytes */
     uint64_t run_bytes;
     uint64_t from, to; /* offsets of the first run from each array's beginning */
+    bool past_cache;   /* runs are copied past the processor's cache; the caller's to set */
 };
 
 /* The bytes of both arrays fit 64 bits, and no count is zero. */
