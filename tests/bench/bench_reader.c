@@ -1,9 +1,10 @@
 /*
  * The reader against what bounds it, warm, rounds in turns, medians: two threads that copy
- * the same samples out of a mapping (unfiltered chunks of one) or decode the same chunks (filtered), and stock HDF5
- * with its default cache. Uniform shuffle, batches of 256.
+ * the same samples out of a mapping (unfiltered chunks of one) or decode the same chunks
+ * (filtered), and stock HDF5 with its default cache. Uniform shuffle, or block shuffle of
+ * POOL chunks; batches of 256.
  *
- *     bench_reader FILE DATASET [ROUNDS] [MEMORY_MIB]
+ *     bench_reader FILE DATASET [ROUNDS] [MEMORY_MIB] [POOL]
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,7 +25,7 @@
 enum { N_THREADS = 2, BATCH = 256, N_BUFFERS = 3, ROUNDS_MAX = 101 };
 
 static const char *file, *dataset;
-static uint64_t memory_bytes;
+static uint64_t memory_bytes, pool_chunks;
 static struct pack_chunkmap *map;
 static const unsigned char *mapping;
 static uint64_t *order, n_samples, sample_bytes;
@@ -34,6 +35,15 @@ die(const char *what)
 {
     fprintf(stderr, "bench_reader: %s\n", what);
     exit(2);
+}
+
+static struct pack_pattern
+make_pattern(void)
+{
+    return (struct pack_pattern){ .kind =
+                                      pool_chunks ? PACK_PATTERN_BLOCK : PACK_PATTERN_SHUFFLE,
+                                  .seed = 1,
+                                  .pool_chunks = pool_chunks };
 }
 
 /* ------------------------------------------------------------------ floors */
@@ -115,7 +125,7 @@ time_reader(enum pack_reader_strategy strategy, uint64_t *loads)
     struct pack_reader_params params = {
         .file = file,
         .dataset = dataset,
-        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .seed = 1, .batch = BATCH },
+        .pattern = make_pattern(),
         .n_epochs = 3,
         .n_threads = N_THREADS,
         .memory_bytes = memory_bytes,
@@ -126,6 +136,7 @@ time_reader(enum pack_reader_strategy strategy, uint64_t *loads)
     struct pack_reader_info info[2];
     struct pack_error err;
     uint64_t at_ns[2] = { 0 };
+    params.pattern.batch = BATCH;
     if (pack_reader_open(&params, &reader, &err) != PACK_OK)
         die(err.text);
     while (at_ns[1] == 0) {
@@ -181,9 +192,10 @@ open_all(void)
     mapping =
         mmap(NULL, map->file.size_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
     order = calloc(n_samples, sizeof *order);
-    struct pack_pattern pattern = {
-        .kind = PACK_PATTERN_SHUFFLE, .seed = 1, .epoch = 1, .extent = map->facts.extent
-    };
+    struct pack_pattern pattern = make_pattern();
+    pattern.epoch = 1;
+    pattern.extent = map->facts.extent;
+    pattern.chunk_samples = map->grid.chunk[0];
     if (mapping == MAP_FAILED || !order ||
         pack_pattern_new(&pattern, &iter, &err) != PACK_OK)
         die("cannot begin");
@@ -201,10 +213,11 @@ main(int argc, char **argv)
     int n_rounds = argc > 3 ? atoi(argv[3]) : 7;
     uint64_t loads[4] = { 0 };
     if (argc < 3 || n_rounds < 1 || n_rounds > ROUNDS_MAX)
-        die("FILE DATASET [ROUNDS] [MEMORY_MIB]");
+        die("FILE DATASET [ROUNDS] [MEMORY_MIB] [POOL]");
     file = argv[1];
     dataset = argv[2];
     memory_bytes = (argc > 4 ? strtoull(argv[4], NULL, 10) : 1024) << 20;
+    pool_chunks = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
     pack_h5_register_zstd(NULL);
     open_all();
     for (int i = 0; i < n_rounds; i++) {
@@ -219,9 +232,12 @@ main(int argc, char **argv)
         printf("%-14s %8.0f samples/s (%.0f to %.0f), %.2f of the floor", names[k],
                (double)n_samples / s, (double)n_samples / seconds[k][n_rounds - 1],
                (double)n_samples / seconds[k][0], floor_s / s);
-        printf(loads[k] ? ", %llu loads of %llu chunks\n" : "\n",
-               (unsigned long long)loads[k],
-               (unsigned long long)map->grid.n_chunks_total);
+        uint64_t n_chunks = map->grid.n_chunks_total;
+        if (loads[k] && loads[k] != n_chunks)
+            printf(", %llu loads of %llu chunks, %.2f of what they take the floor",
+                   (unsigned long long)loads[k], (unsigned long long)n_chunks,
+                   floor_s * (double)loads[k] / (double)n_chunks / s);
+        putchar('\n');
     }
     pack_chunkmap_close(map);
     return 0;

@@ -13,13 +13,16 @@ pack() { # file options
     shift
     "$top_builddir/tools/h5pack" -q "$work/photos" --size 224x224 "$@" -o "$work/$file" || exit
 }
-bench() { # file memory
-    "$top_builddir/tests/bench/bench_reader" "$work/$1" images "$rounds" "$2" || exit
+bench() { # file memory [pool]
+    "$top_builddir/tests/bench/bench_reader" "$work/$1" images "$rounds" "$2" $3 || exit
 }
 batches=113 decoded=574 # MiB
 pack one.h5 --chunk 1
 echo "not compressed, chunks of one"
 bench one.h5 2048
+pack zstd.h5 --chunk 16 --compress zstd:1
+echo "zstd-1, chunks of 16, block shuffle of 8 chunks"
+bench zstd.h5 $((batches + 100)) 8
 for chunk in 1 16 64; do
     pack zstd.h5 --force --chunk "$chunk" --compress zstd:1
     for part in 4 3 1; do
