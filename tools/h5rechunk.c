@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "libpack/base/outfile.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/hdf5/h5_dataset.h"
 #include "libpack/rechunk/rechunk.h"
@@ -19,7 +19,7 @@ static struct {
     const char *output, *chunk, *compress, *advise;
     struct cli_texts datasets;
     uint64_t threads, memory;
-    bool fletcher32, force, dry_run, verify, json, quiet;
+    bool fletcher32, force, resume, dry_run, verify, json, quiet;
 } o = { .memory = 1 << 30 };
 
 static const struct cli_option options[] = {
@@ -42,6 +42,8 @@ static const struct cli_option options[] = {
                "worker threads (default: one per processor)"),
     CLI_BYTES(0, "memory", &o.memory, "SIZE", "bound of all chunk buffers (default: 1G)"),
     CLI_FLAG('f', "force", &o.force, "replace an existing file or an interrupted run"),
+    CLI_FLAG('r', "resume", &o.resume,
+             "go on with an interrupted run, the options being the same"),
     CLI_FLAG(0, "dry-run", &o.dry_run, "look at everything, print the plan, write nothing"),
     CLI_FLAG(0, "verify", &o.verify,
              "compare what was rewritten with the source, before the file gets its name"),
@@ -53,7 +55,13 @@ static const struct cli_option options[] = {
 static const struct cli_hint hints[] = {
     CLI_HINT("force", PACK_ERR_EXISTS, "--force replaces it"),
     CLI_HINT("force", PACK_OK, "--force starts again"),
-    CLI_HINT("resume", PACK_OK, "--force starts again"),
+    CLI_HINT("force_resume", PACK_OK,
+             "--force --resume goes on with the interrupted run that is to replace it, "
+             "--force alone starts again"),
+    CLI_HINT("force_finished", PACK_OK,
+             "--resume sees whether a run that was killed had completed it, --force replaces it"),
+    CLI_HINT("resume", PACK_OK,
+             "with the same options --resume completes it, --force starts again"),
     CLI_HINT("chunk", PACK_OK, "--chunk says which"),
     CLI_HINT("compress", PACK_ERR_UNSUPPORTED, "--compress sets others"),
     CLI_HINT("memory_bytes", PACK_OK, "--memory sets the bound"),
@@ -97,6 +105,9 @@ check_usage(size_t n_operands, struct pack_error *err)
     if (o.verify && o.dry_run)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--verify: with --dry-run there is nothing to compare");
+    if (o.resume && o.dry_run)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--resume: with --dry-run there is nothing to go on with");
     if (o.memory == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--memory: 0 bytes hold no chunk");
     return PACK_OK;
@@ -119,6 +130,17 @@ print(const struct pack_rechunk_params *params, const struct rechunk_advice *adv
         cli_print(&text);
     pack_buf_done(&text);
     return status;
+}
+
+static void
+say_how_to_go_on(const struct pack_rechunk_result *result, struct pack_error *err)
+{
+    struct pack_buf text = { 0 };
+    if (pack_buf_printf(&text, NULL, "%s (%s done; --resume goes on with %s)", err->text,
+                        pack_counted(result->n_saved, "chunk is", "chunks are").text,
+                        result->n_saved == 1 ? "it" : "them") == PACK_OK)
+        pack_fail(err, err->status, "%s", (const char *)text.data);
+    pack_buf_done(&text);
 }
 
 /* The advisor's chunks and filters for the one dataset. */
@@ -148,9 +170,8 @@ run(const char *operand, struct cli_progress *progress,
     struct pack_rechunk_result result = { .sets = NULL };
     struct rechunk_advice advice = { .chunk = "" };
     enum pack_status status = PACK_OK;
-    if (!o.dry_run)
-        status = cli_check_output(o.output, o.force,
-                                  (const char *const[]){ params->input }, 1, err);
+    if (o.advise && !o.dry_run)
+        status = pack_rechunk_check_output(params, err);
     if (status == PACK_OK && o.advise)
         status = take_advice(operand, progress, params, &advice, err);
     if (status == PACK_OK && !advice.told.keeps)
@@ -158,6 +179,8 @@ run(const char *operand, struct cli_progress *progress,
     cli_progress_end(progress);
     if (status == PACK_OK)
         status = print(params, &advice, &result, err);
+    if (result.is_resumable)
+        say_how_to_go_on(&result, err);
     pack_rechunk_result_done(&result);
     rechunk_advice_done(&advice);
     return status;
@@ -175,6 +198,7 @@ rechunk(const char *operand, struct pack_error *err)
                                           .compress = o.compress,
                                           .fletcher32 = o.fletcher32,
                                           .force = o.force,
+                                          .resume = o.resume,
                                           .dry_run = o.dry_run,
                                           .verify = o.verify,
                                           .n_threads = (unsigned)o.threads,

@@ -127,7 +127,7 @@ set_root(const struct pack_clone *clone, hid_t fcpl)
 }
 
 static enum pack_status
-create_file(struct pack_clone *clone, struct pack_error *err)
+create_file(struct pack_clone *clone, bool resumes, struct pack_error *err)
 {
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
     hid_t fcpl = H5Fget_create_plist(clone->source);
@@ -136,7 +136,10 @@ create_file(struct pack_clone *clone, struct pack_error *err)
                   H5Pset_libver_bounds(fapl, low_bound(clone), H5F_LIBVER_LATEST) >= 0 &&
                   H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) >= 0 &&
                   H5Pset_obj_track_times(fcpl, false) >= 0 && set_root(clone, fcpl) >= 0;
-    clone->count.is_new = true;
+    clone->count.context = clone;
+    clone->count.on_write = pack_clone_on_write;
+    clone->count.is_new = !resumes;
+    clone->count.keep_existing = resumes;
     clone->count.write_back = true;
     if (is_set)
         status = pack_h5_count_set(fapl, &clone->count, err);
@@ -155,30 +158,19 @@ create_file(struct pack_clone *clone, struct pack_error *err)
 }
 
 enum pack_status
-pack_clone_create(struct pack_clone *clone, const char *path, struct pack_error *err)
+pack_clone_create(struct pack_clone *clone, const char *path, bool resumes,
+                  struct pack_error *err)
 {
     pack_h5_quiet();
     clone->path = strdup(path);
     if (!clone->path)
         return pack_fail_memory(err, "a path");
-    enum pack_status status = create_file(clone, err);
+    enum pack_status status = create_file(clone, resumes, err);
     if (status == PACK_OK)
         status = pack_clone_objects(clone, err);
     if (status == PACK_OK)
         status = pack_clone_attributes(clone, err);
     return status == PACK_OK ? pack_clone_data(clone, err) : status;
-}
-
-enum pack_status
-pack_clone_chunk(struct pack_clone *clone, size_t set, const uint64_t *start,
-                 const struct pack_stored *stored, struct pack_error *err)
-{
-    hsize_t offset[PACK_RANK_MAX];
-    for (int i = 0; i < clone->params.sets[set].chunk.rank; i++)
-        offset[i] = start[i];
-    herr_t result = H5Dwrite_chunk(clone->sets[set], H5P_DEFAULT, stored->filter_mask,
-                                   offset, stored->size, stored->data);
-    return pack_clone_check(clone, clone->params.sets[set].path, result, err);
 }
 
 /* ------------------------------------------------------------------ closing */

@@ -3,6 +3,7 @@
 #ifndef LIBPACK_CLONE_H
 #define LIBPACK_CLONE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,16 +54,27 @@ enum pack_status pack_clone_open(const struct pack_clone_params *params,
                                  struct pack_clone **clone, struct pack_error *err);
 
 /* Creates the copy at `path`, where nothing may be, with all objects, and the data of
- * those that are not in `sets`. */
+ * those that are not in `sets`. With `resumes` an interrupted run left what is there: it
+ * is written over, as writer.h has it, and holds at the end what the other would have
+ * made of it. */
 enum pack_status pack_clone_create(struct pack_clone *clone, const char *path,
-                                   struct pack_error *err);
+                                   bool resumes, struct pack_error *err);
 
-/* Writes a chunk, as it is to be stored, of sets[set]; `start` in elements. A failure is
- * one for good: what follows is pack_clone_close(). */
+/* Writes a chunk, as it is to be stored, of sets[set]; `start` in elements, *address where
+ * its bytes are in the copy. A failure is one for good: what follows is
+ * pack_clone_close(). */
 enum pack_status pack_clone_chunk(struct pack_clone *clone, size_t set,
                                   const uint64_t *start,
-                                  const struct pack_stored *stored,
+                                  const struct pack_stored *stored, uint64_t *address,
                                   struct pack_error *err);
+
+/* The same for one whose bytes an interrupted run left at `address`, which are not looked
+ * at: stored->data may be NULL. All such come first, in the order in which they were
+ * written. PACK_ERR_CHANGED when HDF5 now puts it elsewhere. */
+enum pack_status pack_clone_chunk_replayed(struct pack_clone *clone, size_t set,
+                                           const uint64_t *start,
+                                           const struct pack_stored *stored,
+                                           uint64_t address, struct pack_error *err);
 
 /* Completes the copy and closes both files. */
 enum pack_status pack_clone_finish(struct pack_clone *clone, struct pack_error *err);

@@ -7,6 +7,7 @@
 #include "libpack/hdf5/clone.h"
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/hdf5/h5_placing.h"
 
 /* What tells objects of a file apart: an address, or what HDF5 has for it. */
 struct clone_key {
@@ -42,6 +43,8 @@ struct pack_clone {
     size_t *queue; /* groups, in the order in which they came to be linked */
     size_t n_queue;
     hid_t *sets; /* datasets of params->sets in the copy */
+    struct pack_h5_placing *placing; /* a chunk that is being written; else NULL */
+    bool goes_on;                    /* no chunks are replayed any more */
     bool needs_v18;
 };
 
@@ -71,6 +74,11 @@ hid_t pack_clone_type(const struct pack_clone *clone, hid_t type);
 /* Lets references among n elements of `type` at `data` lead to objects of the copy. */
 enum pack_status pack_clone_translate(struct pack_clone *clone, hid_t type, void *data,
                                       size_t n, struct pack_error *err);
+
+/* The driver's hook: it knows chunks that are there already. */
+enum pack_h5_action pack_clone_on_write(void *context,
+                                        const struct pack_h5_access *access,
+                                        const void *data);
 
 /* Opens an object of the copy. */
 hid_t pack_clone_open_target(const struct pack_clone *clone,

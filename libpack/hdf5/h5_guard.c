@@ -343,8 +343,8 @@ look_at(void *context, const char *dataset, struct pack_error *err)
     return PACK_OK;
 }
 
-static enum pack_status
-look_at_all(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+enum pack_status
+pack_h5_guard_look(void *context, struct pack_h5_guard *guard, struct pack_error *err)
 {
     struct walk walk = { .path = context, .file = -1, .guard = guard };
     enum pack_status status = pack_h5_open(walk.path, NULL, &walk.file, err);
@@ -360,5 +360,5 @@ look_at_all(void *context, struct pack_h5_guard *guard, struct pack_error *err)
 enum pack_status
 pack_h5_guard_file(const char *path, struct pack_error *err)
 {
-    return pack_h5_guard_try(path, NULL, look_at_all, (void *)path, err);
+    return pack_h5_guard_try(path, NULL, pack_h5_guard_look, (void *)path, err);
 }

@@ -55,6 +55,11 @@ enum pack_status pack_h5_guard_try(const char *path,
  * indexes. */
 enum pack_status pack_h5_guard_file(const char *path, struct pack_error *err);
 
+/* The same for those who try more than that, so that one limit holds for all of it: a
+ * pack_h5_guard_fn, `path` being the context. */
+enum pack_status pack_h5_guard_look(void *path, struct pack_h5_guard *guard,
+                                    struct pack_error *err);
+
 #ifdef __cplusplus
 }
 #endif

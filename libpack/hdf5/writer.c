@@ -120,16 +120,7 @@ static enum pack_h5_action
 on_write(void *context, const struct pack_h5_access *access, const void *data)
 {
     struct pack_writer *writer = context;
-    struct chunk_write *chunk = writer->chunk;
-    if (!chunk || !access->raw || data != chunk->data || access->size != chunk->size)
-        return PACK_H5_PASS;
-    chunk->seen = true;
-    chunk->address = access->address;
-    if (!chunk->replayed)
-        return PACK_H5_PASS;
-    if (chunk->address != chunk->expected)
-        writer->count.discard = true; /* this is another file: leave it alone */
-    return PACK_H5_SWALLOW;
+    return pack_h5_placing_meet(writer->chunk, &writer->count, access, data);
 }
 
 /*

@@ -142,7 +142,7 @@ chunk_offset(const struct pack_writer_dataset *set, uint64_t number, hsize_t *of
 
 static enum pack_status
 write_chunk(struct pack_writer_dataset *set, uint64_t number, uint32_t filter_mask,
-            struct chunk_write *chunk, struct pack_error *err)
+            struct pack_h5_placing *chunk, struct pack_error *err)
 {
     struct pack_writer *writer = set->writer;
     hsize_t offset[PACK_RANK_MAX];
@@ -183,7 +183,7 @@ pack_writer_chunk(struct pack_writer_dataset *set, uint64_t number,
                   const struct pack_stored *stored, uint64_t *address,
                   struct pack_error *err)
 {
-    struct chunk_write chunk = { .data = stored->data, .size = stored->size };
+    struct pack_h5_placing chunk = { .data = stored->data, .size = stored->size };
     struct pack_writer *writer = set->writer;
     writer->count.cut_next = writer->count.keep_existing && !writer->goes_on;
     writer->goes_on = true;
@@ -203,7 +203,7 @@ pack_writer_chunk_replayed(struct pack_writer_dataset *set, uint64_t number,
 {
     /* stands for the bytes, which nobody looks at */
     static const unsigned char placeholder = 0;
-    struct chunk_write chunk = {
+    struct pack_h5_placing chunk = {
         .data = &placeholder, .size = stored_bytes, .replayed = true, .expected = address
     };
     enum pack_status status = write_chunk(set, number, filter_mask, &chunk, err);

@@ -6,6 +6,7 @@
 
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/hdf5/h5_placing.h"
 #include "libpack/hdf5/writer.h"
 
 struct pack_writer_dataset {
@@ -17,22 +18,12 @@ struct pack_writer_dataset {
     uint64_t chunk_bytes;
 };
 
-/* The chunk that is being written, for the driver to recognise. */
-struct chunk_write {
-    const void *data;
-    size_t size;
-    bool replayed;
-    uint64_t expected; /* address of a replayed one */
-    bool seen;
-    uint64_t address;
-};
-
 struct pack_writer {
     char *path;
     struct pack_h5_count count;
     hid_t file;
     struct pack_writer_dataset *datasets;
-    struct chunk_write *chunk; /* NULL outside H5Dwrite_chunk */
+    struct pack_h5_placing *chunk; /* NULL outside H5Dwrite_chunk */
     bool goes_on;              /* no chunks are replayed any more */
     enum pack_status failed;   /* the first failure, in `error` */
     struct pack_error error;

@@ -1,8 +1,7 @@
 /*
- * In this order, so that what is wrong is said before any work: the source is tried in a
- * child process, its datasets are mapped and planned, everything else of it is looked at,
- * the output is claimed. Then objects are copied, the data is moved, dataset after dataset,
- * the copy is compared if that is asked for, and it gets its name.
+ * In this order, so that what is wrong is said before any work: the output is claimed, the
+ * source is tried in a child process, its datasets are mapped and planned, everything else
+ * of it is looked at. Then the copy is written: rechunk_write.c.
  */
 #include "libpack/rechunk/rechunk.h"
 
@@ -10,15 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "libpack/base/check.h"
-#include "libpack/base/outfile.h"
 #include "libpack/base/pool.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_dataset.h"
 #include "libpack/hdf5/h5_guard.h"
 #include "libpack/rechunk/rechunk_parts.h"
+#include "libpack/rechunk/rechunk_run.h"
 
 enum { MEMORY_BYTES = 1 << 30, CARRY_BYTES = 16 << 20 };
 
@@ -54,18 +52,6 @@ check_params(const struct pack_rechunk_params *p, struct pack_error *err)
 
 /* --------------------------------------------------------------------- sets */
 
-static struct pack_rechunk_move_params
-move_params(const struct pack_rechunk_params *p, const struct pack_rechunk_set *set)
-{
-    return (struct pack_rechunk_move_params){ .map = set->map,
-                                              .chunk = set->chunk,
-                                              .pipeline = set->pipeline,
-                                              .verbatim = set->verbatim,
-                                              .n_threads = p->n_threads,
-                                              .memory_bytes = p->memory_bytes,
-                                              .watch = p->watch };
-}
-
 /* HDF5 itself is to read both. */
 static enum pack_status
 check_verify(const struct pack_rechunk_params *p, const struct pack_rechunk_set *set,
@@ -94,7 +80,7 @@ plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_set *set,
     status = pack_rechunk_spec(p, set, err);
     if (status == PACK_OK && p->verify)
         status = check_verify(p, set, err);
-    const struct pack_rechunk_move_params params = move_params(p, set);
+    const struct pack_rechunk_move_params params = pack_rechunk_move_of(p, set);
     return status == PACK_OK ? pack_rechunk_move_plan(&params, &set->move, err) : status;
 }
 
@@ -136,21 +122,7 @@ make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *resul
     return status;
 }
 
-/* ------------------------------------------------------------------ writing */
-
-/* Where the chunks of one dataset go. */
-struct sink {
-    struct pack_clone *clone;
-    size_t set;
-};
-
-static enum pack_status
-write_chunk(void *context, const uint64_t *start, const struct pack_stored *stored,
-            struct pack_error *err)
-{
-    const struct sink *sink = context;
-    return pack_clone_chunk(sink->clone, sink->set, start, stored, err);
-}
+/* ------------------------------------------------------------------ copying */
 
 /* What a stranger's file does to HDF5, found out in a child. */
 static enum pack_status
@@ -158,8 +130,11 @@ try_clone(void *context, struct pack_h5_guard *guard, struct pack_error *err)
 {
     struct pack_clone_params params = { .file = context };
     struct pack_clone *clone = NULL;
+    enum pack_status status = pack_h5_guard_look(context, guard, err);
+    if (status != PACK_OK)
+        return status;
     pack_h5_guard_note(guard, "looking at its objects");
-    enum pack_status status = pack_clone_open(&params, &clone, err);
+    status = pack_clone_open(&params, &clone, err);
     pack_clone_close(clone);
     return status;
 }
@@ -194,91 +169,13 @@ open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *resu
     return status;
 }
 
-static enum pack_status
-move_sets(const struct pack_rechunk_params *p, struct pack_clone *clone,
-          struct pack_rechunk_result *result, struct pack_error *err)
-{
-    enum pack_status status = PACK_OK;
-    for (size_t i = 0; i < result->n_sets && status == PACK_OK; i++) {
-        struct pack_rechunk_set *set = &result->sets[i];
-        struct sink sink = { clone, i };
-        struct pack_rechunk_move_params params = move_params(p, set);
-        params.write = write_chunk;
-        params.write_context = &sink;
-        status = pack_rechunk_move(&params, &set->move, &set->moved, err);
-    }
-    return status;
-}
-
-static enum pack_status
-write_copy(const struct pack_rechunk_params *p, struct pack_clone *clone,
-           const char *path, struct pack_rechunk_result *result, struct pack_error *err)
-{
-    struct stat st;
-    enum pack_status status = pack_clone_create(clone, path, err);
-    if (status == PACK_OK)
-        status = move_sets(p, clone, result, err);
-    if (status == PACK_OK)
-        status = pack_clone_finish(clone, err);
-    if (status == PACK_OK && stat(path, &st) == 0)
-        result->output_bytes = (uint64_t)st.st_size;
-    result->counts = pack_clone_counts(clone);
-    for (size_t i = 0; p->verify && i < result->n_sets && status == PACK_OK; i++)
-        status = pack_rechunk_verify(p, &result->sets[i], path, err);
-    result->is_verified = p->verify && status == PACK_OK;
-    return status;
-}
-
-/* Gives the file its name. What a failure leaves cannot be gone on with. */
-static enum pack_status
-publish(struct pack_outfile *out, struct pack_error *err)
-{
-    char *part = strdup(pack_outfile_part_path(out));
-    char *journal = strdup(pack_outfile_journal_path(out));
-    enum pack_status status = PACK_OK;
-    if (!part || !journal) {
-        pack_outfile_discard(out);
-        status = pack_fail_memory(err, "a path");
-    } else {
-        status = pack_outfile_commit(out, err);
-        if (status != PACK_OK) {
-            unlink(part);
-            unlink(journal);
-        }
-    }
-    free(journal);
-    free(part);
-    return status;
-}
-
-static enum pack_status
-write_output(const struct pack_rechunk_params *p, struct pack_clone *clone,
-             struct pack_rechunk_result *result, struct pack_error *err)
-{
-    const struct pack_outfile_params params = { .force = p->force, .journal = true };
-    struct pack_outfile *out;
-    enum pack_status status = pack_outfile_open(p->output, &params, &out, err);
-    if (status != PACK_OK)
-        return status;
-    status = write_copy(p, clone, pack_outfile_part_path(out), result, err);
-    if (status == PACK_OK)
-        status = pack_watch_check(&p->watch, err);
-    if (status != PACK_OK) {
-        pack_outfile_discard(out);
-        return status;
-    }
-    status = publish(out, err);
-    result->is_written = status == PACK_OK;
-    return status;
-}
-
 enum pack_status
 pack_rechunk(const struct pack_rechunk_params *params, struct pack_rechunk_result *result,
              struct pack_error *err)
 {
     struct pack_rechunk_params p = *params;
     struct pack_clone_set *sets = NULL;
-    struct pack_clone *clone = NULL;
+    struct pack_rechunk_run run = { .params = &p, .result = result, .stored_fd = -1 };
     if (p.n_threads == 0)
         p.n_threads = pack_pool_default_threads();
     if (p.memory_bytes == 0)
@@ -286,20 +183,31 @@ pack_rechunk(const struct pack_rechunk_params *params, struct pack_rechunk_resul
     enum pack_status status = check_params(&p, err);
     if (status == PACK_OK)
         status = check_files(&p, result, err);
+    if (status == PACK_OK && !p.dry_run)
+        status = pack_rechunk_claim(&run, err);
     if (status == PACK_OK)
         status = pack_h5_register_zstd(err);
-    if (status == PACK_OK)
-        status = pack_h5_guard_file(p.input, err);
     if (status == PACK_OK)
         status = pack_h5_guard_try(p.input, NULL, try_clone, (void *)p.input, err);
     if (status == PACK_OK)
         status = make_sets(&p, result, err);
     if (status == PACK_OK)
-        status = open_clone(&p, result, &sets, &clone, err);
+        status = open_clone(&p, result, &sets, &run.clone, err);
     if (status == PACK_OK && !p.dry_run)
-        status = write_output(&p, clone, result, err);
-    pack_clone_close(clone);
+        status = pack_rechunk_write(&run, err);
+    pack_rechunk_release(&run, status);
+    pack_clone_close(run.clone);
     free(sets);
+    return status;
+}
+
+enum pack_status
+pack_rechunk_check_output(const struct pack_rechunk_params *params, struct pack_error *err)
+{
+    struct pack_rechunk_result result = { .sets = NULL };
+    struct pack_rechunk_run run = { .params = params, .result = &result, .stored_fd = -1 };
+    enum pack_status status = params->force ? PACK_OK : pack_rechunk_claim(&run, err);
+    pack_rechunk_release(&run, status);
     return status;
 }
 

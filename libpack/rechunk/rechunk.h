@@ -28,6 +28,7 @@ struct pack_rechunk_params {
     const char *compress; /* as pack_pipeline_parse() has it; NULL: as it is */
     bool fletcher32;      /* a checksum, behind all other filters */
     bool force, dry_run, verify;
+    bool resume; /* go on with what an interrupted run left, if anything */
     unsigned n_threads;    /* 0: one per processor */
     uint64_t memory_bytes; /* of all chunk buffers; 0: 1 GiB */
     struct pack_watch watch;
@@ -51,6 +52,9 @@ struct pack_rechunk_result {
     struct pack_clone_counts counts; /* of the whole file */
     uint64_t input_bytes, output_bytes;
     bool is_written, is_verified;
+    bool was_complete; /* another run had written it, and was killed before it could say so */
+    bool is_resumable; /* a failed run left its work to go on with: */
+    uint64_t n_saved;  /* so many chunks */
 };
 
 /* Whether a dataset of numbers can be rewritten: its data is in chunks or in one piece of the
@@ -62,14 +66,26 @@ bool pack_rechunk_can(const struct pack_h5_dataset *dataset);
  * holds is filled in as far as it is known, also on failure; pack_rechunk_result_done()
  * frees it.
  *
+ * A run that is killed leaves OUTPUT.part and OUTPUT.part.journal, and so does one that is
+ * stopped, or that the system let down, once chunks were written. With `resume`, the same
+ * parameters (but for force, verify and n_threads) and the same source, another goes on from
+ * there; its file is the same, byte for byte.
+ *
  * PACK_ERR_ARGUMENT for a specification that does not fit, or an output that is the input;
  * PACK_ERR_EXISTS as pack_outfile_open(); PACK_ERR_MEMORY naming `memory_bytes`;
  * PACK_ERR_UNSUPPORTED for what cannot be carried over, read or written, before any work;
+ * PACK_ERR_CHANGED when what is resumed was begun otherwise or from another source, which
+ * leaves it as it is;
  * PACK_ERR_MISMATCH when verification, which is done before the output appears, finds a
  * difference; errors of reading, decoding and writing.
  */
 enum pack_status pack_rechunk(const struct pack_rechunk_params *params,
                               struct pack_rechunk_result *result, struct pack_error *err);
+/* Whether the output can be claimed now, so that nothing is asked for in vain; with `force`
+ * that is not looked at. Errors as above; nothing changes. */
+enum pack_status pack_rechunk_check_output(const struct pack_rechunk_params *params,
+                                           struct pack_error *err);
+
 void pack_rechunk_result_done(struct pack_rechunk_result *result);
 
 #ifdef __cplusplus

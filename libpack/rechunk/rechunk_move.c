@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libpack/base/checksum.h"
 #include "libpack/model/grid.h"
 #include "libpack/rechunk/rechunk_move_parts.h"
 
@@ -92,24 +93,46 @@ fill_slot(const struct mover *m, struct move_slot *slot, const uint64_t *coords)
 
 /* --------------------------------------------------------------- what is done */
 
+bool
+pack_rechunk_is_done(const unsigned char *done, uint64_t number)
+{
+    return done && (done[number / 8] >> number % 8 & 1);
+}
+
+void
+pack_rechunk_set_done(unsigned char *done, uint64_t number)
+{
+    done[number / 8] |= (unsigned char)(1 << number % 8);
+}
+
+/* Hands a chunk on. */
 static enum pack_status
-write_encoded(struct mover *m, struct move_encode *encode, struct pack_error *err)
+write_chunk(struct mover *m, struct pack_rechunk_chunk *chunk, struct pack_error *err)
 {
     const struct pack_grid *target = &m->move->plan.target;
     uint64_t start[PACK_RANK_MAX];
+    pack_grid_coords(target, chunk->number, start);
+    for (int i = 0; i < target->rank; i++)
+        start[i] *= target->chunk[i];
+    chunk->start = start;
+    m->moved->n_writes++;
+    m->moved->written_bytes += chunk->stored.size;
+    return m->params->write(m->params->write_context, chunk, err);
+}
+
+static enum pack_status
+write_encoded(struct mover *m, struct move_encode *encode, struct pack_error *err)
+{
     m->n_encoding--;
     if (encode->status != PACK_OK) {
         if (err)
             *err = encode->err;
         return pack_error_prefix(err, encode->status, "'%s'", m->params->map->facts.path);
     }
-    pack_grid_coords(target, encode->slot->number, start);
-    for (int i = 0; i < target->rank; i++)
-        start[i] *= target->chunk[i];
-    enum pack_status status =
-        m->params->write(m->params->write_context, start, &encode->stored, err);
-    m->moved->n_writes++;
-    m->moved->written_bytes += encode->stored.size;
+    struct pack_rechunk_chunk chunk = { .number = encode->slot->number,
+                                        .stored = encode->stored,
+                                        .checksum = encode->checksum };
+    enum pack_status status = write_chunk(m, &chunk, err);
     free_slot(m, encode->slot);
     return status;
 }
@@ -144,6 +167,8 @@ take_load(struct mover *m, struct move_load *load, struct pack_error *err)
     for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &load->load.box);
          more; more = pack_grid_next(&cursor)) {
         struct move_slot *slot = load->slots[i++];
+        if (!slot)
+            continue;
         slot->left -= cursor.n_elements;
         if (slot->left == 0)
             complete_slot(m, slot);
@@ -200,6 +225,10 @@ assign_slots(struct mover *m, struct move_load *load)
     size_t n = 0;
     for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &load->load.box);
          more; more = pack_grid_next(&cursor)) {
+        if (pack_rechunk_is_done(m->params->done, cursor.number)) {
+            load->slots[n++] = NULL;
+            continue;
+        }
         struct move_slot *slot = find_slot(m, cursor.number);
         if (!slot)
             slot = open_slot(m, cursor.number, cursor.coords);
@@ -218,8 +247,23 @@ count_new_slots(const struct mover *m, const struct pack_box *box)
     uint64_t n = 0;
     for (bool more = pack_grid_first(&cursor, &m->move->plan.target, box); more;
          more = pack_grid_next(&cursor))
-        n += find_slot(m, cursor.number) == NULL;
+        n += find_slot(m, cursor.number) == NULL &&
+             !pack_rechunk_is_done(m->params->done, cursor.number);
     return n;
+}
+
+/* Whether all that a load would bring is there. */
+static bool
+is_brought(const struct mover *m, const struct pack_box *box)
+{
+    struct pack_grid_cursor cursor;
+    if (!m->params->done)
+        return false;
+    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, box); more;
+         more = pack_grid_next(&cursor))
+        if (!pack_rechunk_is_done(m->params->done, cursor.number))
+            return false;
+    return true;
 }
 
 static enum pack_status
@@ -267,7 +311,8 @@ move_chunks(struct mover *m, struct pack_error *err)
     uint64_t done = 0;
     pack_rechunk_walk_begin(&walk, &m->move->plan);
     while (status == PACK_OK && pack_rechunk_walk_next(&walk, &load)) {
-        status = submit_load(m, &load, err);
+        if (!is_brought(m, &load.box))
+            status = submit_load(m, &load, err);
         tell(m, ++done);
     }
     while (status == PACK_OK && m->n_loading + m->n_encoding > 0)
@@ -281,22 +326,19 @@ static enum pack_status
 copy_chunk(struct mover *m, const struct pack_chunk *chunk, unsigned char *room,
            struct pack_error *err)
 {
-    const struct pack_grid *grid = &m->move->plan.target;
     struct pack_stored stored = { NULL, (size_t)chunk->stored_bytes, chunk->filter_mask };
-    uint64_t start[PACK_RANK_MAX];
     enum pack_status status = pack_fetch_view(&m->fetch, chunk->address_bytes, stored.size,
                                               room, &stored.data, err);
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "'%s:/%s'", m->params->map->file.name,
                                  m->params->map->facts.path);
-    pack_grid_coords(grid, chunk->number, start);
-    for (int i = 0; i < grid->rank; i++)
-        start[i] *= grid->chunk[i];
     m->moved->n_loads++;
-    m->moved->n_writes++;
     m->moved->read_bytes += stored.size;
-    m->moved->written_bytes += stored.size;
-    return m->params->write(m->params->write_context, start, &stored, err);
+    struct pack_rechunk_chunk copy = { .number = chunk->number,
+                                       .stored = stored,
+                                       .checksum =
+                                           pack_checksum(stored.data, stored.size, 0) };
+    return write_chunk(m, &copy, err);
 }
 
 static enum pack_status
@@ -313,9 +355,11 @@ copy_chunks(struct mover *m, struct pack_error *err)
     if (!room)
         return pack_fail_memory(err, "a stored chunk");
     for (uint64_t i = 0; i < map->index.n_chunks && status == PACK_OK; i++) {
+        const struct pack_chunk *chunk = &map->index.chunks[i];
         status = pack_watch_check(&m->params->watch, err);
-        if (status == PACK_OK && map->index.chunks[i].address_bytes != PACK_CHUNK_MISSING)
-            status = copy_chunk(m, &map->index.chunks[i], room, err);
+        if (status == PACK_OK && chunk->address_bytes != PACK_CHUNK_MISSING &&
+            !pack_rechunk_is_done(m->params->done, chunk->number))
+            status = copy_chunk(m, chunk, room, err);
         tell(m, i + 1);
     }
     free(room);

@@ -15,10 +15,18 @@
 extern "C" {
 #endif
 
-/* Takes a chunk that is ready to be stored; `start` in elements. Called on the thread of
- * pack_rechunk_move(), in the same order whatever the number of threads. */
-typedef enum pack_status (*pack_rechunk_write_fn)(void *context, const uint64_t *start,
-                                                  const struct pack_stored *stored,
+/* A chunk that is ready to be stored. */
+struct pack_rechunk_chunk {
+    uint64_t number;       /* in the target's grid */
+    const uint64_t *start; /* in elements */
+    struct pack_stored stored;
+    uint64_t checksum; /* of the stored bytes */
+};
+
+/* Takes a chunk. Called on the thread of pack_rechunk_move(), in the same order whatever the
+ * number of threads. */
+typedef enum pack_status (*pack_rechunk_write_fn)(void *context,
+                                                  const struct pack_rechunk_chunk *chunk,
                                                   struct pack_error *err);
 
 struct pack_rechunk_move_params {
@@ -30,6 +38,9 @@ struct pack_rechunk_move_params {
     uint64_t memory_bytes;
     pack_rechunk_write_fn write;
     void *write_context;
+    /* A bit for each target chunk, the lowest of byte 0 first: those that are there already,
+     * being the first that `write` would get. They are left out. NULL: none. */
+    const unsigned char *done;
     struct pack_watch watch;
 };
 
@@ -51,7 +62,14 @@ enum pack_status pack_rechunk_move_plan(const struct pack_rechunk_move_params *p
 struct pack_rechunk_moved {
     uint64_t n_loads, n_writes;         /* of chunks; those not stored are not counted */
     uint64_t read_bytes, written_bytes; /* as stored */
+    /* What an interrupted run had written. Not set by pack_rechunk_move(), nor counted
+     * above. */
+    uint64_t n_resumed, resumed_bytes;
 };
+
+/* Whether a chunk is in a set of such bits, which may be NULL; and puts it there. */
+bool pack_rechunk_is_done(const unsigned char *done, uint64_t number);
+void pack_rechunk_set_done(unsigned char *done, uint64_t number);
 
 /* Moves it all. Errors as pack_chunkload_decode() and `write`; PACK_ERR_CHANGED when the
  * source was written to meanwhile. */

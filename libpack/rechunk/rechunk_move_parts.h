@@ -20,7 +20,8 @@ struct move_load {
     struct pack_rechunk_load load;
     enum pack_chunk_kind kind;
     struct pack_chunk chunk;
-    struct move_slot **slots; /* in the order of the target chunks it touches */
+    struct move_slot **slots; /* of the target chunks it touches, in their order; NULL for
+                                 one that is done */
     enum pack_status status;
     struct pack_error err;
 };
@@ -30,6 +31,7 @@ struct move_encode {
     struct move_slot *slot;
     unsigned char *room;
     struct pack_stored stored;
+    uint64_t checksum; /* of them */
     enum pack_status status;
     struct pack_error err;
 };

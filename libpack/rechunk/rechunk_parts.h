@@ -9,6 +9,11 @@
 enum pack_status pack_rechunk_spec(const struct pack_rechunk_params *params,
                                    struct pack_rechunk_set *set, struct pack_error *err);
 
+/* How a set is moved, but for where its chunks go. */
+struct pack_rechunk_move_params
+pack_rechunk_move_of(const struct pack_rechunk_params *params,
+                     const struct pack_rechunk_set *set);
+
 /* Compares a dataset of params->input with that of `file`, both read through stock HDF5.
  * PACK_ERR_MISMATCH names the first index of axis 0 that differs. */
 enum pack_status pack_rechunk_verify(const struct pack_rechunk_params *params,

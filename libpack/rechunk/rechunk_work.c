@@ -2,6 +2,7 @@
  * target chunk encoded. They write to parts of slots that no other load writes to. */
 #include <string.h>
 
+#include "libpack/base/checksum.h"
 #include "libpack/model/grid.h"
 #include "libpack/reader/strided.h"
 #include "libpack/rechunk/rechunk_move_parts.h"
@@ -79,7 +80,10 @@ pack_move_load(void *item, unsigned number, void *context)
     for (bool more =
              pack_grid_first(&cursor, &m->move->plan.target, &load->load.box);
          more && load->status == PACK_OK; more = pack_grid_next(&cursor)) {
-        unsigned char *to = load->slots[i++]->data;
+        const struct move_slot *slot = load->slots[i++];
+        if (!slot)
+            continue;
+        unsigned char *to = slot->data;
         set_piece(m, load, &cursor, &piece);
         if (is_there)
             pack_strided_copy(&piece, 0, worker->chunk + piece.from, to + piece.to);
@@ -98,4 +102,6 @@ pack_move_encode(void *item, unsigned number, void *context)
         &m->params->pipeline, m->workers[number].ctx, encode->slot->data,
         (size_t)m->move->plan.target.chunk_bytes, encode->room, &encode->stored,
         &encode->err);
+    if (encode->status == PACK_OK)
+        encode->checksum = pack_checksum(encode->stored.data, encode->stored.size, 0);
 }

@@ -69,7 +69,11 @@ put_set(struct page *page, const struct pack_rechunk_report *report,
     if (report->result->is_written)
         LINE(page, "  stored   %s -> %s\n",
              pack_bytes_format(set->facts.stored_bytes, from),
-             pack_bytes_format(set->moved.written_bytes, to));
+             pack_bytes_format(set->moved.written_bytes + set->moved.resumed_bytes, to));
+    if (set->moved.n_resumed > 0)
+        LINE(page, "  resumed  %" PRIu64 " of %s had been written before\n",
+             set->moved.n_resumed,
+             pack_counted(set->moved.n_resumed + set->moved.n_writes, "chunk", "chunks").text);
 }
 
 static void
@@ -118,6 +122,8 @@ pack_report_rechunk_text(const struct pack_rechunk_report *report, struct pack_b
     for (size_t i = 0; i < r->n_sets; i++)
         put_set(&page, report, &r->sets[i]);
     put_rest(&page, r);
+    if (r->was_complete)
+        LINE(&page, "it was complete: nothing had to be written\n");
     if (r->is_verified)
         LINE(&page, "verified: what is rewritten holds the same in both files\n");
     return page.status;
@@ -141,6 +147,7 @@ put_options(struct pack_json *json, const struct pack_rechunk_report *report)
     pack_json_text(json, "compress", p->compress);
     pack_json_bool(json, "fletcher32", p->fletcher32);
     pack_json_u64(json, "memory_bytes", p->memory_bytes);
+    pack_json_bool(json, "resume", p->resume);
     pack_json_bool(json, "dry_run", p->dry_run);
     pack_json_bool(json, "verify", p->verify);
     pack_json_close(json);
@@ -187,8 +194,10 @@ put_json_set(struct pack_json *json, const struct pack_rechunk_report *report,
         pack_json_object(json, "moved");
         pack_json_u64(json, "loads", set->moved.n_loads);
         pack_json_u64(json, "writes", set->moved.n_writes);
+        pack_json_u64(json, "resumed", set->moved.n_resumed);
         pack_json_u64(json, "read_bytes", set->moved.read_bytes);
         pack_json_u64(json, "written_bytes", set->moved.written_bytes);
+        pack_json_u64(json, "resumed_bytes", set->moved.resumed_bytes);
         pack_json_close(json);
     }
     pack_json_close(json);
@@ -221,6 +230,7 @@ pack_report_rechunk_json(const struct pack_rechunk_report *report, struct pack_b
     put_json_advice(&json, report->advice);
     pack_json_bool(&json, "written", r->is_written);
     pack_json_bool(&json, "verified", r->is_verified);
+    pack_json_bool(&json, "was_complete", r->was_complete);
     pack_json_u64(&json, "input_bytes", r->input_bytes);
     if (r->is_written)
         pack_json_u64(&json, "output_bytes", r->output_bytes);
