@@ -14,6 +14,7 @@ import numpy as np
 from tap import done, note, ok, skip
 
 work, shared = sys.argv[1:3]
+shim = os.path.join(os.environ.get('top_builddir', '.'), 'tests/.libs/fault_shim.so')
 rng = random.Random(int(os.environ.get('H5PACK_SEED', 1)))
 TYPES = [order + kind for kind in ('i1', 'u1', 'i2', 'u2', 'i4', 'u4', 'i8', 'u8', 'f2', 'f4', 'f8')
          for order in '<>'] + ['S5', 'bool']
@@ -356,6 +357,54 @@ def test_masks():
             ok(status == 0 and (f['data'][:] == want).all() and mask == 3, f'skipped filters, chunks of {chunk}')
 
 
+# ---------------------------------------------------------------------- interrupted ones
+
+
+def interrupted(source, target, *options):
+    """Is stopped before a write that is drawn, goes on, perhaps twice: how many chunks were taken over, or -1."""
+    n_kept = 0
+    for last in (False, rng.random() < 0.5, True):
+        fault = {} if last else {'LD_PRELOAD': shim, 'FAULT_CALL': 'write', 'FAULT_HOW': 'SIGINT',
+                                 'FAULT_N': str(rng.randint(3, 30))}
+        run = subprocess.run(['h5rechunk', source, '-o', target, '--json', '-q', '--resume', '-j', str(rng.randint(1, 4)),
+                              *options], capture_output=True, env={**os.environ, **fault})
+        if run.returncode == 0:
+            result = json.loads(run.stdout)['result']['datasets']
+            return n_kept + sum(data['moved']['resumed'] for data in result)
+        if run.returncode != 130 or os.path.exists(target):
+            note(f'{source} {options}: {run.returncode} {run.stderr.decode()}')
+            return -1
+    return -1
+
+
+def test_interrupted(n_files):
+    """Whatever HDF5 has in a file, the same calls put it to the same places."""
+    jobs = []
+    for track, libver in ((False, 'earliest'), (True, 'latest'), (True, ('v108', 'v108'))):
+        source = os.path.join(work, 'rich.h5')
+        make_rich(source, track, libver)
+        jobs += [(shutil.copy(source, os.path.join(work, f'rich{len(jobs)}.h5')), options) for options in (
+            ['--chunk', '1', '--compress', 'gzip:1', '--dataset', 'images', '--dataset', 'labels'], ['--chunk', '7'])]
+    for k in range(n_files):
+        source = os.path.join(work, f'random{k}.h5')
+        names = make_random(source)
+        jobs += [(source, random_options(source, names)[1]) for _ in range(3)]
+    n_same = n_kept = 0
+    for source, options in jobs:
+        a, b = os.path.join(work, 'whole.h5'), os.path.join(work, 'resumed.h5')
+        if os.path.exists(b):
+            os.remove(b)
+        status, _, said = rechunk(source, a, '-f', *options)
+        kept = interrupted(source, b, *options)
+        good = status == 0 and kept >= 0 and open(a, 'rb').read() == open(b, 'rb').read()
+        n_same += good
+        n_kept += max(kept, 0)
+        if not good:
+            note(f'{source} {options}: {said}')
+    ok(n_same == len(jobs) and n_kept > 0,
+       f'{n_same} of {len(jobs)} that were stopped and resumed are the same bytes; {n_kept} chunks were taken over')
+
+
 # ------------------------------------------------------------------------ the shared ones
 
 
@@ -429,6 +478,10 @@ if os.path.isfile(shared):
 test_masks()
 test_rich()
 test_random(60 if os.environ.get('H5PACK_LONG') else 8)
+if os.path.exists(shim):
+    test_interrupted(60 if os.environ.get('H5PACK_LONG') else 8)
+else:
+    skip('the fault shim cannot be preloaded here')
 test_answers()
 test_shared()
 done()

@@ -1,6 +1,6 @@
 #!/bin/sh
-# h5rechunk: refusals in words before any work, nothing half-written whatever happens, and with
-# h5py what comes out; see the program in Python.
+# h5rechunk: refusals in words before any work, and with h5py what comes out; see the program in
+# Python. Faults and interruptions: rechunk_resume.sh.
 . "$top_srcdir/tests/tap.sh"
 need h5rechunk render_samples h5pack
 : "${top_builddir:?}" "${work:?}" "${status=0}"
@@ -88,48 +88,10 @@ done
 head -c $((size / 2)) in.h5 >cut.h5
 refused 'a file that was cut' 'cut.h5' cut.h5 -o out.h5 -c 1
 
-# Full disks and other faults: a sentence, and nothing left.
-shim=$top_builddir/tests/.libs/fault_shim.so
-if [ -e "$shim" ] && LD_PRELOAD=$shim /bin/true 2>/dev/null; then
-    h5rechunk -q in.h5 -o three.h5 -c 3 -j 2
-    for call in write sync rename; do
-        n=0
-        failed=0
-        while [ $n -lt 60 ]; do
-            n=$((n + 1))
-            FAULT_CALL=$call FAULT_N=$n FAULT_HOW=ENOSPC LD_PRELOAD=$shim \
-                h5rechunk -q in.h5 -o out.h5 -c 3 -j 2 >out 2>err
-            status=$?
-            [ $status -eq 0 ] && cmp -s out.h5 three.h5 && break # there are no more
-            [ $status -eq 2 ] && is_one_sentence err && [ ! -e out.h5 ] && [ ! -e out.h5.part ] && [ ! -e out.h5.part.journal ] && continue
-            failed=$n
-            note "$call $n: status $status, $(cat err), $(ls)"
-            break
-        done
-        [ $failed -eq 0 ] && [ $n -gt 1 ]
-        ok $? "$call fails, each of $((n - 1)): a sentence, and no file"
-        rm -f out.h5 out.h5.part out.h5.part.journal
-    done
-    FAULT_CALL=write FAULT_N=5 FAULT_HOW=SIGINT LD_PRELOAD=$shim h5rechunk -q in.h5 -o out.h5 -c 1 >out 2>err
-    status=$?
-    [ $status -eq 130 ] && [ ! -e out.h5 ] && [ ! -e out.h5.part ] && [ ! -e out.h5.part.journal ]
-    ok $? 'Ctrl-C: status 130, and no file'
-    FAULT_CALL=write FAULT_N=9 FAULT_HOW=SIGKILL LD_PRELOAD=$shim h5rechunk -q in.h5 -o out.h5 -c 1 >out 2>err
-    [ ! -e out.h5 ]
-    ok $? 'killed: no file of that name'
-    run h5rechunk in.h5 -o out.h5 -c 1
-    [ $status -eq 2 ] && is_one_sentence err && grep -q -e '--force' err
-    ok $? 'what it left is told of'
-    h5rechunk -q in.h5 -o out.h5 -c 1 -f && cmp -s out.h5 once.h5 && [ ! -e out.h5.part ]
-    ok $? 'and replaced with --force'
-else
-    skip 'the fault shim cannot be preloaded here'
-fi
-
 if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null && command -v h5diff >/dev/null 2>&1; then
     shared=${H5PACK_SHARED:-$top_srcdir/../shared}/data/h5
     mkdir python
-    PYTHONUTF8=1 "$PYTHON" "$top_srcdir/tests/rechunk.py" "$work/python" "$shared" >python.tap
+    PYTHONUTF8=1 top_builddir=$top_builddir "$PYTHON" "$top_srcdir/tests/rechunk.py" "$work/python" "$shared" >python.tap
     grep -E '^#' python.tap
     grep -E '^(not )?ok' python.tap >python.ok
     while read -r line; do
