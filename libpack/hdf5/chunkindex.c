@@ -12,6 +12,7 @@
 
 #include "libpack/base/check.h"
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_chunks.h"
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
 #include <libpack/shape.h>
@@ -155,14 +156,11 @@ list_chunks(struct listing *listing)
 
 /* Opens the dataset's shape of chunks into listing. */
 static enum pack_status
-open_grid(struct listing *listing, const char *path, uint64_t n_max,
-          struct pack_error *err)
+open_grid(struct listing *listing, const char *path, const struct pack_facts *facts,
+          uint64_t n_max, struct pack_error *err)
 {
-    struct pack_facts *facts = malloc(sizeof *facts);
-    if (!facts)
-        return pack_fail_memory(err, "facts");
-    enum pack_status status = pack_facts_read(listing->file, path, facts, err);
-    if (!status && facts->layout != PACK_LAYOUT_CHUNKED)
+    enum pack_status status = PACK_OK;
+    if (facts->layout != PACK_LAYOUT_CHUNKED)
         status = pack_fail(err, PACK_ERR_ARGUMENT, "'%.200s' is %s, not chunked", path,
                            pack_layout_name(facts->layout));
     if (!status && facts->n_chunks_total > n_max)
@@ -178,7 +176,6 @@ open_grid(struct listing *listing, const char *path, uint64_t n_max,
         if (listing->set < 0)
             status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open '%.200s'", path);
     }
-    free(facts);
     return status;
 }
 
@@ -211,18 +208,33 @@ list(struct listing *listing, const char *path, struct pack_error *err)
     return PACK_OK;
 }
 
+/* With facts that are known, or that are read here. */
+static enum pack_status
+read_grid(struct listing *listing, const char *path, const struct pack_facts *known,
+          uint64_t n_max, struct pack_error *err)
+{
+    if (known)
+        return open_grid(listing, path, known, n_max, err);
+    struct pack_facts *facts = malloc(sizeof *facts);
+    if (!facts)
+        return pack_fail_memory(err, "facts");
+    enum pack_status status = pack_facts_read(listing->file, path, facts, err);
+    if (status == PACK_OK)
+        status = open_grid(listing, path, facts, n_max, err);
+    free(facts);
+    return status;
+}
+
 enum pack_status
-pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
-                     struct pack_chunkindex *index, struct pack_error *err)
+pack_h5_chunks_list(const char *file, const char *path, const struct pack_facts *facts,
+                    uint64_t n_max, struct pack_chunkindex *index, struct pack_error *err)
 {
     struct listing listing = { .file = -1, .set = -1 };
     struct pack_h5_count count = { .context = &listing.noted, .on_read = note_read };
-    if (!file || !path || !index)
-        return pack_check_given(err, "file", file, "path", path, "index", index, NULL);
     enum pack_status status = pack_h5_open(file, &count, &listing.file, err);
     if (status)
         return status;
-    status = open_grid(&listing, path, n_max ? n_max : N_MAX_DEFAULT, err);
+    status = read_grid(&listing, path, facts, n_max ? n_max : N_MAX_DEFAULT, err);
     if (!status)
         status = list(&listing, path, err);
     if (listing.set >= 0)
@@ -234,6 +246,15 @@ pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
     }
     *index = listing.index;
     return PACK_OK;
+}
+
+enum pack_status
+pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
+                     struct pack_chunkindex *index, struct pack_error *err)
+{
+    if (!file || !path || !index)
+        return pack_check_given(err, "file", file, "path", path, "index", index, NULL);
+    return pack_h5_chunks_list(file, path, NULL, n_max, index, err);
 }
 
 void

@@ -8,6 +8,7 @@
 #include "libpack/base/size.h"
 #include "libpack/hdf5/clone_parts.h"
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_chunks.h"
 
 /* One dataset on its way. */
 struct carried {
@@ -137,8 +138,8 @@ static enum pack_status
 carry_chunks(struct carried *c, const struct pack_facts *facts, struct pack_error *err)
 {
     struct pack_chunkindex index;
-    enum pack_status status = pack_chunkindex_read(c->clone->params.file,
-                                                   c->object->from, 0, &index, err);
+    enum pack_status status = pack_h5_chunks_list(c->clone->params.file, c->object->from,
+                                                  facts, 0, &index, err);
     if (status != PACK_OK)
         return status;
     for (uint64_t i = 0; i < index.n_chunks && status == PACK_OK; i++) {

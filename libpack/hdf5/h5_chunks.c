@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 static enum pack_status
-list(const char *file, const char *path, struct pack_h5_chunks *chunks,
-     struct pack_error *err)
+list(const char *file, const char *path, const struct pack_facts *facts,
+     struct pack_h5_chunks *chunks, struct pack_error *err)
 {
     struct pack_chunkindex index;
-    enum pack_status status = pack_chunkindex_read(file, path, 0, &index, err);
+    enum pack_status status = pack_h5_chunks_list(file, path, facts, 0, &index, err);
     chunks->is_too_many = status == PACK_ERR_LIMIT;
     if (status != PACK_OK)
         return chunks->is_too_many ? PACK_OK : status;
@@ -29,7 +29,7 @@ pack_h5_chunks_read(const char *file, const char *path, const struct pack_facts 
                                              facts->type.bytes, err);
     bool is_alike = facts->pipeline.n == 0 &&
                     facts->n_chunks_stored == facts->n_chunks_total;
-    return status != PACK_OK || is_alike ? status : list(file, path, chunks, err);
+    return status != PACK_OK || is_alike ? status : list(file, path, facts, chunks, err);
 }
 
 void

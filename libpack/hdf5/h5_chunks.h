@@ -33,6 +33,13 @@ enum pack_status pack_h5_chunks_read(const char *file, const char *path,
                                      struct pack_error *err);
 void pack_h5_chunks_done(struct pack_h5_chunks *chunks);
 
+/* As pack_chunkindex_read(), for those who have just read the facts (else NULL), which
+ * takes HDF5 a walk over all chunks. */
+enum pack_status pack_h5_chunks_list(const char *file, const char *path,
+                                     const struct pack_facts *facts, uint64_t n_max,
+                                     struct pack_chunkindex *index,
+                                     struct pack_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -150,6 +150,18 @@ find_dataset(const char *file, int64_t h5, struct pack_h5_guard *guard, char **p
     return *path ? PACK_OK : pack_fail_memory(err, "a dataset's path");
 }
 
+enum pack_status
+pack_h5_dataset_find(const char *file, char **path, struct pack_error *err)
+{
+    int64_t h5 = -1;
+    enum pack_status status = pack_h5_open(file, NULL, &h5, err);
+    if (status != PACK_OK)
+        return status;
+    status = find_dataset(file, h5, NULL, path, err);
+    pack_h5_close(h5);
+    return status;
+}
+
 /* ---------------------------------------------------------------------- opening */
 
 /* Why there are no samples in it. */

@@ -48,6 +48,9 @@ enum pack_status pack_h5_operand_split(const char *operand, char **file, char **
 enum pack_status pack_h5_dataset_open(const char *file, const char *path,
                                       struct pack_h5_dataset **dataset,
                                       struct pack_error *err);
+/* The path alone of the one that is meant, of a file that pack_h5_guard_file() has tried. */
+enum pack_status pack_h5_dataset_find(const char *file, char **path,
+                                      struct pack_error *err);
 void pack_h5_dataset_close(struct pack_h5_dataset *dataset); /* accepts NULL */
 
 /* The file whose storage and pages stand for all: a virtual dataset's own holds no data,

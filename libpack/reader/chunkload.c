@@ -195,6 +195,10 @@ read_raw(struct pack_chunkload *load, const struct pack_chunk *chunk,
         !pack_size_add(address, whole, &whole))
         return pack_fail(err, PACK_ERR_FORMAT, "it lies at %" PRIu64 ", beyond any file",
                          chunk->address_bytes);
+    if (pack_chunkload_has(load, chunk)) {
+        pack_strided_copy(s, 0, load->window + (address - load->window_address), to);
+        return PACK_OK;
+    }
     return read_axes(load, address, s, 0, to, err);
 }
 

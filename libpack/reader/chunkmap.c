@@ -15,6 +15,7 @@
 #include "libpack/base/size.h"
 #include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_chunks.h"
 #include "libpack/hdf5/h5_raw.h"
 #include "libpack/model/grid.h"
 
@@ -156,7 +157,7 @@ read_index(struct pack_chunkmap *map, const char *file, const char *path,
            struct pack_error *err)
 {
     struct pack_chunk chunk;
-    enum pack_status status = pack_chunkindex_read(file, path, 0, &map->index, err);
+    enum pack_status status = pack_h5_chunks_list(file, path, &map->facts, 0, &map->index, err);
     for (uint64_t i = 0; i < map->index.n_chunks && status == PACK_OK; i++) {
         if (pack_chunkmap_chunk(map, i, &chunk) != PACK_CHUNK_CODED)
             continue;

@@ -84,19 +84,6 @@ plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_set *set,
     return status == PACK_OK ? pack_rechunk_move_plan(&params, &set->move, err) : status;
 }
 
-/* The path of the dataset that is meant when none is named. */
-static enum pack_status
-meant_dataset(const struct pack_rechunk_params *p, char **path, struct pack_error *err)
-{
-    struct pack_h5_dataset *dataset;
-    enum pack_status status = pack_h5_dataset_open(p->input, NULL, &dataset, err);
-    if (status != PACK_OK)
-        return pack_error_param(err, status, NULL);
-    *path = strdup(dataset->path);
-    pack_h5_dataset_close(dataset);
-    return *path ? PACK_OK : pack_fail_memory(err, "a path");
-}
-
 static enum pack_status
 make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
           struct pack_error *err)
@@ -109,7 +96,7 @@ make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *resul
     for (size_t i = 0; i < n && status == PACK_OK; i++) {
         struct pack_rechunk_set *set = &result->sets[result->n_sets++];
         if (p->n_datasets == 0) {
-            status = meant_dataset(p, &set->path, err);
+            status = pack_h5_dataset_find(p->input, &set->path, err);
         } else {
             const char *path = p->datasets[i];
             set->path = strdup(path + strspn(path, "/"));

@@ -4,6 +4,7 @@
  * made as the rest has room for.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "libpack/base/size.h"
 #include "libpack/model/grid.h"
@@ -52,8 +53,20 @@ worker_bytes(const struct pack_rechunk_move_params *params,
     uint64_t bytes = add(pack_chunkload_bytes(params->map), plan->source.chunk_bytes);
     bytes = add(bytes, mul(room, buffers + MOVE_IN_FLIGHT));
     bytes = add(bytes, encoder_bytes(params, plan->target.chunk_bytes));
-    return add(bytes, MOVE_IN_FLIGHT *
-                          (sizeof(struct move_load) + sizeof(struct move_encode)));
+    return add(bytes, MOVE_IN_FLIGHT * (sizeof(struct move_load) + sizeof(struct move_part) +
+                                        sizeof(struct move_encode)));
+}
+
+/* How many more parts a load can have: few when memory is short. */
+static uint64_t
+more_parts(const struct pack_rechunk_plan *plan, uint64_t memory_bytes, uint64_t rest_bytes)
+{
+    uint64_t worth = MOVE_BATCH_BYTES / plan->source.chunk_bytes;
+    uint64_t room = memory_bytes / 16 < rest_bytes ? memory_bytes / 16 : rest_bytes;
+    uint64_t n = room / (MOVE_IN_FLIGHT * sizeof(struct move_part));
+    if (worth > MOVE_BATCH_MAX)
+        worth = MOVE_BATCH_MAX;
+    return worth < 2 ? 0 : worth - 1 < n ? worth - 1 : n;
 }
 
 static enum pack_status
@@ -82,6 +95,9 @@ share(const struct pack_rechunk_move_params *params, struct pack_rechunk_move *m
     uint64_t least = add(fixed, add(worker, slot)), n_max = params->n_threads;
     if (least > params->memory_bytes)
         return fail_memory(params, least, err);
+    uint64_t more = more_parts(&move->plan, params->memory_bytes, params->memory_bytes - least);
+    worker += more * MOVE_IN_FLIGHT * sizeof(struct move_part);
+    move->n_batch = (unsigned)more + 1;
     uint64_t rest = params->memory_bytes - fixed, n_slots = rest / 2 / slot;
     if (n_slots > move->plan.target.n_chunks_total)
         n_slots = move->plan.target.n_chunks_total;
@@ -123,4 +139,99 @@ pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
     }
     *move = made;
     return PACK_OK;
+}
+
+/* ------------------------------------------------------------- what is taken of it */
+
+void
+pack_move_free_slots(struct move_part *part)
+{
+    if (part->slots != &part->only)
+        free(part->slots);
+    part->slots = NULL;
+}
+
+static enum pack_status
+make_slots(struct mover *m, struct pack_error *err)
+{
+    uint64_t n = m->move->n_slots, bytes = m->move->plan.target.chunk_bytes;
+    m->n_buckets = n;
+    m->slots = calloc(n, sizeof *m->slots);
+    m->buckets = calloc(n, sizeof *m->buckets);
+    m->data = malloc(n * bytes);
+    if (!m->slots || !m->buckets || !m->data)
+        return pack_fail_memory(err, "chunks");
+    for (uint64_t i = n; i-- > 0;) {
+        m->slots[i].data = m->data + i * bytes;
+        m->slots[i].next = m->free;
+        m->free = &m->slots[i];
+        m->n_free++;
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+make_workers(struct mover *m, struct pack_error *err)
+{
+    uint64_t room = pack_move_room_bytes(m->params, m->move->plan.target.chunk_bytes);
+    enum pack_status status = PACK_OK;
+    m->n_in_flight = MOVE_IN_FLIGHT * m->move->n_workers;
+    m->workers = calloc(m->move->n_workers, sizeof *m->workers);
+    m->loads = calloc(m->n_in_flight, sizeof *m->loads);
+    m->parts = calloc((size_t)m->n_in_flight * m->move->n_batch, sizeof *m->parts);
+    m->encodes = calloc(m->n_in_flight, sizeof *m->encodes);
+    if (!m->workers || !m->loads || !m->parts || !m->encodes)
+        return pack_fail_memory(err, "workers");
+    for (unsigned i = 0; i < m->n_in_flight; i++)
+        m->loads[i].parts = m->parts + (size_t)i * m->move->n_batch;
+    for (unsigned i = 0; i < m->move->n_workers && status == PACK_OK; i++) {
+        struct move_worker *worker = &m->workers[i];
+        worker->chunk = malloc(m->move->plan.source.chunk_bytes);
+        if (!worker->chunk)
+            return pack_fail_memory(err, "a chunk");
+        status = pack_chunkload_init(&worker->load, m->params->map, &m->fetch, err);
+        if (status == PACK_OK)
+            status = pack_filter_ctx_new(&worker->ctx, err);
+    }
+    for (unsigned i = 0; room > 0 && i < m->n_in_flight && status == PACK_OK; i++)
+        if (!(m->encodes[i].room = malloc(room)))
+            status = pack_fail_memory(err, "an encoded chunk");
+    return status;
+}
+
+enum pack_status
+pack_move_set_up(struct mover *m, struct pack_error *err)
+{
+    const struct pack_pool_lane lanes[] = {
+        [MOVE_LOAD] = { pack_move_load, m, MOVE_IN_FLIGHT * m->move->n_workers },
+        [MOVE_ENCODE] = { pack_move_encode, m, MOVE_IN_FLIGHT * m->move->n_workers },
+    };
+    m->ready_end = &m->ready;
+    enum pack_status status = make_slots(m, err);
+    if (status == PACK_OK)
+        status = make_workers(m, err);
+    return status == PACK_OK ? pack_pool_new(m->move->n_workers, lanes, 2, &m->pool, err)
+                             : status;
+}
+
+void
+pack_move_tear_down(struct mover *m)
+{
+    pack_pool_free(m->pool);
+    for (unsigned i = 0; m->workers && i < m->move->n_workers; i++) {
+        pack_chunkload_done(&m->workers[i].load);
+        pack_filter_ctx_free(m->workers[i].ctx);
+        free(m->workers[i].chunk);
+    }
+    for (size_t i = 0; m->parts && i < (size_t)m->n_in_flight * m->move->n_batch; i++)
+        pack_move_free_slots(&m->parts[i]);
+    for (unsigned i = 0; m->encodes && i < m->n_in_flight; i++)
+        free(m->encodes[i].room);
+    free(m->workers);
+    free(m->loads);
+    free(m->parts);
+    free(m->encodes);
+    free(m->slots);
+    free(m->buckets);
+    free(m->data);
 }

@@ -121,20 +121,26 @@ write_chunk(struct mover *m, struct pack_rechunk_chunk *chunk, struct pack_error
 }
 
 static enum pack_status
+write_slot(struct mover *m, struct move_slot *slot, const struct pack_stored *stored,
+           uint64_t checksum, struct pack_error *err)
+{
+    struct pack_rechunk_chunk chunk = { .number = slot->number,
+                                        .stored = *stored,
+                                        .checksum = checksum };
+    enum pack_status status = write_chunk(m, &chunk, err);
+    free_slot(m, slot);
+    return status;
+}
+
+static enum pack_status
 write_encoded(struct mover *m, struct move_encode *encode, struct pack_error *err)
 {
     m->n_encoding--;
-    if (encode->status != PACK_OK) {
-        if (err)
-            *err = encode->err;
-        return pack_error_prefix(err, encode->status, "'%s'", m->params->map->facts.path);
-    }
-    struct pack_rechunk_chunk chunk = { .number = encode->slot->number,
-                                        .stored = encode->stored,
-                                        .checksum = encode->checksum };
-    enum pack_status status = write_chunk(m, &chunk, err);
-    free_slot(m, encode->slot);
-    return status;
+    if (encode->status == PACK_OK)
+        return write_slot(m, encode->slot, &encode->stored, encode->checksum, err);
+    if (err)
+        *err = encode->err;
+    return pack_error_prefix(err, encode->status, "'%s'", m->params->map->facts.path);
 }
 
 static void
@@ -149,48 +155,72 @@ complete_slot(struct mover *m, struct move_slot *slot)
     m->ready_end = &slot->next;
 }
 
-static enum pack_status
-take_load(struct mover *m, struct move_load *load, struct pack_error *err)
+static void
+take_part(struct mover *m, struct move_part *part)
 {
     struct pack_grid_cursor cursor;
     size_t i = 0;
-    m->n_loading--;
-    if (load->status != PACK_OK) {
-        if (err)
-            *err = load->err;
-        return load->status;
-    }
-    if (load->kind != PACK_CHUNK_FILLED) {
+    if (part->kind != PACK_CHUNK_FILLED) {
         m->moved->n_loads++;
-        m->moved->read_bytes += load->chunk.stored_bytes;
+        m->moved->read_bytes += part->chunk.stored_bytes;
     }
-    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &load->load.box);
+    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &part->load.box);
          more; more = pack_grid_next(&cursor)) {
-        struct move_slot *slot = load->slots[i++];
+        struct move_slot *slot = part->slots[i++];
         if (!slot)
             continue;
         slot->left -= cursor.n_elements;
         if (slot->left == 0)
             complete_slot(m, slot);
     }
-    free(load->slots);
-    load->slots = NULL;
+    pack_move_free_slots(part);
+}
+
+static enum pack_status
+take_load(struct mover *m, struct move_load *load, struct pack_error *err)
+{
+    m->n_loading--;
+    if (load->status != PACK_OK) {
+        if (err)
+            *err = load->err;
+        return load->status;
+    }
+    for (unsigned i = 0; i < load->n; i++)
+        take_part(m, &load->parts[i]);
     return PACK_OK;
 }
 
 static void
-encode_ready(struct mover *m)
+encode(struct mover *m, struct move_slot *slot)
 {
-    while (m->ready && pack_pool_has_room(m->pool, MOVE_ENCODE)) {
-        struct move_encode *encode = &m->encodes[m->encode_at++ % m->n_in_flight];
-        encode->slot = m->ready;
-        m->ready = m->ready->next;
+    struct move_encode *item = &m->encodes[m->encode_at++ % m->n_in_flight];
+    item->slot = slot;
+    m->n_encoding++;
+    pack_pool_submit(m->pool, MOVE_ENCODE, item);
+}
+
+/* Complete slots go on their way; without filters there is nothing between. */
+static enum pack_status
+pass_ready(struct mover *m, struct pack_error *err)
+{
+    bool is_plain = m->params->pipeline.n == 0;
+    enum pack_status status = PACK_OK;
+    while (m->ready && status == PACK_OK &&
+           (is_plain || pack_pool_has_room(m->pool, MOVE_ENCODE))) {
+        struct move_slot *slot = m->ready;
+        struct pack_stored stored = { slot->data,
+                                      (size_t)m->move->plan.target.chunk_bytes, 0 };
+        m->ready = slot->next;
         if (!m->ready)
             m->ready_end = &m->ready;
-        encode->slot->next = NULL;
-        m->n_encoding++;
-        pack_pool_submit(m->pool, MOVE_ENCODE, encode);
+        slot->next = NULL;
+        if (is_plain)
+            status = write_slot(m, slot, &stored,
+                                pack_checksum(stored.data, stored.size, 0), err);
+        else
+            encode(m, slot);
     }
+    return status;
 }
 
 /* Takes one result back: of encoding, when there is one or it is waited for (`encoded`),
@@ -211,32 +241,31 @@ take_one(struct mover *m, bool encoded, struct pack_error *err)
         status = take_load(m, pack_pool_next(m->pool, MOVE_LOAD), err);
     else if (m->n_encoding > 0)
         status = write_encoded(m, pack_pool_next(m->pool, MOVE_ENCODE), err);
-    encode_ready(m);
-    return status;
+    return status == PACK_OK ? pass_ready(m, err) : status;
 }
 
 /* ------------------------------------------------------------- what is to do */
 
-/* Finds or opens the slots that a load touches. */
+/* Finds or opens the slots that a part touches. */
 static void
-assign_slots(struct mover *m, struct move_load *load)
+assign_slots(struct mover *m, struct move_part *part)
 {
     struct pack_grid_cursor cursor;
     size_t n = 0;
-    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &load->load.box);
+    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &part->load.box);
          more; more = pack_grid_next(&cursor)) {
         if (pack_rechunk_is_done(m->params->done, cursor.number)) {
-            load->slots[n++] = NULL;
+            part->slots[n++] = NULL;
             continue;
         }
         struct move_slot *slot = find_slot(m, cursor.number);
         if (!slot)
             slot = open_slot(m, cursor.number, cursor.coords);
-        if (load->kind != PACK_CHUNK_FILLED && !slot->is_stored) {
+        if (part->kind != PACK_CHUNK_FILLED && !slot->is_stored) {
             fill_slot(m, slot, cursor.coords);
             slot->is_stored = true;
         }
-        load->slots[n++] = slot;
+        part->slots[n++] = slot;
     }
 }
 
@@ -266,28 +295,50 @@ is_brought(const struct mover *m, const struct pack_box *box)
     return true;
 }
 
+static void
+submit_filled(struct mover *m)
+{
+    if (!m->filling)
+        return;
+    m->n_loading++;
+    pack_pool_submit(m->pool, MOVE_LOAD, m->filling);
+    m->filling = NULL;
+}
+
+/* Waits until there is a load to fill, and as many free slots. */
 static enum pack_status
-submit_load(struct mover *m, const struct pack_rechunk_load *next, struct pack_error *err)
+make_room(struct mover *m, uint64_t n_slots, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    uint64_t n_new = count_new_slots(m, &next->box);
-    while (m->n_free < n_new && status == PACK_OK)
+    if (m->n_free < n_slots || (m->filling && m->filling->n == m->move->n_batch))
+        submit_filled(m); /* it may be what completes slots */
+    while (m->n_free < n_slots && status == PACK_OK)
         status = take_one(m, true, err);
-    while (!pack_pool_has_room(m->pool, MOVE_LOAD) && status == PACK_OK)
+    while (!m->filling && !pack_pool_has_room(m->pool, MOVE_LOAD) && status == PACK_OK)
         status = take_one(m, false, err);
+    if (status == PACK_OK && !m->filling) {
+        m->filling = &m->loads[m->load_at++ % m->n_in_flight];
+        m->filling->status = PACK_OK;
+        m->filling->n = 0;
+    }
+    return status;
+}
+
+static enum pack_status
+submit_part(struct mover *m, const struct pack_rechunk_load *next, struct pack_error *err)
+{
+    enum pack_status status = make_room(m, count_new_slots(m, &next->box), err);
     if (status != PACK_OK)
         return status;
-    struct move_load *load = &m->loads[m->load_at++ % m->n_in_flight];
+    struct move_part *part = &m->filling->parts[m->filling->n];
     uint64_t n = pack_grid_count(&m->move->plan.target, &next->box);
-    load->load = *next;
-    load->status = PACK_OK;
-    load->kind = pack_chunkmap_chunk(m->params->map, next->number, &load->chunk);
-    load->slots = malloc(n * sizeof *load->slots);
-    if (!load->slots)
+    part->load = *next;
+    part->kind = pack_chunkmap_chunk(m->params->map, next->number, &part->chunk);
+    part->slots = n == 1 ? &part->only : malloc(n * sizeof *part->slots);
+    if (!part->slots)
         return pack_fail_memory(err, "a list of chunks");
-    assign_slots(m, load);
-    m->n_loading++;
-    pack_pool_submit(m->pool, MOVE_LOAD, load);
+    m->filling->n++;
+    assign_slots(m, part);
     return PACK_OK;
 }
 
@@ -312,9 +363,10 @@ move_chunks(struct mover *m, struct pack_error *err)
     pack_rechunk_walk_begin(&walk, &m->move->plan);
     while (status == PACK_OK && pack_rechunk_walk_next(&walk, &load)) {
         if (!is_brought(m, &load.box))
-            status = submit_load(m, &load, err);
+            status = submit_part(m, &load, err);
         tell(m, ++done);
     }
+    submit_filled(m);
     while (status == PACK_OK && m->n_loading + m->n_encoding > 0)
         status = take_one(m, false, err);
     return status;
@@ -366,88 +418,7 @@ copy_chunks(struct mover *m, struct pack_error *err)
     return status;
 }
 
-/* ------------------------------------------------------------------- set up */
-
-static enum pack_status
-make_slots(struct mover *m, struct pack_error *err)
-{
-    uint64_t n = m->move->n_slots, bytes = m->move->plan.target.chunk_bytes;
-    m->n_buckets = n;
-    m->slots = calloc(n, sizeof *m->slots);
-    m->buckets = calloc(n, sizeof *m->buckets);
-    m->data = malloc(n * bytes);
-    if (!m->slots || !m->buckets || !m->data)
-        return pack_fail_memory(err, "chunks");
-    for (uint64_t i = n; i-- > 0;) {
-        m->slots[i].data = m->data + i * bytes;
-        free_slot(m, &m->slots[i]);
-    }
-    return PACK_OK;
-}
-
-static enum pack_status
-make_workers(struct mover *m, struct pack_error *err)
-{
-    uint64_t room = pack_move_room_bytes(m->params, m->move->plan.target.chunk_bytes);
-    enum pack_status status = PACK_OK;
-    m->n_in_flight = MOVE_IN_FLIGHT * m->move->n_workers;
-    m->workers = calloc(m->move->n_workers, sizeof *m->workers);
-    m->loads = calloc(m->n_in_flight, sizeof *m->loads);
-    m->encodes = calloc(m->n_in_flight, sizeof *m->encodes);
-    if (!m->workers || !m->loads || !m->encodes)
-        return pack_fail_memory(err, "workers");
-    for (unsigned i = 0; i < m->move->n_workers && status == PACK_OK; i++) {
-        struct move_worker *worker = &m->workers[i];
-        worker->chunk = malloc(m->move->plan.source.chunk_bytes);
-        if (!worker->chunk)
-            return pack_fail_memory(err, "a chunk");
-        status = pack_chunkload_init(&worker->load, m->params->map, &m->fetch, err);
-        if (status == PACK_OK)
-            status = pack_filter_ctx_new(&worker->ctx, err);
-    }
-    for (unsigned i = 0; room > 0 && i < m->n_in_flight && status == PACK_OK; i++)
-        if (!(m->encodes[i].room = malloc(room)))
-            status = pack_fail_memory(err, "an encoded chunk");
-    return status;
-}
-
-static enum pack_status
-set_up(struct mover *m, struct pack_error *err)
-{
-    const struct pack_pool_lane lanes[] = {
-        [MOVE_LOAD] = { pack_move_load, m, MOVE_IN_FLIGHT * m->move->n_workers },
-        [MOVE_ENCODE] = { pack_move_encode, m, MOVE_IN_FLIGHT * m->move->n_workers },
-    };
-    m->ready_end = &m->ready;
-    enum pack_status status = make_slots(m, err);
-    if (status == PACK_OK)
-        status = make_workers(m, err);
-    return status == PACK_OK ? pack_pool_new(m->move->n_workers, lanes, 2, &m->pool, err)
-                             : status;
-}
-
-static void
-tear_down(struct mover *m)
-{
-    pack_pool_free(m->pool);
-    for (unsigned i = 0; m->workers && i < m->move->n_workers; i++) {
-        pack_chunkload_done(&m->workers[i].load);
-        pack_filter_ctx_free(m->workers[i].ctx);
-        free(m->workers[i].chunk);
-    }
-    for (unsigned i = 0; i < m->n_in_flight; i++) {
-        if (m->loads)
-            free(m->loads[i].slots);
-        if (m->encodes)
-            free(m->encodes[i].room);
-    }
-    free(m->workers);
-    free(m->loads);
-    free(m->encodes);
-    free(m->slots);
-    free(m->buckets);
-    free(m->data);
-}
+/* -------------------------------------------------------------------- all of it */
 
 enum pack_status
 pack_rechunk_move(const struct pack_rechunk_move_params *params,
@@ -465,11 +436,11 @@ pack_rechunk_move(const struct pack_rechunk_move_params *params,
     if (status == PACK_OK && params->verbatim) {
         status = copy_chunks(&m, err);
     } else if (status == PACK_OK) {
-        status = set_up(&m, err);
+        status = pack_move_set_up(&m, err);
         if (status == PACK_OK)
             status = move_chunks(&m, err);
     }
-    tear_down(&m);
+    pack_move_tear_down(&m);
     if (status == PACK_OK)
         status = pack_chunkmap_check(map, fd, err);
     pack_fetch_close(&m.fetch);

@@ -50,6 +50,7 @@ struct pack_rechunk_move {
     struct pack_rechunk_plan plan; /* of a verbatim copy the grids only */
     uint64_t n_slots;
     unsigned n_workers;
+    unsigned n_batch; /* source chunks that a worker gets at a time, at most */
     uint64_t peak_bytes; /* of memory */
 };
 

@@ -16,14 +16,20 @@ struct move_slot {
 };
 
 /* A source chunk on its way to its slots. */
-struct move_load {
+struct move_part {
     struct pack_rechunk_load load;
     enum pack_chunk_kind kind;
     struct pack_chunk chunk;
-    struct move_slot **slots; /* of the target chunks it touches, in their order; NULL for
-                                 one that is done */
+    struct move_slot *only, **slots; /* of the target chunks it touches, in their order, NULL
+                                        for one that is done: &only, or allocated */
+};
+
+/* What a worker gets at a time: small chunks are not worth a way to and fro each. */
+struct move_load {
+    struct move_part *parts;
+    unsigned n;
     enum pack_status status;
-    struct pack_error err;
+    struct pack_error err; /* of the first part that failed */
 };
 
 /* A target chunk on its way to the file. */
@@ -42,7 +48,13 @@ struct move_worker {
     struct pack_filter_ctx *ctx;
 };
 
-enum { MOVE_LOAD = 0, MOVE_ENCODE = 1, MOVE_IN_FLIGHT = 2 /* of each, per worker */ };
+enum {
+    MOVE_LOAD = 0,
+    MOVE_ENCODE = 1,
+    MOVE_IN_FLIGHT = 2, /* of each, per worker */
+    MOVE_BATCH_MAX = 64 /* parts of a load, as long as they make no more than */
+};
+#define MOVE_BATCH_BYTES PACK_CHUNKLOAD_SPAN_BYTES /* which is read at once, too */
 
 struct mover {
     const struct pack_rechunk_move_params *params;
@@ -54,7 +66,8 @@ struct mover {
     struct move_slot *slots, *free, *ready, **ready_end, **buckets;
     uint64_t n_free, n_buckets;
     unsigned char *data; /* of all slots */
-    struct move_load *loads;
+    struct move_load *loads, *filling; /* filling: is not yet submitted; or NULL */
+    struct move_part *parts;           /* of all loads */
     struct move_encode *encodes;
     unsigned n_in_flight; /* of loads, and of encodes, at most */
     uint64_t load_at, encode_at; /* submitted so far */
@@ -64,6 +77,13 @@ struct mover {
 /* Bytes that encoding leaves a chunk in; 0: there are no filters. */
 uint64_t pack_move_room_bytes(const struct pack_rechunk_move_params *params,
                               uint64_t chunk_bytes);
+
+/* Takes the memory that was planned, and starts the workers; ends them and frees it, also
+ * after a failure. */
+enum pack_status pack_move_set_up(struct mover *m, struct pack_error *err);
+void pack_move_tear_down(struct mover *m);
+/* The list of slots that a part goes to. */
+void pack_move_free_slots(struct move_part *part);
 
 /* What the workers do. */
 void pack_move_load(void *item, unsigned worker, void *context);
