@@ -42,7 +42,8 @@ static const struct cli_option options[] = {
              "replacement, weighted:by=FILE or trace:FILE (default: shuffle)"),
     CLI_NUMBER('b', "batch", &o.batch, "N", 1, 1 << 24, "samples (default: 32)"),
     CLI_NUMBER('w', "workers", &o.workers, "N", 0, PACK_PROCS_MAX,
-               "reader processes, as DataLoader's num_workers (default: 0, in line)"),
+               "reader processes, as DataLoader's num_workers (default: 0, in line); "
+               "threads of the reader with --engine libpack"),
     CLI_NUMBER(0, "prefetch", &o.prefetch, "N", 1, 1024,
                "batches in flight for each worker (default: 2)"),
     CLI_CHOICE(0, "read", &o.read, "sample|batch|span",
@@ -61,7 +62,11 @@ static const struct cli_option options[] = {
 
     CLI_SECTION("How to read"),
     CLI_TEXT(0, "engine", &o.engine, "NAME",
-             "hdf5, the stock library (default), or images"),
+             "hdf5, the stock library in worker processes (default); libpack, its own "
+             "reader in as many threads; mmap, the same out of a mapping; or images"),
+    CLI_BYTES(0, "memory", &o.memory, "SIZE",
+              "with --engine libpack or mmap: bound of all that the reader allocates "
+              "(default: 1G)"),
     CLI_BYTES(0, "rdcc-nbytes", &o.nbytes, "SIZE",
               "chunk cache of each worker (default: the library's)"),
     CLI_NUMBER(0, "rdcc-nslots", &o.nslots, "N", 0, 0x1p40,
@@ -275,11 +280,13 @@ advise(struct readbench_job *job, const struct pack_bench_result *result,
 {
     struct pack_error err;
     struct pack_profile processor;
+    *advice = (struct pack_bench_advice){ .n = 0 };
+    if (result->setup.threads.n > 0)
+        return;
     struct pack_bench_ask ask = { .no_trial = o.no_trial,
                                   .order_is_fixed = o.pattern != NULL,
                                   .watch = job->params.watch };
     ask.watch.progress = NULL;
-    *advice = (struct pack_bench_advice){ .n = 0 };
     if (find_processor(job, result, &ask.watch, &processor))
         ask.processor = &processor;
     enum pack_status status =
@@ -358,6 +365,7 @@ static const struct cli_rule rules[] = {
     { "rdcc-nslots", "FILE", NULL },
     { "rdcc-w0", "FILE", NULL },
     { "reopen", "FILE", NULL },
+    { "memory", "engine|sweep", NULL },
     { "size", "images", NULL },
     { "shorter", "images", NULL },
     { "mean", "consumer|sweep", NULL },

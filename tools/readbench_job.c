@@ -136,6 +136,7 @@ fill_reading(const struct readbench_options *o, struct pack_bench_params *p)
 {
     p->engine = o->engine;
     p->workers.n = o->workers;
+    p->reader.memory_bytes = o->memory;
     p->workers.prefetch = o->prefetch;
     p->open.set_cache = o->nbytes != UINT64_MAX || o->nslots != UINT64_MAX || o->w0 >= 0;
     p->open.cache.n_slots =

@@ -22,6 +22,7 @@ struct readbench_options {
     int read;
     const char *engine;
     uint64_t nbytes, nslots;
+    uint64_t memory; /* 0: the reader's default */
     double w0;
     bool reopen, cold, no_check, no_trial, no_persistent;
     int hand_over;

@@ -44,6 +44,16 @@ struct pack_reader_params {
     bool file_order; /* leave elements in the file's byte order */
 };
 
+/* What it took to make something. Times are of all threads together. */
+struct pack_reader_work {
+    uint64_t visits;                      /* a chunk in a batch */
+    uint64_t loads;                       /* chunks read and decoded */
+    uint64_t hits;                        /* decoded chunks that were there */
+    uint64_t file_reads, file_read_bytes; /* data asked of the system */
+    uint64_t total_ns; /* reading and decoding, waiting for others' chunks, copying */
+    uint64_t read_ns, decode_ns; /* two parts of it */
+};
+
 /*
  * A batch: n_samples boxes one behind the other, each dense, slowest dimension first, of
  * elem_size bytes an element. Integers, floats and bitfields are in this machine's byte
@@ -56,6 +66,7 @@ struct pack_reader_batch {
     const uint64_t *samples; /* their numbers, as drawn; of a trace, places in it */
     uint64_t epoch, number;  /* of the batch in its epoch, from 0 */
     uint64_t position;       /* of its first sample among this rank's in the epoch */
+    struct pack_reader_work work; /* all zero where HDF5 reads */
 };
 
 /* What a reader is, and what it has done so far. */

@@ -165,11 +165,14 @@ open_run(struct bench_run *run, struct pack_error *err)
     r->setup.echo = p->consumer.echo;
     r->setup.sample_bytes = run->plan.stride_bytes;
     r->setup.epoch_samples = run->plan.epoch_samples;
-    enum pack_status status = note_cache(run, err);
+    enum pack_status status =
+        run->plan.engine->is_threaded ? PACK_OK : note_cache(run, err);
     uint64_t begin_ns = pack_clock_ns();
     if (status == PACK_OK && p->keep_events)
         status = pack_bench_events_open(r, err);
-    if (status == PACK_OK && !p->workers.fresh)
+    if (status == PACK_OK && run->plan.engine->is_threaded)
+        status = pack_bench_threads_open(&run->plan, &r->setup, &run->threads, err);
+    else if (status == PACK_OK && !p->workers.fresh)
         status = open_procs(run, err); /* before anything that must not be forked */
     if (status == PACK_OK)
         status = open_consumer(run, err);
@@ -275,6 +278,8 @@ one_epoch(struct bench_run *run, uint64_t number, struct pack_error *err)
     epoch->start_ns = p->workers.fresh ? pack_clock_ns() - begin_ns : 0;
     if (run->procs)
         pack_procs_begin(run->procs, number, n);
+    if (run->threads && status == PACK_OK)
+        status = pack_bench_threads_begin(run->threads, number, err);
     for (uint64_t i = 0; i < n && status == PACK_OK && !(i > 0 && is_over(run)); i++) {
         status = pack_bench_batch(run, err);
         if (number == 0)
@@ -325,6 +330,7 @@ static void
 close_run(struct bench_run *run)
 {
     pack_consumer_close(run->consumer);
+    pack_bench_threads_close(run->threads);
     end_procs(run);
     pack_bench_expect_close(run->expect);
     free(run->tally);

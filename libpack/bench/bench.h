@@ -31,6 +31,11 @@ struct pack_bench_workers {
     uint64_t stall_ns;
 };
 
+/* Of libpack's reader, where that is the engine: workers.n are its threads then. */
+struct pack_bench_reader {
+    uint64_t memory_bytes; /* of all that it allocates; 0: its own default */
+};
+
 /* How batches reach the training process. */
 struct pack_bench_hand_over {
     bool torch; /* as PyTorch's DataLoader does, see procs.h; each sample is read into
@@ -61,6 +66,7 @@ struct pack_bench_params {
     const struct pack_readset *with; /* read in step, by index of axis 0; may be NULL */
     struct pack_engine_images images; /* instead of set; no source: none */
     struct pack_engine_open open;
+    struct pack_bench_reader reader;
     bool cold;    /* files leave the page cache before each epoch */
     bool preload; /* each worker first fills its chunk cache, from the dataset's beginning
                      on; stop.after_ns counts from when all have. Not fresh workers, whose
@@ -191,11 +197,21 @@ struct pack_bench_mismatch {
     char text[PACK_BENCH_TEXT_MAX]; /* the first one */
 };
 
+/* libpack's reader as it was. */
+struct pack_bench_threads {
+    uint64_t n;         /* 0: it was another engine */
+    char how[16];       /* "pread", "mmap"; "hdf5" where HDF5 had to read */
+    char reason[160];   /* why not as asked for, or empty */
+    uint64_t n_slots;   /* decoded chunks that it keeps */
+    uint64_t memory_bytes;
+};
+
 /* The run as it was: defaults filled in, sizes known. */
 struct pack_bench_setup {
     const char *engine, *consumer;
     uint64_t seed;
-    uint64_t n_workers, prefetch, batch, echo;
+    uint64_t n_workers, prefetch, batch, echo; /* workers: threads of the reader, too */
+    struct pack_bench_threads threads;
     uint64_t sample_bytes;  /* handed to the consumer */
     uint64_t epoch_samples; /* of one epoch of this rank */
     char hdf5_version[32];
@@ -259,6 +275,9 @@ struct pack_bench_result {
 enum pack_status pack_bench_run(const struct pack_bench_params *params,
                                 struct pack_bench_result *result, struct pack_error *err);
 void pack_bench_done(struct pack_bench_result *result);
+
+/* Makers of batches whose times are told apart: workers; else 1. */
+uint64_t pack_bench_lanes(const struct pack_bench_result *result);
 
 /* Where an epoch's file reads were answered, in the main: storage delivered a twentieth of
  * the bytes or more, or did not; or nobody tells. */

@@ -400,7 +400,8 @@ pack_bench_advise(const struct pack_bench_params *params,
 {
     struct bench_ranking ranking = { .advice = advice };
     *advice = (struct pack_bench_advice){ .epochs = pack_bench_training(params) };
-    if (result->total.n_samples == 0 || result->verdict.limit == PACK_LIMIT_CONSUMER)
+    if (result->total.n_samples == 0 || result->verdict.limit == PACK_LIMIT_CONSUMER ||
+        result->setup.threads.n > 0)
         return PACK_OK;
     enum pack_status status = advise_chunks(params, result, ask, &ranking, err);
     pack_bench_remedies(params, result, &ranking);

@@ -37,6 +37,8 @@ settle_note(struct bench_run *run, const struct pack_procs_item *item,
     tally->file_read_bytes += note->work.read.file_read_bytes;
     tally->with_reads += note->work.with.file_reads;
     tally->with_bytes += note->work.with.file_read_bytes;
+    if (run->threads)
+        pack_bench_threads_count(note, e);
     run->n_batches++;
     run->n_samples += note->n_samples;
     run->n_bytes += note->n_samples * run->plan.stride_bytes;
@@ -139,7 +141,9 @@ pack_bench_batch(struct bench_run *run, struct pack_error *err)
 {
     struct pack_procs_item item;
     uint64_t begin_ns = pack_clock_ns();
-    enum pack_status status = pack_procs_next(run->procs, &item, err);
+    enum pack_status status = run->threads
+                                  ? pack_bench_threads_next(run->threads, &item, err)
+                                  : pack_procs_next(run->procs, &item, err);
     if (status != PACK_OK)
         return status;
     touch(run, &item);
@@ -148,7 +152,8 @@ pack_bench_batch(struct bench_run *run, struct pack_error *err)
     status = consume(run, &item, err);
     pack_bench_record_take(run->result, run->start_ns, item.number, begin_ns,
                            pack_clock_ns());
-    pack_procs_release(run->procs, &item);
+    if (run->procs)
+        pack_procs_release(run->procs, &item);
     tell_progress(run);
     return status;
 }

@@ -68,7 +68,7 @@ largest_stage(const struct pack_bench_result *r)
         { PACK_LIMIT_DECODE, a->decode_ns + b->decode_ns },
         { PACK_LIMIT_CALLS, a->overhead_ns + b->overhead_ns },
         { PACK_LIMIT_REOPEN, a->reopen_ns + b->reopen_ns },
-        { PACK_LIMIT_ASSEMBLY,
+        { r->setup.threads.n ? PACK_LIMIT_COLLATE : PACK_LIMIT_ASSEMBLY,
           minus(t->work.total_ns, a->call_ns + b->call_ns + t->work.delay_ns +
                                       t->work.collate_ns + t->work.interpret_ns) },
         { PACK_LIMIT_DELAY, t->work.delay_ns },
@@ -166,7 +166,7 @@ explain(const struct bench_plan *plan, struct pack_bench_result *r)
     const struct pack_readset *set = plan->params.set;
     struct pack_cause_facts facts;
     char text[PACK_CAUSE_TEXT_MAX];
-    if (!set || !r->total.expected.is_known || set->parts[0].data->chunks.grid.rank == 0)
+    if (!set || r->setup.threads.n || !r->total.expected.is_known || set->parts[0].data->chunks.grid.rank == 0)
         return; /* sources of a virtual dataset have a grid each */
     cause_facts(plan, r, &facts);
     if (pack_causes_find(&facts, text))

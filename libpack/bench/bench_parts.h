@@ -9,6 +9,7 @@ struct bench_plan {
     struct pack_bench_params params; /* defaults filled in */
     const struct pack_engine_ops *engine;
     struct pack_pattern pattern; /* of the whole rank */
+    uint64_t n_threads; /* of libpack's reader; 0: one for each processor */
     uint64_t epoch_samples, epoch_batches;
     uint64_t prefetch;          /* of each worker: no more than it has to make */
     uint64_t batch_max;         /* samples of the largest batch of an epoch */
@@ -23,6 +24,7 @@ struct bench_note {
     uint64_t begin_ns, end_ns;
     struct pack_bench_work work;    /* from begin to end, and waiting before */
     struct pack_system_usage usage; /* since the batch before */
+    uint64_t n_hits, n_loads;       /* of chunks that libpack's reader decodes */
 };
 
 /* What a worker is doing, and its latencies; in shared memory. */
@@ -64,11 +66,14 @@ struct bench_tally {
     uint64_t file_reads, file_read_bytes, with_reads, with_bytes;
 };
 
+struct bench_threads;
+
 /* A run that goes on. */
 struct bench_run {
     struct bench_plan plan;
     struct pack_bench_result *result;
     struct pack_procs *procs;
+    struct bench_threads *threads; /* instead of them, or NULL */
     struct pack_consumer *consumer;
     struct bench_expect *expect; /* NULL: nothing is compared */
     struct bench_tally *tally;   /* [epoch * n_lanes + lane] */
@@ -114,5 +119,36 @@ void pack_bench_expect_close(struct bench_expect *expect); /* accepts NULL */
 enum pack_status pack_bench_expect(void *expect, uint64_t round, uint64_t number,
                                    uint64_t index, uint64_t *checksum,
                                    struct pack_error *err);
+
+/* ---------------------------------------- bench_threads.c: libpack's reader makes batches */
+
+/* PACK_ERR_ARGUMENT for what only processes with HDF5 do. */
+enum pack_status pack_bench_threads_check(const struct pack_bench_params *params,
+                                          const struct pack_engine_ops *engine,
+                                          struct pack_error *err);
+
+/*
+ * Opens the reader for the run; what it is goes into setup->threads. With --cold it is
+ * opened anew for each epoch, as what it has decoded is no longer cold.
+ */
+enum pack_status pack_bench_threads_open(const struct bench_plan *plan,
+                                         struct pack_bench_setup *setup,
+                                         struct bench_threads **threads,
+                                         struct pack_error *err);
+void pack_bench_threads_close(struct bench_threads *threads); /* accepts NULL */
+
+/* Before each epoch. */
+enum pack_status pack_bench_threads_begin(struct bench_threads *threads, uint64_t round,
+                                          struct pack_error *err);
+
+/* The next batch, with its note, until the next call. What it took is the batch's own, though
+ * threads are ahead of it. */
+enum pack_status pack_bench_threads_next(struct bench_threads *threads,
+                                         struct pack_procs_item *item,
+                                         struct pack_error *err);
+
+/* Adds the counts of a batch to where a simulator's stand for other engines. */
+void pack_bench_threads_count(const struct bench_note *note,
+                              struct pack_bench_epoch *epoch);
 
 #endif

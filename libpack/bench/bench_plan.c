@@ -145,6 +145,17 @@ fail_batch(const struct pack_pattern *pattern, struct pack_error *err)
                      (unsigned long long)pattern->batch);
 }
 
+/* There are no processes, and no HDF5 whose reads a simulator knows. */
+static void
+give_to_threads(struct bench_plan *plan)
+{
+    struct pack_bench_params *p = &plan->params;
+    plan->n_threads = p->workers.n;
+    p->workers.n = 0;
+    p->preload = false;
+    p->no_check = true;
+}
+
 enum pack_status
 pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *plan,
                      struct pack_error *err)
@@ -164,12 +175,16 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
         return pack_fail(err, PACK_ERR_ARGUMENT, "no engine is called '%.40s'", engine);
     enum pack_engine_kind kind = p->set ? PACK_ENGINE_SET : PACK_ENGINE_IMAGES;
     enum pack_status status = pack_engine_check(plan->engine, kind, err);
+    if (status == PACK_OK && plan->engine->is_threaded)
+        status = pack_bench_threads_check(params, plan->engine, err);
     if (status != PACK_OK)
         return status;
-    plan_extent(plan);
-    plan->pattern.batch = plan->pattern.batch ? plan->pattern.batch : 1;
     if (plan->pattern.dealt == 0)
         plan->pattern.dealt = p->workers.n ? p->workers.n : 1;
+    if (plan->engine->is_threaded)
+        give_to_threads(plan);
+    plan_extent(plan);
+    plan->pattern.batch = plan->pattern.batch ? plan->pattern.batch : 1;
     plan->pattern.workers = plan->pattern.worker = 0;
     status = check_params(p, err);
     if (status == PACK_OK)

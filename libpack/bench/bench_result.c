@@ -65,6 +65,13 @@ pack_bench_done(struct pack_bench_result *result)
 
 /* ------------------------------------------------------------------ figures */
 
+uint64_t
+pack_bench_lanes(const struct pack_bench_result *result)
+{
+    const struct pack_bench_setup *setup = &result->setup;
+    return setup->threads.n == 0 && setup->n_workers > 0 ? setup->n_workers : 1;
+}
+
 enum pack_origin
 pack_bench_origin(const struct pack_bench_epoch *e)
 {

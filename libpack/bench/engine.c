@@ -6,6 +6,8 @@
 
 const struct pack_engine_ops *const pack_engines[] = {
     &pack_engine_hdf5,
+    &pack_engine_libpack,
+    &pack_engine_mmap,
     &pack_engine_images,
     NULL,
 };

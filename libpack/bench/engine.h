@@ -10,6 +10,7 @@
 #include "libpack/base/histogram.h"
 #include <libpack/image.h>
 #include "libpack/hdf5/readset.h"
+#include <libpack/reader.h>
 #include <libpack/source.h>
 #include <libpack/status.h>
 
@@ -78,6 +79,10 @@ struct pack_engine_params {
 struct pack_engine_ops {
     const char *name, *purpose;
     enum pack_engine_kind kind; /* of the parameters that `open` takes */
+    /* Whole batches are made in threads of the training process, by libpack's reader with
+     * this strategy; there is nothing to open, to read or to close. */
+    bool is_threaded;
+    enum pack_reader_strategy strategy;
     enum pack_status (*open)(const struct pack_engine_params *params, void **state,
                              struct pack_error *err);
     /*

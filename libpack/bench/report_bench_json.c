@@ -7,6 +7,23 @@
 #include "libpack/base/json.h"
 #include "libpack/model/cachesim_json.h"
 
+/* libpack's own, where that is the engine. */
+static void
+put_reader(struct pack_json *json, const struct pack_bench_threads *t)
+{
+    if (t->n == 0) {
+        pack_json_null(json, "reader");
+        return;
+    }
+    pack_json_object(json, "reader");
+    pack_json_u64(json, "threads", t->n);
+    pack_json_text(json, "strategy", t->how);
+    pack_json_text(json, "reason", t->reason[0] ? t->reason : NULL);
+    pack_json_u64(json, "slots", t->n_slots);
+    pack_json_u64(json, "memory_bytes", t->memory_bytes);
+    pack_json_close(json);
+}
+
 static void
 put_options(struct pack_json *json, const struct pack_bench_report *report)
 {
@@ -131,7 +148,7 @@ put_device(struct pack_json *json, const struct pack_device_result *d)
 static void
 put_processors(struct pack_json *json, const struct pack_bench_result *r)
 {
-    uint64_t n = r->setup.n_workers ? r->setup.n_workers : 1;
+    uint64_t n = pack_bench_lanes(r);
     pack_json_array(json, "workers");
     for (uint64_t i = 0; i < n; i++) {
         pack_json_object(json, NULL);
@@ -259,6 +276,7 @@ put_measured(struct pack_json *json, const struct pack_bench_report *report)
     pack_json_close(json);
     put_device(json, &r->device);
     put_processors(json, r);
+    put_reader(json, &r->setup.threads);
     pack_json_close(json);
 }
 

@@ -60,7 +60,7 @@ collect(struct picture *p, const struct pack_bench_result *r)
         else if (e->kind == PACK_EVENT_READ && e->lane < ROWS_MAX)
             cover(p, p->work[e->lane], e->begin_ns, e->end_ns);
     }
-    p->n_rows = r->setup.n_workers ? (unsigned)r->setup.n_workers : 1;
+    p->n_rows = (unsigned)pack_bench_lanes(r);
     if (p->n_rows > ROWS_MAX)
         p->n_rows = ROWS_MAX;
 }
@@ -128,10 +128,13 @@ put_picture(struct picture *p, const struct pack_bench_result *r)
     PUT(p,
         "<text x=\"%d\" y=\"44\">%.1f samples/s, %s of %" PRIu64 ", %s</text>\n",
         LEFT, pack_bench_rate(r), pack_counted(r->total.n_batches, "batch", "batches").text,
-        r->setup.batch, pack_counted(r->setup.n_workers, "worker", "workers").text);
+        r->setup.batch,
+        r->setup.threads.n ? pack_counted(r->setup.threads.n, "thread", "threads").text
+                           : pack_counted(r->setup.n_workers, "worker", "workers").text);
     put_graph(p);
     for (unsigned i = 0; i < p->n_rows; i++)
-        put_row(p, r->setup.n_workers ? "worker" : "reader", i, p->work[i],
+        put_row(p, r->setup.n_workers && !r->setup.threads.n ? "worker" : "reader", i,
+                p->work[i],
                 rows_top + (int)i * ROW);
     PUT(p, "<text x=\"%d\" y=\"%d\">0 s</text>\n", LEFT, height - 10);
     PUT(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.2f s</text>\n</svg>\n",

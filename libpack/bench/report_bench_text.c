@@ -148,18 +148,22 @@ put_stages(struct page *page, const struct pack_bench_report *report)
     snprintf(chunks, sizeof chunks, "%s: reading chunks", reads);
     snprintf(indexes, sizeof indexes, "%s: reading indexes", reads);
     LINE(page, "\n%-36s%13s %9s\n",
-         r->setup.n_workers ? "where the workers' time went" : "where the time went",
+         r->setup.threads.n   ? "where the threads' time went"
+         : r->setup.n_workers ? "where the workers' time went"
+                              : "where the time went",
          "per batch", "share");
     put_stage(page, r, chunks, a->storage_ns + b->storage_ns);
     put_stage(page, r, indexes, a->metadata_ns + b->metadata_ns);
     if (a->reopen_ns + b->reopen_ns)
         put_stage(page, r, "opening the dataset each time", a->reopen_ns + b->reopen_ns);
     put_stage(page, r, "decode", a->decode_ns + b->decode_ns);
-    put_stage(page, r,
-              strcmp(r->setup.engine, "images") == 0 ? "other work"
-                                                     : "HDF5 calls and copies",
-              a->overhead_ns + b->overhead_ns);
-    put_stage(page, r, "CPU assembly", rest_ns);
+    if (r->setup.threads.n == 0 || a->overhead_ns > 0)
+        put_stage(page, r,
+                  strcmp(r->setup.engine, "images") == 0 ? "other work"
+                                                         : "HDF5 calls and copies",
+                  a->overhead_ns + b->overhead_ns);
+    put_stage(page, r, r->setup.threads.n ? "copying, waiting for chunks" : "CPU assembly",
+              rest_ns);
     if (t->work.collate_ns)
         put_stage(page, r, "copying into new shared memory", t->work.collate_ns);
     if (t->work.interpret_ns)
@@ -237,11 +241,25 @@ put_epoch(struct page *page, const struct pack_bench_epoch *e, uint64_t number)
 enum { EPOCHS_SHOWN = 5 }; /* of the first ones, and of the last ones */
 
 static void
+put_reader(struct page *page, const struct pack_bench_threads *t)
+{
+    char memory[PACK_BYTES_TEXT_MAX];
+    LINE(page, "\nlibpack's reader (%s): %s, %s in all, room for %s\n", t->how,
+         pack_counted(t->n, "thread", "threads").text,
+         pack_bytes_format(t->memory_bytes, memory),
+         pack_counted(t->n_slots, "decoded chunk", "decoded chunks").text);
+    if (t->reason[0])
+        LINE(page, "  %s\n", t->reason);
+}
+
+static void
 put_epochs(struct page *page, const struct pack_bench_result *r)
 {
     const struct pack_cache_counts *c = &r->total.expected.set;
     char cache[PACK_BYTES_TEXT_MAX];
-    if (r->setup.has_cache)
+    if (r->setup.threads.n)
+        put_reader(page, &r->setup.threads);
+    else if (r->setup.has_cache)
         LINE(page, "\nchunk cache%s: %s, %s, w0 %g (HDF5 %s)\n",
              r->setup.n_workers > 1 ? " of each worker" : "",
              pack_counted(r->setup.cache.n_slots, "slot", "slots").text,
@@ -315,14 +333,16 @@ put_storage(struct page *page, const struct pack_bench_report *report)
 static void
 put_processors(struct page *page, const struct pack_bench_result *r)
 {
-    uint64_t n = r->setup.n_workers ? r->setup.n_workers : 1, user = 0, system = 0;
+    uint64_t n = pack_bench_lanes(r), user = 0, system = 0;
     for (uint64_t i = 0; i < n; i++) {
         user += r->cpu.workers[i].user_ns;
         system += r->cpu.workers[i].system_ns;
     }
     uint64_t lived = n * r->elapsed_ns;
     LINE(page, "\nprocessors: %s %.0f %% user, %.0f %% system",
-         r->setup.n_workers ? "each worker" : "this process", percent(user, lived),
+         pack_bench_lanes(r) > 1 || (r->setup.n_workers && !r->setup.threads.n)
+             ? "each worker"
+             : "this process", percent(user, lived),
          percent(system, lived));
     if (r->cpu.has_machine) {
         uint64_t all = r->cpu.machine.user_ns + r->cpu.machine.system_ns +

@@ -139,9 +139,9 @@ pack_report_bench_trace(const struct pack_bench_report *report, struct pack_buf 
     put_track(&json, TRACK_STEPS, r->setup.consumer);
     put_track(&json, TRACK_COPIES, "copies");
     put_track(&json, TRACK_NORMALISE, "normalise kernel");
-    for (uint64_t i = 0; i < (r->setup.n_workers ? r->setup.n_workers : 1); i++)
+    for (uint64_t i = 0; i < pack_bench_lanes(r); i++)
         put_track(&json, TRACK_WORKERS + (unsigned)i,
-                  r->setup.n_workers ? "worker" : "reader");
+                  r->setup.n_workers && !r->setup.threads.n ? "worker" : "reader");
     for (size_t i = 0; i < r->events.n; i++)
         put_event(&json, &r->events.event[i], i);
     pack_json_close(&json);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/clock.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/filter.h"
 #include "libpack/model/grid.h"
@@ -101,7 +102,11 @@ view(struct pack_chunkload *load, uint64_t address, size_t size, void *room,
     load->file_read_bytes += size;
     if (room == load->room)
         load->window_bytes = 0;
-    return pack_fetch_view(load->fetch, address, size, room, data, err);
+    uint64_t begin_ns = pack_clock_ns();
+    enum pack_status status =
+        pack_fetch_view(load->fetch, address, size, room, data, err);
+    load->read_ns += pack_clock_ns() - begin_ns;
+    return status;
 }
 
 void
@@ -141,9 +146,11 @@ pack_chunkload_decode(struct pack_chunkload *load, const struct pack_chunk *chun
     else
         status =
             view(load, chunk->address_bytes, stored.size, load->room, &stored.data, err);
+    uint64_t begin_ns = pack_clock_ns();
     if (status == PACK_OK)
         status = pack_pipeline_decode(&map->facts.pipeline, load->ctx, &stored, out,
                                       (size_t)map->grid.chunk_bytes, err);
+    load->decode_ns += pack_clock_ns() - begin_ns;
     return status == PACK_OK ? status : name_chunk(map, chunk->number, status, err);
 }
 

@@ -29,7 +29,7 @@ struct pack_chunkload {
     const unsigned char *window;
     uint64_t window_address;
     size_t window_bytes;
-    uint64_t file_reads, file_read_bytes;
+    uint64_t file_reads, file_read_bytes, read_ns, decode_ns;
 };
 
 /* PACK_ERR_MEMORY. pack_chunkload_done() frees; zeroed storage is fine. */

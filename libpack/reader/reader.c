@@ -192,7 +192,8 @@ lend(const struct pack_job *job, struct pack_reader_batch *batch)
                                          .samples = drawn->samples,
                                          .epoch = drawn->epoch,
                                          .number = drawn->number,
-                                         .position = drawn->position };
+                                         .position = drawn->position,
+                                         .work = job->work };
 }
 
 enum pack_status

@@ -15,6 +15,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "libpack/base/clock.h"
+
 /* What has been done with a slot. */
 struct slot {
     uint64_t n_loads, n_steps;
@@ -39,7 +41,7 @@ struct pack_crew {
     /* Counts of batches: those before n_given_back are the ring's again. */
     uint64_t n_planned, n_dealt, n_given_back, n_taken;
     bool planning, ended, closing;
-    uint64_t n_visits, n_loads, n_hits, file_reads, file_read_bytes;
+    struct pack_reader_work total; /* of all batches */
 };
 
 uint64_t
@@ -136,6 +138,36 @@ do_visit(struct pack_crew *crew, struct worker *worker, struct pack_job *job,
     return PACK_OK;
 }
 
+static void
+add_work(struct pack_reader_work *total, const struct pack_reader_work *part)
+{
+    total->visits += part->visits;
+    total->loads += part->loads;
+    total->hits += part->hits;
+    total->file_reads += part->file_reads;
+    total->file_read_bytes += part->file_read_bytes;
+    total->total_ns += part->total_ns;
+    total->read_ns += part->read_ns;
+    total->decode_ns += part->decode_ns;
+}
+
+/* What a visit took, and the thread has not told yet. */
+static struct pack_reader_work
+take_work(struct pack_chunkload *load, const struct pack_visit *visit, uint64_t begin_ns)
+{
+    bool is_hit = visit->is_coded && visit->step.action == PACK_PLAN_HIT;
+    struct pack_reader_work work = { .visits = 1,
+                                     .loads = visit->is_coded && !is_hit,
+                                     .hits = is_hit,
+                                     .file_reads = load->file_reads,
+                                     .file_read_bytes = load->file_read_bytes,
+                                     .total_ns = pack_clock_ns() - begin_ns,
+                                     .read_ns = load->read_ns,
+                                     .decode_ns = load->decode_ns };
+    load->file_reads = load->file_read_bytes = load->read_ns = load->decode_ns = 0;
+    return work;
+}
+
 /* Under the lock: the visit is through, well or not. */
 static void
 note_visit(struct pack_crew *crew, struct pack_job *job, size_t number,
@@ -143,14 +175,9 @@ note_visit(struct pack_crew *crew, struct pack_job *job, size_t number,
 {
     const struct pack_visit *visit = &job->drawn.visits[number];
     const struct pack_plan_step *step = &visit->step;
-    crew->n_visits++;
-    if (visit->is_coded) {
-        crew->n_loads += step->action != PACK_PLAN_HIT;
-        crew->n_hits += step->action == PACK_PLAN_HIT;
-        if (step->action != PACK_PLAN_PASS) {
-            crew->slots[step->slot].n_steps++;
-            tell_slot(crew);
-        }
+    if (visit->is_coded && step->action != PACK_PLAN_PASS) {
+        crew->slots[step->slot].n_steps++;
+        tell_slot(crew);
     }
     if (error->status != PACK_OK && number < job->bad_visit) {
         job->bad_visit = number;
@@ -174,6 +201,7 @@ plan(struct pack_crew *crew)
     crew->planning = false;
     if (more) {
         job->n_dealt = job->n_done = 0;
+        job->work = (struct pack_reader_work){ 0 };
         job->bad_visit = job->drawn.n_visits;
         crew->n_planned++;
     } else {
@@ -195,12 +223,14 @@ read_run(struct pack_crew *crew, struct worker *worker)
     for (size_t i = first; i < end && !crew->closing; i++) {
         struct pack_error error = { .status = PACK_OK };
         pthread_mutex_unlock(&crew->lock);
+        uint64_t begin_ns = pack_clock_ns();
         error.status = do_visit(crew, worker, job, &job->drawn.visits[i], &error);
+        struct pack_reader_work work =
+            take_work(load, &job->drawn.visits[i], begin_ns);
         pthread_mutex_lock(&crew->lock);
+        add_work(&job->work, &work);
+        add_work(&crew->total, &work);
         note_visit(crew, job, i, &error);
-        crew->file_reads += load->file_reads;
-        crew->file_read_bytes += load->file_read_bytes;
-        load->file_reads = load->file_read_bytes = 0;
     }
 }
 
@@ -316,10 +346,10 @@ void
 pack_crew_count(struct pack_crew *crew, struct pack_reader_info *info)
 {
     pthread_mutex_lock(&crew->lock);
-    info->visits = crew->n_visits;
-    info->loads = crew->n_loads;
-    info->hits = crew->n_hits;
-    info->file_reads = crew->file_reads;
-    info->file_read_bytes = crew->file_read_bytes;
+    info->visits = crew->total.visits;
+    info->loads = crew->total.loads;
+    info->hits = crew->total.hits;
+    info->file_reads = crew->total.file_reads;
+    info->file_read_bytes = crew->total.file_read_bytes;
     pthread_mutex_unlock(&crew->lock);
 }

@@ -25,6 +25,7 @@ struct pack_job {
     size_t n_dealt, n_done;  /* visits */
     size_t bad_visit;        /* the first that failed; n_visits: none */
     struct pack_error error; /* of it */
+    struct pack_reader_work work;
 };
 
 /* What one thread reads and decodes with. */

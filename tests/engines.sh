@@ -1,0 +1,105 @@
+#!/bin/sh
+# h5readbench --engine: libpack's reader gives the samples that stock HDF5 gives, in the same
+# order, and what it says of its reads is what it did.
+. "$top_srcdir/tests/tap.sh"
+export PATH
+cd "$work" || exit 1
+render_samples photos 40 1 64 >/dev/null || exit 1
+h5pack -q photos --size 48x48 --chunk 1 -o one.h5 >/dev/null || exit 1
+h5pack -q photos --size 48x48 --chunk 8 -o eight.h5 >/dev/null || exit 1
+h5pack -q photos --size 48x48 --chunk 3 --compress shuffle+gzip+fletcher32 -o packed.h5 >/dev/null || exit 1
+
+bench() {
+    h5readbench --no-trial --seed 7 "$@" >out 2>err
+    status=$?
+}
+says() { # status pattern file sentence
+    [ $status -eq "$1" ] && grep -q -- "$2" "$3"
+    said=$?
+    ok $said "$4"
+    [ $said -eq 0 ] || { echo "status $status"; cat out err; } | note
+}
+# the n-th number of a key of the report
+number() { # key n
+    sed -n "s/.*\"$1\": \\([0-9]*\\).*/\\1/p" out | sed -n "$2p"
+}
+
+# every sample is compared with HDF5's, in the order that HDF5's engine has
+for engine in hdf5 libpack mmap; do
+    for file in one.h5 eight.h5 packed.h5; do
+        bad=
+        for order in '' '-p sequential' '-p block:chunks=2' '-p replacement' '--rank 1/3' '--crop 20x30' \
+            '--drop-last' '-p buffer:samples=10' '-p block:chunks=2,local'; do
+            # shellcheck disable=SC2086
+            bench $file --engine $engine --batch 7 --workers 2 --epochs 2 --consumer checksum $order
+            [ $status -eq 0 ] || bad="$bad $status '$order'"
+        done
+        [ -z "$bad" ]
+        ok $? "engine $engine, $file: every sample of every order"
+        [ -z "$bad" ] || { echo "$bad"; cat err; } | note
+    done
+done
+bench one.h5 --engine libpack --batch 8 --step 1ms --epochs 2
+says 0 'consumer busy' out 'an emulated consumer'
+bench one.h5 --engine libpack --batch 8 --consumer host --precision fp16 --crop 20x30
+says 0 'host: 5 steps' out 'crops normalised on the host'
+
+# what it says of itself
+bench packed.h5 --engine libpack --batch 8 --workers 3 --epochs 3 --json
+says 0 '"strategy": "pread"' out 'the report names the strategy'
+[ "$(number threads 1)" = 3 ] && [ "$(number epoch_samples 1)" = 40 ] && [ "$(number slots 1)" = 14 ]
+ok $? 'its threads, its samples, the chunks that it keeps'
+loads=$(sed -n 's/.*"loads": \([0-9]*\).*/\1/p' out | head -n 5 | tr '\n' ' ')
+case $loads in
+'14 0 0 0 0 0 '*) said=0 ;;
+'14 0 '*) said=0 ;;
+*) said=1 ;;
+esac
+ok $said 'each chunk is decoded once, in the first epoch'
+echo "$loads" | note
+bench one.h5 --engine mmap --batch 8 --json
+says 0 '"engine": "mmap"' out 'the engine by its name'
+bench one.h5 --engine libpack --batch 8 --epochs 2
+says 0 "^libpack's reader (pread): " out 'and in words'
+bench packed.h5 --engine libpack --batch 8 --memory 1K
+says 2 'do not hold what reading takes' err 'too little memory is refused with what would do'
+least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' err)
+bench packed.h5 --engine libpack --batch 8 --memory "$least" --consumer checksum
+says 0 'limited by' out 'which does'
+bench packed.h5 --engine libpack --batch 8 --memory "$((least - 1))"
+says 2 "$least" err 'and a byte less does not'
+bench one.h5 --engine libpack --batch 8 --cold --epochs 2 --consumer checksum
+says 0 'cold' out 'files leave the page cache before each epoch'
+bench one.h5 --engine libpack --batch 8 --epochs 200 --batches 12 --json
+says 0 '"batches": 12,' out 'so many batches'
+bench one.h5 --engine libpack --batch 8 --trace trace.json --svg picture.svg
+[ $status -eq 0 ] && [ "$(grep -o '"reader"' trace.json | wc -l)" -eq 1 ] && grep -q '<svg' picture.svg
+ok $? 'a trace and a picture, in which the reader is one'
+
+# what only HDF5 in processes of its own does
+for what in '--rdcc-nbytes 1M:has no chunk cache' '--reopen:opens the file once' '--with labels:reads one dataset' \
+    '--read batch:sample by sample' '--delay 1ms:cannot be slowed' '--hand-over pytorch:in its own process' \
+    '--no-persistent-workers:no workers to end'; do
+    # shellcheck disable=SC2086
+    bench one.h5 --engine libpack --batch 8 ${what%%:*}
+    says 2 "${what#*:}" err "refused: ${what%%:*}"
+done
+bench one.h5 eight.h5 --engine libpack --batch 8
+says 2 'reads one file' err 'two files are refused'
+bench --images photos --size 48 --engine libpack --batch 8
+says 2 'not folders of images' err 'and folders'
+bench one.h5 --batch 8 --memory 1G
+says 2 'engine' err 'a bound of memory is of an engine that has one'
+
+# damage, and the end
+cp packed.h5 damaged.h5
+size=$(wc -c <damaged.h5)
+at=$(grep -obUa "$(printf '\170\136')" damaged.h5 2>/dev/null | sed -n '5{s/:.*//;p;}')
+printf 'damage' | dd of=damaged.h5 bs=1 seek=$((${at:-$((size / 2))} + 20)) conv=notrunc 2>/dev/null
+bench damaged.h5 --engine libpack --batch 8
+says 2 "damaged.h5:/images', chunk (" err 'a damaged chunk is named'
+timeout -s INT 2 h5readbench --no-trial one.h5 --engine libpack --batch 8 --epochs 1000000 >out 2>err
+status=$?
+[ $status -eq 124 ] && status=130 # of timeout itself
+says 130 'samples/s' out 'Ctrl-C ends it with a report'
+done_testing
