@@ -357,6 +357,20 @@ def test_masks():
             ok(status == 0 and (f['data'][:] == want).all() and mask == 3, f'skipped filters, chunks of {chunk}')
 
 
+def test_missing():
+    """Chunks that are not stored are neither read nor written."""
+    source, target = os.path.join(work, 'missing.h5'), os.path.join(work, 'missing_out.h5')
+    with h5py.File(source, 'w') as f:
+        f.create_dataset('data', (100,), dtype='u1', chunks=(10,), fillvalue=3)[:30] = 7
+    status, out, _ = rechunk(source, target, '-f', '--chunk', '25')
+    moved = json.loads(out)['result']['datasets'][0]['moved'] if status == 0 else {}
+    ok(moved.get('loads') == 3 and moved.get('writes') == 2 and moved.get('read_bytes') == 30,
+       'chunks that are not stored are not counted')
+    with h5py.File(target) as f:
+        ok((f['data'][:30] == 7).all() and (f['data'][30:] == 3).all() and f['data'].id.get_num_chunks() == 2,
+           'and stay so')
+
+
 # ---------------------------------------------------------------------- interrupted ones
 
 
@@ -481,6 +495,7 @@ if os.path.isfile(shared):
     one_shared(shared, os.path.join(work, 'shared.h5'))
     sys.exit()
 test_masks()
+test_missing()
 test_rich()
 test_random(60 if os.environ.get('H5PACK_LONG') else 8)
 if os.path.exists(shim):
