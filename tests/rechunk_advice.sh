@@ -51,6 +51,9 @@ mv new.h5 advised.h5
 same advised.h5 "$fixed --storage nvme -p shuffle -b 8 -w 2" 'what is as advised'
 grep -q '"keeps": *true' told
 ok $? 'is kept'
+same 'my faces.h5' "$fixed --storage nvme -p shuffle -b 8 -w 2 --rdcc-nbytes 4K --min-gain 1000" 'a larger cache alone'
+[ "$(cat change)" = settings ]
+ok $? 'is nothing to write either'
 same one.h5 "$fixed -p sequential -w 1 --storage nvme" 'chunks of one, in order'
 same 'my faces.h5:/images' "$fixed -p weighted:by='my weights' -b 8 -w 1 --min-gain 1" 'a name with a blank'
 same 'my faces.h5' "$fixed -c 3x48x40x3 -c '1x48x40x3' --with labels --crop 24x20 -w 0" 'shapes to consider'
