@@ -70,6 +70,9 @@ bench packed.h5 --engine libpack --batch 8 --memory "$((least - 1))"
 says 2 "$least" err 'and a byte less does not'
 bench one.h5 --engine libpack --batch 8 --cold --epochs 2 --consumer checksum
 says 0 'cold' out 'files leave the page cache before each epoch'
+bench one.h5 --engine libpack --batch 8 --cold --epochs 2 --json
+[ "$(sed -n 's/.*"samples": \([0-9]*\),.*/\1/p' out | tail -n 2 | tr '\n' ' ')" = '40 40 ' ]
+ok $? 'and each has its own order, and its counts'
 bench one.h5 --engine libpack --batch 8 --epochs 200 --batches 12 --json
 says 0 '"batches": 12,' out 'so many batches'
 bench one.h5 --engine libpack --batch 8 --trace trace.json --svg picture.svg

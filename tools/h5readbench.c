@@ -166,6 +166,7 @@ static const struct pack_option_word option_words[] = {
     { "batch", "--batch" },
     { "cold", "--cold" },
     { "echo", "--echo" },
+    { "engine", "--engine" },
     { "pattern", "--pattern" },
     { "rdcc_nbytes", "--rdcc-nbytes" },
     { "rdcc_nslots", "--rdcc-nslots" },

@@ -19,9 +19,10 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/bench/bench_advice_parts.h"
+#include "libpack/bench/bench_parts.h"
 #include "libpack/bench/measure.h"
 
-enum { N_PROPOSALS = 6 };
+enum { N_PROPOSALS = 7 };
 static const uint64_t rows_budget_ns = 2000 * 1000 * 1000;
 
 /* What a gain is of: HDF5's calls, modelled; readers like h5advise's; the run's own. */
@@ -257,6 +258,22 @@ propose_batch(struct advisor *a)
     p->change = change;
 }
 
+/* libpack's reader in as many threads: what it gains is not predicted, only tried. */
+static void
+propose_engine(struct advisor *a)
+{
+    static const char name[] = "libpack";
+    uint64_t n = a->result->setup.n_workers;
+    struct pack_error err;
+    if (pack_bench_threads_check(a->params, pack_engine_find(name), &err) != PACK_OK)
+        return;
+    struct proposal *p = propose(a, "engine", &a->question.now);
+    p->candidate.engine = name;
+    snprintf(p->change.what, sizeof p->change.what, "libpack's reader, %s without HDF5",
+             pack_counted(n ? n : pack_pool_default_threads(), "thread", "threads").text);
+    snprintf(p->change.command, sizeof p->change.command, "{engine} %s", name);
+}
+
 /* ------------------------------------------------------------------ judging */
 
 static bool
@@ -361,6 +378,7 @@ judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
     bool can_try = pack_bench_can_try(a->params, a->result, &a->question, a->ask);
     if (status == PACK_OK && can_try) {
         propose_batch(a);
+        propose_engine(a);
         ranking->batch_is_judged = true;
         status = try_same_file(a, a->proposals + n_found, a->n_proposals - n_found, err);
     }

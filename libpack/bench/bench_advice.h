@@ -15,12 +15,13 @@
 extern "C" {
 #endif
 
-enum { PACK_BENCH_CHANGES_MAX = 3 };
+enum { PACK_BENCH_CHANGES_MAX = 4 };
 
 /* A change, what it would bring, and how to try it. */
 struct pack_bench_change {
     const char *kind;  /* "settings", "order", "rewrite" as h5advise has them; "workers",
-                          "reopen", "batch", "transfer", "preload", "echo" */
+                          "reopen", "batch", "engine", "transfer", "preload",
+                          "echo" */
     char what[128];    /* "a cache of 16 MiB" */
     char command[1024]; /* parameters to set, in braces, or a program to run before:
                           "{rdcc_nbytes} 1048576"; pack_option_text() puts options there */
@@ -53,8 +54,9 @@ struct pack_bench_ask {
  * Looks for changes that would make a training with the run's settings faster, one of
  * PACK_ADVISE_EPOCHS epochs or of as many as the run was asked for. Changes of cache,
  * order and layout are those that pack_advise() and measure.h answer when asked the same:
- * the choice, and what costs less and gains less. More workers, opening once and larger
- * batches are tried on the file, in turns with the run's settings, if it lies in memory.
+ * the choice, and what costs less and gains less. More workers, opening once, larger
+ * batches and libpack's own reader are tried on the file, in turns with the run's settings,
+ * if it lies in memory.
  * Changes of transfer and page cache are predicted from the run's times. Echoing comes
  * last, where there is room for another change.
  *

@@ -31,6 +31,7 @@ struct bench_gain {
 struct bench_candidate {
     struct pack_advise_config config;
     uint64_t n_workers;
+    const char *engine;     /* NULL: the run's */
     struct bench_gain gain; /* of the readers */
 };
 

@@ -107,6 +107,10 @@ params_of(const struct pack_bench_params *params, const struct bench_candidate *
     p.open.reopen = candidate->config.reopen;
     p.open.set_cache = true;
     p.open.cache = candidate->config.cache;
+    if (candidate->engine) { /* it has no cache of HDF5's */
+        p.engine = candidate->engine;
+        p.open = (struct pack_engine_open){ .set_cache = false };
+    }
     return p;
 }
 
