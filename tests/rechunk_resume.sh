@@ -212,6 +212,18 @@ for options in '-c 2' '--compress gzip:2' '--compress none' '--fletcher32' '--me
     again --resume $options
     refused "other options: $options" 'begun with other options.*--force'
 done
+# Whoever adds an option that decides about the file adds it above, and to
+# pack_rechunk_identify(). --advise gives --chunk and --compress.
+tried=' chunk compress fletcher32 dataset advise '
+others=$(h5rechunk --help | sed -n '/^What is rewritten/,/^Running/s/^ .*--\([a-z][a-z0-9-]*\) .*/\1/p' | while read -r option; do
+    case $tried in
+    *" $option "*) ;;
+    *) echo "$option" ;;
+    esac
+done)
+[ -z "$others" ] && h5rechunk --help | grep -q '^What is rewritten'
+ok $? 'these are all options that decide about the file'
+[ -z "$others" ] || note "not tried: $others"
 again --resume --dataset nothing
 refused 'a mistake on the command line changes nothing' 'there is no dataset'
 again --resume --dry-run

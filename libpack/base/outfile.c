@@ -113,6 +113,16 @@ way_out(const struct pack_outfile *out)
     return lstat(out->part, &status) == 0 ? "force_resume" : "force_finished";
 }
 
+/* With `resume`, that there is nothing to go on with. */
+static const char *
+nothing_left(const struct pack_outfile *out)
+{
+    struct stat status;
+    return out->params.journal && out->params.resume && lstat(out->journal, &status) != 0
+               ? ", and no interrupted run is left to go on with"
+               : "";
+}
+
 /* Whether `path` may be what a run made that was killed before it removed its journal. */
 static bool
 may_be_published(const struct pack_outfile *out)
@@ -144,7 +154,8 @@ check_target(struct pack_outfile *out, struct pack_error *err)
     out->replace = out->replace || is_alike(out, out->path);
     return out->replace || may_be_published(out)
                ? PACK_OK
-               : pack_fail_param(err, PACK_ERR_EXISTS, way_out(out), "'%s' exists", out->path);
+               : pack_fail_param(err, PACK_ERR_EXISTS, way_out(out), "'%s' exists%s",
+                                 out->path, nothing_left(out));
 }
 
 /* Opens `name`, or creates it; *created stays true for a file that we made before and

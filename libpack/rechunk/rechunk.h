@@ -17,6 +17,7 @@
 extern "C" {
 #endif
 
+/* What decides about the bytes of the output goes into pack_rechunk_identify(), too. */
 struct pack_rechunk_params {
     const char *input, *output; /* output NULL: only with dry_run */
     /* Paths of datasets; none: the one that is meant, as pack_h5_dataset_open() has it. */

@@ -24,7 +24,8 @@ add_set(struct pack_buf *text, const struct pack_rechunk_set *set, struct pack_e
     return status == PACK_OK ? pack_buf_printf(text, err, "\n") : status;
 }
 
-/* What decides about the file's bytes, besides the source's. */
+/* What decides about the file's bytes, besides the source's: chunks and filters as they were
+ * found, however they were asked for. */
 enum pack_status
 pack_rechunk_identify(struct pack_rechunk_run *run, struct pack_error *err)
 {
