@@ -16,7 +16,7 @@
 #include "tools/rechunk_advice.h"
 
 static struct {
-    const char *output, *chunk, *compress, *advise;
+    const char *output, *chunk, *compress, *as, *advise;
     struct cli_texts datasets;
     uint64_t threads, memory;
     bool fletcher32, force, resume, dry_run, verify, json, quiet;
@@ -33,6 +33,8 @@ static const struct cli_option options[] = {
              "filters, several joined by +, as in shuffle+gzip:4 (default: as they are)"),
     CLI_FLAG(0, "fletcher32", &o.fletcher32,
              "a checksum in every chunk, checked at every read"),
+    CLI_TEXT(0, "as", &o.as, "uint8",
+             "numbers that are all integers of 0 to 255, or those by 255, become bytes"),
     CLI_TEXT(0, "advise", &o.advise, "OPTIONS",
              "chunks and filters that 'h5advise OPTIONS FILE' puts first; '' for none"),
 
@@ -89,7 +91,7 @@ static const struct cli_program program = {
 };
 
 static const struct cli_rule rules[] = {
-    { "advise", NULL, "chunk|compress|fletcher32" },
+    { "advise", NULL, "chunk|compress|fletcher32|as" },
 };
 
 static enum pack_status
@@ -197,6 +199,7 @@ rechunk(const char *operand, struct pack_error *err)
                                           .chunk = o.chunk,
                                           .compress = o.compress,
                                           .fletcher32 = o.fletcher32,
+                                          .as = o.as,
                                           .force = o.force,
                                           .resume = o.resume,
                                           .dry_run = o.dry_run,

@@ -22,7 +22,15 @@ struct pack_clone_set {
     struct pack_shape chunk;
     struct pack_pipeline pipeline;
     bool edge_chunks_unfiltered;
+    /* Its numbers become bytes: with this fill value where one was set, and attributes that
+     * say what they were, PACK_CLONE_TYPE, and by which scale, PACK_CLONE_SCALE. */
+    bool is_narrowed;
+    unsigned char fill;
+    const char *scale;
 };
+
+#define PACK_CLONE_TYPE  "h5rechunk_type"
+#define PACK_CLONE_SCALE "h5rechunk_scale"
 
 struct pack_clone_params {
     const char *file;

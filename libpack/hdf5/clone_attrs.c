@@ -1,9 +1,11 @@
 /* Attributes, in the order in which they were made where the object keeps that. They come
  * when all objects are there, as they may refer to them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "libpack/base/size.h"
 #include "libpack/hdf5/clone_parts.h"
+#include "libpack/hdf5/h5.h"
 
 /* One attribute on its way; ids below 0 are a failure of HDF5. */
 struct attribute {
@@ -117,6 +119,50 @@ carry_all(struct pack_clone *clone, const struct clone_object *object, hid_t fro
     return status;
 }
 
+/* ------------------------------------------------------------------- new ones */
+
+static herr_t
+add_text(hid_t object, const char *name, const char *text)
+{
+    hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attr = -1;
+    herr_t result = -1;
+    if (H5Aexists(object, name) > 0) /* from an earlier time, of what it is no more */
+        H5Adelete(object, name);
+    if (space >= 0 && type >= 0 && H5Tset_size(type, strlen(text)) >= 0 &&
+        H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
+        attr = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attr >= 0) {
+        result = H5Awrite(attr, type, text);
+        H5Aclose(attr);
+    }
+    if (type >= 0)
+        H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    return result;
+}
+
+/* What the numbers of a dataset were that became bytes. */
+static enum pack_status
+add_narrowed(struct pack_clone *clone, const struct clone_object *object, hid_t to,
+             struct pack_error *err)
+{
+    char type[PACK_TYPE_TEXT_MAX];
+    struct pack_facts facts;
+    const struct pack_clone_set *set = object->set < clone->params.n_sets
+                                           ? &clone->params.sets[object->set]
+                                           : NULL;
+    if (!set || !set->is_narrowed)
+        return PACK_OK;
+    enum pack_status status = pack_facts_read(clone->source, object->from, &facts, err);
+    if (status != PACK_OK)
+        return pack_error_prefix(err, status, "'%s'", clone->params.file);
+    herr_t result = add_text(to, PACK_CLONE_TYPE, pack_type_format(&facts.type, type));
+    if (result >= 0)
+        result = add_text(to, PACK_CLONE_SCALE, set->scale);
+    return pack_clone_check(clone, object->from, result, err);
+}
+
 enum pack_status
 pack_clone_attributes(struct pack_clone *clone, struct pack_error *err)
 {
@@ -128,6 +174,8 @@ pack_clone_attributes(struct pack_clone *clone, struct pack_error *err)
         status = pack_clone_check(clone, object->from, to, err);
         if (status == PACK_OK)
             status = carry_all(clone, object, from, to, err);
+        if (status == PACK_OK)
+            status = add_narrowed(clone, object, to, err);
         if (to >= 0)
             H5Oclose(to);
         if (from >= 0)

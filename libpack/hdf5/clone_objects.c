@@ -72,19 +72,42 @@ set_storage(hid_t dcpl, const struct pack_clone_set *set)
     return result;
 }
 
+static const struct pack_clone_set *
+set_of(const struct pack_clone *clone, const struct clone_object *object)
+{
+    return object->set < clone->params.n_sets ? &clone->params.sets[object->set] : NULL;
+}
+
+/* A fill value was set, and is to be one of bytes. */
+static herr_t
+set_fill(hid_t dcpl, const struct pack_clone_set *set)
+{
+    H5D_fill_value_t is_defined;
+    herr_t result = H5Pfill_value_defined(dcpl, &is_defined);
+    return result >= 0 && is_defined == H5D_FILL_VALUE_USER_DEFINED
+               ? H5Pset_fill_value(dcpl, H5T_NATIVE_UCHAR, &set->fill)
+               : result;
+}
+
 static hid_t
 create_dataset(struct pack_clone *clone, const struct clone_object *object, hid_t group,
                const char *name, hid_t lcpl)
 {
+    const struct pack_clone_set *set = set_of(clone, object);
     hid_t from = H5Dopen2(clone->source, object->from, H5P_DEFAULT), made = -1;
     if (from < 0)
         return -1;
     hid_t dcpl = H5Dget_create_plist(from), space = H5Dget_space(from);
     hid_t source_type = H5Dget_type(from);
-    hid_t type = source_type < 0 ? -1 : pack_clone_type(clone, source_type);
+    bool is_narrowed = set && set->is_narrowed;
+    hid_t type = source_type < 0 ? -1
+                 : is_narrowed   ? H5Tcopy(H5T_STD_U8LE)
+                                 : pack_clone_type(clone, source_type);
     herr_t result = type < 0 ? -1 : H5Pset_obj_track_times(dcpl, false);
-    if (result >= 0 && object->set < clone->params.n_sets)
-        result = set_storage(dcpl, &clone->params.sets[object->set]);
+    if (result >= 0 && set)
+        result = set_storage(dcpl, set);
+    if (result >= 0 && is_narrowed)
+        result = set_fill(dcpl, set);
     if (result >= 0)
         made = H5Dcreate2(group, name, type, space, lcpl, dcpl, H5P_DEFAULT);
     if (type >= 0)

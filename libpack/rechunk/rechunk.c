@@ -44,9 +44,11 @@ check_params(const struct pack_rechunk_params *p, struct pack_error *err)
 {
     enum pack_status status =
         pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
-    if (status == PACK_OK && !p->chunk && !p->compress && !p->fletcher32)
+    if (status == PACK_OK && !p->chunk && !p->compress && !p->fletcher32 &&
+        !p->as)
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
-                                 "neither other chunks nor other filters are asked for");
+                                 "neither other chunks, nor other filters, nor another type are "
+                                 "asked for");
     return status;
 }
 
@@ -156,6 +158,24 @@ open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *resu
     return status;
 }
 
+/* What can only be said when all of the data was looked at. */
+static enum pack_status
+prove_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
+           struct pack_clone_set *sets, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < result->n_sets && status == PACK_OK; i++) {
+        struct pack_rechunk_set *set = &result->sets[i];
+        if (!set->narrow)
+            continue;
+        status = pack_rechunk_prove(p, set, err);
+        sets[i].is_narrowed = true;
+        sets[i].fill = set->narrow->fill;
+        sets[i].scale = pack_narrow_scale_name(set->narrow->scale);
+    }
+    return status;
+}
+
 enum pack_status
 pack_rechunk(const struct pack_rechunk_params *params, struct pack_rechunk_result *result,
              struct pack_error *err)
@@ -180,6 +200,8 @@ pack_rechunk(const struct pack_rechunk_params *params, struct pack_rechunk_resul
         status = make_sets(&p, result, err);
     if (status == PACK_OK)
         status = open_clone(&p, result, &sets, &run.clone, err);
+    if (status == PACK_OK)
+        status = prove_sets(&p, result, sets, err);
     if (status == PACK_OK && !p.dry_run)
         status = pack_rechunk_write(&run, err);
     pack_rechunk_release(&run, status);
@@ -204,6 +226,7 @@ pack_rechunk_result_done(struct pack_rechunk_result *result)
     for (size_t i = 0; i < result->n_sets; i++) {
         pack_chunkmap_close(result->sets[i].map);
         free(result->sets[i].path);
+        free(result->sets[i].narrow);
     }
     free(result->sets);
     *result = (struct pack_rechunk_result){ .sets = NULL };

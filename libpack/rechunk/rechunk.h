@@ -11,6 +11,7 @@
 #include <libpack/status.h>
 #include "libpack/hdf5/clone.h"
 #include "libpack/hdf5/h5_dataset.h"
+#include "libpack/rechunk/narrow.h"
 #include "libpack/rechunk/rechunk_move.h"
 
 #ifdef __cplusplus
@@ -27,6 +28,7 @@ struct pack_rechunk_params {
      * dataset's size along axes that cannot grow. NULL: as they are. */
     const char *chunk;
     const char *compress; /* as pack_pipeline_parse() has it; NULL: as it is */
+    const char *as;       /* "uint8": numbers proven to be bytes; NULL: as they are */
     bool fletcher32;      /* a checksum, behind all other filters */
     bool force, dry_run, verify;
     bool resume; /* go on with what an interrupted run left, if anything */
@@ -41,6 +43,7 @@ struct pack_rechunk_set {
     struct pack_facts facts; /* of the source */
     struct pack_shape chunk;
     struct pack_pipeline pipeline;
+    struct pack_narrow *narrow; /* numbers that become bytes; NULL: they stay as they are */
     bool verbatim;
     struct pack_chunkmap *map;
     struct pack_rechunk_move move;
@@ -74,7 +77,8 @@ bool pack_rechunk_can(const struct pack_h5_dataset *dataset);
  *
  * PACK_ERR_ARGUMENT for a specification that does not fit, or an output that is the input;
  * PACK_ERR_EXISTS as pack_outfile_open(); PACK_ERR_MEMORY naming `memory_bytes`;
- * PACK_ERR_UNSUPPORTED for what cannot be carried over, read or written, before any work;
+ * PACK_ERR_UNSUPPORTED for what cannot be carried over, read or written, and numbers that
+ * are no bytes, before any work;
  * PACK_ERR_CHANGED when what is resumed was begun otherwise or from another source, which
  * leaves it as it is;
  * PACK_ERR_MISMATCH when verification, which is done before the output appears, finds a

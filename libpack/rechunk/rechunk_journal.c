@@ -21,6 +21,8 @@ add_set(struct pack_buf *text, const struct pack_rechunk_set *set, struct pack_e
         for (size_t k = 0; k < filter->n_cd && status == PACK_OK; k++)
             status = pack_buf_printf(text, err, ",%u", (unsigned)filter->cd[k]);
     }
+    if (set->narrow && status == PACK_OK)
+        status = pack_buf_printf(text, err, " uint8 %d", (int)set->narrow->scale);
     return status == PACK_OK ? pack_buf_printf(text, err, "\n") : status;
 }
 

@@ -119,7 +119,7 @@ pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
     struct pack_grid target;
     uint64_t stored = params->map->grid.chunk_bytes;
     enum pack_status status = pack_grid_init(&target, &facts->extent, &params->chunk,
-                                             facts->type.bytes, err);
+                                             params->narrow ? 1 : facts->type.bytes, err);
     if (status != PACK_OK)
         return status;
     made.plan.source = params->map->grid;
@@ -186,7 +186,7 @@ make_workers(struct mover *m, struct pack_error *err)
         m->loads[i].parts = m->parts + (size_t)i * m->move->n_batch;
     for (unsigned i = 0; i < m->move->n_workers && status == PACK_OK; i++) {
         struct move_worker *worker = &m->workers[i];
-        worker->chunk = malloc(m->move->plan.source.chunk_bytes);
+        worker->chunk = calloc(1, m->move->plan.source.chunk_bytes);
         if (!worker->chunk)
             return pack_fail_memory(err, "a chunk");
         status = pack_chunkload_init(&worker->load, m->params->map, &m->fetch, err);

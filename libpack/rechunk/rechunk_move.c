@@ -80,10 +80,11 @@ static void
 fill_slot(const struct mover *m, struct move_slot *slot, const uint64_t *coords)
 {
     const struct pack_chunkmap *map = m->params->map;
-    uint64_t bytes = m->move->plan.target.chunk_bytes, done = map->facts.type.bytes;
+    const struct pack_narrow *narrow = m->params->narrow;
+    uint64_t bytes = m->move->plan.target.chunk_bytes, done = m->move->plan.target.elem_size;
     if (map->index.n_missing == 0 && !pack_grid_is_edge(&m->move->plan.target, coords))
         return;
-    memcpy(slot->data, map->fill, done);
+    memcpy(slot->data, narrow ? &narrow->fill : map->fill, done);
     while (done < bytes) {
         uint64_t n = done < bytes - done ? done : bytes - done;
         memcpy(slot->data + done, slot->data, n);

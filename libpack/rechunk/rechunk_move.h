@@ -9,6 +9,7 @@
 #include <libpack/status.h>
 #include "libpack/hdf5/filter.h"
 #include "libpack/reader/chunkmap.h"
+#include "libpack/rechunk/narrow.h"
 #include "libpack/rechunk/rechunk_plan.h"
 
 #ifdef __cplusplus
@@ -33,6 +34,7 @@ struct pack_rechunk_move_params {
     const struct pack_chunkmap *map; /* of the source; not `unmapped` */
     struct pack_shape chunk;         /* of the target */
     struct pack_pipeline pipeline;
+    const struct pack_narrow *narrow; /* what its elements become; NULL: they stay */
     bool verbatim; /* the same chunks and filters: taken as they are stored */
     unsigned n_threads;
     uint64_t memory_bytes;

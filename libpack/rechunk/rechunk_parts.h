@@ -9,6 +9,11 @@
 enum pack_status pack_rechunk_spec(const struct pack_rechunk_params *params,
                                    struct pack_rechunk_set *set, struct pack_error *err);
 
+/* Finds out by which scale a set's numbers are bytes, if that is asked for. PACK_ERR_UNSUPPORTED
+ * names the first that are none. */
+enum pack_status pack_rechunk_prove(const struct pack_rechunk_params *params,
+                                    struct pack_rechunk_set *set, struct pack_error *err);
+
 /* How a set is moved, but for where its chunks go. */
 struct pack_rechunk_move_params
 pack_rechunk_move_of(const struct pack_rechunk_params *params,

@@ -2,7 +2,10 @@
 #include "libpack/rechunk/rechunk_parts.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "libpack/hdf5/h5_number.h"
 
 bool
 pack_rechunk_can(const struct pack_h5_dataset *d)
@@ -10,6 +13,13 @@ pack_rechunk_can(const struct pack_h5_dataset *d)
     return d->facts.layout != PACK_LAYOUT_VIRTUAL && d->facts.n_external == 0 &&
            strcmp(d->file, d->data_file) == 0 &&
            pack_pipeline_is_decoded(&d->facts.pipeline, NULL);
+}
+
+/* Of an element as it is to be. */
+static uint32_t
+element_bytes(const struct pack_rechunk_set *set)
+{
+    return set->narrow ? 1 : set->facts.type.bytes;
 }
 
 static enum pack_status
@@ -37,12 +47,11 @@ parse_chunk(const char *text, const struct pack_facts *facts, struct pack_shape 
 
 /* HDF5's own limit. */
 static enum pack_status
-check_size(const struct pack_shape *chunk, const struct pack_facts *facts,
-           struct pack_error *err)
+check_size(const struct pack_shape *chunk, uint32_t element_bytes, struct pack_error *err)
 {
     char text[PACK_SHAPE_TEXT_MAX];
     uint64_t n;
-    if (pack_shape_count(chunk, &n) && n <= UINT32_MAX / facts->type.bytes)
+    if (pack_shape_count(chunk, &n) && n <= UINT32_MAX / element_bytes)
         return PACK_OK;
     return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
                            "chunks of %s would be of 4 GiB or more",
@@ -56,11 +65,11 @@ set_chunk(const struct pack_rechunk_params *params, struct pack_rechunk_set *set
     const struct pack_facts *facts = &set->facts;
     if (params->chunk) {
         enum pack_status status = parse_chunk(params->chunk, facts, &set->chunk, err);
-        return status == PACK_OK ? check_size(&set->chunk, facts, err) : status;
+        return status == PACK_OK ? check_size(&set->chunk, element_bytes(set), err) : status;
     }
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
-                               "'%s' has no chunks, and filters need some", facts->path);
+                               "'%s' has no chunks, and what is rewritten needs some", facts->path);
     set->chunk = facts->chunk;
     return PACK_OK;
 }
@@ -81,17 +90,47 @@ set_pipeline(const struct pack_rechunk_params *params, struct pack_rechunk_set *
     enum pack_status status = PACK_OK;
     struct pack_pipeline checksum;
     set->pipeline = set->facts.pipeline;
+    for (int i = 0; i < set->pipeline.n && set->narrow; i++)
+        if (set->pipeline.filter[i].id == PACK_FILTER_SHUFFLE)
+            set->pipeline.filter[i].cd[0] = 1;
     if (params->compress)
-        status = pack_pipeline_parse(params->compress, set->facts.type.bytes,
-                                     &set->pipeline, err);
+        status = pack_pipeline_parse(params->compress, element_bytes(set), &set->pipeline,
+                                     err);
     if (status != PACK_OK)
         return pack_error_param(err, status, "compress");
     if (!params->fletcher32 || has_filter(&set->pipeline, PACK_FILTER_FLETCHER32))
         return PACK_OK;
-    status = pack_pipeline_parse("fletcher32", set->facts.type.bytes, &checksum, err);
+    status = pack_pipeline_parse("fletcher32", element_bytes(set), &checksum, err);
     return status == PACK_OK ? pack_pipeline_add(&set->pipeline, checksum.filter[0].id,
                                                  checksum.filter[0].flags, 0, NULL, err)
                              : status;
+}
+
+/* Bytes stay bytes. */
+static enum pack_status
+set_type(const struct pack_rechunk_params *params, struct pack_rechunk_set *set,
+         struct pack_error *err)
+{
+    const struct pack_type *type = &set->facts.type;
+    char text[PACK_TYPE_TEXT_MAX];
+    if (!params->as)
+        return PACK_OK;
+    if (strcmp(params->as, "uint8") != 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "as",
+                               "'%s' is not uint8, the only type to change to", params->as);
+    bool is_plain = pack_h5_is_plain_number(params->input, set->path);
+    if (is_plain && type->class_id == PACK_TYPE_INTEGER && type->bytes == 1 &&
+        !type->is_signed)
+        return PACK_OK;
+    set->narrow = malloc(sizeof *set->narrow);
+    if (!set->narrow)
+        return pack_fail_memory(err, "a table of numbers");
+    if (is_plain && pack_narrow_init(set->narrow, type))
+        return PACK_OK;
+    return pack_fail(err, PACK_ERR_UNSUPPORTED,
+                     "'%s:/%s' cannot become uint8: %s is neither an integer of 8 to 64 bits "
+                     "nor a float of 16, 32 or 64 as IEEE 754 has them",
+                     params->input, set->path, pack_type_format(type, text));
 }
 
 enum pack_status
@@ -99,12 +138,14 @@ pack_rechunk_spec(const struct pack_rechunk_params *params, struct pack_rechunk_
                   struct pack_error *err)
 {
     uint32_t id;
-    enum pack_status status = set_chunk(params, set, err);
+    enum pack_status status = set_type(params, set, err);
+    if (status == PACK_OK)
+        status = set_chunk(params, set, err);
     if (status == PACK_OK)
         status = set_pipeline(params, set, err);
     if (status != PACK_OK)
         return status;
-    set->verbatim = set->facts.layout == PACK_LAYOUT_CHUNKED &&
+    set->verbatim = !set->narrow && set->facts.layout == PACK_LAYOUT_CHUNKED &&
                     pack_shape_equal(&set->chunk, &set->facts.chunk) &&
                     pack_clone_same_pipeline(&set->pipeline, &set->facts.pipeline);
     if (set->verbatim || pack_pipeline_is_known(&set->pipeline, &id))

@@ -1,6 +1,7 @@
 /*
  * Both files are read in blocks of indexes of axis 0, of as many as cover whole chunks of
- * both where the room allows, so that HDF5 decodes each chunk once or nearly so.
+ * both where the room allows, so that HDF5 decodes each chunk once or nearly so. Numbers that
+ * became bytes are made bytes here too, from what HDF5 reads.
  */
 #include "libpack/rechunk/rechunk_parts.h"
 
@@ -16,7 +17,7 @@ struct comparison {
     const struct pack_rechunk_set *set;
     struct pack_h5_boxes *from, *to;
     unsigned char *a, *b;
-    uint64_t row_bytes, n_rows; /* of a block */
+    uint64_t row_bytes, n_rows; /* of a block, as in the source */
 };
 
 static uint64_t
@@ -41,8 +42,13 @@ compare_block(struct comparison *c, struct pack_box *box, struct pack_error *err
         status = pack_h5_boxes_read(c->to, box, 1, c->b, NULL, err);
     if (status != PACK_OK)
         return status;
+    uint64_t bytes = c->row_bytes;
+    if (c->set->narrow) {
+        bytes /= c->set->facts.type.bytes;
+        pack_narrow_put(c->set->narrow, c->a, (size_t)(bytes * box->count[0]), c->a);
+    }
     for (uint64_t i = 0; i < box->count[0]; i++)
-        if (memcmp(c->a + i * c->row_bytes, c->b + i * c->row_bytes, c->row_bytes) != 0)
+        if (memcmp(c->a + i * bytes, c->b + i * bytes, bytes) != 0)
             return pack_fail(err, PACK_ERR_MISMATCH,
                              "the copy of '%s:/%s' is another one at index %" PRIu64,
                              c->params->input, c->set->facts.path, box->start[0] + i);

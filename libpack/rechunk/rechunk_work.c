@@ -1,6 +1,6 @@
 /*
- * What the workers do: a source chunk is read and decoded once, whatever it goes to, and a
- * target chunk encoded. They write to parts of slots that no other load writes to. Chunks
+ * What the workers do: a source chunk is read and decoded once, whatever it goes to, its
+ * elements become what they are to be, and a target chunk is encoded. They write to parts of slots that no other load writes to. Chunks
  * that lie one behind the other in the file are read at once; of a large one that goes to
  * several places, each piece is read straight to its own.
  */
@@ -32,7 +32,7 @@ set_piece(const struct mover *m, const struct move_part *part,
     for (int i = 0; i < source->rank; i++)
         at[i] = cursor->coords[i] * cursor->grid->chunk[i] + cursor->start[i];
     place_in(source, part->load.coords, at, from);
-    pack_strided_set(piece, source->rank, cursor->count, source->elem_size,
+    pack_strided_set(piece, source->rank, cursor->count, cursor->grid->elem_size,
                      (struct pack_strided_place){ source->chunk, from },
                      (struct pack_strided_place){ cursor->grid->chunk, cursor->start });
 }
@@ -65,7 +65,8 @@ are_long(const struct mover *m, const struct move_part *part)
     return piece.run_bytes >= LONG_BYTES;
 }
 
-/* Brings the chunk to worker->chunk; *is_there: it is, else pieces are read one by one. */
+/* Brings the chunk to worker->chunk; *is_there: it is, else pieces are read one by one,
+ * as they are. */
 static enum pack_status
 bring(const struct mover *m, struct move_worker *worker, struct move_part *part,
       bool *is_there, struct pack_error *err)
@@ -73,8 +74,9 @@ bring(const struct mover *m, struct move_worker *worker, struct move_part *part,
     *is_there = true;
     if (part->kind == PACK_CHUNK_CODED)
         return pack_chunkload_decode(&worker->load, &part->chunk, worker->chunk, err);
-    if (part->kind == PACK_CHUNK_RAW &&
-        pack_grid_count(&m->move->plan.target, &part->load.box) > 1 && !are_long(m, part))
+    if (m->params->narrow ||
+        (part->kind == PACK_CHUNK_RAW &&
+         pack_grid_count(&m->move->plan.target, &part->load.box) > 1 && !are_long(m, part)))
         return read_whole(m, worker, part, err);
     *is_there = false;
     return PACK_OK;
@@ -89,6 +91,9 @@ load_part(const struct mover *m, struct move_worker *worker, struct move_part *p
     bool is_there;
     size_t i = 0;
     enum pack_status status = bring(m, worker, part, &is_there, err);
+    if (m->params->narrow && status == PACK_OK)
+        pack_narrow_put(m->params->narrow, worker->chunk,
+                        (size_t)m->move->plan.source.chunk_elements, worker->chunk);
     for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &part->load.box);
          more && status == PACK_OK; more = pack_grid_next(&cursor)) {
         const struct move_slot *slot = part->slots[i++];

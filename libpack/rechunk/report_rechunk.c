@@ -32,6 +32,16 @@ put_filters(struct page *page, const struct pack_rechunk_set *set)
          pack_pipeline_format(&set->pipeline, to));
 }
 
+static void
+put_type(struct page *page, const struct pack_rechunk_set *set)
+{
+    char type[PACK_TYPE_TEXT_MAX];
+    if (set->narrow)
+        LINE(page, "  type     %s -> uint8, k for %s\n",
+             pack_type_format(&set->facts.type, type),
+             pack_narrow_scale_name(set->narrow->scale));
+}
+
 /* How the data goes from one grid to the other. */
 static void
 put_plan(struct page *page, const struct pack_rechunk_set *set)
@@ -63,6 +73,7 @@ put_set(struct page *page, const struct pack_rechunk_report *report,
     LINE(page, "/%s  %s %s\n", pack_name_text(set->path, name),
          pack_shape_format(&set->facts.extent, extent),
          pack_type_format(&set->facts.type, type));
+    put_type(page, set);
     put_chunks(page, set);
     put_filters(page, set);
     put_plan(page, set);
@@ -146,6 +157,7 @@ put_options(struct pack_json *json, const struct pack_rechunk_report *report)
     pack_json_text(json, "chunk", p->chunk);
     pack_json_text(json, "compress", p->compress);
     pack_json_bool(json, "fletcher32", p->fletcher32);
+    pack_json_text(json, "as", p->as);
     pack_json_u64(json, "memory_bytes", p->memory_bytes);
     pack_json_bool(json, "resume", p->resume);
     pack_json_bool(json, "dry_run", p->dry_run);
@@ -187,6 +199,8 @@ put_json_set(struct pack_json *json, const struct pack_rechunk_report *report,
     pack_json_text(json, "path", set->path);
     pack_json_text(json, "type", pack_type_format(&set->facts.type, type));
     pack_json_shape(json, "extent", &set->facts.extent);
+    pack_json_text(json, "scale",
+                   set->narrow ? pack_narrow_scale_name(set->narrow->scale) : NULL);
     put_storage(json, "source", &set->facts.chunk, &set->facts.pipeline);
     put_storage(json, "target", &set->chunk, &set->pipeline);
     put_json_plan(json, set);
