@@ -936,6 +936,11 @@ test_reader(void)
     REFUSED("pattern", pack_reader_open, &params, &reader, &err);
     params = (struct pack_reader_params){ "none.h5", "x", .pattern = { .read = 1 } };
     REFUSED("pattern", pack_reader_open, &params, &reader, &err);
+    params = (struct pack_reader_params){ "none.h5", "x", .n_further = 1 };
+    REFUSED("further", pack_reader_open, &params, &reader, &err);
+    params.n_further = 1000;
+    REFUSED("n_further", pack_reader_open, &params, &reader, &err);
+    REFUSED("reader", pack_reader_further_info, NULL, 0, &info, &err);
     REFUSED("reader", pack_reader_next, NULL, &batch, &err);
     REFUSED("reader", pack_reader_info, NULL, &info, &err);
     RETURNS(pack_reader_close, NULL);

@@ -42,6 +42,15 @@ struct pack_reader_params {
     unsigned n_ahead;      /* batches made beside the one that is lent; 0: 2 */
     enum pack_reader_strategy strategy;
     bool file_order; /* leave elements in the file's byte order */
+
+    /*
+     * Paths of further datasets of the file that are read in step, such as labels: of each
+     * sample, all that they hold at its indexes of axis 0. They are as long along it as
+     * the first. memory_bytes is for all of them: small ones are read when the reader is
+     * opened, and kept; others are read as the first is, by as many threads of their own.
+     */
+    const char *const *further;
+    size_t n_further; /* at most 256 */
 };
 
 /* What it took to make something. Times are of all threads together. */
@@ -66,19 +75,21 @@ struct pack_reader_batch {
     const uint64_t *samples; /* their numbers, as drawn; of a trace, places in it */
     uint64_t epoch, number;  /* of the batch in its epoch, from 0 */
     uint64_t position;       /* of its first sample among this rank's in the epoch */
-    struct pack_reader_work work; /* all zero where HDF5 reads */
+    struct pack_reader_work work; /* for `data`; all zero where HDF5 reads */
+    const void *const *further; /* of each further dataset, its part of all samples */
 };
 
 /* What a reader is, and what it has done so far. */
 struct pack_reader_info {
-    const char *engine; /* "pread", "mmap"; "hdf5": HDF5 itself, in the caller's thread */
+    const char *engine; /* "pread", "mmap"; "hdf5": HDF5 itself, in the caller's thread;
+                         * "memory": a further dataset that is kept as a whole */
     char reason[160];   /* why not as asked for; empty when it is */
     struct pack_shape sample; /* shape of a sample */
     size_t elem_size;         /* bytes of an element */
     size_t sample_bytes;
     uint64_t n_batches;    /* of an epoch */
     unsigned n_threads;    /* that read */
-    uint64_t memory_bytes; /* allocated, at most what was asked for */
+    uint64_t memory_bytes; /* allocated, at most what was asked for; with all further ones */
     uint64_t n_slots;      /* decoded chunks that are kept */
 
     uint64_t visits; /* a chunk in a batch */
@@ -108,7 +119,8 @@ struct pack_reader;
  * those go first whose next visit is furthest away (Belady's optimum, as far as the
  * reader looks ahead). All memory is allocated here.
  *
- * PACK_ERR_ARGUMENT, naming the parameter; PACK_ERR_MEMORY, naming memory_bytes and the
+ * PACK_ERR_ARGUMENT, naming the parameter, or the further dataset that is of another
+ * length; PACK_ERR_MEMORY, naming memory_bytes and the
  * least that would do; PACK_ERR_UNSUPPORTED for other elements, for a dataset without
  * samples and a trace of several shapes; PACK_ERR_NOT_FOUND, _FORMAT and _IO as
  * pack_dataset_facts(); PACK_ERR_CHANGED.
@@ -122,8 +134,8 @@ enum pack_status pack_reader_open(const struct pack_reader_params *params,
  *
  * A failure is the batch's: PACK_ERR_FORMAT when a chunk is damaged or lies outside the
  * file, PACK_ERR_IO, PACK_ERR_CHANGED when the file is not what it was at opening. Of
- * several chunks it is the first's, by their numbers. The next call gives the batch behind
- * it.
+ * several chunks it is the first's, by their numbers, and of several datasets the first
+ * dataset's. The next call gives the batch behind it.
  */
 enum pack_status pack_reader_next(struct pack_reader *reader,
                                   struct pack_reader_batch *batch,
@@ -132,6 +144,12 @@ enum pack_status pack_reader_next(struct pack_reader *reader,
 /* As it is now. */
 enum pack_status pack_reader_info(struct pack_reader *reader,
                                   struct pack_reader_info *info, struct pack_error *err);
+
+/* The same of a further dataset, counted from 0, in memory_bytes too. PACK_ERR_ARGUMENT
+ * when there are not so many. */
+enum pack_status pack_reader_further_info(struct pack_reader *reader, size_t index,
+                                          struct pack_reader_info *info,
+                                          struct pack_error *err);
 
 /* Ends the threads, at any time, and frees everything. Accepts NULL. */
 void pack_reader_close(struct pack_reader *reader);

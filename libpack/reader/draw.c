@@ -38,7 +38,8 @@ set_count(struct pack_draw *draw)
     const struct pack_pattern *p = &draw->pattern;
     const struct pack_grid *grid = draw->grid;
     for (int i = 0; i < grid->rank; i++)
-        draw->count[i] = p->kind == PACK_PATTERN_TRACE ? p->trace[0].count[i]
+        draw->count[i] = i > 0 && draw->whole_rows        ? grid->extent[i]
+                         : p->kind == PACK_PATTERN_TRACE ? p->trace[0].count[i]
                          : p->box.rank > 0             ? p->box.extent[i]
                          : i == 0                      ? 1
                                                        : grid->extent[i];
@@ -74,7 +75,7 @@ settle(struct pack_draw *draw, uint64_t position, struct pack_error *err)
     if (draw->batch > length)
         draw->batch = length > 0 ? length : 1;
     set_count(draw);
-    if (draw->pattern.kind == PACK_PATTERN_TRACE)
+    if (draw->pattern.kind == PACK_PATTERN_TRACE && !draw->whole_rows)
         status = check_trace(draw, err);
     if (status == PACK_OK) {
         status = pack_pattern_seek(draw->iter, draw->pattern.epoch, position, err);
@@ -84,6 +85,21 @@ settle(struct pack_draw *draw, uint64_t position, struct pack_error *err)
     if (status == PACK_OK && !count_pieces(draw))
         status = pack_fail(err, PACK_ERR_LIMIT, "a batch takes more than 2^32 pieces");
     return status;
+}
+
+static enum pack_status
+begin(struct pack_draw draw, uint64_t position, struct pack_draw *out,
+      struct pack_error *err)
+{
+    enum pack_status status = pack_pattern_new(&draw.pattern, &draw.iter, err);
+    if (status == PACK_OK)
+        status = settle(&draw, position, err);
+    if (status != PACK_OK) {
+        pack_draw_done(&draw);
+        return status;
+    }
+    *out = draw;
+    return PACK_OK;
 }
 
 enum pack_status
@@ -96,15 +112,18 @@ pack_draw_init(struct pack_draw *out, const struct pack_pattern *pattern,
         draw.pattern.batch = 1;
     if (!pack_size_add(pattern->epoch, n_epochs, &draw.end_epoch))
         draw.end_epoch = UINT64_MAX;
-    enum pack_status status = pack_pattern_new(&draw.pattern, &draw.iter, err);
-    if (status == PACK_OK)
-        status = settle(&draw, position, err);
-    if (status != PACK_OK) {
-        pack_draw_done(&draw);
-        return status;
-    }
-    *out = draw;
-    return PACK_OK;
+    return begin(draw, position, out, err);
+}
+
+enum pack_status
+pack_draw_follow(struct pack_draw *out, const struct pack_draw *leader,
+                 const struct pack_grid *grid, uint64_t position, struct pack_error *err)
+{
+    struct pack_draw draw = { .grid = grid,
+                              .pattern = leader->pattern,
+                              .whole_rows = true,
+                              .end_epoch = leader->end_epoch };
+    return begin(draw, position, out, err);
 }
 
 void
@@ -150,6 +169,18 @@ pack_drawn_done(struct pack_drawn *drawn)
     free(drawn->starts);
     free(drawn->samples);
     *drawn = (struct pack_drawn){ .epoch = 0 };
+}
+
+/* What a box of the pattern is in this dataset. */
+static struct pack_box
+place_box(const struct pack_draw *draw, const struct pack_box *drawn)
+{
+    int rank = draw->grid->rank;
+    struct pack_box box = { .rank = rank };
+    size_t n = draw->whole_rows ? 1 : (size_t)rank;
+    memcpy(box.start, drawn->start, n * sizeof *box.start);
+    memcpy(box.count, draw->count, (size_t)rank * sizeof *box.count);
+    return box;
 }
 
 static void
@@ -204,9 +235,10 @@ pack_draw_next(struct pack_draw *draw, struct pack_drawn *drawn)
     drawn->n_samples = drawn->n_pieces = 0;
     while (drawn->n_samples < draw->batch && pack_pattern_next(iter, &request)) {
         drawn->samples[drawn->n_samples] = request.samples[0];
-        memcpy(drawn->starts + drawn->n_samples * (size_t)rank, request.boxes[0].start,
+        struct pack_box box = place_box(draw, &request.boxes[0]);
+        memcpy(drawn->starts + drawn->n_samples * (size_t)rank, box.start,
                (size_t)rank * sizeof *drawn->starts);
-        cut_sample(draw, drawn, &request.boxes[0]);
+        cut_sample(draw, drawn, &box);
         drawn->n_samples++;
     }
     group_pieces(drawn);

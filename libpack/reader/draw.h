@@ -45,6 +45,7 @@ struct pack_draw {
     struct pack_pattern pattern;
     struct pack_pattern_iter *iter;
     uint64_t count[PACK_RANK_MAX]; /* the shape of every sample */
+    bool whole_rows; /* boxes are as the pattern's along axis 0, and whole along others */
     uint64_t end_epoch;
     uint64_t batch;      /* samples of one, at most those of an epoch */
     uint64_t pieces_max; /* of one */
@@ -60,6 +61,13 @@ enum pack_status pack_draw_init(struct pack_draw *draw,
                                 const struct pack_pattern *pattern,
                                 const struct pack_grid *grid, uint64_t position,
                                 uint64_t n_epochs, struct pack_error *err);
+/*
+ * The samples of `leader`, batch by batch, of another dataset that is as long along axis 0:
+ * of each box, all that lies at its indexes of that axis. PACK_ERR_LIMIT likewise.
+ */
+enum pack_status pack_draw_follow(struct pack_draw *draw, const struct pack_draw *leader,
+                                  const struct pack_grid *grid, uint64_t position,
+                                  struct pack_error *err);
 void pack_draw_done(struct pack_draw *draw); /* zeroed storage is fine */
 
 /* Memory of one batch without its data. PACK_ERR_MEMORY. */

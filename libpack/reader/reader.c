@@ -15,7 +15,7 @@
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/reader/reader_parts.h"
 
-enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16 };
+enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16, FURTHER_MAX = 256 };
 
 static const struct pack_fetch_ops *const strategies[] = {
     [PACK_READER_AUTO] = &pack_fetch_pread,
@@ -35,6 +35,12 @@ check_params(const struct pack_reader_params *p, struct pack_error *err)
         status = pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
     if (status == PACK_OK)
         status = pack_check_count("n_ahead", p->n_ahead, AHEAD_MAX, err);
+    if (status == PACK_OK)
+        status = pack_check_count("n_further", p->n_further, FURTHER_MAX, err);
+    if (status == PACK_OK && p->n_further > 0)
+        status = pack_check_given(err, "further", p->further, NULL);
+    for (size_t i = 0; i < p->n_further && status == PACK_OK; i++)
+        status = pack_check_given(err, "further", p->further[i], NULL);
     if (status == PACK_OK &&
         (p->pattern.workers > 1 || p->pattern.worker > 0 || p->pattern.read != 0))
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "pattern",
@@ -56,22 +62,32 @@ is_other_order(const struct pack_type *type)
            type->order != own;
 }
 
+static enum pack_status
+open_draw(const struct pack_reader *r, struct pack_draw *draw, struct pack_error *err)
+{
+    const struct pack_facts *facts = &r->map->facts;
+    const struct pack_grid *grid = &r->map->grid;
+    struct pack_pattern pattern = r->params.pattern;
+    uint64_t n_epochs = r->params.n_epochs ? r->params.n_epochs : 1;
+    if (r->first)
+        return pack_draw_follow(draw, &r->first->present, grid, r->params.position, err);
+    pattern.extent = facts->extent;
+    if (pattern.chunk_samples == 0 && facts->layout == PACK_LAYOUT_CHUNKED)
+        pattern.chunk_samples = facts->chunk.extent[0];
+    return pack_draw_init(draw, &pattern, grid, r->params.position, n_epochs, err);
+}
+
 /* The order of the dataset's samples, once as it is read and once to look ahead. */
 static enum pack_status
 open_draws(struct pack_reader *r, struct pack_error *err)
 {
     const struct pack_facts *facts = &r->map->facts;
-    struct pack_pattern pattern = r->params.pattern;
-    uint64_t n_epochs = r->params.n_epochs ? r->params.n_epochs : 1;
     uint64_t bytes = facts->type.bytes;
-    pattern.extent = facts->extent;
-    if (pattern.chunk_samples == 0 && facts->layout == PACK_LAYOUT_CHUNKED)
-        pattern.chunk_samples = facts->chunk.extent[0];
-    enum pack_status status = pack_draw_init(&r->present, &pattern, &r->map->grid,
-                                             r->params.position, n_epochs, err);
+    enum pack_status status = r->first ? pack_further_check(r, err) : PACK_OK;
     if (status == PACK_OK)
-        status = pack_draw_init(&r->future, &pattern, &r->map->grid, r->params.position,
-                                n_epochs, err);
+        status = open_draw(r, &r->present, err);
+    if (status == PACK_OK)
+        status = open_draw(r, &r->future, err);
     if (status != PACK_OK)
         return status;
     r->info.sample.rank = r->map->grid.rank;
@@ -113,9 +129,10 @@ open_data(struct pack_reader *r, struct pack_error *err)
     return PACK_OK;
 }
 
-static enum pack_status
-open_all(struct pack_reader *r, struct pack_error *err)
+enum pack_status
+pack_reader_prepare(struct pack_reader *r, struct pack_error *err)
 {
+    r->fd = -1;
     r->file = strdup(r->params.file);
     r->dataset = strdup(r->params.dataset);
     if (!r->file || !r->dataset)
@@ -133,9 +150,29 @@ open_all(struct pack_reader *r, struct pack_error *err)
     r->info.n_threads = is_stock ? 0 : n_threads;
     r->n_jobs =
         is_stock ? 1 : (r->params.n_ahead ? r->params.n_ahead : AHEAD_DEFAULT) + 1;
-    status = pack_reader_allocate(r, err);
-    if (status == PACK_OK && !is_stock)
-        status = pack_crew_start(r, n_threads, &r->crew, err);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_reader_start(struct pack_reader *r, struct pack_error *err)
+{
+    if (r->stock || r->is_whole)
+        return PACK_OK;
+    return pack_crew_start(r, r->info.n_threads, &r->crew, err);
+}
+
+static enum pack_status
+open_all(struct pack_reader *r, struct pack_error *err)
+{
+    enum pack_status status = pack_reader_prepare(r, err);
+    if (status == PACK_OK)
+        status = pack_further_prepare(r, err);
+    if (status == PACK_OK)
+        status = pack_reader_allocate(r, err);
+    if (status == PACK_OK)
+        status = pack_reader_start(r, err);
+    if (status == PACK_OK)
+        status = pack_further_start(r, err);
     return status;
 }
 
@@ -152,7 +189,6 @@ pack_reader_open(const struct pack_reader_params *params, struct pack_reader **o
     if (!r)
         return pack_fail_memory(err, "reader");
     r->params = *params;
-    r->fd = -1;
     status = open_all(r, err);
     if (status != PACK_OK) {
         pack_reader_close(r);
@@ -167,6 +203,7 @@ pack_reader_close(struct pack_reader *r)
 {
     if (!r)
         return;
+    pack_further_close(r);
     pack_crew_end(r->crew);
     pack_reader_release(r);
     pack_h5_boxes_close(r->stock);
@@ -184,7 +221,8 @@ pack_reader_close(struct pack_reader *r)
 /* ------------------------------------------------------------------ reading */
 
 static void
-lend(const struct pack_job *job, struct pack_reader_batch *batch)
+lend(const struct pack_reader *r, const struct pack_job *job,
+     struct pack_reader_batch *batch)
 {
     const struct pack_drawn *drawn = &job->drawn;
     *batch = (struct pack_reader_batch){ .data = job->data,
@@ -193,17 +231,15 @@ lend(const struct pack_job *job, struct pack_reader_batch *batch)
                                          .epoch = drawn->epoch,
                                          .number = drawn->number,
                                          .position = drawn->position,
-                                         .work = job->work };
+                                         .work = job->work,
+                                         .further = r->further_data };
 }
 
 enum pack_status
-pack_reader_next(struct pack_reader *r, struct pack_reader_batch *batch,
-                 struct pack_error *err)
+pack_reader_take(struct pack_reader *r, struct pack_job **taken, struct pack_error *err)
 {
     struct pack_job *job;
     enum pack_status status = PACK_OK;
-    if (!r || !batch)
-        return pack_check_given(err, "reader", r, "batch", batch, NULL);
     if (r->stock) {
         job = pack_draw_next(&r->present, &r->jobs[0].drawn) ? &r->jobs[0] : NULL;
         if (job)
@@ -218,10 +254,26 @@ pack_reader_next(struct pack_reader *r, struct pack_reader_batch *batch,
                 *err = job->error;
         }
     }
+    *taken = job;
+    return status;
+}
+
+enum pack_status
+pack_reader_next(struct pack_reader *r, struct pack_reader_batch *batch,
+                 struct pack_error *err)
+{
+    struct pack_job *job;
+    if (!r || !batch)
+        return pack_check_given(err, "reader", r, "batch", batch, NULL);
+    enum pack_status status = pack_reader_take(r, &job, err);
+    /* those in step go on also where the first has failed, which is told of then */
+    enum pack_status beside = pack_further_take(r, job, status == PACK_OK ? err : NULL);
+    if (status == PACK_OK)
+        status = beside;
     if (status != PACK_OK)
         return status;
     if (job)
-        lend(job, batch);
+        lend(r, job, batch);
     else
         *batch = (struct pack_reader_batch){ .data = NULL };
     return PACK_OK;
@@ -237,4 +289,17 @@ pack_reader_info(struct pack_reader *r, struct pack_reader_info *info,
     if (r->crew)
         pack_crew_count(r->crew, info);
     return PACK_OK;
+}
+
+enum pack_status
+pack_reader_further_info(struct pack_reader *r, size_t index,
+                         struct pack_reader_info *info, struct pack_error *err)
+{
+    if (!r || !info)
+        return pack_check_given(err, "reader", r, "info", info, NULL);
+    if (index >= r->n_further)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "index",
+                               "%zu is not below the number of further datasets, %zu",
+                               index, r->n_further);
+    return pack_reader_info(r->further[index], info, err);
 }

@@ -5,6 +5,9 @@
  *     the future       visits that the plan sees ahead: two batches at least, a sixteenth
  *                      of the rest at most
  *     slots            decoded chunks that are kept: all that is left
+ *
+ * Of datasets in step, each is given the least that does. Small ones are then kept as a
+ * whole; of what is left, the others are given a part by the size of their decoded chunks.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,6 +52,12 @@ least_bytes(const struct pack_reader *r)
     const struct pack_draw *draw = &r->present;
     uint64_t n_threads = r->info.n_threads;
     struct sum sum = { sizeof *r + pack_chunkmap_bytes(r->map), false };
+    add(&sum, r->n_further, sizeof *r->further + sizeof *r->further_data);
+    if (r->is_whole) {
+        add(&sum, 1, r->map->facts.logical_bytes);
+        add(&sum, draw->batch, r->sample_bytes);
+        return sum;
+    }
     add(&sum, draw->batch * r->n_jobs, r->sample_bytes);
     add(&sum, r->n_jobs, sizeof(struct pack_job) + pack_draw_bytes(draw));
     if (r->fd < 0)
@@ -87,27 +96,40 @@ share(struct pack_reader *r, uint64_t left)
     r->info.memory_bytes += ahead * PACK_PLAN_AHEAD_BYTES + n_slots * slot_bytes;
 }
 
-static enum pack_status
-settle(struct pack_reader *r, struct pack_error *err)
+enum pack_status
+pack_reader_least(const struct pack_reader *r, uint64_t *bytes, struct pack_error *err)
 {
-    char asked[PACK_BYTES_TEXT_MAX], least[PACK_BYTES_TEXT_MAX];
-    uint64_t limit = r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
     struct sum sum = least_bytes(r);
     if (sum.overflows || sum.bytes > SIZE_MAX / 2)
         return pack_fail(err, PACK_ERR_LIMIT,
                          "a batch of %" PRIu64 " samples of %zu bytes is too large",
                          r->present.batch, r->sample_bytes);
-    if (sum.bytes > limit)
+    *bytes = sum.bytes;
+    return PACK_OK;
+}
+
+/* What is left of the limit when each has the least that does. */
+static enum pack_status
+find_left(const struct pack_reader *r, uint64_t limit, uint64_t *left,
+          struct pack_error *err)
+{
+    char asked[PACK_BYTES_TEXT_MAX], least[PACK_BYTES_TEXT_MAX];
+    uint64_t sum, bytes;
+    enum pack_status status = pack_reader_least(r, &sum, err);
+    for (size_t i = 0; i < r->n_further && status == PACK_OK; i++) {
+        status = pack_reader_least(r->further[i], &bytes, err);
+        if (status == PACK_OK && !pack_size_add(sum, bytes, &sum))
+            sum = UINT64_MAX;
+    }
+    if (status != PACK_OK)
+        return status;
+    if (sum > limit)
         return pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
                                "%s do not hold what reading takes; %s do (%" PRIu64
                                " bytes)",
                                pack_bytes_format(limit, asked),
-                               pack_bytes_format(sum.bytes, least), sum.bytes);
-    r->info.memory_bytes = sum.bytes;
-    r->past_cache = !r->swaps && r->n_jobs * r->present.batch * (uint64_t)r->sample_bytes >=
-                                     BATCHES_OF_CACHE;
-    if (is_coded(r))
-        share(r, limit - sum.bytes);
+                               pack_bytes_format(sum, least), sum);
+    *left = limit - sum;
     return PACK_OK;
 }
 
@@ -161,12 +183,18 @@ allocate_plan(struct pack_reader *r, struct pack_error *err)
     return r->slots ? PACK_OK : pack_fail_memory(err, "decoded chunks");
 }
 
-enum pack_status
-pack_reader_allocate(struct pack_reader *r, struct pack_error *err)
+/* Everything of one dataset, of which `left` may be more than the least. */
+static enum pack_status
+allocate(struct pack_reader *r, uint64_t left, struct pack_error *err)
 {
-    enum pack_status status = settle(r, err);
-    if (status == PACK_OK)
-        status = allocate_jobs(r, err);
+    enum pack_status status = pack_reader_least(r, &r->info.memory_bytes, err);
+    if (status != PACK_OK || r->is_whole)
+        return status;
+    r->past_cache = !r->swaps && r->n_jobs * r->present.batch * (uint64_t)r->sample_bytes >=
+                                     BATCHES_OF_CACHE;
+    if (is_coded(r))
+        share(r, left);
+    status = allocate_jobs(r, err);
     if (status == PACK_OK && r->fd >= 0)
         status = allocate_hands(r, err);
     if (status == PACK_OK && is_coded(r))
@@ -174,9 +202,53 @@ pack_reader_allocate(struct pack_reader *r, struct pack_error *err)
     return status;
 }
 
+/* Bytes of all decoded chunks that could be kept. */
+static double
+keepable_bytes(const struct pack_reader *r)
+{
+    return is_coded(r) ? (double)r->map->n_coded * (double)r->map->grid.chunk_bytes : 0;
+}
+
+/* The further ones, and then the first with what these leave. */
+static enum pack_status
+allocate_all(struct pack_reader *r, uint64_t left, struct pack_error *err)
+{
+    double all = keepable_bytes(r), most = (double)left;
+    uint64_t least = 0, given, further_bytes = 0;
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < r->n_further; i++)
+        all += keepable_bytes(r->further[i]);
+    for (size_t i = 0; i < r->n_further && status == PACK_OK; i++) {
+        struct pack_reader *f = r->further[i];
+        given = all > 0 ? (uint64_t)(most * (keepable_bytes(f) / all)) : 0;
+        status = pack_reader_least(f, &least, err);
+        if (status == PACK_OK)
+            status = allocate(f, given < left ? given : left, err);
+        left -= f->info.memory_bytes - least;
+        further_bytes += f->info.memory_bytes;
+    }
+    if (status == PACK_OK)
+        status = allocate(r, left, err);
+    r->info.memory_bytes += further_bytes;
+    return status;
+}
+
+enum pack_status
+pack_reader_allocate(struct pack_reader *r, struct pack_error *err)
+{
+    uint64_t limit = r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
+    uint64_t left;
+    enum pack_status status = find_left(r, limit, &left, err);
+    if (status == PACK_OK)
+        status = pack_further_keep(r, &left, err);
+    return status == PACK_OK ? allocate_all(r, left, err) : status;
+}
+
 void
 pack_reader_release(struct pack_reader *r)
 {
+    free(r->rows);
+    free(r->whole);
     free(r->slots);
     pack_drawn_done(&r->seen);
     pack_plan_free(r->plan);

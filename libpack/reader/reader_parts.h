@@ -60,7 +60,43 @@ struct pack_reader {
 
     struct pack_h5_boxes *stock;  /* HDF5's own reader, or NULL */
     struct pack_reader_info info; /* counts of work done are the crew's */
+
+    /* Readers of the datasets that are read in step, and what is lent of each. */
+    struct pack_reader **further;
+    const void **further_data;
+    size_t n_further;
+
+    /* Of such a reader: */
+    const struct pack_reader *first; /* that it is in step with; NULL: this is it */
+    bool is_whole;                   /* all of the dataset is in memory: */
+    unsigned char *whole, *rows;     /* all of it, and what is lent */
 };
+
+/* ------------------------------------------------- reader.c */
+
+/* Opens file and order, all but what memory is needed for. */
+enum pack_status pack_reader_prepare(struct pack_reader *reader, struct pack_error *err);
+/* Starts the threads, if there are to be some. */
+enum pack_status pack_reader_start(struct pack_reader *reader, struct pack_error *err);
+/* Waits for the next batch; NULL behind the last. One that failed is told of, too. */
+enum pack_status pack_reader_take(struct pack_reader *reader, struct pack_job **job,
+                                  struct pack_error *err);
+
+/* ------------------------------------------------- reader_further.c: datasets in step */
+
+/* Prepares the readers of params.further. */
+enum pack_status pack_further_prepare(struct pack_reader *reader, struct pack_error *err);
+/* Whether a further dataset is as long as the first. */
+enum pack_status pack_further_check(const struct pack_reader *further,
+                                    struct pack_error *err);
+/* Reads those that are small, into what is left of the memory. */
+enum pack_status pack_further_keep(struct pack_reader *reader, uint64_t *left,
+                                   struct pack_error *err);
+enum pack_status pack_further_start(struct pack_reader *reader, struct pack_error *err);
+/* Takes the batch that belongs to a job, which may be NULL, of each: the first error. */
+enum pack_status pack_further_take(struct pack_reader *reader, const struct pack_job *job,
+                                   struct pack_error *err);
+void pack_further_close(struct pack_reader *reader);
 
 /* ------------------------------------------------- reader_jobs.c: what threads do */
 
@@ -114,7 +150,10 @@ enum pack_status pack_reader_stock_read(struct pack_reader *reader, struct pack_
 
 /* ------------------------------------------------- reader_memory.c */
 
-/* Shares params.memory_bytes out and allocates everything, the crew aside. */
+/* The least memory that does, further datasets aside. PACK_ERR_LIMIT. */
+enum pack_status pack_reader_least(const struct pack_reader *reader, uint64_t *bytes,
+                                   struct pack_error *err);
+/* Shares params.memory_bytes out and allocates everything, the crews aside. */
 enum pack_status pack_reader_allocate(struct pack_reader *reader, struct pack_error *err);
 void pack_reader_release(struct pack_reader *reader);
 

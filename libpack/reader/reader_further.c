@@ -1,0 +1,191 @@
+/*
+ * Datasets in step with the first, such as its labels. Each has a reader of its own that
+ * follows the first one's order, batch by batch. One that is small has no threads: it is
+ * read as a whole when it is opened, and its rows are copied when a batch is lent.
+ */
+#include "libpack/reader/reader_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libpack/hdf5/h5_boxes.h"
+
+/* All that are kept as a whole take no more than this, nor than a sixteenth of the memory
+ * that is left when each has the least that does. */
+static const uint64_t KEEP_BYTES_MAX = 64 << 20;
+enum { KEEP_PART = 16 };
+
+/* ------------------------------------------------------------------ opening */
+
+enum pack_status
+pack_further_check(const struct pack_reader *f, struct pack_error *err)
+{
+    const struct pack_facts *own = &f->map->facts, *first = &f->first->map->facts;
+    if (own->extent.extent[0] == first->extent.extent[0])
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, "further",
+                           "'%s': '%s' has %" PRIu64
+                           " indexes along axis 0, and '%s' %" PRIu64
+                           "; datasets in step are of one length",
+                           f->file, f->dataset, own->extent.extent[0], f->first->dataset,
+                           first->extent.extent[0]);
+}
+
+enum pack_status
+pack_further_prepare(struct pack_reader *r, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    size_t n = r->params.n_further;
+    r->further = calloc(n + 1, sizeof *r->further);
+    r->further_data = calloc(n + 1, sizeof *r->further_data);
+    if (!r->further || !r->further_data)
+        return pack_fail_memory(err, "further datasets");
+    for (size_t i = 0; i < n && status == PACK_OK; i++) {
+        struct pack_reader *f = calloc(1, sizeof *f);
+        if (!f)
+            return pack_fail_memory(err, "further datasets");
+        r->further[r->n_further++] = f;
+        f->params = r->params;
+        f->params.dataset = r->params.further[i];
+        f->params.n_further = 0;
+        f->first = r;
+        status = pack_reader_prepare(f, err);
+    }
+    return status;
+}
+
+enum pack_status
+pack_further_start(struct pack_reader *r, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < r->n_further && status == PACK_OK; i++)
+        status = pack_reader_start(r->further[i], err);
+    return status;
+}
+
+void
+pack_further_close(struct pack_reader *r)
+{
+    for (size_t i = 0; i < r->n_further; i++)
+        pack_reader_close(r->further[i]);
+    free(r->further_data);
+    free(r->further);
+}
+
+/* ------------------------------------------------------------ kept as a whole */
+
+/* What reads from the file is not needed any more. */
+static void
+let_go(struct pack_reader *f)
+{
+    pack_h5_boxes_close(f->stock);
+    f->stock = NULL;
+    pack_fetch_close(&f->fetch);
+    if (f->fd >= 0)
+        close(f->fd);
+    f->fd = -1;
+    f->info.engine = "memory";
+    f->info.reason[0] = '\0';
+    f->info.n_threads = 0;
+}
+
+static enum pack_status
+read_whole(struct pack_reader *f, struct pack_error *err)
+{
+    const struct pack_facts *facts = &f->map->facts;
+    struct pack_box box = { .rank = facts->extent.rank };
+    struct pack_strided all = { .run_bytes = facts->logical_bytes };
+    enum pack_status status = PACK_OK;
+    f->whole = malloc(facts->logical_bytes);
+    f->rows = calloc(f->present.batch, f->sample_bytes);
+    if (!f->whole || !f->rows)
+        return pack_fail_memory(err, "further dataset");
+    memcpy(box.count, facts->extent.extent, sizeof box.count);
+    if (!f->stock)
+        status = pack_reader_stock_open(f, err);
+    if (status == PACK_OK)
+        status = pack_h5_boxes_read(f->stock, &box, 1, f->whole, NULL, err);
+    if (status == PACK_OK)
+        status = pack_chunkmap_check(f->map, f->fd, err);
+    if (status == PACK_OK && f->swaps)
+        pack_strided_swap(&all, facts->type.bytes, f->whole);
+    let_go(f);
+    return status;
+}
+
+/* What reading it would have taken is left instead, less what it takes to keep it. */
+static enum pack_status
+keep(struct pack_reader *f, uint64_t *left, struct pack_error *err)
+{
+    uint64_t read, kept;
+    enum pack_status status = pack_reader_least(f, &read, err);
+    f->is_whole = true;
+    if (status == PACK_OK)
+        status = pack_reader_least(f, &kept, err);
+    if (status != PACK_OK)
+        return status;
+    *left += read; /* of which its rows are a part */
+    *left -= kept;
+    return read_whole(f, err);
+}
+
+enum pack_status
+pack_further_keep(struct pack_reader *r, uint64_t *left, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    uint64_t room =
+        *left / KEEP_PART < KEEP_BYTES_MAX ? *left / KEEP_PART : KEEP_BYTES_MAX;
+    for (size_t i = 0; i < r->n_further && status == PACK_OK; i++) {
+        uint64_t bytes = r->further[i]->map->facts.logical_bytes;
+        if (bytes > room)
+            continue;
+        room -= bytes;
+        status = keep(r->further[i], left, err);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static void
+copy_rows(struct pack_reader *f, const struct pack_job *job)
+{
+    const struct pack_facts *facts = &f->map->facts;
+    size_t row_bytes = (size_t)(facts->logical_bytes / facts->extent.extent[0]);
+    size_t rank = (size_t)f->first->map->grid.rank;
+    for (size_t i = 0; i < job->drawn.n_samples; i++)
+        memcpy(f->rows + i * f->sample_bytes,
+               f->whole + job->drawn.starts[i * rank] * row_bytes, f->sample_bytes);
+}
+
+static enum pack_status
+take_one(struct pack_reader *f, const struct pack_job *job, const void **data,
+         struct pack_error *err)
+{
+    struct pack_job *own = NULL;
+    enum pack_status status = PACK_OK;
+    if (!f->is_whole) {
+        status = pack_reader_take(f, &own, err);
+        *data = own ? own->data : NULL;
+    } else if (job) {
+        copy_rows(f, job);
+        *data = f->rows;
+    }
+    return status;
+}
+
+enum pack_status
+pack_further_take(struct pack_reader *r, const struct pack_job *job,
+                  struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < r->n_further; i++) {
+        enum pack_status one = take_one(r->further[i], job, &r->further_data[i],
+                                        status == PACK_OK ? err : NULL);
+        if (status == PACK_OK)
+            status = one;
+    }
+    return status;
+}
