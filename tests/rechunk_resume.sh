@@ -64,14 +64,14 @@ written() {
     echo $((${bytes:-0} > 400000 ? 1 : 0))
 }
 
-# resumed SENTENCE OPTION...: goes on to the end, and compares.
+# resumed SENTENCE OPTION...: goes on to the end, and compares; no chunk is written twice.
 resumed() {
     sentence=$1
     shift
     least_kept=$(written)
     run "$job" --resume --json "$@"
     kept=$(figure resumed)
-    [ $status -eq 0 ] && only_the_file && [ "$kept" -ge "$least_kept" ]
+    [ $status -eq 0 ] && only_the_file && [ "$kept" -ge "$least_kept" ] && [ $((kept + $(figure writes))) -eq "$n_chunks" ]
     same=$?
     ok $same "$job: $sentence ($kept chunks taken over)"
     [ $same -eq 0 ] || {
@@ -85,7 +85,8 @@ n_moments=5
 sum_kept=0
 for job in two verbatim short; do
     fresh
-    run "$job"
+    run "$job" --json
+    n_chunks=$(figure writes)
     [ $status -eq 0 ] && mv out/set.h5 "$job.h5" && [ -z "$(ls out)" ]
     ok $? "$job: an undisturbed run"
     [ $status -eq 0 ] || note <"$work/err"
@@ -129,6 +130,7 @@ ok $? "$sum_kept chunks were taken over in all"
 # Whatever the system refuses: a sentence, and nothing under the final name. With nothing left
 # it is as if it had not been; else --resume completes it.
 job=two
+n_chunks=120
 step=3
 [ "$long" = 1 ] && step=1
 for call in write sync rename; do
@@ -247,7 +249,7 @@ damaged() {
     sh -e
     run two --resume --verify --json
     kept=$(figure resumed)
-    [ $status -eq 0 ] && only_the_file && [ "$kept" -lt "$all_kept" ]
+    [ $status -eq 0 ] && only_the_file && [ "$kept" -lt "$all_kept" ] && [ $((kept + $(figure writes))) -eq 120 ]
     so=$?
     ok $so "$1 ($kept chunks are taken over)"
     [ $so -eq 0 ] || note <"$work/err"

@@ -2,7 +2,7 @@
  * more chunks are held than there is room for, as many loads as foretold. */
 #include "libpack/base/rng.h"
 #include "libpack/model/grid.h"
-#include "libpack/rechunk/rechunk_plan.h"
+#include "libpack/rechunk/rechunk_move.h"
 #include "tests/tap.h"
 
 enum { RANK_MAX = 5, ELEMENTS_MAX = 1 << 14, CASES = 4000 };
@@ -167,6 +167,19 @@ test_cases(void)
     }
 }
 
+/* Chunks need not be done in the order of their numbers. */
+static void
+test_done(void)
+{
+    unsigned char done[3] = { 0 };
+    pack_rechunk_set_done(done, 5);
+    pack_rechunk_set_done(done, 16);
+    int n_wrong = 0;
+    for (uint64_t i = 0; i < 24; i++)
+        n_wrong += pack_rechunk_is_done(done, i) != (i == 5 || i == 16);
+    ok(n_wrong == 0 && !pack_rechunk_is_done(NULL, 5), "chunks that are done, and no others");
+}
+
 int
 main(void)
 {
@@ -174,6 +187,7 @@ main(void)
     const char *seed = getenv("H5PACK_SEED");
     pack_rng_seed(&rng, seed ? strtoull(seed, NULL, 10) : 1);
     test_cases();
+    test_done();
     test_random(&rng);
     return done();
 }
