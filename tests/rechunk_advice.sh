@@ -92,4 +92,5 @@ refused '^h5rechunk: --advise: -b: needs a value' 'half of an option' one.h5 --a
 refused '^h5rechunk: --advise: pattern: ' 'an order that there is not' one.h5 --advise '-p backwards' -o out.h5
 refused 'one dataset at a time' 'two datasets' one.h5 --dataset images --dataset labels --advise '' -o out.h5
 refused "cannot open 'none.h5'" 'a file that is not there' none.h5 --advise '' -o out.h5
+refused 'advise takes the options as one word' 'its word forgotten' one.h5 --advise -o out.h5
 done_testing

@@ -100,8 +100,10 @@ check_usage(size_t n_operands, struct pack_error *err)
     if (cli_check_rules(rules, sizeof rules / sizeof *rules, n_operands, err) != PACK_OK)
         return PACK_ERR_ARGUMENT;
     if (n_operands != 1)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "give one FILE; see h5rechunk --help");
+        return pack_fail(err, PACK_ERR_ARGUMENT, "give one FILE%s; see h5rechunk --help",
+                         o.advise && o.advise[0] ? " (--advise takes the options as one "
+                                                   "word, '' for none)"
+                                                 : "");
     if (!o.output && !o.dry_run)
         return pack_fail(err, PACK_ERR_ARGUMENT, "give an output with -o, or --dry-run");
     if (o.verify && o.dry_run)
