@@ -149,9 +149,12 @@ static=$(pkg-config --static --libs libpack)
 
 # the example of libpack(3), as installed: the page and the test are one. Samples of 12 KiB lie five
 # to a chunk of at most 64 KiB: five loads, the other 19 reads are hits.
-page=$(find "$work/root" -name libpack.3)
-${AWK} '/^\.EX/ { inside = 1; next } /^\.EE/ { inside = 0 }
-    inside { gsub(/\\-/, "-"); gsub(/\\&/, ""); gsub(/\\e/, "\\"); print }' "$page" >"$work/example.c"
+example_of() { # PAGE
+    ${AWK} '/^\.EX/ { inside = 1; next } /^\.EE/ { inside = 0 }
+        inside { gsub(/\\-/, "-"); gsub(/\\&/, ""); gsub(/\\e/, "\\"); print }' \
+        "$(find "$work/root" -name "$1")"
+}
+example_of libpack.3 >"$work/example.c"
 render_samples "$work/photos" 24 1 96 || exit 1
 example() { # SENTENCE FLAGS...
     sentence=$1
@@ -170,6 +173,20 @@ example() { # SENTENCE FLAGS...
         $cflags "$work/example.c" $shared
     with_static example 'and with the static one' $cflags "$work/example.c" -L"$work/static" $static
 }
+
+# the loop of libpack-reader(3) over what that wrote
+example_of libpack-reader.3 >"$work/loop.c"
+# shellcheck disable=SC2086 # flags are words
+run ${CC:-cc} -std=c11 -Wall -Wextra -Werror $cflags "$work/loop.c" $shared -o "$work/loop"
+[ $status -eq 0 ] && LD_LIBRARY_PATH=$libdir run "$work/loop" "$work/example.h5"
+first=$(find "$work/photos" -mindepth 1 -maxdepth 1 | sort | head -n 1)
+[ "$status $(cat "$work/out")" = "0 48 samples, $(($(find "$first" -type f | wc -l) * 2)) of class 0" ]
+ok $? 'the example of libpack-reader.3 trains over images and labels in step'
+cat "$work/err" "$work/out" | note
+LD_LIBRARY_PATH=$libdir run "$work/loop" "$work/none.h5"
+[ "$status" -eq 2 ] && grep -q 'none.h5' "$work/err"
+ok $? 'it says in a sentence which file is not there'
+
 LD_LIBRARY_PATH=$libdir run "$work/example" "$work/no-such-folder" "$work/none.h5"
 [ "$status" -eq 2 ] && grep -q "no-such-folder" "$work/err" && [ ! -e "$work/none.h5" ]
 ok $? 'it says in a sentence which folder is not there'

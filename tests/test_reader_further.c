@@ -325,7 +325,7 @@ test_memory(void)
                           .dims = { 2000, 3000 },
                           .chunk = { 8, 3000 },
                           .pipeline = "shuffle+gzip:1" };
-    struct made small = { .name = "small", .type = "f64", .rank = 1, .dims = { 2000 } };
+    struct made small = { .name = "small", .type = "f64", .rank = 2, .dims = { 2000, 30 } };
     struct pack_reader_params params = { .file = path,
                                          .dataset = "x",
                                          .pattern = { .kind = PACK_PATTERN_SHUFFLE,
