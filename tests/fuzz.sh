@@ -65,6 +65,14 @@ seeds() { # target, folder
     fuzz_profile)
         cp "$top_srcdir/tests/data/good-profile.json" "$2"
         ;;
+    fuzz_chunk) # seven bytes of what the index says, then 576 as they are, or to be encoded
+        block=$(printf '%048d' 1 2 3 4 5 6 7 8 9 10 11 12)
+        for i in 0 1 2 3 4 5; do
+            printf '%b%b\017\000\000\000\376%s' '\001' "\00$i" "$block" >"$2/as-it-is-$i"
+            printf '%b%b\000\000\000\000\376%s' '\002' "\00$i" "$block" >"$2/whole-$i"
+            printf '%b%b\001\011\000\000\376%s' '\002' "\00$i" "$block" >"$2/damaged-$i"
+        done
+        ;;
     fuzz_filter)
         for i in 0 1 2 3 4; do
             printf '%b%b0123456789abcdef0123456789abcdef' '\004' "\\00$i" >"$2/$i"
