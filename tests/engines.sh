@@ -39,6 +39,11 @@ for engine in hdf5 libpack mmap; do
         [ -z "$bad" ] || { echo "$bad"; cat err; } | note
     done
 done
+for engine in libpack mmap; do
+    bench packed.h5 --with labels --engine $engine --batch 7 --workers 2 --epochs 2 --consumer checksum --json
+    [ $status -eq 0 ] && [ "$(number wanted_bytes 6)" = $((80 * 8)) ]
+    ok $? "engine $engine: labels in step"
+done
 bench one.h5 --engine libpack --batch 8 --step 1ms --epochs 2
 says 0 'consumer busy' out 'an emulated consumer'
 bench one.h5 --engine libpack --batch 8 --consumer host --precision fp16 --crop 20x30
@@ -80,7 +85,7 @@ bench one.h5 --engine libpack --batch 8 --trace trace.json --svg picture.svg
 ok $? 'a trace and a picture, in which the reader is one'
 
 # what only HDF5 in processes of its own does
-for what in '--rdcc-nbytes 1M:has no chunk cache' '--reopen:opens the file once' '--with labels:reads one dataset' \
+for what in '--rdcc-nbytes 1M:has no chunk cache' '--reopen:opens the file once' \
     '--read batch:sample by sample' '--delay 1ms:cannot be slowed' '--hand-over pytorch:in its own process' \
     '--no-persistent-workers:no workers to end'; do
     # shellcheck disable=SC2086

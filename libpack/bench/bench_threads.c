@@ -16,6 +16,7 @@ struct bench_threads {
     struct pack_bench_setup *setup;
     struct pack_reader *reader;
     struct bench_note note;
+    struct pack_reader_info with; /* of the second dataset, so far */
     uint64_t end_ns; /* of the batch before */
     bool knows_storage;
     struct pack_system_usage usage; /* up to there */
@@ -30,7 +31,6 @@ pack_bench_threads_check(const struct pack_bench_params *p,
         const char *why;
     } refused[] = {
         { p->set->n_parts > 1, "reads one file at a time" },
-        { p->with, "reads one dataset" },
         { p->pattern.read != PACK_READ_SAMPLE, "reads sample by sample, as it likes" },
         { p->open.set_cache, "has no chunk cache of HDF5's to set; its memory is set "
                              "instead" },
@@ -63,6 +63,10 @@ open_reader(struct bench_threads *t, uint64_t round, uint64_t n_epochs,
         .strategy = t->plan->engine->strategy,
     };
     params.pattern.epoch += round;
+    const char *const further[] = { p->with ? p->with->parts[0].data->path : NULL };
+    params.further = further;
+    params.n_further = p->with ? 1 : 0;
+    t->with = (struct pack_reader_info){ .engine = NULL };
     return pack_reader_open(&params, &t->reader, err);
 }
 
@@ -165,6 +169,26 @@ fill_note(struct bench_threads *t, const struct pack_reader_batch *batch)
     t->end_ns = now_ns;
 }
 
+/* What was read of the second dataset since the batch before; threads may be ahead. */
+static enum pack_status
+note_with(struct bench_threads *t, struct pack_error *err)
+{
+    struct pack_reader_info now;
+    struct pack_read_cost *with = &t->note.work.with;
+    if (!t->plan->params.with)
+        return PACK_OK;
+    enum pack_status status = pack_reader_further_info(t->reader, 0, &now, err);
+    if (status != PACK_OK)
+        return status;
+    with->calls = t->note.n_samples;
+    with->requests = now.visits - t->with.visits;
+    with->file_reads = now.file_reads - t->with.file_reads;
+    with->file_read_bytes = now.file_read_bytes - t->with.file_read_bytes;
+    with->wanted_bytes = t->note.n_samples * t->plan->with_stride_bytes;
+    t->with = now;
+    return PACK_OK;
+}
+
 enum pack_status
 pack_bench_threads_next(struct bench_threads *t, struct pack_procs_item *item,
                         struct pack_error *err)
@@ -186,7 +210,7 @@ pack_bench_threads_next(struct bench_threads *t, struct pack_procs_item *item,
                                       .number = batch.number,
                                       .data = batch.data,
                                       .note = &t->note };
-    return PACK_OK;
+    return note_with(t, err);
 }
 
 void
