@@ -11,6 +11,7 @@
 #include <libpack/reader.h>
 #include "libpack/hdf5/h5.h"
 #include "tests/made_h5.h"
+#include "tests/made_reader.h"
 #include "tests/tap.h"
 
 static const char path[] = "test_reader.tmp.h5";
@@ -217,20 +218,6 @@ compare(struct pack_reader *reader, const struct pack_pattern *pattern,
 }
 
 /* ------------------------------------------------------- all against all */
-
-/* The least memory that does, from what a refusal says; 0: it was not refused. */
-static uint64_t
-least_memory(struct pack_reader_params params)
-{
-    struct pack_reader *reader = NULL;
-    struct pack_error err = { .text = "" };
-    params.memory_bytes = 1;
-    if (pack_reader_open(&params, &reader, &err) == PACK_ERR_MEMORY &&
-        strcmp(err.param, "memory_bytes") == 0 && strchr(err.text, '('))
-        return strtoull(strchr(err.text, '(') + 1, NULL, 10);
-    pack_reader_close(reader);
-    return 0;
-}
 
 static const char *
 run(struct pack_reader_params params, const struct order *order,

@@ -4,7 +4,6 @@
  * share it, HDF5 reads what only HDF5 can.
  */
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <libpack/reader.h>
 #include "libpack/hdf5/h5.h"
 #include "tests/made_h5.h"
+#include "tests/made_reader.h"
 #include "tests/tap.h"
 
 static const char path[] = "test_reader_errors.tmp.h5";
@@ -387,14 +387,6 @@ test_virtual(void)
 }
 
 /* ------------------------------------------------------------------ memory */
-
-/* Bytes that malloc has given out; 0 under a sanitizer, whose malloc does not count. */
-static uint64_t
-allocated(void)
-{
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
 
 static void
 test_memory(void)

@@ -3,12 +3,12 @@
  * the rows of the samples that the first gives, kept or read, in any memory and with any
  * number of threads.
  */
-#include <malloc.h>
 #include <unistd.h>
 
 #include <libpack/reader.h>
 #include "libpack/hdf5/h5.h"
 #include "tests/made_h5.h"
+#include "tests/made_reader.h"
 #include "tests/tap.h"
 
 static const char path[] = "test_reader_further.tmp.h5";
@@ -209,20 +209,6 @@ compare(struct pack_reader *reader, const struct pack_reader_params *params)
 
 /* ------------------------------------------------------- all against all */
 
-/* The least memory that does, from what a refusal says; 0: it was not refused. */
-static uint64_t
-least_memory(struct pack_reader_params params)
-{
-    struct pack_reader *reader = NULL;
-    struct pack_error err = { .text = "" };
-    params.memory_bytes = 1;
-    if (pack_reader_open(&params, &reader, &err) == PACK_ERR_MEMORY &&
-        strcmp(err.param, "memory_bytes") == 0 && strchr(err.text, '('))
-        return strtoull(strchr(err.text, '(') + 1, NULL, 10);
-    pack_reader_close(reader);
-    return 0;
-}
-
 /* Whether all further datasets are read, and kept, as they should be. */
 static bool
 is_engine(struct pack_reader *reader, const char *engine)
@@ -305,14 +291,6 @@ test_trace(void)
 }
 
 /* ------------------------------------------------------------------ memory */
-
-/* Bytes that malloc has given out; 0 under a sanitizer, whose malloc does not count. */
-static uint64_t
-allocated(void)
-{
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
 
 /* Two datasets too large to be kept share the memory, by their size. */
 static void
