@@ -209,14 +209,15 @@ refused() {
 }
 again
 refused 'without --resume it is told of' 'left of an interrupted run; with the same options --resume completes it'
-for options in '-c 2' '--compress gzip:2' '--compress none' '--fletcher32' '--memory 900M' '--dataset filenames'; do
+for options in '-c 2' '--compress gzip:2' '--compress none' '--fletcher32' '--memory 900M' '--dataset filenames' '--as uint8' --shuffle \
+    '--shuffle --seed 1'; do
     # shellcheck disable=SC2086 # words
     again --resume $options
     refused "other options: $options" 'begun with other options.*--force'
 done
 # Whoever adds an option that decides about the file adds it above, and to
 # pack_rechunk_identify(). --advise gives --chunk and --compress.
-tried=' chunk compress fletcher32 dataset advise '
+tried=' chunk compress fletcher32 dataset as shuffle seed advise '
 others=$(h5rechunk --help | sed -n '/^What is rewritten/,/^Running/s/^ .*--\([a-z][a-z0-9-]*\) .*/\1/p' | while read -r option; do
     case $tried in
     *" $option "*) ;;

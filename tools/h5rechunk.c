@@ -18,8 +18,8 @@
 static struct {
     const char *output, *chunk, *compress, *as, *advise;
     struct cli_texts datasets;
-    uint64_t threads, memory;
-    bool fletcher32, force, resume, dry_run, verify, json, quiet;
+    uint64_t threads, memory, seed;
+    bool shuffle, fletcher32, force, resume, dry_run, verify, json, quiet;
 } o = { .memory = 1 << 30 };
 
 static const struct cli_option options[] = {
@@ -35,6 +35,9 @@ static const struct cli_option options[] = {
              "a checksum in every chunk, checked at every read"),
     CLI_TEXT(0, "as", &o.as, "uint8",
              "numbers that are all integers of 0 to 255, or those by 255, become bytes"),
+    CLI_FLAG(0, "shuffle", &o.shuffle,
+             "records in a random order, with all of their length in the same group"),
+    CLI_NUMBER(0, "seed", &o.seed, "N", 0, 0x1p63 - 1025, "which order (default: 0)"),
     CLI_TEXT(0, "advise", &o.advise, "OPTIONS",
              "chunks and filters that 'h5advise OPTIONS FILE' puts first; '' for none"),
 
@@ -84,6 +87,7 @@ static const struct cli_program program = {
         "  h5rechunk train.h5 --chunk 1 -o single.h5\n"
         "  h5rechunk train.h5 --chunk 16 --compress zstd:3 --verify -o small.h5\n"
         "  h5rechunk scan.h5:/volume --chunk 64x64x64 --memory 4G -o bricks.h5\n"
+        "  h5rechunk train.h5 --shuffle --seed 1 -o mixed.h5\n"
         "  h5rechunk train.h5 --advise '--workers 8 --pattern shuffle' -o fast.h5\n"
         "\n"
         "More: man h5rechunk\n",
@@ -91,7 +95,8 @@ static const struct cli_program program = {
 };
 
 static const struct cli_rule rules[] = {
-    { "advise", NULL, "chunk|compress|fletcher32|as" },
+    { "advise", NULL, "chunk|compress|fletcher32|as|shuffle" },
+    { "seed", "shuffle", NULL },
 };
 
 static enum pack_status
@@ -202,6 +207,8 @@ rechunk(const char *operand, struct pack_error *err)
                                           .compress = o.compress,
                                           .fletcher32 = o.fletcher32,
                                           .as = o.as,
+                                          .shuffle = o.shuffle,
+                                          .seed = o.seed,
                                           .force = o.force,
                                           .resume = o.resume,
                                           .dry_run = o.dry_run,

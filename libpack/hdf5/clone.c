@@ -170,7 +170,11 @@ pack_clone_create(struct pack_clone *clone, const char *path, bool resumes,
         status = pack_clone_objects(clone, err);
     if (status == PACK_OK)
         status = pack_clone_attributes(clone, err);
-    return status == PACK_OK ? pack_clone_data(clone, err) : status;
+    if (status == PACK_OK)
+        status = pack_clone_data(clone, err);
+    return status == PACK_OK && clone->params.rows && !clone->has_index
+               ? pack_clone_add_index(clone, err)
+               : status;
 }
 
 /* ------------------------------------------------------------------ closing */

@@ -11,6 +11,7 @@
 #include <libpack/shape.h>
 #include <libpack/status.h>
 #include "libpack/hdf5/filter.h"
+#include "libpack/model/permutation.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,6 +38,12 @@ struct pack_clone_params {
     const struct pack_clone_set *sets; /* borrowed, as is their path, until closing */
     size_t n_sets;
     uint64_t room_bytes; /* for carrying data; 0: 16 MiB */
+    /* The sets' records in another order, borrowed; NULL: in theirs. All other datasets of
+     * `group` with as many rows follow, each in memory of at most rows_bytes; source_index
+     * there says where each was, unless one that follows does. */
+    const struct pack_permutation *rows;
+    const char *group;
+    uint64_t rows_bytes;
     struct pack_watch watch;
 };
 

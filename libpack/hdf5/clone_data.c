@@ -182,6 +182,8 @@ carry(struct carried *c, struct pack_error *err)
         is_empty = true; /* nothing was ever written */
     if (is_empty || (facts.layout == PACK_LAYOUT_CHUNKED && facts.n_chunks_stored == 0))
         return PACK_OK;
+    if (c->object->is_aligned)
+        return pack_clone_carry_rows(c->clone, c->object, c->from, c->to, err);
     bool is_plain = !c->needs.pointers && !c->needs.references;
     return is_plain && facts.layout == PACK_LAYOUT_CHUNKED &&
                    is_same_pipeline(c->from, c->to)

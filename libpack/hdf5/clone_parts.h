@@ -23,6 +23,7 @@ struct clone_object {
     char *to;   /* path in the copy, once it is linked there */
     hid_t type; /* a committed type in the copy; else -1 */
     size_t set; /* in params->sets; n_sets: none of them */
+    bool is_aligned; /* its rows come in another order */
 };
 
 struct clone_place {
@@ -46,6 +47,7 @@ struct pack_clone {
     struct pack_h5_placing *placing; /* a chunk that is being written; else NULL */
     bool goes_on;                    /* no chunks are replayed any more */
     bool needs_v18;
+    bool has_index; /* source_index, of those whose rows come in another order */
 };
 
 /* What elements of a type hold beside plain bytes. */
@@ -61,6 +63,18 @@ struct clone_object *pack_clone_find(const struct pack_clone *clone,
 
 /* Lists the objects of the source; refuses what cannot be carried over. */
 enum pack_status pack_clone_survey(struct pack_clone *clone, struct pack_error *err);
+
+/* "cannot carry over 'x.h5:/path': <what>", PACK_ERR_UNSUPPORTED. */
+enum pack_status pack_clone_refuse(const struct pack_clone *clone, const char *path,
+                                   const char *what, struct pack_error *err);
+
+/* With params->rows: marks what is in their order; carries one of those; and adds
+ * source_index where there is none. */
+enum pack_status pack_clone_find_aligned(struct pack_clone *clone, struct pack_error *err);
+enum pack_status pack_clone_carry_rows(struct pack_clone *clone,
+                                       const struct clone_object *object, hid_t from,
+                                       hid_t to, struct pack_error *err);
+enum pack_status pack_clone_add_index(struct pack_clone *clone, struct pack_error *err);
 
 /* Creates objects and links. */
 enum pack_status pack_clone_objects(struct pack_clone *clone, struct pack_error *err);

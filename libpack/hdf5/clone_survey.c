@@ -141,8 +141,8 @@ pack_clone_needs(hid_t type)
 
 /* ----------------------------------------------------------------- refusals */
 
-static enum pack_status
-refuse(const struct pack_clone *clone, const char *path, const char *what,
+enum pack_status
+pack_clone_refuse(const struct pack_clone *clone, const char *path, const char *what,
        struct pack_error *err)
 {
     H5Eclear2(H5E_DEFAULT);
@@ -156,9 +156,9 @@ check_type(const struct pack_clone *clone, const char *path, hid_t type,
            struct pack_error *err)
 {
     if (type < 0)
-        return refuse(clone, path, "its type cannot be read", err);
+        return pack_clone_refuse(clone, path, "its type cannot be read", err);
     return pack_clone_needs(type).new_references
-               ? refuse(clone, path, "its references are of a form that only HDF5 1.12 "
+               ? pack_clone_refuse(clone, path, "its references are of a form that only HDF5 1.12 "
                                      "and later know",
                         err)
                : PACK_OK;
@@ -185,7 +185,7 @@ check_attribute(struct pack_clone *clone, const char *path, hid_t object, unsign
     hid_t attr = H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT,
                                 H5P_DEFAULT);
     if (attr < 0)
-        return refuse(clone, path, "an attribute cannot be read", err);
+        return pack_clone_refuse(clone, path, "an attribute cannot be read", err);
     hid_t type = H5Aget_type(attr), space = H5Aget_space(attr);
     enum pack_status status = check_type(clone, path, type, err);
     hssize_t n = H5Sget_simple_extent_npoints(space);
@@ -196,7 +196,7 @@ check_attribute(struct pack_clone *clone, const char *path, hid_t object, unsign
         clone->needs_v18 = true;
     if (status == PACK_OK &&
         (!is_counted || (n > 0 && !is_read(attr, type, space, bytes))))
-        status = refuse(clone, path, "an attribute cannot be read", err);
+        status = pack_clone_refuse(clone, path, "an attribute cannot be read", err);
     clone->counts.n_attributes++;
     if (space >= 0)
         H5Sclose(space);
@@ -215,14 +215,14 @@ check_filters(const struct pack_clone *clone, const char *path, hid_t dcpl,
     if (H5Pget_layout(dcpl) != H5D_CHUNKED)
         return PACK_OK;
     if (!pack_h5_read_pipeline(dcpl, &pipeline))
-        return refuse(clone, path, "its filters cannot be read", err);
+        return pack_clone_refuse(clone, path, "its filters cannot be read", err);
     for (int i = 0; i < pipeline.n; i++) {
         const struct pack_filter *filter = &pipeline.filter[i];
         if (filter->n_cd > PACK_FILTER_CD_MAX)
-            return refuse(clone, path, "a filter of it has too many parameters", err);
+            return pack_clone_refuse(clone, path, "a filter of it has too many parameters", err);
         if ((filter->flags & PACK_FILTER_OPTIONAL) == 0 &&
             H5Zfilter_avail((H5Z_filter_t)filter->id) <= 0)
-            return refuse(clone, path, pack_filter_need(filter->id, need), err);
+            return pack_clone_refuse(clone, path, pack_filter_need(filter->id, need), err);
     }
     return PACK_OK;
 }
@@ -234,9 +234,9 @@ check_dataset(const struct pack_clone *clone, const char *path, hid_t set,
     hid_t type = H5Dget_type(set), dcpl = H5Dget_create_plist(set);
     enum pack_status status = check_type(clone, path, type, err);
     if (status == PACK_OK && dcpl < 0)
-        status = refuse(clone, path, "how it was created cannot be read", err);
+        status = pack_clone_refuse(clone, path, "how it was created cannot be read", err);
     if (status == PACK_OK && H5Pget_external_count(dcpl) > 0)
-        status = refuse(clone, path, "its data lies in files of its own", err);
+        status = pack_clone_refuse(clone, path, "its data lies in files of its own", err);
     if (status == PACK_OK)
         status = check_filters(clone, path, dcpl, err);
     if (dcpl >= 0)
@@ -261,7 +261,7 @@ check_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
     check->clone->counts.n_links++;
     if (info->type != H5L_TYPE_HARD && info->type != H5L_TYPE_SOFT &&
         info->type != H5L_TYPE_EXTERNAL)
-        check->status = refuse(check->clone, check->path,
+        check->status = pack_clone_refuse(check->clone, check->path,
                                "it has a link of a kind that is not known here", check->err);
     return check->status != PACK_OK;
 }
@@ -275,7 +275,7 @@ check_links(struct pack_clone *clone, const char *path, hid_t group,
     herr_t result =
         H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &at, check_link, &check);
     return check.status != PACK_OK ? check.status
-           : result < 0 ? refuse(clone, path, "its links cannot be listed", err)
+           : result < 0 ? pack_clone_refuse(clone, path, "its links cannot be listed", err)
                         : PACK_OK;
 }
 
@@ -287,7 +287,7 @@ look_closely(struct pack_clone *clone, struct clone_object *object,
 {
     hid_t id = H5Oopen(clone->source, object->from, H5P_DEFAULT);
     if (id < 0)
-        return refuse(clone, object->from, "it cannot be opened", err);
+        return pack_clone_refuse(clone, object->from, "it cannot be opened", err);
     enum pack_status status = PACK_OK;
     switch (object->kind) {
     case CLONE_GROUP:
@@ -304,7 +304,7 @@ look_closely(struct pack_clone *clone, struct clone_object *object,
     }
     int n = pack_clone_n_attributes(id);
     if (n < 0 && status == PACK_OK)
-        status = refuse(clone, object->from, "its attributes cannot be counted", err);
+        status = pack_clone_refuse(clone, object->from, "its attributes cannot be counted", err);
     for (int i = 0; i < n && status == PACK_OK; i++)
         status = check_attribute(clone, object->from, id, (unsigned)i, err);
     H5Oclose(id);
@@ -331,7 +331,7 @@ add_object(struct pack_clone *clone, const char *path, const object_info *info,
     }
     if (info->type != H5O_TYPE_GROUP && info->type != H5O_TYPE_DATASET &&
         info->type != H5O_TYPE_NAMED_DATATYPE)
-        return refuse(clone, path, "it is no group, dataset or type", err);
+        return pack_clone_refuse(clone, path, "it is no group, dataset or type", err);
     struct clone_object *object = &clone->objects[clone->n_objects];
     *object = (struct clone_object){ .key = key_of(info),
                                      .kind = info->type == H5O_TYPE_GROUP ? CLONE_GROUP
@@ -362,7 +362,7 @@ find_sets(struct pack_clone *clone, struct pack_error *err)
 {
     object_info here, there;
     if (!get_info(clone->source, &here))
-        return refuse(clone, ".", "it cannot be looked at", err);
+        return pack_clone_refuse(clone, ".", "it cannot be looked at", err);
     for (size_t i = 0; i < clone->params.n_sets; i++) {
         const char *path = clone->params.sets[i].path;
         hid_t id = H5Oopen(clone->source, path, H5P_DEFAULT);
@@ -374,7 +374,7 @@ find_sets(struct pack_clone *clone, struct pack_error *err)
             key = key_of(&there);
         struct clone_object *object = is_known ? pack_clone_find(clone, &key) : NULL;
         if (!object || object->kind != CLONE_DATASET)
-            return refuse(clone, path, "it is in another file", err);
+            return pack_clone_refuse(clone, path, "it is in another file", err);
         if (object->set != clone->params.n_sets)
             return pack_fail(err, PACK_ERR_ARGUMENT, "'%.200s' is '%.200s' once more",
                              path, clone->params.sets[object->set].path);
@@ -402,6 +402,8 @@ pack_clone_survey(struct pack_clone *clone, struct pack_error *err)
     enum pack_status status = sort_places(clone, err);
     if (status == PACK_OK)
         status = find_sets(clone, err);
+    if (status == PACK_OK && clone->params.rows)
+        status = pack_clone_find_aligned(clone, err);
     for (size_t i = 0; i < clone->n_objects && status == PACK_OK; i++) {
         status = look_closely(clone, &clone->objects[i], err);
         if (status == PACK_OK)

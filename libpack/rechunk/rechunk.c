@@ -45,7 +45,7 @@ check_params(const struct pack_rechunk_params *p, struct pack_error *err)
     enum pack_status status =
         pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
     if (status == PACK_OK && !p->chunk && !p->compress && !p->fletcher32 &&
-        !p->as)
+        !p->as && !p->shuffle)
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
                                  "neither other chunks, nor other filters, nor another type are "
                                  "asked for");
@@ -68,9 +68,42 @@ check_verify(const struct pack_rechunk_params *p, const struct pack_rechunk_set 
                            set->path, pack_filter_need(id, need));
 }
 
+/* Where the group of a dataset ends in its path. */
+static size_t
+group_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+/* All of them are in one group, and of as many records. */
 static enum pack_status
-plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_set *set,
-         struct pack_error *err)
+set_rows(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
+         struct pack_rechunk_set *set, struct pack_error *err)
+{
+    size_t length = group_length(set->path);
+    uint64_t n = set->facts.extent.extent[0];
+    if (!p->shuffle)
+        return PACK_OK;
+    if (!result->group) {
+        result->group = length > 0 ? strndup(set->path, length) : strdup("/");
+        if (!result->group)
+            return pack_fail_memory(err, "a path");
+        pack_permutation_init(&result->rows, n, p->seed);
+    }
+    const char *first = result->sets[0].path;
+    if (n != result->rows.n || length != group_length(first) ||
+        strncmp(first, set->path, length) != 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "shuffle",
+                               "'%s' and '%s' are not of one group, or not of one length",
+                               first, set->path);
+    set->rows = &result->rows;
+    return PACK_OK;
+}
+
+static enum pack_status
+plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
+         struct pack_rechunk_set *set, struct pack_error *err)
 {
     enum pack_status status = pack_chunkmap_open(p->input, set->path, &set->map, err);
     if (status != PACK_OK)
@@ -79,7 +112,9 @@ plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_set *set,
     if (set->map->unmapped[0])
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "cannot rechunk '%s:/%s': %s",
                          p->input, set->path, set->map->unmapped);
-    status = pack_rechunk_spec(p, set, err);
+    status = set_rows(p, result, set, err);
+    if (status == PACK_OK)
+        status = pack_rechunk_spec(p, set, err);
     if (status == PACK_OK && p->verify)
         status = check_verify(p, set, err);
     const struct pack_rechunk_move_params params = pack_rechunk_move_of(p, set);
@@ -106,7 +141,7 @@ make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *resul
                 status = pack_fail_memory(err, "a path");
         }
         if (status == PACK_OK)
-            status = plan_set(p, set, err);
+            status = plan_set(p, result, set, err);
     }
     return status;
 }
@@ -138,6 +173,9 @@ open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *resu
                                         .room_bytes = p->memory_bytes < CARRY_BYTES
                                                           ? p->memory_bytes
                                                           : CARRY_BYTES,
+                                        .rows = p->shuffle ? &result->rows : NULL,
+                                        .group = result->group,
+                                        .rows_bytes = p->memory_bytes,
                                         .watch = p->watch };
     *sets = calloc(result->n_sets, sizeof **sets);
     if (!*sets)
@@ -229,5 +267,6 @@ pack_rechunk_result_done(struct pack_rechunk_result *result)
         free(result->sets[i].narrow);
     }
     free(result->sets);
+    free(result->group);
     *result = (struct pack_rechunk_result){ .sets = NULL };
 }

@@ -30,6 +30,8 @@ struct pack_rechunk_params {
     const char *compress; /* as pack_pipeline_parse() has it; NULL: as it is */
     const char *as;       /* "uint8": numbers proven to be bytes; NULL: as they are */
     bool fletcher32;      /* a checksum, behind all other filters */
+    bool shuffle;         /* records in a random order, that of `seed` */
+    uint64_t seed;
     bool force, dry_run, verify;
     bool resume; /* go on with what an interrupted run left, if anything */
     unsigned n_threads;    /* 0: one per processor */
@@ -44,6 +46,7 @@ struct pack_rechunk_set {
     struct pack_shape chunk;
     struct pack_pipeline pipeline;
     struct pack_narrow *narrow; /* numbers that become bytes; NULL: they stay as they are */
+    const struct pack_permutation *rows; /* in another order; NULL: as they are */
     bool verbatim;
     struct pack_chunkmap *map;
     struct pack_rechunk_move move;
@@ -53,6 +56,8 @@ struct pack_rechunk_set {
 struct pack_rechunk_result {
     struct pack_rechunk_set *sets;
     size_t n_sets;
+    struct pack_permutation rows; /* with `shuffle` */
+    char *group;                  /* in which records are in another order */
     struct pack_clone_counts counts; /* of the whole file */
     uint64_t input_bytes, output_bytes;
     bool is_written, is_verified;

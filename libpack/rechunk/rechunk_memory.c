@@ -29,6 +29,13 @@ pack_move_room_bytes(const struct pack_rechunk_move_params *params, uint64_t chu
                                   : 0;
 }
 
+/* Target chunks that have to be held at least: one, or those of one row of them. */
+static uint64_t
+fewest_slots(const struct pack_rechunk_plan *plan)
+{
+    return plan->rows ? plan->target.n_chunks_total / plan->target.n_chunks[0] : 1;
+}
+
 /* What zlib and zstd take to encode a chunk. */
 static uint64_t
 encoder_bytes(const struct pack_rechunk_move_params *params, uint64_t chunk_bytes)
@@ -39,6 +46,14 @@ encoder_bytes(const struct pack_rechunk_move_params *params, uint64_t chunk_byte
         if (params->pipeline.filter[i].id == PACK_FILTER_ZSTD)
             most = add(ZSTD, mul(4, chunk_bytes) < ZSTD_MAX ? 4 * chunk_bytes : ZSTD_MAX);
     return params->pipeline.n > 0 ? most : 0;
+}
+
+/* A part of a load; each row in another order may go to chunks of its own. */
+static uint64_t
+part_bytes(const struct pack_rechunk_plan *plan)
+{
+    uint64_t slots = plan->rows ? mul(plan->source.chunk[0], fewest_slots(plan)) : 0;
+    return add(sizeof(struct move_part), mul(slots, sizeof(struct move_slot *)));
 }
 
 /* One worker with all that is in flight for it. */
@@ -53,8 +68,9 @@ worker_bytes(const struct pack_rechunk_move_params *params,
     uint64_t bytes = add(pack_chunkload_bytes(params->map), plan->source.chunk_bytes);
     bytes = add(bytes, mul(room, buffers + MOVE_IN_FLIGHT));
     bytes = add(bytes, encoder_bytes(params, plan->target.chunk_bytes));
-    return add(bytes, MOVE_IN_FLIGHT * (sizeof(struct move_load) + sizeof(struct move_part) +
-                                        sizeof(struct move_encode)));
+    bytes = add(bytes, mul(MOVE_IN_FLIGHT, part_bytes(plan)));
+    return add(bytes,
+               MOVE_IN_FLIGHT * (sizeof(struct move_load) + sizeof(struct move_encode)));
 }
 
 /* How many more parts a load can have: few when memory is short. */
@@ -63,7 +79,7 @@ more_parts(const struct pack_rechunk_plan *plan, uint64_t memory_bytes, uint64_t
 {
     uint64_t worth = MOVE_BATCH_BYTES / plan->source.chunk_bytes;
     uint64_t room = memory_bytes / 16 < rest_bytes ? memory_bytes / 16 : rest_bytes;
-    uint64_t n = room / (MOVE_IN_FLIGHT * sizeof(struct move_part));
+    uint64_t n = room / MOVE_IN_FLIGHT / part_bytes(plan);
     if (worth > MOVE_BATCH_MAX)
         worth = MOVE_BATCH_MAX;
     return worth < 2 ? 0 : worth - 1 < n ? worth - 1 : n;
@@ -89,21 +105,21 @@ static enum pack_status
 share(const struct pack_rechunk_move_params *params, struct pack_rechunk_move *move,
       struct pack_error *err)
 {
-    uint64_t fixed = pack_chunkmap_bytes(params->map);
+    uint64_t fixed = pack_chunkmap_bytes(params->map), few = fewest_slots(&move->plan);
     uint64_t worker = worker_bytes(params, &move->plan);
     uint64_t slot = add(move->plan.target.chunk_bytes, sizeof(struct move_slot) + 32);
-    uint64_t least = add(fixed, add(worker, slot)), n_max = params->n_threads;
+    uint64_t least = add(fixed, add(worker, mul(few, slot))), n_max = params->n_threads;
     if (least > params->memory_bytes)
         return fail_memory(params, least, err);
     uint64_t more = more_parts(&move->plan, params->memory_bytes, params->memory_bytes - least);
-    worker += more * MOVE_IN_FLIGHT * sizeof(struct move_part);
+    worker += more * MOVE_IN_FLIGHT * part_bytes(&move->plan);
     move->n_batch = (unsigned)more + 1;
     uint64_t rest = params->memory_bytes - fixed, n_slots = rest / 2 / slot;
     if (n_slots > move->plan.target.n_chunks_total)
         n_slots = move->plan.target.n_chunks_total;
     if (n_slots > (rest - worker) / slot)
         n_slots = (rest - worker) / slot;
-    move->n_slots = n_slots > 0 ? n_slots : 1;
+    move->n_slots = n_slots > few ? n_slots : few;
     uint64_t n_workers = (rest - move->n_slots * slot) / worker;
     move->n_workers = (unsigned)(n_workers < n_max ? n_workers : n_max);
     move->peak_bytes = fixed + move->n_slots * slot + move->n_workers * worker;
@@ -124,6 +140,7 @@ pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
         return status;
     made.plan.source = params->map->grid;
     made.plan.target = target;
+    made.plan.rows = params->rows;
     if (params->verbatim) {
         if (params->map->stored_max_bytes > stored)
             stored = params->map->stored_max_bytes;
@@ -135,10 +152,14 @@ pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
         status = share(params, &made, err);
         if (status != PACK_OK)
             return status;
-        pack_rechunk_plan_make(&params->map->grid, &target, made.n_slots, &made.plan);
+        if (params->rows)
+            status = pack_rechunk_plan_rows(&made.plan, made.n_slots, &made.plan, err);
+        else
+            pack_rechunk_plan_make(&params->map->grid, &target, made.n_slots, &made.plan);
     }
-    *move = made;
-    return PACK_OK;
+    if (status == PACK_OK)
+        *move = made;
+    return status;
 }
 
 /* ------------------------------------------------------------- what is taken of it */
@@ -158,8 +179,9 @@ make_slots(struct mover *m, struct pack_error *err)
     m->n_buckets = n;
     m->slots = calloc(n, sizeof *m->slots);
     m->buckets = calloc(n, sizeof *m->buckets);
+    m->region = calloc(n, sizeof *m->region);
     m->data = malloc(n * bytes);
-    if (!m->slots || !m->buckets || !m->data)
+    if (!m->slots || !m->buckets || !m->region || !m->data)
         return pack_fail_memory(err, "chunks");
     for (uint64_t i = n; i-- > 0;) {
         m->slots[i].data = m->data + i * bytes;
@@ -233,5 +255,6 @@ pack_move_tear_down(struct mover *m)
     free(m->encodes);
     free(m->slots);
     free(m->buckets);
+    free(m->region);
     free(m->data);
 }

@@ -145,32 +145,39 @@ write_encoded(struct mover *m, struct move_encode *encode, struct pack_error *er
 }
 
 static void
-complete_slot(struct mover *m, struct move_slot *slot)
+make_ready(struct mover *m, struct move_slot *slot)
 {
-    unlink_slot(m, slot);
-    if (!slot->is_stored) {
-        free_slot(m, slot);
-        return;
-    }
     *m->ready_end = slot;
     m->ready_end = &slot->next;
 }
 
 static void
+complete_slot(struct mover *m, struct move_slot *slot)
+{
+    unlink_slot(m, slot);
+    if (!slot->is_stored)
+        free_slot(m, slot);
+    else if (m->move->plan.rows)
+        m->region[slot->number - m->region_first] = slot;
+    else
+        make_ready(m, slot);
+}
+
+static void
 take_part(struct mover *m, struct move_part *part)
 {
-    struct pack_grid_cursor cursor;
+    struct pack_rechunk_piece piece;
     size_t i = 0;
     if (part->kind != PACK_CHUNK_FILLED) {
         m->moved->n_loads++;
         m->moved->read_bytes += part->chunk.stored_bytes;
     }
-    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &part->load.box);
-         more; more = pack_grid_next(&cursor)) {
+    for (bool more = pack_rechunk_piece_first(&piece, &m->move->plan, &part->load); more;
+         more = pack_rechunk_piece_next(&piece)) {
         struct move_slot *slot = part->slots[i++];
         if (!slot)
             continue;
-        slot->left -= cursor.n_elements;
+        slot->left -= piece.cursor.n_elements;
         if (slot->left == 0)
             complete_slot(m, slot);
     }
@@ -251,19 +258,20 @@ take_one(struct mover *m, bool encoded, struct pack_error *err)
 static void
 assign_slots(struct mover *m, struct move_part *part)
 {
-    struct pack_grid_cursor cursor;
+    struct pack_rechunk_piece piece;
+    const struct pack_grid_cursor *cursor = &piece.cursor;
     size_t n = 0;
-    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &part->load.box);
-         more; more = pack_grid_next(&cursor)) {
-        if (pack_rechunk_is_done(m->params->done, cursor.number)) {
+    for (bool more = pack_rechunk_piece_first(&piece, &m->move->plan, &part->load); more;
+         more = pack_rechunk_piece_next(&piece)) {
+        if (pack_rechunk_is_done(m->params->done, cursor->number)) {
             part->slots[n++] = NULL;
             continue;
         }
-        struct move_slot *slot = find_slot(m, cursor.number);
+        struct move_slot *slot = find_slot(m, cursor->number);
         if (!slot)
-            slot = open_slot(m, cursor.number, cursor.coords);
+            slot = open_slot(m, cursor->number, cursor->coords);
         if (part->kind != PACK_CHUNK_FILLED && !slot->is_stored) {
-            fill_slot(m, slot, cursor.coords);
+            fill_slot(m, slot, cursor->coords);
             slot->is_stored = true;
         }
         part->slots[n++] = slot;
@@ -271,27 +279,29 @@ assign_slots(struct mover *m, struct move_part *part)
 }
 
 static uint64_t
-count_new_slots(const struct mover *m, const struct pack_box *box)
+count_new_slots(const struct mover *m, const struct pack_rechunk_load *load)
 {
-    struct pack_grid_cursor cursor;
+    struct pack_rechunk_piece piece;
     uint64_t n = 0;
-    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, box); more;
-         more = pack_grid_next(&cursor))
-        n += find_slot(m, cursor.number) == NULL &&
-             !pack_rechunk_is_done(m->params->done, cursor.number);
+    if (m->move->plan.rows) /* a region has them all */
+        return 0;
+    for (bool more = pack_rechunk_piece_first(&piece, &m->move->plan, load); more;
+         more = pack_rechunk_piece_next(&piece))
+        n += find_slot(m, piece.cursor.number) == NULL &&
+             !pack_rechunk_is_done(m->params->done, piece.cursor.number);
     return n;
 }
 
 /* Whether all that a load would bring is there. */
 static bool
-is_brought(const struct mover *m, const struct pack_box *box)
+is_brought(const struct mover *m, const struct pack_rechunk_load *load)
 {
-    struct pack_grid_cursor cursor;
+    struct pack_rechunk_piece piece;
     if (!m->params->done)
         return false;
-    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, box); more;
-         more = pack_grid_next(&cursor))
-        if (!pack_rechunk_is_done(m->params->done, cursor.number))
+    for (bool more = pack_rechunk_piece_first(&piece, &m->move->plan, load); more;
+         more = pack_rechunk_piece_next(&piece))
+        if (!pack_rechunk_is_done(m->params->done, piece.cursor.number))
             return false;
     return true;
 }
@@ -325,14 +335,59 @@ make_room(struct mover *m, uint64_t n_slots, struct pack_error *err)
     return status;
 }
 
+/* With rows in another order chunks are complete in any, and are written in their own: as
+ * they lie in the file they are read. */
+static enum pack_status
+end_region(struct mover *m, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    submit_filled(m);
+    while (m->n_loading > 0 && status == PACK_OK)
+        status = take_one(m, false, err);
+    if (status != PACK_OK)
+        return status;
+    for (uint64_t i = m->region_first; i < m->region_end; i++) {
+        if (m->region[i - m->region_first])
+            make_ready(m, m->region[i - m->region_first]);
+        m->region[i - m->region_first] = NULL;
+    }
+    status = pass_ready(m, err);
+    while (m->n_encoding > 0 && status == PACK_OK)
+        status = take_one(m, true, err);
+    return status;
+}
+
+/* Opens all chunks of a load's region, unless it is that of the load before. */
+static enum pack_status
+begin_region(struct mover *m, const struct pack_rechunk_load *load, struct pack_error *err)
+{
+    const struct pack_grid *target = &m->move->plan.target;
+    uint64_t layer = target->n_chunks_total / target->n_chunks[0], coords[PACK_RANK_MAX];
+    if (!m->move->plan.rows || m->region_number == load->region + 1)
+        return PACK_OK;
+    enum pack_status status = end_region(m, err);
+    if (status != PACK_OK)
+        return status;
+    m->region_number = load->region + 1;
+    m->region_first = load->first_row / target->chunk[0] * layer;
+    m->region_end = ((load->end_row - 1) / target->chunk[0] + 1) * layer;
+    for (uint64_t i = m->region_first; i < m->region_end; i++) {
+        if (pack_rechunk_is_done(m->params->done, i))
+            continue;
+        pack_grid_coords(target, i, coords);
+        open_slot(m, i, coords);
+    }
+    return PACK_OK;
+}
+
 static enum pack_status
 submit_part(struct mover *m, const struct pack_rechunk_load *next, struct pack_error *err)
 {
-    enum pack_status status = make_room(m, count_new_slots(m, &next->box), err);
+    enum pack_status status = make_room(m, count_new_slots(m, next), err);
     if (status != PACK_OK)
         return status;
     struct move_part *part = &m->filling->parts[m->filling->n];
-    uint64_t n = pack_grid_count(&m->move->plan.target, &next->box);
+    uint64_t n = pack_rechunk_piece_count(&m->move->plan, next);
     part->load = *next;
     part->kind = pack_chunkmap_chunk(m->params->map, next->number, &part->chunk);
     part->slots = n == 1 ? &part->only : malloc(n * sizeof *part->slots);
@@ -363,11 +418,13 @@ move_chunks(struct mover *m, struct pack_error *err)
     uint64_t done = 0;
     pack_rechunk_walk_begin(&walk, &m->move->plan);
     while (status == PACK_OK && pack_rechunk_walk_next(&walk, &load)) {
-        if (!is_brought(m, &load.box))
+        status = begin_region(m, &load, err);
+        if (status == PACK_OK && !is_brought(m, &load))
             status = submit_part(m, &load, err);
         tell(m, ++done);
     }
-    submit_filled(m);
+    if (status == PACK_OK)
+        status = end_region(m, err);
     while (status == PACK_OK && m->n_loading + m->n_encoding > 0)
         status = take_one(m, false, err);
     return status;

@@ -35,6 +35,7 @@ struct pack_rechunk_move_params {
     struct pack_shape chunk;         /* of the target */
     struct pack_pipeline pipeline;
     const struct pack_narrow *narrow; /* what its elements become; NULL: they stay */
+    const struct pack_permutation *rows; /* their new order, as plan.h has it; or NULL */
     bool verbatim; /* the same chunks and filters: taken as they are stored */
     unsigned n_threads;
     uint64_t memory_bytes;

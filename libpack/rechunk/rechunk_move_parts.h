@@ -64,6 +64,10 @@ struct mover {
     struct move_worker *workers;
     struct pack_pool *pool;
     struct move_slot *slots, *free, *ready, **ready_end, **buckets;
+    /* With rows in another order: the complete chunks of a region, which begins with chunk
+     * number `region_first`, each at its place. */
+    struct move_slot **region;
+    uint64_t region_first, region_end, region_number;
     uint64_t n_free, n_buckets;
     unsigned char *data; /* of all slots */
     struct move_load *loads, *filling; /* filling: is not yet submitted; or NULL */

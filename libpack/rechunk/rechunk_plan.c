@@ -17,6 +17,7 @@
  */
 #include "libpack/rechunk/rechunk_plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "libpack/base/size.h"
@@ -199,6 +200,44 @@ pack_rechunk_plan_make(const struct pack_grid *source, const struct pack_grid *t
     *plan = best;
 }
 
+/* Loads of rows in another order: each row of source chunks once in every region that one of
+ * its rows goes to. */
+static enum pack_status
+count_rows(struct pack_rechunk_plan *plan, struct pack_error *err)
+{
+    uint64_t n = 0, others = plan->source.n_chunks_total / plan->source.n_chunks[0];
+    uint64_t *seen = calloc(plan->n_regions, sizeof *seen);
+    if (!seen)
+        return pack_fail_memory(err, "regions");
+    for (uint64_t row = 0; row < plan->source.extent[0]; row++) {
+        uint64_t chunk = row / plan->source.chunk[0] + 1;
+        uint64_t to = pack_permutation_find(plan->rows, row) / plan->target.chunk[0];
+        n += seen[to / plan->region[0]] != chunk;
+        seen[to / plan->region[0]] = chunk;
+    }
+    plan->n_loads = mul(n, others);
+    free(seen);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_rechunk_plan_rows(const struct pack_rechunk_plan *grids, uint64_t n_slots,
+                       struct pack_rechunk_plan *plan, struct pack_error *err)
+{
+    struct pack_rechunk_plan made = *grids;
+    uint64_t layer = made.target.n_chunks_total / made.target.n_chunks[0];
+    for (int i = 0; i < made.target.rank; i++)
+        made.region[i] = made.target.n_chunks[i];
+    made.region[0] = min_of(n_slots / layer, made.target.n_chunks[0]);
+    made.sweep = 0;
+    made.n_held = made.region[0] * layer;
+    made.n_regions = (made.target.n_chunks[0] - 1) / made.region[0] + 1;
+    enum pack_status status = count_rows(&made, err);
+    if (status == PACK_OK)
+        *plan = made;
+    return status;
+}
+
 /* ------------------------------------------------------------------ walking */
 
 /* Where region `at` is, and which source chunks touch it. */
@@ -216,6 +255,10 @@ enter_region(struct pack_rechunk_walk *walk)
         walk->last[i] = (walk->end[i] - 1) / plan->source.chunk[i];
         walk->coords[i] = walk->first[i];
     }
+    if (plan->rows) { /* any source chunk may have some of its rows */
+        walk->first[0] = walk->coords[0] = 0;
+        walk->last[0] = plan->source.n_chunks[0] - 1;
+    }
 }
 
 /* The next region, row-major. */
@@ -227,6 +270,7 @@ next_region(struct pack_rechunk_walk *walk)
         walk->at[i]++;
         if (walk->at[i] * plan->region[i] < plan->target.n_chunks[i]) {
             enter_region(walk);
+            walk->region++;
             return true;
         }
         walk->at[i] = 0;
@@ -240,6 +284,21 @@ step_axis(struct pack_rechunk_walk *walk, int axis)
     if (walk->coords[axis]++ < walk->last[axis])
         return true;
     walk->coords[axis] = walk->first[axis];
+    return false;
+}
+
+/* Whether any row of the source chunks at coords goes to the region. */
+static bool
+has_row(const struct pack_rechunk_walk *walk)
+{
+    const struct pack_rechunk_plan *plan = walk->plan;
+    uint64_t row = walk->coords[0] * plan->source.chunk[0];
+    uint64_t end = min_of(row + plan->source.chunk[0], plan->source.extent[0]);
+    for (; row < end; row++) {
+        uint64_t to = pack_permutation_find(plan->rows, row);
+        if (to >= walk->start[0] && to < walk->end[0])
+            return true;
+    }
     return false;
 }
 
@@ -265,11 +324,16 @@ bool
 pack_rechunk_walk_next(struct pack_rechunk_walk *walk, struct pack_rechunk_load *load)
 {
     const struct pack_grid *source = &walk->plan->source;
-    if (!walk->is_begun)
-        enter_region(walk);
-    else if (!next_chunk(walk) && !next_region(walk))
-        return false;
-    walk->is_begun = true;
+    do {
+        if (!walk->is_begun)
+            enter_region(walk);
+        else if (!next_chunk(walk) && !next_region(walk))
+            return false;
+        walk->is_begun = true;
+    } while (walk->plan->rows && !has_row(walk));
+    load->region = walk->region;
+    load->first_row = walk->start[0];
+    load->end_row = walk->end[0];
     load->number = pack_grid_number(source, walk->coords);
     load->box.rank = source->rank;
     for (int i = 0; i < source->rank; i++) {
@@ -280,5 +344,78 @@ pack_rechunk_walk_next(struct pack_rechunk_walk *walk, struct pack_rechunk_load 
         load->box.start[i] = start > walk->start[i] ? start : walk->start[i];
         load->box.count[i] = end - load->box.start[i];
     }
+    if (walk->plan->rows) {
+        load->box.start[0] = walk->coords[0] * source->chunk[0];
+        load->box.count[0] = min_of(source->chunk[0], source->extent[0] - load->box.start[0]);
+    }
     return true;
+}
+
+/* ------------------------------------------------------------------- pieces */
+
+/* To the next row of the load that lies in the region, from `row` on. */
+static bool
+enter_row(struct pack_rechunk_piece *piece)
+{
+    const struct pack_rechunk_load *load = piece->load;
+    uint64_t end = load->box.start[0] + load->box.count[0];
+    for (; piece->row < end; piece->row++) {
+        uint64_t to = pack_permutation_find(piece->plan->rows, piece->row);
+        if (to < load->first_row || to >= load->end_row)
+            continue;
+        piece->box = load->box;
+        piece->box.start[0] = to;
+        piece->box.count[0] = 1;
+        return pack_grid_first(&piece->cursor, &piece->plan->target, &piece->box);
+    }
+    return false;
+}
+
+static bool
+set_at(struct pack_rechunk_piece *piece, bool more)
+{
+    const struct pack_grid_cursor *c = &piece->cursor;
+    for (int i = 0; more && i < c->grid->rank; i++)
+        piece->at[i] = c->coords[i] * c->grid->chunk[i] + c->start[i];
+    if (more && piece->plan->rows)
+        piece->at[0] = piece->row;
+    return more;
+}
+
+bool
+pack_rechunk_piece_first(struct pack_rechunk_piece *piece,
+                         const struct pack_rechunk_plan *plan,
+                         const struct pack_rechunk_load *load)
+{
+    piece->plan = plan;
+    piece->load = load;
+    piece->row = load->box.start[0];
+    return set_at(piece, plan->rows
+                             ? enter_row(piece)
+                             : pack_grid_first(&piece->cursor, &plan->target, &load->box));
+}
+
+bool
+pack_rechunk_piece_next(struct pack_rechunk_piece *piece)
+{
+    bool more = pack_grid_next(&piece->cursor);
+    if (!more && piece->plan->rows) {
+        piece->row++;
+        more = enter_row(piece);
+    }
+    return set_at(piece, more);
+}
+
+uint64_t
+pack_rechunk_piece_count(const struct pack_rechunk_plan *plan,
+                         const struct pack_rechunk_load *load)
+{
+    struct pack_rechunk_piece piece;
+    uint64_t n = 0;
+    if (!plan->rows)
+        return pack_grid_count(&plan->target, &load->box);
+    for (bool more = pack_rechunk_piece_first(&piece, plan, load); more;
+         more = pack_rechunk_piece_next(&piece))
+        n++;
+    return n;
 }

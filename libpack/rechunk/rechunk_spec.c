@@ -145,7 +145,7 @@ pack_rechunk_spec(const struct pack_rechunk_params *params, struct pack_rechunk_
         status = set_pipeline(params, set, err);
     if (status != PACK_OK)
         return status;
-    set->verbatim = !set->narrow && set->facts.layout == PACK_LAYOUT_CHUNKED &&
+    set->verbatim = !set->narrow && !set->rows && set->facts.layout == PACK_LAYOUT_CHUNKED &&
                     pack_shape_equal(&set->chunk, &set->facts.chunk) &&
                     pack_clone_same_pipeline(&set->pipeline, &set->facts.pipeline);
     if (set->verbatim || pack_pipeline_is_known(&set->pipeline, &id))

@@ -34,12 +34,31 @@ rows_of_block(const struct comparison *c, uint64_t memory_bytes)
     return n > 0 ? n : 1;
 }
 
+/* The same rows of the copy, wherever they are. */
+static enum pack_status
+read_copy(struct comparison *c, const struct pack_box *box, struct pack_error *err)
+{
+    const struct pack_permutation *rows = c->set->rows;
+    const struct pack_rechunk_set *set = c->set;
+    uint64_t bytes = c->row_bytes / (set->narrow ? set->facts.type.bytes : 1);
+    struct pack_box row = *box;
+    enum pack_status status = PACK_OK;
+    if (!rows)
+        return pack_h5_boxes_read(c->to, box, 1, c->b, NULL, err);
+    row.count[0] = 1;
+    for (uint64_t i = 0; i < box->count[0] && status == PACK_OK; i++) {
+        row.start[0] = pack_permutation_find(rows, box->start[0] + i);
+        status = pack_h5_boxes_read(c->to, &row, 1, c->b + i * bytes, NULL, err);
+    }
+    return status;
+}
+
 static enum pack_status
 compare_block(struct comparison *c, struct pack_box *box, struct pack_error *err)
 {
     enum pack_status status = pack_h5_boxes_read(c->from, box, 1, c->a, NULL, err);
     if (status == PACK_OK)
-        status = pack_h5_boxes_read(c->to, box, 1, c->b, NULL, err);
+        status = read_copy(c, box, err);
     if (status != PACK_OK)
         return status;
     uint64_t bytes = c->row_bytes;

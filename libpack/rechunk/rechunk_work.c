@@ -25,13 +25,12 @@ place_in(const struct pack_grid *grid, const uint64_t *coords, const uint64_t *a
 /* What of a source chunk goes to the target chunk at the cursor. */
 static void
 set_piece(const struct mover *m, const struct move_part *part,
-          const struct pack_grid_cursor *cursor, struct pack_strided *piece)
+          const struct pack_rechunk_piece *one, struct pack_strided *piece)
 {
     const struct pack_grid *source = &m->move->plan.source;
-    uint64_t at[PACK_RANK_MAX], from[PACK_RANK_MAX];
-    for (int i = 0; i < source->rank; i++)
-        at[i] = cursor->coords[i] * cursor->grid->chunk[i] + cursor->start[i];
-    place_in(source, part->load.coords, at, from);
+    const struct pack_grid_cursor *cursor = &one->cursor;
+    uint64_t from[PACK_RANK_MAX];
+    place_in(source, part->load.coords, one->at, from);
     pack_strided_set(piece, source->rank, cursor->count, cursor->grid->elem_size,
                      (struct pack_strided_place){ source->chunk, from },
                      (struct pack_strided_place){ cursor->grid->chunk, cursor->start });
@@ -58,10 +57,10 @@ read_whole(const struct mover *m, struct move_worker *worker, struct move_part *
 static bool
 are_long(const struct mover *m, const struct move_part *part)
 {
-    struct pack_grid_cursor cursor;
+    struct pack_rechunk_piece one;
     struct pack_strided piece;
-    pack_grid_first(&cursor, &m->move->plan.target, &part->load.box);
-    set_piece(m, part, &cursor, &piece);
+    pack_rechunk_piece_first(&one, &m->move->plan, &part->load);
+    set_piece(m, part, &one, &piece);
     return piece.run_bytes >= LONG_BYTES;
 }
 
@@ -76,7 +75,7 @@ bring(const struct mover *m, struct move_worker *worker, struct move_part *part,
         return pack_chunkload_decode(&worker->load, &part->chunk, worker->chunk, err);
     if (m->params->narrow ||
         (part->kind == PACK_CHUNK_RAW &&
-         pack_grid_count(&m->move->plan.target, &part->load.box) > 1 && !are_long(m, part)))
+         pack_rechunk_piece_count(&m->move->plan, &part->load) > 1 && !are_long(m, part)))
         return read_whole(m, worker, part, err);
     *is_there = false;
     return PACK_OK;
@@ -86,7 +85,7 @@ static enum pack_status
 load_part(const struct mover *m, struct move_worker *worker, struct move_part *part,
           struct pack_error *err)
 {
-    struct pack_grid_cursor cursor;
+    struct pack_rechunk_piece one;
     struct pack_strided piece;
     bool is_there;
     size_t i = 0;
@@ -94,13 +93,13 @@ load_part(const struct mover *m, struct move_worker *worker, struct move_part *p
     if (m->params->narrow && status == PACK_OK)
         pack_narrow_put(m->params->narrow, worker->chunk,
                         (size_t)m->move->plan.source.chunk_elements, worker->chunk);
-    for (bool more = pack_grid_first(&cursor, &m->move->plan.target, &part->load.box);
-         more && status == PACK_OK; more = pack_grid_next(&cursor)) {
+    for (bool more = pack_rechunk_piece_first(&one, &m->move->plan, &part->load);
+         more && status == PACK_OK; more = pack_rechunk_piece_next(&one)) {
         const struct move_slot *slot = part->slots[i++];
         if (!slot)
             continue;
         unsigned char *to = slot->data;
-        set_piece(m, part, &cursor, &piece);
+        set_piece(m, part, &one, &piece);
         if (is_there)
             pack_strided_copy(&piece, 0, worker->chunk + piece.from, to + piece.to);
         else

@@ -74,6 +74,9 @@ put_set(struct page *page, const struct pack_rechunk_report *report,
          pack_shape_format(&set->facts.extent, extent),
          pack_type_format(&set->facts.type, type));
     put_type(page, set);
+    if (set->rows)
+        LINE(page, "  order    random, of seed %" PRIu64 "; source_index keeps it\n",
+             report->params->seed);
     put_chunks(page, set);
     put_filters(page, set);
     put_plan(page, set);
@@ -158,6 +161,8 @@ put_options(struct pack_json *json, const struct pack_rechunk_report *report)
     pack_json_text(json, "compress", p->compress);
     pack_json_bool(json, "fletcher32", p->fletcher32);
     pack_json_text(json, "as", p->as);
+    pack_json_bool(json, "shuffle", p->shuffle);
+    pack_json_u64(json, "seed", p->seed);
     pack_json_u64(json, "memory_bytes", p->memory_bytes);
     pack_json_bool(json, "resume", p->resume);
     pack_json_bool(json, "dry_run", p->dry_run);
