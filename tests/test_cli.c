@@ -425,7 +425,7 @@ words_of(const char *text)
     for (int i = 0; i < words.n && status == PACK_OK; i++)
         snprintf(all + strlen(all), sizeof all - strlen(all), "[%s]", words.word[i]);
     if (status != PACK_OK)
-        snprintf(all, sizeof all, "%s", err.text);
+        snprintf(all, sizeof all, "%.*s", (int)sizeof all - 1, err.text);
     cli_words_free(&words);
     return all;
 }

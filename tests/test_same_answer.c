@@ -210,7 +210,7 @@ says(const char *command, const struct pack_advise_outcome *choice,
     if (choice->config.chunk.rank &&
         choice->config.cache.size_bytes != now->cache.size_bytes)
         good = strstr(command, text);
-    snprintf(text, sizeof text, "chunks of %s", pack_shape_format(&choice->config.chunk, shape));
+    snprintf(text, sizeof text, "--chunk %s ", pack_shape_format(&choice->config.chunk, shape));
     if (choice->change == PACK_ADVISE_REWRITE && choice->config.chunk.rank)
         good = good && strstr(command, text);
     if (choice->config.pattern.kind != now->pattern.kind)

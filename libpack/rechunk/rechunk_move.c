@@ -106,9 +106,9 @@ pack_rechunk_set_done(unsigned char *done, uint64_t number)
     done[number / 8] |= (unsigned char)(1 << number % 8);
 }
 
-/* Hands a chunk on. */
-static enum pack_status
-write_chunk(struct mover *m, struct pack_rechunk_chunk *chunk, struct pack_error *err)
+enum pack_status
+pack_move_write_chunk(struct mover *m, struct pack_rechunk_chunk *chunk,
+                      struct pack_error *err)
 {
     const struct pack_grid *target = &m->move->plan.target;
     uint64_t start[PACK_RANK_MAX];
@@ -128,7 +128,7 @@ write_slot(struct mover *m, struct move_slot *slot, const struct pack_stored *st
     struct pack_rechunk_chunk chunk = { .number = slot->number,
                                         .stored = *stored,
                                         .checksum = checksum };
-    enum pack_status status = write_chunk(m, &chunk, err);
+    enum pack_status status = pack_move_write_chunk(m, &chunk, err);
     free_slot(m, slot);
     return status;
 }
@@ -398,8 +398,8 @@ submit_part(struct mover *m, const struct pack_rechunk_load *next, struct pack_e
     return PACK_OK;
 }
 
-static void
-tell(const struct mover *m, uint64_t done)
+void
+pack_move_tell(const struct mover *m, uint64_t done)
 {
     const struct pack_progress progress = { .stage = "rechunking",
                                             .unit = "chunks",
@@ -421,58 +421,12 @@ move_chunks(struct mover *m, struct pack_error *err)
         status = begin_region(m, &load, err);
         if (status == PACK_OK && !is_brought(m, &load))
             status = submit_part(m, &load, err);
-        tell(m, ++done);
+        pack_move_tell(m, ++done);
     }
     if (status == PACK_OK)
         status = end_region(m, err);
     while (status == PACK_OK && m->n_loading + m->n_encoding > 0)
         status = take_one(m, false, err);
-    return status;
-}
-
-/* ------------------------------------------------------- as they are stored */
-
-static enum pack_status
-copy_chunk(struct mover *m, const struct pack_chunk *chunk, unsigned char *room,
-           struct pack_error *err)
-{
-    struct pack_stored stored = { NULL, (size_t)chunk->stored_bytes, chunk->filter_mask };
-    enum pack_status status = pack_fetch_view(&m->fetch, chunk->address_bytes, stored.size,
-                                              room, &stored.data, err);
-    if (status != PACK_OK)
-        return pack_error_prefix(err, status, "'%s:/%s'", m->params->map->file.name,
-                                 m->params->map->facts.path);
-    m->moved->n_loads++;
-    m->moved->read_bytes += stored.size;
-    struct pack_rechunk_chunk copy = { .number = chunk->number,
-                                       .stored = stored,
-                                       .checksum =
-                                           pack_checksum(stored.data, stored.size, 0) };
-    return write_chunk(m, &copy, err);
-}
-
-static enum pack_status
-copy_chunks(struct mover *m, struct pack_error *err)
-{
-    const struct pack_chunkmap *map = m->params->map;
-    uint64_t most = 1;
-    enum pack_status status = PACK_OK;
-    for (uint64_t i = 0; i < map->index.n_chunks; i++)
-        if (map->index.chunks[i].address_bytes != PACK_CHUNK_MISSING &&
-            map->index.chunks[i].stored_bytes > most)
-            most = map->index.chunks[i].stored_bytes;
-    unsigned char *room = malloc(most);
-    if (!room)
-        return pack_fail_memory(err, "a stored chunk");
-    for (uint64_t i = 0; i < map->index.n_chunks && status == PACK_OK; i++) {
-        const struct pack_chunk *chunk = &map->index.chunks[i];
-        status = pack_watch_check(&m->params->watch, err);
-        if (status == PACK_OK && chunk->address_bytes != PACK_CHUNK_MISSING &&
-            !pack_rechunk_is_done(m->params->done, chunk->number))
-            status = copy_chunk(m, chunk, room, err);
-        tell(m, i + 1);
-    }
-    free(room);
     return status;
 }
 
@@ -492,7 +446,7 @@ pack_rechunk_move(const struct pack_rechunk_move_params *params,
     enum pack_status status =
         pack_fetch_open(&m.fetch, &pack_fetch_pread, fd, map->file.size_bytes, err);
     if (status == PACK_OK && params->verbatim) {
-        status = copy_chunks(&m, err);
+        status = pack_move_copy_chunks(&m, err);
     } else if (status == PACK_OK) {
         status = pack_move_set_up(&m, err);
         if (status == PACK_OK)

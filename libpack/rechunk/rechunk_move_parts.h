@@ -89,6 +89,13 @@ void pack_move_tear_down(struct mover *m);
 /* The list of slots that a part goes to. */
 void pack_move_free_slots(struct move_part *part);
 
+/* Hands a chunk on. */
+enum pack_status pack_move_write_chunk(struct mover *m, struct pack_rechunk_chunk *chunk,
+                                       struct pack_error *err);
+void pack_move_tell(const struct mover *m, uint64_t done);
+/* All of them, in the order of the index. */
+enum pack_status pack_move_copy_chunks(struct mover *m, struct pack_error *err);
+
 /* What the workers do. */
 void pack_move_load(void *item, unsigned worker, void *context);
 void pack_move_encode(void *item, unsigned worker, void *context);
