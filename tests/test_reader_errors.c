@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <libpack/reader.h>
+#include "libpack/base/clock.h"
 #include "libpack/hdf5/h5.h"
 #include "tests/made_h5.h"
 #include "tests/made_reader.h"
@@ -288,6 +289,37 @@ test_gathering(void)
     pack_reader_close(reader);
 }
 
+/* A batch that was made ahead was ready before it was asked for, however late that is. */
+static void
+test_ready(void)
+{
+    const struct timespec nap = { .tv_nsec = 1000000 };
+    struct pack_reader_params params = in_order(PACK_READER_PREAD, 1);
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch batch = { .n_samples = 0 };
+    struct pack_reader_info info = { .visits = 0 };
+    write_file(&coded);
+    params.pattern.batch = 48;
+    params.n_epochs = 1;
+    uint64_t begin_ns = pack_clock_ns(), asked_ns = 0;
+    bool is_first = pack_reader_open(&params, &reader, NULL) == PACK_OK &&
+                    pack_reader_next(reader, &batch, NULL) == PACK_OK;
+    uint64_t first_ns = batch.ready_ns;
+    ok(is_first && first_ns >= begin_ns && first_ns <= pack_clock_ns(),
+       "a batch says when it was complete");
+    for (int i = 0; is_first && i < 20000 && info.visits < 12; i++) {
+        nanosleep(&nap, NULL);
+        pack_reader_info(reader, &info, NULL);
+    }
+    if (is_first) {
+        asked_ns = pack_clock_ns();
+        pack_reader_next(reader, &batch, NULL);
+    }
+    ok(batch.number == 1 && batch.ready_ns >= first_ns && batch.ready_ns < asked_ns,
+       "one made ahead was so before it was asked for");
+    pack_reader_close(reader);
+}
+
 static void
 test_ranks(void)
 {
@@ -434,6 +466,7 @@ main(void)
     test_closing();
     test_position();
     test_gathering();
+    test_ready();
     test_ranks();
     test_trace();
     test_virtual();

@@ -75,6 +75,7 @@ struct pack_reader_batch {
     const uint64_t *samples; /* their numbers, as drawn; of a trace, places in it */
     uint64_t epoch, number;  /* of the batch in its epoch, from 0 */
     uint64_t position;       /* of its first sample among this rank's in the epoch */
+    uint64_t ready_ns; /* when it was complete, by CLOCK_MONOTONIC */
     struct pack_reader_work work; /* for `data`; all zero where HDF5 reads */
     const void *const *further; /* of each further dataset, its part of all samples */
 };

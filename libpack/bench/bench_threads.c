@@ -17,7 +17,8 @@ struct bench_threads {
     struct pack_reader *reader;
     struct bench_note note;
     struct pack_reader_info with; /* of the second dataset, so far */
-    uint64_t end_ns; /* of the batch before */
+    uint64_t end_ns, taken_ns; /* when the batch before was made, and taken */
+    int64_t idle_ns;           /* of threads, not yet told; negative: told too much */
     bool knows_storage;
     struct pack_system_usage usage; /* up to there */
 };
@@ -130,7 +131,7 @@ pack_bench_threads_begin(struct bench_threads *t, uint64_t round, struct pack_er
         status = open_reader(t, round, 1, err);
     }
     pack_system_usage(&t->usage);
-    t->end_ns = pack_clock_ns();
+    t->end_ns = t->taken_ns = pack_clock_ns();
     return status;
 }
 
@@ -140,17 +141,17 @@ fill_note(struct bench_threads *t, const struct pack_reader_batch *batch)
 {
     const struct pack_reader_work *work = &batch->work;
     struct pack_system_usage now, *before = &t->usage;
-    uint64_t now_ns = pack_clock_ns();
-    uint64_t all_ns = (now_ns - t->end_ns) * t->setup->threads.n;
-    uint64_t known_ns = work->read_ns + work->decode_ns;
-    bool is_stock = work->visits == 0;
+    uint64_t now_ns = pack_clock_ns(), known_ns = work->read_ns + work->decode_ns;
+    uint64_t end_ns = batch->ready_ns > t->end_ns ? batch->ready_ns : t->end_ns;
+    bool is_stock = strcmp(t->setup->threads.how, "hdf5") == 0;
+    t->idle_ns += (int64_t)((now_ns - t->taken_ns) * t->setup->threads.n - work->total_ns);
     pack_system_usage(&now);
     t->note = (struct bench_note){
         .n_samples = batch->n_samples,
         .begin_ns = t->end_ns,
-        .end_ns = now_ns,
+        .end_ns = end_ns,
         .work = { .total_ns = work->total_ns,
-                  .idle_ns = all_ns > work->total_ns ? all_ns - work->total_ns : 0,
+                  .idle_ns = t->idle_ns > 0 ? (uint64_t)t->idle_ns : 0,
                   .knows_storage = t->knows_storage,
                   .storage_bytes = now.storage_bytes - before->storage_bytes,
                   .read = { .calls = batch->n_samples,
@@ -166,7 +167,9 @@ fill_note(struct bench_threads *t, const struct pack_reader_batch *batch)
         .n_loads = work->loads,
     };
     *before = now;
-    t->end_ns = now_ns;
+    t->idle_ns -= (int64_t)t->note.work.idle_ns;
+    t->end_ns = end_ns;
+    t->taken_ns = now_ns;
 }
 
 /* What was read of the second dataset since the batch before; threads may be ahead. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "libpack/base/check.h"
+#include "libpack/base/clock.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/h5_boxes.h"
@@ -231,6 +232,7 @@ lend(const struct pack_reader *r, const struct pack_job *job,
                                          .epoch = drawn->epoch,
                                          .number = drawn->number,
                                          .position = drawn->position,
+                                         .ready_ns = job->ready_ns,
                                          .work = job->work,
                                          .further = r->further_data };
 }
@@ -244,6 +246,8 @@ pack_reader_take(struct pack_reader *r, struct pack_job **taken, struct pack_err
         job = pack_draw_next(&r->present, &r->jobs[0].drawn) ? &r->jobs[0] : NULL;
         if (job)
             status = pack_reader_stock_read(r, job, err);
+        if (job)
+            job->ready_ns = pack_clock_ns();
     } else {
         job = pack_crew_next(r->crew);
         if (job) /* what was read of a file that changes says nothing, good or bad */

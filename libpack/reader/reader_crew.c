@@ -183,8 +183,10 @@ note_visit(struct pack_crew *crew, struct pack_job *job, size_t number,
         job->bad_visit = number;
         job->error = *error;
     }
-    if (++job->n_done == job->drawn.n_visits)
+    if (++job->n_done == job->drawn.n_visits) {
+        job->ready_ns = pack_clock_ns();
         pthread_cond_signal(&crew->job_done);
+    }
 }
 
 /* ----------------------------------------------------------------- threads */
@@ -203,6 +205,7 @@ plan(struct pack_crew *crew)
         job->n_dealt = job->n_done = 0;
         job->work = (struct pack_reader_work){ 0 };
         job->bad_visit = job->drawn.n_visits;
+        job->ready_ns = pack_clock_ns(); /* where there is no visit */
         crew->n_planned++;
     } else {
         crew->ended = true;

@@ -26,6 +26,7 @@ struct pack_job {
     size_t bad_visit;        /* the first that failed; n_visits: none */
     struct pack_error error; /* of it */
     struct pack_reader_work work;
+    uint64_t ready_ns; /* when the last visit was done */
 };
 
 /* What one thread reads and decodes with. */
