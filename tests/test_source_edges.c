@@ -161,6 +161,40 @@ test_listed_folders(void)
     pack_source_close(s);
 }
 
+/* Comments between paths, with and without labels; what ends as an image is one. */
+static void
+test_comments(void)
+{
+    static const struct pack_source_params none = { 0 };
+    static const struct {
+        const char *list, *note;
+        uint64_t count;
+        int64_t label; /* of the last */
+    } cases[] = {
+        { "found/a/1.jpg 4\n# a remark\n#\nfound/b/2.jpg 7\n",
+          "2 comments in the list ignored, first '# a remark'", 2, 7 },
+        { "# made by hand\nfound/a/1.jpg\n \t# of b\nfound/b/2.jpg\n",
+          "2 comments in the list ignored, first '# made by hand'", 2, -1 },
+        { "#\tby hand\npath label\nfound/a/1.jpg 4\n# 3\nfound/b/2.jpg 5\n",
+          "2 comments in the list ignored, first '#\\x09by hand'", 2, 5 },
+        { "found/a/1.jpg\n#found/b/2.jpg\n# 3.jpg\n", "", 3, -1 },
+        { "found/a/1.jpg,4\n# a.gif,3\n", "", 2, 3 }, /* a table: all rows count */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_source *s;
+        struct pack_error err;
+        char text[PACK_SOURCE_NOTE_TEXT_MAX] = "";
+        open_list(cases[i].list, "l", &none, &s, &err);
+        uint64_t n = s ? pack_source_count(s) : 0;
+        if (s)
+            pack_source_note_text(s, PACK_NOTE_COMMENT, text);
+        ok(n == cases[i].count && strcmp(text, cases[i].note) == 0 &&
+               pack_source_label(s, n - 1) == cases[i].label,
+           "comments %zu: %llu rows, %s%s", i, (unsigned long long)n, text, err.text);
+        pack_source_close(s);
+    }
+}
+
 /* Every remark on what a source holds, of one thing and of several. */
 static void
 test_note_texts(void)
@@ -203,6 +237,8 @@ test_note_texts(void)
         { PACK_NOTE_OTHER_SOURCE, true,
           "1 source ignored that is no image and no folder: 'a\\x0a'",
           "2 sources ignored that are no images and no folders, first 'a\\x0a'" },
+        { PACK_NOTE_COMMENT, false, "1 comment in the list ignored: 'a\\x0a'",
+          "2 comments in the list ignored, first 'a\\x0a'" },
     };
     char text[PACK_SOURCE_NOTE_TEXT_MAX], first[] = "a\n";
     int wrong = 0;
@@ -696,6 +732,7 @@ main(void)
     test_lists();
     test_forms();
     test_listed_folders();
+    test_comments();
     test_note_texts();
     test_beyond();
     test_deep(45);

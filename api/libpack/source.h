@@ -70,6 +70,7 @@ enum pack_source_note_kind {
     PACK_NOTE_THUMBNAIL,   /* images in thumbs/ and the like beside images, ignored */
     PACK_NOTE_MASK, /* images that look like masks of others; they are taken as pictures */
     PACK_NOTE_OTHER_SOURCE, /* sources that are neither images nor folders, ignored */
+    PACK_NOTE_COMMENT,      /* lines of a list that begin with "#" and a blank, ignored */
     PACK_NOTE_KINDS
 };
 
@@ -218,7 +219,9 @@ enum pack_status pack_source_open(const char *const *folders, size_t n_folders,
  * first); where they are not in their places they stand for themselves, as they do in a list
  * of rejects. Blanks around cells of tables go, but for those of quoted ones, and of
  * paths whose files are called so. Lines end in LF, CRLF or CR, the last one may do without;
- * empty lines and a UTF-8 byte order mark are skipped. Every row has as many cells as the
+ * empty lines and a UTF-8 byte order mark are skipped, and of lists whose columns blanks
+ * separate, or that have one, lines that begin with "#" and a blank, unless they end as an
+ * image's name does. Every row has as many cells as the
  * header, empty ones at the end aside.
  *
  * Paths with backslashes, of which none is there as it stands but one with slashes, get

@@ -35,6 +35,7 @@ put_ignored(struct pack_json *json, const struct pack_source *source)
         "thumbnails",
         NULL, /* masks: they are not passed over */
         "sources_not_images",
+        "comments",
     };
     pack_json_object(json, "ignored");
     for (int kind = 0; kind < PACK_NOTE_KINDS; kind++)

@@ -336,6 +336,9 @@ read_rows(FILE *file, const char *name, const struct pack_list_head *head,
     enum pack_status status = read_table(r, table);
     if (status == PACK_OK)
         status = finish(table, list, err);
+    list->n_comments = r->n_comments;
+    list->comment = r->comment;
+    r->comment = NULL;
     table_done(table);
     pack_rows_done(r);
     free(r);
@@ -435,6 +438,7 @@ pack_list_free(struct pack_list *list)
     free(list->label);
     free(list->columns);
     free(list->folder);
+    free(list->comment);
     free(list->taken);
     free(list);
 }

@@ -388,8 +388,8 @@ pack_form_take_header(struct pack_form_guess *g, bool *taken)
         { .cut = PACK_ROWS_TSV, .trims = true },
         { .cut = PACK_ROWS_CSV, .trims = true },
         { .cut = PACK_ROWS_CSV, .separator = ';', .trims = true },
-        { .cut = PACK_ROWS_BLANKS },
-        { .cut = PACK_ROWS_WHOLE, .trims = true },
+        { .cut = PACK_ROWS_BLANKS, .has_comments = true },
+        { .cut = PACK_ROWS_WHOLE, .trims = true, .has_comments = true },
     };
     size_t path_at = PACK_LIST_NO_COLUMN;
     bool names = false;

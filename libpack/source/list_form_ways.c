@@ -80,7 +80,8 @@ pack_ways_survey(struct bare *b)
         w->syntax = (struct pack_rows_syntax){ .cut = cuts[i],
                                                .separator = i == WAY_SEMICOLON ? ';' : 0,
                                                .terminator = b->g->terminator,
-                                               .trims = true };
+                                               .trims = true,
+                                               .has_comments = true };
         status = pack_survey_take(b->g->head, &w->syntax, &w->survey, b->g->err);
         pack_way_find_path(w);
     }

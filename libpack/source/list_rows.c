@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum pack_status
@@ -102,9 +103,8 @@ pack_rows_close_cell(struct pack_rows *r, size_t end, bool trims)
     return PACK_OK;
 }
 
-/* Closes the cell that reaches up to row.size and starts the next one. */
-static enum pack_status
-end_cell(struct pack_rows *r, bool trims)
+enum pack_status
+pack_rows_end_cell(struct pack_rows *r, bool trims)
 {
     enum pack_status status = pack_buf_append(&r->row, "", 1, r->err);
     if (status == PACK_OK)
@@ -117,7 +117,7 @@ enum pack_status
 pack_rows_add_cell(struct pack_rows *r, const char *text, size_t size)
 {
     enum pack_status status = pack_buf_append(&r->row, text, size, r->err);
-    return status == PACK_OK ? end_cell(r, false) : status;
+    return status == PACK_OK ? pack_rows_end_cell(r, false) : status;
 }
 
 static void
@@ -286,68 +286,6 @@ pack_rows_read_element(struct pack_rows *r)
 
 /* ------------------------------------------------------------------- cutting */
 
-/* Cuts the line in the row into cells at runs of blanks; may find none. */
-static enum pack_status
-split_blanks(struct pack_rows *r)
-{
-    enum pack_status status = pack_buf_append(&r->row, "", 1, r->err);
-    const char *text = (const char *)r->row.data;
-    size_t n;
-    for (size_t i = 0; status == PACK_OK; i += n + 1) {
-        i += strspn(text + i, " \t");
-        n = strcspn(text + i, " \t");
-        if (n == 0)
-            return PACK_OK;
-        bool is_last = text[i + n] == '\0';
-        r->cell_start = i;
-        status = pack_rows_close_cell(r, i + n, false);
-        if (is_last)
-            return status;
-    }
-    return status;
-}
-
-/* Cuts the line in the row once, at its first or last run of blanks; those at its ends do
- * not count, and a line without others is one cell. */
-static enum pack_status
-split_once(struct pack_rows *r)
-{
-    enum pack_status status = pack_buf_append(&r->row, "", 1, r->err);
-    if (status != PACK_OK)
-        return status;
-    const char *text = (const char *)r->row.data;
-    size_t start = strspn(text, " \t"), end = r->row.size - 1, cut;
-    while (end > start && is_blank(text[end - 1]))
-        end--;
-    if (start == end)
-        return PACK_OK;
-    if (r->syntax.cut == PACK_ROWS_FIRST)
-        cut = start + strcspn(text + start, " \t");
-    else
-        for (cut = end; cut > start && !is_blank(text[cut - 1]);)
-            cut--;
-    r->cell_start = start;
-    if (cut <= start || cut >= end)
-        return pack_rows_close_cell(r, end, false);
-    status = pack_rows_close_cell(r, cut, true);
-    r->cell_start = cut + (r->syntax.cut == PACK_ROWS_FIRST);
-    return status == PACK_OK ? pack_rows_close_cell(r, end, true) : status;
-}
-
-static enum pack_status
-read_line_row(struct pack_rows *r)
-{
-    enum pack_status status = pack_rows_read_line(r);
-    if (status != PACK_OK || r->row.size == 0)
-        return status;
-    switch (r->syntax.cut) {
-    case PACK_ROWS_BLANKS: return split_blanks(r);
-    case PACK_ROWS_FIRST:
-    case PACK_ROWS_LAST: return split_once(r);
-    default: return end_cell(r, pack_rows_is_trimmed(r));
-    }
-}
-
 /* What stands before a character of a CSV row: nothing, blanks, text, an open quote, a
  * closed one. */
 enum csv_state { CSV_START, CSV_LEADING, CSV_PLAIN, CSV_QUOTED, CSV_CLOSED };
@@ -408,11 +346,11 @@ read_csv_row(struct pack_rows *r)
         if (closes && (c == EOF || c == r->syntax.terminator))
             return state == CSV_START && r->n_cells == 0
                        ? PACK_OK
-                       : end_cell(r, state != CSV_CLOSED && pack_rows_is_trimmed(r));
+                       : pack_rows_end_cell(r, state != CSV_CLOSED && pack_rows_is_trimmed(r));
         if (closes && c == '\r' && (peek_byte(r) == '\n' || peek_byte(r) == EOF))
             continue;
         if (closes && c == separator) {
-            status = end_cell(r, state != CSV_CLOSED && pack_rows_is_trimmed(r));
+            status = pack_rows_end_cell(r, state != CSV_CLOSED && pack_rows_is_trimmed(r));
             state = CSV_START;
             continue;
         }
@@ -431,7 +369,7 @@ read_row(struct pack_rows *r)
     case PACK_ROWS_TSV: return pack_rows_read_tsv(r);
     case PACK_ROWS_JSON: return pack_rows_read_json(r);
     case PACK_ROWS_JSON_CELLS: return pack_rows_read_json_cells(r);
-    default: return read_line_row(r);
+    default: return pack_rows_read_cut(r);
     }
 }
 
@@ -490,4 +428,6 @@ pack_rows_done(struct pack_rows *r)
     pack_buf_done(&r->ahead);
     pack_buf_done(&r->object);
     pack_buf_done(&r->keys);
+    free(r->comment);
+    r->comment = NULL;
 }

@@ -32,6 +32,8 @@ struct pack_rows_syntax {
     bool trims;       /* blanks around cells go, but for those in quotes ... */
     size_t untrimmed; /* ... and in this column, counted from 1 */
     bool keeps_quotes; /* of TSV: they stand for themselves */
+    bool has_comments; /* where lines are cut at blanks or not at all, those that begin with
+                        * "#" and a blank, and do not end as an image's name does */
 
     /* Of JSON whose rows are no lines, but the elements of an array; with the key as their
      * first cell, the members of an object; or values one behind the other. */
@@ -66,6 +68,8 @@ struct pack_rows {
     struct pack_buf object, keys; /* of JSON: the line, the keys of the first one */
     size_t n_keys;
     bool has_object; /* read already, for its keys */
+    uint64_t n_comments;
+    char *comment; /* the first of them */
     uint64_t object_line;
     uint64_t n_elements; /* of syntax.opens, up to this one */
     bool is_inside, has_ended;

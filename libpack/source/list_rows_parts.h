@@ -18,8 +18,13 @@ bool pack_rows_is_at_end(struct pack_rows *rows);
 
 /* Closes the cell from cell_start up to `end`, which has room for a NUL behind it. */
 enum pack_status pack_rows_close_cell(struct pack_rows *rows, size_t end, bool trims);
+/* Closes the cell that reaches up to row.size and starts the next one. */
+enum pack_status pack_rows_end_cell(struct pack_rows *rows, bool trims);
 /* Whether blanks around the cell being read go. */
 bool pack_rows_is_trimmed(const struct pack_rows *rows);
+
+/* The next line, cut at blanks or not at all: without cells where it is empty or a comment. */
+enum pack_status pack_rows_read_cut(struct pack_rows *rows);
 
 /* The next line as cells apart by tabs, with those behind it that a cell in quotes reaches. */
 enum pack_status pack_rows_read_tsv(struct pack_rows *rows);

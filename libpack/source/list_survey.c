@@ -223,7 +223,9 @@ pack_survey_is_paths(const struct pack_list_head *head, char terminator,
                      const struct pack_list_params *params, bool *are_paths,
                      struct pack_error *err)
 {
-    struct pack_rows_syntax whole = { .cut = PACK_ROWS_WHOLE, .terminator = terminator };
+    struct pack_rows_syntax whole = { .cut = PACK_ROWS_WHOLE,
+                                      .terminator = terminator,
+                                      .has_comments = true };
     struct pack_rows *r = malloc(sizeof *r);
     size_t n_images = 0;
     bool found = true, fits = true;

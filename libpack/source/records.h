@@ -39,6 +39,8 @@ struct pack_list {
     bool is_rejects;    /* of an earlier run: paths start from the current folder */
     uint64_t n_folders; /* in a list of paths, left out ... */
     char *folder;       /* ... and the first of them */
+    uint64_t n_comments; /* left out as well ... */
+    char *comment;       /* ... the first of them */
 };
 
 /* What is there under a path of a list. */

@@ -405,6 +405,8 @@ static const struct {
                                 true },
     [PACK_NOTE_LISTED_FOLDER] = { "folder in the list ignored",
                                   "folders in the list ignored", false },
+    [PACK_NOTE_COMMENT] = { "comment in the list ignored", "comments in the list ignored",
+                            false },
     [PACK_NOTE_THUMBNAIL] = { "image ignored that lies in a folder of thumbnails",
                               "images ignored that lie in folders of thumbnails", false },
     [PACK_NOTE_MASK] = { "image taken as a picture that looks like the mask of another",

@@ -458,11 +458,13 @@ read_list(FILE *file, const char *name, const struct pack_source_params *params,
         status = say_repeated(source, err);
     for (uint64_t i = 0; status == PACK_OK && i < source->list->n_rows; i++)
         status = pack_source_add(source, source->list->path.strings[i], -1, err);
-    if (status == PACK_OK && source->list->n_folders) {
-        status = pack_source_note(source, PACK_NOTE_LISTED_FOLDER, source->list->folder,
-                                  err);
-        source->notes[PACK_NOTE_LISTED_FOLDER].count = source->list->n_folders;
-    }
+    const struct pack_list *list = source->list;
+    if (status == PACK_OK)
+        status = pack_source_note_listed(source, PACK_NOTE_LISTED_FOLDER, list->folder,
+                                         list->n_folders, err);
+    if (status == PACK_OK)
+        status = pack_source_note_listed(source, PACK_NOTE_COMMENT, list->comment,
+                                         list->n_comments, err);
     return status;
 }
 

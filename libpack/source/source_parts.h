@@ -25,6 +25,12 @@ enum pack_status pack_source_add_root(struct pack_source *source, const char *pa
 enum pack_status pack_source_add(struct pack_source *source, const char *name,
                                  int64_t label, struct pack_error *err);
 
+/* What a list has beside images, `count` times; nothing where it is 0. */
+enum pack_status pack_source_note_listed(struct pack_source *source,
+                                         enum pack_source_note_kind kind,
+                                         const char *first, uint64_t count,
+                                         struct pack_error *err);
+
 /* Counts `name` as a case of `kind`; the first in pack_name_compare()'s order is kept. */
 enum pack_status pack_source_note(struct pack_source *source,
                                   enum pack_source_note_kind kind, const char *name,

@@ -1,4 +1,4 @@
-/* Rows of a list that name an image again: for each box on it, perhaps. */
+/* Rows of a list that name an image again, for each box on it, perhaps; or none. */
 #include "libpack/source/source_parts.h"
 
 #include <stdlib.h>
@@ -72,4 +72,15 @@ pack_source_count_repeated(const struct pack_source *source, uint64_t *n_repeate
     }
     free(rows);
     return PACK_OK;
+}
+
+enum pack_status
+pack_source_note_listed(struct pack_source *source, enum pack_source_note_kind kind,
+                        const char *first, uint64_t count, struct pack_error *err)
+{
+    if (count == 0)
+        return PACK_OK;
+    enum pack_status status = pack_source_note(source, kind, first, err);
+    source->notes[kind].count = count;
+    return status;
 }
