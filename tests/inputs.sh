@@ -65,6 +65,11 @@ refused "'y.h5.part.journal' is a symbolic link, which is not followed: remove i
 refused "'y.h5.part.journal' is a symbolic link, which is not followed: remove it" \
     h5pack photos --size 8 -o y.h5 --force
 refused '--memory: 0 bytes hold no image' h5pack photos --size 8 --memory 0 -o x.h5
+mkfifo pipe # nobody reads or writes it
+refused "cannot create 'pipe': it is not a regular file" \
+    h5pack photos --size 8 --force -o pipe
+refused "cannot create 'pipe': it is not a regular file" \
+    h5pack photos --size 8 --force -o x.h5 --rejects pipe
 
 # Everything named is looked at before anything is measured: nothing was kept of it.
 refused "cannot create 'none/x.svg.part': No such file or directory" \

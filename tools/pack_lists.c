@@ -1,11 +1,13 @@
 #include "tools/pack_lists.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "libpack/base/name.h"
 #include "libpack/source/list.h"
@@ -199,10 +201,13 @@ static bool
 is_image_file(const char *path)
 {
     unsigned char head[64];
-    FILE *file = fopen(path, "rb");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe has no end to wait for */
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
     size_t n = file && is_regular(file) ? fread(head, 1, sizeof head, file) : 0;
     if (file)
         fclose(file);
+    else if (fd >= 0)
+        close(fd);
     return n > 0 && pack_image_is_known(head, n);
 }
 
