@@ -18,6 +18,7 @@ import math
 import mmap
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -64,7 +65,18 @@ class Limit:
     def __exit__(self, *_):
         Limit.procs = None
         if self.folder:
-            os.rmdir(self.folder)
+            self.remove()
+
+    def remove(self):
+        """Readers whose parent was killed may be there yet."""
+        for _ in range(100):
+            try:
+                with open(f'{self.folder}/cgroup.procs') as f:
+                    for pid in f.read().split():
+                        os.kill(int(pid), signal.SIGKILL)
+                return os.rmdir(self.folder)
+            except (OSError, ProcessLookupError):
+                time.sleep(0.05)
 
 
 def enter_limit():
@@ -77,7 +89,8 @@ def program(name, *args):
     done = subprocess.run([f'{BUILD}/tools/{name}', *args], capture_output=True, text=True,
                           preexec_fn=enter_limit)
     if done.returncode not in (0, 1) or not done.stdout:
-        raise RuntimeError(f'{name} {" ".join(args)}: {done.stderr.strip()}')
+        why = 'was killed' if done.returncode == -signal.SIGKILL else done.stderr.strip()
+        raise RuntimeError(f'{name} {" ".join(args)}: {why}')
     return json.loads(done.stdout)
 
 
