@@ -16,7 +16,7 @@
 #include "tools/rechunk_advice.h"
 
 static struct {
-    const char *output, *chunk, *compress, *as, *advise;
+    const char *output, *chunk, *compress, *as, *layout, *advise;
     struct cli_texts datasets;
     uint64_t threads, memory, seed;
     bool shuffle, fletcher32, force, resume, dry_run, verify, json, quiet;
@@ -35,6 +35,8 @@ static const struct cli_option options[] = {
              "a checksum in every chunk, checked at every read"),
     CLI_TEXT(0, "as", &o.as, "uint8",
              "numbers that are all integers of 0 to 255, or those by 255, become bytes"),
+    CLI_TEXT(0, "layout", &o.layout, "nhwc|nchw",
+             "images get their channels last, or first, as planes (default: as it is)"),
     CLI_FLAG(0, "shuffle", &o.shuffle,
              "records in a random order, with all of their length in the same group"),
     CLI_NUMBER(0, "seed", &o.seed, "N", 0, 0x1p63 - 1025, "which order (default: 0)"),
@@ -95,7 +97,7 @@ static const struct cli_program program = {
 };
 
 static const struct cli_rule rules[] = {
-    { "advise", NULL, "chunk|compress|fletcher32|as|shuffle" },
+    { "advise", NULL, "chunk|compress|fletcher32|as|layout|shuffle" },
     { "seed", "shuffle", NULL },
 };
 
@@ -207,6 +209,7 @@ rechunk(const char *operand, struct pack_error *err)
                                           .compress = o.compress,
                                           .fletcher32 = o.fletcher32,
                                           .as = o.as,
+                                          .layout = o.layout,
                                           .shuffle = o.shuffle,
                                           .seed = o.seed,
                                           .force = o.force,

@@ -23,6 +23,10 @@ struct pack_clone_set {
     struct pack_shape chunk;
     struct pack_pipeline pipeline;
     bool edge_chunks_unfiltered;
+    /* Axis i was axis axes[i]; NULL: all are where they were. DIMENSION_LABELS follows them,
+     * and INTERLACE_MODE says by is_planes whether channels are planes. */
+    const int *axes;
+    bool is_planes;
     /* Its numbers become bytes: with this fill value where one was set, and attributes that
      * say what they were, PACK_CLONE_TYPE, and by which scale, PACK_CLONE_SCALE. */
     bool is_narrowed;

@@ -55,11 +55,38 @@ read_attribute(const struct pack_clone *clone, hid_t object, H5_index_t order, u
            H5Aget_name(a->from, (size_t)length + 1, a->name) >= 0;
 }
 
+static const struct pack_clone_set *
+set_of(const struct pack_clone *clone, const struct clone_object *object)
+{
+    return object->set < clone->params.n_sets ? &clone->params.sets[object->set] : NULL;
+}
+
+/* The words of an attribute that has one for each axis follow these. */
+static enum pack_status
+turn_values(const struct pack_clone *clone, const struct clone_object *object,
+            struct attribute *a, size_t n, struct pack_error *err)
+{
+    const struct pack_clone_set *set = set_of(clone, object);
+    size_t size = H5Tget_size(a->type);
+    if (!set || !set->axes || strcmp(a->name, "DIMENSION_LABELS") != 0 ||
+        n != (size_t)set->chunk.rank)
+        return PACK_OK;
+    unsigned char *turned = malloc(n * size);
+    if (!turned)
+        return pack_fail_memory(err, "an attribute");
+    for (size_t i = 0; i < n; i++)
+        memcpy(turned + i * size, (unsigned char *)a->data + (size_t)set->axes[i] * size, size);
+    memcpy(a->data, turned, n * size);
+    free(turned);
+    return PACK_OK;
+}
+
 /* The values, in memory; references lead to the copy. */
 static enum pack_status
-carry_values(struct pack_clone *clone, const char *path, struct attribute *a,
+carry_values(struct pack_clone *clone, const struct clone_object *object, struct attribute *a,
              struct pack_error *err)
 {
+    const char *path = object->from;
     hssize_t n = H5Sget_simple_extent_npoints(a->space);
     uint64_t bytes;
     if (H5Sget_simple_extent_type(a->space) == H5S_NULL || n <= 0)
@@ -74,6 +101,8 @@ carry_values(struct pack_clone *clone, const char *path, struct attribute *a,
     if (status == PACK_OK)
         status = pack_clone_translate(clone, a->type, a->data, (size_t)n, err);
     if (status == PACK_OK)
+        status = turn_values(clone, object, a, (size_t)n, err);
+    if (status == PACK_OK)
         status = pack_clone_check(clone, path, H5Awrite(a->to, a->type, a->data), err);
     return status;
 }
@@ -84,7 +113,7 @@ carry_attribute(struct pack_clone *clone, const struct clone_object *object,
 {
     a->to = H5Acreate2(target, a->name, a->file_type, a->space, a->acpl, H5P_DEFAULT);
     enum pack_status status = pack_clone_check(clone, object->from, a->to, err);
-    return status == PACK_OK ? carry_values(clone, object->from, a, err) : status;
+    return status == PACK_OK ? carry_values(clone, object, a, err) : status;
 }
 
 /* Whether the order of attributes is kept. */
@@ -149,9 +178,7 @@ add_narrowed(struct pack_clone *clone, const struct clone_object *object, hid_t 
 {
     char type[PACK_TYPE_TEXT_MAX];
     struct pack_facts facts;
-    const struct pack_clone_set *set = object->set < clone->params.n_sets
-                                           ? &clone->params.sets[object->set]
-                                           : NULL;
+    const struct pack_clone_set *set = set_of(clone, object);
     if (!set || !set->is_narrowed)
         return PACK_OK;
     enum pack_status status = pack_facts_read(clone->source, object->from, &facts, err);
@@ -160,6 +187,20 @@ add_narrowed(struct pack_clone *clone, const struct clone_object *object, hid_t 
     herr_t result = add_text(to, PACK_CLONE_TYPE, pack_type_format(&facts.type, type));
     if (result >= 0)
         result = add_text(to, PACK_CLONE_SCALE, set->scale);
+    return pack_clone_check(clone, object->from, result, err);
+}
+
+/* Of images that say whether their channels are planes. */
+static enum pack_status
+add_turned(struct pack_clone *clone, const struct clone_object *object, hid_t to,
+           struct pack_error *err)
+{
+    static const char NAME[] = "INTERLACE_MODE";
+    const struct pack_clone_set *set = set_of(clone, object);
+    if (!set || !set->axes || H5Aexists(to, NAME) <= 0)
+        return PACK_OK;
+    herr_t result =
+        add_text(to, NAME, set->is_planes ? "INTERLACE_PLANE" : "INTERLACE_PIXEL");
     return pack_clone_check(clone, object->from, result, err);
 }
 
@@ -176,6 +217,8 @@ pack_clone_attributes(struct pack_clone *clone, struct pack_error *err)
             status = carry_all(clone, object, from, to, err);
         if (status == PACK_OK)
             status = add_narrowed(clone, object, to, err);
+        if (status == PACK_OK)
+            status = add_turned(clone, object, to, err);
         if (to >= 0)
             H5Oclose(to);
         if (from >= 0)

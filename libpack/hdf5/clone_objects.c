@@ -89,6 +89,24 @@ set_fill(hid_t dcpl, const struct pack_clone_set *set)
                : result;
 }
 
+/* The source's extent, its axes in their new order; to be closed. */
+static hid_t
+space_of(hid_t from, const int *axes)
+{
+    hsize_t extent[H5S_MAX_RANK], max[H5S_MAX_RANK], turned[2][H5S_MAX_RANK];
+    hid_t space = H5Dget_space(from);
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, extent, max);
+    for (int i = 0; axes && i < rank; i++) {
+        turned[0][i] = extent[axes[i]];
+        turned[1][i] = max[axes[i]];
+    }
+    if (axes && rank > 0 && H5Sset_extent_simple(space, rank, turned[0], turned[1]) < 0) {
+        H5Sclose(space);
+        return -1;
+    }
+    return space;
+}
+
 static hid_t
 create_dataset(struct pack_clone *clone, const struct clone_object *object, hid_t group,
                const char *name, hid_t lcpl)
@@ -97,7 +115,7 @@ create_dataset(struct pack_clone *clone, const struct clone_object *object, hid_
     hid_t from = H5Dopen2(clone->source, object->from, H5P_DEFAULT), made = -1;
     if (from < 0)
         return -1;
-    hid_t dcpl = H5Dget_create_plist(from), space = H5Dget_space(from);
+    hid_t dcpl = H5Dget_create_plist(from), space = space_of(from, set ? set->axes : NULL);
     hid_t source_type = H5Dget_type(from);
     bool is_narrowed = set && set->is_narrowed;
     hid_t type = source_type < 0 ? -1

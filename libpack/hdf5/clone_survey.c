@@ -356,6 +356,16 @@ list_object(hid_t root, const char *path, const object_info *info, void *context
     return listing->status != PACK_OK;
 }
 
+static bool
+has_scales(const struct pack_clone *clone, const char *path)
+{
+    hid_t set = H5Dopen2(clone->source, path, H5P_DEFAULT);
+    bool has = set >= 0 && H5Aexists(set, "DIMENSION_LIST") > 0;
+    if (set >= 0)
+        H5Dclose(set);
+    return has;
+}
+
 /* Finds the datasets that are stored otherwise, by whatever link they are named. */
 static enum pack_status
 find_sets(struct pack_clone *clone, struct pack_error *err)
@@ -379,6 +389,11 @@ find_sets(struct pack_clone *clone, struct pack_error *err)
             return pack_fail(err, PACK_ERR_ARGUMENT, "'%.200s' is '%.200s' once more",
                              path, clone->params.sets[object->set].path);
         object->set = i;
+        if (clone->params.sets[i].axes && has_scales(clone, object->from))
+            return pack_clone_refuse(clone, path,
+                                     "it has dimension scales, which belong to axes that "
+                                     "would be others",
+                                     err);
     }
     return PACK_OK;
 }

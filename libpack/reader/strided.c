@@ -2,6 +2,9 @@
  * An axis is merged into the one inside it when, in both places, its steps are as long as
  * what the inner one covers: a sample that is a whole chunk is one run, a crop of rows has
  * one axis, of rows.
+ *
+ * Where axes come in another order, runs are single elements mostly: those are moved by
+ * loops of their own.
  */
 #include "libpack/reader/strided.h"
 
@@ -9,15 +12,40 @@
 
 #include "libpack/base/copy.h"
 
+/* Bytes from one index of each axis of the source to the next, in the target's order. */
+static void
+set_steps(int rank, uint64_t elem_size, const uint64_t *extent, const int *axes,
+          uint64_t *steps)
+{
+    int place[PACK_RANK_MAX]; /* in the target, of each axis of the source */
+    uint64_t step = elem_size;
+    for (int i = 0; i < rank; i++)
+        place[axes ? axes[i] : i] = i;
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        steps[place[axis]] = step;
+        step *= extent[place[axis]];
+    }
+}
+
 void
 pack_strided_set(struct pack_strided *s, int rank, const uint64_t *count,
                  uint64_t elem_size, struct pack_strided_place from,
                  struct pack_strided_place to)
 {
-    uint64_t from_step = elem_size, to_step = elem_size;   /* of the axis at hand */
-    struct pack_strided axes = { .run_bytes = elem_size }; /* fastest first */
+    pack_strided_set_turned(s, rank, count, elem_size, from, NULL, to);
+}
+
+void
+pack_strided_set_turned(struct pack_strided *s, int rank, const uint64_t *count,
+                        uint64_t elem_size, struct pack_strided_place from,
+                        const int *order, struct pack_strided_place to)
+{
+    uint64_t from_steps[PACK_RANK_MAX], to_step = elem_size; /* of the axis at hand */
+    struct pack_strided axes = { .run_bytes = elem_size };   /* fastest first */
     uint64_t from_end = elem_size, to_end = elem_size; /* where the next row would lie */
+    set_steps(rank, elem_size, from.extent, order, from_steps);
     for (int i = rank - 1; i >= 0; i--) {
+        uint64_t from_step = from_steps[i];
         axes.from += from.start[i] * from_step;
         axes.to += to.start[i] * to_step;
         if (count[i] > 1) {
@@ -35,7 +63,6 @@ pack_strided_set(struct pack_strided *s, int rank, const uint64_t *count,
             from_end = from_step * count[i];
             to_end = to_step * count[i];
         }
-        from_step *= from.extent[i];
         to_step *= to.extent[i];
     }
     *s = axes;
@@ -64,11 +91,34 @@ pack_strided_runs(const struct pack_strided *s, int axis)
     return n;
 }
 
+/* A row of single elements, whose size the compiler knows. */
+#define COPY_ELEMENTS(size)                            \
+    for (uint64_t i = 0; i < s->count[axis]; i++)      \
+        memcpy(to + i * to_step, from + i * from_step, size)
+
+/* False where runs are of another size. */
+static bool
+copy_elements(const struct pack_strided *s, int axis, const unsigned char *from,
+              unsigned char *to)
+{
+    uint64_t from_step = s->from_step[axis], to_step = s->to_step[axis];
+    switch (s->run_bytes) {
+    case 1: COPY_ELEMENTS(1); return true;
+    case 2: COPY_ELEMENTS(2); return true;
+    case 3: COPY_ELEMENTS(3); return true;
+    case 4: COPY_ELEMENTS(4); return true;
+    case 8: COPY_ELEMENTS(8); return true;
+    default: return false;
+    }
+}
+
 void
 pack_strided_copy(const struct pack_strided *s, int axis, const void *from, void *to)
 {
     const unsigned char *source = from;
     unsigned char *target = to;
+    if (axis + 1 == s->n_axes && !s->past_cache && copy_elements(s, axis, source, target))
+        return;
     if (axis == s->n_axes) {
         if (s->past_cache)
             pack_copy_past_cache(target, source, s->run_bytes);

@@ -35,6 +35,14 @@ void pack_strided_set(struct pack_strided *strided, int rank, const uint64_t *co
                       uint64_t elem_size, struct pack_strided_place from,
                       struct pack_strided_place to);
 
+/*
+ * The same where the source has its axes in another order: axis i of count, of the target and
+ * of from.start and from.extent, which are in the target's order, is its axis axes[i].
+ */
+void pack_strided_set_turned(struct pack_strided *strided, int rank, const uint64_t *count,
+                             uint64_t elem_size, struct pack_strided_place from,
+                             const int *axes, struct pack_strided_place to);
+
 /* Bytes in the source from the first run to the last, of the axes from `axis` on. */
 uint64_t pack_strided_span(const struct pack_strided *strided, int axis);
 /* Runs, of the axes from `axis` on. */

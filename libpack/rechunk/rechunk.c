@@ -45,10 +45,10 @@ check_params(const struct pack_rechunk_params *p, struct pack_error *err)
     enum pack_status status =
         pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
     if (status == PACK_OK && !p->chunk && !p->compress && !p->fletcher32 &&
-        !p->as && !p->shuffle)
+        !p->as && !p->layout && !p->shuffle)
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
-                                 "neither other chunks, nor other filters, nor another type are "
-                                 "asked for");
+                                 "neither other chunks, nor other filters, nor another type, layout "
+                                 "or order are asked for");
     return status;
 }
 
@@ -185,6 +185,8 @@ open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *resu
         (*sets)[i] = (struct pack_clone_set){ .path = set->path,
                                               .chunk = set->chunk,
                                               .pipeline = set->pipeline,
+                                              .axes = set->axes,
+                                              .is_planes = pack_rechunk_is_planes(set),
                                               .edge_chunks_unfiltered =
                                                   set->verbatim &&
                                                   set->facts.edge_chunks_unfiltered };

@@ -29,6 +29,7 @@ struct pack_rechunk_params {
     const char *chunk;
     const char *compress; /* as pack_pipeline_parse() has it; NULL: as it is */
     const char *as;       /* "uint8": numbers proven to be bytes; NULL: as they are */
+    const char *layout;   /* "nhwc" or "nchw": images get their channels there; NULL: as they are */
     bool fletcher32;      /* a checksum, behind all other filters */
     bool shuffle;         /* records in a random order, that of `seed` */
     uint64_t seed;
@@ -43,10 +44,11 @@ struct pack_rechunk_params {
 struct pack_rechunk_set {
     char *path;
     struct pack_facts facts; /* of the source */
-    struct pack_shape chunk;
+    struct pack_shape chunk; /* of the copy, as all below */
     struct pack_pipeline pipeline;
     struct pack_narrow *narrow; /* numbers that become bytes; NULL: they stay as they are */
     const struct pack_permutation *rows; /* in another order; NULL: as they are */
+    const int *axes; /* in another order: axis i was axis axes[i]; NULL: as they are */
     bool verbatim;
     struct pack_chunkmap *map;
     struct pack_rechunk_move move;

@@ -126,19 +126,43 @@ share(const struct pack_rechunk_move_params *params, struct pack_rechunk_move *m
     return PACK_OK;
 }
 
+void
+pack_rechunk_turn_shape(const int *axes, struct pack_shape *shape)
+{
+    const struct pack_shape from = *shape;
+    for (int i = 0; axes && i < from.rank; i++)
+        shape->extent[i] = from.extent[axes[i]];
+}
+
+/* A grid as it is seen along other axes: what follows from coordinates stays right. */
+static void
+turn_grid(const int *axes, struct pack_grid *grid)
+{
+    const struct pack_grid from = *grid;
+    for (int i = 0; axes && i < from.rank; i++) {
+        grid->extent[i] = from.extent[axes[i]];
+        grid->chunk[i] = from.chunk[axes[i]];
+        grid->n_chunks[i] = from.n_chunks[axes[i]];
+        grid->number_step[i] = from.number_step[axes[i]];
+    }
+}
+
 enum pack_status
 pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
                        struct pack_rechunk_move *move, struct pack_error *err)
 {
     struct pack_rechunk_move made = { .n_workers = 1 };
     const struct pack_facts *facts = &params->map->facts;
+    struct pack_shape extent = facts->extent;
     struct pack_grid target;
     uint64_t stored = params->map->grid.chunk_bytes;
-    enum pack_status status = pack_grid_init(&target, &facts->extent, &params->chunk,
+    pack_rechunk_turn_shape(params->axes, &extent);
+    enum pack_status status = pack_grid_init(&target, &extent, &params->chunk,
                                              params->narrow ? 1 : facts->type.bytes, err);
     if (status != PACK_OK)
         return status;
     made.plan.source = params->map->grid;
+    turn_grid(params->axes, &made.plan.source);
     made.plan.target = target;
     made.plan.rows = params->rows;
     if (params->verbatim) {
@@ -155,7 +179,8 @@ pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
         if (params->rows)
             status = pack_rechunk_plan_rows(&made.plan, made.n_slots, &made.plan, err);
         else
-            pack_rechunk_plan_make(&params->map->grid, &target, made.n_slots, &made.plan);
+            pack_rechunk_plan_make(&made.plan.source, &made.plan.target, made.n_slots,
+                                   &made.plan);
     }
     if (status == PACK_OK)
         *move = made;

@@ -36,6 +36,7 @@ struct pack_rechunk_move_params {
     struct pack_pipeline pipeline;
     const struct pack_narrow *narrow; /* what its elements become; NULL: they stay */
     const struct pack_permutation *rows; /* their new order, as plan.h has it; or NULL */
+    const int *axes; /* axis i is the source's axis axes[i], 0 its 0; NULL: as they are */
     bool verbatim; /* the same chunks and filters: taken as they are stored */
     unsigned n_threads;
     uint64_t memory_bytes;
@@ -50,7 +51,9 @@ struct pack_rechunk_move_params {
 /* What is going to be done; follows from memory_bytes, not from n_threads, which decides
  * about n_workers alone. */
 struct pack_rechunk_move {
-    struct pack_rechunk_plan plan; /* of a verbatim copy the grids only */
+    /* Of a verbatim copy the grids only. With axes in another order the source's grid has
+     * the target's; its chunks keep their numbers. */
+    struct pack_rechunk_plan plan;
     uint64_t n_slots;
     unsigned n_workers;
     unsigned n_batch; /* source chunks that a worker gets at a time, at most */
@@ -61,6 +64,9 @@ struct pack_rechunk_move {
 enum pack_status pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
                                         struct pack_rechunk_move *move,
                                         struct pack_error *err);
+
+/* A shape in the other order; nothing where axes is NULL. */
+void pack_rechunk_turn_shape(const int *axes, struct pack_shape *shape);
 
 /* What was done. */
 struct pack_rechunk_moved {

@@ -23,14 +23,17 @@ element_bytes(const struct pack_rechunk_set *set)
 }
 
 static enum pack_status
-parse_chunk(const char *text, const struct pack_facts *facts, struct pack_shape *chunk,
+parse_chunk(const char *text, const struct pack_rechunk_set *set, struct pack_shape *chunk,
             struct pack_error *err)
 {
-    struct pack_shape given;
+    const struct pack_facts *facts = &set->facts;
+    struct pack_shape given, max = facts->max_extent;
     enum pack_status status = pack_shape_parse(text, &given, err);
     if (status != PACK_OK)
         return pack_error_param(err, status, "chunk");
     *chunk = facts->extent;
+    pack_rechunk_turn_shape(set->axes, chunk);
+    pack_rechunk_turn_shape(set->axes, &max);
     if (given.rank == 1)
         chunk->extent[0] = given.extent[0];
     else if (given.rank == facts->extent.rank)
@@ -40,8 +43,8 @@ parse_chunk(const char *text, const struct pack_facts *facts, struct pack_shape 
                                "'%s' has %d dimensions, the chunk %s has %d", facts->path,
                                facts->extent.rank, text, given.rank);
     for (int i = 0; i < chunk->rank; i++)
-        if (chunk->extent[i] > facts->max_extent.extent[i])
-            chunk->extent[i] = facts->max_extent.extent[i];
+        if (chunk->extent[i] > max.extent[i])
+            chunk->extent[i] = max.extent[i];
     return PACK_OK;
 }
 
@@ -64,13 +67,14 @@ set_chunk(const struct pack_rechunk_params *params, struct pack_rechunk_set *set
 {
     const struct pack_facts *facts = &set->facts;
     if (params->chunk) {
-        enum pack_status status = parse_chunk(params->chunk, facts, &set->chunk, err);
+        enum pack_status status = parse_chunk(params->chunk, set, &set->chunk, err);
         return status == PACK_OK ? check_size(&set->chunk, element_bytes(set), err) : status;
     }
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
                                "'%s' has no chunks, and what is rewritten needs some", facts->path);
     set->chunk = facts->chunk;
+    pack_rechunk_turn_shape(set->axes, &set->chunk);
     return PACK_OK;
 }
 
@@ -140,12 +144,15 @@ pack_rechunk_spec(const struct pack_rechunk_params *params, struct pack_rechunk_
     uint32_t id;
     enum pack_status status = set_type(params, set, err);
     if (status == PACK_OK)
+        status = pack_rechunk_turn(params, set, err);
+    if (status == PACK_OK)
         status = set_chunk(params, set, err);
     if (status == PACK_OK)
         status = set_pipeline(params, set, err);
     if (status != PACK_OK)
         return status;
-    set->verbatim = !set->narrow && !set->rows && set->facts.layout == PACK_LAYOUT_CHUNKED &&
+    set->verbatim = !set->narrow && !set->rows && !set->axes &&
+                    set->facts.layout == PACK_LAYOUT_CHUNKED &&
                     pack_shape_equal(&set->chunk, &set->facts.chunk) &&
                     pack_clone_same_pipeline(&set->pipeline, &set->facts.pipeline);
     if (set->verbatim || pack_pipeline_is_known(&set->pipeline, &id))

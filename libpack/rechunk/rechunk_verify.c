@@ -11,12 +11,13 @@
 
 #include "libpack/base/size.h"
 #include "libpack/hdf5/h5_boxes.h"
+#include "libpack/reader/strided.h"
 
 struct comparison {
     const struct pack_rechunk_params *params;
     const struct pack_rechunk_set *set;
     struct pack_h5_boxes *from, *to;
-    unsigned char *a, *b;
+    unsigned char *a, *b, *row; /* row: of a, its axes in the other order */
     uint64_t row_bytes, n_rows; /* of a block, as in the source */
 };
 
@@ -43,14 +44,38 @@ read_copy(struct comparison *c, const struct pack_box *box, struct pack_error *e
     uint64_t bytes = c->row_bytes / (set->narrow ? set->facts.type.bytes : 1);
     struct pack_box row = *box;
     enum pack_status status = PACK_OK;
+    for (int i = 0; set->axes && i < box->rank; i++)
+        row.count[i] = box->count[set->axes[i]];
     if (!rows)
-        return pack_h5_boxes_read(c->to, box, 1, c->b, NULL, err);
+        return pack_h5_boxes_read(c->to, &row, 1, c->b, NULL, err);
     row.count[0] = 1;
     for (uint64_t i = 0; i < box->count[0] && status == PACK_OK; i++) {
         row.start[0] = pack_permutation_find(rows, box->start[0] + i);
         status = pack_h5_boxes_read(c->to, &row, 1, c->b + i * bytes, NULL, err);
     }
     return status;
+}
+
+/* Row i of what was read of the source, as the copy is to have it. */
+static const unsigned char *
+wanted_row(const struct comparison *c, const struct pack_box *box, uint64_t i, uint64_t bytes)
+{
+    static const uint64_t corner[PACK_RANK_MAX];
+    const int *axes = c->set->axes;
+    const unsigned char *row = c->a + i * bytes;
+    uint64_t count[PACK_RANK_MAX], elem_size = bytes;
+    struct pack_strided turn;
+    if (!axes)
+        return row;
+    for (int k = 0; k < box->rank; k++) {
+        count[k] = k > 0 ? box->count[axes[k]] : 1;
+        elem_size /= count[k];
+    }
+    pack_strided_set_turned(&turn, box->rank, count, elem_size,
+                            (struct pack_strided_place){ count, corner }, axes,
+                            (struct pack_strided_place){ count, corner });
+    pack_strided_copy(&turn, 0, row, c->row);
+    return c->row;
 }
 
 static enum pack_status
@@ -67,7 +92,7 @@ compare_block(struct comparison *c, struct pack_box *box, struct pack_error *err
         pack_narrow_put(c->set->narrow, c->a, (size_t)(bytes * box->count[0]), c->a);
     }
     for (uint64_t i = 0; i < box->count[0]; i++)
-        if (memcmp(c->a + i * bytes, c->b + i * bytes, bytes) != 0)
+        if (memcmp(wanted_row(c, box, i, bytes), c->b + i * bytes, bytes) != 0)
             return pack_fail(err, PACK_ERR_MISMATCH,
                              "the copy of '%s:/%s' is another one at index %" PRIu64,
                              c->params->input, c->set->facts.path, box->start[0] + i);
@@ -114,8 +139,9 @@ pack_rechunk_verify(const struct pack_rechunk_params *params,
     c.n_rows = rows_of_block(&c, params->memory_bytes);
     c.a = malloc(c.n_rows * c.row_bytes);
     c.b = malloc(c.n_rows * c.row_bytes);
+    c.row = malloc(c.row_bytes);
     enum pack_status status = PACK_OK;
-    if (!c.a || !c.b)
+    if (!c.a || !c.b || !c.row)
         status = pack_fail_memory(err, "samples to compare");
     if (status == PACK_OK)
         status = pack_h5_boxes_open(&from, &c.from, err);
@@ -125,6 +151,7 @@ pack_rechunk_verify(const struct pack_rechunk_params *params,
         status = compare(&c, err);
     pack_h5_boxes_close(c.to);
     pack_h5_boxes_close(c.from);
+    free(c.row);
     free(c.b);
     free(c.a);
     return status;

@@ -2,7 +2,7 @@
  * What the workers do: a source chunk is read and decoded once, whatever it goes to, its
  * elements become what they are to be, and a target chunk is encoded. They write to parts of slots that no other load writes to. Chunks
  * that lie one behind the other in the file are read at once; of a large one that goes to
- * several places, each piece is read straight to its own.
+ * several places, each piece is read straight to its own, unless its axes are turned.
  */
 #include <string.h>
 
@@ -31,9 +31,10 @@ set_piece(const struct mover *m, const struct move_part *part,
     const struct pack_grid_cursor *cursor = &one->cursor;
     uint64_t from[PACK_RANK_MAX];
     place_in(source, part->load.coords, one->at, from);
-    pack_strided_set(piece, source->rank, cursor->count, cursor->grid->elem_size,
-                     (struct pack_strided_place){ source->chunk, from },
-                     (struct pack_strided_place){ cursor->grid->chunk, cursor->start });
+    pack_strided_set_turned(
+        piece, source->rank, cursor->count, cursor->grid->elem_size,
+        (struct pack_strided_place){ source->chunk, from }, m->params->axes,
+        (struct pack_strided_place){ cursor->grid->chunk, cursor->start });
 }
 
 /* An unfiltered chunk is read as a whole, as far as it lies in the dataset. */
@@ -42,10 +43,12 @@ read_whole(const struct mover *m, struct move_worker *worker, struct move_part *
            struct pack_error *err)
 {
     static const uint64_t corner[PACK_RANK_MAX];
-    const struct pack_grid *source = &m->move->plan.source;
+    const struct pack_grid *source = &m->params->map->grid;
+    uint64_t coords[PACK_RANK_MAX];
     struct pack_box box;
     struct pack_strided whole;
-    pack_grid_chunk_box(source, part->load.coords, &box);
+    pack_grid_coords(source, part->load.number, coords);
+    pack_grid_chunk_box(source, coords, &box);
     pack_strided_set(&whole, source->rank, box.count, source->elem_size,
                      (struct pack_strided_place){ source->chunk, corner },
                      (struct pack_strided_place){ source->chunk, corner });
@@ -73,7 +76,7 @@ bring(const struct mover *m, struct move_worker *worker, struct move_part *part,
     *is_there = true;
     if (part->kind == PACK_CHUNK_CODED)
         return pack_chunkload_decode(&worker->load, &part->chunk, worker->chunk, err);
-    if (m->params->narrow ||
+    if (m->params->narrow || m->params->axes ||
         (part->kind == PACK_CHUNK_RAW &&
          pack_rechunk_piece_count(&m->move->plan, &part->load) > 1 && !are_long(m, part)))
         return read_whole(m, worker, part, err);

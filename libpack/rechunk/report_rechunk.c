@@ -9,6 +9,7 @@
 #include "libpack/base/name.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
+#include "libpack/rechunk/rechunk_parts.h"
 
 /* --------------------------------------------------------------------- text */
 
@@ -74,6 +75,9 @@ put_set(struct page *page, const struct pack_rechunk_report *report,
          pack_shape_format(&set->facts.extent, extent),
          pack_type_format(&set->facts.type, type));
     put_type(page, set);
+    if (set->axes)
+        LINE(page, "  layout   %s -> %s\n", pack_rechunk_is_planes(set) ? "nhwc" : "nchw",
+             pack_rechunk_is_planes(set) ? "nchw" : "nhwc");
     if (set->rows)
         LINE(page, "  order    random, of seed %" PRIu64 "; source_index keeps it\n",
              report->params->seed);
@@ -161,6 +165,7 @@ put_options(struct pack_json *json, const struct pack_rechunk_report *report)
     pack_json_text(json, "compress", p->compress);
     pack_json_bool(json, "fletcher32", p->fletcher32);
     pack_json_text(json, "as", p->as);
+    pack_json_text(json, "layout", p->layout);
     pack_json_bool(json, "shuffle", p->shuffle);
     pack_json_u64(json, "seed", p->seed);
     pack_json_u64(json, "memory_bytes", p->memory_bytes);
@@ -206,6 +211,10 @@ put_json_set(struct pack_json *json, const struct pack_rechunk_report *report,
     pack_json_shape(json, "extent", &set->facts.extent);
     pack_json_text(json, "scale",
                    set->narrow ? pack_narrow_scale_name(set->narrow->scale) : NULL);
+    if (set->axes)
+        pack_json_text(json, "layout", pack_rechunk_is_planes(set) ? "nchw" : "nhwc");
+    else
+        pack_json_null(json, "layout");
     put_storage(json, "source", &set->facts.chunk, &set->facts.pipeline);
     put_storage(json, "target", &set->chunk, &set->pipeline);
     put_json_plan(json, set);

@@ -35,6 +35,9 @@ PROVE = os.environ.get('REGRET_PROVE', '')
 GRID = os.environ.get('REGRET_GRID', '1') != '0'
 SECONDS = float(os.environ.get('REGRET_SECONDS', 1500))
 EPOCHS, RUN_SECONDS = 30, float(os.environ.get('REGRET_RUN', 2))
+# Workers begin together: a run of few batches each counts how many came just in time.
+BATCHES, RUN_SECONDS_MAX = 8, max(8, RUN_SECONDS)
+SPANS = {}  # of readings whose runs are to be longer, in seconds
 ZSTD = 32015
 libc = ctypes.CDLL(None)
 
@@ -246,7 +249,7 @@ def reading(path, case, pattern, cache):
     """Arguments of h5readbench, and whether its file is to be cold when it begins."""
     kind, order, workers, cold = case
     args = [path, '-d', 'images', '-q', '--json', '--no-check', '--no-trial', '-w', str(workers), '-b', '64',
-            '-e', str(EPOCHS), '--seconds', str(RUN_SECONDS), '--seed', '1', '-p', pattern]
+            '-e', str(EPOCHS), '--seed', '1', '-p', pattern]
     if order == 'crop':
         args += ['--crop', KINDS[kind][1]]
     if kind == 'volume':
@@ -257,12 +260,18 @@ def reading(path, case, pattern, cache):
     return args, cold
 
 
-def run(what):
+def run(what, is_long=True):
     """Samples/s: of the whole run where all epochs were read, and of its later half."""
     args, cold = what
+    seconds = SPANS.get(tuple(args), RUN_SECONDS) if is_long else RUN_SECONDS
     touch(args[0], cold)  # warm pages too: a system may take back what lies idle
-    measured = program('h5readbench', *args)['measured']
+    measured = program('h5readbench', *args, '--seconds', str(seconds))['measured']
     epochs = [(e['samples'], e['elapsed_ns']) for e in measured['epochs'] if e['samples']]
+    n = sum(e[0] for e in epochs)
+    least = BATCHES * 64 * int(args[args.index('-w') + 1])
+    if is_long and n < least and len(epochs) < EPOCHS and seconds < RUN_SECONDS_MAX:
+        SPANS[tuple(args)] = min(RUN_SECONDS_MAX, seconds * max(2, 1.5 * least / max(n, 1)))
+        return run(what)
 
     def rate(part):
         return sum(e[0] for e in part) * 1e9 / max(1, sum(e[1] for e in part))
@@ -284,11 +293,13 @@ def interval(ratios):
     return ratios[k], ratios[n - 1 - k]
 
 
-def pairs(one, two, n):
+def pairs(one, two, n, is_long=True):
     """Ratios of `two` over `one`, run in turns; whole runs where both are."""
     runs = []
     for i in range(n):
-        pair = [run(one), run(two)] if i % 2 == 0 else [run(two), run(one)][::-1]
+        pair = [run(r, is_long) for r in ((one, two) if i % 2 == 0 else (two, one))]
+        if i % 2:
+            pair.reverse()
         runs.append(pair)
     whole = all(r['whole'] for pair in runs for r in pair)
     key = 'rate' if whole else 'later'
@@ -346,13 +357,13 @@ def look(base, args, best):
     """The gain of one pair of runs, of two where it may be the best one; 0 where a reader does
     not fit the memory there is: that is no contender."""
     try:
-        ratios = pairs(base, args, 1)[0]
+        ratios = pairs(base, args, 1, False)[0]
     except RuntimeError as error:
         if Limit.procs and 'was killed' in str(error):
             return 0.0
         raise
     if ratios[0] > 0.8 * best:
-        ratios += pairs(base, args, 1)[0]
+        ratios += pairs(base, args, 1, False)[0]
     return float(np.median(ratios))
 
 
