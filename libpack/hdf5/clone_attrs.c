@@ -157,8 +157,8 @@ add_text(hid_t object, const char *name, const char *text)
     herr_t result = -1;
     if (H5Aexists(object, name) > 0) /* from an earlier time, of what it is no more */
         H5Adelete(object, name);
-    if (space >= 0 && type >= 0 && H5Tset_size(type, strlen(text)) >= 0 &&
-        H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
+    if (space >= 0 && type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+        H5Tset_strpad(type, H5T_STR_NULLTERM) >= 0)
         attr = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     if (attr >= 0) {
         result = H5Awrite(attr, type, text);
