@@ -3,7 +3,11 @@
  * byte order, to standard output, for tests in other languages; what it is read with, to
  * standard error.
  *
- *     reader_dump FILE DATASET [pread|mmap] [THREADS]
+ *     reader_dump FILE DATASET [pread|mmap] [THREADS] [NAME=VALUE ...]
+ *
+ * Names are those of a transform: crop, height, width, filter, channels and values (as
+ * numbers), flip, scale and ratio (as A:B), mean and std (A:B:...); and batch, seed, epochs.
+ * Each sample is then told of on standard error: epoch, number, what was drawn for it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +15,83 @@
 
 #include <libpack/reader.h>
 #include "libpack/hdf5/h5.h"
+#include "libpack/reader/chunkmap.h"
+#include "libpack/reader/transform.h"
+
+static void
+set_many(const char *text, double *values)
+{
+    char *end;
+    for (int i = 0; i < PACK_READER_CHANNELS_MAX; i++, text = end + 1) {
+        values[i] = strtod(text, &end);
+        if (*end != ':')
+            return;
+    }
+}
+
+/* False for a name that there is not. */
+static bool
+set(const char *option, struct pack_reader_params *p, struct pack_reader_transform *t)
+{
+    const char *value = strchr(option, '=');
+    size_t n = value ? (size_t)(value - option) : 0;
+    double number = value ? strtod(value + 1, NULL) : 0;
+#define IS(name) (n == strlen(name) && strncmp(option, name, n) == 0)
+    if (IS("crop"))
+        t->crop = (enum pack_reader_crop)number;
+    else if (IS("height"))
+        t->height = (uint32_t)number;
+    else if (IS("width"))
+        t->width = (uint32_t)number;
+    else if (IS("filter"))
+        t->filter = (enum pack_resample_filter)number;
+    else if (IS("channels"))
+        t->channels = (enum pack_reader_channels)number;
+    else if (IS("values"))
+        t->values = (enum pack_reader_values)number;
+    else if (IS("flip"))
+        t->flip = number;
+    else if (IS("batch"))
+        p->pattern.batch = (uint64_t)number;
+    else if (IS("seed"))
+        p->pattern.seed = (uint64_t)number;
+    else if (IS("epochs"))
+        p->n_epochs = (uint64_t)number;
+    else if (IS("memory"))
+        p->memory_bytes = (uint64_t)number;
+    else if (IS("scale"))
+        set_many(value + 1, t->scale);
+    else if (IS("ratio"))
+        set_many(value + 1, t->ratio);
+    else if (IS("mean"))
+        set_many(value + 1, t->mean);
+    else if (IS("std"))
+        set_many(value + 1, t->std);
+    else
+        return false;
+    return true;
+}
+
+/* What was drawn for the samples of a batch, by the numbers alone. */
+static void
+tell(const struct pack_reader_params *p, const struct pack_reader_batch *batch)
+{
+    struct pack_chunkmap *map;
+    struct pack_transform t;
+    if (pack_chunkmap_open(p->file, p->dataset, &map, NULL) != PACK_OK)
+        return;
+    struct pack_shape sample = map->facts.extent;
+    sample.extent[0] = 1;
+    if (pack_transform_init(&t, p->transform, &map->facts, &sample, p->pattern.seed, NULL) ==
+        PACK_OK)
+        for (size_t i = 0; i < batch->n_samples; i++) {
+            struct pack_transform_drawn d;
+            pack_transform_draw(&t, batch->epoch, batch->samples[i], &d);
+            fprintf(stderr, "drawn %llu %llu %u %u %u %u %d\n", (unsigned long long)batch->epoch,
+                    (unsigned long long)batch->samples[i], d.y, d.x, d.h, d.w, d.flips);
+        }
+    pack_chunkmap_close(map);
+}
 
 int
 main(int argc, char **argv)
@@ -19,9 +100,11 @@ main(int argc, char **argv)
     struct pack_reader *reader = NULL;
     struct pack_reader_batch batch;
     struct pack_reader_info info;
+    struct pack_reader_transform transform = { 0 };
+    struct pack_reader_params params = { 0 };
     enum pack_status status = PACK_ERR_ARGUMENT;
     if (argc > 2) {
-        struct pack_reader_params params = {
+        params = (struct pack_reader_params){
             .file = argv[1],
             .dataset = argv[2],
             .pattern = { .batch = 16 },
@@ -29,6 +112,11 @@ main(int argc, char **argv)
                                                                  : PACK_READER_PREAD,
             .n_threads = argc > 4 ? (unsigned)atoi(argv[4]) : 2,
         };
+        if (argc > 5)
+            params.transform = &transform;
+        for (int i = 5; i < argc; i++)
+            if (!set(argv[i], &params, &transform))
+                return 2;
         pack_h5_register_zstd(NULL);
         status = pack_reader_open(&params, &reader, &err);
     }
@@ -39,6 +127,8 @@ main(int argc, char **argv)
         if (status != PACK_OK || batch.n_samples == 0)
             break;
         fwrite(batch.data, info.sample_bytes, batch.n_samples, stdout);
+        if (params.transform)
+            tell(&params, &batch);
     }
     if (status == PACK_OK)
         fprintf(stderr, "%s %s\n", info.engine, info.reason);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <libpack/image.h>
 #include <libpack/pattern.h>
 #include <libpack/status.h>
 
@@ -20,6 +21,59 @@ enum pack_reader_strategy {
     /* A mapping, whose pages are asked for before they are touched (Linux 5.14, else
      * pread). A file that is cut short at that very moment ends the process with SIGBUS. */
     PACK_READER_MMAP
+};
+
+/* What is cut out of each image. */
+enum pack_reader_crop {
+    PACK_READER_CROP_NONE = 0,
+    PACK_READER_CROP_CENTRE, /* as torchvision's CenterCrop */
+    PACK_READER_CROP_RANDOM, /* anywhere, as RandomCrop */
+    PACK_READER_CROP_RESIZED /* a part of random size and shape, resized, as
+                              * RandomResizedCrop */
+};
+
+enum pack_reader_values {
+    PACK_READER_BYTES = 0, /* as they are */
+    PACK_READER_FP32,      /* (x - mean) / std */
+    PACK_READER_FP16,
+    PACK_READER_BF16
+};
+
+enum pack_reader_channels {
+    PACK_READER_CHANNELS_KEEP = 0, /* where the file has them */
+    PACK_READER_CHANNELS_LAST,     /* N x H x W x C */
+    PACK_READER_CHANNELS_FIRST     /* N x C x H x W */
+};
+
+enum { PACK_READER_CHANNELS_MAX = 16 };
+
+/*
+ * What the reader's threads make of images of bytes, N x H x W x C or N x C x H x W (told
+ * apart by DIMENSION_LABELS, INTERLACE_MODE, else by an axis of 1, 3 or 4) or gray N x H x W.
+ * In this order: cut, resized, flipped, normalised. All zero: nothing is made of them.
+ *
+ * What is random follows from pattern.seed, the epoch and the sample's number alone: the
+ * same whatever the order, the batch, the rank and the number of threads.
+ */
+struct pack_reader_transform {
+    enum pack_reader_crop crop;
+    /* Of what comes out: at most the image's with CENTRE and RANDOM. Without a crop: what the
+     * whole image is resized to, or 0 and 0, its own size. */
+    uint32_t height, width;
+    /* Of RESIZED, as torchvision 0.2 to 0.20: the part's area over the image's, uniform from
+     * scale[0] to scale[1] (zeros: 0.08 to 1); its width over its height, log-uniform from
+     * ratio[0] to ratio[1] (zeros: 3/4 to 4/3); both rounded half to even, ten tries to fit,
+     * then the largest part of such a shape around the centre. It is cut out and then resized
+     * as Pillow's Image.resize() does it, bit for bit. */
+    double scale[2], ratio[2];
+    enum pack_resample_filter filter;
+    double flip; /* the probability of left becoming right, 0 to 1 */
+    enum pack_reader_channels channels;
+    enum pack_reader_values values;
+    /* Per channel, in units of 0 to 255; std all zero: the dataset's attributes of these names,
+     * else 0 and 255. y = fma(x, 1 / std, -mean / std) in fp32, both factors computed in
+     * double and rounded once; fp16 and bf16 are rounded from that to nearest even. */
+    double mean[PACK_READER_CHANNELS_MAX], std[PACK_READER_CHANNELS_MAX];
 };
 
 /* Zero means the default everywhere. */
@@ -42,6 +96,7 @@ struct pack_reader_params {
     unsigned n_ahead;      /* batches made beside the one that is lent; 0: 2 */
     enum pack_reader_strategy strategy;
     bool file_order; /* leave elements in the file's byte order */
+    const struct pack_reader_transform *transform; /* of `dataset` alone; NULL: none */
 
     /*
      * Paths of further datasets of the file that are read in step, such as labels: of each
@@ -60,14 +115,15 @@ struct pack_reader_work {
     uint64_t hits;                        /* decoded chunks that were there */
     uint64_t file_reads, file_read_bytes; /* data asked of the system */
     uint64_t total_ns; /* reading and decoding, waiting for others' chunks, copying */
-    uint64_t read_ns, decode_ns; /* two parts of it */
+    uint64_t read_ns, decode_ns, transform_ns; /* parts of it */
 };
 
 /*
  * A batch: n_samples boxes one behind the other, each dense, slowest dimension first, of
  * elem_size bytes an element. Integers, floats and bitfields are in this machine's byte
  * order unless file_order is set; all else is as it is in the file, padding of texts and
- * unused bits of numbers too. Where nothing is stored is the fill value.
+ * unused bits of numbers too. Where nothing is stored is the fill value. With a transform
+ * they are what it makes of the samples.
  */
 struct pack_reader_batch {
     const void *data;
@@ -85,7 +141,7 @@ struct pack_reader_info {
     const char *engine; /* "pread", "mmap"; "hdf5": HDF5 itself, in the caller's thread;
                          * "memory": a further dataset that is kept as a whole */
     char reason[160];   /* why not as asked for; empty when it is */
-    struct pack_shape sample; /* shape of a sample */
+    struct pack_shape sample; /* shape of a sample, as it is handed out */
     size_t elem_size;         /* bytes of an element */
     size_t sample_bytes;
     uint64_t n_batches;    /* of an epoch */
@@ -120,10 +176,10 @@ struct pack_reader;
  * those go first whose next visit is furthest away (Belady's optimum, as far as the
  * reader looks ahead). All memory is allocated here.
  *
- * PACK_ERR_ARGUMENT, naming the parameter, or the further dataset that is of another
- * length; PACK_ERR_MEMORY, naming memory_bytes and the
+ * PACK_ERR_ARGUMENT, naming the parameter or the member of the transform, or the further
+ * dataset that is of another length; PACK_ERR_MEMORY, naming memory_bytes and the
  * least that would do; PACK_ERR_UNSUPPORTED for other elements, for a dataset without
- * samples and a trace of several shapes; PACK_ERR_NOT_FOUND, _FORMAT and _IO as
+ * samples, a trace of several shapes, and a transform of what is no image of bytes; PACK_ERR_NOT_FOUND, _FORMAT and _IO as
  * pack_dataset_facts(); PACK_ERR_CHANGED.
  */
 enum pack_status pack_reader_open(const struct pack_reader_params *params,

@@ -104,6 +104,27 @@ open_draws(struct pack_reader *r, struct pack_error *err)
     return PACK_OK;
 }
 
+/* What is handed out is another shape then. */
+static enum pack_status
+open_transform(struct pack_reader *r, struct pack_error *err)
+{
+    if (!r->params.transform)
+        return PACK_OK;
+    r->transform = malloc(sizeof *r->transform);
+    if (!r->transform)
+        return pack_fail_memory(err, "transform");
+    enum pack_status status =
+        pack_transform_init(r->transform, r->params.transform, &r->map->facts,
+                            &r->info.sample, r->params.pattern.seed, err);
+    r->params.transform = &r->transform->asked;
+    if (status != PACK_OK)
+        return status;
+    pack_transform_shape(r->transform, &r->info.sample);
+    r->info.elem_size = r->transform->value_bytes;
+    r->info.sample_bytes = r->transform->out_bytes;
+    return PACK_OK;
+}
+
 /* The file without HDF5, if it can be read so. */
 static enum pack_status
 open_data(struct pack_reader *r, struct pack_error *err)
@@ -141,6 +162,8 @@ pack_reader_prepare(struct pack_reader *r, struct pack_error *err)
     enum pack_status status = pack_chunkmap_open(r->file, r->dataset, &r->map, err);
     if (status == PACK_OK)
         status = open_draws(r, err);
+    if (status == PACK_OK)
+        status = open_transform(r, err);
     if (status == PACK_OK)
         status = open_data(r, err);
     if (status != PACK_OK)
@@ -256,6 +279,10 @@ pack_reader_take(struct pack_reader *r, struct pack_job **taken, struct pack_err
             status = job->error.status;
             if (err)
                 *err = job->error;
+        } else if (job && status == PACK_OK && job->made_error.status != PACK_OK) {
+            status = job->made_error.status;
+            if (err)
+                *err = job->made_error;
         }
     }
     *taken = job;

@@ -6,6 +6,7 @@
  *     a hit    until the slot was loaded as often as the plan says
  *     a load   until all steps of the slot before it are through
  *
+ * Before it plans or reads, a free thread makes what is to be made of samples that are read.
  * All of these are earlier in the plan, and runs are taken in its order: the earliest visit
  * that is not done never waits, so there is always one that goes on.
  */
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 
 #include "libpack/base/clock.h"
+
+enum { MAKE_BYTES = 1 << 18 }; /* of samples that are made at a time */
 
 /* What has been done with a slot. */
 struct slot {
@@ -41,6 +44,7 @@ struct pack_crew {
     /* Counts of batches: those before n_given_back are the ring's again. */
     uint64_t n_planned, n_dealt, n_given_back, n_taken;
     bool planning, ended, closing;
+    unsigned n_to_make; /* batches with samples that are read and of which nothing is made */
     struct pack_reader_work total; /* of all batches */
 };
 
@@ -149,6 +153,7 @@ add_work(struct pack_reader_work *total, const struct pack_reader_work *part)
     total->total_ns += part->total_ns;
     total->read_ns += part->read_ns;
     total->decode_ns += part->decode_ns;
+    total->transform_ns += part->transform_ns;
 }
 
 /* What a visit took, and the thread has not told yet. */
@@ -168,6 +173,26 @@ take_work(struct pack_chunkload *load, const struct pack_visit *visit, uint64_t 
     return work;
 }
 
+static void
+note_ready(struct pack_crew *crew, struct pack_job *job)
+{
+    job->is_ready = true;
+    job->ready_ns = pack_clock_ns();
+    pthread_cond_signal(&crew->job_done);
+}
+
+/* All samples of a batch are there, as the file has them. */
+static void
+note_read(struct pack_crew *crew, struct pack_job *job)
+{
+    if (!crew->reader->transform) {
+        note_ready(crew, job);
+        return;
+    }
+    crew->n_to_make++;
+    pthread_cond_broadcast(&crew->work);
+}
+
 /* Under the lock: the visit is through, well or not. */
 static void
 note_visit(struct pack_crew *crew, struct pack_job *job, size_t number,
@@ -183,10 +208,8 @@ note_visit(struct pack_crew *crew, struct pack_job *job, size_t number,
         job->bad_visit = number;
         job->error = *error;
     }
-    if (++job->n_done == job->drawn.n_visits) {
-        job->ready_ns = pack_clock_ns();
-        pthread_cond_signal(&crew->job_done);
-    }
+    if (++job->n_done == job->drawn.n_visits)
+        note_read(crew, job);
 }
 
 /* ----------------------------------------------------------------- threads */
@@ -202,10 +225,12 @@ plan(struct pack_crew *crew)
     pthread_mutex_lock(&crew->lock);
     crew->planning = false;
     if (more) {
-        job->n_dealt = job->n_done = 0;
+        job->n_dealt = job->n_done = job->n_made_dealt = job->n_made = 0;
+        job->is_ready = false;
         job->work = (struct pack_reader_work){ 0 };
         job->bad_visit = job->drawn.n_visits;
-        job->ready_ns = pack_clock_ns(); /* where there is no visit */
+        job->bad_sample = job->drawn.n_samples;
+        job->made_error.status = PACK_OK;
         crew->n_planned++;
     } else {
         crew->ended = true;
@@ -237,6 +262,38 @@ read_run(struct pack_crew *crew, struct worker *worker)
     }
 }
 
+/* Likewise: a run of samples of the oldest batch that was read. */
+static void
+make_run(struct pack_crew *crew, struct worker *worker)
+{
+    struct pack_reader *r = crew->reader;
+    uint64_t batch = crew->n_taken;
+    struct pack_job *job = job_at(crew, batch);
+    while (job->n_done < job->drawn.n_visits || job->n_made_dealt == job->drawn.n_samples)
+        job = job_at(crew, ++batch);
+    size_t first = job->n_made_dealt, n = MAKE_BYTES / r->transform->out_bytes + 1, bad;
+    size_t left = job->drawn.n_samples - first;
+    n = n < left ? n : left;
+    job->n_made_dealt += n;
+    crew->n_to_make -= n == left;
+    struct pack_error error = { .status = PACK_OK };
+    struct pack_reader_work work = { 0 };
+    pthread_mutex_unlock(&crew->lock);
+    uint64_t begin_ns = pack_clock_ns();
+    error.status = pack_reader_make(r, worker->hand->made, job, first, first + n, &bad, &error);
+    work.total_ns = work.transform_ns = pack_clock_ns() - begin_ns;
+    pthread_mutex_lock(&crew->lock);
+    add_work(&job->work, &work);
+    add_work(&crew->total, &work);
+    if (error.status != PACK_OK && bad < job->bad_sample) {
+        job->bad_sample = bad;
+        job->made_error = error;
+    }
+    job->n_made += n;
+    if (job->n_made == job->drawn.n_samples)
+        note_ready(crew, job);
+}
+
 static void *
 worker_main(void *argument)
 {
@@ -245,7 +302,9 @@ worker_main(void *argument)
     pthread_mutex_lock(&crew->lock);
     while (!crew->closing) {
         bool has_room = crew->n_planned - crew->n_given_back < crew->reader->n_jobs;
-        if (has_room && !crew->planning && !crew->ended)
+        if (crew->n_to_make > 0)
+            make_run(crew, worker);
+        else if (has_room && !crew->planning && !crew->ended)
             plan(crew);
         else if (crew->n_dealt < crew->n_planned)
             read_run(crew, worker);
@@ -337,7 +396,7 @@ pack_crew_next(struct pack_crew *crew)
         pthread_cond_wait(&crew->job_done, &crew->lock);
     if (crew->n_planned > crew->n_taken) {
         job = job_at(crew, crew->n_taken);
-        while (job->n_done < job->drawn.n_visits)
+        while (!job->is_ready)
             pthread_cond_wait(&crew->job_done, &crew->lock);
         crew->n_taken++;
     }

@@ -50,6 +50,7 @@ pack_further_prepare(struct pack_reader *r, struct pack_error *err)
         f->params = r->params;
         f->params.dataset = r->params.further[i];
         f->params.n_further = 0;
+        f->params.transform = NULL;
         f->first = r;
         status = pack_reader_prepare(f, err);
     }

@@ -113,7 +113,7 @@ swap_piece(const struct pack_reader *r, struct pack_job *job,
            const struct pack_strided *s)
 {
     if (r->swaps)
-        pack_strided_swap(s, r->map->facts.type.bytes, job->data);
+        pack_strided_swap(s, r->map->facts.type.bytes, job->raw);
 }
 
 /* Whether a chunk lies behind `reach`, so near that both are read at once. */
@@ -170,7 +170,7 @@ pack_reader_place(struct pack_reader *r, struct pack_job *job,
     struct pack_strided s;
     for (uint32_t i = visit->first; i < visit->first + visit->n; i++) {
         set_strided(r, job, &job->drawn.pieces[i], &s);
-        pack_strided_copy(&s, 0, chunk + s.from, job->data + s.to);
+        pack_strided_copy(&s, 0, chunk + s.from, job->raw + s.to);
         swap_piece(r, job, &s);
     }
 }
@@ -184,7 +184,7 @@ pass_coded(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
     set_strided(r, job, &job->drawn.pieces[visit->first], &s);
     bool in_place = visit->n == 1 && s.run_bytes == r->map->grid.chunk_bytes;
     enum pack_status status = pack_reader_decode(
-        r, hand, job, visit, in_place ? job->data + s.to : hand->chunk, err);
+        r, hand, job, visit, in_place ? job->raw + s.to : hand->chunk, err);
     if (status == PACK_OK && in_place)
         swap_piece(r, job, &s);
     else if (status == PACK_OK)
@@ -205,9 +205,26 @@ pack_reader_pass(struct pack_reader *r, struct pack_hand *hand, struct pack_job 
     for (uint32_t i = visit->first; i < visit->first + visit->n && status == PACK_OK;
          i++) {
         set_strided(r, job, &job->drawn.pieces[i], &s);
-        status = pack_chunkload_copy(&hand->load, kind, &chunk, &s, job->data, err);
+        status = pack_chunkload_copy(&hand->load, kind, &chunk, &s, job->raw, err);
         if (status == PACK_OK)
             swap_piece(r, job, &s);
+    }
+    return status;
+}
+
+enum pack_status
+pack_reader_make(const struct pack_reader *r, struct pack_transform_hand *hand,
+                 struct pack_job *job, size_t first, size_t end, size_t *bad,
+                 struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = first; i < end && status == PACK_OK; i++) {
+        struct pack_transform_drawn drawn;
+        pack_transform_draw(r->transform, job->drawn.epoch, job->drawn.samples[i], &drawn);
+        status = pack_transform_apply(r->transform, hand, &drawn,
+                                      job->raw + i * r->sample_bytes,
+                                      job->data + i * r->transform->out_bytes, err);
+        *bad = i;
     }
     return status;
 }

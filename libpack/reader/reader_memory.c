@@ -59,6 +59,12 @@ least_bytes(const struct pack_reader *r)
         return sum;
     }
     add(&sum, draw->batch * r->n_jobs, r->sample_bytes);
+    if (r->transform) {
+        uint64_t n_hands = n_threads ? n_threads : 1;
+        add(&sum, draw->batch * r->n_jobs, r->transform->out_bytes);
+        add(&sum, 1, sizeof *r->transform);
+        add(&sum, n_hands, pack_transform_hand_bytes(r->transform));
+    }
     add(&sum, r->n_jobs, sizeof(struct pack_job) + pack_draw_bytes(draw));
     if (r->fd < 0)
         return sum;
@@ -144,8 +150,10 @@ allocate_jobs(struct pack_reader *r, struct pack_error *err)
         status = pack_drawn_init(&r->jobs[i].drawn, &r->present, err);
         if (status != PACK_OK)
             break;
-        r->jobs[i].data = calloc(r->present.batch, r->sample_bytes);
-        if (!r->jobs[i].data)
+        r->jobs[i].raw = r->jobs[i].data = calloc(r->present.batch, r->sample_bytes);
+        if (r->transform)
+            r->jobs[i].data = calloc(r->present.batch, r->transform->out_bytes);
+        if (!r->jobs[i].raw || !r->jobs[i].data)
             status = pack_fail_memory(err, "batch");
     }
     return status;
@@ -160,6 +168,8 @@ allocate_hands(struct pack_reader *r, struct pack_error *err)
         return pack_fail_memory(err, "threads");
     for (unsigned i = 0; i < r->info.n_threads && status == PACK_OK; i++) {
         status = pack_chunkload_init(&r->hands[i].load, r->map, &r->fetch, err);
+        if (status == PACK_OK && r->transform)
+            status = pack_transform_hand_new(r->transform, &r->hands[i].made, err);
         if (status != PACK_OK || !is_coded(r))
             continue;
         r->hands[i].chunk = malloc(r->map->grid.chunk_bytes);
@@ -190,13 +200,16 @@ allocate(struct pack_reader *r, uint64_t left, struct pack_error *err)
     enum pack_status status = pack_reader_least(r, &r->info.memory_bytes, err);
     if (status != PACK_OK || r->is_whole)
         return status;
-    r->past_cache = !r->swaps && r->n_jobs * r->present.batch * (uint64_t)r->sample_bytes >=
+    r->past_cache = !r->swaps && !r->transform &&
+                    r->n_jobs * r->present.batch * (uint64_t)r->sample_bytes >=
                                      BATCHES_OF_CACHE;
     if (is_coded(r))
         share(r, left);
     status = allocate_jobs(r, err);
     if (status == PACK_OK && r->fd >= 0)
         status = allocate_hands(r, err);
+    if (status == PACK_OK && r->fd < 0 && r->transform)
+        status = pack_transform_hand_new(r->transform, &r->stock_hand, err);
     if (status == PACK_OK && is_coded(r))
         status = allocate_plan(r, err);
     return status;
@@ -254,11 +267,16 @@ pack_reader_release(struct pack_reader *r)
     pack_plan_free(r->plan);
     for (unsigned i = 0; r->hands && i < r->info.n_threads; i++) {
         free(r->hands[i].chunk);
+        pack_transform_hand_free(r->hands[i].made);
         pack_chunkload_done(&r->hands[i].load);
     }
     free(r->hands);
+    pack_transform_hand_free(r->stock_hand);
+    free(r->transform);
     for (size_t i = 0; r->jobs && i < r->n_jobs; i++) {
-        free(r->jobs[i].data);
+        if (r->jobs[i].data != r->jobs[i].raw)
+            free(r->jobs[i].data);
+        free(r->jobs[i].raw);
         pack_drawn_done(&r->jobs[i].drawn);
     }
     free(r->jobs);

@@ -12,6 +12,7 @@
 #include "libpack/reader/draw.h"
 #include "libpack/reader/fetch.h"
 #include "libpack/reader/plan.h"
+#include "libpack/reader/transform.h"
 
 struct pack_h5_boxes;
 struct pack_crew;
@@ -20,9 +21,14 @@ struct pack_crew;
  * follows `data` is the crew's, under its lock. */
 struct pack_job {
     struct pack_drawn drawn;
-    unsigned char *data;
+    unsigned char *raw;  /* samples as they are in the file */
+    unsigned char *data; /* what is made of them, and lent; raw itself without a transform */
 
     size_t n_dealt, n_done;  /* visits */
+    size_t n_made_dealt, n_made; /* samples, once all visits are done */
+    bool is_ready;
+    size_t bad_sample;            /* the first of which nothing could be made */
+    struct pack_error made_error; /* of it */
     size_t bad_visit;        /* the first that failed; n_visits: none */
     struct pack_error error; /* of it */
     struct pack_reader_work work;
@@ -33,6 +39,7 @@ struct pack_job {
 struct pack_hand {
     struct pack_chunkload load;
     unsigned char *chunk; /* a decoded one that is not kept */
+    struct pack_transform_hand *made; /* NULL: there is no transform */
 };
 
 struct pack_reader {
@@ -42,7 +49,9 @@ struct pack_reader {
     int fd; /* of the file that holds the data; -1: HDF5 reads */
     struct pack_fetch fetch;
     uint64_t sample_extent[PACK_RANK_MAX]; /* the shape of a sample */
-    size_t sample_bytes;
+    size_t sample_bytes; /* in the file; info.sample_bytes: as it is handed out */
+    struct pack_transform *transform; /* NULL: none */
+    struct pack_transform_hand *stock_hand; /* of the caller's thread, where HDF5 reads */
     bool swaps; /* elements are turned around */
     bool past_cache; /* batches are so large that no cache holds them until they are used */
 
@@ -116,6 +125,11 @@ void pack_reader_place(struct pack_reader *reader, struct pack_job *job,
 /* All of a visit without a slot: a chunk that is not kept, or not coded. */
 enum pack_status pack_reader_pass(struct pack_reader *reader, struct pack_hand *hand,
                                   struct pack_job *job, const struct pack_visit *visit,
+                                  struct pack_error *err);
+/* Makes samples `first` to `end` - 1 of a job that was read; *bad is the one that failed. */
+enum pack_status pack_reader_make(const struct pack_reader *reader,
+                                  struct pack_transform_hand *hand, struct pack_job *job,
+                                  size_t first, size_t end, size_t *bad,
                                   struct pack_error *err);
 /* Turns all elements of n samples around, where the reader does that. */
 void pack_reader_swap(const struct pack_reader *reader, void *data, size_t n_samples);

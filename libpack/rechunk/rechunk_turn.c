@@ -3,32 +3,9 @@
 
 #include <string.h>
 
-enum layout { LAYOUT_UNKNOWN = 0, LAYOUT_NHWC, LAYOUT_NCHW };
+#include "libpack/hdf5/facts_layout.h"
 
 static const int to_nchw[] = { 0, 3, 1, 2 }, to_nhwc[] = { 0, 2, 3, 1 };
-
-static bool
-is_channels(uint64_t n)
-{
-    return n == 1 || n == 3 || n == 4;
-}
-
-/* What its attributes say, else an axis that is as long as channels are many. */
-static enum layout
-layout_of(const struct pack_facts *facts)
-{
-    const uint64_t *extent = facts->extent.extent;
-    bool is_first = is_channels(extent[1]), is_last = is_channels(extent[3]);
-    if (facts->n_labels == 4 && strcmp(facts->label[1], "C") == 0)
-        return LAYOUT_NCHW;
-    if (facts->n_labels == 4 && strcmp(facts->label[3], "C") == 0)
-        return LAYOUT_NHWC;
-    if (strcmp(facts->interlace_mode, "INTERLACE_PLANE") == 0)
-        return LAYOUT_NCHW;
-    if (strcmp(facts->interlace_mode, "INTERLACE_PIXEL") == 0)
-        return LAYOUT_NHWC;
-    return is_first == is_last ? LAYOUT_UNKNOWN : is_first ? LAYOUT_NCHW : LAYOUT_NHWC;
-}
 
 /* Nothing but the layout was to change, and it does not. */
 static bool
@@ -46,14 +23,14 @@ pack_rechunk_turn(const struct pack_rechunk_params *p, struct pack_rechunk_set *
     char text[PACK_SHAPE_TEXT_MAX];
     if (!p->layout)
         return PACK_OK;
-    enum layout wanted = strcmp(p->layout, "nchw") == 0   ? LAYOUT_NCHW
-                         : strcmp(p->layout, "nhwc") == 0 ? LAYOUT_NHWC
-                                                          : LAYOUT_UNKNOWN;
-    if (wanted == LAYOUT_UNKNOWN)
+    enum pack_facts_layout wanted = strcmp(p->layout, "nchw") == 0   ? PACK_FACTS_NCHW
+                                    : strcmp(p->layout, "nhwc") == 0 ? PACK_FACTS_NHWC
+                                                                     : PACK_FACTS_UNKNOWN;
+    if (wanted == PACK_FACTS_UNKNOWN)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "layout",
                                "unknown layout '%s': nhwc and nchw are known", p->layout);
-    enum layout found = facts->extent.rank == 4 ? layout_of(facts) : LAYOUT_UNKNOWN;
-    if (found == LAYOUT_UNKNOWN)
+    enum pack_facts_layout found = pack_facts_layout(facts);
+    if (found == PACK_FACTS_UNKNOWN)
         return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "layout",
                                "'%s:/%s' of %s is neither nhwc nor nchw as far as can be seen: "
                                "four axes, of which DIMENSION_LABELS calls one C, or only the "
@@ -63,7 +40,7 @@ pack_rechunk_turn(const struct pack_rechunk_params *p, struct pack_rechunk_set *
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "layout", "'%s:/%s' is %s already",
                                p->input, set->path, p->layout);
     if (found != wanted)
-        set->axes = wanted == LAYOUT_NCHW ? to_nchw : to_nhwc;
+        set->axes = wanted == PACK_FACTS_NCHW ? to_nchw : to_nhwc;
     return PACK_OK;
 }
 
