@@ -81,6 +81,7 @@ struct job {
     enum pack_pixel_layout layout;
     uint8_t *out;
     size_t window_bytes; /* of one row */
+    size_t row_bytes;    /* from one row of the source to the next */
     uint8_t *line;       /* a finished row, before it is split into planes */
 };
 
@@ -93,7 +94,7 @@ is_planar(const struct job *job)
 static const uint8_t *
 source_row(const struct job *job, uint32_t y)
 {
-    return job->src->pixels + (size_t)y * job->src->width * job->src->channels;
+    return job->src->pixels + y * job->row_bytes;
 }
 
 /* Where row y of the window, interleaved, is to be written; followed by finish_row(). */
@@ -351,6 +352,16 @@ pack_resample(const struct pack_image *src, const struct pack_geometry_plan *pla
               enum pack_pixel_layout layout, uint8_t *out,
               struct pack_resample_scratch *scratch, struct pack_error *err)
 {
+    return pack_resample_part(src, (size_t)src->width * (size_t)src->channels, plan, layout,
+                              out, scratch, err);
+}
+
+enum pack_status
+pack_resample_part(const struct pack_image *src, size_t row_bytes,
+                   const struct pack_geometry_plan *plan, enum pack_pixel_layout layout,
+                   uint8_t *out, struct pack_resample_scratch *scratch,
+                   struct pack_error *err)
+{
     if (src->width != plan->source_w || src->height != plan->source_h)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "image is %ux%u pixels, the plan was made for %ux%u", src->width,
@@ -360,7 +371,8 @@ pack_resample(const struct pack_image *src, const struct pack_geometry_plan *pla
                        .scratch = scratch,
                        .layout = layout,
                        .out = out,
-                       .window_bytes = (size_t)plan->window_w * src->channels };
+                       .window_bytes = (size_t)plan->window_w * src->channels,
+                       .row_bytes = row_bytes };
     if (plan->window_w < plan->out_w || plan->window_h < plan->out_h)
         memset(out, 0, (size_t)plan->out_h * plan->out_w * src->channels);
     float b[4];

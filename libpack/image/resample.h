@@ -40,6 +40,13 @@ enum pack_status pack_resample(const struct pack_image *src,
                                struct pack_resample_scratch *scratch,
                                struct pack_error *err);
 
+/* The same of an image whose rows lie row_bytes apart, being part of a larger one. */
+enum pack_status pack_resample_part(const struct pack_image *src, size_t row_bytes,
+                                    const struct pack_geometry_plan *plan,
+                                    enum pack_pixel_layout layout, uint8_t *out,
+                                    struct pack_resample_scratch *scratch,
+                                    struct pack_error *err);
+
 /* The part of the source that a plan looks at, or a little more: all that need be
  * decoded. */
 struct pack_image_window pack_resample_source(const struct pack_geometry_plan *plan);

@@ -188,25 +188,60 @@ read_axes(struct pack_chunkload *load, uint64_t address, const struct pack_strid
     return status;
 }
 
-/* Chunks without filters have the size of a chunk, whatever the index says. */
+/* Where `from` of a chunk without filters lies. They have the size of a chunk, whatever the
+ * index says. */
 static enum pack_status
-read_raw(struct pack_chunkload *load, const struct pack_chunk *chunk,
-         const struct pack_strided *s, unsigned char *to, struct pack_error *err)
+place_raw(const struct pack_chunkload *load, const struct pack_chunk *chunk, uint64_t from,
+          uint64_t *address, struct pack_error *err)
 {
-    uint64_t whole = load->map->grid.chunk_bytes, address;
+    uint64_t whole = load->map->grid.chunk_bytes;
     if (chunk->stored_bytes != whole)
         return pack_fail(err, PACK_ERR_FORMAT,
                          "%" PRIu64 " bytes are stored instead of %" PRIu64,
                          chunk->stored_bytes, whole);
-    if (!pack_size_add(chunk->address_bytes, s->from, &address) ||
-        !pack_size_add(address, whole, &whole))
+    if (!pack_size_add(chunk->address_bytes, from, address) ||
+        !pack_size_add(*address, whole, &whole))
         return pack_fail(err, PACK_ERR_FORMAT, "it lies at %" PRIu64 ", beyond any file",
                          chunk->address_bytes);
+    return PACK_OK;
+}
+
+static enum pack_status
+read_raw(struct pack_chunkload *load, const struct pack_chunk *chunk,
+         const struct pack_strided *s, unsigned char *to, struct pack_error *err)
+{
+    uint64_t address;
+    enum pack_status status = place_raw(load, chunk, s->from, &address, err);
+    if (status != PACK_OK)
+        return status;
     if (pack_chunkload_has(load, chunk)) {
         pack_strided_copy(s, 0, load->window + (address - load->window_address), to);
         return PACK_OK;
     }
     return read_axes(load, address, s, 0, to, err);
+}
+
+enum pack_status
+pack_chunkload_view(struct pack_chunkload *load, enum pack_chunk_kind kind,
+                    const struct pack_chunk *chunk, uint64_t from, size_t n, void *room,
+                    const void **data, struct pack_error *err)
+{
+    const struct pack_chunkmap *map = load->map;
+    struct pack_strided all = { .run_bytes = n };
+    enum pack_status status = PACK_OK;
+    uint64_t address = 0;
+    *data = room;
+    switch (kind) {
+    case PACK_CHUNK_FILLED:
+        pack_strided_fill(&all, map->fill, map->facts.type.bytes, room);
+        break;
+    case PACK_CHUNK_HELD: *data = map->compact + chunk->address_bytes + from; break;
+    default:
+        status = place_raw(load, chunk, from, &address, err);
+        if (status == PACK_OK)
+            status = view(load, address, n, room, data, err);
+    }
+    return status == PACK_OK ? status : name_chunk(map, chunk->number, status, err);
 }
 
 enum pack_status

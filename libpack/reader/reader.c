@@ -125,6 +125,17 @@ open_transform(struct pack_reader *r, struct pack_error *err)
     return PACK_OK;
 }
 
+/* Whether each sample lies in one piece of one chunk. */
+static bool
+are_whole(const struct pack_reader *r)
+{
+    const struct pack_grid *grid = &r->map->grid;
+    for (int i = 1; i < grid->rank; i++)
+        if (r->present.count[i] != grid->chunk[i])
+            return false;
+    return true;
+}
+
 /* The file without HDF5, if it can be read so. */
 static enum pack_status
 open_data(struct pack_reader *r, struct pack_error *err)
@@ -145,6 +156,7 @@ open_data(struct pack_reader *r, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     r->info.engine = r->fetch.ops->name;
+    r->makes_at_once = r->transform && are_whole(r);
     if (r->fetch.ops != ops)
         snprintf(r->info.reason, sizeof r->info.reason,
                  "the file cannot be mapped on this system");

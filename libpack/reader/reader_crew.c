@@ -105,9 +105,9 @@ load_slot(struct pack_crew *crew, struct worker *worker, struct pack_job *job,
     slot->failed = status != PACK_OK;
     tell_slot(crew);
     pthread_mutex_unlock(&crew->lock);
-    if (status == PACK_OK)
-        pack_reader_place(r, job, visit, chunk);
-    return status;
+    return status == PACK_OK
+               ? pack_reader_place(r, worker->hand, job, visit, chunk, err)
+               : status;
 }
 
 /* Waits for the bytes of a hit. */
@@ -135,7 +135,8 @@ do_visit(struct pack_crew *crew, struct worker *worker, struct pack_job *job,
     if (visit->step.action == PACK_PLAN_LOAD)
         return load_slot(crew, worker, job, visit, err);
     switch (await_slot(crew, visit)) {
-    case LOADED: pack_reader_place(r, job, visit, chunk_of(r, visit)); break;
+    case LOADED:
+        return pack_reader_place(r, worker->hand, job, visit, chunk_of(r, visit), err);
     case FAILED: return pack_reader_pass(r, worker->hand, job, visit, err); /* likewise */
     case CLOSING: break;
     }
@@ -158,8 +159,9 @@ add_work(struct pack_reader_work *total, const struct pack_reader_work *part)
 
 /* What a visit took, and the thread has not told yet. */
 static struct pack_reader_work
-take_work(struct pack_chunkload *load, const struct pack_visit *visit, uint64_t begin_ns)
+take_work(struct pack_hand *hand, const struct pack_visit *visit, uint64_t begin_ns)
 {
+    struct pack_chunkload *load = &hand->load;
     bool is_hit = visit->is_coded && visit->step.action == PACK_PLAN_HIT;
     struct pack_reader_work work = { .visits = 1,
                                      .loads = visit->is_coded && !is_hit,
@@ -168,7 +170,9 @@ take_work(struct pack_chunkload *load, const struct pack_visit *visit, uint64_t 
                                      .file_read_bytes = load->file_read_bytes,
                                      .total_ns = pack_clock_ns() - begin_ns,
                                      .read_ns = load->read_ns,
-                                     .decode_ns = load->decode_ns };
+                                     .decode_ns = load->decode_ns,
+                                     .transform_ns = hand->made_ns };
+    hand->made_ns = 0;
     load->file_reads = load->file_read_bytes = load->read_ns = load->decode_ns = 0;
     return work;
 }
@@ -185,7 +189,7 @@ note_ready(struct pack_crew *crew, struct pack_job *job)
 static void
 note_read(struct pack_crew *crew, struct pack_job *job)
 {
-    if (!crew->reader->transform) {
+    if (!crew->reader->transform || crew->reader->makes_at_once) {
         note_ready(crew, job);
         return;
     }
@@ -244,7 +248,6 @@ static void
 read_run(struct pack_crew *crew, struct worker *worker)
 {
     struct pack_job *job = job_at(crew, crew->n_dealt);
-    struct pack_chunkload *load = &worker->hand->load;
     size_t first = job->n_dealt, end = job->drawn.visits[first].run_end;
     job->n_dealt = end;
     crew->n_dealt += end == job->drawn.n_visits;
@@ -254,7 +257,7 @@ read_run(struct pack_crew *crew, struct worker *worker)
         uint64_t begin_ns = pack_clock_ns();
         error.status = do_visit(crew, worker, job, &job->drawn.visits[i], &error);
         struct pack_reader_work work =
-            take_work(load, &job->drawn.visits[i], begin_ns);
+            take_work(worker->hand, &job->drawn.visits[i], begin_ns);
         pthread_mutex_lock(&crew->lock);
         add_work(&job->work, &work);
         add_work(&crew->total, &work);
@@ -279,9 +282,9 @@ make_run(struct pack_crew *crew, struct worker *worker)
     struct pack_error error = { .status = PACK_OK };
     struct pack_reader_work work = { 0 };
     pthread_mutex_unlock(&crew->lock);
-    uint64_t begin_ns = pack_clock_ns();
-    error.status = pack_reader_make(r, worker->hand->made, job, first, first + n, &bad, &error);
-    work.total_ns = work.transform_ns = pack_clock_ns() - begin_ns;
+    error.status = pack_reader_make(r, worker->hand, job, first, first + n, &bad, &error);
+    work.total_ns = work.transform_ns = worker->hand->made_ns;
+    worker->hand->made_ns = 0;
     pthread_mutex_lock(&crew->lock);
     add_work(&job->work, &work);
     add_work(&crew->total, &work);

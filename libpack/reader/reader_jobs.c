@@ -8,6 +8,7 @@
  */
 #include "libpack/reader/reader_parts.h"
 
+#include "libpack/base/clock.h"
 #include "libpack/model/grid.h"
 
 enum { RUN_BYTES = 1 << 16 };
@@ -163,16 +164,68 @@ pack_reader_decode(struct pack_reader *r, struct pack_hand *hand,
     return pack_chunkload_decode(&hand->load, &chunk, out, err);
 }
 
-void
-pack_reader_place(struct pack_reader *r, struct pack_job *job,
-                  const struct pack_visit *visit, const unsigned char *chunk)
+/* What is drawn for sample i of a batch. */
+static struct pack_transform_drawn
+draw_for(const struct pack_reader *r, const struct pack_job *job, size_t i)
+{
+    struct pack_transform_drawn drawn;
+    pack_transform_draw(r->transform, job->drawn.epoch, job->drawn.samples[i], &drawn);
+    return drawn;
+}
+
+/* Makes sample i of a batch. */
+static enum pack_status
+make(const struct pack_reader *r, struct pack_hand *hand, struct pack_job *job, size_t i,
+     const struct pack_transform_drawn *drawn, const unsigned char *sample,
+     struct pack_error *err)
+{
+    uint64_t begin_ns = pack_clock_ns();
+    enum pack_status status =
+        pack_transform_apply(r->transform, hand->made, drawn, sample,
+                             job->data + i * r->transform->out_bytes, err);
+    hand->made_ns += pack_clock_ns() - begin_ns;
+    return status;
+}
+
+enum pack_status
+pack_reader_place(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
+                  const struct pack_visit *visit, const unsigned char *chunk,
+                  struct pack_error *err)
 {
     struct pack_strided s;
-    for (uint32_t i = visit->first; i < visit->first + visit->n; i++) {
-        set_strided(r, job, &job->drawn.pieces[i], &s);
+    enum pack_status status = PACK_OK;
+    for (uint32_t i = visit->first; i < visit->first + visit->n && status == PACK_OK; i++) {
+        const struct pack_piece *piece = &job->drawn.pieces[i];
+        set_strided(r, job, piece, &s);
+        if (r->makes_at_once) {
+            const struct pack_transform_drawn drawn = draw_for(r, job, piece->sample);
+            status = make(r, hand, job, piece->sample, &drawn, chunk + s.from, err);
+            continue;
+        }
         pack_strided_copy(&s, 0, chunk + s.from, job->raw + s.to);
         swap_piece(r, job, &s);
     }
+    return status;
+}
+
+/* Reads of a sample the rows that something is made of, and makes it. */
+static enum pack_status
+pass_made(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
+          const struct pack_piece *piece, const struct pack_chunk *chunk,
+          enum pack_chunk_kind kind, struct pack_error *err)
+{
+    const struct pack_transform_drawn drawn = draw_for(r, job, piece->sample);
+    struct pack_strided s;
+    uint64_t first, n;
+    set_strided(r, job, piece, &s);
+    pack_transform_wanted(r->transform, &drawn, &first, &n);
+    const void *rows;
+    enum pack_status status =
+        pack_chunkload_view(&hand->load, kind, chunk, s.from + first, (size_t)n,
+                            hand->sample + first, &rows, err);
+    return status == PACK_OK ? make(r, hand, job, piece->sample, &drawn,
+                                    (const unsigned char *)rows - first, err)
+                             : status;
 }
 
 /* A chunk that one sample wants, all of it, in one piece, is decoded where it belongs. */
@@ -182,13 +235,14 @@ pass_coded(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
 {
     struct pack_strided s;
     set_strided(r, job, &job->drawn.pieces[visit->first], &s);
-    bool in_place = visit->n == 1 && s.run_bytes == r->map->grid.chunk_bytes;
+    bool in_place = visit->n == 1 && s.run_bytes == r->map->grid.chunk_bytes &&
+                    !r->makes_at_once;
     enum pack_status status = pack_reader_decode(
         r, hand, job, visit, in_place ? job->raw + s.to : hand->chunk, err);
     if (status == PACK_OK && in_place)
         swap_piece(r, job, &s);
     else if (status == PACK_OK)
-        pack_reader_place(r, job, visit, hand->chunk);
+        status = pack_reader_place(r, hand, job, visit, hand->chunk, err);
     return status;
 }
 
@@ -204,7 +258,12 @@ pack_reader_pass(struct pack_reader *r, struct pack_hand *hand, struct pack_job 
     enum pack_chunk_kind kind = pack_chunkmap_chunk(r->map, visit->number, &chunk);
     for (uint32_t i = visit->first; i < visit->first + visit->n && status == PACK_OK;
          i++) {
-        set_strided(r, job, &job->drawn.pieces[i], &s);
+        const struct pack_piece *piece = &job->drawn.pieces[i];
+        if (r->makes_at_once) {
+            status = pass_made(r, hand, job, piece, &chunk, kind, err);
+            continue;
+        }
+        set_strided(r, job, piece, &s);
         status = pack_chunkload_copy(&hand->load, kind, &chunk, &s, job->raw, err);
         if (status == PACK_OK)
             swap_piece(r, job, &s);
@@ -213,17 +272,14 @@ pack_reader_pass(struct pack_reader *r, struct pack_hand *hand, struct pack_job 
 }
 
 enum pack_status
-pack_reader_make(const struct pack_reader *r, struct pack_transform_hand *hand,
+pack_reader_make(const struct pack_reader *r, struct pack_hand *hand,
                  struct pack_job *job, size_t first, size_t end, size_t *bad,
                  struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
     for (size_t i = first; i < end && status == PACK_OK; i++) {
-        struct pack_transform_drawn drawn;
-        pack_transform_draw(r->transform, job->drawn.epoch, job->drawn.samples[i], &drawn);
-        status = pack_transform_apply(r->transform, hand, &drawn,
-                                      job->raw + i * r->sample_bytes,
-                                      job->data + i * r->transform->out_bytes, err);
+        const struct pack_transform_drawn drawn = draw_for(r, job, i);
+        status = make(r, hand, job, i, &drawn, job->raw + i * r->sample_bytes, err);
         *bad = i;
     }
     return status;

@@ -58,7 +58,10 @@ least_bytes(const struct pack_reader *r)
         add(&sum, draw->batch, r->sample_bytes);
         return sum;
     }
-    add(&sum, draw->batch * r->n_jobs, r->sample_bytes);
+    if (r->makes_at_once)
+        add(&sum, n_threads, r->sample_bytes);
+    else
+        add(&sum, draw->batch * r->n_jobs, r->sample_bytes);
     if (r->transform) {
         uint64_t n_hands = n_threads ? n_threads : 1;
         add(&sum, draw->batch * r->n_jobs, r->transform->out_bytes);
@@ -150,10 +153,12 @@ allocate_jobs(struct pack_reader *r, struct pack_error *err)
         status = pack_drawn_init(&r->jobs[i].drawn, &r->present, err);
         if (status != PACK_OK)
             break;
-        r->jobs[i].raw = r->jobs[i].data = calloc(r->present.batch, r->sample_bytes);
+        struct pack_job *job = &r->jobs[i];
+        if (!r->makes_at_once)
+            job->raw = job->data = calloc(r->present.batch, r->sample_bytes);
         if (r->transform)
-            r->jobs[i].data = calloc(r->present.batch, r->transform->out_bytes);
-        if (!r->jobs[i].raw || !r->jobs[i].data)
+            job->data = calloc(r->present.batch, r->transform->out_bytes);
+        if ((!job->raw && !r->makes_at_once) || !job->data)
             status = pack_fail_memory(err, "batch");
     }
     return status;
@@ -170,6 +175,9 @@ allocate_hands(struct pack_reader *r, struct pack_error *err)
         status = pack_chunkload_init(&r->hands[i].load, r->map, &r->fetch, err);
         if (status == PACK_OK && r->transform)
             status = pack_transform_hand_new(r->transform, &r->hands[i].made, err);
+        if (status == PACK_OK && r->makes_at_once &&
+            !(r->hands[i].sample = malloc(r->sample_bytes)))
+            status = pack_fail_memory(err, "a sample");
         if (status != PACK_OK || !is_coded(r))
             continue;
         r->hands[i].chunk = malloc(r->map->grid.chunk_bytes);
@@ -209,7 +217,7 @@ allocate(struct pack_reader *r, uint64_t left, struct pack_error *err)
     if (status == PACK_OK && r->fd >= 0)
         status = allocate_hands(r, err);
     if (status == PACK_OK && r->fd < 0 && r->transform)
-        status = pack_transform_hand_new(r->transform, &r->stock_hand, err);
+        status = pack_transform_hand_new(r->transform, &r->stock_hand.made, err);
     if (status == PACK_OK && is_coded(r))
         status = allocate_plan(r, err);
     return status;
@@ -268,10 +276,11 @@ pack_reader_release(struct pack_reader *r)
     for (unsigned i = 0; r->hands && i < r->info.n_threads; i++) {
         free(r->hands[i].chunk);
         pack_transform_hand_free(r->hands[i].made);
+        free(r->hands[i].sample);
         pack_chunkload_done(&r->hands[i].load);
     }
     free(r->hands);
-    pack_transform_hand_free(r->stock_hand);
+    pack_transform_hand_free(r->stock_hand.made);
     free(r->transform);
     for (size_t i = 0; r->jobs && i < r->n_jobs; i++) {
         if (r->jobs[i].data != r->jobs[i].raw)

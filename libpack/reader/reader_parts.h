@@ -21,7 +21,7 @@ struct pack_crew;
  * follows `data` is the crew's, under its lock. */
 struct pack_job {
     struct pack_drawn drawn;
-    unsigned char *raw;  /* samples as they are in the file */
+    unsigned char *raw;  /* samples as they are in the file; NULL where they are made at once */
     unsigned char *data; /* what is made of them, and lent; raw itself without a transform */
 
     size_t n_dealt, n_done;  /* visits */
@@ -40,6 +40,8 @@ struct pack_hand {
     struct pack_chunkload load;
     unsigned char *chunk; /* a decoded one that is not kept */
     struct pack_transform_hand *made; /* NULL: there is no transform */
+    unsigned char *sample; /* one that was read, where they are made at once */
+    uint64_t made_ns;      /* what that took, not yet told */
 };
 
 struct pack_reader {
@@ -51,7 +53,8 @@ struct pack_reader {
     uint64_t sample_extent[PACK_RANK_MAX]; /* the shape of a sample */
     size_t sample_bytes; /* in the file; info.sample_bytes: as it is handed out */
     struct pack_transform *transform; /* NULL: none */
-    struct pack_transform_hand *stock_hand; /* of the caller's thread, where HDF5 reads */
+    bool makes_at_once; /* each sample lies in one piece of one chunk, and is made from there */
+    struct pack_hand stock_hand; /* of the caller's thread, where HDF5 reads */
     bool swaps; /* elements are turned around */
     bool past_cache; /* batches are so large that no cache holds them until they are used */
 
@@ -119,16 +122,18 @@ enum pack_status pack_reader_decode(struct pack_reader *reader, struct pack_hand
                                     const struct pack_job *job,
                                     const struct pack_visit *visit, void *out,
                                     struct pack_error *err);
-/* Copies the pieces of a visit to their places, from the decoded chunk. */
-void pack_reader_place(struct pack_reader *reader, struct pack_job *job,
-                       const struct pack_visit *visit, const unsigned char *chunk);
+/* Copies the pieces of a visit to their places, from the decoded chunk, or what is made of
+ * them. */
+enum pack_status pack_reader_place(struct pack_reader *reader, struct pack_hand *hand,
+                                   struct pack_job *job, const struct pack_visit *visit,
+                                   const unsigned char *chunk, struct pack_error *err);
 /* All of a visit without a slot: a chunk that is not kept, or not coded. */
 enum pack_status pack_reader_pass(struct pack_reader *reader, struct pack_hand *hand,
                                   struct pack_job *job, const struct pack_visit *visit,
                                   struct pack_error *err);
 /* Makes samples `first` to `end` - 1 of a job that was read; *bad is the one that failed. */
 enum pack_status pack_reader_make(const struct pack_reader *reader,
-                                  struct pack_transform_hand *hand, struct pack_job *job,
+                                  struct pack_hand *hand, struct pack_job *job,
                                   size_t first, size_t end, size_t *bad,
                                   struct pack_error *err);
 /* Turns all elements of n samples around, where the reader does that. */

@@ -30,7 +30,7 @@ pack_reader_stock_read(struct pack_reader *r, struct pack_job *job,
     if (status == PACK_OK)
         pack_reader_swap(r, job->raw, drawn->n_samples);
     if (status == PACK_OK && r->transform)
-        status = pack_reader_make(r, r->stock_hand, job, 0, drawn->n_samples,
+        status = pack_reader_make(r, &r->stock_hand, job, 0, drawn->n_samples,
                                   &job->bad_sample, err);
     return status;
 }

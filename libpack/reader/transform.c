@@ -2,7 +2,7 @@
  * Cutting costs nothing: what is made is written by rows, from wherever they begin in the
  * sample, to the left where it is flipped, through a table of 256 values where it is
  * normalised. Resizing is libpack/image's, in between; it wants pixels of one or three
- * channels lying together, or one plane after the other.
+ * channels, other numbers of them go through it one by one.
  */
 #include "libpack/reader/transform.h"
 
@@ -22,7 +22,7 @@ static const uint64_t PURPOSE = UINT64_C(0x7472616e73666f72); /* of these random
 
 struct pack_transform_hand {
     struct pack_resample_scratch *scratch; /* NULL: nothing is resized */
-    unsigned char *part, *made;            /* cut out; resized */
+    unsigned char *part, *made;            /* planes of a part; resized */
 };
 
 /* -------------------------------------------------------------- what is asked for */
@@ -360,26 +360,20 @@ pixels_of(const unsigned char *first, bool is_planes, uint32_t h, uint32_t w, ui
                      : (struct pixels){ first, (size_t)w * c, c, 1, false };
 }
 
-/* The part, its rows one behind the other: pixels of one or three channels, else planes. */
-static struct pixels
+/* Planes of a part, whose channels the resampler does not take as they lie. */
+static void
 gather(const struct pack_transform *t, struct pack_transform_hand *hand,
-       const struct pack_transform_drawn *d, const struct pixels *from)
+       const struct pack_transform_drawn *d, struct pixels *pixels)
 {
-    bool as_pixels = !from->is_planes && (t->channels == 1 || t->channels == 3);
-    struct pixels part = pixels_of(hand->part, !as_pixels, d->h, d->w, t->channels);
     unsigned char *to = hand->part;
-    if (as_pixels) {
-        for (uint32_t y = 0; y < d->h; y++)
-            memcpy(to + y * part.row, from->first + y * from->row, part.row);
-        return part;
-    }
     for (uint32_t c = 0; c < t->channels; c++)
         for (uint32_t y = 0; y < d->h; y++) {
-            const unsigned char *row = from->first + c * from->channel + y * from->row;
+            const unsigned char *row =
+                pixels->first + c * pixels->channel + y * pixels->row;
             for (uint32_t x = 0; x < d->w; x++)
-                *to++ = row[x * from->pixel];
+                *to++ = row[x * pixels->pixel];
         }
-    return part;
+    *pixels = pixels_of(hand->part, true, d->h, d->w, t->channels);
 }
 
 static enum pack_status
@@ -387,20 +381,20 @@ resize(const struct pack_transform *t, struct pack_transform_hand *hand,
        const struct pack_transform_drawn *d, struct pixels *pixels, struct pack_error *err)
 {
     struct pack_geometry_plan plan;
-    struct pixels part = gather(t, hand, d, pixels);
-    size_t n_planes = part.is_planes ? t->channels : 1;
-    size_t in = (size_t)d->h * d->w, made = (size_t)t->out_h * t->out_w;
+    if (!pixels->is_planes && t->channels != 1 && t->channels != 3)
+        gather(t, hand, d, pixels);
+    bool is_planes = pixels->is_planes;
+    size_t made = (size_t)t->out_h * t->out_w;
     struct pack_image image = { .width = d->w,
                                 .height = d->h,
-                                .channels = part.is_planes ? 1 : (int)t->channels };
+                                .channels = is_planes ? 1 : (int)t->channels };
     enum pack_status status = plan_part(t, d->h, d->w, &plan, err);
-    image.size = image.capacity = in * (size_t)image.channels;
-    for (size_t i = 0; i < n_planes && status == PACK_OK; i++) {
-        image.pixels = hand->part + i * in;
-        status = pack_resample(&image, &plan, PACK_PIXEL_NHWC, hand->made + i * made,
-                               hand->scratch, err);
+    for (uint32_t c = 0; c < (is_planes ? t->channels : 1) && status == PACK_OK; c++) {
+        image.pixels = (uint8_t *)(uintptr_t)(pixels->first + c * pixels->channel);
+        status = pack_resample_part(&image, pixels->row, &plan, PACK_PIXEL_NHWC,
+                                    hand->made + c * made, hand->scratch, err);
     }
-    *pixels = pixels_of(hand->made, part.is_planes, t->out_h, t->out_w, t->channels);
+    *pixels = pixels_of(hand->made, is_planes, t->out_h, t->out_w, t->channels);
     return status;
 }
 
@@ -426,12 +420,25 @@ put_row(const struct pack_transform *t, uint32_t c, const unsigned char *from,
     }
 }
 
+/* A row of pixels of three bytes from right to left; `from` is its last one. Between its ends
+ * each takes a byte of its neighbour along, which the next one puts right. */
+static void
+flip_row(const unsigned char *from, unsigned char *to, uint32_t n)
+{
+    memcpy(to, from, 3);
+    for (uint32_t x = 1; x + 1 < n; x++)
+        memcpy(to + 3 * (size_t)x, from - 3 * (size_t)x, 4);
+    memcpy(to + 3 * (size_t)(n - 1), from - 3 * (size_t)(n - 1), 3);
+}
+
 static void
 put(const struct pack_transform *t, const struct pixels *from, bool flips,
     unsigned char *out)
 {
+    bool as_pixels = t->value_bytes == 1 && !from->is_planes && !t->makes_planes;
     bool as_stored = t->value_bytes == 1 && !flips && from->is_planes == t->makes_planes;
-    uint32_t n = as_stored && !from->is_planes ? 1 : t->channels; /* rows of a row */
+    bool turns = as_pixels && flips && t->channels == 3;
+    uint32_t n = as_pixels && (as_stored || turns) ? 1 : t->channels; /* rows of a row */
     size_t plane = (size_t)t->out_h * t->out_w, row = t->out_w;
     for (uint32_t c = 0; c < n; c++)
         for (uint32_t y = 0; y < t->out_h; y++) {
@@ -441,10 +448,24 @@ put(const struct pack_transform *t, const struct pixels *from, bool flips,
                 memcpy(out + to, in, from->is_planes ? row : row * t->channels);
                 continue;
             }
+            if (turns) {
+                flip_row(in + (row - 1) * from->pixel, out + to, t->out_w);
+                continue;
+            }
             put_row(t, c, flips ? in + (row - 1) * from->pixel : in,
                     flips ? -(ptrdiff_t)from->pixel : (ptrdiff_t)from->pixel,
                     out + to * t->value_bytes, t->makes_planes ? 1 : t->channels);
         }
+}
+
+void
+pack_transform_wanted(const struct pack_transform *t, const struct pack_transform_drawn *d,
+                      uint64_t *first, uint64_t *n)
+{
+    struct pixels all = pixels_of(NULL, t->is_planes, t->in_h, t->in_w, t->channels);
+    uint64_t planes = t->is_planes ? (uint64_t)(t->channels - 1) * all.channel : 0;
+    *first = d->y * (uint64_t)all.row;
+    *n = planes + d->h * (uint64_t)all.row;
 }
 
 enum pack_status

@@ -46,6 +46,11 @@ struct pack_transform_drawn {
 void pack_transform_draw(const struct pack_transform *transform, uint64_t epoch,
                          uint64_t sample, struct pack_transform_drawn *drawn);
 
+/* The bytes of a sample that are looked at: n of them, from `first` on. */
+void pack_transform_wanted(const struct pack_transform *transform,
+                           const struct pack_transform_drawn *drawn, uint64_t *first,
+                           uint64_t *n);
+
 /* Bytes of a hand, at most; UINT64_MAX: more than can be counted. */
 uint64_t pack_transform_hand_bytes(const struct pack_transform *transform);
 enum pack_status pack_transform_hand_new(const struct pack_transform *transform,

@@ -21,6 +21,8 @@ pack one.h5 --chunk 1
 echo "not compressed, chunks of one"
 bench one.h5 2048
 pack zstd.h5 --chunk 16 --compress zstd:1
+echo "random parts resized to 192 x 192, half of them flipped"
+"$top_builddir/tests/bench/bench_transform" "$work/one.h5" images "$rounds" || exit
 echo "zstd-1, chunks of 16, block shuffle of 8 chunks"
 bench zstd.h5 $((batches + 100)) 8
 for chunk in 1 16 64; do
