@@ -14,12 +14,13 @@
 #include "libpack/rechunk/report_rechunk.h"
 #include "tools/cli.h"
 #include "tools/rechunk_advice.h"
+#include "tools/rechunk_shards.h"
 
 static struct {
-    const char *output, *chunk, *compress, *as, *layout, *advise;
+    const char *output, *chunk, *compress, *as, *layout, *split, *advise;
     struct cli_texts datasets;
     uint64_t threads, memory, seed;
-    bool shuffle, fletcher32, force, resume, dry_run, verify, json, quiet;
+    bool shuffle, join, fletcher32, force, resume, dry_run, verify, json, quiet;
 } o = { .memory = 1 << 30 };
 
 static const struct cli_option options[] = {
@@ -40,6 +41,10 @@ static const struct cli_option options[] = {
     CLI_FLAG(0, "shuffle", &o.shuffle,
              "records in a random order, with all of their length in the same group"),
     CLI_NUMBER(0, "seed", &o.seed, "N", 0, 0x1p63 - 1025, "which order (default: 0)"),
+    CLI_TEXT(0, "split", &o.split, "N|SIZE",
+             "into N files of rows, or files of about SIZE, and a virtual file over them"),
+    CLI_FLAG(0, "join", &o.join,
+             "a virtual file, or several files, into one plain file"),
     CLI_TEXT(0, "advise", &o.advise, "OPTIONS",
              "chunks and filters that 'h5advise OPTIONS FILE' puts first; '' for none"),
 
@@ -90,6 +95,8 @@ static const struct cli_program program = {
         "  h5rechunk train.h5 --chunk 16 --compress zstd:3 --verify -o small.h5\n"
         "  h5rechunk scan.h5:/volume --chunk 64x64x64 --memory 4G -o bricks.h5\n"
         "  h5rechunk train.h5 --shuffle --seed 1 -o mixed.h5\n"
+        "  h5rechunk train.h5 --split 8 -o shards/train.h5\n"
+        "  h5rechunk --join shards/train.h5 -o one.h5\n"
         "  h5rechunk train.h5 --advise '--workers 8 --pattern shuffle' -o fast.h5\n"
         "\n"
         "More: man h5rechunk\n",
@@ -99,6 +106,9 @@ static const struct cli_program program = {
 static const struct cli_rule rules[] = {
     { "advise", NULL, "chunk|compress|fletcher32|as|layout|shuffle" },
     { "seed", "shuffle", NULL },
+    { "split", NULL,
+      "join|chunk|compress|fletcher32|as|layout|shuffle|advise|resume|verify|threads" },
+    { "join", NULL, "chunk|compress|fletcher32|as|layout|shuffle|advise|resume|verify|threads" },
 };
 
 static enum pack_status
@@ -106,7 +116,9 @@ check_usage(size_t n_operands, struct pack_error *err)
 {
     if (cli_check_rules(rules, sizeof rules / sizeof *rules, n_operands, err) != PACK_OK)
         return PACK_ERR_ARGUMENT;
-    if (n_operands != 1)
+    if (o.join && n_operands == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "give the FILE, or FILES, to join");
+    if (n_operands != 1 && !o.join)
         return pack_fail(err, PACK_ERR_ARGUMENT, "give one FILE%s; see h5rechunk --help",
                          o.advise && o.advise[0] ? " (--advise takes the options as one "
                                                    "word, '' for none)"
@@ -197,6 +209,41 @@ run(const char *operand, struct cli_progress *progress,
     return status;
 }
 
+/* With --join operands are names of files. */
+static enum pack_status
+split_or_join(char **operands, size_t n_operands, struct pack_error *err)
+{
+    char *file = NULL, *path = NULL;
+    const char *one;
+    struct pack_shards_params params = { .inputs = (const char *const *)operands,
+                                         .n_inputs = n_operands,
+                                         .output = o.output,
+                                         .split = o.split,
+                                         .dataset = o.datasets.n ? o.datasets.text[0] : NULL,
+                                         .force = o.force,
+                                         .dry_run = o.dry_run,
+                                         .memory_bytes = o.memory };
+    enum pack_status status = PACK_OK;
+    if (o.datasets.n > 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--dataset: all rows beside one dataset are split, or joined, with it");
+    if (o.split)
+        status = pack_h5_operand_split(operands[0], &file, &path, err);
+    if (status == PACK_OK && path && params.dataset)
+        status = pack_fail(err, PACK_ERR_ARGUMENT,
+                           "'%.200s' names a dataset, and so does --dataset", operands[0]);
+    one = file;
+    if (o.split)
+        params.inputs = &one;
+    if (path)
+        params.dataset = path;
+    if (status == PACK_OK)
+        status = rechunk_shards(&params, o.json, o.quiet, err);
+    free(file);
+    free(path);
+    return status;
+}
+
 /* Opens nothing: what is wrong with FILE is the library's to say. */
 static enum pack_status
 rechunk(const char *operand, struct pack_error *err)
@@ -260,7 +307,8 @@ main(int argc, char **argv)
     return_large_blocks();
     enum pack_status status = check_usage(n_operands, &err);
     if (status == PACK_OK)
-        status = rechunk(operands[0], &err);
+        status = o.split || o.join ? split_or_join(operands, n_operands, &err)
+                                   : rechunk(operands[0], &err);
     exit_status = status == PACK_OK ? CLI_DONE : cli_fail(&err);
     if (status == PACK_ERR_MISMATCH)
         exit_status = CLI_LOOK;

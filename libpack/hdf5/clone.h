@@ -37,6 +37,24 @@ struct pack_clone_set {
 #define PACK_CLONE_TYPE  "h5rechunk_type"
 #define PACK_CLONE_SCALE "h5rechunk_scale"
 
+/*
+ * Datasets whose rows lie in several files, one file's behind the other's. One clone of the
+ * source makes a shard, one the virtual file over all of them; one of the virtual file, or of
+ * the first of the shards, makes a plain file again. All else is in each.
+ */
+enum pack_clone_cut { PACK_CLONE_SHARD = 0, PACK_CLONE_VIRTUAL, PACK_CLONE_JOINED };
+
+struct pack_clone_pieces {
+    enum pack_clone_cut cut;
+    const char *group; /* of the datasets with so many rows; NULL: those joined are virtual */
+    uint64_t n_rows;
+    /* The files, the rows of each ending at `end`: as the virtual file is to name them, or as
+     * they are opened, the source being the first. */
+    const char *const *files;
+    const uint64_t *end;
+    size_t n, at; /* at: the shard that is made */
+};
+
 struct pack_clone_params {
     const char *file;
     const struct pack_clone_set *sets; /* borrowed, as is their path, until closing */
@@ -48,12 +66,14 @@ struct pack_clone_params {
     const struct pack_permutation *rows;
     const char *group;
     uint64_t rows_bytes;
+    const struct pack_clone_pieces *pieces; /* borrowed, with all in it; NULL: none */
     struct pack_watch watch;
 };
 
 /* What is carried over. */
 struct pack_clone_counts {
     uint64_t n_groups, n_datasets, n_types, n_attributes, n_links;
+    uint64_t n_pieces; /* datasets that are cut, or joined */
     uint64_t n_null_references; /* led nowhere, and are null in the copy */
 };
 

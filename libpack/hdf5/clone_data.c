@@ -14,7 +14,8 @@
 struct carried {
     struct pack_clone *clone;
     const struct clone_object *object;
-    hid_t from, to, type, space;
+    hid_t from, to, type, space, target; /* space, target: extents of both */
+    struct clone_rows rows; /* which of them; all: from 0 to 0 */
     struct clone_needs needs;
     int rank;
     hsize_t extent[PACK_RANK_MAX], box[PACK_RANK_MAX], start[PACK_RANK_MAX];
@@ -33,6 +34,19 @@ set_box(struct carried *c, uint64_t room_bytes)
         if (c->box[i] < c->extent[i])
             room_bytes = 0; /* one of each axis before */
     }
+}
+
+/* Boxes of rows end where chunks do, so that none is encoded, or decoded, twice. */
+static void
+keep_chunks_whole(struct carried *c)
+{
+    hsize_t chunk[PACK_RANK_MAX];
+    hid_t dcpl = H5Dget_create_plist(c->to);
+    if (dcpl >= 0 && c->rank > 0 && H5Pget_layout(dcpl) == H5D_CHUNKED &&
+        H5Pget_chunk(dcpl, c->rank, chunk) == c->rank && c->box[0] > chunk[0])
+        c->box[0] -= c->box[0] % chunk[0];
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
 }
 
 static bool
@@ -58,7 +72,7 @@ carry_values(struct carried *c, hid_t memory, size_t n, struct pack_error *err)
     if (status == PACK_OK)
         status = pack_clone_translate(clone, c->type, c->data, n, err);
     if (status == PACK_OK) {
-        result = H5Dwrite(c->to, c->type, memory, c->space, H5P_DEFAULT, c->data);
+        result = H5Dwrite(c->to, c->type, memory, c->target, H5P_DEFAULT, c->data);
         status = pack_clone_check(clone, path, result, err);
     }
     if (c->needs.pointers)
@@ -69,16 +83,19 @@ carry_values(struct carried *c, hid_t memory, size_t n, struct pack_error *err)
 static enum pack_status
 carry_box(struct carried *c, struct pack_error *err)
 {
-    hsize_t count[PACK_RANK_MAX], n = 1;
+    hsize_t count[PACK_RANK_MAX], from[PACK_RANK_MAX], to[PACK_RANK_MAX], n = 1;
     herr_t result = 0;
     for (int i = 0; i < c->rank; i++) {
         hsize_t left = c->extent[i] - c->start[i];
         count[i] = left < c->box[i] ? left : c->box[i];
+        from[i] = c->start[i] + (i == 0 ? c->rows.from : 0);
+        to[i] = c->start[i] + (i == 0 ? c->rows.to : 0);
         n *= count[i];
     }
     if (c->rank > 0)
-        result = H5Sselect_hyperslab(c->space, H5S_SELECT_SET, c->start, NULL, count,
-                                     NULL);
+        result = H5Sselect_hyperslab(c->space, H5S_SELECT_SET, from, NULL, count, NULL);
+    if (c->rank > 0 && result >= 0)
+        result = H5Sselect_hyperslab(c->target, H5S_SELECT_SET, to, NULL, count, NULL);
     hid_t memory = result < 0 ? -1 : H5Screate_simple(1, &n, NULL);
     enum pack_status status = pack_clone_check(c->clone, c->object->from, memory, err);
     if (status == PACK_OK)
@@ -93,6 +110,7 @@ carry_boxes(struct carried *c, struct pack_error *err)
 {
     uint64_t bytes = H5Tget_size(c->type);
     set_box(c, c->clone->params.room_bytes);
+    keep_chunks_whole(c);
     for (int i = 0; i < c->rank; i++)
         if (!pack_size_mul(bytes, c->box[i], &bytes))
             return pack_clone_fail(c->clone, c->object->from, err);
@@ -115,20 +133,24 @@ static enum pack_status
 carry_chunk(struct carried *c, const struct pack_facts *facts,
             const struct pack_chunk *chunk, struct pack_error *err)
 {
-    hsize_t offset[PACK_RANK_MAX];
+    hsize_t offset[PACK_RANK_MAX], to[PACK_RANK_MAX];
     uint64_t left = chunk->number;
     uint32_t mask = 0;
     for (int i = c->rank - 1; i >= 0; i--) {
         offset[i] = left % facts->n_chunks.extent[i] * facts->chunk.extent[i];
         left /= facts->n_chunks.extent[i];
+        to[i] = offset[i];
     }
+    if (offset[0] < c->rows.from || offset[0] - c->rows.from >= c->rows.n)
+        return PACK_OK;
+    to[0] = offset[0] - c->rows.from + c->rows.to;
     unsigned char *data = malloc(chunk->stored_bytes ? chunk->stored_bytes : 1);
     if (!data)
         return pack_fail_memory(err, "a stored chunk");
     herr_t result =
         pack_h5_read_chunk(c->from, offset, &mask, data, chunk->stored_bytes);
     if (result >= 0)
-        result = H5Dwrite_chunk(c->to, H5P_DEFAULT, mask, offset, chunk->stored_bytes,
+        result = H5Dwrite_chunk(c->to, H5P_DEFAULT, mask, to, chunk->stored_bytes,
                                 data);
     free(data);
     return pack_clone_check(c->clone, c->object->from, result, err);
@@ -138,7 +160,7 @@ static enum pack_status
 carry_chunks(struct carried *c, const struct pack_facts *facts, struct pack_error *err)
 {
     struct pack_chunkindex index;
-    enum pack_status status = pack_h5_chunks_list(c->clone->params.file, c->object->from,
+    enum pack_status status = pack_h5_chunks_list(c->rows.file, c->rows.dataset,
                                                   facts, 0, &index, err);
     if (status != PACK_OK)
         return status;
@@ -168,50 +190,85 @@ is_same_pipeline(hid_t from, hid_t to)
     return same;
 }
 
+/* Chunks of rows in another place are the same chunks: they begin where chunks do, and no other
+ * rows follow in the last. */
+static bool
+is_same_grid(const struct carried *c, const struct pack_facts *facts)
+{
+    hsize_t chunk[PACK_RANK_MAX], extent[PACK_RANK_MAX];
+    unsigned options = 0;
+    hid_t dcpl = H5Dget_create_plist(c->to);
+    bool same = dcpl >= 0 && H5Pget_layout(dcpl) == H5D_CHUNKED &&
+                H5Pget_chunk(dcpl, PACK_RANK_MAX, chunk) == c->rank;
+    for (int i = 0; i < c->rank && same; i++)
+        same = chunk[i] == facts->chunk.extent[i];
+    H5Sget_simple_extent_dims(c->target, extent, NULL);
+    same = same && c->rows.from % chunk[0] == 0 && c->rows.to % chunk[0] == 0 &&
+           (c->rows.n % chunk[0] == 0 || c->rows.to + c->rows.n == extent[0]);
+    if (dcpl >= 0 && H5Pget_layout(dcpl) == H5D_CHUNKED)
+        H5Pget_chunk_opts(dcpl, &options);
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
+    return same && !facts->edge_chunks_unfiltered && options == 0;
+}
+
 static enum pack_status
-carry(struct carried *c, struct pack_error *err)
+carry(struct carried *c, int64_t source, struct pack_error *err)
 {
     struct pack_facts facts;
-    int64_t source = c->clone->source;
-    enum pack_status status = pack_facts_read(source, c->object->from, &facts, err);
+    enum pack_status status = pack_facts_read(source, c->rows.dataset, &facts, err);
     if (status != PACK_OK)
-        return pack_error_prefix(err, status, "'%s'", c->clone->params.file);
+        return pack_error_prefix(err, status, "'%s'", c->rows.file);
+    const bool is_piece = c->object->is_aligned && c->clone->params.pieces;
     bool is_empty = facts.space == PACK_SPACE_NULL || facts.n_elements == 0 ||
-                    facts.layout == PACK_LAYOUT_VIRTUAL;
+                    (facts.layout == PACK_LAYOUT_VIRTUAL && !is_piece);
     if (facts.layout == PACK_LAYOUT_CONTIGUOUS && facts.contiguous_address == UINT64_MAX)
         is_empty = true; /* nothing was ever written */
     if (is_empty || (facts.layout == PACK_LAYOUT_CHUNKED && facts.n_chunks_stored == 0))
         return PACK_OK;
-    if (c->object->is_aligned)
+    if (c->object->is_aligned && !is_piece)
         return pack_clone_carry_rows(c->clone, c->object, c->from, c->to, err);
     bool is_plain = !c->needs.pointers && !c->needs.references;
     return is_plain && facts.layout == PACK_LAYOUT_CHUNKED &&
-                   is_same_pipeline(c->from, c->to)
+                   is_same_pipeline(c->from, c->to) && (!is_piece || is_same_grid(c, &facts))
                ? carry_chunks(c, &facts, err)
                : carry_boxes(c, err);
 }
 
+/* What `rows` says, of a file that is open. */
 static enum pack_status
-carry_dataset(struct pack_clone *clone, const struct clone_object *object,
-              struct pack_error *err)
+carry_from(struct pack_clone *clone, const struct clone_object *object, int64_t source,
+           const struct clone_rows *rows, struct pack_error *err)
 {
-    struct carried c = { clone, object, -1, -1, -1, -1, { false, false, false }, 0,
-                         { 0 }, { 0 }, { 0 }, NULL };
-    c.from = H5Dopen2(clone->source, object->from, H5P_DEFAULT);
+    struct carried c = { .clone = clone,
+                         .object = object,
+                         .from = -1,
+                         .to = -1,
+                         .type = -1,
+                         .space = -1,
+                         .target = -1,
+                         .rows = *rows };
+    c.from = H5Dopen2(source, rows->dataset, H5P_DEFAULT);
     c.to = pack_clone_open_target(clone, object);
     if (c.from >= 0 && c.to >= 0) {
         c.type = H5Dget_type(c.from);
         c.space = H5Dget_space(c.from);
+        c.target = H5Dget_space(c.to);
     }
     enum pack_status status =
-        pack_clone_check(clone, object->from, c.type < 0 ? -1 : c.space, err);
+        pack_clone_check(clone, object->from,
+                         c.type < 0 || c.target < 0 ? -1 : c.space, err);
     if (status == PACK_OK) {
         c.needs = pack_clone_needs(c.type);
         c.rank = H5Sget_simple_extent_dims(c.space, c.extent, NULL);
+        if (c.rank > 0)
+            c.extent[0] = c.extent[0] < c.rows.n ? c.extent[0] : c.rows.n;
         status = pack_clone_check(clone, object->from, c.rank, err);
     }
     if (status == PACK_OK)
-        status = carry(&c, err);
+        status = carry(&c, source, err);
+    if (c.target >= 0)
+        H5Sclose(c.target);
     if (c.space >= 0)
         H5Sclose(c.space);
     if (c.type >= 0)
@@ -221,6 +278,35 @@ carry_dataset(struct pack_clone *clone, const struct clone_object *object,
     if (c.from >= 0)
         H5Dclose(c.from);
     return status;
+}
+
+/* A dataset on its way, of which some rows come from one file and some from others. */
+struct in_pieces {
+    struct pack_clone *clone;
+    const struct clone_object *object;
+};
+
+static enum pack_status
+carry_piece(void *context, const struct clone_rows *rows, struct pack_error *err)
+{
+    const struct in_pieces *in = context;
+    int64_t file = -1;
+    enum pack_status status = pack_h5_open(rows->file, NULL, &file, err);
+    if (status == PACK_OK)
+        status = carry_from(in->clone, in->object, file, rows, err);
+    pack_h5_close(file);
+    return status;
+}
+
+static enum pack_status
+carry_dataset(struct pack_clone *clone, const struct clone_object *object,
+              struct pack_error *err)
+{
+    const struct clone_rows all = { clone->params.file, object->from, 0, 0, UINT64_MAX };
+    struct in_pieces in = { clone, object };
+    return clone->params.pieces && object->is_aligned
+               ? pack_clone_each_piece(clone, object, carry_piece, &in, err)
+               : carry_from(clone, object, clone->source, &all, err);
 }
 
 enum pack_status

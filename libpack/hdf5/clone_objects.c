@@ -122,6 +122,8 @@ create_dataset(struct pack_clone *clone, const struct clone_object *object, hid_
                  : is_narrowed   ? H5Tcopy(H5T_STD_U8LE)
                                  : pack_clone_type(clone, source_type);
     herr_t result = type < 0 ? -1 : H5Pset_obj_track_times(dcpl, false);
+    if (result >= 0)
+        result = pack_clone_set_piece(clone, object, space, dcpl);
     if (result >= 0 && set)
         result = set_storage(dcpl, set);
     if (result >= 0 && is_narrowed)

@@ -8,6 +8,7 @@
 #include "libpack/hdf5/h5_count.h"
 #include "libpack/hdf5/h5_parts.h"
 #include "libpack/hdf5/h5_placing.h"
+#include "libpack/hdf5/h5_sources.h"
 
 /* What tells objects of a file apart: an address, or what HDF5 has for it. */
 struct clone_key {
@@ -23,7 +24,7 @@ struct clone_object {
     char *to;   /* path in the copy, once it is linked there */
     hid_t type; /* a committed type in the copy; else -1 */
     size_t set; /* in params->sets; n_sets: none of them */
-    bool is_aligned; /* its rows come in another order */
+    bool is_aligned; /* its rows come in another order, or from and to several files */
 };
 
 struct clone_place {
@@ -75,6 +76,21 @@ enum pack_status pack_clone_carry_rows(struct pack_clone *clone,
                                        const struct clone_object *object, hid_t from,
                                        hid_t to, struct pack_error *err);
 enum pack_status pack_clone_add_index(struct pack_clone *clone, struct pack_error *err);
+
+/* With params->pieces: marks what is cut or joined; sets how one is created; and says where
+ * rows of one come from and go to, run after run. */
+struct clone_rows {
+    const char *file, *dataset; /* where they come from */
+    uint64_t from, to, n;
+};
+typedef enum pack_status (*clone_rows_fn)(void *context, const struct clone_rows *rows,
+                                          struct pack_error *err);
+enum pack_status pack_clone_find_pieces(struct pack_clone *clone, struct pack_error *err);
+herr_t pack_clone_set_piece(const struct pack_clone *clone, const struct clone_object *object,
+                            hid_t space, hid_t dcpl);
+enum pack_status pack_clone_each_piece(struct pack_clone *clone,
+                                       const struct clone_object *object, clone_rows_fn carry,
+                                       void *context, struct pack_error *err);
 
 /* Creates objects and links. */
 enum pack_status pack_clone_objects(struct pack_clone *clone, struct pack_error *err);

@@ -419,6 +419,8 @@ pack_clone_survey(struct pack_clone *clone, struct pack_error *err)
         status = find_sets(clone, err);
     if (status == PACK_OK && clone->params.rows)
         status = pack_clone_find_aligned(clone, err);
+    if (status == PACK_OK && clone->params.pieces)
+        status = pack_clone_find_pieces(clone, err);
     for (size_t i = 0; i < clone->n_objects && status == PACK_OK; i++) {
         status = look_closely(clone, &clone->objects[i], err);
         if (status == PACK_OK)

@@ -1,0 +1,245 @@
+"""h5rechunk --split and --join against h5py and h5diff: what each file holds, what is left behind and what is refused."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+from tap import done, note, ok
+
+work = sys.argv[1]
+shim = os.path.join(os.environ.get('top_builddir', '.'), 'tests/.libs/fault_shim.so')
+rng = random.Random(int(os.environ.get('H5PACK_SEED', 1)))
+STORED = [{}, {'compression': 'gzip'}, {'compression': 'gzip', 'shuffle': True}, {'fletcher32': True}]
+os.chdir(work)
+
+
+def run(*options, env=None):
+    ran = subprocess.run(['h5rechunk', '-q', '--json', *options], capture_output=True, env={**os.environ, **(env or {})})
+    return ran.returncode, json.loads(ran.stdout)['result'] if ran.returncode == 0 else None, ran.stderr.decode().strip()
+
+
+def clear(keep=('in.h5',)):
+    for name in os.listdir('.'):
+        if name not in keep:
+            shutil.rmtree(name) if os.path.isdir(name) else os.remove(name)
+
+
+def same(a, b):
+    return subprocess.run(['h5diff', a, b], capture_output=True).returncode == 0
+
+
+def make(n, group='', libver='earliest'):
+    """Rows of several types and grids, and what is beside them."""
+    with h5py.File('in.h5', 'w', libver=libver) as file:
+        at = file.require_group(group) if group else file
+        shape = (n, rng.randint(1, 5), rng.randint(1, 6))
+        options = dict(rng.choice(STORED))
+        if options or rng.random() < 0.7:
+            options['chunks'] = tuple(rng.randint(1, k) for k in shape)
+            if rng.random() < 0.5:
+                options['maxshape'] = tuple(rng.choice([None, k, k + 2]) for k in shape)
+        images = at.create_dataset('images', shape, rng.choice(['u1', '>f4', '<i8']), fillvalue=3, **options)
+        first = rng.choice([0, 0, n // 2])
+        images[first:] = np.arange(np.prod((n - first,) + shape[1:])).reshape((n - first,) + shape[1:]) % 99
+        images.attrs['unit'] = 'a'
+        at['labels'] = np.arange(n, dtype='>i2')
+        names = [f'n{i}' * rng.randint(1, 3) for i in range(n)]
+        at.create_dataset('names', data=names, dtype=h5py.string_dtype(), chunks=(rng.randint(1, n),))
+        at['fixed'] = np.array([name.encode() for name in names])
+        at['pairs'] = np.array([(i, i / 2) for i in range(n)], [('a', 'i4'), ('b', 'f8')])
+        at['classes'] = np.arange(n + 1)
+        at.create_dataset('which', (n,), h5py.ref_dtype)
+        for i in range(n):
+            at['which'][i] = rng.choice([at['labels'].ref, at.ref])
+        at['again'] = at['labels']
+        at['soft'] = h5py.SoftLink(at['labels'].name)
+        file.create_group('other').create_dataset('rows', data=np.arange(n))
+        return options['chunks'][0] if 'chunks' in options else 1
+
+
+def rows_are_right(result, path, unit):
+    """Each shard holds its rows of all that is beside the images; cuts are between chunks."""
+    good, end = True, 0
+    with h5py.File('in.h5') as a:
+        n = len(a[path + 'images'])
+        for part in result['files']:
+            good = good and part['first'] == end and part['rows'] > 0 and end % unit == 0
+            with h5py.File(part['path']) as b:
+                for name in ('images', 'labels', 'names', 'fixed', 'pairs', 'again'):
+                    x, y = a[path + name], b[path + name]
+                    good = good and (x[end:end + part['rows']] == y[()]).all() and x.dtype == y.dtype and \
+                        y.chunks == x.chunks and y.compression == x.compression and y.fletcher32 == x.fletcher32
+                good = good and dict(b[path + 'images'].attrs) == {'unit': 'a'} and len(b['other/rows']) == n and \
+                    all(b[b[path + 'which'][i]].name for i in range(part['rows']))
+            end += part['rows']
+        return good and end == n
+
+
+def virtual_is_right(output, path, n_files):
+    with h5py.File(output) as file:
+        kinds = {name: file[path + name].is_virtual for name in ('images', 'labels', 'names', 'fixed', 'pairs', 'again')}
+        sources = file[path + 'images'].virtual_sources()
+        return all(kinds.values()) and not file[path + 'which'].is_virtual and not file['other/rows'].is_virtual and \
+            len(sources) == n_files and not any('/' in source.file_name for source in sources)
+
+
+def layout_is_same(a, b, path):
+    with h5py.File(a) as x, h5py.File(b) as y:
+        return all(x[path + name].chunks == y[path + name].chunks and x[path + name].compression == y[path + name].compression
+                   and x[path + name].maxshape == y[path + name].maxshape and x[path + name].dtype == y[path + name].dtype
+                   and x[path + name].shuffle == y[path + name].shuffle and not y[path + name].is_virtual
+                   for name in ('images', 'labels', 'names', 'pairs'))
+
+
+def test_random(n_files):
+    n_good = n = 0
+    for k in range(n_files):
+        clear()
+        group = rng.choice(['', '', 'a/b'])
+        unit = make(rng.randint(1, 60), group, 'earliest' if group else rng.choice(['earliest', 'v110']))
+        path = group + '/' if group else ''
+        with h5py.File('in.h5') as file:
+            units = -(-len(file[path + 'images']) // unit)
+        parts = rng.randint(1, units)
+        os.mkdir('o%1')
+        output = f'o%1/{rng.choice(["x.h5", "x y.z.hdf5", "bare"])}'
+        status, result, said = run('in.h5', '-o', output, '--split', str(parts), '--dataset', path + 'images',
+                                   '--memory', rng.choice(['1K', '64M']))
+        n += 1
+        if status:
+            note(f'{k}: {unit} {parts} {said}')
+            continue
+        good = [result['written'], len(result['files']) == parts, rows_are_right(result, path, unit),
+                virtual_is_right(output, path, parts), same('in.h5', output)]
+        os.rename('o%1', 'moved')
+        files = [part['path'].replace('o%1', 'moved') for part in result['files']]
+        output = output.replace('o%1', 'moved')
+        status, _, said = run('--join', output, '-o', 'one.h5', '--memory', rng.choice(['1K', '64M']))
+        good += [status == 0 and same('in.h5', 'one.h5'), status == 0 and layout_is_same('in.h5', 'one.h5', path)]
+        for name in files:
+            with h5py.File(name, 'a') as file:
+                del file[path + 'which']
+        with h5py.File('in.h5') as file, h5py.File('less.h5', 'w') as less:
+            for name in file:
+                file.copy(name, less)
+            del less[path + 'which']
+        more = ''
+        if parts > 1:
+            status, _, more = run('--join', *files, '-o', 'two.h5', '--dataset', path + 'images')
+            good += [status == 0 and same('less.h5', 'two.h5'), len(os.listdir('.')) == 5]
+        n_good += all(good)
+        if not all(good):
+            note(f'{k}: {unit} rows a chunk, {parts} parts: {good} {said} {more} {os.listdir(".")}')
+    ok(n == n_good, f'{n_good} of {n} files come back as they were, whatever their rows, and shards hold theirs')
+
+
+def test_sizes():
+    clear()
+    with h5py.File('in.h5', 'w') as file:
+        file.create_dataset('images', data=np.zeros((100, 1000), 'u1'), chunks=(3, 1000))
+    status, result, _ = run('in.h5', '-o', 'x.h5', '--split', '25K')
+    ok(status == 0 and [part['rows'] for part in result['files']] == [24, 27, 24, 25], 'files of a size')
+    clear()
+    status, result, _ = run('in.h5', '-o', 'x.h5', '--split', '1K')
+    ok(status == 0 and len(result['files']) == 34, 'but of no less than a chunk')
+    clear()
+    status, result, _ = run('in.h5', '--split', '3', '--dry-run')
+    ok(status == 0 and not result['written'] and len(result['files']) == 3 and os.listdir('.') == ['in.h5'],
+       'a dry run writes nothing')
+    refused('more shards than chunks', 'more than', 'in.h5', '-o', 'x.h5', '--split', '35')
+    refused('no shards', 'makes no shards', 'in.h5', '-o', 'x.h5', '--split', '0')
+    refused('names that are patterns', 'pattern', 'in.h5', '-o', 'p%b.h5', '--split', '2')
+    refused('no number', 'many', 'in.h5', '-o', 'x.h5', '--split', 'many')
+
+
+def refused(what, words, *options):
+    before = sorted(os.listdir('.'))
+    status, _, said = run(*options)
+    if not ok(status == 2 and words in said and len(said.splitlines()) == 1 and sorted(os.listdir('.')) == before,
+              f'refused: {what}'):
+        note(f'{status} {said} {before} {os.listdir(".")}')
+
+
+def test_refused():
+    clear()
+    make(30)
+    refused('joining a file that is not virtual', 'no virtual dataset', '--join', 'in.h5', '-o', 'y.h5')
+    refused('the input as output', 'itself', '--split', '1', 'in.h5', '-o', 'in.h5', '--force')
+    shutil.copy('in.h5', 'x-00000-of-00001.h5')
+    refused('the input as a shard', 'itself', '--split', '1', 'x-00000-of-00001.h5', '-o', 'x.h5', '--force')
+    refused('a shard that is there', 'exists', '--split', '1', 'in.h5', '-o', 'x.h5')
+    ok(run('--split', '1', 'in.h5', '-o', 'x.h5', '--force')[0] == 0 and same('in.h5', 'x.h5'), 'with --force it is replaced')
+    refused('a virtual file to be split', 'virtual', '--split', '1', 'x.h5', '-o', 'y.h5')
+    with h5py.File('in.h5', 'a') as a, h5py.File('x-00000-of-00001.h5', 'a') as b:
+        del a['which'], b['which']
+    refused('the shard as output', 'itself', '--join', 'in.h5', 'x-00000-of-00001.h5', '-o', 'x-00000-of-00001.h5', '-f')
+    os.remove('x-00000-of-00001.h5')
+    refused('a missing shard', "'x-00000-of-00001.h5' is missing", '--join', 'x.h5', '-o', 'y.h5')
+    clear()
+    with h5py.File('in.h5', 'w') as a, h5py.File('b.h5', 'w') as b:
+        a['images'], a['labels'] = np.zeros((4, 3)), np.zeros(4)
+        b['images'], b['labels'] = np.zeros((5, 3)), np.zeros(4)
+    refused('labels of other rows', "'b.h5:/labels' is not the same", '--join', 'in.h5', 'b.h5', '-o', 'y.h5')
+    with h5py.File('b.h5', 'w') as b:
+        b['images'], b['labels'] = np.zeros((5, 3), 'f4'), np.zeros(5)
+    refused('another type', "'b.h5:/images' is not the same", '--join', 'in.h5', 'b.h5', '-o', 'y.h5')
+    with h5py.File('b.h5', 'w') as b:
+        b['images'] = np.zeros((5, 3))
+    refused('a dataset that is not there', "'b.h5:/labels' is not the same", '--join', 'in.h5', 'b.h5', '-o', 'y.h5')
+
+
+def test_others():
+    """What h5py made: columns side by side, and a virtual set with a hole."""
+    clear(())
+    for k in range(2):
+        with h5py.File(f'{k}.h5', 'w') as file:
+            file.create_dataset('x', data=np.arange(40).reshape(10, 4) + 100 * k, chunks=(3, 4), compression='gzip')
+    layout = h5py.VirtualLayout((10, 8), 'i8')
+    hole = h5py.VirtualLayout((25, 4), 'i8')
+    for k in range(2):
+        layout[:, 4 * k:4 * k + 4] = h5py.VirtualSource(f'{k}.h5', 'x', (10, 4))
+        hole[15 * k:15 * k + 10] = h5py.VirtualSource(f'{k}.h5', 'x', (10, 4))
+    with h5py.File('in.h5', 'w') as file:
+        file.create_virtual_dataset('wide', layout)
+        file.create_virtual_dataset('hole', hole, fillvalue=-1)
+    status, _, said = run('--join', 'in.h5', '-o', 'y.h5')
+    with h5py.File('y.h5') as file:
+        good = not file['wide'].is_virtual and not file['hole'].is_virtual and file['hole'].compression == 'gzip'
+    ok(status == 0 and good and same('in.h5', 'y.h5'), f'virtual datasets that others made are joined too {said}')
+
+
+def test_stopped():
+    clear()
+    make(50)
+    good, n_left = True, 0
+    for n in range(1, 400, 9):
+        how = rng.choice(['SIGINT', 'SIGKILL', 'ENOSPC'])
+        clear()
+        status, _, said = run('in.h5', '-o', 'x.h5', '--split', '3', '--dataset', 'labels',
+                              env={'LD_PRELOAD': shim, 'FAULT_CALL': 'write', 'FAULT_HOW': how, 'FAULT_N': str(n)})
+        left = sorted(set(os.listdir('.')) - {'in.h5'})
+        if status == 0:
+            break
+        n_left += how == 'SIGKILL'
+        good = good and (status == -9 if how == 'SIGKILL' else status in (2, 130) and left == [])
+        good = good and all(name.endswith(('.part', '.part.journal')) for name in left)
+        again = run('in.h5', '-o', 'x.h5', '--split', '3', '--dataset', 'labels', '--force')
+        good = good and again[0] == 0 and same('in.h5', 'x.h5') and len(os.listdir('.')) == 5
+        if not good:
+            note(f'{n} {how}: {status} {said} {left} {again}')
+            break
+    ok(good and n > 1 and n_left > 0, f'stopped {n // 9} times nothing half-written has its name; --force begins again')
+
+
+test_random(150 if os.environ.get('H5PACK_LONG') else 20)
+test_sizes()
+test_refused()
+test_others()
+if os.environ.get('SANITIZERS', 'no') == 'no':
+    test_stopped()
+done()
