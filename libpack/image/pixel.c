@@ -88,3 +88,15 @@ pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout, size_t n_p
     for (int c = 0; c < channels; c++)
         add_up(sample + (size_t)c * n_pixels, n_pixels, 1, &sum[c], &sumsq[c]);
 }
+
+void
+pack_pixel_flip(const uint8_t *row, size_t n, uint8_t *out)
+{
+    size_t x = 0;
+#ifdef HAVE_AVX2
+    if (__builtin_cpu_supports("avx2"))
+        x = pack_pixel_flip_avx2(row, n, out);
+#endif
+    for (; x < n; x++)
+        memcpy(out + 3 * x, row + 3 * (n - 1 - x), 3);
+}

@@ -1,4 +1,4 @@
-/* Exact sums over the pixels of a finished sample. */
+/* Over the pixels of finished samples: exact sums, and rows from right to left. */
 #ifndef LIBPACK_PIXEL_H
 #define LIBPACK_PIXEL_H
 
@@ -19,6 +19,9 @@ extern "C" {
  */
 void pack_pixel_sums(const uint8_t *sample, enum pack_pixel_layout layout,
                      size_t n_pixels, int channels, uint64_t sum[3], uint64_t sumsq[3]);
+
+/* A row of n pixels of three bytes, its first pixel last. */
+void pack_pixel_flip(const uint8_t *row, size_t n, uint8_t *out);
 
 #ifdef __cplusplus
 }

@@ -74,3 +74,20 @@ pack_pixel_add_avx2(const uint8_t *p, size_t n, int channels, uint64_t sum[3],
     }
     return n - n % (2 * COLUMNS);
 }
+
+/* Five pixels of sixteen bytes at a time: the byte in front of them is read, and one behind
+ * them is written, which the next pixel puts right. */
+AVX2 size_t
+pack_pixel_flip_avx2(const uint8_t *row, size_t n, uint8_t *out)
+{
+    enum { PIXELS = 5 };
+    const __m128i turned =
+        _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, -1);
+    size_t x = 0;
+    for (; x + PIXELS < n; x += PIXELS) {
+        const uint8_t *from = row + 3 * (n - PIXELS - x) - 1;
+        __m128i pixels = _mm_loadu_si128((const __m128i *)from);
+        _mm_storeu_si128((__m128i *)(out + 3 * x), _mm_shuffle_epi8(pixels, turned));
+    }
+    return x;
+}

@@ -15,6 +15,8 @@ typedef size_t pack_pixel_add_fn(const uint8_t *p, size_t n, int channels,
 pack_pixel_add_fn pack_pixel_add_scalar; /* all */
 #ifdef HAVE_AVX2
 pack_pixel_add_fn pack_pixel_add_avx2;
+/* The first pixels of `out`, as many as it returns, fewer than n. */
+size_t pack_pixel_flip_avx2(const uint8_t *row, size_t n, uint8_t *out);
 #endif
 
 #endif

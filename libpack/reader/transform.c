@@ -15,6 +15,7 @@
 #include "libpack/base/rng.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/facts_layout.h"
+#include "libpack/image/pixel.h"
 #include "libpack/image/resample.h"
 
 enum { TRIES = 10 };
@@ -376,9 +377,11 @@ gather(const struct pack_transform *t, struct pack_transform_hand *hand,
     *pixels = pixels_of(hand->part, true, d->h, d->w, t->channels);
 }
 
+/* Resizes the part, to `to`, where *pixels are then. */
 static enum pack_status
 resize(const struct pack_transform *t, struct pack_transform_hand *hand,
-       const struct pack_transform_drawn *d, struct pixels *pixels, struct pack_error *err)
+       const struct pack_transform_drawn *d, struct pixels *pixels, unsigned char *to,
+       struct pack_error *err)
 {
     struct pack_geometry_plan plan;
     if (!pixels->is_planes && t->channels != 1 && t->channels != 3)
@@ -392,9 +395,9 @@ resize(const struct pack_transform *t, struct pack_transform_hand *hand,
     for (uint32_t c = 0; c < (is_planes ? t->channels : 1) && status == PACK_OK; c++) {
         image.pixels = (uint8_t *)(uintptr_t)(pixels->first + c * pixels->channel);
         status = pack_resample_part(&image, pixels->row, &plan, PACK_PIXEL_NHWC,
-                                    hand->made + c * made, hand->scratch, err);
+                                    to + c * made, hand->scratch, err);
     }
-    *pixels = pixels_of(hand->made, is_planes, t->out_h, t->out_w, t->channels);
+    *pixels = pixels_of(to, is_planes, t->out_h, t->out_w, t->channels);
     return status;
 }
 
@@ -420,17 +423,6 @@ put_row(const struct pack_transform *t, uint32_t c, const unsigned char *from,
     }
 }
 
-/* A row of pixels of three bytes from right to left; `from` is its last one. Between its ends
- * each takes a byte of its neighbour along, which the next one puts right. */
-static void
-flip_row(const unsigned char *from, unsigned char *to, uint32_t n)
-{
-    memcpy(to, from, 3);
-    for (uint32_t x = 1; x + 1 < n; x++)
-        memcpy(to + 3 * (size_t)x, from - 3 * (size_t)x, 4);
-    memcpy(to + 3 * (size_t)(n - 1), from - 3 * (size_t)(n - 1), 3);
-}
-
 static void
 put(const struct pack_transform *t, const struct pixels *from, bool flips,
     unsigned char *out)
@@ -449,7 +441,7 @@ put(const struct pack_transform *t, const struct pixels *from, bool flips,
                 continue;
             }
             if (turns) {
-                flip_row(in + (row - 1) * from->pixel, out + to, t->out_w);
+                pack_pixel_flip(in, row, out + to);
                 continue;
             }
             put_row(t, c, flips ? in + (row - 1) * from->pixel : in,
@@ -476,9 +468,11 @@ pack_transform_apply(const struct pack_transform *t, struct pack_transform_hand 
     struct pixels pixels = pixels_of(sample, t->is_planes, t->in_h, t->in_w, t->channels);
     enum pack_status status = PACK_OK;
     pixels.first += d->y * pixels.row + d->x * pixels.pixel;
+    bool as_planes = pixels.is_planes || (t->channels != 1 && t->channels != 3);
+    bool is_last = t->value_bytes == 1 && !d->flips && as_planes == t->makes_planes;
     if (is_resized(t))
-        status = resize(t, hand, d, &pixels, err);
-    if (status == PACK_OK)
+        status = resize(t, hand, d, &pixels, is_last ? out : hand->made, err);
+    if (status == PACK_OK && !(is_resized(t) && is_last))
         put(t, &pixels, d->flips, out);
     return status;
 }

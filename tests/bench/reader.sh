@@ -22,7 +22,10 @@ echo "not compressed, chunks of one"
 bench one.h5 2048
 pack zstd.h5 --chunk 16 --compress zstd:1
 echo "random parts resized to 192 x 192, half of them flipped"
-"$top_builddir/tests/bench/bench_transform" "$work/one.h5" images "$rounds" || exit
+for strategy in pread mmap; do
+    echo "  $strategy:"
+    "$top_builddir/tests/bench/bench_transform" "$work/one.h5" images "$rounds" $strategy || exit
+done
 echo "zstd-1, chunks of 16, block shuffle of 8 chunks"
 bench zstd.h5 $((batches + 100)) 8
 for chunk in 1 16 64; do
