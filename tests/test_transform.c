@@ -121,11 +121,14 @@ test_info(void)
                                                  .width = 5,
                                                  .values = PACK_READER_FP16,
                                                  .channels = PACK_READER_CHANNELS_FIRST };
+    static const char *const further[] = { "x" };
     struct pack_reader_params params = reading(&asked, 2);
     struct pack_reader *reader = NULL;
     struct pack_reader_info info = { .n_slots = 0 };
     struct pack_reader_batch batch = { .n_samples = 0 };
     char text[PACK_SHAPE_TEXT_MAX] = "";
+    params.further = further;
+    params.n_further = 1;
     if (pack_reader_open(&params, &reader, NULL) == PACK_OK &&
         pack_reader_next(reader, &batch, NULL) == PACK_OK)
         pack_reader_info(reader, &info, NULL);
@@ -134,6 +137,8 @@ test_info(void)
        "what is handed out has its own shape and type: %s of %zu", text, info.elem_size);
     ok(batch.work.transform_ns > 0 && batch.work.transform_ns <= batch.work.total_ns,
        "the time it takes is told of");
+    ok(batch.n_samples == BATCH && memcmp(batch.further[0], data, sizeof data[0] * BATCH) == 0,
+       "datasets in step stay as they are");
     pack_reader_close(reader);
 }
 
