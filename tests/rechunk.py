@@ -491,12 +491,31 @@ def test_shared():
        f'{n_same} datasets of {len(paths)} shared files rewritten, {n_refused} refused')
 
 
+def test_many_links():
+    """Groups with so many links that a new file keeps them in a heap, below the root and in it."""
+    source, target = os.path.join(work, 'many.h5'), os.path.join(work, 'many-out.h5')
+    for is_ordered in (False, True):
+        with h5py.File(source, 'w', libver='v110', track_order=is_ordered) as file:
+            for group in (file, file.create_group('a', track_order=is_ordered), file.create_group('a/b')):
+                for i in range(20):
+                    group[f'd{(7 * i) % 20}'] = np.arange(6) + i
+                group['again'] = group['d3']
+        ran = subprocess.run(['h5rechunk', source, '-q', '--dataset', 'a/b/d1', '-c', '2', '-f', '-o', target],
+                             capture_output=True, text=True)
+        same = ran.returncode == 0 and subprocess.run(['h5diff', '-q', source, target]).returncode == 0
+        if same:
+            with h5py.File(source) as a, h5py.File(target) as b:
+                same = all(list(a[name]) == list(b[name]) for name in ('/', 'a', 'a/b'))
+        ok(same, f'groups of many links, {"in the order in which they were made" if is_ordered else "by name"} {ran.stderr}')
+
+
 if os.path.isfile(shared):
     one_shared(shared, os.path.join(work, 'shared.h5'))
     sys.exit()
 test_masks()
 test_missing()
 test_rich()
+test_many_links()
 test_random(60 if os.environ.get('H5PACK_LONG') else 8)
 if os.path.exists(shim):
     test_interrupted(60 if os.environ.get('H5PACK_LONG') else 8)

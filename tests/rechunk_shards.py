@@ -101,7 +101,7 @@ def test_random(n_files):
     for k in range(n_files):
         clear()
         group = rng.choice(['', '', 'a/b'])
-        unit = make(rng.randint(1, 60), group, 'earliest' if group else rng.choice(['earliest', 'v110']))
+        unit = make(rng.randint(1, 60), group, rng.choice(['earliest', 'v110']))
         path = group + '/' if group else ''
         with h5py.File('in.h5') as file:
             units = -(-len(file[path + 'images']) // unit)

@@ -142,12 +142,39 @@ create_dataset(struct pack_clone *clone, const struct clone_object *object, hid_
     return made;
 }
 
+/* How a group was created, to be closed. HDF5's own list says besides where the links of the
+ * source lie, if they are many, and a group made with it would look for them there. */
+static hid_t
+group_list(hid_t group)
+{
+    unsigned links = 0, attributes = 0, most, least;
+    size_t heap_bytes = 0;
+    hid_t from = H5Gget_create_plist(group), to = H5Pcreate(H5P_GROUP_CREATE);
+    bool good = from >= 0 && to >= 0 && H5Pget_link_creation_order(from, &links) >= 0 &&
+                H5Pset_link_creation_order(to, links) >= 0 &&
+                H5Pget_attr_creation_order(from, &attributes) >= 0 &&
+                H5Pset_attr_creation_order(to, attributes) >= 0 &&
+                H5Pget_link_phase_change(from, &most, &least) >= 0 &&
+                H5Pset_link_phase_change(to, most, least) >= 0 &&
+                H5Pget_attr_phase_change(from, &most, &least) >= 0 &&
+                H5Pset_attr_phase_change(to, most, least) >= 0 &&
+                H5Pget_est_link_info(from, &most, &least) >= 0 &&
+                H5Pset_est_link_info(to, most, least) >= 0 &&
+                H5Pget_local_heap_size_hint(from, &heap_bytes) >= 0 &&
+                H5Pset_local_heap_size_hint(to, heap_bytes) >= 0;
+    if (from >= 0)
+        H5Pclose(from);
+    if (!good && to >= 0)
+        H5Pclose(to);
+    return good ? to : -1;
+}
+
 static herr_t
 create_group(struct pack_clone *clone, const struct clone_object *object, hid_t group,
              const char *name, hid_t lcpl)
 {
     hid_t from = H5Gopen2(clone->source, object->from, H5P_DEFAULT), made = -1;
-    hid_t gcpl = from < 0 ? -1 : H5Gget_create_plist(from);
+    hid_t gcpl = from < 0 ? -1 : group_list(from);
     if (gcpl >= 0 && H5Pset_obj_track_times(gcpl, false) >= 0)
         made = H5Gcreate2(group, name, lcpl, gcpl, H5P_DEFAULT);
     if (made >= 0)
