@@ -174,7 +174,7 @@ def test_refused():
     refused('the input as a shard', 'itself', '--split', '1', 'x-00000-of-00001.h5', '-o', 'x.h5', '--force')
     refused('a shard that is there', 'exists', '--split', '1', 'in.h5', '-o', 'x.h5')
     ok(run('--split', '1', 'in.h5', '-o', 'x.h5', '--force')[0] == 0 and same('in.h5', 'x.h5'), 'with --force it is replaced')
-    refused('a virtual file to be split', 'virtual', '--split', '1', 'x.h5', '-o', 'y.h5')
+    refused('a virtual file to be split', 'to be joined by itself first', '--split', '1', 'x.h5', '-o', 'y.h5')
     with h5py.File('in.h5', 'a') as a, h5py.File('x-00000-of-00001.h5', 'a') as b:
         del a['which'], b['which']
     refused('the shard as output', 'itself', '--join', 'in.h5', 'x-00000-of-00001.h5', '-o', 'x-00000-of-00001.h5', '-f')
