@@ -84,6 +84,40 @@ bench one.h5 --engine libpack --batch 8 --trace trace.json --svg picture.svg
 [ $status -eq 0 ] && [ "$(grep -o '"reader"' trace.json | wc -l)" -eq 1 ] && grep -q '<svg' picture.svg
 ok $? 'a trace and a picture, in which the reader is one'
 
+# what it says that it reads is what the system sees its threads read, and nothing else
+cat >seen.awk <<'EOF'
+match($0, /parent_tid=\[[0-9]+/) { is_thread[substr($0, RSTART + 12, RLENGTH - 12)] = 1 }
+/pread64/ && / = [0-9]+$/ && is_thread[$1] { n++; bytes += $NF }
+END { print n + 0, bytes + 0 }
+EOF
+if strace -f -o /dev/null true 2>/dev/null; then
+    for file in one.h5 eight.h5 packed.h5; do
+        for order in '' '-p sequential' '--crop 20x30' '-p replacement --memory 1340K'; do
+            # shellcheck disable=SC2086
+            strace -f -e trace=pread64,clone,clone3 -o seen h5readbench --no-trial --seed 7 $file \
+                --engine libpack --batch 7 --workers 2 --epochs 2 --json $order >out 2>err
+            status=$?
+            sed -n '/"total": {/,$p' out >total && mv total out
+            told="$(number file_reads 1) $(number file_read_bytes 1)"
+            seen=$("$AWK" -f seen.awk seen)
+            [ $status -eq 0 ] && [ "$told" = "$seen" ] && [ "${told%% *}" -gt 0 ]
+            said=$?
+            ok $said "reads and bytes as strace sees them: $file $order"
+            [ $said -eq 0 ] || { echo "told $told, seen $seen"; cat err; } | note
+        done
+    done
+else
+    skip 'strace may not watch here'
+fi
+
+# what it cannot read without HDF5 is read by HDF5, which the report says with the reason
+h5rechunk -q eight.h5 -o split.h5 --split 2 2>err || note <err
+bench split.h5 --engine libpack --batch 8 --consumer checksum --json
+says 0 '"strategy": "hdf5"' out 'a virtual dataset is read by HDF5'
+says 0 '"reason": ".*virtual' out 'and the reason is told'
+bench split.h5 --engine libpack --batch 8
+says 0 '^  a virtual dataset$' out 'in words, too'
+
 # what only HDF5 in processes of its own does
 for what in '--rdcc-nbytes 1M:has no chunk cache' '--reopen:opens the file once' \
     '--read batch:sample by sample' '--delay 1ms:cannot be slowed' '--hand-over pytorch:in its own process' \
@@ -106,6 +140,12 @@ at=$(grep -obUa "$(printf '\170\136')" damaged.h5 2>/dev/null | sed -n '5{s/:.*/
 printf 'damage' | dd of=damaged.h5 bs=1 seek=$((${at:-$((size / 2))} + 20)) conv=notrunc 2>/dev/null
 bench damaged.h5 --engine libpack --batch 8
 says 2 "damaged.h5:/images', chunk (" err 'a damaged chunk is named'
+cp eight.h5 cut.h5
+(sleep 2 && head -c 40000 eight.h5 >cut.h5) &
+timeout 60 h5readbench --no-trial cut.h5 --engine libpack --batch 8 --epochs 1000000 >out 2>err
+status=$?
+wait
+says 2 "cut.h5' was cut short" err 'a file that is cut short while it is read is named'
 timeout -s INT 2 h5readbench --no-trial one.h5 --engine libpack --batch 8 --epochs 1000000 >out 2>err
 status=$?
 [ $status -eq 124 ] && status=130 # of timeout itself

@@ -166,7 +166,8 @@ explain(const struct bench_plan *plan, struct pack_bench_result *r)
     const struct pack_readset *set = plan->params.set;
     struct pack_cause_facts facts;
     char text[PACK_CAUSE_TEXT_MAX];
-    if (!set || r->setup.threads.n || !r->total.expected.is_known || set->parts[0].data->chunks.grid.rank == 0)
+    if (!set || r->setup.threads.n || !r->total.expected.is_known ||
+        set->parts[0].data->chunks.grid.rank == 0)
         return; /* sources of a virtual dataset have a grid each */
     cause_facts(plan, r, &facts);
     if (pack_causes_find(&facts, text))

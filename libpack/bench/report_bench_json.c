@@ -11,7 +11,7 @@
 static void
 put_reader(struct pack_json *json, const struct pack_bench_threads *t)
 {
-    if (t->n == 0) {
+    if (!t->how[0]) {
         pack_json_null(json, "reader");
         return;
     }

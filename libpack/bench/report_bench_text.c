@@ -257,7 +257,7 @@ put_epochs(struct page *page, const struct pack_bench_result *r)
 {
     const struct pack_cache_counts *c = &r->total.expected.set;
     char cache[PACK_BYTES_TEXT_MAX];
-    if (r->setup.threads.n)
+    if (r->setup.threads.how[0])
         put_reader(page, &r->setup.threads);
     else if (r->setup.has_cache)
         LINE(page, "\nchunk cache%s: %s, %s, w0 %g (HDF5 %s)\n",
