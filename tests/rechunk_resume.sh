@@ -209,15 +209,21 @@ refused() {
 }
 again
 refused 'without --resume it is told of' 'left of an interrupted run; with the same options --resume completes it'
-for options in '-c 2' '--compress gzip:2' '--compress none' '--fletcher32' '--memory 900M' '--dataset filenames' '--as uint8' --shuffle \
-    '--shuffle --seed 1'; do
+for options in '-c 2' '--compress gzip:2' '--compress none' '--fletcher32' '--memory 900M' '--dataset filenames' '--as uint8' \
+    --shuffle '--shuffle --seed 1'; do
     # shellcheck disable=SC2086 # words
     again --resume $options
     refused "other options: $options" 'begun with other options.*--force'
 done
+fresh
+struck write SIGKILL 15 verbatim
+run verbatim --resume --layout nchw
+[ $status -eq 2 ] && is_one_sentence "$work/err" && grep -q 'begun with other options.*--force' "$work/err" && run verbatim --resume
+ok $? 'other options: --layout nchw, of images alone; without it the run is completed'
 # Whoever adds an option that decides about the file adds it above, and to
-# pack_rechunk_identify(). --advise gives --chunk and --compress.
-tried=' chunk compress fletcher32 dataset as shuffle seed advise '
+# pack_rechunk_identify(). --advise gives --chunk and --compress; --split and
+# --join begin again.
+tried=' chunk compress fletcher32 dataset as layout shuffle seed advise split join '
 others=$(h5rechunk --help | sed -n '/^What is rewritten/,/^Running/s/^ .*--\([a-z][a-z0-9-]*\) .*/\1/p' | while read -r option; do
     case $tried in
     *" $option "*) ;;

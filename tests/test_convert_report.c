@@ -291,6 +291,7 @@ test_json(void)
     "  7 folders without images ignored, first 'a/.b'\n" \
     "  12 folders in the list ignored, first 'a/.b'\n" \
     "  13 images ignored that lie in folders of thumbnails, first 'a/.b'\n" \
+    "  16 comments in the list ignored, first 'a/.b'\n" \
     "  images    uint8 1000x32x48x3, nhwc\n" \
     "  chunks    125 of 8x32x48x3, 36.0 KiB each, zstd:3\n"
 
@@ -441,7 +442,8 @@ test_variants(void)
     "      \"broken_links\": 10,\n" \
     "      \"listed_folders\": 12,\n" \
     "      \"thumbnails\": 13,\n" \
-    "      \"sources_not_images\": 15\n" \
+    "      \"sources_not_images\": 15,\n" \
+    "      \"comments\": 16\n" \
     "    },\n" \
     "    \"masks\": 14,\n" \
     "    \"unread\": {\n" \
