@@ -239,6 +239,49 @@ test_tables(struct pack_resample_scratch *scratch)
 }
 
 static void
+mirror(const uint8_t *from, uint32_t w, uint32_t h, size_t channels, uint8_t *to)
+{
+    for (uint32_t y = 0; y < h; y++)
+        for (uint32_t x = 0; x < w; x++)
+            memcpy(to + ((size_t)y * w + w - 1 - x) * channels,
+                   from + ((size_t)y * w + x) * channels, channels);
+}
+
+/* One side, both or none may be as they are to be; sizes repeat, with and without flips. */
+static void
+test_flips(struct pack_resample_scratch *scratch)
+{
+    struct pack_rng rng;
+    const struct pack_resample_ops *ops;
+    int bad = 0, n = 0;
+    pack_rng_seed(&rng, 5);
+    for (int v = 0; (ops = pack_resample_variant(v)); v++)
+        for (int i = 0; i < 40 * N_FILTERS; i++) {
+            struct pack_image image =
+                make_image(&rng, random_side(&rng), random_side(&rng), i % 5 ? 3 : 1);
+            struct pack_geometry g = { .filter = (enum pack_resample_filter)(i % N_FILTERS) };
+            struct pack_geometry_plan plan;
+            g.size_w = pack_rng_below(&rng, 3) ? random_side(&rng) : image.width;
+            g.size_h = pack_rng_below(&rng, 3) ? random_side(&rng) : image.height;
+            struct sample plain = run(scratch, ops, &image, &g, PACK_PIXEL_NHWC);
+            if (pack_geometry_plan_make(&g, image.width, image.height, &plan, NULL) != PACK_OK)
+                break;
+            uint8_t *want = malloc(plain.size), *got = malloc(plain.size);
+            mirror(plain.bytes, plain.w, plain.h, (size_t)image.channels, want);
+            plan.flips = true;
+            bad += pack_resample(&image, &plan, PACK_PIXEL_NHWC, got, scratch, NULL) != PACK_OK ||
+                   memcmp(got, want, plain.size) != 0;
+            n++;
+            free(plain.bytes);
+            free(want);
+            free(got);
+            pack_image_done(&image);
+        }
+    ok(bad == 0 && n >= 40 * N_FILTERS, "%d of %d are not what comes out otherwise, mirrored",
+       bad, n);
+}
+
+static void
 test_wrong_plan(struct pack_resample_scratch *scratch)
 {
     uint8_t pixel[3] = { 1, 2, 3 }, out[3];
@@ -264,6 +307,7 @@ main(void)
     test_layouts(scratch);
     test_flat(scratch);
     test_tables(scratch);
+    test_flips(scratch);
     test_wrong_plan(scratch);
     pack_resample_scratch_free(scratch);
     pack_resample_scratch_free(NULL);

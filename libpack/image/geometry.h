@@ -33,6 +33,7 @@ struct pack_geometry_plan {
     enum pack_resample_filter filter;
     int reduce; /* what decoding divides the sides by: 1, 2, 4 or 8; source_w and source_h
                    are what it gives */
+    bool flips; /* the window is mirrored, left to right */
 };
 
 /* Whether every image gets the same output size, and which; false where `shorter` stands

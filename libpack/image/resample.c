@@ -160,8 +160,10 @@ nearest_indices(const struct pack_resample_axis *axis, int32_t *indices)
     double step = (double)(axis->to - axis->from) / axis->out;
     double at = axis->from + step * 0.5;
     for (uint32_t i = 0; i < axis->first + axis->n; i++, at += step)
-        if (i >= axis->first)
-            indices[i - axis->first] = at >= 0 && at < axis->in ? (int32_t)at : -1;
+        if (i >= axis->first) {
+            uint32_t n = i - axis->first, place = axis->flips ? axis->n - 1 - n : n;
+            indices[place] = at >= 0 && at < axis->in ? (int32_t)at : -1;
+        }
 }
 
 static void
@@ -235,6 +237,19 @@ readable_row(const struct job *job, const struct ring *ring, uint32_t y, int i)
     return copy;
 }
 
+/* Asks for the rows after the ones that come next, which are far away in a file's mapping.
+ * Only what lies in the image: a part's rows reach further. */
+static void
+prefetch_rows(const struct job *job, const struct ring *ring)
+{
+    enum { LINE = 64 };
+    size_t bytes = (size_t)job->src->width * job->src->channels;
+    uint32_t y = ring->next + PACK_RESAMPLE_ROWS;
+    for (uint32_t end = y + PACK_RESAMPLE_ROWS; y < end && y < ring->end; y++)
+        for (size_t at = 0; at < bytes; at += LINE)
+            __builtin_prefetch(source_row(job, y) + at);
+}
+
 /* Scales source rows up to, at least, the one before `end`. At the bottom the last row
  * is done several times over, into one place. */
 static void
@@ -249,6 +264,7 @@ ring_advance(const struct job *job, struct ring *ring, uint32_t end)
             in[i] = readable_row(job, ring, y, i);
             out[i] = ring_row(ring, y);
         }
+        prefetch_rows(job, ring);
         job->scratch->ops->horizontal(out, in, job->src->channels, ring->across);
         ring->next += PACK_RESAMPLE_ROWS;
     }
@@ -296,7 +312,8 @@ resample_filtered(struct job *job, const struct pack_resample_axis *across,
 {
     struct pack_resample_scratch *s = job->scratch;
     const struct pack_image *src = job->src;
-    bool wide = across->out != src->width || across->from || across->to != across->out;
+    bool wide = across->out != src->width || across->from || across->to != across->out ||
+                across->flips;
     bool high = down->out != src->height || down->from || down->to != down->out;
     struct ring ring = { 0 };
     const struct pack_resample_table *columns = NULL;
@@ -334,10 +351,12 @@ plan_axes(const struct pack_geometry_plan *p, const float b[4],
 {
     *across =
         (struct pack_resample_axis){ p->source_w, p->resized_w, p->window_x, p->window_w,
-                                     b[0],        b[2],         p->filter };
+                                     b[0],        b[2],         p->filter,
+                                     p->flips };
     *down =
         (struct pack_resample_axis){ p->source_h, p->resized_h, p->window_y, p->window_h,
-                                     b[1],        b[3],         p->filter };
+                                     b[1],        b[3],         p->filter,
+                                     false };
 }
 
 static void
@@ -380,7 +399,7 @@ pack_resample_part(const struct pack_image *src, size_t row_bytes,
     plan_box(plan, b);
     plan_axes(plan, b, &across, &down);
     scratch->tables.now++;
-    if (is_plain_crop(plan, b)) {
+    if (!plan->flips && is_plain_crop(plan, b)) {
         plain_crop(&job, b);
         return PACK_OK;
     }

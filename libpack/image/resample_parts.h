@@ -25,6 +25,7 @@ struct pack_resample_axis {
     uint32_t in, out, first, n;
     float from, to; /* single precision, as Pillow's box */
     enum pack_resample_filter filter;
+    bool flips; /* the window's last output comes first */
 };
 
 /* Coefficients of one axis, for the outputs of a window. */

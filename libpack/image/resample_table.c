@@ -146,6 +146,7 @@ static void
 fill_output(const struct pack_resample_axis *axis, struct pack_resample_table *table,
             double *weights, uint32_t i)
 {
+    uint32_t place = axis->flips ? axis->n - 1 - i : i;
     double scale, filter_scale;
     double support = axis_support(axis, &scale, &filter_scale);
     double center = axis->from + (axis->first + i + 0.5) * scale;
@@ -162,10 +163,10 @@ fill_output(const struct pack_resample_axis *axis, struct pack_resample_table *t
     for (uint32_t x = 0; x < table->taps; x++) {
         double weight = x >= count ? 0 : total != 0.0 ? weights[x] / total : weights[x];
         double fixed = weight * (1 << PACK_RESAMPLE_BITS);
-        put_coefficient(table, i, x, (int32_t)(weight < 0 ? fixed - 0.5 : fixed + 0.5));
+        put_coefficient(table, place, x, (int32_t)(weight < 0 ? fixed - 0.5 : fixed + 0.5));
     }
-    table->first[i] = (uint32_t)low;
-    table->count[i] = count;
+    table->first[place] = (uint32_t)low;
+    table->count[place] = count;
 }
 
 /* -------------------------------------------------------------- tables that are kept */
@@ -174,7 +175,8 @@ static bool
 axis_equal(const struct pack_resample_axis *a, const struct pack_resample_axis *b)
 {
     return a->in == b->in && a->out == b->out && a->first == b->first && a->n == b->n &&
-           a->from == b->from && a->to == b->to && a->filter == b->filter;
+           a->from == b->from && a->to == b->to && a->filter == b->filter &&
+           a->flips == b->flips;
 }
 
 static void

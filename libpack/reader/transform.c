@@ -1,8 +1,8 @@
 /*
  * Cutting costs nothing: what is made is written by rows, from wherever they begin in the
  * sample, to the left where it is flipped, through a table of 256 values where it is
- * normalised. Resizing is libpack/image's, in between; it wants pixels of one or three
- * channels, other numbers of them go through it one by one.
+ * normalised. Resizing is libpack/image's, in between, and flips by itself; it wants pixels
+ * of one or three channels, other numbers of them go through it one by one.
  */
 #include "libpack/reader/transform.h"
 
@@ -377,7 +377,7 @@ gather(const struct pack_transform *t, struct pack_transform_hand *hand,
     *pixels = pixels_of(hand->part, true, d->h, d->w, t->channels);
 }
 
-/* Resizes the part, to `to`, where *pixels are then. */
+/* Resizes and flips the part, to `to`, where *pixels are then. */
 static enum pack_status
 resize(const struct pack_transform *t, struct pack_transform_hand *hand,
        const struct pack_transform_drawn *d, struct pixels *pixels, unsigned char *to,
@@ -392,6 +392,7 @@ resize(const struct pack_transform *t, struct pack_transform_hand *hand,
                                 .height = d->h,
                                 .channels = is_planes ? 1 : (int)t->channels };
     enum pack_status status = plan_part(t, d->h, d->w, &plan, err);
+    plan.flips = d->flips;
     for (uint32_t c = 0; c < (is_planes ? t->channels : 1) && status == PACK_OK; c++) {
         image.pixels = (uint8_t *)(uintptr_t)(pixels->first + c * pixels->channel);
         status = pack_resample_part(&image, pixels->row, &plan, PACK_PIXEL_NHWC,
@@ -469,10 +470,12 @@ pack_transform_apply(const struct pack_transform *t, struct pack_transform_hand 
     enum pack_status status = PACK_OK;
     pixels.first += d->y * pixels.row + d->x * pixels.pixel;
     bool as_planes = pixels.is_planes || (t->channels != 1 && t->channels != 3);
-    bool is_last = t->value_bytes == 1 && !d->flips && as_planes == t->makes_planes;
-    if (is_resized(t))
-        status = resize(t, hand, d, &pixels, is_last ? out : hand->made, err);
-    if (status == PACK_OK && !(is_resized(t) && is_last))
+    bool is_last = t->value_bytes == 1 && as_planes == t->makes_planes;
+    if (!is_resized(t))
         put(t, &pixels, d->flips, out);
+    else
+        status = resize(t, hand, d, &pixels, is_last ? out : hand->made, err);
+    if (is_resized(t) && !is_last && status == PACK_OK)
+        put(t, &pixels, false, out);
     return status;
 }

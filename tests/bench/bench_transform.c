@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <libpack/dataset.h>
 #include <libpack/reader.h>
@@ -70,17 +71,28 @@ resample_share(void *argument)
     return NULL;
 }
 
+static double cpu_ns_per_sample; /* of what was measured last, by all threads */
+
+static uint64_t
+cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static double
 resample_alone(void)
 {
     static const uint64_t firsts[N_THREADS] = { 0, 1 };
     pthread_t threads[N_THREADS];
-    uint64_t begin_ns = pack_clock_ns();
+    uint64_t begin_ns = pack_clock_ns(), begin_cpu_ns = cpu_ns();
     for (int i = 0; i < N_THREADS; i++)
         if (pthread_create(&threads[i], NULL, resample_share, (void *)&firsts[i]) != 0)
             die("no thread");
     for (int i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
+    cpu_ns_per_sample = (double)(cpu_ns() - begin_cpu_ns) / (double)n_samples;
     return (double)n_samples * 1e9 / (double)(pack_clock_ns() - begin_ns);
 }
 
@@ -101,17 +113,19 @@ read_all(const char *file, const char *dataset)
     struct pack_error err;
     if (pack_reader_open(&params, &reader, &err) != PACK_OK)
         die(err.text);
-    uint64_t begin_ns = 0, n_read = 0;
+    uint64_t begin_ns = 0, begin_cpu_ns = 0, n_read = 0;
     do {
         n_read += begin_ns ? batch.n_samples : 0;
         if (pack_reader_next(reader, &batch, &err) != PACK_OK)
             die(err.text);
-        if (batch.epoch == 1 && !begin_ns)
+        if (batch.epoch == 1 && !begin_ns) {
             begin_ns = pack_clock_ns();
-        else if (batch.n_samples == 0)
+            begin_cpu_ns = cpu_ns();
+        } else if (batch.n_samples == 0)
             break;
     } while (true);
     uint64_t taken_ns = pack_clock_ns() - begin_ns;
+    cpu_ns_per_sample = (double)(cpu_ns() - begin_cpu_ns) / (double)n_samples;
     pack_reader_close(reader);
     return (double)(n_read - BATCH) * 1e9 / (double)taken_ns; /* the first was there */
 }
@@ -119,7 +133,7 @@ read_all(const char *file, const char *dataset)
 int
 main(int argc, char **argv)
 {
-    double alone[ROUNDS_MAX], with[ROUNDS_MAX], ratio[ROUNDS_MAX];
+    double alone[ROUNDS_MAX], with[ROUNDS_MAX], ratio[ROUNDS_MAX], cpu[ROUNDS_MAX];
     int n_rounds = argc > 3 ? atoi(argv[3]) : 5;
     struct pack_error err;
     if (argc < 3 || n_rounds < 1 || n_rounds > ROUNDS_MAX)
@@ -137,18 +151,25 @@ main(int argc, char **argv)
         die("images of three channels are wanted");
     read_all(argv[1], argv[2]);
     for (int i = 0; i < n_rounds; i++) {
-        if (i % 2 == 0)
-            alone[i] = resample_alone();
-        with[i] = read_all(argv[1], argv[2]);
-        if (i % 2)
-            alone[i] = resample_alone();
+        double alone_ns = 0;
+        for (int turn = 0; turn < 2; turn++)
+            if ((i + turn) % 2 == 0) {
+                alone[i] = resample_alone();
+                alone_ns = cpu_ns_per_sample;
+            } else {
+                with[i] = read_all(argv[1], argv[2]);
+                cpu[i] = cpu_ns_per_sample;
+            }
         ratio[i] = with[i] / alone[i];
+        cpu[i] = alone_ns / cpu[i];
     }
     pack_sort_doubles(alone, (size_t)n_rounds);
     pack_sort_doubles(with, (size_t)n_rounds);
     pack_sort_doubles(ratio, (size_t)n_rounds);
-    printf("  resampler alone %.0f samples/s, reader %.0f, ratio %.2f (%.2f to %.2f), wanted 0.9\n",
+    pack_sort_doubles(cpu, (size_t)n_rounds);
+    printf("  resampler alone %.0f samples/s, reader %.0f, ratio %.2f (%.2f to %.2f), wanted "
+           "0.9; of processor time %.2f (%.2f to %.2f)\n",
            alone[n_rounds / 2], with[n_rounds / 2], ratio[n_rounds / 2], ratio[0],
-           ratio[n_rounds - 1]);
+           ratio[n_rounds - 1], cpu[n_rounds / 2], cpu[0], cpu[n_rounds - 1]);
     return 0;
 }
