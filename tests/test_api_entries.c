@@ -942,6 +942,8 @@ test_reader(void)
     REFUSED("n_further", pack_reader_open, &params, &reader, &err);
     REFUSED("reader", pack_reader_further_info, NULL, 0, &info, &err);
     REFUSED("reader", pack_reader_next, NULL, &batch, &err);
+    REFUSED("reader", pack_reader_keep, NULL, &batch, &err);
+    REFUSED("reader", pack_reader_give_back, NULL, 0, &err);
     REFUSED("reader", pack_reader_info, NULL, &info, &err);
     RETURNS(pack_reader_close, NULL);
 }

@@ -14,6 +14,7 @@
 
 enum { BATCH = 5, N_BATCHES = 7 };
 enum { NEAR = 100000 }; /* ns between two calls to the driver */
+enum { OVERLAP_BYTES = BATCH * 3 * 20 * 18 };
 
 /* The fake driver's own functions, NULL on a real one. */
 static int (*fake_live)(void), (*fake_hazards)(void);
@@ -23,6 +24,7 @@ static uint64_t (*fake_sum)(const void *data, size_t size);
 struct seen {
     uint64_t n_steps, n_samples, busy_ns, starved_ns, copy_wait_ns, copy_bytes;
     uint64_t last_end_ns, wrong_times;
+    uint64_t pin_ns;
     uint64_t normalise_ns, copy_ns; /* of most steps */
     uint64_t n_timed, n_copy_waits; /* steps with these; that waited for all of a copy */
     const void *want;
@@ -64,6 +66,7 @@ see_step(void *context, const struct pack_step *step)
     seen->n_steps++;
     seen->n_samples += step->n_samples;
     seen->copy_bytes += step->copy_bytes;
+    seen->pin_ns += step->pin_ns;
     if (step->number > 0) {
         seen->busy_ns += step->busy_ns;
         seen->starved_ns += step->starved_ns;
@@ -201,14 +204,15 @@ test_parts(void)
 
 /* A batch of random samples; its last ones again, in another order. */
 static enum pack_status
-take_twice(struct pack_consumer *consumer, const struct pack_consumer_params *p,
-           struct pack_rng *rng, uint64_t *want, int *n_want, struct pack_error *err)
+take_twice(struct pack_consumer *consumer, const struct pack_consumer_params *p, uint8_t *data,
+           bool is_buffer, struct pack_rng *rng, uint64_t *want, int *n_want,
+           struct pack_error *err)
 {
-    static uint8_t data[BATCH * 3 * 20 * 18], out[sizeof data * 4];
+    static uint8_t out[OVERLAP_BYTES * 4];
     uint32_t indices[BATCH - 1];
-    for (size_t i = 0; i < sizeof data; i++)
+    for (size_t i = 0; i < OVERLAP_BYTES; i++)
         data[i] = (uint8_t)pack_rng_next(rng);
-    struct pack_batch batch = { .data = data, .n_samples = BATCH };
+    struct pack_batch batch = { .data = data, .n_samples = BATCH, .is_buffer = is_buffer };
     enum pack_status status = PACK_OK;
     for (int again = 0; again < 2 && status == PACK_OK; again++) {
         batch.again = again;
@@ -223,18 +227,22 @@ take_twice(struct pack_consumer *consumer, const struct pack_consumer_params *p,
         if (rng->s[0] % 2) /* not every batch is echoed */
             break;
     }
-    memset(data, 0, sizeof data); /* the caller's from now on */
+    memset(data, 0, OVERLAP_BYTES); /* the caller's from now on */
     memset(indices, 0, sizeof indices);
     return status;
 }
 
-/* Steps that overlap, none waited for by the test; the kernels' outputs in order. */
+/* Steps that overlap, none waited for by the test; the kernels' outputs in order. With
+ * is_buffer batches lie in the consumer's own memory, else anywhere. */
 static void
-test_overlap(const char *how)
+test_overlap(const char *how, bool is_buffer)
 {
     enum { N = 40 };
+    static uint8_t anywhere[OVERLAP_BYTES];
     uint64_t want[2 * N], got[2 * N];
     struct seen seen = { 0 };
+    struct pack_reader_buffers buffers = { 0 };
+    uint8_t *data = anywhere;
     struct pack_consumer_params p = make_params(&seen, 20, 18);
     struct pack_consumer *consumer;
     struct pack_error err = { 0 };
@@ -244,13 +252,21 @@ test_overlap(const char *how)
     p.step_ns = 300000;
     setenv("FAKE_CUDA_BANDWIDTH", "10000000", 1); /* a copy takes 540 us */
     enum pack_status status = pack_consumer_open("cuda", &p, &consumer, &err);
-    for (int i = 0; i < N && status == PACK_OK; i++)
-        status = take_twice(consumer, &p, &rng, want, &n, &err);
+    if (status == PACK_OK)
+        buffers = pack_consumer_buffers(consumer);
+    if (is_buffer && buffers.allocate)
+        data = buffers.allocate(buffers.context, OVERLAP_BYTES);
+    for (int i = 0; i < N && status == PACK_OK && data; i++)
+        status = take_twice(consumer, &p, data, is_buffer, &rng, want, &n, &err);
+    if (is_buffer && buffers.release) /* as a reader does that is closed first */
+        buffers.release(buffers.context, data);
     if (status == PACK_OK)
         status = pack_consumer_finish(consumer, &err);
     if (!ok(status == PACK_OK && n > N && seen.n_steps == (uint64_t)n,
             "%d overlapping steps, %s", n, how))
         note("%s", err.text);
+    ok(is_buffer ? seen.pin_ns == 0 : seen.pin_ns > 0, "batches are %scopied to pinned memory",
+       is_buffer ? "not " : "");
     ok(seen.wrong_times == 0, "their times add up");
     ok(fake_outputs(got, 2 * N) == n && memcmp(got, want, (size_t)n * sizeof *got) == 0,
        "no buffer is read before it is written, or written before it is read");
@@ -505,9 +521,11 @@ main(void)
     test_times();
     test_choice();
     if (fake_live) {
-        test_overlap("all work done as late as can be");
+        test_overlap("all work done as late as can be", false);
+        test_overlap("out of pinned batches", true);
         setenv("FAKE_CUDA_EAGER", "1", 1);
-        test_overlap("copies done at once, kernels late");
+        test_overlap("copies done at once, kernels late", false);
+        test_overlap("out of pinned batches, copies done at once", true);
         unsetenv("FAKE_CUDA_EAGER");
         test_numbers();
         test_failures();

@@ -76,6 +76,15 @@ struct pack_reader_transform {
     double mean[PACK_READER_CHANNELS_MAX], std[PACK_READER_CHANNELS_MAX];
 };
 
+/* Memory of the caller's for batches: pinned for a GPU, or shared, or of another library. */
+struct pack_reader_buffers {
+    void *context; /* handed to both */
+    /* `bytes` of one batch; NULL: there is no more. Called while the reader is opened, and
+     * the other when it is closed, by the same thread as these functions. */
+    void *(*allocate)(void *context, size_t bytes);
+    void (*release)(void *context, void *buffer);
+};
+
 /* Zero means the default everywhere. */
 struct pack_reader_params {
     const char *file;    /* to be opened by HDF5 */
@@ -94,6 +103,8 @@ struct pack_reader_params {
     unsigned n_threads;    /* 0: one for each processor */
     uint64_t memory_bytes; /* for everything that the reader allocates; 0: 1 GiB */
     unsigned n_ahead;      /* batches made beside the one that is lent; 0: 2 */
+    unsigned n_kept;       /* batches that pack_reader_keep() may keep; 0: none */
+    struct pack_reader_buffers buffers; /* of batches of `dataset`; zero: the reader's own */
     enum pack_reader_strategy strategy;
     bool file_order; /* leave elements in the file's byte order */
     const struct pack_reader_transform *transform; /* of `dataset` alone; NULL: none */
@@ -106,6 +117,10 @@ struct pack_reader_params {
      */
     const char *const *further;
     size_t n_further; /* at most 256 */
+
+    /* Its `stop` is asked every few hundredths of a second while pack_reader_next() waits, in
+     * the caller's thread; it calls no functions of the reader. */
+    struct pack_watch watch;
 };
 
 /* What it took to make something. Times are of all threads together. */
@@ -134,6 +149,8 @@ struct pack_reader_batch {
     uint64_t ready_ns; /* when it was complete, by CLOCK_MONOTONIC */
     struct pack_reader_work work; /* for `data`; all zero where HDF5 reads */
     const void *const *further; /* of each further dataset, its part of all samples */
+    size_t buffer; /* which of info.n_buffers it lies in; no other batch that is lent or kept
+                    * lies there */
 };
 
 /* What a reader is, and what it has done so far. */
@@ -148,6 +165,8 @@ struct pack_reader_info {
     unsigned n_threads;    /* that read */
     uint64_t memory_bytes; /* allocated, at most what was asked for; with all further ones */
     uint64_t n_slots;      /* decoded chunks that are kept */
+    size_t n_buffers;      /* of batches: in the making, lent and kept */
+    size_t buffer_bytes;   /* of one; of the last batch of an epoch less may be used */
 
     uint64_t visits; /* a chunk in a batch */
     uint64_t loads;  /* chunks read and decoded: visits of filtered chunks less hits */
@@ -156,7 +175,7 @@ struct pack_reader_info {
 };
 
 /*
- * One thread calls the functions of a reader. Its own threads take no signals and call
+ * One thread calls the functions of a reader, but for pack_reader_give_back(). Its own threads take no signals and call
  * nothing of the caller's. After a fork(), the child must not use readers of its parent,
  * not even close them: it has none of their threads.
  */
@@ -192,11 +211,26 @@ enum pack_status pack_reader_open(const struct pack_reader_params *params,
  * A failure is the batch's: PACK_ERR_FORMAT when a chunk is damaged or lies outside the
  * file, PACK_ERR_IO, PACK_ERR_CHANGED when the file is not what it was at opening. Of
  * several chunks it is the first's, by their numbers, and of several datasets the first
- * dataset's. The next call gives the batch behind it.
+ * dataset's. The next call gives the batch behind it. PACK_ERR_INTERRUPTED when the watch
+ * stops it; it will give no more batches then.
  */
 enum pack_status pack_reader_next(struct pack_reader *reader,
                                   struct pack_reader_batch *batch,
                                   struct pack_error *err);
+
+/*
+ * Keeps the batch that is lent: all that it points to stays as it is until it is given
+ * back, or the reader is closed. The reader goes on in another buffer meanwhile.
+ * PACK_ERR_LIMIT, naming n_kept, when so many are kept already: it is lent then as it was.
+ * PACK_ERR_ARGUMENT when it is not the batch that was lent last, or kept already.
+ */
+enum pack_status pack_reader_keep(struct pack_reader *reader,
+                                  const struct pack_reader_batch *batch,
+                                  struct pack_error *err);
+/* Gives back a batch that was kept, by its `buffer`; in any order, from any thread.
+ * PACK_ERR_ARGUMENT when none is kept there. */
+enum pack_status pack_reader_give_back(struct pack_reader *reader, size_t buffer,
+                                       struct pack_error *err);
 
 /* As it is now. */
 enum pack_status pack_reader_info(struct pack_reader *reader,

@@ -98,6 +98,15 @@ open_consumer(struct bench_run *run, struct pack_error *err)
     return pack_consumer_open(p->consumer.name, &params, &run->consumer, err);
 }
 
+/* Which make batches where the consumer likes them to lie. */
+static enum pack_status
+open_threads(struct bench_run *run, struct pack_error *err)
+{
+    struct pack_reader_buffers buffers = pack_consumer_buffers(run->consumer);
+    return pack_bench_threads_open(&run->plan, &run->result->setup, &buffers, &run->threads,
+                                   err);
+}
+
 /* What a stock open of a dataset gives. */
 static enum pack_status
 note_settings(struct bench_run *run, const char *file, const char *dataset,
@@ -170,12 +179,12 @@ open_run(struct bench_run *run, struct pack_error *err)
     uint64_t begin_ns = pack_clock_ns();
     if (status == PACK_OK && p->keep_events)
         status = pack_bench_events_open(r, err);
-    if (status == PACK_OK && run->plan.engine->is_threaded)
-        status = pack_bench_threads_open(&run->plan, &r->setup, &run->threads, err);
-    else if (status == PACK_OK && !p->workers.fresh)
+    if (status == PACK_OK && !run->plan.engine->is_threaded && !p->workers.fresh)
         status = open_procs(run, err); /* before anything that must not be forked */
     if (status == PACK_OK)
         status = open_consumer(run, err);
+    if (status == PACK_OK && run->plan.engine->is_threaded)
+        status = open_threads(run, err);
     if (status == PACK_OK)
         r->setup.consumer = pack_consumer_name(run->consumer);
     r->open_ns = pack_clock_ns() - begin_ns;
@@ -329,8 +338,8 @@ loop(struct bench_run *run, struct pack_error *err)
 static void
 close_run(struct bench_run *run)
 {
-    pack_consumer_close(run->consumer);
     pack_bench_threads_close(run->threads);
+    pack_consumer_close(run->consumer);
     end_procs(run);
     pack_bench_expect_close(run->expect);
     free(run->tally);

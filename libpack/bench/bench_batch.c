@@ -75,7 +75,9 @@ consume(struct bench_run *run, const struct pack_procs_item *item, struct pack_e
                                 .n_samples = note->n_samples,
                                 .round = item->round,
                                 .number = item->number,
-                                .ready_ns = note->end_ns };
+                                .ready_ns = note->end_ns,
+                                .is_buffer = run->threads &&
+                                             pack_consumer_buffers(run->consumer).allocate };
     enum pack_status status = PACK_OK;
     if (batch.n_samples == 0) /* all skipped */
         return PACK_OK;

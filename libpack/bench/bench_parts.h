@@ -129,10 +129,12 @@ enum pack_status pack_bench_threads_check(const struct pack_bench_params *params
 
 /*
  * Opens the reader for the run; what it is goes into setup->threads. With --cold it is
- * opened anew for each epoch, as what it has decoded is no longer cold.
+ * opened anew for each epoch, as what it has decoded is no longer cold. `buffers`, which may
+ * be zero, is where batches lie until it is closed.
  */
 enum pack_status pack_bench_threads_open(const struct bench_plan *plan,
                                          struct pack_bench_setup *setup,
+                                         const struct pack_reader_buffers *buffers,
                                          struct bench_threads **threads,
                                          struct pack_error *err);
 void pack_bench_threads_close(struct bench_threads *threads); /* accepts NULL */

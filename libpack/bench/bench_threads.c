@@ -14,6 +14,7 @@
 struct bench_threads {
     const struct bench_plan *plan;
     struct pack_bench_setup *setup;
+    struct pack_reader_buffers buffers;
     struct pack_reader *reader;
     struct bench_note note;
     struct pack_reader_info with; /* of the second dataset, so far */
@@ -62,6 +63,8 @@ open_reader(struct bench_threads *t, uint64_t round, uint64_t n_epochs,
         .memory_bytes = p->reader.memory_bytes,
         .n_ahead = (unsigned)p->workers.prefetch,
         .strategy = t->plan->engine->strategy,
+        .buffers = t->buffers,
+        .watch = p->watch,
     };
     params.pattern.epoch += round;
     const char *const further[] = { p->with ? p->with->parts[0].data->path : NULL };
@@ -91,7 +94,8 @@ note_setup(struct bench_threads *t, struct pack_error *err)
 
 enum pack_status
 pack_bench_threads_open(const struct bench_plan *plan, struct pack_bench_setup *setup,
-                        struct bench_threads **out, struct pack_error *err)
+                        const struct pack_reader_buffers *buffers, struct bench_threads **out,
+                        struct pack_error *err)
 {
     struct bench_threads *t = calloc(1, sizeof *t);
     uint64_t bytes;
@@ -99,6 +103,7 @@ pack_bench_threads_open(const struct bench_plan *plan, struct pack_bench_setup *
         return pack_fail_memory(err, "a reader");
     t->plan = plan;
     t->setup = setup;
+    t->buffers = *buffers;
     t->knows_storage = pack_system_storage_bytes(&bytes);
     enum pack_status status =
         open_reader(t, 0, plan->params.cold ? 1 : plan->params.stop.epochs, err);

@@ -96,6 +96,14 @@ pack_consumer_device(struct pack_consumer *consumer, struct pack_device_result *
         consumer->ops->device(consumer->state, result);
 }
 
+struct pack_reader_buffers
+pack_consumer_buffers(const struct pack_consumer *consumer)
+{
+    return (struct pack_reader_buffers){ .context = consumer->state,
+                                         .allocate = consumer->ops->allocate,
+                                         .release = consumer->ops->release };
+}
+
 void
 pack_consumer_close(struct pack_consumer *consumer)
 {

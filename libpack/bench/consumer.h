@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "libpack/image/normalise.h"
+#include <libpack/reader.h>
 #include <libpack/shape.h>
 #include <libpack/status.h>
 
@@ -40,6 +41,7 @@ struct pack_batch {
     uint64_t n_indices;      /* how many of them, when indices are given */
     uint64_t ready_ns;     /* when it was made; 0: now */
     bool again;            /* data is the same as in the call before (batch echoing) */
+    bool is_buffer; /* data lies in memory that pack_consumer_buffers() led to */
 };
 
 enum pack_transfer { PACK_TRANSFER_UINT8 = 0, PACK_TRANSFER_FLOAT32 };
@@ -101,6 +103,9 @@ struct pack_consumer_ops {
                              struct pack_error *err);
     enum pack_status (*finish)(void *state, struct pack_error *err); /* may be NULL */
     void (*device)(void *state, struct pack_device_result *result);  /* may be NULL */
+    /* Memory for batches that `take` then need not copy; both may be NULL. */
+    void *(*allocate)(void *state, size_t bytes);
+    void (*release)(void *state, void *buffer);
     void (*close)(void *state);
 };
 
@@ -128,6 +133,9 @@ enum pack_status pack_consumer_finish(struct pack_consumer *consumer,
                                       struct pack_error *err);
 void pack_consumer_device(struct pack_consumer *consumer,
                           struct pack_device_result *result);
+/* Where batches best lie, for a reader that lives no longer than the consumer; zero where any
+ * memory will do. */
+struct pack_reader_buffers pack_consumer_buffers(const struct pack_consumer *consumer);
 void pack_consumer_close(struct pack_consumer *consumer); /* accepts NULL */
 const char *pack_consumer_name(const struct pack_consumer *consumer);
 

@@ -117,6 +117,13 @@ fill_pinned(struct cuda_state *cuda, const struct pack_batch *batch, void *pinne
                              (char *)pinned + i * cuda->transfer_bytes);
 }
 
+/* Whether the bus can have the batch from where it lies. */
+static bool
+is_pinned(const struct cuda_state *cuda, const struct pack_batch *batch)
+{
+    return batch->is_buffer && cuda->params.transfer == PACK_TRANSFER_UINT8;
+}
+
 static enum pack_status
 begin_copy(struct cuda_state *cuda, const struct pack_batch *batch,
            struct cuda_step *step, struct pack_error *err)
@@ -124,15 +131,18 @@ begin_copy(struct cuda_state *cuda, const struct pack_batch *batch,
     struct pack_cuda *api = &cuda->api;
     cuda->current = (cuda->current + 1) % CUDA_BUFFERS;
     struct cuda_buffer *buffer = &cuda->buffer[cuda->current];
+    const void *from = is_pinned(cuda, batch) ? batch->data : buffer->pinned;
     step->pin_begin_ns = pack_clock_ns();
-    fill_pinned(cuda, batch, buffer->pinned);
-    step->pin_ns = pack_clock_ns() - step->pin_begin_ns;
+    if (from != batch->data) {
+        fill_pinned(cuda, batch, buffer->pinned);
+        step->pin_ns = pack_clock_ns() - step->pin_begin_ns;
+    }
     step->has_copy = true;
     enum pack_status status =
         cuda_record(cuda, step->event[CUDA_COPY_BEGIN], cuda->copy_stream, err);
     if (status == PACK_OK)
         status = cuda_check(cuda,
-                            api->MemcpyHtoDAsync(buffer->device, buffer->pinned,
+                            api->MemcpyHtoDAsync(buffer->device, from,
                                                  batch->n_samples * cuda->transfer_bytes,
                                                  cuda->copy_stream),
                             "copy a batch", err);
@@ -271,6 +281,9 @@ cuda_take(void *state, const struct pack_batch *batch, struct pack_error *err)
         status = begin_compute(cuda, batch, step, err);
     if (status == PACK_OK)
         cuda->n_begun++;
+    if (status == PACK_OK && step->has_copy && is_pinned(cuda, batch))
+        status = pack_cuda_wait(&cuda->api, step->event[CUDA_COPY_END],
+                                cuda->params.stall_ns, "copy a batch", err);
     if (status == PACK_OK && cuda->params.keep_output)
         status = fetch_output(cuda, step, err);
     pack_nvml_tick(cuda->nvml);
@@ -311,6 +324,22 @@ cuda_device(void *state, struct pack_device_result *result)
     pack_nvml_result(cuda->nvml, result);
 }
 
+/* Pinned, so that a batch need not be copied before it is copied. */
+static void *
+cuda_allocate(void *state, size_t bytes)
+{
+    struct cuda_state *cuda = state;
+    void *buffer = NULL;
+    return cuda->api.MemHostAlloc(&buffer, bytes, 0) == 0 ? buffer : NULL;
+}
+
+static void
+cuda_release(void *state, void *buffer)
+{
+    struct cuda_state *cuda = state;
+    cuda->api.MemFreeHost(buffer);
+}
+
 const struct pack_consumer_ops pack_consumer_cuda = {
     .name = "cuda",
     .purpose = "copies to a GPU, normalises there and computes for a step",
@@ -319,5 +348,7 @@ const struct pack_consumer_ops pack_consumer_cuda = {
     .take = cuda_take,
     .finish = cuda_finish,
     .device = cuda_device,
+    .allocate = cuda_allocate,
+    .release = cuda_release,
     .close = pack_cuda_state_close,
 };

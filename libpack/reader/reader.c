@@ -11,12 +11,13 @@
 
 #include "libpack/base/check.h"
 #include "libpack/base/clock.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/reader/reader_parts.h"
 
-enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16, FURTHER_MAX = 256 };
+enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16, KEPT_MAX = 1 << 16, FURTHER_MAX = 256 };
 
 static const struct pack_fetch_ops *const strategies[] = {
     [PACK_READER_AUTO] = &pack_fetch_pread,
@@ -36,6 +37,11 @@ check_params(const struct pack_reader_params *p, struct pack_error *err)
         status = pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
     if (status == PACK_OK)
         status = pack_check_count("n_ahead", p->n_ahead, AHEAD_MAX, err);
+    if (status == PACK_OK)
+        status = pack_check_count("n_kept", p->n_kept, KEPT_MAX, err);
+    if (status == PACK_OK && !p->buffers.allocate != !p->buffers.release)
+        status = pack_fail_param(err, PACK_ERR_ARGUMENT, "buffers",
+                                 "allocate and release are given together");
     if (status == PACK_OK)
         status = pack_check_count("n_further", p->n_further, FURTHER_MAX, err);
     if (status == PACK_OK && p->n_further > 0)
@@ -184,8 +190,11 @@ pack_reader_prepare(struct pack_reader *r, struct pack_error *err)
     unsigned n_threads =
         r->params.n_threads ? r->params.n_threads : pack_pool_default_threads();
     r->info.n_threads = is_stock ? 0 : n_threads;
-    r->n_jobs =
+    r->n_ring =
         is_stock ? 1 : (r->params.n_ahead ? r->params.n_ahead : AHEAD_DEFAULT) + 1;
+    r->n_jobs = r->n_ring + r->params.n_kept;
+    r->info.n_buffers = r->n_jobs;
+    r->info.buffer_bytes = r->present.batch * r->info.sample_bytes;
     return PACK_OK;
 }
 
@@ -257,10 +266,11 @@ pack_reader_close(struct pack_reader *r)
 /* ------------------------------------------------------------------ reading */
 
 static void
-lend(const struct pack_reader *r, const struct pack_job *job,
-     struct pack_reader_batch *batch)
+lend(struct pack_reader *r, struct pack_job *job, struct pack_reader_batch *batch)
 {
     const struct pack_drawn *drawn = &job->drawn;
+    size_t number = (size_t)(job - r->jobs);
+    r->lent = job;
     *batch = (struct pack_reader_batch){ .data = job->data,
                                          .n_samples = drawn->n_samples,
                                          .samples = drawn->samples,
@@ -269,22 +279,25 @@ lend(const struct pack_reader *r, const struct pack_job *job,
                                          .position = drawn->position,
                                          .ready_ns = job->ready_ns,
                                          .work = job->work,
-                                         .further = r->further_data };
+                                         .further = r->further_data + number * r->n_further,
+                                         .buffer = number };
 }
 
 enum pack_status
 pack_reader_take(struct pack_reader *r, struct pack_job **taken, struct pack_error *err)
 {
-    struct pack_job *job;
+    struct pack_job *job = NULL;
     enum pack_status status = PACK_OK;
     if (r->stock) {
-        job = pack_draw_next(&r->present, &r->jobs[0].drawn) ? &r->jobs[0] : NULL;
+        job = pack_ring_at(r->ring, 0);
+        if (!pack_draw_next(&r->present, &job->drawn))
+            job = NULL;
         if (job)
             status = pack_reader_stock_read(r, job, err);
         if (job)
             job->ready_ns = pack_clock_ns();
     } else {
-        job = pack_crew_next(r->crew);
+        status = pack_crew_next(r->crew, &r->params.watch, &job, err);
         if (job) /* what was read of a file that changes says nothing, good or bad */
             status = pack_chunkmap_check(r->map, r->fd, err);
         if (job && status == PACK_OK && job->bad_visit < job->drawn.n_visits) {
@@ -308,17 +321,57 @@ pack_reader_next(struct pack_reader *r, struct pack_reader_batch *batch,
     struct pack_job *job;
     if (!r || !batch)
         return pack_check_given(err, "reader", r, "batch", batch, NULL);
-    enum pack_status status = pack_reader_take(r, &job, err);
-    /* those in step go on also where the first has failed, which is told of then */
-    enum pack_status beside = pack_further_take(r, job, status == PACK_OK ? err : NULL);
+    r->lent = NULL;
+    enum pack_status status = r->is_stopped
+                                  ? pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted")
+                                  : pack_watch_check(&r->params.watch, err);
     if (status == PACK_OK)
+        status = pack_reader_take(r, &job, err);
+    /* those in step go on also where the first has failed, which is told of then */
+    enum pack_status beside = status == PACK_ERR_INTERRUPTED
+                                  ? status
+                                  : pack_further_take(r, job, status == PACK_OK ? err : NULL);
+    if (status == PACK_OK || beside == PACK_ERR_INTERRUPTED)
         status = beside;
+    r->is_stopped = status == PACK_ERR_INTERRUPTED;
     if (status != PACK_OK)
         return status;
     if (job)
         lend(r, job, batch);
     else
         *batch = (struct pack_reader_batch){ .data = NULL };
+    return PACK_OK;
+}
+
+enum pack_status
+pack_reader_keep(struct pack_reader *r, const struct pack_reader_batch *batch,
+                 struct pack_error *err)
+{
+    if (!r || !batch)
+        return pack_check_given(err, "reader", r, "batch", batch, NULL);
+    if (!r->lent || batch->data != r->lent->data)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "batch",
+                               "it is not lent, or is kept already");
+    if (!pack_ring_keep(r->ring, r->lent))
+        return pack_fail_param(err, PACK_ERR_LIMIT, "n_kept",
+                               "%s kept already; one is to be given back first",
+                               pack_counted(r->params.n_kept, "batch is", "batches are").text);
+    pack_further_keep_job(r, r->lent);
+    r->lent = NULL;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_reader_give_back(struct pack_reader *r, size_t buffer, struct pack_error *err)
+{
+    if (!r)
+        return pack_check_given(err, "reader", r, NULL);
+    struct pack_job *job = buffer < r->n_jobs ? &r->jobs[buffer] : NULL;
+    if (!job || !pack_ring_let_go(r->ring, job))
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "buffer", "no batch is kept in %zu",
+                               buffer);
+    pack_further_give_back(r, job);
+    pack_ring_give_back(r->ring, job);
     return PACK_OK;
 }
 

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "libpack/base/clock.h"
 
@@ -58,7 +59,7 @@ pack_crew_bytes(unsigned n_threads, uint64_t n_slots)
 static struct pack_job *
 job_at(const struct pack_crew *crew, uint64_t batch)
 {
-    return &crew->reader->jobs[batch % crew->reader->n_jobs];
+    return pack_ring_at(crew->reader->ring, batch);
 }
 
 /* ------------------------------------------------------------------ visits */
@@ -304,7 +305,7 @@ worker_main(void *argument)
     struct pack_crew *crew = worker->crew;
     pthread_mutex_lock(&crew->lock);
     while (!crew->closing) {
-        bool has_room = crew->n_planned - crew->n_given_back < crew->reader->n_jobs;
+        bool has_room = crew->n_planned - crew->n_given_back < crew->reader->n_ring;
         if (crew->n_to_make > 0)
             make_run(crew, worker);
         else if (has_room && !crew->planning && !crew->ended)
@@ -338,6 +339,17 @@ start_workers(struct pack_crew *crew, unsigned n_threads, struct pack_error *err
     return status;
 }
 
+/* Waits with a limit go by a clock that nobody sets. */
+static void
+init_timed(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 enum pack_status
 pack_crew_start(struct pack_reader *reader, unsigned n_threads, struct pack_crew **out,
                 struct pack_error *err)
@@ -349,7 +361,7 @@ pack_crew_start(struct pack_reader *reader, unsigned n_threads, struct pack_crew
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->work, NULL);
     pthread_cond_init(&crew->slot_moved, NULL);
-    pthread_cond_init(&crew->job_done, NULL);
+    init_timed(&crew->job_done);
     crew->slots = calloc(reader->info.n_slots + 1, sizeof *crew->slots);
     crew->workers = calloc(n_threads, sizeof *crew->workers);
     enum pack_status status = crew->slots && crew->workers
@@ -386,25 +398,54 @@ pack_crew_end(struct pack_crew *crew)
 
 /* ------------------------------------------------------------------ batches */
 
-struct pack_job *
-pack_crew_next(struct pack_crew *crew)
+/* Whether the next batch is there, or there is none. */
+static bool
+has_next(struct pack_crew *crew)
 {
-    struct pack_job *job = NULL;
+    return crew->n_planned > crew->n_taken ? job_at(crew, crew->n_taken)->is_ready
+                                           : crew->ended;
+}
+
+/* Under the lock: until something may have changed, or a while is over and the watch has
+ * been asked. */
+static enum pack_status
+wait_for_job(struct pack_crew *crew, const struct pack_watch *watch, struct pack_error *err)
+{
+    enum { LOOK_NS = 50 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
+    struct timespec until;
+    if (!watch->stop) {
+        pthread_cond_wait(&crew->job_done, &crew->lock);
+        return PACK_OK;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / SECOND_NS;
+    until.tv_nsec %= SECOND_NS;
+    if (pthread_cond_timedwait(&crew->job_done, &crew->lock, &until) == 0)
+        return PACK_OK;
+    pthread_mutex_unlock(&crew->lock);
+    enum pack_status status = pack_watch_check(watch, err);
+    pthread_mutex_lock(&crew->lock);
+    return status;
+}
+
+enum pack_status
+pack_crew_next(struct pack_crew *crew, const struct pack_watch *watch, struct pack_job **job,
+               struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    *job = NULL;
     pthread_mutex_lock(&crew->lock);
     if (crew->n_given_back < crew->n_taken) {
         crew->n_given_back = crew->n_taken;
         pthread_cond_signal(&crew->work);
     }
-    while (crew->n_planned == crew->n_taken && !crew->ended)
-        pthread_cond_wait(&crew->job_done, &crew->lock);
-    if (crew->n_planned > crew->n_taken) {
-        job = job_at(crew, crew->n_taken);
-        while (!job->is_ready)
-            pthread_cond_wait(&crew->job_done, &crew->lock);
-        crew->n_taken++;
-    }
+    while (status == PACK_OK && !has_next(crew))
+        status = wait_for_job(crew, watch, err);
+    if (status == PACK_OK && crew->n_planned > crew->n_taken)
+        *job = job_at(crew, crew->n_taken++);
     pthread_mutex_unlock(&crew->lock);
-    return job;
+    return status;
 }
 
 void

@@ -39,8 +39,9 @@ pack_further_prepare(struct pack_reader *r, struct pack_error *err)
     enum pack_status status = PACK_OK;
     size_t n = r->params.n_further;
     r->further = calloc(n + 1, sizeof *r->further);
-    r->further_data = calloc(n + 1, sizeof *r->further_data);
-    if (!r->further || !r->further_data)
+    r->further_data = calloc(n * r->n_jobs + 1, sizeof *r->further_data);
+    r->further_jobs = calloc(n * r->n_jobs + 1, sizeof(struct pack_job *));
+    if (!r->further || !r->further_data || !r->further_jobs)
         return pack_fail_memory(err, "further datasets");
     for (size_t i = 0; i < n && status == PACK_OK; i++) {
         struct pack_reader *f = calloc(1, sizeof *f);
@@ -51,6 +52,7 @@ pack_further_prepare(struct pack_reader *r, struct pack_error *err)
         f->params.dataset = r->params.further[i];
         f->params.n_further = 0;
         f->params.transform = NULL;
+        f->params.buffers = (struct pack_reader_buffers){ .context = NULL };
         f->first = r;
         status = pack_reader_prepare(f, err);
     }
@@ -71,6 +73,7 @@ pack_further_close(struct pack_reader *r)
 {
     for (size_t i = 0; i < r->n_further; i++)
         pack_reader_close(r->further[i]);
+    free((void *)r->further_jobs);
     free(r->further_data);
     free(r->further);
 }
@@ -100,7 +103,7 @@ read_whole(struct pack_reader *f, struct pack_error *err)
     struct pack_strided all = { .run_bytes = facts->logical_bytes };
     enum pack_status status = PACK_OK;
     f->whole = malloc(facts->logical_bytes);
-    f->rows = calloc(f->present.batch, f->sample_bytes);
+    f->rows = calloc(f->present.batch * f->first->n_jobs, f->sample_bytes);
     if (!f->whole || !f->rows)
         return pack_fail_memory(err, "further dataset");
     memcpy(box.count, facts->extent.extent, sizeof box.count);
@@ -116,7 +119,8 @@ read_whole(struct pack_reader *f, struct pack_error *err)
     return status;
 }
 
-/* What reading it would have taken is left instead, less what it takes to keep it. */
+/* What reading it would have taken is left instead, less what it takes to keep it, if there
+ * is so much. */
 static enum pack_status
 keep(struct pack_reader *f, uint64_t *left, struct pack_error *err)
 {
@@ -127,7 +131,11 @@ keep(struct pack_reader *f, uint64_t *left, struct pack_error *err)
         status = pack_reader_least(f, &kept, err);
     if (status != PACK_OK)
         return status;
-    *left += read; /* of which its rows are a part */
+    if (kept > read && kept - read > *left) {
+        f->is_whole = false;
+        return PACK_OK;
+    }
+    *left += read;
     *left -= kept;
     return read_whole(f, err);
 }
@@ -150,30 +158,33 @@ pack_further_keep(struct pack_reader *r, uint64_t *left, struct pack_error *err)
 
 /* ------------------------------------------------------------------ reading */
 
-static void
+/* To the place of rows that belongs to the job. */
+static const void *
 copy_rows(struct pack_reader *f, const struct pack_job *job)
 {
     const struct pack_facts *facts = &f->map->facts;
     size_t row_bytes = (size_t)(facts->logical_bytes / facts->extent.extent[0]);
     size_t rank = (size_t)f->first->map->grid.rank;
+    unsigned char *rows = f->rows + (size_t)(job - f->first->jobs) * f->present.batch *
+                                        f->sample_bytes;
     for (size_t i = 0; i < job->drawn.n_samples; i++)
-        memcpy(f->rows + i * f->sample_bytes,
+        memcpy(rows + i * f->sample_bytes,
                f->whole + job->drawn.starts[i * rank] * row_bytes, f->sample_bytes);
+    return rows;
 }
 
+/* Its batch, and where it has jobs of its own, the job. */
 static enum pack_status
 take_one(struct pack_reader *f, const struct pack_job *job, const void **data,
-         struct pack_error *err)
+         struct pack_job **own, struct pack_error *err)
 {
-    struct pack_job *own = NULL;
     enum pack_status status = PACK_OK;
+    *own = NULL;
     if (!f->is_whole) {
-        status = pack_reader_take(f, &own, err);
-        *data = own ? own->data : NULL;
-    } else if (job) {
-        copy_rows(f, job);
-        *data = f->rows;
-    }
+        status = pack_reader_take(f, own, err);
+        *data = *own ? (*own)->data : NULL;
+    } else if (job)
+        *data = copy_rows(f, job);
     return status;
 }
 
@@ -182,11 +193,32 @@ pack_further_take(struct pack_reader *r, const struct pack_job *job,
                   struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    for (size_t i = 0; i < r->n_further; i++) {
-        enum pack_status one = take_one(r->further[i], job, &r->further_data[i],
-                                        status == PACK_OK ? err : NULL);
-        if (status == PACK_OK)
+    size_t first = job ? (size_t)(job - r->jobs) * r->n_further : 0;
+    for (size_t i = 0; i < r->n_further && status != PACK_ERR_INTERRUPTED; i++) {
+        enum pack_status one =
+            take_one(r->further[i], job, &r->further_data[first + i],
+                     &r->further_jobs[first + i], status == PACK_OK ? err : NULL);
+        if (status == PACK_OK || one == PACK_ERR_INTERRUPTED)
             status = one;
     }
     return status;
+}
+
+void
+pack_further_keep_job(struct pack_reader *r, const struct pack_job *job)
+{
+    size_t first = (size_t)(job - r->jobs) * r->n_further;
+    for (size_t i = 0; i < r->n_further; i++)
+        if (r->further_jobs[first + i]) /* it has as many to keep as the first */
+            pack_ring_keep(r->further[i]->ring, r->further_jobs[first + i]);
+}
+
+void
+pack_further_give_back(struct pack_reader *r, const struct pack_job *job)
+{
+    size_t first = (size_t)(job - r->jobs) * r->n_further;
+    for (size_t i = 0; i < r->n_further; i++)
+        if (r->further_jobs[first + i] &&
+            pack_ring_let_go(r->further[i]->ring, r->further_jobs[first + i]))
+            pack_ring_give_back(r->further[i]->ring, r->further_jobs[first + i]);
 }

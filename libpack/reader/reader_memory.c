@@ -52,10 +52,12 @@ least_bytes(const struct pack_reader *r)
     const struct pack_draw *draw = &r->present;
     uint64_t n_threads = r->info.n_threads;
     struct sum sum = { sizeof *r + pack_chunkmap_bytes(r->map), false };
-    add(&sum, r->n_further, sizeof *r->further + sizeof *r->further_data);
+    add(&sum, r->n_further, sizeof *r->further);
+    add(&sum, r->n_further * r->n_jobs,
+        sizeof *r->further_data + sizeof(struct pack_job *));
     if (r->is_whole) {
         add(&sum, 1, r->map->facts.logical_bytes);
-        add(&sum, draw->batch, r->sample_bytes);
+        add(&sum, draw->batch * r->first->n_jobs, r->sample_bytes);
         return sum;
     }
     if (r->makes_at_once)
@@ -69,6 +71,7 @@ least_bytes(const struct pack_reader *r)
         add(&sum, n_hands, pack_transform_hand_bytes(r->transform));
     }
     add(&sum, r->n_jobs, sizeof(struct pack_job) + pack_draw_bytes(draw));
+    add(&sum, 1, pack_ring_bytes(r));
     if (r->fd < 0)
         return sum;
     add(&sum, 1, pack_crew_bytes(r->info.n_threads, 0));
@@ -142,6 +145,32 @@ find_left(const struct pack_reader *r, uint64_t limit, uint64_t *left,
     return PACK_OK;
 }
 
+static void *
+allocate_buffer(const struct pack_reader *r)
+{
+    const struct pack_reader_buffers *theirs = &r->params.buffers;
+    return theirs->allocate ? theirs->allocate(theirs->context, r->info.buffer_bytes)
+                            : calloc(1, r->info.buffer_bytes);
+}
+
+/* Of what is not handed out there are as many samples. */
+static enum pack_status
+allocate_job(const struct pack_reader *r, struct pack_job *job, struct pack_error *err)
+{
+    enum pack_status status = pack_drawn_init(&job->drawn, &r->present, err);
+    if (status != PACK_OK)
+        return status;
+    job->data = allocate_buffer(r);
+    if (!job->data)
+        return pack_fail_memory(err, r->params.buffers.allocate ? "batch, of the caller's"
+                                                                : "batch");
+    if (!r->transform)
+        job->raw = job->data;
+    else if (!r->makes_at_once)
+        job->raw = calloc(r->present.batch, r->sample_bytes);
+    return job->raw || r->makes_at_once ? PACK_OK : pack_fail_memory(err, "batch");
+}
+
 static enum pack_status
 allocate_jobs(struct pack_reader *r, struct pack_error *err)
 {
@@ -149,19 +178,22 @@ allocate_jobs(struct pack_reader *r, struct pack_error *err)
     r->jobs = calloc(r->n_jobs, sizeof *r->jobs);
     if (!r->jobs)
         return pack_fail_memory(err, "batches");
-    for (size_t i = 0; i < r->n_jobs && status == PACK_OK; i++) {
-        status = pack_drawn_init(&r->jobs[i].drawn, &r->present, err);
-        if (status != PACK_OK)
-            break;
-        struct pack_job *job = &r->jobs[i];
-        if (!r->makes_at_once)
-            job->raw = job->data = calloc(r->present.batch, r->sample_bytes);
-        if (r->transform)
-            job->data = calloc(r->present.batch, r->transform->out_bytes);
-        if ((!job->raw && !r->makes_at_once) || !job->data)
-            status = pack_fail_memory(err, "batch");
-    }
-    return status;
+    for (size_t i = 0; i < r->n_jobs && status == PACK_OK; i++)
+        status = allocate_job(r, &r->jobs[i], err);
+    return status == PACK_OK ? pack_ring_new(r, err) : status;
+}
+
+static void
+release_job(const struct pack_reader *r, struct pack_job *job)
+{
+    const struct pack_reader_buffers *theirs = &r->params.buffers;
+    if (job->raw != job->data)
+        free(job->raw);
+    if (!theirs->allocate)
+        free(job->data);
+    else if (job->data)
+        theirs->release(theirs->context, job->data);
+    pack_drawn_done(&job->drawn);
 }
 
 static enum pack_status
@@ -282,11 +314,8 @@ pack_reader_release(struct pack_reader *r)
     free(r->hands);
     pack_transform_hand_free(r->stock_hand.made);
     free(r->transform);
-    for (size_t i = 0; r->jobs && i < r->n_jobs; i++) {
-        if (r->jobs[i].data != r->jobs[i].raw)
-            free(r->jobs[i].data);
-        free(r->jobs[i].raw);
-        pack_drawn_done(&r->jobs[i].drawn);
-    }
+    pack_ring_free(r->ring);
+    for (size_t i = 0; r->jobs && i < r->n_jobs; i++)
+        release_job(r, &r->jobs[i]);
     free(r->jobs);
 }

@@ -16,6 +16,7 @@
 
 struct pack_h5_boxes;
 struct pack_crew;
+struct pack_ring;
 
 /* A batch in the making. Drawn and planned by one thread at a time, then read by all; what
  * follows `data` is the crew's, under its lock. */
@@ -66,8 +67,11 @@ struct pack_reader {
     uint64_t plan_ahead_max;
 
     unsigned char *slots;  /* decoded chunks that are kept */
-    struct pack_job *jobs; /* a ring; batch i of all is jobs[i % n_jobs] */
-    size_t n_jobs;
+    struct pack_job *jobs;
+    size_t n_jobs, n_ring; /* of these so many are in the ring */
+    struct pack_ring *ring;
+    struct pack_job *lent; /* until the next call; NULL: none, or it is kept */
+    bool is_stopped;       /* by the watch */
     struct pack_hand *hands; /* of each thread */
     struct pack_crew *crew;  /* NULL: HDF5 reads */
 
@@ -76,13 +80,14 @@ struct pack_reader {
 
     /* Readers of the datasets that are read in step, and what is lent of each. */
     struct pack_reader **further;
-    const void **further_data;
     size_t n_further;
+    const void **further_data; /* of each, for each job of this reader */
+    struct pack_job **further_jobs; /* theirs, likewise; NULL: they are kept as a whole */
 
     /* Of such a reader: */
     const struct pack_reader *first; /* that it is in step with; NULL: this is it */
     bool is_whole;                   /* all of the dataset is in memory: */
-    unsigned char *whole, *rows;     /* all of it, and what is lent */
+    unsigned char *whole, *rows; /* all of it, and what is lent with each job of the first */
 };
 
 /* ------------------------------------------------- reader.c */
@@ -94,6 +99,22 @@ enum pack_status pack_reader_start(struct pack_reader *reader, struct pack_error
 /* Waits for the next batch; NULL behind the last. One that failed is told of, too. */
 enum pack_status pack_reader_take(struct pack_reader *reader, struct pack_job **job,
                                   struct pack_error *err);
+
+/* ------------------------------------------------- reader_ring.c: batches that are kept */
+
+/*
+ * Batch i of all is made in the job at i % n_ring. One that is kept leaves its place to a
+ * job that is idle, until it is given back: so there are always n_ring.
+ */
+uint64_t pack_ring_bytes(const struct pack_reader *reader);
+enum pack_status pack_ring_new(struct pack_reader *reader, struct pack_error *err);
+void pack_ring_free(struct pack_ring *ring); /* accepts NULL */
+struct pack_job *pack_ring_at(const struct pack_ring *ring, uint64_t batch);
+/* False when all of n_kept are kept. */
+bool pack_ring_keep(struct pack_ring *ring, const struct pack_job *job);
+/* In two steps: it is no longer kept, which is false when it was not; it is idle. */
+bool pack_ring_let_go(struct pack_ring *ring, const struct pack_job *job);
+void pack_ring_give_back(struct pack_ring *ring, const struct pack_job *job);
 
 /* ------------------------------------------------- reader_further.c: datasets in step */
 
@@ -109,6 +130,9 @@ enum pack_status pack_further_start(struct pack_reader *reader, struct pack_erro
 /* Takes the batch that belongs to a job, which may be NULL, of each: the first error. */
 enum pack_status pack_further_take(struct pack_reader *reader, const struct pack_job *job,
                                    struct pack_error *err);
+/* With a job that is kept or given back, theirs are. */
+void pack_further_keep_job(struct pack_reader *reader, const struct pack_job *job);
+void pack_further_give_back(struct pack_reader *reader, const struct pack_job *job);
 void pack_further_close(struct pack_reader *reader);
 
 /* ------------------------------------------------- reader_jobs.c: what threads do */
@@ -153,9 +177,10 @@ void pack_crew_end(struct pack_crew *crew);
 /* Memory of a crew, slots of which are `n_slots`. */
 uint64_t pack_crew_bytes(unsigned n_threads, uint64_t n_slots);
 
-/* Waits for the next batch; NULL behind the last. It stays the caller's until it is given
- * back, by the next call too. */
-struct pack_job *pack_crew_next(struct pack_crew *crew);
+/* Waits for the next batch; *job is NULL behind the last. It stays the caller's until the
+ * next call, unless it is kept. PACK_ERR_INTERRUPTED when the watch stops it. */
+enum pack_status pack_crew_next(struct pack_crew *crew, const struct pack_watch *watch,
+                                struct pack_job **job, struct pack_error *err);
 
 /* What was done so far, into the counts of *info. */
 void pack_crew_count(struct pack_crew *crew, struct pack_reader_info *info);

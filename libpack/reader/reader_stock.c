@@ -24,8 +24,10 @@ pack_reader_stock_read(struct pack_reader *r, struct pack_job *job,
     memcpy(box.count, r->present.count, size);
     for (size_t i = 0; i < drawn->n_samples && status == PACK_OK; i++) {
         memcpy(box.start, drawn->starts + i * (size_t)rank, size);
-        status = pack_h5_boxes_read(r->stock, &box, 1, job->raw + i * r->sample_bytes,
-                                    NULL, err);
+        status = pack_watch_check(&r->params.watch, err);
+        if (status == PACK_OK)
+            status = pack_h5_boxes_read(r->stock, &box, 1, job->raw + i * r->sample_bytes,
+                                        NULL, err);
     }
     if (status == PACK_OK)
         pack_reader_swap(r, job->raw, drawn->n_samples);

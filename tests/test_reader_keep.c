@@ -1,0 +1,476 @@
+/*
+ * Batches that are kept: each holds, whenever it is given back and by whichever thread, what a
+ * reader that keeps nothing gives; memory of the caller's; waiting that is stopped.
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include <libpack/reader.h>
+#include "tests/made_h5.h"
+#include "tests/made_reader.h"
+#include "tests/tap.h"
+
+enum { N_ROWS = 90, SIDE = 12, BATCH = 8, N_KEPT = 5, ROUNDS = 4 };
+
+static const char path[] = "test_reader_keep.tmp.h5";
+static const char source[] = "test_reader_keep.source.h5";
+
+static const struct made images = { .name = "x",
+                                    .type = "u8",
+                                    .rank = 4,
+                                    .dims = { N_ROWS, SIDE, SIDE, 3 },
+                                    .chunk = { 4, SIDE, SIDE, 3 },
+                                    .pipeline = "zstd:1" };
+static const struct made points = { .name = "points",
+                                    .type = ">f32",
+                                    .rank = 2,
+                                    .dims = { N_ROWS, 50 },
+                                    .chunk = { 7, 50 },
+                                    .pipeline = "gzip:1" };
+static const struct made plain = { .name = "plain",
+                                   .type = "u8",
+                                   .rank = 4,
+                                   .dims = { N_ROWS, SIDE, SIDE, 3 } };
+static const char *const further[] = { "points", "labels" };
+enum { N_FURTHER = 2 };
+
+static void
+add_set(hid_t file, const struct made *made)
+{
+    hid_t type = made_type(made->type), dcpl = made_creation(made, type);
+    hid_t space = H5Screate_simple(made->rank, made->dims, NULL);
+    hid_t set = H5Dcreate2(file, made->name, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    size_t size = made_elements(made) * H5Tget_size(type);
+    uint8_t *data = malloc(size);
+    made_bytes(data, size);
+    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    free(data);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Pclose(dcpl);
+    H5Tclose(type);
+}
+
+static void
+write_all(void)
+{
+    static const struct made labels = { .name = "labels",
+                                        .type = "i64",
+                                        .rank = 1,
+                                        .dims = { N_ROWS } };
+    made_write(&images, path);
+    made_write(&images, source);
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    add_set(file, &points);
+    add_set(file, &labels);
+    add_set(file, &plain);
+    hid_t space = H5Screate_simple(images.rank, images.dims, NULL);
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_virtual(dcpl, space, source, "x", space);
+    H5Dclose(H5Dcreate2(file, "virtual", H5T_STD_U8LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+/* ------------------------------------------------------------ what is to be there */
+
+/* All batches of a run, copied. */
+struct copy {
+    uint8_t *data;
+    size_t n_samples, size, further_size[N_FURTHER];
+    uint64_t samples[BATCH];
+    uint8_t *further[N_FURTHER];
+};
+enum { N_COPIES = 64 };
+
+static void
+copy_batch(const struct pack_reader_batch *batch, struct pack_reader *reader, struct copy *to)
+{
+    struct pack_reader_info info;
+    pack_reader_info(reader, &info, NULL);
+    *to = (struct copy){ .n_samples = batch->n_samples,
+                         .size = batch->n_samples * info.sample_bytes };
+    to->data = malloc(to->size);
+    memcpy(to->data, batch->data, to->size);
+    memcpy(to->samples, batch->samples, batch->n_samples * sizeof *batch->samples);
+    for (size_t i = 0; i < N_FURTHER; i++) {
+        pack_reader_further_info(reader, i, &info, NULL);
+        to->further_size[i] = batch->n_samples * info.sample_bytes;
+        to->further[i] = malloc(to->further_size[i]);
+        memcpy(to->further[i], batch->further[i], to->further_size[i]);
+    }
+}
+
+static bool
+is_copy(const struct pack_reader_batch *batch, const struct copy *copy)
+{
+    bool same = batch->n_samples == copy->n_samples &&
+                memcmp(batch->data, copy->data, copy->size) == 0 &&
+                memcmp(batch->samples, copy->samples,
+                       copy->n_samples * sizeof *copy->samples) == 0;
+    for (size_t i = 0; i < N_FURTHER; i++)
+        same = same &&
+               memcmp(batch->further[i], copy->further[i], copy->further_size[i]) == 0;
+    return same;
+}
+
+static void
+free_copies(struct copy *copies, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < N_FURTHER; k++)
+            free(copies[i].further[k]);
+        free(copies[i].data);
+    }
+}
+
+static size_t
+copy_all(const struct pack_reader_params *params, struct copy *copies)
+{
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch batch;
+    struct pack_error err = { .text = "" };
+    size_t n = 0;
+    if (pack_reader_open(params, &reader, &err) != PACK_OK)
+        note("%s", err.text);
+    while (reader && pack_reader_next(reader, &batch, &err) == PACK_OK && batch.n_samples &&
+           n < N_COPIES)
+        copy_batch(&batch, reader, &copies[n++]);
+    pack_reader_close(reader);
+    return n;
+}
+
+/* ------------------------------------------------------------------- keeping */
+
+struct giver {
+    struct pack_reader *reader;
+    size_t buffer;
+};
+
+static void *
+give_back(void *argument)
+{
+    const struct giver *giver = argument;
+    pack_reader_give_back(giver->reader, giver->buffer, NULL);
+    return NULL;
+}
+
+/* Now and then by a thread that is still at it when the next batch is taken. */
+static void
+give_back_somehow(struct pack_reader *reader, size_t buffer, bool beside, struct giver *giver,
+                  pthread_t *thread, bool *runs)
+{
+    if (*runs)
+        pthread_join(*thread, NULL);
+    *runs = false;
+    *giver = (struct giver){ reader, buffer };
+    if (beside)
+        *runs = pthread_create(thread, NULL, give_back, giver) == 0;
+    else
+        give_back(giver);
+}
+
+/* How many batches were not what they are to be, when they were taken or given back. */
+static int
+keep_at_random(const struct pack_reader_params *params, const struct copy *copies, size_t n,
+               uint64_t seed)
+{
+    struct pack_reader *reader = NULL;
+    struct pack_error err = { .text = "" };
+    struct pack_rng rng;
+    struct {
+        struct pack_reader_batch batch;
+        size_t number;
+    } kept[N_KEPT];
+    size_t n_kept = 0, n_read = 0;
+    struct giver giver;
+    pthread_t thread;
+    bool runs = false;
+    int n_wrong = 0;
+    pack_rng_seed(&rng, seed);
+    if (pack_reader_open(params, &reader, &err) != PACK_OK) {
+        note("%s", err.text);
+        return -1;
+    }
+    while (n_read < n) {
+        struct pack_reader_batch batch;
+        if (pack_reader_next(reader, &batch, &err) != PACK_OK || batch.n_samples == 0)
+            break;
+        n_wrong += !is_copy(&batch, &copies[n_read]);
+        if (runs) /* so that there is room surely */
+            pthread_join(thread, NULL);
+        runs = false;
+        if (pack_rng_below(&rng, 4)) {
+            if (pack_reader_keep(reader, &batch, &err) != PACK_OK) {
+                note("%s", err.text);
+                n_wrong++;
+                break;
+            }
+            kept[n_kept].batch = batch;
+            kept[n_kept++].number = n_read;
+        }
+        n_read++;
+        while (n_kept > 0 && (n_kept == N_KEPT || pack_rng_below(&rng, 3) == 0)) {
+            size_t i = pack_rng_below(&rng, n_kept);
+            n_wrong += !is_copy(&kept[i].batch, &copies[kept[i].number]);
+            give_back_somehow(reader, kept[i].batch.buffer, pack_rng_below(&rng, 2), &giver,
+                              &thread, &runs);
+            kept[i] = kept[--n_kept];
+        }
+    }
+    if (runs)
+        pthread_join(thread, NULL);
+    for (size_t i = 0; i < n_kept; i++)
+        n_wrong += !is_copy(&kept[i].batch, &copies[kept[i].number]);
+    pack_reader_close(reader); /* with batches that are kept */
+    return n_read == n ? n_wrong : -1;
+}
+
+static void
+test_keeping(void)
+{
+    static const struct pack_reader_transform centre = { .crop = PACK_READER_CROP_CENTRE,
+                                                         .height = 5,
+                                                         .width = 7,
+                                                         .values = PACK_READER_FP32 };
+    static const struct {
+        const char *dataset;
+        const struct pack_reader_transform *transform;
+        uint64_t least;
+    } sets[] = { { "x", NULL, 0 },       { "x", NULL, 1 },      { "plain", NULL, 0 },
+                 { "virtual", NULL, 0 }, { "x", &centre, 0 },   { "plain", &centre, 1 },
+                 { "virtual", &centre, 0 } };
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        struct pack_reader_params params = {
+            .file = path,
+            .dataset = sets[s].dataset,
+            .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = BATCH, .seed = s },
+            .n_epochs = 3,
+            .n_threads = 2,
+            .transform = sets[s].transform,
+            .further = further,
+            .n_further = N_FURTHER
+        };
+        struct copy copies[N_COPIES];
+        size_t n = copy_all(&params, copies);
+        int n_wrong = 0;
+        params.n_kept = N_KEPT;
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            params.n_threads = 1 + round;
+            params.n_ahead = 1 + round % 3;
+            params.memory_bytes = 0;
+            if (sets[s].least) /* then the further ones are read, not kept as a whole */
+                params.memory_bytes = least_memory(params);
+            int wrong = keep_at_random(&params, copies, n, 10 * s + round);
+            n_wrong += wrong < 0 ? 1000 : wrong;
+        }
+        ok(n == 3 * ((N_ROWS + BATCH - 1) / BATCH) && n_wrong == 0,
+           "%s%s%s: %zu batches, of which many are kept; %d are wrong", sets[s].dataset,
+           sets[s].transform ? ", cut and normalised" : "", sets[s].least ? ", little memory" : "",
+           n, n_wrong);
+        free_copies(copies, n);
+    }
+}
+
+static void
+test_bounds(void)
+{
+    struct pack_reader_params params = { .file = path,
+                                         .dataset = "x",
+                                         .pattern = { .batch = BATCH },
+                                         .n_ahead = 1,
+                                         .n_kept = 2,
+                                         .n_threads = 1 };
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch a, b, c, d;
+    struct pack_reader_info info = { .engine = "" };
+    struct pack_error err = { .text = "" };
+    if (pack_reader_open(&params, &reader, &err) != PACK_OK) {
+        ok(false, "%s", err.text);
+        return;
+    }
+    pack_reader_info(reader, &info, NULL);
+    ok(info.n_buffers == 4 && info.buffer_bytes == BATCH * SIDE * SIDE * 3,
+       "in the making, lent and two kept: %zu buffers of %zu bytes", info.n_buffers,
+       info.buffer_bytes);
+    pack_reader_next(reader, &a, NULL);
+    ok(pack_reader_give_back(reader, a.buffer, &err) == PACK_ERR_ARGUMENT &&
+           strcmp(err.param, "buffer") == 0,
+       "what is only lent is not given back: %s", err.text);
+    ok(pack_reader_keep(reader, &a, NULL) == PACK_OK &&
+           pack_reader_keep(reader, &a, &err) == PACK_ERR_ARGUMENT,
+       "what is kept is not kept again: %s", err.text);
+    pack_reader_next(reader, &b, NULL);
+    ok(pack_reader_keep(reader, &a, &err) == PACK_ERR_ARGUMENT &&
+           pack_reader_keep(reader, &b, NULL) == PACK_OK,
+       "only the batch that is lent is kept");
+    pack_reader_next(reader, &c, NULL);
+    ok(pack_reader_keep(reader, &c, &err) == PACK_ERR_LIMIT &&
+           strcmp(err.param, "n_kept") == 0,
+       "no more than was said: %s", err.text);
+    pack_reader_next(reader, &d, NULL);
+    ok(a.buffer != b.buffer && b.buffer != d.buffer && a.buffer != d.buffer &&
+           d.samples[0] == 3 * BATCH && a.samples[0] == 0 && b.samples[0] == BATCH,
+       "the reader goes on beside them");
+    ok(pack_reader_give_back(reader, a.buffer, NULL) == PACK_OK &&
+           pack_reader_give_back(reader, a.buffer, &err) == PACK_ERR_ARGUMENT &&
+           pack_reader_give_back(reader, 99, &err) == PACK_ERR_ARGUMENT &&
+           pack_reader_keep(reader, &d, NULL) == PACK_OK,
+       "one that is given back, once, makes room for another: %s", err.text);
+    pack_reader_close(reader);
+}
+
+/* -------------------------------------------------------- the caller's memory */
+
+struct room {
+    size_t n, n_held, most, bytes;
+    void *buffer[16];
+};
+
+static void *
+allocate(void *context, size_t bytes)
+{
+    struct room *room = context;
+    if (room->n_held == room->most)
+        return NULL;
+    room->bytes = bytes;
+    room->n_held++;
+    return room->buffer[room->n++] = malloc(bytes);
+}
+
+static void
+release(void *context, void *buffer)
+{
+    struct room *room = context;
+    room->n_held--;
+    free(buffer);
+}
+
+static void
+test_buffers(void)
+{
+    static const struct pack_reader_transform flip = { .flip = 1 };
+    const char *const sets[] = { "x", "plain", "virtual" };
+    int n_good = 0, n_refused = 0, n_tried = 0;
+    for (int i = 0; i < 6; i++) {
+        struct room room = { .most = 16 };
+        struct pack_reader_params params = { .file = path,
+                                             .dataset = sets[i % 3],
+                                             .pattern = { .batch = BATCH },
+                                             .n_kept = 1,
+                                             .buffers = { &room, allocate, release },
+                                             .transform = i < 3 ? NULL : &flip,
+                                             .further = further,
+                                             .n_further = N_FURTHER };
+        struct pack_reader *reader = NULL;
+        struct pack_reader_batch batch;
+        struct pack_reader_info info = { .n_buffers = 0 };
+        struct pack_error err = { .text = "" };
+        bool good = pack_reader_open(&params, &reader, &err) == PACK_OK &&
+                    pack_reader_info(reader, &info, NULL) == PACK_OK &&
+                    room.n == info.n_buffers && room.bytes == info.buffer_bytes;
+        while (good && pack_reader_next(reader, &batch, &err) == PACK_OK && batch.n_samples)
+            good = batch.data == room.buffer[batch.buffer];
+        pack_reader_close(reader);
+        n_good += good && room.n_held == 0;
+        for (size_t most = 0; most < info.n_buffers; most++) {
+            room = (struct room){ .most = most };
+            n_tried++;
+            n_refused += pack_reader_open(&params, &reader, &err) == PACK_ERR_MEMORY &&
+                         room.n_held == 0 && room.n == most;
+        }
+    }
+    ok(n_good == 6, "batches lie in memory of the caller's, which is given back");
+    ok(n_refused == n_tried && n_tried > 12, "and when there is not enough of it, too");
+    struct pack_reader_params half = { .file = path,
+                                       .dataset = "x",
+                                       .pattern = { .batch = BATCH },
+                                       .buffers = { NULL, allocate, NULL } };
+    struct pack_reader *reader = NULL;
+    struct pack_error err = { .text = "" };
+    ok(pack_reader_open(&half, &reader, &err) == PACK_ERR_ARGUMENT &&
+           strcmp(err.param, "buffers") == 0,
+       "%s", err.text);
+}
+
+/* ------------------------------------------------------------------ stopping */
+
+/* From the n-th question on. */
+static bool
+stop(void *context)
+{
+    int *n = context;
+    return --*n < 0;
+}
+
+static void
+test_stop(void)
+{
+    const char *const sets[] = { "x", "virtual" };
+    for (int i = 0; i < 2; i++) {
+        int left = i ? 2 * BATCH : 1, n = 0;
+        struct pack_reader_params params = { .file = path,
+                                             .dataset = sets[i],
+                                             .pattern = { .batch = BATCH },
+                                             .n_threads = 1,
+                                             .watch = { .context = &left, .stop = stop },
+                                             .further = further,
+                                             .n_further = N_FURTHER };
+        struct pack_reader *reader = NULL;
+        struct pack_reader_batch batch = { .n_samples = 1 };
+        struct pack_error err = { .text = "" };
+        enum pack_status status = pack_reader_open(&params, &reader, &err);
+        while (status == PACK_OK && batch.n_samples) {
+            status = pack_reader_next(reader, &batch, &err);
+            n++;
+        }
+        left = 1000;
+        ok(status == PACK_ERR_INTERRUPTED && n == 2 &&
+               pack_reader_next(reader, &batch, &err) == PACK_ERR_INTERRUPTED,
+           "%s: a stop ends it, for good", sets[i]);
+        pack_reader_close(reader);
+    }
+}
+
+/* A chunk that takes long: the second question is asked while it is waited for. */
+static void
+test_stop_waiting(void)
+{
+    static const struct made slow = { .name = "x",
+                                      .type = "u8",
+                                      .rank = 2,
+                                      .dims = { 2, 48 << 20 },
+                                      .chunk = { 1, 48 << 20 },
+                                      .pipeline = "gzip:1" };
+    int left = 1;
+    struct pack_reader_params params = { .file = path,
+                                         .dataset = "x",
+                                         .pattern = { .batch = 1 },
+                                         .n_threads = 1,
+                                         .watch = { .context = &left, .stop = stop } };
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch batch = { .n_samples = 1 };
+    struct pack_error err = { .text = "" };
+    made_write(&slow, path);
+    enum pack_status status = pack_reader_open(&params, &reader, &err);
+    if (status == PACK_OK)
+        status = pack_reader_next(reader, &batch, &err);
+    ok(status == PACK_ERR_INTERRUPTED && left < 0, "a stop ends waiting for a batch: %s",
+       err.text);
+    pack_reader_close(reader);
+}
+
+int
+main(void)
+{
+    write_all();
+    test_keeping();
+    test_bounds();
+    test_buffers();
+    test_stop();
+    test_stop_waiting();
+    unlink(path);
+    unlink(source);
+    return done();
+}
