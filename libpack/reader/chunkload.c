@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "libpack/base/clock.h"
+#include "libpack/base/large.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/filter.h"
 #include "libpack/model/grid.h"
@@ -56,7 +57,7 @@ pack_chunkload_init(struct pack_chunkload *load, const struct pack_chunkmap *map
     if (status != PACK_OK)
         return status;
     made.room_bytes = (size_t)room_bytes(map);
-    made.room = malloc(made.room_bytes);
+    made.room = pack_large_alloc(made.room_bytes);
     if (!made.room) {
         pack_chunkload_done(&made);
         return pack_fail_memory(err, "room for stored chunks");

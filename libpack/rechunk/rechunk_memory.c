@@ -5,7 +5,9 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "libpack/base/large.h"
 #include "libpack/base/size.h"
 #include "libpack/model/grid.h"
 #include "libpack/rechunk/rechunk_move_parts.h"
@@ -205,7 +207,7 @@ make_slots(struct mover *m, struct pack_error *err)
     m->slots = calloc(n, sizeof *m->slots);
     m->buckets = calloc(n, sizeof *m->buckets);
     m->region = calloc(n, sizeof *m->region);
-    m->data = malloc(n * bytes);
+    m->data = pack_large_alloc(n * bytes);
     if (!m->slots || !m->buckets || !m->region || !m->data)
         return pack_fail_memory(err, "chunks");
     for (uint64_t i = n; i-- > 0;) {
@@ -233,9 +235,10 @@ make_workers(struct mover *m, struct pack_error *err)
         m->loads[i].parts = m->parts + (size_t)i * m->move->n_batch;
     for (unsigned i = 0; i < m->move->n_workers && status == PACK_OK; i++) {
         struct move_worker *worker = &m->workers[i];
-        worker->chunk = calloc(1, m->move->plan.source.chunk_bytes);
+        worker->chunk = pack_large_alloc(m->move->plan.source.chunk_bytes);
         if (!worker->chunk)
             return pack_fail_memory(err, "a chunk");
+        memset(worker->chunk, 0, m->move->plan.source.chunk_bytes);
         status = pack_chunkload_init(&worker->load, m->params->map, &m->fetch, err);
         if (status == PACK_OK)
             status = pack_filter_ctx_new(&worker->ctx, err);

@@ -5,9 +5,10 @@ Speed of h5rechunk in one run with what bounds it, two threads on two processors
             `cp` of the same file and a sync; wanted: half as fast
   h5repack  the same on 256 MiB, beside HDF5's own tool, once; wanted: 40 times as fast
   codec     zstd and gzip on either side, beside decoding and encoding the same chunks in memory
-            on as many threads (codec_floor); wanted: 0.85. Where the codec is faster than the
-            disk, nothing can be: so also beside `cp` of the result and a sync, and the ratio to
-            the slower of the two
+            on as many threads (codec_floor); wanted: 0.85. The codecs alone touch no file, and
+            zstd is faster than a disk: what is read has to be decoded and what is made has to be
+            written, so also beside the codecs and then `cp` of the result and a sync, one after
+            the other, which is the floor of files where the processors do both
 
 Files were written just before, so that they are read from memory; every run ends with the data
 on the disk. A round runs each contestant once, every other round in the opposite order; medians
@@ -171,7 +172,7 @@ def codec(bench):
     whole, size = make(bench, "whole.h5", bench.job.codec_mib)
     print(f"{size >> 20} MiB, to whole images; {bench.job.rounds} rounds, 2 threads")
     print(f"{'from':24} {'to':8} {'h5rechunk MB/s':>19} {'codecs alone MB/s':>19} {'cp MB/s':>19}   "
-          "of codecs (wanted 0.85)  of the slower one  CPU   peak")
+          "of codecs (wanted 0.85)  of codecs and cp   CPU   peak")
     for name, chunk, packed, target in CODECS:
         source, out, floor_out, peak = (*map(bench.path, ("source.h5", "out.h5", "floor.h5")), [])
         bench.rechunk(whole, source, chunk, packed)
@@ -191,10 +192,10 @@ def codec(bench):
                                 "h5rechunk": rechunk})
         rates = {key: [size / 1e6 / s for s in values] for key, values in seconds.items()}
         bench.check_memory(name, max(peak))
-        slower = [max(pair) for pair in zip(seconds["floor"], seconds["cp"])]
+        both = [sum(pair) for pair in zip(seconds["floor"], seconds["cp"])]
         print(f"{name:24} {target:8} " + " ".join(f"{spread(rates[k], 0):>19}" for k in ("h5rechunk", "floor", "cp")) +
               f"   {spread(ratios(seconds['h5rechunk'], seconds['floor'])):23}  "
-              f"{spread(ratios(seconds['h5rechunk'], slower)):17}  "
+              f"{spread(ratios(seconds['h5rechunk'], both)):17}  "
               f"{cpu['h5rechunk'] / (cpu['floor'] + cpu['cp']):4.1f}   {max(peak) >> 10} MiB")
         os.unlink(source)
         os.unlink(floor_out)
