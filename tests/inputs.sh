@@ -72,14 +72,14 @@ refused "cannot create 'pipe': it is not a regular file" \
     h5pack photos --size 8 --force -o x.h5 --rejects pipe
 
 # Everything named is looked at before anything is measured: nothing was kept of it.
-refused "cannot create 'none/x.svg.part': No such file or directory" \
+refused "cannot create 'none/x.svg': there is no folder 'none'" \
     h5advise good.h5 --svg none/x.svg
 refused "cannot open 'none.tsv': No such file or directory" h5advise good.h5 -p trace:none.tsv
 [ ! -e cache/h5pack ] || [ -z "$(ls cache/h5pack)" ]
 ok $? 'the processor is not measured for what cannot be answered'
-refused "cannot create 'none/x.json.part': No such file or directory" \
+refused "cannot create 'none/x.json': there is no folder 'none'" \
     h5readbench good.h5 --trace none/x.json
-refused "cannot create 'none/p.json.part': No such file or directory" \
+refused "cannot create 'none/p.json': there is no folder 'none'" \
     h5advise --calibrate . -o none/p.json
 
 # Text of other systems.

@@ -193,6 +193,117 @@ def test_refused():
     refused('a dataset that is not there', "'b.h5:/labels' is not the same", '--join', 'in.h5', 'b.h5', '-o', 'y.h5')
 
 
+def split(name, n, *options):
+    return run('in.h5', '-o', name, '--split', str(n), *options)
+
+
+def shards(stem, n):
+    return [f'{stem}-{i:05}-of-{n:05}.h5' for i in range(n)]
+
+
+def removed_and_left(result):
+    names = [[entry['path'] for entry in result['earlier'] if entry['removed'] == is_removed] for is_removed in (True, False)]
+    return tuple(sorted(group) for group in names)
+
+
+def label(name, text=None):
+    with h5py.File(name, 'r' if text is None else 'a') as file:
+        if text is not None:
+            file.attrs['h5rechunk_shard'] = np.bytes_(text)
+        return file.attrs['h5rechunk_shard'].decode()
+
+
+def test_earlier():
+    """Shards of another number are removed by --force, when they say what they are."""
+    clear()
+    with h5py.File('in.h5', 'w') as file:
+        file['images'], file['labels'] = np.arange(60).reshape(20, 3), np.arange(20)
+    split('x.h5', 4)
+    old, new = shards('x', 4), shards('x', 2)
+    texts = [label(name) for name in old]
+    with h5py.File('x.h5') as file:
+        has_none = 'h5rechunk_shard' not in file.attrs
+    ok(has_none and len({text.split('set ')[1] for text in texts}) == 1 and
+       all(text.startswith(f'part {i + 1} of 4 of set ') for i, text in enumerate(texts)), 'shards say which they are')
+    os.remove('x.h5')
+    status, result, _ = split('x.h5', 2)
+    ok(status == 0 and removed_and_left(result) == ([], old) and all(map(os.path.exists, old)) and
+       result['earlier'][0]['left_because'] == 'it is removed with force only', 'an earlier set is told of and left without --force')
+    status, result, _ = split('x.h5', 2, '--force', '--dry-run')
+    ok(status == 0 and removed_and_left(result) == ([], old) and not result['earlier'][0]['left_because'] and
+       all(map(os.path.exists, old)), 'and in a dry run')
+    # Names of other sets, links, folders, and files that are none of ours, or say something else.
+    others = ['x-00000-of-00003.h5', 'x-00001-of-00003.h5', 'x-00002-of-00003.h5', 'x-00000-of-00005.h5', 'x-00001-of-00005.h5',
+              'x-00002-of-00005.h5', 'x-00003-of-00005.h5', 'x-00004-of-00005.h5', 'x-00000-of-00513.h5']
+    shutil.copy('in.h5', others[0])
+    with open(others[1], 'w') as file:
+        file.write('a text of mine')
+    os.symlink(old[1], others[2])
+    shutil.copy(old[0], others[3])  # is part 1 of 4
+    shutil.copy(old[0], others[4])
+    label(others[4], 'part 1 of 5 of set 0123456789abcdef')
+    shutil.copy(old[0], others[5])
+    label(others[5], 'part 3 of 5 of set 0123456789ABCDEF')
+    shutil.copy(old[0], others[6])
+    label(others[6], 'part 4 of 5 of set 0123456789abcdef and more')
+    os.mkdir(others[7])
+    shutil.copy(old[0], others[8])
+    label(others[8], 'part 1 of 513 of set 0123456789abcdef')
+    strangers = ['x-0000-of-00004.h5', 'x-000000-of-00004.h5', 'x-00000-of-00004.h5x', 'xx-00000-of-00004.h5', 'x-00000-of-00004',
+                 'x-00000_of-00004.h5', 'x- 0000-of-00004.h5', 'X-00000-of-00004.h5']
+    for name in strangers:
+        shutil.copy(old[0], name)
+    status, result, said = split('x.h5', 2, '--force')
+    good = [status == 0, removed_and_left(result) == (old, sorted(others)), same('in.h5', 'x.h5'),
+            not any(map(os.path.exists, old)), all(map(os.path.lexists, others + strangers))]
+    if not ok(all(good), '--force removes it, and nothing else'):
+        note(f'{good} {said} {removed_and_left(result)}')
+    ok(all(entry['left_because'] for entry in result['earlier'] if not entry['removed']), 'why others are left is told')
+    clear()
+    os.mkdir('a b')
+    split('a b/x.y.h5', 3)
+    status, result, said = split('a b/x.y.h5', 2, '--force')
+    ok(status == 0 and removed_and_left(result) == (shards('a b/x.y', 3), []) and
+       sorted(os.listdir('a b')) == sorted([*shards('x.y', 2), 'x.y.h5']), f'in other folders, too {said}')
+    split('y.h5', 2)
+    status, result, _ = run(shards('y', 2)[0], '-o', 'y.h5', '--split', '3', '--force')
+    ok(status == 0 and removed_and_left(result) == ([], shards('y', 2)) and all(map(os.path.exists, shards('y', 2))) and
+       label(shards('y', 3)[0]).startswith('part 1 of 3 '), 'a set is left when one of its shards is split')
+
+
+def test_sets():
+    clear()
+    with h5py.File('in.h5', 'w') as file:
+        file['images'], file['labels'] = np.arange(60).reshape(20, 3), np.arange(20)
+    shutil.copy('in.h5', 'other.h5')
+    os.utime('other.h5', (1, 1))
+    split('x.h5', 4), split('y.h5', 2), split('again.h5', 4)
+    run('other.h5', '-o', 'z.h5', '--split', '4')
+    four, two, other = shards('x', 4), shards('y', 2), shards('z', 4)
+    ok([label(name) for name in four] == [label(name) for name in shards('again', 4)], 'the same cut of a source is the same set')
+    refused('shards of two sets', f"'{four[0]}' is part 1 of 4 of one set of shards, '{two[0]}' part 1 of 2 of another: join each",
+            '--join', *four, *two, '-o', 'j.h5')
+    refused('of two sources', f"'{four[0]}' is part 1 of 4 of one set of shards, '{other[1]}' part 2 of 4 of another",
+            '--join', four[0], other[1], *four[2:], '-o', 'j.h5')
+    refused('a shard twice', f"'{four[2]}' and '{shards('again', 4)[2]}' are both part 3 of 4 of one set",
+            '--join', *four, shards('again', 4)[2], '-o', 'j.h5')
+    for files in ([*four, 'in.h5'], ['in.h5', *four]):
+        refused('shards with another file', f"'{four[0]}' is part 1 of 4 of a set of shards, 'in.h5' is none of a set",
+                '--join', *files, '-o', 'j.h5')
+    status, result, _ = run('--join', *four, '-o', 'j.h5')
+    with h5py.File('j.h5') as file:
+        ok(status == 0 and result['absent'] == 0 and 'h5rechunk_shard' not in file.attrs and same('in.h5', 'j.h5'),
+           'what is joined is no shard any more')
+    status, result, _ = run('--join', *four[1:], '-o', 'k.h5')
+    ok(status == 0 and result['absent'] == 1 and result['rows'] == 15, 'how many are not among them is told')
+    status, result, _ = run('--join', 'j.h5', 'k.h5', '-o', 'l.h5')
+    ok(status == 0 and result['absent'] == 0 and result['rows'] == 35, 'files of no set are joined')
+    status, _, _ = run(four[0], '-o', 'm.h5', '--chunk', '1')
+    ok(status == 0 and label('m.h5') == label(four[0]), 'a shard with other chunks is the same shard')
+    refused('a folder that is not there', "cannot create 'none/x-00000-of-00002.h5': there is no folder 'none'",
+            'in.h5', '-o', 'none/x.h5', '--split', '2')
+
+
 def test_others():
     """What h5py made: columns side by side, and a virtual set with a hole."""
     clear(())
@@ -239,6 +350,8 @@ def test_stopped():
 test_random(150 if os.environ.get('H5PACK_LONG') else 20)
 test_sizes()
 test_refused()
+test_earlier()
+test_sets()
 test_others()
 if os.environ.get('SANITIZERS', 'no') == 'no':
     test_stopped()

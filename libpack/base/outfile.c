@@ -133,6 +133,17 @@ may_be_published(const struct pack_outfile *out)
            lstat(out->journal, &status) == 0 && status.st_size > 0;
 }
 
+/* Said of the folder, not of a file beside `path` that nobody asked for. */
+static enum pack_status
+check_folder(const struct pack_outfile *out, struct pack_error *err)
+{
+    struct stat st;
+    return stat(out->folder, &st) != 0 && (errno == ENOENT || errno == ENOTDIR)
+               ? pack_fail(err, PACK_ERR_NOT_FOUND, "cannot create '%s': there is no folder '%s'",
+                           out->path, out->folder)
+               : PACK_OK;
+}
+
 /* `path` may be created, or replaced when forced. */
 static enum pack_status
 check_target(struct pack_outfile *out, struct pack_error *err)
@@ -312,7 +323,9 @@ pack_outfile_open(const char *path, const struct pack_outfile_params *params,
         goto out;
     }
     const char *lock_path = params->journal ? out->journal : out->part;
-    status = check_target(out, err);
+    status = check_folder(out, err);
+    if (!status)
+        status = check_target(out, err);
     if (!status)
         status = open_locked(lock_path, &out->lock, &created, err);
     if (!status)

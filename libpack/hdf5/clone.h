@@ -53,7 +53,12 @@ struct pack_clone_pieces {
     const char *const *files;
     const uint64_t *end;
     size_t n, at; /* at: the shard that is made */
+    /* What attribute PACK_CLONE_LABEL of the root says of it; NULL: there is none. That of
+     * the source is not carried over. */
+    const char *label;
 };
+
+#define PACK_CLONE_LABEL "h5rechunk_shard"
 
 struct pack_clone_params {
     const char *file;

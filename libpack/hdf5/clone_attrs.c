@@ -107,10 +107,18 @@ carry_values(struct pack_clone *clone, const struct clone_object *object, struct
     return status;
 }
 
+static bool
+is_root(const struct clone_object *object)
+{
+    return strcmp(object->from, ".") == 0;
+}
+
 static enum pack_status
 carry_attribute(struct pack_clone *clone, const struct clone_object *object,
                 struct attribute *a, hid_t target, struct pack_error *err)
 {
+    if (clone->params.pieces && is_root(object) && strcmp(a->name, PACK_CLONE_LABEL) == 0)
+        return PACK_OK;
     a->to = H5Acreate2(target, a->name, a->file_type, a->space, a->acpl, H5P_DEFAULT);
     enum pack_status status = pack_clone_check(clone, object->from, a->to, err);
     return status == PACK_OK ? carry_values(clone, object, a, err) : status;
@@ -190,6 +198,18 @@ add_narrowed(struct pack_clone *clone, const struct clone_object *object, hid_t 
     return pack_clone_check(clone, object->from, result, err);
 }
 
+/* Which of several files this is. */
+static enum pack_status
+add_label(struct pack_clone *clone, const struct clone_object *object, hid_t to,
+          struct pack_error *err)
+{
+    const struct pack_clone_pieces *pieces = clone->params.pieces;
+    return pieces && pieces->label && is_root(object)
+               ? pack_clone_check(clone, object->from,
+                                  add_text(to, PACK_CLONE_LABEL, pieces->label), err)
+               : PACK_OK;
+}
+
 /* Of images that say whether their channels are planes. */
 static enum pack_status
 add_turned(struct pack_clone *clone, const struct clone_object *object, hid_t to,
@@ -219,6 +239,8 @@ pack_clone_attributes(struct pack_clone *clone, struct pack_error *err)
             status = add_narrowed(clone, object, to, err);
         if (status == PACK_OK)
             status = add_turned(clone, object, to, err);
+        if (status == PACK_OK)
+            status = add_label(clone, object, to, err);
         if (to >= 0)
             H5Oclose(to);
         if (from >= 0)

@@ -28,6 +28,17 @@ pack_report_shards_text(const struct pack_shards_report *report, struct pack_buf
         LINE(&page, "  %s  rows %" PRIu64 " to %" PRIu64 "\n",
              pack_name_text(r->shards[i].path, name), r->shards[i].first,
              r->shards[i].end - 1);
+    if (r->n_absent > 0)
+        LINE(&page, "%s of the set %s not among them\n",
+             pack_counted(r->n_absent, "shard", "shards").text, r->n_absent == 1 ? "is" : "are");
+    for (size_t i = 0; i < r->n_earlier; i++) {
+        const struct pack_shard_earlier *one = &r->earlier[i];
+        LINE(&page, "  %s  ", pack_name_text(one->path, name));
+        if (one->is_removed)
+            LINE(&page, "of an earlier set, %s\n", p->dry_run ? "to be removed" : "removed");
+        else
+            LINE(&page, "left, though its name is a shard's: %s\n", one->why);
+    }
     return page.status;
 }
 
@@ -67,6 +78,16 @@ pack_report_shards_json(const struct pack_shards_report *report, struct pack_buf
         pack_json_text(&json, "path", r->shards[i].path);
         pack_json_u64(&json, "first", r->shards[i].first);
         pack_json_u64(&json, "rows", r->shards[i].end - r->shards[i].first);
+        pack_json_close(&json);
+    }
+    pack_json_close(&json);
+    pack_json_u64(&json, "absent", r->n_absent);
+    pack_json_array(&json, "earlier");
+    for (size_t i = 0; i < r->n_earlier; i++) {
+        pack_json_object(&json, NULL);
+        pack_json_text(&json, "path", r->earlier[i].path);
+        pack_json_bool(&json, "removed", r->earlier[i].is_removed && r->is_written);
+        pack_json_text(&json, "left_because", r->earlier[i].why);
         pack_json_close(&json);
     }
     pack_json_close(&json);

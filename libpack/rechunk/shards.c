@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libpack/base/checksum.h"
+#include "libpack/base/fd.h"
 #include "libpack/base/outfile.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_dataset.h"
@@ -25,6 +27,8 @@ struct job {
     const char **files;
     uint64_t *end;
     char *group, *dataset;
+    struct pack_shard_label label;
+    char label_text[PACK_SHARD_LABEL_MAX];
     struct pack_outfile **out; /* of shards, if any, and then of the output */
     size_t n_out;
 };
@@ -146,6 +150,25 @@ name_shard(struct job *job, struct pack_shard *shard, size_t i, struct pack_erro
     return shard->name ? PACK_OK : pack_fail_memory(err, "a name");
 }
 
+/* What tells a set from others: its source, and how that is cut. */
+static enum pack_status
+identify(struct job *job, struct pack_error *err)
+{
+    struct pack_buf text = { 0 };
+    struct stat st;
+    if (stat(job->params->inputs[0], &st) != 0)
+        return pack_fail_errno(err, errno, "cannot look at '%s'", job->params->inputs[0]);
+    enum pack_status status =
+        pack_buf_printf(&text, err, "%s\n%lld %lld", job->dataset, (long long)st.st_size,
+                        (long long)pack_fd_mtime_ns(&st));
+    for (size_t i = 0; i < job->pieces.n && status == PACK_OK; i++)
+        status = pack_buf_printf(&text, err, " %llu", (unsigned long long)job->end[i]);
+    job->label.set = pack_checksum(text.data, text.size, 0);
+    job->label.n = job->pieces.n;
+    pack_buf_done(&text);
+    return status;
+}
+
 static enum pack_status
 plan_split(struct job *job, struct pack_error *err)
 {
@@ -173,7 +196,13 @@ plan_split(struct job *job, struct pack_error *err)
     }
     job->result->n_rows = job->pieces.n_rows = rows;
     job->pieces.group = job->group;
-    return status;
+    if (status == PACK_OK)
+        status = identify(job, err);
+    return status == PACK_OK && job->params->output
+               ? pack_shard_earlier_find(job->params->output, (size_t)n, job->params->inputs[0],
+                                         job->params->force, &job->result->earlier,
+                                         &job->result->n_earlier, err)
+               : status;
 }
 
 /* -------------------------------------------------------------------- joining */
@@ -187,7 +216,10 @@ plan_join(struct job *job, struct pack_error *err)
     job->pieces.cut = PACK_CLONE_JOINED;
     if (p->n_inputs == 1)
         return PACK_OK;
-    enum pack_status status = find_dataset(job, err);
+    enum pack_status status =
+        pack_shard_set_check(p->inputs, p->n_inputs, &job->result->n_absent, err);
+    if (status == PACK_OK)
+        status = find_dataset(job, err);
     if (status == PACK_OK)
         status = make_lists(job, p->n_inputs, err);
     for (size_t i = 0; i < p->n_inputs && status == PACK_OK; i++) {
@@ -289,15 +321,26 @@ tell(const struct job *job, size_t done)
     pack_watch_tell(&job->params->watch, &progress);
 }
 
+/* Which of the files is made: a shard, or the virtual file. */
+static void
+choose(struct job *job, size_t i)
+{
+    bool is_shard = i + 1 < job->n_out;
+    job->pieces.at = i;
+    job->pieces.cut = is_shard ? PACK_CLONE_SHARD : PACK_CLONE_VIRTUAL;
+    job->label.part = i + 1;
+    pack_shard_label_format(&job->label, job->label_text);
+    job->pieces.label = is_shard ? job->label_text : NULL;
+}
+
 static enum pack_status
 make_files(struct job *job, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
     for (size_t i = 0; i < job->n_out && status == PACK_OK; i++) {
         tell(job, i);
-        job->pieces.at = i;
         if (job->params->split)
-            job->pieces.cut = i + 1 < job->n_out ? PACK_CLONE_SHARD : PACK_CLONE_VIRTUAL;
+            choose(job, i);
         status = make_file(job, pack_outfile_part_path(job->out[i]), err);
     }
     return status;
@@ -348,6 +391,8 @@ pack_shards(const struct pack_shards_params *params, struct pack_shards_result *
         if (status == PACK_OK)
             status = publish(&job, err);
         result->is_written = status == PACK_OK;
+        if (status == PACK_OK)
+            pack_shard_earlier_remove(result->earlier, result->n_earlier);
     }
     for (size_t i = 0; i < job.n_out; i++)
         pack_outfile_discard(job.out[i]);
@@ -367,5 +412,8 @@ pack_shards_result_done(struct pack_shards_result *result)
         free(result->shards[i].name);
     }
     free(result->shards);
+    for (size_t i = 0; i < result->n_earlier; i++)
+        free(result->earlier[i].path);
+    free(result->earlier);
     *result = (struct pack_shards_result){ .shards = NULL };
 }

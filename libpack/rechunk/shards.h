@@ -9,12 +9,11 @@
 #include <libpack/status.h>
 #include "libpack/base/buf.h"
 #include "libpack/hdf5/clone.h"
+#include "libpack/rechunk/shard_set.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum { PACK_SHARDS_MAX = 512 };
 
 struct pack_shards_params {
     const char *const *inputs; /* one; or, to be joined, also the shards in their order */
@@ -36,6 +35,10 @@ struct pack_shard {
 struct pack_shards_result {
     struct pack_shard *shards; /* made, or joined; joining a virtual file: none */
     size_t n_shards;
+    size_t n_absent; /* shards of the same set that are not among those joined */
+    /* Files with names of shards of the output, in a set of another number. */
+    struct pack_shard_earlier *earlier;
+    size_t n_earlier;
     uint64_t n_rows; /* 0: joining a virtual file */
     struct pack_clone_counts counts;
     uint64_t output_bytes; /* of all files that were written */
@@ -48,10 +51,10 @@ struct pack_shards_result {
  * "x.h5" are "x-00000-of-00008.h5" beside it. Files are written under partial names, and get
  * their names when all of them are complete, the virtual file's last. What a run that is killed
  * leaves is begun again with `force`; any other way out removes it, and shards that have their
- * names.
+ * names. With `force` shards of an earlier set of that name go, too, at the end.
  *
  * PACK_ERR_ARGUMENT for a number or size that does not fit, nothing to join, an output that is
- * an input; PACK_ERR_UNSUPPORTED for files that do not belong together and what cannot be
+ * an input; PACK_ERR_UNSUPPORTED for files that do not belong together, shards of two sets, and what cannot be
  * carried over; PACK_ERR_EXISTS; PACK_ERR_NOT_FOUND for a source that is missing; others of
  * reading and writing. What the result holds is filled in as far as it is known.
  */
