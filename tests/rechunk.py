@@ -509,12 +509,33 @@ def test_many_links():
         ok(same, f'groups of many links, {"in the order in which they were made" if is_ordered else "by name"} {ran.stderr}')
 
 
+def test_growing():
+    """Chunks may be longer than the data along axes that can grow, and no longer than those that cannot."""
+    source, target = os.path.join(work, 'growing.h5'), os.path.join(work, 'growing_out.h5')
+    data = np.arange(4 * 3 * 5).reshape(4, 3, 5)
+    good = []
+    for most, given, wanted in (((None, 3, 9), '16x8x16', (16, 3, 9)), ((None, 3, 9), '16', (16, 3, 5)), ((6, 3, None), '16', (6, 3, 5)),
+                                ((6, 3, None), '2x2x64', (2, 2, 64)), ((4, 3, 5), '9x9x9', (4, 3, 5))):
+        with h5py.File(source, 'w') as file:
+            file.create_dataset('images', data=data, chunks=(3, 3, 4), maxshape=most)
+        status, _, said = rechunk(source, target, '-f', '-c', given)
+        if status:
+            note(said)
+            good.append(False)
+            continue
+        with h5py.File(target) as file:
+            images = file['images']
+            good.append(images.chunks == wanted and images.maxshape == most and (images[()] == data).all())
+    ok(all(good), f'chunks are cut to what the data can grow to {good}')
+
+
 if os.path.isfile(shared):
     one_shared(shared, os.path.join(work, 'shared.h5'))
     sys.exit()
 test_masks()
 test_missing()
 test_rich()
+test_growing()
 test_many_links()
 test_random(60 if os.environ.get('H5PACK_LONG') else 8)
 if os.path.exists(shim):

@@ -66,6 +66,20 @@ h5rechunk -q in.h5 -o out.h5 -c 1 -f -j 3 && cmp -s out.h5 once.h5
 ok $? 'the same bytes again, with other threads'
 rm out.h5
 
+# Little memory for many chunks at once: how often a part is read follows from it alone.
+h5pack -q photos --size 160x128 --chunk 1 -o many.h5
+for memory in 1100K 1400K 2200K; do
+    for threads in 1 2 3; do
+        h5rechunk many.h5 -c 40x16x16x3 --compress none --memory $memory -j $threads -o many$threads.h5 -f --json >json$threads
+        grep '"loads"' json$threads >loads$threads
+    done
+    cmp many1.h5 many2.h5 && cmp many1.h5 many3.h5 && cmp loads1 loads2 && cmp loads1 loads3 && ! grep -qw 40 loads1
+done >other 2>&1
+[ ! -s other ] && grep -q 'loads' loads1 && ! grep -qw 40 loads1
+ok $? 'the same bytes by the same plan with little memory, whatever the threads'
+note <other
+rm -f many*.h5
+
 run h5rechunk in.h5 -c 1 --dry-run
 [ $status -eq 0 ] && grep -q 'plan  ' out && [ ! -e out.h5 ]
 ok $? '--dry-run writes nothing'

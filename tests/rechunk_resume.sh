@@ -166,6 +166,40 @@ for call in write sync rename; do
     }
 done
 
+# What may be there another time: memory, and a source that someone moved away for a moment.
+for fault in memory:ENOMEM open:ENOENT; do
+    call=${fault%:*} bad=0 n_left=0
+    fresh
+    struck "$call" SIGKILL 0 two
+    total=$(sed -n 's/^calls //p' report | tail -n 1)
+    n=$total
+    step=$((total / 16 + 1))
+    [ "$long" = 1 ] && step=1
+    while [ "$n" -gt 0 ] && [ $bad -eq 0 ]; do
+        fresh
+        struck "$call" "${fault#*:}" "$n" two
+        if [ $status -eq 0 ]; then
+            only_the_file || bad=$n
+        else
+            { [ $status -eq 2 ] && is_one_sentence stderr; } || bad=$n
+        fi
+        if [ -e out/set.h5.part ]; then
+            n_left=$((n_left + 1))
+            grep -q -e '--resume goes on with' stderr || bad=$n
+            run two --resume -j 1
+            { [ $status -eq 0 ] && only_the_file; } || bad=$n
+        fi
+        n=$((n - step))
+    done
+    [ $bad -eq 0 ] && [ $n_left -gt 0 ]
+    ok $? "$fault, in one of $total places: $n_left times --resume completes it"
+    [ $bad -eq 0 ] || {
+        note "$fault $bad: status $status"
+        note <stderr
+        note <"$work/err"
+    }
+done
+
 # signal_test NAME STATUS
 signal_test() {
     fresh
@@ -182,6 +216,16 @@ struck write SIGKILL 0 two
 writes_of_two=$(sed -n 's/^calls //p' report | tail -n 1)
 signal_test INT 130
 signal_test TERM 143
+n=0
+while n=$((n + 1)) && [ $n -lt "$writes_of_two" ]; do
+    fresh
+    struck write SIGINT $n two
+    grep -q 'resume' stderr && break
+done
+[ $n -lt "$writes_of_two" ] && grep -q 'interrupted ([12] chunk' stderr
+ok $? "stopped at write $n, the first that leaves something: what the journal did not have yet is not lost"
+note <stderr
+resumed 'after these few' -j 2
 fresh
 struck open SIGINT 1 two
 [ $status -eq 130 ] && [ -z "$(ls out)" ]

@@ -34,7 +34,7 @@ speak(const char *format, va_list args)
     fprintf(stderr, "%s: ", running ? running->name : "h5pack");
     if (vasprintf(&sentence, format, args) < 0)
         sentence = NULL;
-    for (const char *s = sentence; s && *s; fwrite(form, 1, n, stderr))
+    for (const char *s = sentence ? sentence : "out of memory"; *s; fwrite(form, 1, n, stderr))
         s += pack_name_visible(s, form, &n);
     fputc('\n', stderr);
     free(sentence);
