@@ -200,6 +200,27 @@ for fault in memory:ENOMEM open:ENOENT; do
     }
 done
 
+# That all chunks are there is on the disk before the file gets its name.
+fresh
+FAULT_PATH=.part.journal
+export FAULT_PATH
+struck sync EIO 1 two
+unset FAULT_PATH
+[ $status -eq 2 ] && grep -q "cannot sync 'out/set.h5.part.journal'" stderr && [ ! -e out/set.h5 ]
+ok $? 'the journal is synced, or the file gets no name'
+resumed 'after that' -j 2
+# Between the last chunk and the name: what was written is gone.
+fresh
+(
+    while [ ! -e out/set.h5.part ]; do :; done
+    rm out/set.h5.part
+) &
+run two
+wait
+[ $status -eq 2 ] && is_one_sentence "$work/err" && grep -q "'out/set.h5.part' was removed" "$work/err" && [ -z "$(ls out)" ]
+ok $? 'a partial file that someone removed: a sentence, and nothing is left'
+note <"$work/err"
+
 # signal_test NAME STATUS
 signal_test() {
     fresh
@@ -375,6 +396,20 @@ again --resume
 refused 'a part without a journal' 'has no journal.*--force'
 rm -rf left
 
+# A journal that does not tell of its source any more begins anew, and tells of it again.
+n=0
+while n=$((n + 1)) && [ ! -e out/set.h5.part ] && [ $n -lt 20 ]; do
+    fresh
+    struck write SIGKILL $n two
+done
+truncate -s -1 out/set.h5.part.journal
+struck write SIGKILL $((writes_of_two / 2)) two --resume
+touch -d 2001-01-01 in.h5
+run two --resume
+[ $status -eq 2 ] && grep -q "'in.h5' is not as the run that began" "$work/err"
+ok $? 'a source that was changed after a journal was begun anew'
+cp -a kept.h5 in.h5
+
 # ------------------------------------------- between renaming and removing the journal
 
 fresh
@@ -431,6 +466,9 @@ in_the_way() {
 }
 in_the_way 'a file that was cut' <<'SH'
 truncate -s -1 left/set.h5
+SH
+in_the_way 'a file that is longer' <<'SH'
+echo x >>left/set.h5
 SH
 in_the_way 'a file with a chunk that is damaged' <<'SH'
 printf '\1\2\3\4\5\6\7\10' | dd of=left/set.h5 bs=1 seek=$(($(wc -c <left/set.h5) / 2)) conv=notrunc 2>/dev/null

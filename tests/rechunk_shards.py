@@ -182,6 +182,20 @@ def test_refused():
     refused('a missing shard', "'x-00000-of-00001.h5' is missing", '--join', 'x.h5', '-o', 'y.h5')
     clear()
     with h5py.File('in.h5', 'w') as a, h5py.File('b.h5', 'w') as b:
+        b['images'] = np.zeros((4, 3))
+        a['images'], a['labels'] = h5py.ExternalLink('b.h5', '/images'), np.zeros(4)
+    refused('rows in another file', "'in.h5:/images': it is in another file", '--split', '2', 'in.h5', '-o', 'y.h5', '--dataset', 'images')
+    with h5py.File('in.h5', 'w') as a:
+        a['other/images'] = np.zeros((4, 3))
+        a['images'], a['labels'] = h5py.SoftLink('/other/images'), np.zeros(4)
+    refused('rows in another group', "'in.h5:/images': a link leads there, to another group", '--split', '2', 'in.h5', '-o', 'y.h5')
+    shutil.copy('in.h5', 'b.h5')
+    refused('rows in other groups to be joined', 'a link leads there', '--join', 'in.h5', 'b.h5', '-o', 'y.h5')
+    with h5py.File('in.h5', 'a') as a:
+        del a['images']
+        a['images'] = a['other/images']
+    ok(run('--split', '2', 'in.h5', '-o', 'y.h5')[0] == 0 and same('in.h5', 'y.h5'), 'a hard link to another group is one of this')
+    with h5py.File('in.h5', 'w') as a, h5py.File('b.h5', 'w') as b:
         a['images'], a['labels'] = np.zeros((4, 3)), np.zeros(4)
         b['images'], b['labels'] = np.zeros((5, 3)), np.zeros(4)
     refused('labels of other rows', "'b.h5:/labels' is not the same", '--join', 'in.h5', 'b.h5', '-o', 'y.h5')

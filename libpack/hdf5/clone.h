@@ -47,6 +47,7 @@ enum pack_clone_cut { PACK_CLONE_SHARD = 0, PACK_CLONE_VIRTUAL, PACK_CLONE_JOINE
 struct pack_clone_pieces {
     enum pack_clone_cut cut;
     const char *group; /* of the datasets with so many rows; NULL: those joined are virtual */
+    const char *dataset; /* which is one of them, with `group` */
     uint64_t n_rows;
     /* The files, the rows of each ending at `end`: as the virtual file is to name them, or as
      * they are opened, the source being the first. */

@@ -62,6 +62,9 @@ int pack_clone_n_attributes(hid_t object); /* -1: HDF5 cannot tell */
 struct clone_object *pack_clone_find(const struct pack_clone *clone,
                                      const struct clone_key *key);
 
+/* A dataset of the source, by whatever link it is named; NULL: it is in another file. */
+struct clone_object *pack_clone_dataset(const struct pack_clone *clone, const char *path);
+
 /* Lists the objects of the source; refuses what cannot be carried over. */
 enum pack_status pack_clone_survey(struct pack_clone *clone, struct pack_error *err);
 

@@ -198,6 +198,20 @@ find_virtual(struct pack_clone *clone, struct pack_error *err)
                : status;
 }
 
+/* The one that is meant is among them: a link may lead out of the group, or out of the file. */
+static enum pack_status
+check_meant(const struct pack_clone *clone, struct pack_error *err)
+{
+    const struct pack_clone_pieces *pieces = clone->params.pieces;
+    const struct clone_object *object = pack_clone_dataset(clone, pieces->dataset);
+    if (pieces->cut == PACK_CLONE_VIRTUAL || (object && object->is_aligned))
+        return PACK_OK;
+    return pack_clone_refuse(clone, pieces->dataset,
+                             object ? "a link leads there, to another group"
+                                    : "it is in another file",
+                             err);
+}
+
 enum pack_status
 pack_clone_find_pieces(struct pack_clone *clone, struct pack_error *err)
 {
@@ -215,7 +229,7 @@ pack_clone_find_pieces(struct pack_clone *clone, struct pack_error *err)
         return finding.status;
     return result < 0 ? pack_clone_refuse(clone, clone->params.pieces->group,
                                           "its links cannot be listed", err)
-                      : PACK_OK;
+                      : check_meant(clone, err);
 }
 
 /* --------------------------------------------------------------- how they are created */

@@ -366,24 +366,31 @@ has_scales(const struct pack_clone *clone, const char *path)
     return has;
 }
 
+struct clone_object *
+pack_clone_dataset(const struct pack_clone *clone, const char *path)
+{
+    object_info here, there;
+    hid_t id = H5Oopen(clone->source, path, H5P_DEFAULT);
+    bool is_known = id >= 0 && get_info(id, &there) && get_info(clone->source, &here) &&
+                    there.fileno == here.fileno;
+    if (id >= 0)
+        H5Oclose(id);
+    H5Eclear2(H5E_DEFAULT);
+    struct clone_key key = { { 0, 0 } };
+    if (is_known)
+        key = key_of(&there);
+    struct clone_object *object = is_known ? pack_clone_find(clone, &key) : NULL;
+    return object && object->kind == CLONE_DATASET ? object : NULL;
+}
+
 /* Finds the datasets that are stored otherwise, by whatever link they are named. */
 static enum pack_status
 find_sets(struct pack_clone *clone, struct pack_error *err)
 {
-    object_info here, there;
-    if (!get_info(clone->source, &here))
-        return pack_clone_refuse(clone, ".", "it cannot be looked at", err);
     for (size_t i = 0; i < clone->params.n_sets; i++) {
         const char *path = clone->params.sets[i].path;
-        hid_t id = H5Oopen(clone->source, path, H5P_DEFAULT);
-        bool is_known = id >= 0 && get_info(id, &there) && there.fileno == here.fileno;
-        if (id >= 0)
-            H5Oclose(id);
-        struct clone_key key = { { 0, 0 } };
-        if (is_known)
-            key = key_of(&there);
-        struct clone_object *object = is_known ? pack_clone_find(clone, &key) : NULL;
-        if (!object || object->kind != CLONE_DATASET)
+        struct clone_object *object = pack_clone_dataset(clone, path);
+        if (!object)
             return pack_clone_refuse(clone, path, "it is in another file", err);
         if (object->set != clone->params.n_sets)
             return pack_fail(err, PACK_ERR_ARGUMENT, "'%.200s' is '%.200s' once more",

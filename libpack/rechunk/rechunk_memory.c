@@ -199,6 +199,14 @@ pack_move_free_slots(struct move_part *part)
     part->slots = NULL;
 }
 
+/* Less of it may do. */
+static enum pack_status
+fail_system(struct pack_error *err)
+{
+    return pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
+                           "the system has no memory for the chunks");
+}
+
 static enum pack_status
 make_slots(struct mover *m, struct pack_error *err)
 {
@@ -209,7 +217,7 @@ make_slots(struct mover *m, struct pack_error *err)
     m->region = calloc(n, sizeof *m->region);
     m->data = pack_large_alloc(n * bytes);
     if (!m->slots || !m->buckets || !m->region || !m->data)
-        return pack_fail_memory(err, "chunks");
+        return fail_system(err);
     for (uint64_t i = n; i-- > 0;) {
         m->slots[i].data = m->data + i * bytes;
         m->slots[i].next = m->free;
@@ -230,14 +238,14 @@ make_workers(struct mover *m, struct pack_error *err)
     m->parts = calloc((size_t)m->n_in_flight * m->move->n_batch, sizeof *m->parts);
     m->encodes = calloc(m->n_in_flight, sizeof *m->encodes);
     if (!m->workers || !m->loads || !m->parts || !m->encodes)
-        return pack_fail_memory(err, "workers");
+        return fail_system(err);
     for (unsigned i = 0; i < m->n_in_flight; i++)
         m->loads[i].parts = m->parts + (size_t)i * m->move->n_batch;
     for (unsigned i = 0; i < m->move->n_workers && status == PACK_OK; i++) {
         struct move_worker *worker = &m->workers[i];
         worker->chunk = pack_large_alloc(m->move->plan.source.chunk_bytes);
         if (!worker->chunk)
-            return pack_fail_memory(err, "a chunk");
+            return fail_system(err);
         memset(worker->chunk, 0, m->move->plan.source.chunk_bytes);
         status = pack_chunkload_init(&worker->load, m->params->map, &m->fetch, err);
         if (status == PACK_OK)
@@ -245,7 +253,7 @@ make_workers(struct mover *m, struct pack_error *err)
     }
     for (unsigned i = 0; room > 0 && i < m->n_in_flight && status == PACK_OK; i++)
         if (!(m->encodes[i].room = malloc(room)))
-            status = pack_fail_memory(err, "an encoded chunk");
+            status = fail_system(err);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * is asked for, and it gets its name. A run that goes on makes the same calls, so that HDF5
  * makes the same file: see pack_clone_create().
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -137,6 +138,10 @@ publish(struct pack_rechunk_run *run, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     struct pack_outfile *out = run->out;
+    struct stat st;
+    if (lstat(pack_outfile_part_path(out), &st) != 0 && errno == ENOENT)
+        return pack_fail(err, PACK_ERR_CHANGED, "'%s' was removed, or its folder was moved",
+                         pack_outfile_part_path(out));
     run->out = NULL;
     status = pack_outfile_commit(out, err);
     run->result->is_resumable = status != PACK_OK;

@@ -196,6 +196,7 @@ plan_split(struct job *job, struct pack_error *err)
     }
     job->result->n_rows = job->pieces.n_rows = rows;
     job->pieces.group = job->group;
+    job->pieces.dataset = job->dataset;
     if (status == PACK_OK)
         status = identify(job, err);
     return status == PACK_OK && job->params->output
@@ -239,6 +240,7 @@ plan_join(struct job *job, struct pack_error *err)
     }
     job->result->n_rows = end;
     job->pieces.group = job->group;
+    job->pieces.dataset = job->dataset;
     return status;
 }
 
