@@ -187,9 +187,13 @@ struct pack_reader;
  * lock is held. From then on a file that is written to or replaced is noticed: see
  * pack_reader_next().
  *
+ * Other filters than those of dataset.h are decoded by the functions of HDF5's plugins, which
+ * are looked for where HDF5 does (HDF5_PLUGIN_PATH), in the reader's threads: all at once,
+ * but for plugins that call HDF5 or are known to keep a state. How much memory such a plugin
+ * takes for bytes that lie is its own affair.
+ *
  * What is not understood without HDF5 is read by HDF5, in pack_reader_next() itself:
- * virtual datasets, external files, other filters than those of dataset.h. info->engine
- * and reason say so.
+ * virtual datasets, external files, filters without a plugin. info->engine and reason say so.
  *
  * Chunks that are decoded are kept while memory_bytes allows; as the order is known ahead,
  * those go first whose next visit is furthest away (Belady's optimum, as far as the

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "libpack/hdf5/filter_parts.h"
+#include "libpack/hdf5/filter_plugin.h"
 
 static const struct pack_filter_codec *const codecs[] = {
     &pack_filter_deflate,
@@ -35,6 +36,8 @@ struct scratch {
 struct pack_filter_ctx {
     struct scratch scratch[2];
     void *state[N_CODECS]; /* of each codec, NULL until it needs one */
+    const struct pack_plugins *plugins; /* NULL: none */
+    struct pack_plugin_buffer theirs;
 };
 
 /* Its place among the codecs, -1 when it is none of them. */
@@ -95,7 +98,14 @@ pack_filter_ctx_free(struct pack_filter_ctx *ctx)
             codecs[i]->free_state(ctx->state[i]);
     free(ctx->scratch[0].data);
     free(ctx->scratch[1].data);
+    free(ctx->theirs.data);
     free(ctx);
+}
+
+void
+pack_filter_ctx_use(struct pack_filter_ctx *ctx, const struct pack_plugins *plugins)
+{
+    ctx->plugins = plugins;
 }
 
 void
@@ -106,6 +116,10 @@ pack_filter_ctx_trim(struct pack_filter_ctx *ctx, size_t keep_bytes)
             free(ctx->scratch[i].data);
             ctx->scratch[i] = (struct scratch){ 0 };
         }
+    if (ctx->theirs.capacity > keep_bytes) {
+        free(ctx->theirs.data);
+        ctx->theirs = (struct pack_plugin_buffer){ 0 };
+    }
 }
 
 /* The scratch buffer that does not hold `data`, at least `capacity` bytes of it. */
@@ -141,6 +155,24 @@ pack_pipeline_bound(const struct pack_pipeline *pipeline, size_t size)
 {
     for (int i = 0; i < pipeline->n && size > 0; i++)
         size = stage_bound(&pipeline->filter[i], size);
+    return size;
+}
+
+/* Of a filter not known here, which may have been skipped: there is no telling. */
+static size_t
+stored_bound(const struct pack_filter *filter, size_t size)
+{
+    enum { LITTLE = 1 << 16 };
+    if (find_codec(filter->id) >= 0)
+        return stage_bound(filter, size);
+    return size > (SIZE_MAX - LITTLE) / 2 ? 0 : 2 * size + LITTLE;
+}
+
+size_t
+pack_pipeline_stored_bound(const struct pack_pipeline *pipeline, size_t size)
+{
+    for (int i = 0; i < pipeline->n && size > 0; i++)
+        size = stored_bound(&pipeline->filter[i], size);
     return size;
 }
 
@@ -222,9 +254,7 @@ stage_bounds(const struct pack_pipeline *pipeline, size_t size, size_t *bound,
 {
     bound[0] = size;
     for (int i = 0; i < pipeline->n; i++) {
-        const struct pack_filter *filter = &pipeline->filter[i];
-        bool known = find_codec(filter->id) >= 0; /* else it may have been skipped */
-        bound[i + 1] = known ? stage_bound(filter, bound[i]) : bound[i];
+        bound[i + 1] = stored_bound(&pipeline->filter[i], bound[i]);
         if (bound[i + 1] < bound[i])
             return pack_fail(err, PACK_ERR_ARGUMENT, "a chunk of %zu bytes is too large",
                              size);
@@ -232,19 +262,40 @@ stage_bounds(const struct pack_pipeline *pipeline, size_t size, size_t *bound,
     return PACK_OK;
 }
 
-/* Into the room given, or into scratch of `bound` bytes when there is none. */
+/* Stage i by its plugin: what that leaves lies in its own buffer. */
 static enum pack_status
-decode_stage(struct pack_filter_ctx *ctx, const struct pack_filter *filter,
+decode_with_plugin(struct pack_filter_ctx *ctx, const struct pack_filter *filter, int i,
+                   struct pack_block_room to, struct pack_block *block,
+                   struct pack_error *err)
+{
+    size_t size = block->size;
+    enum pack_status status =
+        pack_plugin_decode(ctx->plugins, filter, i, block->data, &size, &ctx->theirs, err);
+    if (status)
+        return status;
+    if (size > to.capacity)
+        return pack_fail(err, PACK_ERR_FORMAT, "decodes to %zu bytes, of %zu at most", size,
+                         to.capacity);
+    memcpy(to.data, ctx->theirs.data, size);
+    *block = (struct pack_block){ to.data, size };
+    return PACK_OK;
+}
+
+/* Stage i into the room given, or into scratch of `bound` bytes when there is none. */
+static enum pack_status
+decode_stage(struct pack_filter_ctx *ctx, const struct pack_filter *filter, int i,
              struct pack_block_room to, size_t bound, struct pack_block *block,
              struct pack_error *err)
 {
     int codec = find_codec(filter->id);
-    if (codec < 0)
+    if (codec < 0 && (!ctx->plugins || ctx->plugins->filter[i].id != filter->id))
         return fail_unknown(filter->id, err);
     enum pack_status status =
         to.data ? PACK_OK : take_scratch(ctx, block->data, bound, &to, err);
     if (status)
         return status;
+    if (codec < 0)
+        return decode_with_plugin(ctx, filter, i, to, block, err);
     return codecs[codec]->decode(&ctx->state[codec], filter, *block, to, block, err);
 }
 
@@ -260,7 +311,7 @@ pack_pipeline_decode(const struct pack_pipeline *pipeline, struct pack_filter_ct
         if (stored->filter_mask >> i & 1)
             continue;
         struct pack_block_room to = { i > 0 ? NULL : out, out_size };
-        status = decode_stage(ctx, &pipeline->filter[i], to, bound[i], &block, err);
+        status = decode_stage(ctx, &pipeline->filter[i], i, to, bound[i], &block, err);
     }
     if (status)
         return status;

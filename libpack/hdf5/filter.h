@@ -20,6 +20,10 @@ struct pack_filter_ctx;
 enum pack_status pack_filter_ctx_new(struct pack_filter_ctx **ctx,
                                      struct pack_error *err);
 void pack_filter_ctx_free(struct pack_filter_ctx *ctx);
+/* Filters of the pipeline that is decoded from now on, as pack_plugins_find() found them;
+ * borrowed. */
+struct pack_plugins;
+void pack_filter_ctx_use(struct pack_filter_ctx *ctx, const struct pack_plugins *plugins);
 
 /* One chunk as it stands in a file. */
 struct pack_stored {
@@ -59,9 +63,9 @@ enum pack_status pack_pipeline_encode_to(const struct pack_pipeline *pipeline,
  * Decodes one stored chunk into exactly `out_size` bytes at `out`, the size of a whole
  * chunk. PACK_ERR_FORMAT when it is damaged, fails its checksum or does not decode to
  * that size; PACK_ERR_UNSUPPORTED, naming filter and package, for a filter not known
- * here; PACK_ERR_ARGUMENT for impossible parameters. Whatever the bytes claim, no stage
+ * here and without a plugin in use; PACK_ERR_ARGUMENT for impossible parameters. Whatever the bytes claim, no stage
  * may produce more than what encoding out_size bytes could have given it, and ctx holds
- * at most two buffers of that size.
+ * at most two buffers of that size, and one that plugins work in.
  */
 enum pack_status pack_pipeline_decode(const struct pack_pipeline *pipeline,
                                       struct pack_filter_ctx *ctx,
@@ -85,6 +89,10 @@ int pack_pipeline_encode_buffers(const struct pack_pipeline *pipeline);
  * is not optional is not known here.
  */
 size_t pack_pipeline_bound(const struct pack_pipeline *pipeline, size_t size);
+
+/* The same for reading: what stored bytes may be. Of filters not known here, twice what they
+ * got and a little. */
+size_t pack_pipeline_stored_bound(const struct pack_pipeline *pipeline, size_t size);
 
 #ifdef __cplusplus
 }

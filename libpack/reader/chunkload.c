@@ -24,7 +24,7 @@
 static uint64_t
 stored_limit(const struct pack_chunkmap *map)
 {
-    return pack_pipeline_bound(&map->facts.pipeline, (size_t)map->grid.chunk_bytes);
+    return pack_pipeline_stored_bound(&map->facts.pipeline, (size_t)map->grid.chunk_bytes);
 }
 
 static uint64_t
@@ -42,7 +42,10 @@ pack_chunkload_bytes(const struct pack_chunkmap *map)
     uint64_t scratch, total;
     if (map->n_coded == 0)
         return room_bytes(map);
-    if (!pack_size_mul(stored_limit(map), map->facts.pipeline.n > 1 ? 2 : 0, &scratch) ||
+    uint64_t n = map->facts.pipeline.n > 1 ? 2 : 0;
+    if (!pack_pipeline_is_decoded(&map->facts.pipeline, NULL))
+        n += 2; /* what a plugin gets, and what it makes of it */
+    if (!pack_size_mul(stored_limit(map), n, &scratch) ||
         !pack_size_add(scratch, room_bytes(map) + codec_bytes, &total))
         return UINT64_MAX;
     return total;
@@ -56,6 +59,7 @@ pack_chunkload_init(struct pack_chunkload *load, const struct pack_chunkmap *map
     enum pack_status status = pack_filter_ctx_new(&made.ctx, err);
     if (status != PACK_OK)
         return status;
+    pack_filter_ctx_use(made.ctx, &map->plugins);
     made.room_bytes = (size_t)room_bytes(map);
     made.room = pack_large_alloc(made.room_bytes);
     if (!made.room) {

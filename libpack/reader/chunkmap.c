@@ -17,6 +17,7 @@
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_chunks.h"
 #include "libpack/hdf5/h5_raw.h"
+#include "libpack/hdf5/plugin_find.h"
 #include "libpack/model/grid.h"
 
 static void
@@ -87,7 +88,7 @@ note_unmapped(struct pack_chunkmap *map)
     else if (facts->n_external > 0)
         snprintf(map->unmapped, sizeof map->unmapped, "stored in %llu external file%s",
                  (unsigned long long)facts->n_external, facts->n_external > 1 ? "s" : "");
-    else if (!pack_pipeline_is_decoded(&facts->pipeline, &id))
+    else if (!pack_plugins_find(&facts->pipeline, &map->plugins, &id))
         pack_filter_need(id, map->unmapped);
 }
 

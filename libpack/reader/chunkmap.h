@@ -10,6 +10,7 @@
 #include <libpack/dataset.h>
 #include <libpack/shape.h>
 #include <libpack/status.h>
+#include "libpack/hdf5/filter_plugin.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,7 @@ struct pack_chunkmap {
     uint64_t stored_max_bytes;    /* of one of them */
     /* Why HDF5 itself has to read it, a sentence without end; empty when it has not. */
     char unmapped[PACK_FILTER_NEED_MAX];
+    struct pack_plugins plugins; /* of the filters that libpack does not have */
 };
 
 enum { PACK_CHUNKMAP_ROW_BYTES = 1 << 16 };

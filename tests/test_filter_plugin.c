@@ -1,0 +1,244 @@
+/*
+ * Filters of plugins in the reader's threads, against HDF5 that loads the same plugins: by
+ * themselves, before and behind filters of libpack's, one that must be called by one thread at
+ * a time, some that fail or lie, none at all. Real plugins, where there are some:
+ * filter_plugins.sh.
+ */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <libpack/reader.h>
+#include "tests/made_h5.h"
+#include "tests/tap.h"
+
+enum { PLAIN = 277, LONE = 278, N_ROWS = 200, WIDTH = 300, ROWS = 4 };
+
+static const char path[] = "test_filter_plugin.tmp.h5";
+static const char folder[] = "test_filter_plugin.tmp";
+
+/* How each dataset is stored; `mode` is what the plugin is told. */
+static const struct set {
+    const char *name;
+    int before, id, behind;
+    unsigned mode;
+} sets[] = {
+    { "plain", 0, PLAIN, 0, 0 },
+    { "lone", 0, LONE, 0, 0 },
+    { "last", H5Z_FILTER_SHUFFLE, PLAIN, 0, 0 },
+    { "first", 0, PLAIN, H5Z_FILTER_DEFLATE, 0 },
+    { "middle", H5Z_FILTER_SHUFFLE, LONE, H5Z_FILTER_FLETCHER32, 0 },
+    { "both", PLAIN, LONE, H5Z_FILTER_DEFLATE, 0 },
+    { "fails", 0, PLAIN, 0, 1 },
+    { "long", 0, PLAIN, 0, 2 },
+    { "longer", H5Z_FILTER_SHUFFLE, PLAIN, 0, 3 },
+};
+enum { N_GOOD = 6, N_SETS = sizeof sets / sizeof *sets };
+
+static void
+add_filter(hid_t dcpl, int id, unsigned mode)
+{
+    const unsigned level = 1;
+    if (id == H5Z_FILTER_SHUFFLE)
+        H5Pset_shuffle(dcpl);
+    else if (id == H5Z_FILTER_DEFLATE)
+        H5Pset_deflate(dcpl, level);
+    else if (id == H5Z_FILTER_FLETCHER32)
+        H5Pset_fletcher32(dcpl);
+    else if (id)
+        H5Pset_filter(dcpl, id, 0, 1, &mode);
+}
+
+static bool
+write_sets(void)
+{
+    static int16_t data[N_ROWS * WIDTH];
+    const hsize_t dims[] = { N_ROWS, WIDTH }, chunk[] = { ROWS, WIDTH };
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, dims, NULL);
+    bool good = true;
+    made_bytes((uint8_t *)data, sizeof data);
+    for (size_t i = 0; i < N_SETS; i++) {
+        hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+        H5Pset_chunk(dcpl, 2, chunk);
+        add_filter(dcpl, sets[i].before, 0);
+        add_filter(dcpl, sets[i].id, sets[i].mode);
+        add_filter(dcpl, sets[i].behind, 0);
+        hid_t set = H5Dcreate2(file, sets[i].name, H5T_STD_I16LE, space, H5P_DEFAULT, dcpl,
+                               H5P_DEFAULT);
+        good = good && set >= 0 &&
+               H5Dwrite(set, H5T_STD_I16LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+        if (set >= 0)
+            H5Dclose(set);
+        H5Pclose(dcpl);
+    }
+    H5Sclose(space);
+    return H5Fclose(file) >= 0 && good;
+}
+
+static struct pack_reader *
+open_set(const char *name, unsigned n_threads, struct pack_reader_info *info)
+{
+    struct pack_reader_params params = { .file = path,
+                                         .dataset = name,
+                                         .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 7 },
+                                         .n_epochs = 2,
+                                         .n_threads = n_threads };
+    struct pack_reader *reader = NULL;
+    struct pack_error err;
+    *info = (struct pack_reader_info){ .engine = "none" };
+    if (pack_reader_open(&params, &reader, &err) == PACK_OK)
+        pack_reader_info(reader, info, NULL);
+    else
+        note("%s", err.text);
+    return reader;
+}
+
+/* How many samples are as HDF5 reads them. */
+static size_t
+count_right(struct pack_reader *reader, const uint8_t *whole)
+{
+    struct pack_reader_batch batch;
+    struct pack_error err = { .text = "" };
+    size_t n = 0, row = WIDTH * sizeof(int16_t);
+    while (reader && pack_reader_next(reader, &batch, &err) == PACK_OK && batch.n_samples)
+        for (size_t i = 0; i < batch.n_samples; i++)
+            n += memcmp((const uint8_t *)batch.data + i * row, whole + batch.samples[i] * row,
+                        row) == 0;
+    if (err.text[0])
+        note("%s", err.text);
+    return n;
+}
+
+static void
+test_reading(void)
+{
+    for (size_t i = 0; i < N_GOOD; i++) {
+        size_t size, n = 0, n_threaded = 0;
+        uint8_t *whole = made_read(path, sets[i].name, true, &size);
+        for (unsigned threads = 1; threads < 9 && whole; threads += 3) {
+            struct pack_reader_info info;
+            struct pack_reader *reader = open_set(sets[i].name, threads, &info);
+            n_threaded += strcmp(info.engine, "pread") == 0 && info.n_threads == threads;
+            n += count_right(reader, whole);
+            pack_reader_close(reader);
+        }
+        ok(n == 3 * 2 * N_ROWS && n_threaded == 3,
+           "%s: %zu samples as HDF5 reads them, in threads", sets[i].name, n);
+        free(whole);
+    }
+}
+
+static void
+test_liars(void)
+{
+    for (size_t i = N_GOOD; i < N_SETS; i++) {
+        struct pack_reader_info info;
+        struct pack_reader_batch batch;
+        struct pack_error err = { .text = "" };
+        struct pack_reader *reader = open_set(sets[i].name, 2, &info);
+        ok(reader && pack_reader_next(reader, &batch, &err) == PACK_ERR_FORMAT &&
+               strstr(err.text, "chunk (") &&
+               strstr(err.text, sets[i].mode == 1 ? "filter 277 cannot decode" : "decodes to"),
+           "%s: %s", sets[i].name, err.text);
+        pack_reader_close(reader);
+    }
+}
+
+/* In a child, whose HDF5 has not loaded anything. */
+static bool
+in_child(bool (*test)(void))
+{
+    int status = -1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(test() ? 0 : 1);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool
+is_left_to_hdf5(void)
+{
+    struct pack_reader_info info;
+    struct pack_reader *reader = open_set("plain", 2, &info);
+    bool left = reader && strcmp(info.engine, "hdf5") == 0 && strstr(info.reason, "277");
+    note("%s", info.reason);
+    pack_reader_close(reader);
+    return left;
+}
+
+static bool
+without_folder(void)
+{
+    H5PLremove(0);
+    return is_left_to_hdf5();
+}
+
+static bool
+without_loading(void)
+{
+    H5PLset_loading_state(0);
+    return is_left_to_hdf5();
+}
+
+/* A folder that has other things first, and the plugin by a link. */
+static bool
+among_others(void)
+{
+    char target[4096], link[64];
+    struct pack_reader_info info;
+    if (!realpath("tests/.libs/libplain_filter.so", target))
+        return false;
+    mkdir(folder, 0755);
+    snprintf(link, sizeof link, "%s/libbroken.so", folder);
+    FILE *file = fopen(link, "w");
+    fputs("no library\n", file);
+    fclose(file);
+    snprintf(link, sizeof link, "%s/libother.so", folder);
+    bool good = symlink("/proc/self/exe", link) == 0;
+    snprintf(link, sizeof link, "%s/libz_turn.so", folder);
+    good = good && symlink(target, link) == 0;
+    H5PLreplace(folder, 0);
+    struct pack_reader *reader = open_set("plain", 2, &info);
+    good = good && strcmp(info.engine, "pread") == 0;
+    pack_reader_close(reader);
+    return good;
+}
+
+static void
+remove_folder(void)
+{
+    static const char *const names[] = { "libbroken.so", "libother.so", "libz_turn.so" };
+    char name[64];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s/%s", folder, names[i]);
+        unlink(name);
+    }
+    rmdir(folder);
+}
+
+int
+main(void)
+{
+    pack_h5_quiet();
+    if (access("tests/.libs/liblone_filter.so", R_OK) != 0) {
+        skip("plugins are not built here");
+        return done();
+    }
+    H5PLprepend("tests/.libs");
+    if (!write_sets()) {
+        ok(false, "HDF5 writes with the plugins");
+        return done();
+    }
+    test_reading();
+    test_liars();
+    ok(in_child(without_folder), "what has no plugin here is left to HDF5, and it is said why");
+    ok(in_child(without_loading), "so it is when HDF5 may not load any");
+    ok(in_child(among_others), "files that are no plugins are passed over");
+    remove_folder();
+    unlink(path);
+    return done();
+}
