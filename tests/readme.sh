@@ -30,7 +30,7 @@ ${AWK} '/^    [$] / { name = sprintf("said/%03d", ++n); print substr($0, 7) >(na
 
 # The words of what is timed, or differs by processor, without its numbers; the rest as it is.
 without_times() {
-    sed -E '/samples\/s|images\/s|takes about/s/[0-9]+(\.[0-9]+)?/N/g
+    sed -E '/samples\/s|images\/s|takes about/s/[0-9]+(\.[0-9]+)?/N/g; s/takes about N (min|h) /takes about N s /
         /^  (mean|std) /s/(0\.[0-9]{2})[0-9]{2}/\1/g' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
 }
 
