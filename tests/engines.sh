@@ -25,7 +25,7 @@ number() { # key n
 }
 
 # every sample is compared with HDF5's, in the order that HDF5's engine has
-for engine in hdf5 libpack mmap; do
+for engine in hdf5 libpack mmap direct; do
     for file in one.h5 eight.h5 packed.h5; do
         bad=
         for order in '' '-p sequential' '-p block:chunks=2' '-p replacement' '--rank 1/3' '--crop 20x30' \
@@ -39,7 +39,7 @@ for engine in hdf5 libpack mmap; do
         [ -z "$bad" ] || { echo "$bad"; cat err; } | note
     done
 done
-for engine in libpack mmap; do
+for engine in libpack mmap direct; do
     bench packed.h5 --with labels --engine $engine --batch 7 --workers 2 --epochs 2 --consumer checksum --json
     [ $status -eq 0 ] && [ "$(number wanted_bytes 6)" = $((80 * 8)) ]
     ok $? "engine $engine: labels in step"
@@ -64,6 +64,13 @@ ok $said 'each chunk is decoded once, in the first epoch'
 echo "$loads" | note
 bench one.h5 --engine mmap --batch 8 --json
 says 0 '"engine": "mmap"' out 'the engine by its name'
+bench one.h5 --engine direct --batch 8 --json
+says 0 '"strategy": "\(direct\|pread\)"' out 'past the page cache, or as the file system can'
+if grep -q '"strategy": "pread"' out; then
+    says 0 'does not read past the page cache' out 'which is said'
+else
+    skip 'this file system reads past the page cache'
+fi
 bench one.h5 --engine libpack --batch 8 --epochs 2
 says 0 "^libpack's reader (pread): " out 'and in words'
 bench packed.h5 --engine libpack --batch 8 --memory 1K

@@ -70,7 +70,7 @@ def compare_made():
         names = made(path)
         with h5py.File(path) as file:
             for name, what in names.items():
-                status, out, said = dump(path, name, rng.choice(['pread', 'mmap']), str(rng.randint(1, 4)))
+                status, out, said = dump(path, name, rng.choice(['pread', 'mmap', 'direct']), str(rng.randint(1, 4)))
                 same = status == 0 and out == wanted(file[name])
                 n, n_same, n_own = n + 1, n_same + same, n_own + (not said.startswith('hdf5'))
                 if not same:

@@ -93,6 +93,14 @@ tell(const struct pack_reader_params *p, const struct pack_reader_batch *batch)
     pack_chunkmap_close(map);
 }
 
+static enum pack_reader_strategy
+strategy_of(const char *name)
+{
+    return strcmp(name, "mmap") == 0     ? PACK_READER_MMAP
+           : strcmp(name, "direct") == 0 ? PACK_READER_DIRECT
+                                         : PACK_READER_PREAD;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -108,8 +116,7 @@ main(int argc, char **argv)
             .file = argv[1],
             .dataset = argv[2],
             .pattern = { .batch = 16 },
-            .strategy = argc > 3 && strcmp(argv[3], "mmap") == 0 ? PACK_READER_MMAP
-                                                                 : PACK_READER_PREAD,
+            .strategy = argc > 3 ? strategy_of(argv[3]) : PACK_READER_PREAD,
             .n_threads = argc > 4 ? (unsigned)atoi(argv[4]) : 2,
         };
         if (argc > 5)

@@ -926,7 +926,7 @@ test_reader(void)
     REFUSED("file", pack_reader_open, &params, &reader, &err);
     params = (struct pack_reader_params){ .file = "none.h5" };
     REFUSED("dataset", pack_reader_open, &params, &reader, &err);
-    params = (struct pack_reader_params){ "none.h5", "x", .strategy = 3 };
+    params = (struct pack_reader_params){ "none.h5", "x", .strategy = 4 };
     REFUSED("strategy", pack_reader_open, &params, &reader, &err);
     params = (struct pack_reader_params){ "none.h5", "x", .n_threads = 1025 };
     REFUSED("n_threads", pack_reader_open, &params, &reader, &err);

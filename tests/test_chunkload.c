@@ -26,7 +26,9 @@ static const char *const pipelines[] = {
 };
 
 static const struct pack_fetch_ops *const strategies[] = { &pack_fetch_pread,
-                                                           &pack_fetch_mmap };
+                                                           &pack_fetch_mmap,
+                                                           &pack_fetch_direct };
+enum { N_STRATEGIES = 3 };
 
 /* An open dataset. */
 struct opened {
@@ -120,7 +122,7 @@ reads_as_hdf5(const struct made *made)
     size_t size;
     uint8_t *want = made_write(made, path) ? made_read(path, "x", false, &size) : NULL;
     bool good = want != NULL;
-    for (size_t k = 0; k < 2 && good; k++) {
+    for (size_t k = 0; k < N_STRATEGIES && good; k++) {
         struct opened o;
         good = open_all(&o, strategies[k]) && agrees(&o, 0, want) && agrees(&o, 1, want);
         close_all(&o);
@@ -208,6 +210,23 @@ test_reads(void)
               "so are rows beyond the room");
     is_number((long long)n_reads(&o, 7, 100000, 100000), 1, "one run is one read");
     close_all(&o);
+    ok(reads_as_hdf5(&made), "a run that is longer than the room");
+}
+
+/* Of a file of no file system that could. */
+static void
+test_refusal(void)
+{
+    struct pack_fetch fetch = { .ops = NULL };
+    int fd = open("/proc/self/maps", O_RDONLY);
+    bool opened = pack_fetch_open(&fetch, &pack_fetch_direct, fd, 100, NULL) == PACK_OK;
+    char room[100];
+    const void *data = NULL;
+    ok(opened && fetch.ops == &pack_fetch_pread && !fetch.align && pack_fetch_direct.refusal &&
+           pack_fetch_view(&fetch, 3, 10, room, &data, NULL) == PACK_OK && data == room,
+       "what cannot be read past the page cache is read as usual");
+    pack_fetch_close(&fetch);
+    close(fd);
 }
 
 /* ------------------------------------------------------------------ lies */
@@ -286,7 +305,8 @@ main(void)
     test_pipelines();
     test_unfiltered();
     test_reads();
-    for (size_t k = 0; k < 2; k++)
+    test_refusal();
+    for (size_t k = 0; k < N_STRATEGIES; k++)
         test_lies(strategies[k]);
     unlink(path);
     return done();

@@ -256,6 +256,9 @@ static void
 test_all(void)
 {
     static const unsigned threads[] = { 1, 2, 5 };
+    static const enum pack_reader_strategy strategies[] = {
+        PACK_READER_PREAD, PACK_READER_MMAP, PACK_READER_DIRECT
+    };
     for (size_t m = 0; m < N_MADES; m++) {
         struct whole whole = { .data = NULL };
         int n = 0, n_good = 0;
@@ -265,7 +268,7 @@ test_all(void)
         }
         for (size_t o = 0; o < N_ORDERS; o++) {
             struct pack_reader_info done = { .visits = 0 };
-            for (int k = 0; k < 6; k++, n++) {
+            for (int k = 0; k < 9; k++, n++) {
                 struct pack_reader_params params = {
                     .file = path,
                     .dataset = "/x",
@@ -273,7 +276,7 @@ test_all(void)
                     .n_epochs = orders[o].n_epochs,
                     .n_threads = threads[k % 3],
                     .n_ahead = 1 + (unsigned)o % 3,
-                    .strategy = k < 3 ? PACK_READER_PREAD : PACK_READER_MMAP,
+                    .strategy = strategies[k / 3],
                 };
                 const char *bad = run(params, &orders[o], &whole, &done);
                 n_good += !bad;

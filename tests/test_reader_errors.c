@@ -65,6 +65,11 @@ is_right(const struct pack_reader_batch *batch)
 
 /* ------------------------------------------------------------------ damage */
 
+static const enum pack_reader_strategy strategies[] = { PACK_READER_PREAD,
+                                                        PACK_READER_MMAP,
+                                                        PACK_READER_DIRECT };
+static const char *const names[] = { "pread", "mmap", "direct" };
+
 /* Overwrites 8 bytes of chunk `number`, or of where the file says that it lies. */
 static void
 damage(uint64_t number, bool address)
@@ -132,9 +137,9 @@ is_refused(struct pack_reader_params params)
 static void
 test_damage(void)
 {
-    for (int s = 0; s < 2; s++) {
-        enum pack_reader_strategy strategy = s ? PACK_READER_MMAP : PACK_READER_PREAD;
-        const char *name = s ? "mmap" : "pread";
+    for (int s = 0; s < 3; s++) {
+        enum pack_reader_strategy strategy = strategies[s];
+        const char *name = names[s];
         bool good = true;
         write_file(&coded);
         damage(5, false);
@@ -181,14 +186,13 @@ test_first(void)
 static void
 test_changes(void)
 {
-    for (int s = 0; s < 4; s++) {
-        struct pack_reader_params params =
-            in_order(s % 2 ? PACK_READER_MMAP : PACK_READER_PREAD, 2);
+    for (int s = 0; s < 6; s++) {
+        struct pack_reader_params params = in_order(strategies[s % 3], 2);
         struct pack_reader *reader = NULL;
         struct pack_reader_batch batch;
         struct pack_error err = { .text = "" };
         struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
-        write_file(s < 2 ? &coded : &plain);
+        write_file(s < 3 ? &coded : &plain);
         pack_reader_open(&params, &reader, &err);
         bool first = pack_reader_next(reader, &batch, &err) == PACK_OK;
         if (s == 0)

@@ -63,9 +63,10 @@ static const struct cli_option options[] = {
     CLI_SECTION("How to read"),
     CLI_TEXT(0, "engine", &o.engine, "NAME",
              "hdf5, the stock library in worker processes (default); libpack, its own "
-             "reader in as many threads; mmap, the same out of a mapping; or images"),
+             "reader in as many threads; mmap, the same out of a mapping; "
+             "direct, the same past the page cache; or images"),
     CLI_BYTES(0, "memory", &o.memory, "SIZE",
-              "with --engine libpack or mmap: bound of all that the reader allocates "
+              "with --engine libpack, mmap or direct: bound of all that the reader allocates "
               "(default: 1G)"),
     CLI_BYTES(0, "rdcc-nbytes", &o.nbytes, "SIZE",
               "chunk cache of each worker (default: the library's)"),

@@ -20,7 +20,10 @@ enum pack_reader_strategy {
     PACK_READER_PREAD,    /* positioned reads */
     /* A mapping, whose pages are asked for before they are touched (Linux 5.14, else
      * pread). A file that is cut short at that very moment ends the process with SIGBUS. */
-    PACK_READER_MMAP
+    PACK_READER_MMAP,
+    /* Positioned reads past the page cache (O_DIRECT), where the file system does them, else
+     * pread: for a file that is not read again while the cache would still hold it. */
+    PACK_READER_DIRECT
 };
 
 /* What is cut out of each image. */
@@ -155,7 +158,7 @@ struct pack_reader_batch {
 
 /* What a reader is, and what it has done so far. */
 struct pack_reader_info {
-    const char *engine; /* "pread", "mmap"; "hdf5": HDF5 itself, in the caller's thread;
+    const char *engine; /* "pread", "mmap", "direct"; "hdf5": HDF5 itself, in the caller's thread;
                          * "memory": a further dataset that is kept as a whole */
     char reason[160];   /* why not as asked for; empty when it is */
     struct pack_shape sample; /* shape of a sample, as it is handed out */

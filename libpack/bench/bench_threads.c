@@ -251,3 +251,11 @@ const struct pack_engine_ops pack_engine_mmap = {
     .is_threaded = true,
     .strategy = PACK_READER_MMAP,
 };
+
+const struct pack_engine_ops pack_engine_direct = {
+    .name = "direct",
+    .purpose = "the same, past the page cache",
+    .kind = PACK_ENGINE_SET,
+    .is_threaded = true,
+    .strategy = PACK_READER_DIRECT,
+};

@@ -51,6 +51,13 @@ pack_chunkload_bytes(const struct pack_chunkmap *map)
     return total;
 }
 
+static void *
+allocate_room(const struct pack_fetch *fetch, size_t bytes)
+{
+    size_t align = fetch->align, all = bytes + pack_fetch_margin_bytes(fetch);
+    return align ? aligned_alloc(align, all / align * align) : pack_large_alloc(all);
+}
+
 enum pack_status
 pack_chunkload_init(struct pack_chunkload *load, const struct pack_chunkmap *map,
                     const struct pack_fetch *fetch, struct pack_error *err)
@@ -61,7 +68,7 @@ pack_chunkload_init(struct pack_chunkload *load, const struct pack_chunkmap *map
         return status;
     pack_filter_ctx_use(made.ctx, &map->plugins);
     made.room_bytes = (size_t)room_bytes(map);
-    made.room = pack_large_alloc(made.room_bytes);
+    made.room = allocate_room(fetch, made.room_bytes);
     if (!made.room) {
         pack_chunkload_done(&made);
         return pack_fail_memory(err, "room for stored chunks");
@@ -100,16 +107,43 @@ name_chunk(const struct pack_chunkmap *map, uint64_t number, enum pack_status st
 }
 
 static enum pack_status
+view_part(struct pack_chunkload *load, uint64_t address, size_t size, void *room,
+          const void **data, struct pack_error *err)
+{
+    load->file_reads++;
+    return pack_fetch_view(load->fetch, address, size, room, data, err);
+}
+
+/* Through the load's own room, which is aligned, as much at a time as it holds. */
+static enum pack_status
+view_aligned(struct pack_chunkload *load, uint64_t address, size_t size, void *room,
+             const void **data, struct pack_error *err)
+{
+    const void *part;
+    enum pack_status status = PACK_OK;
+    if (size <= load->room_bytes)
+        return view_part(load, address, size, load->room, data, err);
+    for (size_t i = 0, n; i < size && status == PACK_OK; i += n) {
+        n = size - i < load->room_bytes ? size - i : load->room_bytes;
+        status = view_part(load, address + i, n, load->room, &part, err);
+        if (status == PACK_OK)
+            memcpy((unsigned char *)room + i, part, n);
+    }
+    *data = room;
+    return status;
+}
+
+static enum pack_status
 view(struct pack_chunkload *load, uint64_t address, size_t size, void *room,
      const void **data, struct pack_error *err)
 {
-    load->file_reads++;
     load->file_read_bytes += size;
-    if (room == load->room)
+    if (room == load->room || load->fetch->align)
         load->window_bytes = 0;
     uint64_t begin_ns = pack_clock_ns();
     enum pack_status status =
-        pack_fetch_view(load->fetch, address, size, room, data, err);
+        load->fetch->align ? view_aligned(load, address, size, room, data, err)
+                           : view_part(load, address, size, room, data, err);
     load->read_ns += pack_clock_ns() - begin_ns;
     return status;
 }

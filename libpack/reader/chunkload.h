@@ -71,7 +71,7 @@ enum pack_status pack_chunkload_copy(struct pack_chunkload *load,
                                      struct pack_error *err);
 
 /* Makes n bytes of such a chunk readable, from `from` on: in `room`, of as many, or where
- * they are for as long as the file is open. Errors as pack_chunkload_copy(). */
+ * they are until the next call. Errors as pack_chunkload_copy(). */
 enum pack_status pack_chunkload_view(struct pack_chunkload *load, enum pack_chunk_kind kind,
                                      const struct pack_chunk *chunk, uint64_t from, size_t n,
                                      void *room, const void **data, struct pack_error *err);

@@ -4,7 +4,7 @@ enum pack_status
 pack_fetch_open(struct pack_fetch *fetch, const struct pack_fetch_ops *ops, int fd,
                 uint64_t size_bytes, struct pack_error *err)
 {
-    struct pack_fetch made = { ops, fd, size_bytes, NULL };
+    struct pack_fetch made = { .ops = ops, .fd = fd, .size_bytes = size_bytes };
     enum pack_status status = made.ops->open ? made.ops->open(&made, err) : PACK_OK;
     if (status == PACK_ERR_UNSUPPORTED) {
         made.ops = &pack_fetch_pread;
@@ -21,6 +21,12 @@ pack_fetch_close(struct pack_fetch *fetch)
     if (fetch->ops && fetch->ops->close)
         fetch->ops->close(fetch);
     *fetch = (struct pack_fetch){ .ops = NULL };
+}
+
+size_t
+pack_fetch_margin_bytes(const struct pack_fetch *fetch)
+{
+    return 2 * fetch->align; /* before, and behind */
 }
 
 enum pack_status

@@ -19,11 +19,13 @@ struct pack_fetch {
     int fd; /* borrowed */
     uint64_t size_bytes;
     void *mapping;
+    size_t align; /* of room; 0: none is wanted */
 };
 
 /* One way; another one is a file of its own. */
 struct pack_fetch_ops {
     const char *name;
+    const char *refusal; /* why it is not done, where it is not */
     /* PACK_ERR_UNSUPPORTED where the system cannot do it. NULL: nothing to do. */
     enum pack_status (*open)(struct pack_fetch *fetch, struct pack_error *err);
     /* As pack_fetch_view(), the range being inside the file. */
@@ -33,18 +35,22 @@ struct pack_fetch_ops {
     void (*close)(struct pack_fetch *fetch); /* NULL: nothing to do */
 };
 
-extern const struct pack_fetch_ops pack_fetch_pread, pack_fetch_mmap;
+extern const struct pack_fetch_ops pack_fetch_pread, pack_fetch_mmap, pack_fetch_direct;
 
-/* A file of size_bytes, open for reading; `fd` is borrowed until pack_fetch_close(). What
- * the system cannot do is done with pread: fetch->ops says what it became. */
+/* A file of size_bytes, open for reading; `fd` is borrowed until pack_fetch_close(), and
+ * nobody else reads it meanwhile. What the system cannot do is done with pread:
+ * fetch->ops says what it became. */
 enum pack_status pack_fetch_open(struct pack_fetch *fetch,
                                  const struct pack_fetch_ops *ops, int fd,
                                  uint64_t size_bytes, struct pack_error *err);
 void pack_fetch_close(struct pack_fetch *fetch); /* zeroed storage is fine */
 
+/* What room has to have beside the bytes that are read; it lies at a multiple of align. */
+size_t pack_fetch_margin_bytes(const struct pack_fetch *fetch);
+
 /*
- * Makes `size` bytes from `address` on readable at *data: in `room`, of `size` bytes, or
- * where they are, until the fetch is closed. PACK_ERR_FORMAT when they lie beyond the end
+ * Makes `size` bytes from `address` on readable at *data: in `room`, of `size` bytes
+ * and the margin, or where they are, until the fetch is closed. PACK_ERR_FORMAT when they lie beyond the end
  * of the file as it was, PACK_ERR_IO, PACK_ERR_CHANGED when it ends earlier by now.
  */
 enum pack_status pack_fetch_view(const struct pack_fetch *fetch, uint64_t address,

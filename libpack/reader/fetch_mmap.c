@@ -39,12 +39,12 @@ mmap_open(struct pack_fetch *fetch, struct pack_error *err)
             ? MAP_FAILED
             : mmap(NULL, fetch->size_bytes, PROT_READ, MAP_SHARED, fetch->fd, 0);
     if (mapping == MAP_FAILED)
-        return pack_fail(err, PACK_ERR_UNSUPPORTED, "the file cannot be mapped");
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "%s", fetch->ops->refusal);
     fetch->mapping = mapping;
     if (populate(fetch, 0, 1) || errno != EINVAL)
         return PACK_OK;
     mmap_close(fetch);
-    return pack_fail(err, PACK_ERR_UNSUPPORTED, "the system does not populate mappings");
+    return pack_fail(err, PACK_ERR_UNSUPPORTED, "%s", fetch->ops->refusal);
 }
 
 static enum pack_status
@@ -66,6 +66,7 @@ mmap_view(const struct pack_fetch *fetch, uint64_t address, size_t size, void *r
 
 const struct pack_fetch_ops pack_fetch_mmap = {
     .name = "mmap",
+    .refusal = "the file cannot be mapped on this system",
     .open = mmap_open,
     .view = mmap_view,
     .close = mmap_close,

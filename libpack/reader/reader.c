@@ -23,6 +23,7 @@ static const struct pack_fetch_ops *const strategies[] = {
     [PACK_READER_AUTO] = &pack_fetch_pread,
     [PACK_READER_PREAD] = &pack_fetch_pread,
     [PACK_READER_MMAP] = &pack_fetch_mmap,
+    [PACK_READER_DIRECT] = &pack_fetch_direct,
 };
 enum { N_STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
@@ -164,8 +165,7 @@ open_data(struct pack_reader *r, struct pack_error *err)
     r->info.engine = r->fetch.ops->name;
     r->makes_at_once = r->transform && are_whole(r);
     if (r->fetch.ops != ops)
-        snprintf(r->info.reason, sizeof r->info.reason,
-                 "the file cannot be mapped on this system");
+        snprintf(r->info.reason, sizeof r->info.reason, "%s", ops->refusal);
     return PACK_OK;
 }
 

@@ -76,6 +76,7 @@ least_bytes(const struct pack_reader *r)
         return sum;
     add(&sum, 1, pack_crew_bytes(r->info.n_threads, 0));
     add(&sum, n_threads, sizeof(struct pack_hand) + pack_chunkload_bytes(r->map));
+    add(&sum, n_threads, pack_fetch_margin_bytes(&r->fetch));
     if (!is_coded(r))
         return sum;
     add(&sum, n_threads, r->map->grid.chunk_bytes);
