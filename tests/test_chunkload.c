@@ -211,6 +211,20 @@ test_reads(void)
     is_number((long long)n_reads(&o, 7, 100000, 100000), 1, "one run is one read");
     close_all(&o);
     ok(reads_as_hdf5(&made), "a run that is longer than the room");
+    if (!open_all(&o, &pack_fetch_direct))
+        return;
+    struct pack_chunk chunk, part;
+    const void *data;
+    uint8_t byte[1];
+    pack_chunkmap_chunk(o.map, 0, &chunk);
+    part = chunk;
+    part.stored_bytes = 1000;
+    pack_chunkload_gather(&o.load, chunk.address_bytes, 1000);
+    bool had = pack_chunkload_has(&o.load, &part);
+    pack_chunkload_view(&o.load, PACK_CHUNK_RAW, &chunk, 200000, 1, byte, &data, NULL);
+    ok(had && pack_chunkload_has(&o.load, &part) == (o.fetch.align == 0),
+       "what was gathered is gone when another range was read into its room");
+    close_all(&o);
 }
 
 /* Of a file of no file system that could. */
