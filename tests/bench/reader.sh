@@ -20,6 +20,8 @@ batches=113 decoded=574 # MiB
 pack one.h5 --chunk 1
 echo "not compressed, chunks of one"
 bench one.h5 2048
+echo "the same, pages dropped before each turn (TMPDIR says on which disk)"
+"$top_builddir/tests/bench/bench_storage" "$work/one.h5" images "$rounds" || exit
 pack zstd.h5 --chunk 16 --compress zstd:1
 echo "random parts resized to 192 x 192, half of them flipped"
 for strategy in pread mmap; do
