@@ -1,6 +1,6 @@
 /*
  * A filter in a plugin, for tests: a head of four bytes, then the bytes it was given, each
- * turned by 0x5a. Built twice: with ALONE it calls HDF5 and fails when two threads are in it.
+ * turned. Built twice: with ALONE it calls HDF5 and fails when two threads are in it.
  *
  * cd_values[0] says how it decodes: 0 well; 1 it fails; 2 one byte too many; 3 three times as
  * many as there are.
@@ -14,7 +14,7 @@
 enum { HEAD = 4 };
 
 #ifdef ALONE
-enum { ID = 278 };
+enum { ID = 278, TURN = 0xa5 };
 static int n_inside;
 
 static int
@@ -29,7 +29,7 @@ enter(void)
     return n == 1;
 }
 #else
-enum { ID = 277 };
+enum { ID = 277, TURN = 0x5a };
 
 static int
 enter(void)
@@ -53,7 +53,7 @@ filter(unsigned flags, size_t n_cd, const unsigned *cd, size_t size, size_t *cap
     if (!decodes)
         memcpy(to, "turn", HEAD);
     for (size_t i = 0, n = decodes ? made : size; i < n; i++)
-        to[i + (decodes ? 0 : HEAD)] = from[i] ^ 0x5a;
+        to[i + (decodes ? 0 : HEAD)] = from[i] ^ TURN;
     free(*buffer);
     *buffer = to;
     *capacity = 3 * (made + HEAD);
