@@ -3,11 +3,14 @@
  * byte order, to standard output, for tests in other languages; what it is read with, to
  * standard error.
  *
- *     reader_dump FILE DATASET [pread|mmap] [THREADS] [NAME=VALUE ...]
+ *     reader_dump FILE[,FILE ...] DATASET [pread|mmap] [THREADS] [NAME=VALUE ...]
  *
  * Names are those of a transform: crop, height, width, filter, channels and values (as
- * numbers), flip, scale and ratio (as A:B), mean and std (A:B:...); and batch, seed, epochs.
- * Each sample is then told of on standard error: epoch, number, what was drawn for it.
+ * numbers), flip, scale and ratio (as A:B), mean and std (A:B:...); and batch, seed, epochs,
+ * kind (the pattern's, as a number), box (shape of a sample, as A:B:...), further (a dataset,
+ * written behind each batch), wait (for standard input to end before that batch).
+ * Each sample is then told of on standard error: epoch, number, what was drawn for it; with
+ * plain=1 there is no transform, and numbers alone are told.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +30,42 @@ set_many(const char *text, double *values)
         if (*end != ':')
             return;
     }
+}
+
+static const char *further;
+static long wait_before = -1;
+
+static void
+set_box(const char *text, struct pack_shape *box)
+{
+    char *end = NULL;
+    for (; !end || *end == ':'; text = end + 1)
+        box->extent[box->rank++] = strtoull(text, &end, 10);
+}
+
+/* Files are named in one argument, which is cut up. */
+static void
+set_files(char *text, struct pack_reader_params *p)
+{
+    static const char *files[1000];
+    for (p->file = NULL; text; p->n_files++) {
+        char *comma = strchr(text, ',');
+        files[p->n_files] = text;
+        if (comma)
+            *comma++ = '\0';
+        text = comma;
+    }
+    p->files = files;
+}
+
+static void
+write_batch(const struct pack_reader_batch *batch, struct pack_reader *reader)
+{
+    struct pack_reader_info info;
+    pack_reader_info(reader, &info, NULL);
+    fwrite(batch->data, info.sample_bytes, batch->n_samples, stdout);
+    if (further && pack_reader_further_info(reader, 0, &info, NULL) == PACK_OK)
+        fwrite(batch->further[0], info.sample_bytes, batch->n_samples, stdout);
 }
 
 /* False for a name that there is not. */
@@ -59,6 +98,16 @@ set(const char *option, struct pack_reader_params *p, struct pack_reader_transfo
         p->n_epochs = (uint64_t)number;
     else if (IS("memory"))
         p->memory_bytes = (uint64_t)number;
+    else if (IS("kind"))
+        p->pattern.kind = (enum pack_pattern_kind)number;
+    else if (IS("further"))
+        p->further = &further, p->n_further = 1, further = value + 1;
+    else if (IS("plain"))
+        p->transform = NULL;
+    else if (IS("box"))
+        set_box(value + 1, &p->pattern.box);
+    else if (IS("wait"))
+        wait_before = (long)number;
     else if (IS("scale"))
         set_many(value + 1, t->scale);
     else if (IS("ratio"))
@@ -124,16 +173,22 @@ main(int argc, char **argv)
         for (int i = 5; i < argc; i++)
             if (!set(argv[i], &params, &transform))
                 return 2;
+        if (strchr(argv[1], ','))
+            set_files(argv[1], &params);
         pack_h5_register_zstd(NULL);
         status = pack_reader_open(&params, &reader, &err);
     }
     if (status == PACK_OK)
         status = pack_reader_info(reader, &info, &err);
-    while (status == PACK_OK) {
+    for (long i = 0; status == PACK_OK; i++) {
+        while (i == wait_before && getchar() != EOF)
+            continue;
         status = pack_reader_next(reader, &batch, &err);
         if (status != PACK_OK || batch.n_samples == 0)
             break;
-        fwrite(batch.data, info.sample_bytes, batch.n_samples, stdout);
+        write_batch(&batch, reader);
+        for (size_t k = 0; k < batch.n_samples && argc > 5 && !params.transform; k++)
+            fprintf(stderr, "sample %llu\n", (unsigned long long)batch.samples[k]);
         if (params.transform)
             tell(&params, &batch);
     }

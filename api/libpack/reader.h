@@ -94,6 +94,14 @@ struct pack_reader_params {
     const char *dataset; /* its path in there */
 
     /*
+     * Instead of `file`: several that are read as one, their samples one behind the other in
+     * this order. Samples of all are of one shape and type, chunks and filters may differ.
+     * Every file is kept open.
+     */
+    const char *const *files;
+    size_t n_files; /* 0: there is `file` */
+
+    /*
      * The order: kind, seed, epoch, box, step, batch, rank, world and what else its kind
      * needs. extent is the dataset's, whatever is set; chunk_samples 0: the dataset's
      * chunks. worker and workers stay 0, and so does `read`. All boxes of a trace have

@@ -55,3 +55,40 @@ pack_h5_raw_data(int64_t file, const char *path, void *data, struct pack_error *
 {
     return with_dataset(file, path, get_data, data, err);
 }
+
+static enum pack_status
+open_type(const char *name, const char *path, hid_t *type, struct pack_error *err)
+{
+    int64_t file = -1;
+    enum pack_status status = pack_h5_open(name, NULL, &file, err);
+    if (status != PACK_OK)
+        return status;
+    hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
+    hid_t stored = set < 0 ? -1 : H5Dget_type(set);
+    *type = stored < 0 ? -1 : H5Tcopy(stored); /* which does not keep the file open */
+    if (*type < 0)
+        status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read '%s:/%.200s'", name, path);
+    if (stored >= 0)
+        H5Tclose(stored);
+    if (set >= 0)
+        H5Dclose(set);
+    pack_h5_close(file);
+    return status;
+}
+
+enum pack_status
+pack_h5_same_type(const char *file, const char *path, const char *other_file,
+                  const char *other_path, bool *same, struct pack_error *err)
+{
+    hid_t one = -1, other = -1;
+    enum pack_status status = open_type(file, path, &one, err);
+    if (status == PACK_OK)
+        status = open_type(other_file, other_path, &other, err);
+    if (status == PACK_OK)
+        *same = H5Tequal(one, other) > 0;
+    if (one >= 0)
+        H5Tclose(one);
+    if (other >= 0)
+        H5Tclose(other);
+    return status;
+}

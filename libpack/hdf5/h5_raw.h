@@ -3,6 +3,7 @@
 #ifndef LIBPACK_H5_RAW_H
 #define LIBPACK_H5_RAW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,12 @@ enum pack_status pack_h5_raw_fill(int64_t file, const char *path,
 /* All elements of a dataset in the file's type: logical_bytes of its facts. */
 enum pack_status pack_h5_raw_data(int64_t file, const char *path, void *data,
                                   struct pack_error *err);
+
+/* Whether elements of two datasets, each in a file by its name, are stored alike, so that HDF5
+ * converts nothing between them. Errors as pack_h5_open(). */
+enum pack_status pack_h5_same_type(const char *file, const char *path, const char *other_file,
+                                   const char *other_path, bool *same,
+                                   struct pack_error *err);
 
 #ifdef __cplusplus
 }

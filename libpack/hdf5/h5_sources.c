@@ -215,9 +215,12 @@ add_mapping(struct pack_h5_sources *s, hid_t dcpl, size_t i, const char *main_na
     } else {
         status = add_source(s, found, dataset, guard, &mapping->source, err);
         const struct pack_h5_source *source = &s->sources[mapping->source];
+        bool is_block = block_of(from, &mapping->from);
+        if (status == PACK_OK && source->is_missing && !is_block)
+            s->unplaced = "its mappings are not of blocks";
         if (status == PACK_OK && !source->is_missing &&
-            (!block_of(from, &mapping->from) ||
-             !source_block_of(to, source, &mapping->to) || !pair_axes(mapping)))
+            (!is_block || !source_block_of(to, source, &mapping->to) ||
+             !pair_axes(mapping)))
             s->unclear = "its mappings are not of blocks";
     }
     if (from >= 0)
@@ -346,6 +349,18 @@ find_unclear(struct pack_h5_sources *s, const struct pack_shape *extent)
     }
 }
 
+/* HDF5 looks for sources elsewhere. */
+static bool
+has_prefix(hid_t set)
+{
+    hid_t dapl = H5Dget_access_plist(set);
+    char prefix[2] = "";
+    bool has = dapl >= 0 && H5Pget_virtual_prefix(dapl, prefix, sizeof prefix) > 0;
+    if (dapl >= 0)
+        H5Pclose(dapl);
+    return has;
+}
+
 enum pack_status
 pack_h5_sources_read(int64_t file, const char *name, const struct pack_facts *facts,
                      struct pack_h5_guard *guard, struct pack_h5_sources *sources,
@@ -364,6 +379,8 @@ pack_h5_sources_read(int64_t file, const char *name, const struct pack_facts *fa
         status = pack_fail_memory(err, "mappings");
     for (; status == PACK_OK && s.n_mappings < n; s.n_mappings++)
         status = add_mapping(&s, dcpl, s.n_mappings, name, guard, err);
+    if (status == PACK_OK && has_prefix(set))
+        s.unplaced = "HDF5_VDS_PREFIX says where its sources are";
     if (dcpl >= 0)
         H5Pclose(dcpl);
     if (set >= 0)
@@ -374,6 +391,8 @@ pack_h5_sources_read(int64_t file, const char *name, const struct pack_facts *fa
         pack_h5_sources_done(&s);
         return status;
     }
+    if (s.unclear)
+        s.unplaced = s.unclear;
     find_unclear(&s, &facts->extent);
     *sources = s;
     return PACK_OK;

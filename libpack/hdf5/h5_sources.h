@@ -38,6 +38,7 @@ struct pack_h5_sources {
     size_t n_sources, n_mappings;
     struct pack_h5_source *sources;
     struct pack_h5_mapping *mappings; /* in the order in which HDF5 goes through them */
+    const char *unplaced; /* why it cannot be told what lies in which source; NULL */
     /* Why it cannot be told which chunks reads visit; NULL when it can. */
     const char *unclear;
     /* Mappings lie side by side along an axis other than 0: what one read takes from a

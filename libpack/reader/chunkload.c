@@ -85,6 +85,16 @@ pack_chunkload_done(struct pack_chunkload *load)
     *load = (struct pack_chunkload){ .map = NULL };
 }
 
+void
+pack_chunkload_turn(struct pack_chunkload *load, const struct pack_chunkmap *map,
+                    const struct pack_fetch *fetch)
+{
+    if (load->fetch != fetch || load->map != map)
+        load->window_bytes = 0;
+    load->map = map;
+    load->fetch = fetch;
+}
+
 /* ------------------------------------------------------------------ reading */
 
 /* "'x.h5:/images', chunk (12,0,0)" in front of the sentence. */

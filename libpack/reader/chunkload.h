@@ -43,6 +43,10 @@ void pack_chunkload_done(struct pack_chunkload *load);
  * be counted. */
 uint64_t pack_chunkload_bytes(const struct pack_chunkmap *map);
 
+/* What is read from now on, by a hand with enough room for it. */
+void pack_chunkload_turn(struct pack_chunkload *load, const struct pack_chunkmap *map,
+                         const struct pack_fetch *fetch);
+
 /* Reads a range in which several chunks lie that are decoded next, at once: those inside
  * are then not read again. Nothing happens when it is larger than the room or cannot be
  * read: each chunk then says for itself what is wrong. */

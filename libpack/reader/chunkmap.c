@@ -209,6 +209,26 @@ pack_chunkmap_close(struct pack_chunkmap *map)
     free(map);
 }
 
+bool
+pack_chunkmap_stretch(struct pack_chunkmap *map, uint64_t n_rows)
+{
+    struct pack_facts *facts = &map->facts;
+    uint64_t row_elements = facts->n_elements / facts->extent.extent[0];
+    if (!pack_size_mul(n_rows, row_elements, &facts->n_elements) ||
+        !pack_size_mul(facts->n_elements, facts->type.bytes, &facts->logical_bytes))
+        return false;
+    facts->extent.extent[0] = n_rows;
+    facts->layout = PACK_LAYOUT_VIRTUAL;
+    facts->contiguous_address = UINT64_MAX;
+    facts->n_external = 0;
+    map->unmapped[0] = '\0';
+    map->n_coded = 0;
+    pack_chunkindex_done(&map->index);
+    free(map->compact);
+    map->compact = NULL;
+    return set_grid(map, NULL) == PACK_OK;
+}
+
 uint64_t
 pack_chunkmap_bytes(const struct pack_chunkmap *map)
 {

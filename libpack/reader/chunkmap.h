@@ -55,6 +55,9 @@ enum pack_status pack_chunkmap_open(const char *file, const char *path,
                                     struct pack_chunkmap **map, struct pack_error *err);
 void pack_chunkmap_close(struct pack_chunkmap *map); /* accepts NULL */
 
+/* Makes it a dataset of n_rows such rows, of which none is stored. False: too many bytes. */
+bool pack_chunkmap_stretch(struct pack_chunkmap *map, uint64_t n_rows);
+
 /* Memory that it takes, the struct included. */
 uint64_t pack_chunkmap_bytes(const struct pack_chunkmap *map);
 

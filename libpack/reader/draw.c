@@ -45,19 +45,41 @@ set_count(struct pack_draw *draw)
                                                        : grid->extent[i];
 }
 
-/* Most chunks that a box of this shape touches, wherever it is. */
+/* Most chunks of a part that `count` touches from axis `axis` on, wherever it is. */
+static bool
+count_touched(const struct pack_grid *grid, const uint64_t *count, int axis, uint64_t *n)
+{
+    for (*n = 1; axis < grid->rank; axis++) {
+        uint64_t chunk = grid->chunk[axis], beyond = count[axis] - 1;
+        uint64_t touched = beyond / chunk + (beyond % chunk != 0) + 1;
+        if (touched > grid->n_chunks[axis])
+            touched = grid->n_chunks[axis];
+        if (!pack_size_mul(*n, touched, n))
+            return false;
+    }
+    return true;
+}
+
+/* Most pieces of a batch. A sample that may lie in several parts has, in each of them, no
+ * more than it would have if all of it lay there. */
 static bool
 count_pieces(struct pack_draw *draw)
 {
-    uint64_t n = draw->batch;
-    for (int i = 0; i < draw->grid->rank; i++) {
-        uint64_t chunk = draw->grid->chunk[i], beyond = draw->count[i] - 1;
-        uint64_t touched = beyond / chunk + (beyond % chunk != 0) + 1;
-        if (touched > draw->grid->n_chunks[i])
-            touched = draw->grid->n_chunks[i];
-        if (!pack_size_mul(n, touched, &n))
+    const struct pack_rowmap *rows = draw->rows;
+    uint64_t n, most = 0, n_rows_min = UINT64_MAX, n_parts = 1;
+    for (size_t i = 0; i < rows->n_parts; i++) {
+        const struct pack_rowmap_part *part = &rows->parts[i];
+        if (!count_touched(&rows->files[part->file].map->grid, draw->count, 0, &n))
             return false;
+        most = n > most ? n : most;
+        n_rows_min = part->n_rows < n_rows_min ? part->n_rows : n_rows_min;
     }
+    if (draw->count[0] > 1)
+        n_parts = (draw->count[0] - 2) / n_rows_min + 2;
+    if (n_parts > rows->n_parts)
+        n_parts = rows->n_parts;
+    if (!pack_size_mul(most, n_parts, &n) || !pack_size_mul(n, draw->batch, &n))
+        return false;
     draw->pieces_max = n;
     return n <= UINT32_MAX;
 }
@@ -104,10 +126,12 @@ begin(struct pack_draw draw, uint64_t position, struct pack_draw *out,
 
 enum pack_status
 pack_draw_init(struct pack_draw *out, const struct pack_pattern *pattern,
-               const struct pack_grid *grid, uint64_t position, uint64_t n_epochs,
+               const struct pack_rowmap *rows, uint64_t position, uint64_t n_epochs,
                struct pack_error *err)
 {
-    struct pack_draw draw = { .grid = grid, .pattern = *pattern };
+    struct pack_draw draw = { .rows = rows,
+                              .grid = &rows->whole->grid,
+                              .pattern = *pattern };
     if (draw.pattern.batch == 0)
         draw.pattern.batch = 1;
     if (!pack_size_add(pattern->epoch, n_epochs, &draw.end_epoch))
@@ -117,9 +141,11 @@ pack_draw_init(struct pack_draw *out, const struct pack_pattern *pattern,
 
 enum pack_status
 pack_draw_follow(struct pack_draw *out, const struct pack_draw *leader,
-                 const struct pack_grid *grid, uint64_t position, struct pack_error *err)
+                 const struct pack_rowmap *rows, uint64_t position,
+                 struct pack_error *err)
 {
-    struct pack_draw draw = { .grid = grid,
+    struct pack_draw draw = { .rows = rows,
+                              .grid = &rows->whole->grid,
                               .pattern = leader->pattern,
                               .whole_rows = true,
                               .end_epoch = leader->end_epoch };
@@ -130,7 +156,7 @@ void
 pack_draw_done(struct pack_draw *draw)
 {
     pack_pattern_free(draw->iter);
-    *draw = (struct pack_draw){ .grid = NULL };
+    *draw = (struct pack_draw){ .rows = NULL };
 }
 
 /* ------------------------------------------------------------------ a batch */
@@ -184,14 +210,23 @@ place_box(const struct pack_draw *draw, const struct pack_box *drawn)
 }
 
 static void
-cut_sample(const struct pack_draw *draw, struct pack_drawn *drawn,
-           const struct pack_box *box)
+cut_sample(const struct pack_draw *draw, struct pack_drawn *drawn, struct pack_box box)
 {
-    struct pack_grid_cursor c;
-    for (bool more = pack_grid_first(&c, draw->grid, box); more;
-         more = pack_grid_next(&c))
-        drawn->pieces[drawn->n_pieces++] =
-            (struct pack_piece){ c.number, (uint32_t)drawn->n_samples };
+    uint64_t row = box.start[0], end = row + box.count[0];
+    while (row < end) {
+        const struct pack_rowmap_part *part = pack_rowmap_row(draw->rows, row);
+        uint64_t left = part->n_rows - (row - part->first_row);
+        struct pack_grid_cursor c;
+        box.start[0] = part->file_row + (row - part->first_row);
+        box.count[0] = left < end - row ? left : end - row;
+        for (bool more =
+                 pack_grid_first(&c, &draw->rows->files[part->file].map->grid, &box);
+             more; more = pack_grid_next(&c))
+            drawn->pieces[drawn->n_pieces++] =
+                (struct pack_piece){ c.number - part->file_chunk + part->first_chunk,
+                                     (uint32_t)drawn->n_samples };
+        row += box.count[0];
+    }
 }
 
 static int
@@ -238,7 +273,7 @@ pack_draw_next(struct pack_draw *draw, struct pack_drawn *drawn)
         struct pack_box box = place_box(draw, &request.boxes[0]);
         memcpy(drawn->starts + drawn->n_samples * (size_t)rank, box.start,
                (size_t)rank * sizeof *drawn->starts);
-        cut_sample(draw, drawn, &box);
+        cut_sample(draw, drawn, box);
         drawn->n_samples++;
     }
     group_pieces(drawn);

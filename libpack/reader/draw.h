@@ -9,6 +9,7 @@
 #include <libpack/pattern.h>
 #include <libpack/status.h>
 #include "libpack/reader/plan.h"
+#include "libpack/reader/rowmap.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,7 +42,8 @@ struct pack_drawn {
 
 /* Goes through the batches of a number of epochs. */
 struct pack_draw {
-    const struct pack_grid *grid; /* borrowed */
+    const struct pack_rowmap *rows; /* borrowed */
+    const struct pack_grid *grid;   /* of all rows */
     struct pack_pattern pattern;
     struct pack_pattern_iter *iter;
     uint64_t count[PACK_RANK_MAX]; /* the shape of every sample */
@@ -52,21 +54,21 @@ struct pack_draw {
 };
 
 /*
- * pattern->extent is that of the grid. position: of pattern->epoch, where it starts, a
+ * pattern->extent is that of all rows. position: of pattern->epoch, where it starts, a
  * multiple of the batch. Errors as pack_pattern_new(); PACK_ERR_ARGUMENT for a position
  * that is none, PACK_ERR_UNSUPPORTED for a trace of several shapes, PACK_ERR_LIMIT for a
  * batch of 2^32 pieces.
  */
 enum pack_status pack_draw_init(struct pack_draw *draw,
                                 const struct pack_pattern *pattern,
-                                const struct pack_grid *grid, uint64_t position,
+                                const struct pack_rowmap *rows, uint64_t position,
                                 uint64_t n_epochs, struct pack_error *err);
 /*
  * The samples of `leader`, batch by batch, of another dataset that is as long along axis 0:
  * of each box, all that lies at its indexes of that axis. PACK_ERR_LIMIT likewise.
  */
 enum pack_status pack_draw_follow(struct pack_draw *draw, const struct pack_draw *leader,
-                                  const struct pack_grid *grid, uint64_t position,
+                                  const struct pack_rowmap *rows, uint64_t position,
                                   struct pack_error *err);
 void pack_draw_done(struct pack_draw *draw); /* zeroed storage is fine */
 

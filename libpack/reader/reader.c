@@ -1,13 +1,10 @@
 /* Opening and closing; the work is the crew's. */
 #include <libpack/reader.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "libpack/base/check.h"
 #include "libpack/base/clock.h"
@@ -28,10 +25,26 @@ static const struct pack_fetch_ops *const strategies[] = {
 enum { N_STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
 static enum pack_status
+check_files_given(const struct pack_reader_params *p, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    if (p->n_files == 0)
+        return pack_check_given(err, "file", p->file, NULL);
+    if (p->file)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "files",
+                               "there is a list of files beside 'file'");
+    status = pack_check_given(err, "files", p->files, NULL);
+    for (size_t i = 0; i < p->n_files && status == PACK_OK; i++)
+        status = pack_check_given(err, "files", p->files[i], NULL);
+    return status;
+}
+
+static enum pack_status
 check_params(const struct pack_reader_params *p, struct pack_error *err)
 {
-    enum pack_status status =
-        pack_check_given(err, "file", p->file, "dataset", p->dataset, NULL);
+    enum pack_status status = pack_check_given(err, "dataset", p->dataset, NULL);
+    if (status == PACK_OK)
+        status = check_files_given(p, err);
     if (status == PACK_OK)
         status = pack_check_choice("strategy", (int)p->strategy, N_STRATEGIES, err);
     if (status == PACK_OK)
@@ -74,15 +87,16 @@ static enum pack_status
 open_draw(const struct pack_reader *r, struct pack_draw *draw, struct pack_error *err)
 {
     const struct pack_facts *facts = &r->map->facts;
-    const struct pack_grid *grid = &r->map->grid;
     struct pack_pattern pattern = r->params.pattern;
     uint64_t n_epochs = r->params.n_epochs ? r->params.n_epochs : 1;
     if (r->first)
-        return pack_draw_follow(draw, &r->first->present, grid, r->params.position, err);
+        return pack_draw_follow(draw, &r->first->present, &r->rows, r->params.position, err);
     pattern.extent = facts->extent;
+    for (size_t i = 0; i < r->rows.n_files && facts->layout != PACK_LAYOUT_CHUNKED; i++)
+        facts = &r->rows.files[i].map->facts; /* those of the first file that has some */
     if (pattern.chunk_samples == 0 && facts->layout == PACK_LAYOUT_CHUNKED)
         pattern.chunk_samples = facts->chunk.extent[0];
-    return pack_draw_init(draw, &pattern, grid, r->params.position, n_epochs, err);
+    return pack_draw_init(draw, &pattern, &r->rows, r->params.position, n_epochs, err);
 }
 
 /* The order of the dataset's samples, once as it is read and once to look ahead. */
@@ -136,10 +150,14 @@ open_transform(struct pack_reader *r, struct pack_error *err)
 static bool
 are_whole(const struct pack_reader *r)
 {
-    const struct pack_grid *grid = &r->map->grid;
-    for (int i = 1; i < grid->rank; i++)
-        if (r->present.count[i] != grid->chunk[i])
-            return false;
+    if (r->rows.n_parts > 1 && r->present.count[0] > 1)
+        return false;
+    for (size_t k = 0; k < r->rows.n_parts; k++) {
+        const struct pack_grid *grid = &r->rows.files[r->rows.parts[k].file].map->grid;
+        for (int i = 1; i < grid->rank; i++)
+            if (r->present.count[i] != grid->chunk[i])
+                return false;
+    }
     return true;
 }
 
@@ -154,30 +172,31 @@ open_data(struct pack_reader *r, struct pack_error *err)
         snprintf(r->info.reason, sizeof r->info.reason, "%s", map->unmapped);
         return pack_reader_stock_open(r, err);
     }
-    r->fd = open(map->file.name, O_RDONLY | O_CLOEXEC);
-    if (r->fd < 0)
-        return pack_fail_errno(err, errno, "cannot open '%s'", map->file.name);
-    enum pack_status status = pack_chunkmap_check(map, r->fd, err);
-    if (status == PACK_OK)
-        status = pack_fetch_open(&r->fetch, ops, r->fd, map->file.size_bytes, err);
+    enum pack_status status = pack_rowmap_fetch(&r->rows, ops, err);
     if (status != PACK_OK)
         return status;
-    r->info.engine = r->fetch.ops->name;
+    r->info.engine = ops->name;
     r->makes_at_once = r->transform && are_whole(r);
-    if (r->fetch.ops != ops)
-        snprintf(r->info.reason, sizeof r->info.reason, "%s", ops->refusal);
+    for (size_t i = 0; i < r->rows.n_files; i++)
+        if (r->rows.files[i].fd >= 0 && r->rows.files[i].fetch.ops != ops) {
+            r->info.engine = r->rows.files[i].fetch.ops->name;
+            snprintf(r->info.reason, sizeof r->info.reason, "%s", ops->refusal);
+        }
     return PACK_OK;
 }
 
 enum pack_status
 pack_reader_prepare(struct pack_reader *r, struct pack_error *err)
 {
-    r->fd = -1;
-    r->file = strdup(r->params.file);
+    const char *const *files = r->params.n_files > 0 ? r->params.files : &r->params.file;
+    size_t n_files = r->params.n_files > 0 ? r->params.n_files : 1;
+    r->file = strdup(files[0]);
     r->dataset = strdup(r->params.dataset);
     if (!r->file || !r->dataset)
         return pack_fail_memory(err, "reader");
-    enum pack_status status = pack_chunkmap_open(r->file, r->dataset, &r->map, err);
+    enum pack_status status =
+        pack_rowmap_open(files, n_files, r->dataset, &r->rows, err);
+    r->map = r->rows.whole;
     if (status == PACK_OK)
         status = open_draws(r, err);
     if (status == PACK_OK)
@@ -252,12 +271,9 @@ pack_reader_close(struct pack_reader *r)
     pack_crew_end(r->crew);
     pack_reader_release(r);
     pack_h5_boxes_close(r->stock);
-    pack_fetch_close(&r->fetch);
-    if (r->fd >= 0)
-        close(r->fd);
     pack_draw_done(&r->future);
     pack_draw_done(&r->present);
-    pack_chunkmap_close(r->map);
+    pack_rowmap_done(&r->rows);
     free(r->dataset);
     free(r->file);
     free(r);
@@ -283,6 +299,23 @@ lend(struct pack_reader *r, struct pack_job *job, struct pack_reader_batch *batc
                                          .buffer = number };
 }
 
+/* Looks at the files of a batch, as what was read of one that changes says nothing, good or
+ * bad. Visits are in the order of files. */
+static enum pack_status
+check_files(const struct pack_reader *r, const struct pack_job *job, struct pack_error *err)
+{
+    const struct pack_rowmap_file *file, *last = NULL;
+    struct pack_chunk chunk;
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < job->drawn.n_visits && status == PACK_OK; i++) {
+        pack_rowmap_chunk(&r->rows, job->drawn.visits[i].number, &file, &chunk);
+        if (file != last && file->fd >= 0)
+            status = pack_chunkmap_check(file->map, file->fd, err);
+        last = file;
+    }
+    return status;
+}
+
 enum pack_status
 pack_reader_take(struct pack_reader *r, struct pack_job **taken, struct pack_error *err)
 {
@@ -298,8 +331,8 @@ pack_reader_take(struct pack_reader *r, struct pack_job **taken, struct pack_err
             job->ready_ns = pack_clock_ns();
     } else {
         status = pack_crew_next(r->crew, &r->params.watch, &job, err);
-        if (job) /* what was read of a file that changes says nothing, good or bad */
-            status = pack_chunkmap_check(r->map, r->fd, err);
+        if (job)
+            status = check_files(r, job, err);
         if (job && status == PACK_OK && job->bad_visit < job->drawn.n_visits) {
             status = job->error.status;
             if (err)

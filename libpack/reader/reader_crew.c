@@ -82,7 +82,7 @@ tell_slot(struct pack_crew *crew)
 static unsigned char *
 chunk_of(const struct pack_reader *r, const struct pack_visit *visit)
 {
-    return r->slots + visit->step.slot * r->map->grid.chunk_bytes;
+    return r->slots + visit->step.slot * r->rows.chunk_bytes;
 }
 
 /* Decodes into the slot when it is free, tells those that wait for it, and uses it. */

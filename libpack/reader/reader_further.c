@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "libpack/hdf5/h5_boxes.h"
 
@@ -86,33 +85,61 @@ let_go(struct pack_reader *f)
 {
     pack_h5_boxes_close(f->stock);
     f->stock = NULL;
-    pack_fetch_close(&f->fetch);
-    if (f->fd >= 0)
-        close(f->fd);
-    f->fd = -1;
+    pack_rowmap_unfetch(&f->rows);
     f->info.engine = "memory";
     f->info.reason[0] = '\0';
     f->info.n_threads = 0;
+}
+
+/* All of the dataset in one file, of n_rows. */
+static enum pack_status
+read_rows(const struct pack_reader *f, const char *file, uint64_t n_rows, unsigned char *to,
+          struct pack_error *err)
+{
+    const struct pack_facts *facts = &f->map->facts;
+    struct pack_h5_boxes_params params = { .file = file, .dataset = f->dataset };
+    struct pack_h5_boxes *stock = NULL;
+    struct pack_box box = { .rank = facts->extent.rank };
+    memcpy(box.count, facts->extent.extent, sizeof box.count);
+    box.count[0] = n_rows;
+    enum pack_status status = pack_h5_boxes_open(&params, &stock, err);
+    if (status == PACK_OK)
+        status = pack_h5_boxes_read(stock, &box, 1, to, NULL, err);
+    pack_h5_boxes_close(stock);
+    return status;
+}
+
+static enum pack_status
+read_list(const struct pack_reader *f, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    unsigned char *to = f->whole;
+    uint64_t row_bytes = f->map->facts.logical_bytes / f->map->facts.extent.extent[0];
+    for (size_t i = 0; i < f->params.n_files && status == PACK_OK; i++) {
+        uint64_t n_rows = f->rows.listed_rows[i];
+        status = read_rows(f, f->params.files[i], n_rows, to, err);
+        to += n_rows * row_bytes;
+    }
+    return status;
 }
 
 static enum pack_status
 read_whole(struct pack_reader *f, struct pack_error *err)
 {
     const struct pack_facts *facts = &f->map->facts;
-    struct pack_box box = { .rank = facts->extent.rank };
     struct pack_strided all = { .run_bytes = facts->logical_bytes };
     enum pack_status status = PACK_OK;
     f->whole = malloc(facts->logical_bytes);
-    f->rows = calloc(f->present.batch * f->first->n_jobs, f->sample_bytes);
-    if (!f->whole || !f->rows)
+    f->lent_rows = calloc(f->present.batch * f->first->n_jobs, f->sample_bytes);
+    if (!f->whole || !f->lent_rows)
         return pack_fail_memory(err, "further dataset");
-    memcpy(box.count, facts->extent.extent, sizeof box.count);
-    if (!f->stock)
-        status = pack_reader_stock_open(f, err);
-    if (status == PACK_OK)
-        status = pack_h5_boxes_read(f->stock, &box, 1, f->whole, NULL, err);
-    if (status == PACK_OK)
-        status = pack_chunkmap_check(f->map, f->fd, err);
+    if (f->rows.listed_rows)
+        status = read_list(f, err);
+    else
+        status = read_rows(f, f->file, facts->extent.extent[0], f->whole, err);
+    for (size_t i = 0; i < f->rows.n_files && status == PACK_OK; i++)
+        if (f->rows.files[i].map->facts.layout != PACK_LAYOUT_VIRTUAL)
+            status = pack_chunkmap_check(f->rows.files[i].map, f->rows.files[i].fd, err);
     if (status == PACK_OK && f->swaps)
         pack_strided_swap(&all, facts->type.bytes, f->whole);
     let_go(f);
@@ -165,7 +192,7 @@ copy_rows(struct pack_reader *f, const struct pack_job *job)
     const struct pack_facts *facts = &f->map->facts;
     size_t row_bytes = (size_t)(facts->logical_bytes / facts->extent.extent[0]);
     size_t rank = (size_t)f->first->map->grid.rank;
-    unsigned char *rows = f->rows + (size_t)(job - f->first->jobs) * f->present.batch *
+    unsigned char *rows = f->lent_rows + (size_t)(job - f->first->jobs) * f->present.batch *
                                         f->sample_bytes;
     for (size_t i = 0; i < job->drawn.n_samples; i++)
         memcpy(rows + i * f->sample_bytes,

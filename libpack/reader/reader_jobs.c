@@ -21,8 +21,9 @@ enum { PAST_CACHE_BYTES = 4096 };
 static bool
 is_coded(const struct pack_reader *r, uint64_t number)
 {
+    const struct pack_rowmap_file *file;
     struct pack_chunk chunk;
-    return pack_chunkmap_chunk(r->map, number, &chunk) == PACK_CHUNK_CODED;
+    return pack_rowmap_chunk(&r->rows, number, &file, &chunk) == PACK_CHUNK_CODED;
 }
 
 static void
@@ -45,7 +46,7 @@ find_run_end(const struct pack_reader *r, const struct pack_drawn *drawn, size_t
     size_t i = first;
     while (i < drawn->n_visits && bytes < RUN_BYTES) {
         const struct pack_visit *visit = &drawn->visits[i++];
-        bytes += visit->is_coded ? r->map->grid.chunk_bytes
+        bytes += visit->is_coded ? r->rows.chunk_bytes
                                  : (uint64_t)visit->n * r->sample_bytes;
     }
     return i;
@@ -75,24 +76,40 @@ pack_reader_plan_job(struct pack_reader *r, struct pack_job *job)
 
 /* ----------------------------------------------------------------- reading */
 
+/* Rows of a sample that lie in a part, as rows of its dataset; returns how many of the sample
+ * come before them. */
+static uint64_t
+to_part(const struct pack_rowmap_part *part, uint64_t *begin, uint64_t *end)
+{
+    uint64_t part_end = part->first_row + part->n_rows, before = 0;
+    if (*begin < part->first_row)
+        before = part->first_row - *begin;
+    *begin = *begin + before - part->first_row + part->file_row;
+    *end = (*end < part_end ? *end : part_end) - part->first_row + part->file_row;
+    return before;
+}
+
 /* Where a piece lies in its chunk, and in the batch. */
 static void
 set_strided(const struct pack_reader *r, const struct pack_job *job,
             const struct pack_piece *piece, struct pack_strided *s)
 {
-    const struct pack_grid *grid = &r->map->grid;
+    const struct pack_rowmap_part *part = pack_rowmap_part(&r->rows, piece->number);
+    const struct pack_grid *grid = &r->rows.files[part->file].map->grid;
     const uint64_t *start = job->drawn.starts + piece->sample * (size_t)grid->rank;
     uint64_t coords[PACK_RANK_MAX], from[PACK_RANK_MAX], to[PACK_RANK_MAX],
         count[PACK_RANK_MAX];
-    pack_grid_coords(grid, piece->number, coords);
+    pack_grid_coords(grid, piece->number - part->first_chunk + part->file_chunk, coords);
     for (int i = 0; i < grid->rank; i++) {
-        uint64_t corner = coords[i] * grid->chunk[i],
-                 end = start[i] + r->present.count[i];
+        uint64_t begin = start[i], end = begin + r->present.count[i], before = 0;
+        if (i == 0)
+            before = to_part(part, &begin, &end);
+        uint64_t corner = coords[i] * grid->chunk[i];
         uint64_t chunk_end = corner + grid->chunk[i];
-        uint64_t first = start[i] > corner ? start[i] : corner;
+        uint64_t first = begin > corner ? begin : corner;
         count[i] = (end < chunk_end ? end : chunk_end) - first;
         from[i] = first - corner;
-        to[i] = first - start[i];
+        to[i] = before + first - begin;
     }
     pack_strided_set(s, grid->rank, count, grid->elem_size,
                      (struct pack_strided_place){ grid->chunk, from },
@@ -119,9 +136,9 @@ swap_piece(const struct pack_reader *r, struct pack_job *job,
 
 /* Whether a chunk lies behind `reach`, so near that both are read at once. */
 static bool
-is_near(const struct pack_reader *r, const struct pack_chunk *chunk, uint64_t reach)
+is_near(const struct pack_rowmap_file *file, const struct pack_chunk *chunk, uint64_t reach)
 {
-    uint64_t size = r->map->file.size_bytes;
+    uint64_t size = file->map->file.size_bytes;
     return chunk->address_bytes >= reach && chunk->address_bytes <= size &&
            chunk->stored_bytes <= size - chunk->address_bytes &&
            chunk->address_bytes - reach <= PACK_CHUNKLOAD_GAP_BYTES;
@@ -134,10 +151,12 @@ gather(struct pack_reader *r, struct pack_hand *hand, const struct pack_job *job
        const struct pack_visit *visit, const struct pack_chunk *first)
 {
     const struct pack_visit *end = job->drawn.visits + visit->run_end;
+    const struct pack_rowmap_file *file, *next;
     uint64_t reach = first->address_bytes;
     struct pack_chunk chunk = *first;
     int n = 0;
-    while (is_near(r, &chunk, reach)) {
+    pack_rowmap_chunk(&r->rows, visit->number, &file, &chunk);
+    for (next = file; next == file && is_near(file, &chunk, reach);) {
         n++;
         reach = chunk.address_bytes + chunk.stored_bytes;
         do
@@ -145,7 +164,7 @@ gather(struct pack_reader *r, struct pack_hand *hand, const struct pack_job *job
         while (visit < end && (!visit->is_coded || visit->step.action == PACK_PLAN_HIT));
         if (visit == end)
             break;
-        pack_chunkmap_chunk(r->map, visit->number, &chunk);
+        pack_rowmap_chunk(&r->rows, visit->number, &next, &chunk);
     }
     if (n > 1)
         pack_chunkload_gather(&hand->load, first->address_bytes,
@@ -157,8 +176,10 @@ pack_reader_decode(struct pack_reader *r, struct pack_hand *hand,
                    const struct pack_job *job, const struct pack_visit *visit, void *out,
                    struct pack_error *err)
 {
+    const struct pack_rowmap_file *file;
     struct pack_chunk chunk;
-    pack_chunkmap_chunk(r->map, visit->number, &chunk);
+    pack_rowmap_chunk(&r->rows, visit->number, &file, &chunk);
+    pack_chunkload_turn(&hand->load, file->map, &file->fetch);
     if (!pack_chunkload_has(&hand->load, &chunk))
         gather(r, hand, job, visit, &chunk);
     return pack_chunkload_decode(&hand->load, &chunk, out, err);
@@ -233,9 +254,11 @@ static enum pack_status
 pass_coded(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
            const struct pack_visit *visit, struct pack_error *err)
 {
+    const struct pack_rowmap_part *part = pack_rowmap_part(&r->rows, visit->number);
     struct pack_strided s;
     set_strided(r, job, &job->drawn.pieces[visit->first], &s);
-    bool in_place = visit->n == 1 && s.run_bytes == r->map->grid.chunk_bytes &&
+    bool in_place = visit->n == 1 &&
+                    s.run_bytes == r->rows.files[part->file].map->grid.chunk_bytes &&
                     !r->makes_at_once;
     enum pack_status status = pack_reader_decode(
         r, hand, job, visit, in_place ? job->raw + s.to : hand->chunk, err);
@@ -250,12 +273,15 @@ enum pack_status
 pack_reader_pass(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
                  const struct pack_visit *visit, struct pack_error *err)
 {
+    const struct pack_rowmap_file *file;
     struct pack_chunk chunk;
     struct pack_strided s;
     enum pack_status status = PACK_OK;
     if (visit->is_coded)
         return pass_coded(r, hand, job, visit, err);
-    enum pack_chunk_kind kind = pack_chunkmap_chunk(r->map, visit->number, &chunk);
+    enum pack_chunk_kind kind =
+        pack_rowmap_chunk(&r->rows, visit->number, &file, &chunk);
+    pack_chunkload_turn(&hand->load, file->map, &file->fetch);
     for (uint32_t i = visit->first; i < visit->first + visit->n && status == PACK_OK;
          i++) {
         const struct pack_piece *piece = &job->drawn.pieces[i];

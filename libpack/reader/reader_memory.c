@@ -42,7 +42,41 @@ add(struct sum *sum, uint64_t n, uint64_t bytes)
 static bool
 is_coded(const struct pack_reader *r)
 {
-    return r->fd >= 0 && r->map->n_coded > 0;
+    return !r->stock && !r->is_whole && r->rows.n_coded > 0;
+}
+
+/* What it takes to decode a chunk of any file. */
+static uint64_t
+load_bytes(const struct pack_reader *r)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < r->rows.n_files; i++) {
+        uint64_t bytes = pack_chunkload_bytes(r->rows.files[i].map);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* The file whose chunks need most room as they are stored: it does for all. */
+static const struct pack_rowmap_file *
+find_largest(const struct pack_reader *r)
+{
+    const struct pack_rowmap_file *largest = &r->rows.files[0];
+    for (size_t i = 1; i < r->rows.n_files; i++)
+        if (r->rows.files[i].map->stored_max_bytes > largest->map->stored_max_bytes)
+            largest = &r->rows.files[i];
+    return largest;
+}
+
+/* The file whose reads need most room beside their own, and the largest alignment. */
+static const struct pack_rowmap_file *
+find_widest(const struct pack_reader *r)
+{
+    const struct pack_rowmap_file *widest = &r->rows.files[0];
+    for (size_t i = 1; i < r->rows.n_files; i++)
+        if (r->rows.files[i].fetch.align > widest->fetch.align)
+            widest = &r->rows.files[i];
+    return widest;
 }
 
 /* What there must be, without slots. */
@@ -51,7 +85,7 @@ least_bytes(const struct pack_reader *r)
 {
     const struct pack_draw *draw = &r->present;
     uint64_t n_threads = r->info.n_threads;
-    struct sum sum = { sizeof *r + pack_chunkmap_bytes(r->map), false };
+    struct sum sum = { sizeof *r + pack_rowmap_bytes(&r->rows), false };
     add(&sum, r->n_further, sizeof *r->further);
     add(&sum, r->n_further * r->n_jobs,
         sizeof *r->further_data + sizeof(struct pack_job *));
@@ -72,16 +106,16 @@ least_bytes(const struct pack_reader *r)
     }
     add(&sum, r->n_jobs, sizeof(struct pack_job) + pack_draw_bytes(draw));
     add(&sum, 1, pack_ring_bytes(r));
-    if (r->fd < 0)
+    if (r->stock)
         return sum;
     add(&sum, 1, pack_crew_bytes(r->info.n_threads, 0));
-    add(&sum, n_threads, sizeof(struct pack_hand) + pack_chunkload_bytes(r->map));
-    add(&sum, n_threads, pack_fetch_margin_bytes(&r->fetch));
+    add(&sum, n_threads, sizeof(struct pack_hand) + load_bytes(r));
+    add(&sum, n_threads, pack_fetch_margin_bytes(&find_widest(r)->fetch));
     if (!is_coded(r))
         return sum;
-    add(&sum, n_threads, r->map->grid.chunk_bytes);
+    add(&sum, n_threads, r->rows.chunk_bytes);
     add(&sum, 1, pack_draw_bytes(draw)); /* of the future */
-    add(&sum, r->map->grid.n_chunks_total, PACK_PLAN_CHUNK_BYTES);
+    add(&sum, r->rows.n_chunks, PACK_PLAN_CHUNK_BYTES);
     add(&sum, 2 * draw->pieces_max, PACK_PLAN_AHEAD_BYTES);
     return sum;
 }
@@ -90,19 +124,18 @@ least_bytes(const struct pack_reader *r)
 static void
 share(struct pack_reader *r, uint64_t left)
 {
-    const struct pack_grid *grid = &r->map->grid;
-    uint64_t slot_bytes = grid->chunk_bytes + PACK_PLAN_SLOT_BYTES +
+    uint64_t slot_bytes = r->rows.chunk_bytes + PACK_PLAN_SLOT_BYTES +
                           (pack_crew_bytes(0, 1) - pack_crew_bytes(0, 0));
     uint64_t ahead = left / 16 / PACK_PLAN_AHEAD_BYTES, n_slots;
     if (ahead > AHEAD_MAX)
         ahead = AHEAD_MAX;
-    if (ahead / AHEAD_OF_CHUNK > grid->n_chunks_total)
-        ahead = grid->n_chunks_total * AHEAD_OF_CHUNK;
+    if (ahead / AHEAD_OF_CHUNK > r->rows.n_chunks)
+        ahead = r->rows.n_chunks * AHEAD_OF_CHUNK;
     r->plan_ahead_max = 2 * r->present.pieces_max + ahead;
     left -= ahead * PACK_PLAN_AHEAD_BYTES;
     n_slots = left / slot_bytes;
-    if (n_slots > r->map->n_coded)
-        n_slots = r->map->n_coded;
+    if (n_slots > r->rows.n_coded)
+        n_slots = r->rows.n_coded;
     if (n_slots > UINT32_MAX - 1)
         n_slots = UINT32_MAX - 1;
     r->info.n_slots = n_slots;
@@ -201,11 +234,13 @@ static enum pack_status
 allocate_hands(struct pack_reader *r, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
+    const struct pack_rowmap_file *largest = find_largest(r);
     r->hands = calloc(r->info.n_threads, sizeof *r->hands);
     if (!r->hands)
         return pack_fail_memory(err, "threads");
     for (unsigned i = 0; i < r->info.n_threads && status == PACK_OK; i++) {
-        status = pack_chunkload_init(&r->hands[i].load, r->map, &r->fetch, err);
+        status = pack_chunkload_init(&r->hands[i].load, largest->map, &find_widest(r)->fetch,
+                                     err);
         if (status == PACK_OK && r->transform)
             status = pack_transform_hand_new(r->transform, &r->hands[i].made, err);
         if (status == PACK_OK && r->makes_at_once &&
@@ -213,7 +248,7 @@ allocate_hands(struct pack_reader *r, struct pack_error *err)
             status = pack_fail_memory(err, "a sample");
         if (status != PACK_OK || !is_coded(r))
             continue;
-        r->hands[i].chunk = malloc(r->map->grid.chunk_bytes);
+        r->hands[i].chunk = malloc(r->rows.chunk_bytes);
         if (!r->hands[i].chunk)
             status = pack_fail_memory(err, "decoded chunk");
     }
@@ -223,14 +258,13 @@ allocate_hands(struct pack_reader *r, struct pack_error *err)
 static enum pack_status
 allocate_plan(struct pack_reader *r, struct pack_error *err)
 {
-    const struct pack_grid *grid = &r->map->grid;
-    enum pack_status status = pack_plan_new(grid->n_chunks_total, r->info.n_slots,
+    enum pack_status status = pack_plan_new(r->rows.n_chunks, r->info.n_slots,
                                             r->plan_ahead_max, &r->plan, err);
     if (status == PACK_OK)
         status = pack_drawn_init(&r->seen, &r->future, err);
     if (status != PACK_OK)
         return status;
-    r->slots = malloc(r->info.n_slots * grid->chunk_bytes + 1);
+    r->slots = malloc(r->info.n_slots * r->rows.chunk_bytes + 1);
     return r->slots ? PACK_OK : pack_fail_memory(err, "decoded chunks");
 }
 
@@ -247,9 +281,9 @@ allocate(struct pack_reader *r, uint64_t left, struct pack_error *err)
     if (is_coded(r))
         share(r, left);
     status = allocate_jobs(r, err);
-    if (status == PACK_OK && r->fd >= 0)
+    if (status == PACK_OK && !r->stock)
         status = allocate_hands(r, err);
-    if (status == PACK_OK && r->fd < 0 && r->transform)
+    if (status == PACK_OK && r->stock && r->transform)
         status = pack_transform_hand_new(r->transform, &r->stock_hand.made, err);
     if (status == PACK_OK && is_coded(r))
         status = allocate_plan(r, err);
@@ -260,7 +294,7 @@ allocate(struct pack_reader *r, uint64_t left, struct pack_error *err)
 static double
 keepable_bytes(const struct pack_reader *r)
 {
-    return is_coded(r) ? (double)r->map->n_coded * (double)r->map->grid.chunk_bytes : 0;
+    return is_coded(r) ? (double)r->rows.n_coded * (double)r->rows.chunk_bytes : 0;
 }
 
 /* The further ones, and then the first with what these leave. */
@@ -301,7 +335,7 @@ pack_reader_allocate(struct pack_reader *r, struct pack_error *err)
 void
 pack_reader_release(struct pack_reader *r)
 {
-    free(r->rows);
+    free(r->lent_rows);
     free(r->whole);
     free(r->slots);
     pack_drawn_done(&r->seen);

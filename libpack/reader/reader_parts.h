@@ -12,6 +12,7 @@
 #include "libpack/reader/draw.h"
 #include "libpack/reader/fetch.h"
 #include "libpack/reader/plan.h"
+#include "libpack/reader/rowmap.h"
 #include "libpack/reader/transform.h"
 
 struct pack_h5_boxes;
@@ -48,9 +49,8 @@ struct pack_hand {
 struct pack_reader {
     struct pack_reader_params params;
     char *file, *dataset; /* copies; params points there */
-    struct pack_chunkmap *map;
-    int fd; /* of the file that holds the data; -1: HDF5 reads */
-    struct pack_fetch fetch;
+    struct pack_rowmap rows;
+    const struct pack_chunkmap *map; /* of all rows: rows.whole */
     uint64_t sample_extent[PACK_RANK_MAX]; /* the shape of a sample */
     size_t sample_bytes; /* in the file; info.sample_bytes: as it is handed out */
     struct pack_transform *transform; /* NULL: none */
@@ -87,7 +87,7 @@ struct pack_reader {
     /* Of such a reader: */
     const struct pack_reader *first; /* that it is in step with; NULL: this is it */
     bool is_whole;                   /* all of the dataset is in memory: */
-    unsigned char *whole, *rows; /* all of it, and what is lent with each job of the first */
+    unsigned char *whole, *lent_rows; /* all of it, and what is lent with each job */
 };
 
 /* ------------------------------------------------- reader.c */
