@@ -95,8 +95,10 @@ struct pack_reader_params {
 
     /*
      * Instead of `file`: several that are read as one, their samples one behind the other in
-     * this order. Samples of all are of one shape and type, chunks and filters may differ.
-     * Every file is kept open.
+     * this order. Samples of all are of one shape and type, chunks and filters may differ;
+     * of further datasets likewise. None may be one that HDF5 has to read. Each is kept
+     * open, so there can be half as many as the system lets a process open. With several,
+     * attributes that a transform asks for are the first's.
      */
     const char *const *files;
     size_t n_files; /* 0: there is `file` */
@@ -198,20 +200,29 @@ struct pack_reader;
  * lock is held. From then on a file that is written to or replaced is noticed: see
  * pack_reader_next().
  *
+ * A virtual dataset is read from its sources, each with chunks and filters of its own, when
+ * its blocks are of whole indexes of axis 0, do not overlap, and their sources are plain
+ * datasets of the same type, as h5rechunk --split writes them. Sources are found as HDF5
+ * finds them. What is mapped to a file or dataset that is not there, or to nothing, is
+ * the virtual dataset's fill value, as in HDF5; a source that is there and no HDF5 file is
+ * an error.
+ *
  * Other filters than those of dataset.h are decoded by the functions of HDF5's plugins, which
  * are looked for where HDF5 does (HDF5_PLUGIN_PATH), in the reader's threads: all at once,
  * but for plugins that call HDF5 or are known to keep a state. How much memory such a plugin
  * takes for bytes that lie is its own affair.
  *
  * What is not understood without HDF5 is read by HDF5, in pack_reader_next() itself:
- * virtual datasets, external files, filters without a plugin. info->engine and reason say so.
+ * other virtual datasets, external files, filters without a plugin. info->engine and reason
+ * say so.
  *
  * Chunks that are decoded are kept while memory_bytes allows; as the order is known ahead,
  * those go first whose next visit is furthest away (Belady's optimum, as far as the
  * reader looks ahead). All memory is allocated here.
  *
- * PACK_ERR_ARGUMENT, naming the parameter or the member of the transform, or the further
- * dataset that is of another length; PACK_ERR_MEMORY, naming memory_bytes and the
+ * PACK_ERR_ARGUMENT, naming the parameter or the member of the transform, the file whose
+ * samples are not as the first's, or the further dataset that is of another length;
+ * PACK_ERR_MEMORY, naming memory_bytes and the
  * least that would do; PACK_ERR_UNSUPPORTED for other elements, for a dataset without
  * samples, a trace of several shapes, and a transform of what is no image of bytes; PACK_ERR_NOT_FOUND, _FORMAT and _IO as
  * pack_dataset_facts(); PACK_ERR_CHANGED.

@@ -93,6 +93,7 @@ pack_chunkload_turn(struct pack_chunkload *load, const struct pack_chunkmap *map
         load->window_bytes = 0;
     load->map = map;
     load->fetch = fetch;
+    pack_filter_ctx_use(load->ctx, &map->plugins);
 }
 
 /* ------------------------------------------------------------------ reading */

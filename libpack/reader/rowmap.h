@@ -54,6 +54,18 @@ struct pack_rowmap {
  */
 enum pack_status pack_rowmap_open(const char *const *files, size_t n, const char *path,
                                   struct pack_rowmap *rows, struct pack_error *err);
+/* A file, whose map is owned from now on, and a part behind those that there are. */
+enum pack_status pack_rowmap_add_file(struct pack_rowmap *rows, struct pack_chunkmap *map,
+                                      struct pack_error *err);
+enum pack_status pack_rowmap_add_part(struct pack_rowmap *rows, struct pack_rowmap_part part,
+                                      struct pack_error *err);
+/* Adds sources and parts of the virtual dataset at `path` of `file`, which is file `filler`
+ * already, from first_row of all on. What it cannot is no error, but said in `unmapped` of
+ * its map, which is empty otherwise. PACK_ERR_FORMAT for a source that is damaged. */
+enum pack_status pack_rowmap_resolve(struct pack_rowmap *rows, size_t filler,
+                                     const char *file, const char *path,
+                                     uint64_t first_row, struct pack_error *err);
+
 /* Opens all files for reading. PACK_ERR_CHANGED and as pack_fetch_open(). */
 enum pack_status pack_rowmap_fetch(struct pack_rowmap *rows,
                                    const struct pack_fetch_ops *ops, struct pack_error *err);
