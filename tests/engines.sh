@@ -123,7 +123,7 @@ fi
 h5rechunk -q eight.h5 -o split.h5 --split 2 2>err || note <err
 bench split.h5 --engine libpack --batch 8 --consumer checksum --json
 says 0 '"strategy": "pread"' out 'a virtual dataset is read source by source'
-HDF5_VDS_PREFIX=.
+HDF5_VDS_PREFIX=$(pwd)
 export HDF5_VDS_PREFIX
 bench split.h5 --engine libpack --batch 8 --consumer checksum --json
 says 0 '"strategy": "hdf5"' out 'a virtual dataset whose sources only HDF5 finds is read by HDF5'
