@@ -52,7 +52,7 @@ def virtual(name, n, blocks, dtype='>i4', source='x', fill=77):
 
 def same(name, want, sentence, kind=SEQUENTIAL, own=True, *options):
     """Whether all samples of any order are those of `want`, an array that h5py has read."""
-    threads, strategy = str(rng.randint(1, 4)), rng.choice(['pread', 'mmap'])
+    threads, strategy = str(rng.randint(1, 4)), rng.choice(['pread', 'mmap', 'direct'])
     status, out, numbers, said = dump(name, 'x', strategy, threads, 'plain=1', f'kind={kind}', 'epochs=2',
                                       f'batch={rng.randint(1, 20)}', f'memory={rng.choice([5 << 20, 1 << 27])}', *options)
     good = status == 0 and out == want[numbers].astype('i4').tobytes() and len(numbers) >= 2 * len(want)
