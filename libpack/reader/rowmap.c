@@ -90,7 +90,8 @@ add_dataset(struct pack_rowmap *rows, struct pack_chunkmap *map, const char *fil
                                     .n_rows = map->facts.extent.extent[0] };
     enum pack_status status = pack_rowmap_add_file(rows, map, err);
     if (status != PACK_OK) {
-        pack_chunkmap_close(map);
+        if (map != rows->whole) /* which has its owner */
+            pack_chunkmap_close(map);
         return status;
     }
     if (map->facts.layout == PACK_LAYOUT_VIRTUAL && map->facts.n_external == 0)
