@@ -244,6 +244,10 @@ static void
 put_reader(struct page *page, const struct pack_bench_threads *t)
 {
     char memory[PACK_BYTES_TEXT_MAX];
+    if (strcmp(t->how, "hdf5") == 0) {
+        LINE(page, "\nlibpack's reader leaves it to HDF5, in one thread: %s\n", t->reason);
+        return;
+    }
     LINE(page, "\nlibpack's reader (%s): %s, %s in all, room for %s\n", t->how,
          pack_counted(t->n, "thread", "threads").text,
          pack_bytes_format(t->memory_bytes, memory),
