@@ -174,6 +174,8 @@ def test_refused():
     refused('the input as a shard', 'itself', '--split', '1', 'x-00000-of-00001.h5', '-o', 'x.h5', '--force')
     refused('a shard that is there', 'exists', '--split', '1', 'in.h5', '-o', 'x.h5')
     ok(run('--split', '1', 'in.h5', '-o', 'x.h5', '--force')[0] == 0 and same('in.h5', 'x.h5'), 'with --force it is replaced')
+    refused('a shard as the output of the virtual file', "'./x-00000-of-00001.h5' is a source of 'x.h5:/", '--join', 'x.h5',
+            '-o', './x-00000-of-00001.h5', '--force')
     refused('a virtual file to be split', 'to be joined by itself first', '--split', '1', 'x.h5', '-o', 'y.h5')
     with h5py.File('in.h5', 'a') as a, h5py.File('x-00000-of-00001.h5', 'a') as b:
         del a['which'], b['which']

@@ -54,6 +54,7 @@ struct pack_clone_pieces {
     const char *const *files;
     const uint64_t *end;
     size_t n, at; /* at: the shard that is made */
+    const char *output; /* no source of virtual datasets that are joined may be this one */
     /* What attribute PACK_CLONE_LABEL of the root says of it; NULL: there is none. That of
      * the source is not carried over. */
     const char *label;

@@ -3,6 +3,7 @@
  * shard, in the virtual file over all shards, and in the plain file that they are joined to.
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "libpack/hdf5/clone_parts.h"
 #include "libpack/hdf5/h5.h"
@@ -150,7 +151,33 @@ read_sources(const struct pack_clone *clone, const char *path, struct pack_h5_so
                              : status;
 }
 
-/* A virtual dataset, all of whose sources are to be there: HDF5 gives fill values for others. */
+static bool
+is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* HDF5 gives fill values for sources that are missing; and one is not to be replaced by what
+ * is made of it. */
+static enum pack_status
+check_source(const struct pack_clone *clone, const char *path, const struct pack_h5_source *source,
+             struct pack_error *err)
+{
+    const char *output = clone->params.pieces->output;
+    if (source->is_missing)
+        return pack_fail(err, PACK_ERR_NOT_FOUND,
+                         "cannot join '%.200s:/%.200s': its source '%.200s' is missing",
+                         clone->params.file, path, source->file);
+    if (output && is_same_file(source->file, output))
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "output",
+                               "'%.200s' is a source of '%.200s:/%.200s', which is not rewritten "
+                               "in place",
+                               output, clone->params.file, path);
+    return PACK_OK;
+}
+
+/* A virtual dataset, all of whose sources are to be there. */
 static enum pack_status
 take_virtual(struct pack_clone *clone, struct clone_object *object, hid_t set,
              struct pack_error *err)
@@ -163,10 +190,7 @@ take_virtual(struct pack_clone *clone, struct clone_object *object, hid_t set,
     if (status != PACK_OK)
         return status;
     for (size_t i = 0; i < sources.n_sources && status == PACK_OK; i++)
-        if (sources.sources[i].is_missing)
-            status = pack_fail(err, PACK_ERR_NOT_FOUND,
-                               "cannot join '%.200s:/%.200s': its source '%.200s' is missing",
-                               clone->params.file, object->from, sources.sources[i].file);
+        status = check_source(clone, object->from, &sources.sources[i], err);
     if (status == PACK_OK && sources.n_mappings > 0 && sources.n_sources == 0)
         status = pack_clone_refuse(clone, object->from,
                                    "its sources are named by a pattern, and none can be missed",

@@ -215,6 +215,7 @@ plan_join(struct job *job, struct pack_error *err)
     struct pack_facts facts;
     uint64_t end = 0;
     job->pieces.cut = PACK_CLONE_JOINED;
+    job->pieces.output = p->output;
     if (p->n_inputs == 1)
         return PACK_OK;
     enum pack_status status =
