@@ -414,17 +414,25 @@ stop(void *context)
     return --*n < 0;
 }
 
+static bool
+stop_when_told(void *context)
+{
+    return *(const bool *)context;
+}
+
 static void
 test_stop(void)
 {
     const char *const sets[] = { "x", "virtual" };
     for (int i = 0; i < 2; i++) {
-        int left = i ? 2 * BATCH : 1, n = 0;
+        bool stops = false;
+        int n = 0, left = 2 + BATCH + 3; /* HDF5 reads sample by sample, each with a question */
         struct pack_reader_params params = { .file = path,
                                              .dataset = sets[i],
                                              .pattern = { .batch = BATCH },
                                              .n_threads = 1,
-                                             .watch = { .context = &left, .stop = stop },
+                                             .watch = { .context = i ? (void *)&left : &stops,
+                                                        .stop = i ? stop : stop_when_told },
                                              .further = further,
                                              .n_further = N_FURTHER };
         struct pack_reader *reader = NULL;
@@ -433,8 +441,10 @@ test_stop(void)
         enum pack_status status = pack_reader_open(&params, &reader, &err);
         while (status == PACK_OK && batch.n_samples) {
             status = pack_reader_next(reader, &batch, &err);
+            stops = true;
             n++;
         }
+        stops = false;
         left = 1000;
         ok(status == PACK_ERR_INTERRUPTED && n == 2 &&
                pack_reader_next(reader, &batch, &err) == PACK_ERR_INTERRUPTED,

@@ -13,7 +13,10 @@ enum { LARGE_PAGE = 2 << 20 };
 void *
 pack_large_alloc(size_t bytes)
 {
-    void *data = bytes < LARGE_PAGE ? malloc(bytes) : aligned_alloc(LARGE_PAGE, bytes);
+    size_t behind = bytes % LARGE_PAGE, whole = bytes - behind + (behind ? LARGE_PAGE : 0);
+    if (whole < bytes)
+        return NULL;
+    void *data = bytes < LARGE_PAGE ? malloc(bytes) : aligned_alloc(LARGE_PAGE, whole);
 #ifdef MADV_HUGEPAGE
     if (data && bytes >= LARGE_PAGE)
         madvise(data, bytes - bytes % LARGE_PAGE, MADV_HUGEPAGE); /* or small ones it is */
