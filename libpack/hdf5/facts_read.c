@@ -257,8 +257,6 @@ describe_chunks(hid_t set, hid_t dcpl, hid_t space, struct pack_facts *facts)
         return false;
     facts->index = index_of(index);
     facts->n_chunks_stored = n_stored;
-    if (facts->pipeline.n == 0) /* HDF5 would go through its whole index to add them up */
-        facts->stored_bytes = product(n_stored, facts->chunk_bytes);
     return true;
 }
 
@@ -317,11 +315,9 @@ describe_fill(hid_t dcpl, hid_t type, struct pack_facts *facts)
 static bool
 describe_storage(hid_t set, hid_t dcpl, hid_t space, struct pack_facts *facts)
 {
-    H5D_layout_t layout = H5Pget_layout(dcpl);
     facts->contiguous_address = UINT64_MAX;
-    if (layout != H5D_CHUNKED || facts->pipeline.n > 0)
-        facts->stored_bytes = H5Dget_storage_size(set);
-    switch (layout) {
+    facts->stored_bytes = H5Dget_storage_size(set);
+    switch (H5Pget_layout(dcpl)) {
     case H5D_COMPACT: facts->layout = PACK_LAYOUT_COMPACT; return true;
     case H5D_CHUNKED:
         facts->layout = PACK_LAYOUT_CHUNKED;
