@@ -38,7 +38,7 @@ view(const struct pack_fetch *fetch, uint64_t address, size_t size, void *room,
     return PACK_OK;
 }
 
-static const struct pack_fetch_ops ops = { "memory", NULL, view, NULL };
+static const struct pack_fetch_ops ops = { .name = "memory", .view = view };
 
 /* A place or a size: near, within or a bit beyond the file, or far away. */
 static uint64_t
@@ -108,7 +108,7 @@ static void
 read_any(struct pack_chunkmap *map, const uint8_t *head)
 {
     uint64_t size = (uint64_t)file_bytes << (head[0] >> 4); /* many chunks, too */
-    struct pack_fetch fetch = { &ops, -1, size, NULL };
+    struct pack_fetch fetch = { .ops = &ops, .fd = -1, .size_bytes = size };
     struct pack_chunk chunk = { .filter_mask = head[2] % 16 };
     chunk.address_bytes = widen(head[3], size);
     chunk.stored_bytes = head[4] == 0 ? size : widen(head[4], size);
@@ -136,7 +136,7 @@ read_encoded(struct pack_chunkmap *map, const uint8_t *head)
         stored_bytes[(head[3] + 256u * head[4]) % stored.size] ^= head[2];
         file = stored_bytes;
         file_bytes = stored.size;
-        struct pack_fetch fetch = { &ops, -1, stored.size, NULL };
+        struct pack_fetch fetch = { .ops = &ops, .fd = -1, .size_bytes = stored.size };
         struct pack_chunk chunk = { .filter_mask = stored.filter_mask,
                                     .stored_bytes = stored.size };
         map->stored_max_bytes = stored.size;
