@@ -509,6 +509,26 @@ def test_many_links():
         ok(same, f'groups of many links, {"in the order in which they were made" if is_ordered else "by name"} {ran.stderr}')
 
 
+def test_specs():
+    """Each dataset with chunks and filters of its own, beside what all are given; a = in a path."""
+    source, target = os.path.join(work, 'specs.h5'), os.path.join(work, 'specs_out.h5')
+    data = np.arange(120, dtype='u1').reshape(20, 6)
+    with h5py.File(source, 'w') as file:
+        for name in 'a', 'b', 'c', 'd=3':
+            file.create_dataset(name, data=data, chunks=(4, 6))
+    status, _, said = rechunk(source, target, '--dataset', 'a=1', '--dataset', '/b=,gzip:3', '--dataset',
+                              'c=5x2,shuffle+gzip:1', '--dataset', 'd=3', '-c', '7', '--compress', 'gzip:2')
+    wanted = {'a': ((1, 6), False, 2), 'b': ((7, 6), False, 3), 'c': ((5, 2), True, 1),
+              'd=3': ((7, 6), False, 2)}
+    found = {}
+    if status == 0:
+        with h5py.File(target) as file:
+            for name, images in file.items():
+                found[name] = images.chunks, images.shuffle, images.compression_opts
+                assert (images[()] == data).all()
+    ok(found == wanted, f'chunks and filters of each dataset {said or found}')
+
+
 def test_growing():
     """Chunks may be longer than the data along axes that can grow, and no longer than those that cannot."""
     source, target = os.path.join(work, 'growing.h5'), os.path.join(work, 'growing_out.h5')
@@ -536,6 +556,7 @@ test_masks()
 test_missing()
 test_rich()
 test_growing()
+test_specs()
 test_many_links()
 test_random(60 if os.environ.get('H5PACK_LONG') else 8)
 if os.path.exists(shim):

@@ -25,9 +25,10 @@ static struct {
 
 static const struct cli_option options[] = {
     CLI_SECTION("What is rewritten"),
-    CLI_TEXTS(0, "dataset", &o.datasets, "PATH",
-              "this dataset; may be given several times (default: images, else data, else "
-              "the only one with samples)"),
+    CLI_TEXTS(0, "dataset", &o.datasets, "PATH[=SPEC]",
+              "this dataset; SPEC is a --chunk, a --compress or both of its own: 16, or "
+              ",zstd:3, or 16,zstd:3; may be given several times (default: images, else data, "
+              "else the only one with samples)"),
     CLI_TEXT('c', "chunk", &o.chunk, "N|AxBxC",
              "samples per chunk, or a whole chunk shape (default: as it is)"),
     CLI_TEXT(0, "compress", &o.compress, "none|zstd[:LEVEL]|gzip[:LEVEL]",
@@ -93,6 +94,7 @@ static const struct cli_program program = {
         "examples:\n"
         "  h5rechunk train.h5 --chunk 1 -o single.h5\n"
         "  h5rechunk train.h5 --chunk 16 --compress zstd:3 --verify -o small.h5\n"
+        "  h5rechunk train.h5 --dataset images=1 --dataset labels=4096,zstd -o two.h5\n"
         "  h5rechunk scan.h5:/volume --chunk 64x64x64 --memory 4G -o bricks.h5\n"
         "  h5rechunk train.h5 --shuffle --seed 1 -o mixed.h5\n"
         "  h5rechunk train.h5 --split 8 -o shards/train.h5\n"

@@ -168,8 +168,8 @@ struct pack_reader_batch {
 
 /* What a reader is, and what it has done so far. */
 struct pack_reader_info {
-    const char *engine; /* "pread", "mmap", "direct"; "hdf5": HDF5 itself, in the caller's thread;
-                         * "memory": a further dataset that is kept as a whole */
+    const char *engine; /* "pread", "mmap", "direct"; "hdf5": HDF5 itself, in the caller's
+                         * thread; "memory": a further dataset that is kept as a whole */
     char reason[160];   /* why not as asked for; empty when it is */
     struct pack_shape sample; /* shape of a sample, as it is handed out */
     size_t elem_size;         /* bytes of an element */
@@ -188,9 +188,9 @@ struct pack_reader_info {
 };
 
 /*
- * One thread calls the functions of a reader, but for pack_reader_give_back(). Its own threads take no signals and call
- * nothing of the caller's. After a fork(), the child must not use readers of its parent,
- * not even close them: it has none of their threads.
+ * One thread calls the functions of a reader, but for pack_reader_give_back(). Its own
+ * threads take no signals and call nothing of the caller's. After a fork(), the child must
+ * not use readers of its parent, not even close them: it has none of their threads.
  */
 struct pack_reader;
 
@@ -222,9 +222,9 @@ struct pack_reader;
  *
  * PACK_ERR_ARGUMENT, naming the parameter or the member of the transform, the file whose
  * samples are not as the first's, or the further dataset that is of another length;
- * PACK_ERR_MEMORY, naming memory_bytes and the
- * least that would do; PACK_ERR_UNSUPPORTED for other elements, for a dataset without
- * samples, a trace of several shapes, and a transform of what is no image of bytes; PACK_ERR_NOT_FOUND, _FORMAT and _IO as
+ * PACK_ERR_MEMORY, naming memory_bytes and the least that would do; PACK_ERR_UNSUPPORTED
+ * for other elements, for a dataset without samples, a trace of several shapes, and a
+ * transform of what is no image of bytes; PACK_ERR_NOT_FOUND, _FORMAT and _IO as
  * pack_dataset_facts(); PACK_ERR_CHANGED.
  */
 enum pack_status pack_reader_open(const struct pack_reader_params *params,

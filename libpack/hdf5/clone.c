@@ -15,6 +15,7 @@
 #include "libpack/base/fd.h"
 #include "libpack/hdf5/clone_parts.h"
 #include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_guard.h"
 
 enum { ROOM_BYTES = 16 << 20 };
 
@@ -84,6 +85,26 @@ pack_clone_open(const struct pack_clone_params *params, struct pack_clone **out,
     else
         pack_clone_close(clone);
     return status;
+}
+
+static enum pack_status
+try_open(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    struct pack_clone_params params = { .file = context };
+    struct pack_clone *clone = NULL;
+    enum pack_status status = pack_h5_guard_look(context, guard, err);
+    if (status != PACK_OK)
+        return status;
+    pack_h5_guard_note(guard, "looking at its objects");
+    status = pack_clone_open(&params, &clone, err);
+    pack_clone_close(clone);
+    return status;
+}
+
+enum pack_status
+pack_clone_try(const char *file, struct pack_error *err)
+{
+    return pack_h5_guard_try(file, NULL, try_open, (void *)file, err);
 }
 
 /* ----------------------------------------------------------------- creating */

@@ -94,6 +94,10 @@ struct pack_clone_counts {
  */
 struct pack_clone;
 
+/* Opens a stranger's file and looks at everything, in a child process: whether HDF5 crashes
+ * on it, or hangs, as pack_h5_guard_try(). */
+enum pack_status pack_clone_try(const char *file, struct pack_error *err);
+
 /* Opens the source and looks at everything. PACK_ERR_UNSUPPORTED for what cannot be carried
  * over, before anything is written; else as pack_h5_open(). Sentences name the file. */
 enum pack_status pack_clone_open(const struct pack_clone_params *params,

@@ -50,8 +50,9 @@ size_t pack_fetch_margin_bytes(const struct pack_fetch *fetch);
 
 /*
  * Makes `size` bytes from `address` on readable at *data: in `room`, of `size` bytes
- * and the margin, or where they are, until the fetch is closed. PACK_ERR_FORMAT when they lie beyond the end
- * of the file as it was, PACK_ERR_IO, PACK_ERR_CHANGED when it ends earlier by now.
+ * and the margin, or where they are, until the fetch is closed. PACK_ERR_FORMAT when they
+ * lie beyond the end of the file as it was, PACK_ERR_IO, PACK_ERR_CHANGED when it ends
+ * earlier by now.
  */
 enum pack_status pack_fetch_view(const struct pack_fetch *fetch, uint64_t address,
                                  size_t size, void *room, const void **data,

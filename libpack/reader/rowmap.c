@@ -71,11 +71,9 @@ forget_sources(struct pack_rowmap *rows, struct pack_error *err)
 {
     while (rows->n_files > 1)
         pack_chunkmap_close(rows->files[--rows->n_files].map);
-    rows->n_parts = rows->n_missing = 0;
-    return pack_rowmap_add_part(rows,
-                                (struct pack_rowmap_part){
-                        .n_rows = rows->whole->facts.extent.extent[0] },
-                    err);
+    rows->n_parts = 0;
+    const struct pack_rowmap_part all = { .n_rows = rows->whole->facts.extent.extent[0] };
+    return pack_rowmap_add_part(rows, all, err);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -275,13 +273,15 @@ pack_rowmap_bytes(const struct pack_rowmap *rows)
 
 /* ------------------------------------------------------------------ looking up */
 
-const struct pack_rowmap_part *
-pack_rowmap_row(const struct pack_rowmap *rows, uint64_t row)
+/* The last part that begins at `number` or before, counted in chunks or in rows. */
+static const struct pack_rowmap_part *
+find_part(const struct pack_rowmap *rows, uint64_t number, bool in_chunks)
 {
     size_t low = 0, high = rows->n_parts;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (rows->parts[middle].first_row <= row)
+        const struct pack_rowmap_part *part = &rows->parts[middle];
+        if ((in_chunks ? part->first_chunk : part->first_row) <= number)
             low = middle;
         else
             high = middle;
@@ -290,17 +290,15 @@ pack_rowmap_row(const struct pack_rowmap *rows, uint64_t row)
 }
 
 const struct pack_rowmap_part *
+pack_rowmap_row(const struct pack_rowmap *rows, uint64_t row)
+{
+    return find_part(rows, row, false);
+}
+
+const struct pack_rowmap_part *
 pack_rowmap_part(const struct pack_rowmap *rows, uint64_t number)
 {
-    size_t low = 0, high = rows->n_parts;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (rows->parts[middle].first_chunk <= number)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &rows->parts[low];
+    return find_part(rows, number, true);
 }
 
 enum pack_chunk_kind

@@ -41,7 +41,6 @@ struct pack_rowmap {
     struct pack_rowmap_part *parts; /* every row is in one of them */
     uint64_t n_chunks, n_coded;     /* of all parts; filtered ones, at most */
     uint64_t chunk_bytes;           /* of the largest filtered one */
-    size_t n_missing;               /* blocks whose source is not there */
     uint64_t *listed_rows;          /* of each file of a list; NULL: there was one */
 };
 

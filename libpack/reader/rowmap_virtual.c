@@ -133,7 +133,6 @@ add_mappings(const struct resolving *v, const size_t *file_of, struct pack_error
     for (size_t i = 0; i < v->sources->n_mappings && status == PACK_OK; i++) {
         const struct pack_h5_mapping *mapping = &v->sources->mappings[i];
         bool is_missing = v->sources->sources[mapping->source].is_missing;
-        v->rows->n_missing += is_missing;
         status = pack_rowmap_add_part(
             v->rows,
             (struct pack_rowmap_part){ .file = file_of[mapping->source],

@@ -14,7 +14,6 @@
 #include "libpack/base/pool.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_dataset.h"
-#include "libpack/hdf5/h5_guard.h"
 #include "libpack/rechunk/rechunk_parts.h"
 #include "libpack/rechunk/rechunk_run.h"
 
@@ -39,17 +38,29 @@ check_files(const struct pack_rechunk_params *p, struct pack_rechunk_result *res
     return PACK_OK;
 }
 
+/* Something is, of `set` too where it is given. */
+static enum pack_status
+check_asked(const struct pack_rechunk_params *p, const struct pack_rechunk_set *set,
+            struct pack_error *err)
+{
+    if (p->chunk || p->compress || p->fletcher32 || p->as || p->layout || p->shuffle ||
+        (set && (set->asked_chunk || set->asked_filters)))
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+                           "neither other chunks, nor other filters, nor another type, layout "
+                           "or order are asked for%s%s%s",
+                           set ? ", of '" : "", set ? set->path : "", set ? "'" : "");
+}
+
 static enum pack_status
 check_params(const struct pack_rechunk_params *p, struct pack_error *err)
 {
+    bool has_specs = false;
+    for (size_t i = 0; i < p->n_datasets; i++)
+        has_specs = has_specs || strchr(p->datasets[i], '=');
     enum pack_status status =
         pack_check_count("n_threads", p->n_threads, PACK_POOL_THREADS_MAX, err);
-    if (status == PACK_OK && !p->chunk && !p->compress && !p->fletcher32 &&
-        !p->as && !p->layout && !p->shuffle)
-        status = pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
-                                 "neither other chunks, nor other filters, nor another type, layout "
-                                 "or order are asked for");
-    return status;
+    return status == PACK_OK && !has_specs ? check_asked(p, NULL, err) : status;
 }
 
 /* --------------------------------------------------------------------- sets */
@@ -121,6 +132,32 @@ plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_result *result
     return status == PACK_OK ? pack_rechunk_move_plan(&params, &set->move, err) : status;
 }
 
+/* Cuts "images=16,zstd:3" apart, in place. */
+static enum pack_status
+cut_spec(const struct pack_rechunk_params *p, struct pack_rechunk_set *set,
+         struct pack_error *err)
+{
+    char *equals = strrchr(set->path, '='), *comma;
+    struct pack_facts facts;
+    if (!equals ||
+        pack_dataset_facts(p->input, set->path, &facts, NULL) != PACK_ERR_NOT_FOUND)
+        return PACK_OK;
+    comma = strchr(equals, ',');
+    if (equals[1] == '\0' || (comma && comma[1] == '\0'))
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "datasets",
+                               "'%s': behind = there are a chunk, as in =16, filters, as in "
+                               "=,zstd:3, or both, as in =16,zstd:3",
+                               set->path);
+    *equals = '\0';
+    if (comma) {
+        *comma = '\0';
+        set->asked_filters = comma + 1;
+    }
+    if (equals[1] != '\0')
+        set->asked_chunk = equals + 1;
+    return PACK_OK;
+}
+
 static enum pack_status
 make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
           struct pack_error *err)
@@ -139,6 +176,10 @@ make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *resul
             set->path = strdup(path + strspn(path, "/"));
             if (!set->path)
                 status = pack_fail_memory(err, "a path");
+            else
+                status = cut_spec(p, set, err);
+            if (status == PACK_OK)
+                status = check_asked(p, set, err);
         }
         if (status == PACK_OK)
             status = plan_set(p, result, set, err);
@@ -147,21 +188,6 @@ make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *resul
 }
 
 /* ------------------------------------------------------------------ copying */
-
-/* What a stranger's file does to HDF5, found out in a child. */
-static enum pack_status
-try_clone(void *context, struct pack_h5_guard *guard, struct pack_error *err)
-{
-    struct pack_clone_params params = { .file = context };
-    struct pack_clone *clone = NULL;
-    enum pack_status status = pack_h5_guard_look(context, guard, err);
-    if (status != PACK_OK)
-        return status;
-    pack_h5_guard_note(guard, "looking at its objects");
-    status = pack_clone_open(&params, &clone, err);
-    pack_clone_close(clone);
-    return status;
-}
 
 static enum pack_status
 open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
@@ -235,7 +261,7 @@ pack_rechunk(const struct pack_rechunk_params *params, struct pack_rechunk_resul
     if (status == PACK_OK)
         status = pack_h5_register_zstd(err);
     if (status == PACK_OK)
-        status = pack_h5_guard_try(p.input, NULL, try_clone, (void *)p.input, err);
+        status = pack_clone_try(p.input, err);
     if (status == PACK_OK)
         status = make_sets(&p, result, err);
     if (status == PACK_OK)

@@ -21,7 +21,9 @@ extern "C" {
 /* What decides about the bytes of the output goes into pack_rechunk_identify(), too. */
 struct pack_rechunk_params {
     const char *input, *output; /* output NULL: only with dry_run */
-    /* Paths of datasets; none: the one that is meant, as pack_h5_dataset_open() has it. */
+    /* Paths of datasets; none: the one that is meant, as pack_h5_dataset_open() has it. One
+     * that is PATH=CHUNK, PATH=CHUNK,FILTERS or PATH=,FILTERS, and not a path as a whole, has
+     * these in place of `chunk` and `compress`. */
     const char *const *datasets;
     size_t n_datasets;
     /* "16": so many indexes of axis 0, all of the other axes; or a shape, cut to the
@@ -43,6 +45,7 @@ struct pack_rechunk_params {
 /* One dataset that is rewritten. */
 struct pack_rechunk_set {
     char *path;
+    const char *asked_chunk, *asked_filters; /* of this one alone, behind path; or NULL */
     struct pack_facts facts; /* of the source */
     struct pack_shape chunk; /* of the copy, as all below */
     struct pack_pipeline pipeline;

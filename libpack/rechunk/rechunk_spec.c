@@ -66,8 +66,9 @@ set_chunk(const struct pack_rechunk_params *params, struct pack_rechunk_set *set
           struct pack_error *err)
 {
     const struct pack_facts *facts = &set->facts;
-    if (params->chunk) {
-        enum pack_status status = parse_chunk(params->chunk, set, &set->chunk, err);
+    const char *asked = set->asked_chunk ? set->asked_chunk : params->chunk;
+    if (asked) {
+        enum pack_status status = parse_chunk(asked, set, &set->chunk, err);
         return status == PACK_OK ? check_size(&set->chunk, element_bytes(set), err) : status;
     }
     if (facts->layout != PACK_LAYOUT_CHUNKED)
@@ -93,13 +94,13 @@ set_pipeline(const struct pack_rechunk_params *params, struct pack_rechunk_set *
 {
     enum pack_status status = PACK_OK;
     struct pack_pipeline checksum;
+    const char *asked = set->asked_filters ? set->asked_filters : params->compress;
     set->pipeline = set->facts.pipeline;
     for (int i = 0; i < set->pipeline.n && set->narrow; i++)
         if (set->pipeline.filter[i].id == PACK_FILTER_SHUFFLE)
             set->pipeline.filter[i].cd[0] = 1;
-    if (params->compress)
-        status = pack_pipeline_parse(params->compress, element_bytes(set), &set->pipeline,
-                                     err);
+    if (asked)
+        status = pack_pipeline_parse(asked, element_bytes(set), &set->pipeline, err);
     if (status != PACK_OK)
         return pack_error_param(err, status, "compress");
     if (!params->fletcher32 || has_filter(&set->pipeline, PACK_FILTER_FLETCHER32))

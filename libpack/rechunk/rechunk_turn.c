@@ -9,9 +9,9 @@ static const int to_nchw[] = { 0, 3, 1, 2 }, to_nhwc[] = { 0, 2, 3, 1 };
 
 /* Nothing but the layout was to change, and it does not. */
 static bool
-is_all(const struct pack_rechunk_params *p)
+is_all(const struct pack_rechunk_params *p, const struct pack_rechunk_set *set)
 {
-    return p->n_datasets <= 1 && !p->chunk && !p->compress && !p->fletcher32 && !p->as &&
+    return p->n_datasets <= 1 && !set->asked_chunk && !set->asked_filters && !p->chunk && !p->compress && !p->fletcher32 && !p->as &&
            !p->shuffle;
 }
 
@@ -36,7 +36,7 @@ pack_rechunk_turn(const struct pack_rechunk_params *p, struct pack_rechunk_set *
                                "four axes, of which DIMENSION_LABELS calls one C, or only the "
                                "second or only the last is 1, 3 or 4 long",
                                p->input, set->path, pack_shape_format(&facts->extent, text));
-    if (found == wanted && is_all(p))
+    if (found == wanted && is_all(p, set))
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "layout", "'%s:/%s' is %s already",
                                p->input, set->path, p->layout);
     if (found != wanted)

@@ -16,7 +16,6 @@
 #include "libpack/base/outfile.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_dataset.h"
-#include "libpack/hdf5/h5_guard.h"
 
 enum { CARRY_BYTES = 64 << 20 };
 
@@ -34,20 +33,6 @@ struct job {
 };
 
 /* --------------------------------------------------------------------- inputs */
-
-static enum pack_status
-try_clone(void *context, struct pack_h5_guard *guard, struct pack_error *err)
-{
-    struct pack_clone_params params = { .file = context };
-    struct pack_clone *clone = NULL;
-    enum pack_status status = pack_h5_guard_look(context, guard, err);
-    if (status != PACK_OK)
-        return status;
-    pack_h5_guard_note(guard, "looking at its objects");
-    status = pack_clone_open(&params, &clone, err);
-    pack_clone_close(clone);
-    return status;
-}
 
 static enum pack_status
 read_facts(const char *file, const char *dataset, struct pack_facts *facts,
@@ -373,7 +358,7 @@ look(struct job *job, struct pack_error *err)
     const struct pack_shards_params *p = job->params;
     enum pack_status status = pack_h5_register_zstd(err);
     for (size_t i = 0; i < p->n_inputs && status == PACK_OK; i++)
-        status = pack_h5_guard_try(p->inputs[i], NULL, try_clone, (void *)p->inputs[i], err);
+        status = pack_clone_try(p->inputs[i], err);
     if (status == PACK_OK)
         status = p->split ? plan_split(job, err) : plan_join(job, err);
     if (status == PACK_OK)
