@@ -119,6 +119,44 @@ else
     skip 'strace may not watch here'
 fi
 
+# h5advise foretells it: loads and hits of the first epoch, and what of unfiltered chunks is read
+foretold() { # key n: likewise of h5advise's report
+    sed -n '/"engine": {/,/^    }/p' advice | sed -n "s/.*\"$1\": \\([0-9.e+]*\\).*/\\1/p" | sed -n "$2p"
+}
+for file in one.h5 eight.h5 packed.h5; do
+    for order in '' '-p sequential' '-p block:chunks=2' '-p block:chunks=2,local' '-p replacement --memory 1400K' \
+        '--crop 20x30' '--rank 1/3' '-p buffer:samples=10'; do
+        # shellcheck disable=SC2086
+        bench $file --engine libpack --batch 7 --workers 2 --epochs 3 --json $order
+        sed -n '/"epochs": \[/,/"total"/p' out >epochs && mv epochs out
+        done="$(number loads 1) $(number hits 1)"
+        wanted=$(number file_read_bytes 1)
+        # shellcheck disable=SC2086
+        h5advise -q --no-measure --json --seed 7 $file --batch 7 --workers 2 --epochs 3 $order >advice 2>err
+        [ $? -eq 0 ] && [ "$done" = "$(foretold loads 1) $(foretold hits 1)" ]
+        said=$?
+        if [ $file = one.h5 ]; then # all samples are as long
+            bytes=$(foretold read_bytes_per_sample 1) n=$(foretold samples 1)
+            [ "$wanted" = $((bytes * n)) ] || said=1
+        fi
+        ok $said "h5advise foretells loads and hits: $file $order"
+        [ $said -eq 0 ] || { echo "done $done, $wanted; foretold $(foretold loads 1) $(foretold hits 1), $bytes $n"
+            cat err; } | note
+    done
+done
+h5advise -q --no-measure packed.h5 --batch 7 --workers 2 -p block:chunks=2 --code h5py >out 2>err
+status=$?
+says 0 "^READER  libpack's own reader, 2 threads" out 'and says what the reader gains'
+command=$(sed -n '/^ *h5readbench .*--engine libpack/,/[^\\]$/p' out)
+[ "$(echo "$command" | tr -s ' \\\n' ' ')" = ' h5readbench packed.h5:/images --engine libpack --pattern block:chunks=2 --workers 2 --batch 7 ' ]
+ok $? 'with the command that shows it'
+eval "$command"' --no-trial' >out 2>err
+status=$?
+says 0 "libpack's reader" out 'which does'
+h5advise -q --no-measure --json --shape 100x8x8x3 >advice 2>err
+grep -q '"engine": null' advice
+ok $? 'there is no reader of what does not exist'
+
 # what it cannot read without HDF5 is read by HDF5, which the report says with the reason
 h5rechunk -q eight.h5 -o split.h5 --split 2 2>err || note <err
 bench split.h5 --engine libpack --batch 8 --consumer checksum --json

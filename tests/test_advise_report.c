@@ -241,6 +241,51 @@ test_text(void)
     pack_buf_done(&text);
 }
 
+/* Of libpack's reader, where it is faster than today's settings. */
+static void
+test_engine(void)
+{
+    static const char *const pieces[] = {
+        "READER libpack's own reader, 5 threads without HDF5's lock, of the file as it is: "
+        "2102 samples/s, 2.1 times today's, predicted; later epochs 2203: 0.35 reads or "
+        "decoded chunks and 4.5K bytes a sample, 62.5 % of visits find their chunk decoded ",
+        "h5readbench train.h5:/images --engine libpack \\ --pattern shuffle --workers 3 "
+        "--batch 16 \\ --seed 77 --memory 100663296 TARGET ",
+    };
+    static const struct pack_advise_engine made = {
+        .is_known = true,
+        .forecast = { .engine = "pread", .n_threads = 5, .n_slots = 6 },
+        .hit_rate = 0.625,
+        .loads_per_sample = 0.35,
+        .bytes_per_sample = 4600,
+        .rate = 2102.1,
+        .first_rate = 2001,
+        .later_rate = 2203,
+        .gain_low = 1.9,
+        .gain_high = 2.2,
+    };
+    struct pack_advise_engine engine = made;
+    struct pack_buf text = { 0 };
+    struct pack_report_advise r = report();
+    fill();
+    r.engine = &engine;
+    is_number(missing(print(&text, &r, false), pieces, sizeof pieces / sizeof *pieces), 0,
+              "libpack's reader has a paragraph of its own, with the command");
+    engine.basis = PACK_ADVISE_MEASURED;
+    engine.forecast.n_slots = 0;
+    const char *s = print(&text, &r, false);
+    ok(strstr(s, "2.1 times today's, measured (1.9 to 2.2); later epochs") &&
+           !strstr(s, "visits find") && strstr(s, "4.5K bytes a sample h5readbench"),
+       "measured with its interval; nothing is decoded of what has no filters");
+    engine.rate = 1.049 * result.now.rate;
+    ok(!strstr(print(&text, &r, false), "READER"), "no word of a reader that gains nothing");
+    engine.rate = 1.051 * result.now.rate;
+    ok(strstr(print(&text, &r, false), "READER") != NULL, "from a twentieth on it is told");
+    engine.is_known = false;
+    ok(!strstr(print(&text, &r, false), "READER"), "nor of one that cannot read it");
+    pack_buf_done(&text);
+}
+
 /* What differs from the first report where something else is so. */
 static void
 test_variants(void)
@@ -534,6 +579,55 @@ test_words(void)
 }
 
 static void
+test_json_engine(void)
+{
+    const struct pack_advise_engine engine = {
+        .is_known = true,
+        .forecast = { .engine = "mmap", .n_threads = 5, .n_slots = 6, .memory_bytes = 77,
+                      .first = { .n_samples = 11, .visits = 12, .loads = 13, .hits = 14 },
+                      .later = { .n_samples = 4 } },
+        .hit_rate = 0.625, .loads_per_sample = 0.35, .bytes_per_sample = 4600,
+        .rate = 2102, .first_rate = 2001, .later_rate = 2203, .modelled_rate = 1999,
+        .gain_low = 1.9, .gain_high = 2.2, .basis = PACK_ADVISE_MEASURED,
+        .later_cost = { .call_ns = 40, .copy_ns = 44, .page_ns = 48, .decode_ns = 52,
+                        .total_ns = 56 },
+    };
+    static const struct made_up_number numbers[] = {
+        { "result.engine.threads", 5 },
+        { "result.engine.memory_bytes", 77 },
+        { "result.engine.decoded_chunks_kept", 6 },
+        { "result.engine.samples_per_s", 2102 },
+        { "result.engine.first_epoch_samples_per_s", 2001 },
+        { "result.engine.later_epochs_samples_per_s", 2203 },
+        { "result.engine.modelled_samples_per_s", 1999 },
+        { "result.engine.gain_low", 1.9 },
+        { "result.engine.gain_high", 2.2 },
+        { "result.engine.hit_rate", 0.625 },
+        { "result.engine.loads_per_sample", 0.35 },
+        { "result.engine.read_bytes_per_sample", 4600 },
+        { "result.engine.first_epoch_counts.samples", 11 },
+        { "result.engine.first_epoch_counts.visits", 12 },
+        { "result.engine.first_epoch_counts.loads", 13 },
+        { "result.engine.first_epoch_counts.hits", 14 },
+        { "result.engine.later_cost_per_sample.call_ns", 10 },
+        { "result.engine.later_cost_per_sample.total_ns", 14 },
+    };
+    struct pack_buf text = { 0 };
+    struct pack_json_doc *doc = NULL;
+    struct pack_report_advise r = report();
+    r.engine = &engine;
+    pack_report_advise_json(&r, &text, NULL);
+    ok(pack_json_parse((char *)text.data, text.size, &doc, &root, NULL) == PACK_OK &&
+           wrong_numbers(root, numbers, sizeof numbers / sizeof *numbers) == 0 &&
+           says("result.engine.engine", "libpack") && says("result.engine.strategy", "mmap") &&
+           says("result.engine.basis", "measured") &&
+           holds("result.engine.is_exact", PACK_JSON_BOOL, false),
+       "libpack's reader is told of in numbers, too");
+    pack_json_free(doc);
+    pack_buf_done(&text);
+}
+
+static void
 test_json(void)
 {
     const struct made_up_number numbers[] = {
@@ -615,6 +709,7 @@ test_json(void)
        "what was not said is printed as its default");
     ok(holds("result.now", PACK_JSON_NULL, false) &&
            holds("result.target", PACK_JSON_NULL, false) &&
+           holds("result.engine", PACK_JSON_NULL, false) &&
            holds("measured", PACK_JSON_NULL, false) && !at(root, "result.why.0") &&
            holds("result.rows.0.lru_hit_rate", PACK_JSON_NULL, false) &&
            holds("result.rows.0.class_mixing", PACK_JSON_NULL, false) &&
@@ -705,10 +800,12 @@ main(void)
 {
     fill();
     test_text();
+    test_engine();
     test_variants();
     test_one();
     test_options();
     test_json();
+    test_json_engine();
     test_svg();
     test_calibration();
     return done();

@@ -191,6 +191,38 @@ test_walk(void)
     is_ns(cost_of(&w, 1).walk_ns, 100 * (7 + 20 * 0.75), "of 11984, three quarters are far");
 }
 
+/* libpack's reader: no library between. */
+static void
+test_reader(void)
+{
+    struct pack_cost_reader_work w = { .n_batches = 2, .n_visits = 30, .page_cache_rate = 1 };
+    struct pack_cost cost;
+    pack_cost_reader(&machine, &w, 4, &cost);
+    is_ns(cost.total_ns, 1000 * (0.2 * 30 + 8 * 2), "reader: visits and batches");
+    w = (struct pack_cost_reader_work){ .n_reads = 5, .read_bytes = 5 * PIECE };
+    pack_cost_reader(&machine, &w, 4, &cost);
+    is_ns(cost.page_ns, 5 * 10, "reader: reads out of the page cache");
+    is_ns(cost.storage_ns, 5 * fmax(1000 + 125, 1800), "reader: and out of storage, of four");
+    is_ns(cost.total_ns, 5 * 10 + 5 * 1800, "reader: one behind the other");
+    w.page_cache_rate = 0.75;
+    w.is_sequential = true;
+    pack_cost_reader(&machine, &w, 1, &cost);
+    is_ns(cost.storage_ns, 0.25 * 5 * 125, "reader: a quarter of them, read ahead");
+    w = (struct pack_cost_reader_work){ .n_loads = 3,
+                                        .load_bytes = 3 * PIECE,
+                                        .n_hits = 5,
+                                        .copy_bytes = 8 * 100,
+                                        .chunk_bytes = CHUNK,
+                                        .held_bytes = HELD,
+                                        .decode_ns = 13,
+                                        .page_cache_rate = 1 };
+    pack_cost_reader(&machine, &w, 4, &cost);
+    is_ns(cost.page_ns, 3 * 10, "reader: chunks read as they are stored");
+    is_ns(cost.decode_ns, 3 * CHUNK * 13.0, "reader: decoded");
+    is_ns(cost.copy_ns, 3 * 100 * 1 + 5 * 100 * 4, "reader: copied out, from near and from far");
+    is_ns(cost.cpu_ns, cost.page_ns + cost.decode_ns + cost.copy_ns, "reader: which is all");
+}
+
 static void
 test_rates(void)
 {
@@ -233,6 +265,7 @@ main(void)
     test_storage();
     test_direct();
     test_walk();
+    test_reader();
     test_rates();
     test_pipelines();
     return done();

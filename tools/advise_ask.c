@@ -103,6 +103,23 @@ advise_answer_find(struct advise_ask *ask, struct advise_answer *a, struct pack_
     return advise_ask_measures(ask) ? find_measured(ask, a, err) : evaluate(ask, a, err);
 }
 
+enum pack_status
+advise_answer_engine(struct advise_ask *ask, struct advise_answer *a, struct pack_error *err)
+{
+    const struct pack_advise_result *r = &a->result;
+    if (!a->job.file || !r->has_now || ask->what_if)
+        return PACK_OK;
+    const struct pack_h5_dataset *data = pack_advise_file_data(a->job.file);
+    struct pack_measure_params how = measure_params(ask, &a->job);
+    const struct pack_advise_engine_subject subject = { data->file, data->path, 0 };
+    enum pack_status status =
+        pack_advise_engine(&a->job.params, &subject, &r->now, &a->engine, err);
+    return status == PACK_OK && advise_ask_measures(ask)
+               ? pack_measure_engine(&how, &a->job.params, &r->now, &a->engine,
+                                     &a->measured, err)
+               : status;
+}
+
 bool
 advise_answer_close(struct advise_answer *a, char *text, size_t size)
 {

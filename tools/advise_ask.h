@@ -83,6 +83,7 @@ struct advise_answer {
     struct pack_advise_job job;
     struct pack_advise_result result;
     struct pack_measured measured;
+    struct pack_advise_engine engine;
     struct pack_profile processor;
     char processor_why[256]; /* why its times are assumed; "": they are not */
     struct advise_files files;
@@ -99,6 +100,11 @@ enum pack_status advise_answer_open(struct advise_ask *ask, const char *file,
 /* Measures where that was not ruled out, and searches: answer->result is the advice. */
 enum pack_status advise_answer_find(struct advise_ask *ask, struct advise_answer *answer,
                                     struct pack_error *err);
+
+/* What libpack's reader makes of the file as it is, into answer->engine; without a file it is
+ * not known. */
+enum pack_status advise_answer_engine(struct advise_ask *ask, struct advise_answer *answer,
+                                      struct pack_error *err);
 
 /* Whether a file was changed since it was opened, with the sentence that says so in *text,
  * else "". */

@@ -179,6 +179,7 @@ report(const struct advise_answer *answer, struct pack_buf *text, struct pack_er
         .code = o.code,
         .options = option_words,
         .measured = advise_ask_measures(&ask) ? &answer->measured : NULL,
+        .engine = &answer->engine,
         .is_what_if = ask.what_if,
         .params = &job->params,
         .result = &answer->result,
@@ -220,6 +221,8 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
         status = advise_files_check(&answer->files, o.svg, o.force, err);
     if (status == PACK_OK)
         status = advise_answer_find(&ask, answer, err);
+    if (status == PACK_OK)
+        status = advise_answer_engine(&ask, answer, err);
     cli_progress_end(&progress);
     if (status == PACK_OK)
         status = report(answer, text, err);

@@ -10,6 +10,7 @@
 #include "libpack/base/buf.h"
 #include "libpack/base/json.h"
 #include "libpack/base/page.h"
+#include "libpack/advise/advise_engine.h"
 #include "libpack/advise/calibrate.h"
 #include "libpack/advise/measured.h"
 #include <libpack/status.h>
@@ -34,6 +35,7 @@ struct pack_report_advise {
     const struct pack_option_word *options; /* NULL: parameters go by their own names */
     bool is_what_if;          /* result.rows[0] is the one configuration asked for */
     const struct pack_measured *measured; /* NULL: times are assumed */
+    const struct pack_advise_engine *engine; /* NULL: it was not asked about */
     const struct pack_advise_params *params;
     const struct pack_advise_result *result;
 };

@@ -190,6 +190,43 @@ put_now(struct pack_json *json, const struct pack_advise_result *result)
     }
 }
 
+/* Of later epochs, as rows are. */
+static void
+put_engine(struct pack_json *json, const struct pack_advise_engine *e)
+{
+    if (!e || !e->is_known) {
+        pack_json_null(json, "engine");
+        return;
+    }
+    const struct pack_forecast *f = &e->forecast;
+    const struct pack_forecast_counts *c = &f->later;
+    pack_json_object(json, "engine");
+    pack_json_text(json, "engine", "libpack");
+    pack_json_text(json, "strategy", f->engine);
+    pack_json_u64(json, "threads", f->n_threads);
+    pack_json_u64(json, "memory_bytes", f->memory_bytes);
+    pack_json_u64(json, "decoded_chunks_kept", f->n_slots);
+    pack_json_double(json, "samples_per_s", e->rate);
+    pack_json_double(json, "first_epoch_samples_per_s", e->first_rate);
+    pack_json_double(json, "later_epochs_samples_per_s", e->later_rate);
+    pack_json_text(json, "basis", pack_advise_basis_name(e->basis));
+    pack_json_double(json, "modelled_samples_per_s", e->modelled_rate);
+    pack_json_double(json, "gain_low", e->gain_low);
+    pack_json_double(json, "gain_high", e->gain_high);
+    pack_json_double(json, "hit_rate", e->hit_rate);
+    pack_json_double(json, "loads_per_sample", e->loads_per_sample);
+    pack_json_double(json, "read_bytes_per_sample", e->bytes_per_sample);
+    pack_json_bool(json, "is_exact", f->is_exact);
+    pack_json_object(json, "first_epoch_counts");
+    pack_json_u64(json, "samples", f->first.n_samples);
+    pack_json_u64(json, "visits", f->first.visits);
+    pack_json_u64(json, "loads", f->first.loads);
+    pack_json_u64(json, "hits", f->first.hits);
+    pack_json_close(json);
+    put_cost(json, "later_cost_per_sample", &e->later_cost, (double)c->n_samples);
+    pack_json_close(json);
+}
+
 static void
 put_search(struct pack_json *json, const struct pack_advise_result *result)
 {
@@ -261,6 +298,7 @@ pack_report_advise_json(const struct pack_report_advise *r, struct pack_buf *buf
     for (int i = 0; i < PACK_ADVISE_WHY && !r->is_what_if; i++)
         pack_json_text(&json, NULL, result->why[i]);
     pack_json_close(&json);
+    put_engine(&json, r->engine);
     put_target(&json, r);
     pack_report_warnings_json(&json, "warnings", result->warnings, result->n_warnings);
     pack_report_warnings_json(&json, "choice_warnings", result->choice_warnings,

@@ -231,6 +231,53 @@ put_now(struct page *page, const struct pack_report_advise *report)
     }
 }
 
+static struct pack_snippet_subject
+subject_of(const struct pack_report_advise *report)
+{
+    return (struct pack_snippet_subject){ .file = report->file,
+                                          .dataset = report->dataset,
+                                          .source = report->source,
+                                          .packed = report->packed,
+                                          .params = report->params,
+                                          .config = &report->result->rows[0].config,
+                                          .needs_python = report->needs_python };
+}
+
+static void
+put_engine(struct page *page, const struct pack_report_advise *report)
+{
+    const struct pack_advise_engine *e = report->engine;
+    const struct pack_advise_result *result = report->result;
+    char line[512], rate[16], later[16], bytes[16], factor[32], low[32], high[32];
+    if (!e || !e->is_known || !result->has_now || result->now.rate <= 0 ||
+        e->rate < PACK_ADVISE_EQUAL_GAIN * result->now.rate)
+        return;
+    int n = snprintf(
+        line, sizeof line,
+        "libpack's own reader, %s without HDF5's lock, of the file as it is: %s samples/s, %s "
+        "times today's, %s",
+        pack_counted(e->forecast.n_threads, "thread", "threads").text,
+        pack_short_rate(e->rate, rate), pack_advise_times(e->rate / result->now.rate, factor),
+        pack_advise_basis_name(e->basis));
+    if (e->basis != PACK_ADVISE_PREDICTED)
+        n += snprintf(line + n, sizeof line - (size_t)n, " (%s to %s)",
+                      pack_advise_times(e->gain_low, low),
+                      pack_advise_times(e->gain_high, high));
+    n += snprintf(line + n, sizeof line - (size_t)n, "; later epochs %s: %.3g reads or decoded "
+                  "chunks and %s bytes a sample",
+                  pack_short_rate(e->later_rate, later), e->loads_per_sample,
+                  pack_short_bytes(e->bytes_per_sample, bytes));
+    if (e->forecast.n_slots)
+        snprintf(line + n, sizeof line - (size_t)n, ", %.1f %% of visits find their chunk "
+                 "decoded", 100 * e->hit_rate);
+    pack_page_wrap(page, "\nREADER  ", line, 6);
+    const struct pack_snippet_subject subject = subject_of(report);
+    LINE(page, "      ");
+    if (page->status == PACK_OK)
+        page->status = pack_snippet_reader(&subject, report->pattern, page->text, page->err);
+    LINE(page, "\n");
+}
+
 static void
 put_target(struct page *page, const struct pack_report_advise *report)
 {
@@ -279,13 +326,7 @@ put_warnings(struct page *page, const struct pack_report_advise *report)
 static void
 put_code(struct page *page, const struct pack_report_advise *report)
 {
-    struct pack_snippet_subject subject = { .file = report->file,
-                                            .dataset = report->dataset,
-                                            .source = report->source,
-                                            .packed = report->packed,
-                                            .params = report->params,
-                                            .config = &report->result->rows[0].config,
-                                            .needs_python = report->needs_python };
+    const struct pack_snippet_subject subject = subject_of(report);
     const char *name, *title, *code = report->code ? report->code : "short";
     for (size_t i = 0; (name = pack_snippet_name(i, &title)) != NULL; i++) {
         bool is_short = strcmp(name, "c") != 0 && strcmp(name, "pytorch") != 0;
@@ -394,6 +435,7 @@ pack_report_advise_text(const struct pack_report_advise *report, struct pack_buf
         put_mixing(&page, &result->rows[0]);
         put_shared(&page, &result->rows[0]);
     }
+    put_engine(&page, report);
     put_target(&page, report);
     put_warnings(&page, report);
     put_code(&page, report);

@@ -52,6 +52,12 @@ enum pack_status pack_snippet_rechunk(const char *file, const char *dataset,
                                       const struct pack_advise_config *config,
                                       struct pack_buf *buf, struct pack_error *err);
 
+/* The command that measures libpack's reader on the file as it is; `pattern` as it was
+ * asked for. */
+enum pack_status pack_snippet_reader(const struct pack_snippet_subject *subject,
+                                     const char *pattern, struct pack_buf *buf,
+                                     struct pack_error *err);
+
 /* Where a rewritten file goes: not where it comes from. */
 const char *pack_snippet_new_file(const char *file);
 

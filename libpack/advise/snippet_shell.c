@@ -1,7 +1,7 @@
 /*
  * Command lines to paste: of h5pack, from the images, and of h5rechunk, from the file as it
- * is (snippet_rechunk.c). The only two places of the library that know options, those of the
- * programs that they write for.
+ * is (snippet_rechunk.c); snippet_reader.c has h5readbench's. The only places of the library that
+ * know options, those of the programs that they write for.
  */
 #include "libpack/advise/advise_parts.h"
 #include "libpack/advise/snippet_parts.h"

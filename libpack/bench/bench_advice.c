@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/advise/advise_engine.h"
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
@@ -60,8 +61,9 @@ part_of(const struct advisor *a, const struct proposal *p,
         return times->read;
     if (p->basis == OF_READING)
         return times->read * (1 - other / (double)t->work.total_ns);
-    return p->candidate.n_workers == a->result->setup.n_workers ? times->hdf5
-                                                                : times->read;
+    bool is_hdf5 = p->candidate.n_workers == a->result->setup.n_workers &&
+                   !p->candidate.engine;
+    return is_hdf5 ? times->hdf5 : times->read;
 }
 
 /* What the whole run gains when that part becomes so much faster. */
@@ -258,20 +260,35 @@ propose_batch(struct advisor *a)
     p->change = change;
 }
 
-/* libpack's reader in as many threads: what it gains is not predicted, only tried. */
-static void
-propose_engine(struct advisor *a)
+/* libpack's reader in as many threads: what it gains is predicted where it is not tried. */
+static enum pack_status
+propose_engine(struct advisor *a, bool can_try, struct pack_error *err)
 {
     static const char name[] = "libpack";
+    const struct pack_h5_dataset *data = a->params->set->parts[0].data;
+    const struct pack_advise_outcome *now = &a->found.now;
     uint64_t n = a->result->setup.n_workers;
-    struct pack_error err;
-    if (pack_bench_threads_check(a->params, pack_engine_find(name), &err) != PACK_OK)
-        return;
+    const struct pack_advise_engine_subject subject = { data->file, data->path, 0 };
+    struct pack_advise_engine e = { .is_known = false };
+    enum pack_status status = PACK_OK;
+    if (pack_bench_threads_check(a->params, pack_engine_find(name), NULL) != PACK_OK)
+        return PACK_OK;
+    if (!can_try)
+        status = pack_advise_engine(&a->question.params, &subject, now, &e, err);
+    if (status != PACK_OK || (!can_try && (!e.is_known || now->rate <= 0)))
+        return status;
     struct proposal *p = propose(a, "engine", &a->question.now);
     p->candidate.engine = name;
+    if (!can_try) {
+        p->candidate.gain = (struct bench_gain){ .first = e.first_rate / now->first_rate,
+                                                 .later = e.later_rate / now->later_rate,
+                                                 .whole = e.rate / now->rate };
+        fill_gains(a, p);
+    }
     snprintf(p->change.what, sizeof p->change.what, "libpack's reader, %s without HDF5",
              pack_counted(n ? n : pack_pool_default_threads(), "thread", "threads").text);
     snprintf(p->change.command, sizeof p->change.command, "{engine} %s", name);
+    return PACK_OK;
 }
 
 /* ------------------------------------------------------------------ judging */
@@ -376,9 +393,11 @@ judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
     if (status == PACK_OK)
         status = propose_once(a, err);
     bool can_try = pack_bench_can_try(a->params, a->result, &a->question, a->ask);
-    if (status == PACK_OK && can_try) {
+    if (status == PACK_OK && can_try)
         propose_batch(a);
-        propose_engine(a);
+    if (status == PACK_OK)
+        status = propose_engine(a, can_try, err);
+    if (status == PACK_OK && can_try) {
         ranking->batch_is_judged = true;
         status = try_same_file(a, a->proposals + n_found, a->n_proposals - n_found, err);
     }

@@ -40,12 +40,9 @@ static const double warm_rate = 0.99, /* of the file's bytes: it counts as resid
 
 /* ------------------------------------------------------------- what is read */
 
-/* A run ends between batches, and those of all workers are in memory at once: a slow
- * candidate makes smaller ones, and so do many workers, which changes nothing where
- * samples are read one at a time. rate: samples/s that are expected. */
-static void
-cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
-          struct pack_advise_config *config)
+void
+pack_measure_cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
+                       struct pack_advise_config *config)
 {
     uint64_t workers = pack_advise_workers(params);
     double samples = rate * (double)slice / 1e9 / (double)workers / BATCHES_MIN;
@@ -55,10 +52,10 @@ cut_batch(const struct pack_advise_params *params, double rate, uint64_t slice,
         config->pattern.batch = (uint64_t)fmax(1, samples);
 }
 
-/* A run of bench.h that reads `set` as a configuration says. */
-static void
-run_of(const struct pack_advise_params *params, const struct pack_advise_config *config,
-       const struct pack_readset *set, struct pack_bench_params *run)
+void
+pack_measure_run(const struct pack_advise_params *params,
+                 const struct pack_advise_config *config, const struct pack_readset *set,
+                 struct pack_bench_params *run)
 {
     *run = (struct pack_bench_params){
         .set = set,
@@ -116,10 +113,8 @@ batches_fit(const struct pack_advise_params *params)
            (double)free_bytes / 4;
 }
 
-/* Whether so many workers are ever started, and a copy of the first samples can stand for
- * the dataset; else the reason is noted. */
-static bool
-may_read(const struct pack_advise_params *params, struct pack_measured *m)
+bool
+pack_measure_may_read(const struct pack_advise_params *params, struct pack_measured *m)
 {
     const char *why = NULL;
     if (params->reading.pattern.kind == PACK_PATTERN_TRACE)
@@ -161,8 +156,8 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
         return pack_fail_memory(err, "measurements");
     enum pack_status status = pack_measure_model(params, &config, LOOK_SAMPLES, &e, err);
     if (status == PACK_OK) {
-        cut_batch(params, e.first, now_slice_ns, &config);
-        run_of(params, &config, set, &run);
+        pack_measure_cut_batch(params, e.first, now_slice_ns, &config);
+        pack_measure_run(params, &config, set, &run);
         run.with = with;
         status = pack_trial_run(&run, 1, &trial, r, err);
     }
@@ -213,7 +208,7 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
         strcpy(profile->name, "of this file");
     }
     enum pack_status status = PACK_OK;
-    if (may_read(params, m))
+    if (pack_measure_may_read(params, m))
         status = time_now(how, params, set, with, m, &why);
     if (is_fatal(status)) {
         if (err)
@@ -268,9 +263,10 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
     for (size_t i = 0; i < rows->n_candidates; i++) {
         struct measure_candidate *candidate = &rows->candidates[i];
         pack_measure_shrink_cache(rows, candidate);
-        cut_batch(rows->params, candidate->row->rate, trial.slice_ns, &candidate->config);
-        run_of(rows->params, &candidate->config, rows->layouts[candidate->layout].set,
-               &rows->bench[i]);
+        pack_measure_cut_batch(rows->params, candidate->row->rate, trial.slice_ns,
+                               &candidate->config);
+        pack_measure_run(rows->params, &candidate->config,
+                         rows->layouts[candidate->layout].set, &rows->bench[i]);
         rows->bench[i].preload = candidate->config.cache.size_bytes >= SMALL_CACHE &&
                                  candidate->config.chunk.rank &&
                                  candidate->row->hit_rate > 0 &&
@@ -319,7 +315,7 @@ pack_measure_rows(const struct pack_measure_params *how,
 {
     uint64_t start_ns = pack_clock_ns();
     struct pack_error why = { .text = "" };
-    if (!may_read(params, m))
+    if (!pack_measure_may_read(params, m))
         return PACK_OK;
     struct measure_rows *rows = calloc(1, sizeof *rows);
     if (!rows)

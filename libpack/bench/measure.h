@@ -9,6 +9,7 @@
 #include <libpack/advise.h>
 #include <libpack/profile.h>
 #include <libpack/status.h>
+#include "libpack/advise/advise_engine.h"
 #include "libpack/advise/measured.h"
 
 #ifdef __cplusplus
@@ -57,6 +58,17 @@ enum pack_status pack_measure_rows(const struct pack_measure_params *how,
                                    const struct pack_advise_params *params,
                                    struct pack_advise_result *result,
                                    struct pack_measured *measured, struct pack_error *err);
+
+/*
+ * And what libpack's reader makes of the file as it is: in turns with today's settings,
+ * about a second. `engine` is as pack_advise_engine() left it; where it is not known, or the
+ * file is not in the page cache, it stays as predicted. Errors likewise.
+ */
+enum pack_status pack_measure_engine(const struct pack_measure_params *how,
+                                     const struct pack_advise_params *params,
+                                     const struct pack_advise_outcome *now,
+                                     struct pack_advise_engine *engine,
+                                     struct pack_measured *measured, struct pack_error *err);
 
 #ifdef __cplusplus
 }

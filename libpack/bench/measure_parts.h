@@ -45,6 +45,22 @@ struct measure_rows {
 /* Keeps the first reason why something is predicted only. */
 void pack_measure_note(struct pack_measured *measured, const char *what, const char *why);
 
+/* measure.c: whether so many workers are ever started, and a copy of the first samples can
+ * stand for the dataset; else the reason is noted. */
+bool pack_measure_may_read(const struct pack_advise_params *params,
+                           struct pack_measured *measured);
+
+/* measure.c: a run ends between batches, and those of all workers are in memory at once: a
+ * slow candidate makes smaller ones, and so do many workers, which changes nothing where
+ * samples are read one at a time. rate: samples/s that are expected in `slice` ns. */
+void pack_measure_cut_batch(const struct pack_advise_params *params, double rate,
+                            uint64_t slice, struct pack_advise_config *config);
+
+/* measure.c: a run of bench.h that reads `set` as a configuration says. */
+void pack_measure_run(const struct pack_advise_params *params,
+                      const struct pack_advise_config *config,
+                      const struct pack_readset *set, struct pack_bench_params *run);
+
 /* Chooses candidates among the rows of the result. */
 void pack_measure_choose(struct measure_rows *rows);
 /* Makes a copy for each of their layouts; without a proof, candidates whose copy cannot be

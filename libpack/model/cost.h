@@ -70,6 +70,32 @@ void pack_cost_estimate(const struct pack_profile *profile,
                         const struct pack_cost_work *work, uint64_t readers,
                         struct pack_cost *cost);
 
+/* What the threads of libpack's reader do together for some samples. */
+struct pack_cost_reader_work {
+    double n_batches, n_visits; /* visits: of a chunk, in a batch */
+    double n_reads, read_bytes; /* of chunks without filters, straight to their places */
+    double n_loads, load_bytes; /* chunks that are decoded; bytes of them in the file */
+    double n_hits, copy_bytes;  /* decoded ones that are there; copied out of both */
+    double chunk_bytes, held_bytes; /* of one decoded; of all that are kept */
+    double decode_ns, page_cache_rate; /* as above */
+    bool is_sequential;
+};
+
+/*
+ * The same of that: there is no library between, no lock and no fresh memory.
+ *
+ *   call     visits * visit + batches * hand-over, parts and multiples of what a call of
+ *            HDF5 takes on this machine
+ *   copy     bytes * copy(bytes kept; the chunk, when it was just decoded)
+ *   page     reads * page(bytes of one) + loads * page(bytes of one)
+ *   storage, decode   as above
+ *
+ * pack_cost_rate() makes a rate of it, `workers` being the threads.
+ */
+void pack_cost_reader(const struct pack_profile *profile,
+                      const struct pack_cost_reader_work *work, uint64_t n_threads,
+                      struct pack_cost *cost);
+
 /*
  * Samples per second of `workers` processes, each of which needs *cost for `n_samples`:
  * bounded by each one's own time, and by the processors that they share. n_samples >= 1.

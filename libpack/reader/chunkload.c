@@ -27,8 +27,8 @@ stored_limit(const struct pack_chunkmap *map)
     return pack_pipeline_stored_bound(&map->facts.pipeline, (size_t)map->grid.chunk_bytes);
 }
 
-static uint64_t
-room_bytes(const struct pack_chunkmap *map)
+uint64_t
+pack_chunkload_room_bytes(const struct pack_chunkmap *map)
 {
     uint64_t limit = stored_limit(map);
     uint64_t stored = map->stored_max_bytes < limit ? map->stored_max_bytes : limit;
@@ -41,12 +41,12 @@ pack_chunkload_bytes(const struct pack_chunkmap *map)
     static const uint64_t codec_bytes = 1 << 18; /* of zlib's and zstd's decoders */
     uint64_t scratch, total;
     if (map->n_coded == 0)
-        return room_bytes(map);
+        return pack_chunkload_room_bytes(map);
     uint64_t n = map->facts.pipeline.n > 1 ? 2 : 0;
     if (!pack_pipeline_is_decoded(&map->facts.pipeline, NULL))
         n += 2; /* what a plugin gets, and what it makes of it */
     if (!pack_size_mul(stored_limit(map), n, &scratch) ||
-        !pack_size_add(scratch, room_bytes(map) + codec_bytes, &total))
+        !pack_size_add(scratch, pack_chunkload_room_bytes(map) + codec_bytes, &total))
         return UINT64_MAX;
     return total;
 }
@@ -67,7 +67,7 @@ pack_chunkload_init(struct pack_chunkload *load, const struct pack_chunkmap *map
     if (status != PACK_OK)
         return status;
     pack_filter_ctx_use(made.ctx, &map->plugins);
-    made.room_bytes = (size_t)room_bytes(map);
+    made.room_bytes = (size_t)pack_chunkload_room_bytes(map);
     made.room = allocate_room(fetch, made.room_bytes);
     if (!made.room) {
         pack_chunkload_done(&made);
@@ -254,6 +254,18 @@ place_raw(const struct pack_chunkload *load, const struct pack_chunk *chunk, uin
         return pack_fail(err, PACK_ERR_FORMAT, "it lies at %" PRIu64 ", beyond any file",
                          chunk->address_bytes);
     return PACK_OK;
+}
+
+void
+pack_chunkload_count(const struct pack_strided *s, uint64_t room_bytes, uint64_t *n_reads,
+                     uint64_t *bytes)
+{
+    uint64_t n = 1;
+    int axis = 0;
+    for (; axis < s->n_axes && !is_one_read(s, axis, (size_t)room_bytes); axis++)
+        n *= s->count[axis];
+    *n_reads += n;
+    *bytes += n * pack_strided_span(s, axis);
 }
 
 static enum pack_status

@@ -43,6 +43,9 @@ void pack_chunkload_done(struct pack_chunkload *load);
  * be counted. */
 uint64_t pack_chunkload_bytes(const struct pack_chunkmap *map);
 
+/* Of these so much is room for what is read at once. */
+uint64_t pack_chunkload_room_bytes(const struct pack_chunkmap *map);
+
 /* What is read from now on, by a hand with enough room for it. */
 void pack_chunkload_turn(struct pack_chunkload *load, const struct pack_chunkmap *map,
                          const struct pack_fetch *fetch);
@@ -73,6 +76,10 @@ enum pack_status pack_chunkload_copy(struct pack_chunkload *load,
                                      const struct pack_chunk *chunk,
                                      const struct pack_strided *strided, void *target,
                                      struct pack_error *err);
+
+/* Adds the reads that this takes of a chunk without filters, with so much room for one. */
+void pack_chunkload_count(const struct pack_strided *strided, uint64_t room_bytes,
+                          uint64_t *n_reads, uint64_t *bytes);
 
 /* Makes n bytes of such a chunk readable, from `from` on: in `room`, of as many, or where
  * they are until the next call. Errors as pack_chunkload_copy(). */

@@ -39,8 +39,8 @@ check_files_given(const struct pack_reader_params *p, struct pack_error *err)
     return status;
 }
 
-static enum pack_status
-check_params(const struct pack_reader_params *p, struct pack_error *err)
+enum pack_status
+pack_reader_check(const struct pack_reader_params *p, struct pack_error *err)
 {
     enum pack_status status = pack_check_given(err, "dataset", p->dataset, NULL);
     if (status == PACK_OK)
@@ -246,7 +246,7 @@ pack_reader_open(const struct pack_reader_params *params, struct pack_reader **o
 {
     if (!params || !out)
         return pack_check_given(err, "params", params, "reader", out, NULL);
-    enum pack_status status = check_params(params, err);
+    enum pack_status status = pack_reader_check(params, err);
     if (status != PACK_OK)
         return status;
     struct pack_reader *r = calloc(1, sizeof *r);

@@ -89,10 +89,9 @@ to_part(const struct pack_rowmap_part *part, uint64_t *begin, uint64_t *end)
     return before;
 }
 
-/* Where a piece lies in its chunk, and in the batch. */
-static void
-set_strided(const struct pack_reader *r, const struct pack_job *job,
-            const struct pack_piece *piece, struct pack_strided *s)
+void
+pack_reader_strided(const struct pack_reader *r, const struct pack_job *job,
+                    const struct pack_piece *piece, struct pack_strided *s)
 {
     const struct pack_rowmap_part *part = pack_rowmap_part(&r->rows, piece->number);
     const struct pack_grid *grid = &r->rows.files[part->file].map->grid;
@@ -217,7 +216,7 @@ pack_reader_place(struct pack_reader *r, struct pack_hand *hand, struct pack_job
     enum pack_status status = PACK_OK;
     for (uint32_t i = visit->first; i < visit->first + visit->n && status == PACK_OK; i++) {
         const struct pack_piece *piece = &job->drawn.pieces[i];
-        set_strided(r, job, piece, &s);
+        pack_reader_strided(r, job, piece, &s);
         if (r->makes_at_once) {
             const struct pack_transform_drawn drawn = draw_for(r, job, piece->sample);
             status = make(r, hand, job, piece->sample, &drawn, chunk + s.from, err);
@@ -238,7 +237,7 @@ pass_made(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
     const struct pack_transform_drawn drawn = draw_for(r, job, piece->sample);
     struct pack_strided s;
     uint64_t first, n;
-    set_strided(r, job, piece, &s);
+    pack_reader_strided(r, job, piece, &s);
     pack_transform_wanted(r->transform, &drawn, &first, &n);
     const void *rows;
     enum pack_status status =
@@ -256,7 +255,7 @@ pass_coded(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
 {
     const struct pack_rowmap_part *part = pack_rowmap_part(&r->rows, visit->number);
     struct pack_strided s;
-    set_strided(r, job, &job->drawn.pieces[visit->first], &s);
+    pack_reader_strided(r, job, &job->drawn.pieces[visit->first], &s);
     bool in_place = visit->n == 1 &&
                     s.run_bytes == r->rows.files[part->file].map->grid.chunk_bytes &&
                     !r->makes_at_once;
@@ -289,7 +288,7 @@ pack_reader_pass(struct pack_reader *r, struct pack_hand *hand, struct pack_job 
             status = pass_made(r, hand, job, piece, &chunk, kind, err);
             continue;
         }
-        set_strided(r, job, piece, &s);
+        pack_reader_strided(r, job, piece, &s);
         status = pack_chunkload_copy(&hand->load, kind, &chunk, &s, job->raw, err);
         if (status == PACK_OK)
             swap_piece(r, job, &s);

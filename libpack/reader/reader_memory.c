@@ -68,6 +68,12 @@ find_largest(const struct pack_reader *r)
     return largest;
 }
 
+uint64_t
+pack_reader_room_bytes(const struct pack_reader *r)
+{
+    return pack_chunkload_room_bytes(find_largest(r)->map);
+}
+
 /* The file whose reads need most room beside their own, and the largest alignment. */
 static const struct pack_rowmap_file *
 find_widest(const struct pack_reader *r)
@@ -179,6 +185,19 @@ find_left(const struct pack_reader *r, uint64_t limit, uint64_t *left,
     return PACK_OK;
 }
 
+enum pack_status
+pack_reader_share(struct pack_reader *r, struct pack_error *err)
+{
+    uint64_t limit = r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
+    uint64_t left;
+    enum pack_status status = find_left(r, limit, &left, err);
+    if (status == PACK_OK)
+        status = pack_reader_least(r, &r->info.memory_bytes, err);
+    if (status == PACK_OK && is_coded(r))
+        share(r, left);
+    return status;
+}
+
 static void *
 allocate_buffer(const struct pack_reader *r)
 {
@@ -255,15 +274,21 @@ allocate_hands(struct pack_reader *r, struct pack_error *err)
     return status;
 }
 
-static enum pack_status
-allocate_plan(struct pack_reader *r, struct pack_error *err)
+enum pack_status
+pack_reader_allocate_plan(struct pack_reader *r, struct pack_error *err)
 {
+    if (!is_coded(r))
+        return PACK_OK;
     enum pack_status status = pack_plan_new(r->rows.n_chunks, r->info.n_slots,
                                             r->plan_ahead_max, &r->plan, err);
-    if (status == PACK_OK)
-        status = pack_drawn_init(&r->seen, &r->future, err);
-    if (status != PACK_OK)
-        return status;
+    return status == PACK_OK ? pack_drawn_init(&r->seen, &r->future, err) : status;
+}
+
+static enum pack_status
+allocate_slots(struct pack_reader *r, struct pack_error *err)
+{
+    if (!is_coded(r))
+        return PACK_OK;
     r->slots = malloc(r->info.n_slots * r->rows.chunk_bytes + 1);
     return r->slots ? PACK_OK : pack_fail_memory(err, "decoded chunks");
 }
@@ -285,9 +310,9 @@ allocate(struct pack_reader *r, uint64_t left, struct pack_error *err)
         status = allocate_hands(r, err);
     if (status == PACK_OK && r->stock && r->transform)
         status = pack_transform_hand_new(r->transform, &r->stock_hand.made, err);
-    if (status == PACK_OK && is_coded(r))
-        status = allocate_plan(r, err);
-    return status;
+    if (status == PACK_OK)
+        status = pack_reader_allocate_plan(r, err);
+    return status == PACK_OK ? allocate_slots(r, err) : status;
 }
 
 /* Bytes of all decoded chunks that could be kept. */

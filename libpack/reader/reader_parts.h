@@ -92,6 +92,9 @@ struct pack_reader {
 
 /* ------------------------------------------------- reader.c */
 
+/* PACK_ERR_ARGUMENT for what no reader can be opened with. */
+enum pack_status pack_reader_check(const struct pack_reader_params *params,
+                                   struct pack_error *err);
 /* Opens file and order, all but what memory is needed for. */
 enum pack_status pack_reader_prepare(struct pack_reader *reader, struct pack_error *err);
 /* Starts the threads, if there are to be some. */
@@ -139,6 +142,10 @@ void pack_further_close(struct pack_reader *reader);
 
 /* Draws and plans the next batch; false behind the last. One thread at a time. */
 bool pack_reader_plan_job(struct pack_reader *reader, struct pack_job *job);
+
+/* Where a piece lies in its chunk, and in the batch. */
+void pack_reader_strided(const struct pack_reader *reader, const struct pack_job *job,
+                         const struct pack_piece *piece, struct pack_strided *strided);
 
 /* Decodes the chunk of a visit that is_coded, to `out`, of a chunk's bytes; `job` is
  * looked at for chunks that are better read together with it. */
@@ -198,6 +205,12 @@ enum pack_status pack_reader_stock_read(struct pack_reader *reader, struct pack_
 /* The least memory that does, further datasets aside. PACK_ERR_LIMIT. */
 enum pack_status pack_reader_least(const struct pack_reader *reader, uint64_t *bytes,
                                    struct pack_error *err);
+/* What one thread reads chunks into. */
+uint64_t pack_reader_room_bytes(const struct pack_reader *reader);
+/* Shares params.memory_bytes out for a reader without further datasets, as allocating does. */
+enum pack_status pack_reader_share(struct pack_reader *reader, struct pack_error *err);
+/* The plan, where there is something to plan. */
+enum pack_status pack_reader_allocate_plan(struct pack_reader *reader, struct pack_error *err);
 /* Shares params.memory_bytes out and allocates everything, the crews aside. */
 enum pack_status pack_reader_allocate(struct pack_reader *reader, struct pack_error *err);
 void pack_reader_release(struct pack_reader *reader);

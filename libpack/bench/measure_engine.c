@@ -1,0 +1,133 @@
+/* The same batches, by processes that read with HDF5 and by threads that do not, in turns. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/advise/advise_parts.h"
+#include "libpack/base/clock.h"
+#include "libpack/bench/bench_advice_parts.h"
+#include "libpack/bench/measure_parts.h"
+
+enum { ROUNDS = 6 }; /* the fewest whose extremes are an interval of 95 % */
+static const uint64_t slice_ns = 100 * 1000 * 1000;
+static const double alike = 0.1;
+
+struct timing {
+    const struct pack_measure_params *how;
+    const struct pack_advise_params *params;
+    struct pack_bench_params run[2]; /* today's way, and the reader's */
+};
+
+/* Later epochs were read, or are like the first: gains over a training become rates, as rows
+ * have them. */
+static bool
+take_all(const struct pack_advise_params *params, const struct pack_advise_outcome *now,
+         const struct pack_trial_result r[2], struct pack_advise_engine *e)
+{
+    double more = e->later_rate / e->first_rate;
+    struct bench_gain gain;
+    bool is_seen = r[0].has_later && r[1].has_later;
+    pack_bench_trial_gain(&r[0], &r[1], pack_advise_epochs(params), &gain);
+    if (gain.whole <= 0 || (!is_seen && fabs(more - 1) > alike))
+        return false;
+    e->first_rate = now->first_rate * gain.first;
+    e->later_rate = now->later_rate * gain.later;
+    e->rate = now->rate * gain.whole;
+    e->gain_low = gain.low;
+    e->gain_high = gain.high;
+    e->basis = PACK_ADVISE_MEASURED;
+    return true;
+}
+
+/* Else what was measured of the first epoch over what the model says of the same samples scales
+ * what it says of all. */
+static enum pack_status
+take_first(const struct timing *t, const struct pack_advise_outcome *now,
+           const struct pack_trial_result r[2], struct pack_advise_engine *e,
+           struct pack_error *err)
+{
+    const struct pack_advise_engine_subject part = { t->how->file, t->how->dataset,
+                                                     r[1].first_samples };
+    struct pack_advise_params params = *t->params;
+    struct pack_advise_engine of_part;
+    struct pack_trial_result first[2] = { r[0], r[1] };
+    struct pack_trial_gain gain;
+    for (int k = 0; k < 2; k++)
+        memcpy(first[k].later, first[k].first, sizeof first[k].later);
+    pack_trial_gain(&first[0], &first[1], &gain);
+    params.reading.pattern.batch = t->run[1].pattern.batch;
+    enum pack_status status = pack_advise_engine(&params, &part, now, &of_part, err);
+    if (status != PACK_OK || !of_part.is_known || gain.median <= 0)
+        return status;
+    double factor = r[1].first_rate / of_part.first_rate;
+    e->first_rate *= factor;
+    e->later_rate *= factor;
+    e->rate *= factor;
+    e->gain_low = gain.low / gain.median * e->rate / now->rate;
+    e->gain_high = gain.high / gain.median * e->rate / now->rate;
+    e->basis = PACK_ADVISE_MEASURED;
+    return PACK_OK;
+}
+
+static void
+make_runs(struct timing *t, const struct pack_readset *set,
+          const struct pack_advise_outcome *now)
+{
+    struct pack_advise_config config = *t->params->now;
+    pack_measure_cut_batch(t->params, now->rate, slice_ns, &config);
+    for (int i = 0; i < 2; i++)
+        pack_measure_run(t->params, &config, set, &t->run[i]);
+    t->run[1].engine = "libpack";
+    t->run[1].reader.memory_bytes = pack_advise_memory(t->params);
+    t->run[1].open = (struct pack_engine_open){ .set_cache = false };
+    t->run[1].workers.fresh = false;
+}
+
+static enum pack_status
+time_both(struct timing *t, const struct pack_readset *set,
+          const struct pack_advise_outcome *now, struct pack_advise_engine *e,
+          struct pack_error *err)
+{
+    struct pack_trial_params trial = { .slice_ns = slice_ns,
+                                       .rounds_min = ROUNDS,
+                                       .rounds_max = ROUNDS,
+                                       .watch = t->how->watch };
+    struct pack_trial_result *r = calloc(2, sizeof *r);
+    if (!r)
+        return pack_fail_memory(err, "measurements");
+    make_runs(t, set, now);
+    enum pack_status status = pack_trial_run(t->run, 2, &trial, r, err);
+    if (status == PACK_OK && !take_all(t->params, now, r, e))
+        status = take_first(t, now, r, e, err);
+    free(r);
+    return status;
+}
+
+enum pack_status
+pack_measure_engine(const struct pack_measure_params *how,
+                    const struct pack_advise_params *params,
+                    const struct pack_advise_outcome *now, struct pack_advise_engine *e,
+                    struct pack_measured *m, struct pack_error *err)
+{
+    struct timing timing = { .how = how, .params = params };
+    struct pack_readset *opened = NULL;
+    uint64_t start_ns = pack_clock_ns();
+    struct pack_error why;
+    if (!e->is_known || !params->machine.is_warm || !pack_measure_may_read(params, m))
+        return PACK_OK;
+    enum pack_status status = PACK_OK;
+    if (!how->set)
+        status = pack_readset_open(&how->file, 1, how->dataset, &opened, &why);
+    if (status == PACK_OK)
+        status = time_both(&timing, how->set ? how->set : opened, now, e, &why);
+    pack_readset_close(opened);
+    m->elapsed_ns += pack_clock_ns() - start_ns;
+    if (status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED) {
+        if (err)
+            *err = why;
+        return status;
+    }
+    if (status != PACK_OK)
+        pack_measure_note(m, "libpack's reader was not timed", why.text);
+    return PACK_OK;
+}
