@@ -1,6 +1,7 @@
 #!/bin/sh
 # Real plugins, where Python's hdf5plugin is: what each of its filters wrote, the reader's threads
-# decode as h5py does, one thread or many.
+# decode as h5py does, one thread or many; blosc with all its codecs. Headers that say to be of
+# gigabytes are told of, and the plugin does not get them.
 . "$top_srcdir/tests/tap.sh"
 need reader_dump
 : "${top_builddir:?}" "${work:?}" "${PYTHON:=python3}"
@@ -30,6 +31,23 @@ makers = {
     "sperr": (lambda: hdf5plugin.Sperr(rate=8), floats, 1),
     "fcidecomp": (lambda: hdf5plugin.FciDecomp(), abs(shorts).astype("u2"), 1),
 }
+for codec in "blosclz", "lz4", "lz4hc", "zlib", "zstd", "snappy":
+    for shuffle in 0, 1, 2:
+        makers[f"blosc_{codec}_{shuffle}"] = (
+            lambda codec=codec, shuffle=shuffle: hdf5plugin.Blosc(cname=codec, shuffle=shuffle), shorts // 16, 4)
+
+
+def lie(name, at, lies):
+    """A copy whose last chunk has other bytes in its header."""
+    with h5py.File(f"{work}/{name}.h5") as f, h5py.File(f"{work}/{name}.lies.h5", "w") as g:
+        f.copy("x", g)
+        where = (116, 0, 0)
+        mask, chunk = g["x"].id.read_direct_chunk(where)
+        assert mask == 0
+        g["x"].id.write_direct_chunk(where, chunk[:at] + lies + chunk[at + len(lies) :], mask)
+    print(name, file=open(f"{work}/lies", "a"))
+
+
 for name, (maker, data, rows) in makers.items():
     try:
         with h5py.File(f"{work}/{name}.h5", "w") as f:
@@ -37,6 +55,13 @@ for name, (maker, data, rows) in makers.items():
         with h5py.File(f"{work}/{name}.h5") as f:
             f["x"][...].tofile(f"{work}/{name}.raw")
         print(name)
+        gigabytes = b"\x7f\xff\xff\xff"
+        if name == "blosc_zlib_1":
+            lie(name, 4, gigabytes[::-1])
+        elif name in ("lz4", "bitshuffle", "bitshuffle_zstd"):
+            lie(name, 4, gigabytes)
+        elif name == "blosc2":
+            lie(name, 53, gigabytes)
     except (AttributeError, OSError, ValueError, RuntimeError) as e:
         print(f"{name}: {e}", file=sys.stderr)
 EOF
@@ -51,4 +76,10 @@ while read -r name; do
     ok $said "$name: what its plugin decodes in threads is what h5py reads"
     [ $said -eq 0 ] || note <"$work/engine"
 done <"$work/made"
+touch "$work/lies"
+while read -r name; do
+    ! "$top_builddir/tests/reader_dump" "$work/$name.lies.h5" x >"$work/got" 2>"$work/engine" &&
+        grep -qE 'chunk \(29,0,0\).*filter [0-9]* \([a-z0-9]*\) says that it decodes to 2147483647 bytes' "$work/engine"
+    ok $? "$name: a header that lies is no plugin's: $(cat "$work/engine")"
+done <"$work/lies"
 done_testing

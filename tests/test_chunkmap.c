@@ -212,7 +212,7 @@ make_virtual_and_external(void)
     H5Pset_virtual(dcpl, space, "test_chunkmap.none.h5", "y", space);
     H5Pset_external(list, "test_chunkmap.none", 0, 10);
     H5Pset_chunk(odd, 1, dims);
-    H5Pset_filter(odd, 32001, H5Z_FLAG_OPTIONAL, 0, NULL);
+    H5Pset_filter(odd, 32003, H5Z_FLAG_OPTIONAL, 0, NULL);
     H5Dclose(H5Dcreate2(file, "v", H5T_STD_U8LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
     H5Dclose(H5Dcreate2(file, "e", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT));
     H5Dclose(H5Dcreate2(file, "s", H5T_STD_U8LE, scalar, H5P_DEFAULT, H5P_DEFAULT,
@@ -233,7 +233,7 @@ test_others(void)
 {
     static const struct {
         const char *set, *why;
-    } unmapped[] = { { "v", "virtual" }, { "e", "external" }, { "o", "32001" } };
+    } unmapped[] = { { "v", "virtual" }, { "e", "external" }, { "o", "32003" } };
     struct pack_error err = { .text = "" };
     struct pack_chunkmap *map = NULL;
     make_virtual_and_external();

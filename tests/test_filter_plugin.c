@@ -1,9 +1,10 @@
 /*
  * Filters of plugins in the reader's threads, against HDF5 that loads the same plugins: by
  * themselves, before and behind filters of libpack's, one that must be called by one thread at
- * a time, some that fail or lie, none at all. Real plugins, where there are some:
- * filter_plugins.sh.
+ * a time, some that fail or lie, none at all; blosc, with a function that all may be in. Real
+ * plugins, where there are some: filter_plugins.sh.
  */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,7 +14,7 @@
 #include "tests/made_h5.h"
 #include "tests/tap.h"
 
-enum { PLAIN = 277, LONE = 278, N_ROWS = 200, WIDTH = 300, ROWS = 4 };
+enum { PLAIN = 277, LONE = 278, BLOSC = 32001, N_ROWS = 200, WIDTH = 300, ROWS = 4 };
 
 static const char path[] = "test_filter_plugin.tmp.h5";
 static const char folder[] = "test_filter_plugin.tmp";
@@ -30,11 +31,17 @@ static const struct set {
     { "first", 0, PLAIN, H5Z_FILTER_DEFLATE, 0 },
     { "middle", H5Z_FILTER_SHUFFLE, LONE, H5Z_FILTER_FLETCHER32, 0 },
     { "both", PLAIN, LONE, H5Z_FILTER_DEFLATE, 0 },
+    { "blosc", 0, BLOSC, 0, 0 },
+    { "blosc between", H5Z_FILTER_SHUFFLE, BLOSC, H5Z_FILTER_FLETCHER32, 0 },
+    { "blosc of another version", 0, BLOSC, 0, 1 },
     { "fails", 0, PLAIN, 0, 1 },
     { "long", 0, PLAIN, 0, 2 },
     { "longer", H5Z_FILTER_SHUFFLE, PLAIN, 0, 3 },
+    { "blosc of gigabytes", H5Z_FILTER_SHUFFLE, BLOSC, 0, 2 },
+    { "blosc that is cut", 0, BLOSC, 0, 3 },
+    { "blosc that is short", 0, BLOSC, 0, 4 },
 };
-enum { N_GOOD = 6, N_SETS = sizeof sets / sizeof *sets };
+enum { N_GOOD = 9, N_SETS = sizeof sets / sizeof *sets };
 
 static void
 add_filter(hid_t dcpl, int id, unsigned mode)
@@ -130,6 +137,20 @@ test_reading(void)
     }
 }
 
+/* What is in the sentence about a set that lies. */
+static const char *
+sentence_of(const struct set *set)
+{
+    static const char *const of_blosc[] = {
+        [2] = "filter 32001 (blosc) says that it decodes to 2147483647 bytes, of 2400 at most",
+        [3] = "filter 32001 (blosc) stored 2417 bytes, of which 2416 are there",
+        [4] = "decodes to 2399 bytes instead of 2400",
+    };
+    return set->id == BLOSC ? of_blosc[set->mode]
+           : set->mode == 1 ? "filter 277 cannot decode"
+                            : "decodes to";
+}
+
 static void
 test_liars(void)
 {
@@ -139,11 +160,52 @@ test_liars(void)
         struct pack_error err = { .text = "" };
         struct pack_reader *reader = open_set(sets[i].name, 2, &info);
         ok(reader && pack_reader_next(reader, &batch, &err) == PACK_ERR_FORMAT &&
-               strstr(err.text, "chunk (") &&
-               strstr(err.text, sets[i].mode == 1 ? "filter 277 cannot decode" : "decodes to"),
+               strstr(err.text, "chunk (") && strstr(err.text, sentence_of(&sets[i])),
            "%s: %s", sets[i].name, err.text);
         pack_reader_close(reader);
     }
+}
+
+/* A variable of the plugin that says to be blosc. */
+static int *
+of_blosc(const char *name)
+{
+    void *library = dlopen("tests/.libs/libfake_blosc.so", RTLD_NOW | RTLD_LOCAL);
+    return library ? dlsym(library, name) : NULL;
+}
+
+/* Reads a set; how often the plugin and c-blosc were called for it. */
+static size_t
+count_calls(const char *name, int *n_called, int *n_decoded)
+{
+    size_t size;
+    struct pack_reader_info info;
+    uint8_t *whole = made_read(path, name, true, &size);
+    int called = *of_blosc("blosc_n_called"), decoded = *of_blosc("blosc_n_decoded");
+    struct pack_reader *reader = open_set(name, 2, &info);
+    size_t n = count_right(reader, whole);
+    pack_reader_close(reader);
+    free(whole);
+    *n_called = *of_blosc("blosc_n_called") - called;
+    *n_decoded = *of_blosc("blosc_n_decoded") - decoded;
+    return n;
+}
+
+static void
+test_blosc(void)
+{
+    enum { N_CHUNKS = N_ROWS / ROWS };
+    int called = 0, decoded = 0, *meets = of_blosc("blosc_meets"), *met = of_blosc("blosc_met");
+    if (!ok(meets && met, "the plugin that says to be blosc is there"))
+        return;
+    *meets = 1;
+    size_t n = count_calls("blosc", &called, &decoded);
+    ok(n == 2 * N_ROWS && *met, "two threads are in blosc at the same time");
+    ok(called == 0 && decoded >= N_CHUNKS, "the plugin, which would have locked, is not called");
+    *meets = 0;
+    n = count_calls("blosc of another version", &called, &decoded);
+    ok(n == 2 * N_ROWS && called >= N_CHUNKS && decoded == called,
+       "the plugin is, for what c-blosc cannot decode");
 }
 
 /* In a child, whose HDF5 has not loaded anything. */
@@ -208,12 +270,44 @@ among_others(void)
     return good;
 }
 
+/* c-blosc itself, without a plugin: what is below, in a program that is started for it. */
+static bool
+with_libblosc(void)
+{
+    char where[4096];
+    const char *before = getenv("LD_LIBRARY_PATH");
+    snprintf(where, sizeof where, "%s:%s", folder, before ? before : "");
+    return setenv("LD_LIBRARY_PATH", where, 1) == 0 &&
+           execl("/proc/self/exe", "test_filter_plugin", "libblosc", NULL) == 0;
+}
+
+static int
+read_with_libblosc(void)
+{
+    struct pack_reader_info info;
+    struct pack_reader_batch batch;
+    struct pack_error err = { .text = "" };
+    bool good = false;
+    H5PLreplace("/nonexistent", 0);
+    struct pack_reader *reader = open_set("blosc", 2, &info);
+    if (reader && strcmp(info.engine, "pread") == 0)
+        good = pack_reader_next(reader, &batch, &err) == PACK_OK && batch.n_samples == 7;
+    pack_reader_close(reader);
+    reader = open_set("blosc of another version", 2, &info);
+    good = good && reader && pack_reader_next(reader, &batch, &err) == PACK_ERR_FORMAT &&
+           strstr(err.text, "filter 32001 (blosc) cannot decode it");
+    note("%s", err.text);
+    pack_reader_close(reader);
+    return good ? 0 : 1;
+}
+
 static void
 remove_folder(void)
 {
-    static const char *const names[] = { "libbroken.so", "libother.so", "libz_turn.so" };
+    static const char *const names[] = { "libbroken.so", "libother.so", "libz_turn.so",
+                                         "libblosc.so.1" };
     char name[64];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         snprintf(name, sizeof name, "%s/%s", folder, names[i]);
         unlink(name);
     }
@@ -221,9 +315,12 @@ remove_folder(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+    (void)argv;
     pack_h5_quiet();
+    if (argc > 1)
+        return read_with_libblosc();
     if (access("tests/.libs/liblone_filter.so", R_OK) != 0) {
         skip("plugins are not built here");
         return done();
@@ -235,9 +332,15 @@ main(void)
     }
     test_reading();
     test_liars();
+    test_blosc();
     ok(in_child(without_folder), "what has no plugin here is left to HDF5, and it is said why");
     ok(in_child(without_loading), "so it is when HDF5 may not load any");
     ok(in_child(among_others), "files that are no plugins are passed over");
+    char target[4096];
+    mkdir(folder, 0755);
+    if (realpath("tests/.libs/libfake_blosc.so", target) &&
+        symlink(target, "test_filter_plugin.tmp/libblosc.so.1") == 0)
+        ok(in_child(with_libblosc), "without a plugin, c-blosc is enough for blosc");
     remove_folder();
     unlink(path);
     return done();

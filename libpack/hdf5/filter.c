@@ -262,25 +262,6 @@ stage_bounds(const struct pack_pipeline *pipeline, size_t size, size_t *bound,
     return PACK_OK;
 }
 
-/* Stage i by its plugin: what that leaves lies in its own buffer. */
-static enum pack_status
-decode_with_plugin(struct pack_filter_ctx *ctx, const struct pack_filter *filter, int i,
-                   struct pack_block_room to, struct pack_block *block,
-                   struct pack_error *err)
-{
-    size_t size = block->size;
-    enum pack_status status =
-        pack_plugin_decode(ctx->plugins, filter, i, block->data, &size, &ctx->theirs, err);
-    if (status)
-        return status;
-    if (size > to.capacity)
-        return pack_fail(err, PACK_ERR_FORMAT, "decodes to %zu bytes, of %zu at most", size,
-                         to.capacity);
-    memcpy(to.data, ctx->theirs.data, size);
-    *block = (struct pack_block){ to.data, size };
-    return PACK_OK;
-}
-
 /* Stage i into the room given, or into scratch of `bound` bytes when there is none. */
 static enum pack_status
 decode_stage(struct pack_filter_ctx *ctx, const struct pack_filter *filter, int i,
@@ -295,7 +276,7 @@ decode_stage(struct pack_filter_ctx *ctx, const struct pack_filter *filter, int 
     if (status)
         return status;
     if (codec < 0)
-        return decode_with_plugin(ctx, filter, i, to, block, err);
+        return pack_plugin_decode(&ctx->plugins->filter[i], filter, to, &ctx->theirs, block, err);
     return codecs[codec]->decode(&ctx->state[codec], filter, *block, to, block, err);
 }
 

@@ -3,18 +3,7 @@
 #define LIBPACK_FILTER_PARTS_H
 
 #include <libpack/dataset.h>
-
-/* The bytes of a chunk between two stages of a pipeline. */
-struct pack_block {
-    const unsigned char *data;
-    size_t size;
-};
-
-/* Where a stage may put its output. */
-struct pack_block_room {
-    unsigned char *data;
-    size_t capacity;
-};
+#include "libpack/hdf5/chunkbytes.h"
 
 /*
  * A stage reads `in` and either writes into `to` and points *out there, or points *out

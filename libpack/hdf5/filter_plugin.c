@@ -7,6 +7,10 @@
  * A plugin that calls HDF5 itself is called by one thread at a time. So are those whose codecs
  * keep a state between calls. That holds for all readers of the process, as the plugin is one
  * for all of them: the lock is the only variable that the library has.
+ *
+ * Blosc's plugin calls the function of c-blosc that has a lock and a pool of threads. Beside
+ * it there is one without, which decodes into the room that is there; what it cannot decode,
+ * of a codec that this c-blosc was built without for instance, the plugin tries.
  */
 #include "libpack/hdf5/filter_plugin.h"
 
@@ -14,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/hdf5/filter_claims.h"
 #include "libpack/hdf5/hdf5_versions.h"
 
 static pthread_mutex_t one_plugin_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -33,15 +38,38 @@ put(const void *in, size_t size, struct pack_plugin_buffer *buffer, struct pack_
     return PACK_OK;
 }
 
-enum pack_status
-pack_plugin_decode(const struct pack_plugins *plugins, const struct pack_filter *filter, int i,
-                   const void *in, size_t *size, struct pack_plugin_buffer *buffer,
-                   struct pack_error *err)
+/* What the header says of the stored size was compared with it: see filter_claims.h. */
+static bool
+decode_blosc(const struct pack_plugin_blosc *blosc, struct pack_block_room to,
+             struct pack_block *block)
 {
-    const struct pack_plugin *plugin = &plugins->filter[i];
+    const unsigned char *size = block->data + 12;
+    size_t bytes = 0, stored = size[0] | size[1] << 8 | size[2] << 16 | (size_t)size[3] << 24;
+    if (blosc->validate(block->data, stored, &bytes) < 0 || bytes > to.capacity ||
+        blosc->decompress(block->data, to.data, bytes, 1) != (int)bytes)
+        return false;
+    *block = (struct pack_block){ to.data, bytes };
+    return true;
+}
+
+static enum pack_status
+fail(const struct pack_filter *filter, struct pack_error *err)
+{
+    const char *name = pack_filter_name(filter->id);
+    return pack_fail(err, PACK_ERR_FORMAT, "the plugin of filter %u%s%s%s cannot decode it",
+                     (unsigned)filter->id, name ? " (" : "", name ? name : "",
+                     name ? ")" : "");
+}
+
+/* By its own function: what it makes is left in *buffer. */
+static enum pack_status
+decode_call(const struct pack_plugin *plugin, const struct pack_filter *filter,
+            struct pack_block in, struct pack_plugin_buffer *buffer, size_t *made,
+            struct pack_error *err)
+{
     unsigned cd[PACK_FILTER_CD_MAX];
     H5Z_func_t call;
-    enum pack_status status = put(in, *size, buffer, err);
+    enum pack_status status = put(in.data, in.size, buffer, err);
     if (status != PACK_OK)
         return status;
     memcpy(&call, &plugin->call, sizeof call);
@@ -49,16 +77,33 @@ pack_plugin_decode(const struct pack_plugins *plugins, const struct pack_filter 
         cd[k] = filter->cd[k];
     if (plugin->alone)
         pthread_mutex_lock(&one_plugin_at_a_time);
-    size_t made = call(filter->flags | H5Z_FLAG_REVERSE, filter->n_cd, cd, *size,
-                       &buffer->capacity, &buffer->data);
+    *made = call(filter->flags | H5Z_FLAG_REVERSE, filter->n_cd, cd, in.size, &buffer->capacity,
+                 &buffer->data);
     if (plugin->alone)
         pthread_mutex_unlock(&one_plugin_at_a_time);
-    if (made == 0 || made > buffer->capacity) {
-        const char *name = pack_filter_name(filter->id);
-        return pack_fail(err, PACK_ERR_FORMAT, "the plugin of filter %u%s%s%s cannot decode it",
-                         (unsigned)filter->id, name ? " (" : "", name ? name : "",
-                         name ? ")" : "");
-    }
-    *size = made;
+    return *made == 0 || *made > buffer->capacity ? fail(filter, err) : PACK_OK;
+}
+
+enum pack_status
+pack_plugin_decode(const struct pack_plugin *plugin, const struct pack_filter *filter,
+                   struct pack_block_room to, struct pack_plugin_buffer *buffer,
+                   struct pack_block *block, struct pack_error *err)
+{
+    size_t made = 0;
+    enum pack_status status = pack_claims_check(filter, *block, to.capacity, err);
+    if (status != PACK_OK)
+        return status;
+    if (plugin->blosc.decompress && decode_blosc(&plugin->blosc, to, block))
+        return PACK_OK;
+    if (!plugin->call)
+        return fail(filter, err);
+    status = decode_call(plugin, filter, *block, buffer, &made, err);
+    if (status != PACK_OK)
+        return status;
+    if (made > to.capacity)
+        return pack_fail(err, PACK_ERR_FORMAT, "decodes to %zu bytes, of %zu at most", made,
+                         to.capacity);
+    memcpy(to.data, buffer->data, made);
+    *block = (struct pack_block){ to.data, made };
     return PACK_OK;
 }

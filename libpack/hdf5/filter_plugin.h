@@ -8,17 +8,25 @@
 
 #include <libpack/dataset.h>
 #include <libpack/status.h>
+#include "libpack/hdf5/chunkbytes.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Blosc without its lock: two functions of c-blosc; NULL where it was not found. */
+struct pack_plugin_blosc {
+    int (*validate)(const void *stored, size_t stored_bytes, size_t *bytes);
+    int (*decompress)(const void *stored, void *to, size_t to_bytes, int n_threads);
+};
+
 /* The filters of one pipeline that plugins bring; zeroed storage has none. */
 struct pack_plugins {
     struct pack_plugin {
         uint32_t id; /* 0: none */
-        void *call;  /* its function */
+        void *call;  /* its function; NULL: blosc alone */
         bool alone;  /* one call at a time in the process */
+        struct pack_plugin_blosc blosc;
     } filter[PACK_PIPELINE_MAX];
 };
 
@@ -29,14 +37,17 @@ struct pack_plugin_buffer {
 };
 
 /*
- * Undoes filter i of the pipeline: *size bytes of `in` become *size bytes in buffer->data.
- * From any thread; a plugin that needs it is called by one at a time. PACK_ERR_FORMAT when it
- * fails, PACK_ERR_MEMORY. How much a plugin allocates for bytes that lie is its own affair.
+ * Undoes a filter: what *block holds becomes bytes in `to`, and *block these. From any thread;
+ * a plugin that needs it is called by one at a time, blosc in all at once where its functions
+ * were found. PACK_ERR_FORMAT when it fails, makes more than there is room for, or says that
+ * it will (filter_claims.h); PACK_ERR_MEMORY. What a plugin allocates for bytes that lie about
+ * more than their size is its own affair.
  */
-enum pack_status pack_plugin_decode(const struct pack_plugins *plugins,
-                                    const struct pack_filter *filter, int i, const void *in,
-                                    size_t *size, struct pack_plugin_buffer *buffer,
-                                    struct pack_error *err);
+enum pack_status pack_plugin_decode(const struct pack_plugin *plugin,
+                                    const struct pack_filter *filter,
+                                    struct pack_block_room to,
+                                    struct pack_plugin_buffer *buffer,
+                                    struct pack_block *block, struct pack_error *err);
 
 #ifdef __cplusplus
 }

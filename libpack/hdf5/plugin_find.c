@@ -15,11 +15,11 @@
 #include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/hdf5_versions.h"
 
-enum { PATH_BYTES_MAX = 4096 };
+enum { PATH_BYTES_MAX = 4096, BLOSC = 32001 };
 
 /* Not known to be good for several threads: sz and its successor keep their settings in
- * variables of the library, and blosc locks itself. */
-static const uint32_t not_reentrant[] = { 32001, 32017, 32024 };
+ * variables of the library, and blosc locks itself, but for one function. */
+static const uint32_t not_reentrant[] = { BLOSC, 32017, 32024 };
 
 /* Some plugins use libm without saying so. */
 static void
@@ -64,6 +64,19 @@ is_reentrant(uint32_t id)
     return true;
 }
 
+/* The functions that c-blosc 1.16 and later have, of a library that is c-blosc, has it in it, or
+ * is linked with it. */
+static bool
+find_blosc(void *library, struct pack_plugin_blosc *blosc)
+{
+    if (!library)
+        return false;
+    *(void **)&blosc->validate = dlsym(library, "blosc_cbuffer_validate");
+    *(void **)&blosc->decompress =
+        blosc->validate ? dlsym(library, "blosc_decompress_ctx") : NULL;
+    return blosc->decompress != NULL;
+}
+
 /* Whether the file is a plugin that decodes the filter. */
 static bool
 load(const char *path, uint32_t id, struct pack_plugin *plugin)
@@ -84,6 +97,8 @@ load(const char *path, uint32_t id, struct pack_plugin *plugin)
     *plugin = (struct pack_plugin){ .id = id,
                                     .call = *(void *const *)&filter->filter,
                                     .alone = !is_reentrant(id) || calls_hdf5(library) };
+    if (id == BLOSC)
+        find_blosc(library, &plugin->blosc);
     return true;
 }
 
@@ -105,13 +120,13 @@ find_in_folder(const char *folder, uint32_t id, struct pack_plugin *plugin)
     return found;
 }
 
+/* In HDF5's folders. */
 static bool
-find(uint32_t id, struct pack_plugin *plugin)
+find_plugin(uint32_t id, struct pack_plugin *plugin)
 {
     char folder[PATH_BYTES_MAX];
-    unsigned n = 0, allowed = 0;
-    if (H5PLget_loading_state(&allowed) < 0 || !(allowed & H5PL_FILTER_PLUGIN) ||
-        H5PLsize(&n) < 0)
+    unsigned n = 0;
+    if (H5PLsize(&n) < 0)
         return false;
     offer_libm();
     for (unsigned i = 0; i < n; i++) {
@@ -120,6 +135,21 @@ find(uint32_t id, struct pack_plugin *plugin)
             return true;
     }
     return false;
+}
+
+/* A plugin, or for blosc the library itself. */
+static bool
+find(uint32_t id, struct pack_plugin *plugin)
+{
+    unsigned allowed = 0;
+    if (H5PLget_loading_state(&allowed) < 0 || !(allowed & H5PL_FILTER_PLUGIN))
+        return false;
+    bool found = find_plugin(id, plugin);
+    if (id != BLOSC || plugin->blosc.decompress)
+        return found;
+    if (find_blosc(dlopen("libblosc.so.1", RTLD_NOW | RTLD_LOCAL), &plugin->blosc))
+        plugin->id = id, found = true;
+    return found;
 }
 
 bool
