@@ -94,6 +94,26 @@ static const struct layout layouts[] = {
       "none",
       PACK_INDEX_EXTENSIBLE_ARRAY,
       true },
+    { "extensible array that grows along axis 1",
+      H5F_LIBVER_V110,
+      { 23, 17 },
+      { 30, H5S_UNLIMITED },
+      { 4, 5 },
+      H5D_ALLOC_TIME_INCR,
+      512,
+      "gzip:1",
+      PACK_INDEX_EXTENSIBLE_ARRAY,
+      false },
+    { "the same, some of it",
+      H5F_LIBVER_V110,
+      { 23, 170 },
+      { 30, H5S_UNLIMITED },
+      { 4, 5 },
+      H5D_ALLOC_TIME_INCR,
+      0,
+      "none",
+      PACK_INDEX_EXTENSIBLE_ARRAY,
+      true },
     { "B-tree v2",
       H5F_LIBVER_V110,
       { 23, 17 },
@@ -132,8 +152,8 @@ create(const struct layout *layout)
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE);
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     struct pack_pipeline pipeline;
-    uint16_t data[23 * 17];
-    for (int i = 0; i < 23 * 17; i++)
+    static uint16_t data[23 * 170];
+    for (int i = 0; i < 23 * 170; i++)
         data[i] = (uint16_t)(i * 7);
     H5Pset_libver_bounds(fapl, layout->low, H5F_LIBVER_LATEST);
     H5Pset_userblock(fcpl, layout->user_block);

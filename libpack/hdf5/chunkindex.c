@@ -4,6 +4,10 @@
  * sibling, walk all of it each time, 36 ms and more at 10^6 chunks. H5Dread_chunk,
  * however, looks one chunk up and reads it in one piece: with a driver that notes the
  * read and does not do it, that is a listing.
+ *
+ * That is also the way, whatever the release, where an extensible array grows along another
+ * axis than the first: there H5Dchunk_iter names other chunks than those it found, in all
+ * releases up to 2.2, and so do H5Dget_chunk_info and its sibling.
  */
 #include <libpack/dataset.h>
 
@@ -30,6 +34,7 @@ struct listing {
     hid_t file, set;
     struct pack_shape chunk, n_chunks;
     uint64_t n_stored; /* chunks in the index, wherever they are */
+    bool is_turned;    /* HDF5 names other chunks than it finds */
     struct pack_chunkindex index;
     bool is_odd; /* the index names a chunk outside the grid */
 };
@@ -115,14 +120,7 @@ add_user_block(struct listing *listing)
     return true;
 }
 
-static bool
-list_chunks(struct listing *listing)
-{
-    return H5Dchunk_iter(listing->set, H5P_DEFAULT, take_chunk, listing) >= 0 &&
-           !listing->is_odd && add_user_block(listing);
-}
-
-#else
+#endif
 
 /* Steps to the next chunk in row-major order. */
 static void
@@ -139,12 +137,12 @@ step(const struct listing *listing, hsize_t *offset)
 /* HDF5 refuses chunks that are missing and chunks whose index is damaged alike; which it
  * was, the number of chunks tells in the end. */
 static bool
-list_chunks(struct listing *listing)
+look_chunks_up(struct listing *listing)
 {
     hsize_t offset[PACK_RANK_MAX] = { 0 };
     for (uint64_t i = 0; i < listing->index.n_chunks; i++, step(listing, offset)) {
         struct pack_chunk *chunk = &listing->index.chunks[i];
-        if (!note_chunk(listing, offset, 0, &chunk->filter_mask))
+        if (!note_chunk(listing, offset, SIZE_MAX, &chunk->filter_mask))
             continue;
         chunk->address_bytes = listing->noted.address;
         chunk->stored_bytes = listing->noted.size;
@@ -152,7 +150,16 @@ list_chunks(struct listing *listing)
     return true;
 }
 
+static bool
+list_chunks(struct listing *listing)
+{
+#if H5_VERSION_GE(1, 14, 0)
+    if (!listing->is_turned)
+        return H5Dchunk_iter(listing->set, H5P_DEFAULT, take_chunk, listing) >= 0 &&
+               !listing->is_odd && add_user_block(listing);
 #endif
+    return look_chunks_up(listing);
+}
 
 /* Opens the dataset's shape of chunks into listing. */
 static enum pack_status
@@ -171,6 +178,8 @@ open_grid(struct listing *listing, const char *path, const struct pack_facts *fa
         listing->chunk = facts->chunk;
         listing->n_chunks = facts->n_chunks;
         listing->n_stored = facts->n_chunks_stored;
+        listing->is_turned = facts->index == PACK_INDEX_EXTENSIBLE_ARRAY &&
+                             facts->max_extent.extent[0] != UINT64_MAX;
         listing->index.n_chunks = facts->n_chunks_total;
         listing->set = H5Dopen2(listing->file, path, H5P_DEFAULT);
         if (listing->set < 0)
