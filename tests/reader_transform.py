@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 
+import across_first  # noqa: F401 (what it is imported for, it does at once)
 import h5py
 import numpy as np
 from PIL import Image
