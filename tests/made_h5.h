@@ -175,6 +175,29 @@ made_write(const struct made *made, const char *path)
     return good;
 }
 
+/* One more dataset for a file, of its name. */
+__attribute__((unused)) static void
+made_add(hid_t file, const struct made *made)
+{
+    hid_t type = made_type(made->type), dcpl = made_creation(made, type);
+    hid_t space = H5Screate_simple(made->rank, made->dims, NULL);
+    hid_t set = H5Dcreate2(file, made->name, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    size_t size = made_elements(made) * H5Tget_size(type);
+    hsize_t start[MADE_RANK_MAX] = { 0 }, count[MADE_RANK_MAX];
+    uint8_t *data = malloc(size);
+    made_bytes(data, size);
+    memcpy(count, made->dims, sizeof count);
+    if (made->sparse)
+        count[0] /= 2;
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    H5Dwrite(set, type, space, space, H5P_DEFAULT, data);
+    free(data);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Pclose(dcpl);
+    H5Tclose(type);
+}
+
 /* All of it as HDF5 reads it, in the file's byte order or the machine's; to be freed. */
 __attribute__((unused)) static uint8_t *
 made_read(const char *path, const char *dataset, bool native, size_t *size)

@@ -109,18 +109,7 @@ refused 'a file that was cut' 'cut.h5' cut.h5 -o out.h5 -c 1
 if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null && command -v h5diff >/dev/null 2>&1; then
     shared=${H5PACK_SHARED:-$top_srcdir/../shared}/data/h5
     mkdir python
-    PYTHONUTF8=1 top_builddir=$top_builddir "$PYTHON" "$top_srcdir/tests/rechunk.py" "$work/python" "$shared" >python.tap
-    grep -E '^#' python.tap
-    grep -E '^(not )?ok' python.tap >python.ok
-    while read -r line; do
-        case $line in
-        not*) ok 1 "${line#not ok * - }" ;;
-        *SKIP*) skip "${line#*SKIP }" ;;
-        *) ok 0 "${line#ok * - }" ;;
-        esac
-    done <python.ok
-    grep -q '^1\.\.' python.tap
-    ok $? 'the program in Python came to its end'
+    run_python rechunk.py "$work/python" "$shared"
 else
     skip 'no Python with NumPy and h5py, or no h5diff'
 fi

@@ -40,17 +40,7 @@ ok $? 'a dry run writes nothing'
 
 if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null; then
     mkdir python
-    PYTHONUTF8=1 "$PYTHON" "$top_srcdir/tests/rechunk_shards.py" "$work/python" >python.tap
-    grep -E '^#' python.tap
-    grep -E '^(not )?ok' python.tap >python.ok
-    while read -r line; do
-        case $line in
-        not*) ok 1 "${line#not ok * - }" ;;
-        *) ok 0 "${line#ok * - }" ;;
-        esac
-    done <python.ok
-    grep -q '^1\.\.' python.tap
-    ok $? 'the program in Python came to its end'
+    run_python rechunk_shards.py "$work/python"
 else
     skip 'no Python with NumPy and h5py'
 fi

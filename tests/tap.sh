@@ -102,6 +102,24 @@ has_taken() {
     ! grep -Eq '^(Sig|Shd)Pnd:.*[1-9a-f]' "/proc/$1/status" 2>/dev/null
 }
 
+# run_python PROGRAM WORDS...: the tests of a program in Python of tests/ that prints TAP (tap.py)
+# become tests of this one.
+run_python() {
+    python_program=$top_srcdir/tests/$1
+    shift
+    top_builddir=$top_builddir PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 "$PYTHON" "$python_program" "$@" >"$work/python.tap"
+    while read -r line; do
+        case $line in
+        'not ok '*) ok 1 "${line#not ok * - }" ;;
+        'ok '*' # SKIP '*) skip "${line#*# SKIP }" ;;
+        'ok '*) ok 0 "${line#ok * - }" ;;
+        '#'*) echo "$line" ;;
+        esac
+    done <"$work/python.tap"
+    grep -q '^1\.\.' "$work/python.tap"
+    ok $? "the program in Python came to its end"
+}
+
 # hurry: in a subshell, what it starts has clocks that run eight times as fast (clock_shim.c):
 # what measures for seconds is through at once. What it finds the machine to be is kept apart.
 hurry() {

@@ -64,28 +64,6 @@ static struct {
 /* ------------------------------------------------------------------ a file */
 
 static void
-add_set(hid_t file, const struct made *made)
-{
-    hid_t type = made_type(made->type), dcpl = made_creation(made, type);
-    hid_t space = H5Screate_simple(made->rank, made->dims, NULL);
-    hid_t set = H5Dcreate2(file, made->name, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-    size_t size = made_elements(made) * H5Tget_size(type);
-    hsize_t start[MADE_RANK_MAX] = { 0 }, count[MADE_RANK_MAX];
-    uint8_t *data = malloc(size);
-    made_bytes(data, size);
-    memcpy(count, made->dims, sizeof count);
-    if (made->sparse)
-        count[0] /= 2;
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    H5Dwrite(set, type, space, space, H5P_DEFAULT, data);
-    free(data);
-    H5Dclose(set);
-    H5Sclose(space);
-    H5Pclose(dcpl);
-    H5Tclose(type);
-}
-
-static void
 add_virtual(hid_t file)
 {
     static const struct made made = {
@@ -111,7 +89,7 @@ write_all(void)
     made_write(&images, path);
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     for (size_t i = 0; i < N_MADES; i++)
-        add_set(file, &mades[i]);
+        made_add(file, &mades[i]);
     add_virtual(file);
     H5Fclose(file);
     for (size_t i = 0; i < N_ALL; i++) {
@@ -322,8 +300,8 @@ test_memory(void)
     uint64_t most = 0, n = 0;
     made_write(&large, path);
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    add_set(file, &large);
-    add_set(file, &small);
+    made_add(file, &large);
+    made_add(file, &small);
     H5Fclose(file);
     H5garbage_collect();
     uint64_t before = allocated();
@@ -439,7 +417,7 @@ test_refusals(void)
     struct pack_error err = { .text = "" };
     write_all();
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    add_set(file, &brief);
+    made_add(file, &brief);
     H5Fclose(file);
     params.further = other;
     params.n_further = 2;

@@ -35,23 +35,6 @@ static const char *const further[] = { "points", "labels" };
 enum { N_FURTHER = 2 };
 
 static void
-add_set(hid_t file, const struct made *made)
-{
-    hid_t type = made_type(made->type), dcpl = made_creation(made, type);
-    hid_t space = H5Screate_simple(made->rank, made->dims, NULL);
-    hid_t set = H5Dcreate2(file, made->name, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-    size_t size = made_elements(made) * H5Tget_size(type);
-    uint8_t *data = malloc(size);
-    made_bytes(data, size);
-    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
-    free(data);
-    H5Dclose(set);
-    H5Sclose(space);
-    H5Pclose(dcpl);
-    H5Tclose(type);
-}
-
-static void
 write_all(void)
 {
     static const struct made labels = { .name = "labels",
@@ -61,9 +44,9 @@ write_all(void)
     made_write(&images, path);
     made_write(&images, source);
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    add_set(file, &points);
-    add_set(file, &labels);
-    add_set(file, &plain);
+    made_add(file, &points);
+    made_add(file, &labels);
+    made_add(file, &plain);
     hid_t space = H5Screate_simple(images.rank, images.dims, NULL);
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     for (hsize_t half = 0; half < 2; half++) { /* no whole samples */

@@ -220,8 +220,8 @@ enum pack_status pack_convert_compare(const struct pack_convert_params *params,
                                       struct pack_error *err);
 
 /* The options of an existing file, which own nothing; with finds_range_16 `image` has the
- * range that was found, and scales_16 is false where none was. PACK_ERR_FORMAT when h5pack did not
- * write it, PACK_ERR_NOT_FOUND, PACK_ERR_IO, PACK_ERR_MEMORY. Calls HDF5. */
+ * range that was found, and scales_16 is false where none was. PACK_ERR_FORMAT when h5pack did
+ * not write it, PACK_ERR_NOT_FOUND, PACK_ERR_IO, PACK_ERR_MEMORY. Calls HDF5. */
 enum pack_status pack_convert_options_read(const char *path,
                                            struct pack_convert_options *options,
                                            struct pack_error *err);

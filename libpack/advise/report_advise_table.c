@@ -59,7 +59,8 @@ put_row(struct page *page, const struct pack_advise_outcome *o, char mark)
     LINE(page, " %-6.6s %-9.9s %5s %7s%c%5.1f %6s %5s %4s %4s %4.2f\n", o->config.codec,
         pack_report_pattern(&o->config.pattern, order), cache_text(&o->config, cache),
         pack_short_rate(o->rate, rate), basis[o->basis], 100 * o->hit_rate,
-        pack_short_count(o->loads_per_sample, loads), pack_short_bytes(o->bytes_per_sample, bytes),
+        pack_short_count(o->loads_per_sample, loads),
+        pack_short_bytes(o->bytes_per_sample, bytes),
         pack_short_bytes(o->memory_bytes, memory), pack_short_bytes(o->file_bytes, file),
         o->randomness);
 }

@@ -139,8 +139,8 @@ check_folder(const struct pack_outfile *out, struct pack_error *err)
 {
     struct stat st;
     return stat(out->folder, &st) != 0 && (errno == ENOENT || errno == ENOTDIR)
-               ? pack_fail(err, PACK_ERR_NOT_FOUND, "cannot create '%s': there is no folder '%s'",
-                           out->path, out->folder)
+               ? pack_fail(err, PACK_ERR_NOT_FOUND,
+                           "cannot create '%s': there is no folder '%s'", out->path, out->folder)
                : PACK_OK;
 }
 

@@ -128,7 +128,8 @@ enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_re
     int used = snprintf(c->command, sizeof c->command, "{batch} %" PRIu64, batch);
     if (params->consumer.params.step_ns) /* whose work grows with the batch */
         snprintf(c->command + used, sizeof c->command - (size_t)used,
-                 " {step} %" PRIu64 "us", params->consumer.params.step_ns * LARGER_BATCH / 1000);
+                 " {step} %" PRIu64 "us",
+                 params->consumer.params.step_ns * LARGER_BATCH / 1000);
     return true;
 }
 

@@ -31,7 +31,8 @@ static bool
 can_read(const struct pack_bench_params *params, const struct pack_bench_result *result,
          const struct pack_bench_ask *ask)
 {
-    return !ask->no_trial && !params->images.source && strcmp(result->setup.engine, "hdf5") == 0 &&
+    return !ask->no_trial && !params->images.source &&
+           strcmp(result->setup.engine, "hdf5") == 0 &&
            strcmp(result->setup.consumer, "cuda") != 0;
 }
 

@@ -235,7 +235,8 @@ put_verdict(struct pack_json *json, const struct pack_bench_report *report)
         pack_json_double(json, "gain", a->change[i].gain);
         pack_json_double(json, "first_epoch_gain", a->change[i].first_gain);
         pack_json_double(json, "later_epochs_gain", a->change[i].later_gain);
-        pack_json_double(json, "gain_low", a->change[i].gain_low > 0 ? a->change[i].gain_low : NAN);
+        pack_json_double(json, "gain_low",
+                         a->change[i].gain_low > 0 ? a->change[i].gain_low : NAN);
         pack_json_double(json, "gain_high",
                          a->change[i].gain_low > 0 ? a->change[i].gain_high : NAN);
         pack_json_text(json, "remark", a->change[i].remark[0] ? a->change[i].remark : NULL);

@@ -161,8 +161,8 @@ is_same_file(const char *a, const char *b)
 /* HDF5 gives fill values for sources that are missing; and one is not to be replaced by what
  * is made of it. */
 static enum pack_status
-check_source(const struct pack_clone *clone, const char *path, const struct pack_h5_source *source,
-             struct pack_error *err)
+check_source(const struct pack_clone *clone, const char *path,
+             const struct pack_h5_source *source, struct pack_error *err)
 {
     const char *output = clone->params.pieces->output;
     if (source->is_missing)

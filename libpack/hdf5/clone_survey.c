@@ -158,9 +158,10 @@ check_type(const struct pack_clone *clone, const char *path, hid_t type,
     if (type < 0)
         return pack_clone_refuse(clone, path, "its type cannot be read", err);
     return pack_clone_needs(type).new_references
-               ? pack_clone_refuse(clone, path, "its references are of a form that only HDF5 1.12 "
-                                     "and later know",
-                        err)
+               ? pack_clone_refuse(clone, path,
+                                   "its references are of a form that only HDF5 1.12 and later "
+                                   "know",
+                                   err)
                : PACK_OK;
 }
 
@@ -219,7 +220,8 @@ check_filters(const struct pack_clone *clone, const char *path, hid_t dcpl,
     for (int i = 0; i < pipeline.n; i++) {
         const struct pack_filter *filter = &pipeline.filter[i];
         if (filter->n_cd > PACK_FILTER_CD_MAX)
-            return pack_clone_refuse(clone, path, "a filter of it has too many parameters", err);
+            return pack_clone_refuse(clone, path, "a filter of it has too many parameters",
+                                     err);
         if ((filter->flags & PACK_FILTER_OPTIONAL) == 0 &&
             H5Zfilter_avail((H5Z_filter_t)filter->id) <= 0)
             return pack_clone_refuse(clone, path, pack_filter_need(filter->id, need), err);
@@ -304,7 +306,8 @@ look_closely(struct pack_clone *clone, struct clone_object *object,
     }
     int n = pack_clone_n_attributes(id);
     if (n < 0 && status == PACK_OK)
-        status = pack_clone_refuse(clone, object->from, "its attributes cannot be counted", err);
+        status =
+            pack_clone_refuse(clone, object->from, "its attributes cannot be counted", err);
     for (int i = 0; i < n && status == PACK_OK; i++)
         status = check_attribute(clone, object->from, id, (unsigned)i, err);
     H5Oclose(id);

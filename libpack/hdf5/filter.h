@@ -63,9 +63,9 @@ enum pack_status pack_pipeline_encode_to(const struct pack_pipeline *pipeline,
  * Decodes one stored chunk into exactly `out_size` bytes at `out`, the size of a whole
  * chunk. PACK_ERR_FORMAT when it is damaged, fails its checksum or does not decode to
  * that size; PACK_ERR_UNSUPPORTED, naming filter and package, for a filter not known
- * here and without a plugin in use; PACK_ERR_ARGUMENT for impossible parameters. Whatever the bytes claim, no stage
- * may produce more than what encoding out_size bytes could have given it, and ctx holds
- * at most two buffers of that size, and one that plugins work in.
+ * here and without a plugin in use; PACK_ERR_ARGUMENT for impossible parameters. Whatever
+ * the bytes claim, no stage may produce more than what encoding out_size bytes could have
+ * given it, and ctx holds at most two buffers of that size, and one that plugins work in.
  */
 enum pack_status pack_pipeline_decode(const struct pack_pipeline *pipeline,
                                       struct pack_filter_ctx *ctx,

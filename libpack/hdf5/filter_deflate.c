@@ -77,7 +77,8 @@ inflate_start(struct deflate_state *own, struct pack_error *err)
 
 /* Feeds zlib's 32-bit counters until `run` says something other than Z_OK. */
 static int
-pump(z_stream *stream, struct pack_block in, struct pack_block_room to, bool encode, size_t *put)
+pump(z_stream *stream, struct pack_block in, struct pack_block_room to, bool encode,
+     size_t *put)
 {
     size_t in_left = in.size, room = to.capacity;
     int result;

@@ -40,7 +40,7 @@ struct pack_h5_guard {
     bool is_done; /* status and error are fn's */
     enum pack_status status;
     struct pack_error error;
-    _Atomic uint64_t cpu_ns; /* limit of processor time, which the child may find to be too low */
+    _Atomic uint64_t cpu_ns; /* limit of processor time, which the child may find too low */
     char doing[DOING_MAX];
 };
 

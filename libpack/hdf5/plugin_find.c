@@ -50,7 +50,8 @@ calls_hdf5(void *library)
     if (!symbols || !names || !hash)
         return true;
     for (uint32_t i = 1; i < hash[1]; i++)
-        if (symbols[i].st_shndx == SHN_UNDEF && strncmp(names + symbols[i].st_name, "H5", 2) == 0)
+        if (symbols[i].st_shndx == SHN_UNDEF &&
+            strncmp(names + symbols[i].st_name, "H5", 2) == 0)
             return true;
     return false;
 }

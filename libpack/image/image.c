@@ -144,7 +144,8 @@ pack_image_decode(const void *data, size_t size, const struct pack_image_params 
         params = &default_params;
     enum pack_status status = pack_image_probe(data, size, params, &found, err);
     if (!status)
-        status = pack_image_codec_of(data, size)->decode(data, size, params, image, &found, err);
+        status =
+            pack_image_codec_of(data, size)->decode(data, size, params, image, &found, err);
     if (!status && params->strict)
         status = check_strict(&found, err);
     if (!status && info)

@@ -18,7 +18,8 @@ struct pack_image_reader {
     bool is_beginning; /* more of the file may follow, which is not at hand */
 };
 
-/* What lies in memory, a beginning at least; the bytes stay the caller's, and so does `reader`, the context. */
+/* What lies in memory, a beginning at least; the bytes stay the caller's, and so does `reader`,
+ * the context. */
 struct pack_image_memory {
     struct pack_image_reader reader;
     const uint8_t *data;

@@ -36,7 +36,8 @@ pack_rechunk_identify(struct pack_rechunk_run *run, struct pack_error *err)
     enum pack_status status =
         pack_buf_printf(&run->identity, err, "h5rechunk %s\n%llu %s %s %d %llu\n",
                         pack_version(), (unsigned long long)p->memory_bytes,
-                        p->as ? p->as : "", p->layout ? p->layout : "", p->shuffle, (unsigned long long)p->seed);
+                        p->as ? p->as : "", p->layout ? p->layout : "", p->shuffle,
+                        (unsigned long long)p->seed);
     for (size_t i = 0; i < result->n_sets && status == PACK_OK; i++)
         status = add_set(&run->identity, &result->sets[i], err);
     return status;

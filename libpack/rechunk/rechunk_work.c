@@ -1,8 +1,9 @@
 /*
  * What the workers do: a source chunk is read and decoded once, whatever it goes to, its
- * elements become what they are to be, and a target chunk is encoded. They write to parts of slots that no other load writes to. Chunks
- * that lie one behind the other in the file are read at once; of a large one that goes to
- * several places, each piece is read straight to its own, unless its axes are turned.
+ * elements become what they are to be, and a target chunk is encoded. They write to parts of
+ * slots that no other load writes to. Chunks that lie one behind the other in the file are
+ * read at once; of a large one that goes to several places, each piece is read straight to its
+ * own, unless its axes are turned.
  */
 #include <string.h>
 

@@ -30,7 +30,8 @@ pack_report_shards_text(const struct pack_shards_report *report, struct pack_buf
              r->shards[i].end - 1);
     if (r->n_absent > 0)
         LINE(&page, "%s of the set %s not among them\n",
-             pack_counted(r->n_absent, "shard", "shards").text, r->n_absent == 1 ? "is" : "are");
+             pack_counted(r->n_absent, "shard", "shards").text,
+             r->n_absent == 1 ? "is" : "are");
     for (size_t i = 0; i < r->n_earlier; i++) {
         const struct pack_shard_earlier *one = &r->earlier[i];
         LINE(&page, "  %s  ", pack_name_text(one->path, name));

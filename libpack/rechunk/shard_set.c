@@ -32,7 +32,8 @@ pack_shard_label_parse(const char *text, struct pack_shard_label *label)
 {
     char again[PACK_SHARD_LABEL_MAX];
     struct pack_shard_label read = { .part = 0 };
-    if (sscanf(text, "part %5zu of %5zu of set %16" SCNx64, &read.part, &read.n, &read.set) != 3)
+    if (sscanf(text, "part %5zu of %5zu of set %16" SCNx64, &read.part, &read.n, &read.set) !=
+        3)
         return false;
     pack_shard_label_format(&read, again);
     if (strcmp(text, again) != 0 || read.part < 1 || read.part > read.n ||
@@ -118,23 +119,59 @@ pack_shard_set_check(const char *const *files, size_t n, size_t *n_absent,
     return status;
 }
 
-/* ----------------------------------------------------------- those of earlier sets */
+/* ---------------------------------------------------------------------- names */
+
+/* "-00001-of-00008" stands in front of the ending, or where there is none at the end. */
+enum { NUMBER_MAX = 48 };
+
+static void
+format_number(size_t i, size_t n, char text[NUMBER_MAX])
+{
+    snprintf(text, NUMBER_MAX, "-%05zu-of-%05zu", i, n);
+}
+
+/* Of a path: the name without folders, and its ending. */
+static const char *
+find_ending(const char *path, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(*name, '.');
+    return dot && dot > *name ? dot : *name + strlen(*name);
+}
+
+enum pack_status
+pack_shard_name(const char *output, size_t i, size_t n, char **path, char **name,
+                struct pack_error *err)
+{
+    char number[NUMBER_MAX];
+    const char *base, *ending = find_ending(output, &base);
+    if (strchr(base, '%'))
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "output",
+                               "'%s': HDF5 takes the %% in names of shards for a pattern",
+                               output);
+    format_number(i, n, number);
+    if (asprintf(path, "%.*s%s%s", (int)(ending - output), output, number, ending) < 0)
+        *path = NULL;
+    *name = *path ? strdup(*path + (base - output)) : NULL;
+    return *name ? PACK_OK : pack_fail_memory(err, "a name");
+}
 
 /* Which shard of `output` a name without folders is; false: none. */
 static bool
 read_name(const char *output, const char *name, size_t *i, size_t *n)
 {
-    const char *slash = strrchr(output, '/'), *base = slash ? slash + 1 : output;
-    const char *dot = strrchr(base, '.'), *end = dot && dot > base ? dot : base + strlen(base);
-    size_t stem = (size_t)(end - base);
-    char number[24]; /* "-00001-of-00008" */
-    if (strncmp(name, base, stem) != 0 || strlen(name + stem) < 15 ||
-        strcmp(name + stem + 15, end) != 0 ||
-        sscanf(name + stem, "-%5zu-of-%5zu", i, n) != 2 || *i >= 100000 || *n >= 100000)
+    const char *base, *ending = find_ending(output, &base);
+    size_t stem = (size_t)(ending - base);
+    char number[NUMBER_MAX];
+    if (strncmp(name, base, stem) != 0 || sscanf(name + stem, "-%5zu-of-%5zu", i, n) != 2)
         return false;
-    snprintf(number, sizeof number, "-%05zu-of-%05zu", *i, *n);
-    return strncmp(name + stem, number, 15) == 0;
+    format_number(*i, *n, number);
+    return strncmp(name + stem, number, strlen(number)) == 0 &&
+           strcmp(name + stem + strlen(number), ending) == 0;
 }
+
+/* ----------------------------------------------------------- those of earlier sets */
 
 static enum pack_status
 add(struct pack_shard_earlier **list, size_t *n, const char *folder, const char *name,

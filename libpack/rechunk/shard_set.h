@@ -32,6 +32,12 @@ enum pack_status pack_shard_label_read(const char *path, struct pack_shard_label
 enum pack_status pack_shard_set_check(const char *const *files, size_t n, size_t *n_absent,
                                       struct pack_error *err);
 
+/* The shards of "x.h5" are "x-00000-of-00008.h5" and so on: number i of n, with the folder of
+ * `output` and without, both to be freed. PACK_ERR_ARGUMENT for a name that HDF5 would not take
+ * as it is, PACK_ERR_MEMORY. */
+enum pack_status pack_shard_name(const char *output, size_t i, size_t n, char **path,
+                                 char **name, struct pack_error *err);
+
 /* A file that has the name of a shard of `output` in a set of another number. */
 struct pack_shard_earlier {
     char *path;

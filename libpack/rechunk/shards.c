@@ -114,27 +114,6 @@ count_shards(const struct job *job, const struct pack_facts *facts, uint64_t n_u
     return PACK_OK;
 }
 
-/* "x.h5" becomes "x-00001-of-00008.h5". */
-static enum pack_status
-name_shard(struct job *job, struct pack_shard *shard, size_t i, struct pack_error *err)
-{
-    const char *output = job->params->output ? job->params->output : "OUT.h5";
-    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
-    const char *dot = strrchr(name, '.');
-    size_t stem = dot && dot > name ? (size_t)(dot - output) : strlen(output);
-    if (asprintf(&shard->path, "%.*s-%05zu-of-%05zu%s", (int)stem, output, i, job->pieces.n,
-                 output + stem) < 0)
-        shard->path = NULL;
-    if (!shard->path)
-        return pack_fail_memory(err, "a name");
-    if (strchr(name, '%'))
-        return pack_fail_param(err, PACK_ERR_ARGUMENT, "output",
-                               "'%s': HDF5 takes the %% in names of shards for a pattern",
-                               output);
-    shard->name = strdup(shard->path + (name - output));
-    return shard->name ? PACK_OK : pack_fail_memory(err, "a name");
-}
-
 /* What tells a set from others: its source, and how that is cut. */
 static enum pack_status
 identify(struct job *job, struct pack_error *err)
@@ -159,6 +138,7 @@ plan_split(struct job *job, struct pack_error *err)
 {
     struct pack_facts facts;
     uint64_t n = 0;
+    const char *output = job->params->output ? job->params->output : "OUT.h5";
     enum pack_status status = find_dataset(job, err);
     if (status == PACK_OK)
         status = read_facts(job->params->inputs[0], job->dataset, &facts, err);
@@ -173,7 +153,7 @@ plan_split(struct job *job, struct pack_error *err)
     for (size_t i = 0; i < n && status == PACK_OK; i++) {
         struct pack_shard *shard = &job->result->shards[job->result->n_shards++];
         uint64_t units = n_units / n * (i + 1) + n_units % n * (i + 1) / n;
-        status = name_shard(job, shard, i, err);
+        status = pack_shard_name(output, i, (size_t)n, &shard->path, &shard->name, err);
         shard->first = i > 0 ? shard[-1].end : 0;
         shard->end = i + 1 == n ? rows : units * unit;
         job->files[i] = shard->name;

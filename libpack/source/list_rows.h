@@ -17,7 +17,7 @@ enum {
 enum pack_rows_cut {
     PACK_ROWS_WHOLE = 0, /* nowhere */
     PACK_ROWS_CSV,       /* at the separator, outside of quotes: RFC 4180 */
-    PACK_ROWS_TSV,       /* at single tabs, outside of quotes as CSV has them; list_rows_tsv.c */
+    PACK_ROWS_TSV,       /* at single tabs, outside of quotes as CSV has: list_rows_tsv.c */
     PACK_ROWS_BLANKS,    /* at runs of blanks and tabs */
     PACK_ROWS_FIRST,     /* at the first such run only */
     PACK_ROWS_LAST,      /* at the last one only */

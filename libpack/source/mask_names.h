@@ -27,8 +27,8 @@ enum pack_mask_folder pack_mask_folder(struct pack_mask_text folder,
  * of which kind. False when there is none, or nothing else. */
 bool pack_mask_strip(struct pack_mask_text *stem, bool in_folder);
 
-/* The same of what tells images from their masks: "1" of "1_leftImg8bit" and "1_sat"; `in_folder`
- * of images also "1_0000", nnU-Net's number of a channel. */
+/* The same of what tells images from their masks: "1" of "1_leftImg8bit" and "1_sat";
+ * `in_folder` of images also "1_0000", nnU-Net's number of a channel. */
 bool pack_mask_strip_image(struct pack_mask_text *stem, bool in_folder);
 
 #endif

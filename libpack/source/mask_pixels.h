@@ -21,9 +21,9 @@ struct pack_mask_palette {
 };
 
 /*
- * *fit is whether the mask has two colours at least, those of all masks being few, and the image
- * eight times as many in as many pixels: a photo has shades, and maps of labels share their
- * colours. False also where they cannot be decoded, or take more than 128 MiB for it.
+ * *fit is whether the mask has two colours at least, those of all masks being few, and the
+ * image eight times as many in as many pixels: a photo has shades, and maps of labels share
+ * their colours. False also where they cannot be decoded, or take more than 128 MiB for it.
  * PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
  */
 enum pack_status pack_mask_pixels_fit(const struct pack_source *source,

@@ -244,7 +244,8 @@ pack_class_map_init(struct pack_class_map *map, const struct pack_source *source
         char text[PACK_NAME_TEXT_MAX];
         if (strcmp(name, source->class_names[by_name[i - 1]]) == 0) {
             free(by_name);
-            return pack_fail(err, PACK_ERR_ARGUMENT, "class '%s' is named twice among the classes",
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "class '%s' is named twice among the classes",
                              pack_name_text(name, text));
         }
     }

@@ -328,7 +328,8 @@ common_bytes(const struct search *s, const struct pack_mask_pair *pair)
 }
 
 /* Whether, where the two folders of a pair part, all with images are of images or of masks:
- * one of another name would make these classes. Images may lie beside a folder of masks, too. */
+ * one of another name would make these classes. Images may lie beside a folder of masks,
+ * too. */
 static bool
 is_alone(const struct search *s, const struct pack_mask_pair *pair)
 {
