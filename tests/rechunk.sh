@@ -31,6 +31,7 @@ refused 'a file that is not there' "cannot open 'no.h5'" no.h5 -o out.h5 -c 1
 echo text >text.h5
 refused 'a file of another kind' 'not an HDF5 file' text.h5 -o out.h5 -c 1
 refused 'a dataset that is not there' 'there is no dataset' in.h5 --dataset nothing -o out.h5 -c 1
+refused 'the root group' "'/' is a group, not a dataset" in.h5 --dataset // -o out.h5 -c 1
 refused 'two names for the dataset' 'and so does --dataset' in.h5:/images --dataset images -o out.h5 -c 1
 refused 'chunks of another rank' '4 dimensions, the chunk 3x3 has 2' in.h5 -o out.h5 -c 3x3
 refused 'chunks that are none' "^h5rechunk: --chunk: '0'" in.h5 -o out.h5 -c 0

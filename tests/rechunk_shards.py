@@ -184,6 +184,11 @@ def test_refused():
     refused('a missing shard', "'x-00000-of-00001.h5' is missing", '--join', 'x.h5', '-o', 'y.h5')
     clear()
     with h5py.File('in.h5', 'w') as a, h5py.File('b.h5', 'w') as b:
+        for file in a, b:
+            file['x'], file['y'] = np.zeros((4, 3)), np.zeros(4)
+    refused('none of several datasets', "or 'data': /x, /y; --dataset names one", '--join', 'in.h5', 'b.h5', '-o', 'y.h5')
+    clear()
+    with h5py.File('in.h5', 'w') as a, h5py.File('b.h5', 'w') as b:
         b['images'] = np.zeros((4, 3))
         a['images'], a['labels'] = h5py.ExternalLink('b.h5', '/images'), np.zeros(4)
     refused('rows in another file', "'in.h5:/images': it is in another file", '--split', '2', 'in.h5', '-o', 'y.h5', '--dataset', 'images')

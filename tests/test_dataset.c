@@ -67,8 +67,7 @@ static const struct {
     { "data.h5", "data", NULL },
     { "only.h5", "train/x", NULL },
     { "several.h5", NULL,
-      "'several.h5' holds 3 datasets, none of them 'images' or 'data'; name one as "
-      "FILE:/PATH: /a, /b/c, /d" },
+      "'several.h5' holds 3 datasets, none of them 'images' or 'data': /a, /b/c, /d" },
     { "several.h5:/b/c", "b/c", NULL },
     { "several.h5://b/c", "b/c", NULL },
     { "several.h5:/b", NULL, "'several.h5': 'b' is a group, not a dataset" },

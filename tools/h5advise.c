@@ -86,6 +86,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_hint hints[] = {
     JOB_GEOMETRY_HINT,
+    CLI_HINT("dataset", PACK_ERR_ARGUMENT, "name one as FILE:/PATH"),
     CLI_HINT("force", PACK_OK, "--force replaces it"),
     CLI_SET_BY("chunks", "chunk"),
     CLI_SET_BY("codec", "compress"),

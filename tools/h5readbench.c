@@ -132,6 +132,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_hint hints[] = {
+    CLI_HINT("dataset", PACK_ERR_ARGUMENT, "name one as FILE:/PATH"),
     CLI_HINT("force", PACK_OK, "--force replaces it"),
     CLI_HINT("read", PACK_OK, "use --read sample"),
     CLI_HINT("step", PACK_OK, "--step 25ms, or --preset, says it"),

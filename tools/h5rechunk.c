@@ -66,6 +66,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_hint hints[] = {
+    CLI_HINT("dataset", PACK_ERR_ARGUMENT, "--dataset names one"),
     CLI_HINT("force", PACK_ERR_EXISTS, "--force replaces it"),
     CLI_HINT("force", PACK_OK, "--force starts again"),
     CLI_HINT("force_resume", PACK_OK,
@@ -110,7 +111,8 @@ static const struct cli_rule rules[] = {
     { "seed", "shuffle", NULL },
     { "split", NULL,
       "join|chunk|compress|fletcher32|as|layout|shuffle|advise|resume|verify|threads" },
-    { "join", NULL, "chunk|compress|fletcher32|as|layout|shuffle|advise|resume|verify|threads" },
+    { "join", NULL,
+      "chunk|compress|fletcher32|as|layout|shuffle|advise|resume|verify|threads" },
 };
 
 static enum pack_status

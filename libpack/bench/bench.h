@@ -200,7 +200,7 @@ struct pack_bench_mismatch {
 /* libpack's reader as it was. */
 struct pack_bench_threads {
     uint64_t n;         /* 0: HDF5 reads, or it was another engine */
-    char how[16];       /* "pread", "mmap", "direct"; "hdf5": HDF5 had to read; empty: not this */
+    char how[16];       /* "pread", "mmap", "direct"; "hdf5": HDF5 had to; empty: not this */
     char reason[160];   /* why not as asked for, or empty */
     uint64_t n_slots;   /* decoded chunks that it keeps */
     uint64_t memory_bytes;

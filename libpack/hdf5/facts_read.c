@@ -372,6 +372,7 @@ describe_file(hid_t file, struct pack_facts *facts)
 static enum pack_status
 open_dataset(hid_t file, const char *path, hid_t *set, struct pack_error *err)
 {
+    path = path[0] ? path : "/"; /* a path of nothing but slashes, these cut off */
     if (!pack_h5_path_exists(file, path))
         return pack_h5_fail_missing(file, path, err);
     hid_t object = H5Oopen(file, path, H5P_DEFAULT);

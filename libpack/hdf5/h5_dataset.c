@@ -140,10 +140,10 @@ find_dataset(const char *file, int64_t h5, struct pack_h5_guard *guard, char **p
             return pack_fail(err, PACK_ERR_NOT_FOUND,
                              "'%s' holds no dataset with samples", file);
         if (s.n > 1)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "'%s' holds %zu datasets, none of them 'images' or 'data'; "
-                             "name one as FILE:/PATH: %s",
-                             file, s.n, s.names);
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "dataset",
+                                   "'%s' holds %zu datasets, none of them 'images' or 'data': "
+                                   "%s",
+                                   file, s.n, s.names);
         found = s.first;
     }
     *path = strdup(found);

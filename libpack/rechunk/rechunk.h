@@ -31,7 +31,7 @@ struct pack_rechunk_params {
     const char *chunk;
     const char *compress; /* as pack_pipeline_parse() has it; NULL: as it is */
     const char *as;       /* "uint8": numbers proven to be bytes; NULL: as they are */
-    const char *layout;   /* "nhwc" or "nchw": images get their channels there; NULL: as they are */
+    const char *layout;   /* "nhwc" or "nchw": where images get their channels; NULL: as it is */
     bool fletcher32;      /* a checksum, behind all other filters */
     bool shuffle;         /* records in a random order, that of `seed` */
     uint64_t seed;

@@ -16,8 +16,8 @@ enum pack_status pack_rechunk_turn(const struct pack_rechunk_params *params,
 /* Whether its channels come to be planes. */
 bool pack_rechunk_is_planes(const struct pack_rechunk_set *set);
 
-/* Finds out by which scale a set's numbers are bytes, if that is asked for. PACK_ERR_UNSUPPORTED
- * names the first that are none. */
+/* Finds out by which scale a set's numbers are bytes, if that is asked for.
+ * PACK_ERR_UNSUPPORTED names the first that are none. */
 enum pack_status pack_rechunk_prove(const struct pack_rechunk_params *params,
                                     struct pack_rechunk_set *set, struct pack_error *err);
 

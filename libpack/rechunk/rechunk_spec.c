@@ -73,7 +73,8 @@ set_chunk(const struct pack_rechunk_params *params, struct pack_rechunk_set *set
     }
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
-                               "'%s' has no chunks, and what is rewritten needs some", facts->path);
+                               "'%s' has no chunks, and what is rewritten needs some",
+                               facts->path);
     set->chunk = facts->chunk;
     pack_rechunk_turn_shape(set->axes, &set->chunk);
     return PACK_OK;

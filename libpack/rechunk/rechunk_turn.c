@@ -11,8 +11,8 @@ static const int to_nchw[] = { 0, 3, 1, 2 }, to_nhwc[] = { 0, 2, 3, 1 };
 static bool
 is_all(const struct pack_rechunk_params *p, const struct pack_rechunk_set *set)
 {
-    return p->n_datasets <= 1 && !set->asked_chunk && !set->asked_filters && !p->chunk && !p->compress && !p->fletcher32 && !p->as &&
-           !p->shuffle;
+    return p->n_datasets <= 1 && !set->asked_chunk && !set->asked_filters && !p->chunk &&
+           !p->compress && !p->fletcher32 && !p->as && !p->shuffle;
 }
 
 enum pack_status

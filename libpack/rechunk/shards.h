@@ -54,9 +54,10 @@ struct pack_shards_result {
  * names. With `force` shards of an earlier set of that name go, too, at the end.
  *
  * PACK_ERR_ARGUMENT for a number or size that does not fit, nothing to join, an output that is
- * an input; PACK_ERR_UNSUPPORTED for files that do not belong together, shards of two sets, and what cannot be
- * carried over; PACK_ERR_EXISTS; PACK_ERR_NOT_FOUND for a source that is missing; others of
- * reading and writing. What the result holds is filled in as far as it is known.
+ * an input; PACK_ERR_UNSUPPORTED for files that do not belong together, shards of two sets,
+ * and what cannot be carried over; PACK_ERR_EXISTS; PACK_ERR_NOT_FOUND for a source that is
+ * missing; others of reading and writing. What the result holds is filled in as far as it is
+ * known.
  */
 enum pack_status pack_shards(const struct pack_shards_params *params,
                              struct pack_shards_result *result, struct pack_error *err);
