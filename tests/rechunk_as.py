@@ -165,6 +165,34 @@ def test_refused():
     ok('cannot become uint8' in run('--chunk', '1')[2], 'so are floats that are laid out otherwise')
 
 
+def test_early_end():
+    """Where a number is none by any scale, nothing behind it is read: not what is damaged either."""
+    values = np.ones((400, 6), 'f4')
+    values[3, 1] = np.nan
+    make(values, chunks=(4, 3), compression='gzip')
+    with h5py.File(source) as file:
+        last = file['images'].id.get_chunk_info(file['images'].id.get_num_chunks() - 1)
+    with open(source, 'r+b') as raw:
+        raw.seek(last.byte_offset)
+        raw.write(bytes(last.size))
+    status, _, said = run('--chunk', '4', '-j', '1')
+    if not ok(status == 2 and ' nan at (3,1) is neither' in said, 'what is behind a number that is no byte is not read'):
+        note(said)
+
+
+def test_same_chunks():
+    """Chunks and filters that stay are not those of bytes."""
+    for options in {}, {'compression': 'gzip'}:
+        values = np.arange(60).reshape(20, 3).astype('f4')
+        make(values, chunks=(4, 3), **options)
+        status, _, said = run('--verify')
+        same = status == 0
+        if same:
+            with h5py.File(target) as file:
+                same = file['images'].dtype == 'u1' and (file['images'][()] == values).all() and file['images'].chunks == (4, 3)
+        ok(same, f'with the same chunks and filters {options} they become bytes {said}')
+
+
 def test_fill():
     with h5py.File(source, 'w') as file:
         data = file.create_dataset('images', (10, 4), 'f4', chunks=(3, 4), fillvalue=np.nan)
@@ -222,6 +250,8 @@ def test_rest():
 
 test_every_type()
 test_refused()
+test_early_end()
+test_same_chunks()
 test_fill()
 test_rest()
 done()

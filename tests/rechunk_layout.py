@@ -112,13 +112,13 @@ def test_random(n_files):
             if status == 2 and 'twice its own' in said:  # what is beside it
                 continue
             n_runs += 1
-            n_good += good
             if status == 0:
                 plan = json.loads(out)['result']['datasets'][0]['plan']
                 n_short += plan['loads'] > plan['source_chunks']
                 moved = json.loads(out)['result']['datasets'][0]['moved']
                 good = good and (moved['loads'] == plan['loads'] or not is_stored())
                 files.append(open(target, 'rb').read())
+            n_good += good
             if not good:
                 note(f'{to} {shape} {options} {memory}: {status} {said}')
         if len(files) == 3 and files[1] != files[2]:

@@ -170,11 +170,12 @@ done
 for fault in memory:ENOMEM open:ENOENT; do
     call=${fault%:*} bad=0 n_left=0
     fresh
+    [ "$call" = open ] && FAULT_PATH=in.h5 && export FAULT_PATH
     struck "$call" SIGKILL 0 two
     total=$(sed -n 's/^calls //p' report | tail -n 1)
     n=$total
     step=$((total / 16 + 1))
-    [ "$long" = 1 ] && step=1
+    [ "$long" = 1 ] || [ "$call" = open ] && step=1
     while [ "$n" -gt 0 ] && [ $bad -eq 0 ]; do
         fresh
         struck "$call" "${fault#*:}" "$n" two
@@ -191,6 +192,7 @@ for fault in memory:ENOMEM open:ENOENT; do
         fi
         n=$((n - step))
     done
+    unset FAULT_PATH
     [ $bad -eq 0 ] && [ $n_left -gt 0 ]
     ok $? "$fault, in one of $total places: $n_left times --resume completes it"
     [ $bad -eq 0 ] || {

@@ -159,7 +159,7 @@ create_file(struct pack_clone *clone, bool resumes, struct pack_error *err)
                   H5Pset_obj_track_times(fcpl, false) >= 0 && set_root(clone, fcpl) >= 0;
     clone->count.context = clone;
     clone->count.on_write = pack_clone_on_write;
-    clone->count.is_new = !resumes;
+    clone->count.is_new = true;
     clone->count.keep_existing = resumes;
     clone->count.write_back = true;
     if (is_set)

@@ -141,7 +141,7 @@ carry_chunk(struct carried *c, const struct pack_facts *facts,
         left /= facts->n_chunks.extent[i];
         to[i] = offset[i];
     }
-    if (offset[0] < c->rows.from || offset[0] - c->rows.from >= c->rows.n)
+    if (offset[0] - c->rows.from >= c->rows.n) /* or in front of them: it wraps */
         return PACK_OK;
     to[0] = offset[0] - c->rows.from + c->rows.to;
     unsigned char *data = malloc(chunk->stored_bytes ? chunk->stored_bytes : 1);

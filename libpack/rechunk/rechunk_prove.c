@@ -132,7 +132,8 @@ prove_chunk(void *context_item, unsigned number, void *context)
 
 /* ----------------------------------------------------------------- one after another */
 
-/* Whether a scale may have its first counter-example in a chunk, or behind it. */
+/* Whether a scale may have its first counter-example in a chunk, or behind it: those behind it
+ * begin behind it, too. */
 static bool
 is_open(const struct prover *p, int scale, uint64_t number)
 {
@@ -142,8 +143,6 @@ is_open(const struct prover *p, int scale, uint64_t number)
     if (!p->found[scale].is_found)
         return true;
     pack_grid_coords(grid, number, coords);
-    for (int i = 1; i < grid->rank; i++)
-        coords[i] = 0;
     pack_grid_chunk_box(grid, coords, &box);
     return place_of(grid, &box, 0) < p->found[scale].at;
 }
