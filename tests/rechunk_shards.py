@@ -154,7 +154,7 @@ def test_sizes():
     refused('more shards than chunks', 'more than', 'in.h5', '-o', 'x.h5', '--split', '35')
     refused('no shards', 'makes no shards', 'in.h5', '-o', 'x.h5', '--split', '0')
     refused('names that are patterns', 'pattern', 'in.h5', '-o', 'p%b.h5', '--split', '2')
-    refused('no number', 'many', 'in.h5', '-o', 'x.h5', '--split', 'many')
+    refused('no number', "--split: 'many' is neither a number of files nor a size", 'in.h5', '-o', 'x.h5', '--split', 'many')
 
 
 def refused(what, words, *options):
@@ -176,6 +176,7 @@ def test_refused():
     ok(run('--split', '1', 'in.h5', '-o', 'x.h5', '--force')[0] == 0 and same('in.h5', 'x.h5'), 'with --force it is replaced')
     refused('a shard as the output of the virtual file', "'./x-00000-of-00001.h5' is a source of 'x.h5:/", '--join', 'x.h5',
             '-o', './x-00000-of-00001.h5', '--force')
+    refused('chunks of a virtual file', 'a virtual dataset; --join makes a plain file of it first', 'x.h5', '-o', 'y.h5', '-c', '1')
     refused('a virtual file to be split', 'to be joined by itself first', '--split', '1', 'x.h5', '-o', 'y.h5')
     with h5py.File('in.h5', 'a') as a, h5py.File('x-00000-of-00001.h5', 'a') as b:
         del a['which'], b['which']
@@ -339,6 +340,19 @@ def test_others():
     with h5py.File('in.h5', 'w') as file:
         file.create_virtual_dataset('wide', layout)
         file.create_virtual_dataset('hole', hole, fillvalue=-1)
+    places = {'half': [(0, 10, 0, 4, 0), (0, 10, 4, 8, 0)],  # columns of one and columns of the other, each as wide as both
+              'from': [(1, 7, 0, 8, 0), (1, 4, 0, 8, 6)],  # rows that begin within chunks
+              'to': [(0, 9, 0, 8, 1), (0, 9, 0, 8, 11)],  # and that come to be within some
+              'end': [(0, 4, 0, 8, 0), (3, 7, 0, 8, 6)]}  # and that end within them
+    for k in range(2):
+        with h5py.File(f'{k}.h5', 'a') as file:
+            file.create_dataset('y', data=np.arange(80).reshape(10, 8) + 1000 * k, chunks=(3, 8), compression='gzip')
+    with h5py.File('in.h5', 'a') as file:
+        for name, (one, two) in places.items():
+            layout_of = h5py.VirtualLayout((20, 8), 'i8')
+            for k, (first, end, left, right, to) in enumerate((one, two)):
+                layout_of[to:to + end - first, left:right] = h5py.VirtualSource(f'{k}.h5', 'y', (10, 8))[first:end, left:right]
+            file.create_virtual_dataset(name, layout_of, fillvalue=-1)
     status, _, said = run('--join', 'in.h5', '-o', 'y.h5')
     with h5py.File('y.h5') as file:
         good = not file['wide'].is_virtual and not file['hole'].is_virtual and file['hole'].compression == 'gzip'
@@ -358,6 +372,9 @@ def test_stopped():
         if status == 0:
             break
         n_left += how == 'SIGKILL'
+        if any(name.endswith('.part') for name in left):
+            status_again, _, said = run('in.h5', '-o', 'x.h5', '--split', '3', '--dataset', 'labels')
+            good = good and status_again == 2 and 'interrupted run; --force' in said and '--resume' not in said
         good = good and (status == -9 if how == 'SIGKILL' else status in (2, 130) and left == [])
         good = good and all(name.endswith(('.part', '.part.journal')) for name in left)
         again = run('in.h5', '-o', 'x.h5', '--split', '3', '--dataset', 'labels', '--force')

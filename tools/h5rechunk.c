@@ -76,7 +76,8 @@ static const struct cli_hint hints[] = {
              "--resume sees whether a run that was killed had completed it, --force replaces it"),
     CLI_HINT("resume", PACK_OK,
              "with the same options --resume completes it, --force starts again"),
-    CLI_HINT("chunk", PACK_OK, "--chunk says which"),
+    CLI_HINT("chunk", PACK_ERR_UNSUPPORTED, "--chunk says which"),
+    CLI_HINT("is_virtual", PACK_OK, "--join makes a plain file of it first"),
     CLI_HINT("compress", PACK_ERR_UNSUPPORTED, "--compress sets others"),
     CLI_HINT("memory_bytes", PACK_OK, "--memory sets the bound"),
     CLI_NO_HINT

@@ -121,8 +121,10 @@ plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_result *result
         return status;
     set->facts = set->map->facts;
     if (set->map->unmapped[0])
-        return pack_fail(err, PACK_ERR_UNSUPPORTED, "cannot rechunk '%s:/%s': %s",
-                         p->input, set->path, set->map->unmapped);
+        return pack_fail_param(err, PACK_ERR_UNSUPPORTED,
+                               set->facts.layout == PACK_LAYOUT_VIRTUAL ? "is_virtual" : NULL,
+                               "cannot rechunk '%s:/%s': %s", p->input, set->path,
+                               set->map->unmapped);
     status = set_rows(p, result, set, err);
     if (status == PACK_OK)
         status = pack_rechunk_spec(p, set, err);

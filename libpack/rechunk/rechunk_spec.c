@@ -22,6 +22,15 @@ element_bytes(const struct pack_rechunk_set *set)
     return set->narrow ? 1 : set->facts.type.bytes;
 }
 
+/* What is said of a dataset by itself is at fault, or what is said of all. */
+static enum pack_status
+fail_asked(const struct pack_rechunk_set *set, const char *asked, const char *param,
+           enum pack_status status, struct pack_error *err)
+{
+    return asked ? pack_error_prefix(err, status, "'%.200s=': %s", set->path, param)
+                 : pack_error_param(err, status, param);
+}
+
 static enum pack_status
 parse_chunk(const char *text, const struct pack_rechunk_set *set, struct pack_shape *chunk,
             struct pack_error *err)
@@ -30,7 +39,7 @@ parse_chunk(const char *text, const struct pack_rechunk_set *set, struct pack_sh
     struct pack_shape given, max = facts->max_extent;
     enum pack_status status = pack_shape_parse(text, &given, err);
     if (status != PACK_OK)
-        return pack_error_param(err, status, "chunk");
+        return fail_asked(set, set->asked_chunk, "chunk", status, err);
     *chunk = facts->extent;
     pack_rechunk_turn_shape(set->axes, chunk);
     pack_rechunk_turn_shape(set->axes, &max);
@@ -72,7 +81,7 @@ set_chunk(const struct pack_rechunk_params *params, struct pack_rechunk_set *set
         return status == PACK_OK ? check_size(&set->chunk, element_bytes(set), err) : status;
     }
     if (facts->layout != PACK_LAYOUT_CHUNKED)
-        return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
+        return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "chunk",
                                "'%s' has no chunks, and what is rewritten needs some",
                                facts->path);
     set->chunk = facts->chunk;
@@ -103,7 +112,7 @@ set_pipeline(const struct pack_rechunk_params *params, struct pack_rechunk_set *
     if (asked)
         status = pack_pipeline_parse(asked, element_bytes(set), &set->pipeline, err);
     if (status != PACK_OK)
-        return pack_error_param(err, status, "compress");
+        return fail_asked(set, set->asked_filters, "compress", status, err);
     if (!params->fletcher32 || has_filter(&set->pipeline, PACK_FILTER_FLETCHER32))
         return PACK_OK;
     status = pack_pipeline_parse("fletcher32", element_bytes(set), &checksum, err);

@@ -93,9 +93,10 @@ count_shards(const struct job *job, const struct pack_facts *facts, uint64_t n_u
     const char *text = job->params->split;
     uint64_t bytes;
     bool is_number = text[0] && text[strspn(text, "0123456789")] == '\0';
-    enum pack_status status = pack_bytes_parse(text, &bytes, err);
-    if (status != PACK_OK)
-        return pack_error_param(err, status, "split");
+    if (pack_bytes_parse(text, &bytes, NULL) != PACK_OK)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "split",
+                               "split: '%s' is neither a number of files nor a size of each, like 2G",
+                               text);
     if (bytes == 0)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "split", "'%s' makes no shards", text);
     *n = is_number ? bytes : (facts->stored_bytes + bytes - 1) / bytes;
@@ -235,6 +236,8 @@ claim(struct job *job, const char *path, struct pack_error *err)
     enum pack_status status = check_input(job->params, path, err);
     if (status == PACK_OK)
         status = pack_outfile_open(path, &params, &job->out[job->n_out], err);
+    if (status == PACK_ERR_EXISTS && err && err->param)
+        err->param = "force"; /* what was interrupted cannot be resumed */
     if (status == PACK_OK)
         status = pack_outfile_restart(job->out[job->n_out++], err);
     return status;
