@@ -1,8 +1,8 @@
 /*
  * Filters of plugins in the reader's threads, against HDF5 that loads the same plugins: by
  * themselves, before and behind filters of libpack's, one that must be called by one thread at
- * a time, some that fail or lie, none at all; blosc, with a function that all may be in. Real
- * plugins, where there are some: filter_plugins.sh.
+ * a time, some that fail or lie, none at all; blosc, with a function that all may be in;
+ * bzip2 by libbz2. Real plugins, where there are some: filter_plugins.sh.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "tests/made_h5.h"
 #include "tests/tap.h"
 
-enum { PLAIN = 277, LONE = 278, BLOSC = 32001, N_ROWS = 200, WIDTH = 300, ROWS = 4 };
+enum { BZIP2 = 307, PLAIN = 277, LONE = 278, BLOSC = 32001, N_ROWS = 200, WIDTH = 300, ROWS = 4 };
 
 static const char path[] = "test_filter_plugin.tmp.h5";
 static const char folder[] = "test_filter_plugin.tmp";
@@ -208,6 +208,62 @@ test_blosc(void)
        "the plugin is, for what c-blosc cannot decode");
 }
 
+/* One chunk at the start, of the first `size` bytes of a stream of bzip2's, of a dataset whose
+ * chunks have so many rows. */
+static void
+write_bzip2(const char *name, hsize_t rows, size_t size)
+{
+    static const char stream[] = /* 0 300 times, 1 300 times, ... 7 */
+        "\x42\x5a\x68\x31\x31\x41\x59\x26\x53\x59\xa7\x4c\xd3\x33\x00\x00\x00\xd0"
+        "\x00\xff\x80\x00\x20\x00\x08\x20\x00\x54\x40\x36\xa0\x19\x53\xfd\x54\xcd"
+        "\x1f\xaa\x29\x28\x7f\x28\x6a\x50\xdc\xa1\x92\x87\x25\x0e\xca\x0d\xaa\xaa"
+        "\xe6\x60\x06\x78\xbb\x92\x29\xc2\x84\x85\x3a\x66\x99\x98";
+    const hsize_t dims[] = { N_ROWS, WIDTH }, chunk[] = { rows, WIDTH }, origin[] = { 0, 0 };
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(dcpl, 2, chunk);
+    H5Pset_filter(dcpl, BZIP2, H5Z_FLAG_OPTIONAL, 0, NULL);
+    hid_t set =
+        H5Dcreate2(file, name, H5T_STD_I16LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    H5Dwrite_chunk(set, H5P_DEFAULT, 0, origin, size ? size : sizeof stream - 1, stream);
+    H5Dclose(set);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+static void
+test_bzip2(void)
+{
+    static uint8_t whole[N_ROWS * WIDTH * sizeof(int16_t)];
+    static const struct {
+        const char *name;
+        hsize_t rows;
+        size_t size;
+    } bad[] = { { "bzip2 that is cut", ROWS, 60 }, { "bzip2 that goes on", ROWS - 1, 0 } };
+    struct pack_reader_info info;
+    struct pack_reader_batch batch = { .n_samples = 1 };
+    for (size_t i = 0; i < ROWS * WIDTH * sizeof(int16_t); i++)
+        whole[i] = (uint8_t)(i / 300);
+    write_bzip2("bzip2", ROWS, 0);
+    struct pack_reader *reader = open_set("bzip2", 2, &info);
+    if (strcmp(info.engine, "hdf5") == 0)
+        skip("there is no libbz2");
+    else
+        ok(count_right(reader, whole) == 2 * N_ROWS, "bzip2 needs no plugin");
+    pack_reader_close(reader);
+    for (size_t i = 0; i < 2 && strcmp(info.engine, "hdf5") != 0; i++) {
+        struct pack_error err = { .text = "" };
+        write_bzip2(bad[i].name, bad[i].rows, bad[i].size);
+        reader = open_set(bad[i].name, 2, &info);
+        while (reader && pack_reader_next(reader, &batch, &err) == PACK_OK && batch.n_samples)
+            continue;
+        ok(strstr(err.text, "chunk (0,0): filter 307 (bzip2) cannot decode it"), "%s: %s",
+           bad[i].name, err.text);
+        pack_reader_close(reader);
+    }
+}
+
 /* In a child, whose HDF5 has not loaded anything. */
 static bool
 in_child(bool (*test)(void))
@@ -333,6 +389,7 @@ main(int argc, char **argv)
     test_reading();
     test_liars();
     test_blosc();
+    test_bzip2();
     ok(in_child(without_folder), "what has no plugin here is left to HDF5, and it is said why");
     ok(in_child(without_loading), "so it is when HDF5 may not load any");
     ok(in_child(among_others), "files that are no plugins are passed over");

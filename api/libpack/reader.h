@@ -210,7 +210,8 @@ struct pack_reader;
  * Other filters than those of dataset.h are decoded by the functions of HDF5's plugins, which
  * are looked for where HDF5 does (HDF5_PLUGIN_PATH), in the reader's threads: all at once,
  * but for plugins that call HDF5 or are known to keep a state. Blosc is decoded by c-blosc's
- * own function, all at once, where the plugin has it in it or there is libblosc.so.1. A chunk
+ * own function, all at once, where the plugin has it in it or there is libblosc.so.1; bzip2 by
+ * libbz2.so.1.0, where that is, which the plugin's faults are not in. A chunk
  * of blosc, blosc2, lz4 or bitshuffle whose header says to decode to more than a chunk is an
  * error; else what memory a plugin takes for bytes that lie is its own affair.
  *

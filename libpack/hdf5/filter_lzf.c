@@ -26,8 +26,8 @@ repeat(unsigned char *to, size_t back, size_t n)
         memcpy(to, to - back, n);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        to[i] = to[i - back];
+    for (const unsigned char *from = to - back; n > 0; n--)
+        *to++ = *from++;
 }
 
 /* The bytes decoded; SIZE_MAX when the stream ends within an instruction, copies from in

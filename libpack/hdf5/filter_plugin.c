@@ -11,9 +11,13 @@
  * Blosc's plugin calls the function of c-blosc that has a lock and a pool of threads. Beside
  * it there is one without, which decodes into the room that is there; what it cannot decode,
  * of a codec that this c-blosc was built without for instance, the plugin tries.
+ *
+ * The plugin of bzip2 waits for ever for the end of a stream that is cut, and takes any memory
+ * for one that goes on; libbz2 itself does neither.
  */
 #include "libpack/hdf5/filter_plugin.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +60,23 @@ static enum pack_status
 fail(const struct pack_filter *filter, struct pack_error *err)
 {
     const char *name = pack_filter_name(filter->id);
-    return pack_fail(err, PACK_ERR_FORMAT, "the plugin of filter %u%s%s%s cannot decode it",
+    return pack_fail(err, PACK_ERR_FORMAT, "filter %u%s%s%s cannot decode it",
                      (unsigned)filter->id, name ? " (" : "", name ? name : "",
                      name ? ")" : "");
+}
+
+/* libbz2 does not write to what it decodes, whatever its prototype says. */
+static bool
+decode_bzip2(const struct pack_plugin *plugin, struct pack_block_room to,
+             struct pack_block *block)
+{
+    unsigned bytes = to.capacity < UINT_MAX ? (unsigned)to.capacity : UINT_MAX;
+    if (block->size > UINT_MAX ||
+        plugin->bunzip2((char *)to.data, &bytes, (char *)(uintptr_t)block->data,
+                        (unsigned)block->size, 0, 0) != 0)
+        return false;
+    *block = (struct pack_block){ to.data, bytes };
+    return true;
 }
 
 /* By its own function: what it makes is left in *buffer. */
@@ -94,6 +112,8 @@ pack_plugin_decode(const struct pack_plugin *plugin, const struct pack_filter *f
     if (status != PACK_OK)
         return status;
     if (plugin->blosc.decompress && decode_blosc(&plugin->blosc, to, block))
+        return PACK_OK;
+    if (plugin->bunzip2 && decode_bzip2(plugin, to, block))
         return PACK_OK;
     if (!plugin->call)
         return fail(filter, err);

@@ -24,9 +24,11 @@ struct pack_plugin_blosc {
 struct pack_plugins {
     struct pack_plugin {
         uint32_t id; /* 0: none */
-        void *call;  /* its function; NULL: blosc alone */
+        void *call;  /* its function; NULL: one of these below */
         bool alone;  /* one call at a time in the process */
         struct pack_plugin_blosc blosc;
+        int (*bunzip2)(char *to, unsigned *to_bytes, char *stored, unsigned stored_bytes,
+                       int sparing, int verbose); /* libbz2's; NULL: not bzip2, or not there */
     } filter[PACK_PIPELINE_MAX];
 };
 
@@ -39,7 +41,7 @@ struct pack_plugin_buffer {
 /*
  * Undoes a filter: what *block holds becomes bytes in `to`, and *block these. From any thread;
  * a plugin that needs it is called by one at a time, blosc in all at once where its functions
- * were found. PACK_ERR_FORMAT when it fails, makes more than there is room for, or says that
+ * were found, libbz2 in place of bzip2's plugin. PACK_ERR_FORMAT when it fails, makes more than there is room for, or says that
  * it will (filter_claims.h); PACK_ERR_MEMORY. What a plugin allocates for bytes that lie about
  * more than their size is its own affair.
  */

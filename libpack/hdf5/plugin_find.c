@@ -15,11 +15,12 @@
 #include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/hdf5_versions.h"
 
-enum { PATH_BYTES_MAX = 4096, BLOSC = 32001 };
+enum { PATH_BYTES_MAX = 4096, BZIP2 = 307, BLOSC = 32001 };
 
 /* Not known to be good for several threads: sz and its successor keep their settings in
- * variables of the library, and blosc locks itself, but for one function. */
-static const uint32_t not_reentrant[] = { BLOSC, 32017, 32024 };
+ * variables of the library, blosc locks itself, but for one function, and blosc2 gives back
+ * what is everybody's when it cannot decode a chunk. */
+static const uint32_t not_reentrant[] = { BLOSC, 32017, 32024, 32026 };
 
 /* Some plugins use libm without saying so. */
 static void
@@ -138,13 +139,26 @@ find_plugin(uint32_t id, struct pack_plugin *plugin)
     return false;
 }
 
-/* A plugin, or for blosc the library itself. */
+static bool
+find_bzip2(struct pack_plugin *plugin)
+{
+    void *library = dlopen("libbz2.so.1.0", RTLD_NOW | RTLD_LOCAL);
+    if (library)
+        *(void **)&plugin->bunzip2 = dlsym(library, "BZ2_bzBuffToBuffDecompress");
+    if (plugin->bunzip2)
+        plugin->id = BZIP2;
+    return plugin->bunzip2 != NULL;
+}
+
+/* A plugin; for blosc the library itself, too, and for bzip2 rather. */
 static bool
 find(uint32_t id, struct pack_plugin *plugin)
 {
     unsigned allowed = 0;
     if (H5PLget_loading_state(&allowed) < 0 || !(allowed & H5PL_FILTER_PLUGIN))
         return false;
+    if (id == BZIP2 && find_bzip2(plugin))
+        return true;
     bool found = find_plugin(id, plugin);
     if (id != BLOSC || plugin->blosc.decompress)
         return found;

@@ -11,9 +11,9 @@ extern "C" {
 /*
  * Looks for plugins of all filters of the pipeline that filter.h does not decode: in the
  * folders where HDF5 looks, as it does, while it may load plugins. For blosc also c-blosc
- * itself, libblosc.so.1, where no plugin has it in it. Files are opened with what is theirs
- * hidden from others, and stay open until the process ends, as with HDF5. False
- * when there is one without; *id (unless NULL) is its number.
+ * itself, libblosc.so.1, where no plugin has it in it; for bzip2 libbz2.so.1.0 first. Files are
+ * opened with what is theirs hidden from others, and stay open until the process ends, as with
+ * HDF5. False when there is one without; *id (unless NULL) is its number.
  *
  * Calls HDF5: from one thread at a time.
  */
