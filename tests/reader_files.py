@@ -104,6 +104,10 @@ def test_names():
     same('sub/a.h5', read('sub/a.h5'), 'an absolute name')
     os.symlink('../v.h5', 'sub/deep/link.h5')
     same('sub/deep/link.h5', read('sub/deep/link.h5'), 'a link to the virtual file')
+    part('sub/only.h5', 17, KINDS[2])
+    virtual('sub/u.h5', 17, [(0, 'only.h5', 0, 17, 17)])
+    os.symlink('../u.h5', 'sub/deep/u.h5')
+    same('sub/deep/u.h5', read('sub/deep/u.h5'), 'a link to one whose source is beside it alone')
     part('own.h5', 12, KINDS[3])
     with h5py.File('own.h5', 'r+') as file:
         file.move('x', 'in/here')

@@ -354,9 +354,34 @@ def test_others():
                 layout_of[to:to + end - first, left:right] = h5py.VirtualSource(f'{k}.h5', 'y', (10, 8))[first:end, left:right]
             file.create_virtual_dataset(name, layout_of, fillvalue=-1)
     status, _, said = run('--join', 'in.h5', '-o', 'y.h5')
-    with h5py.File('y.h5') as file:
+    with h5py.File('in.h5' if status else 'y.h5') as file:
         good = not file['wide'].is_virtual and not file['hole'].is_virtual and file['hole'].compression == 'gzip'
     ok(status == 0 and good and same('in.h5', 'y.h5'), f'virtual datasets that others made are joined too {said}')
+
+
+def test_links():
+    """Sources are looked for where HDF5 does when the virtual file is named by a link to another folder."""
+    clear()
+    with h5py.File('in.h5', 'w') as file:
+        file['images'], file['labels'] = np.arange(60).reshape(20, 3), np.arange(20)
+    for folder in 'v', 'w':
+        os.mkdir(folder)
+    split('v/x.h5', 3)
+    os.symlink('v/x.h5', 'link.h5')
+    os.symlink('../v/x.h5', 'w/link.h5')
+    good = []
+    for name in 'link.h5', 'w/link.h5', os.path.abspath('w/link.h5'):
+        status, _, said = run('--join', name, '-o', 'y.h5', '--force')
+        good.append(status == 0 and same('in.h5', 'y.h5') or said)
+    ok(good == [True] * 3, f'a link to a virtual file in another folder {good}')
+    name = shards('x', 3)[1]
+    shutil.copy('v/' + name, name)
+    with h5py.File(name, 'a') as file:
+        file['labels'][:] = -5
+    status, _, said = run('--join', 'w/link.h5', '-o', 'z.h5')
+    with h5py.File('w/link.h5') as a, h5py.File('y.h5') as y, h5py.File('z.h5') as z:
+        ok(status == 0 and (z['labels'][()] == a['labels'][()]).all() and (z['labels'][()] != y['labels'][()]).any(),
+           f'one of that name in the folder where we are comes first {said}')
 
 
 def test_stopped():
@@ -391,6 +416,7 @@ test_refused()
 test_earlier()
 test_sets()
 test_others()
+test_links()
 if os.environ.get('SANITIZERS', 'no') == 'no':
     test_stopped()
 done()

@@ -7,6 +7,7 @@
  */
 #include "libpack/hdf5/h5_sources.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,12 +98,39 @@ pack_h5_mapping_cut(const struct pack_h5_mapping *mapping, const struct pack_box
 
 /* -------------------------------------------------------------------- sources */
 
-/* The file that HDF5 will find under the name that is stored. */
 static char *
-find_file(const char *main_name, const char *stored)
+name_beside(const char *main_name, const char *stored)
 {
     const char *slash = strrchr(main_name, '/');
     size_t folder = slash ? (size_t)(slash - main_name) + 1 : 0;
+    char *beside = malloc(folder + strlen(stored) + 1);
+    if (beside) {
+        memcpy(beside, main_name, folder);
+        strcpy(beside + folder, stored);
+    }
+    return beside;
+}
+
+/* Beside the file that `main_name` is a link to; else as it is stored. */
+static char *
+find_behind_link(const char *main_name, const char *stored)
+{
+    char *actual = realpath(main_name, NULL);
+    if (!actual)
+        return errno == ENOMEM ? NULL : strdup(stored);
+    char *beside = name_beside(actual, stored);
+    free(actual);
+    if (!beside || access(beside, R_OK) == 0)
+        return beside;
+    free(beside);
+    return strdup(stored);
+}
+
+/* The file that HDF5 will find under the name that is stored: beside the main file, in the
+ * folder where we are, or where the main file is when its name is a link. */
+static char *
+find_file(const char *main_name, const char *stored)
+{
     if (strcmp(stored, ".") == 0)
         return strdup(main_name);
     if (stored[0] == '/') {
@@ -110,15 +138,11 @@ find_file(const char *main_name, const char *stored)
             return strdup(stored);
         stored = strrchr(stored, '/') + 1; /* it may have moved with the main file */
     }
-    char *beside = malloc(folder + strlen(stored) + 1);
-    if (!beside)
-        return NULL;
-    memcpy(beside, main_name, folder);
-    strcpy(beside + folder, stored);
-    if (access(beside, R_OK) == 0)
+    char *beside = name_beside(main_name, stored);
+    if (!beside || access(beside, R_OK) == 0)
         return beside;
     free(beside);
-    return strdup(stored);
+    return access(stored, R_OK) == 0 ? strdup(stored) : find_behind_link(main_name, stored);
 }
 
 /* Facts and chunks of a source that is there. */
