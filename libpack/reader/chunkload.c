@@ -38,13 +38,17 @@ pack_chunkload_room_bytes(const struct pack_chunkmap *map)
 uint64_t
 pack_chunkload_bytes(const struct pack_chunkmap *map)
 {
-    static const uint64_t codec_bytes = 1 << 18; /* of zlib's and zstd's decoders */
+    static const uint64_t bzip2_bytes = 1 << 22;
+    uint64_t codec_bytes = 1 << 18; /* of zlib's and zstd's decoders */
     uint64_t scratch, total;
     if (map->n_coded == 0)
         return pack_chunkload_room_bytes(map);
     uint64_t n = map->facts.pipeline.n > 1 ? 2 : 0;
     if (!pack_pipeline_is_decoded(&map->facts.pipeline, NULL))
         n += 2; /* what a plugin gets, and what it makes of it */
+    for (int i = 0; i < map->facts.pipeline.n; i++)
+        if (map->plugins.filter[i].bunzip2)
+            codec_bytes += bzip2_bytes;
     if (!pack_size_mul(stored_limit(map), n, &scratch) ||
         !pack_size_add(scratch, pack_chunkload_room_bytes(map) + codec_bytes, &total))
         return UINT64_MAX;
