@@ -384,6 +384,28 @@ def test_links():
            f'one of that name in the folder where we are comes first {said}')
 
 
+def test_lost():
+    """Nothing that HDF5 would read as fill values, or from another place, is joined."""
+    clear()
+    with h5py.File('in.h5', 'w') as file:
+        file['images'] = np.arange(60).reshape(20, 3)
+    split('x.h5', 2)
+    layout = h5py.VirtualLayout((20, 3), 'i8')
+    layout[:] = h5py.VirtualSource('x.h5', 'images', (20, 3))
+    with h5py.File('upper.h5', 'w') as file:
+        file.create_virtual_dataset('images', layout, fillvalue=-1)
+    status, _, said = run('--join', 'upper.h5', '-o', 'y.h5')
+    ok(status == 0 and same('in.h5', 'y.h5'), f'sources that are virtual themselves {said}')
+    os.remove('y.h5')
+    os.environ['HDF5_VDS_PREFIX'] = os.path.abspath('..')
+    refused('sources that HDF5 looks for elsewhere', 'HDF5_VDS_PREFIX says where', '--join', 'x.h5', '-o', 'y.h5')
+    del os.environ['HDF5_VDS_PREFIX']
+    name = shards('x', 2)[1]
+    refused('a source of a source as output', f"'./{name}' is a source of 'upper.h5:/", '--join', 'upper.h5', '-o', './' + name, '-f')
+    os.remove(name)
+    refused('a source of a source that is missing', f"its source '{name}' is missing", '--join', 'upper.h5', '-o', 'y.h5')
+
+
 def test_stopped():
     clear()
     make(50)
@@ -417,6 +439,7 @@ test_earlier()
 test_sets()
 test_others()
 test_links()
+test_lost()
 if os.environ.get('SANITIZERS', 'no') == 'no':
     test_stopped()
 done()

@@ -177,6 +177,46 @@ check_source(const struct pack_clone *clone, const char *path,
     return PACK_OK;
 }
 
+static enum pack_status check_below(const struct pack_clone *clone, const char *path,
+                                    const struct pack_h5_source *source,
+                                    struct pack_error *err);
+
+static enum pack_status
+check_sources(const struct pack_clone *clone, const char *path,
+              const struct pack_h5_sources *sources, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    if (sources->unplaced && sources->unplaced != sources->unclear)
+        return pack_clone_refuse(clone, path, sources->unplaced, err);
+    for (size_t i = 0; i < sources->n_sources && status == PACK_OK; i++) {
+        status = check_source(clone, path, &sources->sources[i], err);
+        if (status == PACK_OK && sources->sources[i].facts.layout == PACK_LAYOUT_VIRTUAL)
+            status = check_below(clone, path, &sources->sources[i], err);
+    }
+    if (status == PACK_OK && sources->n_mappings > 0 && sources->n_sources == 0)
+        status = pack_clone_refuse(clone, path,
+                                   "its sources are named by a pattern, and none can be missed",
+                                   err);
+    return status;
+}
+
+/* The sources of a source: pack_h5_sources_read() has seen that this comes to an end. */
+static enum pack_status
+check_below(const struct pack_clone *clone, const char *path,
+            const struct pack_h5_source *source, struct pack_error *err)
+{
+    struct pack_h5_sources sources = { 0 };
+    int64_t file = -1;
+    enum pack_status status = pack_h5_open(source->file, NULL, &file, err);
+    if (status == PACK_OK)
+        status = pack_h5_sources_read(file, source->file, &source->facts, NULL, &sources, err);
+    pack_h5_close(file);
+    if (status == PACK_OK)
+        status = check_sources(clone, path, &sources, err);
+    pack_h5_sources_done(&sources);
+    return status;
+}
+
 /* A virtual dataset, all of whose sources are to be there. */
 static enum pack_status
 take_virtual(struct pack_clone *clone, struct clone_object *object, hid_t set,
@@ -189,12 +229,7 @@ take_virtual(struct pack_clone *clone, struct clone_object *object, hid_t set,
     enum pack_status status = read_sources(clone, object->from, &sources, err);
     if (status != PACK_OK)
         return status;
-    for (size_t i = 0; i < sources.n_sources && status == PACK_OK; i++)
-        status = check_source(clone, object->from, &sources.sources[i], err);
-    if (status == PACK_OK && sources.n_mappings > 0 && sources.n_sources == 0)
-        status = pack_clone_refuse(clone, object->from,
-                                   "its sources are named by a pattern, and none can be missed",
-                                   err);
+    status = check_sources(clone, object->from, &sources, err);
     pack_h5_sources_done(&sources);
     object->is_aligned = true;
     clone->counts.n_pieces++;

@@ -415,7 +415,7 @@ pack_h5_sources_read(int64_t file, const char *name, const struct pack_facts *fa
         pack_h5_sources_done(&s);
         return status;
     }
-    if (s.unclear)
+    if (!s.unplaced)
         s.unplaced = s.unclear;
     find_unclear(&s, &facts->extent);
     *sources = s;

@@ -50,7 +50,8 @@ struct pack_h5_sources {
 /*
  * Reads the mappings of the virtual dataset with these facts in an open file named
  * `name`, and facts and chunk indexes of their sources. Sources are looked for as HDF5
- * does: beside the file, then from the current folder; HDF5_VDS_PREFIX is not looked at.
+ * does: beside the file, then from the current folder, then beside what the file's name is a
+ * link to; where HDF5_VDS_PREFIX has HDF5 look elsewhere, `unplaced` says so.
  * Missing sources, and mappings that are no blocks, are no errors. PACK_ERR_FORMAT
  * when it is a source of itself, also by way of others: HDF5 would crash. guard as in
  * h5_guard.h.
