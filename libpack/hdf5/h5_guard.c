@@ -30,10 +30,11 @@
 
 #include <libpack/dataset.h>
 #include "libpack/base/clock.h"
+#include "libpack/base/fd.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_chunks.h"
 
-enum { DOING_MAX = 384 };
+enum { DOING_MAX = 384, SENT_MAX = 256 << 20 };
 
 /* In memory that parent and child share. */
 struct pack_h5_guard {
@@ -42,6 +43,8 @@ struct pack_h5_guard {
     struct pack_error error;
     _Atomic uint64_t cpu_ns; /* limit of processor time, which the child may find too low */
     char doing[DOING_MAX];
+    int sent_fd; /* memory that the child writes and the parent reads; -1: none */
+    uint64_t sent_bytes;
 };
 
 static const uint64_t cpu_ns_default = UINT64_C(10000000000);
@@ -71,6 +74,19 @@ pack_h5_guard_note(struct pack_h5_guard *guard, const char *format, ...)
     va_start(args, format);
     vsnprintf(guard->doing, sizeof guard->doing, format, args);
     va_end(args);
+}
+
+enum pack_status
+pack_h5_guard_send(struct pack_h5_guard *guard, const void *bytes, size_t size,
+                   struct pack_error *err)
+{
+    if (guard->sent_fd < 0 || size > SENT_MAX - guard->sent_bytes)
+        return pack_fail(err, PACK_ERR_LIMIT, "there is more to tell than %d MiB",
+                         SENT_MAX >> 20);
+    if (!pack_fd_write_at(guard->sent_fd, bytes, size, guard->sent_bytes))
+        return pack_fail_memory(err, "what is known of a file");
+    guard->sent_bytes += size;
+    return PACK_OK;
 }
 
 /* A large file may honestly take longer; holes do not make it large. */
@@ -297,9 +313,20 @@ try_in_child(const char *path, struct pack_h5_guard *guard,
                              : judge(path, guard, got == child ? how : 0, err);
 }
 
-enum pack_status
-pack_h5_guard_try(const char *path, const struct pack_h5_guard_limits *limits,
-                  pack_h5_guard_fn fn, void *context, struct pack_error *err)
+/* What was sent, as far as it came. */
+static enum pack_status
+receive(const struct pack_h5_guard *guard, struct pack_buf *sent, struct pack_error *err)
+{
+    size_t size = guard->sent_bytes < SENT_MAX ? guard->sent_bytes : SENT_MAX, got = 0;
+    enum pack_status status = pack_buf_reserve(sent, size + 1, err);
+    if (status == PACK_OK && pack_fd_read_at(guard->sent_fd, sent->data, size, 0, &got))
+        sent->size = got;
+    return status;
+}
+
+static enum pack_status
+run(const char *path, const struct pack_h5_guard_limits *limits, pack_h5_guard_fn fn,
+    void *context, struct pack_buf *sent, struct pack_error *err)
 {
     struct pack_h5_guard_limits l = { 0 };
     if (limits)
@@ -312,10 +339,35 @@ pack_h5_guard_try(const char *path, const struct pack_h5_guard_limits *limits,
     if (guard == MAP_FAILED)
         return pack_fail_memory(err, "watching over a file");
     guard->cpu_ns = l.cpu_ns;
+    guard->sent_fd = sent ? memfd_create("h5pack", MFD_CLOEXEC) : -1;
     pack_h5_guard_note(guard, "opening it");
-    enum pack_status status = try_in_child(path, guard, &l, fn, context, err);
+    enum pack_status status = sent && guard->sent_fd < 0
+                                  ? pack_fail_memory(err, "what is known of a file")
+                                  : try_in_child(path, guard, &l, fn, context, err);
+    if (guard->sent_fd >= 0) {
+        struct pack_error why;
+        enum pack_status received = receive(guard, sent, &why);
+        if (status == PACK_OK && received != PACK_OK)
+            status = pack_fail(err, received, "%s", why.text);
+        close(guard->sent_fd);
+    }
     munmap(guard, sizeof *guard);
     return status;
+}
+
+enum pack_status
+pack_h5_guard_try(const char *path, const struct pack_h5_guard_limits *limits,
+                  pack_h5_guard_fn fn, void *context, struct pack_error *err)
+{
+    return run(path, limits, fn, context, NULL, err);
+}
+
+enum pack_status
+pack_h5_guard_gather(const char *path, const struct pack_h5_guard_limits *limits,
+                     pack_h5_guard_fn fn, void *context, struct pack_buf *sent,
+                     struct pack_error *err)
+{
+    return run(path, limits, fn, context, sent, err);
 }
 
 /* ------------------------------------------------------------------ whole files */

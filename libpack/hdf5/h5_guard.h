@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <libpack/status.h>
+#include "libpack/base/buf.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +51,18 @@ enum pack_status pack_h5_guard_try(const char *path,
                                    const struct pack_h5_guard_limits *limits,
                                    pack_h5_guard_fn fn, void *context,
                                    struct pack_error *err);
+
+/*
+ * The same, and what the child sent until then, also where it came to a bad end: the last of
+ * it may then be cut short. 256 MiB at most; beyond that sending fails.
+ */
+enum pack_status pack_h5_guard_gather(const char *path,
+                                      const struct pack_h5_guard_limits *limits,
+                                      pack_h5_guard_fn fn, void *context,
+                                      struct pack_buf *sent, struct pack_error *err);
+/* For fn of that: bytes for the caller. PACK_ERR_LIMIT, PACK_ERR_MEMORY. */
+enum pack_status pack_h5_guard_send(struct pack_h5_guard *guard, const void *bytes,
+                                    size_t size, struct pack_error *err);
 
 /* Tries what any program does with a file: lists all datasets, reads facts and chunk
  * indexes. */

@@ -1,0 +1,252 @@
+/*
+ *     file ──survey.h──▶ facts ──findings_stored.h──▶ findings of the file and its datasets
+ *                          └──▶ audit_read.c ──▶ what a reader pays, and what mends it
+ */
+#include "libpack/audit/audit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/audit/audit_parts.h"
+#include "libpack/hdf5/h5_dataset.h"
+
+enum { SMALL_BYTES = 1 << 20 };
+
+/* ------------------------------------------------------------------ findings */
+
+static bool
+is_wanted(const struct pack_audit_params *p, int code)
+{
+    bool wanted = p->n_only == 0;
+    for (size_t i = 0; i < p->n_only; i++)
+        wanted = wanted || p->only[i] == code;
+    for (size_t i = 0; i < p->n_ignored; i++)
+        wanted = wanted && p->ignored[i] != code;
+    return wanted;
+}
+
+static enum pack_status
+keep(const struct pack_audit_params *p, struct pack_audit_result *r,
+     const struct pack_finding *finding, const char *dataset, const char *command,
+     struct pack_error *err)
+{
+    if (!is_wanted(p, finding->code))
+        return PACK_OK;
+    struct pack_audit_finding *grown =
+        realloc(r->findings, (r->n_findings + 1) * sizeof *grown);
+    if (!grown)
+        return pack_fail_memory(err, "findings");
+    r->findings = grown;
+    grown[r->n_findings] = (struct pack_audit_finding){ .finding = *finding,
+                                                        .file = r->n_files - 1,
+                                                        .dataset = dataset };
+    /* a command that is cut would be another one */
+    if (command && strlen(command) < PACK_AUDIT_COMMAND_MAX)
+        strcpy(grown[r->n_findings].command, command);
+    r->n_findings++;
+    return PACK_OK;
+}
+
+static int
+by_price(const void *a, const void *b)
+{
+    const struct pack_audit_finding *x = a, *y = b;
+    const struct pack_finding *f = &x->finding, *g = &y->finding;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    if (f->severity != g->severity)
+        return f->severity > g->severity ? -1 : 1;
+    if (f->price_s != g->price_s)
+        return f->price_s > g->price_s ? -1 : 1;
+    if (f->price_bytes != g->price_bytes)
+        return f->price_bytes > g->price_bytes ? -1 : 1;
+    if (f->code != g->code)
+        return f->code - g->code;
+    return x->dataset && y->dataset ? strcmp(x->dataset, y->dataset) : 0;
+}
+
+/* ------------------------------------------------------------------ datasets */
+
+/* Whether so much is read of it that the reader is to be asked about. */
+static bool
+is_read(const struct pack_survey_dataset *d)
+{
+    const struct pack_facts *f = &d->facts;
+    return !d->failure[0] && f->extent.rank > 0 && f->extent.extent[0] > 1 &&
+           f->logical_bytes >= SMALL_BYTES &&
+           (f->type.class_id == PACK_TYPE_INTEGER || f->type.class_id == PACK_TYPE_FLOAT);
+}
+
+static bool
+is_meant(const struct pack_audit_file *file, const struct pack_survey_dataset *d)
+{
+    return !file->dataset ||
+           strcmp(d->facts.path + strspn(d->facts.path, "/"), file->dataset) == 0;
+}
+
+/* Of how many others of those that are read are larger. */
+static size_t
+count_larger(const struct pack_audit_file *file, size_t at)
+{
+    const struct pack_survey_dataset *sets = file->survey.datasets;
+    uint64_t bytes = sets[at].facts.logical_bytes;
+    size_t n = 0;
+    for (size_t i = 0; i < file->survey.n_datasets; i++)
+        n += is_read(&sets[i]) && (sets[i].facts.logical_bytes > bytes ||
+                                   (sets[i].facts.logical_bytes == bytes && i < at));
+    return n;
+}
+
+/* What needs no reader. */
+static enum pack_status
+look_at_stored(const struct pack_survey_dataset *d, struct pack_audit_found *found,
+               const struct pack_audit_file *file, struct pack_error *err)
+{
+    static const struct pack_stored_reading nobody = { .epoch_samples = 0 };
+    enum pack_status status = PACK_OK;
+    found->n = pack_findings_dataset(d, &nobody, found->finding, PACK_FINDINGS_STORED_MAX);
+    for (size_t i = 0; i < found->n && status == PACK_OK; i++)
+        status = pack_audit_command(&found->finding[i], file->path, &d->facts, NULL,
+                                    &found->command[i], err);
+    return status;
+}
+
+static enum pack_status
+look_at_set(const struct pack_audit_params *p, struct pack_audit_result *r, size_t set,
+            struct pack_error *err)
+{
+    struct pack_audit_file *file = &r->files[r->n_files - 1];
+    const struct pack_survey_dataset *d = &file->survey.datasets[set];
+    struct pack_audit_found *found = calloc(1, sizeof *found);
+    if (!found)
+        return pack_fail_memory(err, "findings");
+    bool is_asked = is_read(d);
+    if (is_asked && (file->n_readings == PACK_AUDIT_SETS_MAX ||
+                     count_larger(file, set) >= PACK_AUDIT_SETS_MAX)) {
+        file->n_passed_over++;
+        is_asked = false;
+    } else if (!is_asked) {
+        file->n_small++;
+    }
+    enum pack_status status;
+    if (is_asked) {
+        struct pack_audit_reading *reading = &file->readings[file->n_readings++];
+        reading->set = set;
+        status = pack_audit_read(p, file, reading, found, err);
+    } else {
+        status = look_at_stored(d, found, file, err);
+    }
+    const char *path = d->facts.path + strspn(d->facts.path, "/");
+    for (size_t i = 0; i < found->n && status == PACK_OK; i++)
+        status = keep(p, r, &found->finding[i], path, found->command[i], err);
+    for (size_t i = 0; i < found->n; i++)
+        free(found->command[i]);
+    free(found);
+    return status;
+}
+
+static enum pack_status
+look_at_sets(const struct pack_audit_params *p, struct pack_audit_result *r,
+             struct pack_error *err)
+{
+    struct pack_audit_file *file = &r->files[r->n_files - 1];
+    bool is_there = !file->dataset;
+    enum pack_status status = PACK_OK;
+    file->readings = calloc(PACK_AUDIT_SETS_MAX, sizeof *file->readings);
+    if (!file->readings)
+        return pack_fail_memory(err, "an audit");
+    for (size_t i = 0; i < file->survey.n_datasets && status == PACK_OK; i++) {
+        if (!is_meant(file, &file->survey.datasets[i]))
+            continue;
+        is_there = true;
+        status = look_at_set(p, r, i, err);
+        if (status == PACK_OK)
+            status = pack_watch_check(&p->watch, err);
+    }
+    if (status == PACK_OK && !is_there && file->survey.status == PACK_OK) {
+        file->status = pack_fail(&file->failure, PACK_ERR_NOT_FOUND,
+                                 "there is no dataset '/%.200s' in '%.200s'", file->dataset,
+                                 file->path);
+        r->n_failed++;
+    }
+    return status;
+}
+
+/* -------------------------------------------------------------------- files */
+
+static enum pack_status
+look_at_file(const struct pack_audit_params *p, const char *operand,
+             struct pack_audit_result *r, struct pack_error *err)
+{
+    struct pack_audit_file *file = &r->files[r->n_files++];
+    struct pack_finding findings[PACK_FINDINGS_STORED_MAX];
+    char *command = NULL, *path = NULL;
+    enum pack_status status = pack_h5_operand_split(operand, &path, &file->dataset, err);
+    file->path = path;
+    if (status != PACK_OK)
+        return status;
+    file->status = pack_survey_file(file->path, NULL, &file->survey, &file->failure);
+    if (file->status == PACK_ERR_MEMORY || file->status == PACK_ERR_INTERRUPTED)
+        return pack_fail(err, file->status, "%s", file->failure.text);
+    if (file->status != PACK_OK) {
+        r->n_failed++;
+        return PACK_OK;
+    }
+    size_t n = pack_findings_file(&file->survey, findings, PACK_FINDINGS_STORED_MAX);
+    for (size_t i = 0; i < n && status == PACK_OK; i++) {
+        status = pack_audit_command(&findings[i], file->path, NULL, NULL, &command, err);
+        if (status == PACK_OK)
+            status = keep(p, r, &findings[i], NULL, command, err);
+        free(command);
+        command = NULL;
+    }
+    return status == PACK_OK ? look_at_sets(p, r, err) : status;
+}
+
+enum pack_status
+pack_audit(const struct pack_audit_params *p, struct pack_audit_result *r,
+           struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    *r = (struct pack_audit_result){ .n_files = 0 };
+    r->files = calloc(p->n_files + 1, sizeof *r->files);
+    if (!r->files)
+        return pack_fail_memory(err, "a list of files");
+    for (size_t i = 0; i < p->n_files && status == PACK_OK; i++) {
+        pack_watch_tell(&p->watch, &(struct pack_progress){ .stage = "auditing",
+                                                            .unit = "files",
+                                                            .done = i,
+                                                            .total = p->n_files });
+        status = pack_watch_check(&p->watch, err);
+        if (status == PACK_OK)
+            status = look_at_file(p, p->files[i], r, err);
+    }
+    if (r->n_findings > 0)
+        qsort(r->findings, r->n_findings, sizeof *r->findings, by_price);
+    return status;
+}
+
+void
+pack_audit_done(struct pack_audit_result *r)
+{
+    for (size_t i = 0; i < r->n_files; i++) {
+        pack_survey_done(&r->files[i].survey);
+        free(r->files[i].readings);
+        free(r->files[i].dataset);
+        free((char *)r->files[i].path);
+    }
+    free(r->files);
+    free(r->findings);
+    *r = (struct pack_audit_result){ .n_files = 0 };
+}
+
+int
+pack_audit_worst(const struct pack_audit_result *r)
+{
+    int worst = -1;
+    for (size_t i = 0; i < r->n_findings; i++)
+        if ((int)r->findings[i].finding.severity > worst)
+            worst = (int)r->findings[i].finding.severity;
+    return worst;
+}

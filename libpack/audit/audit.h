@@ -1,0 +1,90 @@
+/* Finds what is wrong with existing HDF5 files, prices it for a reader, and says what mends
+ * it. */
+#ifndef LIBPACK_AUDIT_H
+#define LIBPACK_AUDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/status.h>
+#include "libpack/advise/advise_request.h"
+#include "libpack/findings/findings_stored.h"
+#include "libpack/hdf5/survey.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    PACK_AUDIT_COMMAND_MAX = 1024,
+    PACK_AUDIT_SETS_MAX = 32 /* of a file that a reader is simulated for, the largest */
+};
+
+struct pack_audit_params {
+    const char *const *files; /* "FILE" or "FILE:/DATASET" */
+    size_t n_files;
+    /* The reader that is asked about: reading, cache, machine and goal; data.file and
+     * storing are not looked at. Prices are predicted, for the storage that it names. */
+    struct pack_advise_request request;
+    const int *only, *ignored; /* codes of rules; n_only 0: all of them */
+    size_t n_only, n_ignored;
+    struct pack_watch watch; /* "auditing", in files */
+};
+
+struct pack_audit_finding {
+    struct pack_finding finding;
+    size_t file;         /* index into files */
+    const char *dataset; /* its path without a leading slash; NULL: of the file itself */
+    char command[PACK_AUDIT_COMMAND_MAX]; /* that mends it, as a shell takes it; "": none */
+};
+
+/* What a reader meets with in a dataset. */
+struct pack_audit_reading {
+    size_t set; /* index into survey.datasets */
+    bool is_known;
+    char why_not[PACK_SURVEY_TEXT_MAX]; /* a sentence without end */
+    double rate, amplification, loads_per_sample, hit_rate; /* of later epochs */
+    double epoch_s;
+    double rate_1, rate_2; /* with the default caches of HDF5 1.x and 2.x; 0: alike */
+    bool has_advice;       /* another layout was looked for, */
+    bool is_kept;          /* and none is worth it; else it gives: */
+    double advised_rate;
+};
+
+struct pack_audit_file {
+    const char *path;    /* as given; without the dataset, owned */
+    char *dataset;       /* the only one that is looked at; NULL: all */
+    enum pack_status status; /* of the file by itself; then all below is empty */
+    struct pack_error failure;
+    struct pack_survey survey;
+    struct pack_audit_reading *readings;
+    size_t n_readings, n_small; /* n_small: datasets too small to be asked about reading */
+    size_t n_passed_over;       /* others, beyond PACK_AUDIT_SETS_MAX */
+};
+
+struct pack_audit_result {
+    struct pack_audit_file *files;
+    size_t n_files, n_failed; /* failed: could not be looked at */
+    /* Of each file by severity, hazards first, then by price. */
+    struct pack_audit_finding *findings;
+    size_t n_findings;
+};
+
+/*
+ * Looks at all files, one after another, each in a child process first. That a file is
+ * damaged is a finding. PACK_ERR_ARGUMENT for a request that cannot be, PACK_ERR_MEMORY,
+ * PACK_ERR_INTERRUPTED; what was found until then is in *result, which is for
+ * pack_audit_done() in any case.
+ */
+enum pack_status pack_audit(const struct pack_audit_params *params,
+                            struct pack_audit_result *result, struct pack_error *err);
+void pack_audit_done(struct pack_audit_result *result);
+
+/* The most severe of the findings; -1: there are none. */
+int pack_audit_worst(const struct pack_audit_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,316 @@
+/*
+ * The reader is the advisor's: the same question gets the same answer as from h5advise with
+ * assumed times. The search for another layout is made only where something is wrong with
+ * this one, for it takes a second.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpack/advise/advise_parts.h"
+#include "libpack/advise/snippet.h"
+#include "libpack/audit/audit_parts.h"
+#include "libpack/model/cost.h"
+#include "libpack/rechunk/rechunk.h"
+
+enum { SAMPLES = 20000 };
+
+static bool
+is_fatal(enum pack_status status)
+{
+    return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED;
+}
+
+static bool
+is_layout(const struct pack_finding *f)
+{
+    return (f->code >= 102 && f->code <= 107) || f->code == 205;
+}
+
+static void
+add(struct pack_audit_found *found, const struct pack_finding *finding)
+{
+    for (size_t i = 0; i < found->n; i++)
+        if (found->finding[i].code == finding->code)
+            return;
+    found->finding[found->n++] = *finding;
+}
+
+/* The advisor's warnings of today's settings, as findings again. */
+static void
+add_warnings(const struct pack_advise_warning *warnings, size_t n,
+             struct pack_audit_found *found)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct pack_advise_warning *w = &warnings[i];
+        size_t remedy = w->remedy[0] ? strlen(w->remedy) + 2 : 0, all = strlen(w->text);
+        struct pack_finding f = { .code = w->code,
+                                  .id = w->id,
+                                  .value = w->value,
+                                  .price_bytes = w->price_bytes,
+                                  .price_s = w->price_s };
+        f.severity = strcmp(w->severity, "hazard") == 0 ? PACK_FINDING_HAZARD
+                     : strcmp(w->severity, "cost") == 0 ? PACK_FINDING_COST
+                                                        : PACK_FINDING_NOTE;
+        snprintf(f.evidence, sizeof f.evidence, "%.*s", (int)(all - remedy), w->text);
+        snprintf(f.remedy, sizeof f.remedy, "%s", w->remedy);
+        /* what the reader does otherwise, or what nobody asked about */
+        if (w->code != 302 && w->code != 204)
+            add(found, &f);
+    }
+}
+
+static void
+take_outcome(const struct pack_advise_job *job, const struct pack_advise_outcome *o,
+             struct pack_audit_reading *r, struct pack_stored_reading *s)
+{
+    double workers = (double)pack_advise_workers(&job->params);
+    double samples = o->worker_samples * workers;
+    double lanes = fmin(workers, (double)job->profile.n_cpus);
+    double scale = o->steady_samples > 0 ? samples / o->steady_samples / lanes : 0;
+    r->is_known = true;
+    r->rate = o->later_rate;
+    r->amplification = o->amplification;
+    r->loads_per_sample = o->loads_per_sample;
+    r->hit_rate = o->hit_rate;
+    r->epoch_s = o->later_rate > 0 ? samples / o->later_rate : 0;
+    *s = (struct pack_stored_reading){
+        .epoch_samples = samples,
+        .epoch_s = r->epoch_s,
+        .amplification = o->amplification,
+        .read_bytes = o->bytes_per_sample * samples,
+        .decodes_per_sample = o->steady_samples > 0
+                                  ? (double)o->steady.decodes / o->steady_samples
+                                  : 0,
+        .decode_s = o->steady_cost.decode_ns * scale / 1e9,
+        .gzip_ns = job->profile.gzip_decode_ns,
+        .zstd_ns = job->profile.zstd_decode_ns,
+        .cache = o->config.cache,
+        .workers = pack_advise_workers(&job->params),
+    };
+}
+
+/* Both defaults, where nobody set the cache. */
+static enum pack_status
+compare_versions(const struct pack_advise_job *job, const struct pack_advise_outcome *now,
+                 struct pack_audit_reading *r, struct pack_error *err)
+{
+    static const enum pack_hdf5_version versions[] = { PACK_HDF5_1_10, PACK_HDF5_2_0 };
+    double *rates[] = { &r->rate_1, &r->rate_2 };
+    enum pack_status status = PACK_OK;
+    if (!pack_advise_has_default_cache(&now->config) || now->config.chunk.rank == 0)
+        return PACK_OK;
+    for (int i = 0; i < 2 && status == PACK_OK; i++) {
+        struct pack_advise_params p = job->params;
+        struct pack_advise_config config = now->config;
+        struct pack_advise_outcome o;
+        p.cache.version = versions[i];
+        pack_cache_params_defaults(&config.cache, versions[i]);
+        status = pack_advise_evaluate(&p, &config, SAMPLES, &o, err);
+        if (status == PACK_OK)
+            *rates[i] = o.later_rate;
+    }
+    return status;
+}
+
+/* Seconds that another layout saves are the price of the worst of what it mends, and of that
+ * alone, so that prices add up. */
+static void
+price_layout(struct pack_audit_found *found, double saved)
+{
+    static const int codes[] = { 205, 105, 103, 102, 106, 107, 104 };
+    for (size_t c = 0; c < sizeof codes / sizeof *codes; c++)
+        for (size_t i = 0; i < found->n; i++)
+            if (found->finding[i].code == codes[c]) {
+                found->finding[i].price_s = saved > 0 ? saved : 0;
+                return;
+            }
+}
+
+/* Where nothing is worth a rewrite, but another cache is worth setting. */
+static void
+take_settings(const struct pack_advise_outcome *best, struct pack_audit_reading *r,
+              struct pack_audit_found *found)
+{
+    const struct pack_cache_params *cache = &best->config.cache;
+    r->advised_rate = best->later_rate;
+    for (size_t i = 0; i < found->n; i++)
+        if (is_layout(&found->finding[i]) && !found->finding[i].remedy[0])
+            snprintf(found->finding[i].remedy, sizeof found->finding[i].remedy,
+                     "rdcc_nbytes=%llu, rdcc_nslots=%llu, rdcc_w0=%g: %.3g times as fast",
+                     (unsigned long long)cache->size_bytes,
+                     (unsigned long long)cache->n_slots, cache->w0,
+                     r->rate > 0 ? best->later_rate / r->rate : 0);
+}
+
+/* Unfiltered chunks that one version reads past its default cache and the other does not. */
+static bool
+is_cliff(const struct pack_advise_params *params, const struct pack_advise_config *config)
+{
+    struct pack_cache_params old, new;
+    pack_cache_params_defaults(&old, PACK_HDF5_1_10);
+    pack_cache_params_defaults(&new, PACK_HDF5_2_0);
+    double bytes = (double)params->data.elem_size;
+    for (int i = 0; i < config->chunk.rank; i++)
+        bytes *= (double)config->chunk.extent[i];
+    return strcmp(config->codec, "none") == 0 && bytes > (double)old.size_bytes &&
+           bytes <= (double)new.size_bytes;
+}
+
+/* What whole chunks take over what the data does. */
+static double
+overhang(const struct pack_advise_params *params, const struct pack_advise_config *config)
+{
+    double factor = 1;
+    for (int i = 0; i < config->chunk.rank; i++) {
+        double extent = (double)params->data.extent.extent[i];
+        double chunk = (double)config->chunk.extent[i];
+        factor *= ceil(extent / chunk) * chunk / extent;
+    }
+    return factor;
+}
+
+/* The best row of a layout that h5rechunk writes and that no rule finds fault with: as good
+ * after an upgrade of HDF5, no larger than the data; NULL: none is worth a rewrite. */
+static const struct pack_advise_outcome *
+find_best(const struct pack_advise_params *params, const struct pack_advise_result *result)
+{
+    const struct pack_advise_outcome *best = NULL;
+    if (result->rows[0].change != PACK_ADVISE_REWRITE)
+        return NULL;
+    for (size_t i = 0; i < result->n_rows; i++) {
+        const struct pack_advise_outcome *o = &result->rows[i];
+        if (o->change == PACK_ADVISE_REWRITE && o->fits &&
+            pack_advise_has_default_cache(&o->config) && !is_cliff(params, &o->config) &&
+            overhang(params, &o->config) < 1.02 &&
+            pack_snippet_can_rechunk(&o->config, params->data.elem_size) &&
+            o->rate >= pack_advise_min_gain(params) * result->now.rate &&
+            (!best || o->rate > best->rate))
+            best = o;
+    }
+    return best;
+}
+
+/* Another layout, for the order that was asked for. */
+static enum pack_status
+find_layout(struct pack_advise_job *job, struct pack_audit_reading *r,
+            struct pack_audit_found *found, struct pack_advise_config *config,
+            struct pack_error *err)
+{
+    bool is_asked = false;
+    for (size_t i = 0; i < found->n; i++)
+        is_asked = is_asked || is_layout(&found->finding[i]);
+    if (!is_asked || !pack_rechunk_can(pack_advise_file_data(job->file)))
+        return PACK_OK;
+    struct pack_advise_result *result = calloc(1, sizeof *result);
+    if (!result)
+        return pack_fail_memory(err, "advice");
+    job->params.reading.pattern_is_fixed = true;
+    enum pack_status status = pack_advise(&job->params, result, err);
+    if (status == PACK_OK) {
+        const struct pack_advise_outcome *best = find_best(&job->params, result);
+        r->has_advice = true;
+        r->is_kept = best == NULL;
+        r->advised_rate = best ? best->later_rate : 0;
+        if (best)
+            *config = best->config;
+    }
+    if (status == PACK_OK && r->is_kept && result->rows[0].change == PACK_ADVISE_SETTINGS)
+        take_settings(&result->rows[0], r, found);
+    double saved = r->rate > 0 && r->advised_rate > r->rate
+                       ? r->epoch_s * (1 - r->rate / r->advised_rate)
+                       : 0;
+    price_layout(found, saved);
+    free(result);
+    return status;
+}
+
+static enum pack_status
+simulate(struct pack_advise_job *job, struct pack_audit_reading *r,
+         struct pack_stored_reading *stored, struct pack_audit_found *found,
+         struct pack_error *err)
+{
+    struct pack_advise_outcome now;
+    struct pack_advise_warning warnings[PACK_ADVISE_WARNINGS_MAX];
+    size_t n = 0;
+    if (!job->params.now)
+        return PACK_OK;
+    enum pack_status status =
+        pack_advise_evaluate(&job->params, job->params.now, SAMPLES, &now, err);
+    if (status == PACK_OK)
+        status = pack_advise_warn(&job->params, &now, warnings, &n, err);
+    if (status == PACK_OK)
+        status = compare_versions(job, &now, r, err);
+    if (status != PACK_OK)
+        return status;
+    take_outcome(job, &now, r, stored);
+    add_warnings(warnings, n, found);
+    return PACK_OK;
+}
+
+/* A plain layout that is looked at in any case: whole samples, as many as make a chunk of some
+ * size; "" where there is none. */
+static void
+suggest(const struct pack_facts *facts, char text[PACK_SHAPE_TEXT_MAX])
+{
+    enum { CHUNK_BYTES = 64 << 10 };
+    struct pack_shape chunk = facts->extent;
+    double bytes = (double)facts->type.bytes;
+    text[0] = '\0';
+    for (int i = 1; i < chunk.rank; i++)
+        bytes *= (double)chunk.extent[i];
+    if (facts->layout != PACK_LAYOUT_CHUNKED || bytes > UINT32_MAX)
+        return;
+    uint64_t n = bytes < CHUNK_BYTES ? (uint64_t)(CHUNK_BYTES / bytes) : 1;
+    chunk.extent[0] = n < chunk.extent[0] ? n : chunk.extent[0];
+    pack_shape_format(&chunk, text);
+}
+
+enum pack_status
+pack_audit_read(const struct pack_audit_params *params, const struct pack_audit_file *file,
+                struct pack_audit_reading *r, struct pack_audit_found *found,
+                struct pack_error *err)
+{
+    const struct pack_survey_dataset *d = &file->survey.datasets[r->set];
+    struct pack_stored_reading stored = { .epoch_samples = 0 };
+    struct pack_finding rules[PACK_FINDINGS_STORED_MAX];
+    struct pack_advise_request request = params->request;
+    struct pack_advise_job *job = calloc(1, sizeof *job);
+    struct pack_advise_config config = { .codec = "" };
+    struct pack_error why = { .text = "" };
+    char *operand = NULL, chunk[PACK_SHAPE_TEXT_MAX];
+    const char *suggested = chunk;
+    if (!job || asprintf(&operand, "%s:/%s", file->path,
+                         d->facts.path + strspn(d->facts.path, "/")) < 0) {
+        free(job);
+        return pack_fail_memory(err, "an audit");
+    }
+    suggest(&d->facts, chunk);
+    request.data.file = operand;
+    request.storing.chunks = &suggested;
+    request.storing.n_chunks = chunk[0] != '\0';
+    request.watch = (struct pack_watch){ .context = params->watch.context,
+                                         .stop = params->watch.stop };
+    enum pack_status status = pack_advise_job_open(&request, job, &why);
+    if (status == PACK_OK)
+        status = simulate(job, r, &stored, found, &why);
+    size_t n = pack_findings_dataset(d, &stored, rules, PACK_FINDINGS_STORED_MAX);
+    for (size_t i = 0; i < n; i++)
+        add(found, &rules[i]);
+    if (status == PACK_OK)
+        status = find_layout(job, r, found, &config, &why);
+    bool has_config = r->has_advice && !r->is_kept;
+    if (status != PACK_OK)
+        snprintf(r->why_not, sizeof r->why_not, "%.*s", PACK_SURVEY_TEXT_MAX - 1, why.text);
+    if (is_fatal(status) && err)
+        *err = why;
+    status = is_fatal(status) ? status : PACK_OK;
+    for (size_t i = 0; i < found->n && status == PACK_OK; i++)
+        status = pack_audit_command(&found->finding[i], file->path, &d->facts,
+                                    has_config ? &config : NULL, &found->command[i], err);
+    pack_advise_job_close(job);
+    free(job);
+    free(operand);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* What h5audit found, as text for a terminal and as JSON. */
+#ifndef LIBPACK_REPORT_AUDIT_H
+#define LIBPACK_REPORT_AUDIT_H
+
+#include "libpack/audit/audit.h"
+#include "libpack/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One run of the auditor. All borrowed. */
+struct pack_audit_report {
+    const char *program, *version;
+    const struct pack_audit_params *params;
+    const struct pack_audit_result *result;
+    enum pack_finding_severity fail_on;
+    bool is_brief; /* findings alone, no facts of datasets */
+};
+
+/* At most 80 columns where names and commands permit, the worst first. PACK_ERR_MEMORY. */
+enum pack_status pack_report_audit_text(const struct pack_audit_report *report,
+                                        struct pack_buf *buf, struct pack_error *err);
+
+/* One object of schema "audit/1"; h5audit(1) defines it. */
+enum pack_status pack_report_audit_json(const struct pack_audit_report *report,
+                                        struct pack_buf *buf, struct pack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,173 @@
+/* File by file: one line of verdict, the findings, what there is. */
+#include "libpack/audit/report_audit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/base/name.h"
+#include "libpack/base/numbers.h"
+#include "libpack/base/page.h"
+#include "libpack/base/size.h"
+
+static size_t
+count_of(const struct pack_audit_result *r, size_t file, enum pack_finding_severity severity)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_findings; i++)
+        n += r->findings[i].file == file && r->findings[i].finding.severity == severity;
+    return n;
+}
+
+/* "2 hazards, 1 cost", "nothing found" */
+static void
+put_verdict(struct page *page, const struct pack_audit_report *report, size_t file)
+{
+    static const char *const words[][2] = {
+        [PACK_FINDING_NOTE] = { "note", "notes" },
+        [PACK_FINDING_COST] = { "cost", "costs" },
+        [PACK_FINDING_HAZARD] = { "hazard", "hazards" },
+    };
+    const struct pack_audit_file *f = &report->result->files[file];
+    char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
+    const char *gap = "";
+    LINE(page, "%s: ", pack_name_text(f->path, name));
+    if (f->status != PACK_OK) {
+        LINE(page, "%s\n", f->failure.text);
+        return;
+    }
+    for (int severity = PACK_FINDING_HAZARD; severity >= PACK_FINDING_NOTE; severity--) {
+        size_t n = count_of(report->result, file, (enum pack_finding_severity)severity);
+        if (n == 0)
+            continue;
+        LINE(page, "%s%s", gap, pack_counted(n, words[severity][0], words[severity][1]).text);
+        gap = ", ";
+    }
+    LINE(page, "%s; %s, %s\n", *gap ? "" : "nothing found",
+         pack_bytes_format(f->survey.file.file_bytes, size),
+         pack_counted(f->survey.file.n_datasets, "dataset", "datasets").text);
+}
+
+static void
+put_price(struct page *page, const struct pack_finding *f)
+{
+    char bytes[PACK_BYTES_TEXT_MAX], line[160];
+    int n = 0;
+    if (f->price_bytes >= 1)
+        n = snprintf(line, sizeof line, "%s %s",
+                     pack_bytes_format((uint64_t)f->price_bytes, bytes),
+                     f->code == 105 || f->code == 205 || f->code == 103 || f->code == 203 ||
+                             f->code >= 300
+                         ? "read in vain in each epoch"
+                         : "of the file");
+    if (f->code == 501 || f->code == 202)
+        n = 0;
+    if (f->price_s > 0)
+        n += snprintf(line + n, sizeof line - (size_t)n, "%s%.3g s of each epoch",
+                      n ? "; " : "", f->price_s);
+    if (n > 0)
+        pack_page_wrap(page, "      price: ", line, 13);
+}
+
+static void
+put_finding(struct page *page, const struct pack_audit_finding *a)
+{
+    const struct pack_finding *f = &a->finding;
+    char lead[PACK_NAME_TEXT_MAX + 40], name[PACK_NAME_TEXT_MAX];
+    snprintf(lead, sizeof lead, "  H5A%03d %s %s%.*s%s", f->code,
+             pack_finding_severity_name(f->severity), a->dataset ? "/" : "", 400,
+             a->dataset ? pack_name_text(a->dataset, name) : "", a->dataset ? ": " : "");
+    pack_page_wrap(page, lead, f->evidence, 6);
+    put_price(page, f);
+    if (f->remedy[0])
+        pack_page_wrap(page, "      do:    ", f->remedy, 13);
+    if (a->command[0])
+        LINE(page, "      fix:   %s\n", a->command);
+}
+
+/* What is in the file. */
+static void
+put_facts(struct page *page, const struct pack_audit_file *file,
+          const struct pack_survey_dataset *d)
+{
+    const struct pack_facts *f = &d->facts;
+    char extent[PACK_SHAPE_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX], type[PACK_TYPE_TEXT_MAX],
+        filters[PACK_PIPELINE_TEXT_MAX], size[PACK_BYTES_TEXT_MAX], name[PACK_NAME_TEXT_MAX];
+    char line[1024];
+    if (d->failure[0] && f->extent.rank == 0)
+        return;
+    (void)file;
+    int n = snprintf(line, sizeof line, "%s %s, ",
+                     f->extent.rank ? pack_shape_format(&f->extent, extent) : "scalar",
+                     pack_type_format(&f->type, type));
+    if (f->layout == PACK_LAYOUT_CHUNKED)
+        n += snprintf(line + n, sizeof line - (size_t)n, "%s of %s, %.100s, ",
+                      pack_counted(f->n_chunks_stored, "chunk", "chunks").text,
+                      pack_shape_format(&f->chunk, chunk),
+                      pack_pipeline_format(&f->pipeline, filters));
+    else
+        n += snprintf(line + n, sizeof line - (size_t)n, "%s, ", pack_layout_name(f->layout));
+    snprintf(line + n, sizeof line - (size_t)n, "%s stored",
+             pack_bytes_format(f->stored_bytes, size));
+    LINE(page, "  /%s\n", pack_name_text(f->path + strspn(f->path, "/"), name));
+    pack_page_wrap(page, "      ", line, 6);
+}
+
+static void
+put_reading(struct page *page, const struct pack_audit_reading *r)
+{
+    char rate[16], other[16], line[320];
+    if (!r->is_known) {
+        if (r->why_not[0])
+            pack_page_wrap(page, "      not priced: ", r->why_not, 6);
+        return;
+    }
+    int n = snprintf(line, sizeof line,
+                     "read as asked: %s samples/s predicted, %.3g reads of the file and %.3g "
+                     "bytes for each byte wanted",
+                     pack_short_rate(r->rate, rate), r->loads_per_sample, r->amplification);
+    if (r->rate_1 > 1.05 * r->rate_2 || r->rate_2 > 1.05 * r->rate_1)
+        n += snprintf(line + n, sizeof line - (size_t)n,
+                      "; with the default cache of HDF5 1.x %s, of 2.x %s",
+                      pack_short_rate(r->rate_1, rate), pack_short_rate(r->rate_2, other));
+    if (r->has_advice && !r->is_kept)
+        snprintf(line + n, sizeof line - (size_t)n, "; another layout gives %s",
+                 pack_short_rate(r->advised_rate, rate));
+    else if (r->has_advice && r->advised_rate > 0)
+        snprintf(line + n, sizeof line - (size_t)n, "; another cache gives %s",
+                 pack_short_rate(r->advised_rate, rate));
+    else if (r->has_advice)
+        snprintf(line + n, sizeof line - (size_t)n, "; no other layout is worth a rewrite");
+    pack_page_wrap(page, "      ", line, 6);
+}
+
+static void
+put_file(struct page *page, const struct pack_audit_report *report, size_t i)
+{
+    const struct pack_audit_file *file = &report->result->files[i];
+    put_verdict(page, report, i);
+    for (size_t k = 0; k < report->result->n_findings; k++)
+        if (report->result->findings[k].file == i)
+            put_finding(page, &report->result->findings[k]);
+    for (size_t k = 0; k < file->n_readings && !report->is_brief; k++) {
+        put_facts(page, file, &file->survey.datasets[file->readings[k].set]);
+        put_reading(page, &file->readings[k]);
+    }
+    if (file->n_small && file->n_readings && !report->is_brief)
+        LINE(page, "  %s not priced: small, or no numbers\n",
+             pack_counted(file->n_small, "dataset is", "datasets are").text);
+    if (file->n_passed_over)
+        LINE(page, "  %s not priced: only the largest %d are\n",
+             pack_counted(file->n_passed_over, "dataset is", "datasets are").text,
+             PACK_AUDIT_SETS_MAX);
+}
+
+enum pack_status
+pack_report_audit_text(const struct pack_audit_report *report, struct pack_buf *buf,
+                       struct pack_error *err)
+{
+    struct page page = { buf, PACK_OK, err };
+    const struct pack_audit_result *r = report->result;
+    for (size_t i = 0; i < r->n_files; i++)
+        put_file(&page, report, i);
+    return page.status;
+}

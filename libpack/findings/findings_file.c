@@ -1,0 +1,171 @@
+/* Of a file as a whole. */
+#include "libpack/findings/findings_stored.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/base/numbers.h"
+#include "libpack/base/size.h"
+#include "libpack/findings/rules.h"
+
+#define SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
+
+static bool
+is_truncated(const struct pack_survey *s)
+{
+    const struct pack_superblock *sb = &s->file.superblock;
+    return s->file.has_superblock && !sb->has_driver && sb->end_bytes > s->file.file_bytes;
+}
+
+static bool
+truncated(const struct pack_survey *s, struct pack_finding *out)
+{
+    char is[PACK_BYTES_TEXT_MAX], was[PACK_BYTES_TEXT_MAX];
+    if (!is_truncated(s))
+        return false;
+    out->value = (double)s->file.superblock.end_bytes;
+    out->price_bytes = out->value - (double)s->file.file_bytes;
+    SAY(out->evidence, "the file ends at %s and says that it ended at %s (%llu of %llu bytes)",
+        pack_bytes_format(s->file.file_bytes, is),
+        pack_bytes_format(s->file.superblock.end_bytes, was),
+        (unsigned long long)s->file.file_bytes,
+        (unsigned long long)s->file.superblock.end_bytes);
+    SAY(out->remedy, "copy it again from where it came from");
+    return true;
+}
+
+static bool
+marked_open(const struct pack_survey *s, struct pack_finding *out)
+{
+    if (!s->file.has_superblock || !s->file.superblock.is_marked_open)
+        return false;
+    SAY(out->evidence, "the file is marked as open for writing: somebody is at it now, or a "
+                       "writer did not come to close it");
+    SAY(out->remedy, "once nobody writes: h5clear -s");
+    return true;
+}
+
+static bool
+crashes(const struct pack_survey *s, struct pack_finding *out)
+{
+    if (s->is_complete || s->status == PACK_OK)
+        return false;
+    SAY(out->evidence, "%.479s", s->failure.text);
+    return true;
+}
+
+static bool
+unreadable(const struct pack_survey *s, struct pack_finding *out)
+{
+    if (!s->is_complete || s->status == PACK_OK || is_truncated(s))
+        return false;
+    SAY(out->evidence, "%.479s", s->failure.text);
+    return true;
+}
+
+/* What no dataset and no index of chunks can account for. */
+static bool
+free_space(const struct pack_survey *s, struct pack_finding *out)
+{
+    enum { LEAST = 1 << 20, OF_CHUNK = 64, OF_DATASET = 4096 };
+    uint64_t held = s->file.has_superblock ? s->file.superblock.start_bytes : 0;
+    char size[PACK_BYTES_TEXT_MAX];
+    if (s->status != PACK_OK || s->n_datasets < s->file.n_datasets || s->n_datasets == 0)
+        return false;
+    for (size_t i = 0; i < s->n_datasets; i++) {
+        const struct pack_facts *f = &s->datasets[i].facts;
+        if (s->datasets[i].failure[0] || f->type.is_variable ||
+            f->type.class_id == PACK_TYPE_COMPOUND)
+            return false; /* their heaps are not known */
+        if (f->n_external == 0)
+            held += f->stored_bytes + f->n_chunks_total * OF_CHUNK + OF_DATASET;
+    }
+    if (held >= s->file.file_bytes || s->file.file_bytes - held < LEAST ||
+        (s->file.file_bytes - held) * 5 < s->file.file_bytes)
+        return false;
+    out->price_bytes = (double)(s->file.file_bytes - held);
+    out->value = out->price_bytes / (double)s->file.file_bytes;
+    SAY(out->evidence, "%s of the file, %.3g %%, belong to no dataset",
+        pack_bytes_format(s->file.file_bytes - held, size), 100 * out->value);
+    return true;
+}
+
+static bool
+many_datasets(const struct pack_survey *s, struct pack_finding *out)
+{
+    enum { MANY = 100 };
+    char extent[PACK_SHAPE_TEXT_MAX];
+    if (s->alike.n < MANY)
+        return false;
+    out->value = (double)s->alike.n;
+    SAY(out->evidence, "%llu datasets of the same shape, %s, in '/%.200s': one for each sample",
+        (unsigned long long)s->alike.n, pack_shape_format(&s->alike.extent, extent),
+        s->alike.group);
+    SAY(out->remedy, "one dataset, with one more dimension in front");
+    return true;
+}
+
+/* The last part of a path is one of the words. */
+static bool
+is_called(const char *path, const char *const *words)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (; *words; words++)
+        if (strcmp(name, *words) == 0)
+            return true;
+    return false;
+}
+
+static bool
+are_of_one_group(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    size_t n = x ? (size_t)(x - a) : 0, m = y ? (size_t)(y - b) : 0;
+    return n == m && strncmp(a, b, n) == 0;
+}
+
+static bool
+lengths_differ(const struct pack_survey *s, struct pack_finding *out)
+{
+    static const char *const inputs[] = { "images", "data", "x", "X", "features", NULL },
+                            *const targets[] = { "labels", "label", "targets", "y", NULL };
+    for (size_t i = 0; i < s->n_datasets; i++) {
+        const struct pack_facts *a = &s->datasets[i].facts;
+        for (size_t k = 0; is_called(a->path, inputs) && k < s->n_datasets; k++) {
+            const struct pack_facts *b = &s->datasets[k].facts;
+            if (!is_called(b->path, targets) ||
+                !are_of_one_group(a->path, b->path) || a->extent.rank == 0 ||
+                b->extent.rank == 0 || a->extent.extent[0] == b->extent.extent[0])
+                continue;
+            out->value = (double)b->extent.extent[0];
+            SAY(out->evidence, "'%.120s' has %llu samples, '%.120s' beside it %llu", a->path,
+                (unsigned long long)a->extent.extent[0], b->path,
+                (unsigned long long)b->extent.extent[0]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct {
+    int code;
+    bool (*find)(const struct pack_survey *survey, struct pack_finding *out);
+} rules[] = {
+    { 501, truncated },  { 502, marked_open },   { 503, crashes },        { 504, unreadable },
+    { 510, free_space }, { 512, many_datasets }, { 601, lengths_differ },
+};
+
+size_t
+pack_findings_file(const struct pack_survey *survey, struct pack_finding *findings, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && n < max; i++) {
+        const struct pack_rule *rule = pack_rule_of(rules[i].code);
+        struct pack_finding found = { .code = rule->code,
+                                      .id = rule->id,
+                                      .severity = rule->severity };
+        if (rules[i].find(survey, &found))
+            findings[n++] = found;
+    }
+    return n;
+}

@@ -1,0 +1,366 @@
+/* Of datasets; findings_file.c has those of files. As in findings.c, a rule is a function and a
+ * line; its name and severity are in rules.c. */
+#include "libpack/findings/findings_stored.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/base/numbers.h"
+#include "libpack/base/size.h"
+#include "libpack/findings/rules.h"
+
+#define SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
+
+struct look {
+    const struct pack_survey_dataset *d;
+    const struct pack_facts *f; /* of d */
+    const struct pack_stored_reading *r;
+};
+
+static bool
+has_filter(const struct pack_pipeline *pipeline, uint32_t id)
+{
+    for (int i = 0; i < pipeline->n; i++)
+        if (pipeline->filter[i].id == id)
+            return true;
+    return false;
+}
+
+/* Filters that make data smaller; all but those that only sort bytes or check them. */
+static bool
+is_compressed(const struct pack_pipeline *pipeline)
+{
+    for (int i = 0; i < pipeline->n; i++)
+        if (pipeline->filter[i].id != PACK_FILTER_SHUFFLE &&
+            pipeline->filter[i].id != PACK_FILTER_FLETCHER32)
+            return true;
+    return false;
+}
+
+/* Bytes in the file of each byte of a chunk that is there; 0: not known. */
+static double
+stored_rate(const struct pack_facts *f)
+{
+    double chunks = (double)f->n_chunks_stored * (double)f->chunk_bytes;
+    return chunks > 0 ? (double)f->stored_bytes / chunks : 0;
+}
+
+/* --------------------------------------------------------------------- layout */
+
+bool
+pack_is_guessed_chunk(const struct pack_shape *extent, uint64_t elem_size,
+                      const struct pack_shape *chunk)
+{
+    static const double base = 16 << 10, least = 8 << 10, most = 1 << 20;
+    double guess[PACK_RANK_MAX], bytes = (double)elem_size, elements = 1;
+    if (extent->rank == 0 || extent->rank != chunk->rank)
+        return false;
+    for (int i = 0; i < extent->rank; i++) {
+        guess[i] = extent->extent[i] ? (double)extent->extent[i] : 1024;
+        elements *= guess[i];
+    }
+    double target = fmin(fmax(base * pow(2, log10(elements * bytes / (1 << 20))), least), most);
+    for (int i = 0;; i = (i + 1) % extent->rank) {
+        elements = 1;
+        for (int k = 0; k < extent->rank; k++)
+            elements *= guess[k];
+        double size = elements * bytes;
+        if (((size < target || fabs(size - target) / target < 0.5) && size < most) ||
+            elements <= 1)
+            break;
+        guess[i] = ceil(guess[i] / 2);
+    }
+    for (int i = 0; i < extent->rank; i++)
+        if (guess[i] != (double)chunk->extent[i])
+            return false;
+    return true;
+}
+
+/* Chunks that h5py made up, where they cut through samples. */
+static bool
+guessed_chunks(const struct look *l, struct pack_finding *out)
+{
+    char chunk[PACK_SHAPE_TEXT_MAX];
+    const struct pack_facts *f = l->f;
+    bool cuts = false;
+    for (int i = 1; i < f->chunk.rank; i++)
+        cuts = cuts || f->chunk.extent[i] < f->extent.extent[i];
+    if (!cuts || !pack_is_guessed_chunk(&f->extent, f->type.bytes, &f->chunk))
+        return false;
+    SAY(out->evidence, "chunks of %s are what h5py guesses for this shape when it is not told "
+                       "which: they cut through samples",
+        pack_shape_format(&f->chunk, chunk));
+    return true;
+}
+
+static bool
+is_decoded_again(const struct look *l)
+{
+    return l->f->pipeline.n > 0 && l->r->epoch_samples > 0 &&
+           l->f->chunk_bytes > l->r->cache.size_bytes && l->r->decodes_per_sample > 0 &&
+           l->f->chunk.extent[0] > 1;
+}
+
+static bool
+dragged_chunks(const struct look *l, struct pack_finding *out)
+{
+    char size[PACK_BYTES_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX];
+    if (l->r->amplification < 2 || l->f->chunk.extent[0] < 2 || is_decoded_again(l))
+        return false;
+    out->value = l->r->amplification;
+    out->price_bytes = l->r->read_bytes * (1 - 1 / l->r->amplification);
+    SAY(out->evidence,
+        "each read of a sample brings a chunk of %s: %.3g bytes come from the file for each "
+        "byte wanted, %s in an epoch",
+        pack_shape_format(&l->f->chunk, chunk), l->r->amplification,
+        pack_bytes_format((uint64_t)l->r->read_bytes, size));
+    return true;
+}
+
+static bool
+tiny_chunks(const struct look *l, struct pack_finding *out)
+{
+    enum { TINY_BYTES = 2048, MANY = 10000, INDEX_BYTES = 40 };
+    if (l->f->chunk_bytes > TINY_BYTES || l->f->n_chunks_stored < MANY)
+        return false;
+    out->value = (double)l->f->chunk_bytes;
+    out->price_bytes = (double)l->f->n_chunks_stored * INDEX_BYTES;
+    SAY(out->evidence,
+        "%llu chunks of %llu bytes: an index of some %d bytes for each is %.3g %% of the data",
+        (unsigned long long)l->f->n_chunks_stored, (unsigned long long)l->f->chunk_bytes,
+        INDEX_BYTES, 100.0 * INDEX_BYTES / (double)l->f->chunk_bytes);
+    return true;
+}
+
+static bool
+huge_chunks(const struct look *l, struct pack_finding *out)
+{
+    static const uint64_t huge = UINT64_C(1) << 30, limit = UINT64_C(1) << 32;
+    char size[PACK_BYTES_TEXT_MAX];
+    if (l->f->chunk_bytes < huge || (l->f->pipeline.n == 0 && l->f->chunk_bytes < limit))
+        return false;
+    out->value = (double)l->f->chunk_bytes;
+    SAY(out->evidence, "a chunk has %s, which %s", pack_bytes_format(l->f->chunk_bytes, size),
+        l->f->chunk_bytes >= limit
+            ? "HDF5 reads from 2.0 on only"
+            : "each reader decodes as a whole, in its own memory, for any part of it");
+    return true;
+}
+
+static bool
+decoded_again(const struct look *l, struct pack_finding *out)
+{
+    char chunk[PACK_BYTES_TEXT_MAX], cache[PACK_BYTES_TEXT_MAX];
+    if (!is_decoded_again(l))
+        return false;
+    out->value = l->r->decodes_per_sample * (double)l->f->chunk.extent[0];
+    out->price_bytes = l->r->read_bytes * (1 - 1 / fmax(1, l->r->amplification));
+    SAY(out->evidence,
+        "filtered chunks of %s do not fit the chunk cache of %s: each access decodes one anew, "
+        "%.3g samples for each that is wanted",
+        pack_bytes_format(l->f->chunk_bytes, chunk),
+        pack_bytes_format(l->r->cache.size_bytes, cache), out->value);
+    return true;
+}
+
+/* ------------------------------------------------------------ types and filters */
+
+/* So much that what its filters do is worth a word. */
+static bool
+is_large(const struct look *l)
+{
+    enum { LARGE_BYTES = 1 << 20 };
+    return (double)l->f->n_chunks_stored * (double)l->f->chunk_bytes >= LARGE_BYTES;
+}
+
+static bool
+shuffled_bytes(const struct look *l, struct pack_finding *out)
+{
+    if (!is_large(l) || l->f->type.bytes != 1 || !has_filter(&l->f->pipeline, PACK_FILTER_SHUFFLE))
+        return false;
+    SAY(out->evidence, "elements have one byte: the shuffle filter copies them and changes "
+                       "nothing");
+    return true;
+}
+
+static bool
+variable_length(const struct look *l, struct pack_finding *out)
+{
+    enum { MANY = 1000 };
+    if (!l->f->type.is_variable || l->f->n_elements < MANY)
+        return false;
+    out->value = (double)l->f->n_elements;
+    SAY(out->evidence,
+        "%llu elements of variable length: each is a reference into a heap%s, and is read by "
+        "itself",
+        (unsigned long long)l->f->n_elements,
+        l->f->pipeline.n > 0 ? ", which the filters do not reach" : "");
+    SAY(out->remedy, "strings of a fixed length, or one flat dataset with offsets");
+    return true;
+}
+
+static bool
+is_needless(const struct look *l)
+{
+    return is_large(l) && is_compressed(&l->f->pipeline) && stored_rate(l->f) > 0.95;
+}
+
+static bool
+needless_compression(const struct look *l, struct pack_finding *out)
+{
+    char text[PACK_PIPELINE_TEXT_MAX];
+    if (!is_needless(l))
+        return false;
+    out->value = stored_rate(l->f);
+    out->price_s = l->r->decode_s;
+    SAY(out->evidence, "%.60s leaves %.3g %% of the data: it saves next to nothing and is undone "
+                       "at every load",
+        pack_pipeline_format(&l->f->pipeline, text), 100 * out->value);
+    return true;
+}
+
+static bool
+slow_codec(const struct look *l, struct pack_finding *out)
+{
+    double factor = l->r->zstd_ns > 0 ? l->r->gzip_ns / l->r->zstd_ns : 0;
+    if (!is_large(l) || !has_filter(&l->f->pipeline, PACK_FILTER_DEFLATE) || is_needless(l) || factor < 1.5)
+        return false;
+    out->value = factor;
+    out->price_s = l->r->decode_s * (1 - 1 / factor);
+    SAY(out->evidence, "deflate takes %.3g times as long to decode as zstd, which stores as much "
+                       "in about as many bytes",
+        factor);
+    return true;
+}
+
+/* ------------------------------------------------------------------ in the file */
+
+static bool
+damaged_dataset(const struct look *l, struct pack_finding *out)
+{
+    if (!l->d->failure[0])
+        return false;
+    SAY(out->evidence, "%s", l->d->failure);
+    return true;
+}
+
+static bool
+missing_filter(const struct look *l, struct pack_finding *out)
+{
+    char need[PACK_FILTER_NEED_MAX];
+    if (l->d->missing_filter == 0)
+        return false;
+    out->value = l->d->missing_filter;
+    SAY(out->evidence, "it %s", pack_filter_need(l->d->missing_filter, need));
+    return true;
+}
+
+static bool
+overlapping_chunks(const struct look *l, struct pack_finding *out)
+{
+    if (!l->d->has_stats || l->d->stats.n_overlapping == 0)
+        return false;
+    out->value = (double)l->d->stats.n_overlapping;
+    SAY(out->evidence, "%s in bytes that another one claims",
+        pack_counted(l->d->stats.n_overlapping, "chunk begins", "chunks begin").text);
+    return true;
+}
+
+static bool
+chunks_beyond_end(const struct look *l, struct pack_finding *out)
+{
+    if (!l->d->has_stats || l->d->stats.n_beyond_end == 0)
+        return false;
+    out->value = (double)l->d->stats.n_beyond_end;
+    SAY(out->evidence, "%s beyond the end of the file, the first being number %llu",
+        pack_counted(l->d->stats.n_beyond_end, "chunk reaches", "chunks reach").text,
+        (unsigned long long)l->d->stats.first_bad);
+    return true;
+}
+
+static bool
+missing_chunks(const struct look *l, struct pack_finding *out)
+{
+    if (!l->d->has_stats || l->d->stats.n_missing == 0)
+        return false;
+    out->value = (double)l->d->stats.n_missing;
+    SAY(out->evidence, "%llu of %s never written: what they hold reads as %s",
+        (unsigned long long)l->d->stats.n_missing,
+        pack_counted(l->f->n_chunks_total, "chunk was", "chunks were").text,
+        l->f->fill_is_zero ? "zeros" : "the fill value");
+    return true;
+}
+
+static bool
+scattered_chunks(const struct look *l, struct pack_finding *out)
+{
+    enum { FEW = 16 };
+    const struct pack_chunk_stats *s = &l->d->stats;
+    if (!l->d->has_stats || s->n_stored < FEW || s->n_backward * 4 < s->n_stored)
+        return false;
+    out->value = (double)s->n_backward / (double)s->n_stored;
+    SAY(out->evidence, "%.3g %% of the chunks lie in front of the one that comes before them: a "
+                       "reader in order jumps back %llu times",
+        100 * out->value, (unsigned long long)s->n_backward);
+    return true;
+}
+
+static bool
+old_index(const struct look *l, struct pack_finding *out)
+{
+    enum { MANY = 100000 };
+    if (l->f->index != PACK_INDEX_BTREE1 || l->f->n_chunks_stored < MANY)
+        return false;
+    out->value = (double)l->f->n_chunks_stored;
+    SAY(out->evidence, "%llu chunks in a version 1 B-tree, which has to be walked where newer "
+                       "files compute a place",
+        (unsigned long long)l->f->n_chunks_stored);
+    SAY(out->remedy, "write it with libver='v110', or larger chunks");
+    return true;
+}
+
+static bool
+masked_chunks(const struct look *l, struct pack_finding *out)
+{
+    if (!l->d->has_stats || l->d->stats.n_masked == 0)
+        return false;
+    out->value = (double)l->d->stats.n_masked;
+    SAY(out->evidence, "%s stored without some of the filters",
+        pack_counted(l->d->stats.n_masked, "chunk is", "chunks are").text);
+    return true;
+}
+
+/* What is not known of a dataset that failed is zero, which no rule takes for a finding. */
+static const struct {
+    int code;
+    bool (*find)(const struct look *look, struct pack_finding *out);
+} rules[] = {
+    { 101, missing_filter },     { 104, guessed_chunks },   { 105, dragged_chunks },
+    { 106, tiny_chunks },        { 107, huge_chunks },      { 205, decoded_again },
+    { 401, shuffled_bytes },     { 402, variable_length },  { 403, needless_compression },
+    { 404, slow_codec },         { 505, damaged_dataset },  { 506, overlapping_chunks },
+    { 507, chunks_beyond_end },  { 508, missing_chunks },   { 509, scattered_chunks },
+    { 511, old_index },          { 513, masked_chunks },
+};
+
+_Static_assert(sizeof rules / sizeof *rules <= PACK_FINDINGS_STORED_MAX,
+               "callers have room for all");
+
+size_t
+pack_findings_dataset(const struct pack_survey_dataset *dataset,
+                      const struct pack_stored_reading *reading,
+                      struct pack_finding *findings, size_t max)
+{
+    const struct look look = { dataset, &dataset->facts, reading };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && n < max; i++) {
+        const struct pack_rule *rule = pack_rule_of(rules[i].code);
+        struct pack_finding found = { .code = rule->code,
+                                      .id = rule->id,
+                                      .severity = rule->severity };
+        if (rules[i].find(&look, &found))
+            findings[n++] = found;
+    }
+    return n;
+}

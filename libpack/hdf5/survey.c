@@ -1,0 +1,284 @@
+/*
+ *     child: open, walk ──▶ FILE, DATASET, DATASET, ..., END ──▶ parent
+ *
+ * Records are a head and as many bytes as it says. Without an END the child came to a bad
+ * end; what it had sent until then is whole but for the last.
+ */
+#include "libpack/hdf5/survey.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libpack/hdf5/h5.h"
+#include "libpack/hdf5/h5_chunks.h"
+#include "libpack/hdf5/h5_parts.h"
+
+enum record { RECORD_FREE = 1, RECORD_DATASET, RECORD_COUNT, RECORD_END };
+
+struct head {
+    uint32_t kind, size;
+};
+
+_Static_assert((sizeof(struct pack_survey_dataset) + sizeof(struct head)) *
+                       PACK_SURVEY_DATASETS_MAX <
+                   200 << 20,
+               "the guard takes as much");
+
+/* ------------------------------------------------------------------- the child */
+
+struct looking {
+    const char *path;
+    struct pack_h5_guard *guard;
+    int64_t file;
+    uint64_t file_bytes, n_datasets;
+    struct pack_survey_dataset dataset; /* the one being looked at */
+};
+
+static enum pack_status
+send_record(struct looking *l, enum record kind, const void *data, size_t size,
+            struct pack_error *err)
+{
+    const struct head head = { kind, (uint32_t)size };
+    enum pack_status status = pack_h5_guard_send(l->guard, &head, sizeof head, err);
+    return status == PACK_OK ? pack_h5_guard_send(l->guard, data, size, err) : status;
+}
+
+static void
+keep_failure(struct pack_survey_dataset *d, const struct pack_error *why)
+{
+    snprintf(d->failure, sizeof d->failure, "%.*s", PACK_SURVEY_TEXT_MAX - 1, why->text);
+}
+
+static void
+list_chunks(struct looking *l, const char *dataset)
+{
+    struct pack_survey_dataset *d = &l->dataset;
+    struct pack_chunkindex index;
+    struct pack_error why;
+    if (d->facts.layout != PACK_LAYOUT_CHUNKED)
+        return;
+    pack_h5_guard_note(l->guard, "listing the chunks of '/%s'", dataset);
+    if (pack_h5_chunks_list(l->path, dataset, &d->facts, 0, &index, &why) != PACK_OK) {
+        keep_failure(d, &why);
+        return;
+    }
+    d->has_stats =
+        pack_chunk_stats_make(&index, l->file_bytes, &d->stats, &why) == PACK_OK;
+    if (!d->has_stats)
+        keep_failure(d, &why);
+    pack_chunkindex_done(&index);
+}
+
+static enum pack_status
+look_at(void *context, const char *dataset, struct pack_error *err)
+{
+    struct looking *l = context;
+    struct pack_survey_dataset *d = &l->dataset;
+    struct pack_error why;
+    if (++l->n_datasets > PACK_SURVEY_DATASETS_MAX)
+        return PACK_OK;
+    memset(d, 0, sizeof *d);
+    pack_h5_guard_note(l->guard, "reading '/%s'", dataset);
+    if (pack_facts_read(l->file, dataset, &d->facts, &why) == PACK_OK) {
+        (void)pack_h5_missing_filter(&d->facts.pipeline, &d->missing_filter);
+        list_chunks(l, dataset);
+    } else {
+        memset(&d->facts, 0, sizeof d->facts);
+        snprintf(d->facts.path, sizeof d->facts.path, "%s", dataset);
+        keep_failure(d, &why);
+    }
+    return send_record(l, RECORD_DATASET, d, sizeof *d, err);
+}
+
+static enum pack_status
+look_at_all(struct looking *l, struct pack_error *err)
+{
+    enum pack_status status = pack_h5_register_zstd(err);
+    if (status == PACK_OK)
+        status = pack_h5_open(l->path, NULL, &l->file, err);
+    if (status != PACK_OK)
+        return status;
+    hssize_t free_bytes = H5Fget_freespace(l->file);
+    const uint64_t free_space = free_bytes > 0 ? (uint64_t)free_bytes : 0;
+    status = send_record(l, RECORD_FREE, &free_space, sizeof free_space, err);
+    pack_h5_guard_note(l->guard, "listing its datasets");
+    if (status == PACK_OK)
+        status = pack_h5_datasets(l->file, look_at, l, err);
+    pack_h5_guard_note(l->guard, "closing it");
+    pack_h5_close(l->file);
+    return status;
+}
+
+static enum pack_status
+look(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    struct looking *l = context;
+    l->guard = guard;
+    enum pack_status status = look_at_all(l, err);
+    struct pack_error full;
+    if (send_record(l, RECORD_COUNT, &l->n_datasets, sizeof l->n_datasets, &full) != PACK_OK ||
+        send_record(l, RECORD_END, "", 0, &full) != PACK_OK)
+        return status != PACK_OK ? status : pack_fail(err, full.status, "%s", full.text);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the parent */
+
+/* A child whose heap the file has damaged may send anything: what is read without a look at
+ * it later, bounds of loops and ends of texts, has to be right. */
+static bool
+is_sane(struct pack_survey_dataset *d)
+{
+    struct pack_facts *f = &d->facts;
+    const struct pack_shape *shapes[] = { &f->extent, &f->max_extent, &f->chunk, &f->n_chunks };
+    f->path[sizeof f->path - 1] = d->failure[sizeof d->failure - 1] = '\0';
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (shapes[i]->rank < 0 || shapes[i]->rank > PACK_RANK_MAX)
+            return false;
+    return f->pipeline.n >= 0 && f->pipeline.n <= PACK_PIPELINE_MAX;
+}
+
+static enum pack_status
+take_record(struct pack_survey *s, const struct head *head, const unsigned char *data,
+            size_t *capacity, struct pack_error *err)
+{
+    if (head->kind == RECORD_FREE && head->size == sizeof s->file.free_bytes)
+        memcpy(&s->file.free_bytes, data, head->size);
+    if (head->kind == RECORD_COUNT && head->size == sizeof s->file.n_datasets)
+        memcpy(&s->file.n_datasets, data, head->size);
+    if (head->kind == RECORD_END)
+        s->is_complete = true;
+    if (head->kind != RECORD_DATASET || head->size != sizeof *s->datasets ||
+        s->n_datasets == PACK_SURVEY_DATASETS_MAX)
+        return PACK_OK;
+    if (s->n_datasets == *capacity) {
+        size_t more = *capacity ? 2 * *capacity : 16;
+        struct pack_survey_dataset *grown = realloc(s->datasets, more * sizeof *grown);
+        if (!grown)
+            return pack_fail_memory(err, "a list of datasets");
+        s->datasets = grown;
+        *capacity = more;
+    }
+    struct pack_survey_dataset *d = &s->datasets[s->n_datasets];
+    memcpy(d, data, head->size);
+    s->n_datasets += is_sane(d);
+    return PACK_OK;
+}
+
+static enum pack_status
+take_records(struct pack_survey *s, const struct pack_buf *sent, struct pack_error *err)
+{
+    struct head head;
+    size_t at = 0, capacity = 0;
+    enum pack_status status = PACK_OK;
+    while (status == PACK_OK && sent->size - at >= sizeof head) {
+        memcpy(&head, sent->data + at, sizeof head);
+        at += sizeof head;
+        if (head.size > sent->size - at)
+            break; /* cut short */
+        status = take_record(s, &head, sent->data + at, &capacity, err);
+        at += head.size;
+    }
+    if (s->file.n_datasets < s->n_datasets)
+        s->file.n_datasets = s->n_datasets;
+    return status;
+}
+
+static size_t
+group_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+static bool
+is_alike(const struct pack_facts *a, const struct pack_facts *b)
+{
+    size_t n = group_length(a->path);
+    bool same = n == group_length(b->path) && strncmp(a->path, b->path, n) == 0 &&
+                a->type.class_id == b->type.class_id && a->type.bytes == b->type.bytes &&
+                a->extent.rank == b->extent.rank && a->extent.rank > 0;
+    for (int i = 0; same && i < a->extent.rank; i++)
+        same = a->extent.extent[i] == b->extent.extent[i];
+    return same;
+}
+
+/* Those of a group come one after another, in alphabetic order. */
+static void
+count_alike(struct pack_survey *s)
+{
+    for (size_t i = 0, end; i < s->n_datasets; i = end) {
+        const struct pack_facts *first = &s->datasets[i].facts;
+        for (end = i + 1; end < s->n_datasets && is_alike(first, &s->datasets[end].facts);)
+            end++;
+        if (end - i < 2 || end - i <= s->alike.n)
+            continue;
+        s->alike.n = end - i;
+        s->alike.extent = first->extent;
+        snprintf(s->alike.group, sizeof s->alike.group, "%.*s",
+                 (int)group_length(first->path), first->path);
+    }
+}
+
+static enum pack_status
+look_at_file(const char *path, struct pack_survey_file *f, struct pack_error *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        int errnum = errno;
+        if (fd >= 0)
+            close(fd);
+        return pack_fail_errno(err, errnum, "cannot open '%s'", path);
+    }
+    if (S_ISREG(st.st_mode)) {
+        f->file_bytes = (uint64_t)st.st_size;
+        f->has_superblock = pack_superblock_find(fd, f->file_bytes, &f->superblock);
+    }
+    close(fd);
+    return S_ISREG(st.st_mode)
+               ? PACK_OK
+               : pack_fail(err, PACK_ERR_ARGUMENT, "cannot open '%s': it is %s", path,
+                           S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+}
+
+enum pack_status
+pack_survey_file(const char *path, const struct pack_h5_guard_limits *limits,
+                 struct pack_survey *out, struct pack_error *err)
+{
+    struct pack_survey s = { .n_datasets = 0 };
+    struct pack_buf sent = { 0 };
+    enum pack_status status = look_at_file(path, &s.file, err);
+    if (status != PACK_OK)
+        return status;
+    struct looking *l = calloc(1, sizeof *l);
+    if (!l)
+        return pack_fail_memory(err, "a survey");
+    l->path = path;
+    l->file_bytes = s.file.file_bytes;
+    s.status = pack_h5_guard_gather(path, limits, look, l, &sent, &s.failure);
+    free(l);
+    status = take_records(&s, &sent, err);
+    pack_buf_done(&sent);
+    if (status == PACK_OK && (s.status == PACK_ERR_INTERRUPTED || s.status == PACK_ERR_MEMORY))
+        status = pack_fail(err, s.status, "%s", s.failure.text);
+    if (status != PACK_OK) {
+        pack_survey_done(&s);
+        return status;
+    }
+    count_alike(&s);
+    *out = s;
+    return PACK_OK;
+}
+
+void
+pack_survey_done(struct pack_survey *s)
+{
+    free(s->datasets);
+    *s = (struct pack_survey){ .n_datasets = 0 };
+}

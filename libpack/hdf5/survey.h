@@ -1,0 +1,68 @@
+/* What can be known of a whole file without reading its data, looked at in a child process,
+ * because HDF5 itself crashes or hangs on some files. */
+#ifndef LIBPACK_SURVEY_H
+#define LIBPACK_SURVEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpack/dataset.h>
+#include "libpack/hdf5/chunk_stats.h"
+#include "libpack/hdf5/h5_guard.h"
+#include "libpack/hdf5/superblock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PACK_SURVEY_DATASETS_MAX = 20000, PACK_SURVEY_TEXT_MAX = 256 };
+
+struct pack_survey_file {
+    uint64_t file_bytes; /* as the system says */
+    bool has_superblock;
+    struct pack_superblock superblock;
+    uint64_t free_bytes; /* that HDF5 knows of and keeps for later */
+    uint64_t n_datasets; /* all of them */
+};
+
+struct pack_survey_dataset {
+    struct pack_facts facts; /* of one that failed, its path alone */
+    uint32_t missing_filter; /* that this HDF5 lacks; 0: none */
+    bool has_stats;          /* its chunks could be listed */
+    struct pack_chunk_stats stats;
+    char failure[PACK_SURVEY_TEXT_MAX]; /* why facts or chunks are not known; "": they are */
+};
+
+/* Datasets of one group that have the same shape and type. */
+struct pack_survey_alike {
+    uint64_t n;
+    char group[PACK_FACTS_PATH_MAX]; /* "" is the root */
+    struct pack_shape extent;
+};
+
+struct pack_survey {
+    struct pack_survey_file file;
+    struct pack_survey_dataset *datasets; /* the first PACK_SURVEY_DATASETS_MAX */
+    size_t n_datasets;
+    struct pack_survey_alike alike; /* the most there are; n 0: there are no two */
+    bool is_complete; /* HDF5 came to the end of it; what it then said is `status` */
+    enum pack_status status;
+    struct pack_error failure; /* where status is not PACK_OK */
+};
+
+/*
+ * Looks at the file. PACK_OK also where it is damaged: that is in *survey, which is for
+ * pack_survey_done() then. PACK_ERR_NOT_FOUND, _IO and _ARGUMENT for what is no regular file
+ * that may be read; PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED. The file is only read, and not
+ * locked. limits as pack_h5_guard_try() has them.
+ */
+enum pack_status pack_survey_file(const char *path,
+                                  const struct pack_h5_guard_limits *limits,
+                                  struct pack_survey *survey, struct pack_error *err);
+void pack_survey_done(struct pack_survey *survey);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,360 @@
+"""h5audit, rule by rule: a small file that breaks it and one that just does not; commands that it
+prints are run, and what they mend is gone; damage; the manual says what --explain says."""
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+from tap import done, equal, note, ok, skip
+
+work = sys.argv[1]
+source = os.environ['top_srcdir']
+os.chdir(work)
+rng = np.random.default_rng(3)
+noise = rng.integers(0, 256, (1024, 64, 64), 'u1')
+smooth = np.repeat(np.arange(1024, dtype='u1'), 4096).reshape(1024, 64, 64)
+
+
+def audit(*words, status=None):
+    run = subprocess.run(['h5audit', '--json', *words], capture_output=True, text=True)
+    if status is not None and run.returncode not in status:
+        note(f'status {run.returncode}: {run.stderr}')
+    return run.returncode, json.loads(run.stdout) if run.stdout else None
+
+
+def findings(path, *words):
+    status, report = audit(path, *words)
+    return [f for file in report['result']['files'] for f in file['findings']] if report else [status]
+
+
+def codes(path, *words):
+    return sorted({f['code'] for f in findings(path, *words)})
+
+
+def write(path, data=None, libver=None, **options):
+    with h5py.File(path, 'w', libver=libver) as file:
+        return file.create_dataset('images', data=noise if data is None else data, **options)
+
+
+# ------------------------------------------------------------------ files that break a rule
+
+def chunks(shape, data=None, **options):
+    return lambda path: write(path, data, chunks=shape, **options)
+
+
+def unknown_filter(path):
+    with h5py.File(path, 'w') as file:
+        file.create_dataset('images', (1024, 64, 64), 'u1', chunks=(1, 64, 64), compression=299,
+                            allow_unknown_filter=True)
+
+
+def huge(chunk_bytes):
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            file.create_dataset('images', (2, chunk_bytes), 'u1', chunks=(1, chunk_bytes), compression='gzip')
+    return make
+
+
+def strings(kind, n):
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            file.create_dataset('names', data=[b'name'] * n, dtype=kind)
+    return make
+
+
+def cut(by):
+    def make(path):
+        write(path)
+        os.truncate(path, os.path.getsize(path) - by)
+    return make
+
+
+def killed(closes):
+    """A writer in a process of its own, which ends with or without closing."""
+    def make(path):
+        code = (f'import h5py, os\nf = h5py.File({path!r}, "w", libver="latest")\nf["x"] = 1\nf.flush()\n'
+                f'{"f.close()" if closes else ""}\nos._exit(0)')
+        subprocess.run([sys.executable, '-c', code], check=True)
+    return make
+
+
+def text(path):
+    with open(path, 'w') as file:
+        file.write('this is no HDF5 file\n' * 100)
+
+
+def overwritten(what):
+    """The header of the dataset, or the address of its second chunk, replaced."""
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            images = file.create_dataset('images', data=noise[:8], chunks=(1, 64, 64))
+            header = h5py.h5o.get_info(images.id).addr
+            places = [images.id.get_chunk_info(i).byte_offset for i in range(8)]
+        with open(path, 'r+b') as file:
+            data = file.read()
+            if what == 'header':
+                file.seek(header)
+                file.write(b'\xff' * 16)
+            else:
+                new = places[0] + 8 if what == 'overlap' else len(data) + 4096
+                at = data.find(places[1].to_bytes(8, 'little'))
+                file.seek(at)
+                file.write((new if what else places[1]).to_bytes(8, 'little'))
+    return make
+
+
+def partly(n):
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            images = file.create_dataset('images', (32, 64, 64), 'u1', chunks=(1, 64, 64))
+            images[:n] = noise[:n]
+    return make
+
+
+def in_order(order):
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            images = file.create_dataset('images', (32, 64, 64), 'u1', chunks=(1, 64, 64))
+            for i in order:
+                images.id.write_direct_chunk((i, 0, 0), noise[i].tobytes())
+    return make
+
+
+def deleted(n):
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            file['images'] = noise
+            file['other'] = np.zeros(n, 'u1')
+            file['end'] = np.zeros(64, 'u1')  # or the file becomes shorter
+        with h5py.File(path, 'r+') as file:
+            del file['other']
+    return make
+
+
+def many(n, **options):
+    def make(path):
+        write(path, np.zeros((n, 128), 'u1'), chunks=(1, 128), **options)
+    return make
+
+
+def one_each(n):
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            for i in range(n):
+                file[f'set/{i:04}'] = noise[i, :8]
+    return make
+
+
+def masked(mask):
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            images = file.create_dataset('images', (4, 64, 64), 'u1', chunks=(1, 64, 64), compression='gzip')
+            images[...] = smooth[:4]
+            if mask:
+                images.id.write_direct_chunk((0, 0, 0), noise[0].tobytes(), filter_mask=1)
+    return make
+
+
+def lengths(n):
+    def make(path):
+        write(path)
+        with h5py.File(path, 'r+') as file:
+            file['labels'] = np.zeros(n, 'i8')
+    return make
+
+
+large = noise[:, None].repeat(2, 1).reshape(512, 128, 128)  # 8 MiB, of 16 KiB an image
+RULES = {
+    # code: (breaks it, just does not, whether a command mends it)
+    'H5A101': (unknown_filter, chunks((1, 64, 64), compression='gzip'), False),
+    'H5A102': (chunks((1, 63, 64)), chunks((1, 64, 64)), True),
+    'H5A103': (chunks((1, 32, 64)), chunks((1, 64, 64)), True),
+    'H5A104': (chunks(True), chunks((64, 8, 16)), True),
+    'H5A105': (chunks((32, 128, 128), large), chunks((1, 128, 128), large), 'settings'),
+    'H5A106': (many(10000), many(9999), True),
+    'H5A107': (huge(1 << 30), huge((1 << 30) - 1), False),
+    'H5A201': (chunks((65, 128, 128), large), chunks((64, 128, 128), large), False),
+    'H5A205': (chunks((65, 128, 128), large, compression='gzip'),
+               chunks((64, 128, 128), large, compression='gzip'), True),
+    'H5A401': (chunks((1, 64, 64), compression='gzip', shuffle=True),
+               chunks((1, 64, 32), noise.view('u2'), compression='gzip', shuffle=True), True),
+    'H5A402': (strings(h5py.string_dtype(), 1000), strings(h5py.string_dtype(), 999), False),
+    'H5A403': (chunks((1, 64, 64), compression='gzip'), chunks((1, 64, 64), smooth, compression='gzip'), True),
+    'H5A404': (chunks((1, 64, 64), smooth, compression='gzip'), chunks((1, 64, 64), smooth, compression='lzf'), True),
+    'H5A501': (cut(1), cut(0), False),
+    'H5A502': (killed(False), killed(True), False),
+    'H5A504': (text, cut(0), False),
+    'H5A506': (overwritten('overlap'), overwritten(''), False),
+    'H5A508': (partly(31), partly(32), False),
+    'H5A509': (in_order([i ^ 1 for i in range(16)] + list(range(16, 32))),
+               in_order([i ^ 1 for i in range(14)] + list(range(14, 32))), False),
+    'H5A510': (deleted(3 << 20), deleted(1 << 19), False),
+    'H5A511': (many(100000), many(100000, libver=('v110', 'v110')), False),
+    'H5A512': (one_each(100), one_each(99), False),
+    'H5A513': (masked(1), masked(0), False),
+    'H5A601': (lengths(1023), lengths(1024), False),
+}
+
+
+def mend(found, path):
+    """Runs the command of a finding; the new file's findings."""
+    command = found['command'].replace('-o new.h5', '-f -q -o new.h5')
+    run = subprocess.run(shlex.split(command), capture_output=True, text=True)
+    if run.returncode:
+        note(f'{command}: {run.stderr}')
+        return ['failed']
+    if 'zstd' in command and not h5py.h5z.filter_avail(32015):
+        return codes('new.h5', '--ignore', 'H5A101')
+    with h5py.File(path) as before, h5py.File('new.h5') as after:
+        if after['images'].shape != before['images'].shape or after['images'].dtype != before['images'].dtype:
+            return ['other data']
+        if (after['images'][::97] != before['images'][::97]).any():
+            return ['other data']
+    return codes('new.h5', '--ignore', 'H5A404')
+
+
+def test_rules():
+    for code, (breaks, just_not, is_mended) in RULES.items():
+        breaks('bad.h5')
+        just_not('good.h5')
+        found = [f for f in findings('bad.h5') if f['code'] == code]
+        good = codes('good.h5')
+        ok(len(found) == 1 and code not in good, f'{code} where it should be, and not where it should not')
+        if len(found) != 1 or code in good:
+            note(f'bad {codes("bad.h5")}, good {good}')
+            continue
+        alone = codes('bad.h5', '--rule', code), codes('bad.h5', '--ignore', code)
+        ok(alone[0] == [code] and code not in alone[1], f'{code} alone, and all but it')
+        if is_mended == 'settings':
+            set_to = re.findall(r'rdcc_(\w+)=([0-9.]+)', found[0]['remedy'])
+            left = codes('bad.h5', *(word for name, value in set_to for word in (f'--rdcc-{name}', value)))
+            ok(len(set_to) == 3 and code not in left, f'{code}: the settings mend it {left}')
+        elif is_mended:
+            left = mend(found[0], 'bad.h5') if found[0]['command'] else ['no command']
+            ok(code not in left and not set(left) & {'failed', 'other data', 'no command'},
+               f'{code}: what is printed mends it {left}')
+
+
+# ------------------------------------------------------------------------- what is told
+
+def test_recipe():
+    """The well-known recipe: half of the file is padding, an image takes two chunks."""
+    faces = rng.integers(0, 256, (400, 3, 218, 178), 'u1')
+    write('recipe.h5', faces, chunks=(100, 3, 217, 178))
+    found = {f['code']: f for f in findings('recipe.h5')}
+    stored = os.path.getsize('recipe.h5')
+    ok({'H5A102', 'H5A103'} <= set(found), 'the recipe is found')
+    ok(abs(found['H5A102']['price_bytes'] * 2 / stored - 1) < 0.01 and '217 does not divide 218' in
+       found['H5A102']['text'], 'half of the disk')
+    ok(found['H5A103']['value'] == 2, 'two chunks an image')
+    if os.path.exists('new.h5'):
+        os.unlink('new.h5')
+    run = subprocess.run(shlex.split(found['H5A102']['command']) + ['-q'], capture_output=True)
+    equal((run.returncode, codes('new.h5')), (0, []), 'run as it is printed, nothing is left')
+    ok(os.path.getsize('new.h5') < 0.51 * stored, 'and half of the file is gone')
+    os.unlink('new.h5')
+
+
+def test_facts():
+    """What is told of chunks is what h5py says of them."""
+    with h5py.File('facts.h5', 'w') as file:
+        images = file.create_dataset('a/images', data=smooth, chunks=(3, 64, 64), compression='gzip')
+        infos = [images.id.get_chunk_info(i) for i in range(images.id.get_num_chunks())]
+        file['scalar'] = 1
+    _, report = audit('facts.h5')
+    file = report['result']['files'][0]
+    told = file['datasets'][0]
+    sizes = sorted(i.size for i in infos)
+    equal((told['path'], told['chunk'], told['chunks']['stored'], told['chunks']['missing'],
+           told['chunks']['stored_min_bytes'], told['chunks']['stored_max_bytes'], told['stored_bytes']),
+          ('a/images', [3, 64, 64], len(infos), 0, sizes[0], sizes[-1], sum(sizes)), 'chunks as h5py sees them')
+    equal(told['chunks']['span_bytes'], max(i.byte_offset + i.size for i in infos) - min(i.byte_offset for i in infos),
+          'the part of the file that they lie in')
+    equal((file['n_datasets'], file['file_bytes'], file['end_bytes']),
+          (2, os.path.getsize('facts.h5'), os.path.getsize('facts.h5')), 'and the file')
+    asked = json.loads(subprocess.run(['h5advise', '--no-measure', '--json', '-q', 'facts.h5:/a/images', '--what-if'],
+                                      capture_output=True, text=True).stdout)['result']['rows'][0]
+    equal(told['reading']['loads_per_sample'], asked['loads_per_sample'], 'h5advise has the same loads')
+    with h5py.File('two.h5', 'w', userblock_size=1024) as file:
+        for name in 'x', 'y':
+            file.create_dataset(name, data=noise, chunks=(1, 64, 64))
+    _, report = audit('two.h5')
+    equal(report['result']['files'][0]['user_block_bytes'], 1024, 'a user block')
+    equal([len(audit(f'two.h5{what}')[1]['result']['files'][0]['datasets']) for what in ('', ':/y')], [2, 2],
+          'one dataset of two is asked for')
+    ok([sum(d['reading'] is not None for d in audit(f'two.h5{what}')[1]['result']['files'][0]['datasets'])
+        for what in ('', ':/y')] == [2, 1], 'and it alone is priced')
+
+
+def test_guess():
+    """h5py's own guess, for shapes drawn at random."""
+    wrong = []
+    for i in range(40):
+        shape = tuple(int(rng.integers(1, 90)) for _ in range(int(rng.integers(2, 4)))) + (60,)
+        kind = ('u1', 'f4', 'f8')[i % 3]
+        if np.prod(shape) * np.dtype(kind).itemsize < 1 << 17:
+            continue
+        with h5py.File('guess.h5', 'w') as file:
+            guessed = file.create_dataset('images', shape, kind, chunks=True).chunks
+        cuts = any(c < s for c, s in zip(guessed[1:], shape[1:]))
+        if ('H5A104' in codes('guess.h5', '--rule', '104')) != cuts:
+            wrong.append((shape, kind, guessed))
+    equal(wrong, [], "h5py's guess is known")
+
+
+def test_damage():
+    """Files that are damaged, or are none, are findings; all others go on."""
+    cut(5)('cut.h5')
+    overwritten('header')('header.h5')
+    ok(set(codes('header.h5')) & {'H5A503', 'H5A504', 'H5A505'}, 'a header that is overwritten')
+    overwritten('beyond')('beyond.h5')
+    ok(set(codes('beyond.h5')) & {'H5A505', 'H5A507'}, 'a chunk beyond the end')
+    write('fine.h5', chunks=(1, 64, 64))
+    text('text.h5')
+    status, report = audit('cut.h5', 'text.h5', 'fine.h5')
+    equal((status, [len(f['findings']) for f in report['result']['files']]), (1, [1, 1, 0]), 'each has its findings')
+    status, report = audit('nothing.h5', 'fine.h5')
+    ok(status == 2 and 'No such file' in report['result']['files'][0]['failure'], 'a file that is not there: status 2')
+    equal(audit('fine.h5:/nothing')[0], 2, 'a dataset that is not there: status 2')
+    equal([audit('cut.h5', '--fail-on', s)[0] for s in ('note', 'cost', 'hazard')], [1, 1, 1], 'a hazard is more')
+    partly(31)('part.h5')
+    equal([audit('part.h5', '--fail-on', s)[0] for s in ('note', 'cost', 'hazard')], [1, 0, 0], 'than a note')
+    before = os.stat('fine.h5').st_mtime_ns
+    os.chmod('fine.h5', 0o444)
+    equal((audit('fine.h5')[0], os.stat('fine.h5').st_mtime_ns), (0, before), 'nothing is written')
+
+
+def plain(roff):
+    """The words of a manual page's source, without requests."""
+    lines = [re.sub(r'^\.(B|I|BR|BI|TP|RI) ?', '', line) for line in roff.splitlines()]
+    return re.sub(r'\s+', ' ', ' '.join(lines).replace('\\-', '-').replace('\\(aq', "'").replace('\\&', ''))
+
+
+def test_manual():
+    """--list-rules, --explain and the manual are of one source."""
+    with open(os.path.join(source, 'man/h5audit.1')) as file:
+        page = plain(file.read())
+    listed = subprocess.run(['h5audit', '--list-rules'], capture_output=True, text=True).stdout.splitlines()
+    wrong = []
+    for line in listed:
+        code, severity, name, title = line.split(None, 3)
+        told = subprocess.run(['h5audit', '--explain', name], capture_output=True, text=True).stdout
+        head, _, why = told.partition('\n')
+        if head != f'{code} {name} ({severity}): {title}' or re.sub(r'\s+', ' ', why.strip()) not in page or \
+                f'{code} {name} ({severity}) {title[0].upper()}{title[1:]}.' not in page:
+            wrong.append(code)
+    equal(wrong, [], f'the manual has what is explained, of {len(listed)} rules')
+    ok(len(listed) >= 30 and set(RULES) <= {line.split()[0] for line in listed}, 'all rules are listed')
+
+
+test_rules()
+test_recipe()
+test_facts()
+test_guess()
+test_damage()
+test_manual()
+done()

@@ -1,0 +1,77 @@
+#!/bin/sh
+# h5audit: files of h5pack are clean, refusals, folders, hostile files; rule by rule: audit.py.
+. "$top_srcdir/tests/tap.sh"
+need h5audit h5pack h5rechunk h5advise render_samples
+: "${top_builddir:?}" "${work:?}" "${status=0}"
+if [ "${SANITIZERS:-no}" = no ]; then # others cannot load a plugin with sanitizers in it
+    HDF5_PLUGIN_PATH=$top_builddir/.libs # zstd, for h5py
+    export HDF5_PLUGIN_PATH
+fi
+cd "$work" || exit 1
+render_samples photos 60 1 256 || exit 1
+
+for options in '' '--chunk 1' '--compress zstd' '--chunk 1 --compress zstd:1' '--layout nchw' '--gray'; do
+    # shellcheck disable=SC2086 # several words
+    h5pack -q photos --size 224x224 $options -o pack.h5 -f >/dev/null
+    run h5audit pack.h5
+    grep -q 'nothing found' out && [ $status -eq 0 ] && [ ! -s err ]
+    ok $? "what h5pack writes is clean: ${options:-as it comes}"
+    grep H5A out | note
+done
+mkdir -p tree/below tree/.hidden && cp pack.h5 tree/below/a.h5 && cp pack.h5 tree/b.HDF5 && cp pack.h5 tree/c.txt &&
+    cp pack.h5 tree/.hidden/d.h5 && ln -s . tree/around
+run h5audit --recursive tree
+[ $status -eq 0 ] && [ "$(grep -c 'nothing found' out)" -eq 2 ] && grep -q '^tree/b.HDF5' out &&
+    grep -q '^tree/below/a.h5' out
+ok $? 'a folder stands for its HDF5 files'
+mkdir empty
+run h5audit --recursive empty
+[ $status -eq 2 ] && is_one_sentence err && grep -q "no HDF5 files in 'empty'" err
+ok $? 'a folder without any is refused'
+run h5audit tree
+[ $status -eq 2 ] && grep -q 'it is a folder' out
+ok $? 'a folder by itself is no file'
+
+refused() { # sentence pattern options
+    sentence=$1
+    pattern=$2
+    shift 2
+    run h5audit "$@"
+    [ $status -eq 2 ] && is_one_sentence err && grep -q -- "$pattern" err && [ ! -s out ]
+    result=$?
+    ok $result "$sentence"
+    [ $result -eq 0 ] || cat out err | note
+}
+refused 'nothing to look at' 'give a FILE'
+refused 'a rule that is none' "no rule is called 'H5A999'" --rule H5A999 pack.h5
+refused 'one to be ignored' "no rule is called 'x'" --ignore x pack.h5
+refused 'one to be explained' "no rule is called ''" --explain ''
+refused 'a file that would not be read' 'explain' --explain 102 pack.h5
+refused 'two answers at once' 'list-rules' --list-rules --explain 102
+
+run h5audit --explain chunk-overhang
+[ $status -eq 0 ] && grep -q '^H5A102 chunk-overhang (cost): ' out && grep -q '(100,3,217,178)' out
+ok $? 'a rule is explained with an example'
+
+if [ -d "$H5PACK_SHARED/data/h5" ]; then
+    run h5audit -q "$H5PACK_SHARED"/data/h5/*
+    n=$(find "$H5PACK_SHARED"/data/h5 -type f | wc -l)
+    [ $status -eq 1 ] && [ "$(grep -c '^/.*: ' out)" -eq "$n" ]
+    ok $? "$n strange files, each with its verdict"
+    crashed=0
+    for name in cve-2018-13871.h5 cve-2018-15671.h5 gh-4432-poc-05.h5 gh-4434-poc-09.h5; do
+        h5audit -q "$H5PACK_SHARED/data/h5/$name" >one 2>/dev/null
+        grep -q 'H5A50[345]' one || crashed=1
+    done
+    ok $crashed 'those on which HDF5 crashes or hangs are findings'
+else
+    skip 'the shared files are not here'
+fi
+
+if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null; then
+    mkdir python
+    run_python audit.py "$work/python"
+else
+    skip 'no Python with NumPy and h5py'
+fi
+done_testing

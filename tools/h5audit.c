@@ -1,0 +1,241 @@
+/* h5audit: what is wrong with existing HDF5 files, what it costs, what mends it. */
+#include "config.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "libpack/audit/report_audit.h"
+#include "libpack/base/page.h"
+#include "libpack/findings/rules.h"
+#include "tools/advise_ask.h"
+#include "tools/audit_files.h"
+#include "tools/cli.h"
+
+static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
+
+static struct {
+    struct cli_texts only, ignored;
+    const char *explain;
+    int fail_on;
+    bool recursive, list, json, quiet;
+} o = { .fail_on = PACK_FINDING_COST };
+
+static const struct cli_option options[] = {
+    CLI_SECTION("What is looked at"),
+    CLI_FLAG(0, "recursive", &o.recursive,
+             "folders stand for all files in and below them that are named .h5, .hdf5, .he5, "
+             ".nc, .mat or .nwb"),
+    CLI_TEXTS(0, "rule", &o.only, "CODE",
+              "this rule alone, H5A102 or chunk-overhang; may be given several times"),
+    CLI_TEXTS(0, "ignore", &o.ignored, "CODE", "not this rule; may be given several times"),
+    CLI_CHOICE(0, "fail-on", &o.fail_on, "note|cost|hazard",
+               "findings so severe make status 1 (default: cost)"),
+
+    CLI_SECTION("The reader who pays"),
+    ADVISE_READING_OPTIONS(ask),
+    CLI_TEXT(0, "hdf5-version", &ask.request.cache.hdf5_version, "V",
+             "version that reads: 1.8, 1.10, 2.0, 2.1 (default: the one linked)"),
+    CLI_BYTES(0, "rdcc-nbytes", &ask.request.cache.bytes, "SIZE",
+              "chunk cache of one process"),
+    CLI_NUMBER(0, "rdcc-nslots", &ask.request.cache.slots, "N", 0, 4e9, "its slots"),
+    CLI_REAL(0, "rdcc-w0", &ask.request.cache.w0, "W", 0, 1, "its preemption"),
+    CLI_BYTES('m', "memory", &ask.request.machine.memory_bytes, "SIZE",
+              "for the caches of all workers together (default: 1G, or half of a smaller "
+              "machine)"),
+    CLI_BYTES(0, "ram", &ask.request.machine.ram_bytes, "SIZE",
+              "for the system's page cache (default: half of this machine's memory)"),
+    CLI_NUMBER(0, "cpus", &ask.request.machine.n_cpus, "N", 1, 65536,
+               "processors for the workers (default: this machine's, or the profile's)"),
+    CLI_TEXT(0, "storage", &ask.request.machine.storage, "NAME",
+             "nvme, sata-ssd, hdd, nfs, or a profile.json: times of that machine (default: "
+             "nvme)"),
+
+    CLI_SECTION("What is said"),
+    CLI_TEXT(0, "explain", &o.explain, "CODE", "what a rule means, and why; no file is read"),
+    CLI_FLAG(0, "list-rules", &o.list, "all rules with their codes; no file is read"),
+    CLI_FLAG(0, "json", &o.json, "print one JSON object"),
+    CLI_FLAG('q', "quiet", &o.quiet, "findings alone, no progress, no remarks"),
+    CLI_END
+};
+
+static const struct cli_hint hints[] = { CLI_NO_HINT };
+
+static const struct cli_program program = {
+    .name = "h5audit",
+    .purpose = "what is wrong with HDF5 files, what it costs, what mends it",
+    .synopsis = "[OPTIONS] FILE[:/DATASET]...\n[OPTIONS] --recursive FOLDER...\n"
+                "--explain CODE\n--list-rules",
+    .options = options,
+    .epilogue =
+        "Files are only read, each by a process of its own first: a damaged one is a finding,\n"
+        "and the others go on. Data is not read. Exit status: 0 nothing as severe as\n"
+        "--fail-on; 1 findings; 2 a file could not be looked at, or wrong usage; 128 + signal\n"
+        "when stopped.\n"
+        "\n"
+        "examples:\n"
+        "  h5audit train.h5\n"
+        "  h5audit --workers 8 --pattern block:chunks=32 train.h5:/images\n"
+        "  h5audit --recursive --fail-on hazard --json datasets\n"
+        "  h5audit --explain H5A102\n"
+        "\n"
+        "More: man h5audit\n",
+    .hints = hints,
+};
+
+/* ------------------------------------------------------------------- rules */
+
+static enum pack_status
+list_rules(struct pack_buf *text, struct pack_error *err)
+{
+    struct page page = { text, PACK_OK, err };
+    const struct pack_rule *rule;
+    for (size_t i = 0; (rule = pack_rule_at(i)) != NULL; i++)
+        LINE(&page, "H5A%03d %-6s %-22s %s\n", rule->code,
+             pack_finding_severity_name(rule->severity), rule->id, rule->title);
+    return page.status;
+}
+
+static enum pack_status
+explain(struct pack_buf *text, struct pack_error *err)
+{
+    struct page page = { text, PACK_OK, err };
+    const struct pack_rule *rule = pack_rule_find(o.explain);
+    if (!rule)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--explain: no rule is called '%.40s'; --list-rules has all",
+                         o.explain);
+    LINE(&page, "H5A%03d %s (%s): %s\n", rule->code, rule->id,
+         pack_finding_severity_name(rule->severity), rule->title);
+    pack_page_wrap(&page, "", rule->why, 0);
+    return page.status;
+}
+
+/* Names to codes, in memory that is the caller's to free. */
+static enum pack_status
+find_codes(const char *option, const struct cli_texts *names, int **codes,
+           struct pack_error *err)
+{
+    *codes = calloc(names->n + 1, sizeof **codes);
+    if (!*codes)
+        return pack_fail_memory(err, "a list of rules");
+    for (size_t i = 0; i < names->n; i++) {
+        const struct pack_rule *rule = pack_rule_find(names->text[i]);
+        if (!rule)
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "%s: no rule is called '%.40s'; --list-rules has all", option,
+                             names->text[i]);
+        (*codes)[i] = rule->code;
+    }
+    return PACK_OK;
+}
+
+/* -------------------------------------------------------------------- audit */
+
+static struct cli_progress progress;
+
+static enum pack_status
+report(const struct pack_audit_params *params, const struct pack_audit_result *result,
+       struct pack_buf *text, struct pack_error *err)
+{
+    const struct pack_audit_report r = { .program = program.name,
+                                         .version = PACKAGE_VERSION,
+                                         .params = params,
+                                         .result = result,
+                                         .fail_on = (enum pack_finding_severity)o.fail_on,
+                                         .is_brief = o.quiet };
+    return o.json ? pack_report_audit_json(&r, text, err)
+                  : pack_report_audit_text(&r, text, err);
+}
+
+/* What was found before it was stopped is told, too. */
+static enum pack_status
+audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
+      struct pack_error *err)
+{
+    struct pack_audit_params params = { .files = files->names,
+                                        .n_files = files->n,
+                                        .request = ask.request,
+                                        .n_only = o.only.n,
+                                        .n_ignored = o.ignored.n,
+                                        .watch = cli_watch(&progress) };
+    struct pack_audit_result result = { .n_files = 0 };
+    struct pack_error why;
+    int *only = NULL, *ignored = NULL;
+    params.request.reading.read = (enum pack_read_mode)ask.read;
+    enum pack_status status = find_codes("--rule", &o.only, &only, err);
+    if (status == PACK_OK)
+        status = find_codes("--ignore", &o.ignored, &ignored, err);
+    params.only = only;
+    params.ignored = ignored;
+    if (status == PACK_OK) {
+        status = pack_audit(&params, &result, err);
+        cli_progress_end(&progress);
+        enum pack_status told = report(&params, &result, text, &why);
+        if (status == PACK_OK && told != PACK_OK)
+            status = pack_fail(err, told, "%s", why.text);
+    }
+    *exit_status = result.n_failed ? CLI_FAILED
+                   : pack_audit_worst(&result) >= o.fail_on ? CLI_LOOK
+                                                            : CLI_DONE;
+    pack_audit_done(&result);
+    free(only);
+    free(ignored);
+    return status;
+}
+
+static const struct cli_rule rules[] = {
+    { "rule", "FILE", "explain|list-rules" },
+    { "ignore", "FILE", "explain|list-rules" },
+    { "fail-on", "FILE", "explain|list-rules" },
+    { "recursive", "FILE", "explain|list-rules" },
+    { "explain", NULL, "FILE|list-rules|json" },
+    { "list-rules", NULL, "FILE|json" },
+};
+
+static enum pack_status
+run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
+    struct pack_error *err)
+{
+    struct audit_files files = { .n = 0 };
+    enum pack_status status =
+        cli_check_rules(rules, sizeof rules / sizeof *rules, n_operands, err);
+    if (status == PACK_OK && o.list)
+        return list_rules(text, err);
+    if (status == PACK_OK && o.explain)
+        return explain(text, err);
+    if (status == PACK_OK && n_operands == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "give a FILE; see h5audit --help");
+    if (status == PACK_OK)
+        status = audit_files_list(operands, n_operands, o.recursive, &files, err);
+    if (status == PACK_OK)
+        status = audit(&files, text, exit_status, err);
+    audit_files_done(&files);
+    return status;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct pack_error err = { 0 };
+    struct pack_buf text = { 0 };
+    char **operands;
+    size_t n_operands;
+    int exit_status;
+    if (!cli_parse(&program, argc, argv, &operands, &n_operands, &exit_status))
+        return exit_status;
+    cli_set_quiet(o.quiet);
+    cli_catch_signals();
+    exit_status = CLI_DONE;
+    enum pack_status status = run(operands, n_operands, &text, &exit_status, &err);
+    cli_print(&text);
+    if (status != PACK_OK)
+        exit_status = cli_fail(&err);
+    pack_buf_done(&text);
+    cli_free_texts(&o.only);
+    cli_free_texts(&o.ignored);
+    free(operands);
+    return cli_exit(exit_status);
+}
