@@ -256,7 +256,7 @@ def test_earlier():
        all(map(os.path.exists, old)), 'and in a dry run')
     # Names of other sets, links, folders, and files that are none of ours, or say something else.
     others = ['x-00000-of-00003.h5', 'x-00001-of-00003.h5', 'x-00002-of-00003.h5', 'x-00000-of-00005.h5', 'x-00001-of-00005.h5',
-              'x-00002-of-00005.h5', 'x-00003-of-00005.h5', 'x-00004-of-00005.h5', 'x-00000-of-00513.h5']
+              'x-00002-of-00005.h5', 'x-00003-of-00005.h5', 'x-00004-of-00005.h5', 'x-00000-of-00513.h5', 'x-00001-of-00006.h5']
     shutil.copy('in.h5', others[0])
     with open(others[1], 'w') as file:
         file.write('a text of mine')
@@ -271,6 +271,9 @@ def test_earlier():
     os.mkdir(others[7])
     shutil.copy(old[0], others[8])
     label(others[8], 'part 1 of 513 of set 0123456789abcdef')
+    shutil.copy(old[0], 'kept.h5')
+    label('kept.h5', 'part 2 of 6 of set 0123456789abcdef')
+    os.symlink('kept.h5', others[9])  # to what is that shard
     strangers = ['x-0000-of-00004.h5', 'x-000000-of-00004.h5', 'x-00000-of-00004.h5x', 'xx-00000-of-00004.h5', 'x-00000-of-00004',
                  'x-00000_of-00004.h5', 'x- 0000-of-00004.h5', 'X-00000-of-00004.h5']
     for name in strangers:
