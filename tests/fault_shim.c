@@ -11,7 +11,7 @@
  *                   short: a read or write does half of what it was asked to do
  *                   lost: of a file that is forgotten, a page in its middle was never on
  *                   the disk
- *                   SIGKILL, SIGINT, SIGTERM: the signal arrives just before the call
+ *                   SIGKILL, SIGINT, SIGTERM, SIGSTOP: the signal arrives just before the call
  *     FAULT_PATH    only calls on files whose path contains this (not for memory)
  *     FAULT_REPORT  a file for the count, written at the end, and for who was hit
  *
@@ -103,7 +103,7 @@ parse_how(const char *how)
         { "short", HOW_SHORT, 0 },          { "ECONNABORTED", HOW_ERRNO, ECONNABORTED },
         { "lost", HOW_LOST, 0 },            { "EINVAL", HOW_ERRNO, EINVAL },
         { "SIGKILL", HOW_SIGNAL, SIGKILL }, { "SIGINT", HOW_SIGNAL, SIGINT },
-        { "SIGTERM", HOW_SIGNAL, SIGTERM }
+        { "SIGTERM", HOW_SIGNAL, SIGTERM }, { "SIGSTOP", HOW_SIGNAL, SIGSTOP },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(how, names[i].name) == 0) {

@@ -211,14 +211,21 @@ unset FAULT_PATH
 [ $status -eq 2 ] && grep -q "cannot sync 'out/set.h5.part.journal'" stderr && [ ! -e out/set.h5 ]
 ok $? 'the journal is synced, or the file gets no name'
 resumed 'after that' -j 2
-# Between the last chunk and the name: what was written is gone.
+# Between the first chunk and the name: what was written is gone.
+is_stopped() {
+    grep -q '^State:[[:blank:]]*T' "/proc/$1/status" 2>/dev/null
+}
 fresh
-(
-    while [ ! -e out/set.h5.part ]; do :; done
-    rm out/set.h5.part
-) &
-run two
-wait
+struck write SIGKILL 0 two
+writes_of_two=$(sed -n 's/^calls //p' report | tail -n 1)
+fresh
+env FAULT_CALL=write FAULT_HOW=SIGSTOP FAULT_N=$((writes_of_two / 2)) LD_PRELOAD="$shim" \
+    h5rechunk --dataset images --dataset labels in.h5 -c 1 --compress gzip:1 -j 2 -o out/set.h5 >/dev/null 2>"$work/err" &
+wait_until is_stopped $!
+rm out/set.h5.part
+kill -CONT $!
+wait $!
+status=$?
 [ $status -eq 2 ] && is_one_sentence "$work/err" && grep -q "'out/set.h5.part' was removed" "$work/err" && [ -z "$(ls out)" ]
 ok $? 'a partial file that someone removed: a sentence, and nothing is left'
 note <"$work/err"
@@ -234,9 +241,6 @@ signal_test() {
     [ $said -eq 0 ] || note <stderr
     resumed "after SIG$1" -j 3
 }
-fresh
-struck write SIGKILL 0 two
-writes_of_two=$(sed -n 's/^calls //p' report | tail -n 1)
 signal_test INT 130
 signal_test TERM 143
 n=0
