@@ -99,9 +99,13 @@ def test_random(n_files):
     note(f'{n_short} of them read chunks several times, as memory was short')
 
 
-def test_short():
+def make_wide():
     with h5py.File(source, 'w') as file:
         file.create_dataset('images', data=np.arange(300 * 4000).reshape(300, 4000) % 251, dtype='u1', chunks=(10, 500))
+
+
+def test_short():
+    make_wide()
     least = re.search(r'needs ([0-9]+)K', run('-c', '3', '--memory', '1K')[2])
     status, out, said = run('-c', '3', '--memory', f'{int(least.group(1)) + 100}K', '-j', '2')
     report = json.loads(out)['result']['datasets'][0] if status == 0 else {}
@@ -181,11 +185,17 @@ def test_refused():
 
 def test_resumed():
     make(200)
+    stopped(['--dataset', 'images', '-c', '1', '--compress', 'gzip:1', '--seed', '4'], 30, 'it is the same file')
+    make_wide()  # where chunks of one part after the other have the same memory
+    least = re.search(r'needs ([0-9]+)K', run('-c', '3', '--memory', '1K')[2])
+    stopped(['-c', '3', '--memory', f'{int(least.group(1)) + 100}K', '--seed', '4'], 40, 'so is one made in little memory')
+
+
+def stopped(options, step, what):
     other = os.path.join(work, 'whole.h5')
-    options = ['--dataset', 'images', '-c', '1', '--compress', 'gzip:1', '--seed', '4']
     run(*options, to=other)
     good, n_kept = True, 0
-    for n in range(20, 2000, 30):
+    for n in range(20, 2000, step):
         status, _, said = run(*options, env={'LD_PRELOAD': shim, 'FAULT_CALL': 'write', 'FAULT_HOW': 'SIGINT',
                                                          'FAULT_N': str(n)})
         if status == 0:
@@ -199,7 +209,7 @@ def test_resumed():
         n_kept += json.loads(out)['result']['datasets'][0]['moved']['resumed'] if status == 0 else 0
         if not good:
             note(f'{n}: {status} {said}')
-    ok(good and n_kept > 0, f'stopped and resumed it is the same file; {n_kept} chunks were taken over')
+    ok(good and n_kept > 0, f'stopped and resumed {what}; {n_kept} chunks were taken over')
 
 
 test_random(40 if os.environ.get('H5PACK_LONG') else 10)
