@@ -201,6 +201,17 @@ def check_lacking(path, dataset):
           f'{path}: h5advise has an answer, and a warning')
 
 
+def check_audit(path, dataset):
+    """h5audit looks at it, and its commands are taken by who they are for."""
+    audited = report('h5audit', f'{path}:/{dataset}', status=(0, 1))
+    files = audited['result']['files'] if audited else []
+    ok(len(files) == 1 and files[0]['failure'] is None and dataset in [d['path'] for d in files[0]['datasets']],
+       f'{path}: h5audit has a verdict')
+    commands = {f['command'] for file in files for f in file['findings'] if (f['command'] or '').startswith('h5rechunk ')}
+    bad = [c for c in sorted(commands) if shell(f'{c} --dry-run').returncode]
+    equal(bad, [], f'{path}: what h5audit prints can be run')
+
+
 def check_reading(path, dataset, options, is_advised):
     """All programs read the file, and count the same for the same reads."""
     read = ['--batch', 8, '--seed', 5, '--epochs', 1, *options]
@@ -218,6 +229,7 @@ def check_reading(path, dataset, options, is_advised):
            f'{path}: h5advise has no advice, in one sentence')
         return
     ok(asked.returncode == 0 and max(map(len, asked.stdout.splitlines())) <= 80, f'{path}: h5advise has an answer')
+    check_audit(path, dataset)
     if '--read' in options:  # what one call asks for is not what the cache sees; the bench alone checks it
         return
     row = one_count(path, dataset, [*read, '-w', 1], f'{path}: one count for one epoch')

@@ -95,6 +95,22 @@ look_at(void *context, const char *dataset, struct pack_error *err)
     return send_record(l, RECORD_DATASET, d, sizeof *d, err);
 }
 
+/* What a link of the root leads to, where that is a dataset: in which file its chunks lie is
+ * not asked. */
+static enum pack_status
+look_at_link(void *context, const char *dataset, struct pack_error *err)
+{
+    struct looking *l = context;
+    struct pack_survey_dataset *d = &l->dataset;
+    memset(d, 0, sizeof *d);
+    pack_h5_guard_note(l->guard, "reading '/%s'", dataset);
+    if (pack_facts_read(l->file, dataset, &d->facts, NULL) != PACK_OK ||
+        ++l->n_datasets > PACK_SURVEY_DATASETS_MAX)
+        return PACK_OK;
+    (void)pack_h5_missing_filter(&d->facts.pipeline, &d->missing_filter);
+    return send_record(l, RECORD_DATASET, d, sizeof *d, err);
+}
+
 static enum pack_status
 look_at_all(struct looking *l, struct pack_error *err)
 {
@@ -109,6 +125,8 @@ look_at_all(struct looking *l, struct pack_error *err)
     pack_h5_guard_note(l->guard, "listing its datasets");
     if (status == PACK_OK)
         status = pack_h5_datasets(l->file, look_at, l, err);
+    if (status == PACK_OK && l->n_datasets == 0)
+        status = pack_h5_links(l->file, look_at_link, l, err);
     pack_h5_guard_note(l->guard, "closing it");
     pack_h5_close(l->file);
     return status;

@@ -52,7 +52,8 @@ struct pack_survey {
 };
 
 /*
- * Looks at the file. PACK_OK also where it is damaged: that is in *survey, which is for
+ * Looks at the file, and, where it has no datasets, at those that links of its root group lead
+ * to, whose chunks are not listed. PACK_OK also where it is damaged: that is in *survey, which is for
  * pack_survey_done() then. PACK_ERR_NOT_FOUND, _IO and _ARGUMENT for what is no regular file
  * that may be read; PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED. The file is only read, and not
  * locked. limits as pack_h5_guard_try() has them.
