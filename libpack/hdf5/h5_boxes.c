@@ -133,6 +133,13 @@ pack_h5_boxes_type(const struct pack_h5_boxes *r)
     return r->type;
 }
 
+void
+pack_h5_boxes_reclaim(struct pack_h5_boxes *r, void *out)
+{
+    if (r->memory_space >= 0)
+        H5Dvlen_reclaim(r->type, r->memory_space, H5P_DEFAULT, out);
+}
+
 /* A dense block of memory that has the boxes' shape, so that HDF5 sees how pieces lie
  * together; kept from read to read while it fits. */
 static bool

@@ -48,6 +48,10 @@ enum pack_status pack_h5_boxes_read(struct pack_h5_boxes *reader,
                                     const struct pack_box *boxes, size_t n_boxes,
                                     void *out, uint64_t *call_ns, struct pack_error *err);
 
+/* Frees what the last read allocated for elements of variable length in `out`; of others there
+ * is nothing to free. */
+void pack_h5_boxes_reclaim(struct pack_h5_boxes *reader, void *out);
+
 /* What opening and closing the dataset anew cost at the last read: all of its time, and
  * that of the file reads among it, which `count` has too. */
 struct pack_h5_boxes_reopened {
