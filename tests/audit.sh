@@ -49,6 +49,26 @@ refused 'one to be explained' "no rule is called ''" --explain ''
 refused 'a file that would not be read' 'explain' --explain 102 pack.h5
 refused 'two answers at once' 'list-rules' --list-rules --explain 102
 
+h5pack -q photos --size 64x64 --chunk 4 --compress zstd+fletcher32 -o whole.h5 >/dev/null
+run h5audit --verify whole.h5 pack.h5
+[ $status -eq 0 ] && [ ! -s err ]
+ok $? 'two files that are whole'
+note <out
+run h5audit --verify --json whole.h5:/images
+[ $status -eq 0 ] && grep -q '"schema": "verify/1"' out && ! grep -q '"labels"' out
+ok $? 'one dataset, as JSON'
+refused 'JSON of two' 'one FILE at a time' --verify --json whole.h5 pack.h5
+refused 'a file to verify that is not there' "cannot open 'no.h5'" --verify no.h5
+cp whole.h5 broken.h5
+offset=$(($(wc -c <broken.h5) * 2 / 3))
+printf 'XXXX' | dd of=broken.h5 bs=1 seek="$offset" conv=notrunc 2>/dev/null
+run h5audit --verify -j 2 broken.h5
+[ $status -eq 1 ] && grep -q 'images' out
+ok $? 'four bytes that were changed'
+note <out
+run h5audit --verify broken.h5 no.h5 whole.h5
+[ $status -eq 2 ] && is_one_sentence err && grep -q 'images' out
+ok $? 'a file that is not there does not keep others from it'
 run h5audit --explain chunk-overhang
 [ $status -eq 0 ] && grep -q '^H5A102 chunk-overhang (cost): ' out && grep -q '(100,3,217,178)' out
 ok $? 'a rule is explained with an example'

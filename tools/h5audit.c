@@ -1,15 +1,16 @@
 /* h5audit: what is wrong with existing HDF5 files, what it costs, what mends it. */
 #include "config.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "libpack/audit/report_audit.h"
+#include "libpack/audit/report_verify.h"
 #include "libpack/base/page.h"
+#include "libpack/base/pool.h"
 #include "libpack/findings/rules.h"
+#include "libpack/hdf5/h5_dataset.h"
 #include "tools/advise_ask.h"
 #include "tools/audit_files.h"
 #include "tools/cli.h"
@@ -19,8 +20,9 @@ static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
 static struct {
     struct cli_texts only, ignored;
     const char *explain;
+    uint64_t threads;
     int fail_on;
-    bool recursive, list, json, quiet;
+    bool recursive, list, verify, json, quiet;
 } o = { .fail_on = PACK_FINDING_COST };
 
 static const struct cli_option options[] = {
@@ -33,6 +35,13 @@ static const struct cli_option options[] = {
     CLI_TEXTS(0, "ignore", &o.ignored, "CODE", "not this rule; may be given several times"),
     CLI_CHOICE(0, "fail-on", &o.fail_on, "note|cost|hazard",
                "findings so severe make status 1 (default: cost)"),
+
+    CLI_SECTION("Whether the data is whole"),
+    CLI_FLAG(0, "verify", &o.verify,
+             "in place of the rules: every chunk is read and decoded; bad ones are listed, and "
+             "what is left"),
+    CLI_NUMBER('j', "threads", &o.threads, "N", 1, PACK_POOL_THREADS_MAX,
+               "with --verify: threads that decode (default: one per processor)"),
 
     CLI_SECTION("The reader who pays"),
     ADVISE_READING_OPTIONS(ask),
@@ -71,14 +80,15 @@ static const struct cli_program program = {
     .options = options,
     .epilogue =
         "Files are only read, each by a process of its own first: a damaged one is a finding,\n"
-        "and the others go on. Data is not read. Exit status: 0 nothing as severe as\n"
-        "--fail-on; 1 findings; 2 a file could not be looked at, or wrong usage; 128 + signal\n"
-        "when stopped.\n"
+        "and the others go on. Data is read with --verify only. Exit status: 0 nothing as severe\n"
+        "as --fail-on; 1 findings, or bad chunks; 2 a file could not be looked at, or wrong\n"
+        "usage; 128 + signal when stopped.\n"
         "\n"
         "examples:\n"
         "  h5audit train.h5\n"
         "  h5audit --workers 8 --pattern block:chunks=32 train.h5:/images\n"
         "  h5audit --recursive --fail-on hazard --json datasets\n"
+        "  h5audit --verify train.h5\n"
         "  h5audit --explain H5A102\n"
         "\n"
         "More: man h5audit\n",
@@ -186,10 +196,62 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     return status;
 }
 
+/* One file, which may be FILE:/DATASET. */
+static enum pack_status
+verify_file(const char *operand, struct pack_buf *text, bool *is_good, struct pack_error *err)
+{
+    struct pack_verify_result result;
+    char *file = NULL, *dataset = NULL;
+    enum pack_status status = pack_h5_operand_split(operand, &file, &dataset, err);
+    const struct pack_verify_params params = { .file = file,
+                                               .dataset = dataset,
+                                               .n_threads = (unsigned)o.threads,
+                                               .watch = ask.request.watch };
+    const struct pack_verify_report r = { program.name, PACKAGE_VERSION, &params, &result };
+    if (status == PACK_OK)
+        status = pack_verify(&params, &result, err);
+    if (status == PACK_OK) {
+        status = o.json ? pack_report_verify_json(&r, text, err)
+                        : pack_report_verify_text(&r, text, err);
+        *is_good = *is_good && pack_verify_is_good(&result);
+        pack_verify_done(&result);
+    }
+    free(file);
+    free(dataset);
+    return status;
+}
+
+/* One that cannot be looked at does not keep the others from it. */
+static enum pack_status
+verify(const struct audit_files *files, struct pack_buf *text, int *exit_status,
+       struct pack_error *err)
+{
+    bool is_good = true;
+    if (o.json && files->n != 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--verify: with --json it is one FILE at a time");
+    ask.request.watch = cli_watch(&progress);
+    for (size_t i = 0; i < files->n; i++) {
+        enum pack_status status = verify_file(files->names[i], text, &is_good, err);
+        cli_progress_end(&progress);
+        if (status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED || files->n == 1)
+            return *exit_status = is_good ? CLI_DONE : CLI_LOOK, status;
+        if (status != PACK_OK) {
+            cli_complain("%s", err->text);
+            *exit_status = CLI_FAILED;
+        }
+    }
+    if (*exit_status == CLI_DONE && !is_good)
+        *exit_status = CLI_LOOK;
+    return PACK_OK;
+}
+
 static const struct cli_rule rules[] = {
-    { "rule", "FILE", "explain|list-rules" },
-    { "ignore", "FILE", "explain|list-rules" },
-    { "fail-on", "FILE", "explain|list-rules" },
+    { "rule", "FILE", "explain|list-rules|verify" },
+    { "ignore", "FILE", "explain|list-rules|verify" },
+    { "fail-on", "FILE", "explain|list-rules|verify" },
+    { "verify", "FILE", "explain|list-rules|pattern|batch|workers|epochs|storage|memory" },
+    { "threads", "verify", NULL },
     { "recursive", "FILE", "explain|list-rules" },
     { "explain", NULL, "FILE|list-rules|json" },
     { "list-rules", NULL, "FILE|json" },
@@ -211,7 +273,8 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
     if (status == PACK_OK)
         status = audit_files_list(operands, n_operands, o.recursive, &files, err);
     if (status == PACK_OK)
-        status = audit(&files, text, exit_status, err);
+        status = o.verify ? verify(&files, text, exit_status, err)
+                          : audit(&files, text, exit_status, err);
     audit_files_done(&files);
     return status;
 }
