@@ -174,7 +174,7 @@ RULES = {
     'H5A102': (chunks((1, 63, 64)), chunks((1, 64, 64)), True),
     'H5A103': (chunks((1, 32, 64)), chunks((1, 64, 64)), True),
     'H5A104': (chunks(True), chunks((64, 8, 16)), True),
-    'H5A105': (chunks((32, 128, 128), large), chunks((1, 128, 128), large), 'settings'),
+    'H5A105': (chunks((5, 128, 128), large), chunks((4, 128, 128), large), 'settings'),
     'H5A106': (many(10000), many(9999), True),
     'H5A107': (huge(1 << 30), huge((1 << 30) - 1), False),
     'H5A201': (chunks((65, 128, 128), large), chunks((64, 128, 128), large), False),

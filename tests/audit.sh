@@ -18,6 +18,10 @@ for options in '' '--chunk 1' '--compress zstd' '--chunk 1 --compress zstd:1' '-
     ok $? "what h5pack writes is clean: ${options:-as it comes}"
     grep H5A out | note
 done
+h5pack -q photos --size 80x80 -o small.h5 >/dev/null # several to a chunk
+run h5audit small.h5
+grep -q 'nothing found' out && [ $status -eq 0 ] && grep -q 'read as asked' out
+ok $? 'small images are, too'
 mkdir -p tree/below tree/.hidden && cp pack.h5 tree/below/a.h5 && cp pack.h5 tree/b.HDF5 && cp pack.h5 tree/c.txt &&
     cp pack.h5 tree/.hidden/d.h5 && ln -s . tree/around
 run h5audit --recursive tree

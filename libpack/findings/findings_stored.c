@@ -105,8 +105,9 @@ is_decoded_again(const struct look *l)
 static bool
 dragged_chunks(const struct look *l, struct pack_finding *out)
 {
+    enum { NEAR_BYTES = 64 << 10 }; /* read with hardly more than the first of them */
     char size[PACK_BYTES_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX];
-    if (l->r->amplification < 2 || l->f->chunk.extent[0] < 2 || is_decoded_again(l))
+    if (l->r->amplification < 2 || l->f->chunk_bytes <= NEAR_BYTES || l->f->chunk.extent[0] < 2 || is_decoded_again(l))
         return false;
     out->value = l->r->amplification;
     out->price_bytes = l->r->read_bytes * (1 - 1 / l->r->amplification);

@@ -38,7 +38,8 @@ static const struct pack_rule rules[] = {
       "others are not asked for before the chunk has left the cache. Loads and bytes "
       "are counted by replaying the reads through HDF5's chunk cache. Smaller chunks, "
       "an order that stays within some chunks for a while (block shuffle), or a cache "
-      "that holds everything, change that." },
+      "that holds everything, change that. Chunks of up to 64 KiB are no matter: to "
+      "get at them takes longer than to read them." },
     { 106, "tiny-chunks", PACK_FINDING_COST,
       "chunks so small that what is known of them outweighs them",
       "Each chunk takes some 24 to 60 bytes in an index, a look-up at every access "

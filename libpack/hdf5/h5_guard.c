@@ -167,6 +167,7 @@ become_child(struct pack_h5_guard *guard, const struct pack_h5_guard_limits *lim
     die_of(SIGINT);
     die_of(SIGHUP);
     die_of(SIGTERM);
+    signal(SIGXFSZ, SIG_IGN); /* what is sent counts as a file: a failure, and no crash */
     uint64_t used = address_space();
     if (used > 0 && !is_sanitized)
         limit(RLIMIT_AS, used + limits->memory_bytes);
