@@ -178,6 +178,35 @@ join_rows(const struct pack_verify_result *result, struct pack_verify_set *set,
     return PACK_OK;
 }
 
+/* A child whose heap a file has damaged may send anything: bounds of loops and ends of texts
+ * are made right. */
+static void
+mend_shape(struct pack_shape *shape)
+{
+    if (shape->rank < 0 || shape->rank > PACK_RANK_MAX)
+        shape->rank = 0;
+}
+
+static void
+mend_set(struct pack_verify_set *set)
+{
+    set->path[sizeof set->path - 1] = set->failure[sizeof set->failure - 1] = '\0';
+    mend_shape(&set->extent);
+    mend_shape(&set->chunk);
+    set->bad_rows = NULL;
+    set->n_bad_ranges = 0;
+    set->n_bad_rows = 0;
+}
+
+static void
+mend_bad(struct pack_verify_bad *bad)
+{
+    if (bad->rank < 0 || bad->rank > PACK_RANK_MAX)
+        bad->rank = 0;
+    if (bad->n_rows > UINT64_MAX - bad->first_row)
+        bad->n_rows = 0;
+}
+
 static void
 take(struct pack_verify_result *result, const struct pack_verify_head *head,
      unsigned char *record)
@@ -186,14 +215,18 @@ take(struct pack_verify_result *result, const struct pack_verify_head *head,
     switch (head->kind) {
     case PACK_VERIFY_SET: result->n_sets++; /* fall through */
     case PACK_VERIFY_END:
+        if (result->n_sets == 0)
+            break;
         memcpy(&result->sets[result->n_sets - 1], record, sizeof *result->sets);
+        mend_set(&result->sets[result->n_sets - 1]);
         break;
     case PACK_VERIFY_BAD:
         bad = &result->bad[result->n_bad++];
         memcpy(bad, record, sizeof *bad);
+        mend_bad(bad);
         record[head->bytes - 1] = '\0';
         bad->why = (const char *)record + sizeof *bad;
-        bad->set = result->n_sets - 1;
+        bad->set = result->n_sets ? result->n_sets - 1 : 0;
         break;
     default: break;
     }

@@ -95,7 +95,7 @@ read_by_hdf5(struct pack_verify_run *run, const struct pack_facts *facts,
     struct pack_h5_boxes_params params = { .file = p->file, .dataset = facts->path };
     uint64_t most = p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30;
     struct pack_h5_boxes *boxes = NULL;
-    struct pack_grid grid;
+    struct pack_grid grid = { .rank = 0 };
     uint32_t id;
     char need[PACK_FILTER_NEED_MAX];
     if (pack_h5_missing_filter(&facts->pipeline, &id))
