@@ -48,6 +48,11 @@ refused() { # sentence pattern options
 }
 refused 'nothing to look at' 'give a FILE'
 refused 'a rule that is none' "no rule is called 'H5A999'" --rule H5A999 pack.h5
+refused 'an order that is none' "^h5audit: --pattern: 'x' is not a pattern" --pattern x pack.h5
+refused 'no memory at all' '^h5audit: --memory: 0 bytes' --memory 0 pack.h5
+refused 'a storage that is none' "no storage is called 'x'" --storage x pack.h5
+refused 'a version that is none' 'hdf5-version' --hdf5-version x pack.h5
+refused 'a rank beyond the world' 'rank' --rank 3/2 pack.h5
 refused 'one to be ignored' "no rule is called 'x'" --ignore x pack.h5
 refused 'one to be explained' "no rule is called ''" --explain ''
 refused 'a file that would not be read' 'explain' --explain 102 pack.h5

@@ -183,7 +183,9 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     if (status == PACK_OK) {
         status = pack_audit(&params, &result, err);
         cli_progress_end(&progress);
-        enum pack_status told = report(&params, &result, text, &why);
+        enum pack_status told = status == PACK_OK || result.n_files > 0
+                                    ? report(&params, &result, text, &why)
+                                    : PACK_OK;
         if (status == PACK_OK && told != PACK_OK)
             status = pack_fail(err, told, "%s", why.text);
     }

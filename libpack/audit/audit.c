@@ -204,15 +204,40 @@ look_at_file(const struct pack_audit_params *p, const char *operand,
     return status == PACK_OK ? look_at_sets(p, r, err) : status;
 }
 
+/* What is asked of the reader is tried on a made-up dataset, so that it is refused once, and
+ * before any file is looked at. What has to fit a dataset is left to each of them. */
+static enum pack_status
+check_request(const struct pack_audit_params *p, struct pack_error *err)
+{
+    struct pack_advise_request request = p->request;
+    const char *pattern = request.reading.pattern;
+    if (pattern && strncmp(pattern, "trace", 5) == 0)
+        return PACK_OK;
+    struct pack_advise_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return pack_fail_memory(err, "an audit");
+    request.data = (struct pack_advise_ask_data){
+        .shape = { 4, { 1 << 20, 64, 64, 3 } },
+    };
+    request.storing = (struct pack_advise_ask_storing){ .chunks = NULL };
+    request.cache.bytes = request.cache.slots = UINT64_MAX; /* of a file's own chunks */
+    request.cache.w0 = -1;
+    request.reading.crop.rank = request.reading.box.rank = 0;
+    enum pack_status status = pack_advise_job_open(&request, job, err);
+    pack_advise_job_close(job);
+    free(job);
+    return status;
+}
+
 enum pack_status
 pack_audit(const struct pack_audit_params *p, struct pack_audit_result *r,
            struct pack_error *err)
 {
-    enum pack_status status = PACK_OK;
     *r = (struct pack_audit_result){ .n_files = 0 };
     r->files = calloc(p->n_files + 1, sizeof *r->files);
     if (!r->files)
         return pack_fail_memory(err, "a list of files");
+    enum pack_status status = check_request(p, err);
     for (size_t i = 0; i < p->n_files && status == PACK_OK; i++) {
         pack_watch_tell(&p->watch, &(struct pack_progress){ .stage = "auditing",
                                                             .unit = "files",
