@@ -400,7 +400,7 @@ test_others(int64_t file)
         const char *path;
         enum pack_status status;
     } bad[] = {
-        { "", PACK_ERR_NOT_FOUND },          { "none", PACK_ERR_NOT_FOUND },
+        { "", PACK_ERR_ARGUMENT },          { "none", PACK_ERR_NOT_FOUND },
         { "none/none", PACK_ERR_NOT_FOUND }, { "compact/x", PACK_ERR_NOT_FOUND },
         { "dangling", PACK_ERR_NOT_FOUND },  { "external", PACK_ERR_NOT_FOUND },
         { "/", PACK_ERR_ARGUMENT },          { "a", PACK_ERR_ARGUMENT },
