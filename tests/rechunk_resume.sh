@@ -230,6 +230,33 @@ status=$?
 ok $? 'a partial file that someone removed: a sentence, and nothing is left'
 note <"$work/err"
 
+# A source that vanishes, or is written to, while shards are made or joined: HDF5 would give fill
+# values, or bytes of two times.
+changed() { # sentence pattern, what happens, h5rechunk's words
+    sentence=$1
+    pattern=$2
+    what=$3
+    shift 3
+    fresh
+    rm -rf pieces && mkdir pieces && cp in.h5 pieces/in.h5 && h5rechunk -q in.h5 --split 3 -o pieces/set.h5
+    env FAULT_CALL=write FAULT_HOW=SIGSTOP FAULT_N=1 LD_PRELOAD="$shim" h5rechunk "$@" -o out/set.h5 >/dev/null 2>"$work/err" &
+    wait_until is_stopped $!
+    eval "$what"
+    kill -CONT $!
+    wait $!
+    status=$?
+    [ $status -eq 2 ] && is_one_sentence "$work/err" && grep -q "$pattern" "$work/err" && [ -z "$(ls out)" ]
+    ok $? "$sentence"
+    note <"$work/err"
+}
+changed 'a source of what is joined vanishes' 'set-00002-of-00003.h5' 'mv pieces/set-00002-of-00003.h5 pieces/gone' \
+    --join pieces/set.h5
+changed 'one is written to' "set-00002-of-00003.h5' was written to" 'touch pieces/set-00002-of-00003.h5' --join pieces/set.h5
+changed 'the virtual file is' "set.h5' was written to" 'touch pieces/set.h5' --join pieces/set.h5
+changed 'a shard that was named is replaced' "set-00001-of-00003.h5' was replaced" \
+    'cp pieces/set-00001-of-00003.h5 x && mv x pieces/set-00001-of-00003.h5' --join pieces/set-*.h5
+changed 'what is split is written to' "in.h5' was written to" 'touch pieces/in.h5' pieces/in.h5 --split 2
+
 # signal_test NAME STATUS
 signal_test() {
     fresh

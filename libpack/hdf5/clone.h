@@ -55,6 +55,9 @@ struct pack_clone_pieces {
     const uint64_t *end;
     size_t n, at; /* at: the shard that is made */
     const char *output; /* no source of virtual datasets that are joined may be this one */
+    /* Is told of each such source's file, by whatever opens the clone; NULL: nobody is. */
+    enum pack_status (*note)(void *context, const char *file, struct pack_error *err);
+    void *note_context;
     /* What attribute PACK_CLONE_LABEL of the root says of it; NULL: there is none. That of
      * the source is not carried over. */
     const char *label;

@@ -174,7 +174,8 @@ check_source(const struct pack_clone *clone, const char *path,
                                "'%.200s' is a source of '%.200s:/%.200s', which is not rewritten "
                                "in place",
                                output, clone->params.file, path);
-    return PACK_OK;
+    const struct pack_clone_pieces *pieces = clone->params.pieces;
+    return pieces->note ? pieces->note(pieces->note_context, source->file, err) : PACK_OK;
 }
 
 static enum pack_status check_below(const struct pack_clone *clone, const char *path,

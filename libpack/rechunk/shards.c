@@ -19,8 +19,16 @@
 
 enum { CARRY_BYTES = 64 << 20 };
 
+/* A file that is read, as it was when it was first looked at. */
+struct source {
+    char *name;
+    struct stat then;
+};
+
 struct job {
     const struct pack_shards_params *params;
+    struct source *sources;
+    size_t n_sources;
     struct pack_shards_result *result;
     struct pack_clone_pieces pieces;
     const char **files;
@@ -33,6 +41,49 @@ struct job {
 };
 
 /* --------------------------------------------------------------------- inputs */
+
+/* What HDF5 reads meanwhile from a file that vanished or was written to it does not tell: fill
+ * values, or damaged chunks as they are. So each is looked at again at the end. */
+static enum pack_status
+note_source(void *context, const char *file, struct pack_error *err)
+{
+    struct job *job = context;
+    struct stat now;
+    if (stat(file, &now) != 0)
+        return pack_fail_errno(err, errno, "cannot look at '%s'", file);
+    for (size_t i = 0; i < job->n_sources; i++) {
+        const struct stat *then = &job->sources[i].then;
+        if (strcmp(job->sources[i].name, file) != 0)
+            continue;
+        bool is_other = now.st_dev != then->st_dev || now.st_ino != then->st_ino;
+        return !is_other && now.st_size == then->st_size &&
+                       pack_fd_mtime_ns(&now) == pack_fd_mtime_ns(then)
+                   ? PACK_OK
+                   : pack_fail(err, PACK_ERR_CHANGED, "'%s' was %s since it was opened", file,
+                               is_other                      ? "replaced"
+                               : now.st_size < then->st_size ? "cut short"
+                                                             : "written to");
+    }
+    struct source *grown = realloc(job->sources, (job->n_sources + 1) * sizeof *grown);
+    if (!grown)
+        return pack_fail_memory(err, "a list of files");
+    job->sources = grown;
+    grown[job->n_sources] = (struct source){ strdup(file), now };
+    if (!grown[job->n_sources].name)
+        return pack_fail_memory(err, "a name");
+    job->n_sources++;
+    return PACK_OK;
+}
+
+static enum pack_status
+note_inputs(struct job *job, struct pack_error *err)
+{
+    const struct pack_shards_params *p = job->params;
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < p->n_inputs && status == PACK_OK; i++)
+        status = note_source(job, p->inputs[i], err);
+    return status;
+}
 
 static enum pack_status
 read_facts(const char *file, const char *dataset, struct pack_facts *facts,
@@ -340,8 +391,12 @@ look(struct job *job, struct pack_error *err)
 {
     const struct pack_shards_params *p = job->params;
     enum pack_status status = pack_h5_register_zstd(err);
+    job->pieces.note = note_source;
+    job->pieces.note_context = job;
     for (size_t i = 0; i < p->n_inputs && status == PACK_OK; i++)
         status = pack_clone_try(p->inputs[i], err);
+    if (status == PACK_OK)
+        status = note_inputs(job, err);
     if (status == PACK_OK)
         status = p->split ? plan_split(job, err) : plan_join(job, err);
     if (status == PACK_OK)
@@ -359,6 +414,10 @@ pack_shards(const struct pack_shards_params *params, struct pack_shards_result *
         status = claim_all(&job, err);
         if (status == PACK_OK)
             status = make_files(&job, err);
+        if (status == PACK_OK && !params->split) /* its sources are noted again */
+            status = make_file(&job, NULL, err);
+        if (status == PACK_OK)
+            status = note_inputs(&job, err);
         if (status == PACK_OK)
             status = publish(&job, err);
         result->is_written = status == PACK_OK;
@@ -367,6 +426,9 @@ pack_shards(const struct pack_shards_params *params, struct pack_shards_result *
     }
     for (size_t i = 0; i < job.n_out; i++)
         pack_outfile_discard(job.out[i]);
+    for (size_t i = 0; i < job.n_sources; i++)
+        free(job.sources[i].name);
+    free(job.sources);
     free(job.out);
     free(job.files);
     free(job.end);
