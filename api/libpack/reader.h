@@ -120,6 +120,7 @@ struct pack_reader_params {
     struct pack_reader_buffers buffers; /* of batches of `dataset`; zero: the reader's own */
     enum pack_reader_strategy strategy;
     bool file_order; /* leave elements in the file's byte order */
+    bool waits;      /* nothing is read ahead before the first pack_reader_next() */
     const struct pack_reader_transform *transform; /* of `dataset` alone; NULL: none */
 
     /*

@@ -63,6 +63,7 @@ open_reader(struct bench_threads *t, uint64_t round, uint64_t n_epochs,
         .memory_bytes = p->reader.memory_bytes,
         .n_ahead = (unsigned)p->workers.prefetch,
         .strategy = t->plan->engine->strategy,
+        .waits = true, /* for the clock */
         .buffers = t->buffers,
         .watch = p->watch,
     };

@@ -347,6 +347,19 @@ pack_reader_take(struct pack_reader *r, struct pack_job **taken, struct pack_err
     return status;
 }
 
+/* A reader that waits reads from now on, and those in step with it. */
+static void
+begin(struct pack_reader *r)
+{
+    if (!r->params.waits)
+        return;
+    r->params.waits = false;
+    if (r->crew)
+        pack_crew_begin(r->crew);
+    for (size_t i = 0; i < r->n_further; i++)
+        begin(r->further[i]);
+}
+
 enum pack_status
 pack_reader_next(struct pack_reader *r, struct pack_reader_batch *batch,
                  struct pack_error *err)
@@ -355,6 +368,7 @@ pack_reader_next(struct pack_reader *r, struct pack_reader_batch *batch,
     if (!r || !batch)
         return pack_check_given(err, "reader", r, "batch", batch, NULL);
     r->lent = NULL;
+    begin(r);
     enum pack_status status = r->is_stopped
                                   ? pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted")
                                   : pack_watch_check(&r->params.watch, err);

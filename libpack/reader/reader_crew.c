@@ -44,7 +44,7 @@ struct pack_crew {
 
     /* Counts of batches: those before n_given_back are the ring's again. */
     uint64_t n_planned, n_dealt, n_given_back, n_taken;
-    bool planning, ended, closing;
+    bool waits, planning, ended, closing;
     unsigned n_to_make; /* batches with samples that are read and of which nothing is made */
     struct pack_reader_work total; /* of all batches */
 };
@@ -308,7 +308,7 @@ worker_main(void *argument)
         bool has_room = crew->n_planned - crew->n_given_back < crew->reader->n_ring;
         if (crew->n_to_make > 0)
             make_run(crew, worker);
-        else if (has_room && !crew->planning && !crew->ended)
+        else if (has_room && !crew->waits && !crew->planning && !crew->ended)
             plan(crew);
         else if (crew->n_dealt < crew->n_planned)
             read_run(crew, worker);
@@ -358,6 +358,7 @@ pack_crew_start(struct pack_reader *reader, unsigned n_threads, struct pack_crew
     if (!crew)
         return pack_fail_memory(err, "threads");
     crew->reader = reader;
+    crew->waits = reader->params.waits;
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->work, NULL);
     pthread_cond_init(&crew->slot_moved, NULL);
@@ -373,6 +374,15 @@ pack_crew_start(struct pack_reader *reader, unsigned n_threads, struct pack_crew
     }
     *out = crew;
     return PACK_OK;
+}
+
+void
+pack_crew_begin(struct pack_crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->waits = false;
+    pthread_cond_broadcast(&crew->work);
+    pthread_mutex_unlock(&crew->lock);
 }
 
 void

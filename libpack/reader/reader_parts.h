@@ -178,6 +178,8 @@ void pack_reader_swap(const struct pack_reader *reader, void *data, size_t n_sam
  */
 enum pack_status pack_crew_start(struct pack_reader *reader, unsigned n_threads,
                                  struct pack_crew **crew, struct pack_error *err);
+/* Lets them read that wait for it; they may be at work already. */
+void pack_crew_begin(struct pack_crew *crew);
 /* Ends them, whatever they are at. Accepts NULL. */
 void pack_crew_end(struct pack_crew *crew);
 
