@@ -239,6 +239,98 @@ def test_rules():
                f'{code}: what is printed mends it {left}')
 
 
+# ------------------------------------------------------------------------------- --fix
+
+def fix(path, *words):
+    status, report = audit('--fix', 'fixed.h5', '-f', path, *words)
+    return status, report['result'].get('fixed') if report else None
+
+
+def is_same(one, two):
+    """All objects, attributes and values, by h5py."""
+    def look(file):
+        seen = {}
+
+        def visit(name, item):
+            data = item[()] if isinstance(item, h5py.Dataset) else None
+            seen[name] = (None if data is None else (data.dtype.str, data.shape, data.tobytes()),
+                          sorted((k, str(v)) for k, v in item.attrs.items()))
+        file.visititems(visit)
+        return seen
+    with h5py.File(one) as a, h5py.File(two) as b:
+        return look(a) == look(b)
+
+
+def test_fix():
+    """Everything that a rewrite mends, in one go; checksums, other objects and attributes stay."""
+    zstd = h5py.h5z.filter_avail(32015)
+    for code, (breaks, _, is_mended) in RULES.items():
+        if is_mended is not True:
+            continue
+        breaks('bad.h5')
+        status, fixed = fix('bad.h5', '--rule', code)
+        left = [f['code'] for file in fixed['files'] for f in file['findings']] if fixed else ['failed']
+        same = zstd or code == 'H5A404' or is_same('bad.h5', 'fixed.h5')
+        ok(status == 0 and [f['code'] for f in fixed['mended']] == [code] and code not in left and same,
+           f'{code} is mended {left}')
+    with h5py.File('several.h5', 'w', track_order=True) as file:
+        faces = file.create_dataset('images', data=rng.integers(0, 256, (100, 3, 218, 178), 'u1'),
+                                    chunks=(100, 3, 217, 178))
+        faces.attrs['mean'] = [1., 2.]
+        file.create_dataset('deep/a=b', data=noise, chunks=(1, 64, 64), compression='gzip', shuffle=True,
+                            fletcher32=True)
+        file['labels'] = np.arange(100)
+        file['zagain'] = file['images']
+        file.attrs['title'] = 'x'
+    found = codes('several.h5')
+    ok({'H5A102', 'H5A103', 'H5A401', 'H5A403'} <= set(found), f'four findings of two datasets {found}')
+    status, fixed = fix('several.h5')
+    equal((status, sorted(fixed['datasets'])), (0, ['deep/a=b=,fletcher32', 'images=1x3x218x178,none']),
+          'each dataset gets what mends it, and keeps its checksum')
+    equal((sorted({f['code'] for f in fixed['mended']}), [f['findings'] for f in fixed['files']]),
+          (found, [[]]), 'all are gone')
+    equal((fixed['input_bytes'], fixed['output_bytes'], is_same('several.h5', 'fixed.h5')),
+          (os.path.getsize('several.h5'), os.path.getsize('fixed.h5'), True), 'and everything else stays')
+    with h5py.File('fixed.h5') as file:
+        ok(file['zagain'] == file['images'] and file['deep/a=b'].fletcher32, 'links and checksums, too')
+    os.unlink('fixed.h5')
+    status, fixed = fix('several.h5:/images')
+    equal((status, fixed['datasets'], [f['findings'] for f in fixed['files']], codes('fixed.h5')),
+          (0, ['images=1x3x218x178,none'], [[]], ['H5A401', 'H5A403']), 'one dataset alone')
+    os.unlink('fixed.h5')
+    status, fixed = fix('several.h5', '--rule', '401')
+    equal((status, fixed['datasets'], [f['code'] for f in fixed['mended']]),
+          (0, ['deep/a=b=,gzip:4+fletcher32'], ['H5A401']), 'or one rule')
+    write('summed.h5', rng.integers(0, 256, (100, 3, 218, 178), 'u1'), chunks=(100, 3, 217, 178), fletcher32=True)
+    status, fixed = fix('summed.h5')
+    equal((status, fixed['datasets']), (0, ['images=1x3x218x178,fletcher32']),
+          'a checksum goes into other chunks, too')
+    with h5py.File('two.h5', 'w') as file:  # both shuffled; the one that cannot be mended keeps its finding
+        for name in 'a', 'b':
+            file.create_dataset(name, data=smooth, chunks=(16, 64, 64), compression='gzip', shuffle=True)
+    status, fixed = fix('two.h5:/b', '--rule', '401')
+    left = codes('fixed.h5', '--rule', '401')
+    equal(([(f['code'], f['dataset']) for f in fixed['mended']], left), ([('H5A401', 'b')], ['H5A401']),
+          'what is gone is told of its dataset alone')
+    deleted(3 << 20)('holes.h5')
+    status, fixed = fix('holes.h5')
+    equal((status, fixed['output']), (1, None), 'holes of a file that h5rechunk has nothing to do in stay')
+    with h5py.File('holes.h5', 'r+') as file:
+        file.create_dataset('c', data=noise[:8], chunks=(1, 64, 64))
+    status, fixed = fix('holes.h5')
+    equal((status, [f['code'] for f in fixed['mended']], fixed['datasets'], is_same('holes.h5', 'fixed.h5')),
+          (0, ['H5A510'], ['c=,none'], True), 'those of another are gone with a copy')
+    os.unlink('fixed.h5')
+    write('clean.h5', chunks=(1, 64, 64))
+    status, fixed = fix('clean.h5')
+    equal((status, fixed['output'], os.path.exists('fixed.h5')), (0, None, False),
+          'what is clean is not written')
+    lengths(1023)('beside.h5')
+    status, fixed = fix('beside.h5')
+    equal((status, fixed['output'], os.path.exists('fixed.h5')), (1, None, False),
+          'what no rewrite mends is not written either')
+
+
 # ------------------------------------------------------------------------- what is told
 
 def test_recipe():
@@ -352,6 +444,7 @@ def test_manual():
 
 
 test_rules()
+test_fix()
 test_recipe()
 test_facts()
 test_guess()

@@ -58,6 +58,35 @@ refused 'one to be explained' "no rule is called ''" --explain ''
 refused 'a file that would not be read' 'explain' --explain 102 pack.h5
 refused 'two answers at once' 'list-rules' --list-rules --explain 102
 
+h5pack -q photos --size 224x224 --compress gzip:1 -o slow.h5 >/dev/null
+cp pack.h5 there.h5
+refused 'two files to be mended' 'one FILE at a time' --fix new.h5 pack.h5 slow.h5
+refused 'a file to be mended in place' 'not rewritten in place' --fix slow.h5 slow.h5
+refused 'and by force' 'not rewritten in place' --fix slow.h5 -f slow.h5
+refused 'one that is there' "'there.h5' exists.*--force replaces it" --fix there.h5 slow.h5
+refused 'mending where only data is read' 'verify' --fix new.h5 --verify slow.h5
+refused 'a folder to be mended' 'recursive' --fix new.h5 --recursive tree
+refused 'force for nothing' 'goes with --fix' --force pack.h5
+cmp -s pack.h5 there.h5
+ok $? 'what was there is as it was'
+refused 'a file to be mended that is not there' "cannot open 'no.h5'" --fix new.h5 no.h5
+run h5audit --fix there.h5 -f slow.h5
+[ $status -eq 0 ] && grep -q '^fixed: there.h5, ' out && grep -q 'H5A.* /images: gone' out &&
+    grep -q '^there.h5: nothing found' out && ! ls there.h5.part* 2>/dev/null
+ok $? 'a file is mended'
+grep H5A out | note
+if command -v h5diff >/dev/null; then
+    HDF5_PLUGIN_PATH=$top_builddir/.libs h5diff slow.h5 there.h5
+    ok $? 'h5diff finds nothing else'
+else
+    skip 'no h5diff'
+fi
+if [ "$(id -u)" -ne 0 ] || [ -w /dev/full ]; then
+    run h5audit --fix nowhere/new.h5 slow.h5
+    [ $status -eq 2 ] && is_one_sentence err && grep -q 'nowhere' err
+    ok $? 'a folder that is not there'
+fi
+
 h5pack -q photos --size 64x64 --chunk 4 --compress zstd+fletcher32 -o whole.h5 >/dev/null
 run h5audit --verify whole.h5 pack.h5
 [ $status -eq 0 ] && [ ! -s err ]

@@ -19,10 +19,10 @@ static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
 
 static struct {
     struct cli_texts only, ignored;
-    const char *explain;
+    const char *explain, *fix;
     uint64_t threads;
     int fail_on;
-    bool recursive, list, verify, json, quiet;
+    bool recursive, list, verify, force, json, quiet;
 } o = { .fail_on = PACK_FINDING_COST };
 
 static const struct cli_option options[] = {
@@ -41,7 +41,13 @@ static const struct cli_option options[] = {
              "in place of the rules: every chunk is read and decoded; bad ones are listed, and "
              "what is left"),
     CLI_NUMBER('j', "threads", &o.threads, "N", 1, PACK_POOL_THREADS_MAX,
-               "with --verify: threads that decode (default: one per processor)"),
+               "with --verify and --fix: threads that work (default: one per processor)"),
+
+    CLI_SECTION("Mending"),
+    CLI_TEXT(0, "fix", &o.fix, "OUT.h5",
+             "one FILE written anew, without the findings that another layout and other filters "
+             "mend; values, types and order stay"),
+    CLI_FLAG('f', "force", &o.force, "replace an existing OUT.h5, or an interrupted run"),
 
     CLI_SECTION("The reader who pays"),
     ADVISE_READING_OPTIONS(ask),
@@ -70,7 +76,14 @@ static const struct cli_option options[] = {
     CLI_END
 };
 
-static const struct cli_hint hints[] = { CLI_NO_HINT };
+static const struct cli_hint hints[] = {
+    CLI_HINT("force", PACK_ERR_EXISTS, "--force replaces it"),
+    CLI_HINT("force", PACK_OK, "--force starts again"),
+    CLI_HINT("force_resume", PACK_OK, "--force starts again"),
+    CLI_HINT("force_finished", PACK_OK, "--force replaces it"),
+    CLI_HINT("resume", PACK_OK, "the same command completes it, --force starts again"),
+    CLI_NO_HINT,
+};
 
 static const struct cli_program program = {
     .name = "h5audit",
@@ -80,14 +93,15 @@ static const struct cli_program program = {
     .options = options,
     .epilogue =
         "Files are only read, each by a process of its own first: a damaged one is a finding,\n"
-        "and the others go on. Data is read with --verify only. Exit status: 0 nothing as severe\n"
-        "as --fail-on; 1 findings, or bad chunks; 2 a file could not be looked at, or wrong\n"
-        "usage; 128 + signal when stopped.\n"
+        "and the others go on. Data is read with --verify and --fix only. Exit status: 0 nothing\n"
+        "as severe as --fail-on, or nothing left so after --fix; 1 findings, or bad chunks; 2 a\n"
+        "file could not be looked at, or written, or wrong usage; 128 + signal when stopped.\n"
         "\n"
         "examples:\n"
         "  h5audit train.h5\n"
         "  h5audit --workers 8 --pattern block:chunks=32 train.h5:/images\n"
         "  h5audit --recursive --fail-on hazard --json datasets\n"
+        "  h5audit --fix better.h5 train.h5\n"
         "  h5audit --verify train.h5\n"
         "  h5audit --explain H5A102\n"
         "\n"
@@ -148,16 +162,27 @@ static struct cli_progress progress;
 
 static enum pack_status
 report(const struct pack_audit_params *params, const struct pack_audit_result *result,
-       struct pack_buf *text, struct pack_error *err)
+       const struct pack_audit_applied *applied, struct pack_buf *text,
+       struct pack_error *err)
 {
     const struct pack_audit_report r = { .program = program.name,
                                          .version = PACKAGE_VERSION,
                                          .params = params,
                                          .result = result,
+                                         .output = o.fix,
+                                         .applied = applied,
                                          .fail_on = (enum pack_finding_severity)o.fail_on,
                                          .is_brief = o.quiet };
     return o.json ? pack_report_audit_json(&r, text, err)
                   : pack_report_audit_text(&r, text, err);
+}
+
+static struct pack_audit_apply_params
+how_to_fix(void)
+{
+    return (struct pack_audit_apply_params){ .output = o.fix,
+                                             .force = o.force,
+                                             .n_threads = (unsigned)o.threads };
 }
 
 /* What was found before it was stopped is told, too. */
@@ -172,6 +197,7 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
                                         .n_ignored = o.ignored.n,
                                         .watch = cli_watch(&progress) };
     struct pack_audit_result result = { .n_files = 0 };
+    struct pack_audit_applied applied = { .specs = NULL };
     struct pack_error why;
     int *only = NULL, *ignored = NULL;
     params.request.reading.read = (enum pack_read_mode)ask.read;
@@ -182,16 +208,23 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     params.ignored = ignored;
     if (status == PACK_OK) {
         status = pack_audit(&params, &result, err);
+        const struct pack_audit_apply_params how = how_to_fix();
+        if (status == PACK_OK && o.fix && !result.n_failed)
+            status = pack_audit_apply(&params, &result, &how, &applied, err);
         cli_progress_end(&progress);
-        enum pack_status told = status == PACK_OK || result.n_files > 0
-                                    ? report(&params, &result, text, &why)
-                                    : PACK_OK;
+        bool is_fixed = o.fix && status == PACK_OK && !result.n_failed;
+        enum pack_status told =
+            status == PACK_OK || result.n_files > 0
+                ? report(&params, &result, is_fixed ? &applied : NULL, text, &why)
+                : PACK_OK;
         if (status == PACK_OK && told != PACK_OK)
             status = pack_fail(err, told, "%s", why.text);
     }
     *exit_status = result.n_failed ? CLI_FAILED
-                   : pack_audit_worst(&result) >= o.fail_on ? CLI_LOOK
-                                                            : CLI_DONE;
+                   : pack_audit_worst(applied.is_written ? &applied.after : &result) >= o.fail_on
+                       ? CLI_LOOK
+                       : CLI_DONE;
+    pack_audit_applied_done(&applied);
     pack_audit_done(&result);
     free(only);
     free(ignored);
@@ -253,7 +286,9 @@ static const struct cli_rule rules[] = {
     { "ignore", "FILE", "explain|list-rules|verify" },
     { "fail-on", "FILE", "explain|list-rules|verify" },
     { "verify", "FILE", "explain|list-rules|pattern|batch|workers|epochs|storage|memory" },
-    { "threads", "verify", NULL },
+    { "threads", "verify|fix", NULL },
+    { "fix", "FILE", "explain|list-rules|verify|recursive" },
+    { "force", "fix", NULL },
     { "recursive", "FILE", "explain|list-rules" },
     { "explain", NULL, "FILE|list-rules|json" },
     { "list-rules", NULL, "FILE|json" },
@@ -272,6 +307,11 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
         return explain(text, err);
     if (status == PACK_OK && n_operands == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "give a FILE; see h5audit --help");
+    if (status == PACK_OK && o.fix && n_operands != 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--fix: it is one FILE at a time");
+    const struct pack_audit_apply_params how = how_to_fix();
+    if (status == PACK_OK && o.fix)
+        status = pack_audit_apply_check(operands[0], &how, err);
     if (status == PACK_OK)
         status = audit_files_list(operands, n_operands, o.recursive, &files, err);
     if (status == PACK_OK)

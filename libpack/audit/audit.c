@@ -28,8 +28,8 @@ is_wanted(const struct pack_audit_params *p, int code)
 
 static enum pack_status
 keep(const struct pack_audit_params *p, struct pack_audit_result *r,
-     const struct pack_finding *finding, const char *dataset, const char *command,
-     struct pack_error *err)
+     const struct pack_finding *finding, const char *dataset,
+     const struct pack_audit_mending *mending, struct pack_error *err)
 {
     if (!is_wanted(p, finding->code))
         return PACK_OK;
@@ -40,10 +40,11 @@ keep(const struct pack_audit_params *p, struct pack_audit_result *r,
     r->findings = grown;
     grown[r->n_findings] = (struct pack_audit_finding){ .finding = *finding,
                                                         .file = r->n_files - 1,
-                                                        .dataset = dataset };
+                                                        .dataset = dataset,
+                                                        .fix = mending->fix };
     /* a command that is cut would be another one */
-    if (command && strlen(command) < PACK_AUDIT_COMMAND_MAX)
-        strcpy(grown[r->n_findings].command, command);
+    if (mending->command && strlen(mending->command) < PACK_AUDIT_COMMAND_MAX)
+        strcpy(grown[r->n_findings].command, mending->command);
     r->n_findings++;
     return PACK_OK;
 }
@@ -107,8 +108,8 @@ look_at_stored(const struct pack_survey_dataset *d, struct pack_audit_found *fou
     enum pack_status status = PACK_OK;
     found->n = pack_findings_dataset(d, &nobody, found->finding, PACK_FINDINGS_STORED_MAX);
     for (size_t i = 0; i < found->n && status == PACK_OK; i++)
-        status = pack_audit_command(&found->finding[i], file->path, &d->facts, NULL,
-                                    &found->command[i], err);
+        status = pack_audit_mend(&found->finding[i], file->path, &d->facts, NULL,
+                                 &found->mending[i], err);
     return status;
 }
 
@@ -139,9 +140,9 @@ look_at_set(const struct pack_audit_params *p, struct pack_audit_result *r, size
     }
     const char *path = d->facts.path + strspn(d->facts.path, "/");
     for (size_t i = 0; i < found->n && status == PACK_OK; i++)
-        status = keep(p, r, &found->finding[i], path, found->command[i], err);
+        status = keep(p, r, &found->finding[i], path, &found->mending[i], err);
     for (size_t i = 0; i < found->n; i++)
-        free(found->command[i]);
+        free(found->mending[i].command);
     free(found);
     return status;
 }
@@ -181,7 +182,8 @@ look_at_file(const struct pack_audit_params *p, const char *operand,
 {
     struct pack_audit_file *file = &r->files[r->n_files++];
     struct pack_finding findings[PACK_FINDINGS_STORED_MAX];
-    char *command = NULL, *path = NULL;
+    struct pack_audit_mending mending;
+    char *path = NULL;
     enum pack_status status = pack_h5_operand_split(operand, &path, &file->dataset, err);
     file->path = path;
     if (status != PACK_OK)
@@ -195,11 +197,10 @@ look_at_file(const struct pack_audit_params *p, const char *operand,
     }
     size_t n = pack_findings_file(&file->survey, findings, PACK_FINDINGS_STORED_MAX);
     for (size_t i = 0; i < n && status == PACK_OK; i++) {
-        status = pack_audit_command(&findings[i], file->path, NULL, NULL, &command, err);
+        status = pack_audit_mend(&findings[i], file->path, NULL, NULL, &mending, err);
         if (status == PACK_OK)
-            status = keep(p, r, &findings[i], NULL, command, err);
-        free(command);
-        command = NULL;
+            status = keep(p, r, &findings[i], NULL, &mending, err);
+        free(mending.command);
     }
     return status == PACK_OK ? look_at_sets(p, r, err) : status;
 }

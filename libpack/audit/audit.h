@@ -32,10 +32,21 @@ struct pack_audit_params {
     struct pack_watch watch; /* "auditing", in files */
 };
 
+/* What mends a finding: bits, as several of one dataset are mended at once. */
+enum pack_audit_fix {
+    PACK_AUDIT_FIX_LAYOUT = 1,      /* the reading's advice */
+    PACK_AUDIT_FIX_NO_SHUFFLE = 2,  /* filters but for that one */
+    PACK_AUDIT_FIX_ZSTD = 4,        /* in place of deflate */
+    PACK_AUDIT_FIX_NO_FILTERS = 8,  /* but for a checksum */
+    PACK_AUDIT_FIX_COPY = 16,       /* the file written anew */
+    PACK_AUDIT_FIX_OTHER = 32,      /* a command that is not h5rechunk */
+};
+
 struct pack_audit_finding {
     struct pack_finding finding;
     size_t file;         /* index into files */
     const char *dataset; /* its path without a leading slash; NULL: of the file itself */
+    unsigned fix;        /* enum pack_audit_fix; 0: none */
     char command[PACK_AUDIT_COMMAND_MAX]; /* that mends it, as a shell takes it; "": none */
 };
 
@@ -50,6 +61,7 @@ struct pack_audit_reading {
     bool has_advice;       /* another layout was looked for, */
     bool is_kept;          /* and none is worth it; else it gives: */
     double advised_rate;
+    char chunk[PACK_SHAPE_TEXT_MAX], filters[PACK_PIPELINE_TEXT_MAX];
 };
 
 struct pack_audit_file {

@@ -1,4 +1,5 @@
-/* Which command mends which finding. */
+/* What mends which finding: bits, and the command that does it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,32 +8,88 @@
 #include "libpack/base/name.h"
 #include "libpack/base/page.h"
 
-/* Rules that another layout mends. */
+/* ----------------------------------------------------------------- filters */
+
 static bool
-is_of_layout(int code)
+is_dropped(uint32_t id, unsigned fix)
 {
-    static const int codes[] = { 102, 103, 104, 105, 106, 107, 205 };
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (codes[i] == code)
+    return (id == PACK_FILTER_SHUFFLE && fix & PACK_AUDIT_FIX_NO_SHUFFLE) ||
+           (id != PACK_FILTER_FLETCHER32 && fix & PACK_AUDIT_FIX_NO_FILTERS);
+}
+
+static bool
+has_checksum(const struct pack_pipeline *pipeline)
+{
+    for (int i = 0; i < pipeline->n; i++)
+        if (pipeline->filter[i].id == PACK_FILTER_FLETCHER32)
             return true;
     return false;
 }
 
-/* The filters without one of them, or with zstd in its place; "none" when none is left. */
-static void
-change_filters(const struct pack_pipeline *pipeline, uint32_t id, bool to_zstd, char *text)
+/* Who had a checksum keeps one. */
+static char *
+with_checksum(const char *filters, char text[PACK_PIPELINE_TEXT_MAX])
+{
+    static const char checksum[] = "fletcher32";
+    bool is_none = strcmp(filters, "none") == 0, has = strstr(filters, checksum) != NULL;
+    snprintf(text, PACK_PIPELINE_TEXT_MAX, "%s%s%s", is_none ? "" : filters,
+             is_none || has ? "" : "+", has ? "" : checksum);
+    return text;
+}
+
+char *
+pack_audit_filters(const struct pack_pipeline *pipeline, unsigned fix, const char *advised,
+                   char text[PACK_PIPELINE_TEXT_MAX])
 {
     static const uint32_t level = 3;
     struct pack_pipeline changed = { 0 };
+    if (fix & PACK_AUDIT_FIX_LAYOUT && has_checksum(pipeline))
+        return with_checksum(advised, text);
+    if (fix & PACK_AUDIT_FIX_LAYOUT)
+        return strcpy(text, advised);
     for (int i = 0; i < pipeline->n; i++) {
         const struct pack_filter *f = &pipeline->filter[i];
-        if (f->id != id)
-            changed.filter[changed.n++] = *f;
-        else if (to_zstd)
+        if (is_dropped(f->id, fix))
+            continue;
+        if (f->id == PACK_FILTER_DEFLATE && fix & PACK_AUDIT_FIX_ZSTD)
             (void)pack_pipeline_add(&changed, PACK_FILTER_ZSTD, PACK_FILTER_OPTIONAL, 1,
                                     &level, NULL);
+        else
+            changed.filter[changed.n++] = *f;
     }
-    pack_pipeline_format(&changed, text);
+    return pack_pipeline_format(&changed, text);
+}
+
+/* ---------------------------------------------------------------- commands */
+
+static const struct {
+    int code;
+    unsigned fix;
+} fixes[] = {
+    { 102, PACK_AUDIT_FIX_LAYOUT },     { 103, PACK_AUDIT_FIX_LAYOUT },
+    { 104, PACK_AUDIT_FIX_LAYOUT },     { 105, PACK_AUDIT_FIX_LAYOUT },
+    { 106, PACK_AUDIT_FIX_LAYOUT },     { 107, PACK_AUDIT_FIX_LAYOUT },
+    { 205, PACK_AUDIT_FIX_LAYOUT },     { 401, PACK_AUDIT_FIX_NO_SHUFFLE },
+    { 403, PACK_AUDIT_FIX_NO_FILTERS }, { 404, PACK_AUDIT_FIX_ZSTD },
+    { 502, PACK_AUDIT_FIX_OTHER },      { 510, PACK_AUDIT_FIX_COPY },
+};
+
+/* What mends a finding of a dataset, as far as h5rechunk can. */
+static unsigned
+fix_of(int code, const struct pack_facts *facts, const struct pack_audit_reading *reading)
+{
+    unsigned fix = 0;
+    for (size_t i = 0; i < sizeof fixes / sizeof *fixes; i++)
+        if (fixes[i].code == code)
+            fix = fixes[i].fix;
+    if (fix & PACK_AUDIT_FIX_LAYOUT)
+        return reading && reading->has_advice && !reading->is_kept ? fix : 0;
+    if (fix & (PACK_AUDIT_FIX_COPY | PACK_AUDIT_FIX_OTHER))
+        return fix;
+    return facts && facts->layout == PACK_LAYOUT_CHUNKED &&
+                   pack_pipeline_is_known(&facts->pipeline, NULL)
+               ? fix
+               : 0;
 }
 
 static void
@@ -50,11 +107,15 @@ put_operand(struct page *page, const char *file, const char *dataset)
 }
 
 static void
-put_filters(struct page *page, const char *file, const struct pack_facts *facts,
-            const char *filters)
+put_rechunk(struct page *page, const char *file, const struct pack_facts *facts,
+            const struct pack_audit_reading *reading, unsigned fix)
 {
+    char filters[PACK_PIPELINE_TEXT_MAX];
     LINE(page, "h5rechunk ");
     put_operand(page, file, facts->path + strspn(facts->path, "/"));
+    if (fix & PACK_AUDIT_FIX_LAYOUT)
+        LINE(page, " --chunk %s", reading->chunk);
+    pack_audit_filters(&facts->pipeline, fix, reading ? reading->filters : "", filters);
     LINE(page, " --compress %s -o %s", filters, pack_snippet_new_file(file));
 }
 
@@ -68,35 +129,24 @@ put_word(struct page *page, const char *lead, const char *file, const char *rest
 }
 
 enum pack_status
-pack_audit_command(const struct pack_finding *finding, const char *file,
-                   const struct pack_facts *facts, const struct pack_advise_config *config,
-                   char **command, struct pack_error *err)
+pack_audit_mend(const struct pack_finding *finding, const char *file,
+                const struct pack_facts *facts, const struct pack_audit_reading *reading,
+                struct pack_audit_mending *mending, struct pack_error *err)
 {
-    char filters[PACK_PIPELINE_TEXT_MAX];
     struct pack_buf text = { 0 };
     struct page page = { &text, PACK_OK, err };
-    bool is_known = facts && facts->layout == PACK_LAYOUT_CHUNKED &&
-                    pack_pipeline_is_known(&facts->pipeline, NULL);
-    if (config && is_of_layout(finding->code)) {
-        page.status = pack_snippet_rechunk(file, facts->path + strspn(facts->path, "/"), config,
-                                           &text, err);
-    } else if (finding->code == 401 && is_known) {
-        change_filters(&facts->pipeline, PACK_FILTER_SHUFFLE, false, filters);
-        put_filters(&page, file, facts, filters);
-    } else if (finding->code == 403 && is_known) {
-        put_filters(&page, file, facts, "none");
-    } else if (finding->code == 404 && is_known) {
-        change_filters(&facts->pipeline, PACK_FILTER_DEFLATE, true, filters);
-        put_filters(&page, file, facts, filters);
-    } else if (finding->code == 502) {
+    *mending = (struct pack_audit_mending){ .fix = fix_of(finding->code, facts, reading) };
+    if (mending->fix & PACK_AUDIT_FIX_OTHER) {
         put_word(&page, "h5clear -s ", file, "");
-    } else if (finding->code == 510) {
+    } else if (mending->fix & PACK_AUDIT_FIX_COPY) {
         put_word(&page, "h5repack ", file, " ");
         LINE(&page, "%s", pack_snippet_new_file(file));
+    } else if (mending->fix) {
+        put_rechunk(&page, file, facts, reading, mending->fix);
     }
     if (page.status == PACK_OK && text.size > 0 &&
         (page.status = pack_buf_append(&text, "", 1, err)) == PACK_OK &&
-        !(*command = strdup((const char *)text.data)))
+        !(mending->command = strdup((const char *)text.data)))
         page.status = pack_fail_memory(err, "a command");
     pack_buf_done(&text);
     return page.status;

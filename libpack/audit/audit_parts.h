@@ -4,10 +4,16 @@
 
 #include "libpack/audit/audit.h"
 
+/* What mends a finding. */
+struct pack_audit_mending {
+    unsigned fix;
+    char *command; /* NULL: none */
+};
+
 /* Findings of one dataset on their way into the result. */
 struct pack_audit_found {
     struct pack_finding finding[PACK_FINDINGS_STORED_MAX + PACK_FINDINGS_MAX];
-    char *command[PACK_FINDINGS_STORED_MAX + PACK_FINDINGS_MAX]; /* NULL: none */
+    struct pack_audit_mending mending[PACK_FINDINGS_STORED_MAX + PACK_FINDINGS_MAX];
     size_t n;
 };
 
@@ -19,11 +25,14 @@ enum pack_status pack_audit_read(const struct pack_audit_params *params,
                                  struct pack_audit_reading *reading,
                                  struct pack_audit_found *found, struct pack_error *err);
 
-/* audit_fix.c: the command that mends a finding, or NULL; `config` is the layout that was
- * advised, or NULL. */
-enum pack_status pack_audit_command(const struct pack_finding *finding, const char *file,
-                                    const struct pack_facts *facts,
-                                    const struct pack_advise_config *config, char **command,
-                                    struct pack_error *err);
+/* audit_fix.c: what mends a finding, if anything does; `facts` and `reading` are NULL where
+ * it is the file's, and `reading` where nobody was asked about. */
+enum pack_status pack_audit_mend(const struct pack_finding *finding, const char *file,
+                                 const struct pack_facts *facts,
+                                 const struct pack_audit_reading *reading,
+                                 struct pack_audit_mending *mending, struct pack_error *err);
+/* The filters of a dataset behind fixes, of its own or of `advised`; returns text. */
+char *pack_audit_filters(const struct pack_pipeline *pipeline, unsigned fix,
+                         const char *advised, char text[PACK_PIPELINE_TEXT_MAX]);
 
 #endif

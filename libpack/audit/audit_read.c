@@ -195,8 +195,7 @@ find_best(const struct pack_advise_params *params, const struct pack_advise_resu
 /* Another layout, for the order that was asked for. */
 static enum pack_status
 find_layout(struct pack_advise_job *job, struct pack_audit_reading *r,
-            struct pack_audit_found *found, struct pack_advise_config *config,
-            struct pack_error *err)
+            struct pack_audit_found *found, struct pack_error *err)
 {
     bool is_asked = false;
     for (size_t i = 0; i < found->n; i++)
@@ -213,8 +212,10 @@ find_layout(struct pack_advise_job *job, struct pack_audit_reading *r,
         r->has_advice = true;
         r->is_kept = best == NULL;
         r->advised_rate = best ? best->later_rate : 0;
-        if (best)
-            *config = best->config;
+        if (best) {
+            pack_shape_format(&best->config.chunk, r->chunk);
+            snprintf(r->filters, sizeof r->filters, "%s", best->config.codec);
+        }
     }
     if (status == PACK_OK && r->is_kept && result->rows[0].change == PACK_ADVISE_SETTINGS)
         take_settings(&result->rows[0], r, found);
@@ -277,7 +278,6 @@ pack_audit_read(const struct pack_audit_params *params, const struct pack_audit_
     struct pack_finding rules[PACK_FINDINGS_STORED_MAX];
     struct pack_advise_request request = params->request;
     struct pack_advise_job *job = calloc(1, sizeof *job);
-    struct pack_advise_config config = { .codec = "" };
     struct pack_error why = { .text = "" };
     char *operand = NULL, chunk[PACK_SHAPE_TEXT_MAX];
     const char *suggested = chunk;
@@ -299,16 +299,15 @@ pack_audit_read(const struct pack_audit_params *params, const struct pack_audit_
     for (size_t i = 0; i < n; i++)
         add(found, &rules[i]);
     if (status == PACK_OK)
-        status = find_layout(job, r, found, &config, &why);
-    bool has_config = r->has_advice && !r->is_kept;
+        status = find_layout(job, r, found, &why);
     if (status != PACK_OK)
         snprintf(r->why_not, sizeof r->why_not, "%.*s", PACK_SURVEY_TEXT_MAX - 1, why.text);
     if (is_fatal(status) && err)
         *err = why;
     status = is_fatal(status) ? status : PACK_OK;
     for (size_t i = 0; i < found->n && status == PACK_OK; i++)
-        status = pack_audit_command(&found->finding[i], file->path, &d->facts,
-                                    has_config ? &config : NULL, &found->command[i], err);
+        status = pack_audit_mend(&found->finding[i], file->path, &d->facts, r,
+                                 &found->mending[i], err);
     pack_advise_job_close(job);
     free(job);
     free(operand);

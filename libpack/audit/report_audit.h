@@ -3,6 +3,7 @@
 #define LIBPACK_REPORT_AUDIT_H
 
 #include "libpack/audit/audit.h"
+#include "libpack/audit/audit_apply.h"
 #include "libpack/base/buf.h"
 
 #ifdef __cplusplus
@@ -14,6 +15,8 @@ struct pack_audit_report {
     const char *program, *version;
     const struct pack_audit_params *params;
     const struct pack_audit_result *result;
+    const char *output;                       /* where it was mended; NULL: not asked for */
+    const struct pack_audit_applied *applied; /* likewise */
     enum pack_finding_severity fail_on;
     bool is_brief; /* findings alone, no facts of datasets */
 };

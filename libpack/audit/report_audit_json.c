@@ -153,6 +153,32 @@ put_file(struct pack_json *json, const struct pack_audit_result *r, size_t i)
     pack_json_close(json);
 }
 
+/* What was done, what is gone, and the audit of the output. */
+static void
+put_fixed(struct pack_json *json, const struct pack_audit_report *report)
+{
+    const struct pack_audit_applied *a = report->applied;
+    const struct pack_audit_result *r = report->result;
+    pack_json_object(json, "fixed");
+    pack_json_text(json, "output", a->is_written ? report->output : NULL);
+    pack_json_array(json, "datasets");
+    for (size_t i = 0; i < a->n_specs; i++)
+        pack_json_text(json, NULL, a->specs[i]);
+    pack_json_close(json);
+    pack_json_u64(json, "input_bytes", a->input_bytes);
+    pack_json_u64(json, "output_bytes", a->output_bytes);
+    pack_json_array(json, "mended");
+    for (size_t i = 0; i < r->n_findings; i++)
+        if (pack_audit_is_mended(a, &r->findings[i]))
+            put_finding(json, &r->findings[i]);
+    pack_json_close(json);
+    pack_json_array(json, "files");
+    for (size_t i = 0; i < a->after.n_files; i++)
+        put_file(json, &a->after, i);
+    pack_json_close(json);
+    pack_json_close(json);
+}
+
 enum pack_status
 pack_report_audit_json(const struct pack_audit_report *report, struct pack_buf *buf,
                        struct pack_error *err)
@@ -167,6 +193,8 @@ pack_report_audit_json(const struct pack_audit_report *report, struct pack_buf *
     for (size_t i = 0; i < r->n_files; i++)
         put_file(&json, r, i);
     pack_json_close(&json);
+    if (report->applied)
+        put_fixed(&json, report);
     pack_json_close(&json);
     pack_json_close(&json);
     return pack_json_end(&json, err);

@@ -20,14 +20,14 @@ count_of(const struct pack_audit_result *r, size_t file, enum pack_finding_sever
 
 /* "2 hazards, 1 cost", "nothing found" */
 static void
-put_verdict(struct page *page, const struct pack_audit_report *report, size_t file)
+put_verdict(struct page *page, const struct pack_audit_result *result, size_t file)
 {
     static const char *const words[][2] = {
         [PACK_FINDING_NOTE] = { "note", "notes" },
         [PACK_FINDING_COST] = { "cost", "costs" },
         [PACK_FINDING_HAZARD] = { "hazard", "hazards" },
     };
-    const struct pack_audit_file *f = &report->result->files[file];
+    const struct pack_audit_file *f = &result->files[file];
     char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
     const char *gap = "";
     LINE(page, "%s: ", pack_name_text(f->path, name));
@@ -36,7 +36,7 @@ put_verdict(struct page *page, const struct pack_audit_report *report, size_t fi
         return;
     }
     for (int severity = PACK_FINDING_HAZARD; severity >= PACK_FINDING_NOTE; severity--) {
-        size_t n = count_of(report->result, file, (enum pack_finding_severity)severity);
+        size_t n = count_of(result, file, (enum pack_finding_severity)severity);
         if (n == 0)
             continue;
         LINE(page, "%s%s", gap, pack_counted(n, words[severity][0], words[severity][1]).text);
@@ -141,24 +141,52 @@ put_reading(struct page *page, const struct pack_audit_reading *r)
 }
 
 static void
-put_file(struct page *page, const struct pack_audit_report *report, size_t i)
+put_file(struct page *page, const struct pack_audit_result *result, size_t i, bool is_brief)
 {
-    const struct pack_audit_file *file = &report->result->files[i];
-    put_verdict(page, report, i);
-    for (size_t k = 0; k < report->result->n_findings; k++)
-        if (report->result->findings[k].file == i)
-            put_finding(page, &report->result->findings[k]);
-    for (size_t k = 0; k < file->n_readings && !report->is_brief; k++) {
+    const struct pack_audit_file *file = &result->files[i];
+    put_verdict(page, result, i);
+    for (size_t k = 0; k < result->n_findings; k++)
+        if (result->findings[k].file == i)
+            put_finding(page, &result->findings[k]);
+    for (size_t k = 0; k < file->n_readings && !is_brief; k++) {
         put_facts(page, file, &file->survey.datasets[file->readings[k].set]);
         put_reading(page, &file->readings[k]);
     }
-    if (file->n_small && file->n_readings && !report->is_brief)
+    if (file->n_small && file->n_readings && !is_brief)
         LINE(page, "  %s not priced: small, or no numbers\n",
              pack_counted(file->n_small, "dataset is", "datasets are").text);
     if (file->n_passed_over)
         LINE(page, "  %s not priced: only the largest %d are\n",
              pack_counted(file->n_passed_over, "dataset is", "datasets are").text,
              PACK_AUDIT_SETS_MAX);
+}
+
+/* "fixed: out.h5, 12 MiB from 24 MiB: H5A102 /images", and the audit of that. */
+static void
+put_fixed(struct page *page, const struct pack_audit_report *report)
+{
+    const struct pack_audit_applied *a = report->applied;
+    const struct pack_audit_result *r = report->result;
+    char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX], before[PACK_BYTES_TEXT_MAX];
+    LINE(page, "\n");
+    if (!a->is_written) {
+        LINE(page, "%s: not written, as nothing was found that another layout or other\n"
+                   "      filters mend\n",
+             pack_name_text(report->output, name));
+        return;
+    }
+    LINE(page, "fixed: %s, %s from %s\n", pack_name_text(report->output, name),
+         pack_bytes_format(a->output_bytes, size), pack_bytes_format(a->input_bytes, before));
+    for (size_t i = 0; i < a->n_specs; i++)
+        LINE(page, "  /%s\n", pack_name_text(a->specs[i], name));
+    for (size_t i = 0; i < r->n_findings; i++) {
+        const struct pack_audit_finding *f = &r->findings[i];
+        if (pack_audit_is_mended(a, f))
+            LINE(page, "  H5A%03d %s%s: gone\n", f->finding.code, f->dataset ? "/" : "of the file",
+                 f->dataset ? pack_name_text(f->dataset, name) : "");
+    }
+    for (size_t i = 0; i < a->after.n_files; i++)
+        put_file(page, &a->after, i, report->is_brief);
 }
 
 enum pack_status
@@ -168,6 +196,8 @@ pack_report_audit_text(const struct pack_audit_report *report, struct pack_buf *
     struct page page = { buf, PACK_OK, err };
     const struct pack_audit_result *r = report->result;
     for (size_t i = 0; i < r->n_files; i++)
-        put_file(&page, report, i);
+        put_file(&page, r, i, report->is_brief);
+    if (report->applied)
+        put_fixed(&page, report);
     return page.status;
 }

@@ -283,7 +283,9 @@ pack_rechunk_check_output(const struct pack_rechunk_params *params, struct pack_
 {
     struct pack_rechunk_result result = { .sets = NULL };
     struct pack_rechunk_run run = { .params = params, .result = &result, .stored_fd = -1 };
-    enum pack_status status = params->force ? PACK_OK : pack_rechunk_claim(&run, err);
+    enum pack_status status = check_files(params, &result, err);
+    if (status == PACK_OK && !params->force)
+        status = pack_rechunk_claim(&run, err);
     pack_rechunk_release(&run, status);
     return status;
 }

@@ -96,8 +96,9 @@ bool pack_rechunk_can(const struct pack_h5_dataset *dataset);
  */
 enum pack_status pack_rechunk(const struct pack_rechunk_params *params,
                               struct pack_rechunk_result *result, struct pack_error *err);
-/* Whether the output can be claimed now, so that nothing is asked for in vain; with `force`
- * that is not looked at. Errors as above; nothing changes. */
+/* Whether the output is another file than the input and can be claimed now, so that nothing is
+ * asked for in vain; with `force` the latter is not looked at. Errors as above; nothing
+ * changes. */
 enum pack_status pack_rechunk_check_output(const struct pack_rechunk_params *params,
                                            struct pack_error *err);
 
