@@ -295,8 +295,8 @@ def test_fix():
         ok(file['zagain'] == file['images'] and file['deep/a=b'].fletcher32, 'links and checksums, too')
     os.unlink('fixed.h5')
     status, fixed = fix('several.h5:/images')
-    equal((status, fixed['datasets'], [f['findings'] for f in fixed['files']], codes('fixed.h5')),
-          (0, ['images=1x3x218x178,none'], [[]], ['H5A401', 'H5A403']), 'one dataset alone')
+    equal((status, fixed['datasets'], [(f['findings'], f['failure']) for f in fixed['files']], codes('fixed.h5')),
+          (0, ['images=1x3x218x178,none'], [([], None)], ['H5A401', 'H5A403']), 'one dataset alone')
     os.unlink('fixed.h5')
     status, fixed = fix('several.h5', '--rule', '401')
     equal((status, fixed['datasets'], [f['code'] for f in fixed['mended']]),
@@ -321,6 +321,19 @@ def test_fix():
     equal((status, [f['code'] for f in fixed['mended']], fixed['datasets'], is_same('holes.h5', 'fixed.h5')),
           (0, ['H5A510'], ['c=,none'], True), 'those of another are gone with a copy')
     os.unlink('fixed.h5')
+    with h5py.File('half.h5', 'w') as file:
+        half = file.create_dataset('images', (1024, 64, 64), 'u1', chunks=(16, 64, 64), compression='gzip',
+                                   shuffle=True)
+        half[:512] = noise[:512]
+    status, fixed = fix('half.h5')
+    left = [f['code'] for file in fixed['files'] for f in file['findings']]
+    ok('H5A401' in [f['code'] for f in fixed['mended']] and 'H5A508' in left and
+       'H5A508' not in [f['code'] for f in fixed['mended']], f'what was never written stays so {left}')
+    os.unlink('fixed.h5')
+    killed(False)('marked.h5')
+    status, fixed = fix('marked.h5')
+    equal((status, fixed['output'], os.path.exists('fixed.h5')), (1, None, False),
+          'a file that is marked as open is for h5clear')
     write('clean.h5', chunks=(1, 64, 64))
     status, fixed = fix('clean.h5')
     equal((status, fixed['output'], os.path.exists('fixed.h5')), (0, None, False),

@@ -74,7 +74,7 @@ fi
 bench one.h5 --engine libpack --batch 8 --epochs 2
 says 0 "^libpack's reader (pread): " out 'and in words'
 bench packed.h5 --engine libpack --batch 8 --memory 1K
-says 2 'do not hold what reading takes' err 'too little memory is refused with what would do'
+says 2 'do not hold what reading' err 'too little memory is refused with what would do'
 least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' err)
 bench packed.h5 --engine libpack --batch 8 --memory "$least" --consumer checksum
 says 0 'limited by' out 'which does'

@@ -155,7 +155,7 @@ def test_refused():
     refused('scale', 'parts larger than the whole', crop=RESIZED, height=2, width=2, scale=(0.5, 1.5))
     refused('2 is more than 1', 'ratios the wrong way round', crop=RESIZED, height=2, width=2, ratio=(2, 1))
     refused('std', 'a negative deviation', values=FP32, std=(1, 1, -1))
-    refused('do not hold what reading takes', 'too little memory', crop=RESIZED, height=500, width=500, memory=1000)
+    refused('do not hold what reading', 'too little memory', crop=RESIZED, height=500, width=500, memory=1000)
     for shape, kind, what in ((9, 8, 8, 3), '<f4', 'floats'), ((9, 8, 8, 2), 'u1', 'two channels somewhere'), ((9, 8), 'u1', 'rows'), \
                              ((9, 8, 8, 3), 'i1', 'signed bytes'):
         with h5py.File(source, 'w') as file:

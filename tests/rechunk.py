@@ -338,7 +338,7 @@ def test_rich():
     verbatim = status == 0 and json.loads(out)['result']['datasets'][0]['plan']['verbatim']
     ok(verbatim and same(source, target, [], 'verbatim'), 'the same chunks and filters are copied as stored')
     status, _, said = rechunk(source, target, '-f', '--dataset', 'images', '--dataset', 'first name', '-c', '1')
-    ok(status == 2 and 'once more' in said, 'one dataset under two names is refused')
+    ok(status == 2 and 'named twice' in said, 'one dataset under two names is refused')
 
 
 def test_masks():

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libpack/dataset.h>
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/size.h"
 #include "libpack/model/cachesim_parts.h"
@@ -298,12 +299,21 @@ check_measured(const struct pack_advise_config *config, struct pack_error *err)
                            config->codec, config->stored_rate, config->decode_ns);
 }
 
+/* Whether other chunks can have the filters of today's. */
+static bool
+can_be_written(const struct pack_advise_params *params)
+{
+    struct pack_pipeline pipeline;
+    return pack_pipeline_parse(params->now->codec, (uint32_t)params->data.elem_size, &pipeline,
+                               NULL) == PACK_OK;
+}
+
 static enum pack_status
 add_codecs(const struct pack_advise_params *params, struct pack_advise_list *list,
            const struct pack_shape *chunk, struct pack_error *err)
 {
     const char *codecs[] = { "none", "zstd:3", "gzip:4", NULL };
-    if (params->now && params->storing.measure)
+    if (params->now && params->storing.measure && can_be_written(params))
         codecs[3] = params->now->codec;
     enum pack_status status = PACK_OK;
     for (int i = 0; status == PACK_OK && i < 4; i++) {

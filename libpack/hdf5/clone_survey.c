@@ -396,8 +396,9 @@ find_sets(struct pack_clone *clone, struct pack_error *err)
         if (!object)
             return pack_clone_refuse(clone, path, "it is in another file", err);
         if (object->set != clone->params.n_sets)
-            return pack_fail(err, PACK_ERR_ARGUMENT, "'%.200s' is '%.200s' once more",
-                             path, clone->params.sets[object->set].path);
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "'%.200s' and '%.200s' are one dataset, which is named twice",
+                             clone->params.sets[object->set].path, path);
         object->set = i;
         if (clone->params.sets[i].axes && has_scales(clone, object->from))
             return pack_clone_refuse(clone, path,

@@ -177,9 +177,9 @@ find_left(const struct pack_reader *r, uint64_t limit, uint64_t *left,
         return status;
     if (sum > limit)
         return pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
-                               "%s do not hold what reading takes; %s do (%" PRIu64
+                               "%s do not hold what reading '%.200s' takes; %s do (%" PRIu64
                                " bytes)",
-                               pack_bytes_format(limit, asked),
+                               pack_bytes_format(limit, asked), r->file,
                                pack_bytes_format(sum, least), sum);
     *left = limit - sum;
     return PACK_OK;

@@ -160,6 +160,19 @@ cut_spec(const struct pack_rechunk_params *p, struct pack_rechunk_set *set,
     return PACK_OK;
 }
 
+/* What is said of a dataset says of which file, too. */
+static enum pack_status
+name_input(const struct pack_rechunk_params *p, enum pack_status status,
+           struct pack_error *err)
+{
+    if (!err || status != PACK_ERR_UNSUPPORTED || strstr(err->text, p->input))
+        return status;
+    const char *param = err->param;
+    (void)pack_error_prefix(err, status, "cannot rechunk '%.200s'", p->input);
+    err->param = param;
+    return status;
+}
+
 static enum pack_status
 make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
           struct pack_error *err)
@@ -186,7 +199,7 @@ make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *resul
         if (status == PACK_OK)
             status = plan_set(p, result, set, err);
     }
-    return status;
+    return name_input(p, status, err);
 }
 
 /* ------------------------------------------------------------------ copying */

@@ -157,8 +157,9 @@ count_shards(const struct job *job, const struct pack_facts *facts, uint64_t n_u
         *n = 1;
     if (*n > n_units)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "split",
-                               "%s shards are more than '%s' has chunks of rows, which are %llu",
-                               text, facts->path, (unsigned long long)n_units);
+                               "%s shards are more than '%s' of '%.200s' has chunks of rows, which are %llu",
+                               text, facts->path, job->params->inputs[0],
+                               (unsigned long long)n_units);
     if (*n > PACK_SHARDS_MAX)
         return pack_fail_param(err, PACK_ERR_LIMIT, "split",
                                "'%s' makes %llu shards: %d are the most", text,
