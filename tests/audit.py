@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import urllib.parse
 
 import h5py
 import numpy as np
@@ -344,6 +345,45 @@ def test_fix():
           'what no rewrite mends is not written either')
 
 
+# ---------------------------------------------------------------------------------- --sarif
+
+def test_sarif():
+    levels = {'note': 'note', 'cost': 'warning', 'hazard': 'error'}
+    os.makedirs('odd #1', exist_ok=True)
+    write('odd #1/ü%.h5', rng.integers(0, 256, (400, 3, 218, 178), 'u1'), chunks=(100, 3, 217, 178))
+    masked(1)('noted.h5')
+    killed(False)('marked.h5')
+    words = 'odd #1/ü%.h5', os.path.abspath('noted.h5'), 'marked.h5', 'no.h5'
+    run = subprocess.run(['h5audit', '--sarif', *words], capture_output=True, text=True)
+    log = json.loads(run.stdout)
+    one, = log['runs']
+    rules = one['tool']['driver']['rules']
+    report = audit(*words)[1]['result']['files']
+    found = [(file['file'], f) for file in report for f in file['findings']]
+    equal((run.returncode, log['version'], one['tool']['driver']['name']), (2, '2.1.0', 'h5audit'),
+          'a log of one run')
+    listed = subprocess.run(['h5audit', '--list-rules'], capture_output=True, text=True).stdout.splitlines()
+    equal([(r['id'], r['name'], r['shortDescription']['text'], r['defaultConfiguration']['level']) for r in rules],
+          [(line.split()[0], line.split()[2], line.split(None, 3)[3], levels[line.split()[1]]) for line in listed],
+          'with all rules')
+    ok(all(len(r['fullDescription']['text']) > 40 for r in rules), 'which are explained')
+    equal([(r['ruleId'], rules[r['ruleIndex']]['id'], r['level']) for r in one['results']],
+          [(f['code'], f['code'], levels[f['severity']]) for _, f in found], 'and the findings')
+    ok(len(found) > 3 and {f['severity'] for _, f in found} == set(levels), 'of all severities')
+    places = [r['locations'][0] for r in one['results']]
+    uris = [urllib.parse.unquote(p['physicalLocation']['artifactLocation']['uri']) for p in places]
+    equal(uris, [('file://' if name[0] == '/' else '') + name for name, _ in found], 'each says where')
+    ok('odd%20%231/%C3%BC%25.h5' in run.stdout, 'in a URI')
+    equal([p.get('logicalLocations', [{}])[0].get('fullyQualifiedName') for p in places],
+          ['/' + f['dataset'] if f['dataset'] else None for _, f in found], 'and in which dataset')
+    ok(all(f['text'] in r['message']['text'] and (f['command'] or '') in r['message']['text'] and
+           r['properties']['price_bytes'] == f['price_bytes']
+           for r, (_, f) in zip(one['results'], found)), 'what is wrong, and what mends it')
+    told, = one['invocations']
+    ok(not told['executionSuccessful'] and "'no.h5'" in told['toolExecutionNotifications'][0]['message']['text'] and
+       len(told['toolExecutionNotifications']) == 1, 'a file that is not there is told of')
+
+
 # ------------------------------------------------------------------------- what is told
 
 def test_recipe():
@@ -458,6 +498,7 @@ def test_manual():
 
 test_rules()
 test_fix()
+test_sarif()
 test_recipe()
 test_facts()
 test_guess()

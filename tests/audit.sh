@@ -56,6 +56,7 @@ refused 'a rank beyond the world' 'rank' --rank 3/2 pack.h5
 refused 'one to be ignored' "no rule is called 'x'" --ignore x pack.h5
 refused 'one to be explained' "no rule is called ''" --explain ''
 refused 'a file that would not be read' 'explain' --explain 102 pack.h5
+refused 'two formats at once' 'json' --json --sarif pack.h5
 refused 'two answers at once' 'list-rules' --list-rules --explain 102
 
 h5pack -q photos --size 224x224 --compress gzip:1 -o slow.h5 >/dev/null

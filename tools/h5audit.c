@@ -22,7 +22,7 @@ static struct {
     const char *explain, *fix;
     uint64_t threads;
     int fail_on;
-    bool recursive, list, verify, force, json, quiet;
+    bool recursive, list, verify, force, json, sarif, quiet;
 } o = { .fail_on = PACK_FINDING_COST };
 
 static const struct cli_option options[] = {
@@ -72,6 +72,8 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "explain", &o.explain, "CODE", "what a rule means, and why; no file is read"),
     CLI_FLAG(0, "list-rules", &o.list, "all rules with their codes; no file is read"),
     CLI_FLAG(0, "json", &o.json, "print one JSON object"),
+    CLI_FLAG(0, "sarif", &o.sarif,
+             "print SARIF 2.1.0, which systems show that run checks (GitHub, GitLab)"),
     CLI_FLAG('q', "quiet", &o.quiet, "findings alone, no progress, no remarks"),
     CLI_END
 };
@@ -173,8 +175,9 @@ report(const struct pack_audit_params *params, const struct pack_audit_result *r
                                          .applied = applied,
                                          .fail_on = (enum pack_finding_severity)o.fail_on,
                                          .is_brief = o.quiet };
-    return o.json ? pack_report_audit_json(&r, text, err)
-                  : pack_report_audit_text(&r, text, err);
+    return o.json    ? pack_report_audit_json(&r, text, err)
+           : o.sarif ? pack_report_audit_sarif(&r, text, err)
+                     : pack_report_audit_text(&r, text, err);
 }
 
 static struct pack_audit_apply_params
@@ -290,6 +293,7 @@ static const struct cli_rule rules[] = {
     { "fix", "FILE", "explain|list-rules|verify|recursive" },
     { "force", "fix", NULL },
     { "recursive", "FILE", "explain|list-rules" },
+    { "sarif", "FILE", "explain|list-rules|verify|fix|json" },
     { "explain", NULL, "FILE|list-rules|json" },
     { "list-rules", NULL, "FILE|json" },
 };

@@ -29,6 +29,10 @@ enum pack_status pack_report_audit_text(const struct pack_audit_report *report,
 enum pack_status pack_report_audit_json(const struct pack_audit_report *report,
                                         struct pack_buf *buf, struct pack_error *err);
 
+/* SARIF 2.1.0: what was found, without what was mended. */
+enum pack_status pack_report_audit_sarif(const struct pack_audit_report *report,
+                                         struct pack_buf *buf, struct pack_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,179 @@
+/*
+ * SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"), which systems that run
+ * checks show beside what was checked: all rules, and a result for each finding.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "libpack/audit/report_audit.h"
+#include "libpack/base/json.h"
+#include "libpack/findings/rules.h"
+
+static const char *
+level_name(enum pack_finding_severity severity)
+{
+    static const char *const names[] = {
+        [PACK_FINDING_NOTE] = "note",
+        [PACK_FINDING_COST] = "warning",
+        [PACK_FINDING_HAZARD] = "error",
+    };
+    return names[severity];
+}
+
+/* {"text": ...}, in which all messages are wrapped. */
+static void
+put_message(struct pack_json *json, const char *key, const char *text)
+{
+    pack_json_object(json, key);
+    pack_json_text(json, "text", text);
+    pack_json_close(json);
+}
+
+static void
+put_rules(struct pack_json *json)
+{
+    const struct pack_rule *rule;
+    char code[16];
+    pack_json_array(json, "rules");
+    for (size_t i = 0; (rule = pack_rule_at(i)) != NULL; i++) {
+        snprintf(code, sizeof code, "H5A%03d", rule->code);
+        pack_json_object(json, NULL);
+        pack_json_text(json, "id", code);
+        pack_json_text(json, "name", rule->id);
+        put_message(json, "shortDescription", rule->title);
+        put_message(json, "fullDescription", rule->why);
+        pack_json_object(json, "defaultConfiguration");
+        pack_json_text(json, "level", level_name(rule->severity));
+        pack_json_close(json);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+}
+
+/* Relative paths stay so, for what they are relative to is known to who runs the check. */
+static enum pack_status
+put_uri(const char *path, struct pack_buf *uri, struct pack_error *err)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789-._~/";
+    enum pack_status status = pack_buf_printf(uri, err, "%s", *path == '/' ? "file://" : "");
+    for (; *path && status == PACK_OK; path++)
+        status = strchr(plain, *path)
+                     ? pack_buf_append(uri, path, 1, err)
+                     : pack_buf_printf(uri, err, "%%%02X", (unsigned char)*path);
+    return status == PACK_OK ? pack_buf_append(uri, "", 1, err) : status;
+}
+
+static void
+put_location(struct pack_json *json, const char *path, const char *dataset)
+{
+    struct pack_buf uri = { 0 }, name = { 0 };
+    if (json->status == PACK_OK)
+        json->status = put_uri(path, &uri, &json->err);
+    if (json->status == PACK_OK && dataset)
+        json->status = pack_buf_printf(&name, &json->err, "/%s", dataset);
+    if (json->status == PACK_OK && dataset)
+        json->status = pack_buf_append(&name, "", 1, &json->err);
+    pack_json_array(json, "locations");
+    pack_json_object(json, NULL);
+    pack_json_object(json, "physicalLocation");
+    pack_json_object(json, "artifactLocation");
+    pack_json_text(json, "uri", (const char *)uri.data);
+    pack_json_close(json);
+    pack_json_close(json);
+    if (dataset) {
+        pack_json_array(json, "logicalLocations");
+        pack_json_object(json, NULL);
+        pack_json_text(json, "fullyQualifiedName", (const char *)name.data);
+        pack_json_text(json, "kind", "dataset");
+        pack_json_close(json);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+    pack_json_close(json);
+    pack_buf_done(&uri);
+    pack_buf_done(&name);
+}
+
+static size_t
+index_of(int code)
+{
+    size_t i = 0;
+    while (pack_rule_at(i)->code != code)
+        i++;
+    return i;
+}
+
+static void
+put_result(struct pack_json *json, const struct pack_audit_report *report,
+           const struct pack_audit_finding *a)
+{
+    const struct pack_finding *f = &a->finding;
+    char code[16], text[PACK_FINDING_TEXT_MAX + PACK_FINDING_REMEDY_MAX +
+                        PACK_AUDIT_COMMAND_MAX + 64];
+    snprintf(code, sizeof code, "H5A%03d", f->code);
+    snprintf(text, sizeof text, "%s%s%s%s%s", f->evidence, f->remedy[0] ? "; " : "", f->remedy,
+             a->command[0] ? "; this mends it: " : "", a->command);
+    pack_json_object(json, NULL);
+    pack_json_text(json, "ruleId", code);
+    pack_json_u64(json, "ruleIndex", index_of(f->code));
+    pack_json_text(json, "level", level_name(f->severity));
+    put_message(json, "message", text);
+    put_location(json, report->result->files[a->file].path, a->dataset);
+    pack_json_object(json, "properties");
+    pack_json_double(json, "value", f->value);
+    pack_json_double(json, "price_bytes", f->price_bytes);
+    pack_json_double(json, "price_s_per_epoch", f->price_s);
+    pack_json_text(json, "command", a->command[0] ? a->command : NULL);
+    pack_json_close(json);
+    pack_json_close(json);
+}
+
+/* Files that could not be looked at. */
+static void
+put_invocation(struct pack_json *json, const struct pack_audit_result *r)
+{
+    pack_json_array(json, "invocations");
+    pack_json_object(json, NULL);
+    pack_json_bool(json, "executionSuccessful", r->n_failed == 0);
+    pack_json_array(json, "toolExecutionNotifications");
+    for (size_t i = 0; i < r->n_files; i++) {
+        if (r->files[i].status == PACK_OK)
+            continue;
+        pack_json_object(json, NULL);
+        pack_json_text(json, "level", "error");
+        put_message(json, "message", r->files[i].failure.text);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+    pack_json_close(json);
+    pack_json_close(json);
+}
+
+enum pack_status
+pack_report_audit_sarif(const struct pack_audit_report *report, struct pack_buf *buf,
+                        struct pack_error *err)
+{
+    const struct pack_audit_result *r = report->result;
+    struct pack_json json;
+    pack_json_begin(&json, buf);
+    pack_json_object(&json, NULL);
+    pack_json_text(&json, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+    pack_json_text(&json, "version", "2.1.0");
+    pack_json_array(&json, "runs");
+    pack_json_object(&json, NULL);
+    pack_json_object(&json, "tool");
+    pack_json_object(&json, "driver");
+    pack_json_text(&json, "name", report->program);
+    pack_json_text(&json, "version", report->version);
+    put_rules(&json);
+    pack_json_close(&json);
+    pack_json_close(&json);
+    put_invocation(&json, r);
+    pack_json_array(&json, "results");
+    for (size_t i = 0; i < r->n_findings; i++)
+        put_result(&json, report, &r->findings[i]);
+    for (int i = 0; i < 4; i++) /* results, the run, runs, all */
+        pack_json_close(&json);
+    return pack_json_end(&json, err);
+}
