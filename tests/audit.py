@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import urllib.parse
+import xml.etree.ElementTree
 
 import h5py
 import numpy as np
@@ -384,6 +385,56 @@ def test_sarif():
        len(told['toolExecutionNotifications']) == 1, 'a file that is not there is told of')
 
 
+# ------------------------------------------------------------------------------------ --map
+
+def size_of(text):
+    number, unit = text.split()[:2]
+    return float(number) * 1024 ** ['B', 'KiB', 'MiB', 'GiB'].index(unit.rstrip(':;,'))
+
+
+def draw(path, *words):
+    run = subprocess.run(['h5audit', '-q', '--map', 'map.svg', '-f', path, *words], capture_output=True, text=True)
+    if run.returncode == 2:
+        note(run.stderr)
+        return None, []
+    tree = xml.etree.ElementTree.parse('map.svg').getroot()
+    return tree, [''.join(t.itertext()) for t in tree.iter('{http://www.w3.org/2000/svg}text')]
+
+
+def test_map():
+    order = rng.permutation(600)
+    with h5py.File('map.h5', 'w') as file:
+        images = file.create_dataset('images', (600, 64, 64, 3), 'u1', chunks=(1, 64, 64, 3))
+        for i in order[:300]:
+            images[i] = 1
+        file['lab<e>ls & "x"'] = np.arange(300000)
+        for k in range(9):
+            file[f'small/{k}'] = np.zeros(20000 + k, 'u1')
+        sizes = {}
+        file.visititems(lambda name, item: sizes.update({name: item.id.get_storage_size()})
+                        if isinstance(item, h5py.Dataset) else None)
+    tree, texts = draw('map.h5')
+    keys = [t for t in texts if t.startswith('/')]
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:8]
+    equal([t.split(',')[0] for t in keys], ['/' + name for name in largest], 'the largest are named, as they are')
+    ok(all(abs(size_of(t.split(', ')[1]) / sizes[name] - 1) < 0.01 for t, name in zip(keys, largest)),
+       'with their bytes')
+    ok(any(t == '3 other datasets' for t in texts), 'and others counted')
+    rest = [t for t in texts if t.endswith('metadata, or nothing')]
+    want = os.path.getsize('map.h5') - sum(sizes.values())
+    ok(len(rest) == 1 and abs(size_of(rest[0]) / want - 1) < 0.01, f'what is no data: {rest} of {want}')
+    blue = [r.get('fill') for r in tree.iter('{http://www.w3.org/2000/svg}rect') if 'hsl(212' in (r.get('fill') or '')]
+    ok(len(set(blue)) == 12 and len(blue) > 100, f'chunks in disorder: {len(blue)} stretches of {len(set(blue))} shades')
+    write('map2.h5', chunks=(1, 64, 64))
+    tree, texts = draw('map2.h5')
+    blue = [r.get('fill') for r in tree.iter('{http://www.w3.org/2000/svg}rect')]
+    blue = [int(f.split(',')[2][:-2]) for f in blue if 'hsl(212' in (f or '')][:-3]
+    ok(blue == sorted(blue, reverse=True) and blue[0] > blue[-1], 'in order they become darker and darker')
+    many(30000)('map3.h5')
+    draw('map3.h5')
+    ok(os.path.getsize('map.svg') < 400000, f'many chunks: {os.path.getsize("map.svg")} bytes')
+
+
 # ------------------------------------------------------------------------- what is told
 
 def test_recipe():
@@ -499,6 +550,7 @@ def test_manual():
 test_rules()
 test_fix()
 test_sarif()
+test_map()
 test_recipe()
 test_facts()
 test_guess()

@@ -65,6 +65,14 @@ refused 'two files to be mended' 'one FILE at a time' --fix new.h5 pack.h5 slow.
 refused 'a file to be mended in place' 'not rewritten in place' --fix slow.h5 slow.h5
 refused 'and by force' 'not rewritten in place' --fix slow.h5 -f slow.h5
 refused 'one that is there' "'there.h5' exists.*--force replaces it" --fix there.h5 slow.h5
+refused 'a map in place of a file' 'there.h5' --map there.h5 there.h5
+refused 'and by force' 'there.h5' --map there.h5 -f there.h5
+refused 'a map of two' 'one FILE at a time' --map map.svg pack.h5 slow.h5
+refused 'a map and no audit' 'verify' --map map.svg --verify pack.h5
+run h5audit --map map.svg pack.h5
+[ $status -eq 0 ] && grep -q '/images' map.svg && grep -q 'nothing found' out
+ok $? 'a map beside the audit'
+refused 'a map that is there' "'map.svg' exists; --force replaces it" --map map.svg pack.h5
 refused 'mending where only data is read' 'verify' --fix new.h5 --verify slow.h5
 refused 'a folder to be mended' 'recursive' --fix new.h5 --recursive tree
 refused 'force for nothing' 'goes with --fix' --force pack.h5

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "libpack/audit/report_audit.h"
+#include "libpack/audit/report_map.h"
 #include "libpack/audit/report_verify.h"
+#include "libpack/base/outfile.h"
 #include "libpack/base/page.h"
 #include "libpack/base/pool.h"
 #include "libpack/findings/rules.h"
@@ -19,7 +21,7 @@ static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
 
 static struct {
     struct cli_texts only, ignored;
-    const char *explain, *fix;
+    const char *explain, *fix, *map;
     uint64_t threads;
     int fail_on;
     bool recursive, list, verify, force, json, sarif, quiet;
@@ -47,7 +49,8 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "fix", &o.fix, "OUT.h5",
              "one FILE written anew, without the findings that another layout and other filters "
              "mend; values, types and order stay"),
-    CLI_FLAG('f', "force", &o.force, "replace an existing OUT.h5, or an interrupted run"),
+    CLI_FLAG('f', "force", &o.force,
+             "replace an existing OUT.h5 or FILE.svg, or an interrupted run"),
 
     CLI_SECTION("The reader who pays"),
     ADVISE_READING_OPTIONS(ask),
@@ -69,6 +72,8 @@ static const struct cli_option options[] = {
              "nvme)"),
 
     CLI_SECTION("What is said"),
+    CLI_TEXT(0, "map", &o.map, "FILE.svg",
+             "draw one file: what lies where, in which order, and what is no data"),
     CLI_TEXT(0, "explain", &o.explain, "CODE", "what a rule means, and why; no file is read"),
     CLI_FLAG(0, "list-rules", &o.list, "all rules with their codes; no file is read"),
     CLI_FLAG(0, "json", &o.json, "print one JSON object"),
@@ -180,6 +185,23 @@ report(const struct pack_audit_params *params, const struct pack_audit_result *r
                      : pack_report_audit_text(&r, text, err);
 }
 
+/* Of the file that was looked at, whatever is wrong with it. */
+static enum pack_status
+draw_map(const char *path, struct pack_error *err)
+{
+    struct pack_file_map *map = malloc(sizeof *map);
+    struct pack_buf svg = { 0 };
+    enum pack_status status = map ? pack_file_map_make(path, NULL, map, err)
+                                  : pack_fail_memory(err, "a map");
+    if (status == PACK_OK)
+        status = pack_report_map_svg(map, path, &svg, err);
+    if (status == PACK_OK)
+        status = pack_outfile_write(o.map, o.force, svg.data, svg.size, err);
+    pack_buf_done(&svg);
+    free(map);
+    return status;
+}
+
 static struct pack_audit_apply_params
 how_to_fix(void)
 {
@@ -214,6 +236,8 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         const struct pack_audit_apply_params how = how_to_fix();
         if (status == PACK_OK && o.fix && !result.n_failed)
             status = pack_audit_apply(&params, &result, &how, &applied, err);
+        if (status == PACK_OK && o.map && !result.n_failed)
+            status = draw_map(result.files[0].path, err);
         cli_progress_end(&progress);
         bool is_fixed = o.fix && status == PACK_OK && !result.n_failed;
         enum pack_status told =
@@ -284,6 +308,22 @@ verify(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     return PACK_OK;
 }
 
+/* Whether a drawing can get its name, and is not the file that is drawn. */
+static enum pack_status
+check_map(const char *operand, struct pack_error *err)
+{
+    char *file = NULL, *dataset = NULL;
+    if (!o.map)
+        return PACK_OK;
+    enum pack_status status = pack_h5_operand_split(operand, &file, &dataset, err);
+    const char *const others[] = { file, o.fix };
+    if (status == PACK_OK)
+        status = cli_check_output(o.map, o.force, others, o.fix ? 2 : 1, err);
+    free(file);
+    free(dataset);
+    return status;
+}
+
 static const struct cli_rule rules[] = {
     { "rule", "FILE", "explain|list-rules|verify" },
     { "ignore", "FILE", "explain|list-rules|verify" },
@@ -291,7 +331,8 @@ static const struct cli_rule rules[] = {
     { "verify", "FILE", "explain|list-rules|pattern|batch|workers|epochs|storage|memory" },
     { "threads", "verify|fix", NULL },
     { "fix", "FILE", "explain|list-rules|verify|recursive" },
-    { "force", "fix", NULL },
+    { "force", "fix|map", NULL },
+    { "map", "FILE", "explain|list-rules|verify|recursive" },
     { "recursive", "FILE", "explain|list-rules" },
     { "sarif", "FILE", "explain|list-rules|verify|fix|json" },
     { "explain", NULL, "FILE|list-rules|json" },
@@ -311,8 +352,11 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
         return explain(text, err);
     if (status == PACK_OK && n_operands == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "give a FILE; see h5audit --help");
-    if (status == PACK_OK && o.fix && n_operands != 1)
-        return pack_fail(err, PACK_ERR_ARGUMENT, "--fix: it is one FILE at a time");
+    if (status == PACK_OK && (o.fix || o.map) && n_operands != 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--%s: it is one FILE at a time",
+                         o.fix ? "fix" : "map");
+    if (status == PACK_OK)
+        status = check_map(operands[0], err);
     const struct pack_audit_apply_params how = how_to_fix();
     if (status == PACK_OK && o.fix)
         status = pack_audit_apply_check(operands[0], &how, err);
