@@ -195,6 +195,14 @@ bool cli_is_quiet(void);
 enum pack_status cli_check_output(const char *path, bool force, const char *const *others,
                                   size_t n_others, struct pack_error *err);
 
+/* A report in text as a page, with a drawing where there is one; as pack_outfile_write. */
+struct cli_page {
+    const char *program, *subject; /* "h5advise", "train.h5" */
+    struct pack_buf text, svg;
+};
+enum pack_status cli_write_page(const char *path, bool force, const struct cli_page *page,
+                                struct pack_error *err);
+
 /* Writes buf to stdout. */
 void cli_print(const struct pack_buf *buf);
 

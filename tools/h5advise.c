@@ -21,7 +21,7 @@ static struct {
     struct pack_shape size;
     uint64_t shorter;
     int fit, layout;
-    const char *calibrate, *output, *svg, *code;
+    const char *calibrate, *output, *svg, *html, *code;
     bool json, quiet, force;
 } o;
 
@@ -79,6 +79,7 @@ static const struct cli_option options[] = {
         0, "code", &o.code, "NAME",
         "settings as h5py, c, pytorch, h5pack, h5rechunk or all (default: short ones)"),
     CLI_TEXT(0, "svg", &o.svg, "FILE", "write the heat map of hit rates"),
+    CLI_TEXT(0, "html", &o.html, "FILE", "write the report as a page to send to somebody"),
     CLI_FLAG(0, "json", &o.json, "print one JSON object"),
     CLI_FLAG('q', "quiet", &o.quiet, "no progress, no remarks"),
     CLI_END
@@ -120,6 +121,21 @@ write_svg(const struct pack_report_advise *report, struct pack_error *err)
     if (status == PACK_OK)
         status = pack_outfile_write(o.svg, o.force, svg.data, svg.size, err);
     pack_buf_done(&svg);
+    return status;
+}
+
+/* The text, whatever is printed, and the heat map where there is one. */
+static enum pack_status
+write_page(const struct pack_report_advise *report, struct pack_error *err)
+{
+    struct cli_page page = { .program = report->program, .subject = report->subject };
+    enum pack_status status = pack_report_advise_text(report, &page.text, err);
+    if (status == PACK_OK && !report->is_what_if)
+        status = pack_report_advise_svg(report, &page.svg, err);
+    if (status == PACK_OK)
+        status = cli_write_page(o.html, o.force, &page, err);
+    pack_buf_done(&page.text);
+    pack_buf_done(&page.svg);
     return status;
 }
 
@@ -189,7 +205,9 @@ report(const struct advise_answer *answer, struct pack_buf *text, struct pack_er
                                      : pack_report_advise_text(&r, text, err);
     if (status != PACK_OK)
         text->size = 0;
-    return status == PACK_OK && o.svg ? write_svg(&r, err) : status;
+    if (status == PACK_OK && o.svg)
+        status = write_svg(&r, err);
+    return status == PACK_OK && o.html ? write_page(&r, err) : status;
 }
 
 /* The options that are not yet as the request has them. */
@@ -216,10 +234,15 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
     enum pack_status status = complete_request(err);
     if (status == PACK_OK)
         status = pack_outfile_check(o.svg, o.force, err);
+    const char *const others[] = { o.svg };
+    if (status == PACK_OK)
+        status = cli_check_output(o.html, o.force, others, 1, err);
     if (status == PACK_OK)
         status = advise_answer_open(&ask, operand, answer, err);
     if (status == PACK_OK)
         status = advise_files_check(&answer->files, o.svg, o.force, err);
+    if (status == PACK_OK)
+        status = advise_files_check(&answer->files, o.html, o.force, err);
     if (status == PACK_OK)
         status = advise_answer_find(&ask, answer, err);
     if (status == PACK_OK)
@@ -255,6 +278,7 @@ static const struct cli_rule rules[] = {
     { "epochs", "FILE|shape|images", NULL },
     { "code", "FILE|shape|images", NULL },
     { "svg", "FILE|shape|images", "what-if" },
+    { "html", "FILE|shape|images", NULL },
     { "output", "calibrate", NULL },
     { "type", "shape", NULL },
     { "size", "images", NULL },

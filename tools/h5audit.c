@@ -21,7 +21,7 @@ static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
 
 static struct {
     struct cli_texts only, ignored;
-    const char *explain, *fix, *map;
+    const char *explain, *fix, *map, *html;
     uint64_t threads;
     int fail_on;
     bool recursive, list, verify, force, json, sarif, quiet;
@@ -50,7 +50,7 @@ static const struct cli_option options[] = {
              "one FILE written anew, without the findings that another layout and other filters "
              "mend; values, types and order stay"),
     CLI_FLAG('f', "force", &o.force,
-             "replace an existing OUT.h5 or FILE.svg, or an interrupted run"),
+             "replace an existing OUT.h5, FILE.svg or FILE.html, or an interrupted run"),
 
     CLI_SECTION("The reader who pays"),
     ADVISE_READING_OPTIONS(ask),
@@ -72,6 +72,8 @@ static const struct cli_option options[] = {
              "nvme)"),
 
     CLI_SECTION("What is said"),
+    CLI_TEXT(0, "html", &o.html, "FILE.html",
+             "write a page to send to somebody: verdict, findings, map, commands"),
     CLI_TEXT(0, "map", &o.map, "FILE.svg",
              "draw one file: what lies where, in which order, and what is no data"),
     CLI_TEXT(0, "explain", &o.explain, "CODE", "what a rule means, and why; no file is read"),
@@ -167,6 +169,47 @@ find_codes(const char *option, const struct cli_texts *names, int **codes,
 
 static struct cli_progress progress;
 
+/* Of the file that was looked at, whatever is wrong with it. */
+static enum pack_status
+draw_map(const char *path, struct pack_buf *svg, struct pack_error *err)
+{
+    struct pack_file_map *map = malloc(sizeof *map);
+    enum pack_status status = map ? pack_file_map_make(path, NULL, map, err)
+                                  : pack_fail_memory(err, "a map");
+    if (status == PACK_OK)
+        status = pack_report_map_svg(map, path, svg, err);
+    free(map);
+    return status;
+}
+
+static enum pack_status
+write_map(const char *path, struct pack_error *err)
+{
+    struct pack_buf svg = { 0 };
+    enum pack_status status = draw_map(path, &svg, err);
+    if (status == PACK_OK)
+        status = pack_outfile_write(o.map, o.force, svg.data, svg.size, err);
+    pack_buf_done(&svg);
+    return status;
+}
+
+/* With a map where it is of one file, and that can be drawn. */
+static enum pack_status
+write_page(const struct pack_audit_report *r, struct pack_error *err)
+{
+    struct pack_buf svg = { 0 }, page = { 0 };
+    bool is_one = r->result->n_files == 1 && r->result->n_failed == 0;
+    enum pack_status drawn = is_one ? draw_map(r->result->files[0].path, &svg, NULL)
+                                    : PACK_ERR_UNSUPPORTED;
+    enum pack_status status =
+        pack_report_audit_html(r, drawn == PACK_OK ? &svg : NULL, &page, err);
+    if (status == PACK_OK)
+        status = pack_outfile_write(o.html, o.force, page.data, page.size, err);
+    pack_buf_done(&svg);
+    pack_buf_done(&page);
+    return status;
+}
+
 static enum pack_status
 report(const struct pack_audit_params *params, const struct pack_audit_result *result,
        const struct pack_audit_applied *applied, struct pack_buf *text,
@@ -180,26 +223,10 @@ report(const struct pack_audit_params *params, const struct pack_audit_result *r
                                          .applied = applied,
                                          .fail_on = (enum pack_finding_severity)o.fail_on,
                                          .is_brief = o.quiet };
-    return o.json    ? pack_report_audit_json(&r, text, err)
-           : o.sarif ? pack_report_audit_sarif(&r, text, err)
-                     : pack_report_audit_text(&r, text, err);
-}
-
-/* Of the file that was looked at, whatever is wrong with it. */
-static enum pack_status
-draw_map(const char *path, struct pack_error *err)
-{
-    struct pack_file_map *map = malloc(sizeof *map);
-    struct pack_buf svg = { 0 };
-    enum pack_status status = map ? pack_file_map_make(path, NULL, map, err)
-                                  : pack_fail_memory(err, "a map");
-    if (status == PACK_OK)
-        status = pack_report_map_svg(map, path, &svg, err);
-    if (status == PACK_OK)
-        status = pack_outfile_write(o.map, o.force, svg.data, svg.size, err);
-    pack_buf_done(&svg);
-    free(map);
-    return status;
+    enum pack_status status = o.json    ? pack_report_audit_json(&r, text, err)
+                              : o.sarif ? pack_report_audit_sarif(&r, text, err)
+                                        : pack_report_audit_text(&r, text, err);
+    return status == PACK_OK && o.html ? write_page(&r, err) : status;
 }
 
 static struct pack_audit_apply_params
@@ -237,7 +264,7 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         if (status == PACK_OK && o.fix && !result.n_failed)
             status = pack_audit_apply(&params, &result, &how, &applied, err);
         if (status == PACK_OK && o.map && !result.n_failed)
-            status = draw_map(result.files[0].path, err);
+            status = write_map(result.files[0].path, err);
         cli_progress_end(&progress);
         bool is_fixed = o.fix && status == PACK_OK && !result.n_failed;
         enum pack_status told =
@@ -308,19 +335,22 @@ verify(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     return PACK_OK;
 }
 
-/* Whether a drawing can get its name, and is not the file that is drawn. */
+/* Whether a drawing and a page can get their names, and are none of the other files. */
 static enum pack_status
-check_map(const char *operand, struct pack_error *err)
+check_outputs(char **operands, size_t n_operands, struct pack_error *err)
 {
-    char *file = NULL, *dataset = NULL;
-    if (!o.map)
-        return PACK_OK;
-    enum pack_status status = pack_h5_operand_split(operand, &file, &dataset, err);
-    const char *const others[] = { file, o.fix };
-    if (status == PACK_OK)
-        status = cli_check_output(o.map, o.force, others, o.fix ? 2 : 1, err);
-    free(file);
-    free(dataset);
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < n_operands && status == PACK_OK; i++) {
+        char *file = NULL, *dataset = NULL;
+        status = pack_h5_operand_split(operands[i], &file, &dataset, err);
+        const char *const others[] = { file, o.fix, o.map };
+        if (status == PACK_OK)
+            status = cli_check_output(o.map, o.force, others, 2, err);
+        if (status == PACK_OK)
+            status = cli_check_output(o.html, o.force, others, 3, err);
+        free(file);
+        free(dataset);
+    }
     return status;
 }
 
@@ -331,7 +361,8 @@ static const struct cli_rule rules[] = {
     { "verify", "FILE", "explain|list-rules|pattern|batch|workers|epochs|storage|memory" },
     { "threads", "verify|fix", NULL },
     { "fix", "FILE", "explain|list-rules|verify|recursive" },
-    { "force", "fix|map", NULL },
+    { "force", "fix|map|html", NULL },
+    { "html", "FILE", "explain|list-rules|verify" },
     { "map", "FILE", "explain|list-rules|verify|recursive" },
     { "recursive", "FILE", "explain|list-rules" },
     { "sarif", "FILE", "explain|list-rules|verify|fix|json" },
@@ -356,7 +387,7 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
         return pack_fail(err, PACK_ERR_ARGUMENT, "--%s: it is one FILE at a time",
                          o.fix ? "fix" : "map");
     if (status == PACK_OK)
-        status = check_map(operands[0], err);
+        status = check_outputs(operands, n_operands, err);
     const struct pack_audit_apply_params how = how_to_fix();
     if (status == PACK_OK && o.fix)
         status = pack_audit_apply_check(operands[0], &how, err);

@@ -125,6 +125,7 @@ static const struct cli_option options[] = {
               "combinations, A;B;... are values that hold commas"),
     CLI_TEXT(0, "trace", &o.trace, "FILE", "write a Chrome trace, for Perfetto"),
     CLI_TEXT(0, "svg", &o.svg, "FILE", "write a timeline and the utilisation"),
+    CLI_TEXT(0, "html", &o.html, "FILE", "write the report as a page to send to somebody"),
     CLI_FLAG('f', "force", &o.force, "replace existing files"),
     CLI_FLAG(0, "json", &o.json, "print one JSON object"),
     CLI_FLAG('q', "quiet", &o.quiet, "no progress, no remarks"),
@@ -204,16 +205,38 @@ static enum pack_status
 check_outputs(const struct readbench_job *job, struct pack_error *err)
 {
     const char *order = job->params.pattern.file;
-    const char *const first[] = { order, o.svg }, *const second[] = { order };
-    enum pack_status status = cli_check_output(o.trace, o.force, first, 2, err);
+    const char *const others[] = { order, o.html, o.svg };
+    enum pack_status status = cli_check_output(o.trace, o.force, others, 3, err);
     if (status == PACK_OK)
-        status = cli_check_output(o.svg, o.force, second, 1, err);
+        status = cli_check_output(o.svg, o.force, others, 2, err);
+    if (status == PACK_OK)
+        status = cli_check_output(o.html, o.force, others, 1, err);
     for (size_t i = 0; job->set && status == PACK_OK && i < job->set->n_files; i++) {
         const char *const file[] = { job->set->files[i].name };
         status = cli_check_output(o.trace, o.force, file, 1, err);
         if (status == PACK_OK)
             status = cli_check_output(o.svg, o.force, file, 1, err);
+        if (status == PACK_OK)
+            status = cli_check_output(o.html, o.force, file, 1, err);
     }
+    return status;
+}
+
+/* The text, whatever is printed, and the timeline. */
+static enum pack_status
+write_page(const struct pack_bench_report *report, struct pack_error *err)
+{
+    struct cli_page page = { .program = "h5readbench",
+                             .subject = report->n_operands ? report->operands[0] : "images" };
+    if (!o.html)
+        return PACK_OK;
+    enum pack_status status = pack_report_bench_text(report, &page.text, err);
+    if (status == PACK_OK)
+        status = pack_report_bench_svg(report, &page.svg, err);
+    if (status == PACK_OK)
+        status = cli_write_page(o.html, o.force, &page, err);
+    pack_buf_done(&page.text);
+    pack_buf_done(&page.svg);
     return status;
 }
 
@@ -354,6 +377,8 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
         cli_say("trace and picture end after %d spans", PACK_BENCH_EVENTS_MAX);
     if (status == PACK_OK)
         status = write_file(o.svg, pack_report_bench_svg, &report, &err);
+    if (status == PACK_OK)
+        status = write_page(&report, &err);
     return status == PACK_OK ? exit_status_of(&report, reason) : cli_fail(&err);
 }
 
@@ -379,6 +404,7 @@ static const struct cli_rule rules[] = {
     { "echo-split", "echo|sweep", NULL },
     { "trace", NULL, "sweep" },
     { "svg", NULL, "sweep" },
+    { "html", NULL, "sweep" },
 };
 
 static int run_command(int argc, char **argv, struct readbench_figures *figures,
@@ -397,9 +423,9 @@ check_one_of_sweep(int argc, char **argv, void *none)
         return false;
     enum pack_status status =
         cli_check_rules(rules, sizeof rules / sizeof *rules, job.n_operands, &err);
-    if (status == PACK_OK && (o.trace || o.svg))
+    if (status == PACK_OK && (o.trace || o.svg || o.html))
         status = pack_fail(&err, PACK_ERR_ARGUMENT, "--%s is of one run, not of a sweep",
-                           o.trace ? "trace" : "svg");
+                           o.trace ? "trace" : o.svg ? "svg" : "html");
     if (status == PACK_OK)
         status = readbench_check(&o, &job, &err);
     if (status != PACK_OK)

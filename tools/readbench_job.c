@@ -150,7 +150,7 @@ fill_reading(const struct readbench_options *o, struct pack_bench_params *p)
     p->stop.after_ns = (uint64_t)(o->seconds * 1e9);
     p->hand_over.torch = o->hand_over == 1;
     p->workers.fresh = o->no_persistent;
-    p->keep_events = o->trace || o->svg;
+    p->keep_events = o->trace || o->svg || o->html;
     p->no_check = o->no_check;
 }
 

@@ -117,11 +117,12 @@ pack_report_advise_svg(const struct pack_report_advise *r, struct pack_buf *buf,
     int height = TOP + map->n_caches * CELL_H + BELOW;
     width = width < 480 ? 480 : width;
     draw(&d,
-         "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
+         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' "
+         "height='%d' "
          "font-family='sans-serif' font-size='13'>\n<rect width='100%%' height='100%%' "
          "fill='#fff'/>\n<text x='%d' y='24' font-size='16'>%s</text>\n"
          "<text x='%d' y='44' fill='#555'>pattern %s, HDF5 %s</text>\n",
-         width, height, LEFT,
+         width, height, width, height, LEFT,
          pack_advise_map_has_hits(map) ? "Chunk cache hit rate"
                                        : "Samples/s of later epochs",
          LEFT, pack_pattern_name(r->params->reading.pattern.kind), r->hdf5_version);

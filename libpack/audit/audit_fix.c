@@ -151,3 +151,18 @@ pack_audit_mend(const struct pack_finding *finding, const char *file,
     pack_buf_done(&text);
     return page.status;
 }
+
+enum pack_status
+pack_audit_fix_all(const struct pack_audit_result *r, const char *operand,
+                   struct pack_buf *text, struct pack_error *err)
+{
+    struct page page = { text, PACK_OK, err };
+    unsigned fix = 0;
+    for (size_t i = 0; i < r->n_findings; i++)
+        fix |= r->findings[i].fix;
+    if (r->n_files != 1 || !(fix & ~(unsigned)PACK_AUDIT_FIX_OTHER))
+        return PACK_OK;
+    LINE(&page, "h5audit --fix %s ", pack_snippet_new_file(r->files[0].path));
+    put_word(&page, "", operand, "");
+    return page.status == PACK_OK ? pack_buf_append(text, "", 1, err) : page.status;
+}

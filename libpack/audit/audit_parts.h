@@ -31,6 +31,11 @@ enum pack_status pack_audit_mend(const struct pack_finding *finding, const char 
                                  const struct pack_facts *facts,
                                  const struct pack_audit_reading *reading,
                                  struct pack_audit_mending *mending, struct pack_error *err);
+/* Appends the command, and a NUL, that applies all that h5rechunk can do for the one file of
+ * a result; nothing where there is no such file. */
+enum pack_status pack_audit_fix_all(const struct pack_audit_result *result,
+                                    const char *operand, struct pack_buf *text,
+                                    struct pack_error *err);
 /* The filters of a dataset behind fixes, of its own or of `advised`; returns text. */
 char *pack_audit_filters(const struct pack_pipeline *pipeline, unsigned fix,
                          const char *advised, char text[PACK_PIPELINE_TEXT_MAX]);

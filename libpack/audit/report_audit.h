@@ -29,6 +29,16 @@ enum pack_status pack_report_audit_text(const struct pack_audit_report *report,
 enum pack_status pack_report_audit_json(const struct pack_audit_report *report,
                                         struct pack_buf *buf, struct pack_error *err);
 
+enum { PACK_AUDIT_PRICE_MAX = 160 };
+/* "44.0 MiB of the file; 2.1 s of each epoch" into text; NULL: it has no price. */
+const char *pack_report_audit_price(const struct pack_finding *finding,
+                                    char text[PACK_AUDIT_PRICE_MAX]);
+
+/* One page for a browser; `map` is a drawing of the file, or NULL. */
+enum pack_status pack_report_audit_html(const struct pack_audit_report *report,
+                                        const struct pack_buf *map, struct pack_buf *buf,
+                                        struct pack_error *err);
+
 /* SARIF 2.1.0: what was found, without what was mended. */
 enum pack_status pack_report_audit_sarif(const struct pack_audit_report *report,
                                          struct pack_buf *buf, struct pack_error *err);

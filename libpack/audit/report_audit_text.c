@@ -47,37 +47,36 @@ put_verdict(struct page *page, const struct pack_audit_result *result, size_t fi
          pack_counted(f->survey.file.n_datasets, "dataset", "datasets").text);
 }
 
-static void
-put_price(struct page *page, const struct pack_finding *f)
+const char *
+pack_report_audit_price(const struct pack_finding *f, char text[PACK_AUDIT_PRICE_MAX])
 {
-    char bytes[PACK_BYTES_TEXT_MAX], line[160];
+    char bytes[PACK_BYTES_TEXT_MAX];
     int n = 0;
-    if (f->price_bytes >= 1)
-        n = snprintf(line, sizeof line, "%s %s",
+    bool is_hidden = f->code == 501 || f->code == 202;
+    if (f->price_bytes >= 1 && !is_hidden)
+        n = snprintf(text, PACK_AUDIT_PRICE_MAX, "%s %s",
                      pack_bytes_format((uint64_t)f->price_bytes, bytes),
                      f->code == 105 || f->code == 205 || f->code == 103 || f->code == 203 ||
                              f->code >= 300
                          ? "read in vain in each epoch"
                          : "of the file");
-    if (f->code == 501 || f->code == 202)
-        n = 0;
     if (f->price_s > 0)
-        n += snprintf(line + n, sizeof line - (size_t)n, "%s%.3g s of each epoch",
+        n += snprintf(text + n, PACK_AUDIT_PRICE_MAX - (size_t)n, "%s%.3g s of each epoch",
                       n ? "; " : "", f->price_s);
-    if (n > 0)
-        pack_page_wrap(page, "      price: ", line, 13);
+    return n > 0 ? text : NULL;
 }
 
 static void
 put_finding(struct page *page, const struct pack_audit_finding *a)
 {
     const struct pack_finding *f = &a->finding;
-    char lead[PACK_NAME_TEXT_MAX + 40], name[PACK_NAME_TEXT_MAX];
+    char lead[PACK_NAME_TEXT_MAX + 40], name[PACK_NAME_TEXT_MAX], price[PACK_AUDIT_PRICE_MAX];
     snprintf(lead, sizeof lead, "  H5A%03d %s %s%.*s%s", f->code,
              pack_finding_severity_name(f->severity), a->dataset ? "/" : "", 400,
              a->dataset ? pack_name_text(a->dataset, name) : "", a->dataset ? ": " : "");
     pack_page_wrap(page, lead, f->evidence, 6);
-    put_price(page, f);
+    if (pack_report_audit_price(f, price))
+        pack_page_wrap(page, "      price: ", price, 13);
     if (f->remedy[0])
         pack_page_wrap(page, "      do:    ", f->remedy, 13);
     if (a->command[0])

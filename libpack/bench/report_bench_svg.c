@@ -116,10 +116,11 @@ put_picture(struct picture *p, const struct pack_bench_result *r)
 {
     int rows_top = TOP + GRAPH + GAP, height = rows_top + (int)p->n_rows * ROW + GAP;
     PUT(p,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+        "height=\"%d\" "
         "font-family=\"sans-serif\" font-size=\"12\">\n"
         "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-        LEFT + WIDTH + 30, height);
+        LEFT + WIDTH + 30, height, LEFT + WIDTH + 30, height);
     PUT(p,
         "<text x=\"%d\" y=\"24\" font-size=\"16\">%s: busy %.1f %%, limited by "
         "%s</text>\n",
