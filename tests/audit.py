@@ -346,6 +346,165 @@ def test_fix():
           'what no rewrite mends is not written either')
 
 
+# ------------------------------------------------------------------------ what samples hold
+
+def held(path, *words):
+    """Findings about contents, by code; and what is known of each dataset."""
+    report = audit(path, *words)[1]['result']['files'][0]
+    found = {}
+    for f in report['findings']:
+        if f['code'] in ('H5A405', 'H5A406') or 'H5A602' <= f['code'] <= 'H5A605':
+            found.setdefault(f['code'], f)
+    return found, {d['path']: d['contents'] for d in report['datasets']}
+
+
+def keep(path, **datasets):
+    with h5py.File(path, 'w') as file:
+        for name, data in datasets.items():
+            file.create_dataset(name, data=data, chunks=(1, *data.shape[1:]) if data.ndim > 1 else None)
+
+
+def test_bytes():
+    whole = rng.integers(0, 256, (1200, 32, 16))
+    by_255 = {'f2': False, 'f4': True, 'f8': True}
+    for kind in 'f2', 'f4', 'f8', '>f4', '>i2', 'i4', 'u8':
+        keep('wide.h5', images=whole.astype(kind))
+        found, known = held('wide.h5', '--deep')
+        ok('H5A405' in found and found['H5A405']['value'] == np.dtype(kind).itemsize and
+           known['images']['samples'] == 1200 and 'all 1200 samples' in found['H5A405']['text'],
+           f'integers of 0 to 255 as {kind}')
+        if kind in by_255:
+            keep('wide.h5', images=(whole / 255).astype(kind))
+            found, known = held('wide.h5', '--sample', '7')
+            ok('H5A405' in found and known['images']['bytes_by'] == 'k/255' and known['images']['samples'] == 7 and
+               'the 7 samples that were looked at' in found['H5A405']['text'], f'and by 255 as {kind}, of some')
+    size = 1200 * 32 * 16 * 4
+    keep('wide.h5', images=whole.astype('f4'))
+    found, _ = held('wide.h5', '--deep')
+    equal(found['H5A405']['price_bytes'], size * 3 / 4, 'three quarters of the file are its price')
+    run = subprocess.run(shlex.split(found['H5A405']['command']) + ['-q', '-f'], capture_output=True, text=True)
+    with h5py.File('new.h5') as file:
+        equal((run.returncode, file['images'].dtype, (file['images'][:] == whole).all()), (0, np.dtype('u1'), True),
+              'its command makes bytes of them')
+    equal(held('new.h5', '--deep')[0].get('H5A405'), None, 'and the finding is gone')
+    status, fixed = fix('wide.h5', '--deep')
+    equal((status, fixed['output']), (1, None), 'by itself --fix changes no type')
+    status, fixed = fix('wide.h5', '--deep', '--fix-rule', 'wide-bytes')
+    with h5py.File('fixed.h5') as file:
+        ok(status == 0 and 'H5A405' in [f['code'] for f in fixed['mended']] and file['images'].dtype == 'u1',
+           'named, it does')
+    with h5py.File('flat.h5', 'w') as file:
+        file['images'] = whole.astype('f4')
+    status, fixed = fix('flat.h5', '--deep', '--fix-rule', '405')
+    with h5py.File('fixed.h5') as file:
+        equal((status, file['images'].chunks, (file['images'][:] == whole).all()), (0, (128, 32, 16), True),
+              'what has no chunks gets some')
+    os.unlink('fixed.h5')
+    for name, change in (('a half', 0.5), ('256', 256), ('-1', -1), ('a NaN', np.nan), ('-0.0', -0.0)):
+        almost = whole.astype('f4')
+        almost[1199, 31, 15] = change
+        keep('wide.h5', images=almost)
+        found, known = held('wide.h5', '--deep')
+        sampled = held('wide.h5', '--sample', '300')
+        ok('H5A405' not in found and known['images']['bytes_by'] is None and 'H5A405' not in sampled[0],
+           f'{name} in the last place is seen')
+    almost = whole.astype('f4')
+    almost[600, 0, 0] = 0.5
+    keep('wide.h5', images=almost)
+    ok('H5A405' in held('wide.h5', '--sample', '2')[0] and 'H5A405' not in held('wide.h5', '--deep')[0],
+       'what two samples seem to be, all are not')
+    keep('small.h5', images=whole[:500].astype('f4'))
+    ok('H5A405' not in held('small.h5', '--deep')[0], 'what is small is no matter')
+    keep('one.h5', images=np.zeros((1200, 32, 16), 'f4') + 7)
+    ok('H5A405' not in held('one.h5', '--deep')[0], 'nor what is of one value')
+
+
+def test_rest():
+    text = np.frombuffer((b'one word and another ' * 60000)[:1 << 20], 'u1').reshape(256, 64, 64)
+    keep('plain.h5', images=text, photos=noise)
+    found, known = held('plain.h5', '--sample', '100')
+    ok(found['H5A406']['dataset'] == 'images' and known['photos']['zstd_rate'] > 0.99 and
+       known['images']['zstd_rate'] < 0.1, 'what compresses, and what does not')
+    equal(found['H5A406']['price_bytes'], (1 << 20) * (1 - known['images']['zstd_rate']), 'so much of the file')
+    write('packed.h5', text, chunks=(16, 64, 64), compression='gzip')
+    ok('H5A406' not in held('packed.h5', '--deep')[0], 'what is compressed is')
+    half = rng.integers(0, 2, (1024, 64, 64), 'u1') * rng.integers(0, 256, (1024, 64, 64), 'u1')
+    keep('half.h5', images=half)
+    known = held('half.h5', '--deep')[1]['images']['zstd_rate']
+    ok('H5A406' not in held('half.h5', '--deep')[0] and 0.5 < known < 0.9, f'{known:.2f} is not little enough')
+
+    odd = rng.random((300, 40, 40))
+    odd[7, 3, 3], odd[9], odd[20], odd[21], odd[200], odd[40] = np.nan, -np.inf, odd[3], odd[3], odd[100], 5
+    for kind, options in ('f8', {}), ('>f8', {'compression': 'gzip'}), ('f4', {'shuffle': True}), ('f2', {}):
+        with h5py.File('odd.h5', 'w') as file:
+            file.create_dataset('deep/x', data=odd.astype(kind), chunks=(7, 40, 40), **options)
+        found, known = held('odd.h5', '--deep', '-j', '3')
+        seen = known['deep/x']
+        equal((seen['odd'], seen['constant'], seen['equal']), (2, 2, 3), f'{kind}: as they were made')
+        ok('the first is 7,' in found['H5A602']['text'] and 'the first is 9,' in found['H5A603']['text'] and
+           'the first is 20, as 3' in found['H5A604']['text'], f'{kind}: by their numbers')
+    seen = held('odd.h5', '--sample', '300')[1]['deep/x']
+    equal((seen['samples'], seen['equal']), (300, 3), 'as many samples as there are are all')
+    seen = held('odd.h5', '--sample', '299')[1]['deep/x']
+    equal((seen['samples'], seen['equal']), (299, 0), 'of fewer it is not known which are alike')
+    keep('rows.h5', pairs=np.ones((2000, 63)), more=np.ones((2000, 64)))
+    found = held('rows.h5', '--deep')[0]
+    equal((found['H5A603']['dataset'], found['H5A604']['dataset']), ('more', 'more'), 'rows of some values are no samples')
+
+
+def test_labels():
+    labels = np.repeat(np.arange(10), 100)
+    images = rng.integers(0, 256, (1000, 8, 8), 'u1')
+
+    def expect(labels):
+        seen = np.mean([len(set(labels[i * 64:i * 64 + 64])) for i in range(len(labels) // 64)])
+        share = np.unique(labels, return_counts=True)[1] / len(labels)
+        return round(float(seen), 9), round(float(np.sum(1 - (1 - share) ** 64)), 9)
+
+    for kind in 'i8', 'u1', '>i4', 'i2':
+        keep('labels.h5', images=images, labels=labels.astype(kind))
+        found, known = held('labels.h5', '--sample', '5')
+        seen = known['labels']
+        equal((seen['classes'], round(seen['classes_in_order'], 9), round(seen['classes_at_random'], 9)),
+              (10, *expect(labels)), f'{kind}: classes among 64 labels')
+        equal((found['H5A605']['severity'], found['H5A605']['dataset']), ('note', 'labels'), f'{kind}: come in runs')
+    found = held('labels.h5', '--sample', '5', '--pattern', 'block:chunks=16')[0]
+    equal(found['H5A605']['severity'], 'cost', 'which costs in a block shuffle')
+    status, fixed = fix('labels.h5', '--deep', '--fix-rule', '605')
+    with h5py.File('labels.h5') as before, h5py.File('fixed.h5') as after:
+        pairs = [sorted((int(y), x.tobytes()) for x, y in zip(f['images'][:], f['labels'][:])) for f in (before, after)]
+        equal((status, [f['code'] for f in fixed['mended']], pairs[0] == pairs[1]), (0, ['H5A605'], True),
+              'a random order mends it')
+    os.unlink('fixed.h5')
+    mixed = np.tile(np.arange(10), 100)
+    keep('labels.h5', images=images, labels=rng.permutation(labels), cycle=mixed, signed=-labels)
+    found, known = held('labels.h5', '--deep')
+    equal((found['H5A605']['dataset'], known['cycle']['classes'], known['signed']['classes']), ('signed', 10, 10),
+          'those in disorder do not, negative ones do')
+    for classes, is_found in (100, True), (101, False):
+        keep('labels.h5', labels=np.sort(np.arange(1000) % classes))
+        equal('H5A605' in held('labels.h5', '--deep')[0], is_found, f'{classes} classes of 1000')
+    keep('labels.h5', labels=np.repeat(np.arange(9), 11))
+    ok('H5A605' not in held('labels.h5', '--deep')[0], 'a few labels are no matter')
+
+
+def test_hostile_contents():
+    with h5py.File('bad.h5', 'w') as file:
+        file.create_dataset('images', data=noise[:64], chunks=(1, 64, 64), compression='gzip', fletcher32=True)
+        file.create_dataset('other', data=(noise[:300] / 255).astype('f4'))
+        file.create_dataset('strings', data=['a'] * 100)
+        file.create_dataset('empty', (0, 4), 'f4')
+        file['scalar'] = 1.5
+        at = file['images'].id.get_chunk_info(9).byte_offset
+    with open('bad.h5', 'r+b') as file:
+        file.seek(at + 100)
+        file.write(b'XXXX')
+    found, known = held('bad.h5', '--deep')
+    ok(known['images'] is None and known['other']['bytes_by'] == 'k/255' and 'H5A405' in found,
+       'what cannot be read does not keep others from it')
+    ok(all(known[name] is None for name in ('strings', 'empty', 'scalar')), 'and what has no numbers is passed over')
+
+
 # ---------------------------------------------------------------------------------- --sarif
 
 def test_sarif():
@@ -549,6 +708,10 @@ def test_manual():
 
 test_rules()
 test_fix()
+test_bytes()
+test_rest()
+test_labels()
+test_hostile_contents()
 test_sarif()
 test_map()
 test_recipe()

@@ -75,6 +75,11 @@ ok $? 'a map beside the audit'
 refused 'a map that is there' "'map.svg' exists; --force replaces it" --map map.svg pack.h5
 refused 'mending where only data is read' 'verify' --fix new.h5 --verify slow.h5
 refused 'a folder to be mended' 'recursive' --fix new.h5 --recursive tree
+refused 'some and all' 'deep' --sample 3 --deep pack.h5
+refused 'no samples' 'sample' --sample 0 pack.h5
+refused 'samples and no rules' 'verify' --deep --verify pack.h5
+refused 'a rule to be mended that is none' "no rule is called 'x'" --fix new.h5 --fix-rule x slow.h5
+refused 'a rule to be mended by nothing' 'goes with --fix' --fix-rule 405 slow.h5
 refused 'force for nothing' 'goes with --fix' --force pack.h5
 cmp -s pack.h5 there.h5
 ok $? 'what was there is as it was'

@@ -22,9 +22,10 @@ static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
 static struct {
     struct cli_texts only, ignored;
     const char *explain, *fix, *map, *html;
-    uint64_t threads;
+    struct cli_texts fix_rules;
+    uint64_t threads, sample;
     int fail_on;
-    bool recursive, list, verify, force, json, sarif, quiet;
+    bool recursive, list, verify, deep, force, json, sarif, quiet;
 } o = { .fail_on = PACK_FINDING_COST };
 
 static const struct cli_option options[] = {
@@ -38,17 +39,25 @@ static const struct cli_option options[] = {
     CLI_CHOICE(0, "fail-on", &o.fail_on, "note|cost|hazard",
                "findings so severe make status 1 (default: cost)"),
 
+    CLI_NUMBER(0, "sample", &o.sample, "N", 1, 1 << 20,
+               "read N samples of each dataset, too, spread evenly: what they hold"),
+    CLI_FLAG(0, "deep", &o.deep, "read all samples"),
+
     CLI_SECTION("Whether the data is whole"),
     CLI_FLAG(0, "verify", &o.verify,
              "in place of the rules: every chunk is read and decoded; bad ones are listed, and "
              "what is left"),
     CLI_NUMBER('j', "threads", &o.threads, "N", 1, PACK_POOL_THREADS_MAX,
-               "with --verify and --fix: threads that work (default: one per processor)"),
+               "with --verify, --fix, --sample and --deep: threads that work (default: one per "
+               "processor)"),
 
     CLI_SECTION("Mending"),
     CLI_TEXT(0, "fix", &o.fix, "OUT.h5",
              "one FILE written anew, without the findings that another layout and other filters "
              "mend; values, types and order stay"),
+    CLI_TEXTS(0, "fix-rule", &o.fix_rules, "CODE",
+              "with --fix: what mends this rule alone, also where type or order change; may be "
+              "given several times"),
     CLI_FLAG('f', "force", &o.force,
              "replace an existing OUT.h5, FILE.svg or FILE.html, or an interrupted run"),
 
@@ -102,14 +111,16 @@ static const struct cli_program program = {
     .options = options,
     .epilogue =
         "Files are only read, each by a process of its own first: a damaged one is a finding,\n"
-        "and the others go on. Data is read with --verify and --fix only. Exit status: 0 nothing\n"
-        "as severe as --fail-on, or nothing left so after --fix; 1 findings, or bad chunks; 2 a\n"
-        "file could not be looked at, or written, or wrong usage; 128 + signal when stopped.\n"
+        "and the others go on. Data is read with --sample, --deep, --verify and --fix only. Exit\n"
+        "status: 0 nothing as severe as --fail-on, or nothing left so after --fix; 1 findings, or\n"
+        "bad chunks; 2 a file could not be looked at, or written, or wrong usage; 128 + signal\n"
+        "when stopped.\n"
         "\n"
         "examples:\n"
         "  h5audit train.h5\n"
         "  h5audit --workers 8 --pattern block:chunks=32 train.h5:/images\n"
         "  h5audit --recursive --fail-on hazard --json datasets\n"
+        "  h5audit --sample 500 --html page.html train.h5\n"
         "  h5audit --fix better.h5 train.h5\n"
         "  h5audit --verify train.h5\n"
         "  h5audit --explain H5A102\n"
@@ -230,10 +241,12 @@ report(const struct pack_audit_params *params, const struct pack_audit_result *r
 }
 
 static struct pack_audit_apply_params
-how_to_fix(void)
+how_to_fix(const int *named)
 {
     return (struct pack_audit_apply_params){ .output = o.fix,
                                              .force = o.force,
+                                             .named = named,
+                                             .n_named = o.fix_rules.n,
                                              .n_threads = (unsigned)o.threads };
 }
 
@@ -247,20 +260,25 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
                                         .request = ask.request,
                                         .n_only = o.only.n,
                                         .n_ignored = o.ignored.n,
+                                        .n_samples = o.sample,
+                                        .is_deep = o.deep,
+                                        .n_threads = (unsigned)o.threads,
                                         .watch = cli_watch(&progress) };
     struct pack_audit_result result = { .n_files = 0 };
     struct pack_audit_applied applied = { .specs = NULL };
     struct pack_error why;
-    int *only = NULL, *ignored = NULL;
+    int *only = NULL, *ignored = NULL, *named = NULL;
     params.request.reading.read = (enum pack_read_mode)ask.read;
     enum pack_status status = find_codes("--rule", &o.only, &only, err);
     if (status == PACK_OK)
         status = find_codes("--ignore", &o.ignored, &ignored, err);
+    if (status == PACK_OK)
+        status = find_codes("--fix-rule", &o.fix_rules, &named, err);
     params.only = only;
     params.ignored = ignored;
     if (status == PACK_OK) {
         status = pack_audit(&params, &result, err);
-        const struct pack_audit_apply_params how = how_to_fix();
+        const struct pack_audit_apply_params how = how_to_fix(named);
         if (status == PACK_OK && o.fix && !result.n_failed)
             status = pack_audit_apply(&params, &result, &how, &applied, err);
         if (status == PACK_OK && o.map && !result.n_failed)
@@ -282,6 +300,7 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     pack_audit_done(&result);
     free(only);
     free(ignored);
+    free(named);
     return status;
 }
 
@@ -359,7 +378,10 @@ static const struct cli_rule rules[] = {
     { "ignore", "FILE", "explain|list-rules|verify" },
     { "fail-on", "FILE", "explain|list-rules|verify" },
     { "verify", "FILE", "explain|list-rules|pattern|batch|workers|epochs|storage|memory" },
-    { "threads", "verify|fix", NULL },
+    { "threads", "verify|fix|sample|deep", NULL },
+    { "sample", "FILE", "explain|list-rules|verify|deep" },
+    { "deep", "FILE", "explain|list-rules|verify" },
+    { "fix-rule", "fix", NULL },
     { "fix", "FILE", "explain|list-rules|verify|recursive" },
     { "force", "fix|map|html", NULL },
     { "html", "FILE", "explain|list-rules|verify" },
@@ -388,7 +410,7 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
                          o.fix ? "fix" : "map");
     if (status == PACK_OK)
         status = check_outputs(operands, n_operands, err);
-    const struct pack_audit_apply_params how = how_to_fix();
+    const struct pack_audit_apply_params how = how_to_fix(NULL);
     if (status == PACK_OK && o.fix)
         status = pack_audit_apply_check(operands[0], &how, err);
     if (status == PACK_OK)
@@ -420,6 +442,7 @@ main(int argc, char **argv)
     pack_buf_done(&text);
     cli_free_texts(&o.only);
     cli_free_texts(&o.ignored);
+    cli_free_texts(&o.fix_rules);
     free(operands);
     return cli_exit(exit_status);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "libpack/audit/audit_parts.h"
+#include "libpack/audit/contents.h"
 #include "libpack/hdf5/h5_dataset.h"
 
 enum { SMALL_BYTES = 1 << 20 };
@@ -113,6 +114,26 @@ look_at_stored(const struct pack_survey_dataset *d, struct pack_audit_found *fou
     return status;
 }
 
+/* What its samples are at fault in. */
+static enum pack_status
+look_at_contents(const struct pack_audit_params *p, const struct pack_audit_file *file,
+                 size_t set, struct pack_audit_found *found, struct pack_error *err)
+{
+    const struct pack_facts *facts = &file->survey.datasets[set].facts;
+    const char *pattern = p->request.reading.pattern;
+    bool is_shuffled = !pattern || strcmp(pattern, "shuffle") == 0;
+    size_t first = found->n;
+    enum pack_status status = PACK_OK;
+    if (!file->contents)
+        return PACK_OK;
+    found->n += pack_findings_contents(facts, &file->contents[set], is_shuffled,
+                                       found->finding + first, PACK_AUDIT_FOUND_MAX - first);
+    for (size_t i = first; i < found->n && status == PACK_OK; i++)
+        status = pack_audit_mend(&found->finding[i], file->path, facts, NULL,
+                                 &found->mending[i], err);
+    return status;
+}
+
 static enum pack_status
 look_at_set(const struct pack_audit_params *p, struct pack_audit_result *r, size_t set,
             struct pack_error *err)
@@ -138,12 +159,38 @@ look_at_set(const struct pack_audit_params *p, struct pack_audit_result *r, size
     } else {
         status = look_at_stored(d, found, file, err);
     }
+    if (status == PACK_OK)
+        status = look_at_contents(p, file, set, found, err);
     const char *path = d->facts.path + strspn(d->facts.path, "/");
     for (size_t i = 0; i < found->n && status == PACK_OK; i++)
         status = keep(p, r, &found->finding[i], path, &found->mending[i], err);
     for (size_t i = 0; i < found->n; i++)
         free(found->mending[i].command);
     free(found);
+    return status;
+}
+
+/* Reads samples of all that is meant, where that is asked for. */
+static enum pack_status
+read_contents(const struct pack_audit_params *p, struct pack_audit_file *file,
+              struct pack_error *err)
+{
+    const struct pack_contents_params params = { .file = file->path,
+                                                 .n_samples = p->is_deep ? 0 : p->n_samples,
+                                                 .n_threads = p->n_threads };
+    size_t n = file->survey.n_datasets;
+    if ((!p->is_deep && p->n_samples == 0) || n == 0 || file->survey.status != PACK_OK)
+        return PACK_OK;
+    bool *asked = calloc(n, sizeof *asked);
+    file->contents = calloc(n, sizeof *file->contents);
+    enum pack_status status =
+        asked && file->contents ? PACK_OK : pack_fail_memory(err, "a look at samples");
+    for (size_t i = 0; i < n && asked; i++)
+        asked[i] = is_meant(file, &file->survey.datasets[i]);
+    if (status == PACK_OK)
+        status = pack_contents_look(&params, &file->survey, asked, file->contents,
+                                    file->contents_why_not, err);
+    free(asked);
     return status;
 }
 
@@ -202,6 +249,8 @@ look_at_file(const struct pack_audit_params *p, const char *operand,
             status = keep(p, r, &findings[i], NULL, &mending, err);
         free(mending.command);
     }
+    if (status == PACK_OK)
+        status = read_contents(p, file, err);
     return status == PACK_OK ? look_at_sets(p, r, err) : status;
 }
 
@@ -259,6 +308,7 @@ pack_audit_done(struct pack_audit_result *r)
     for (size_t i = 0; i < r->n_files; i++) {
         pack_survey_done(&r->files[i].survey);
         free(r->files[i].readings);
+        free(r->files[i].contents);
         free(r->files[i].dataset);
         free((char *)r->files[i].path);
     }

@@ -9,6 +9,7 @@
 
 #include <libpack/status.h>
 #include "libpack/advise/advise_request.h"
+#include "libpack/findings/findings_contents.h"
 #include "libpack/findings/findings_stored.h"
 #include "libpack/hdf5/survey.h"
 
@@ -29,6 +30,10 @@ struct pack_audit_params {
     struct pack_advise_request request;
     const int *only, *ignored; /* codes of rules; n_only 0: all of them */
     size_t n_only, n_ignored;
+    /* Data is read: so many samples of each dataset, or all of them; 0: none. */
+    uint64_t n_samples;
+    bool is_deep;
+    unsigned n_threads; /* that read; 0: one per processor */
     struct pack_watch watch; /* "auditing", in files */
 };
 
@@ -40,6 +45,11 @@ enum pack_audit_fix {
     PACK_AUDIT_FIX_NO_FILTERS = 8,  /* but for a checksum */
     PACK_AUDIT_FIX_COPY = 16,       /* the file written anew */
     PACK_AUDIT_FIX_OTHER = 32,      /* a command that is not h5rechunk */
+    /* These change the type, the order, or what reading costs: only when they are named. */
+    PACK_AUDIT_FIX_BYTES = 64,     /* as uint8 */
+    PACK_AUDIT_FIX_COMPRESS = 128, /* by zstd */
+    PACK_AUDIT_FIX_MIX = 256,      /* records in a random order */
+    PACK_AUDIT_FIX_NAMED = PACK_AUDIT_FIX_BYTES | PACK_AUDIT_FIX_COMPRESS | PACK_AUDIT_FIX_MIX
 };
 
 struct pack_audit_finding {
@@ -70,6 +80,8 @@ struct pack_audit_file {
     enum pack_status status; /* of the file by itself; then all below is empty */
     struct pack_error failure;
     struct pack_survey survey;
+    struct pack_contents *contents; /* of survey.datasets, where they were asked for; or NULL */
+    char contents_why_not[PACK_SURVEY_TEXT_MAX];
     struct pack_audit_reading *readings;
     size_t n_readings, n_small; /* n_small: datasets too small to be asked about reading */
     size_t n_passed_over;       /* others, beyond PACK_AUDIT_SETS_MAX */

@@ -14,17 +14,40 @@
 
 /* ------------------------------------------------------------------ what is done */
 
+/* Rules that are named, and these alone; without any, those that keep values, types, order. */
+static bool
+is_meant(const struct pack_audit_apply_params *how, const struct pack_audit_finding *f)
+{
+    bool is_named = false;
+    for (size_t i = 0; i < how->n_named; i++)
+        is_named = is_named || how->named[i] == f->finding.code;
+    return how->n_named > 0 ? is_named : !(f->fix & PACK_AUDIT_FIX_NAMED);
+}
+
 /* What mends all that was found of a dataset; path NULL: of the file itself. */
 static unsigned
-fixes_of(const struct pack_audit_result *found, const char *path)
+fixes_of(const struct pack_audit_result *found, const struct pack_audit_apply_params *how,
+         const char *path)
 {
     unsigned fix = 0;
     for (size_t i = 0; i < found->n_findings; i++) {
         const char *dataset = found->findings[i].dataset;
-        if (!dataset == !path && (!path || strcmp(dataset, path) == 0))
+        if (is_meant(how, &found->findings[i]) && !dataset == !path &&
+            (!path || strcmp(dataset, path) == 0))
             fix |= found->findings[i].fix;
     }
     return fix & ~(unsigned)PACK_AUDIT_FIX_OTHER;
+}
+
+/* Of all datasets together. */
+static unsigned
+all_fixes(const struct pack_audit_result *found, const struct pack_audit_apply_params *how)
+{
+    unsigned fix = 0;
+    for (size_t i = 0; i < found->n_findings; i++)
+        if (is_meant(how, &found->findings[i]))
+            fix |= found->findings[i].fix;
+    return fix;
 }
 
 static const struct pack_audit_reading *
@@ -51,20 +74,19 @@ add_spec(struct pack_audit_applied *applied, const char *path, const char *chunk
 }
 
 static enum pack_status
-plan_set(const struct pack_audit_result *found, size_t set,
-         struct pack_audit_applied *applied, struct pack_error *err)
+plan_set(const struct pack_audit_result *found, const struct pack_audit_apply_params *how,
+         size_t set, struct pack_audit_applied *applied, struct pack_error *err)
 {
     const struct pack_audit_file *file = &found->files[0];
     const struct pack_facts *facts = &file->survey.datasets[set].facts;
     const struct pack_audit_reading *reading = reading_of(file, set);
     const char *path = facts->path + strspn(facts->path, "/");
-    unsigned fix = fixes_of(found, path);
-    char filters[PACK_PIPELINE_TEXT_MAX];
+    unsigned fix = fixes_of(found, how, path) & ~(unsigned)PACK_AUDIT_FIX_MIX;
+    char filters[PACK_PIPELINE_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX];
     if (!fix)
         return PACK_OK;
-    pack_audit_filters(&facts->pipeline, fix, reading ? reading->filters : "", filters);
-    return add_spec(applied, path, fix & PACK_AUDIT_FIX_LAYOUT ? reading->chunk : "", filters,
-                    err);
+    pack_audit_filters(facts, fix, reading ? reading->filters : "", filters);
+    return add_spec(applied, path, pack_audit_chunk(facts, fix, reading, chunk), filters, err);
 }
 
 /* Where only the file itself is to be written anew: one of its datasets as it is. */
@@ -86,15 +108,18 @@ plan_copy(const struct pack_audit_file *file, struct pack_audit_applied *applied
 /* -------------------------------------------------------------------- doing it */
 
 static enum pack_status
-rewrite(const struct pack_audit_params *params, const char *input,
+rewrite(const struct pack_audit_params *params, const struct pack_audit_result *found,
         const struct pack_audit_apply_params *how, struct pack_audit_applied *applied,
         struct pack_error *err)
 {
+    unsigned fix = all_fixes(found, how);
     struct pack_rechunk_result result = { .sets = NULL };
-    const struct pack_rechunk_params p = { .input = input,
+    const struct pack_rechunk_params p = { .input = found->files[0].path,
                                            .output = how->output,
                                            .datasets = (const char *const *)applied->specs,
                                            .n_datasets = applied->n_specs,
+                                           .as = fix & PACK_AUDIT_FIX_BYTES ? "uint8" : NULL,
+                                           .shuffle = fix & PACK_AUDIT_FIX_MIX,
                                            .force = how->force,
                                            .resume = !how->force,
                                            .n_threads = how->n_threads,
@@ -151,13 +176,18 @@ pack_audit_apply(const struct pack_audit_params *params,
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "output",
                                "one file is mended at a time");
     const struct pack_audit_file *file = &found->files[0];
-    enum pack_status status = PACK_OK;
+    unsigned fix = all_fixes(found, how);
+    enum pack_status status =
+        fix & PACK_AUDIT_FIX_BYTES && fix & ~(unsigned)PACK_AUDIT_FIX_BYTES
+            ? pack_fail_param(err, PACK_ERR_ARGUMENT, "named",
+                              "what makes bytes of numbers goes by itself")
+            : PACK_OK;
     for (size_t i = 0; i < file->survey.n_datasets && status == PACK_OK; i++)
-        status = plan_set(found, i, applied, err);
-    if (status == PACK_OK && applied->n_specs == 0 && fixes_of(found, NULL))
+        status = plan_set(found, how, i, applied, err);
+    if (status == PACK_OK && applied->n_specs == 0 && fixes_of(found, how, NULL))
         status = plan_copy(file, applied, err);
-    if (status == PACK_OK && applied->n_specs > 0)
-        status = rewrite(params, file->path, how, applied, err);
+    if (status == PACK_OK && (applied->n_specs > 0 || fix & PACK_AUDIT_FIX_MIX))
+        status = rewrite(params, found, how, applied, err);
     if (status == PACK_OK && applied->is_written)
         status = audit_again(params, file, how->output, applied, err);
     return status;

@@ -12,6 +12,10 @@ struct pack_audit_apply_params {
     const char *output; /* a new file */
     bool force;         /* it may exist, and is replaced */
     unsigned n_threads; /* 0: one per processor */
+    /* Codes of rules whose fixes are applied, and no others; n_named 0: of all that keep
+     * values, types, order and what a read costs. */
+    const int *named;
+    size_t n_named;
 };
 
 struct pack_audit_applied {
@@ -24,8 +28,7 @@ struct pack_audit_applied {
 
 /*
  * Rewrites the one file of `found` into the output, each dataset with the layout and filters
- * that mend its findings, all else carried over as pack_rechunk() does it: values, types and
- * order stay. Then the output is audited as the file was. A run that was killed is gone on
+ * that mend its findings, all else carried over as pack_rechunk() does it. Then the output is audited as the file was. A run that was killed is gone on
  * with, unless `force` says to begin again.
  *
  * PACK_ERR_ARGUMENT when it is not one file, errors of pack_rechunk() and pack_audit().

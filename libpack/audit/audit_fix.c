@@ -38,15 +38,16 @@ with_checksum(const char *filters, char text[PACK_PIPELINE_TEXT_MAX])
 }
 
 char *
-pack_audit_filters(const struct pack_pipeline *pipeline, unsigned fix, const char *advised,
+pack_audit_filters(const struct pack_facts *facts, unsigned fix, const char *advised,
                    char text[PACK_PIPELINE_TEXT_MAX])
 {
     static const uint32_t level = 3;
+    const struct pack_pipeline *pipeline = &facts->pipeline;
     struct pack_pipeline changed = { 0 };
-    if (fix & PACK_AUDIT_FIX_LAYOUT && has_checksum(pipeline))
-        return with_checksum(advised, text);
-    if (fix & PACK_AUDIT_FIX_LAYOUT)
-        return strcpy(text, advised);
+    if (fix & PACK_AUDIT_FIX_COMPRESS)
+        advised = facts->type.bytes > 1 ? "shuffle+zstd:3" : "zstd:3";
+    if (fix & (PACK_AUDIT_FIX_LAYOUT | PACK_AUDIT_FIX_COMPRESS))
+        return has_checksum(pipeline) ? with_checksum(advised, text) : strcpy(text, advised);
     for (int i = 0; i < pipeline->n; i++) {
         const struct pack_filter *f = &pipeline->filter[i];
         if (is_dropped(f->id, fix))
@@ -60,6 +61,25 @@ pack_audit_filters(const struct pack_pipeline *pipeline, unsigned fix, const cha
     return pack_pipeline_format(&changed, text);
 }
 
+/* What has no chunks gets some, of whole samples and about 64 KiB. */
+char *
+pack_audit_chunk(const struct pack_facts *facts, unsigned fix,
+                 const struct pack_audit_reading *reading, char text[PACK_SHAPE_TEXT_MAX])
+{
+    enum { CHUNK_BYTES = 64 << 10 };
+    uint64_t samples = facts->extent.rank ? facts->extent.extent[0] : 0;
+    uint64_t bytes = samples ? facts->logical_bytes / samples : 0;
+    if (fix & PACK_AUDIT_FIX_BYTES)
+        bytes /= facts->type.bytes;
+    text[0] = '\0';
+    if (fix & PACK_AUDIT_FIX_LAYOUT)
+        return strcpy(text, reading->chunk);
+    if (facts->layout != PACK_LAYOUT_CHUNKED)
+        snprintf(text, PACK_SHAPE_TEXT_MAX, "%llu",
+                 (unsigned long long)(bytes && bytes < CHUNK_BYTES ? CHUNK_BYTES / bytes : 1));
+    return text;
+}
+
 /* ---------------------------------------------------------------- commands */
 
 static const struct {
@@ -71,7 +91,9 @@ static const struct {
     { 106, PACK_AUDIT_FIX_LAYOUT },     { 107, PACK_AUDIT_FIX_LAYOUT },
     { 205, PACK_AUDIT_FIX_LAYOUT },     { 401, PACK_AUDIT_FIX_NO_SHUFFLE },
     { 403, PACK_AUDIT_FIX_NO_FILTERS }, { 404, PACK_AUDIT_FIX_ZSTD },
+    { 405, PACK_AUDIT_FIX_BYTES },      { 406, PACK_AUDIT_FIX_COMPRESS },
     { 502, PACK_AUDIT_FIX_OTHER },      { 510, PACK_AUDIT_FIX_COPY },
+    { 605, PACK_AUDIT_FIX_MIX },
 };
 
 /* What mends a finding of a dataset, as far as h5rechunk can. */
@@ -84,12 +106,12 @@ fix_of(int code, const struct pack_facts *facts, const struct pack_audit_reading
             fix = fixes[i].fix;
     if (fix & PACK_AUDIT_FIX_LAYOUT)
         return reading && reading->has_advice && !reading->is_kept ? fix : 0;
-    if (fix & (PACK_AUDIT_FIX_COPY | PACK_AUDIT_FIX_OTHER))
+    if (fix & (PACK_AUDIT_FIX_COPY | PACK_AUDIT_FIX_OTHER | PACK_AUDIT_FIX_MIX))
         return fix;
-    return facts && facts->layout == PACK_LAYOUT_CHUNKED &&
-                   pack_pipeline_is_known(&facts->pipeline, NULL)
-               ? fix
-               : 0;
+    bool has_place = facts && (facts->layout == PACK_LAYOUT_CHUNKED ||
+                               (facts->layout == PACK_LAYOUT_CONTIGUOUS &&
+                                facts->n_external == 0 && fix & PACK_AUDIT_FIX_NAMED));
+    return has_place && pack_pipeline_is_known(&facts->pipeline, NULL) ? fix : 0;
 }
 
 static void
@@ -110,13 +132,17 @@ static void
 put_rechunk(struct page *page, const char *file, const struct pack_facts *facts,
             const struct pack_audit_reading *reading, unsigned fix)
 {
-    char filters[PACK_PIPELINE_TEXT_MAX];
+    char filters[PACK_PIPELINE_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX];
     LINE(page, "h5rechunk ");
     put_operand(page, file, facts->path + strspn(facts->path, "/"));
-    if (fix & PACK_AUDIT_FIX_LAYOUT)
-        LINE(page, " --chunk %s", reading->chunk);
-    pack_audit_filters(&facts->pipeline, fix, reading ? reading->filters : "", filters);
-    LINE(page, " --compress %s -o %s", filters, pack_snippet_new_file(file));
+    if (pack_audit_chunk(facts, fix, reading, chunk)[0])
+        LINE(page, " --chunk %s", chunk);
+    pack_audit_filters(facts, fix, reading ? reading->filters : "", filters);
+    if (fix & PACK_AUDIT_FIX_BYTES)
+        LINE(page, " --as uint8");
+    else
+        LINE(page, " --compress %s", filters);
+    LINE(page, " -o %s", pack_snippet_new_file(file));
 }
 
 static void
@@ -141,6 +167,9 @@ pack_audit_mend(const struct pack_finding *finding, const char *file,
     } else if (mending->fix & PACK_AUDIT_FIX_COPY) {
         put_word(&page, "h5repack ", file, " ");
         LINE(&page, "%s", pack_snippet_new_file(file));
+    } else if (mending->fix & PACK_AUDIT_FIX_MIX) {
+        put_word(&page, "h5rechunk ", file, " --shuffle -o ");
+        LINE(&page, "%s", pack_snippet_new_file(file));
     } else if (mending->fix) {
         put_rechunk(&page, file, facts, reading, mending->fix);
     }
@@ -160,7 +189,7 @@ pack_audit_fix_all(const struct pack_audit_result *r, const char *operand,
     unsigned fix = 0;
     for (size_t i = 0; i < r->n_findings; i++)
         fix |= r->findings[i].fix;
-    if (r->n_files != 1 || !(fix & ~(unsigned)PACK_AUDIT_FIX_OTHER))
+    if (r->n_files != 1 || !(fix & ~(unsigned)(PACK_AUDIT_FIX_OTHER | PACK_AUDIT_FIX_NAMED)))
         return PACK_OK;
     LINE(&page, "h5audit --fix %s ", pack_snippet_new_file(r->files[0].path));
     put_word(&page, "", operand, "");

@@ -11,9 +11,10 @@ struct pack_audit_mending {
 };
 
 /* Findings of one dataset on their way into the result. */
+enum { PACK_AUDIT_FOUND_MAX = PACK_FINDINGS_STORED_MAX + PACK_FINDINGS_MAX + 8 };
 struct pack_audit_found {
-    struct pack_finding finding[PACK_FINDINGS_STORED_MAX + PACK_FINDINGS_MAX];
-    struct pack_audit_mending mending[PACK_FINDINGS_STORED_MAX + PACK_FINDINGS_MAX];
+    struct pack_finding finding[PACK_AUDIT_FOUND_MAX];
+    struct pack_audit_mending mending[PACK_AUDIT_FOUND_MAX];
     size_t n;
 };
 
@@ -37,7 +38,11 @@ enum pack_status pack_audit_fix_all(const struct pack_audit_result *result,
                                     const char *operand, struct pack_buf *text,
                                     struct pack_error *err);
 /* The filters of a dataset behind fixes, of its own or of `advised`; returns text. */
-char *pack_audit_filters(const struct pack_pipeline *pipeline, unsigned fix,
-                         const char *advised, char text[PACK_PIPELINE_TEXT_MAX]);
+char *pack_audit_filters(const struct pack_facts *facts, unsigned fix, const char *advised,
+                         char text[PACK_PIPELINE_TEXT_MAX]);
+/* Its chunks likewise; "" where they stay. */
+char *pack_audit_chunk(const struct pack_facts *facts, unsigned fix,
+                       const struct pack_audit_reading *reading,
+                       char text[PACK_SHAPE_TEXT_MAX]);
 
 #endif

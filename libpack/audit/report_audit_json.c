@@ -89,6 +89,29 @@ put_reading(struct pack_json *json, const struct pack_audit_reading *r)
     pack_json_close(json);
 }
 
+static void
+put_contents(struct pack_json *json, const struct pack_contents *c)
+{
+    if (!c || !c->is_known) {
+        pack_json_null(json, "contents");
+        return;
+    }
+    pack_json_object(json, "contents");
+    pack_json_u64(json, "samples", c->n_samples);
+    pack_json_text(json, "bytes_by", c->scale[0] ? c->scale : NULL);
+    pack_json_u64(json, "odd", c->n_odd);
+    pack_json_u64(json, "constant", c->n_constant);
+    pack_json_u64(json, "equal", c->n_twice);
+    if (c->zstd_rate > 0)
+        pack_json_double(json, "zstd_rate", c->zstd_rate);
+    else
+        pack_json_null(json, "zstd_rate");
+    pack_json_u64(json, "classes", c->n_classes);
+    pack_json_double(json, "classes_in_order", c->classes_seen);
+    pack_json_double(json, "classes_at_random", c->classes_random);
+    pack_json_close(json);
+}
+
 static const struct pack_audit_reading *
 find_reading(const struct pack_audit_file *file, size_t set)
 {
@@ -122,6 +145,7 @@ put_dataset(struct pack_json *json, const struct pack_audit_file *file, size_t s
     else
         pack_json_null(json, "chunks");
     put_reading(json, find_reading(file, set));
+    put_contents(json, file->contents ? &file->contents[set] : NULL);
     pack_json_close(json);
 }
 

@@ -57,7 +57,7 @@ pack_report_audit_price(const struct pack_finding *f, char text[PACK_AUDIT_PRICE
         n = snprintf(text, PACK_AUDIT_PRICE_MAX, "%s %s",
                      pack_bytes_format((uint64_t)f->price_bytes, bytes),
                      f->code == 105 || f->code == 205 || f->code == 103 || f->code == 203 ||
-                             f->code >= 300
+                             (f->code >= 300 && f->code < 400)
                          ? "read in vain in each epoch"
                          : "of the file");
     if (f->price_s > 0)
@@ -154,6 +154,8 @@ put_file(struct page *page, const struct pack_audit_result *result, size_t i, bo
     if (file->n_small && file->n_readings && !is_brief)
         LINE(page, "  %s not priced: small, or no numbers\n",
              pack_counted(file->n_small, "dataset is", "datasets are").text);
+    if (file->contents_why_not[0])
+        pack_page_wrap(page, "  not all samples were looked at: ", file->contents_why_not, 6);
     if (file->n_passed_over)
         LINE(page, "  %s not priced: only the largest %d are\n",
              pack_counted(file->n_passed_over, "dataset is", "datasets are").text,

@@ -111,6 +111,19 @@ static const struct pack_rule rules[] = {
       "deflate where zstd decodes several times faster",
       "deflate (gzip) is decoded at some 200 to 400 MB/s a core, zstd at 1 to 2 GB/s, "
       "at about the same size. HDF5 finds zstd as a plugin (import hdf5plugin)." },
+    { 405, "wide-bytes", PACK_FINDING_COST,
+      "numbers that are bytes, in a wider type",
+      "Images that were converted to float32 before they were stored: all values are "
+      "integers of 0 to 255, or those by 255. As uint8 they take a quarter of the file, of "
+      "the page cache and of the bus, and normalising them on the GPU costs nothing. It is "
+      "seen in samples, and proven by a look at all of them; h5rechunk, which makes bytes of "
+      "them, proves it too, and refuses with the first value that is none." },
+    { 406, "missing-compression", PACK_FINDING_NOTE,
+      "data that compression would make smaller",
+      "What is stored as it is was tried with zstd, behind a shuffle where elements are "
+      "wider than a byte, and less than half was left. It pays where storage or a network "
+      "is the limit; a file that lies in memory is read faster without. Photos leave nine "
+      "tenths, and are not found." },
     { 501, "truncated", PACK_FINDING_HAZARD,
       "a file that ends before it should",
       "The file says where it ended when it was closed, and now it is shorter: a copy "
@@ -172,6 +185,26 @@ static const struct pack_rule rules[] = {
       "datasets beside each other that differ in length",
       "Images and labels of one group are read in step; here one of them is longer, "
       "so that pairs are wrong from some place on, or an epoch ends early." },
+    { 602, "odd-numbers", PACK_FINDING_NOTE,
+      "samples with a NaN or an infinity in them",
+      "In grids of measurements a NaN may stand for what was not measured. In a training set "
+      "one makes the loss NaN, and from there on all weights. Samples are counted from 0." },
+    { 603, "constant-samples", PACK_FINDING_NOTE,
+      "samples that hold one value in all places",
+      "An image of one colour is mostly one that failed to load, a chunk that was never "
+      "written, or the rest of an array that was made too long." },
+    { 604, "equal-samples", PACK_FINDING_NOTE,
+      "samples that are exactly as an earlier one",
+      "Found where all samples are looked at, by 128 bits of checksum of each. Copies weigh "
+      "double in "
+      "training, and where a set is split at random one may be tested on what was trained." },
+    { 605, "sorted-labels", PACK_FINDING_COST,
+      "labels that come in runs",
+      "A folder that is packed in the order of its names has all of one class first. Under a "
+      "uniform shuffle that is no matter. In order, through a buffer, or in a block shuffle "
+      "that mixes few chunks, a batch holds few classes, and training goes worse. Rewriting "
+      "the file once in a random order cures it. It is a note where the reader shuffles "
+      "uniformly." },
 };
 
 enum { N_RULES = sizeof rules / sizeof *rules };
