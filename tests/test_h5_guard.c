@@ -2,7 +2,15 @@
  * back leaves no trace. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -244,6 +252,118 @@ test_files(void)
     unlink(path);
 }
 
+/* ---------------------------------------------------------------- what it cannot do */
+
+enum { TRIED_MAX = 32 };
+
+struct tried {
+    bool is_confined;
+    int n;
+    struct {
+        char what[24];
+        int errnum; /* 0: it could */
+    } call[TRIED_MAX];
+};
+
+static void
+note_call(struct tried *t, const char *what, bool worked)
+{
+    int errnum = worked ? 0 : errno;
+    snprintf(t->call[t->n].what, sizeof t->call[0].what, "%s", what);
+    t->call[t->n++].errnum = errnum;
+}
+
+static void *
+do_nothing(void *context)
+{
+    return context;
+}
+
+static void
+try_forbidden(struct tried *t)
+{
+    char *const argv[] = { "true", NULL };
+    pid_t child;
+    int fd;
+    note_call(t, "execve", execve("/bin/true", argv, NULL) == 0);
+    if ((child = fork()) == 0)
+        _exit(0);
+    note_call(t, "fork", child > 0);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    note_call(t, "socket", (fd = socket(AF_INET, SOCK_STREAM, 0)) >= 0);
+    note_call(t, "unix socket", (fd = socket(AF_UNIX, SOCK_DGRAM, 0)) >= 0);
+    note_call(t, "kill", kill(getppid(), 0) == 0);
+    note_call(t, "tgkill", syscall(SYS_tgkill, getppid(), getppid(), 0) == 0);
+    note_call(t, "ptrace", ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) == 0);
+    note_call(t, "write", (fd = open("test_h5_guard.made", O_WRONLY)) >= 0);
+    note_call(t, "read and write", (fd = open("test_h5_guard.made", O_RDWR)) >= 0);
+    note_call(t, "create", (fd = open("test_h5_guard.new", O_RDONLY | O_CREAT, 0600)) >= 0);
+    note_call(t, "truncate", truncate("test_h5_guard.made", 0) == 0);
+    note_call(t, "unlink", unlink("test_h5_guard.made") == 0);
+    note_call(t, "rename", rename("test_h5_guard.made", "test_h5_guard.new") == 0);
+    note_call(t, "link", link("test_h5_guard.made", "test_h5_guard.new") == 0);
+    note_call(t, "symlink", symlink("test_h5_guard.made", "test_h5_guard.new") == 0);
+    note_call(t, "mkdir", mkdir("test_h5_guard.new", 0700) == 0);
+    note_call(t, "chmod", chmod("test_h5_guard.made", 0) == 0);
+    note_call(t, "setuid", setuid(getuid()) == 0);
+    note_call(t, "openat2", syscall(SYS_openat2, AT_FDCWD, "test_h5_guard.made", NULL, 0) >= 0);
+    (void)fd;
+}
+
+static void
+try_allowed(struct tried *t)
+{
+    pthread_t thread;
+    int fd = open("test_h5_guard.made", O_RDONLY | O_CLOEXEC);
+    char byte;
+    note_call(t, "read", fd >= 0 && read(fd, &byte, 1) == 1);
+    note_call(t, "lock", flock(fd, LOCK_SH) == 0);
+    errno = pthread_create(&thread, NULL, do_nothing, NULL);
+    note_call(t, "thread", errno == 0 && pthread_join(thread, NULL) == 0);
+    void *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    note_call(t, "map", map != MAP_FAILED);
+    note_call(t, "memory", (fd = memfd_create("x", MFD_CLOEXEC)) >= 0 && write(fd, "x", 1) == 1);
+}
+
+static enum pack_status
+try_all(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    struct tried t = { .is_confined = prctl(PR_GET_SECCOMP) == 2 };
+    (void)context;
+    if (t.is_confined) {
+        try_forbidden(&t);
+        try_allowed(&t);
+    }
+    return pack_h5_guard_send(guard, &t, sizeof t, err);
+}
+
+static void
+test_confined(void)
+{
+    struct pack_buf sent = { 0 };
+    struct tried t = { .n = 0 };
+    struct pack_error err = { .text = "" };
+    int fd = open("test_h5_guard.made", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ok(write(fd, "x", 1) == 1 && close(fd) == 0 &&
+           pack_h5_guard_gather("x.h5", NULL, try_all, NULL, &sent, &err) == PACK_OK &&
+           sent.size == sizeof t,
+       "what a child may do is tried %s", err.text);
+    if (sent.size == sizeof t)
+        memcpy(&t, sent.data, sizeof t);
+    pack_buf_done(&sent);
+    if (!t.is_confined)
+        note("children of this build, or on this system, are not confined");
+    for (int i = 0; i < t.n && i < TRIED_MAX; i++) {
+        bool is_allowed = i >= t.n - 5;
+        bool is_newer = strcmp(t.call[i].what, "openat2") == 0;
+        ok(t.call[i].errnum == (is_allowed ? 0 : is_newer ? ENOSYS : EPERM), "%s: %s",
+           t.call[i].what, strerror(t.call[i].errnum));
+    }
+    ok(access("test_h5_guard.new", F_OK) != 0 && unlink("test_h5_guard.made") == 0,
+       "nothing was made or taken away");
+}
+
 int
 main(void)
 {
@@ -255,5 +375,6 @@ main(void)
     test_memory();
     test_sources();
     test_files();
+    test_confined();
     return done();
 }

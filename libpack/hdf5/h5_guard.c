@@ -33,6 +33,7 @@
 #include "libpack/base/fd.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_chunks.h"
+#include "libpack/hdf5/h5_confine.h"
 
 enum { DOING_MAX = 384, SENT_MAX = 256 << 20 };
 
@@ -176,6 +177,8 @@ become_child(struct pack_h5_guard *guard, const struct pack_h5_guard_limits *lim
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* the C library's last words on a damaged heap */
+    if (!is_sanitized) /* whose tools start programs of their own */
+        (void)pack_h5_confine();
     guard->status = fn(context, guard, &guard->error);
     guard->is_done = true;
     _exit(0);
@@ -309,6 +312,9 @@ try_in_child(const char *path, struct pack_h5_guard *guard,
         kill(child, SIGKILL);
     while ((got = waitpid(child, &how, 0)) < 0 && errno == EINTR)
         continue;
+    /* what a child wrote that the file had taken over may have no end */
+    guard->doing[sizeof guard->doing - 1] = '\0';
+    guard->error.text[sizeof guard->error.text - 1] = '\0';
     return end == END_BUSY   ? too_slow(path, guard, err)
            : end == END_IDLE ? stuck(path, guard, limits->idle_ns, err)
                              : judge(path, guard, got == child ? how : 0, err);

@@ -45,7 +45,8 @@ struct pack_h5_guard_limits {
  * finish within 10 s of processor time (while opening it)"; PACK_ERR_IO: "...: nothing
  * happened for 30 s (...)". A slow server is not idle as long as answers come, however
  * late. PACK_ERR_INTERRUPTED when the child was ended from outside. limits may be NULL.
- * Costs a fork and a further run of fn.
+ * Costs a fork and a further run of fn. The child can read files, but not write any, nor start
+ * programs, nor reach others (h5_confine.h), unless it runs under a sanitizer.
  */
 enum pack_status pack_h5_guard_try(const char *path,
                                    const struct pack_h5_guard_limits *limits,
