@@ -29,7 +29,7 @@ enum { INSTRUCTIONS_MAX = 256, X32_BIT = 0x40000000 };
 /* Those that some machines do not have have other names there. */
 static const uint16_t refused[] = {
     __NR_execve, __NR_execveat, __NR_socket, __NR_socketpair, __NR_connect, __NR_bind,
-    __NR_listen, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kill,
+    __NR_listen, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev,
     __NR_tkill, __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo, __NR_unlinkat, __NR_renameat2,
     __NR_linkat, __NR_symlinkat, __NR_mkdirat, __NR_mknodat, __NR_fchmodat, __NR_fchmod,
     __NR_fchownat, __NR_fchown, __NR_truncate, __NR_setxattr, __NR_lsetxattr, __NR_fsetxattr,
@@ -153,6 +153,7 @@ write_program(struct program *p)
 #endif
     refuse_bits(p, __NR_openat, 2, writing);
     want(p, __NR_clone, 0, BPF_JSET, CLONE_THREAD);
+    want(p, __NR_kill, 0, BPF_JEQ, (uint32_t)getpid());
     want(p, __NR_tgkill, 0, BPF_JEQ, (uint32_t)getpid()); /* abort() */
     allow(p);
 }
