@@ -29,7 +29,10 @@ main(int argc, char **argv)
         fprintf(stderr, "verify_dump: %s\n", err.text);
         return 2;
     }
-    const struct pack_verify_report report = { "verify_dump", "0", &params, &result };
+    const struct pack_verify_report report = { .program = "verify_dump",
+                                               .version = "0",
+                                               .params = &params,
+                                               .result = &result };
     enum pack_status status = PACK_OK;
     if (strcmp(form, "json") == 0)
         status = pack_report_verify_json(&report, &text, &err);

@@ -21,7 +21,7 @@ static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
 
 static struct {
     struct cli_texts only, ignored;
-    const char *explain, *fix, *map, *html;
+    const char *explain, *fix, *salvage, *map, *html;
     struct cli_texts fix_rules;
     uint64_t threads, sample;
     int fail_on;
@@ -58,6 +58,8 @@ static const struct cli_option options[] = {
     CLI_TEXTS(0, "fix-rule", &o.fix_rules, "CODE",
               "with --fix: what mends this rule alone, also where type or order change; may be "
               "given several times"),
+    CLI_TEXT(0, "salvage", &o.salvage, "OUT.h5",
+             "--verify, and one FILE written anew without its bad chunks, which are listed"),
     CLI_FLAG('f', "force", &o.force,
              "replace an existing OUT.h5, FILE.svg or FILE.html, or an interrupted run"),
 
@@ -304,6 +306,16 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     return status;
 }
 
+static enum pack_status
+check_salvage(const char *file, const char *dataset, struct pack_error *err)
+{
+    const char *const others[] = { file };
+    if (dataset)
+        return pack_fail(err, PACK_ERR_ARGUMENT, "--salvage: it is a whole FILE, not '/%.200s'",
+                         dataset);
+    return cli_check_output(o.salvage, o.force, others, 1, err);
+}
+
 /* One file, which may be FILE:/DATASET. */
 static enum pack_status
 verify_file(const char *operand, struct pack_buf *text, bool *is_good, struct pack_error *err)
@@ -315,9 +327,23 @@ verify_file(const char *operand, struct pack_buf *text, bool *is_good, struct pa
                                                .dataset = dataset,
                                                .n_threads = (unsigned)o.threads,
                                                .watch = ask.request.watch };
-    const struct pack_verify_report r = { program.name, PACKAGE_VERSION, &params, &result };
+    struct pack_salvaged salvaged;
+    const struct pack_verify_report r = { program.name, PACKAGE_VERSION, &params, &result,
+                                          o.salvage, o.salvage ? &salvaged : NULL };
+    const struct pack_salvage_params salvage = { .file = file,
+                                                 .output = o.salvage,
+                                                 .force = o.force,
+                                                 .n_threads = (unsigned)o.threads,
+                                                 .watch = ask.request.watch };
+    if (status == PACK_OK && o.salvage)
+        status = check_salvage(file, dataset, err);
     if (status == PACK_OK)
         status = pack_verify(&params, &result, err);
+    if (status == PACK_OK && o.salvage) {
+        status = pack_salvage(&salvage, &result, &salvaged, err);
+        if (status != PACK_OK)
+            pack_verify_done(&result);
+    }
     if (status == PACK_OK) {
         status = o.json ? pack_report_verify_json(&r, text, err)
                         : pack_report_verify_text(&r, text, err);
@@ -378,12 +404,13 @@ static const struct cli_rule rules[] = {
     { "ignore", "FILE", "explain|list-rules|verify" },
     { "fail-on", "FILE", "explain|list-rules|verify" },
     { "verify", "FILE", "explain|list-rules|pattern|batch|workers|epochs|storage|memory" },
-    { "threads", "verify|fix|sample|deep", NULL },
+    { "threads", "verify|fix|sample|deep|salvage", NULL },
     { "sample", "FILE", "explain|list-rules|verify|deep" },
     { "deep", "FILE", "explain|list-rules|verify" },
     { "fix-rule", "fix", NULL },
     { "fix", "FILE", "explain|list-rules|verify|recursive" },
-    { "force", "fix|map|html", NULL },
+    { "force", "fix|salvage|map|html", NULL },
+    { "salvage", "FILE", "explain|list-rules|fix|sample|deep|map|html|sarif|recursive|pattern" },
     { "html", "FILE", "explain|list-rules|verify" },
     { "map", "FILE", "explain|list-rules|verify|recursive" },
     { "recursive", "FILE", "explain|list-rules" },
@@ -405,9 +432,9 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
         return explain(text, err);
     if (status == PACK_OK && n_operands == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "give a FILE; see h5audit --help");
-    if (status == PACK_OK && (o.fix || o.map) && n_operands != 1)
+    if (status == PACK_OK && (o.fix || o.map || o.salvage) && n_operands != 1)
         return pack_fail(err, PACK_ERR_ARGUMENT, "--%s: it is one FILE at a time",
-                         o.fix ? "fix" : "map");
+                         o.fix ? "fix" : o.map ? "map" : "salvage");
     if (status == PACK_OK)
         status = check_outputs(operands, n_operands, err);
     const struct pack_audit_apply_params how = how_to_fix(NULL);
@@ -416,7 +443,7 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
     if (status == PACK_OK)
         status = audit_files_list(operands, n_operands, o.recursive, &files, err);
     if (status == PACK_OK)
-        status = o.verify ? verify(&files, text, exit_status, err)
+        status = o.verify || o.salvage ? verify(&files, text, exit_status, err)
                           : audit(&files, text, exit_status, err);
     audit_files_done(&files);
     return status;

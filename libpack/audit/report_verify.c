@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "libpack/base/json.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
+#include "libpack/hdf5/clone.h"
 
 /* "(12,0,0)" */
 static const char *
@@ -78,6 +80,22 @@ put_set(struct page *page, const struct pack_verify_result *result,
              set->n_listed - PACK_REPORT_VERIFY_LISTED);
 }
 
+static void
+put_salvaged(struct page *page, const struct pack_verify_report *report)
+{
+    const struct pack_salvaged *s = report->salvaged;
+    char line[640];
+    if (!s->is_written)
+        snprintf(line, sizeof line, "%.200s is not written: nothing is bad", report->output);
+    else
+        snprintf(line, sizeof line,
+                 "%.200s is the file without %s; %s, which read as the fill value in whole or in "
+                 "part: each dataset lists its own in the attribute " PACK_CLONE_LOST,
+                 report->output, pack_counted(s->n_chunks, "bad chunk", "bad chunks").text,
+                 pack_counted(s->n_rows, "sample is lost", "samples are lost").text);
+    pack_page_wrap(page, "salvaged: ", line, 2);
+}
+
 enum pack_status
 pack_report_verify_text(const struct pack_verify_report *report, struct pack_buf *buf,
                         struct pack_error *err)
@@ -93,6 +111,8 @@ pack_report_verify_text(const struct pack_verify_report *report, struct pack_buf
                                          : "not everything can be read");
     for (size_t i = 0; i < result->n_sets; i++)
         put_set(&page, result, &result->sets[i]);
+    if (report->salvaged)
+        put_salvaged(&page, report);
     return page.status;
 }
 
@@ -169,6 +189,15 @@ pack_report_verify_json(const struct pack_verify_report *report, struct pack_buf
     for (size_t i = 0; i < result->n_sets; i++)
         json_set(&json, result, &result->sets[i]);
     pack_json_close(&json);
+    if (report->salvaged) {
+        const struct pack_salvaged *s = report->salvaged;
+        pack_json_object(&json, "salvaged");
+        pack_json_text(&json, "output", s->is_written ? report->output : NULL);
+        pack_json_u64(&json, "n_chunks", s->n_chunks);
+        pack_json_u64(&json, "n_samples", s->n_rows);
+        pack_json_u64(&json, "output_bytes", s->output_bytes);
+        pack_json_close(&json);
+    }
     pack_json_close(&json);
     return pack_json_end(&json, err);
 }

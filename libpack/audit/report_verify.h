@@ -2,6 +2,7 @@
 #ifndef LIBPACK_REPORT_VERIFY_H
 #define LIBPACK_REPORT_VERIFY_H
 
+#include "libpack/audit/salvage.h"
 #include "libpack/audit/verify.h"
 #include "libpack/base/buf.h"
 
@@ -16,6 +17,8 @@ struct pack_verify_report {
     const char *program, *version;
     const struct pack_verify_params *params;
     const struct pack_verify_result *result;
+    const char *output;                   /* where it was salvaged to; NULL: not asked for */
+    const struct pack_salvaged *salvaged; /* likewise */
 };
 
 /* At most 80 columns where names and sentences permit. PACK_ERR_MEMORY. */

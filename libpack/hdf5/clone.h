@@ -32,10 +32,15 @@ struct pack_clone_set {
     bool is_narrowed;
     unsigned char fill;
     const char *scale;
+    /* Stretches of axis 0 that were lost, first and number of each, into the attribute
+     * PACK_CLONE_LOST of n_lost x 2 numbers; n_lost 0: nothing was. */
+    const uint64_t *lost;
+    size_t n_lost;
 };
 
 #define PACK_CLONE_TYPE  "h5rechunk_type"
 #define PACK_CLONE_SCALE "h5rechunk_scale"
+#define PACK_CLONE_LOST  "h5audit_lost_samples"
 
 /*
  * Datasets whose rows lie in several files, one file's behind the other's. One clone of the

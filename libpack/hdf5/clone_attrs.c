@@ -198,6 +198,28 @@ add_narrowed(struct pack_clone *clone, const struct clone_object *object, hid_t 
     return pack_clone_check(clone, object->from, result, err);
 }
 
+/* Which samples are the fill value, or in part, because they could not be read. */
+static enum pack_status
+add_lost(struct pack_clone *clone, const struct clone_object *object, hid_t to,
+         struct pack_error *err)
+{
+    const struct pack_clone_set *set = set_of(clone, object);
+    if (!set || set->n_lost == 0)
+        return PACK_OK;
+    const hsize_t dims[] = { set->n_lost, 2 };
+    hid_t space = H5Screate_simple(2, dims, NULL);
+    herr_t result = H5Aexists(to, PACK_CLONE_LOST) > 0 ? H5Adelete(to, PACK_CLONE_LOST) : 0;
+    hid_t attr = result < 0 || space < 0 ? -1
+                                         : H5Acreate2(to, PACK_CLONE_LOST, H5T_STD_U64LE, space,
+                                                      H5P_DEFAULT, H5P_DEFAULT);
+    result = attr < 0 ? -1 : H5Awrite(attr, H5T_NATIVE_UINT64, set->lost);
+    if (attr >= 0)
+        H5Aclose(attr);
+    if (space >= 0)
+        H5Sclose(space);
+    return pack_clone_check(clone, object->from, result, err);
+}
+
 /* Which of several files this is. */
 static enum pack_status
 add_label(struct pack_clone *clone, const struct clone_object *object, hid_t to,
@@ -239,6 +261,8 @@ pack_clone_attributes(struct pack_clone *clone, struct pack_error *err)
             status = add_narrowed(clone, object, to, err);
         if (status == PACK_OK)
             status = add_turned(clone, object, to, err);
+        if (status == PACK_OK)
+            status = add_lost(clone, object, to, err);
         if (status == PACK_OK)
             status = add_label(clone, object, to, err);
         if (to >= 0)

@@ -154,7 +154,7 @@ write_program(struct program *p)
     refuse_bits(p, __NR_openat, 2, writing);
     want(p, __NR_clone, 0, BPF_JSET, CLONE_THREAD);
     want(p, __NR_kill, 0, BPF_JEQ, (uint32_t)getpid());
-    want(p, __NR_tgkill, 0, BPF_JEQ, (uint32_t)getpid()); /* abort() */
+    want(p, __NR_tgkill, 0, BPF_JEQ, (uint32_t)getpid()); /* itself */
     allow(p);
 }
 

@@ -44,7 +44,7 @@ check_asked(const struct pack_rechunk_params *p, const struct pack_rechunk_set *
             struct pack_error *err)
 {
     if (p->chunk || p->compress || p->fletcher32 || p->as || p->layout || p->shuffle ||
-        (set && (set->asked_chunk || set->asked_filters)))
+        p->n_lost > 0 || (set && (set->asked_chunk || set->asked_filters)))
         return PACK_OK;
     return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunk",
                            "neither other chunks, nor other filters, nor another type, layout "
@@ -204,6 +204,15 @@ make_sets(const struct pack_rechunk_params *p, struct pack_rechunk_result *resul
 
 /* ------------------------------------------------------------------ copying */
 
+const struct pack_rechunk_lost *
+pack_rechunk_lost_of(const struct pack_rechunk_params *p, const struct pack_rechunk_set *set)
+{
+    for (size_t i = 0; i < p->n_lost; i++)
+        if (strcmp(p->lost[i].path, set->path) == 0)
+            return &p->lost[i];
+    return NULL;
+}
+
 static enum pack_status
 open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
            struct pack_clone_set **sets, struct pack_clone **clone,
@@ -231,6 +240,11 @@ open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *resu
                                               .edge_chunks_unfiltered =
                                                   set->verbatim &&
                                                   set->facts.edge_chunks_unfiltered };
+        const struct pack_rechunk_lost *lost = pack_rechunk_lost_of(p, set);
+        if (lost) {
+            (*sets)[i].lost = lost->rows;
+            (*sets)[i].n_lost = lost->n_rows;
+        }
     }
     params.sets = *sets;
     enum pack_status status = pack_clone_open(&params, clone, err);

@@ -18,6 +18,15 @@
 extern "C" {
 #endif
 
+/* Chunks of a dataset that are left out, so that they read as the fill value. */
+struct pack_rechunk_lost {
+    const char *path;       /* as in `datasets`, without its SPEC */
+    const uint64_t *chunks; /* their numbers, row-major over the grid */
+    size_t n_chunks;
+    const uint64_t *rows; /* as pack_clone_set has them */
+    size_t n_rows;
+};
+
 /* What decides about the bytes of the output goes into pack_rechunk_identify(), too. */
 struct pack_rechunk_params {
     const char *input, *output; /* output NULL: only with dry_run */
@@ -35,6 +44,9 @@ struct pack_rechunk_params {
     bool fletcher32;      /* a checksum, behind all other filters */
     bool shuffle;         /* records in a random order, that of `seed` */
     uint64_t seed;
+    /* Of datasets that keep chunks and filters; not with `resume` or `verify`. */
+    const struct pack_rechunk_lost *lost;
+    size_t n_lost;
     bool force, dry_run, verify;
     bool resume; /* go on with what an interrupted run left, if anything */
     unsigned n_threads;    /* 0: one per processor */

@@ -21,6 +21,11 @@ bool pack_rechunk_is_planes(const struct pack_rechunk_set *set);
 enum pack_status pack_rechunk_prove(const struct pack_rechunk_params *params,
                                     struct pack_rechunk_set *set, struct pack_error *err);
 
+/* What of a set is lost; NULL: nothing. */
+const struct pack_rechunk_lost *
+pack_rechunk_lost_of(const struct pack_rechunk_params *params,
+                     const struct pack_rechunk_set *set);
+
 /* How a set is moved, but for where its chunks go. */
 struct pack_rechunk_move_params
 pack_rechunk_move_of(const struct pack_rechunk_params *params,

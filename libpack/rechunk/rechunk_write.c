@@ -70,6 +70,28 @@ add_resumed(struct pack_rechunk_moved *moved, const struct pack_rechunk_moved *b
     moved->resumed_bytes = before->resumed_bytes;
 }
 
+/* What is lost counts as done, so that it stays without storage. */
+static enum pack_status
+leave_out(struct pack_rechunk_run *run, size_t i, struct pack_error *err)
+{
+    const struct pack_rechunk_set *set = &run->result->sets[i];
+    const struct pack_rechunk_lost *lost = pack_rechunk_lost_of(run->params, set);
+    uint64_t n = set->move.plan.target.n_chunks_total;
+    if (!lost)
+        return PACK_OK;
+    if (!set->verbatim)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "lost",
+                               "'%s' does not keep its chunks and filters", set->path);
+    if (!run->done[i])
+        run->done[i] = calloc(n / 8 + 1, 1);
+    if (!run->done[i])
+        return pack_fail_memory(err, "a list of chunks");
+    for (size_t k = 0; k < lost->n_chunks; k++)
+        if (lost->chunks[k] < n)
+            pack_rechunk_set_done(run->done[i], lost->chunks[k]);
+    return PACK_OK;
+}
+
 static enum pack_status
 move_sets(struct pack_rechunk_run *run, struct pack_error *err)
 {
@@ -82,8 +104,10 @@ move_sets(struct pack_rechunk_run *run, struct pack_error *err)
         struct pack_rechunk_move_params params = pack_rechunk_move_of(run->params, set);
         params.write = write_chunk;
         params.write_context = &sink;
+        status = leave_out(run, i, err);
         params.done = run->done[i];
-        status = pack_rechunk_move(&params, &set->move, &set->moved, err);
+        if (status == PACK_OK)
+            status = pack_rechunk_move(&params, &set->move, &set->moved, err);
         add_resumed(&set->moved, &before);
     }
     return status;
