@@ -161,6 +161,21 @@ def masked(mask):
     return make
 
 
+def pieces(is_missing):
+    def make(path):
+        layout, name = h5py.VirtualLayout((64, 64, 64), 'u1'), 'piece' if is_missing else 'part'
+        for i in range(4):
+            with h5py.File(f'{name}{i}.h5', 'w') as file:
+                file.create_dataset('images', data=noise[:16], chunks=(1, 64, 64))
+            layout[16 * i:16 * i + 16] = h5py.VirtualSource(f'{name}{i}.h5', 'images', (16, 64, 64))
+        with h5py.File(path, 'w') as file:
+            file.create_virtual_dataset('images', layout)
+        if is_missing:
+            os.unlink('piece2.h5')
+            os.rename('piece3.h5', 'moved.h5')
+    return make
+
+
 def lengths(n):
     def make(path):
         write(path)
@@ -198,6 +213,7 @@ RULES = {
     'H5A511': (many(100000), many(100000, libver=('v110', 'v110')), False),
     'H5A512': (one_each(100), one_each(99), False),
     'H5A513': (masked(1), masked(0), False),
+    'H5A514': (pieces(True), pieces(False), False),
     'H5A601': (lengths(1023), lengths(1024), False),
 }
 
@@ -614,6 +630,13 @@ def test_recipe():
     os.unlink('new.h5')
 
 
+def test_sources():
+    pieces(True)('bad.h5')
+    found, = [f for f in findings('bad.h5') if f['code'] == 'H5A514']
+    ok(found['value'] == 2 and found['text'].startswith("2 of 4 sources are not there, the first is of 'piece2.h5'"),
+       found['text'])
+
+
 def test_facts():
     """What is told of chunks is what h5py says of them."""
     with h5py.File('facts.h5', 'w') as file:
@@ -707,6 +730,7 @@ def test_manual():
 
 
 test_rules()
+test_sources()
 test_fix()
 test_bytes()
 test_rest()

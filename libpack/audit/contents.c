@@ -138,15 +138,15 @@ look(void *context, struct pack_h5_guard *guard, struct pack_error *err)
 
 /* ---------------------------------------------------------------- the parent */
 
-/* Of processor time, for what is decoded. */
+/* Of processor time, for what is decoded; a small file that says to hold much is not believed
+ * for ever. */
 static uint64_t
 time_for(const struct pack_survey *survey)
 {
-    double bytes = 0;
+    double bytes = 0, most = 256 * (double)survey->file.file_bytes + (1 << 30);
     for (size_t i = 0; i < survey->n_datasets; i++)
         bytes += (double)survey->datasets[i].facts.logical_bytes;
-    double ns = 1e10 + bytes / (4 << 20) * 1e9;
-    return ns < 1e17 ? (uint64_t)ns : UINT64_C(100000000000000000);
+    return (uint64_t)(1e10 + (bytes < most ? bytes : most) / (4 << 20) * 1e9);
 }
 
 /* What the child sent may be anything, if the file has taken it over. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/base/name.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/findings/rules.h"
@@ -281,6 +282,20 @@ chunks_beyond_end(const struct look *l, struct pack_finding *out)
 }
 
 static bool
+missing_sources(const struct look *l, struct pack_finding *out)
+{
+    char name[PACK_NAME_TEXT_MAX];
+    if (l->d->n_missing_sources == 0)
+        return false;
+    out->value = (double)l->d->n_missing_sources;
+    SAY(out->evidence, "%llu of %s not there, the first is of '%s': what they hold reads as %s",
+        (unsigned long long)l->d->n_missing_sources,
+        pack_counted(l->d->n_sources, "source is", "sources are").text,
+        pack_name_text(l->d->missing_source, name), l->f->fill_is_zero ? "zeros" : "the fill value");
+    return true;
+}
+
+static bool
 missing_chunks(const struct look *l, struct pack_finding *out)
 {
     if (!l->d->has_stats || l->d->stats.n_missing == 0)
@@ -342,7 +357,7 @@ static const struct {
     { 401, shuffled_bytes },     { 402, variable_length },  { 403, needless_compression },
     { 404, slow_codec },         { 505, damaged_dataset },  { 506, overlapping_chunks },
     { 507, chunks_beyond_end },  { 508, missing_chunks },   { 509, scattered_chunks },
-    { 511, old_index },          { 513, masked_chunks },
+    { 511, old_index },          { 513, masked_chunks },     { 514, missing_sources },
 };
 
 _Static_assert(sizeof rules / sizeof *rules <= PACK_FINDINGS_STORED_MAX,

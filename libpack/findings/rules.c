@@ -181,6 +181,11 @@ static const struct pack_rule rules[] = {
       "A filter that is optional may leave a chunk as it is, as compression that "
       "would have made it larger. Readers know; it is worth knowing when sizes are "
       "compared." },
+    { 514, "missing-sources", PACK_FINDING_HAZARD,
+      "a virtual dataset whose sources are not all there",
+      "HDF5 gives fill values, mostly zeros, for what lies in a file that it does not find, and "
+      "no error: training goes on with black images. Sources are looked for beside the file, "
+      "then from the current folder; they were moved, renamed, or not copied along." },
     { 601, "lengths-differ", PACK_FINDING_COST,
       "datasets beside each other that differ in length",
       "Images and labels of one group are read in step; here one of them is longer, "

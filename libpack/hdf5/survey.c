@@ -17,6 +17,7 @@
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_chunks.h"
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/hdf5/h5_sources.h"
 
 enum record { RECORD_FREE = 1, RECORD_DATASET, RECORD_COUNT, RECORD_END };
 
@@ -74,6 +75,26 @@ list_chunks(struct looking *l, const char *dataset)
     pack_chunkindex_done(&index);
 }
 
+static void
+list_sources(struct looking *l, const char *dataset)
+{
+    struct pack_survey_dataset *d = &l->dataset;
+    struct pack_h5_sources sources;
+    struct pack_error why;
+    if (d->facts.layout != PACK_LAYOUT_VIRTUAL)
+        return;
+    pack_h5_guard_note(l->guard, "looking for the sources of '/%s'", dataset);
+    if (pack_h5_sources_read(l->file, l->path, &d->facts, l->guard, &sources, &why) != PACK_OK) {
+        keep_failure(d, &why);
+        return;
+    }
+    d->n_sources = sources.n_sources;
+    for (size_t i = 0; i < sources.n_sources; i++)
+        if (sources.sources[i].is_missing && d->n_missing_sources++ == 0)
+            snprintf(d->missing_source, sizeof d->missing_source, "%s", sources.sources[i].file);
+    pack_h5_sources_done(&sources);
+}
+
 static enum pack_status
 look_at(void *context, const char *dataset, struct pack_error *err)
 {
@@ -87,6 +108,7 @@ look_at(void *context, const char *dataset, struct pack_error *err)
     if (pack_facts_read(l->file, dataset, &d->facts, &why) == PACK_OK) {
         (void)pack_h5_missing_filter(&d->facts.pipeline, &d->missing_filter);
         list_chunks(l, dataset);
+        list_sources(l, dataset);
     } else {
         memset(&d->facts, 0, sizeof d->facts);
         snprintf(d->facts.path, sizeof d->facts.path, "%s", dataset);
@@ -155,6 +177,7 @@ is_sane(struct pack_survey_dataset *d)
     struct pack_facts *f = &d->facts;
     const struct pack_shape *shapes[] = { &f->extent, &f->max_extent, &f->chunk, &f->n_chunks };
     f->path[sizeof f->path - 1] = d->failure[sizeof d->failure - 1] = '\0';
+    d->missing_source[sizeof d->missing_source - 1] = '\0';
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (shapes[i]->rank < 0 || shapes[i]->rank > PACK_RANK_MAX)
             return false;

@@ -31,6 +31,9 @@ struct pack_survey_dataset {
     uint32_t missing_filter; /* that this HDF5 lacks; 0: none */
     bool has_stats;          /* its chunks could be listed */
     struct pack_chunk_stats stats;
+    /* Of a virtual one: datasets of files that it is put together from. */
+    uint64_t n_sources, n_missing_sources;
+    char missing_source[PACK_SURVEY_TEXT_MAX]; /* file of the first that is not there */
     char failure[PACK_SURVEY_TEXT_MAX]; /* why facts or chunks are not known; "": they are */
 };
 
