@@ -89,7 +89,7 @@ run h5audit --fix there.h5 -f slow.h5
     grep -q '^there.h5: nothing found' out && ! ls there.h5.part* 2>/dev/null
 ok $? 'a file is mended'
 grep H5A out | note
-if command -v h5diff >/dev/null; then
+if [ "${SANITIZERS:-no}" = no ] && command -v h5diff >/dev/null; then # with the plugin
     HDF5_PLUGIN_PATH=$top_builddir/.libs h5diff slow.h5 there.h5
     ok $? 'h5diff finds nothing else'
 else
