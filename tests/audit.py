@@ -176,6 +176,21 @@ def pieces(is_missing):
     return make
 
 
+def shared(by):
+    """Contiguous data that reaches so many bytes into another dataset's chunks."""
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            images = file.create_dataset('images', data=noise[:8], chunks=(1, 64, 64))
+            other = file.create_dataset('other', data=noise[0])
+            first = min(images.id.get_chunk_info(i).byte_offset for i in range(8))
+            place = other.id.get_offset()
+        with open(path, 'r+b') as file:
+            at = file.read().find(place.to_bytes(8, 'little') + (4096).to_bytes(8, 'little'))
+            file.seek(at)
+            file.write((first - 4096 + by).to_bytes(8, 'little'))
+    return make
+
+
 def lengths(n):
     def make(path):
         write(path)
@@ -214,6 +229,7 @@ RULES = {
     'H5A512': (one_each(100), one_each(99), False),
     'H5A513': (masked(1), masked(0), False),
     'H5A514': (pieces(True), pieces(False), False),
+    'H5A515': (shared(1), shared(0), False),
     'H5A601': (lengths(1023), lengths(1024), False),
 }
 
@@ -637,6 +653,22 @@ def test_sources():
        found['text'])
 
 
+def test_shared():
+    """Whoever begins first is named first; a dataset that two links lead to shares nothing."""
+    shared(5)('bad.h5')
+    found, = [f for f in findings('bad.h5') if f['code'] == 'H5A515']
+    with h5py.File('bad.h5') as file:
+        place = file['other'].id.get_offset() + 4096 - 5
+    ok(f"'/images' and '/other' both claim bytes of the file from {place} on" in found['text'] and
+       found['value'] == 1 and found['dataset'] is None, found['text'])
+    with h5py.File('good.h5', 'w') as file:
+        file['images'] = noise
+        file['again'] = file['images']
+        file.create_dataset('chunked', data=noise, chunks=(1, 64, 64))
+        file['too'] = file['chunked']
+    equal(codes('good.h5', '--rule', '515'), [], 'hard links of one dataset')
+
+
 def test_facts():
     """What is told of chunks is what h5py says of them."""
     with h5py.File('facts.h5', 'w') as file:
@@ -731,6 +763,7 @@ def test_manual():
 
 test_rules()
 test_sources()
+test_shared()
 test_fix()
 test_bytes()
 test_rest()

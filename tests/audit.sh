@@ -140,6 +140,30 @@ else
     skip 'the shared files are not here'
 fi
 
+# A hundred files, ten of which end the child that looks, or cannot be opened.
+mkdir hundred
+crashers="cve-2018-13871.h5 gh-4432-poc-05.h5 gh-4434-poc-09.h5"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    set -- $crashers
+    shift $((i % 3))
+    if [ -f "$H5PACK_SHARED/data/h5/$1" ]; then
+        cp "$H5PACK_SHARED/data/h5/$1" "hundred/5$i-bad.h5"
+    else
+        head -c $((1000 + 100 * i)) pack.h5 >"hundred/5$i-bad.h5"
+    fi
+done
+i=0
+while [ $i -lt 90 ]; do
+    ln pack.h5 "hundred/$((10 + i))-good.h5"
+    i=$((i + 1))
+done
+run h5audit -q --recursive hundred
+bad=$(grep -c '^hundred/.*-bad.h5: [1-9]' out)
+good=$(grep -c '^hundred/.*-good.h5: nothing found' out)
+[ $status -eq 1 ] && [ "$bad" -eq 10 ] && [ "$good" -eq 90 ]
+ok $? 'a hundred files, of which ten are bad: each has its verdict'
+grep -v 'nothing found' out | head -20 | note
+
 if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null; then
     mkdir python
     run_python audit.py "$work/python"

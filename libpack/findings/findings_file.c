@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/base/name.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/findings/rules.h"
@@ -147,12 +148,27 @@ lengths_differ(const struct pack_survey *s, struct pack_finding *out)
     return false;
 }
 
+static bool
+shared_bytes(const struct pack_survey *s, struct pack_finding *out)
+{
+    char one[PACK_NAME_TEXT_MAX], other[PACK_NAME_TEXT_MAX];
+    if (s->shared.n == 0)
+        return false;
+    out->value = (double)s->shared.n;
+    SAY(out->evidence, "'/%.160s' and '/%.160s' both claim bytes of the file from %llu on%s",
+        pack_name_text(s->shared.one, one), pack_name_text(s->shared.other, other),
+        (unsigned long long)s->shared.first_bytes,
+        s->shared.n > 1 ? ", and there are more such places" : "");
+    return true;
+}
+
 static const struct {
     int code;
     bool (*find)(const struct pack_survey *survey, struct pack_finding *out);
 } rules[] = {
     { 501, truncated },  { 502, marked_open },   { 503, crashes },        { 504, unreadable },
-    { 510, free_space }, { 512, many_datasets }, { 601, lengths_differ },
+    { 510, free_space }, { 512, many_datasets }, { 515, shared_bytes },
+    { 601, lengths_differ },
 };
 
 size_t

@@ -23,7 +23,7 @@ struct pack_stored_reading {
     uint64_t workers;
 };
 
-/* Of one file: rules 501 to 504, 510, 512, 601. */
+/* Of one file: rules 501 to 504, 510, 512, 515, 601. */
 size_t pack_findings_file(const struct pack_survey *survey, struct pack_finding *findings,
                           size_t max);
 

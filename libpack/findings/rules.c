@@ -186,6 +186,11 @@ static const struct pack_rule rules[] = {
       "HDF5 gives fill values, mostly zeros, for what lies in a file that it does not find, and "
       "no error: training goes on with black images. Sources are looked for beside the file, "
       "then from the current folder; they were moved, renamed, or not copied along." },
+    { 515, "shared-bytes", PACK_FINDING_HAZARD,
+      "datasets that claim the same bytes",
+      "Two datasets say that the same bytes of the file are theirs; at most one of them holds "
+      "what was written, and writing to either changes both. No library makes such files: one "
+      "was damaged, or put together by hand." },
     { 601, "lengths-differ", PACK_FINDING_COST,
       "datasets beside each other that differ in length",
       "Images and labels of one group are read in step; here one of them is longer, "

@@ -19,7 +19,7 @@
 #include "libpack/hdf5/h5_parts.h"
 #include "libpack/hdf5/h5_sources.h"
 
-enum record { RECORD_FREE = 1, RECORD_DATASET, RECORD_COUNT, RECORD_END };
+enum record { RECORD_FREE = 1, RECORD_DATASET, RECORD_COUNT, RECORD_SHARED, RECORD_END };
 
 struct head {
     uint32_t kind, size;
@@ -32,12 +32,24 @@ _Static_assert((sizeof(struct pack_survey_dataset) + sizeof(struct head)) *
 
 /* ------------------------------------------------------------------- the child */
 
+/* A run of bytes of the file that one dataset claims. */
+struct run {
+    uint64_t start, end;
+    uint32_t set; /* its number among the datasets */
+};
+
+enum { RUNS_MAX = 1 << 20 };
+
 struct looking {
     const char *path;
     struct pack_h5_guard *guard;
     int64_t file;
     uint64_t file_bytes, n_datasets;
     struct pack_survey_dataset dataset; /* the one being looked at */
+    struct run *runs;
+    size_t n_runs, runs_capacity;
+    char (*paths)[PACK_FACTS_PATH_MAX]; /* of the datasets that have runs, by number */
+    uint32_t n_paths, paths_capacity;
 };
 
 static enum pack_status
@@ -53,6 +65,78 @@ static void
 keep_failure(struct pack_survey_dataset *d, const struct pack_error *why)
 {
     snprintf(d->failure, sizeof d->failure, "%.*s", PACK_SURVEY_TEXT_MAX - 1, why->text);
+}
+
+/* Without memory for it nothing is known of shared bytes, and all else is as it is. */
+static void
+add_run(struct looking *l, uint64_t start, uint64_t bytes)
+{
+    struct run *last = l->n_runs ? &l->runs[l->n_runs - 1] : NULL;
+    if (bytes == 0 || start > l->file_bytes || bytes > l->file_bytes - start)
+        return; /* of which another rule tells */
+    if (last && last->set == l->n_paths && last->end == start) {
+        last->end += bytes;
+        return;
+    }
+    if (l->n_runs == RUNS_MAX)
+        return;
+    if (l->n_runs == l->runs_capacity) {
+        size_t more = l->runs_capacity ? 2 * l->runs_capacity : 256;
+        struct run *grown = realloc(l->runs, more * sizeof *grown);
+        if (!grown)
+            return;
+        l->runs = grown;
+        l->runs_capacity = more;
+    }
+    l->runs[l->n_runs++] = (struct run){ start, start + bytes, l->n_paths };
+}
+
+/* Gives the runs that were added a name. */
+static void
+name_runs(struct looking *l, const char *dataset)
+{
+    if (l->n_runs == 0 || l->runs[l->n_runs - 1].set != l->n_paths)
+        return;
+    if (l->n_paths == l->paths_capacity) {
+        uint32_t more = l->paths_capacity ? 2 * l->paths_capacity : 64;
+        void *grown = realloc(l->paths, more * sizeof *l->paths);
+        if (!grown) {
+            while (l->n_runs > 0 && l->runs[l->n_runs - 1].set == l->n_paths)
+                l->n_runs--;
+            return;
+        }
+        l->paths = grown;
+        l->paths_capacity = more;
+    }
+    snprintf(l->paths[l->n_paths++], PACK_FACTS_PATH_MAX, "%s", dataset);
+}
+
+static int
+by_start(const void *a, const void *b)
+{
+    const struct run *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (x->set > y->set) - (x->set < y->set);
+}
+
+static void
+find_shared(struct looking *l, struct pack_survey_shared *shared)
+{
+    const struct run *reach = l->runs; /* the one that ends last of those before */
+    if (l->n_runs > 1)
+        qsort(l->runs, l->n_runs, sizeof *l->runs, by_start);
+    for (size_t i = 1; i < l->n_runs; i++) {
+        const struct run *r = &l->runs[i];
+        if (r->start < reach->end && r->set != reach->set && shared->n++ == 0) {
+            bool in_order = reach->set < r->set;
+            shared->first_bytes = r->start;
+            memcpy(shared->one, l->paths[in_order ? reach->set : r->set], sizeof shared->one);
+            memcpy(shared->other, l->paths[in_order ? r->set : reach->set], sizeof shared->other);
+        }
+        if (r->end > reach->end)
+            reach = r;
+    }
 }
 
 static void
@@ -72,6 +156,9 @@ list_chunks(struct looking *l, const char *dataset)
         pack_chunk_stats_make(&index, l->file_bytes, &d->stats, &why) == PACK_OK;
     if (!d->has_stats)
         keep_failure(d, &why);
+    for (uint64_t i = 0; i < index.n_chunks; i++)
+        if (index.chunks[i].address_bytes != PACK_CHUNK_MISSING)
+            add_run(l, index.chunks[i].address_bytes, index.chunks[i].stored_bytes);
     pack_chunkindex_done(&index);
 }
 
@@ -109,6 +196,9 @@ look_at(void *context, const char *dataset, struct pack_error *err)
         (void)pack_h5_missing_filter(&d->facts.pipeline, &d->missing_filter);
         list_chunks(l, dataset);
         list_sources(l, dataset);
+        if (d->facts.contiguous_address != UINT64_MAX)
+            add_run(l, d->facts.contiguous_address, d->facts.stored_bytes);
+        name_runs(l, dataset);
     } else {
         memset(&d->facts, 0, sizeof d->facts);
         snprintf(d->facts.path, sizeof d->facts.path, "%s", dataset);
@@ -161,7 +251,12 @@ look(void *context, struct pack_h5_guard *guard, struct pack_error *err)
     l->guard = guard;
     enum pack_status status = look_at_all(l, err);
     struct pack_error full;
+    struct pack_survey_shared shared = { .n = 0 };
+    find_shared(l, &shared);
+    free(l->runs);
+    free(l->paths);
     if (send_record(l, RECORD_COUNT, &l->n_datasets, sizeof l->n_datasets, &full) != PACK_OK ||
+        send_record(l, RECORD_SHARED, &shared, sizeof shared, &full) != PACK_OK ||
         send_record(l, RECORD_END, "", 0, &full) != PACK_OK)
         return status != PACK_OK ? status : pack_fail(err, full.status, "%s", full.text);
     return status;
@@ -192,6 +287,11 @@ take_record(struct pack_survey *s, const struct head *head, const unsigned char 
         memcpy(&s->file.free_bytes, data, head->size);
     if (head->kind == RECORD_COUNT && head->size == sizeof s->file.n_datasets)
         memcpy(&s->file.n_datasets, data, head->size);
+    if (head->kind == RECORD_SHARED && head->size == sizeof s->shared) {
+        memcpy(&s->shared, data, head->size);
+        s->shared.one[sizeof s->shared.one - 1] = '\0';
+        s->shared.other[sizeof s->shared.other - 1] = '\0';
+    }
     if (head->kind == RECORD_END)
         s->is_complete = true;
     if (head->kind != RECORD_DATASET || head->size != sizeof *s->datasets ||

@@ -44,11 +44,18 @@ struct pack_survey_alike {
     struct pack_shape extent;
 };
 
+/* Bytes of the file that two datasets claim: one of them was damaged, or the file made to be. */
+struct pack_survey_shared {
+    uint64_t n, first_bytes; /* places; the first, from the file's start. n 0: there are none */
+    char one[PACK_FACTS_PATH_MAX], other[PACK_FACTS_PATH_MAX];
+};
+
 struct pack_survey {
     struct pack_survey_file file;
     struct pack_survey_dataset *datasets; /* the first PACK_SURVEY_DATASETS_MAX */
     size_t n_datasets;
     struct pack_survey_alike alike; /* the most there are; n 0: there are no two */
+    struct pack_survey_shared shared; /* looked for in the first 2^20 runs of chunks */
     bool is_complete; /* HDF5 came to the end of it; what it then said is `status` */
     enum pack_status status;
     struct pack_error failure; /* where status is not PACK_OK */
