@@ -514,10 +514,16 @@ def test_labels():
     equal((found['H5A605']['dataset'], known['cycle']['classes'], known['signed']['classes']), ('signed', 10, 10),
           'those in disorder do not, negative ones do')
     for classes, is_found in (100, True), (101, False):
-        keep('labels.h5', labels=np.sort(np.arange(1000) % classes))
+        keep('labels.h5', images=images, labels=np.sort(np.arange(1000) % classes))
         equal('H5A605' in held('labels.h5', '--deep')[0], is_found, f'{classes} classes of 1000')
-    keep('labels.h5', labels=np.repeat(np.arange(9), 11))
+    keep('labels.h5', images=images[:99], labels=np.repeat(np.arange(9), 11))
     ok('H5A605' not in held('labels.h5', '--deep')[0], 'a few labels are no matter')
+    for beside in (labels, images[:999]):
+        keep('labels.h5', images=beside, labels=labels)
+        ok('H5A605' not in held('labels.h5', '--deep')[0], 'what lies beside no samples are no labels')
+    with h5py.File('labels.h5', 'w') as file:
+        file['a/images'], file['b/labels'] = images, labels
+    ok('H5A605' not in held('labels.h5', '--deep')[0], 'nor what lies in another group')
 
 
 def test_hostile_contents():

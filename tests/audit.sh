@@ -167,6 +167,8 @@ grep -v 'nothing found' out | head -20 | note
 if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null; then
     mkdir python
     run_python audit.py "$work/python"
+    mkdir kinds
+    run_python audit_kinds.py "$work/kinds"
 else
     skip 'no Python with NumPy and h5py'
 fi

@@ -70,12 +70,16 @@ by_price(const void *a, const void *b)
 
 /* ------------------------------------------------------------------ datasets */
 
-/* Whether so much is read of it that the reader is to be asked about. */
+/* Whether so much is read of it that the reader is to be asked about. A series of single numbers
+ * is read as a whole, or in windows: as samples only where that is said. */
 static bool
-is_read(const struct pack_survey_dataset *d)
+is_read(const struct pack_audit_params *p, const struct pack_audit_file *file,
+        const struct pack_survey_dataset *d)
 {
     const struct pack_facts *f = &d->facts;
-    return !d->failure[0] && f->extent.rank > 0 && f->extent.extent[0] > 1 &&
+    bool is_series = f->extent.rank > 0 && f->n_elements == f->extent.extent[0] &&
+                     !file->dataset && p->request.reading.box.rank == 0;
+    return !d->failure[0] && !is_series && f->extent.rank > 0 && f->extent.extent[0] > 1 &&
            f->logical_bytes >= SMALL_BYTES &&
            (f->type.class_id == PACK_TYPE_INTEGER || f->type.class_id == PACK_TYPE_FLOAT);
 }
@@ -89,14 +93,15 @@ is_meant(const struct pack_audit_file *file, const struct pack_survey_dataset *d
 
 /* Of how many others of those that are read are larger. */
 static size_t
-count_larger(const struct pack_audit_file *file, size_t at)
+count_larger(const struct pack_audit_params *p, const struct pack_audit_file *file, size_t at)
 {
     const struct pack_survey_dataset *sets = file->survey.datasets;
     uint64_t bytes = sets[at].facts.logical_bytes;
     size_t n = 0;
     for (size_t i = 0; i < file->survey.n_datasets; i++)
-        n += is_read(&sets[i]) && (sets[i].facts.logical_bytes > bytes ||
-                                   (sets[i].facts.logical_bytes == bytes && i < at));
+        n += is_read(p, file, &sets[i]) &&
+             (sets[i].facts.logical_bytes > bytes ||
+              (sets[i].facts.logical_bytes == bytes && i < at));
     return n;
 }
 
@@ -114,6 +119,25 @@ look_at_stored(const struct pack_survey_dataset *d, struct pack_audit_found *fou
     return status;
 }
 
+/* Whether samples of more than one number lie beside it, as many as it has numbers: it may be
+ * their labels then. */
+static bool
+has_samples_beside(const struct pack_survey *s, size_t set)
+{
+    const struct pack_facts *f = &s->datasets[set].facts;
+    const char *slash = strrchr(f->path, '/');
+    size_t n = slash ? (size_t)(slash - f->path) : 0;
+    for (size_t i = 0; i < s->n_datasets; i++) {
+        const struct pack_facts *g = &s->datasets[i].facts;
+        const char *end = strrchr(g->path, '/');
+        if ((end ? (size_t)(end - g->path) : 0) == n && strncmp(f->path, g->path, n) == 0 &&
+            g->extent.rank > 0 && f->extent.rank > 0 &&
+            g->extent.extent[0] == f->extent.extent[0] && g->n_elements > g->extent.extent[0])
+            return true;
+    }
+    return false;
+}
+
 /* What its samples are at fault in. */
 static enum pack_status
 look_at_contents(const struct pack_audit_params *p, const struct pack_audit_file *file,
@@ -121,12 +145,15 @@ look_at_contents(const struct pack_audit_params *p, const struct pack_audit_file
 {
     const struct pack_facts *facts = &file->survey.datasets[set].facts;
     const char *pattern = p->request.reading.pattern;
-    bool is_shuffled = !pattern || strcmp(pattern, "shuffle") == 0;
+    const struct pack_contents_use use = {
+        .is_shuffled = !pattern || strcmp(pattern, "shuffle") == 0,
+        .has_samples = has_samples_beside(&file->survey, set),
+    };
     size_t first = found->n;
     enum pack_status status = PACK_OK;
     if (!file->contents)
         return PACK_OK;
-    found->n += pack_findings_contents(facts, &file->contents[set], is_shuffled,
+    found->n += pack_findings_contents(facts, &file->contents[set], &use,
                                        found->finding + first, PACK_AUDIT_FOUND_MAX - first);
     for (size_t i = first; i < found->n && status == PACK_OK; i++)
         status = pack_audit_mend(&found->finding[i], file->path, facts, NULL,
@@ -143,9 +170,9 @@ look_at_set(const struct pack_audit_params *p, struct pack_audit_result *r, size
     struct pack_audit_found *found = calloc(1, sizeof *found);
     if (!found)
         return pack_fail_memory(err, "findings");
-    bool is_asked = is_read(d);
+    bool is_asked = is_read(p, file, d);
     if (is_asked && (file->n_readings == PACK_AUDIT_SETS_MAX ||
-                     count_larger(file, set) >= PACK_AUDIT_SETS_MAX)) {
+                     count_larger(p, file, set) >= PACK_AUDIT_SETS_MAX)) {
         file->n_passed_over++;
         is_asked = false;
     } else if (!is_asked) {

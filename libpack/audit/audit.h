@@ -83,7 +83,7 @@ struct pack_audit_file {
     struct pack_contents *contents; /* of survey.datasets, where they were asked for; or NULL */
     char contents_why_not[PACK_SURVEY_TEXT_MAX];
     struct pack_audit_reading *readings;
-    size_t n_readings, n_small; /* n_small: datasets too small to be asked about reading */
+    size_t n_readings, n_small; /* n_small: datasets that the reader is not asked about */
     size_t n_passed_over;       /* others, beyond PACK_AUDIT_SETS_MAX */
 };
 

@@ -152,7 +152,7 @@ put_file(struct page *page, const struct pack_audit_result *result, size_t i, bo
         put_reading(page, &file->readings[k]);
     }
     if (file->n_small && file->n_readings && !is_brief)
-        LINE(page, "  %s not priced: small, or no numbers\n",
+        LINE(page, "  %s not priced: small, a series of single numbers, or no numbers\n",
              pack_counted(file->n_small, "dataset is", "datasets are").text);
     if (file->contents_why_not[0])
         pack_page_wrap(page, "  not all samples were looked at: ", file->contents_why_not, 6);

@@ -12,7 +12,7 @@
 struct look {
     const struct pack_facts *f;
     const struct pack_contents *c;
-    bool is_shuffled;
+    const struct pack_contents_use *use;
 };
 
 enum { LARGE_BYTES = 1 << 20, MANY = 100, VALUES_MIN = 64 };
@@ -117,17 +117,17 @@ static bool
 sorted_labels(const struct look *l, struct pack_finding *out)
 {
     const struct pack_contents *c = l->c;
-    if (c->n_classes < 2 || c->n_samples < MANY || c->n_classes * 10 > c->n_samples ||
+    if (!l->use->has_samples || c->n_classes < 2 || c->n_samples < MANY || c->n_classes * 10 > c->n_samples ||
         c->classes_seen > 0.5 * c->classes_random)
         return false;
     out->value = c->classes_seen;
-    if (l->is_shuffled)
+    if (l->use->is_shuffled)
         out->severity = PACK_FINDING_NOTE;
     SAY(out->evidence, "labels come in runs: %d samples in order are of %.3g of the %llu classes, "
                        "on average, where in a random order it would be %.3g",
         PACK_CONTENTS_WINDOW, c->classes_seen, (unsigned long long)c->n_classes,
         c->classes_random);
-    SAY(out->remedy, "%s", l->is_shuffled
+    SAY(out->remedy, "%s", l->use->is_shuffled
                                ? "nothing is lost under a uniform shuffle; a block shuffle "
                                  "mixes few classes"
                                : "images and labels written anew, once, in a random order");
@@ -144,9 +144,10 @@ static const struct {
 
 size_t
 pack_findings_contents(const struct pack_facts *facts, const struct pack_contents *contents,
-                       bool is_shuffled, struct pack_finding *findings, size_t max)
+                       const struct pack_contents_use *use, struct pack_finding *findings,
+                       size_t max)
 {
-    const struct look look = { facts, contents, is_shuffled };
+    const struct look look = { facts, contents, use };
     size_t n = 0;
     for (size_t i = 0; i < sizeof rules / sizeof *rules && n < max && contents->is_known; i++) {
         const struct pack_rule *rule = pack_rule_of(rules[i].code);

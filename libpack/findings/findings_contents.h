@@ -27,9 +27,15 @@ struct pack_contents {
 
 enum { PACK_CONTENTS_WINDOW = 64 };
 
-/* is_shuffled: samples are read in a uniformly random order. Pure. */
+struct pack_contents_use {
+    bool is_shuffled; /* samples are read in a uniformly random order */
+    bool has_samples; /* numbers lie beside samples, which they may be the labels of */
+};
+
+/* Pure. */
 size_t pack_findings_contents(const struct pack_facts *facts,
-                              const struct pack_contents *contents, bool is_shuffled,
+                              const struct pack_contents *contents,
+                              const struct pack_contents_use *use,
                               struct pack_finding *findings, size_t max);
 
 #ifdef __cplusplus

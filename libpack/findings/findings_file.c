@@ -125,6 +125,13 @@ are_of_one_group(const char *a, const char *b)
     return n == m && strncmp(a, b, n) == 0;
 }
 
+/* MATLAB's labels are a matrix of one row. */
+static uint64_t
+count_entries(const struct pack_shape *extent)
+{
+    return extent->rank == 2 && extent->extent[0] == 1 ? extent->extent[1] : extent->extent[0];
+}
+
 static bool
 lengths_differ(const struct pack_survey *s, struct pack_finding *out)
 {
@@ -136,12 +143,12 @@ lengths_differ(const struct pack_survey *s, struct pack_finding *out)
             const struct pack_facts *b = &s->datasets[k].facts;
             if (!is_called(b->path, targets) ||
                 !are_of_one_group(a->path, b->path) || a->extent.rank == 0 ||
-                b->extent.rank == 0 || a->extent.extent[0] == b->extent.extent[0])
+                b->extent.rank == 0 || a->extent.extent[0] == count_entries(&b->extent))
                 continue;
-            out->value = (double)b->extent.extent[0];
+            out->value = (double)count_entries(&b->extent);
             SAY(out->evidence, "'%.120s' has %llu samples, '%.120s' beside it %llu", a->path,
                 (unsigned long long)a->extent.extent[0], b->path,
-                (unsigned long long)b->extent.extent[0]);
+                (unsigned long long)count_entries(&b->extent));
             return true;
         }
     }
