@@ -659,6 +659,51 @@ def test_sources():
        found['text'])
 
 
+def told(path, *words):
+    """What h5advise warns of in today's layout."""
+    run = subprocess.run(['h5advise', '--json', *words, f'{path}:/images'], capture_output=True, text=True)
+    return json.loads(run.stdout)['result']['warnings'] if run.returncode == 0 else [run.stderr]
+
+
+def measured(path):
+    """What h5readbench found at fault in the file it read."""
+    run = subprocess.run(['h5readbench', '--json', '--batches', '4', f'{path}:/images'], capture_output=True, text=True)
+    if run.returncode:
+        return {'failed': run.stderr}
+    return {f'H5A{f["code"]}': f['text'] for f in json.loads(run.stdout)['measured']['findings']}
+
+
+OF_READERS = {'H5A204', 'H5A302'}  # of what nobody asked the auditor about
+OF_FILES = {'H5A501', 'H5A502', 'H5A504', 'H5A510', 'H5A512', 'H5A515', 'H5A601'}
+
+
+def test_same_sentence():
+    """The auditor, the advisor and the benchmark say the same of a dataset."""
+    words = ['--storage', 'nvme', '--workers', '1', '--read', 'sample']
+    n, wrong, seen = 0, [], set()
+    for code, (breaks, _, _) in RULES.items():
+        if code in OF_FILES | {'H5A101', 'H5A107', 'H5A402', 'H5A511', 'H5A514'}:  # no numbers that can be read
+            continue
+        breaks('same.h5')
+        ours = {f['code']: f for f in findings('same.h5:/images', *words)
+                if f['dataset'] == 'images' and f['code'] not in OF_READERS}
+        theirs = {f'H5A{w["code"]}': w for w in told('same.h5', *words)}
+        theirs = {c: w for c, w in theirs.items() if c not in OF_READERS}
+        seen |= set(ours)
+        n += 1
+        if set(ours) != set(theirs):
+            wrong.append((code, sorted(ours), sorted(theirs)))
+        wrong += [(c, ours[c]['text'], theirs[c]['text']) for c in set(ours) & set(theirs)
+                  if not theirs[c]['text'].startswith(ours[c]['text'])]
+        wrong += [(c, ours[c]['price_bytes'], theirs[c]['price_bytes']) for c in set(ours) & set(theirs)
+                  if abs(ours[c]['price_bytes'] - theirs[c]['price_bytes']) > 0.02 * theirs[c]['price_bytes']]
+    equal(wrong, [], f'h5audit and h5advise say the same of {n} files')
+    ok(len(seen) >= 12, f'by {len(seen)} rules')
+    RULES['H5A401'][0]('same.h5')
+    found = measured('same.h5')
+    ok({'H5A401', 'H5A403'} <= set(found), f'and h5readbench: {sorted(found)}')
+
+
 def test_shared():
     """Whoever begins first is named first; a dataset that two links lead to shares nothing."""
     shared(5)('bad.h5')
@@ -770,6 +815,7 @@ def test_manual():
 test_rules()
 test_sources()
 test_shared()
+test_same_sentence()
 test_fix()
 test_bytes()
 test_rest()

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "libpack/advise/advise_stored.h"
 #include "tools/machine.h"
 
 bool
@@ -100,7 +101,11 @@ find_measured(struct advise_ask *ask, struct advise_answer *a, struct pack_error
 enum pack_status
 advise_answer_find(struct advise_ask *ask, struct advise_answer *a, struct pack_error *err)
 {
-    return advise_ask_measures(ask) ? find_measured(ask, a, err) : evaluate(ask, a, err);
+    enum pack_status status =
+        advise_ask_measures(ask) ? find_measured(ask, a, err) : evaluate(ask, a, err);
+    return status == PACK_OK
+               ? pack_advise_warn_stored(&a->job.params, a->job.file, &a->result, err)
+               : status;
 }
 
 enum pack_status

@@ -220,7 +220,7 @@ struct pack_advise_warning {
     double value;         /* a factor or bytes, as the text says */
     double price_bytes;   /* read (per epoch), stored or held in vain */
     double price_s;       /* seconds per epoch lost; 0: none, or not known */
-    char text[PACK_ADVISE_TEXT_MAX + PACK_ADVISE_REMEDY_MAX];
+    char text[PACK_ADVISE_TEXT_MAX + 2 + PACK_ADVISE_REMEDY_MAX];
     /* With which the text ends; "": nothing is to be done. */
     char remedy[PACK_ADVISE_REMEDY_MAX];
 };
@@ -229,7 +229,7 @@ enum {
     PACK_ADVISE_ROWS_MAX = 16,
     PACK_ADVISE_CHUNKS_MAX = 12,
     PACK_ADVISE_EPOCHS = 30,
-    PACK_ADVISE_WARNINGS_MAX = 12,
+    PACK_ADVISE_WARNINGS_MAX = 32,
     PACK_ADVISE_MAP_MAX = 10,
     PACK_ADVISE_WHY = 3
 };
@@ -245,7 +245,7 @@ struct pack_advise_map {
     double rate[PACK_ADVISE_MAP_MAX][PACK_ADVISE_MAP_MAX];     /* of later epochs */
 };
 
-/* Some 56 KB, which are better static or on the heap than on a stack. Owns nothing. */
+/* Some 84 KB, which are better static or on the heap than on a stack. Owns nothing. */
 struct pack_advise_result {
     bool has_now;
     struct pack_advise_outcome now;   /* under the version asked for */

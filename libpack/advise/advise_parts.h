@@ -4,6 +4,7 @@
 
 #include <libpack/advise.h>
 #include <libpack/cachesim.h>
+#include "libpack/findings/findings.h"
 
 /* The box that one sample takes, all extents filled in; axis 0 of a whole sample is 1. */
 void pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box);
@@ -250,6 +251,8 @@ enum pack_status pack_advise_warn(const struct pack_advise_params *params,
                                   const struct pack_advise_outcome *outcome,
                                   struct pack_advise_warning *warnings, size_t *n,
                                   struct pack_error *err);
+/* A finding as a warning, which owns nothing. */
+void pack_advise_warning_of(const struct pack_finding *found, struct pack_advise_warning *w);
 /* Whether rows[0] reaches the target, and what would. */
 enum pack_status pack_advise_meet_target(const struct pack_advise_params *params,
                                          struct pack_advise_result *result,

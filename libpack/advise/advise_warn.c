@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
-#include "libpack/findings/findings.h"
+#include "libpack/findings/findings_stored.h"
 #include "libpack/hdf5/filter.h"
 
 enum { SAMPLES = 4000 };
@@ -126,8 +126,8 @@ facts_of(const struct pack_advise_params *params, const struct pack_advise_outco
     return status == PACK_OK ? simulate_facts(params, o, f, err) : status;
 }
 
-static void
-warning_of(const struct pack_finding *found, struct pack_advise_warning *w)
+void
+pack_advise_warning_of(const struct pack_finding *found, struct pack_advise_warning *w)
 {
     *w = (struct pack_advise_warning){
         .id = found->id,
@@ -149,7 +149,8 @@ pack_advise_warn(const struct pack_advise_params *params,
 {
     _Static_assert((int)PACK_ADVISE_REMEDY_MAX >= (int)PACK_FINDING_REMEDY_MAX,
                    "a remedy fits");
-    _Static_assert((int)PACK_ADVISE_WARNINGS_MAX >= (int)PACK_FINDINGS_MAX,
+    _Static_assert((int)PACK_ADVISE_WARNINGS_MAX >=
+                       (int)PACK_FINDINGS_MAX + (int)PACK_FINDINGS_STORED_MAX,
                    "a result has room for whatever is found");
     struct pack_finding found[PACK_ADVISE_WARNINGS_MAX];
     struct pack_finding_facts facts;
@@ -161,6 +162,6 @@ pack_advise_warn(const struct pack_advise_params *params,
         facts.need = pack_filter_need(params->data.missing_filter, need);
     *n = pack_findings_find(&facts, found, PACK_ADVISE_WARNINGS_MAX);
     for (size_t i = 0; i < *n; i++)
-        warning_of(&found[i], &warnings[i]);
+        pack_advise_warning_of(&found[i], &warnings[i]);
     return PACK_OK;
 }

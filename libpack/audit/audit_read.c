@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/advise/advise_stored.h"
 #include "libpack/advise/snippet.h"
 #include "libpack/audit/audit_parts.h"
 #include "libpack/model/cost.h"
@@ -65,30 +66,13 @@ static void
 take_outcome(const struct pack_advise_job *job, const struct pack_advise_outcome *o,
              struct pack_audit_reading *r, struct pack_stored_reading *s)
 {
-    double workers = (double)pack_advise_workers(&job->params);
-    double samples = o->worker_samples * workers;
-    double lanes = fmin(workers, (double)job->profile.n_cpus);
-    double scale = o->steady_samples > 0 ? samples / o->steady_samples / lanes : 0;
+    pack_advise_stored_reading(&job->params, o, s);
     r->is_known = true;
     r->rate = o->later_rate;
     r->amplification = o->amplification;
     r->loads_per_sample = o->loads_per_sample;
     r->hit_rate = o->hit_rate;
-    r->epoch_s = o->later_rate > 0 ? samples / o->later_rate : 0;
-    *s = (struct pack_stored_reading){
-        .epoch_samples = samples,
-        .epoch_s = r->epoch_s,
-        .amplification = o->amplification,
-        .read_bytes = o->bytes_per_sample * samples,
-        .decodes_per_sample = o->steady_samples > 0
-                                  ? (double)o->steady.decodes / o->steady_samples
-                                  : 0,
-        .decode_s = o->steady_cost.decode_ns * scale / 1e9,
-        .gzip_ns = job->profile.gzip_decode_ns,
-        .zstd_ns = job->profile.zstd_decode_ns,
-        .cache = o->config.cache,
-        .workers = pack_advise_workers(&job->params),
-    };
+    r->epoch_s = s->epoch_s;
 }
 
 /* Both defaults, where nobody set the cache. */

@@ -17,6 +17,7 @@
 
 #include "libpack/advise/advise_engine.h"
 #include "libpack/advise/advise_parts.h"
+#include "libpack/advise/advise_stored.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/bench/bench_advice_parts.h"
@@ -383,6 +384,8 @@ static enum pack_status
 judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
 {
     enum pack_status status = search(a, err);
+    if (status == PACK_OK)
+        status = pack_advise_warn_stored(&a->question.params, a->question.file, &a->found, err);
     if (status == PACK_OK) {
         take_findings(a, ranking->advice);
         propose_found(a);
