@@ -90,6 +90,8 @@ g++            gcc-c++          has_command c++
 python3-numpy  python3-numpy    has_python numpy
 python3-h5py   python3-h5py     has_python h5py
 python3-pil    python3-pillow   has_python PIL
+python3-dev    python3-devel    has_python_header
+python3-setuptools  python3-setuptools  has_python setuptools
 mandoc         mandoc           has_command mandoc
 strace         strace           has_command strace'
 
@@ -114,6 +116,12 @@ has_python() {
         "$python" -c "import $1" >/dev/null 2>&1 && return 0
     done
     return 1
+}
+
+# Of that Python which the tests of the package are built for.
+has_python_header() {
+    has_python numpy &&
+        "$python" -c 'import os, sysconfig as s; exit(not os.path.exists(s.get_path("include") + "/Python.h"))'
 }
 
 has_package() {

@@ -1,0 +1,3 @@
+version: str
+
+class Error(Exception): ...

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The Python package, built on this build's libpack, and the tests in python/tests.
+. "$top_srcdir/tests/tap.sh"
+header='import os, sysconfig; h = sysconfig.get_path("include") + "/Python.h"; exit(not os.path.exists(h))'
+"$PYTHON" -c 'import numpy' 2>/dev/null || skip_all "no Python with NumPy"
+"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip_all "$PYTHON is older than 3.11"
+"$PYTHON" -c "$header" || skip_all "no headers of $PYTHON (Debian: python3-dev)"
+"$PYTHON" -c 'import setuptools' 2>/dev/null || skip_all "no setuptools (Debian: python3-setuptools)"
+[ -e "$top_builddir/.libs/libpack.so" ] || skip_all "libpack was built without a shared library"
+
+built=$work/python
+H5PACK_BUILD=$top_builddir "$PYTHON" "$top_srcdir/python/setup.py" -q \
+    build -b "$work/objects" --build-lib "$built" >"$work/build.log" 2>&1
+ok $? "the extension compiles on this build's libpack" || note <"$work/build.log"
+[ "$tap_failed" -eq 0 ] || done_testing
+
+PYTHONPATH=$built
+export PYTHONPATH
+run_python ../python/tests/run.py
+done_testing
