@@ -327,6 +327,50 @@ test_watch(void)
        "without a watch nothing does");
 }
 
+/* What runs tells of on standard error, into text[size], without a terminal. */
+static void
+on_pipe(void (*run)(void), char *text, size_t size)
+{
+    int ends[2], saved = dup(STDERR_FILENO);
+    text[0] = '\0';
+    if (pipe(ends) != 0)
+        return;
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    run();
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    ssize_t n = read(ends[0], text, size - 1);
+    text[n > 0 ? n : 0] = '\0';
+    close(ends[0]);
+}
+
+static void
+test_json_lines(void)
+{
+    char text[1024], wanted[] =
+        "{ \"progress\": \"reading\", \"unit\": \"batches\", \"done\": 20, \"total\": 80, "
+        "\"bytes\": 0, \"note\": \"hits 98 %\" }\n"
+        "{ \"progress\": \"checking\", \"unit\": \"chunks\", \"done\": 7, \"total\": null, "
+        "\"bytes\": 0, \"note\": null }\n"
+        "{ \"progress\": \"packing\", \"unit\": \"images\", \"done\": 905, \"total\": 1000, "
+        "\"bytes\": 905000000, \"note\": null }\n"
+        "{ \"progress\": \"packing\", \"unit\": \"images\", \"done\": 910, \"total\": 1000, "
+        "\"bytes\": 910000000, \"note\": null }\n";
+    on_pipe(tell_watch, text, sizeof text);
+    is_text(text, "", "without a terminal nothing is told of progress");
+    cli_progress_form = CLI_PROGRESS_JSON;
+    on_pipe(tell_watch, text, sizeof text);
+    size_t n = strlen(text);
+    on_pipe(resume_at_900, text + n, sizeof text - n);
+    is_text(text, wanted, "--progress json tells it in lines, the end of a stage too");
+    cli_set_quiet(true);
+    on_pipe(tell_watch, text, sizeof text);
+    is_text(text, "", "but not with --quiet");
+    cli_set_quiet(false);
+    cli_progress_form = CLI_PROGRESS_LINE;
+}
+
 /* A program that outlasts signals, and gets n of them, `apart` ms one after another; how
  * it ended. */
 static int
@@ -475,6 +519,7 @@ main(void)
     test_hints();
     test_parse_words();
     test_watch();
+    test_json_lines();
     test_outputs();
     int fd = first_descriptor();
     ok(fd > 2 && fd < 99, "no file gets the number of a standard stream that is closed");

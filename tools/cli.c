@@ -20,6 +20,15 @@ static bool is_given[CLI_OPTIONS_MAX]; /* by the place in running->options */
 static bool is_quiet;
 static int print_errno; /* of the first failure to print */
 
+int cli_progress_form = CLI_PROGRESS_LINE;
+const struct cli_option cli_common_options[] = {
+    CLI_CHOICE(0, "progress", &cli_progress_form, "line|json",
+               "on standard error: a line on a terminal (default), or JSON lines for programs"),
+    { .kind = CLI_KIND_FLAG, .name = "help", .help = "show this text" },
+    { .kind = CLI_KIND_FLAG, .name = "version", .help = "show the version" },
+    CLI_END
+};
+
 /* ---------------------------------------------------------------- messages */
 
 /* One line, whatever is in the names that a sentence quotes. */
@@ -395,6 +404,20 @@ fill_standard_descriptors(void)
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* "--progress json", which no program has in its own table; *used counts the words taken. */
+static bool
+parse_progress(const struct cli_program *program, char **words, int n, int *used,
+               enum pack_status *status, struct pack_error *err)
+{
+    const struct cli_program common = { .name = program->name, .options = cli_common_options };
+    size_t length = strcspn(words[0], "=");
+    if (length != strlen("--progress") || strncmp(words[0], "--progress", length) != 0)
+        return false;
+    *used = words[0][length] || n < 2 ? 1 : 2;
+    *status = cli_parse_words(&common, words, *used, err);
+    return true;
+}
+
 bool
 cli_parse(const struct cli_program *program, int argc, char **argv, char ***operands,
           size_t *n_operands, int *exit_status)
@@ -427,7 +450,7 @@ cli_parse(const struct cli_program *program, int argc, char **argv, char ***oper
             if (program->about)
                 printf("%s\n", program->about());
             goto stop;
-        } else {
+        } else if (!parse_progress(program, argv + i, argc - i, &used, &status, &err)) {
             status = parse_option(program, argv + i, argc - i, &used, &err);
         }
         if (status != PACK_OK)

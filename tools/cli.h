@@ -19,8 +19,8 @@ enum { CLI_DONE = 0, CLI_LOOK = 1, CLI_FAILED = 2 };
 /* ----------------------------------------------------------------- options
  *
  * One table drives parsing and --help. `target` points to what the option sets; what is
- * not given keeps the value that was there. --help and --version are in every table by
- * themselves.
+ * not given keeps the value that was there. --progress, --help and --version are in every
+ * table by themselves.
  */
 enum cli_kind {
     CLI_KIND_END = 0,
@@ -186,6 +186,13 @@ const char *cli_error_text(const struct pack_error *err, char text[CLI_ERROR_MAX
  * why. */
 int cli_fail(const struct pack_error *err);
 
+/* The options that every program has beside those of its table, for --help. */
+extern const struct cli_option cli_common_options[];
+
+/* How --progress says that a long call is to be followed. */
+enum cli_progress_form { CLI_PROGRESS_LINE = 0, CLI_PROGRESS_JSON };
+extern int cli_progress_form;
+
 /* Set by programs right after parsing. */
 void cli_set_quiet(bool quiet);
 bool cli_is_quiet(void);
@@ -229,14 +236,22 @@ void cli_outlast_signals(int n);
  *
  *     packing  1,234/50,000 images  2%  823/s  118 MB/s  ETA 0:59
  *     listing  1,234 images  823/s
+ *
+ * With --progress json, terminal or not, a line that is one JSON object instead, and one more
+ * at the end of each stage:
+ *
+ *     { "progress": "packing", "unit": "images", "done": 1234, "total": 50000,
+ *       "bytes": 185757696, "note": null }
  */
 struct cli_progress {
     const char *verb, *unit;
     uint64_t total;
     uint64_t start_ns, last_ns;
     uint64_t first_done, first_bytes; /* where the first update stood: a resumed run */
+    uint64_t done, bytes;             /* of the last update */
     const char *note;                 /* said at the end of the line; NULL: nothing */
     bool enabled, started, shown;
+    bool is_due; /* as JSON: the last update is not told yet */
 };
 
 /* `total` 0: not known. */

@@ -46,12 +46,6 @@ help_option(const struct cli_option *option)
     wrap(option->help, HELP_COLUMN);
 }
 
-static const struct cli_option standard_options[] = {
-    { .kind = CLI_KIND_FLAG, .name = "help", .help = "show this text" },
-    { .kind = CLI_KIND_FLAG, .name = "version", .help = "show the version" },
-    CLI_END
-};
-
 void
 cli_help(const struct cli_program *program)
 {
@@ -65,7 +59,7 @@ cli_help(const struct cli_program *program)
     }
     for (const struct cli_option *o = program->options; o->kind != CLI_KIND_END; o++)
         help_option(o);
-    for (const struct cli_option *o = standard_options; o->kind != CLI_KIND_END; o++)
+    for (const struct cli_option *o = cli_common_options; o->kind != CLI_KIND_END; o++)
         help_option(o);
     if (program->epilogue)
         printf("\n%s", program->epilogue);

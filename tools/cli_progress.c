@@ -1,4 +1,4 @@
-/* The line on a terminal that says how far a long call is. */
+/* The line on a terminal that says how far a long call is, or lines of JSON for programs. */
 #include "tools/cli.h"
 
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "libpack/base/clock.h"
+#include "libpack/base/json.h"
 
 char *
 cli_thousands(uint64_t number, char *text)
@@ -41,7 +42,8 @@ cli_progress_begin(struct cli_progress *progress, const char *verb, const char *
                    uint64_t total)
 {
     *progress = (struct cli_progress){ .verb = verb, .unit = unit, .total = total };
-    progress->enabled = !cli_is_quiet() && isatty(STDERR_FILENO);
+    bool is_json = cli_progress_form == CLI_PROGRESS_JSON;
+    progress->enabled = !cli_is_quiet() && (is_json || isatty(STDERR_FILENO));
     progress->start_ns = progress->last_ns = pack_clock_ns();
 }
 
@@ -82,6 +84,48 @@ terminal_width(void)
                                                                             : 80;
 }
 
+/* The writer's indented object in one line: no text has a line's end in it. */
+static void
+put_on_one_line(const struct pack_buf *text)
+{
+    struct pack_buf line = { 0 };
+    const char *end = (const char *)text->data + text->size;
+    for (const char *c = (const char *)text->data, *at = c; c < end; at = ++c) {
+        bool ends = *c == '\n';
+        while (ends && c + 1 < end && c[1] == ' ')
+            c++;
+        if (pack_buf_append(&line, ends ? " " : at, 1, NULL) != PACK_OK)
+            break;
+    }
+    if (line.size)
+        ((char *)line.data)[line.size - 1] = '\n';
+    fwrite(line.data, 1, line.size, stderr);
+    pack_buf_done(&line);
+}
+
+static void
+tell_json(struct cli_progress *progress)
+{
+    struct pack_buf text = { 0 };
+    struct pack_json json;
+    pack_json_begin(&json, &text);
+    pack_json_object(&json, NULL);
+    pack_json_text(&json, "progress", progress->verb);
+    pack_json_text(&json, "unit", progress->unit);
+    pack_json_u64(&json, "done", progress->done);
+    if (progress->total)
+        pack_json_u64(&json, "total", progress->total);
+    else
+        pack_json_null(&json, "total");
+    pack_json_u64(&json, "bytes", progress->bytes);
+    pack_json_text(&json, "note", progress->note);
+    pack_json_close(&json);
+    if (pack_json_end(&json, NULL) == PACK_OK)
+        put_on_one_line(&text);
+    pack_buf_done(&text);
+    progress->is_due = false;
+}
+
 void
 cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t bytes)
 {
@@ -92,10 +136,17 @@ cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t bytes
         progress->first_done = done;
         progress->first_bytes = bytes;
     }
+    progress->done = done;
+    progress->bytes = bytes;
+    progress->is_due = true;
     uint64_t now = pack_clock_ns();
     if (now - progress->last_ns < 200 * UINT64_C(1000000))
         return;
     progress->last_ns = now;
+    if (cli_progress_form == CLI_PROGRESS_JSON) {
+        tell_json(progress);
+        return;
+    }
     fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1,
             progress_line(progress, done, bytes, (double)(now - progress->start_ns) / 1e9,
                           (char[LINE_MAX_BYTES]){ 0 }));
@@ -114,6 +165,8 @@ cli_progress_hide(struct cli_progress *progress)
 void
 cli_progress_end(struct cli_progress *progress)
 {
+    if (progress->enabled && progress->is_due && cli_progress_form == CLI_PROGRESS_JSON)
+        tell_json(progress);
     cli_progress_hide(progress);
     progress->enabled = false;
 }
@@ -123,7 +176,7 @@ show(void *context, const struct pack_progress *now)
 {
     struct cli_progress *progress = context;
     if (!progress->verb || strcmp(progress->verb, now->stage) != 0) {
-        cli_progress_hide(progress);
+        cli_progress_end(progress);
         cli_progress_begin(progress, now->stage, now->unit, now->total);
     }
     progress->total = now->total;
