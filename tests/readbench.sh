@@ -153,6 +153,18 @@ says 0 '"schema": "readbench/1"' out 'JSON'
 bench one.h5 --batch 8 --trace t.json --svg t.svg --workers 2 --step 1ms
 [ -s t.json ] && [ -s t.svg ]
 says $? 'limited by' out 'a trace and a picture are written'
+bench one.h5 --batch 8 --workers 2 --step 1ms --prometheus run.prom
+[ $status -eq 0 ] && ! ls run.prom.part* 2>/dev/null &&
+    grep -q '^h5readbench_info{file="one.h5",dataset="/*images",version=' run.prom &&
+    grep -q '^h5readbench_samples{file="one.h5",dataset="/*images"} 40$' run.prom
+says $? 'limited by' out 'figures for Prometheus are written'
+bench one.h5 --batch 8 --prometheus run.prom
+says 2 "'run.prom' exists.*--force replaces it" err 'not over a file that is there'
+bench one.h5 --batch 8 --prometheus one.h5 --force
+says 2 "one.h5" err 'never over what is read'
+h5readbench one.h5 --sweep workers=0,1 --prometheus other.prom >out 2>err
+status=$?
+says 2 '--prometheus does not go with --sweep' err 'nor of a sweep'
 # check_trace FILE SENTENCE NAME...
 check_trace() {
     file=$1 sentence=$2

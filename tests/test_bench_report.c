@@ -747,6 +747,96 @@ test_histogram(void)
     is_number(wrong, 0, "percentiles are those of the sorted values, to an eighth");
 }
 
+/* Every family has its HELP and TYPE before its values, once; names are in the report's own
+ * words. */
+static void
+test_prometheus(void)
+{
+    static const char *const operands[] = { "a \"b\".h5", "c\\d\n.h5" };
+    static const char labels[] = "{file=\"a \\\"b\\\".h5,c\\\\d\\\\x0a.h5\",dataset=\"\"";
+    static const char *const lines[] = {
+        "consumer=\"emulated\",limit=\"decode\"} 1\n",
+        "samples_per_second@} 750\n",
+        "elapsed_seconds@} 2\n",
+        "samples@} 1500\n",
+        "batches@} 100\n",
+        "batch_wait_seconds@} 1.001e-06\n",
+        "consumer_busy_ratio@} 0.55\n",
+        "consumer_starved_seconds@} 0.9\n",
+        "accelerator_utilisation_ratio@} 0.5\n",
+        "gpu_utilisation_ratio@} 0.42\n",
+        "file_read_bytes@} 60000000\n",
+        "wanted_bytes@} 20000000\n",
+        "storage_bytes@} 24000000\n",
+        "cache_hit_ratio@} 0.25\n",
+        "stage_seconds@,stage=\"storage\"} 0.7\n",
+        "stage_seconds@,stage=\"metadata\"} 0.04\n",
+        "stage_seconds@,stage=\"reopen\"} 0.14\n",
+        "stage_seconds@,stage=\"decode\"} 0.22\n",
+        "stage_seconds@,stage=\"calls\"} 0.26\n",
+        "stage_seconds@,stage=\"assembly\"} 0.28\n",
+        "stage_seconds@,stage=\"collate\"} 0.12\n",
+        "stage_seconds@,stage=\"interpreter\"} 0.16\n",
+        "stage_seconds@,stage=\"delay\"} 0.08\n",
+        "stage_seconds@,stage=\"idle\"} 1.2\n",
+        "file_read_seconds@,quantile=\"0.9\"} 0.001",
+        "skipped_images@} 0\n",
+        "interrupted@} 0\n",
+        "changed@} 0\n",
+    };
+    struct pack_buf text = { 0 };
+    struct pack_bench_report r = report();
+    r.operands = operands;
+    r.n_operands = 2;
+    int wrong = pack_report_bench_prometheus(&r, &text, NULL) != PACK_OK;
+    pack_buf_append(&text, "", 1, NULL);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char line[256];
+        const char *at = strchr(lines[i], '@');
+        int n = at ? (int)(at - lines[i]) : 0;
+        snprintf(line, sizeof line, "%s%.*s%s%s", at ? "\nh5readbench_" : "", n, lines[i],
+                 at ? labels : "", at ? at + 1 : lines[i]);
+        if (!strstr((char *)text.data, line)) {
+            wrong++;
+            note("missing: %s", line);
+        }
+    }
+    is_number(wrong, 0, "every figure for Prometheus is the one that was made up");
+
+    char family[64] = "";
+    wrong = 0;
+    for (char *s = (char *)text.data, *end; *s; s = end + 1) {
+        end = strchr(s, '\n');
+        int named = 0;
+        if (sscanf(s, "# HELP %63s ", family) == 1) {
+            char type[128];
+            snprintf(type, sizeof type, "\n# TYPE %s gauge\n%s{", family, family);
+            wrong += strncmp(end, type, strlen(type)) != 0;
+        } else if (s[0] != '#') {
+            named = (int)strlen(family);
+            wrong += strncmp(s, family, (size_t)named) != 0 || s[named] != '{';
+        }
+    }
+    is_number(wrong, 0, "each family is introduced once, in front of its values");
+
+    text.size = 0;
+    result.setup.consumer = "null";
+    result.total.work.knows_storage = false;
+    result.total.expected.is_known = false;
+    memset(&result.latency, 0, sizeof result.latency);
+    result.interrupted = true;
+    r.changed = "it was cut";
+    pack_report_bench_prometheus(&r, &text, NULL);
+    pack_buf_append(&text, "", 1, NULL);
+    const char *s = (const char *)text.data;
+    ok(!strstr(s, "consumer_") && !strstr(s, "utilisation") && !strstr(s, "storage_bytes") &&
+           !strstr(s, "cache_hit") && !strstr(s, "file_read_seconds") &&
+           strstr(s, "interrupted{") && strstr(strstr(s, "\nh5readbench_interrupted{"), "} 1\n"),
+       "what is not known has no line");
+    pack_buf_done(&text);
+    fill();
+}
+
 int
 main(void)
 {
@@ -761,6 +851,7 @@ main(void)
     test_json();
     test_spans();
     test_crowd();
+    test_prometheus();
     test_histogram();
     return done();
 }

@@ -126,6 +126,8 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "trace", &o.trace, "FILE", "write a Chrome trace, for Perfetto"),
     CLI_TEXT(0, "svg", &o.svg, "FILE", "write a timeline and the utilisation"),
     CLI_TEXT(0, "html", &o.html, "FILE", "write the report as a page to send to somebody"),
+    CLI_TEXT(0, "prometheus", &o.prometheus, "FILE",
+             "write the main figures for Prometheus, as node_exporter collects them"),
     CLI_FLAG('f', "force", &o.force, "replace existing files"),
     CLI_FLAG(0, "json", &o.json, "print one JSON object"),
     CLI_FLAG('q', "quiet", &o.quiet, "no progress, no remarks"),
@@ -200,24 +202,19 @@ write_file(const char *path, report_fn fn, const struct pack_bench_report *repor
     return status;
 }
 
-/* Nothing that is read is written, however much force is used. */
+/* Nothing that is read is written, however much force is used, and nothing twice. */
 static enum pack_status
 check_outputs(const struct readbench_job *job, struct pack_error *err)
 {
-    const char *order = job->params.pattern.file;
-    const char *const others[] = { order, o.html, o.svg };
-    enum pack_status status = cli_check_output(o.trace, o.force, others, 3, err);
-    if (status == PACK_OK)
-        status = cli_check_output(o.svg, o.force, others, 2, err);
-    if (status == PACK_OK)
-        status = cli_check_output(o.html, o.force, others, 1, err);
-    for (size_t i = 0; job->set && status == PACK_OK && i < job->set->n_files; i++) {
-        const char *const file[] = { job->set->files[i].name };
-        status = cli_check_output(o.trace, o.force, file, 1, err);
-        if (status == PACK_OK)
-            status = cli_check_output(o.svg, o.force, file, 1, err);
-        if (status == PACK_OK)
-            status = cli_check_output(o.html, o.force, file, 1, err);
+    const char *const outputs[] = { o.trace, o.svg, o.html, o.prometheus, job->params.pattern.file };
+    enum { N = sizeof outputs / sizeof *outputs };
+    enum pack_status status = PACK_OK;
+    for (size_t k = 0; k + 1 < N && status == PACK_OK; k++) {
+        status = cli_check_output(outputs[k], o.force, outputs + k + 1, N - k - 1, err);
+        for (size_t i = 0; job->set && status == PACK_OK && i < job->set->n_files; i++) {
+            const char *const file[] = { job->set->files[i].name };
+            status = cli_check_output(outputs[k], o.force, file, 1, err);
+        }
     }
     return status;
 }
@@ -379,6 +376,8 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
         status = write_file(o.svg, pack_report_bench_svg, &report, &err);
     if (status == PACK_OK)
         status = write_page(&report, &err);
+    if (status == PACK_OK)
+        status = write_file(o.prometheus, pack_report_bench_prometheus, &report, &err);
     return status == PACK_OK ? exit_status_of(&report, reason) : cli_fail(&err);
 }
 
@@ -405,6 +404,7 @@ static const struct cli_rule rules[] = {
     { "trace", NULL, "sweep" },
     { "svg", NULL, "sweep" },
     { "html", NULL, "sweep" },
+    { "prometheus", NULL, "sweep" },
 };
 
 static int run_command(int argc, char **argv, struct readbench_figures *figures,
@@ -423,9 +423,12 @@ check_one_of_sweep(int argc, char **argv, void *none)
         return false;
     enum pack_status status =
         cli_check_rules(rules, sizeof rules / sizeof *rules, job.n_operands, &err);
-    if (status == PACK_OK && (o.trace || o.svg || o.html))
+    if (status == PACK_OK && (o.trace || o.svg || o.html || o.prometheus))
         status = pack_fail(&err, PACK_ERR_ARGUMENT, "--%s is of one run, not of a sweep",
-                           o.trace ? "trace" : o.svg ? "svg" : "html");
+                           o.trace  ? "trace"
+                           : o.svg  ? "svg"
+                           : o.html ? "html"
+                                    : "prometheus");
     if (status == PACK_OK)
         status = readbench_check(&o, &job, &err);
     if (status != PACK_OK)

@@ -33,7 +33,7 @@ struct readbench_options {
     bool echo_split;
     double min_busy;
     struct cli_texts sweep;
-    const char *trace, *svg, *html;
+    const char *trace, *svg, *html, *prometheus;
     bool force, json, quiet;
 };
 

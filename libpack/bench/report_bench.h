@@ -1,5 +1,5 @@
 /* The result of a reading benchmark: text for people, JSON, an SVG timeline, a Chrome
- * trace. */
+ * trace, Prometheus' text. */
 #ifndef LIBPACK_REPORT_BENCH_H
 #define LIBPACK_REPORT_BENCH_H
 
@@ -42,6 +42,11 @@ enum pack_status pack_report_bench_svg(const struct pack_bench_report *report,
 /* The result's events in Chrome's trace format, which Perfetto opens. */
 enum pack_status pack_report_bench_trace(const struct pack_bench_report *report,
                                          struct pack_buf *text, struct pack_error *err);
+
+/* Gauges in Prometheus' text format, as man h5readbench lists them. */
+enum pack_status pack_report_bench_prometheus(const struct pack_bench_report *report,
+                                              struct pack_buf *text,
+                                              struct pack_error *err);
 
 #ifdef __cplusplus
 }
