@@ -1,0 +1,367 @@
+"""Loader: batches of an epoch after another, made ahead by libpack's threads."""
+import contextlib
+import operator
+import os
+import sys
+import time
+
+from h5pack import _native, _options, _out, _stats
+from h5pack._options import fail
+
+WITH = ("labels",)
+EPOCHS = 2**40  # of one reader: more than anybody trains
+KEPT_LEAST, KEPT_MAX = 2, 64  # batches that may be looked at, in a quarter of the memory
+AHEAD = 2
+
+
+class Loader:
+    """Batches of HDF5 datasets in the order of a training, for PyTorch and NumPy.
+
+        for images, labels in h5pack.Loader("train.h5", 256):
+            ...
+
+    path       a file, or several that are read as one, their samples one behind the other
+    batch_size samples in a batch; the last of an epoch may be short, or is left out: drop_last
+    images     path of the dataset: uint8 N x H x W x C or any other of numbers
+    with_      paths of datasets read in step; the default is left out where it is not there
+    order      "sequential", "shuffle", "block:chunks=32[,local][,pool=slide]",
+               "buffer:samples=N", "replacement[:draws=N]", "weighted[:draws=N]", "trace:FILE";
+               see h5pack-chunks(7). It is drawn from seed and epoch
+    weights    a number for each sample, drawn with replacement in that proportion
+    indices    numbers of the samples that there are, of all of the dataset's
+    box, step  a sample is a box of that shape; along axis 0 they begin `step` apart
+    threads    that read; by default one for each processor
+    memory     bytes, or "1G", that everything read here takes: decoded chunks, batches ahead and
+               those that you keep
+    rank, world   which part is read: of two, 0 and 1. rank="auto" asks torch.distributed, then
+               the environment (torchrun, Slurm, Open MPI)
+
+    Of images of bytes, in this order and by the reader's threads:
+
+    crop, centre_crop   224 or (height, width), anywhere or of the middle
+    resized_crop        as RandomResizedCrop: a size, or {"size": 224, "scale": (0.08, 1),
+                        "ratio": (3/4, 4/3), "filter": "bilinear"}
+    resize              the whole image to a size
+    flip                True: every second one; or a probability
+    normalize           (mean, std) of values from 0 to 1, or True: those that the dataset has
+    dtype               what normalized ones are: "float32", "float16" or "bfloat16"
+    layout              "nchw", "nhwc"; "channels_last": memory of nhwc with the axes of nchw
+
+    out        "torch", "numpy", or "dlpack": objects with __dlpack__ and the buffer protocol. By
+               default torch where it is installed
+    device     "cuda": batches arrive there, copied beside the computation; pin: the memory that
+               batches lie in is registered with CUDA
+
+    An iteration gives tuples: images, and what with_ names. Arrays show the reader's memory, which
+    is used again when the last array that shows a batch is gone, and not before; they stay
+    good when the loader is gone. Each `for` reads the next epoch.
+    """
+
+    def __init__(self, path, batch_size, *, images="images", with_=WITH, order="shuffle",
+                 threads=None, memory="1G", seed=0, rank=None, world=None, drop_last=False,
+                 indices=None, weights=None, box=None, step=None, crop=None, centre_crop=None,
+                 resized_crop=None, resize=None, flip=False, normalize=None, dtype=None,
+                 layout=None, device=None, pin=None, out=None, strategy="auto"):
+        self._files = _options.paths(path)
+        if not self._files:
+            fail("path", "there is no file in it")
+        self._images = images
+        self._batch_size = _positive("batch_size", batch_size)
+        self._rank, self._world = _options.rank_of(rank, world)
+        self._threads = _options.thread_count(threads, rank)
+        self._memory = _options.byte_count("memory", memory)
+        self._strategy = strategy
+        if indices is not None:
+            fail("indices", "this libpack reads whole datasets only")
+        self._order = {**_options.order(order, weights), "seed": operator.index(seed),
+                       "batch": self._batch_size, "rank": self._rank, "world": self._world,
+                       "drop_last": bool(drop_last)}
+        if box is not None:
+            self._order["box"] = tuple(box)
+        if step is not None:
+            self._order["step"] = _positive("step", step)
+        self._transform = _options.transform(crop, centre_crop, resize, resized_crop, flip,
+                                             normalize, dtype, layout)
+        self._out, self._layout = _out.chosen(out), layout
+        if device is not None or pin:
+            fail("device", "batches come in this machine's memory only")
+        self._look(with_)
+        self._reset()
+
+    def _look(self, with_):
+        """At the files: what is there, and how long an epoch is."""
+        with _hdf5():
+            facts = [_native.dataset(os.fsdecode(file), self._images) for file in self._files]
+            self._further = self._found(with_)
+        self._facts = facts[0]
+        shape = list(facts[0]["shape"])
+        if not shape:
+            fail("images", f"'{self._images}' is a scalar, and has no samples")
+        shape[0] = sum(fact["shape"][0] for fact in facts)
+        counted = dict(self._order, shape=shape)
+        if "weights" in counted and "box" not in counted and len(counted["weights"]) != shape[0]:
+            fail("weights", f"there are {len(counted['weights'])}, and {shape[0]} samples")
+        order = _native.Order(**counted)
+        self._n_samples = len(order)
+        self._n_batches = -(-self._n_samples // self._batch_size)
+
+    def _found(self, with_):
+        if with_ is not WITH:
+            return (with_,) if isinstance(with_, str) else tuple(with_ or ())
+        try:
+            _native.dataset(os.fsdecode(self._files[0]), WITH[0])
+        except _native.NotFoundError:
+            return ()
+        return WITH
+
+    def _reset(self):
+        """As nothing was read yet, in this process."""
+        self._reader = None
+        self._reader_at = None  # (epoch, batch) that it gives next
+        self._start = (0, 0)  # (epoch, batch) where the next iteration begins
+        self._at = (0, 0)  # (epoch, batches handed out)
+        self._make = None
+        self._turn = 0  # of iterations: the last that was begun may go on
+        self._stats = _stats.Stats()
+
+    # -------------------------------------------------------------- epochs
+
+    def __len__(self):
+        """Batches of an epoch, of this rank."""
+        return self._n_batches
+
+    def __iter__(self):
+        _check_worker()
+        epoch, batch = self._start
+        self._start = (epoch + 1, 0)
+        self._at = (epoch, batch)
+        self._seek(epoch, batch)
+        self._turn += 1
+        return Iteration(self, epoch, batch, self._turn)
+
+    def set_epoch(self, epoch):
+        """The next iteration reads this epoch, from its beginning."""
+        epoch = operator.index(epoch)
+        if epoch < 0:
+            fail("epoch", f"{epoch} is below 0")
+        self._start = (epoch, 0)
+
+    def state_dict(self):
+        """Where it is: goes on from there in a loader with the same arguments, in another
+        process, with exactly the batches that come next. Batches handed out count as done."""
+        epoch, batch = self._at
+        return {"epoch": epoch, "batches": batch, **self._identity()}
+
+    def load_state_dict(self, state):
+        """The next iteration goes on where state_dict() was called."""
+        for key, own in self._identity().items():
+            if state.get(key) != own:
+                fail("state", f"it is of a loader with {key}={state.get(key)!r}, and this one has "
+                              f"{key}={own!r}")
+        epoch, batch = state["epoch"], state["batches"]
+        self._at = (epoch, batch)
+        self._start = (epoch, batch) if batch < self._n_batches else (epoch + 1, 0)
+
+    def _identity(self):
+        own = {key: self._order[key] for key in ("order", "seed", "rank", "world", "drop_last")}
+        return {**own, "batch_size": self._batch_size, "samples": self._n_samples}
+
+    # -------------------------------------------------------------- the reader
+
+    def _seek(self, epoch, batch):
+        """A reader that gives this batch next."""
+        if self._reader is not None and self._reader.pid != os.getpid():
+            self._reader = None  # the parent's, which left it here by forking
+        if self._reader is not None and self._reader_at == (epoch, batch):
+            return
+        self.close()
+        if self._n_batches == 0:
+            return
+        self._reader = self._open(epoch, batch)
+        self._reader_at = (epoch, batch)
+
+    def _open(self, epoch, batch):
+        self._make = self._make or _out.maker(self._out, self._layout)
+        self._kept = max(KEPT_LEAST, min(KEPT_MAX, self._memory // 4 // self._batch_bytes()))
+        while True:
+            try:
+                with _hdf5(), _named():
+                    return self._open_keeping(epoch, batch)
+            except _native.MemoryLimitError:
+                if self._kept == KEPT_LEAST:
+                    raise
+                self._kept = max(KEPT_LEAST, self._kept // 2)
+
+    def _open_keeping(self, epoch, batch):
+        return _native.Reader(
+            self._files, self._images, self._further, dict(self._order, epoch=epoch),
+            transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
+            n_threads=self._threads, n_ahead=AHEAD, n_kept=self._kept,
+            memory_bytes=self._memory, strategy=self._strategy)
+
+    def _batch_bytes(self):
+        facts = self._facts
+        count = max(1, facts["shape"][0])
+        return max(1, facts["logical_bytes"] // count * self._batch_size)
+
+    def _next(self):
+        """The next batch of the reader, as it is."""
+        try:
+            batch = self._reader.next()
+        except _native.LimitError as why:
+            raise self._too_many(why) from None
+        except _native.Error:
+            self._advance()  # a damaged one is passed over
+            raise
+        except KeyboardInterrupt:
+            self.close()  # it gives no more
+            raise
+        self._advance()
+        return batch
+
+    def _too_many(self, why):
+        error = _native.LimitError(
+            f"all batches that fit memory={self._memory} are still looked at, "
+            f"{self._kept} of them: let go of arrays, copy what is to stay, or give more "
+            "memory")
+        error.param = "memory"
+        return error if why.param == "n_kept" else why
+
+    def _advance(self):
+        epoch, batch = self._reader_at
+        batch += 1
+        self._reader_at = (epoch + 1, 0) if batch == self._n_batches else (epoch, batch)
+
+    def close(self):
+        """Ends the reader's threads; arrays that you have stay good. It can be iterated again."""
+        if self._reader is not None and self._reader.pid == os.getpid():
+            self._stats.close(self._reader)
+            self._reader.close()
+        self._reader = self._reader_at = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        self.close()
+
+    def __getstate__(self):
+        kept = dict(self.__dict__)
+        for name in ("_reader", "_reader_at", "_make"):
+            kept[name] = None
+        return kept
+
+    # -------------------------------------------------------------- what it does
+
+    def stats(self):
+        """A dictionary of what it has done so far: seconds in which the loop waited for batches
+        and worked on them, batches, samples, and what the reader's threads did."""
+        return self._stats.as_dict(self._reader)
+
+    def advice(self):
+        """One sentence: what limits, and what to change."""
+        return _stats.advice(self.stats(), self)
+
+    def __repr__(self):
+        names = ", ".join(os.fsdecode(file) for file in self._files)
+        return (f"<h5pack.Loader of {names}: {self._n_samples} samples in {self._n_batches} "
+                f"batches, {self._order['order']}>")
+
+
+class Iteration:
+    """The rest of one epoch."""
+
+    def __init__(self, loader, epoch, batch, turn):
+        self._loader, self._epoch, self._batch, self._turn = loader, epoch, batch, turn
+        self._left_ns = None
+
+    def __iter__(self):
+        return self
+
+    def __len__(self):
+        """Batches that are left."""
+        return self._loader._n_batches - self._batch
+
+    def __next__(self):
+        loader = self._loader
+        if loader._turn != self._turn:
+            raise RuntimeError("this loader began another epoch since: one iteration at a time")
+        if self._batch == loader._n_batches:
+            raise StopIteration
+        asked_ns = time.perf_counter_ns()
+        if loader._reader is None:  # closed, or interrupted
+            loader._seek(self._epoch, self._batch)
+        made = self._take(loader)
+        got_ns = time.perf_counter_ns()
+        loader._stats.add(got_ns - asked_ns, asked_ns - self._left_ns if self._left_ns else 0)
+        self._left_ns = got_ns
+        return made
+
+    def _take(self, loader):
+        if loader._reader.pid != os.getpid():
+            raise RuntimeError("this iteration was begun in the process that forked this one: "
+                               "begin another here")
+        try:
+            batch = loader._next()
+        except _native.LimitError:
+            raise
+        except _native.Error:
+            self._moved(loader)
+            raise
+        self._moved(loader)
+        loader._stats.samples += len(batch)
+        return loader._make(batch)
+
+    def _moved(self, loader):
+        self._batch += 1
+        loader._at = (self._epoch, self._batch)
+
+
+def _positive(name, number):
+    try:
+        value = operator.index(number)
+    except TypeError:
+        value = 0
+    if value < 1:
+        fail(name, f"{number!r} is no whole number above 0")
+    return value
+
+
+def _check_worker():
+    """Each worker of a DataLoader would give all of the samples."""
+    data = sys.modules.get("torch.utils.data")
+    worker = data.get_worker_info() if data is not None else None
+    if worker is not None and worker.num_workers > 1:
+        raise RuntimeError(
+            f"this is worker {worker.id} of {worker.num_workers}, and each would give every "
+            "sample: iterate over the Loader itself in place of a DataLoader, it has threads")
+
+
+@contextlib.contextmanager
+def _hdf5():
+    """h5py's lock: it and libpack may use one HDF5, which need not be thread-safe."""
+    h5py = sys.modules.get("h5py")
+    phil = getattr(getattr(h5py, "_objects", None), "phil", None)
+    if phil is None:
+        yield
+    else:
+        with phil:
+            yield
+
+
+NAMES = {"memory_bytes": "memory", "n_threads": "threads", "files": "path", "file": "path",
+         "dataset": "images", "further": "with_"}
+
+
+@contextlib.contextmanager
+def _named():
+    """A parameter of the reader is an argument of the loader."""
+    try:
+        yield
+    except _native.Error as error:
+        name = NAMES.get(error.param)
+        if name is None:
+            raise
+        named = type(error)(f"{name}: {error}")
+        named.param = name
+        raise named from None

@@ -1,0 +1,232 @@
+"""What is said in a Loader's arguments, as the dictionaries that h5pack._native reads."""
+import operator
+import os
+import sys
+
+from h5pack import _native
+
+FLIP = 0.5
+
+
+def fail(argument, sentence):
+    error = _native.ArgumentError(f"{argument}: {sentence}")
+    error.param = argument
+    raise error
+
+
+def sides(argument, size):
+    """(height, width) of 224 or (224, 192)."""
+    try:
+        if isinstance(size, (tuple, list)):
+            height, width = (operator.index(side) for side in size)
+        else:
+            height = width = operator.index(size)
+    except (TypeError, ValueError):
+        fail(argument, f"{size!r} is no size: 224, or (height, width)")
+    if not 0 < height < 2**32 or not 0 < width < 2**32:
+        fail(argument, f"{size!r} is no size: sides are 1 or more")
+    return height, width
+
+
+def byte_count(argument, size):
+    """1073741824 of "1G" or of itself."""
+    if isinstance(size, str):
+        return _native.parse_bytes(size)
+    try:
+        return operator.index(size)
+    except TypeError:
+        fail(argument, f"{size!r} is no size: '1G', or a number of bytes")
+
+
+def paths(given):
+    """Names of files, in bytes as the system has them."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        given = (given,)
+    return tuple(os.fsencode(path) for path in given)
+
+
+# ------------------------------------------------------------------ transforms
+
+
+def _resized(given):
+    options = dict(given) if isinstance(given, dict) else {"size": given}
+    height, width = sides("resized_crop", options.pop("size", None))
+    made = {"crop": "resized", "height": height, "width": width}
+    for key in ("scale", "ratio"):
+        if key in options:
+            made[key] = tuple(float(number) for number in options.pop(key))
+    if "filter" in options:
+        made["filter"] = options.pop("filter")
+    if options:
+        fail("resized_crop", f"{', '.join(map(repr, options))}: its keys are size, scale, ratio, "
+                             "filter")
+    return made
+
+
+def _cut(crop, centre_crop, resize, resized_crop):
+    asked = [name for name, value in (("crop", crop), ("centre_crop", centre_crop),
+                                      ("resize", resize), ("resized_crop", resized_crop))
+             if value is not None]
+    if len(asked) > 1:
+        fail(asked[1], f"there is {asked[0]} already, and images are cut once")
+    if not asked:
+        return {}
+    if resized_crop is not None:
+        return _resized(resized_crop)
+    size = crop if crop is not None else centre_crop if centre_crop is not None else resize
+    height, width = sides(asked[0], size)
+    kind = {"crop": "random", "centre_crop": "centre", "resize": "none"}[asked[0]]
+    return {"crop": kind, "height": height, "width": width}
+
+
+def _flip(flip):
+    probability = FLIP if flip is True else float(flip or 0)
+    if not 0 <= probability <= 1:
+        fail("flip", f"{flip!r} is no probability from 0 to 1")
+    return {"flip": (probability,)} if probability else {}
+
+
+def _per_channel(argument, numbers):
+    try:
+        return tuple(float(number) for number in numbers)
+    except TypeError:
+        return (float(numbers),)
+    except ValueError:
+        fail(argument, f"{numbers!r} are no numbers")
+
+
+def mean_and_std(normalize):
+    """Of `normalize`, in units of 0 to 255; None: those of the dataset."""
+    if normalize is True:
+        return None
+    try:
+        mean, std = normalize
+    except (TypeError, ValueError):
+        fail("normalize", f"{normalize!r} is neither True nor (mean, std)")
+    mean, std = _per_channel("normalize", mean), _per_channel("normalize", std)
+    if len(mean) != len(std):
+        fail("normalize", f"{len(mean)} means and {len(std)} standard deviations")
+    if max(map(abs, mean)) > 1 or max(std) > 1 or min(std) <= 0:
+        fail("normalize", "mean and std are those of values from 0 to 1, as torchvision's are")
+    return tuple(255 * m for m in mean), tuple(255 * s for s in std)
+
+
+def dtype_name(dtype):
+    """"float32" of None, "float32", torch.float32 or numpy.float32."""
+    name = "float32" if dtype is None else getattr(dtype, "__name__", str(dtype))
+    name = name.removeprefix("torch.")
+    if name not in ("float32", "float16", "bfloat16"):
+        fail("dtype", f"{dtype!r} is none of float32, float16, bfloat16")
+    return name
+
+
+def _normalised(normalize, dtype):
+    if normalize is None or normalize is False:
+        if dtype is not None:
+            fail("dtype", "goes with normalize; values are bytes without")
+        return {}
+    made = {"values": dtype_name(dtype)}
+    given = mean_and_std(normalize)
+    if given:
+        made["mean"], made["std"] = given
+    return made
+
+
+CHANNELS = {None: "keep", "nchw": "first", "nhwc": "last", "channels_last": "last"}
+
+
+def transform(crop, centre_crop, resize, resized_crop, flip, normalize, dtype, layout):
+    """None when nothing is made of the images."""
+    if layout not in CHANNELS:
+        fail("layout", f"{layout!r} is none of 'nchw', 'nhwc', 'channels_last'")
+    made = {**_cut(crop, centre_crop, resize, resized_crop), **_flip(flip),
+            **_normalised(normalize, dtype)}
+    if layout is not None:
+        made["channels"] = CHANNELS[layout]
+    return made or None
+
+
+# ------------------------------------------------------------------ order
+
+
+def _weighted(order, weights):
+    import numpy
+
+    if order == "shuffle":
+        order = "weighted"
+    if order.partition(":")[0] != "weighted" or "by=" in order:
+        fail("weights", f"go with order='weighted' or 'weighted:draws=N', not with {order!r}")
+    weights = numpy.ascontiguousarray(weights, numpy.float64)
+    if weights.ndim != 1:
+        fail("weights", f"have {weights.ndim} axes: it is one number for each sample")
+    return f"{order}{',' if ':' in order else ':'}by=weights", weights
+
+
+def _read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as why:
+        fail("order", f"cannot read '{path}': {why.strerror}")
+
+
+def _of_file(order):
+    """What the file of "weighted:by=FILE" or "trace:FILE" holds."""
+    if order.startswith("trace:"):
+        return {"trace": _read(order.removeprefix("trace:"))}
+    if order.startswith("weighted:") and "by=" in order:
+        import numpy
+
+        words = _read(order.partition("by=")[2]).split()
+        try:
+            return {"weights": numpy.array([float(word) for word in words], numpy.float64)}
+        except ValueError as why:
+            fail("order", f"weights: {why}")
+    return {}
+
+
+def order(text, weights):
+    """The keys `order`, `weights` and `trace`."""
+    if not isinstance(text, str):
+        fail("order", f"{text!r} is no text like 'shuffle' or 'block:chunks=32'")
+    if weights is None:
+        return {"order": text, **_of_file(text)}
+    text, weights = _weighted(text, weights)
+    return {"order": text, "weights": weights}
+
+
+# ------------------------------------------------------------------ ranks
+
+ENVIRONMENT = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"),
+               ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
+
+
+def found_rank():
+    """(rank, world) as torch.distributed, torchrun, Slurm or Open MPI say; (0, 1) without."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    for rank, world in ENVIRONMENT:
+        if rank in os.environ and world in os.environ:
+            return int(os.environ[rank]), int(os.environ[world])
+    return 0, 1
+
+
+def rank_of(rank, world):
+    if isinstance(rank, str):
+        if rank != "auto":
+            fail("rank", f"{rank!r} is neither a number nor 'auto'")
+        if world is not None:
+            fail("world", "rank='auto' finds it")
+        return found_rank()
+    if (rank is None) != (world is None):
+        fail("world" if world is None else "rank", "rank and world are given together")
+    return (0, 1) if rank is None else (operator.index(rank), operator.index(world))
+
+
+def thread_count(threads, rank):
+    """0: one for each processor. Ranks of torchrun on one machine share them."""
+    if threads is not None:
+        return operator.index(threads)
+    beside = os.environ.get("LOCAL_WORLD_SIZE") if rank == "auto" else None
+    return max(1, len(os.sched_getaffinity(0)) // int(beside)) if beside else 0

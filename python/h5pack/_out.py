@@ -1,0 +1,58 @@
+"""Batches as arrays of PyTorch or NumPy that show the reader's memory, or as they are."""
+import importlib.util
+
+from h5pack import _native
+from h5pack._options import fail
+
+NUMBERS = "iuf"
+
+
+def chosen(out):
+    """`out`, or "torch" where PyTorch is installed, else "numpy"."""
+    if out is None:
+        return "torch" if importlib.util.find_spec("torch") else "numpy"
+    if out not in ("torch", "numpy", "dlpack"):
+        fail("out", f"{out!r} is none of 'torch', 'numpy', 'dlpack'")
+    return out
+
+
+def _to_numpy():
+    from numpy import asarray
+
+    return asarray
+
+
+def _to_torch():
+    try:
+        from torch import from_dlpack
+    except ImportError:
+        fail("out", "'torch' needs PyTorch, which cannot be imported here: out='numpy' does "
+                    "without")
+    from numpy import asarray
+
+    def to_torch(part):
+        name = part.typestr
+        return from_dlpack(part) if name[1] in NUMBERS or name == "bfloat16" else asarray(part)
+
+    return to_torch
+
+
+def maker(out, layout):
+    """A function that makes a tuple of arrays of a Batch."""
+    one = {"numpy": _to_numpy, "torch": _to_torch, "dlpack": lambda: _native_part}[out]()
+    if layout != "channels_last":
+        return lambda batch: tuple(map(one, batch.parts))
+    if out == "dlpack":
+        fail("layout", "'channels_last' is of torch and numpy; 'nhwc' is the same memory")
+
+    def make(batch):
+        images, *others = batch.parts
+        images = one(images)
+        shown = images.permute(0, 3, 1, 2) if out == "torch" else images.transpose(0, 3, 1, 2)
+        return (shown, *map(one, others))
+
+    return make
+
+
+def _native_part(part: _native.Part):
+    return part

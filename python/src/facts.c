@@ -1,0 +1,81 @@
+/* dataset(): what is known of a dataset without reading its data, as a dictionary; and
+ * parse_bytes(), which reads sizes as the programs do. */
+#include "native.h"
+
+#include <stdlib.h>
+
+static PyObject *
+shape_tuple(const struct pack_shape *shape)
+{
+    PyObject *tuple = PyTuple_New(shape->rank);
+    for (int i = 0; tuple && i < shape->rank; i++)
+        PyTuple_SetItem(tuple, i, PyLong_FromUnsignedLongLong(shape->extent[i]));
+    return tuple;
+}
+
+static PyObject *
+numbers_list(const double *numbers, int n)
+{
+    PyObject *list = PyList_New(n);
+    for (int i = 0; list && i < n; i++)
+        PyList_SetItem(list, i, PyFloat_FromDouble(numbers[i]));
+    return list;
+}
+
+static PyObject *
+labels_list(const struct pack_facts *facts)
+{
+    PyObject *list = PyList_New(facts->n_labels);
+    for (int i = 0; list && i < facts->n_labels; i++)
+        PyList_SetItem(list, i,
+                       PyUnicode_DecodeUTF8(facts->label[i],
+                                            (Py_ssize_t)strlen(facts->label[i]), "replace"));
+    return list;
+}
+
+static PyObject *
+facts_dict(const struct pack_facts *facts)
+{
+    char type[PACK_TYPE_TEXT_MAX], element[24], pipeline[PACK_PIPELINE_TEXT_MAX];
+    struct element numpy = element_of(&facts->type);
+    return Py_BuildValue(
+        "{sssssssNsNsssssKsKsNsNsN}", "type", pack_type_format(&facts->type, type), "typestr",
+        element_name(&numpy, element), "layout", pack_layout_name(facts->layout), "shape",
+        shape_tuple(&facts->extent), "chunk", shape_tuple(&facts->chunk), "filters",
+        pack_pipeline_format(&facts->pipeline, pipeline), "interlace_mode",
+        facts->interlace_mode, "logical_bytes", facts->logical_bytes, "stored_bytes",
+        facts->stored_bytes, "labels", labels_list(facts), "mean",
+        numbers_list(facts->mean, facts->n_mean), "std", numbers_list(facts->std, facts->n_std));
+}
+
+PyObject *
+facts_dataset(PyObject *module, PyObject *args)
+{
+    const char *file, *path;
+    struct pack_error err;
+    if (!PyArg_ParseTuple(args, "ss:dataset", &file, &path))
+        return NULL;
+    struct pack_facts *facts = malloc(sizeof *facts);
+    if (!facts)
+        return PyErr_NoMemory();
+    PyThreadState *state = PyEval_SaveThread();
+    enum pack_status status = pack_dataset_facts(file, path, facts, &err);
+    PyEval_RestoreThread(state);
+    PyObject *dict = status == PACK_OK ? facts_dict(facts)
+                                       : errors_raise(PyModule_GetState(module), &err);
+    free(facts);
+    return dict;
+}
+
+PyObject *
+facts_bytes(PyObject *module, PyObject *text)
+{
+    struct pack_error err;
+    uint64_t bytes;
+    const char *words = PyUnicode_AsUTF8AndSize(text, NULL);
+    if (!words)
+        return NULL;
+    if (pack_bytes_parse(words, &bytes, &err) != PACK_OK)
+        return errors_raise(PyModule_GetState(module), &err);
+    return PyLong_FromUnsignedLongLong(bytes);
+}

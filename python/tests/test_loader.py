@@ -1,0 +1,413 @@
+"""Loader against what h5py reads."""
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import h5py
+import numpy
+from files import N, SIDE, raised, take, write
+
+import h5pack
+from h5pack import _native
+
+ORDERS = ("sequential", "shuffle", "block:chunks=4", "block:chunks=3,pool=slide",
+          "block:chunks=2,local", "buffer:samples=20", "replacement", "replacement:draws=50")
+
+
+def loader(tmp_path, batch_size=8, **options):
+    path = tmp_path / "x.h5"
+    if not path.exists():
+        write(path)
+    options.setdefault("out", "numpy")
+    return h5pack.Loader(path, batch_size, **options)
+
+
+def drawn(order, epoch=0, seed=0):
+    """The samples that libpack draws without a file."""
+    made = _native.Order(shape=(N, SIDE, SIDE + 1, 3), chunk_samples=4, order=order, seed=seed,
+                         batch=8)
+    made.seek(epoch)
+    return numpy.frombuffer(made.samples(10**6), numpy.uint64).astype(int)
+
+
+# ------------------------------------------------------------------ data and orders
+
+
+def test_every_order_gives_what_h5py_reads_at_the_samples_drawn(tmp_path):
+    pixels = write(tmp_path / "x.h5")
+    for order in ORDERS:
+        under_test = loader(tmp_path, order=order, seed=5)
+        for epoch in range(2):
+            images, labels = take(under_test)
+            want = drawn(order, epoch, 5)
+            assert labels.tolist() == want.tolist(), order
+            assert (images == pixels[want]).all(), order
+
+
+def test_epochs_differ_and_seeds_too(tmp_path):
+    first = loader(tmp_path)
+    epochs = [take(first)[1].tolist() for _ in range(3)]
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert take(loader(tmp_path, seed=1))[1].tolist() not in epochs
+    assert sorted(epochs[2]) == list(range(N))
+
+
+def test_threads_do_not_change_anything(tmp_path):
+    options = {"resized_crop": 5, "flip": True, "seed": 3}
+    want = take(loader(tmp_path, threads=1, **options))
+    for threads in (2, 3, 8):
+        got = take(loader(tmp_path, threads=threads, **options))
+        assert all((a == b).all() for a, b in zip(want, got)), threads
+
+
+def test_ranks_cover_every_sample_once(tmp_path):
+    for order in ("shuffle", "block:chunks=3", "block:chunks=2,local"):
+        seen = []
+        for rank in range(3):
+            part = loader(tmp_path, 4, order=order, rank=rank, world=3)
+            got = take(part)[1].tolist()
+            assert len(got) == 35 and len(part) == 9
+            seen += got
+        assert len(seen) == 105 and set(seen) == set(range(N)), order  # padded by two
+
+
+def test_several_files_are_one(tmp_path):
+    want = [write(tmp_path / f"{i}.h5", seed=i, n=10 + i) for i in range(3)]
+    paths = [tmp_path / f"{i}.h5" for i in range(3)]
+    images, labels = take(h5pack.Loader(paths, 4, order="sequential", out="numpy"))
+    assert (images == numpy.concatenate(want)).all()
+    assert labels[10] == 1000 and len(labels) == 33
+
+
+def test_any_numbers_are_read_and_other_datasets_beside(tmp_path):
+    write(tmp_path / "x.h5")
+    volume, names = take(loader(tmp_path, images="volume", with_=("names",), order="sequential"))
+    with h5py.File(tmp_path / "x.h5") as file:
+        assert (volume == file["volume"][:]).all() and volume.dtype == numpy.dtype("f4")
+        assert (names == file["names"][:]).all()
+
+
+def test_boxes_of_volumes_are_samples_too(tmp_path):
+    write(tmp_path / "x.h5")
+    got, = take(loader(tmp_path, images="volume", with_=(), order="sequential", box=(10, 60),
+                       step=5))
+    with h5py.File(tmp_path / "x.h5") as file:
+        rows = file["volume"][:]
+    assert got.shape == (19, 10, 60)
+    assert all((got[i] == rows[5 * i:5 * i + 10]).all() for i in range(19))
+
+
+def test_labels_that_are_not_there_are_left_out_unless_asked_for(tmp_path):
+    with h5py.File(tmp_path / "bare.h5", "w") as file:
+        file["images"] = numpy.zeros((10, 4), "f4")
+    assert len(next(iter(h5pack.Loader(tmp_path / "bare.h5", 2, out="numpy")))) == 1
+    said = raised(h5pack.NotFoundError, take,
+                  h5pack.Loader(tmp_path / "bare.h5", 2, with_=("labels",), out="numpy"))
+    assert "labels" in said, said
+
+
+def test_the_last_batch_is_short_or_left_out(tmp_path):
+    sizes = [len(labels) for _, labels in loader(tmp_path)]
+    assert sizes == [8] * 12 + [7] and len(loader(tmp_path)) == 13
+    assert [len(labels) for _, labels in loader(tmp_path, drop_last=True)] == [8] * 12
+    assert len(loader(tmp_path, drop_last=True)) == 12
+
+
+def test_weights_are_kept_to(tmp_path):
+    weights = numpy.zeros(N)
+    weights[[3, 50]] = 1, 3
+    labels = take(loader(tmp_path, weights=weights))[1]
+    assert set(labels) == {3, 50} and (labels == 50).mean() > 0.5
+    labels = take(loader(tmp_path, weights=weights, order="weighted:draws=1000"))[1]
+    assert len(labels) == 1000 and 0.7 < (labels == 50).mean() < 0.8
+
+
+# ------------------------------------------------------------------ going on
+
+
+def test_a_state_goes_on_with_exactly_the_next_batch(tmp_path):
+    for order in ORDERS:
+        whole = loader(tmp_path, order=order, seed=2)
+        labels = [[label.tolist() for _, label in whole] for _ in range(2)]
+        for stop in (0, 1, 5, len(whole)):
+            first = loader(tmp_path, order=order, seed=2)
+            iteration = iter(first)
+            for _ in range(stop):
+                next(iteration)
+            second = loader(tmp_path, order=order, seed=2)
+            second.load_state_dict(first.state_dict())
+            got = [label.tolist() for _, label in second]
+            want = labels[0][stop:] or labels[1]
+            assert got == want, (order, stop)
+            if stop != len(whole):
+                assert [label.tolist() for _, label in second] == labels[1], order
+
+
+def test_a_state_of_another_loader_is_refused(tmp_path):
+    state = loader(tmp_path).state_dict()
+    said = raised(ValueError, loader(tmp_path, seed=1).load_state_dict, state)
+    assert "seed=0" in said and "seed=1" in said
+    raised(ValueError, loader(tmp_path, 16).load_state_dict, state)
+
+
+def test_set_epoch_gives_that_epoch_from_its_beginning(tmp_path):
+    straight = loader(tmp_path)
+    epochs = [take(straight)[1].tolist() for _ in range(3)]
+    jumping = loader(tmp_path)
+    for epoch in (2, 0, 0, 1):
+        jumping.set_epoch(epoch)
+        assert take(jumping)[1].tolist() == epochs[epoch]
+    assert take(jumping)[1].tolist() == epochs[2]
+
+
+def test_an_epoch_that_was_left_is_followed_by_the_next(tmp_path):
+    straight = loader(tmp_path)
+    epochs = [take(straight)[1].tolist() for _ in range(2)]
+    left = loader(tmp_path)
+    for _ in left:
+        break
+    assert take(left)[1].tolist() == epochs[1]
+
+
+def test_an_iteration_ends_when_another_begins(tmp_path):
+    under_test = loader(tmp_path)
+    first = iter(under_test)
+    next(first)
+    iter(under_test)
+    assert "another" in raised(RuntimeError, next, first)
+
+
+# ------------------------------------------------------------------ memory
+
+
+def test_arrays_outlive_the_loader(tmp_path):
+    pixels = write(tmp_path / "x.h5")
+    under_test = loader(tmp_path, order="sequential")
+    iteration = iter(under_test)
+    kept = [next(iteration)[0] for _ in range(4)]
+    del under_test, iteration
+    gc.collect()
+    assert all((kept[i] == pixels[8 * i:8 * i + 8]).all() for i in range(4))
+    kept[0][:] = 7  # and are memory of their own
+    assert (kept[1] == pixels[8:16]).all()
+
+
+def test_a_batch_that_is_kept_stays_while_others_are_read(tmp_path):
+    pixels = write(tmp_path / "x.h5")
+    kept = {}
+    for number, (images, labels) in enumerate(loader(tmp_path, order="shuffle")):
+        if number % 3 == 0:
+            kept[number] = images[2:4], labels  # a view of a view
+    assert all((images == pixels[labels[2:4]]).all() for images, labels in kept.values())
+
+
+def test_keeping_all_batches_ends_in_a_sentence_and_can_go_on(tmp_path):
+    under_test = loader(tmp_path, memory="2M", order="replacement:draws=100000")
+    labels = drawn("replacement:draws=100000")
+    iteration, kept = iter(under_test), []
+
+    def hoard():
+        for batch in iteration:
+            kept.append(batch)
+
+    said = raised(h5pack.LimitError, hoard)
+    assert "memory" in said and "let go" in said, said
+    done = 8 * len(kept)
+    kept.clear()
+    assert next(iteration)[1].tolist() == labels[done:done + 8].tolist()  # nothing is lost
+
+
+def test_memory_that_is_too_little_is_refused_with_the_least(tmp_path):
+    said = raised(h5pack.MemoryLimitError, take, loader(tmp_path, memory=1000))
+    assert said.startswith("memory: ") and "do" in said, said
+
+
+def resident_kib():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def test_nothing_grows_over_ten_thousand_batches(tmp_path):
+    under_test = loader(tmp_path, 2)
+    for _ in range(20):
+        for _ in under_test:
+            pass
+    before = resident_kib()
+    for _ in range(200):
+        for _ in under_test:
+            pass
+    assert under_test.stats()["batches"] > 10000
+    assert resident_kib() - before < 1500
+
+
+def test_loaders_come_and_go_without_growth(tmp_path):
+    def some():
+        for _ in range(60):
+            for _ in loader(tmp_path):
+                break  # in mid-epoch
+        gc.collect()
+
+    some()
+    before, threads = resident_kib(), threading.active_count()
+    some()
+    assert resident_kib() - before < 1500 and threading.active_count() == threads
+    assert len(os.listdir("/proc/self/task")) < 20
+
+
+# ------------------------------------------------------------------ what happens to processes
+
+
+def test_several_loaders_at_once(tmp_path):
+    many = [loader(tmp_path, seed=seed) for seed in range(4)]
+    want = [take(one)[1].tolist() for one in (loader(tmp_path, seed=seed) for seed in range(4))]
+    got = [[] for _ in many]
+    for batches in zip(*many):
+        for labels, (_, some) in zip(got, batches):
+            labels += some.tolist()
+    assert got == want
+
+
+def in_child(work):
+    """What a forked child's function says."""
+    read, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            said = work()
+        except Exception as why:  # told of below
+            said = f"{type(why).__name__}: {why}"
+        os.write(write_end, str(said).encode())
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read) as file:
+        said = file.read()
+    assert os.waitpid(child, 0)[1] == 0, "the child died"
+    return said
+
+
+def test_a_forked_child_reads_with_a_reader_of_its_own(tmp_path):
+    under_test = loader(tmp_path, order="sequential")
+    iteration = iter(under_test)
+    kept = next(iteration)
+    assert "forked" in in_child(lambda: next(iteration))
+    assert in_child(lambda: take(under_test)[1].sum()) == str(N * (N - 1) // 2)
+
+    def forget():
+        nonlocal kept, iteration, under_test
+        kept = iteration = under_test = None
+        return gc.collect() and "gone"
+
+    assert in_child(forget) in ("gone", "0")
+    assert next(iteration)[1][0] == 8
+
+
+def test_the_native_reader_says_that_it_was_forked(tmp_path):
+    write(tmp_path / "x.h5")
+    reader = _native.Reader((str(tmp_path / "x.h5"),), "images", (), {"batch": 4}, n_kept=2)
+    assert "forked" in in_child(reader.next) and "forked" in in_child(reader.info)
+    assert in_child(reader.close) == "None"
+    assert len(reader.next()) == 4
+
+
+def test_an_exception_in_the_loop_leaves_a_loader_that_works(tmp_path):
+    under_test = loader(tmp_path)
+
+    def work():
+        for number, _ in enumerate(under_test):
+            if number == 3:
+                raise KeyError("mine")
+
+    raised(KeyError, work)
+    assert len(take(under_test)[1]) == N
+
+
+INTERRUPTED = """
+import sys, threading, os, signal, time
+import h5pack
+from h5pack import _native
+os.mkfifo(sys.argv[2])
+loader = h5pack.Loader(sys.argv[1], 8, out="numpy", order="replacement:draws=1000000000000", seed=1)
+print("ready", flush=True)
+try:
+    for batch in loader:
+        pass
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    next(iter(loader))
+    print("goes on", flush=True)
+"""
+
+
+def test_ctrl_c_ends_the_loop_and_the_loader_goes_on(tmp_path):
+    write(tmp_path / "x.h5")
+    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, tmp_path / "x.h5",
+                              tmp_path / "fifo"], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    said = child.communicate(timeout=60)[0]
+    assert said == "interrupted\ngoes on\n", said
+
+
+def test_a_file_that_changes_is_noticed(tmp_path):
+    under_test = loader(tmp_path)
+    iteration = iter(under_test)
+    next(iteration)
+    time.sleep(0.05)
+    with open(tmp_path / "x.h5", "ab") as file:
+        file.write(b"more")
+    said = raised(h5pack.ChangedError, list, iteration)
+    assert "x.h5" in said
+
+
+# ------------------------------------------------------------------ what it says
+
+
+def test_wrong_arguments_are_sentences(tmp_path):
+    for options, word in (({"order": "shuffel"}, "shuffel"), ({"order": 3}, "order"),
+                          ({"rank": 2, "world": 2}, "rank 2 of 2"), ({"rank": 1}, "world"),
+                          ({"rank": "all"}, "auto"), ({"crop": "x"}, "crop"),
+                          ({"crop": 4, "resize": 4}, "resize"), ({"flip": 2}, "flip"),
+                          ({"normalize": 3}, "normalize"), ({"dtype": "float16"}, "normalize"),
+                          ({"normalize": True, "dtype": "int8"}, "int8"),
+                          ({"layout": "hwc"}, "hwc"), ({"memory": "1 apple"}, "apple"),
+                          ({"out": "jax"}, "jax"), ({"weights": [1.0]}, "103 samples"),
+                          ({"normalize": ((120,), (50,))}, "from 0 to 1"),
+                          ({"resized_crop": {"size": 4, "scal": 1}}, "scal"),
+                          ({"images": "image"}, "image"), ({"batch_size": 0}, "batch_size")):
+        said = raised(h5pack.Error, loader, tmp_path, **options)
+        assert word in said and "\n" not in said, (options, said)
+
+
+def test_what_images_cannot_be_made_into_is_said_when_reading_begins(tmp_path):
+    assert "8" in raised(h5pack.ArgumentError, take, loader(tmp_path, crop=20))
+    raised(h5pack.UnsupportedError, take, loader(tmp_path, images="volume", flip=True))
+
+
+def test_a_missing_file_is_a_file_not_found_error(tmp_path):
+    said = raised(FileNotFoundError, h5pack.Loader, tmp_path / "none.h5", 4)
+    assert "none.h5" in said
+
+
+def test_stats_count_what_was_done(tmp_path):
+    write(tmp_path / "x.h5", compression="gzip")
+    under_test = loader(tmp_path)
+    assert "before" in under_test.advice()
+    take(under_test)
+    stats = under_test.stats()
+    assert stats["batches"] == 13 and stats["samples"] == N
+    assert stats["visits"] >= 13 and stats["loads"] <= 26 and stats["engine"] == "pread"
+    assert stats["waiting_s"] > 0 and 0 < stats["waiting_share"] <= 1
+    under_test.close()
+    assert under_test.stats()["loads"] >= 26
+
+
+def test_advice_says_what_limits(tmp_path):
+    under_test = loader(tmp_path)
+    for _ in under_test:
+        time.sleep(0.005)
+    assert "does not limit" in under_test.advice(), under_test.advice()
