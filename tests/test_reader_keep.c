@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <libpack/reader.h>
+#include "libpack/hdf5/h5.h"
 #include "tests/made_h5.h"
 #include "tests/made_reader.h"
 #include "tests/tap.h"
@@ -73,7 +74,7 @@ struct copy {
     uint64_t samples[BATCH];
     uint8_t *further[N_FURTHER];
 };
-enum { N_COPIES = 64 };
+enum { N_COPIES = 400 };
 
 static void
 copy_batch(const struct pack_reader_batch *batch, struct pack_reader *reader, struct copy *to)
@@ -175,6 +176,7 @@ keep_at_random(const struct pack_reader_params *params, const struct copy *copie
         size_t number;
     } kept[N_KEPT];
     size_t n_kept = 0, n_read = 0;
+    struct pack_reader_batch batch;
     struct giver giver;
     pthread_t thread;
     bool runs = false;
@@ -185,7 +187,6 @@ keep_at_random(const struct pack_reader_params *params, const struct copy *copie
         return -1;
     }
     while (n_read < n) {
-        struct pack_reader_batch batch;
         if (pack_reader_next(reader, &batch, &err) != PACK_OK || batch.n_samples == 0)
             break;
         n_wrong += !is_copy(&batch, &copies[n_read]);
@@ -212,6 +213,8 @@ keep_at_random(const struct pack_reader_params *params, const struct copy *copie
     }
     if (runs)
         pthread_join(thread, NULL);
+    if (n_read == n) /* behind the last */
+        n_wrong += pack_reader_next(reader, &batch, &err) != PACK_OK || batch.n_samples > 0;
     for (size_t i = 0; i < n_kept; i++)
         n_wrong += !is_copy(&kept[i].batch, &copies[kept[i].number]);
     pack_reader_close(reader); /* with batches that are kept */
@@ -246,8 +249,8 @@ test_keeping(void)
         struct copy copies[N_COPIES];
         size_t n = copy_all(&params, copies);
         int n_wrong = 0;
-        params.n_kept = N_KEPT;
         for (unsigned round = 0; round < ROUNDS; round++) {
+            params.n_kept = round == ROUNDS - 1 && !sets[s].least ? PACK_READER_KEEP_ALL : N_KEPT;
             params.n_threads = 1 + round;
             params.n_ahead = 1 + round % 3;
             params.memory_bytes = 0;
@@ -312,6 +315,166 @@ test_bounds(void)
     pack_reader_close(reader);
 }
 
+/* ------------------------------------------------------------ as memory allows */
+
+/* Reads and keeps until that fails, or `most` are kept, or there are no more batches. */
+static size_t
+keep_all(struct pack_reader *reader, struct pack_reader_batch *kept, size_t most,
+         struct pack_error *err)
+{
+    size_t n = 0;
+    *err = (struct pack_error){ .status = PACK_OK };
+    while (n < most && pack_reader_next(reader, &kept[n], err) == PACK_OK &&
+           kept[n].n_samples && pack_reader_keep(reader, &kept[n], err) == PACK_OK)
+        n++;
+    return n;
+}
+
+/* How many batches are kept, before and behind one that could not be. */
+static size_t
+count_kept(const struct pack_reader_batch *kept, size_t n, const struct copy *copies,
+           const bool *is_there)
+{
+    size_t n_good = 0;
+    for (size_t i = 0; i < n; i++)
+        n_good += is_there[i] && is_copy(&kept[i], &copies[i]);
+    return n_good;
+}
+
+static void
+test_growing(void)
+{
+    static const struct pack_reader_transform flip = { .flip = 0.5,
+                                                       .values = PACK_READER_FP32 };
+    static const char *const sets[] = { "x", "plain", "virtual" };
+    enum { N_MORE = 9 };
+    for (int s = 0; s < 6; s++) {
+        struct pack_reader_params params = {
+            .file = path,
+            .dataset = sets[s % 3],
+            .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = BATCH, .seed = 5 },
+            .n_epochs = 30,
+            .n_threads = 2,
+            .n_ahead = 1,
+            .transform = s < 3 ? NULL : &flip,
+            .further = further,
+            .n_further = N_FURTHER
+        };
+        struct copy copies[N_COPIES];
+        struct pack_reader_batch kept[N_COPIES];
+        bool is_there[N_COPIES] = { false };
+        struct pack_reader_info info = { .n_buffers = 0 }, begun = info;
+        struct pack_reader *reader = NULL;
+        struct pack_error err;
+        size_t n = copy_all(&params, copies), n_kept = 0, n_again = 0;
+        params.n_kept = PACK_READER_KEEP_ALL;
+        uint64_t least = least_memory(params);
+        /* room for some more, beside as many chunks */
+        params.memory_bytes = least + 2 * N_MORE * BATCH * SIDE * SIDE * 3 * (s < 3 ? 1 : 4);
+        bool good = pack_reader_open(&params, &reader, &err) == PACK_OK &&
+                    pack_reader_info(reader, &begun, NULL) == PACK_OK &&
+                    (n_kept = keep_all(reader, kept, N_COPIES, &err)) > 2 + N_MORE / 2 &&
+                    pack_reader_info(reader, &info, NULL) == PACK_OK;
+        ok(good && n_kept < n && err.status == PACK_ERR_LIMIT &&
+               strcmp(err.param, "memory_bytes") == 0,
+           "%s%s: %zu batches are kept: %s", params.dataset, s < 3 ? "" : ", transformed", n_kept,
+           err.text);
+        size_t ring = begun.n_buffers - 2;
+        ok(good && info.n_buffers == ring + n_kept && info.memory_bytes > begun.memory_bytes &&
+               info.memory_bytes <= params.memory_bytes,
+           "%zu buffers have become %zu, within memory", begun.n_buffers, info.n_buffers);
+        for (size_t i = 0; i < n_kept; i++)
+            is_there[i] = true;
+        good = good && is_copy(&kept[n_kept], &copies[n_kept]) && /* lent as it was */
+               pack_reader_give_back(reader, kept[1].buffer, NULL) == PACK_OK &&
+               pack_reader_give_back(reader, kept[n_kept - 1].buffer, NULL) == PACK_OK;
+        is_there[1] = is_there[n_kept - 1] = false;
+        good = good && pack_reader_keep(reader, &kept[n_kept], &err) == PACK_OK;
+        is_there[n_kept] = true;
+        if (good)
+            n_again = keep_all(reader, kept + n_kept + 1, N_COPIES - n_kept - 1, &err);
+        for (size_t i = 0; i < n_again; i++)
+            is_there[n_kept + 1 + i] = true;
+        pack_reader_info(reader, &begun, NULL);
+        ok(good && n_again == 1 && err.status == PACK_ERR_LIMIT &&
+               begun.n_buffers == info.n_buffers && begun.memory_bytes == info.memory_bytes &&
+               count_kept(kept, n_kept + 2, copies, is_there) == n_kept,
+           "what is given back holds the next ones, and all is as it was");
+        for (size_t i = 0; i < n_kept + 2 && good; i++)
+            good = !is_there[i] ||
+                   pack_reader_give_back(reader, kept[i].buffer, NULL) == PACK_OK;
+        ok(good && pack_reader_give_back(reader, info.n_buffers, &err) == PACK_ERR_ARGUMENT,
+           "each is given back: %s", err.text);
+        pack_reader_close(reader);
+        free_copies(copies, n);
+    }
+}
+
+/* Half of what is not needed is not given to decoded chunks. */
+static void
+test_chunks_beside(void)
+{
+    struct pack_reader_params params = { .file = path,
+                                         .dataset = "x",
+                                         .pattern = { .batch = BATCH },
+                                         .n_kept = 2,
+                                         .n_threads = 1 };
+    struct pack_reader *reader = NULL;
+    struct pack_reader_info all = { .n_slots = 0 }, half = all;
+    params.memory_bytes = least_memory(params) + 20 * 4 * SIDE * SIDE * 3;
+    if (pack_reader_open(&params, &reader, NULL) == PACK_OK)
+        pack_reader_info(reader, &all, NULL);
+    pack_reader_close(reader);
+    params.n_kept = PACK_READER_KEEP_ALL;
+    reader = NULL;
+    if (pack_reader_open(&params, &reader, NULL) == PACK_OK)
+        pack_reader_info(reader, &half, NULL);
+    pack_reader_close(reader);
+    ok(all.n_slots > 2 && half.n_slots >= all.n_slots / 2 && half.n_slots < all.n_slots,
+       "%ju chunks are held beside two batches, %ju beside as many as fit",
+       (uintmax_t)all.n_slots, (uintmax_t)half.n_slots);
+}
+
+/* Many: found by their number, whichever it is. */
+static void
+test_many(void)
+{
+    enum { MANY = 3000 };
+    struct pack_reader_params params = { .file = path,
+                                         .dataset = "labels",
+                                         .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 1 },
+                                         .n_epochs = 1 + MANY / N_ROWS,
+                                         .n_kept = PACK_READER_KEEP_ALL,
+                                         .n_threads = 2 };
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch *kept = calloc(MANY, sizeof *kept);
+    int64_t *values = calloc(MANY, sizeof *values);
+    bool *is_used = calloc(2 * MANY, sizeof *is_used);
+    struct pack_error err = { .text = "" };
+    size_t n_wrong = 0;
+    if (pack_reader_open(&params, &reader, &err) != PACK_OK)
+        note("%s", err.text);
+    for (size_t i = 0; reader && i < MANY; i++) {
+        bool good = pack_reader_next(reader, &kept[i], &err) == PACK_OK && kept[i].n_samples &&
+                    pack_reader_keep(reader, &kept[i], &err) == PACK_OK &&
+                    kept[i].buffer < 2 * MANY && !is_used[kept[i].buffer];
+        n_wrong += !good;
+        if (good) {
+            is_used[kept[i].buffer] = true;
+            memcpy(&values[i], kept[i].data, sizeof *values);
+        }
+    }
+    for (size_t i = 0; reader && i < MANY; i++)
+        n_wrong += !kept[i].data || memcmp(&values[i], kept[i].data, sizeof *values) != 0 ||
+                   pack_reader_give_back(reader, kept[i].buffer, NULL) != PACK_OK;
+    ok(reader && n_wrong == 0, "%d batches are kept, %zu of them wrongly: %s", MANY, n_wrong,
+       err.text);
+    pack_reader_close(reader);
+    free(is_used);
+    free(values);
+    free(kept);
+}
+
 /* -------------------------------------------------------- the caller's memory */
 
 struct room {
@@ -336,6 +499,34 @@ release(void *context, void *buffer)
     struct room *room = context;
     room->n_held--;
     free(buffer);
+}
+
+/* Of buffers that are added, too; until there are no more. */
+static void
+test_buffers_grow(void)
+{
+    struct room room = { .most = 9 };
+    struct pack_reader_params params = { .file = path,
+                                         .dataset = "x",
+                                         .pattern = { .batch = BATCH },
+                                         .n_ahead = 1,
+                                         .n_kept = PACK_READER_KEEP_ALL,
+                                         .buffers = { &room, allocate, release } };
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch kept[16];
+    struct pack_error err = { .text = "" };
+    size_t n = 0;
+    if (pack_reader_open(&params, &reader, &err) == PACK_OK && room.n == 4)
+        n = keep_all(reader, kept, 10, &err);
+    bool good = n == 7 && err.status == PACK_ERR_MEMORY && room.n == 9;
+    for (size_t i = 0; i < n + 1 && good; i++)
+        good = kept[i].data == room.buffer[kept[i].buffer];
+    ok(good, "they are asked for when more are kept: %s", err.text);
+    ok(good && pack_reader_give_back(reader, kept[3].buffer, NULL) == PACK_OK &&
+           pack_reader_keep(reader, &kept[7], &err) == PACK_OK,
+       "a batch for which there was none stays lent");
+    pack_reader_close(reader);
+    ok(room.n_held == 0, "and all are given back");
 }
 
 static void
@@ -376,6 +567,7 @@ test_buffers(void)
     }
     ok(n_good == 6, "batches lie in memory of the caller's, which is given back");
     ok(n_refused == n_tried && n_tried > 12, "and when there is not enough of it, too");
+    test_buffers_grow();
     struct pack_reader_params half = { .file = path,
                                        .dataset = "x",
                                        .pattern = { .batch = BATCH },
@@ -467,9 +659,13 @@ test_stop_waiting(void)
 int
 main(void)
 {
+    pack_h5_register_zstd(NULL);
     write_all();
     test_keeping();
     test_bounds();
+    test_growing();
+    test_chunks_beside();
+    test_many();
     test_buffers();
     test_stop();
     test_stop_waiting();

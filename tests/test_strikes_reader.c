@@ -47,6 +47,36 @@ read_direct(struct pack_error *err)
     return read_all(PACK_READER_DIRECT, err);
 }
 
+/* All batches are kept, with those of a dataset in step; buffers are added while they are read. */
+static enum pack_status
+read_and_keep(struct pack_error *err)
+{
+    static const char *const further[] = { "x" };
+    struct pack_reader_params params = { .file = "whole.h5",
+                                         .dataset = "x",
+                                         .pattern = { .kind = PACK_PATTERN_SHUFFLE,
+                                                      .batch = 16 },
+                                         .n_threads = 1,
+                                         .n_kept = PACK_READER_KEEP_ALL,
+                                         .further = further,
+                                         .n_further = 1 };
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch batch = { .n_samples = 1 };
+    size_t last = 0;
+    enum pack_status status = pack_reader_open(&params, &reader, err);
+    while (status == PACK_OK && batch.n_samples) {
+        status = pack_reader_next(reader, &batch, err);
+        if (status == PACK_OK && batch.n_samples)
+            status = pack_reader_keep(reader, &batch, err);
+        if (status == PACK_OK && batch.n_samples)
+            last = batch.buffer;
+    }
+    if (status == PACK_OK)
+        status = pack_reader_give_back(reader, last, err);
+    pack_reader_close(reader);
+    return status;
+}
+
 int
 main(void)
 {
@@ -59,6 +89,7 @@ main(void)
     static const struct strike_case cases[] = {
         { "batches are read", NULL, read_pread, NULL, false, true, 0, 0, NULL },
         { "out of a mapping", NULL, read_mmap, NULL, false, true, 0, 0, NULL },
+        { "and kept", NULL, read_and_keep, NULL, false, true, 0, 0, NULL },
         { "past the page cache", NULL, read_direct, NULL, false, true, 0, 0, NULL },
     };
     char folder[] = "/tmp/h5pack-test.XXXXXX", command[64];

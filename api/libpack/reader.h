@@ -82,11 +82,14 @@ struct pack_reader_transform {
 /* Memory of the caller's for batches: pinned for a GPU, or shared, or of another library. */
 struct pack_reader_buffers {
     void *context; /* handed to both */
-    /* `bytes` of one batch; NULL: there is no more. Called while the reader is opened, and
-     * the other when it is closed, by the same thread as these functions. */
+    /* `bytes` of one batch; NULL: there is no more. Called while the reader is opened and a
+     * batch is kept, and the other when it is closed, by the same thread as these functions. */
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *buffer);
 };
+
+/* As many as memory holds. */
+enum { PACK_READER_KEEP_ALL = 1 << 30 };
 
 /* Zero means the default everywhere. */
 struct pack_reader_params {
@@ -116,7 +119,13 @@ struct pack_reader_params {
     unsigned n_threads;    /* 0: one for each processor */
     uint64_t memory_bytes; /* for everything that the reader allocates; 0: 1 GiB */
     unsigned n_ahead;      /* batches made beside the one that is lent; 0: 2 */
-    unsigned n_kept;       /* batches that pack_reader_keep() may keep; 0: none */
+    /*
+     * Batches that pack_reader_keep() may keep; 0: none. Up to 65536 are allocated when the
+     * reader is opened, and always there. Of more, such as PACK_READER_KEEP_ALL, two are; one
+     * is added whenever one more is kept, as long as memory_bytes hold it, and stays. Of what
+     * of memory_bytes is not needed to read at all, at most half goes to decoded chunks then.
+     */
+    unsigned n_kept;
     struct pack_reader_buffers buffers; /* of batches of `dataset`; zero: the reader's own */
     enum pack_reader_strategy strategy;
     bool file_order; /* leave elements in the file's byte order */
@@ -179,7 +188,7 @@ struct pack_reader_info {
     unsigned n_threads;    /* that read */
     uint64_t memory_bytes; /* allocated, at most what was asked for; with all further ones */
     uint64_t n_slots;      /* decoded chunks that are kept */
-    size_t n_buffers;      /* of batches: in the making, lent and kept */
+    size_t n_buffers;      /* of batches: in the making, lent and kept; more when more are */
     size_t buffer_bytes;   /* of one; of the last batch of an epoch less may be used */
 
     uint64_t visits; /* a chunk in a batch */
@@ -222,7 +231,7 @@ struct pack_reader;
  *
  * Chunks that are decoded are kept while memory_bytes allows; as the order is known ahead,
  * those go first whose next visit is furthest away (Belady's optimum, as far as the
- * reader looks ahead). All memory is allocated here.
+ * reader looks ahead). All memory is allocated here, but for batches that are kept later.
  *
  * PACK_ERR_ARGUMENT, naming the parameter or the member of the transform, the file whose
  * samples are not as the first's, or the further dataset that is of another length;
@@ -250,9 +259,11 @@ enum pack_status pack_reader_next(struct pack_reader *reader,
 
 /*
  * Keeps the batch that is lent: all that it points to stays as it is until it is given
- * back, or the reader is closed. The reader goes on in another buffer meanwhile.
- * PACK_ERR_LIMIT, naming n_kept, when so many are kept already: it is lent then as it was.
- * PACK_ERR_ARGUMENT when it is not the batch that was lent last, or kept already.
+ * back, or the reader is closed. The reader goes on in another buffer meanwhile, which may
+ * be a new one: see n_kept. PACK_ERR_LIMIT, naming n_kept when so many are kept already, or
+ * memory_bytes, and PACK_ERR_MEMORY when the caller or the system has no buffer: it is lent
+ * then as it was. PACK_ERR_ARGUMENT when it is not the batch that was lent last, or kept
+ * already.
  */
 enum pack_status pack_reader_keep(struct pack_reader *reader,
                                   const struct pack_reader_batch *batch,

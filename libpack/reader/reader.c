@@ -8,13 +8,16 @@
 
 #include "libpack/base/check.h"
 #include "libpack/base/clock.h"
-#include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/reader/reader_parts.h"
 
-enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16, KEPT_MAX = 1 << 16, FURTHER_MAX = 256 };
+enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16, FURTHER_MAX = 256 };
+
+/* More batches that may be kept are not allocated before they are: then there are as many as
+ * a loop keeps that holds one until it has the next. */
+enum { KEPT_AT_ONCE_MAX = 1 << 16, KEPT_BEGIN = 2 };
 
 static const struct pack_fetch_ops *const strategies[] = {
     [PACK_READER_AUTO] = &pack_fetch_pread,
@@ -52,7 +55,7 @@ pack_reader_check(const struct pack_reader_params *p, struct pack_error *err)
     if (status == PACK_OK)
         status = pack_check_count("n_ahead", p->n_ahead, AHEAD_MAX, err);
     if (status == PACK_OK)
-        status = pack_check_count("n_kept", p->n_kept, KEPT_MAX, err);
+        status = pack_check_count("n_kept", p->n_kept, PACK_READER_KEEP_ALL, err);
     if (status == PACK_OK && !p->buffers.allocate != !p->buffers.release)
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "buffers",
                                  "allocate and release are given together");
@@ -211,7 +214,8 @@ pack_reader_prepare(struct pack_reader *r, struct pack_error *err)
     r->info.n_threads = is_stock ? 0 : n_threads;
     r->n_ring =
         is_stock ? 1 : (r->params.n_ahead ? r->params.n_ahead : AHEAD_DEFAULT) + 1;
-    r->n_jobs = r->n_ring + r->params.n_kept;
+    r->n_jobs = r->n_ring + (r->params.n_kept > KEPT_AT_ONCE_MAX ? KEPT_BEGIN
+                                                                 : r->params.n_kept);
     r->info.n_buffers = r->n_jobs;
     r->info.buffer_bytes = r->present.batch * r->info.sample_bytes;
     return PACK_OK;
@@ -285,7 +289,6 @@ static void
 lend(struct pack_reader *r, struct pack_job *job, struct pack_reader_batch *batch)
 {
     const struct pack_drawn *drawn = &job->drawn;
-    size_t number = (size_t)(job - r->jobs);
     r->lent = job;
     *batch = (struct pack_reader_batch){ .data = job->data,
                                          .n_samples = drawn->n_samples,
@@ -295,8 +298,8 @@ lend(struct pack_reader *r, struct pack_job *job, struct pack_reader_batch *batc
                                          .position = drawn->position,
                                          .ready_ns = job->ready_ns,
                                          .work = job->work,
-                                         .further = r->further_data + number * r->n_further,
-                                         .buffer = number };
+                                         .further = job->further_data,
+                                         .buffer = job->number };
 }
 
 /* Looks at the files of a batch, as what was read of one that changes says nothing, good or
@@ -399,10 +402,10 @@ pack_reader_keep(struct pack_reader *r, const struct pack_reader_batch *batch,
     if (!r->lent || batch->data != r->lent->data)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "batch",
                                "it is not lent, or is kept already");
-    if (!pack_ring_keep(r->ring, r->lent))
-        return pack_fail_param(err, PACK_ERR_LIMIT, "n_kept",
-                               "%s kept already; one is to be given back first",
-                               pack_counted(r->params.n_kept, "batch is", "batches are").text);
+    enum pack_status status = pack_reader_make_room(r, err);
+    if (status != PACK_OK)
+        return status;
+    pack_ring_keep(r->ring, r->lent);
     pack_further_keep_job(r, r->lent);
     r->lent = NULL;
     return PACK_OK;
@@ -413,8 +416,8 @@ pack_reader_give_back(struct pack_reader *r, size_t buffer, struct pack_error *e
 {
     if (!r)
         return pack_check_given(err, "reader", r, NULL);
-    struct pack_job *job = buffer < r->n_jobs ? &r->jobs[buffer] : NULL;
-    if (!job || !pack_ring_let_go(r->ring, job))
+    struct pack_job *job = pack_ring_job(r->ring, buffer);
+    if (!job || !pack_ring_let_go(job))
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "buffer", "no batch is kept in %zu",
                                buffer);
     pack_further_give_back(r, job);

@@ -38,9 +38,7 @@ pack_further_prepare(struct pack_reader *r, struct pack_error *err)
     enum pack_status status = PACK_OK;
     size_t n = r->params.n_further;
     r->further = calloc(n + 1, sizeof *r->further);
-    r->further_data = calloc(n * r->n_jobs + 1, sizeof *r->further_data);
-    r->further_jobs = calloc(n * r->n_jobs + 1, sizeof(struct pack_job *));
-    if (!r->further || !r->further_data || !r->further_jobs)
+    if (!r->further)
         return pack_fail_memory(err, "further datasets");
     for (size_t i = 0; i < n && status == PACK_OK; i++) {
         struct pack_reader *f = calloc(1, sizeof *f);
@@ -72,8 +70,6 @@ pack_further_close(struct pack_reader *r)
 {
     for (size_t i = 0; i < r->n_further; i++)
         pack_reader_close(r->further[i]);
-    free((void *)r->further_jobs);
-    free(r->further_data);
     free(r->further);
 }
 
@@ -130,8 +126,7 @@ read_whole(struct pack_reader *f, struct pack_error *err)
     struct pack_strided all = { .run_bytes = facts->logical_bytes };
     enum pack_status status = PACK_OK;
     f->whole = malloc(facts->logical_bytes);
-    f->lent_rows = calloc(f->present.batch * f->first->n_jobs, f->sample_bytes);
-    if (!f->whole || !f->lent_rows)
+    if (!f->whole)
         return pack_fail_memory(err, "further dataset");
     if (f->rows.listed_rows)
         status = read_list(f, err);
@@ -146,16 +141,29 @@ read_whole(struct pack_reader *f, struct pack_error *err)
     return status;
 }
 
+/* What both it and the first take at least. */
+static enum pack_status
+find_least(const struct pack_reader *f, uint64_t *bytes, struct pack_error *err)
+{
+    uint64_t first;
+    enum pack_status status = pack_reader_least(f, bytes, err);
+    if (status == PACK_OK)
+        status = pack_reader_least(f->first, &first, err);
+    if (status == PACK_OK)
+        *bytes += first; /* each is at most half of what a number holds */
+    return status;
+}
+
 /* What reading it would have taken is left instead, less what it takes to keep it, if there
  * is so much. */
 static enum pack_status
 keep(struct pack_reader *f, uint64_t *left, struct pack_error *err)
 {
     uint64_t read, kept;
-    enum pack_status status = pack_reader_least(f, &read, err);
+    enum pack_status status = find_least(f, &read, err);
     f->is_whole = true;
     if (status == PACK_OK)
-        status = pack_reader_least(f, &kept, err);
+        status = find_least(f, &kept, err);
     if (status != PACK_OK)
         return status;
     if (kept > read && kept - read > *left) {
@@ -185,33 +193,32 @@ pack_further_keep(struct pack_reader *r, uint64_t *left, struct pack_error *err)
 
 /* ------------------------------------------------------------------ reading */
 
-/* To the place of rows that belongs to the job. */
-static const void *
-copy_rows(struct pack_reader *f, const struct pack_job *job)
+/* To where the job has room for them. */
+static void
+copy_rows(const struct pack_reader *f, const struct pack_job *job, unsigned char *rows)
 {
     const struct pack_facts *facts = &f->map->facts;
     size_t row_bytes = (size_t)(facts->logical_bytes / facts->extent.extent[0]);
     size_t rank = (size_t)f->first->map->grid.rank;
-    unsigned char *rows = f->lent_rows + (size_t)(job - f->first->jobs) * f->present.batch *
-                                        f->sample_bytes;
     for (size_t i = 0; i < job->drawn.n_samples; i++)
         memcpy(rows + i * f->sample_bytes,
                f->whole + job->drawn.starts[i * rank] * row_bytes, f->sample_bytes);
-    return rows;
 }
 
-/* Its batch, and where it has jobs of its own, the job. */
+/* The batch of dataset `i` that belongs to a job, if that is one. */
 static enum pack_status
-take_one(struct pack_reader *f, const struct pack_job *job, const void **data,
-         struct pack_job **own, struct pack_error *err)
+take_one(struct pack_reader *f, size_t i, const struct pack_job *job, struct pack_error *err)
 {
+    struct pack_job *own = NULL;
     enum pack_status status = PACK_OK;
-    *own = NULL;
-    if (!f->is_whole) {
-        status = pack_reader_take(f, own, err);
-        *data = *own ? (*own)->data : NULL;
-    } else if (job)
-        *data = copy_rows(f, job);
+    if (!f->is_whole)
+        status = pack_reader_take(f, &own, err);
+    else if (job)
+        copy_rows(f, job, job->further_rows[i]);
+    if (!job)
+        return status;
+    job->further_jobs[i] = own;
+    job->further_data[i] = f->is_whole ? job->further_rows[i] : own ? own->data : NULL;
     return status;
 }
 
@@ -220,11 +227,9 @@ pack_further_take(struct pack_reader *r, const struct pack_job *job,
                   struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    size_t first = job ? (size_t)(job - r->jobs) * r->n_further : 0;
     for (size_t i = 0; i < r->n_further && status != PACK_ERR_INTERRUPTED; i++) {
         enum pack_status one =
-            take_one(r->further[i], job, &r->further_data[first + i],
-                     &r->further_jobs[first + i], status == PACK_OK ? err : NULL);
+            take_one(r->further[i], i, job, status == PACK_OK ? err : NULL);
         if (status == PACK_OK || one == PACK_ERR_INTERRUPTED)
             status = one;
     }
@@ -232,20 +237,17 @@ pack_further_take(struct pack_reader *r, const struct pack_job *job,
 }
 
 void
-pack_further_keep_job(struct pack_reader *r, const struct pack_job *job)
+pack_further_keep_job(const struct pack_reader *r, const struct pack_job *job)
 {
-    size_t first = (size_t)(job - r->jobs) * r->n_further;
     for (size_t i = 0; i < r->n_further; i++)
-        if (r->further_jobs[first + i]) /* it has as many to keep as the first */
-            pack_ring_keep(r->further[i]->ring, r->further_jobs[first + i]);
+        if (job->further_jobs[i])
+            pack_ring_keep(r->further[i]->ring, job->further_jobs[i]);
 }
 
 void
-pack_further_give_back(struct pack_reader *r, const struct pack_job *job)
+pack_further_give_back(const struct pack_reader *r, const struct pack_job *job)
 {
-    size_t first = (size_t)(job - r->jobs) * r->n_further;
     for (size_t i = 0; i < r->n_further; i++)
-        if (r->further_jobs[first + i] &&
-            pack_ring_let_go(r->further[i]->ring, r->further_jobs[first + i]))
-            pack_ring_give_back(r->further[i]->ring, r->further_jobs[first + i]);
+        if (job->further_jobs[i] && pack_ring_let_go(job->further_jobs[i]))
+            pack_ring_give_back(r->further[i]->ring, job->further_jobs[i]);
 }

@@ -1,10 +1,13 @@
 /*
- * All of a reader's memory is shared out when it is opened:
+ * A reader's memory is shared out when it is opened:
  *
  *     what must be     map, batches in the making, what each thread decodes with
  *     the future       visits that the plan sees ahead: two batches at least, a sixteenth
  *                      of the rest at most
  *     slots            decoded chunks that are kept: all that is left
+ *
+ * Where batches are kept as memory allows, half of the rest is theirs: buffers are added when
+ * there is one to be kept, as long as all memory stays within its limit.
  *
  * Of datasets in step, each is given the least that does. Small ones are then kept as a
  * whole; of what is left, the others are given a part by the size of their decoded chunks.
@@ -12,6 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/reader/reader_parts.h"
 
@@ -37,6 +41,19 @@ add(struct sum *sum, uint64_t n, uint64_t bytes)
     if (!pack_size_mul(n, bytes, &product) ||
         !pack_size_add(sum->bytes, product, &sum->bytes))
         sum->overflows = true;
+}
+
+static uint64_t
+limit_bytes(const struct pack_reader *r)
+{
+    return r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
+}
+
+/* Of what is left, the part that decoded chunks may have. */
+static uint64_t
+chunks_part(const struct pack_reader *r, uint64_t left)
+{
+    return r->n_jobs - r->n_ring < r->params.n_kept ? left / 2 : left;
 }
 
 static bool
@@ -93,24 +110,18 @@ least_bytes(const struct pack_reader *r)
     uint64_t n_threads = r->info.n_threads;
     struct sum sum = { sizeof *r + pack_rowmap_bytes(&r->rows), false };
     add(&sum, r->n_further, sizeof *r->further);
-    add(&sum, r->n_further * r->n_jobs,
-        sizeof *r->further_data + sizeof(struct pack_job *));
-    if (r->is_whole) {
+    if (r->is_whole) { /* rows that are lent are a batch's of the first */
         add(&sum, 1, r->map->facts.logical_bytes);
-        add(&sum, draw->batch * r->first->n_jobs, r->sample_bytes);
         return sum;
     }
     if (r->makes_at_once)
         add(&sum, n_threads, r->sample_bytes);
-    else
-        add(&sum, draw->batch * r->n_jobs, r->sample_bytes);
     if (r->transform) {
         uint64_t n_hands = n_threads ? n_threads : 1;
-        add(&sum, draw->batch * r->n_jobs, r->transform->out_bytes);
         add(&sum, 1, sizeof *r->transform);
         add(&sum, n_hands, pack_transform_hand_bytes(r->transform));
     }
-    add(&sum, r->n_jobs, sizeof(struct pack_job) + pack_draw_bytes(draw));
+    add(&sum, r->n_jobs, pack_job_bytes(r));
     add(&sum, 1, pack_ring_bytes(r));
     if (r->stock)
         return sum;
@@ -188,65 +199,13 @@ find_left(const struct pack_reader *r, uint64_t limit, uint64_t *left,
 enum pack_status
 pack_reader_share(struct pack_reader *r, struct pack_error *err)
 {
-    uint64_t limit = r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
     uint64_t left;
-    enum pack_status status = find_left(r, limit, &left, err);
+    enum pack_status status = find_left(r, limit_bytes(r), &left, err);
     if (status == PACK_OK)
         status = pack_reader_least(r, &r->info.memory_bytes, err);
     if (status == PACK_OK && is_coded(r))
-        share(r, left);
+        share(r, chunks_part(r, left));
     return status;
-}
-
-static void *
-allocate_buffer(const struct pack_reader *r)
-{
-    const struct pack_reader_buffers *theirs = &r->params.buffers;
-    return theirs->allocate ? theirs->allocate(theirs->context, r->info.buffer_bytes)
-                            : calloc(1, r->info.buffer_bytes);
-}
-
-/* Of what is not handed out there are as many samples. */
-static enum pack_status
-allocate_job(const struct pack_reader *r, struct pack_job *job, struct pack_error *err)
-{
-    enum pack_status status = pack_drawn_init(&job->drawn, &r->present, err);
-    if (status != PACK_OK)
-        return status;
-    job->data = allocate_buffer(r);
-    if (!job->data)
-        return pack_fail_memory(err, r->params.buffers.allocate ? "batch, of the caller's"
-                                                                : "batch");
-    if (!r->transform)
-        job->raw = job->data;
-    else if (!r->makes_at_once)
-        job->raw = calloc(r->present.batch, r->sample_bytes);
-    return job->raw || r->makes_at_once ? PACK_OK : pack_fail_memory(err, "batch");
-}
-
-static enum pack_status
-allocate_jobs(struct pack_reader *r, struct pack_error *err)
-{
-    enum pack_status status = PACK_OK;
-    r->jobs = calloc(r->n_jobs, sizeof *r->jobs);
-    if (!r->jobs)
-        return pack_fail_memory(err, "batches");
-    for (size_t i = 0; i < r->n_jobs && status == PACK_OK; i++)
-        status = allocate_job(r, &r->jobs[i], err);
-    return status == PACK_OK ? pack_ring_new(r, err) : status;
-}
-
-static void
-release_job(const struct pack_reader *r, struct pack_job *job)
-{
-    const struct pack_reader_buffers *theirs = &r->params.buffers;
-    if (job->raw != job->data)
-        free(job->raw);
-    if (!theirs->allocate)
-        free(job->data);
-    else if (job->data)
-        theirs->release(theirs->context, job->data);
-    pack_drawn_done(&job->drawn);
 }
 
 static enum pack_status
@@ -305,7 +264,7 @@ allocate(struct pack_reader *r, uint64_t left, struct pack_error *err)
                                      BATCHES_OF_CACHE;
     if (is_coded(r))
         share(r, left);
-    status = allocate_jobs(r, err);
+    status = pack_ring_new(r, err);
     if (status == PACK_OK && !r->stock)
         status = allocate_hands(r, err);
     if (status == PACK_OK && r->stock && r->transform)
@@ -349,18 +308,61 @@ allocate_all(struct pack_reader *r, uint64_t left, struct pack_error *err)
 enum pack_status
 pack_reader_allocate(struct pack_reader *r, struct pack_error *err)
 {
-    uint64_t limit = r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
     uint64_t left;
-    enum pack_status status = find_left(r, limit, &left, err);
+    enum pack_status status = find_left(r, limit_bytes(r), &left, err);
     if (status == PACK_OK)
         status = pack_further_keep(r, &left, err);
-    return status == PACK_OK ? allocate_all(r, left, err) : status;
+    return status == PACK_OK ? allocate_all(r, chunks_part(r, left), err) : status;
+}
+
+/* What a batch more takes in the ring of the first or of a reader in step. */
+static uint64_t
+lacking_bytes(const struct pack_reader *r)
+{
+    return !r->ring || pack_ring_has_room(r->ring) ? 0 : pack_ring_more_bytes(r->ring);
+}
+
+static enum pack_status
+add_batch(struct pack_reader *first, struct pack_reader *r, struct pack_error *err)
+{
+    uint64_t bytes = lacking_bytes(r);
+    enum pack_status status = bytes > 0 ? pack_ring_more(r->ring, err) : PACK_OK;
+    if (bytes == 0 || status != PACK_OK)
+        return status;
+    first->info.memory_bytes += bytes;
+    if (r != first)
+        r->info.memory_bytes += bytes;
+    r->info.n_buffers = pack_ring_jobs(r->ring);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_reader_make_room(struct pack_reader *r, struct pack_error *err)
+{
+    char limit[PACK_BYTES_TEXT_MAX];
+    uint64_t n_kept = pack_ring_jobs(r->ring) - r->n_ring, bytes = lacking_bytes(r);
+    if (bytes > 0 && n_kept >= r->params.n_kept)
+        return pack_fail_param(err, PACK_ERR_LIMIT, "n_kept",
+                               "%s kept already; one is to be given back first",
+                               pack_counted(n_kept, "batch is", "batches are").text);
+    for (size_t i = 0; i < r->n_further; i++)
+        if (!pack_size_add(bytes, lacking_bytes(r->further[i]), &bytes))
+            bytes = UINT64_MAX;
+    if (bytes > limit_bytes(r) - r->info.memory_bytes)
+        return pack_fail_param(err, PACK_ERR_LIMIT, "memory_bytes",
+                               "%s hold no more than %s already kept; one is to be given back "
+                               "first",
+                               pack_bytes_format(limit_bytes(r), limit),
+                               pack_counted(n_kept, "batch", "batches").text);
+    enum pack_status status = add_batch(r, r, err);
+    for (size_t i = 0; i < r->n_further && status == PACK_OK; i++)
+        status = add_batch(r, r->further[i], err);
+    return status;
 }
 
 void
 pack_reader_release(struct pack_reader *r)
 {
-    free(r->lent_rows);
     free(r->whole);
     free(r->slots);
     pack_drawn_done(&r->seen);
@@ -375,7 +377,4 @@ pack_reader_release(struct pack_reader *r)
     pack_transform_hand_free(r->stock_hand.made);
     free(r->transform);
     pack_ring_free(r->ring);
-    for (size_t i = 0; r->jobs && i < r->n_jobs; i++)
-        release_job(r, &r->jobs[i]);
-    free(r->jobs);
 }

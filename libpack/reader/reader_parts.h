@@ -2,6 +2,7 @@
 #ifndef LIBPACK_READER_PARTS_H
 #define LIBPACK_READER_PARTS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,17 @@ struct pack_ring;
 /* A batch in the making. Drawn and planned by one thread at a time, then read by all; what
  * follows `data` is the crew's, under its lock. */
 struct pack_job {
+    size_t number; /* of all jobs: info.n_buffers */
+    /* Of the ring: where it stands there; what it is; the next of those that are idle. */
+    size_t place;
+    _Atomic unsigned char state;
+    struct pack_job *next;
+    /* Of each further dataset: what is lent; the job it has for it, or where it is kept as a
+     * whole, the rows. */
+    const void **further_data;
+    struct pack_job **further_jobs;
+    unsigned char **further_rows;
+
     struct pack_drawn drawn;
     unsigned char *raw;  /* samples as they are in the file; NULL where they are made at once */
     unsigned char *data; /* what is made of them, and lent; raw itself without a transform */
@@ -67,8 +79,7 @@ struct pack_reader {
     uint64_t plan_ahead_max;
 
     unsigned char *slots;  /* decoded chunks that are kept */
-    struct pack_job *jobs;
-    size_t n_jobs, n_ring; /* of these so many are in the ring */
+    size_t n_jobs, n_ring; /* when it is opened; of these so many are in the ring */
     struct pack_ring *ring;
     struct pack_job *lent; /* until the next call; NULL: none, or it is kept */
     bool is_stopped;       /* by the watch */
@@ -81,13 +92,11 @@ struct pack_reader {
     /* Readers of the datasets that are read in step, and what is lent of each. */
     struct pack_reader **further;
     size_t n_further;
-    const void **further_data; /* of each, for each job of this reader */
-    struct pack_job **further_jobs; /* theirs, likewise; NULL: they are kept as a whole */
 
     /* Of such a reader: */
     const struct pack_reader *first; /* that it is in step with; NULL: this is it */
     bool is_whole;                   /* all of the dataset is in memory: */
-    unsigned char *whole, *lent_rows; /* all of it, and what is lent with each job */
+    unsigned char *whole;            /* it */
 };
 
 /* ------------------------------------------------- reader.c */
@@ -109,15 +118,25 @@ enum pack_status pack_reader_take(struct pack_reader *reader, struct pack_job **
  * Batch i of all is made in the job at i % n_ring. One that is kept leaves its place to a
  * job that is idle, until it is given back: so there are always n_ring.
  */
-uint64_t pack_ring_bytes(const struct pack_reader *reader);
+uint64_t pack_ring_bytes(const struct pack_reader *reader); /* without its jobs */
+/* The ring, with n_jobs of the reader. */
 enum pack_status pack_ring_new(struct pack_reader *reader, struct pack_error *err);
 void pack_ring_free(struct pack_ring *ring); /* accepts NULL */
 struct pack_job *pack_ring_at(const struct pack_ring *ring, uint64_t batch);
-/* False when all of n_kept are kept. */
-bool pack_ring_keep(struct pack_ring *ring, const struct pack_job *job);
-/* In two steps: it is no longer kept, which is false when it was not; it is idle. */
-bool pack_ring_let_go(struct pack_ring *ring, const struct pack_job *job);
-void pack_ring_give_back(struct pack_ring *ring, const struct pack_job *job);
+/* The job of a number, NULL when there are not so many. From any thread. */
+struct pack_job *pack_ring_job(struct pack_ring *ring, size_t number);
+size_t pack_ring_jobs(const struct pack_ring *ring);
+/* Whether one is idle. */
+bool pack_ring_has_room(struct pack_ring *ring);
+/* One more, and what it takes. PACK_ERR_MEMORY. */
+uint64_t pack_ring_more_bytes(const struct pack_ring *ring);
+enum pack_status pack_ring_more(struct pack_ring *ring, struct pack_error *err);
+/* One is idle. */
+void pack_ring_keep(struct pack_ring *ring, struct pack_job *job);
+/* In two steps, from any thread: it is no longer kept, which is false when it was not; it is
+ * idle. */
+bool pack_ring_let_go(struct pack_job *job);
+void pack_ring_give_back(struct pack_ring *ring, struct pack_job *job);
 
 /* ------------------------------------------------- reader_further.c: datasets in step */
 
@@ -134,8 +153,8 @@ enum pack_status pack_further_start(struct pack_reader *reader, struct pack_erro
 enum pack_status pack_further_take(struct pack_reader *reader, const struct pack_job *job,
                                    struct pack_error *err);
 /* With a job that is kept or given back, theirs are. */
-void pack_further_keep_job(struct pack_reader *reader, const struct pack_job *job);
-void pack_further_give_back(struct pack_reader *reader, const struct pack_job *job);
+void pack_further_keep_job(const struct pack_reader *reader, const struct pack_job *job);
+void pack_further_give_back(const struct pack_reader *reader, const struct pack_job *job);
 void pack_further_close(struct pack_reader *reader);
 
 /* ------------------------------------------------- reader_jobs.c: what threads do */
@@ -216,5 +235,16 @@ enum pack_status pack_reader_allocate_plan(struct pack_reader *reader, struct pa
 /* Shares params.memory_bytes out and allocates everything, the crews aside. */
 enum pack_status pack_reader_allocate(struct pack_reader *reader, struct pack_error *err);
 void pack_reader_release(struct pack_reader *reader);
+/* Makes room for a batch more that is kept, here and in the readers in step, where there is
+ * none. PACK_ERR_LIMIT, naming n_kept or memory_bytes; PACK_ERR_MEMORY. */
+enum pack_status pack_reader_make_room(struct pack_reader *reader, struct pack_error *err);
+
+/* ------------------------------------------------- reader_batch.c: what a batch takes */
+
+/* Memory of one, UINT64_MAX when that is too much for a number. */
+uint64_t pack_job_bytes(const struct pack_reader *reader);
+enum pack_status pack_job_new(const struct pack_reader *reader, struct pack_job **job,
+                              struct pack_error *err);
+void pack_job_free(const struct pack_reader *reader, struct pack_job *job); /* accepts NULL */
 
 #endif
