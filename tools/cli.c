@@ -212,7 +212,9 @@ unknown_option(const struct cli_program *program, const char *word,
 {
     const char *nearest = NULL;
     size_t least = 3;
-    const char *name = word + strspn(word, "-");
+    char name[80];
+    snprintf(name, sizeof name, "%s", word + strspn(word, "-"));
+    name[strcspn(name, "=")] = '\0';
     for (const struct cli_option *o = program->options; o->kind != CLI_KIND_END; o++) {
         if (o->kind == CLI_KIND_SECTION)
             continue;
