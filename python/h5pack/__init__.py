@@ -6,7 +6,10 @@
         ...
 """
 from h5pack import _native
+from h5pack._images import Images
+from h5pack._jobs import JobError, Report, advise, audit, facts, pack
 from h5pack._loader import Loader
+from h5pack._monitor import log_stats, prometheus, write_prometheus
 from h5pack._native import (
     ArgumentError,
     ChangedError,
@@ -21,20 +24,32 @@ from h5pack._native import (
     ReadError,
     UnsupportedError,
 )
+from h5pack._sampler import BlockSampler
 
 __version__ = _native.version
 __all__ = [
     "ArgumentError",
+    "BlockSampler",
     "ChangedError",
     "Error",
     "ExistsError",
     "FormatError",
+    "Images",
     "InterruptedError",
+    "JobError",
     "LimitError",
     "Loader",
     "MemoryLimitError",
     "MismatchError",
     "NotFoundError",
     "ReadError",
+    "Report",
     "UnsupportedError",
+    "advise",
+    "audit",
+    "facts",
+    "log_stats",
+    "pack",
+    "prometheus",
+    "write_prometheus",
 ]

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-from h5pack import _native, _options, _out, _stats
+from h5pack import _monitor, _native, _options, _out, _stats
 from h5pack._options import fail
 
 WITH = ("labels",)
@@ -261,6 +261,10 @@ class Loader:
     def advice(self):
         """One sentence: what limits, and what to change."""
         return _stats.advice(self.stats(), self)
+
+    def log_to(self, writer, step=None, prefix="h5pack/"):
+        """The numbers of stats() to a writer of TensorBoard, see h5pack.log_stats()."""
+        _monitor.log_stats(writer, self.stats(), step, prefix)
 
     def __repr__(self):
         names = ", ".join(os.fsdecode(file) for file in self._files)

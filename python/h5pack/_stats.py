@@ -1,6 +1,4 @@
 """What a loader has done, and what to change."""
-import time
-
 COUNTS = ("visits", "loads", "hits", "file_reads", "file_read_bytes")
 TIMES = ("total_ns", "read_ns", "decode_ns", "transform_ns")
 LITTLE = 0.05  # of the time waited: nothing to gain
@@ -97,23 +95,3 @@ def advice(stats, loader):
     most, share = _share(stats)
     return (f"the loop waits {waiting:.0%} of its time, {share:.0%} of the reader's is "
             f"{WORDS[most]}: {REMEDIES[most](stats, loader)}")
-
-
-# ------------------------------------------------------------------ elsewhere
-
-
-def scalars(stats):
-    """Those of stats() that are numbers."""
-    return {key: value for key, value in stats.items() if isinstance(value, (int, float))}
-
-
-def prometheus(stats, labels=""):
-    """The text that Prometheus' node exporter takes from a file."""
-    lines = []
-    for key, value in scalars(stats).items():
-        name = f"h5pack_loader_{key}"
-        kind = "gauge" if key in ("waiting_share", "samples_per_s", "hit_rate", "threads",
-                                  "memory_bytes") else "counter"
-        lines += [f"# TYPE {name} {kind}", f"{name}{labels} {value:.12g}"]
-    lines.append(f"h5pack_loader_written_seconds{labels} {time.time():.0f}")
-    return "\n".join(lines) + "\n"

@@ -1,0 +1,155 @@
+"""Images: samples of an HDF5 file by their numbers, for a DataLoader over h5py."""
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from h5pack import _native
+
+WITH = ("labels",)
+POOL_CHUNKS = 33  # those of a BlockSampler's pool, and one
+CACHE_MAX_BYTES = 1 << 30
+
+
+def cache_of(chunk_samples, chunk_bytes, is_filtered):
+    """What h5py.File is to be opened with, for chunks of h5pack's files.
+
+    Without filters HDF5 reads only the rows that are wanted from a chunk that does not fit its
+    cache, so that none is best; a chunk of one sample is never wanted twice. A filtered chunk of
+    several samples is decoded as a whole, and kept until the others have been asked for.
+    """
+    if not is_filtered or chunk_samples == 1:
+        return {"rdcc_nbytes": 0}
+    chunks = max(1, min(POOL_CHUNKS, CACHE_MAX_BYTES // max(1, chunk_bytes)))
+    return {"rdcc_nbytes": chunks * chunk_bytes, "rdcc_nslots": 100 * chunks + 1, "rdcc_w0": 1.0}
+
+
+class Images:
+    """A map-style dataset over a file of h5pack: ds[i] is (image, label).
+
+        ds = h5pack.Images("train.h5", transform=to_float)
+        loader = DataLoader(ds, 256, shuffle=True, num_workers=8)
+
+    path              the file, opened by each process when it first reads, and read by h5py
+    images            path of the dataset: uint8 N x H x W x C, or any other of numbers
+    with_             paths of datasets read in step, one number or row for each image; the default
+                      is left out where it is not there
+    transform         called with an image as a NumPy array of H x W x C, gives what is in its place
+    target_transform  likewise with what comes from the first of with_, as a NumPy number
+    rdcc_nbytes       HDF5's chunk cache in each process; by default what suits the file: none for
+                      chunks without filters or of one sample, else that of a BlockSampler's pool
+
+    ds[i] is a tuple of what images and with_ have, without with_ an array alone. A DataLoader asks
+    for whole batches by __getitems__, which is one read of each dataset. Arrays belong to the
+    caller. It can be pickled, for spawned workers: the file is opened anew there.
+    """
+
+    shape: tuple[int, ...]  # of the dataset, N first
+    classes: list[str] | None  # their names, by label
+    mean: numpy.ndarray | None  # float64 of each channel, of values 0 to 255
+    std: numpy.ndarray | None
+
+    def __init__(self, path: str | os.PathLike, *, images: str = "images",
+                 with_: str | Sequence[str] | None = WITH,
+                 transform: Callable[[Any], Any] | None = None,
+                 target_transform: Callable[[Any], Any] | None = None,
+                 rdcc_nbytes: int | None = None) -> None:
+        self._path, self._images = os.fspath(path), images
+        self.transform, self.target_transform = transform, target_transform
+        self._file = self._process = self._datasets = None
+        self._cache = {"rdcc_nbytes": 0}
+        with self._opened() as file:
+            self._look(file, with_, rdcc_nbytes)
+
+    def _opened(self):
+        import h5py
+
+        return h5py.File(self._path, "r", **self._cache)
+
+    def _look(self, file, with_, rdcc_nbytes):
+        dataset = file[self._images]
+        self.shape, self.dtype = dataset.shape, dataset.dtype
+        self.classes = [name.decode("utf-8", "replace") for name in file["class_names"][()]] \
+            if "class_names" in file else None
+        self.mean, self.std = (None if key not in dataset.attrs else dataset.attrs[key]
+                               for key in ("mean", "std"))
+        if with_ is WITH:
+            with_ = tuple(name for name in WITH if name in file)
+        self._with = (with_,) if isinstance(with_, str) else tuple(with_ or ())
+        for name in self._with:
+            if len(file[name]) != len(dataset):
+                raise ValueError(f"{name} has {len(file[name])} rows, {self._images} "
+                                 f"{len(dataset)}")
+        self._check_filters(dataset)
+        chunk = dataset.chunks
+        if rdcc_nbytes is not None:
+            self._cache = {"rdcc_nbytes": int(rdcc_nbytes)}
+        elif chunk is not None:
+            size = int(numpy.prod(chunk)) * dataset.dtype.itemsize
+            filtered = dataset.id.get_create_plist().get_nfilters() > 0
+            self._cache = cache_of(chunk[0], size, filtered)
+
+    def _check_filters(self, dataset):
+        import h5py
+
+        made = dataset.id.get_create_plist()
+        for i in range(made.get_nfilters()):
+            number, _, _, name = made.get_filter(i)
+            if not h5py.h5z.filter_avail(number):
+                raise _native.UnsupportedError(
+                    f"'{self._path}': {self._images} needs filter {number} "
+                    f"({name.decode('utf-8', 'replace')}), which h5py's HDF5 has not: import "
+                    "hdf5plugin first, or read it with h5pack.Loader")
+
+    def __getstate__(self):
+        return {**self.__dict__, "_file": None, "_process": None, "_datasets": None}
+
+    def _read(self, selection):
+        """Of each dataset; the file is that of this process, not one inherited by fork."""
+        if self._process != os.getpid():
+            self._file = self._opened()
+            self._datasets = [self._file[name] for name in (self._images, *self._with)]
+            self._process = os.getpid()
+        return [dataset[selection] for dataset in self._datasets]
+
+    def close(self) -> None:
+        """Closes the file, if this process has it open; a later read opens it again."""
+        if self._process == os.getpid():
+            self._file.close()
+        self._file = self._process = self._datasets = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def _number(self, index):
+        number = index.__index__()
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"{number} is none of {len(self)} samples")
+        return number % len(self)
+
+    def _sample(self, parts):
+        image, *targets = parts
+        if self.transform is not None:
+            image = self.transform(image)
+        if targets and self.target_transform is not None:
+            targets[0] = self.target_transform(targets[0])
+        return (image, *targets) if targets else image
+
+    def __getitem__(self, index: int) -> Any:
+        return self._sample(self._read(self._number(index)))
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        """The samples of a batch, in the order of `indices`, by one read of each dataset."""
+        numbers = [self._number(index) for index in indices]
+        if not numbers:
+            return []
+        wanted, place = numpy.unique(numbers, return_inverse=True)
+        if wanted[-1] - wanted[0] + 1 == len(wanted):
+            rows = self._read(slice(int(wanted[0]), int(wanted[-1]) + 1))
+        else:
+            rows = self._read(wanted)
+        return [self._sample([part[i] for part in rows]) for i in place.reshape(-1)]
+
+    def __repr__(self):
+        return f"h5pack.Images({self._path!r}, {len(self)} of {'x'.join(map(str, self.shape[1:]))})"

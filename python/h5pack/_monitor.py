@@ -1,0 +1,98 @@
+"""Figures of a Loader for TensorBoard and Prometheus."""
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+UNITS = (("_ns", "_seconds", 1e-9), ("_thread_s", "_thread_seconds", 1), ("_per_s", "_per_second", 1),
+         ("_s", "_seconds", 1), ("_share", "_ratio", 1), ("_rate", "_ratio", 1))
+HELP = {
+    "batches": "Batches handed to the training loop.",
+    "samples": "Samples handed to the training loop.",
+    "waiting_s": "Time that the training loop waited for batches.",
+    "working_s": "Time that the training loop spent between batches.",
+    "waiting_share": "Part of the loop's time that it waited for batches, 0 to 1.",
+    "samples_per_s": "Samples per second of the loop's time.",
+    "hit_rate": "Chunks found decoded in memory, of all asked for, 0 to 1.",
+    "threads": "Threads that read.",
+    "memory_bytes": "Memory of the reader: chunks, batches ahead.",
+    "file_reads": "Reads of the files.",
+    "file_read_bytes": "Bytes read from the files.",
+    "loads": "Chunks read and decoded.",
+    "hits": "Chunks found decoded in memory.",
+    "visits": "Chunks asked for.",
+}
+NOW = ("waiting_share", "samples_per_s", "hit_rate", "threads", "memory_bytes")  # not counted up
+
+
+def _numbers(stats, prefix=""):
+    """(name, number) of all numbers; what is in a dictionary of its own with that one's name."""
+    for key, value in stats.items():
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{prefix}{key}_")
+        elif isinstance(value, (bool, int, float)):
+            yield prefix + key, float(value)
+
+
+def log_stats(writer: Any, stats: Mapping[str, Any], step: int | None = None,
+              prefix: str = "h5pack/") -> None:
+    """Gives each number of Loader.stats() to writer.add_scalar(prefix + name, number, step).
+
+        writer = torch.utils.tensorboard.SummaryWriter()
+        h5pack.log_stats(writer, loader.stats(), step)
+
+    writer  whatever has add_scalar(tag, value, global_step): TensorBoard's, tensorboardX's,
+            Lightning's logger.experiment
+    step    number of the training step, or None
+    """
+    for name, number in _numbers(stats):
+        writer.add_scalar(prefix + name, number, step)
+
+
+def _metric(name):
+    """"h5pack_loader_waiting_seconds", and what its numbers are to be multiplied with."""
+    for ending, base, factor in UNITS:
+        if name.endswith(ending):
+            return f"h5pack_loader_{name.removesuffix(ending)}{base}", factor
+    return f"h5pack_loader_{name}", 1
+
+
+def _escaped(value):
+    return str(value).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def prometheus(stats: Mapping[str, Any], labels: Mapping[str, Any] | None = None) -> str:
+    """Loader.stats() in Prometheus' text format, in base units, with HELP and TYPE.
+
+    labels  a dictionary, {"job": "resnet", "rank": 0}
+    """
+    inside = ",".join(f'{key}="{_escaped(value)}"' for key, value in (labels or {}).items())
+    lines = []
+    for key, number in _numbers(stats):
+        name, factor = _metric(key)
+        kind = "gauge" if key in NOW else "counter"
+        if kind == "counter":
+            name += "_total"
+        says = HELP.get(key, f"{key} of Loader.stats().")
+        lines += [f"# HELP {name} {says}", f"# TYPE {name} {kind}",
+                  f"{name}{'{' + inside + '}' if inside else ''} {number * factor:.15g}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def write_prometheus(path: str | os.PathLike, stats: Mapping[str, Any],
+                     labels: Mapping[str, Any] | None = None) -> None:
+    """Writes prometheus(stats, labels) for node_exporter's textfile collector.
+
+    The file is replaced in one step: who reads it sees the old figures or the new ones, complete.
+    """
+    path = os.fspath(path)
+    folder, name = os.path.split(path)
+    handle, part = tempfile.mkstemp(prefix=f".{name}.", dir=folder or ".")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(prometheus(stats, labels))
+        os.chmod(part, 0o644)
+        os.replace(part, path)
+    except BaseException:
+        os.unlink(part)
+        raise

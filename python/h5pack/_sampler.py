@@ -1,0 +1,122 @@
+"""BlockSampler: the order that reads every chunk once, for a DataLoader over h5py."""
+import array
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from h5pack import _native, _options
+
+DATASETS = ("images", "data")
+
+
+def _look(file, dataset):
+    """Facts of the dataset: `dataset`, else the first of those that h5pack writes."""
+    missing = None
+    for name in (dataset,) if dataset else DATASETS:
+        try:
+            return _native.dataset(os.fspath(file), name)
+        except _native.NotFoundError as why:
+            missing = missing or why
+    raise missing
+
+
+class BlockSampler:
+    """Batches for DataLoader(batch_sampler=...) in which each worker has chunks of its own.
+
+        sampler = h5pack.BlockSampler("train.h5", 256, workers=8)
+        loader = DataLoader(h5pack.Images("train.h5"), batch_sampler=sampler, num_workers=8)
+        for epoch in range(90):
+            sampler.set_epoch(epoch)
+            for images, labels in loader: ...
+
+    In a plain shuffle each worker of a DataLoader reads nearly every chunk. Here chunks are dealt
+    to the workers: batch i is drawn from a pool of `chunks` chunks of worker i mod workers, which
+    gets that batch from the DataLoader. Where its cache holds a pool (.rdcc_nbytes), each chunk is
+    read once an epoch, over all workers and ranks. It is the order of "block:chunks=32,local" in
+    h5pack-chunks(7), drawn by the same code from (seed, epoch).
+
+    file        what is read
+    batch_size  samples in a batch; the last of an epoch may be short: drop_last leaves it out
+    workers     the DataLoader's num_workers; 0: it reads by itself
+    dataset     path of the dataset; by default images, else data
+    chunks      chunks in the pool of each worker: more mix better and need more memory
+    rank, world as of h5pack.Loader; "auto" finds them
+
+    Iterating gives lists of batch_size whole numbers, 0 to N - 1; len() is the number of batches
+    in an epoch of this rank. A contiguous dataset has chunks of one sample.
+    """
+
+    chunk_bytes: int  # of one chunk, decoded
+    rdcc_nbytes: int  # a chunk cache that holds the pool of a worker
+
+    def __init__(self, file: str | os.PathLike, batch_size: int, *, workers: int,
+                 dataset: str | None = None, chunks: int = 32, seed: int = 0,
+                 rank: int | str | None = None, world: int | None = None,
+                 drop_last: bool = False) -> None:
+        facts = _look(file, dataset)
+        chunk = facts["chunk"] or (1, *facts["shape"][1:])
+        rank, world = _options.rank_of(rank, world)
+        self._batch_size, self._drop_last = int(batch_size), bool(drop_last)
+        if self._batch_size < 1:
+            _options.fail("batch_size", f"{batch_size!r} is no whole number above 0")
+        self._order = _native.Order(
+            shape=list(facts["shape"]), order=f"block:chunks={int(chunks)},local",
+            chunk_samples=chunk[0], seed=int(seed), rank=rank, world=world,
+            batch=self._batch_size, drop_last=self._drop_last, dealt=max(1, int(workers)))
+        self._identity = {"seed": int(seed), "batch_size": self._batch_size, "rank": rank,
+                          "world": world, "workers": max(1, int(workers)), "chunks": int(chunks),
+                          "n_samples": facts["shape"][0]}
+        self._epoch = self._batch = 0
+        samples = 1
+        for extent in chunk:
+            samples *= extent
+        element = facts["logical_bytes"] // max(1, _product(facts["shape"]))
+        self.chunk_bytes = samples * element
+        self.rdcc_nbytes = (int(chunks) + 1) * self.chunk_bytes
+
+    def __len__(self) -> int:
+        """Batches in an epoch of this rank."""
+        return -(-len(self._order) // self._batch_size)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration begins this epoch, whose order is its own."""
+        self._epoch, self._batch = int(epoch), 0
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Lists of sample numbers; after load_state_dict() from there on, once."""
+        epoch, first = self._epoch, self._batch
+        self._order.seek(epoch, first * self._batch_size)
+        for batch in range(first, len(self)):
+            numbers = array.array("Q")
+            numbers.frombytes(self._order.samples(self._batch_size))
+            self._batch = batch + 1
+            yield numbers.tolist()
+            if self._epoch != epoch:
+                return
+        self._batch = 0
+
+    def state_dict(self, batches: int | None = None) -> dict[str, int]:
+        """Where it is: {"epoch", "batch", and what it was made with}.
+
+        batches  how many of the epoch the training has used. A DataLoader asks ahead, so that
+                 without it the state is that of the batches asked for (torchdata's
+                 StatefulDataLoader counts by itself).
+        """
+        return {"epoch": self._epoch, "batch": self._batch if batches is None else int(batches),
+                **self._identity}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on where state_dict() was. Raises ArgumentError for that of another order."""
+        for key, value in self._identity.items():
+            if state[key] != value:
+                _options.fail(key, f"the state is of {key} {state[key]}, this sampler has {value}")
+        if not 0 <= state["batch"] <= len(self):
+            _options.fail("batch", f"{state['batch']} is none of {len(self)} batches")
+        self._epoch, self._batch = state["epoch"], state["batch"]
+
+
+def _product(shape):
+    product = 1
+    for extent in shape:
+        product *= extent
+    return product

@@ -1,0 +1,148 @@
+"""Images: samples by their numbers, through h5py."""
+import multiprocessing
+import os
+import pickle
+
+import numpy
+
+import h5pack
+from h5pack._images import cache_of
+from made_images import need, packed, photos, raises
+
+
+def opened(**options):
+    need("h5py")
+    arguments = {key: options.pop(key) for key in ("transform", "target_transform", "with_",
+                                                   "rdcc_nbytes") if key in options}
+    return h5pack.Images(packed(**options), **arguments)
+
+
+def test_a_sample_is_an_image_and_its_label():
+    images = opened(chunk=4)
+    pixels = photos()[1]
+    assert len(images) == 21 and images.shape == (21, 24, 24, 3)
+    for number in (0, 7, 20, -1):
+        image, label = images[number]
+        assert (image == pixels[number]).all() and label == number % 21 // 7
+        assert image.dtype == numpy.uint8
+    assert images.classes == ["class0", "class1", "class2"] and len(images.mean) == 3
+    raises(IndexError, lambda: images[21], "21 is none of 21")
+    raises(IndexError, lambda: images[-22])
+
+
+def test_a_batch_is_in_the_order_asked_for_with_repeats():
+    images = opened(chunk=4)
+    pixels = photos()[1]
+    for numbers in ([3, 1, 2], [20, 0, 20, 5, -1], [7], list(range(21)), numpy.array([4, 2])):
+        batch = images.__getitems__(numbers)
+        assert len(batch) == len(numbers)
+        for number, (image, label) in zip(numbers, batch):
+            assert (image == pixels[number]).all() and label == number % 21 // 7
+    assert images.__getitems__([]) == []
+    raises(IndexError, lambda: images.__getitems__([0, 21]))
+
+
+def test_a_batch_is_one_read_of_each_dataset():
+    images = opened(chunk=4)
+    images[0]
+    calls = []
+
+    class Counted:
+        def __init__(self, dataset):
+            self.dataset = dataset
+
+        def __getitem__(self, selection):
+            calls.append(selection)
+            return self.dataset[selection]
+
+    images._datasets = [Counted(dataset) for dataset in images._datasets]
+    images.__getitems__([9, 2, 5])
+    assert len(calls) == 2
+    images.__getitems__([9, 8, 10])
+    assert calls[-1] == slice(8, 11), "neighbours are one block"
+
+
+def test_transforms_are_called_with_images_and_labels():
+    images = opened(chunk=4, transform=lambda image: image.astype(float) / 255,
+                    target_transform=lambda label: -int(label))
+    image, label = images[20]
+    assert image.dtype == float and image.max() <= 1 and label == -2
+    (image, label), = images.__getitems__([20])
+    assert image.max() <= 1 and label == -2
+    alone = opened(chunk=4, with_=None)
+    assert alone[3].shape == (24, 24, 3), "without further datasets a sample is an array"
+    assert alone.__getitems__([3])[0].shape == (24, 24, 3)
+
+
+def test_further_datasets_have_as_many_rows():
+    images = opened(chunk=4, with_=("labels", "original_size"))
+    assert [int(n) for n in images[0][2]] == [24, 24]
+    need("h5py")
+    raises(ValueError, lambda: h5pack.Images(packed(chunk=4), with_="class_names"), "3 rows")
+
+
+def read_in_child(images, number, queue):
+    queue.put((os.getpid(), images[number][0].sum(), images._process))
+
+
+def test_it_is_opened_anew_in_every_process():
+    images = opened(chunk=4)
+    want = photos()[1][5].sum()
+    assert images[5][0].sum() == want
+    for method in ("fork", "spawn"):
+        context = multiprocessing.get_context(method)
+        queue = context.Queue()
+        child = context.Process(target=read_in_child, args=(images, 5, queue))
+        child.start()
+        process, got, opened_by = queue.get(timeout=60)
+        child.join(60)
+        assert got == want and opened_by == process != os.getpid()
+    assert images[5][0].sum() == want, "and stays open here"
+
+
+def test_it_is_pickled_without_its_file():
+    images = opened(chunk=4)
+    images[0]
+    again = pickle.loads(pickle.dumps(images))
+    assert again._file is None and (again[3][0] == photos()[1][3]).all()
+    images.close()
+    images.close()
+    assert (images[3][0] == photos()[1][3]).all(), "a closed one is opened by reading"
+
+
+def test_the_chunk_cache_suits_the_chunks():
+    assert cache_of(1, 150528, True) == {"rdcc_nbytes": 0}
+    assert cache_of(32, 4816896, False) == {"rdcc_nbytes": 0}
+    cache = cache_of(8, 1 << 20, True)
+    assert cache["rdcc_nbytes"] == 33 << 20 and cache["rdcc_nslots"] >= 3300
+    assert cache_of(8, 1 << 30, True)["rdcc_nbytes"] == 1 << 30
+    assert cache_of(8, 1 << 40, True)["rdcc_nbytes"] == 1 << 40, "one chunk at least"
+    for options, want in (({"chunk": 4}, 0), ({"chunk": 4, "compress": "gzip:1"}, 33 * 4 * 1728)):
+        images = opened(**options)
+        images[0]
+        assert images._file.id.get_access_plist().get_cache()[2] == want
+    assert opened(chunk=4, rdcc_nbytes=12345)._cache["rdcc_nbytes"] == 12345
+
+
+def test_a_filter_that_is_not_there_is_named():
+    need("h5py")
+    import h5py
+
+    if h5py.h5z.filter_avail(32015):
+        return
+    raises(h5pack.UnsupportedError, lambda: opened(chunk=4, compress="zstd"), "32015",
+           "hdf5plugin", "h5pack.Loader")
+
+
+def test_a_dataloader_takes_its_batches():
+    need("torch", "h5py")
+    from torch.utils.data import DataLoader
+
+    images = opened(chunk=4)
+    seen = []
+    for batch, labels in DataLoader(images, 4, shuffle=True, num_workers=2):
+        for image, label in zip(batch.numpy(), labels):
+            number = int(numpy.flatnonzero((photos()[1] == image).all((1, 2, 3)))[0])
+            assert number // 7 == label
+            seen.append(number)
+    assert sorted(seen) == list(range(21))

@@ -1,0 +1,229 @@
+"""The programs as functions."""
+import json
+import os
+import pathlib
+import pickle
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import h5pack
+from h5pack import _jobs
+from made_images import packed, photos, raises
+
+
+def test_keyword_arguments_are_the_options_word_by_word():
+    line = _jobs.words({"crop": (224, 192), "chunk": (8,), "shorter": 256, "scale": 0.5,
+                        "with_": "labels", "no_measure": True, "gray": False, "seed": None,
+                        "rule": ["H5A102", "H5A103"], "output": pathlib.Path("a b.h5"),
+                        "background": "-x"})
+    assert line == ["--crop=224x192", "--chunk=8", "--shorter=256", "--scale=0.5",
+                    "--with=labels", "--no-measure", "--rule=H5A102", "--rule=H5A103",
+                    "--output=a b.h5", "--background=-x"]
+
+
+def test_what_is_no_option_s_value_is_refused():
+    for value in ({"a": 1}, (1.5, 2), (), object()):
+        raises(TypeError, lambda value=value: _jobs.words({"crop": value}), "crop=")
+    for ours in ("json", "progress", "quiet", "help", "version"):
+        raises(TypeError, lambda ours=ours: _jobs.words({ours: True}), ours)
+
+
+def test_a_folder_is_packed_and_the_report_is_the_programs(tmp_path):
+    report = h5pack.pack(photos()[0], output=tmp_path / "t.h5", size=(8, 6), chunk=3,
+                         progress=False)
+    assert report["schema"] == "pack/1" and report["options"]["size"] == "8x6"
+    assert report["result"]["extent"] == [21, 8, 6, 3] and report["result"]["chunk"][0] == 3
+    assert report.status == 0 and (tmp_path / "t.h5").exists()
+
+
+def test_status_1_is_returned_with_what_the_program_said(tmp_path):
+    folder = tmp_path / "photos"
+    (folder / "one").mkdir(parents=True)
+    for name in ("a.png", "b.png"):
+        source = pathlib.Path(photos()[0]) / "class0" / "000.png"
+        (folder / "one" / name).write_bytes(source.read_bytes())
+    (folder / "one" / "c.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
+    report = h5pack.pack(folder, output=tmp_path / "t.h5", progress=False)
+    assert report.status == 1 and report["result"]["rejected"] == 1
+    assert any("c.png" in remark for remark in report.remarks), report.remarks
+
+
+def test_a_refusal_is_the_program_s_sentence(tmp_path):
+    why = raises(h5pack.JobError, lambda: h5pack.pack("nowhere", output=tmp_path / "t.h5"),
+                 "cannot read folder 'nowhere'")
+    assert isinstance(why, h5pack.Error) and why.status == 2 and why.program == "h5pack"
+    assert not str(why).startswith("h5pack:")
+    raises(h5pack.JobError, lambda: h5pack.pack("x", output="y", chonk=2), "unknown option",
+           "did you mean --chunk")
+    raises(h5pack.JobError, lambda: h5pack.audit("-x.h5"), "-x.h5")
+    again = pickle.loads(pickle.dumps(why))
+    assert str(again) == str(why) and again.remarks == why.remarks
+
+
+def test_reports_are_pickled_with_their_status():
+    report = pickle.loads(pickle.dumps(_jobs.Report({"a": 1}, 1, ["said"])))
+    assert report == {"a": 1} and report.status == 1 and report.remarks == ("said",)
+
+
+def test_advice_and_audit_are_dictionaries():
+    path = packed(chunk=2)
+    advice = h5pack.advise(path, no_measure=True, batch=4, workers=2, progress=False)
+    assert advice["schema"] == "advise/1" and advice["options"]["workers"] == 2
+    shape = h5pack.advise(shape=(5000, 32, 32, 3), no_measure=True, progress=False)
+    assert shape["options"]["extent"] == [5000, 32, 32, 3]
+    audit = h5pack.audit(path, ignore=["H5A102", "H5A103"], progress=False)
+    assert audit["result"]["files"][0]["file"] == path
+
+
+def test_facts_are_those_of_the_extension():
+    path = packed(chunk=2)
+    facts = h5pack.facts(path, "images")
+    seen = h5pack._native.dataset(path, "images")
+    for ours, theirs in (("extent", "shape"), ("chunk", "chunk"), ("type", "type"),
+                         ("layout", "layout"), ("filters", "filters"),
+                         ("logical_bytes", "logical_bytes")):
+        want = list(seen[theirs]) if isinstance(seen[theirs], tuple) else seen[theirs]
+        assert facts[ours] == want, (ours, facts[ours], want)
+    whole = h5pack.facts(path)
+    assert {one["path"] for one in whole["datasets"]} >= {"images", "labels", "class_names"}
+    raises(h5pack.JobError, lambda: h5pack.facts(path, "imgs"), "no dataset 'imgs'")
+    raises(h5pack.JobError, lambda: h5pack.facts("nowhere.h5"), "nowhere.h5", "No such file")
+
+
+def test_of_several_files_those_that_can_be_read_are_told():
+    path = packed(chunk=2)
+    why = raises(h5pack.JobError, lambda: h5pack.audit(path, "nowhere.h5", "neither.h5"),
+                 "nowhere.h5: ", "neither.h5: ")
+    assert why.report["result"]["files"][0]["n_datasets"] == 5
+    assert pickle.loads(pickle.dumps(why)).report == why.report
+
+
+def test_progress_comes_as_dictionaries(tmp_path):
+    events = []
+    h5pack.pack(photos()[0], output=tmp_path / "t.h5", progress=events.append)
+    last = [event for event in events if event["progress"] == "packing"][-1]
+    assert last == {"progress": "packing", "unit": "images", "done": 21, "total": 21,
+                    "bytes": last["bytes"], "note": None}, last
+    assert {event["progress"] for event in events} >= {"listing", "packing"}
+
+
+def test_bars_are_tqdm_s(tmp_path):
+    made = []
+
+    class Bar:
+        def __init__(self, desc, unit, total, leave):
+            self.desc, self.n, self.total, self.is_open, self.text = desc, 0, total, True, ""
+            made.append(self)
+
+        def update(self, n):
+            self.n += n
+
+        def set_postfix_str(self, text):
+            self.text = text
+
+        def close(self):
+            self.is_open = False
+
+    bars = _jobs._Bars(Bar)
+    event = {"progress": "packing", "unit": "images", "total": 9, "bytes": 0, "note": None}
+    bars(dict(event, done=2))
+    bars(dict(event, done=5, note="slow"))
+    bars(dict(event, progress="checking", done=1, total=None))
+    bars.close()
+    assert [(bar.desc, bar.n, bar.total, bar.text, bar.is_open) for bar in made] == [
+        ("packing", 5, 9, "slow", False), ("checking", 1, None, "", False)]
+
+
+def fake(folder, text, name="h5pack"):
+    program = pathlib.Path(folder) / "tools" / name
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!/bin/sh\n[ \"$1\" = --version ] && "
+                       f"echo '{name} (h5pack) {h5pack.__version__}' && exit\n{text}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return program
+
+
+def with_build(folder, call):
+    before = os.environ.get("H5PACK_BUILD")
+    os.environ["H5PACK_BUILD"] = str(folder)
+    try:
+        return call()
+    finally:
+        if before is None:
+            del os.environ["H5PACK_BUILD"]
+        else:
+            os.environ["H5PACK_BUILD"] = before
+
+
+def beside():
+    return (pathlib.Path(_jobs.__file__).parent / "bin" / "h5pack").exists()
+
+
+def test_a_program_of_another_version_is_not_run(tmp_path):
+    if beside():
+        return
+    program = fake(tmp_path, "exit 0")
+    program.write_text("#!/bin/sh\necho 'h5pack (h5pack) 9.9.9'\n")
+    raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: _jobs.find("h5pack")), "9.9.9",
+           h5pack.__version__)
+
+
+def test_what_a_program_prints_is_taken_with_care(tmp_path):
+    if beside():
+        return
+    long = "x" * 70000  # more than a pipe holds, on both
+    fake(tmp_path, f"echo 'h5pack: {long}' >&2; echo '{{\"a\": \"{long}\"}}'; exit 1")
+    report = with_build(tmp_path, lambda: h5pack.pack("a", output="b"))
+    assert report["a"] == long and report.status == 1 and report.remarks == (long,)
+    fake(tmp_path, "echo no JSON")
+    raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()), "no JSON")
+    fake(tmp_path, "exit 2")
+    raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()), "status 2")
+    fake(tmp_path, "kill -TERM $$; sleep 9")
+    why = raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()))
+    assert why.status == 128 + signal.SIGTERM
+    fake(tmp_path, "kill -INT $$; sleep 9")
+    raises(KeyboardInterrupt, lambda: with_build(tmp_path, lambda: h5pack.pack()))
+
+
+def test_an_exception_in_the_caller_s_function_ends_the_program(tmp_path):
+    if beside():
+        return
+    fake(tmp_path, "trap 'echo >" + str(tmp_path) + "/ended; exit 130' INT\n"
+         "echo '{ \"progress\": \"packing\" }' >&2\n"
+         "i=0; while [ $i -lt 200 ]; do i=$((i+1)); sleep 0.05; done; exit 2")
+
+    def follow(event):
+        raise ZeroDivisionError
+
+    raises(ZeroDivisionError, lambda: with_build(tmp_path,
+                                                 lambda: h5pack.pack("a", progress=follow)))
+    assert (tmp_path / "ended").exists(), "the program got SIGINT"
+
+
+def test_ctrl_c_ends_the_program_and_what_is_done_can_be_resumed(tmp_path):
+    code = ("import h5pack, sys\n"
+            "try:\n"
+            "    h5pack.pack(sys.argv[1], output=sys.argv[2], size=700, compress='gzip:9', "
+            "threads=1, chunk=1, progress=lambda event: print(json.dumps(event), flush=True))\n"
+            "except KeyboardInterrupt:\n"
+            "    print('interrupted', flush=True)\n")
+    child = subprocess.Popen([sys.executable, "-c", "import json\n" + code, photos()[0],
+                              str(tmp_path / "t.h5")], stdout=subprocess.PIPE, text=True)
+    for line in child.stdout:
+        if json.loads(line)["progress"] == "packing":
+            break
+    time.sleep(0.2)
+    child.send_signal(signal.SIGINT)
+    rest = child.stdout.read()
+    child.wait(60)
+    assert "interrupted" in rest and not (tmp_path / "t.h5").exists()
+    assert list(tmp_path.glob("t.h5.part*")), "the run that was begun is there"
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False)
+    assert str(tmp_path) not in running.stdout
+    report = h5pack.pack(photos()[0], output=tmp_path / "t.h5", size=700, compress="gzip:9",
+                         threads=1, chunk=1, resume=True, progress=False)
+    assert report["result"]["packed"] == 21

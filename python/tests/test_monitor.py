@@ -1,0 +1,75 @@
+"""Figures for TensorBoard and Prometheus."""
+import os
+import re
+
+import h5pack
+from made_images import packed, raises
+
+STATS = {"batches": 12, "waiting_s": 1.5, "samples_per_s": 800.25, "hit_rate": 0.75,
+         "read_thread_s": 0.5, "engine": "pread", "memory_bytes": 1 << 20, "threads": 2,
+         "wait_ns": 2_000_000_000, "parts": {"loads": 4}}
+
+
+class Writer:
+    def __init__(self):
+        self.seen = []
+
+    def add_scalar(self, tag, value, step):
+        self.seen.append((tag, value, step))
+
+
+def test_numbers_become_scalars():
+    writer = Writer()
+    h5pack.log_stats(writer, STATS, 7)
+    assert ("h5pack/waiting_s", 1.5, 7) in writer.seen
+    assert ("h5pack/parts_loads", 4.0, 7) in writer.seen
+    assert len(writer.seen) == 9, "words are none"
+    h5pack.log_stats(writer, {"batches": 1}, prefix="data/")
+    assert writer.seen[-1] == ("data/batches", 1.0, None)
+
+
+def test_prometheus_gets_base_units_with_help_and_type():
+    text = h5pack.prometheus(STATS, {"job": 'a "b"\\\n', "rank": 0})
+    labels = r'{job="a \"b\"\\\n",rank="0"}'
+    for line in (f"h5pack_loader_batches_total{labels} 12",
+                 f"h5pack_loader_waiting_seconds_total{labels} 1.5",
+                 f"h5pack_loader_wait_seconds_total{labels} 2",
+                 f"h5pack_loader_samples_per_second{labels} 800.25",
+                 f"h5pack_loader_hit_ratio{labels} 0.75",
+                 f"h5pack_loader_read_thread_seconds_total{labels} 0.5",
+                 f"h5pack_loader_memory_bytes{labels} 1048576",
+                 "# TYPE h5pack_loader_batches_total counter",
+                 "# TYPE h5pack_loader_hit_ratio gauge"):
+        assert line in text.splitlines(), (line, text)
+    assert "pread" not in text
+    lines = text.splitlines()
+    assert len(lines) == 3 * 9
+    for first, second, third in zip(*[iter(lines)] * 3):
+        name = first.split()[2]
+        assert second.split()[2] == name and third.startswith(name + "{")
+        assert first.startswith("# HELP ") and second.startswith("# TYPE ")
+        assert re.fullmatch(r"[a-z0-9_]+", name)
+    assert "h5pack_loader_batches_total 12" in h5pack.prometheus(STATS).splitlines()
+
+
+def test_the_file_is_replaced_at_once(tmp_path):
+    path = tmp_path / "h5pack.prom"
+    path.write_text("old")
+    with open(path, encoding="utf-8") as reading:
+        h5pack.write_prometheus(path, STATS)
+        assert reading.read() == "old", "who reads keeps the old one"
+    assert path.read_text() == h5pack.prometheus(STATS)
+    assert os.listdir(tmp_path) == ["h5pack.prom"] and path.stat().st_mode & 0o777 == 0o644
+    raises(OSError, lambda: h5pack.write_prometheus(tmp_path / "no" / "h5pack.prom", STATS))
+    raises(AttributeError, lambda: h5pack.write_prometheus(path, None))
+    assert os.listdir(tmp_path) == ["h5pack.prom"], "a failure leaves nothing"
+
+
+def test_a_loader_s_figures_go_there():
+    loader = h5pack.Loader(packed(chunk=2), 4, out="numpy", threads=1, memory="64M")
+    for _ in loader:
+        pass
+    writer = Writer()
+    h5pack.log_stats(writer, loader.stats(), 1)
+    assert ("h5pack/samples", 21.0, 1) in writer.seen
+    assert "h5pack_loader_samples_total 21" in h5pack.prometheus(loader.stats()).splitlines()
