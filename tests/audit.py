@@ -273,6 +273,104 @@ def test_rules():
                f'{code}: what is printed mends it {left}')
 
 
+# -------------------------------------------------------------------------- --threshold
+
+def at_least(value):
+    return value, value * 1.001
+
+
+def at_most(value):
+    return value, value * 0.999
+
+
+def more_than(value):
+    return value * 0.999, value
+
+
+def doubled(n):
+    """n samples, of which the last two are constant and alike, the first has a NaN."""
+    def make(path):
+        images = rng.random((n, 8, 8))
+        images[-2:], images[0, 0, 0] = 3, np.nan
+        with h5py.File(path, 'w') as file:
+            file['images'] = images
+    return make
+
+
+def wide(path):
+    keep(path, images=(rng.integers(0, 256, (1200, 32, 16)) & 240).astype('f4'))
+
+
+def in_runs(path):
+    keep(path, images=noise[:1000, :8, :8], labels=np.repeat(np.arange(10), 100))
+
+
+def random_reads(path):
+    write(path, chunks=(16, 64, 64))
+
+
+# code, name of the threshold: what is compared with it (of the finding), the values at which the file that
+# breaks the rule is found and is not; how it is made where it is not that of RULES, and options
+VALUE = lambda f: f['value']  # noqa: E731
+THRESHOLDS = [
+    ('102', 'factor', VALUE, at_least), ('103', 'chunks', VALUE, at_least), ('105', 'factor', VALUE, at_least),
+    ('105', 'bytes', lambda f: 5 << 14, more_than), ('106', 'bytes', VALUE, at_most),
+    ('106', 'chunks', lambda f: 10000, at_least), ('107', 'bytes', VALUE, at_least),
+    ('201', 'factor', VALUE, at_least),
+    ('202', 'factor', lambda f: f['value'] / 131072, more_than, random_reads, '--rdcc-w0', '1', '--rdcc-nbytes', '131072'),
+    ('203', 'rate', VALUE, at_least, random_reads, '--rdcc-nslots', '7', '--rdcc-nbytes', '4M'),
+    ('301', 'factor', VALUE, at_least, random_reads, '--pattern', 'block:chunks=8'),
+    ('303', 'factor', VALUE, at_least, random_reads, '--read', 'batch'),
+    ('401', 'bytes', lambda f: 4 << 20, at_least), ('402', 'elements', VALUE, at_least),
+    ('403', 'rate', VALUE, more_than), ('403', 'bytes', lambda f: 4 << 20, at_least),
+    ('404', 'factor', VALUE, at_least), ('404', 'bytes', lambda f: 4 << 20, at_least),
+    ('405', 'bytes', lambda f: 1200 * 2048, at_least, wide, '--deep'),
+    ('406', 'rate', VALUE, at_most, wide, '--deep'), ('406', 'bytes', lambda f: 1200 * 2048, at_least, wide, '--deep'),
+    ('508', 'chunks', VALUE, at_least), ('509', 'rate', VALUE, at_least), ('509', 'chunks', lambda f: 32, at_least),
+    ('510', 'rate', VALUE, at_least), ('510', 'bytes', lambda f: f['price_bytes'], at_least),
+    ('511', 'chunks', VALUE, at_least), ('512', 'datasets', VALUE, at_least), ('513', 'chunks', VALUE, at_least),
+    ('602', 'samples', VALUE, at_least, doubled(300), '--deep'),
+    ('603', 'samples', VALUE, at_least, doubled(300), '--deep'),
+    ('603', 'values', lambda f: 64, at_least, doubled(300), '--deep'),
+    ('604', 'samples', VALUE, at_least, doubled(300), '--deep'),
+    ('604', 'values', lambda f: 64, at_least, doubled(300), '--deep'),
+    ('605', 'samples', lambda f: 1000, at_least, in_runs, '--deep'),
+    ('605', 'rate', lambda f: f['value'] / (10 * (1 - 0.9 ** 64)), at_most, in_runs, '--deep'),
+]
+
+
+def test_thresholds():
+    """Both sides of each: what breaks a rule does so as far as the number that it has, and no further."""
+    listed = set()
+    for code, name, of, sides, *rest in THRESHOLDS:
+        make, words = (rest[0], rest[1:]) if rest else (RULES['H5A' + code][0], [])
+        make('bad.h5')
+        found = [f for f in findings('bad.h5', *words) if f['code'] == 'H5A' + code]
+        if not ok(len(found) == 1, f'{code} {name}: there is something to find'):
+            continue
+        near = [codes('bad.h5', '--rule', code, '--threshold', f'{code}.{name}={value:.9f}', *words)
+                for value in sides(of(found[0]))]
+        equal(near, [['H5A' + code], []], f'{code}.{name}: at {of(found[0]):.9g}, and just beyond')
+        listed.add((code, name))
+    told = subprocess.run(['h5audit', '--list-rules'], capture_output=True, text=True).stdout.splitlines()
+    have = set()
+    for line in told:
+        code = line.split()[0]
+        text = subprocess.run(['h5audit', '--explain', code], capture_output=True, text=True).stdout
+        have |= {(code[3:], name) for name in re.findall(r'(\w+)=[0-9.e+]+\s+\(', text.partition('Thresholds:')[2])}
+    equal(sorted(have), sorted(listed), 'those are all that --explain names')
+    for code, setting in (('106', 'tiny-chunks.chunks=9999'), ('402', '402=999'), ('512', 'H5A512=99'),
+                          ('105', 'dragged-chunks.bytes=63K'), ('107', 'huge-chunks=512MiB')):
+        RULES['H5A' + code][1]('good.h5')
+        ok(codes('good.h5', '--rule', code) == [] and
+           codes('good.h5', '--rule', code, '--threshold', setting) == ['H5A' + code],
+           f'{setting}: what just did not now does')
+    RULES['H5A102'][0]('bad.h5')
+    report = audit('bad.h5', '--threshold', '102=3', '--threshold', '105.bytes=1M', '--threshold', '102=1.5')[1]
+    equal((report['options']['thresholds'], 'H5A102' in {f['code'] for f in report['result']['files'][0]['findings']}),
+          ({'H5A102.factor': 1.5, 'H5A105.bytes': 1 << 20}, True), 'the last one holds, and JSON says which were set')
+
+
 # ------------------------------------------------------------------------------- --fix
 
 def fix(path, *words):
@@ -813,6 +911,7 @@ def test_manual():
 
 
 test_rules()
+test_thresholds()
 test_sources()
 test_shared()
 test_same_sentence()

@@ -54,6 +54,15 @@ refused 'a storage that is none' "no storage is called 'x'" --storage x pack.h5
 refused 'a version that is none' 'hdf5-version' --hdf5-version x pack.h5
 refused 'a rank beyond the world' 'rank' --rank 3/2 pack.h5
 refused 'one to be ignored' "no rule is called 'x'" --ignore x pack.h5
+refused 'a threshold without a number' "^h5audit: --threshold: .* H5A102=1.1" --threshold 102 pack.h5
+refused 'one of no rule' "no rule is called 'x'" --threshold x=1 pack.h5
+refused 'one of a rule that has none' 'H5A501 truncated has no threshold' --threshold 501=1 pack.h5
+refused 'one that it does not have' "has no threshold 'x': factor, bytes" --threshold 105.x=1 pack.h5
+refused 'one that is no number' "'1x' is no number" --threshold 105=1x pack.h5
+refused 'bytes of what counts none' "'1K' is no number" --threshold 105=1K pack.h5
+refused 'less than nothing' "'-1' is no number" --threshold 105=-1 pack.h5
+refused 'no number at all' "'nan' is no number" --threshold 105=nan pack.h5
+refused 'a threshold for what asks no rule' 'verify' --threshold 105=1 --verify pack.h5
 refused 'one to be explained' "no rule is called ''" --explain ''
 refused 'a file that would not be read' 'explain' --explain 102 pack.h5
 refused 'two formats at once' 'json' --json --sarif pack.h5

@@ -228,7 +228,7 @@ warned(const struct pack_advise_outcome *o, const char *id)
     static struct pack_advise_warning warnings[PACK_ADVISE_WARNINGS_MAX];
     struct pack_error err;
     size_t n = 0;
-    if (pack_advise_warn(&params, o, warnings, &n, &err) != PACK_OK)
+    if (pack_advise_warn(&params, o, NULL, warnings, &n, &err) != PACK_OK)
         note("%s", err.text);
     for (size_t i = 0; i < n; i++)
         if (strcmp(warnings[i].id, id) == 0)

@@ -20,7 +20,7 @@
 static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
 
 static struct {
-    struct cli_texts only, ignored;
+    struct cli_texts only, ignored, thresholds;
     const char *explain, *fix, *salvage, *map, *html;
     struct cli_texts fix_rules;
     uint64_t threads, sample;
@@ -36,6 +36,9 @@ static const struct cli_option options[] = {
     CLI_TEXTS(0, "rule", &o.only, "CODE",
               "this rule alone, H5A102 or chunk-overhang; may be given several times"),
     CLI_TEXTS(0, "ignore", &o.ignored, "CODE", "not this rule; may be given several times"),
+    CLI_TEXTS(0, "threshold", &o.thresholds, "CODE=VALUE",
+              "from which number on a rule finds something, as H5A102=1.1 or "
+              "dragged-chunks.bytes=1M (--explain names them); may be given several times"),
     CLI_CHOICE(0, "fail-on", &o.fail_on, "note|cost|hazard",
                "findings so severe make status 1 (default: cost)"),
 
@@ -144,6 +147,18 @@ list_rules(struct pack_buf *text, struct pack_error *err)
     return page.status;
 }
 
+/* "Thresholds: factor=2, ...; bytes=65536, ...", and a NUL. */
+static enum pack_status
+describe_thresholds(const struct pack_rule *rule, struct pack_buf *words,
+                    struct pack_error *err)
+{
+    struct page page = { words, PACK_OK, err };
+    for (int i = 0; i < PACK_RULE_THRESHOLDS_MAX && rule->threshold[i].name; i++)
+        LINE(&page, "%s %s=%.10g (%s)", i ? "," : "Thresholds:", rule->threshold[i].name,
+             rule->threshold[i].value, rule->threshold[i].what);
+    return page.status == PACK_OK ? pack_buf_append(words, ".", 2, err) : page.status;
+}
+
 static enum pack_status
 explain(struct pack_buf *text, struct pack_error *err)
 {
@@ -156,6 +171,13 @@ explain(struct pack_buf *text, struct pack_error *err)
     LINE(&page, "H5A%03d %s (%s): %s\n", rule->code, rule->id,
          pack_finding_severity_name(rule->severity), rule->title);
     pack_page_wrap(&page, "", rule->why, 0);
+    if (page.status != PACK_OK || !rule->threshold[0].name)
+        return page.status;
+    struct pack_buf words = { 0 };
+    page.status = describe_thresholds(rule, &words, err);
+    if (page.status == PACK_OK)
+        pack_page_wrap(&page, "", (const char *)words.data, 0);
+    pack_buf_done(&words);
     return page.status;
 }
 
@@ -176,6 +198,15 @@ find_codes(const char *option, const struct cli_texts *names, int **codes,
         (*codes)[i] = rule->code;
     }
     return PACK_OK;
+}
+
+static enum pack_status
+read_thresholds(struct pack_thresholds *thresholds, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < o.thresholds.n && status == PACK_OK; i++)
+        status = pack_thresholds_parse(o.thresholds.text[i], thresholds, err);
+    return status == PACK_OK ? status : pack_error_prefix(err, status, "--threshold");
 }
 
 /* -------------------------------------------------------------------- audit */
@@ -276,6 +307,8 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         status = find_codes("--ignore", &o.ignored, &ignored, err);
     if (status == PACK_OK)
         status = find_codes("--fix-rule", &o.fix_rules, &named, err);
+    if (status == PACK_OK)
+        status = read_thresholds(&params.thresholds, err);
     params.only = only;
     params.ignored = ignored;
     if (status == PACK_OK) {
@@ -402,6 +435,7 @@ check_outputs(char **operands, size_t n_operands, struct pack_error *err)
 static const struct cli_rule rules[] = {
     { "rule", "FILE", "explain|list-rules|verify" },
     { "ignore", "FILE", "explain|list-rules|verify" },
+    { "threshold", "FILE", "explain|list-rules|verify" },
     { "fail-on", "FILE", "explain|list-rules|verify" },
     { "verify", "FILE", "explain|list-rules|pattern|batch|workers|epochs|storage|memory" },
     { "threads", "verify|fix|sample|deep|salvage", NULL },
@@ -470,6 +504,7 @@ main(int argc, char **argv)
     cli_free_texts(&o.only);
     cli_free_texts(&o.ignored);
     cli_free_texts(&o.fix_rules);
+    cli_free_texts(&o.thresholds);
     free(operands);
     return cli_exit(exit_status);
 }

@@ -246,9 +246,11 @@ void pack_advise_cause(const struct pack_advise_params *params,
                        const struct pack_advise_outcome *o, char *text);
 /* "8.9", "2770": a factor without powers of ten; returns text. */
 const char *pack_advise_times(double factor, char text[32]);
-/* What there is to know of one outcome, up to PACK_ADVISE_WARNINGS_MAX. */
+/* What there is to know of one outcome, up to PACK_ADVISE_WARNINGS_MAX; thresholds NULL: each
+ * rule's own. */
 enum pack_status pack_advise_warn(const struct pack_advise_params *params,
                                   const struct pack_advise_outcome *outcome,
+                                  const struct pack_thresholds *thresholds,
                                   struct pack_advise_warning *warnings, size_t *n,
                                   struct pack_error *err);
 /* A finding as a warning, which owns nothing. */

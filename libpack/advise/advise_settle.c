@@ -150,10 +150,10 @@ pack_advise_settle(const struct pack_advise_params *params, struct pack_advise_r
         status = pack_advise_policies(params, &r->rows[0], err);
     pack_advise_explain(params, r);
     if (status == PACK_OK)
-        status = pack_advise_warn(params, &r->rows[0], r->choice_warnings,
+        status = pack_advise_warn(params, &r->rows[0], NULL, r->choice_warnings,
                                   &r->n_choice_warnings, err);
     if (status == PACK_OK)
-        status = pack_advise_warn(params, r->has_now ? &r->now : &r->rows[0], r->warnings,
+        status = pack_advise_warn(params, r->has_now ? &r->now : &r->rows[0], NULL, r->warnings,
                                   &r->n_warnings, err);
     return status;
 }

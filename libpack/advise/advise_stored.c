@@ -112,7 +112,7 @@ pack_advise_warn_stored(const struct pack_advise_params *params,
         return pack_fail_memory(err, "findings");
     survey(file, d);
     pack_advise_stored_reading(params, &r->now, &reading);
-    size_t n = pack_findings_dataset(d, &reading, found, PACK_FINDINGS_STORED_MAX);
+    size_t n = pack_findings_dataset(d, &reading, NULL, found, PACK_FINDINGS_STORED_MAX);
     for (size_t i = 0; i < n && r->n_warnings < PACK_ADVISE_WARNINGS_MAX; i++)
         if (!is_said(r, found[i].code))
             pack_advise_warning_of(&found[i], &r->warnings[r->n_warnings++]);

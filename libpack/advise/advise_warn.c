@@ -8,6 +8,7 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/findings/findings_stored.h"
+#include "libpack/findings/thresholds.h"
 #include "libpack/hdf5/filter.h"
 
 enum { SAMPLES = 4000 };
@@ -80,8 +81,9 @@ simulate_facts(const struct pack_advise_params *params,
     config = o->config;
     if (status == PACK_OK)
         status = rate_apart(params, o, f, err);
-    if (status == PACK_OK && f->counts.evictions_collision * 100 >= f->counts.loads &&
-        f->counts.evictions_collision) {
+    if (status == PACK_OK && f->counts.evictions_collision &&
+        (double)f->counts.evictions_collision >=
+            pack_threshold(f->thresholds, 203, "rate") * (double)f->counts.loads) {
         status = pack_advise_slots(params, &config, err);
         f->enough_slots = config.cache.n_slots;
     }
@@ -102,10 +104,12 @@ reads_whole_samples(const struct pack_advise_params *params)
 
 static enum pack_status
 facts_of(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
-         struct pack_finding_facts *f, struct pack_error *err)
+         const struct pack_thresholds *thresholds, struct pack_finding_facts *f,
+         struct pack_error *err)
 {
     uint64_t workers = pack_advise_workers(params);
     *f = (struct pack_finding_facts){
+        .thresholds = thresholds,
         .is_filtered = strcmp(o->config.codec, "none") != 0,
         .cache = o->config.cache,
         .reads_whole_samples = reads_whole_samples(params),
@@ -145,6 +149,7 @@ pack_advise_warning_of(const struct pack_finding *found, struct pack_advise_warn
 enum pack_status
 pack_advise_warn(const struct pack_advise_params *params,
                  const struct pack_advise_outcome *outcome,
+                 const struct pack_thresholds *thresholds,
                  struct pack_advise_warning *warnings, size_t *n, struct pack_error *err)
 {
     _Static_assert((int)PACK_ADVISE_REMEDY_MAX >= (int)PACK_FINDING_REMEDY_MAX,
@@ -155,7 +160,7 @@ pack_advise_warn(const struct pack_advise_params *params,
     struct pack_finding found[PACK_ADVISE_WARNINGS_MAX];
     struct pack_finding_facts facts;
     char need[PACK_FILTER_NEED_MAX];
-    enum pack_status status = facts_of(params, outcome, &facts, err);
+    enum pack_status status = facts_of(params, outcome, thresholds, &facts, err);
     if (status != PACK_OK)
         return status;
     if (facts.missing_filter)

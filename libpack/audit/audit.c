@@ -79,8 +79,8 @@ is_read(const struct pack_audit_params *p, const struct pack_audit_file *file,
     const struct pack_facts *f = &d->facts;
     bool is_series = f->extent.rank > 0 && f->n_elements == f->extent.extent[0] &&
                      !file->dataset && p->request.reading.box.rank == 0;
-    return !d->failure[0] && !is_series && f->extent.rank > 0 && f->extent.extent[0] > 1 &&
-           f->logical_bytes >= SMALL_BYTES &&
+    return !d->failure[0] && !is_series && f->extent.rank > 0 &&
+           f->extent.extent[0] > 1 && f->logical_bytes >= SMALL_BYTES &&
            (f->type.class_id == PACK_TYPE_INTEGER || f->type.class_id == PACK_TYPE_FLOAT);
 }
 
@@ -93,7 +93,8 @@ is_meant(const struct pack_audit_file *file, const struct pack_survey_dataset *d
 
 /* Of how many others of those that are read are larger. */
 static size_t
-count_larger(const struct pack_audit_params *p, const struct pack_audit_file *file, size_t at)
+count_larger(const struct pack_audit_params *p, const struct pack_audit_file *file,
+             size_t at)
 {
     const struct pack_survey_dataset *sets = file->survey.datasets;
     uint64_t bytes = sets[at].facts.logical_bytes;
@@ -107,12 +108,14 @@ count_larger(const struct pack_audit_params *p, const struct pack_audit_file *fi
 
 /* What needs no reader. */
 static enum pack_status
-look_at_stored(const struct pack_survey_dataset *d, struct pack_audit_found *found,
-               const struct pack_audit_file *file, struct pack_error *err)
+look_at_stored(const struct pack_audit_params *p, const struct pack_survey_dataset *d,
+               struct pack_audit_found *found, const struct pack_audit_file *file,
+               struct pack_error *err)
 {
     static const struct pack_stored_reading nobody = { .epoch_samples = 0 };
     enum pack_status status = PACK_OK;
-    found->n = pack_findings_dataset(d, &nobody, found->finding, PACK_FINDINGS_STORED_MAX);
+    found->n = pack_findings_dataset(d, &nobody, &p->thresholds, found->finding,
+                                     PACK_FINDINGS_STORED_MAX);
     for (size_t i = 0; i < found->n && status == PACK_OK; i++)
         status = pack_audit_mend(&found->finding[i], file->path, &d->facts, NULL,
                                  &found->mending[i], err);
@@ -130,9 +133,10 @@ has_samples_beside(const struct pack_survey *s, size_t set)
     for (size_t i = 0; i < s->n_datasets; i++) {
         const struct pack_facts *g = &s->datasets[i].facts;
         const char *end = strrchr(g->path, '/');
-        if ((end ? (size_t)(end - g->path) : 0) == n && strncmp(f->path, g->path, n) == 0 &&
-            g->extent.rank > 0 && f->extent.rank > 0 &&
-            g->extent.extent[0] == f->extent.extent[0] && g->n_elements > g->extent.extent[0])
+        if ((end ? (size_t)(end - g->path) : 0) == n &&
+            strncmp(f->path, g->path, n) == 0 && g->extent.rank > 0 &&
+            f->extent.rank > 0 && g->extent.extent[0] == f->extent.extent[0] &&
+            g->n_elements > g->extent.extent[0])
             return true;
     }
     return false;
@@ -153,8 +157,9 @@ look_at_contents(const struct pack_audit_params *p, const struct pack_audit_file
     enum pack_status status = PACK_OK;
     if (!file->contents)
         return PACK_OK;
-    found->n += pack_findings_contents(facts, &file->contents[set], &use,
-                                       found->finding + first, PACK_AUDIT_FOUND_MAX - first);
+    found->n +=
+        pack_findings_contents(facts, &file->contents[set], &use, &p->thresholds,
+                               found->finding + first, PACK_AUDIT_FOUND_MAX - first);
     for (size_t i = first; i < found->n && status == PACK_OK; i++)
         status = pack_audit_mend(&found->finding[i], file->path, facts, NULL,
                                  &found->mending[i], err);
@@ -184,7 +189,7 @@ look_at_set(const struct pack_audit_params *p, struct pack_audit_result *r, size
         reading->set = set;
         status = pack_audit_read(p, file, reading, found, err);
     } else {
-        status = look_at_stored(d, found, file, err);
+        status = look_at_stored(p, d, found, file, err);
     }
     if (status == PACK_OK)
         status = look_at_contents(p, file, set, found, err);
@@ -203,7 +208,8 @@ read_contents(const struct pack_audit_params *p, struct pack_audit_file *file,
               struct pack_error *err)
 {
     const struct pack_contents_params params = { .file = file->path,
-                                                 .n_samples = p->is_deep ? 0 : p->n_samples,
+                                                 .n_samples =
+                                                     p->is_deep ? 0 : p->n_samples,
                                                  .n_threads = p->n_threads };
     size_t n = file->survey.n_datasets;
     if ((!p->is_deep && p->n_samples == 0) || n == 0 || file->survey.status != PACK_OK)
@@ -241,8 +247,8 @@ look_at_sets(const struct pack_audit_params *p, struct pack_audit_result *r,
     }
     if (status == PACK_OK && !is_there && file->survey.status == PACK_OK) {
         file->status = pack_fail(&file->failure, PACK_ERR_NOT_FOUND,
-                                 "there is no dataset '/%.200s' in '%.200s'", file->dataset,
-                                 file->path);
+                                 "there is no dataset '/%.200s' in '%.200s'",
+                                 file->dataset, file->path);
         r->n_failed++;
     }
     return status;
@@ -269,7 +275,8 @@ look_at_file(const struct pack_audit_params *p, const char *operand,
         r->n_failed++;
         return PACK_OK;
     }
-    size_t n = pack_findings_file(&file->survey, findings, PACK_FINDINGS_STORED_MAX);
+    size_t n = pack_findings_file(&file->survey, &p->thresholds, findings,
+                                  PACK_FINDINGS_STORED_MAX);
     for (size_t i = 0; i < n && status == PACK_OK; i++) {
         status = pack_audit_mend(&findings[i], file->path, NULL, NULL, &mending, err);
         if (status == PACK_OK)

@@ -11,6 +11,7 @@
 #include "libpack/advise/advise_request.h"
 #include "libpack/findings/findings_contents.h"
 #include "libpack/findings/findings_stored.h"
+#include "libpack/findings/thresholds.h"
 #include "libpack/hdf5/survey.h"
 
 #ifdef __cplusplus
@@ -30,6 +31,7 @@ struct pack_audit_params {
     struct pack_advise_request request;
     const int *only, *ignored; /* codes of rules; n_only 0: all of them */
     size_t n_only, n_ignored;
+    struct pack_thresholds thresholds; /* in place of the rules' own */
     /* Data is read: so many samples of each dataset, or all of them; 0: none. */
     uint64_t n_samples;
     bool is_deep;

@@ -158,16 +158,19 @@ overhang(const struct pack_advise_params *params, const struct pack_advise_confi
 /* The best row of a layout that h5rechunk writes and that no rule finds fault with: as good
  * after an upgrade of HDF5, no larger than the data; NULL: none is worth a rewrite. */
 static const struct pack_advise_outcome *
-find_best(const struct pack_advise_params *params, const struct pack_advise_result *result)
+find_best(const struct pack_advise_params *params,
+          const struct pack_thresholds *thresholds,
+          const struct pack_advise_result *result)
 {
     const struct pack_advise_outcome *best = NULL;
+    double most = fmin(1.02, fmax(1.000001, pack_threshold(thresholds, 102, "factor")));
     if (result->rows[0].change != PACK_ADVISE_REWRITE)
         return NULL;
     for (size_t i = 0; i < result->n_rows; i++) {
         const struct pack_advise_outcome *o = &result->rows[i];
         if (o->change == PACK_ADVISE_REWRITE && o->fits &&
             pack_advise_has_default_cache(&o->config) && !is_cliff(params, &o->config) &&
-            overhang(params, &o->config) < 1.02 &&
+            overhang(params, &o->config) < most &&
             pack_snippet_can_rechunk(&o->config, params->data.elem_size) &&
             o->rate >= pack_advise_min_gain(params) * result->now.rate &&
             (!best || o->rate > best->rate))
@@ -178,8 +181,9 @@ find_best(const struct pack_advise_params *params, const struct pack_advise_resu
 
 /* Another layout, for the order that was asked for. */
 static enum pack_status
-find_layout(struct pack_advise_job *job, struct pack_audit_reading *r,
-            struct pack_audit_found *found, struct pack_error *err)
+find_layout(struct pack_advise_job *job, const struct pack_thresholds *thresholds,
+            struct pack_audit_reading *r, struct pack_audit_found *found,
+            struct pack_error *err)
 {
     bool is_asked = false;
     for (size_t i = 0; i < found->n; i++)
@@ -192,7 +196,8 @@ find_layout(struct pack_advise_job *job, struct pack_audit_reading *r,
     job->params.reading.pattern_is_fixed = true;
     enum pack_status status = pack_advise(&job->params, result, err);
     if (status == PACK_OK) {
-        const struct pack_advise_outcome *best = find_best(&job->params, result);
+        const struct pack_advise_outcome *best =
+            find_best(&job->params, thresholds, result);
         r->has_advice = true;
         r->is_kept = best == NULL;
         r->advised_rate = best ? best->later_rate : 0;
@@ -212,9 +217,9 @@ find_layout(struct pack_advise_job *job, struct pack_audit_reading *r,
 }
 
 static enum pack_status
-simulate(struct pack_advise_job *job, struct pack_audit_reading *r,
-         struct pack_stored_reading *stored, struct pack_audit_found *found,
-         struct pack_error *err)
+simulate(struct pack_advise_job *job, const struct pack_thresholds *thresholds,
+         struct pack_audit_reading *r, struct pack_stored_reading *stored,
+         struct pack_audit_found *found, struct pack_error *err)
 {
     struct pack_advise_outcome now;
     struct pack_advise_warning warnings[PACK_ADVISE_WARNINGS_MAX];
@@ -224,7 +229,7 @@ simulate(struct pack_advise_job *job, struct pack_audit_reading *r,
     enum pack_status status =
         pack_advise_evaluate(&job->params, job->params.now, SAMPLES, &now, err);
     if (status == PACK_OK)
-        status = pack_advise_warn(&job->params, &now, warnings, &n, err);
+        status = pack_advise_warn(&job->params, &now, thresholds, warnings, &n, err);
     if (status == PACK_OK)
         status = compare_versions(job, &now, r, err);
     if (status != PACK_OK)
@@ -253,9 +258,9 @@ suggest(const struct pack_facts *facts, char text[PACK_SHAPE_TEXT_MAX])
 }
 
 enum pack_status
-pack_audit_read(const struct pack_audit_params *params, const struct pack_audit_file *file,
-                struct pack_audit_reading *r, struct pack_audit_found *found,
-                struct pack_error *err)
+pack_audit_read(const struct pack_audit_params *params,
+                const struct pack_audit_file *file, struct pack_audit_reading *r,
+                struct pack_audit_found *found, struct pack_error *err)
 {
     const struct pack_survey_dataset *d = &file->survey.datasets[r->set];
     struct pack_stored_reading stored = { .epoch_samples = 0 };
@@ -278,14 +283,16 @@ pack_audit_read(const struct pack_audit_params *params, const struct pack_audit_
                                          .stop = params->watch.stop };
     enum pack_status status = pack_advise_job_open(&request, job, &why);
     if (status == PACK_OK)
-        status = simulate(job, r, &stored, found, &why);
-    size_t n = pack_findings_dataset(d, &stored, rules, PACK_FINDINGS_STORED_MAX);
+        status = simulate(job, &params->thresholds, r, &stored, found, &why);
+    size_t n = pack_findings_dataset(d, &stored, &params->thresholds, rules,
+                                     PACK_FINDINGS_STORED_MAX);
     for (size_t i = 0; i < n; i++)
         add(found, &rules[i]);
     if (status == PACK_OK)
-        status = find_layout(job, r, found, &why);
+        status = find_layout(job, &params->thresholds, r, found, &why);
     if (status != PACK_OK)
-        snprintf(r->why_not, sizeof r->why_not, "%.*s", PACK_SURVEY_TEXT_MAX - 1, why.text);
+        snprintf(r->why_not, sizeof r->why_not, "%.*s", PACK_SURVEY_TEXT_MAX - 1,
+                 why.text);
     if (is_fatal(status) && err)
         *err = why;
     status = is_fatal(status) ? status : PACK_OK;

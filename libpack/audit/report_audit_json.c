@@ -24,6 +24,14 @@ put_options(struct pack_json *json, const struct pack_audit_report *report)
     pack_json_text(json, "storage",
                    p->request.machine.storage ? p->request.machine.storage : "nvme");
     pack_json_text(json, "fail_on", pack_finding_severity_name(report->fail_on));
+    pack_json_object(json, "thresholds");
+    for (size_t i = 0; i < p->thresholds.n; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "H5A%03d.%s", p->thresholds.set[i].code,
+                 p->thresholds.set[i].name);
+        pack_json_double(json, key, p->thresholds.set[i].value);
+    }
+    pack_json_close(json);
     pack_json_close(json);
 }
 

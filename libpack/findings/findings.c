@@ -8,20 +8,15 @@
 #include <stdio.h>
 
 #include "libpack/base/numbers.h"
+#include "libpack/findings/thresholds.h"
 #include <libpack/shape.h>
 
 #define SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
 
-/* From so much of a slowdown on it is worth a word. */
-static const double slower = 1.25;
-
-const char *
-pack_finding_severity_name(enum pack_finding_severity severity)
+static double
+least(const struct pack_finding_facts *f, int code, const char *name)
 {
-    static const char *const names[] = { [PACK_FINDING_NOTE] = "note",
-                                         [PACK_FINDING_COST] = "cost",
-                                         [PACK_FINDING_HAZARD] = "hazard" };
-    return names[severity];
+    return pack_threshold(f->thresholds, code, name);
 }
 
 /* Seconds that an epoch takes longer at the slower of two rates. */
@@ -61,7 +56,7 @@ bypass_cliff(const struct pack_finding_facts *f, struct pack_finding *out)
     pack_cache_params_defaults(&new, PACK_HDF5_2_0);
     if (f->grid.rank == 0 || f->is_filtered || f->grid.chunk_bytes <= old.size_bytes ||
         f->grid.chunk_bytes > new.size_bytes || f->rate_default_2 <= 0 ||
-        f->rate_default_1 < slower * f->rate_default_2)
+        f->rate_default_1 < least(f, 201, "factor") * f->rate_default_2)
         return false;
     out->value = f->rate_default_1 / f->rate_default_2;
     out->price_s = seconds_lost(f, f->rate_default_2, f->rate_default_1);
@@ -79,11 +74,10 @@ w0_one(const struct pack_finding_facts *f, struct pack_finding *out)
 {
     char peak[PACK_BYTES_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
     if (f->grid.rank == 0 || f->cache.w0 < 1 ||
-        f->peak_bytes <= 1.01 * (double)f->cache.size_bytes)
+        f->peak_bytes <= least(f, 202, "factor") * (double)f->cache.size_bytes)
         return false;
     out->value = f->peak_bytes;
-    out->price_bytes =
-        (f->peak_bytes - (double)f->cache.size_bytes) * (double)f->workers;
+    out->price_bytes = (f->peak_bytes - (double)f->cache.size_bytes) * (double)f->workers;
     SAY(out->evidence,
         "rdcc_w0 = 1 evicts only chunks that were read completely; in this order the "
         "cache of each worker grows to %s, %.3g times the %s it was given",
@@ -108,7 +102,7 @@ overhang(const struct pack_finding_facts *f, struct pack_finding *out)
             axis = i;
         }
     }
-    if (g->rank == 0 || factor < 1.02)
+    if (g->rank == 0 || factor <= 1 || factor < least(f, 102, "factor"))
         return false;
     out->value = factor;
     out->price_bytes = stored * (double)g->chunk_bytes * (1 - 1 / factor);
@@ -127,7 +121,8 @@ static bool
 cut_samples(const struct pack_finding_facts *f, struct pack_finding *out)
 {
     double n = f->n_samples > 0 ? (double)f->counts.requests / f->n_samples : 0;
-    if (f->grid.rank == 0 || !f->reads_whole_samples || n < 1.5)
+    if (f->grid.rank == 0 || !f->reads_whole_samples || n <= 1 ||
+        n < least(f, 103, "chunks"))
         return false;
     out->value = n;
     out->price_bytes = bytes_in_vain(f);
@@ -141,7 +136,8 @@ collisions(const struct pack_finding_facts *f, struct pack_finding *out)
 {
     const struct pack_cache_counts *c = &f->counts;
     if (f->grid.rank == 0 || c->evictions_collision == 0 ||
-        c->evictions_collision * 100 < c->loads || f->enough_slots <= f->cache.n_slots)
+        (double)c->evictions_collision < least(f, 203, "rate") * (double)c->loads ||
+        f->enough_slots <= f->cache.n_slots)
         return false;
     out->value = (double)c->evictions_collision / (double)c->loads;
     out->price_bytes = bytes_in_vain(f) * out->value;
@@ -161,7 +157,7 @@ shared_pool(const struct pack_finding_facts *f, struct pack_finding *out)
         return false;
     double ideal = f->n_samples / (double)f->grid.chunk[0];
     double loads = (double)f->counts.loads;
-    if (ideal <= 0 || loads < 1.5 * ideal)
+    if (ideal <= 0 || loads < least(f, 301, "factor") * ideal)
         return false;
     out->value = loads / ideal;
     out->price_bytes = bytes_in_vain(f);
@@ -178,7 +174,7 @@ static bool
 reopening(const struct pack_finding_facts *f, struct pack_finding *out)
 {
     if (f->grid.rank == 0 || f->rate_reopened <= 0 ||
-        f->rate_kept < slower * f->rate_reopened)
+        f->rate_kept < 1.25 * f->rate_reopened)
         return false;
     out->value = f->rate_kept / f->rate_reopened;
     out->price_s = seconds_lost(f, f->rate_reopened, f->rate_kept);
@@ -194,7 +190,7 @@ static bool
 scattered_batch(const struct pack_finding_facts *f, struct pack_finding *out)
 {
     if (f->grid.rank == 0 || f->rate_joined <= 0 ||
-        f->rate_apart < slower * f->rate_joined)
+        f->rate_apart < least(f, 303, "factor") * f->rate_joined)
         return false;
     out->value = f->rate_apart / f->rate_joined;
     out->price_s = seconds_lost(f, f->rate_joined, f->rate_apart);

@@ -9,6 +9,7 @@
 
 #include <libpack/cachesim.h>
 #include <libpack/shape.h>
+#include "libpack/findings/severity.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,13 +21,7 @@ enum {
     PACK_FINDINGS_MAX = 12 /* rules there may be */
 };
 
-enum pack_finding_severity {
-    PACK_FINDING_NOTE = 0, /* to be known */
-    PACK_FINDING_COST,     /* time or space that need not be spent */
-    PACK_FINDING_HAZARD    /* it can end the run, or a later one */
-};
-/* "note", "cost", "hazard". */
-const char *pack_finding_severity_name(enum pack_finding_severity severity);
+struct pack_thresholds; /* thresholds.h */
 
 /*
  * What is known of one configuration. Zero and rank 0 mean not known: a rule that needs
@@ -34,7 +29,8 @@ const char *pack_finding_severity_name(enum pack_finding_severity severity);
  * simulated.
  */
 struct pack_finding_facts {
-    struct pack_grid grid; /* rank 0: contiguous */
+    const struct pack_thresholds *thresholds; /* NULL: each rule's own */
+    struct pack_grid grid;                    /* rank 0: contiguous */
     bool is_filtered;
     struct pack_cache_params cache;
     bool reads_whole_samples; /* one at a time, each one index of axis 0 */
@@ -60,7 +56,7 @@ struct pack_finding_facts {
 };
 
 struct pack_finding {
-    int code;       /* stable: 100 on for layouts, 200 on for caches, 300 on for reading */
+    int code; /* stable: 100 on for layouts, 200 on for caches, 300 on for reading */
     const char *id; /* "bypass-cliff" */
     enum pack_finding_severity severity;
     double value;       /* the number that makes it one: a factor or bytes */

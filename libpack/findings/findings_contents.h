@@ -13,16 +13,19 @@ extern "C" {
 struct pack_contents {
     bool is_known;      /* samples were looked at */
     uint64_t n_samples; /* so many; as many as there are: all of them */
-    char scale[16];     /* elements are all bytes by this, "k" or "k/255"; "": they are not, or
+    char
+        scale[16]; /* elements are all bytes by this, "k" or "k/255"; "": they are not, or
                          * one of no more than a byte, or all of one value */
     uint64_t n_odd, first_odd;           /* with a NaN or an infinity in them */
     uint64_t n_constant, first_constant; /* of elements that are all alike */
     /* Exactly as an earlier one, which was looked for where all samples were: */
     uint64_t n_twice, first_twice, first_once;
-    double zstd_rate; /* what zstd:3, behind a shuffle of wider elements, leaves of some */
+    double
+        zstd_rate; /* what zstd:3, behind a shuffle of wider elements, leaves of some */
     /* Of whole numbers, one to a sample, all of which were looked at: n_classes 0: else. */
     uint64_t n_classes;
-    double classes_seen, classes_random; /* on average among 64 in order, and drawn at random */
+    double classes_seen,
+        classes_random; /* on average among 64 in order, and drawn at random */
 };
 
 enum { PACK_CONTENTS_WINDOW = 64 };
@@ -36,6 +39,7 @@ struct pack_contents_use {
 size_t pack_findings_contents(const struct pack_facts *facts,
                               const struct pack_contents *contents,
                               const struct pack_contents_use *use,
+                              const struct pack_thresholds *thresholds,
                               struct pack_finding *findings, size_t max);
 
 #ifdef __cplusplus

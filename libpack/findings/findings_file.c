@@ -8,25 +8,34 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/findings/rules.h"
+#include "libpack/findings/thresholds.h"
 
 #define SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
+
+struct look {
+    const struct pack_survey *s;
+    const struct pack_thresholds *t;
+};
 
 static bool
 is_truncated(const struct pack_survey *s)
 {
     const struct pack_superblock *sb = &s->file.superblock;
-    return s->file.has_superblock && !sb->has_driver && sb->end_bytes > s->file.file_bytes;
+    return s->file.has_superblock && !sb->has_driver &&
+           sb->end_bytes > s->file.file_bytes;
 }
 
 static bool
-truncated(const struct pack_survey *s, struct pack_finding *out)
+truncated(const struct look *l, struct pack_finding *out)
 {
+    const struct pack_survey *s = l->s;
     char is[PACK_BYTES_TEXT_MAX], was[PACK_BYTES_TEXT_MAX];
     if (!is_truncated(s))
         return false;
     out->value = (double)s->file.superblock.end_bytes;
     out->price_bytes = out->value - (double)s->file.file_bytes;
-    SAY(out->evidence, "the file ends at %s and says that it ended at %s (%llu of %llu bytes)",
+    SAY(out->evidence,
+        "the file ends at %s and says that it ended at %s (%llu of %llu bytes)",
         pack_bytes_format(s->file.file_bytes, is),
         pack_bytes_format(s->file.superblock.end_bytes, was),
         (unsigned long long)s->file.file_bytes,
@@ -36,19 +45,22 @@ truncated(const struct pack_survey *s, struct pack_finding *out)
 }
 
 static bool
-marked_open(const struct pack_survey *s, struct pack_finding *out)
+marked_open(const struct look *l, struct pack_finding *out)
 {
+    const struct pack_survey *s = l->s;
     if (!s->file.has_superblock || !s->file.superblock.is_marked_open)
         return false;
-    SAY(out->evidence, "the file is marked as open for writing: somebody is at it now, or a "
-                       "writer did not come to close it");
+    SAY(out->evidence,
+        "the file is marked as open for writing: somebody is at it now, or a "
+        "writer did not come to close it");
     SAY(out->remedy, "once nobody writes: h5clear -s");
     return true;
 }
 
 static bool
-crashes(const struct pack_survey *s, struct pack_finding *out)
+crashes(const struct look *l, struct pack_finding *out)
 {
+    const struct pack_survey *s = l->s;
     if (s->is_complete || s->status == PACK_OK)
         return false;
     SAY(out->evidence, "%.479s", s->failure.text);
@@ -56,8 +68,9 @@ crashes(const struct pack_survey *s, struct pack_finding *out)
 }
 
 static bool
-unreadable(const struct pack_survey *s, struct pack_finding *out)
+unreadable(const struct look *l, struct pack_finding *out)
 {
+    const struct pack_survey *s = l->s;
     if (!s->is_complete || s->status == PACK_OK || is_truncated(s))
         return false;
     SAY(out->evidence, "%.479s", s->failure.text);
@@ -66,9 +79,10 @@ unreadable(const struct pack_survey *s, struct pack_finding *out)
 
 /* What no dataset and no index of chunks can account for. */
 static bool
-free_space(const struct pack_survey *s, struct pack_finding *out)
+free_space(const struct look *l, struct pack_finding *out)
 {
-    enum { LEAST = 1 << 20, OF_CHUNK = 64, OF_DATASET = 4096 };
+    const struct pack_survey *s = l->s;
+    enum { OF_CHUNK = 64, OF_DATASET = 4096 };
     uint64_t held = s->file.has_superblock ? s->file.superblock.start_bytes : 0;
     char size[PACK_BYTES_TEXT_MAX];
     if (s->status != PACK_OK || s->n_datasets < s->file.n_datasets || s->n_datasets == 0)
@@ -81,25 +95,28 @@ free_space(const struct pack_survey *s, struct pack_finding *out)
         if (f->n_external == 0)
             held += f->stored_bytes + f->n_chunks_total * OF_CHUNK + OF_DATASET;
     }
-    if (held >= s->file.file_bytes || s->file.file_bytes - held < LEAST ||
-        (s->file.file_bytes - held) * 5 < s->file.file_bytes)
+    if (held >= s->file.file_bytes)
         return false;
     out->price_bytes = (double)(s->file.file_bytes - held);
     out->value = out->price_bytes / (double)s->file.file_bytes;
+    if (out->price_bytes < pack_threshold(l->t, 510, "bytes") ||
+        out->value < pack_threshold(l->t, 510, "rate"))
+        return false;
     SAY(out->evidence, "%s of the file, %.3g %%, belong to no dataset",
         pack_bytes_format(s->file.file_bytes - held, size), 100 * out->value);
     return true;
 }
 
 static bool
-many_datasets(const struct pack_survey *s, struct pack_finding *out)
+many_datasets(const struct look *l, struct pack_finding *out)
 {
-    enum { MANY = 100 };
+    const struct pack_survey *s = l->s;
     char extent[PACK_SHAPE_TEXT_MAX];
-    if (s->alike.n < MANY)
+    if (s->alike.n < 2 || (double)s->alike.n < pack_threshold(l->t, 512, "datasets"))
         return false;
     out->value = (double)s->alike.n;
-    SAY(out->evidence, "%llu datasets of the same shape, %s, in '/%.200s': one for each sample",
+    SAY(out->evidence,
+        "%llu datasets of the same shape, %s, in '/%.200s': one for each sample",
         (unsigned long long)s->alike.n, pack_shape_format(&s->alike.extent, extent),
         s->alike.group);
     SAY(out->remedy, "one dataset, with one more dimension in front");
@@ -129,25 +146,28 @@ are_of_one_group(const char *a, const char *b)
 static uint64_t
 count_entries(const struct pack_shape *extent)
 {
-    return extent->rank == 2 && extent->extent[0] == 1 ? extent->extent[1] : extent->extent[0];
+    return extent->rank == 2 && extent->extent[0] == 1 ? extent->extent[1]
+                                                       : extent->extent[0];
 }
 
 static bool
-lengths_differ(const struct pack_survey *s, struct pack_finding *out)
+lengths_differ(const struct look *l, struct pack_finding *out)
 {
+    const struct pack_survey *s = l->s;
     static const char *const inputs[] = { "images", "data", "x", "X", "features", NULL },
-                            *const targets[] = { "labels", "label", "targets", "y", NULL };
+                             *const targets[] = { "labels", "label", "targets", "y",
+                                                  NULL };
     for (size_t i = 0; i < s->n_datasets; i++) {
         const struct pack_facts *a = &s->datasets[i].facts;
         for (size_t k = 0; is_called(a->path, inputs) && k < s->n_datasets; k++) {
             const struct pack_facts *b = &s->datasets[k].facts;
-            if (!is_called(b->path, targets) ||
-                !are_of_one_group(a->path, b->path) || a->extent.rank == 0 ||
-                b->extent.rank == 0 || a->extent.extent[0] == count_entries(&b->extent))
+            if (!is_called(b->path, targets) || !are_of_one_group(a->path, b->path) ||
+                a->extent.rank == 0 || b->extent.rank == 0 ||
+                a->extent.extent[0] == count_entries(&b->extent))
                 continue;
             out->value = (double)count_entries(&b->extent);
-            SAY(out->evidence, "'%.120s' has %llu samples, '%.120s' beside it %llu", a->path,
-                (unsigned long long)a->extent.extent[0], b->path,
+            SAY(out->evidence, "'%.120s' has %llu samples, '%.120s' beside it %llu",
+                a->path, (unsigned long long)a->extent.extent[0], b->path,
                 (unsigned long long)count_entries(&b->extent));
             return true;
         }
@@ -156,13 +176,15 @@ lengths_differ(const struct pack_survey *s, struct pack_finding *out)
 }
 
 static bool
-shared_bytes(const struct pack_survey *s, struct pack_finding *out)
+shared_bytes(const struct look *l, struct pack_finding *out)
 {
+    const struct pack_survey *s = l->s;
     char one[PACK_NAME_TEXT_MAX], other[PACK_NAME_TEXT_MAX];
     if (s->shared.n == 0)
         return false;
     out->value = (double)s->shared.n;
-    SAY(out->evidence, "'/%.160s' and '/%.160s' both claim bytes of the file from %llu on%s",
+    SAY(out->evidence,
+        "'/%.160s' and '/%.160s' both claim bytes of the file from %llu on%s",
         pack_name_text(s->shared.one, one), pack_name_text(s->shared.other, other),
         (unsigned long long)s->shared.first_bytes,
         s->shared.n > 1 ? ", and there are more such places" : "");
@@ -171,23 +193,26 @@ shared_bytes(const struct pack_survey *s, struct pack_finding *out)
 
 static const struct {
     int code;
-    bool (*find)(const struct pack_survey *survey, struct pack_finding *out);
+    bool (*find)(const struct look *look, struct pack_finding *out);
 } rules[] = {
-    { 501, truncated },  { 502, marked_open },   { 503, crashes },        { 504, unreadable },
-    { 510, free_space }, { 512, many_datasets }, { 515, shared_bytes },
-    { 601, lengths_differ },
+    { 501, truncated },    { 502, marked_open },    { 503, crashes },
+    { 504, unreadable },   { 510, free_space },     { 512, many_datasets },
+    { 515, shared_bytes }, { 601, lengths_differ },
 };
 
 size_t
-pack_findings_file(const struct pack_survey *survey, struct pack_finding *findings, size_t max)
+pack_findings_file(const struct pack_survey *survey,
+                   const struct pack_thresholds *thresholds,
+                   struct pack_finding *findings, size_t max)
 {
+    const struct look look = { survey, thresholds };
     size_t n = 0;
     for (size_t i = 0; i < sizeof rules / sizeof *rules && n < max; i++) {
         const struct pack_rule *rule = pack_rule_of(rules[i].code);
         struct pack_finding found = { .code = rule->code,
                                       .id = rule->id,
                                       .severity = rule->severity };
-        if (rules[i].find(survey, &found))
+        if (rules[i].find(&look, &found))
             findings[n++] = found;
     }
     return n;

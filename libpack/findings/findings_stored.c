@@ -10,6 +10,7 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/findings/rules.h"
+#include "libpack/findings/thresholds.h"
 
 #define SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
 
@@ -17,6 +18,7 @@ struct look {
     const struct pack_survey_dataset *d;
     const struct pack_facts *f; /* of d */
     const struct pack_stored_reading *r;
+    const struct pack_thresholds *t;
 };
 
 static bool
@@ -61,7 +63,8 @@ pack_is_guessed_chunk(const struct pack_shape *extent, uint64_t elem_size,
         guess[i] = extent->extent[i] ? (double)extent->extent[i] : 1024;
         elements *= guess[i];
     }
-    double target = fmin(fmax(base * pow(2, log10(elements * bytes / (1 << 20))), least), most);
+    double target =
+        fmin(fmax(base * pow(2, log10(elements * bytes / (1 << 20))), least), most);
     for (int i = 0;; i = (i + 1) % extent->rank) {
         elements = 1;
         for (int k = 0; k < extent->rank; k++)
@@ -89,8 +92,9 @@ guessed_chunks(const struct look *l, struct pack_finding *out)
         cuts = cuts || f->chunk.extent[i] < f->extent.extent[i];
     if (!cuts || !pack_is_guessed_chunk(&f->extent, f->type.bytes, &f->chunk))
         return false;
-    SAY(out->evidence, "chunks of %s are what h5py guesses for this shape when it is not told "
-                       "which: they cut through samples",
+    SAY(out->evidence,
+        "chunks of %s are what h5py guesses for this shape when it is not told "
+        "which: they cut through samples",
         pack_shape_format(&f->chunk, chunk));
     return true;
 }
@@ -103,12 +107,15 @@ is_decoded_again(const struct look *l)
            l->f->chunk.extent[0] > 1;
 }
 
+/* Chunks of up to so many bytes are read with hardly more than the first of them. */
 static bool
 dragged_chunks(const struct look *l, struct pack_finding *out)
 {
-    enum { NEAR_BYTES = 64 << 10 }; /* read with hardly more than the first of them */
     char size[PACK_BYTES_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX];
-    if (l->r->amplification < 2 || l->f->chunk_bytes <= NEAR_BYTES || l->f->chunk.extent[0] < 2 || is_decoded_again(l))
+    if (l->r->amplification <= 1 ||
+        l->r->amplification < pack_threshold(l->t, 105, "factor") ||
+        (double)l->f->chunk_bytes <= pack_threshold(l->t, 105, "bytes") ||
+        l->f->chunk.extent[0] < 2 || is_decoded_again(l))
         return false;
     out->value = l->r->amplification;
     out->price_bytes = l->r->read_bytes * (1 - 1 / l->r->amplification);
@@ -123,8 +130,10 @@ dragged_chunks(const struct look *l, struct pack_finding *out)
 static bool
 tiny_chunks(const struct look *l, struct pack_finding *out)
 {
-    enum { TINY_BYTES = 2048, MANY = 10000, INDEX_BYTES = 40 };
-    if (l->f->chunk_bytes > TINY_BYTES || l->f->n_chunks_stored < MANY)
+    enum { INDEX_BYTES = 40 };
+    if (l->f->chunk_bytes == 0 ||
+        (double)l->f->chunk_bytes > pack_threshold(l->t, 106, "bytes") ||
+        (double)l->f->n_chunks_stored < pack_threshold(l->t, 106, "chunks"))
         return false;
     out->value = (double)l->f->chunk_bytes;
     out->price_bytes = (double)l->f->n_chunks_stored * INDEX_BYTES;
@@ -138,12 +147,16 @@ tiny_chunks(const struct look *l, struct pack_finding *out)
 static bool
 huge_chunks(const struct look *l, struct pack_finding *out)
 {
-    static const uint64_t huge = UINT64_C(1) << 30, limit = UINT64_C(1) << 32;
+    static const uint64_t limit = UINT64_C(1) << 32;
     char size[PACK_BYTES_TEXT_MAX];
-    if (l->f->chunk_bytes < huge || (l->f->pipeline.n == 0 && l->f->chunk_bytes < limit))
+    bool is_filtered = l->f->pipeline.n > 0 && l->f->chunk_bytes > 0;
+    bool is_huge =
+        is_filtered && (double)l->f->chunk_bytes >= pack_threshold(l->t, 107, "bytes");
+    if (!is_huge && l->f->chunk_bytes < limit)
         return false;
     out->value = (double)l->f->chunk_bytes;
-    SAY(out->evidence, "a chunk has %s, which %s", pack_bytes_format(l->f->chunk_bytes, size),
+    SAY(out->evidence, "a chunk has %s, which %s",
+        pack_bytes_format(l->f->chunk_bytes, size),
         l->f->chunk_bytes >= limit
             ? "HDF5 reads from 2.0 on only"
             : "each reader decodes as a whole, in its own memory, for any part of it");
@@ -170,27 +183,29 @@ decoded_again(const struct look *l, struct pack_finding *out)
 
 /* So much that what its filters do is worth a word. */
 static bool
-is_large(const struct look *l)
+is_large(const struct look *l, int code)
 {
-    enum { LARGE_BYTES = 1 << 20 };
-    return (double)l->f->n_chunks_stored * (double)l->f->chunk_bytes >= LARGE_BYTES;
+    return (double)l->f->n_chunks_stored * (double)l->f->chunk_bytes >=
+           pack_threshold(l->t, code, "bytes");
 }
 
 static bool
 shuffled_bytes(const struct look *l, struct pack_finding *out)
 {
-    if (!is_large(l) || l->f->type.bytes != 1 || !has_filter(&l->f->pipeline, PACK_FILTER_SHUFFLE))
+    if (!is_large(l, 401) || l->f->type.bytes != 1 ||
+        !has_filter(&l->f->pipeline, PACK_FILTER_SHUFFLE))
         return false;
-    SAY(out->evidence, "elements have one byte: the shuffle filter copies them and changes "
-                       "nothing");
+    SAY(out->evidence,
+        "elements have one byte: the shuffle filter copies them and changes "
+        "nothing");
     return true;
 }
 
 static bool
 variable_length(const struct look *l, struct pack_finding *out)
 {
-    enum { MANY = 1000 };
-    if (!l->f->type.is_variable || l->f->n_elements < MANY)
+    if (!l->f->type.is_variable ||
+        (double)l->f->n_elements < pack_threshold(l->t, 402, "elements"))
         return false;
     out->value = (double)l->f->n_elements;
     SAY(out->evidence,
@@ -205,7 +220,8 @@ variable_length(const struct look *l, struct pack_finding *out)
 static bool
 is_needless(const struct look *l)
 {
-    return is_large(l) && is_compressed(&l->f->pipeline) && stored_rate(l->f) > 0.95;
+    return is_large(l, 403) && is_compressed(&l->f->pipeline) &&
+           stored_rate(l->f) > pack_threshold(l->t, 403, "rate");
 }
 
 static bool
@@ -216,8 +232,9 @@ needless_compression(const struct look *l, struct pack_finding *out)
         return false;
     out->value = stored_rate(l->f);
     out->price_s = l->r->decode_s;
-    SAY(out->evidence, "%.60s leaves %.3g %% of the data: it saves next to nothing and is undone "
-                       "at every load",
+    SAY(out->evidence,
+        "%.60s leaves %.3g %% of the data: it saves next to nothing and is undone "
+        "at every load",
         pack_pipeline_format(&l->f->pipeline, text), 100 * out->value);
     return true;
 }
@@ -226,12 +243,14 @@ static bool
 slow_codec(const struct look *l, struct pack_finding *out)
 {
     double factor = l->r->zstd_ns > 0 ? l->r->gzip_ns / l->r->zstd_ns : 0;
-    if (!is_large(l) || !has_filter(&l->f->pipeline, PACK_FILTER_DEFLATE) || is_needless(l) || factor < 1.5)
+    if (!is_large(l, 404) || !has_filter(&l->f->pipeline, PACK_FILTER_DEFLATE) ||
+        is_needless(l) || factor <= 1 || factor < pack_threshold(l->t, 404, "factor"))
         return false;
     out->value = factor;
     out->price_s = l->r->decode_s * (1 - 1 / factor);
-    SAY(out->evidence, "deflate takes %.3g times as long to decode as zstd, which stores as much "
-                       "in about as many bytes",
+    SAY(out->evidence,
+        "deflate takes %.3g times as long to decode as zstd, which stores as much "
+        "in about as many bytes",
         factor);
     return true;
 }
@@ -288,17 +307,20 @@ missing_sources(const struct look *l, struct pack_finding *out)
     if (l->d->n_missing_sources == 0)
         return false;
     out->value = (double)l->d->n_missing_sources;
-    SAY(out->evidence, "%llu of %s not there, the first is of '%s': what they hold reads as %s",
+    SAY(out->evidence,
+        "%llu of %s not there, the first is of '%s': what they hold reads as %s",
         (unsigned long long)l->d->n_missing_sources,
         pack_counted(l->d->n_sources, "source is", "sources are").text,
-        pack_name_text(l->d->missing_source, name), l->f->fill_is_zero ? "zeros" : "the fill value");
+        pack_name_text(l->d->missing_source, name),
+        l->f->fill_is_zero ? "zeros" : "the fill value");
     return true;
 }
 
 static bool
 missing_chunks(const struct look *l, struct pack_finding *out)
 {
-    if (!l->d->has_stats || l->d->stats.n_missing == 0)
+    if (!l->d->has_stats || l->d->stats.n_missing == 0 ||
+        (double)l->d->stats.n_missing < pack_threshold(l->t, 508, "chunks"))
         return false;
     out->value = (double)l->d->stats.n_missing;
     SAY(out->evidence, "%llu of %s never written: what they hold reads as %s",
@@ -311,13 +333,15 @@ missing_chunks(const struct look *l, struct pack_finding *out)
 static bool
 scattered_chunks(const struct look *l, struct pack_finding *out)
 {
-    enum { FEW = 16 };
     const struct pack_chunk_stats *s = &l->d->stats;
-    if (!l->d->has_stats || s->n_stored < FEW || s->n_backward * 4 < s->n_stored)
+    if (!l->d->has_stats || s->n_backward == 0 ||
+        (double)s->n_stored < pack_threshold(l->t, 509, "chunks") ||
+        (double)s->n_backward < pack_threshold(l->t, 509, "rate") * (double)s->n_stored)
         return false;
     out->value = (double)s->n_backward / (double)s->n_stored;
-    SAY(out->evidence, "%.3g %% of the chunks lie in front of the one that comes before them: a "
-                       "reader in order jumps back %llu times",
+    SAY(out->evidence,
+        "%.3g %% of the chunks lie in front of the one that comes before them: a "
+        "reader in order jumps back %llu times",
         100 * out->value, (unsigned long long)s->n_backward);
     return true;
 }
@@ -325,12 +349,13 @@ scattered_chunks(const struct look *l, struct pack_finding *out)
 static bool
 old_index(const struct look *l, struct pack_finding *out)
 {
-    enum { MANY = 100000 };
-    if (l->f->index != PACK_INDEX_BTREE1 || l->f->n_chunks_stored < MANY)
+    if (l->f->index != PACK_INDEX_BTREE1 ||
+        (double)l->f->n_chunks_stored < pack_threshold(l->t, 511, "chunks"))
         return false;
     out->value = (double)l->f->n_chunks_stored;
-    SAY(out->evidence, "%llu chunks in a version 1 B-tree, which has to be walked where newer "
-                       "files compute a place",
+    SAY(out->evidence,
+        "%llu chunks in a version 1 B-tree, which has to be walked where newer "
+        "files compute a place",
         (unsigned long long)l->f->n_chunks_stored);
     SAY(out->remedy, "write it with libver='v110', or larger chunks");
     return true;
@@ -339,7 +364,8 @@ old_index(const struct look *l, struct pack_finding *out)
 static bool
 masked_chunks(const struct look *l, struct pack_finding *out)
 {
-    if (!l->d->has_stats || l->d->stats.n_masked == 0)
+    if (!l->d->has_stats || l->d->stats.n_masked == 0 ||
+        (double)l->d->stats.n_masked < pack_threshold(l->t, 513, "chunks"))
         return false;
     out->value = (double)l->d->stats.n_masked;
     SAY(out->evidence, "%s stored without some of the filters",
@@ -352,12 +378,12 @@ static const struct {
     int code;
     bool (*find)(const struct look *look, struct pack_finding *out);
 } rules[] = {
-    { 101, missing_filter },     { 104, guessed_chunks },   { 105, dragged_chunks },
-    { 106, tiny_chunks },        { 107, huge_chunks },      { 205, decoded_again },
-    { 401, shuffled_bytes },     { 402, variable_length },  { 403, needless_compression },
-    { 404, slow_codec },         { 505, damaged_dataset },  { 506, overlapping_chunks },
-    { 507, chunks_beyond_end },  { 508, missing_chunks },   { 509, scattered_chunks },
-    { 511, old_index },          { 513, masked_chunks },     { 514, missing_sources },
+    { 101, missing_filter },    { 104, guessed_chunks },  { 105, dragged_chunks },
+    { 106, tiny_chunks },       { 107, huge_chunks },     { 205, decoded_again },
+    { 401, shuffled_bytes },    { 402, variable_length }, { 403, needless_compression },
+    { 404, slow_codec },        { 505, damaged_dataset }, { 506, overlapping_chunks },
+    { 507, chunks_beyond_end }, { 508, missing_chunks },  { 509, scattered_chunks },
+    { 511, old_index },         { 513, masked_chunks },   { 514, missing_sources },
 };
 
 _Static_assert(sizeof rules / sizeof *rules <= PACK_FINDINGS_STORED_MAX,
@@ -366,9 +392,10 @@ _Static_assert(sizeof rules / sizeof *rules <= PACK_FINDINGS_STORED_MAX,
 size_t
 pack_findings_dataset(const struct pack_survey_dataset *dataset,
                       const struct pack_stored_reading *reading,
+                      const struct pack_thresholds *thresholds,
                       struct pack_finding *findings, size_t max)
 {
-    const struct look look = { dataset, &dataset->facts, reading };
+    const struct look look = { dataset, &dataset->facts, reading, thresholds };
     size_t n = 0;
     for (size_t i = 0; i < sizeof rules / sizeof *rules && n < max; i++) {
         const struct pack_rule *rule = pack_rule_of(rules[i].code);

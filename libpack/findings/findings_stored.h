@@ -10,26 +10,30 @@
 extern "C" {
 #endif
 
-enum { PACK_FINDINGS_STORED_MAX = 20 }; /* rules there may be, of a file or of a dataset */
+enum {
+    PACK_FINDINGS_STORED_MAX = 20
+}; /* rules there may be, of a file or of a dataset */
 
 /* A reader of a dataset; all zero: none is known. Counts are of all its workers. */
 struct pack_stored_reading {
-    double epoch_samples, epoch_s; /* of an epoch, once it is steady */
-    double amplification;          /* bytes read / bytes wanted */
-    double read_bytes;             /* in an epoch */
+    double epoch_samples, epoch_s;       /* of an epoch, once it is steady */
+    double amplification;                /* bytes read / bytes wanted */
+    double read_bytes;                   /* in an epoch */
     double decodes_per_sample, decode_s; /* chunks; seconds of an epoch, all workers */
-    double gzip_ns, zstd_ns;       /* to decode a byte */
+    double gzip_ns, zstd_ns;             /* to decode a byte */
     struct pack_cache_params cache;
     uint64_t workers;
 };
 
-/* Of one file: rules 501 to 504, 510, 512, 515, 601. */
-size_t pack_findings_file(const struct pack_survey *survey, struct pack_finding *findings,
-                          size_t max);
+/* thresholds NULL: each rule's own. Of one file: rules 501 to 504, 510, 512, 515, 601. */
+size_t pack_findings_file(const struct pack_survey *survey,
+                          const struct pack_thresholds *thresholds,
+                          struct pack_finding *findings, size_t max);
 
 /* Of one dataset: the other rules of 104 on that are not in findings.h. */
 size_t pack_findings_dataset(const struct pack_survey_dataset *dataset,
                              const struct pack_stored_reading *reading,
+                             const struct pack_thresholds *thresholds,
                              struct pack_finding *findings, size_t max);
 
 /* Whether chunks are those that h5py makes up for this shape: guess_chunk() of h5py 3

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "libpack/findings/findings.h"
+#include "libpack/findings/severity.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,12 +12,22 @@ extern "C" {
 
 /* A code is three digits, "H5A102" in print: 100 on for layouts, 200 on for caches, 300 on
  * for reading, 400 on for types and filters, 500 on for the file, 600 on for contents. */
+enum { PACK_RULE_THRESHOLDS_MAX = 2 };
+
+/* A number that decides, in its unit: "bytes", "chunks", "factor", "rate" (0 to 1), ... */
+struct pack_rule_threshold {
+    const char *name; /* NULL: there is none, nor behind it */
+    double value;
+    const char *what; /* "of a chunk, at most": found where it is so */
+};
+
 struct pack_rule {
     int code;
     const char *id;
     enum pack_finding_severity severity;
     const char *title; /* a line, lower case */
     const char *why;   /* some sentences, with an example */
+    struct pack_rule_threshold threshold[PACK_RULE_THRESHOLDS_MAX];
 };
 
 /* The i-th, by code; NULL behind the last. */
