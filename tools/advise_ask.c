@@ -40,12 +40,15 @@ advise_answer_open(struct advise_ask *ask, const char *file, struct advise_answe
     char remark[1024];
     ask->request.data.file = file;
     ask->request.reading.read = (enum pack_read_mode)ask->read;
+    ask->request.reading.workers_as_recorded = !cli_is_given("workers");
     ask->request.storing.chunks = ask->chunks.text;
     ask->request.storing.n_chunks = ask->chunks.n;
     enum pack_status status = open_job(ask, a, err);
     if (status == PACK_OK && a->job.file &&
         pack_h5_dataset_remark(pack_advise_file_data(a->job.file), remark, sizeof remark))
         cli_say("%s", remark);
+    if (status == PACK_OK && a->job.order.remark[0])
+        cli_say("%s", a->job.order.remark);
     if (status == PACK_OK)
         status = advise_files_note(&a->job, ask->request.machine.storage, &a->files, err);
     return status;

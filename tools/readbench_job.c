@@ -176,6 +176,55 @@ set_crop(struct readbench_job *job, const struct pack_normalise *pixels, bool is
     return PACK_OK;
 }
 
+/* The dataset that a trace reads most, where none is named. */
+static enum pack_status
+find_traced(const struct readbench_job *job, char **dataset, struct pack_error *err)
+{
+    const struct readbench_options *o = job->options;
+    char *file = NULL, *path = NULL;
+    if (o->dataset || job->n_operands != 1 || !o->pattern)
+        return PACK_OK;
+    enum pack_status status = pack_h5_operand_split(job->operands[0], &file, &path, err);
+    if (status == PACK_OK && !path)
+        status = pack_pattern_file_dataset(o->pattern, file, dataset, err);
+    free(file);
+    free(path);
+    return status;
+}
+
+/* The file that the pattern names; a trace of several processes says how many read. */
+static enum pack_status
+read_order(struct readbench_job *job, bool is_found, struct pack_error *err)
+{
+    struct pack_bench_params *p = &job->params;
+    const struct pack_h5_dataset *data = job->set->parts[0].data;
+    const struct pack_trace_job *recorded = &job->order.job;
+    const struct pack_pattern_reader reader = {
+        .file = data->file,
+        .dataset = data->path,
+        .is_found = is_found,
+        .workers = cli_is_given("workers") ? (int64_t)p->workers.n : PACK_TRACE_AS_RECORDED,
+    };
+    enum pack_status status =
+        pack_pattern_file_read(&p->pattern, &job->set->extent, &reader, &job->order, err);
+    if (status != PACK_OK || recorded->workers == 0)
+        return status;
+    if (job->set->n_parts > 1)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "'%s' names the files that were read: replay it on one of them",
+                         p->pattern.file);
+    cli_say("%s", job->order.remark);
+    if (recorded->workers > PACK_PROCS_MAX && recorded->is_replayed)
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "'%s' is of %" PRIu64 " workers; --workers %d can be had",
+                         p->pattern.file, recorded->workers, PACK_PROCS_MAX);
+    if (recorded->is_replayed) {
+        p->workers.n = recorded->workers > 1 ? recorded->workers : p->workers.n;
+        p->workers.fresh = p->workers.fresh || recorded->workers_end;
+    }
+    return PACK_OK;
+}
+
 static enum pack_status
 open_files(struct readbench_job *job, struct pack_error *err)
 {
@@ -185,8 +234,13 @@ open_files(struct readbench_job *job, struct pack_error *err)
     int layout = o->layout == 0   ? -1
                  : o->layout == 1 ? PACK_PIXEL_NHWC
                                   : PACK_PIXEL_NCHW;
-    enum pack_status status =
-        pack_readset_open(operands, job->n_operands, o->dataset, &job->set, err);
+    char *found = NULL;
+    enum pack_status status = find_traced(job, &found, err);
+    if (status == PACK_OK)
+        status = pack_readset_open(operands, job->n_operands, found ? found : o->dataset,
+                                   &job->set, err);
+    bool is_found = found != NULL;
+    free(found);
     if (status == PACK_OK && o->with) {
         const char *first = job->set->parts[0].data->file;
         if (job->set->n_parts > 1)
@@ -211,7 +265,7 @@ open_files(struct readbench_job *job, struct pack_error *err)
         status = pack_bench_scale(facts, o->mean, o->std, n, err);
     if (status != PACK_OK)
         return status;
-    return pack_pattern_file_read(&p->pattern, &job->set->extent, &job->order, err);
+    return read_order(job, is_found, err);
 }
 
 static enum pack_status
@@ -242,9 +296,10 @@ open_images(struct readbench_job *job, struct pack_error *err)
     struct pack_shape extent = { .rank = 4,
                                  .extent = { pack_source_count(job->source),
                                              p->images.height, p->images.width, 3 } };
+    const struct pack_pattern_reader reader = { .workers = (int64_t)p->workers.n };
     status = pack_bench_scale(NULL, o->mean, o->std, n, err);
     return status == PACK_OK
-               ? pack_pattern_file_read(&p->pattern, &extent, &job->order, err)
+               ? pack_pattern_file_read(&p->pattern, &extent, &reader, &job->order, err)
                : status;
 }
 

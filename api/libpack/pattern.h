@@ -41,7 +41,8 @@ extern "C" {
  *                 the end the buffer empties. As tf.data's shuffle() and WebDataset's
  *    replacement  `draws` independent uniform samples
  *    weighted     `draws` independent samples with probability proportional to weights
- *    trace        the caller's boxes, in their order
+ *    trace        the caller's boxes, in their order; of several epochs that the caller
+ *                 has boxes of, epoch e takes the part e mod trace_epochs
  *
  * 3. Ranks. As PyTorch's DistributedSampler: rank r of w takes positions r, r + w,
  *    r + 2w, ... of the epoch's order, which is first padded with its own beginning to a
@@ -110,6 +111,7 @@ struct pack_pattern {
     const double *weights;   /* weighted: n_samples of them */
     const struct pack_box *trace;
     uint64_t n_trace;
+    uint64_t trace_epochs; /* of n_trace / trace_epochs boxes each, in turn; 0: 1 */
 
     uint64_t world, rank; /* world 0: 1 */
     bool drop_uneven;
@@ -217,8 +219,8 @@ bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
 /* ------------------------------------------------------------------ traces */
 
 /*
- * One line per read: the starts of all axes, then the counts of all axes, separated by
- * tabs:
+ * One line per box that is read: the starts of all axes, then the counts of all axes,
+ * separated by tabs:
  *
  *     # start0  start1  count0  count1
  *     17        0       1       4096
@@ -226,14 +228,36 @@ bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
  * The first read fixes the rank. Empty lines and lines that begin with '#' say nothing;
  * lines may end in CR LF, and the last one without anything. Numbers are decimal.
  *
+ * A trace whose first line is "# h5pack-trace 2" says more: behind its counts each line
+ * has the numbers of its file and its dataset, its process (as the system numbers it) and
+ * a time in nanoseconds, on a clock that all processes share. Names stand in lines of
+ * their own, before they are used, numbered from 0, tab, newline, carriage return and
+ * backslash in them as \t, \n, \r and two backslashes:
+ *
+ *     # h5pack-trace 2
+ *     # file     0  /data/train.h5
+ *     # dataset  0  /images
+ *     17  0   1  4096   0  0  4711  8123790423
+ *
+ * The first read of each dataset fixes its rank. Boxes of one process with the same time
+ * are of one read that selected several. "# around", a tab and N says that N reads asked
+ * for more pieces than are recorded, and that the block around them stands for each.
+ *
+ * Of a trace of several datasets, pack_trace_parse takes the one with most reads; its
+ * boxes come in the order of time.
+ *
  * PACK_ERR_FORMAT with "line 3, column 5: ..." (columns count characters from 1), also
- * when there is no read at all, when a count is 0 or an end passes 64 bits;
- * PACK_ERR_MEMORY. pack_trace_free() frees `boxes`. Whether boxes lie inside a dataset is
- * for pack_grid_check_box to say.
+ * when there is no read at all, when a count is 0 or an end passes 64 bits; PACK_ERR_LIMIT
+ * for more than 4096 datasets or 65536 processes; PACK_ERR_MEMORY. pack_trace_free() frees
+ * what the struct holds. Whether boxes lie inside a dataset is for pack_grid_check_box to
+ * say.
  */
 struct pack_trace {
     struct pack_box *boxes;
     size_t n_boxes;
+    /* Of the second form, else NULL: of each box, and of all of them. */
+    uint64_t *processes, *times_ns;
+    char *file, *dataset;
 };
 
 enum pack_status pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,

@@ -135,11 +135,37 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
     return read_labels(job, err);
 }
 
+/* Where a file alone is given and a trace says what of it was read: FILE:/PATH. */
+static enum pack_status
+name_traced(const struct pack_advise_request *r, struct pack_advise_job *job,
+            struct pack_buf *operand, struct pack_error *err)
+{
+    char *file = NULL, *path = NULL, *dataset = NULL;
+    if (!r->reading.pattern)
+        return PACK_OK;
+    enum pack_status status = pack_h5_operand_split(r->data.file, &file, &path, err);
+    if (status == PACK_OK && !path)
+        status = pack_pattern_file_dataset(r->reading.pattern, file, &dataset, err);
+    job->is_found = dataset != NULL;
+    if (dataset)
+        status = pack_buf_printf(operand, err, "%s:/%s", file,
+                                 dataset + strspn(dataset, "/"));
+    free(file);
+    free(path);
+    free(dataset);
+    return status;
+}
+
 static enum pack_status
 from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
           struct pack_error *err)
 {
-    enum pack_status status = pack_advise_file_open(r->data.file, &job->file, err);
+    struct pack_buf operand = { 0 };
+    enum pack_status status = name_traced(r, job, &operand, err);
+    if (status == PACK_OK)
+        status = pack_advise_file_open(
+            job->is_found ? (const char *)operand.data : r->data.file, &job->file, err);
+    pack_buf_done(&operand);
     if (status != PACK_OK)
         return status;
     const struct pack_h5_dataset *data = pack_advise_file_data(job->file);
@@ -235,11 +261,22 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
     pattern->read = r->reading.read;
     pattern->extent = job->params.data.extent;
     status = set_box(r, job, err);
+    const struct pack_h5_dataset *data = job->file ? pack_advise_file_data(job->file)
+                                                   : NULL;
+    struct pack_pattern_reader reader = {
+        .file = data ? data->file : NULL,
+        .dataset = data ? data->path : NULL,
+        .is_found = job->is_found,
+        .workers = r->reading.workers_as_recorded ? PACK_TRACE_AS_RECORDED
+                                                  : (int64_t)r->reading.workers,
+    };
     if (status == PACK_OK)
-        status =
-            pack_pattern_file_read(pattern, &job->params.data.extent, &job->order, err);
+        status = pack_pattern_file_read(pattern, &job->params.data.extent, &reader,
+                                        &job->order, err);
     if (status == PACK_OK && pattern->kind == PACK_PATTERN_TRACE)
         set_mean_box(pattern);
+    if (job->order.job.workers > 0 && job->order.job.is_replayed)
+        pattern->workers = job->order.job.workers;
     return status;
 }
 
@@ -324,7 +361,9 @@ set_machine(const struct pack_advise_request *r, struct pack_advise_job *job)
     struct pack_advise_params *p = &job->params;
     p->reading.epochs = r->reading.epochs;
     p->reading.reopen = r->reading.reopen;
-    p->reading.workers_end = r->reading.workers_end && r->reading.workers > 0;
+    p->reading.workers_end =
+        (r->reading.workers_end && r->reading.workers > 0) ||
+        (job->order.job.is_replayed && job->order.job.workers_end);
     p->machine.memory_bytes = r->machine.memory_bytes == UINT64_MAX
                                   ? pack_advise_default_memory(pack_system_ram_bytes())
                                   : r->machine.memory_bytes;

@@ -36,6 +36,7 @@ struct pack_advise_ask_reading {
     enum pack_read_mode read;
     struct pack_shape crop, box; /* crop: height and width of images */
     bool reopen, workers_end;    /* workers_end: as struct pack_advise_params has it */
+    bool workers_as_recorded; /* of a trace that says how many processes read */
 };
 
 /* The cache as it is: UINT64_MAX and a negative w0 are the version's default. */
@@ -95,6 +96,7 @@ struct pack_advise_job {
     struct pack_advise_companion companion;
     struct pack_shape *chunks;
     struct pack_pattern_file order; /* that the pattern names */
+    bool is_found; /* the dataset, by what a trace reads most */
     uint32_t *labels; /* of the second dataset, when it holds classes */
     char hdf5_version[PACK_HDF5_VERSION_TEXT_MAX];
     char subject[1024], type[PACK_TYPE_TEXT_MAX];

@@ -267,7 +267,7 @@ make_box(const struct pack_pattern_iter *it, const struct drawn *drawn,
 {
     const struct pack_pattern *p = &it->pattern;
     if (p->kind == PACK_PATTERN_TRACE) {
-        *box = p->trace[drawn->sample];
+        *box = p->trace[it->epoch % p->trace_epochs * p->n_samples + drawn->sample];
         return;
     }
     box->rank = p->box.rank;

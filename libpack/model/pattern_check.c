@@ -20,6 +20,11 @@ check_trace(const struct pack_pattern *p, struct pack_error *err)
     uint64_t end;
     if (p->n_trace > 0 && !p->trace)
         return pack_check_given(err, "trace", p->trace, NULL);
+    if (p->trace_epochs && p->n_trace % p->trace_epochs != 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "trace_epochs",
+                               "a trace of %" PRIu64 " boxes is not %" PRIu64
+                               " epochs of the same length",
+                               p->n_trace, p->trace_epochs);
     for (uint64_t i = 0; i < p->n_trace; i++) {
         const struct pack_box *box = &p->trace[i];
         bool good = box->rank >= 1 && box->rank <= PACK_RANK_MAX;
@@ -51,7 +56,8 @@ set_samples(struct pack_pattern *p, struct pack_error *err)
 {
     static const uint64_t n_max = UINT64_C(1) << 62;
     if (p->kind == PACK_PATTERN_TRACE) {
-        p->n_samples = p->n_trace;
+        p->trace_epochs = or_default(p->trace_epochs, 1);
+        p->n_samples = p->n_trace / p->trace_epochs;
     } else {
         if (p->extent.rank < 1 || p->extent.rank > PACK_RANK_MAX)
             return pack_fail_param(err, PACK_ERR_ARGUMENT, "extent",

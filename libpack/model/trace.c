@@ -1,117 +1,122 @@
-/* Reads the text twice: once to count the lines that hold a read,
- * once to fill the boxes. */
+/*
+ * Reads the text three times: once to check it and to count the reads of each dataset,
+ * once to note where those of the dataset in question stand, which are then put into the
+ * order of time, and once to fill the boxes.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <libpack/pattern.h>
 #include "libpack/base/check.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/model/order_text.h"
+#include "libpack/model/trace_survey.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Where in the text we are, for messages. */
-struct cursor {
-    const char *at, *end, *line_start;
-    size_t line;
+/* Where a read stands in the text. */
+struct spot {
+    uint64_t time_ns;
+    const char *text;
 };
 
+static int
+by_time(const void *a, const void *b)
+{
+    const struct spot *p = a, *q = b;
+    if (p->time_ns != q->time_ns)
+        return p->time_ns < q->time_ns ? -1 : 1;
+    return p->text < q->text ? -1 : p->text > q->text;
+}
+
+/* The reads of one dataset, in the order of time. */
 static enum pack_status
-fail_at(const struct cursor *c, const char *what, struct pack_error *err)
+find_spots(const char *text, size_t size, const struct pack_trace_part *part,
+           struct spot *spots, struct pack_error *err)
 {
-    return pack_fail(err, PACK_ERR_FORMAT, "line %zu, column %td: %s", c->line,
-                     c->at - c->line_start + 1, what);
-}
-
-static bool
-at_line_end(const struct cursor *c)
-{
-    return c->at == c->end || *c->at == '\n' ||
-           (*c->at == '\r' && (c->at + 1 == c->end || c->at[1] == '\n'));
-}
-
-static void
-next_line(struct cursor *c)
-{
-    const char *newline = memchr(c->at, '\n', (size_t)(c->end - c->at));
-    c->at = c->line_start = newline ? newline + 1 : c->end;
-    c->line++;
-}
-
-/* Moves to the next line that holds a read; false at the end. */
-static bool
-find_read(struct cursor *c)
-{
-    while (c->at < c->end && (*c->at == '#' || at_line_end(c)))
-        next_line(c);
-    return c->at < c->end;
+    struct pack_trace_text t;
+    struct pack_trace_line line;
+    bool more = true, sorted = true;
+    size_t n = 0;
+    enum pack_status status = pack_trace_text_begin(&t, text, size, NULL, err);
+    while (status == PACK_OK && more && n < part->n_boxes) {
+        status = pack_trace_text_next(&t, &line, &more, err);
+        if (status != PACK_OK || !more || line.file != part->file ||
+            line.dataset != part->dataset)
+            continue;
+        sorted = sorted && (n == 0 || spots[n - 1].time_ns <= line.time_ns);
+        spots[n++] = (struct spot){ line.time_ns, line.text };
+    }
+    if (!sorted)
+        qsort(spots, n, sizeof *spots, by_time);
+    return status;
 }
 
 static enum pack_status
-parse_number(struct cursor *c, uint64_t *value, struct pack_error *err)
+fill(const char *text, size_t size, const struct spot *spots, struct pack_trace *trace,
+     struct pack_error *err)
 {
-    uint64_t n = 0;
-    const char *first = c->at;
-    while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
-        if (!pack_size_mul(n, 10, &n) ||
-            !pack_size_add(n, (uint64_t)(*c->at - '0'), &n)) {
-            c->at = first;
-            return fail_at(c, "a number of more than 64 bits", err);
+    struct pack_trace_text t;
+    struct pack_trace_line line;
+    bool more;
+    enum pack_status status = pack_trace_text_begin(&t, text, size, NULL, err);
+    for (size_t i = 0; i < trace->n_boxes && status == PACK_OK; i++) {
+        t.at = t.line_start = spots[i].text;
+        status = pack_trace_text_next(&t, &line, &more, err);
+        if (status != PACK_OK)
+            break;
+        trace->boxes[i] = line.box;
+        if (trace->processes) {
+            trace->processes[i] = line.process;
+            trace->times_ns[i] = line.time_ns;
         }
-        c->at++;
     }
-    if (c->at == first)
-        return fail_at(c, "a number is expected here", err);
-    *value = n;
-    return PACK_OK;
+    return status;
 }
 
-/* All numbers of a line, 2 * PACK_RANK_MAX at most, and where each begins. */
+/* `part` is the one whose reads are wanted. */
 static enum pack_status
-parse_line(struct cursor *c, uint64_t *values, const char **places, int *n,
-           struct pack_error *err)
+read_part(const char *text, size_t size, const struct pack_trace_survey *survey,
+          const struct pack_trace_part *part, struct pack_trace *trace,
+          struct pack_error *err)
 {
-    *n = 0;
-    for (;;) {
-        if (*n == 2 * PACK_RANK_MAX)
-            return fail_at(c, "more than 32 starts and 32 counts", err);
-        places[*n] = c->at;
-        enum pack_status status = parse_number(c, &values[(*n)++], err);
-        if (status || at_line_end(c))
-            return status;
-        if (*c->at != '\t')
-            return fail_at(c, "a tab is expected here", err);
-        c->at++;
+    size_t n = (size_t)part->n_boxes;
+    struct spot *spots = calloc(n, sizeof *spots);
+    struct pack_trace read = { .boxes = calloc(n, sizeof *read.boxes), .n_boxes = n };
+    bool good = spots && read.boxes;
+    if (good && survey->head.has_origin) {
+        read.processes = calloc(n, sizeof *read.processes);
+        read.times_ns = calloc(n, sizeof *read.times_ns);
+        read.file = strdup(survey->head.files.names[part->file]);
+        read.dataset = strdup(survey->head.datasets.names[part->dataset]);
+        good = read.processes && read.times_ns && read.file && read.dataset;
     }
+    enum pack_status status = good ? find_spots(text, size, part, spots, err)
+                                   : pack_fail_memory(err, "trace");
+    if (status == PACK_OK)
+        status = fill(text, size, spots, &read, err);
+    free(spots);
+    if (status == PACK_OK)
+        *trace = read;
+    else
+        pack_trace_free(&read);
+    return status;
 }
 
-/* One read; `rank` is 0 until the first has said what it is. */
-static enum pack_status
-parse_read(struct cursor *c, int *rank, struct pack_box *box, struct pack_error *err)
+enum pack_status
+pack_trace_parse_of(const char *text, size_t size, const char *file, const char *dataset,
+                    struct pack_trace *trace, struct pack_error *err)
 {
-    uint64_t values[2 * PACK_RANK_MAX], end;
-    const char *places[2 * PACK_RANK_MAX];
-    int n;
-    enum pack_status status = parse_line(c, values, places, &n, err);
-    if (status)
-        return status;
-    if (n % 2 != 0)
-        return fail_at(c, "as many counts as starts are expected", err);
-    if (*rank != 0 && n != 2 * *rank)
-        return fail_at(c, "another number of dimensions than in the first read", err);
-    *rank = n / 2;
-    box->rank = *rank;
-    for (int i = 0; i < *rank; i++) {
-        box->start[i] = values[i];
-        box->count[i] = values[*rank + i];
-        c->at = places[*rank + i];
-        if (box->count[i] == 0)
-            return fail_at(c, "a count of 0", err);
-        if (!pack_size_add(box->start[i], box->count[i], &end))
-            return fail_at(c, "start and count add up to more than 64 bits", err);
-    }
-    next_line(c);
-    return PACK_OK;
+    struct pack_trace_survey survey = { 0 };
+    const struct pack_trace_part *part = NULL;
+    enum pack_status status = pack_trace_survey(text, size, &survey, err);
+    if (status == PACK_OK)
+        status = pack_trace_survey_find(&survey, file, dataset, &part, err);
+    if (status == PACK_OK)
+        status = read_part(text, size, &survey, part, trace, err);
+    pack_trace_survey_done(&survey);
+    return status;
 }
 
 enum pack_status
@@ -120,29 +125,7 @@ pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,
 {
     if (!trace || (!text && size > 0))
         return pack_check_given(err, "trace", trace, "text", text, NULL);
-    if (!text)
-        text = "";
-    const struct cursor begin = { text, text + size, text, 1 };
-    struct cursor c = begin;
-    struct pack_box *boxes;
-    size_t n_reads = 0, n = 0;
-    int rank = 0;
-    for (; find_read(&c); next_line(&c))
-        n_reads++;
-    if (n_reads == 0)
-        return pack_fail(err, PACK_ERR_FORMAT, "the trace holds no reads");
-    boxes = calloc(n_reads, sizeof boxes[0]);
-    if (!boxes)
-        return pack_fail_memory(err, "trace");
-    for (c = begin; find_read(&c);) {
-        enum pack_status status = parse_read(&c, &rank, &boxes[n++], err);
-        if (status) {
-            free(boxes);
-            return status;
-        }
-    }
-    *trace = (struct pack_trace){ boxes, n };
-    return PACK_OK;
+    return pack_trace_parse_of(text ? text : "", size, NULL, NULL, trace, err);
 }
 
 void
@@ -151,6 +134,10 @@ pack_trace_free(struct pack_trace *trace)
     if (!trace)
         return;
     free(trace->boxes);
+    free(trace->processes);
+    free(trace->times_ns);
+    free(trace->file);
+    free(trace->dataset);
     *trace = (struct pack_trace){ 0 };
 }
 

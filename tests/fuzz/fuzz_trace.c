@@ -3,6 +3,41 @@
 #include <string.h>
 
 #include <libpack/pattern.h>
+#include "libpack/model/trace_job.h"
+#include "libpack/model/trace_merge.h"
+
+/* The job of a trace keeps reads, and is of epochs of one length. */
+static void
+find_job(struct pack_trace *trace, size_t size)
+{
+    struct pack_trace_job job;
+    size_t n = trace->n_boxes;
+    bool has_processes = trace->processes != NULL;
+    if (pack_trace_job(trace, size % 3 ? PACK_TRACE_AS_RECORDED : 2, size % 5, &job, NULL))
+        abort();
+    if (trace->n_boxes == 0 || job.epochs == 0 || trace->n_boxes % job.epochs != 0 ||
+        trace->n_boxes + job.n_beside + job.n_uneven != n ||
+        has_processes != (job.workers > 0))
+        abort();
+}
+
+/* What is merged of pieces is read again. */
+static void
+merge(const char *text, size_t size)
+{
+    const struct pack_trace_piece pieces[] = { { text, size / 2 },
+                                               { text, size },
+                                               { text + size / 3, size - size / 3 } };
+    struct pack_buf out = { 0 };
+    struct pack_trace trace;
+    size_t n_damaged, n_stopped;
+    if (pack_trace_merge(pieces, 3, &out, &n_damaged, &n_stopped, NULL))
+        abort();
+    if (out.size > 0 &&
+        pack_trace_parse((const char *)out.data, out.size, &trace, NULL) == PACK_OK)
+        pack_trace_free(&trace);
+    pack_buf_done(&out);
+}
 
 static void
 parse_trace(const char *text, size_t size)
@@ -19,6 +54,7 @@ parse_trace(const char *text, size_t size)
             if (box->count[k] == 0 || box->start[k] + box->count[k] < box->start[k])
                 abort();
     }
+    find_job(&trace, size);
     pack_trace_free(&trace);
 }
 
@@ -48,6 +84,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     text[size] = '\0';
     parse_trace((const char *)data, size);
+    merge((const char *)data, size);
     parse_pattern(text);
     free(text);
     return 0;

@@ -1,0 +1,275 @@
+/* Traces of several processes: names, surveys, the job they are of, and merging. */
+#include <stdlib.h>
+
+#include "libpack/model/trace_job.h"
+#include "libpack/model/trace_merge.h"
+#include "libpack/model/trace_survey.h"
+#include "tests/tap.h"
+
+#define HEAD "# h5pack-trace 2\n# file\t0\t/d/a.h5\n# dataset\t0\t/x\n"
+#define NAMES HEAD "# file\t1\t/e/a.h5\n# dataset\t1\tlabels\n"
+
+static void
+test_names(void)
+{
+    static const char text[] = NAMES "1\t1\t0\t1\t7\t50\n" /* later in time */
+                                     "2\t3\t1\t1\t0\t0\t7\t20\n\n"
+                                     "# around\t2\n"
+                                     "4\t5\t1\t1\t0\t0\t8\t10\n"
+                                     "6\t7\t1\t1\t1\t0\t8\t10\n"
+                                     "2\t3\t1\t1\t0\t0\t8\t30\r\n"
+                                     "3\t3\t1\t1\t0\t0\t8\t30\n";
+    struct pack_trace trace = { 0 };
+    struct pack_error err = { .text = "" };
+    if (!ok(pack_trace_parse(text, sizeof text - 1, &trace, &err) == PACK_OK,
+            "a trace of the second form")) {
+        note("%s", err.text);
+        return;
+    }
+    ok(trace.n_boxes == 4 && strcmp(trace.file, "/d/a.h5") == 0 &&
+           strcmp(trace.dataset, "/x") == 0,
+       "the dataset most read is taken");
+    ok(trace.boxes[0].start[0] == 4 && trace.times_ns[0] == 10 && trace.processes[0] == 8 &&
+           trace.boxes[1].start[1] == 3 && trace.processes[1] == 7 &&
+           trace.boxes[3].start[0] == 3,
+       "in the order of time, boxes of one read as they stand");
+    pack_trace_free(&trace);
+    struct pack_trace_survey s = { 0 };
+    const struct pack_trace_part *part = NULL;
+    uint64_t n = 0;
+    pack_trace_survey(text, sizeof text - 1, &s, NULL);
+    ok(s.n_parts == 3 && s.parts[0].n_reads == 3 && s.parts[0].n_boxes == 4 &&
+           s.parts[0].n_processes == 2 && s.head.n_around == 2,
+       "boxes of one process at one time are one read");
+    pack_trace_survey_processes(&s, &n, NULL);
+    ok(n == 2, "two processes in all");
+    ok(pack_trace_survey_find(&s, "/e/a.h5", "x", &part, NULL) == PACK_OK &&
+           part->file == 1,
+       "a file by its whole name");
+    ok(pack_trace_survey_find(&s, "other/a.h5", "/labels", &part, NULL) == PACK_OK &&
+           part->dataset == 1,
+       "a dataset of another file, with a slash or without");
+    pack_trace_survey_find(&s, NULL, "/y", &part, &err);
+    is_text(err.text, "the trace has no reads of '/y'; it has of '/x' (3), '/labels' (1), "
+                      "'/x' (1)",
+            "what was read instead is named");
+    pack_trace_survey_done(&s);
+}
+
+static void
+test_bad(void)
+{
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        { "# h5pack-trace 3\n1\t1\n",
+          "line 1, column 16: a trace of a form that is not known: 2 is" },
+        { "# h5pack-trace 21\n",
+          "line 1, column 17: a trace of a form that is not known: 2 is" },
+        { HEAD, "the trace holds no reads" },
+        { HEAD "1\t1\n", "line 4, column 4: starts, as many counts, file, dataset, process "
+                         "and time are expected" },
+        { HEAD "1\t1\t0\t0\t7\n", "line 4, column 10: starts, as many counts, file, "
+                                  "dataset, process and time are expected" },
+        { HEAD "1\t1\t1\t0\t7\t8\n", "line 4, column 5: a file that has no name so far" },
+        { HEAD "1\t1\t0\t1\t7\t8\n", "line 4, column 7: a dataset that has no name so far" },
+        { HEAD "1\t0\t0\t0\t7\t8\n", "line 4, column 3: a count of 0" },
+        { HEAD "1\t1\t0\t0\t7\t8\n1\t1\t1\t1\t0\t0\t7\t8\n",
+          "line 5, column 16: another number of dimensions than in the first read" },
+        { HEAD "# file\t2\tb\n", "line 4, column 8: 1 is expected here" },
+        { HEAD "# file\t1 b\n", "line 4, column 9: a tab is expected here" },
+        { HEAD "# file\t1\t\n", "line 4, column 10: a name is expected here" },
+        { HEAD "# file\t1\ta\\x\n",
+          "line 4, column 12: \\\\, \\t, \\n or \\r is expected here" },
+        { HEAD "# file\t1\ta\\", "line 4, column 12: \\\\, \\t, \\n or \\r is expected here" },
+        { HEAD "# around\tx\n", "line 4, column 10: a number is expected here" },
+        { HEAD "1\t1\t0\t0\t-7\t8\n", "line 4, column 9: a number is expected here" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pack_trace trace;
+        struct pack_error err = { .text = "" };
+        pack_trace_parse(cases[i].text, strlen(cases[i].text), &trace, &err);
+        is_text(err.text, cases[i].sentence, "refused");
+    }
+    static const char nul[] = HEAD "# file\t1\ta\0b\n";
+    struct pack_trace trace;
+    struct pack_error err = { .text = "" };
+    pack_trace_parse(nul, sizeof nul - 1, &trace, &err);
+    is_text(err.text, "line 4, column 11: a name with a NUL", "refused");
+    struct pack_buf text = { 0 };
+    pack_buf_printf(&text, NULL, "# h5pack-trace 2\n");
+    pack_trace_put_name(&text, "file", 0, "a\\b\tc\nd\re", NULL);
+    pack_buf_printf(&text, NULL, "# dataset\t0\tx\n1\t1\t0\t0\t7\t8\n");
+    ok(pack_trace_parse((char *)text.data, text.size, &trace, &err) == PACK_OK,
+       "a strange name is written so that it can be read");
+    is_text(trace.file, "a\\b\tc\nd\re", "and is the same");
+    pack_trace_free(&trace);
+    pack_buf_done(&text);
+}
+
+/* ------------------------------------------------------------------- jobs */
+
+/* "7:3 8:4" are reads of rows 3 and 4 by the processes 7 and 8, one after another. */
+static struct pack_trace
+trace_of(const char *reads)
+{
+    struct pack_buf text = { 0 };
+    struct pack_trace trace = { 0 };
+    struct pack_error err;
+    int process, row, n, time = 0;
+    pack_buf_printf(&text, NULL, HEAD);
+    for (; sscanf(reads, "%d:%d%n", &process, &row, &n) == 2; reads += n)
+        pack_buf_printf(&text, NULL, "%d\t1\t0\t0\t%d\t%d\n", row, process, ++time);
+    if (pack_trace_parse((char *)text.data, text.size, &trace, &err) != PACK_OK)
+        note("%s", err.text);
+    pack_buf_done(&text);
+    return trace;
+}
+
+/* The rows as they come, "1 2 | 3 4" with a bar between epochs. */
+static void
+is_job(const char *reads, int64_t workers, uint64_t batch, const char *expected,
+       const struct pack_trace_job *job, const char *what)
+{
+    struct pack_trace trace = trace_of(reads);
+    struct pack_trace_job found;
+    char text[400] = "";
+    size_t at = 0;
+    pack_trace_job(&trace, workers, batch, &found, NULL);
+    for (size_t i = 0; i < trace.n_boxes; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%d", i ? " " : "",
+                               i && i % (trace.n_boxes / found.epochs) == 0 ? "| " : "",
+                               (int)trace.boxes[i].start[0]);
+    is_text(text, expected, what);
+    if (!ok(found.workers == job->workers && found.epochs == job->epochs &&
+                found.workers_end == job->workers_end &&
+                found.is_replayed == job->is_replayed && found.n_beside == job->n_beside &&
+                found.n_uneven == job->n_uneven,
+            "%s: what it is", what))
+        note("%d workers, %d epochs, end %d, replayed %d, beside %d, uneven %d",
+             (int)found.workers, (int)found.epochs, found.workers_end, found.is_replayed,
+             (int)found.n_beside, (int)found.n_uneven);
+    pack_trace_free(&trace);
+}
+
+static void
+test_jobs(void)
+{
+    const int64_t same = PACK_TRACE_AS_RECORDED;
+    is_job("7:1 8:5 7:2 7:3 8:6 8:7 7:4 8:8", same, 2, "1 2 5 6 3 4 7 8",
+           &(struct pack_trace_job){ .workers = 2, .epochs = 1, .is_replayed = true },
+           "each worker has its own reads, in its order");
+    is_job("7:1 8:5 7:2 7:3 8:6 8:7 7:4 8:8", 3, 2, "1 5 2 3 6 7 4 8",
+           &(struct pack_trace_job){ .workers = 2, .epochs = 1 },
+           "other workers share them as they came");
+    is_job("7:1 8:5 7:2 8:6 7:6 8:2 7:5 8:1", same, 1, "1 5 2 6 | 6 2 5 1",
+           &(struct pack_trace_job){ .workers = 2, .epochs = 2, .is_replayed = true },
+           "a pass in which nothing is read twice is an epoch");
+    is_job("7:1 8:5 7:2 8:6 10:6 9:2 10:5 9:1", same, 1, "1 5 2 6 | 6 2 5 1",
+           &(struct pack_trace_job){
+               .workers = 2, .epochs = 2, .workers_end = true, .is_replayed = true },
+           "workers that an epoch starts take the places of those before");
+    is_job("7:1 7:2 8:5 8:6 10:1 9:2 10:5 9:6", same, 1, "1 5 2 6 | 1 2 5 6",
+           &(struct pack_trace_job){
+               .workers = 2, .epochs = 2, .workers_end = true, .is_replayed = true },
+           "two of one epoch are two, also one after the other");
+    is_job("7:1 7:2 8:5 8:6", same, 1, "1 2 5 6",
+           &(struct pack_trace_job){ .workers = 1, .epochs = 1, .is_replayed = true },
+           "where there is one epoch, who comes later can be the same worker");
+    is_job("7:1 7:2 7:3 7:1 7:2", same, 1, "1 2 3",
+           &(struct pack_trace_job){
+               .workers = 1, .epochs = 1, .is_replayed = true, .n_uneven = 2 },
+           "an epoch that was cut short is left out");
+    is_job("7:1 7:2 7:1 7:3 7:3 7:4 7:5 7:6", same, 1, "1 2 1 3 3 4 5 6",
+           &(struct pack_trace_job){ .workers = 1, .epochs = 1, .is_replayed = true },
+           "draws with replacement are one epoch");
+    is_job("9:50 7:1 8:11 7:2 8:12 7:3 8:13 7:4 8:14 7:5 8:15 7:6 8:16 7:7 8:17 7:8 8:18 "
+           "7:9 8:19 7:10 8:20 7:21 8:31 7:22 8:32 7:23 8:33 7:24 8:34 7:25 8:35 7:26 8:36 "
+           "7:27 8:37 7:28 8:38 7:29 8:39 7:30 8:40",
+           same, 20,
+           "1 2 3 4 5 6 7 8 9 10 21 22 23 24 25 26 27 28 29 30 11 12 13 14 15 16 17 18 19 "
+           "20 31 32 33 34 35 36 37 38 39 40",
+           &(struct pack_trace_job){
+               .workers = 2, .epochs = 1, .is_replayed = true, .n_beside = 1 },
+           "who only looked in is no worker");
+    is_job("7:1 8:5 7:2 7:3 7:4", same, 1, "1 5 2 3 4",
+           &(struct pack_trace_job){ .workers = 2, .epochs = 1, .is_replayed = true },
+           "who has read all of his is given what others read");
+    struct pack_trace bare = { 0 };
+    struct pack_trace_job job;
+    pack_trace_parse("5\t1\n4\t1\n", 8, &bare, NULL);
+    ok(pack_trace_job(&bare, same, 1, &job, NULL) == PACK_OK && job.workers == 0 &&
+           job.epochs == 1 && bare.n_boxes == 2 && bare.boxes[0].start[0] == 5,
+       "a bare trace says nothing of workers, and stays as it is");
+    pack_trace_free(&bare);
+}
+
+/* A pattern goes through the epochs of a trace in turn. */
+static void
+test_epochs(void)
+{
+    struct pack_box boxes[4] = { { 1, { 3 }, { 1 } }, { 1, { 4 }, { 1 } },
+                                 { 1, { 5 }, { 1 } }, { 1, { 6 }, { 1 } } };
+    struct pack_pattern pattern = { .kind = PACK_PATTERN_TRACE, .trace = boxes,
+                                    .n_trace = 4, .trace_epochs = 2, .epoch = 1 };
+    struct pack_pattern_iter *iter = NULL;
+    struct pack_request r;
+    struct pack_error err = { .text = "" };
+    char text[80] = "";
+    pack_pattern_new(&pattern, &iter, &err);
+    for (uint64_t e = 1; iter && e < 4; e++) {
+        pack_pattern_seek(iter, e, 0, NULL);
+        while (pack_pattern_next(iter, &r))
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%d",
+                     (int)r.boxes[0].start[0]);
+    }
+    is_text(text, "563456", "the second epoch, the first again, the second");
+    ok(pack_pattern_length(iter) == 2, "an epoch is a part of the trace");
+    pack_pattern_free(iter);
+    pattern.trace_epochs = 3;
+    pack_pattern_new(&pattern, &iter, &err);
+    is_text(err.text, "a trace of 4 boxes is not 3 epochs of the same length", "refused");
+}
+
+/* ----------------------------------------------------------------- merging */
+
+static void
+test_merge(void)
+{
+    static const char a[] = HEAD "1\t1\t0\t0\t7\t10\n2\t1\t0\t0\t7\t30\n# around\t1\n"
+                                 "3\t1\t0\t0\t7\t50\n3\t1\t0\t0\t7";
+    static const char b[] = "# h5pack-trace 2\n# file\t0\tb\\t.h5\n# file\t1\t/d/a.h5\n"
+                            "# dataset\t0\t/y\n# dataset\t1\t/x\n"
+                            "9\t1\t0\t0\t8\t20\n5\t1\t1\t1\t8\t30\n# stopped\t28\n\0\0\0";
+    static const char c[] = HEAD "8\t1\t0\t0\t6\t5\n8\t1\tz\n8\t1\t0\t0\t6\t6\n";
+    const struct pack_trace_piece pieces[] = { { a, sizeof a - 1 },
+                                               { b, sizeof b - 1 },
+                                               { c, sizeof c - 1 },
+                                               { "", 0 },
+                                               { "1\t1\n", 4 } };
+    struct pack_buf out = { 0 };
+    size_t n_damaged = 0, n_stopped = 0;
+    pack_trace_merge(pieces, 5, &out, &n_damaged, &n_stopped, NULL);
+    is_text((char *)out.data,
+            HEAD "8\t1\t0\t0\t6\t5\n1\t1\t0\t0\t7\t10\n# file\t1\tb\\t.h5\n"
+                 "# dataset\t1\t/y\n9\t1\t1\t1\t8\t20\n2\t1\t0\t0\t7\t30\n"
+                 "5\t1\t0\t0\t8\t30\n3\t1\t0\t0\t7\t50\n# around\t1\n",
+            "by time, with one set of names, without half a line");
+    ok(n_damaged == 2, "a bare one and a damaged one are counted");
+    ok(n_stopped == 1, "so is one that had to stop");
+    out.size = 0;
+    pack_trace_merge(pieces + 3, 1, &out, &n_damaged, &n_stopped, NULL);
+    ok(out.size == 0 && n_damaged == 0, "nothing makes nothing");
+    pack_buf_done(&out);
+}
+
+int
+main(void)
+{
+    test_names();
+    test_bad();
+    test_jobs();
+    test_epochs();
+    test_merge();
+    return done();
+}
