@@ -8,6 +8,19 @@ header='import os, sysconfig; h = sysconfig.get_path("include") + "/Python.h"; e
 "$PYTHON" -c 'import setuptools' 2>/dev/null || skip_all "no setuptools (Debian: python3-setuptools)"
 [ -e "$top_builddir/.libs/libpack.so" ] || skip_all "libpack was built without a shared library"
 
+# A library with sanitizers wants theirs to be first in the process, and the extension to have them.
+case ${SANITIZERS:-no} in
+no) ;;
+*thread*) skip_all "a thread sanitizer does not work in a Python without it" ;;
+*)
+    sanitizer=$($CC -print-file-name=libasan.so)
+    [ -e "$sanitizer" ] || skip_all "$CC has no address sanitizer that can be preloaded"
+    CFLAGS="-fsanitize=$SANITIZERS -fno-omit-frame-pointer"
+    ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
+    export CFLAGS ASAN_OPTIONS
+    ;;
+esac
+
 built=$work/python
 H5PACK_BUILD=$top_builddir "$PYTHON" "$top_srcdir/python/setup.py" -q \
     build -b "$work/objects" --build-lib "$built" >"$work/build.log" 2>&1
@@ -16,5 +29,9 @@ ok $? "the extension compiles on this build's libpack" || note <"$work/build.log
 
 PYTHONPATH=$built
 export PYTHONPATH
+if [ "${sanitizer-}" ]; then # Python's own allocator would hide what is out of bounds
+    PYTHONMALLOC=malloc LD_PRELOAD=$sanitizer
+    export PYTHONMALLOC LD_PRELOAD
+fi
 run_python ../python/tests/run.py
 done_testing

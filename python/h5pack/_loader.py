@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-from h5pack import _monitor, _native, _options, _out, _stats
+from h5pack import _cuda, _monitor, _native, _options, _out, _stats
 from h5pack._options import fail
 
 WITH = ("labels",)
@@ -81,10 +81,13 @@ class Loader:
         if step is not None:
             self._order["step"] = _positive("step", step)
         self._transform = _options.transform(crop, centre_crop, resize, resized_crop, flip,
-                                             normalize, dtype, layout)
+                                             normalize, dtype, layout, device)
         self._out, self._layout = _out.chosen(out), layout
-        if device is not None or pin:
-            fail("device", "batches come in this machine's memory only")
+        self._device = None if device is None else str(device)
+        self._pin = self._device is not None if pin is None else bool(pin)
+        self._on_device = (normalize, dtype)
+        if self._device and self._out != "torch":
+            fail("device", f"batches arrive there as tensors, not with out={out!r}")
         self._look(with_)
         self._reset()
 
@@ -121,6 +124,7 @@ class Loader:
         self._start = (0, 0)  # (epoch, batch) where the next iteration begins
         self._at = (0, 0)  # (epoch, batches handed out)
         self._make = None
+        self._pins = self._mover = None
         self._turn = 0  # of iterations: the last that was begun may go on
         self._stats = _stats.Stats()
 
@@ -179,6 +183,16 @@ class Loader:
             return
         self._reader = self._open(epoch, batch)
         self._reader_at = (epoch, batch)
+        if self._device or self._pin:
+            self._begin_moving()
+
+    def _begin_moving(self):
+        cuda = _cuda.Cuda(self._device or "cuda")
+        if self._pin:
+            self._pins = _cuda.Pins(cuda, self._reader.info()["buffer_bytes"])
+        if self._device:
+            self._mover = _cuda.Mover(cuda, _cuda.normalizer(
+                cuda.torch, cuda.device, self._facts, *self._on_device, self._layout))
 
     def _open(self, epoch, batch):
         self._make = self._make or _out.maker(self._out, self._layout)
@@ -217,6 +231,8 @@ class Loader:
             self.close()  # it gives no more
             raise
         self._advance()
+        if self._pins is not None:
+            self._pins.add(batch.parts[0])
         return batch
 
     def _too_many(self, why):
@@ -235,9 +251,17 @@ class Loader:
     def close(self):
         """Ends the reader's threads; arrays that you have stay good. It can be iterated again."""
         if self._reader is not None and self._reader.pid == os.getpid():
+            if self._mover is not None:
+                self._mover.clear()
+            if self._pins is not None:
+                self._pins.release()
             self._stats.close(self._reader)
             self._reader.close()
-        self._reader = self._reader_at = None
+        self._reader = self._reader_at = self._mover = self._pins = None
+
+    def __del__(self):
+        with contextlib.suppress(Exception):  # half made, or Python is ending
+            self.close()
 
     def __enter__(self):
         return self
@@ -247,7 +271,7 @@ class Loader:
 
     def __getstate__(self):
         kept = dict(self.__dict__)
-        for name in ("_reader", "_reader_at", "_make"):
+        for name in ("_reader", "_reader_at", "_make", "_pins", "_mover"):
             kept[name] = None
         return kept
 
@@ -306,17 +330,31 @@ class Iteration:
             raise RuntimeError("this iteration was begun in the process that forked this one: "
                                "begin another here")
         try:
-            batch = loader._next()
+            made = (self._made if loader._mover is None else self._moved)(loader)
         except _native.LimitError:
             raise
         except _native.Error:
-            self._moved(loader)
+            self._pass(loader)
             raise
-        self._moved(loader)
+        self._pass(loader)
+        return made
+
+    def _made(self, loader):
+        batch = loader._next()
         loader._stats.samples += len(batch)
         return loader._make(batch)
 
     def _moved(self, loader):
+        """The next batch on the GPU, with copies of those behind it under way."""
+        mover = loader._mover
+        while self._batch + len(mover) < loader._n_batches and len(mover) <= _cuda.AHEAD:
+            try:
+                mover.start(self._made(loader))
+            except _native.Error as error:
+                mover.fail(error)
+        return mover.take()
+
+    def _pass(self, loader):
         self._batch += 1
         loader._at = (self._epoch, self._batch)
 

@@ -135,12 +135,13 @@ def _normalised(normalize, dtype):
 CHANNELS = {None: "keep", "nchw": "first", "nhwc": "last", "channels_last": "last"}
 
 
-def transform(crop, centre_crop, resize, resized_crop, flip, normalize, dtype, layout):
-    """None when nothing is made of the images."""
+def transform(crop, centre_crop, resize, resized_crop, flip, normalize, dtype, layout, device):
+    """None when nothing is made of the images. With a device, that is where they become floats."""
     if layout not in CHANNELS:
         fail("layout", f"{layout!r} is none of 'nchw', 'nhwc', 'channels_last'")
+    normalised = _normalised(normalize, dtype)
     made = {**_cut(crop, centre_crop, resize, resized_crop), **_flip(flip),
-            **_normalised(normalize, dtype)}
+            **({} if device else normalised)}
     if layout is not None:
         made["channels"] = CHANNELS[layout]
     return made or None

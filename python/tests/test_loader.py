@@ -231,6 +231,12 @@ def resident_kib():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
+def is_asan():
+    """Address sanitizer keeps what was freed."""
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        return "libasan" in file.read()
+
+
 def test_nothing_grows_over_ten_thousand_batches(tmp_path):
     under_test = loader(tmp_path, 2)
     for _ in range(20):
@@ -241,7 +247,7 @@ def test_nothing_grows_over_ten_thousand_batches(tmp_path):
         for _ in under_test:
             pass
     assert under_test.stats()["batches"] > 10000
-    assert resident_kib() - before < 1500
+    assert is_asan() or resident_kib() - before < 1500
 
 
 def test_loaders_come_and_go_without_growth(tmp_path):
@@ -254,7 +260,7 @@ def test_loaders_come_and_go_without_growth(tmp_path):
     some()
     before, threads = resident_kib(), threading.active_count()
     some()
-    assert resident_kib() - before < 1500 and threading.active_count() == threads
+    assert (is_asan() or resident_kib() - before < 1500) and threading.active_count() == threads
     assert len(os.listdir("/proc/self/task")) < 20
 
 

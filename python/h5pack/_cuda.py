@@ -1,0 +1,155 @@
+"""Batches on their way to a GPU: uint8 over the bus, on a stream of their own, normalized there.
+
+The reader's buffers are registered with CUDA, each once, so that the GPU fetches them itself. A
+batch goes back to the reader when the event behind its copies has happened, and not before.
+NOT RUN ON A GPU: the tests have a stand-in for what is called Cuda below.
+"""
+import collections
+
+from h5pack import _options
+from h5pack._options import fail
+
+AHEAD = 2  # batches whose copies are under way
+REGISTERED_LEAST = 1 << 20  # smaller buffers share pages with others
+NOTHING_KEPT = ((0.0,), (255.0,))  # what a dataset without mean and std is normalized by
+
+
+class Cuda:
+    """What is asked of CUDA, by way of PyTorch."""
+
+    def __init__(self, device):
+        try:
+            import torch
+        except ImportError:
+            fail("device", f"{device!r} needs PyTorch, which cannot be imported here")
+        if not torch.cuda.is_available():
+            fail("device", f"{device!r}: PyTorch finds no GPU here")
+        self.torch = torch
+        self.device = torch.device(device)
+        self.stream = torch.cuda.Stream(self.device)
+
+    def register(self, address, size):
+        """Whether the memory is pinned now."""
+        return int(self.torch.cuda.cudart().cudaHostRegister(address, size, 0)) == 0
+
+    def unregister(self, address):
+        self.torch.cuda.cudart().cudaHostUnregister(address)
+
+    def copy(self, tensors):
+        """Copies on the stream; the event behind them."""
+        with self.torch.cuda.stream(self.stream):
+            copies = tuple(tensor.to(self.device, non_blocking=True) for tensor in tensors)
+            event = self.torch.cuda.Event()
+            event.record(self.stream)
+        return copies, event
+
+    def wait_for(self, event, copies):
+        """What the caller's stream does from now on comes behind the copies."""
+        current = self.torch.cuda.current_stream(self.device)
+        current.wait_event(event)
+        for copy in copies:
+            copy.record_stream(current)
+
+    def finish(self):
+        self.stream.synchronize()
+
+
+class Pins:
+    """Buffers of a reader that are registered."""
+
+    def __init__(self, cuda, buffer_bytes):
+        self._cuda, self._bytes = cuda, buffer_bytes
+        self._addresses = {}
+
+    def add(self, part):
+        address = part.address
+        if self._bytes >= REGISTERED_LEAST and address not in self._addresses:
+            self._addresses[address] = self._cuda.register(address, self._bytes)
+
+    def release(self):
+        """Before the memory goes."""
+        self._cuda.finish()
+        for address, is_registered in self._addresses.items():
+            if is_registered:
+                self._cuda.unregister(address)
+        self._addresses.clear()
+
+
+class Mover:
+    """A queue of batches that are being copied; what cannot be had lies in it as an exception."""
+
+    def __init__(self, cuda, normalize):
+        self._cuda, self._normalize = cuda, normalize
+        self._going = collections.deque()
+        self._leaving = collections.deque()  # (event, host): copied from, maybe still
+
+    def __len__(self):
+        return len(self._going)
+
+    def start(self, host):
+        copies, event = self._cuda.copy(host)
+        self._going.append((host, copies, event))
+
+    def fail(self, error):
+        self._going.append(error)
+
+    def take(self):
+        """The oldest one, on the GPU."""
+        while self._leaving and self._leaving[0][0].query():
+            self._leaving.popleft()
+        first = self._going.popleft()
+        if isinstance(first, BaseException):
+            raise first
+        host, copies, event = first
+        self._cuda.wait_for(event, copies)
+        self._leaving.append((event, host))
+        images, *others = copies
+        return (self._normalize(images), *others)
+
+    def clear(self):
+        """Lets go of everything, when all copies are done."""
+        self._cuda.finish()
+        self._going.clear()
+        self._leaving.clear()
+
+
+# ------------------------------------------------------------------ normalizing
+
+
+def channel_axis(facts, layout):
+    """Of a batch as it is handed out; None: gray images without one."""
+    if layout is not None:
+        return {"nchw": 1, "channels_last": 1, "nhwc": 3}[layout]
+    shape = facts["shape"]
+    if len(shape) != 4:
+        return None
+    if "C" in facts["labels"]:
+        return facts["labels"].index("C")
+    return 3 if shape[3] in (1, 3, 4) else 1
+
+
+def factors(facts, normalize):
+    """y = x * scale + bias, per channel: as struct pack_reader_transform defines them."""
+    given = _options.mean_and_std(normalize)
+    mean, std = given or (tuple(facts["mean"]), tuple(facts["std"]))
+    if not given and not std:
+        mean, std = NOTHING_KEPT
+    return [1 / s for s in std], [-m / s for m, s in zip(mean, std)]
+
+
+def normalizer(torch, device, facts, normalize, dtype, layout):
+    """A function of tensors of bytes."""
+    if normalize is None or normalize is False:
+        return lambda images: images
+    axis = channel_axis(facts, layout)
+    shape = [1] * len(facts["shape"])
+    if axis is not None:
+        shape[axis] = -1
+    scale, bias = (torch.tensor(numbers, dtype=torch.float32, device=device).reshape(shape)
+                   for numbers in factors(facts, normalize))
+    out = getattr(torch, _options.dtype_name(dtype))
+
+    def apply(images):
+        return torch.addcmul(bias, images.to(torch.float32), scale).to(out)
+
+    return apply

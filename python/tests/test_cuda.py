@@ -1,0 +1,122 @@
+"""What is asked of CUDA, and when, by a stand-in: no GPU is needed, and none was tried."""
+import unittest
+
+try:
+    import torch
+except ImportError:
+    raise unittest.SkipTest("no PyTorch here") from None
+
+import contextlib
+
+import numpy
+from files import N, raised, write
+
+import h5pack
+from h5pack import _cuda
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+class Event:
+    def __init__(self):
+        self.happened = False
+
+    def query(self):
+        return self.happened
+
+
+class StandIn:
+    """Copies happen when somebody waits for them: memory given back before shows."""
+
+    def __init__(self, device):
+        self.torch, self.device = torch, torch.device("cpu")
+        self.under_way, self.registered, self.log = [], {}, []
+        StandIn.last = self
+
+    def register(self, address, size):
+        assert address not in self.registered
+        self.registered[address] = size
+        return True
+
+    def unregister(self, address):
+        del self.registered[address]
+
+    def copy(self, tensors):
+        copies = tuple(torch.full_like(tensor, 99) for tensor in tensors)
+        event = Event()
+        self.under_way.append((event, copies, tensors))
+        return copies, event
+
+    def wait_for(self, event, copies):
+        while not event.happened:
+            done, there, here = self.under_way.pop(0)
+            for to, of in zip(there, here):
+                to.copy_(of)
+            done.happened = True
+
+    def finish(self):
+        for event, copies, _ in list(self.under_way):
+            self.wait_for(event, copies)
+
+
+@contextlib.contextmanager
+def stand_in(least=1):
+    real = _cuda.Cuda, _cuda.REGISTERED_LEAST
+    _cuda.Cuda, _cuda.REGISTERED_LEAST = StandIn, least
+    try:
+        yield
+    finally:
+        _cuda.Cuda, _cuda.REGISTERED_LEAST = real
+
+
+def test_batches_arrive_in_order_and_normalized(tmp_path):
+    pixels = write(tmp_path / "x.h5")
+    options = {"normalize": (MEAN, STD), "layout": "channels_last", "order": "shuffle"}
+    with stand_in():
+        loader = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda", **options)
+        for _ in range(2):
+            seen = []
+            for images, labels in loader:
+                assert images.shape[1:] == (3, 8, 9) and images.dtype == torch.float32
+                assert images.is_contiguous(memory_format=torch.channels_last)
+                seen += labels.tolist()
+                want = (pixels[labels.numpy()] / 255 - MEAN) / STD
+                assert numpy.abs(images.permute(0, 2, 3, 1).numpy() - want).max() < 1e-5
+            assert sorted(seen) == list(range(N))
+
+
+def test_each_buffer_is_registered_once_and_let_go_of_at_the_end(tmp_path):
+    write(tmp_path / "x.h5")
+    with stand_in():
+        loader = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda")
+        for _ in range(3):
+            for _ in loader:
+                assert 1 <= len(StandIn.last.registered) <= 10
+        cuda = StandIn.last
+        del loader
+        assert cuda.registered == {}
+
+
+def test_a_state_counts_what_was_handed_out_not_what_is_under_way(tmp_path):
+    write(tmp_path / "x.h5")
+    with stand_in():
+        loader = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda")
+        iteration = iter(loader)
+        for _ in range(3):
+            next(iteration)
+        assert loader.state_dict()["batches"] == 3
+        again = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda")
+        again.load_state_dict(loader.state_dict())
+        rest = [labels.tolist() for _, labels in again]
+        assert rest == [labels.tolist() for _, labels in iteration] and len(rest) == 10
+
+
+def test_without_a_gpu_it_is_said(tmp_path):
+    write(tmp_path / "x.h5")
+    if torch.cuda.is_available():
+        raise unittest.SkipTest("there is a GPU")
+    loader = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda")
+    assert "no GPU" in raised(h5pack.ArgumentError, iter, loader)
+    said = raised(h5pack.ArgumentError, h5pack.Loader, tmp_path / "x.h5", 8, device="cuda",
+                  out="numpy")
+    assert "device" in said
