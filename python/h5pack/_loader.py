@@ -183,6 +183,8 @@ class Loader:
             return
         self._reader = self._open(epoch, batch)
         self._reader_at = (epoch, batch)
+        parts = range(1 + len(self._further))
+        self._is_hdf5 = any(self._reader.info(part)["engine"] == "hdf5" for part in parts)
         if self._device or self._pin:
             self._begin_moving()
 
@@ -221,7 +223,8 @@ class Loader:
     def _next(self):
         """The next batch of the reader, as it is."""
         try:
-            batch = self._reader.next()
+            with _hdf5() if self._is_hdf5 else contextlib.nullcontext():
+                batch = self._reader.next()
         except _native.LimitError as why:
             raise self._too_many(why) from None
         except _native.Error:

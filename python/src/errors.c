@@ -35,7 +35,7 @@ kind_of(int status)
             [PACK_ERR_CHANGED] = KIND("ChangedError", "A file changed while it was read.", NULL),
             [PACK_ERR_MISMATCH] = KIND("MismatchError", "A verification found a difference.",
                                        NULL),
-            [PACK_ERR_INTERRUPTED] = KIND("InterruptedError", "Stopped on request.", NULL),
+            [PACK_ERR_INTERRUPTED] = KIND("Interrupted", "Stopped on request.", NULL),
         };
         memcpy(kinds, all, sizeof kinds);
     }

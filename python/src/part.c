@@ -79,6 +79,16 @@ part_getbuffer(PyObject *object, Py_buffer *view, int flags)
     return 0;
 }
 
+/* Whether (type, id) is another device than the processor. */
+static bool
+is_elsewhere(PyObject *device)
+{
+    PyObject *type = PySequence_GetItem(device, 0);
+    long number = type ? PyLong_AsLong(type) : -1;
+    Py_XDECREF(type);
+    return number != 1;
+}
+
 /* Newer consumers say max_version=(1, 0) and get the form that can say read-only. */
 static PyObject *
 part_dlpack(PyObject *object, PyObject *args, PyObject *kwargs)
@@ -96,6 +106,11 @@ part_dlpack(PyObject *object, PyObject *args, PyObject *kwargs)
         Py_XDECREF(first);
         if (major < 0 && PyErr_Occurred())
             return NULL;
+    }
+    if (device != Py_None && is_elsewhere(device)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_BufferError, "batches are in this machine's memory");
+        return NULL;
     }
     if (copy != Py_None && PyObject_IsTrue(copy)) {
         PyErr_SetString(PyExc_BufferError, "no copies are made here");

@@ -74,6 +74,8 @@ def test_dlpack_parts_are_taken_by_torch_and_numpy(tmp_path):
     if numpy.lib.NumpyVersion(numpy.__version__) >= "1.26.0":
         assert (numpy.from_dlpack(part) == array).all()
     capsule = part.__dlpack__(max_version=(1, 0))
+    raised(BufferError, part.__dlpack__, dl_device=(2, 0))
+    raised(BufferError, part.__dlpack__, copy=True)
     del part, tensor, array, capsule  # nobody took it
 
 
