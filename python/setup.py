@@ -11,6 +11,7 @@ import sys
 import sysconfig
 
 from setuptools import Extension, setup
+from setuptools.command.sdist import sdist
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NO_LIBPACK = """
@@ -27,14 +28,25 @@ or `./quickstart.sh python`, which does all of it."""
 
 
 def version():
-    """That of the sources around this folder; of an archive made from it, the one it has."""
-    around = os.path.join(HERE, os.pardir, "configure.ac")
+    """Noted in an archive made from this folder; else that of the sources around it."""
     noted = os.path.join(HERE, "VERSION")
-    if os.path.exists(around):
-        with open(around, encoding="utf-8") as file:
-            return re.search(r"AC_INIT\(\[h5pack\], \[([^\]]*)\]", file.read()).group(1)
-    with open(noted, encoding="utf-8") as file:
-        return file.read().strip()
+    if os.path.exists(noted):
+        with open(noted, encoding="utf-8") as file:
+            return file.read().strip()
+    with open(os.path.join(HERE, os.pardir, "configure.ac"), encoding="utf-8") as file:
+        return re.search(r"AC_INIT\(\[h5pack\], \[([^\]]*)\]", file.read()).group(1)
+
+
+class Archive(sdist):
+    """Takes along what lies around this folder in the sources."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        with open(os.path.join(base_dir, "VERSION"), "w", encoding="utf-8") as file:
+            file.write(version() + "\n")
+        licence = os.path.join(HERE, os.pardir, "COPYING")
+        if os.path.exists(licence):
+            self.copy_file(licence, os.path.join(base_dir, "COPYING"))
 
 
 def from_build(folder):
@@ -100,6 +112,7 @@ def writes_metadata_only():
 os.chdir(HERE)
 setup(
     version=version(),
+    cmdclass={"sdist": Archive},
     ext_modules=[] if writes_metadata_only() else [native()],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )
