@@ -3,6 +3,7 @@
 #
 #   ./quickstart.sh            build, then pack a sample set rendered on the spot
 #   ./quickstart.sh FOLDER     build, then pack your folder of images
+#   ./quickstart.sh python     build, then the Python package into build/python-venv
 #   ./quickstart.sh check      build, then run all tests
 #
 # Installs what is missing (Debian, Ubuntu; it says what before it does), builds in
@@ -23,7 +24,7 @@ folder=
 [ $# -le 1 ] || usage 2
 case ${1-} in
 '') ;;
-check) mode=check ;;
+check | python) mode=$1 ;;
 -h | --help) usage 0 ;;
 -*) usage 2 ;;
 /*) folder=$1 ;;
@@ -94,6 +95,12 @@ python3-dev    python3-devel    has_python_header
 python3-setuptools  python3-setuptools  has_python setuptools
 mandoc         mandoc           has_command mandoc
 strace         strace           has_command strace'
+needs_for_python='
+python3-dev         python3-devel       has_python_to_build
+python3-venv        python3             has_python_to_build
+python3-setuptools  python3-setuptools  has_python_to_build
+python3-wheel       python3-wheel       has_python_to_build
+python3-numpy       python3-numpy       has_python_to_build'
 
 has_command() {
     command -v "$1" >/dev/null 2>&1
@@ -122,6 +129,15 @@ has_python() {
 has_python_header() {
     has_python numpy &&
         "$python" -c 'import os, sysconfig as s; exit(not os.path.exists(s.get_path("include") + "/Python.h"))'
+}
+
+# One Python with all that the package is built and installed with; tomllib came with 3.11.
+has_python_to_build() {
+    for python in ${PYTHON-} python3 /usr/bin/python3; do
+        "$python" -c 'import ensurepip, numpy, os, setuptools, sysconfig, tomllib, venv, wheel
+exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' >/dev/null 2>&1 && return 0
+    done
+    return 1
 }
 
 has_package() {
@@ -153,7 +169,8 @@ quickstart.sh: $1. Please install what is missing, then run this again:
                      (serial, 1.10.8 or newer), libjpeg-turbo, libpng 1.6, zstd and zlib with
                      their headers, and to read WebP and TIFF libwebp and libtiff
                      4.5; for the tests also a C++ compiler, mandoc, strace, and
-                     Python 3 with NumPy, h5py and Pillow
+                     Python 3 with NumPy, h5py and Pillow; for the Python package Python
+                     3.11 or newer with its headers, venv, setuptools, wheel and NumPy
 TEXT
     exit 2
 }
@@ -267,6 +284,38 @@ run_tour() {
     done
 }
 
+# --------------------------------------------------------------------------------- python
+
+environment=build/python-venv
+
+# A virtual environment over the system's packages: with those that were looked for nothing is
+# fetched from anywhere.
+install_package() {
+    if ! has_python_to_build; then
+        echo 'quickstart.sh: no Python here has NumPy, setuptools, wheel, venv and its headers;' \
+            'PYTHON=... says which to take' >&2
+        exit 2
+    fi
+    step 'making a virtual environment' \
+        "$python" -m venv --clear --system-site-packages $environment || exit 2
+    step 'installing the Python package' env H5PACK_BUILD="$(pwd)/build" $environment/bin/python \
+        -m pip install --no-index --no-build-isolation --no-deps --force-reinstall ./python || exit 2
+    step 'importing it' sh -c 'cd build && python-venv/bin/python -c \
+        "import h5pack; print(h5pack.__file__, h5pack.__version__)"' || exit 2
+    cat <<TEXT
+
+The package is in $(pwd)/$environment, on the library in build/,
+which has to stay there:
+
+    . $environment/bin/activate
+    python -c 'import h5pack; help(h5pack)'
+
+Into an environment of your own, beside PyTorch, say:
+
+    H5PACK_BUILD=$(pwd)/build pip install $(pwd)/python
+TEXT
+}
+
 # ---------------------------------------------------------------------------------- check
 
 failed_tests() {
@@ -283,11 +332,18 @@ run_checks() {
 }
 
 installed=
-[ $mode = check ] && needs=$needs$needs_for_check
+case $mode in
+check) needs=$needs$needs_for_check ;;
+python) needs=$needs$needs_for_python ;;
+esac
 find_missing "$needs"
 if [ -n "$missing_debian" ]; then
     install_missing
     installed=yes
 fi
 build
-if [ $mode = check ]; then run_checks; else run_tour; fi
+case $mode in
+check) run_checks ;;
+python) install_package ;;
+*) run_tour ;;
+esac
