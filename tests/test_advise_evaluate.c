@@ -126,6 +126,53 @@ test_companion(void)
     setup();
 }
 
+/* Mixing is among the members of a subset alone; a weighted order's draws are no samples. */
+static void
+test_subset(void)
+{
+    enum { HALF = N / 2 };
+    static const struct pack_advise_companion with = { .extent = { 1, { N } },
+                                                       .chunk = { 1, { 100 } },
+                                                       .elem_size = 8,
+                                                       .stored_rate = 1 };
+    uint64_t *members = malloc(HALF * sizeof *members);
+    uint32_t *labels = malloc(N * sizeof *labels); /* read behind its end: ASan says so */
+    for (int i = 0; i < N; i++)
+        labels[i] = i < HALF ? 0 : (uint32_t)i % 2;
+    for (int i = 0; i < HALF; i++)
+        members[i] = (uint64_t)(N - 1 - i); /* the second half, from its end */
+    params.data.labels = labels;
+    params.data.n_labels = N;
+    params.data.n_classes = 2;
+    params.data.companion = &with;
+    params.reading.pattern.batch = 32;
+    params.reading.pattern.subset = members;
+    params.reading.pattern.n_subset = HALF;
+    config.pattern = params.reading.pattern;
+    struct pack_advise_outcome o = evaluate();
+    ok(o.worker_samples == HALF && o.randomness > 0.9,
+       "shuffled, a subset is read as random as all: %.3f", o.randomness);
+    ok(o.class_mixing > 0.95, "and its classes mix: %.3f", o.class_mixing);
+    for (int i = 0; i < HALF; i++)
+        members[i] = (uint64_t)HALF + (uint64_t)i;
+    config.pattern.kind = PACK_PATTERN_SEQUENTIAL;
+    o = evaluate();
+    ok(o.randomness == 0, "in its order it is not: %.3f", o.randomness);
+    free(members);
+    setup();
+    params.data.labels = labels;
+    params.data.n_labels = N;
+    params.data.n_classes = 2;
+    config.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    config.pattern.batch = 32;
+    config.pattern.draws = 64;
+    o = evaluate();
+    ok(o.randomness > 0.5 && o.class_mixing >= 0, "few draws are of all samples: %.3f, %.3f",
+       o.randomness, o.class_mixing);
+    free(labels);
+    setup();
+}
+
 /* The second dataset's cost is that of the same rows of it, whole, read alone. */
 static void
 test_companion_cost(void)
@@ -570,6 +617,7 @@ main(void)
     test_refusal();
     test_memory();
     test_companion();
+    test_subset();
     test_companion_cost();
     test_buffer();
     test_one_read();

@@ -271,6 +271,7 @@ static void
 test_pattern_params(void)
 {
     struct pack_pattern_iter *iter = NULL;
+    static const uint64_t beyond[] = { 0, UINT64_MAX };
     static const double weights[64] = { 0, 1, -1 }, nans[8] = { 1, (double)NAN };
     struct pack_box boxes[2] = { { 1, { 0 }, { 1 } }, { 33, { 0 }, { 1 } } };
     struct pack_pattern p = { .extent = square };
@@ -291,6 +292,9 @@ test_pattern_params(void)
     REFUSED("worker", pack_pattern_new, &WITH(.worker = 3, .workers = 3), &iter, &err);
     LIMITED("batch", pack_pattern_new, &WITH(.batch = UINT64_MAX), &iter, &err);
     REFUSED("weights", pack_pattern_new, &WITH(.kind = PACK_PATTERN_WEIGHTED), &iter, &err);
+    REFUSED("subset", pack_pattern_new, &WITH(.n_subset = 3), &iter, &err);
+    REFUSED("subset", pack_pattern_new, &WITH(.subset = beyond), &iter, &err);
+    REFUSED("subset", pack_pattern_new, &WITH(.subset = beyond, .n_subset = 2), &iter, &err);
     REFUSED("weights", pack_pattern_new,
             &WITH(.kind = PACK_PATTERN_WEIGHTED, .weights = weights), &iter, &err);
     REFUSED("weights", pack_pattern_new,

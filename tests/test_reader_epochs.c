@@ -225,6 +225,8 @@ test_long(void)
         params.pattern.batch = BATCH;
         params.pattern.seed = 3;
         params.memory_bytes = 9 << 19;
+        if (params.pattern.weights) /* of the order read and the one looked ahead at */
+            params.memory_bytes += 2 * 2 * N_SAMPLES * sizeof *weights;
         run_long(patterns[i].name, params);
     }
 }

@@ -23,6 +23,10 @@ extern "C" {
  *    images set box; windows of a time series set box[0] and step; random patches of a
  *    volume are `replacement` with a box.
  *
+ *    With a subset, only its members take part, and what follows is of members: the i-th
+ *    is sample subset[i], the number that requests have. As in PyTorch's Subset they may be
+ *    in any order, and one may be there twice.
+ *
  * 2. Order. The epoch's order is a sequence of samples, drawn anew for each epoch from
  *    (seed, epoch):
  *
@@ -35,7 +39,8 @@ extern "C" {
  *                 takes the next sample, in permuted order, of a chunk chosen uniformly
  *                 among those in the pool, and a chunk that is used up makes room for the
  *                 next: the order of FFCV's quasi-random traversal, where chunks are pages
- *                 and pool_chunks is twice the batch size. local: see below
+ *                 and pool_chunks is twice the batch size. local: see below. Of a subset,
+ *                 the members of a chunk, wherever they stand in it, are its samples
  *    buffer       the sequential order passes through a buffer of buffer_samples: each
  *                 draw takes a uniformly chosen one, whose place the next sample fills; in
  *                 the end the buffer empties. As tf.data's shuffle() and WebDataset's
@@ -72,7 +77,9 @@ extern "C" {
  * as good; but chunks begun are loaded once more.
  *
  * Nothing keeps a list of the samples: memory is O(1), except O(pool_chunks) for a
- * sliding pool, O(buffer_samples) for a buffer, O(n_samples) for weights, and the batch.
+ * sliding pool, O(buffer_samples) for a buffer, O(n_samples) for weights, and the batch;
+ * for blocks of a subset O(its chunks), and O(n_subset) where it does not go through the
+ * chunks one after another.
  */
 enum pack_pattern_kind {
     PACK_PATTERN_SEQUENTIAL = 0,
@@ -100,6 +107,8 @@ struct pack_pattern {
     struct pack_shape box;    /* rank 0: one index of axis 0, all of the others */
     uint64_t step;            /* along axis 0 from a sample to the next; 0: 1 */
     uint64_t n_samples;       /* 0: as many as fit the extent */
+    const uint64_t *subset;   /* the samples that take part, each below n_samples; NULL: all */
+    uint64_t n_subset;
 
     uint64_t chunk_samples;  /* block: samples per chunk of the file; 0: 1 */
     uint64_t pool_chunks;    /* block: 0: 32 */
@@ -107,8 +116,8 @@ struct pack_pattern {
     bool local;              /* block, refilled: worker by worker */
     uint64_t dealt;          /* local: workers that batches are dealt to; 0: workers */
     uint64_t buffer_samples; /* buffer; 0: 10000 */
-    uint64_t draws;          /* replacement, weighted: samples per epoch; 0: n_samples */
-    const double *weights;   /* weighted: n_samples of them */
+    uint64_t draws; /* replacement, weighted: samples per epoch; 0: n_samples, or n_subset */
+    const double *weights; /* weighted: one for each sample, or each member of the subset */
     const struct pack_box *trace;
     uint64_t n_trace;
     uint64_t trace_epochs; /* of n_trace / trace_epochs boxes each, in turn; 0: 1 */
@@ -156,10 +165,10 @@ struct pack_pattern_iter;
 
 /*
  * An iterator at the beginning of pattern->epoch, for pack_pattern_free(). *pattern is
- * copied; weights (n_samples of them) and trace are borrowed while the iterator lives.
+ * copied; subset, weights and trace are borrowed while the iterator lives.
  *
- * PACK_ERR_ARGUMENT for what is no pattern: no samples, a box outside the extent or of
- * another rank, rank >= world, worker >= workers, weights that are negative, not finite
+ * PACK_ERR_ARGUMENT for what is no pattern: no samples, a member of a subset that is none,
+ * a box outside the extent or of another rank, rank >= world, worker >= workers, weights that are negative, not finite
  * or all zero, a local pool that slides, a batch read in one piece whose random crops
  * overlap, a box of a trace that no dataset could have; PACK_ERR_LIMIT for more than 2^62
  * samples or 2^32 ranks, workers or samples in a batch; PACK_ERR_MEMORY.
@@ -195,8 +204,8 @@ uint64_t pack_pattern_length(const struct pack_pattern_iter *iter);
 uint64_t pack_pattern_position(const struct pack_pattern_iter *iter);
 /* The epoch in which it is. */
 uint64_t pack_pattern_epoch(const struct pack_pattern_iter *iter);
-/* Samples that the whole dataset has: those of one epoch over all ranks, unpadded, except
- * where `draws` says otherwise. */
+/* Samples that the whole dataset, or the subset, has: those of one epoch over all ranks,
+ * unpadded, except where `draws` says otherwise. */
 uint64_t pack_pattern_n_samples(const struct pack_pattern_iter *iter);
 
 /*
@@ -208,7 +217,7 @@ uint64_t pack_pattern_shared_chunks(const struct pack_pattern_iter *iter);
 /*
  * Goes to a position of an epoch: 0 starts it, pack_pattern_length() is its end. O(1),
  * but for `buffer` and a sliding pool, where the order has to be drawn from its
- * beginning. PACK_ERR_ARGUMENT for a position behind the end.
+ * beginning, and O(chunks) for blocks of a subset in another epoch. PACK_ERR_ARGUMENT for a position behind the end.
  */
 enum pack_status pack_pattern_seek(struct pack_pattern_iter *iter, uint64_t epoch,
                                    uint64_t position, struct pack_error *err);

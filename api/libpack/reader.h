@@ -110,14 +110,15 @@ struct pack_reader_params {
      * The order: kind, seed, epoch, box, step, batch, rank, world and what else its kind
      * needs. extent is the dataset's, whatever is set; chunk_samples 0: the dataset's
      * chunks. worker and workers stay 0, and so does `read`. All boxes of a trace have
-     * one shape. weights and trace are borrowed while the reader lives.
+     * one shape. subset, weights and trace are borrowed while the reader lives.
      */
     struct pack_pattern pattern;
     uint64_t position; /* first sample of pattern.epoch, a multiple of the batch */
     uint64_t n_epochs; /* 0: one */
 
     unsigned n_threads;    /* 0: one for each processor */
-    uint64_t memory_bytes; /* for everything that the reader allocates; 0: 1 GiB */
+    uint64_t memory_bytes; /* for everything that the reader allocates; 0: 1 GiB. What an order
+                            * keeps (pattern.h) it does twice */
     unsigned n_ahead;      /* batches made beside the one that is lent; 0: 2 */
     /*
      * Batches that pack_reader_keep() may keep; 0: none. Up to 65536 are allocated when the

@@ -2,7 +2,7 @@
  * From a position to a request, the definition in pattern.h read from the bottom up:
  *
  *     position of this worker -> batch -> position of its rank -> position of the order
- *         -> sample -> box
+ *         -> member -> sample -> box
  *
  * Each arrow is arithmetic, so an iterator holds little more than a position. Orders that
  * can only be drawn one after another are drawn up to the position wanted; the first few
@@ -103,7 +103,7 @@ pack_pattern_new(const struct pack_pattern *pattern, struct pack_pattern_iter **
     it->pattern = *pattern;
     enum pack_status status = pack_pattern_complete(&it->pattern, &it->crops, err);
     if (status == PACK_OK)
-        status = pack_order_open(&it->order, &it->pattern, it->pattern.n_samples, err);
+        status = pack_order_open(&it->order, &it->pattern, err);
     if (status == PACK_OK) {
         set_lengths(it);
         status = make_buffers(it, err);
@@ -128,6 +128,15 @@ pack_pattern_free(struct pack_pattern_iter *iter)
     free(iter->boxes);
     free(iter->start);
     free(iter);
+}
+
+uint64_t
+pack_pattern_bytes(const struct pack_pattern_iter *it)
+{
+    uint64_t n_boxes = it->pattern.read == PACK_READ_BATCH ? it->batch_size : 1;
+    return sizeof *it + pack_order_bytes(&it->order) + n_boxes * sizeof it->boxes[0] +
+           it->batch_size * (sizeof it->drawn[0] + sizeof it->samples[0]) +
+           (it->start_size + 1) * sizeof it->start[0];
 }
 
 uint64_t
@@ -253,6 +262,8 @@ pack_pattern_samples(struct pack_pattern_iter *iter, uint64_t *samples, size_t m
         if (n > max - done)
             n = max - done;
         fill(iter, rank_position(p, iter->position), (size_t)n, samples + done);
+        for (size_t i = done; p->subset && i < done + n; i++)
+            samples[i] = p->subset[samples[i]];
         iter->position += n;
         done += (size_t)n;
     }

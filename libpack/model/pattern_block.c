@@ -26,6 +26,9 @@
  * a batch too many or too few, scattered over the chunks of a pool, which another worker
  * would have to load again: up to W batches' worth of loads instead of W - 1.
  *
+ * Of a subset, chunks have as many samples as they have members: where each slot begins is
+ * kept in a list then, and no chunk is the short one.
+ *
  * So that the short last chunk displaces nobody, it lies in the last share, at a random
  * place; and the last share of a rank is that of the worker with the short last batch,
  * whose end is the only one that is not a multiple of the batch size.
@@ -63,23 +66,46 @@ chunk_in_slot(const struct pack_order *order, uint64_t slot)
 static uint64_t
 slot_start(const struct pack_order *order, uint64_t slot)
 {
+    if (order->groups.line)
+        return order->groups.line[slot];
     return slot * order->chunk_samples - (slot > order->short_at ? order->shortfall : 0);
 }
 
 static uint64_t
 slot_at(const struct pack_order *order, uint64_t place)
 {
+    if (order->groups.line)
+        return pack_order_groups_slot(&order->groups, order->n_chunks, place);
     if (place >= slot_start(order, order->short_at + 1))
         place += order->shortfall;
     return place / order->chunk_samples;
+}
+
+/* Samples of a chunk. */
+static uint64_t
+chunk_size(const struct pack_order *order, uint64_t chunk)
+{
+    const uint64_t *first = order->groups.first;
+    return first ? first[chunk + 1] - first[chunk]
+                 : min_u64(order->chunk_samples,
+                           order->n_samples - chunk * order->chunk_samples);
+}
+
+/* One of them. */
+static uint64_t
+chunk_sample(const struct pack_order *order, uint64_t chunk, uint64_t i)
+{
+    const struct pack_order_groups *groups = &order->groups;
+    uint64_t at = groups->first ? groups->first[chunk] : chunk * order->chunk_samples;
+    return groups->member ? groups->member[at + i] : at + i;
 }
 
 static uint64_t
 sample_at(const struct pack_order *order, uint64_t place)
 {
     uint64_t slot = slot_at(order, place);
-    return chunk_in_slot(order, slot) * order->chunk_samples + place -
-           slot_start(order, slot);
+    return chunk_sample(order, chunk_in_slot(order, slot),
+                        place - slot_start(order, slot));
 }
 
 /* A part of the line that goes to one reader. */
@@ -141,16 +167,19 @@ static enum pack_status
 block_open(struct pack_order *order, const struct pack_pattern *pattern,
            struct pack_error *err)
 {
-    (void)err;
+    enum pack_status status = PACK_OK;
     order->chunk_samples = pattern->chunk_samples ? pattern->chunk_samples : 1;
-    order->chunk_samples = min_u64(order->chunk_samples, order->n_samples);
+    order->chunk_samples = min_u64(order->chunk_samples, pattern->n_samples);
     order->n_chunks = (order->n_samples - 1) / order->chunk_samples + 1;
+    if (pattern->subset)
+        status = pack_order_group(&order->groups, pattern, order->chunk_samples,
+                                  &order->n_chunks, err);
     order->pool_chunks =
         min_u64(pattern->pool_chunks ? pattern->pool_chunks : 32, order->n_chunks);
     order->world = pattern->world;
     order->workers = pattern->dealt;
     order->batch = pattern->batch;
-    return PACK_OK;
+    return status;
 }
 
 static void
@@ -158,10 +187,15 @@ block_start(struct pack_order *order, uint64_t seed)
 {
     order->seed = seed;
     pack_permutation_init(&order->permutation, order->n_chunks, seed);
+    order->permuted_share = order->permuted_pool = UINT64_MAX;
+    if (order->groups.first) {
+        pack_order_groups_line(&order->groups, &order->permutation, seed);
+        order->short_at = order->short_from = UINT64_MAX;
+        return;
+    }
     order->shortfall = order->n_chunks * order->chunk_samples - order->n_samples;
     order->short_from = pack_permutation_find(&order->permutation, order->n_chunks - 1);
     order->short_at = order->short_from;
-    order->permuted_share = order->permuted_pool = UINT64_MAX;
 }
 
 /* ---------------------------------------------------- one pool for everyone */
@@ -298,15 +332,13 @@ slide_next(struct pack_order *order)
         struct pack_held_chunk *held = &order->held[order->n_held++];
         held->chunk = pack_permutation_at(&order->permutation, order->next_chunk);
         held->taken = 0;
-        uint64_t first = held->chunk * order->chunk_samples;
-        pack_permutation_init(&held->permutation,
-                              min_u64(order->chunk_samples, order->n_samples - first),
+        pack_permutation_init(&held->permutation, chunk_size(order, held->chunk),
                               pack_order_word(order->seed, 1 + held->chunk));
     }
     uint64_t draw = pack_rng_below(&order->rng, order->n_held);
     struct pack_held_chunk *held = &order->held[draw];
-    uint64_t sample = held->chunk * order->chunk_samples +
-                      pack_permutation_at(&held->permutation, held->taken++);
+    uint64_t sample = chunk_sample(
+        order, held->chunk, pack_permutation_at(&held->permutation, held->taken++));
     if (held->taken == held->permutation.n)
         *held = order->held[--order->n_held];
     return sample;

@@ -50,6 +50,26 @@ check_pattern(const struct pack_pattern *p, struct pack_error *err)
     return status;
 }
 
+/* Members of a subset are samples. */
+static enum pack_status
+check_subset(const struct pack_pattern *p, struct pack_error *err)
+{
+    if (!p->subset && p->n_subset == 0)
+        return PACK_OK;
+    if (!p->subset)
+        return pack_check_given(err, "subset", p->subset, NULL);
+    if (p->n_subset == 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "subset", "the subset is empty");
+    for (uint64_t i = 0; i < p->n_subset; i++)
+        if (p->subset[i] >= p->n_samples)
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "subset",
+                                   "index %" PRIu64 " of the subset is sample %" PRIu64
+                                   ", of %s",
+                                   i, p->subset[i],
+                                   pack_counted(p->n_samples, "sample", "samples").text);
+    return PACK_OK;
+}
+
 /* The shape of a sample, and how many there are. */
 static enum pack_status
 set_samples(struct pack_pattern *p, struct pack_error *err)
@@ -91,7 +111,7 @@ set_samples(struct pack_pattern *p, struct pack_error *err)
     if (p->n_samples > n_max || p->draws > n_max)
         return pack_fail_param(err, PACK_ERR_LIMIT, "n_samples",
                                "pattern has more than 2^62 samples");
-    return PACK_OK;
+    return check_subset(p, err);
 }
 
 static enum pack_status

@@ -208,16 +208,35 @@ ops_of(const struct pack_pattern *pattern)
 
 enum pack_status
 pack_order_open(struct pack_order *order, const struct pack_pattern *pattern,
-                uint64_t n_samples, struct pack_error *err)
+                struct pack_error *err)
 {
     order->ops = ops_of(pattern);
-    order->n_samples = order->length = n_samples;
+    order->n_samples = order->length =
+        pattern->subset ? pattern->n_subset : pattern->n_samples;
     return order->ops->open ? order->ops->open(order, pattern, err) : PACK_OK;
+}
+
+uint64_t
+pack_order_bytes(const struct pack_order *order)
+{
+    uint64_t n = 0; /* of things that are there, so that it fits */
+    if (order->buffer)
+        n += order->buffer_size * sizeof *order->buffer;
+    if (order->keep)
+        n += order->n_samples * (sizeof *order->keep + sizeof *order->alias);
+    if (order->held)
+        n += order->pool_chunks * sizeof *order->held;
+    if (order->groups.first)
+        n += 2 * (order->n_chunks + 1) * sizeof *order->groups.first;
+    if (order->groups.member)
+        n += order->n_samples * sizeof *order->groups.member;
+    return n;
 }
 
 void
 pack_order_close(struct pack_order *order)
 {
+    pack_order_groups_done(&order->groups);
     free(order->held);
     free(order->buffer);
     free(order->keep);

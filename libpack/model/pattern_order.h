@@ -28,7 +28,18 @@ struct pack_held_chunk {
     struct pack_permutation permutation;
 };
 
-/* The epoch's order of all ranks: `length` samples, each one of 0 .. n_samples-1. */
+/* Block, of a subset: how many members are in each of the chunks that have some. */
+struct pack_order_groups {
+    uint64_t *first;  /* of each chunk, its first member, chunk by chunk; their number. NULL:
+                       * this is no subset */
+    uint64_t *member; /* chunk by chunk; NULL: the subset is in this order */
+    uint64_t *line;   /* as `first`, of the chunks as they lie in this epoch */
+    uint64_t line_seed;
+    bool has_line;
+};
+
+/* The epoch's order of all ranks: `length` samples, each one of 0 .. n_samples-1. Of a
+ * subset these are its members, and the pattern knows which samples they are. */
 struct pack_order {
     const struct pack_order_ops *ops;
     uint64_t n_samples, length;
@@ -44,6 +55,7 @@ struct pack_order {
     struct pack_permutation pool_permutation; /* of one pool's samples */
     uint64_t permuted_share, permuted_pool;   /* which; UINT64_MAX: none yet */
     struct pack_held_chunk *held;             /* sliding pool */
+    struct pack_order_groups groups;
     uint64_t n_held, next_chunk;
 
     uint64_t *buffer; /* buffer */
@@ -56,12 +68,32 @@ struct pack_order {
 extern const struct pack_order_ops pack_order_refill, pack_order_local, pack_order_slide;
 
 enum pack_status pack_order_open(struct pack_order *order,
-                                 const struct pack_pattern *pattern, uint64_t n_samples,
+                                 const struct pack_pattern *pattern,
                                  struct pack_error *err);
 void pack_order_close(struct pack_order *order);
 void pack_order_start(struct pack_order *order, uint64_t seed);
+/* What it has allocated. */
+uint64_t pack_order_bytes(const struct pack_order *order);
+/* Likewise, of a whole iterator. */
+uint64_t pack_pattern_bytes(const struct pack_pattern_iter *iter);
 /* Worker-local: see pack_pattern_shared_chunks. */
 uint64_t pack_order_shared_chunks(const struct pack_order *order, uint64_t rank);
+
+/* ------------------------------------------------- pattern_groups.c: blocks of a subset */
+
+/* The groups of a subset's members, for chunks of so many samples; *n_chunks have some.
+ * PACK_ERR_MEMORY. */
+enum pack_status pack_order_group(struct pack_order_groups *groups,
+                                  const struct pack_pattern *pattern,
+                                  uint64_t chunk_samples, uint64_t *n_chunks,
+                                  struct pack_error *err);
+void pack_order_groups_done(struct pack_order_groups *groups); /* zeroed is fine */
+/* Lays them out in the order of a permutation, which follows from the seed. */
+void pack_order_groups_line(struct pack_order_groups *groups,
+                            const struct pack_permutation *permutation, uint64_t seed);
+/* The slot of n that holds a place. */
+uint64_t pack_order_groups_slot(const struct pack_order_groups *groups, uint64_t n,
+                                uint64_t place);
 
 /* A random word for a place: a function of seed and place. */
 static inline uint64_t

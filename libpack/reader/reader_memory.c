@@ -17,6 +17,7 @@
 
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
+#include "libpack/model/pattern_order.h"
 #include "libpack/reader/reader_parts.h"
 
 static const uint64_t MEMORY_DEFAULT = UINT64_C(1) << 30;
@@ -109,6 +110,7 @@ least_bytes(const struct pack_reader *r)
     const struct pack_draw *draw = &r->present;
     uint64_t n_threads = r->info.n_threads;
     struct sum sum = { sizeof *r + pack_rowmap_bytes(&r->rows), false };
+    add(&sum, 1, pack_pattern_bytes(draw->iter) + pack_pattern_bytes(r->future.iter));
     add(&sum, r->n_further, sizeof *r->further);
     if (r->is_whole) { /* rows that are lent are a batch's of the first */
         add(&sum, 1, r->map->facts.logical_bytes);
