@@ -60,8 +60,10 @@ def from_build(folder):
         source = None
     if source is None or not os.path.exists(os.path.join(library, "libpack.so")):
         sys.exit(f"h5pack: H5PACK_BUILD={folder} holds no built libpack.so: run `make` there")
+    headers = os.path.join(source.group(1), "api")
     return {
-        "include_dirs": [os.path.join(source.group(1), "api")],
+        "include_dirs": [headers],
+        "depends": glob.glob(os.path.join(headers, "libpack", "*.h")),
         "library_dirs": [library],
         "runtime_library_dirs": [library],
         "libraries": ["pack"],
@@ -89,13 +91,13 @@ def native():
         sys.exit("h5pack: only 64-bit little-endian machines are supported")
     build = os.environ.get("H5PACK_BUILD")
     how = from_build(build) if build else from_pkg_config()
+    own = [os.path.relpath(path, HERE) for path in glob.glob(os.path.join(HERE, "src/*.h"))]
+    how["depends"] = sorted(own + how.get("depends", []))
     how["extra_compile_args"] = ["-std=gnu11", "-fvisibility=hidden",
                                  *how.get("extra_compile_args", [])]
     return Extension(
         "h5pack._native",
         sorted(os.path.relpath(path, HERE) for path in glob.glob(os.path.join(HERE, "src/*.c"))),
-        depends=sorted(os.path.relpath(path, HERE)
-                       for path in glob.glob(os.path.join(HERE, "src/*.h"))),
         define_macros=[("Py_LIMITED_API", "0x030b0000"), ("PY_SSIZE_T_CLEAN", None),
                        ("H5PACK_VERSION", f'"{version()}"')],
         py_limited_api=True,

@@ -10,7 +10,6 @@ from h5pack._options import fail
 
 WITH = ("labels",)
 EPOCHS = 2**40  # of one reader: more than anybody trains
-KEPT_LEAST, KEPT_MAX = 2, 64  # batches that may be looked at, in a quarter of the memory
 AHEAD = 2
 
 
@@ -198,27 +197,12 @@ class Loader:
 
     def _open(self, epoch, batch):
         self._make = self._make or _out.maker(self._out, self._layout)
-        self._kept = max(KEPT_LEAST, min(KEPT_MAX, self._memory // 4 // self._batch_bytes()))
-        while True:
-            try:
-                with _hdf5(), _named():
-                    return self._open_keeping(epoch, batch)
-            except _native.MemoryLimitError:
-                if self._kept == KEPT_LEAST:
-                    raise
-                self._kept = max(KEPT_LEAST, self._kept // 2)
-
-    def _open_keeping(self, epoch, batch):
-        return _native.Reader(
-            self._files, self._images, self._further, dict(self._order, epoch=epoch),
-            transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
-            n_threads=self._threads, n_ahead=AHEAD, n_kept=self._kept,
-            memory_bytes=self._memory, strategy=self._strategy)
-
-    def _batch_bytes(self):
-        facts = self._facts
-        count = max(1, facts["shape"][0])
-        return max(1, facts["logical_bytes"] // count * self._batch_size)
+        with _hdf5(), _named():
+            return _native.Reader(
+                self._files, self._images, self._further, dict(self._order, epoch=epoch),
+                transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
+                n_threads=self._threads, n_ahead=AHEAD, n_kept=_native.KEEP_ALL,
+                memory_bytes=self._memory, strategy=self._strategy)
 
     def _next(self):
         """The next batch of the reader, as it is."""
@@ -240,11 +224,10 @@ class Loader:
 
     def _too_many(self, why):
         error = _native.LimitError(
-            f"all batches that fit memory={self._memory} are still looked at, "
-            f"{self._kept} of them: let go of arrays, copy what is to stay, or give more "
-            "memory")
+            f"memory: {self._reader.info()['n_buffers']} batches fill {self._memory} bytes, and "
+            "arrays show them still: let go of some, copy what is to stay, or give more memory")
         error.param = "memory"
-        return error if why.param == "n_kept" else why
+        return error if why.param in ("n_kept", "memory_bytes") else why
 
     def _advance(self):
         epoch, batch = self._reader_at

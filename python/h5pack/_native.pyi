@@ -2,6 +2,7 @@
 from typing import Any
 
 version: str
+KEEP_ALL: int  # for n_kept: as many batches as memory holds
 
 class Error(Exception):
     param: str | None

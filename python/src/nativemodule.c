@@ -19,6 +19,8 @@ fill(PyObject *module)
         !(native->order = type_add(module, &order_spec)) ||
         !(native->reader = type_add(module, &reader_spec)))
         return -1;
+    if (PyModule_AddIntConstant(module, "KEEP_ALL", PACK_READER_KEEP_ALL) < 0)
+        return -1;
     return PyModule_AddStringConstant(module, "version", H5PACK_VERSION);
 }
 
