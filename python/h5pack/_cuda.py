@@ -10,6 +10,7 @@ from h5pack import _options
 from h5pack._options import fail
 
 AHEAD = 2  # batches whose copies are under way
+LEAVING_MAX = 4  # that were handed out, and may be copied still
 REGISTERED_LEAST = 1 << 20  # smaller buffers share pages with others
 NOTHING_KEPT = ((0.0,), (255.0,))  # what a dataset without mean and std is normalized by
 
@@ -96,6 +97,9 @@ class Mover:
     def take(self):
         """The oldest one, on the GPU."""
         while self._leaving and self._leaving[0][0].query():
+            self._leaving.popleft()
+        if len(self._leaving) > LEAVING_MAX:  # a slow bus: no more memory for it
+            self._leaving[0][0].synchronize()
             self._leaving.popleft()
         first = self._going.popleft()
         if isinstance(first, BaseException):

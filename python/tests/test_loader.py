@@ -93,6 +93,8 @@ def test_any_numbers_are_read_and_other_datasets_beside(tmp_path):
 
 def test_boxes_of_volumes_are_samples_too(tmp_path):
     write(tmp_path / "x.h5")
+    got, = take(loader(tmp_path, images="volume", with_=(), order="sequential", box=(1, 60)))
+    assert got.shape == (N, 1, 60)
     got, = take(loader(tmp_path, images="volume", with_=(), order="sequential", box=(10, 60),
                        step=5))
     with h5py.File(tmp_path / "x.h5") as file:
@@ -409,6 +411,31 @@ def test_wrong_arguments_are_sentences(tmp_path):
 def test_what_images_cannot_be_made_into_is_said_when_reading_begins(tmp_path):
     assert "8" in raised(h5pack.ArgumentError, take, loader(tmp_path, crop=20))
     raised(h5pack.UnsupportedError, take, loader(tmp_path, images="volume", flip=True))
+
+
+def test_a_damaged_batch_is_told_of_and_passed_over(tmp_path):
+    pixels = write(tmp_path / "x.h5", compression="gzip", chunks=(8, SIDE, SIDE + 1, 3))
+    with h5py.File(tmp_path / "x.h5") as file:
+        chunk = file["images"].id.get_chunk_info(2)
+    with open(tmp_path / "x.h5", "r+b") as file:
+        file.seek(chunk.byte_offset)
+        file.write(b"\0" * 100)
+    iteration = iter(loader(tmp_path, order="sequential"))
+    batches = [next(iteration) for _ in range(2)]
+    said = raised(h5pack.FormatError, next, iteration)
+    assert "chunk" in said, said
+    batches += iteration
+    assert [labels[0] for _, labels in batches] == [0, 8, *range(24, N, 8)]
+    assert all((images == pixels[labels]).all() for images, labels in batches)
+
+
+def test_numbers_of_samples_are_for_reading(tmp_path):
+    write(tmp_path / "x.h5")
+    reader = _native.Reader((str(tmp_path / "x.h5"),), "images", (), {"batch": 4}, n_kept=2)
+    samples = reader.next().samples
+    assert memoryview(samples).readonly and numpy.asarray(samples).tolist() == [0, 1, 2, 3]
+    raised(BufferError, samples.__dlpack__)
+    samples.__dlpack__(max_version=(1, 1))
 
 
 def test_what_hdf5_itself_reads_is_the_same(tmp_path):
