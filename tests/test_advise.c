@@ -392,6 +392,21 @@ test_batches(void)
     ok(status == PACK_OK && ordered.elems_per_read == 0 &&
            ordered.steady_cost.call_ns < 0.1 * joined.steady_cost.call_ns,
        "20 neighbours are one box");
+    c.chunk.rank = 0;
+    ok(pack_advise_evaluate(&p, &c, 0, &ordered, &err) == PACK_OK && ordered.runs_per_read == 0,
+       "and one run of contiguous data");
+    c.pattern.kind = PACK_PATTERN_SHUFFLE;
+    p.data.extent = (struct pack_shape){ 3, { 600, 20, 50 } };
+    c.pattern = p.reading.pattern;
+    status = pack_advise_evaluate(&p, &c, 0, &apart, &err);
+    ok(status == PACK_OK && apart.runs_per_read == 0, "contiguous samples one by one are plain");
+    c.pattern.read = PACK_READ_BATCH;
+    status = pack_advise_evaluate(&p, &c, 0, &joined, &err);
+    ok(status == PACK_OK && joined.runs_per_read == 400 && joined.elems_per_read == 0,
+       "20 scattered ones of 20 runs in a read are 400 runs: %g", joined.runs_per_read);
+    more = (joined.steady_cost.copy_ns - apart.steady_cost.copy_ns) / joined.steady_samples;
+    ok(fabs(more - 19.95 * profile.run_ns) < 0.01 * profile.run_ns,
+       "which cost their time: %.3g ns a sample", more);
 }
 
 static void

@@ -92,6 +92,7 @@ struct pack_advise_outcome {
     double loads_per_sample;       /* chunks read, or pieces read past the cache */
     double elems_per_read; /* mean of elements that HDF5 looks at one by one, those of
                               reads of several boxes of chunks; 0: none */
+    double runs_per_read;  /* likewise of contiguous data: runs along the last axis */
     double bytes_per_sample;       /* read from the file */
     double amplification;          /* bytes read / bytes wanted */
     double memory_bytes;           /* chunks and slots, all workers together */

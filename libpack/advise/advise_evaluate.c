@@ -180,6 +180,8 @@ conclude(const struct pack_advise_worker *w, const struct pack_advise_epochs *ep
     o->loads_per_sample = (double)c->file_reads / n;
     o->bytes_per_sample = (double)c->file_read_bytes / n;
     o->elems_per_read = w->config->chunk.rank ? w->per_read.elems : 0;
+    if (w->config->chunk.rank == 0 && steady->n_boxes > (double)steady->n_reads)
+        o->runs_per_read = steady->n_runs / (double)steady->n_reads;
     o->amplification =
         c->wanted_bytes ? (double)c->file_read_bytes / (double)c->wanted_bytes : 0;
 }

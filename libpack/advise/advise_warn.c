@@ -54,9 +54,9 @@ rate_apart(const struct pack_advise_params *params, const struct pack_advise_out
            struct pack_finding_facts *f, struct pack_error *err)
 {
     struct pack_advise_config config = o->config;
-    if (config.pattern.read != PACK_READ_BATCH || o->elems_per_read <= 0)
+    f->joined_elems = config.chunk.rank ? o->elems_per_read : o->runs_per_read;
+    if (config.pattern.read != PACK_READ_BATCH || f->joined_elems <= 0)
         return PACK_OK;
-    f->joined_elems = o->elems_per_read;
     enum pack_status status =
         rate_as(params, &config, params->cache.version, &f->rate_joined, err);
     config.pattern.read = PACK_READ_SAMPLE;
@@ -125,7 +125,7 @@ facts_of(const struct pack_advise_params *params, const struct pack_advise_outco
         .missing_filter = (int)params->data.missing_filter,
     };
     if (o->config.chunk.rank == 0)
-        return PACK_OK;
+        return rate_apart(params, o, f, err);
     enum pack_status status = pack_advise_grid(params, &o->config.chunk, &f->grid, err);
     return status == PACK_OK ? simulate_facts(params, o, f, err) : status;
 }

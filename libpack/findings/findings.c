@@ -189,16 +189,23 @@ reopening(const struct pack_finding_facts *f, struct pack_finding *out)
 static bool
 scattered_batch(const struct pack_finding_facts *f, struct pack_finding *out)
 {
-    if (f->grid.rank == 0 || f->rate_joined <= 0 ||
+    if (f->rate_joined <= 0 ||
         f->rate_apart < least(f, 303, "factor") * f->rate_joined)
         return false;
     out->value = f->rate_apart / f->rate_joined;
     out->price_s = seconds_lost(f, f->rate_joined, f->rate_apart);
-    SAY(out->evidence,
-        "scattered samples in one read: their places in the file and in memory differ in "
-        "shape, so that HDF5 looks at each of the %.0f elements of a read by itself: %.3g "
-        "times slower than a read for each sample",
-        f->joined_elems, out->value);
+    if (f->grid.rank == 0)
+        SAY(out->evidence,
+            "scattered samples in one read: HDF5 goes through the %.0f runs along the last "
+            "axis of a read one by one, though they lie behind one another: %.3g times "
+            "slower than a read for each sample",
+            f->joined_elems, out->value);
+    else
+        SAY(out->evidence,
+            "scattered samples in one read: their places in the file and in memory differ "
+            "in shape, so that HDF5 looks at each of the %.0f elements of a read by itself: "
+            "%.3g times slower than a read for each sample",
+            f->joined_elems, out->value);
     SAY(out->remedy, "read each sample by itself, or, where a batch lies close together, "
                      "the span that holds it");
     return true;

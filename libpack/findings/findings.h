@@ -48,7 +48,8 @@ struct pack_finding_facts {
     double rate_default_1, rate_default_2; /* defaults of HDF5 1.x, and of 2.x */
     double rate_kept, rate_reopened;       /* dataset kept open; opened at each read */
     double rate_joined, rate_apart; /* scattered samples in one read; each in its own */
-    double joined_elems;            /* elements of one such read */
+    double joined_elems;            /* elements of one such read; where there are no chunks,
+                                     * runs along the last axis */
     uint64_t enough_slots;          /* the smallest number without collisions */
 
     int missing_filter; /* 0: none */
