@@ -26,7 +26,11 @@ if command -v h5dump >/dev/null; then
     HDF5_PLUGIN_PATH=$plugins h5dump -d /x -s 99,88 -c 1,2 "$ours" >"$work/dump" 2>&1
     grep -q '(99,88): 957, 960' "$work/dump"
     ok $? 'h5dump reads it through HDF5_PLUGIN_PATH'
+    LD_BIND_NOW=1 HDF5_PLUGIN_PATH=$plugins h5dump -d /x -s 99,88 -c 1,2 "$ours" >"$work/dump" 2>&1
+    grep -q '(99,88): 957, 960' "$work/dump"
+    ok $? 'also where all symbols are bound at once'
 else
+    skip 'there is no h5dump here'
     skip 'there is no h5dump here'
 fi
 
