@@ -191,6 +191,19 @@ def shared(by):
     return make
 
 
+def beyond(by):
+    """Contiguous data of which so many bytes lie behind the end of the file."""
+    def make(path):
+        with h5py.File(path, 'w') as file:
+            file.create_dataset('images', data=noise[:8], chunks=(1, 64, 64))
+            place = file.create_dataset('other', data=noise[0]).id.get_offset()
+        with open(path, 'r+b') as file:
+            data = file.read()
+            file.seek(data.find(place.to_bytes(8, 'little') + (4096).to_bytes(8, 'little')))
+            file.write((len(data) - 4096 + by).to_bytes(8, 'little'))
+    return make
+
+
 def lengths(n):
     def make(path):
         write(path)
@@ -230,6 +243,7 @@ RULES = {
     'H5A513': (masked(1), masked(0), False),
     'H5A514': (pieces(True), pieces(False), False),
     'H5A515': (shared(1), shared(0), False),
+    'H5A516': (beyond(1), beyond(0), False),
     'H5A601': (lengths(1023), lengths(1024), False),
 }
 
@@ -875,7 +889,8 @@ def test_damage():
     write('fine.h5', chunks=(1, 64, 64))
     text('text.h5')
     status, report = audit('cut.h5', 'text.h5', 'fine.h5')
-    equal((status, [len(f['findings']) for f in report['result']['files']]), (1, [1, 1, 0]), 'each has its findings')
+    equal((status, [[x['code'] for x in f['findings']] for f in report['result']['files']]),
+          (1, [['H5A501', 'H5A516'], ['H5A504'], []]), 'each has its findings')
     status, report = audit('nothing.h5', 'fine.h5')
     ok(status == 2 and 'No such file' in report['result']['files'][0]['failure'], 'a file that is not there: status 2')
     equal(audit('fine.h5:/nothing')[0], 2, 'a dataset that is not there: status 2')
@@ -885,6 +900,25 @@ def test_damage():
     before = os.stat('fine.h5').st_mtime_ns
     os.chmod('fine.h5', 0o444)
     equal((audit('fine.h5')[0], os.stat('fine.h5').st_mtime_ns), (0, before), 'nothing is written')
+
+
+def test_links():
+    """A dataset is asked for by whatever link leads to it."""
+    write('links.h5', chunks=(1, 63, 64))
+    with h5py.File('links.h5', 'r+') as file:
+        file['below/zz'], file['soft'] = file['images'], h5py.SoftLink('/below/zz')
+        file['out'] = h5py.ExternalLink('other.h5', '/images')
+        file['group/x'] = np.zeros(3)
+    write('other.h5', chunks=(1, 63, 64))
+    for name in 'below/zz', 'images', 'soft':
+        status, report = audit(f'links.h5:/{name}')
+        file, = report['result']['files']
+        equal((status, file['failure'], {f['dataset'] for f in file['findings']}), (1, None, {'below/zz'}),
+              f'asked for as {name}')
+    equal(set(codes('links.h5:/out')) & {'H5A102'}, {'H5A102'}, 'or one that lies in another file')
+    equal([audit(f'links.h5:/{name}')[0] for name in ('group', 'none')], [2, 2], 'a group is none, nor is nothing')
+    status, fixed = fix('links.h5:/soft')
+    ok(status == 0 and 'H5A102' in [f['code'] for f in fixed['mended']], 'and mended so')
 
 
 def plain(roff):
@@ -926,5 +960,6 @@ test_recipe()
 test_facts()
 test_guess()
 test_damage()
+test_links()
 test_manual()
 done()

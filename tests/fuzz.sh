@@ -74,6 +74,12 @@ seeds() { # target, folder
             printf '%b%b\001\011\000\000\376%s' '\002' "\00$i" "$block" >"$2/damaged-$i"
         done
         ;;
+    fuzz_child) # a kind, a size, a step, and 24 bytes, of each record
+        for i in 1 2 3 4 5 6; do
+            printf '%b\000\000\001%024d' "\00$i" 0 >"$2/record-$i"
+            printf '\002\000\000\010%024d%b\000\000\001\001\002\003%021d' 1 "\00$i" 2 >"$2/two-$i"
+        done
+        ;;
     fuzz_filter)
         for i in 0 1 2 3 4; do
             printf '%b%b0123456789abcdef0123456789abcdef' '\004' "\\00$i" >"$2/$i"

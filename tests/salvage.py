@@ -118,4 +118,89 @@ with open('text.h5', 'w') as file:
     file.write('no HDF5')
 status, said = salvage('text.h5')
 ok(status == 2 and 'text.h5' in said and not os.path.exists('out.h5'), 'what is no HDF5 file')
+
+
+def make_long(path, libver):
+    """Of every kind of layout, the last ones behind the others."""
+    images = rng.integers(0, 256, (300, 16, 16), 'u1')
+    with h5py.File(path, 'w', libver=libver) as file:
+        for name in 'images', 'plain', 'raw', 'text', 'labels':
+            file.create_group(name)  # so that names come first
+        file.create_dataset('images/x', data=images, chunks=(2, 16, 16), compression='gzip', fletcher32=True)
+        file.create_dataset('plain/x', data=images, chunks=(5, 16, 16))
+        file.create_dataset('raw/x', data=images)
+        file.create_dataset('text/x', data=[f'word {i}' for i in range(2000)], dtype=h5py.string_dtype(), chunks=(100,))
+        file.create_dataset('labels/x', data=np.arange(300))
+
+
+def lost_rows(path, name, end):
+    """Rows that reach behind the end, by h5py's list of chunks."""
+    with h5py.File(path) as file:
+        x, rows = file[name], set()
+        if x.chunks is None:
+            row = x[0].nbytes
+            step = max(1, 65536 // row)  # they are read in stretches
+            for i in range(0, len(x), step):
+                last = min(i + step, len(x))
+                if x.id.get_offset() + last * row > end:
+                    rows |= set(range(i, last))
+            return rows
+        for i in map(x.id.get_chunk_info, range(x.id.get_num_chunks())):
+            if i.byte_offset + i.size > end:
+                rows |= set(range(i.chunk_offset[0], min(len(x), i.chunk_offset[0] + x.chunks[0])))
+        return rows
+
+
+def rows_of(stretches):
+    return {r for first, count in stretches for r in range(first, first + count)}
+
+
+def test_cut():
+    """A file that was cut: HDF5 refuses it; what lies before the cut is good, and salvaged."""
+    seen, n = set(), 0
+    for libver in 'earliest', 'latest':
+        make_long('long.h5', libver)
+        size = os.path.getsize('long.h5')
+        with h5py.File('long.h5') as file:
+            names = [f'{name}/x' for name in file]
+            data = {name: file[name][:] for name in names}
+        for part in (1.0, 0.99, 0.8, 0.6, 0.4, 0.25, 0.1, 0.02):
+            end = int(size * part)
+            shutil.copy('long.h5', 'cut.h5')
+            os.truncate('cut.h5', end)
+            run = subprocess.run(['h5audit', '--verify', '--json', 'cut.h5'], capture_output=True, text=True)
+            told = json.loads(run.stdout)
+            is_cut = part < 1
+            ok(run.returncode == is_cut and told['cut'] == ({'file_bytes': end, 'end_bytes': size} if is_cut else None)
+               and 'proc/self' not in run.stdout, f'{libver}, {part:.0%}: it is said where it is cut')
+            bad = {d['path']: rows_of(d['bad_samples']) for d in told['datasets']}
+            for d in told['datasets']:
+                rows, want = bad[d['path']], lost_rows('long.h5', d['path'], end)
+                # where the index, or what strings lie in, is cut, too, more is lost
+                is_more = want < rows and (d['path'] == 'text/x' or 'index' in d['bad_chunks'][-1]['why'])
+                ok(rows == want or is_more or not d['is_done'],
+                   f'  {d["path"]}: {len(rows)} rows, {len(want)} behind the end')
+                seen.add((d['path'], len(rows) > 0))
+            if os.path.exists('out.h5'):
+                os.unlink('out.h5')
+            status, report = salvage('cut.h5')
+            if status == 2 and not told['failure']:  # strings whose index is cut
+                ok("'cut.h5:/text/x'" in report and report.count('\n') == 1, f'  {report.strip()}')
+            elif told['failure'] or not all(d['is_done'] for d in told['datasets']):
+                ok(status == 2 and report.count('\n') == 1 and "'cut.h5'" in report, f'  {report.strip()}')
+            elif not any(bad.values()):
+                equal((status, report['salvaged']['output']), (int(is_cut), None), '  what is whole is not written')
+            else:
+                n += 1
+                with h5py.File('out.h5') as file:
+                    good = [name for name in names if name != 'text/x' and all(
+                        (file[name][i] == data[name][i]).all() for i in set(range(len(data[name]))) - bad[name])]
+                    listed = {name: rows_of(file[name].attrs.get('h5audit_lost_samples', [])) for name in names}
+                same = {name: len(listed[name] ^ bad[name]) for name in names}
+                ok(status == 1 and good == [name for name in names if name != 'text/x'] and not any(same.values()),
+                   f'  salvaged {status} {good} {same}: {sorted(k for k in bad if bad[k])}')
+    ok(n >= 4 and len(seen) >= 7, f'{n} files salvaged, {sorted(seen)}')
+
+
+test_cut()
 done()

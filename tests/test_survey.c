@@ -200,19 +200,19 @@ test_survey(void)
     struct pack_survey s;
     struct pack_error err = { .text = "" };
     made_write(&made, path);
-    ok(pack_survey_file(path, NULL, &s, &err) == PACK_OK && s.is_complete &&
+    ok(pack_survey_file(path, NULL, NULL, &s, &err) == PACK_OK && s.is_complete &&
            s.status == PACK_OK && s.n_datasets == 1 && s.file.n_datasets == 1 &&
            s.datasets[0].has_stats && s.datasets[0].stats.n_stored == 4 &&
            s.datasets[0].stats.n_missing == 4 && s.alike.n == 0,
        "a file and its dataset %s", err.text);
     pack_survey_done(&s);
-    ok(pack_survey_file("test_survey.nothing", NULL, &s, &err) == PACK_ERR_NOT_FOUND,
+    ok(pack_survey_file("test_survey.nothing", NULL, NULL, &s, &err) == PACK_ERR_NOT_FOUND,
        "%s", err.text);
-    ok(pack_survey_file("/", NULL, &s, &err) == PACK_ERR_ARGUMENT, "%s", err.text);
-    ok(pack_survey_file("/dev/null", NULL, &s, &err) == PACK_ERR_ARGUMENT, "%s", err.text);
+    ok(pack_survey_file("/", NULL, NULL, &s, &err) == PACK_ERR_ARGUMENT, "%s", err.text);
+    ok(pack_survey_file("/dev/null", NULL, NULL, &s, &err) == PACK_ERR_ARGUMENT, "%s", err.text);
     if (truncate(path, 300) != 0)
         ok(false, "the file is cut");
-    ok(pack_survey_file(path, NULL, &s, &err) == PACK_OK && s.is_complete &&
+    ok(pack_survey_file(path, NULL, NULL, &s, &err) == PACK_OK && s.is_complete &&
            s.status != PACK_OK && s.file.has_superblock && s.file.superblock.end_bytes > 300,
        "a file that was cut: %s", s.failure.text);
     pack_survey_done(&s);
@@ -235,7 +235,7 @@ test_alike(void)
     H5Sclose(space);
     H5Sclose(larger);
     H5Fclose(file);
-    ok(pack_survey_file(path, NULL, &s, NULL) == PACK_OK && s.n_datasets == 9 &&
+    ok(pack_survey_file(path, NULL, NULL, &s, NULL) == PACK_OK && s.n_datasets == 9 &&
            s.alike.n == 4 && strcmp(s.alike.group, "set") == 0 && s.alike.extent.extent[1] == 4,
        "%llu datasets are alike in '%s'", (unsigned long long)s.alike.n, s.alike.group);
     pack_survey_done(&s);

@@ -78,6 +78,9 @@ survey(const struct pack_advise_file *file, struct pack_survey_dataset *d)
         if (data->sources.sources[i].is_missing && d->n_missing_sources++ == 0)
             snprintf(d->missing_source, sizeof d->missing_source, "%.*s",
                      PACK_SURVEY_TEXT_MAX - 1, data->sources.sources[i].file);
+    struct stat st;
+    if (stat(data->file, &st) == 0 && strcmp(data->file, data->data_file) == 0)
+        d->beyond_bytes = pack_survey_beyond(&d->facts, (uint64_t)st.st_size);
     d->n_sources = data->sources.n_sources;
     if (data->facts.layout != PACK_LAYOUT_CHUNKED || data->facts.n_chunks_total > LISTED_MAX ||
         strcmp(data->file, data->data_file) != 0)

@@ -210,7 +210,8 @@ read_contents(const struct pack_audit_params *p, struct pack_audit_file *file,
     const struct pack_contents_params params = { .file = file->path,
                                                  .n_samples =
                                                      p->is_deep ? 0 : p->n_samples,
-                                                 .n_threads = p->n_threads };
+                                                 .n_threads = p->n_threads,
+                                                 .watch = &p->watch };
     size_t n = file->survey.n_datasets;
     if ((!p->is_deep && p->n_samples == 0) || n == 0 || file->survey.status != PACK_OK)
         return PACK_OK;
@@ -263,17 +264,25 @@ look_at_file(const struct pack_audit_params *p, const char *operand,
     struct pack_audit_file *file = &r->files[r->n_files++];
     struct pack_finding findings[PACK_FINDINGS_STORED_MAX];
     struct pack_audit_mending mending;
+    const struct pack_h5_guard_limits limits = { .watch = &p->watch };
     char *path = NULL;
     enum pack_status status = pack_h5_operand_split(operand, &path, &file->dataset, err);
     file->path = path;
     if (status != PACK_OK)
         return status;
-    file->status = pack_survey_file(file->path, NULL, &file->survey, &file->failure);
+    file->status = pack_survey_file(file->path, file->dataset, &limits, &file->survey, &file->failure);
     if (file->status == PACK_ERR_MEMORY || file->status == PACK_ERR_INTERRUPTED)
         return pack_fail(err, file->status, "%s", file->failure.text);
     if (file->status != PACK_OK) {
         r->n_failed++;
         return PACK_OK;
+    }
+    if (file->dataset && file->survey.meant[0]) { /* asked for by another link, too */
+        char *meant = strdup(file->survey.meant);
+        if (!meant)
+            return pack_fail_memory(err, "a dataset's name");
+        free(file->dataset);
+        file->dataset = meant;
     }
     size_t n = pack_findings_file(&file->survey, &p->thresholds, findings,
                                   PACK_FINDINGS_STORED_MAX);

@@ -150,8 +150,8 @@ time_for(const struct pack_survey *survey)
 }
 
 /* What the child sent may be anything, if the file has taken it over. */
-static void
-take(const struct pack_buf *sent, const struct pack_survey *survey,
+void
+pack_contents_take(const struct pack_buf *sent, const struct pack_survey *survey,
      struct pack_contents *contents)
 {
     struct record record;
@@ -170,7 +170,8 @@ pack_contents_look(const struct pack_contents_params *params,
                    struct pack_error *err)
 {
     struct looking l = { .params = params, .survey = survey, .asked = asked };
-    struct pack_h5_guard_limits limits = { .cpu_ns = time_for(survey) };
+    struct pack_h5_guard_limits limits = { .cpu_ns = time_for(survey),
+                                           .watch = params->watch };
     struct pack_buf sent = { 0 };
     struct pack_error why = { .text = "" };
     why_not[0] = '\0';
@@ -179,7 +180,7 @@ pack_contents_look(const struct pack_contents_params *params,
                                SAMPLES_MAX);
     enum pack_status status =
         pack_h5_guard_gather(params->file, &limits, look, &l, &sent, &why);
-    take(&sent, survey, contents);
+    pack_contents_take(&sent, survey, contents);
     pack_buf_done(&sent);
     if (status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED)
         return pack_fail(err, status, "%s", why.text);

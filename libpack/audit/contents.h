@@ -13,6 +13,7 @@ struct pack_contents_params {
     const char *file;
     uint64_t n_samples; /* of each dataset, spread evenly; 0: all */
     unsigned n_threads; /* 0: one per processor */
+    const struct pack_watch *watch; /* asked whether to stop, or NULL */
 };
 
 /*
@@ -26,6 +27,10 @@ enum pack_status pack_contents_look(const struct pack_contents_params *params,
                                     struct pack_contents *contents,
                                     char why_not[PACK_SURVEY_TEXT_MAX],
                                     struct pack_error *err);
+
+/* For that: what a child sent, which may be anything. */
+void pack_contents_take(const struct pack_buf *sent, const struct pack_survey *survey,
+                        struct pack_contents *contents);
 
 #ifdef __cplusplus
 }

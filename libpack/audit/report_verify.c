@@ -103,8 +103,13 @@ pack_report_verify_text(const struct pack_verify_report *report, struct pack_buf
     const struct pack_verify_result *result = report->result;
     struct page page = { buf, PACK_OK, err };
     LINE(&page, "%s: ", report->params->file);
+    if (result->end_bytes)
+        LINE(&page, "the file is cut short: it ends at %" PRIu64 " of %" PRIu64 " bytes\n",
+             result->file_bytes, result->end_bytes);
     if (result->status != PACK_OK)
-        pack_page_wrap(&page, "", result->failure.text, 2);
+        pack_page_wrap(&page, result->end_bytes ? "  " : "", result->failure.text, 2);
+    else if (result->end_bytes)
+        LINE(&page, "  what lies before that was read\n");
     else
         LINE(&page, "%s\n",
              pack_verify_is_good(result) ? "everything that is stored can be read"
@@ -185,6 +190,14 @@ pack_report_verify_json(const struct pack_verify_report *report, struct pack_buf
     pack_json_bool(&json, "is_good", pack_verify_is_good(result));
     pack_json_text(&json, "failure",
                    result->status == PACK_OK ? NULL : result->failure.text);
+    if (result->end_bytes) {
+        pack_json_object(&json, "cut");
+        pack_json_u64(&json, "file_bytes", result->file_bytes);
+        pack_json_u64(&json, "end_bytes", result->end_bytes);
+        pack_json_close(&json);
+    } else {
+        pack_json_null(&json, "cut");
+    }
     pack_json_array(&json, "datasets");
     for (size_t i = 0; i < result->n_sets; i++)
         json_set(&json, result, &result->sets[i]);

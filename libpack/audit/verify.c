@@ -27,13 +27,19 @@ pack_verify_fault_name(enum pack_verify_fault fault)
 
 /* ------------------------------------------------------------------- the child */
 
+/* Holes do not count. */
+static uint64_t
+size_bytes(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+}
+
 /* Processor time, for the data may be many times what is stored. */
 static uint64_t
 reading_ns(const char *path)
 {
-    struct stat st;
-    uint64_t bytes = stat(path, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
-    return UINT64_C(10000000000) + bytes / (4 << 20) * UINT64_C(1000000000);
+    return UINT64_C(10000000000) + size_bytes(path) / (4 << 20) * UINT64_C(1000000000);
 }
 
 static enum pack_status
@@ -45,6 +51,10 @@ run_child(struct pack_verify_run *run, struct pack_buf *sent, struct pack_error 
         limits.cpu_ns = reading_ns(p->file);
     if (limits.memory_bytes == 0)
         limits.memory_bytes = (UINT64_C(4) << 30) + p->memory_bytes;
+    limits.watch = &p->watch;
+    limits.now = (struct pack_progress){ .stage = "verifying",
+                                         .unit = "MiB",
+                                         .total = size_bytes(p->file) >> 20 };
     return pack_h5_guard_gather(p->file, &limits, pack_verify_child, run, sent, err);
 }
 
@@ -110,10 +120,10 @@ end_set(struct pack_buf *all, size_t last_set, const char *failure, struct pack_
 
 /* Children, until one comes to the end of the file. */
 static enum pack_status
-run_children(const struct pack_verify_params *params, struct pack_verify_result *result,
-             struct pack_error *err)
+run_children(const struct pack_verify_params *params, const struct pack_cut_file *cut,
+             const char *path, struct pack_verify_result *result, struct pack_error *err)
 {
-    struct pack_verify_run run = { .params = params, .h5 = -1 };
+    struct pack_verify_run run = { .params = params, .cut = cut, .path = path, .h5 = -1 };
     enum pack_status status = PACK_OK;
     for (int i = 0; i < CHILDREN_MAX && status == PACK_OK; i++) {
         struct pack_buf sent = { .size = 0 };
@@ -233,8 +243,8 @@ take(struct pack_verify_result *result, const struct pack_verify_head *head,
 }
 
 /* What children said, in tables. */
-static enum pack_status
-settle(struct pack_verify_result *result, struct pack_error *err)
+enum pack_status
+pack_verify_settle(struct pack_verify_result *result, struct pack_error *err)
 {
     struct heard h = hear(&result->sent);
     struct pack_verify_head head;
@@ -257,6 +267,16 @@ settle(struct pack_verify_result *result, struct pack_error *err)
     return status;
 }
 
+/* Sentences name the file as it was given. */
+static void
+rename_cut(const struct pack_cut_file *cut, const char *path, struct pack_verify_result *result)
+{
+    pack_cut_file_rename(cut, path, result->failure.text, sizeof result->failure.text);
+    for (size_t i = 0; i < result->n_sets; i++)
+        pack_cut_file_rename(cut, path, result->sets[i].failure,
+                             sizeof result->sets[i].failure);
+}
+
 enum pack_status
 pack_verify(const struct pack_verify_params *params, struct pack_verify_result *result,
             struct pack_error *err)
@@ -268,9 +288,18 @@ pack_verify(const struct pack_verify_params *params, struct pack_verify_result *
     if (!S_ISREG(st.st_mode))
         return pack_fail(err, PACK_ERR_IO, "cannot open '%s': not a regular file",
                          params->file);
-    enum pack_status status = run_children(params, &made, err);
+    struct pack_verify_params p = *params;
+    struct pack_cut_file cut;
+    if (pack_cut_file_open(params->file, &cut)) {
+        p.file = cut.name;
+        made.file_bytes = cut.file_bytes;
+        made.end_bytes = cut.end_bytes;
+    }
+    enum pack_status status = run_children(&p, &cut, params->file, &made, err);
     if (status == PACK_OK)
-        status = settle(&made, err);
+        status = pack_verify_settle(&made, err);
+    rename_cut(&cut, params->file, &made);
+    pack_cut_file_close(&cut);
     if (status != PACK_OK) {
         pack_verify_done(&made);
         return status;
@@ -293,7 +322,7 @@ pack_verify_done(struct pack_verify_result *result)
 bool
 pack_verify_is_good(const struct pack_verify_result *result)
 {
-    bool good = result->status == PACK_OK && result->n_bad == 0;
+    bool good = result->status == PACK_OK && result->n_bad == 0 && result->end_bytes == 0;
     for (size_t i = 0; i < result->n_sets; i++)
         good = good && result->sets[i].is_done;
     return good;

@@ -25,7 +25,8 @@ struct pack_verify_params {
     uint64_t memory_bytes; /* for what threads read and decode at a time: 1 GiB */
     /* Of the child process; processor time by default 10 s and 1 s for each 4 MiB. */
     struct pack_h5_guard_limits limits;
-    /* `stop` is asked in the child, which a signal reaches by itself. */
+    /* `progress` in "MiB" of the file; `stop` is asked in the child, which a signal reaches by
+     * itself. */
     struct pack_watch watch;
 };
 
@@ -83,6 +84,9 @@ struct pack_verify_result {
     size_t n_sets;
     struct pack_verify_bad *bad; /* by set, each in order of its chunks */
     size_t n_bad;
+    /* The file ends at file_bytes and says that it ends at end_bytes: what lies before that was
+     * looked at. 0: it ends where it says. */
+    uint64_t file_bytes, end_bytes;
     enum pack_status status; /* of the file by itself; PACK_OK: its datasets were found */
     struct pack_error failure;
     struct pack_buf sent; /* what texts lie in */

@@ -42,7 +42,7 @@ struct job {
 
 struct batch {
     const struct job *job;
-    uint64_t first, n;
+    uint64_t first, n, bytes;
     char *why[BATCH_CHUNKS]; /* NULL: no memory for it */
 };
 
@@ -114,9 +114,13 @@ check_chunk(const struct job *job, struct hand *hand, uint64_t i, struct pack_er
     bool is_raw = kind == PACK_CHUNK_RAW;
     if (!pack_size_add(chunk.address_bytes, chunk.stored_bytes, &after) ||
         after > map->file.size_bytes) {
-        pack_fail(err, PACK_ERR_FORMAT,
-                  "%" PRIu64 " bytes at %" PRIu64
-                  " reach beyond the end of the file at %" PRIu64,
+        if (chunk.stored_bytes == 0)
+            pack_fail(err, PACK_ERR_FORMAT,
+                      "the part of the index that says where it lies was cut off");
+        else
+            pack_fail(err, PACK_ERR_FORMAT,
+                      "%" PRIu64 " bytes at %" PRIu64
+                      " reach beyond the end of the file at %" PRIu64,
                   chunk.stored_bytes, chunk.address_bytes, map->file.size_bytes);
         return PACK_VERIFY_BEYOND;
     }
@@ -344,7 +348,7 @@ fill_batch(const struct job *job, struct batch *b, uint64_t first)
     while (b->n < BATCH_CHUNKS && first + b->n < job->n && bytes < BATCH_BYTES) {
         chunk_at(job, first + b->n, &chunk);
         bytes += chunk.stored_bytes < BATCH_BYTES ? chunk.stored_bytes : BATCH_BYTES;
-        job->run->set->stored_bytes += chunk.stored_bytes;
+        b->bytes += chunk.stored_bytes;
         b->n++;
     }
 }
@@ -367,8 +371,11 @@ run_batches(struct job *job, struct batch *batches, size_t n, struct pack_error 
             pack_pool_submit(pool, 0, b);
         }
         b = pack_pool_next(pool, 0);
-        if (b)
+        if (b) {
             status = tell_batch(b, status, err);
+            job->run->set->stored_bytes += b->bytes;
+            pack_verify_progress(job->run, b->bytes);
+        }
         if (status == PACK_OK)
             status = pack_watch_check(&job->run->params->watch, err);
     } while (b);

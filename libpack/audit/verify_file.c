@@ -38,9 +38,19 @@ pack_verify_tell(struct pack_verify_run *run, const struct pack_verify_bad *bad,
                  const char *why, struct pack_error *err)
 {
     struct pack_verify_bad b = *bad;
+    char text[sizeof((struct pack_error *)0)->text];
     b.set = run->n_met;
-    return send(run, PACK_VERIFY_BAD, &b, sizeof b,
-                run->set->n_bad++ < PACK_VERIFY_TOLD ? why : "as others before", err);
+    snprintf(text, sizeof text, "%s",
+             run->set->n_bad++ < PACK_VERIFY_TOLD ? why : "as others before");
+    pack_cut_file_rename(run->cut, run->path, text, sizeof text);
+    return send(run, PACK_VERIFY_BAD, &b, sizeof b, text, err);
+}
+
+void
+pack_verify_progress(struct pack_verify_run *run, uint64_t bytes)
+{
+    run->read_bytes += bytes;
+    pack_h5_guard_tell(run->guard, run->read_bytes >> 20, run->read_bytes);
 }
 
 /* ---------------------------------------------------------------- by HDF5 alone */
@@ -49,8 +59,8 @@ pack_verify_tell(struct pack_verify_run *run, const struct pack_verify_bad *bad,
 static enum pack_status
 make_grid(const struct pack_facts *facts, struct pack_grid *grid, struct pack_error *err)
 {
-    struct pack_shape chunk = facts->layout == PACK_LAYOUT_CHUNKED ? facts->chunk
-                                                                   : facts->extent;
+    struct pack_shape chunk =
+        facts->layout == PACK_LAYOUT_CHUNKED ? facts->chunk : facts->extent;
     uint64_t row_bytes = facts->logical_bytes / facts->extent.extent[0];
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         chunk.extent[0] = row_bytes < PACK_CHUNKMAP_ROW_BYTES && row_bytes > 0
@@ -61,7 +71,8 @@ make_grid(const struct pack_facts *facts, struct pack_grid *grid, struct pack_er
 
 static enum pack_status
 read_boxes(struct pack_verify_run *run, struct pack_h5_boxes *boxes,
-           const struct pack_grid *grid, void *out, struct pack_error *err)
+           const struct pack_h5_count *count, const struct pack_grid *grid, void *out,
+           struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
     for (uint64_t i = 0; i < grid->n_chunks_total && status == PACK_OK; i++) {
@@ -73,12 +84,20 @@ read_boxes(struct pack_verify_run *run, struct pack_h5_boxes *boxes,
         pack_grid_coords(grid, i, bad.coords);
         pack_grid_chunk_box(grid, bad.coords, &box);
         memset(out, 0, (size_t)grid->chunk_bytes);
+        uint64_t n_beyond = count->n_beyond;
         enum pack_status read = pack_h5_boxes_read(boxes, &box, 1, out, NULL, &why);
         if (read == PACK_OK)
             pack_h5_boxes_reclaim(boxes, out);
+        pack_verify_progress(run, grid->chunk_bytes);
+        bool is_beyond = count->n_beyond > n_beyond;
+        if (is_beyond)
+            read =
+                pack_fail(&why, PACK_ERR_FORMAT, "it reaches beyond the end of the file");
         bad.first_row = box.start[0];
         bad.n_rows = box.count[0];
-        bad.fault = read == PACK_ERR_IO ? PACK_VERIFY_READING : PACK_VERIFY_DECODING;
+        bad.fault = is_beyond             ? PACK_VERIFY_BEYOND
+                    : read == PACK_ERR_IO ? PACK_VERIFY_READING
+                                          : PACK_VERIFY_DECODING;
         if (read != PACK_OK)
             status = pack_verify_tell(run, &bad, why.text, err);
         if (status == PACK_OK)
@@ -92,7 +111,10 @@ read_by_hdf5(struct pack_verify_run *run, const struct pack_facts *facts,
              struct pack_error *err)
 {
     const struct pack_verify_params *p = run->params;
-    struct pack_h5_boxes_params params = { .file = p->file, .dataset = facts->path };
+    struct pack_h5_count count = { .context = NULL };
+    struct pack_h5_boxes_params params = { .file = p->file,
+                                           .dataset = facts->path,
+                                           .count = &count };
     uint64_t most = p->memory_bytes ? p->memory_bytes : UINT64_C(1) << 30;
     struct pack_h5_boxes *boxes = NULL;
     struct pack_grid grid = { .rank = 0 };
@@ -117,7 +139,7 @@ read_by_hdf5(struct pack_verify_run *run, const struct pack_facts *facts,
                                                               : grid.n_chunks_total;
     run->set->stored_bytes = facts->stored_bytes;
     if (status == PACK_OK)
-        status = read_boxes(run, boxes, &grid, out, err);
+        status = read_boxes(run, boxes, &count, &grid, out, err);
     free(out);
     pack_h5_boxes_close(boxes);
     return status;

@@ -35,12 +35,13 @@ truncated(const struct look *l, struct pack_finding *out)
     out->value = (double)s->file.superblock.end_bytes;
     out->price_bytes = out->value - (double)s->file.file_bytes;
     SAY(out->evidence,
-        "the file ends at %s and says that it ended at %s (%llu of %llu bytes)",
+        "the file ends at %s and says that it ended at %s (%llu of %llu bytes)%s",
         pack_bytes_format(s->file.file_bytes, is),
         pack_bytes_format(s->file.superblock.end_bytes, was),
         (unsigned long long)s->file.file_bytes,
-        (unsigned long long)s->file.superblock.end_bytes);
-    SAY(out->remedy, "copy it again from where it came from");
+        (unsigned long long)s->file.superblock.end_bytes,
+        s->status != PACK_OK ? "; not all of its datasets could be listed" : "");
+    SAY(out->remedy, "copy it again from where it came from; what lies before the cut can be salvaged");
     return true;
 }
 

@@ -301,6 +301,19 @@ chunks_beyond_end(const struct look *l, struct pack_finding *out)
 }
 
 static bool
+data_beyond_end(const struct look *l, struct pack_finding *out)
+{
+    char size[PACK_BYTES_TEXT_MAX];
+    if (l->d->beyond_bytes == 0)
+        return false;
+    out->value = (double)l->d->beyond_bytes;
+    SAY(out->evidence, "%s of its data, %.3g %%, lie beyond the end of the file",
+        pack_bytes_format(l->d->beyond_bytes, size),
+        100 * (double)l->d->beyond_bytes / (double)l->f->logical_bytes);
+    return true;
+}
+
+static bool
 missing_sources(const struct look *l, struct pack_finding *out)
 {
     char name[PACK_NAME_TEXT_MAX];
@@ -383,6 +396,7 @@ static const struct {
     { 401, shuffled_bytes },    { 402, variable_length }, { 403, needless_compression },
     { 404, slow_codec },        { 505, damaged_dataset }, { 506, overlapping_chunks },
     { 507, chunks_beyond_end }, { 508, missing_chunks },  { 509, scattered_chunks },
+    { 516, data_beyond_end },
     { 511, old_index },         { 513, masked_chunks },   { 514, missing_sources },
 };
 

@@ -157,7 +157,8 @@ static const struct pack_rule rules[] = {
       "a file that ends before it should",
       "The file says where it ended when it was closed, and now it is shorter: a copy "
       "or a download that was broken off, a disk that was full. HDF5 refuses to open "
-      "it. The rest cannot be had from here.",
+      "it. The rest cannot be had from here; what lies before the cut is looked at, can be "
+      "verified, and salvaged.",
       NO_THRESHOLD },
     { 502, "marked-open", PACK_FINDING_HAZARD,
       "a file that is marked as open for writing",
@@ -236,6 +237,11 @@ static const struct pack_rule rules[] = {
       "Two datasets say that the same bytes of the file are theirs; at most one of them holds "
       "what was written, and writing to either changes both. No library makes such files: one "
       "was damaged, or put together by hand.",
+      NO_THRESHOLD },
+    { 516, "data-beyond-end", PACK_FINDING_HAZARD,
+      "data in one piece that lies beyond the end of the file",
+      "The dataset has a place in the file, and the file ends before that does. HDF5 refuses "
+      "to read it, or reads zeros.",
       NO_THRESHOLD },
     { 601, "lengths-differ", PACK_FINDING_COST,
       "datasets beside each other that differ in length",

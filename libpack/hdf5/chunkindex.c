@@ -37,6 +37,7 @@ struct listing {
     bool is_turned;    /* HDF5 names other chunks than it finds */
     struct pack_chunkindex index;
     bool is_odd; /* the index names a chunk outside the grid */
+    uint64_t end; /* of a file that is cut: a place behind it; 0: it is not cut */
 };
 
 static enum pack_h5_action
@@ -154,7 +155,7 @@ static bool
 list_chunks(struct listing *listing)
 {
 #if H5_VERSION_GE(1, 14, 0)
-    if (!listing->is_turned)
+    if (!listing->is_turned && !listing->end)
         return H5Dchunk_iter(listing->set, H5P_DEFAULT, take_chunk, listing) >= 0 &&
                !listing->is_odd && add_user_block(listing);
 #endif
@@ -188,6 +189,18 @@ open_grid(struct listing *listing, const char *path, const struct pack_facts *fa
     return status;
 }
 
+/* Where part of an index was cut off, it cannot be known which of the chunks that are not found
+ * were there: all count as behind the end. */
+static void
+take_as_cut(struct listing *listing)
+{
+    struct pack_chunkindex *index = &listing->index;
+    for (uint64_t i = 0; i < index->n_chunks; i++)
+        if (index->chunks[i].address_bytes == PACK_CHUNK_MISSING)
+            index->chunks[i].address_bytes = listing->end;
+    index->n_missing = 0;
+}
+
 static enum pack_status
 list(struct listing *listing, const char *path, struct pack_error *err)
 {
@@ -208,7 +221,9 @@ list(struct listing *listing, const char *path, struct pack_error *err)
         index->n_missing += index->chunks[i].address_bytes == PACK_CHUNK_MISSING;
         index->stored_bytes += index->chunks[i].stored_bytes;
     }
-    if (index->n_chunks - index->n_missing != listing->n_stored)
+    if (index->n_chunks - index->n_missing != listing->n_stored && listing->end)
+        take_as_cut(listing);
+    else if (index->n_chunks - index->n_missing != listing->n_stored)
         return pack_fail(err, PACK_ERR_FORMAT,
                          "the chunk index of '%.200s' is damaged: it has %llu chunks, of "
                          "which %llu are found",
@@ -243,6 +258,8 @@ pack_h5_chunks_list(const char *file, const char *path, const struct pack_facts 
     enum pack_status status = pack_h5_open(file, &count, &listing.file, err);
     if (status)
         return status;
+    if (count.is_cut)
+        listing.end = UINT64_C(1) << 62; /* behind any end */
     status = read_grid(&listing, path, facts, n_max ? n_max : N_MAX_DEFAULT, err);
     if (!status)
         status = list(&listing, path, err);

@@ -38,6 +38,13 @@ struct pack_clone_set {
     size_t n_lost;
 };
 
+/* The same of a dataset that is carried over as it is. */
+struct pack_clone_noted {
+    const char *path; /* without a leading slash */
+    const uint64_t *lost;
+    size_t n_lost;
+};
+
 #define PACK_CLONE_TYPE  "h5rechunk_type"
 #define PACK_CLONE_SCALE "h5rechunk_scale"
 #define PACK_CLONE_LOST  "h5audit_lost_samples"
@@ -74,6 +81,8 @@ struct pack_clone_params {
     const char *file;
     const struct pack_clone_set *sets; /* borrowed, as is their path, until closing */
     size_t n_sets;
+    const struct pack_clone_noted *noted; /* borrowed, likewise */
+    size_t n_noted;
     uint64_t room_bytes; /* for carrying data; 0: 16 MiB */
     /* The sets' records in another order, borrowed; NULL: in theirs. All other datasets of
      * `group` with as many rows follow, each in memory of at most rows_bytes; source_index

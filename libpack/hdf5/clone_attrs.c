@@ -198,21 +198,34 @@ add_narrowed(struct pack_clone *clone, const struct clone_object *object, hid_t 
     return pack_clone_check(clone, object->from, result, err);
 }
 
+static struct pack_clone_noted
+lost_of(const struct pack_clone *clone, const struct clone_object *object)
+{
+    const struct pack_clone_set *set = set_of(clone, object);
+    const char *path = object->from + strspn(object->from, "/");
+    if (set)
+        return (struct pack_clone_noted){ set->path, set->lost, set->n_lost };
+    for (size_t i = 0; i < clone->params.n_noted; i++)
+        if (strcmp(clone->params.noted[i].path, path) == 0)
+            return clone->params.noted[i];
+    return (struct pack_clone_noted){ .n_lost = 0 };
+}
+
 /* Which samples are the fill value, or in part, because they could not be read. */
 static enum pack_status
 add_lost(struct pack_clone *clone, const struct clone_object *object, hid_t to,
          struct pack_error *err)
 {
-    const struct pack_clone_set *set = set_of(clone, object);
-    if (!set || set->n_lost == 0)
+    const struct pack_clone_noted lost = lost_of(clone, object);
+    if (lost.n_lost == 0)
         return PACK_OK;
-    const hsize_t dims[] = { set->n_lost, 2 };
+    const hsize_t dims[] = { lost.n_lost, 2 };
     hid_t space = H5Screate_simple(2, dims, NULL);
     herr_t result = H5Aexists(to, PACK_CLONE_LOST) > 0 ? H5Adelete(to, PACK_CLONE_LOST) : 0;
     hid_t attr = result < 0 || space < 0 ? -1
                                          : H5Acreate2(to, PACK_CLONE_LOST, H5T_STD_U64LE, space,
                                                       H5P_DEFAULT, H5P_DEFAULT);
-    result = attr < 0 ? -1 : H5Awrite(attr, H5T_NATIVE_UINT64, set->lost);
+    result = attr < 0 ? -1 : H5Awrite(attr, H5T_NATIVE_UINT64, lost.lost);
     if (attr >= 0)
         H5Aclose(attr);
     if (space >= 0)

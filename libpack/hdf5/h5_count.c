@@ -23,6 +23,7 @@
 #include "libpack/base/fd.h"
 #include "libpack/base/writeback.h"
 #include "libpack/hdf5/hdf5_versions.h"
+#include "libpack/hdf5/superblock.h"
 
 struct count_file {
     H5FD_t base; /* must be first: HDF5 knows only this part */
@@ -36,6 +37,7 @@ struct count_file {
     ino_t inode;
     haddr_t eoa; /* end of what HDF5 has allocated */
     haddr_t eof; /* end of the file as HDF5 may know it, see keep_existing */
+    haddr_t cut; /* where a file ends that says otherwise; 0: it does not */
     struct pack_writeback writeback;
 };
 
@@ -114,6 +116,19 @@ pack_h5_is_nameless(const char *path)
     return strncmp(path, folder, sizeof folder - 1) == 0;
 }
 
+/* One that can only be meant so, for it is named by its descriptor. */
+static void
+note_cut(struct count_file *file)
+{
+    struct pack_superblock sb;
+    if (!pack_superblock_find(file->fd, file->eof, &sb) || sb.has_driver ||
+        sb.end_bytes <= file->eof || sb.end_bytes > INT64_MAX)
+        return;
+    file->cut = file->eof;
+    file->eof = sb.end_bytes;
+    file->count->is_cut = true;
+}
+
 static H5FD_t *
 count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
 {
@@ -163,6 +178,8 @@ count_open(const char *name, unsigned flags, hid_t fapl_id, haddr_t max_address)
     file->device = status.st_dev;
     file->inode = status.st_ino;
     file->eof = truncate && count->keep_existing ? 0 : (haddr_t)status.st_size;
+    if (file->is_nameless && !writable)
+        note_cut(file);
     return &file->base;
 }
 
@@ -270,6 +287,8 @@ count_read(H5FD_t *base, H5FD_mem_t type, hid_t dxpl_id, haddr_t address, size_t
         return -1;
     if (count->on_read && count->on_read(count->context, &access) == PACK_H5_SWALLOW)
         return 0;
+    if (file->cut && access.raw && (address > file->cut || size > file->cut - address))
+        count->n_beyond++;
     uint64_t start = pack_clock_ns();
     if (!read_fully(file->fd, buffer, size, address)) {
         if (count->read_errno == 0)

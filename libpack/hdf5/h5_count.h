@@ -81,6 +81,11 @@ struct pack_h5_count {
     int write_errno;
     int read_errno;  /* of the first read that failed; HDF5 is told */
     int open_errno;  /* of the last open or lock, 0 when it succeeded */
+    /* The last file that was opened to be read, by its descriptor, ends before it says. HDF5 is
+     * told that it does not; what is behind its end reads as zeros, and n_beyond counts such
+     * reads of contents. */
+    bool is_cut;
+    uint64_t n_beyond;
     unsigned n_open; /* files open now: this struct must outlive them */
     /* What HDF5 reads without asking any driver, data in files of H5Pset_external, is not
      * counted: facts.h has n_external. */

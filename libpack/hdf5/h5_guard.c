@@ -43,6 +43,7 @@ struct pack_h5_guard {
     enum pack_status status;
     struct pack_error error;
     _Atomic uint64_t cpu_ns; /* limit of processor time, which the child may find too low */
+    _Atomic uint64_t done, done_bytes;
     char doing[DOING_MAX];
     int sent_fd; /* memory that the child writes and the parent reads; -1: none */
     uint64_t sent_bytes;
@@ -75,6 +76,15 @@ pack_h5_guard_note(struct pack_h5_guard *guard, const char *format, ...)
     va_start(args, format);
     vsnprintf(guard->doing, sizeof guard->doing, format, args);
     va_end(args);
+}
+
+void
+pack_h5_guard_tell(struct pack_h5_guard *guard, uint64_t done, uint64_t bytes)
+{
+    if (!guard)
+        return;
+    guard->done = done;
+    guard->done_bytes = bytes;
 }
 
 enum pack_status
@@ -198,11 +208,23 @@ used_ns(pid_t child)
 }
 
 /* How waiting came to its end. */
-enum end { END_GONE, END_BUSY, END_IDLE };
+enum end { END_GONE, END_BUSY, END_IDLE, END_STOPPED };
+
+/* Once there is something to tell. */
+static void
+tell_watch(const struct pack_h5_guard *guard, const struct pack_h5_guard_limits *limits)
+{
+    struct pack_progress now = limits->now;
+    now.done = guard->done;
+    now.bytes = guard->done_bytes;
+    if (now.bytes > 0)
+        pack_watch_tell(limits->watch, &now);
+}
 
 /* Waits until the pipe ends, which says that the child is gone, or a limit is passed. */
 static enum end
-wait_for_end(int fd, pid_t child, const struct pack_h5_guard *guard, uint64_t idle_ns)
+wait_for_end(int fd, pid_t child, const struct pack_h5_guard *guard,
+             const struct pack_h5_guard_limits *limits)
 {
     enum { LOOK_MS = 20 };
     struct pollfd pipe_end = { .fd = fd, .events = POLLIN };
@@ -213,8 +235,11 @@ wait_for_end(int fd, pid_t child, const struct pack_h5_guard *guard, uint64_t id
             return END_BUSY;
         if (then != used)
             moved = now;
-        if (now - moved > idle_ns)
+        if (now - moved > limits->idle_ns)
             return END_IDLE;
+        if (pack_watch_stops(limits->watch))
+            return END_STOPPED;
+        tell_watch(guard, limits);
         used = then;
     }
     return END_GONE;
@@ -306,7 +331,7 @@ try_in_child(const char *path, struct pack_h5_guard *guard,
         return pack_fail_errno(err, errnum, "cannot start a process to open '%s' in",
                                path);
     }
-    enum end end = wait_for_end(ends[0], child, guard, limits->idle_ns);
+    enum end end = wait_for_end(ends[0], child, guard, limits);
     close(ends[0]);
     if (end != END_GONE)
         kill(child, SIGKILL);
@@ -315,9 +340,10 @@ try_in_child(const char *path, struct pack_h5_guard *guard,
     /* what a child wrote that the file had taken over may have no end */
     guard->doing[sizeof guard->doing - 1] = '\0';
     guard->error.text[sizeof guard->error.text - 1] = '\0';
-    return end == END_BUSY   ? too_slow(path, guard, err)
-           : end == END_IDLE ? stuck(path, guard, limits->idle_ns, err)
-                             : judge(path, guard, got == child ? how : 0, err);
+    return end == END_STOPPED ? pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted")
+           : end == END_BUSY  ? too_slow(path, guard, err)
+           : end == END_IDLE  ? stuck(path, guard, limits->idle_ns, err)
+                              : judge(path, guard, got == child ? how : 0, err);
 }
 
 /* What was sent, as far as it came. */

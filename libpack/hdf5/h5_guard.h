@@ -30,12 +30,19 @@ void pack_h5_guard_note(struct pack_h5_guard *guard, const char *format, ...)
  * its size allows. guard may be NULL. */
 void pack_h5_guard_allow(struct pack_h5_guard *guard, const char *path);
 
+/* The child has done so much, of what the limits' `now` counts, and read so many bytes. */
+void pack_h5_guard_tell(struct pack_h5_guard *guard, uint64_t done, uint64_t bytes);
+
 /* Zero means the default. */
 struct pack_h5_guard_limits {
     /* Of processor time: 10 s, and 1 s for each 64 MiB that the file occupies. */
     uint64_t cpu_ns;
     uint64_t idle_ns;      /* of waiting in which nothing happens at all: 30 s */
     uint64_t memory_bytes; /* 4 GiB beyond what the process has; not under a sanitizer */
+    /* Is told, in the caller's process, what the child says of where it stands, and asked there
+     * whether to stop; NULL: nobody is. `now` has what stays: stage, unit, total. */
+    const struct pack_watch *watch;
+    struct pack_progress now;
 };
 
 /*

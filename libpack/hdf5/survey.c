@@ -14,12 +14,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libpack/hdf5/cut_file.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_chunks.h"
 #include "libpack/hdf5/h5_parts.h"
 #include "libpack/hdf5/h5_sources.h"
 
-enum record { RECORD_FREE = 1, RECORD_DATASET, RECORD_COUNT, RECORD_SHARED, RECORD_END };
+enum record {
+    RECORD_FREE = 1,
+    RECORD_DATASET,
+    RECORD_COUNT,
+    RECORD_SHARED,
+    RECORD_MEANT,
+    RECORD_END
+};
 
 struct head {
     uint32_t kind, size;
@@ -41,7 +49,8 @@ struct run {
 enum { RUNS_MAX = 1 << 20 };
 
 struct looking {
-    const char *path;
+    const char *path, *wanted;
+    bool is_met; /* the wanted one */
     struct pack_h5_guard *guard;
     int64_t file;
     uint64_t file_bytes, n_datasets;
@@ -182,6 +191,38 @@ list_sources(struct looking *l, const char *dataset)
     pack_h5_sources_done(&sources);
 }
 
+/* Two paths to one object. */
+static bool
+is_same(hid_t file, const char *a, const char *b)
+{
+    if (strcmp(a + strspn(a, "/"), b + strspn(b, "/")) == 0)
+        return true;
+#if H5_VERSION_GE(1, 12, 0)
+    H5O_info2_t x, y;
+    int order;
+    return H5Oget_info_by_name3(file, a, &x, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+           H5Oget_info_by_name3(file, b, &y, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+           x.fileno == y.fileno && H5Otoken_cmp(file, &x.token, &y.token, &order) >= 0 &&
+           order == 0;
+#else
+    H5O_info_t x, y;
+    return H5Oget_info_by_name2(file, a, &x, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+           H5Oget_info_by_name2(file, b, &y, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+           x.fileno == y.fileno && x.addr == y.addr;
+#endif
+}
+
+static enum pack_status
+note_meant(struct looking *l, const char *dataset, struct pack_error *err)
+{
+    char path[PACK_FACTS_PATH_MAX] = "";
+    if (!l->wanted || l->is_met || !is_same(l->file, l->wanted, dataset))
+        return PACK_OK;
+    l->is_met = true;
+    snprintf(path, sizeof path, "%s", dataset + strspn(dataset, "/"));
+    return send_record(l, RECORD_MEANT, path, sizeof path, err);
+}
+
 static enum pack_status
 look_at(void *context, const char *dataset, struct pack_error *err)
 {
@@ -204,7 +245,19 @@ look_at(void *context, const char *dataset, struct pack_error *err)
         snprintf(d->facts.path, sizeof d->facts.path, "%s", dataset);
         keep_failure(d, &why);
     }
-    return send_record(l, RECORD_DATASET, d, sizeof *d, err);
+    d->beyond_bytes = pack_survey_beyond(&d->facts, l->file_bytes);
+    enum pack_status status = send_record(l, RECORD_DATASET, d, sizeof *d, err);
+    return status == PACK_OK ? note_meant(l, dataset, err) : status;
+}
+
+uint64_t
+pack_survey_beyond(const struct pack_facts *f, uint64_t file_bytes)
+{
+    uint64_t at = f->contiguous_address;
+    if (f->layout != PACK_LAYOUT_CONTIGUOUS || f->n_external > 0 || at == UINT64_MAX)
+        return 0;
+    uint64_t there = at < file_bytes ? file_bytes - at : 0;
+    return f->logical_bytes > there ? f->logical_bytes - there : 0;
 }
 
 /* What a link of the root leads to, where that is a dataset: in which file its chunks lie is
@@ -239,6 +292,11 @@ look_at_all(struct looking *l, struct pack_error *err)
         status = pack_h5_datasets(l->file, look_at, l, err);
     if (status == PACK_OK && l->n_datasets == 0)
         status = pack_h5_links(l->file, look_at_link, l, err);
+    if (status == PACK_OK && l->wanted && !l->is_met && pack_h5_is_dataset(l->file, l->wanted)) {
+        status = look_at_link(l, l->wanted, err); /* in another file */
+        if (status == PACK_OK)
+            status = note_meant(l, l->wanted, err);
+    }
     pack_h5_guard_note(l->guard, "closing it");
     pack_h5_close(l->file);
     return status;
@@ -292,6 +350,10 @@ take_record(struct pack_survey *s, const struct head *head, const unsigned char 
         s->shared.one[sizeof s->shared.one - 1] = '\0';
         s->shared.other[sizeof s->shared.other - 1] = '\0';
     }
+    if (head->kind == RECORD_MEANT && head->size == sizeof s->meant) {
+        memcpy(s->meant, data, head->size);
+        s->meant[sizeof s->meant - 1] = '\0';
+    }
     if (head->kind == RECORD_END)
         s->is_complete = true;
     if (head->kind != RECORD_DATASET || head->size != sizeof *s->datasets ||
@@ -311,8 +373,8 @@ take_record(struct pack_survey *s, const struct head *head, const unsigned char 
     return PACK_OK;
 }
 
-static enum pack_status
-take_records(struct pack_survey *s, const struct pack_buf *sent, struct pack_error *err)
+enum pack_status
+pack_survey_receive(struct pack_survey *s, const struct pack_buf *sent, struct pack_error *err)
 {
     struct head head;
     size_t at = 0, capacity = 0;
@@ -389,8 +451,8 @@ look_at_file(const char *path, struct pack_survey_file *f, struct pack_error *er
 }
 
 enum pack_status
-pack_survey_file(const char *path, const struct pack_h5_guard_limits *limits,
-                 struct pack_survey *out, struct pack_error *err)
+pack_survey_file(const char *path, const char *dataset,
+                 const struct pack_h5_guard_limits *limits, struct pack_survey *out, struct pack_error *err)
 {
     struct pack_survey s = { .n_datasets = 0 };
     struct pack_buf sent = { 0 };
@@ -400,12 +462,18 @@ pack_survey_file(const char *path, const struct pack_h5_guard_limits *limits,
     struct looking *l = calloc(1, sizeof *l);
     if (!l)
         return pack_fail_memory(err, "a survey");
-    l->path = path;
+    struct pack_cut_file cut;
+    l->path = pack_cut_file_open(path, &cut) ? cut.name : path;
+    l->wanted = dataset;
     l->file_bytes = s.file.file_bytes;
     s.status = pack_h5_guard_gather(path, limits, look, l, &sent, &s.failure);
     free(l);
-    status = take_records(&s, &sent, err);
+    status = pack_survey_receive(&s, &sent, err);
     pack_buf_done(&sent);
+    pack_cut_file_rename(&cut, path, s.failure.text, sizeof s.failure.text);
+    for (size_t i = 0; i < s.n_datasets; i++)
+        pack_cut_file_rename(&cut, path, s.datasets[i].failure, sizeof s.datasets[i].failure);
+    pack_cut_file_close(&cut);
     if (status == PACK_OK && (s.status == PACK_ERR_INTERRUPTED || s.status == PACK_ERR_MEMORY))
         status = pack_fail(err, s.status, "%s", s.failure.text);
     if (status != PACK_OK) {

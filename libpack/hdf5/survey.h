@@ -34,6 +34,7 @@ struct pack_survey_dataset {
     /* Of a virtual one: datasets of files that it is put together from. */
     uint64_t n_sources, n_missing_sources;
     char missing_source[PACK_SURVEY_TEXT_MAX]; /* file of the first that is not there */
+    uint64_t beyond_bytes; /* of contiguous data, behind the end of the file */
     char failure[PACK_SURVEY_TEXT_MAX]; /* why facts or chunks are not known; "": they are */
 };
 
@@ -54,6 +55,7 @@ struct pack_survey {
     struct pack_survey_file file;
     struct pack_survey_dataset *datasets; /* the first PACK_SURVEY_DATASETS_MAX */
     size_t n_datasets;
+    char meant[PACK_FACTS_PATH_MAX]; /* by which the one that was asked about is met; "": it is not */
     struct pack_survey_alike alike; /* the most there are; n 0: there are no two */
     struct pack_survey_shared shared; /* looked for in the first 2^20 runs of chunks */
     bool is_complete; /* HDF5 came to the end of it; what it then said is `status` */
@@ -66,11 +68,21 @@ struct pack_survey {
  * to, whose chunks are not listed. PACK_OK also where it is damaged: that is in *survey, which is for
  * pack_survey_done() then. PACK_ERR_NOT_FOUND, _IO and _ARGUMENT for what is no regular file
  * that may be read; PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED. The file is only read, and not
- * locked. limits as pack_h5_guard_try() has them.
+ * locked. limits as pack_h5_guard_try() has them. Of a file that is cut short (cut_file.h) it
+ * is what lies before its end.
+ *
+ * dataset: asked about by any of its links, or NULL; `meant` has the path that it is listed by
  */
-enum pack_status pack_survey_file(const char *path,
+enum pack_status pack_survey_file(const char *path, const char *dataset,
                                   const struct pack_h5_guard_limits *limits,
                                   struct pack_survey *survey, struct pack_error *err);
+/* For those who hold what a child sent, which may be anything: into a survey that is zeroed but
+ * for `file`. PACK_ERR_MEMORY. */
+enum pack_status pack_survey_receive(struct pack_survey *survey, const struct pack_buf *sent,
+                                  struct pack_error *err);
+
+/* Of contiguous data in a file of so many bytes, those that the file does not have. */
+uint64_t pack_survey_beyond(const struct pack_facts *facts, uint64_t file_bytes);
 void pack_survey_done(struct pack_survey *survey);
 
 #ifdef __cplusplus

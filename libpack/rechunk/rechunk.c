@@ -220,6 +220,8 @@ open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *resu
 {
     struct pack_clone_params params = { .file = p->input,
                                         .n_sets = result->n_sets,
+                                        .noted = p->noted,
+                                        .n_noted = p->n_noted,
                                         .room_bytes = p->memory_bytes < CARRY_BYTES
                                                           ? p->memory_bytes
                                                           : CARRY_BYTES,

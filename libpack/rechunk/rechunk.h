@@ -47,6 +47,9 @@ struct pack_rechunk_params {
     /* Of datasets that keep chunks and filters; not with `resume` or `verify`. */
     const struct pack_rechunk_lost *lost;
     size_t n_lost;
+    /* Of datasets that are carried over as they are, what is said of them. */
+    const struct pack_clone_noted *noted;
+    size_t n_noted;
     bool force, dry_run, verify;
     bool resume; /* go on with what an interrupted run left, if anything */
     unsigned n_threads;    /* 0: one per processor */
