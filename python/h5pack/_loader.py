@@ -4,6 +4,7 @@ import operator
 import os
 import sys
 import time
+import zlib
 
 from h5pack import _cuda, _monitor, _native, _options, _out, _stats
 from h5pack._options import fail
@@ -27,7 +28,8 @@ class Loader:
                "buffer:samples=N", "replacement[:draws=N]", "weighted[:draws=N]", "trace:FILE";
                see h5pack-chunks(7). It is drawn from seed and epoch
     weights    a number for each sample, drawn with replacement in that proportion
-    indices    numbers of the samples that there are, of all of the dataset's
+    indices    numbers of the samples that take part, in any order, or a mask of bool; weights are
+               theirs then
     box, step  a sample is a box of that shape; along axis 0 they begin `step` apart
     threads    that read; by default one for each processor
     memory     bytes, or "1G", that everything read here takes: decoded chunks, batches ahead and
@@ -70,9 +72,7 @@ class Loader:
         self._threads = _options.thread_count(threads, rank)
         self._memory = _options.byte_count("memory", memory)
         self._strategy = strategy
-        if indices is not None:
-            fail("indices", "this libpack reads whole datasets only")
-        self._order = {**_options.order(order, weights), "seed": operator.index(seed),
+        self._order = {**_options.order(order, weights), **_options.subset(indices), "seed": operator.index(seed),
                        "batch": self._batch_size, "rank": self._rank, "world": self._world,
                        "drop_last": bool(drop_last)}
         if box is not None:
@@ -101,8 +101,9 @@ class Loader:
             fail("images", f"'{self._images}' is a scalar, and has no samples")
         shape[0] = sum(fact["shape"][0] for fact in facts)
         counted = dict(self._order, shape=shape)
-        if "weights" in counted and "box" not in counted and len(counted["weights"]) != shape[0]:
-            fail("weights", f"there are {len(counted['weights'])}, and {shape[0]} samples")
+        n_weighed = len(counted.get("subset", range(shape[0])))
+        if "weights" in counted and "box" not in counted and len(counted["weights"]) != n_weighed:
+            fail("weights", f"there are {len(counted['weights'])}, and {n_weighed} samples")
         order = _native.Order(**counted)
         self._n_samples = len(order)
         self._n_batches = -(-self._n_samples // self._batch_size)
@@ -167,7 +168,9 @@ class Loader:
 
     def _identity(self):
         own = {key: self._order[key] for key in ("order", "seed", "rank", "world", "drop_last")}
-        return {**own, "batch_size": self._batch_size, "samples": self._n_samples}
+        indices = self._order.get("subset")
+        return {**own, "batch_size": self._batch_size, "samples": self._n_samples,
+                "indices": None if indices is None else zlib.crc32(indices.tobytes())}
 
     # -------------------------------------------------------------- the reader
 

@@ -196,6 +196,26 @@ def order(text, weights):
     return {"order": text, "weights": weights}
 
 
+def subset(indices):
+    """Numbers of samples, or True for each that takes part, as uint64."""
+    import numpy
+
+    if indices is None:
+        return {}
+    numbers = numpy.asarray(indices)
+    if numbers.ndim != 1:
+        fail("indices", f"have {numbers.ndim} axes: they are numbers of samples")
+    if numbers.dtype == bool:
+        numbers = numpy.flatnonzero(numbers)
+    elif numbers.size and numbers.dtype.kind not in "iu":
+        fail("indices", f"are {numbers.dtype}: they are numbers of samples, or a mask of bool")
+    if not numbers.size:
+        fail("indices", "there are none, and an epoch has no samples then")
+    if numbers.dtype.kind == "i" and numbers.min() < 0:
+        fail("indices", f"{numbers.min()} is below 0: samples count from 0")
+    return {"subset": numpy.ascontiguousarray(numbers, numpy.uint64)}
+
+
 # ------------------------------------------------------------------ ranks
 
 ENVIRONMENT = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"),

@@ -60,6 +60,7 @@ const char *element_name(const struct element *element, char *text);
 struct pattern {
     struct pack_pattern pattern;
     double *weights;
+    uint64_t *subset;
     struct pack_trace trace;
 };
 /* -1 also when libpack refuses, which *err tells then and no exception. */

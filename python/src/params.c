@@ -156,30 +156,49 @@ params_shape(PyObject *list, const char *name, struct pack_shape *shape)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* A copy of a buffer of doubles. */
+/* A copy of a buffer whose elements have one of the formats, which end with NULL; 0 elements and
+ * NULL when the key is absent. */
 static int
-get_weights(PyObject *dict, struct pattern *out)
+get_array(PyObject *dict, const char *key, const char *const *formats, void **out, uint64_t *n)
 {
     Py_buffer view;
-    PyObject *weights = get(dict, "weights");
-    if (!weights)
+    PyObject *array = get(dict, key);
+    if (!array)
         return 0;
-    if (PyObject_GetBuffer(weights, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
+    if (PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0)
         return -1;
-    bool are_doubles = view.format && strcmp(view.format, "d") == 0;
-    out->weights = are_doubles ? malloc((size_t)view.len + 1) : NULL;
-    if (out->weights)
-        memcpy(out->weights, view.buf, (size_t)view.len);
-    uint64_t n_weights = (uint64_t)view.len / sizeof *out->weights;
+    while (*formats && (!view.format || strcmp(view.format, *formats) != 0))
+        formats++;
+    *out = *formats ? malloc((size_t)view.len + 1) : NULL;
+    if (*out)
+        memcpy(*out, view.buf, (size_t)view.len);
+    *n = (uint64_t)(view.len / view.itemsize);
     PyBuffer_Release(&view);
-    out->pattern.weights = out->weights;
-    out->pattern.n_samples = n_weights; /* so that no others are looked for */
-    if (out->weights)
+    if (*out)
         return 0;
-    if (are_doubles)
+    if (*formats)
         PyErr_NoMemory();
     else
-        PyErr_SetString(PyExc_TypeError, "weights are to be float64");
+        PyErr_Format(PyExc_TypeError, "%s are of another type than this takes", key);
+    return -1;
+}
+
+/* Weights and a subset, as many as libpack reads. */
+static int
+get_arrays(PyObject *dict, struct pattern *out)
+{
+    static const char *const doubles[] = { "d", NULL }, *const numbers[] = { "L", "Q", NULL };
+    uint64_t n_weights = 0;
+    if (get_array(dict, "weights", doubles, (void **)&out->weights, &n_weights) < 0 ||
+        get_array(dict, "subset", numbers, (void **)&out->subset, &out->pattern.n_subset) < 0)
+        return -1;
+    out->pattern.weights = out->weights;
+    out->pattern.subset = out->subset;
+    if (out->weights && !out->subset)
+        out->pattern.n_samples = n_weights;
+    if (!out->weights || !out->subset || n_weights == out->pattern.n_subset)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "there are not as many weights as members of the subset");
     return -1;
 }
 
@@ -236,7 +255,7 @@ params_pattern(PyObject *dict, struct pattern *out, struct pack_error *err)
         get_counts(dict, &out->pattern) == 0 &&
         params_shape(get(dict, "box"), "box", &out->pattern.box) == 0 &&
         params_shape(get(dict, "shape"), "shape", &out->pattern.extent) == 0 &&
-        get_weights(dict, out) == 0 && get_trace(dict, out, err) == 0) {
+        get_arrays(dict, out) == 0 && get_trace(dict, out, err) == 0) {
         out->pattern.file = NULL; /* the text may go */
         return 0;
     }
@@ -248,6 +267,7 @@ void
 pattern_done(struct pattern *pattern)
 {
     pack_trace_free(&pattern->trace);
+    free(pattern->subset);
     free(pattern->weights);
     *pattern = (struct pattern){ .weights = NULL };
 }

@@ -128,6 +128,23 @@ def test_weights_are_kept_to(tmp_path):
     assert len(labels) == 1000 and 0.7 < (labels == 50).mean() < 0.8
 
 
+def test_indices_are_the_samples_that_take_part(tmp_path):
+    some = numpy.random.default_rng(1).permutation(N)[:40]
+    assert take(loader(tmp_path, indices=some, order="sequential"))[1].tolist() == some.tolist()
+    for order in ("shuffle", "block:chunks=3", "block:chunks=2,local", "buffer:samples=9"):
+        under_test = loader(tmp_path, indices=some, order=order)
+        images, labels = take(under_test)
+        assert sorted(labels) == sorted(some) and len(under_test) == 5, order
+    mask = numpy.isin(numpy.arange(N), some)
+    assert sorted(take(loader(tmp_path, indices=mask))[1]) == sorted(some)
+    labels = take(loader(tmp_path, indices=[5, 9], weights=[0, 1]))[1]
+    assert labels.tolist() == [9, 9]
+    state = under_test.state_dict()
+    said = raised(ValueError, loader(tmp_path, indices=some[::-1], order=order).load_state_dict,
+                  state)
+    assert "indices" in said, said
+
+
 # ------------------------------------------------------------------ going on
 
 
@@ -400,7 +417,10 @@ def test_wrong_arguments_are_sentences(tmp_path):
                           ({"normalize": 3}, "normalize"), ({"dtype": "float16"}, "normalize"),
                           ({"normalize": True, "dtype": "int8"}, "int8"),
                           ({"layout": "hwc"}, "hwc"), ({"memory": "1 apple"}, "apple"),
-                          ({"out": "jax"}, "jax"), ({"weights": [1.0]}, "103 samples"),
+                          ({"out": "jax"}, "jax"), ({"indices": [0.5]}, "float"),
+                          ({"indices": [N]}, str(N)), ({"indices": []}, "none"),
+                          ({"indices": [-1]}, "below 0"),
+                          ({"indices": [1], "weights": [1, 2]}, "2, and 1"), ({"weights": [1.0]}, "103 samples"),
                           ({"normalize": ((120,), (50,))}, "from 0 to 1"),
                           ({"resized_crop": {"size": 4, "scal": 1}}, "scal"),
                           ({"images": "image"}, "image"), ({"batch_size": 0}, "batch_size")):
