@@ -1,0 +1,58 @@
+"""Several ranks train together; each reads its part of the file.
+
+    torchrun --nproc-per-node 2 ranks.py train.h5
+
+Of an epoch every sample is seen by one rank, and once, where their number is a multiple of the
+ranks; else the epoch's first samples fill up the last. A dataset `number` in the file, 0 to N - 1,
+is gathered to show it.
+"""
+import argparse
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+import h5pack
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", help="packed by h5pack")
+    parser.add_argument("--batch-size", type=int, default=32, help="of each rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    loader = h5pack.Loader(args.file, args.batch_size, with_=("labels", "number"), rank="auto",
+                           order="block:chunks=8,local", out="torch", memory="64M")
+    torch.manual_seed(0)
+    model = nn.parallel.DistributedDataParallel(make_model(args.file))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for epoch in range(args.epochs):
+        loader.set_epoch(epoch)
+        seen = []
+        for images, labels, numbers in loader:
+            loss = nn.functional.cross_entropy(model(images.float() / 255), labels)
+            optimizer.zero_grad()
+            loss.backward()  # gradients are averaged over the ranks
+            optimizer.step()
+            seen += numbers.tolist()
+        parts = [None] * world
+        dist.all_gather_object(parts, seen)
+        if rank == 0:
+            everything = sorted(sum(parts, []))
+            once = everything == list(range(len(everything)))
+            print(f"epoch {epoch}: {[len(part) for part in parts]} samples by rank, "
+                  f"{'each once' if once else 'NOT each once'}, loss {loss.item():.4f}")
+    dist.destroy_process_group()
+
+
+def make_model(file):
+    shape = h5pack.facts(file, "images")["extent"]
+    classes = h5pack.facts(file, "class_names")["extent"][0]
+    return nn.Sequential(nn.Flatten(), nn.Linear(shape[1] * shape[2] * shape[3], classes))
+
+
+if __name__ == "__main__":
+    main()
