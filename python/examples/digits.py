@@ -64,6 +64,9 @@ class ByDataLoader:
         self.loader = DataLoader(h5pack.Images(path), batch_sampler=self.sampler, num_workers=1)
         self.used = 0
 
+    def __len__(self):
+        return len(self.sampler)
+
     def set_epoch(self, epoch):
         self.sampler.set_epoch(epoch)
 
@@ -104,15 +107,15 @@ def train(path, reader, epochs, seed=0, checkpoint=None, resume=False, stop_afte
     model = network()
     optimizer = torch.optim.Adam(model.parameters(), 3e-3)
     batches = READERS[reader](path, seed)
-    losses, first, step = [], 0, 0
+    losses, step = [], 0
     if resume:
         saved = torch.load(checkpoint)
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         batches.load_state_dict(saved["batches"])
-        first, step = saved["epoch"], saved["step"]
-    for epoch in range(first, epochs):
-        if epoch > first or not resume:
+        step = saved["step"]
+    for epoch in range(step // len(batches), epochs):
+        if step % len(batches) == 0:
             batches.set_epoch(epoch)
         for images, labels in batches:
             loss = nn.functional.cross_entropy(model(as_input(images)), labels)
@@ -123,8 +126,7 @@ def train(path, reader, epochs, seed=0, checkpoint=None, resume=False, stop_afte
             step += 1
             if step == stop_after:
                 torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(),
-                            "batches": batches.state_dict(), "epoch": epoch, "step": step},
-                           checkpoint)
+                            "batches": batches.state_dict(), "step": step}, checkpoint)
                 return model, losses
     return model, losses
 

@@ -102,13 +102,12 @@ class Training:
                                          weight_decay=1e-4, nesterov=True)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
             self.optimizer, args.lr, total_steps=max(2, args.epochs * len(self.train)))
-        self.epoch = self.step = 0
-        self.is_resumed = False
+        self.step = 0
 
     def state(self):
         return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
                 "schedule": self.schedule.state_dict(), "train": self.train.state_dict(),
-                "epoch": self.epoch, "step": self.step}
+                "step": self.step}
 
     def save(self):
         if self.rank == 0:
@@ -119,15 +118,15 @@ class Training:
         saved = torch.load(self.args.checkpoint, map_location=self.device)
         for name in ("model", "optimizer", "schedule"):
             getattr(self, name).load_state_dict(saved[name])
-        saved["train"]["rank"] = self.train.state_dict().get("rank", 0)  # rank 0 wrote it for all
-        self.train.load_state_dict(saved["train"])
-        self.epoch, self.step, self.is_resumed = saved["epoch"], saved["step"], True
+        # rank 0 wrote it for all, who are equally far
+        self.train.load_state_dict({**saved["train"], "rank": self.rank})
+        self.step = saved["step"]
 
-    def run_epoch(self):
+    def run_epoch(self, epoch):
+        """False when it is to end in the middle."""
         self.model.train()
-        if not self.is_resumed:
-            self.train.set_epoch(self.epoch)
-        self.is_resumed = False
+        if self.step % len(self.train) == 0:
+            self.train.set_epoch(epoch)
         for images, labels in self.train:
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.args.amp):
                 loss = nn.functional.cross_entropy(self.model(images), labels,
@@ -145,16 +144,14 @@ class Training:
         return True
 
     def run(self):
-        while self.epoch < self.args.epochs:
+        for epoch in range(self.step // len(self.train), self.args.epochs):
             begin = time.monotonic()
-            if not self.run_epoch():
+            if not self.run_epoch(epoch):
                 return
-            self.epoch += 1
-            self.is_resumed = False
             self.save()
             accuracy = validate(self.model, self.val, self.device)
             if self.rank == 0:
-                print(f"epoch {self.epoch}: accuracy {accuracy:.4f}, "
+                print(f"epoch {epoch}: accuracy {accuracy:.4f}, "
                       f"{time.monotonic() - begin:.1f} s; {self.train.advice()}", flush=True)
                 if self.args.prometheus:
                     h5pack.write_prometheus(self.args.prometheus, self.train.stats())
