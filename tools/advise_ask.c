@@ -40,7 +40,6 @@ advise_answer_open(struct advise_ask *ask, const char *file, struct advise_answe
     char remark[1024];
     ask->request.data.file = file;
     ask->request.reading.read = (enum pack_read_mode)ask->read;
-    ask->request.reading.workers_as_recorded = !cli_is_given("workers");
     ask->request.storing.chunks = ask->chunks.text;
     ask->request.storing.n_chunks = ask->chunks.n;
     enum pack_status status = open_job(ask, a, err);

@@ -27,7 +27,7 @@ struct advise_ask {
         CLI_NUMBER('b', "batch", &(a).request.reading.batch, "N", 1, 1e9,                  \
                    "samples per batch (default: 64)"),                                     \
         CLI_NUMBER('w', "workers", &(a).request.reading.workers, "N", 0, 65536,            \
-                   "reading processes, each with its own cache (default: 4)"),             \
+                   "reading processes, each with its own cache (default: 4, or a trace's)"), \
         CLI_TEXT(0, "rank", &(a).request.reading.rank, "R/W",                              \
                  "this is rank R of W, as a DistributedSampler"),                          \
         CLI_NUMBER('e', "epochs", &(a).request.reading.epochs, "N", 1, 1e6,                \

@@ -13,6 +13,7 @@
 #include "libpack/rechunk/rechunk.h"
 #include "tools/advise_ask.h"
 #include "tools/advise_calibrate.h"
+#include "tools/advise_record.h"
 #include "tools/cli.h"
 #include "tools/job_options.h"
 
@@ -21,7 +22,7 @@ static struct {
     struct pack_shape size;
     uint64_t shorter;
     int fit, layout;
-    const char *calibrate, *output, *svg, *html, *code;
+    const char *calibrate, *record, *output, *svg, *html, *code;
     bool json, quiet, force;
 } o;
 
@@ -74,6 +75,11 @@ static const struct cli_option options[] = {
     CLI_TEXT('o', "output", &o.output, "FILE", "with --calibrate: the profile to write"),
     CLI_FLAG('f', "force", &o.force, "replace output files"),
 
+    CLI_SECTION("Recording"),
+    CLI_TEXT(0, "record", &o.record, "TRACE",
+             "run the COMMAND behind -- and write what it reads of HDF5 files to TRACE, for "
+             "--pattern trace:TRACE"),
+
     CLI_SECTION("What is said"),
     CLI_TEXT(
         0, "code", &o.code, "NAME",
@@ -98,12 +104,14 @@ static const struct cli_program program = {
     .name = "h5advise",
     .purpose = "which chunks, which chunk cache and which order to train with",
     .synopsis = "[OPTIONS] FILE[:/DATASET]\n[OPTIONS] --shape NxHxWxC [--type TYPE]\n"
-                "[OPTIONS] --images FOLDER\n--calibrate DIR -o profile.json",
+                "[OPTIONS] --images FOLDER\n--calibrate DIR -o profile.json\n"
+                "--record TRACE -- COMMAND [ARGUMENT...]",
     .options = options,
     .epilogue =
         "Examples:\n"
         "  h5advise train.h5:/images --workers 8 --memory 4G\n"
         "  h5advise --shape 202599x3x218x178 --chunk 100x3x217x178 --what-if\n"
+        "  h5advise --record train.trace -- python train.py\n"
         "  h5advise --shape 512x512x512 --pattern replacement --box 64x64x64\n\n"
         "man h5advise has the rest, man h5pack-chunks explains the chunk cache.\n",
     .hints = hints,
@@ -299,6 +307,25 @@ static const struct cli_rule rules[] = {
     { "scratch-bytes", "prove", NULL },
 };
 
+/* What is recorded is advised on later: only where it goes can be said. */
+static enum pack_status
+check_record(size_t n_operands, struct pack_error *err)
+{
+    if (n_operands == 0)
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--record wants a program to run: --record TRACE -- COMMAND");
+    for (size_t i = 0; options[i].kind != CLI_KIND_END; i++) {
+        const char *name = options[i].kind == CLI_KIND_SECTION ? "record" : options[i].name;
+        bool is_fine = strcmp(name, "record") == 0 || strcmp(name, "force") == 0 ||
+                       strcmp(name, "quiet") == 0;
+        if (!is_fine && cli_is_given(name))
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "--%s goes with --pattern trace:TRACE, when %s has been written",
+                             name, o.record);
+    }
+    return PACK_OK;
+}
+
 /* Exactly one thing to advise on. */
 static enum pack_status
 check_usage(size_t n_operands, struct pack_error *err)
@@ -307,6 +334,8 @@ check_usage(size_t n_operands, struct pack_error *err)
                (ask.request.data.images != NULL) + (o.calibrate != NULL);
     const char *title;
     bool known = !o.code || strcmp(o.code, "all") == 0;
+    if (o.record)
+        return check_record(n_operands, err);
     if (n_operands > 1)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "one file at a time: each has a chunk cache of its own");
@@ -330,6 +359,21 @@ check_usage(size_t n_operands, struct pack_error *err)
     return PACK_OK;
 }
 
+/* The program's status, unless what it read could not be kept. */
+static int
+record(enum pack_status outcome, char **command, struct pack_error *err)
+{
+    int status = CLI_DONE;
+    if (outcome == PACK_OK)
+        outcome = advise_record(o.record, o.force, command, &status, err);
+    if (outcome != PACK_OK && status == CLI_DONE)
+        status = cli_fail(err);
+    else if (outcome != PACK_OK)
+        cli_fail(err);
+    free(command);
+    return cli_exit(status);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -341,9 +385,11 @@ main(int argc, char **argv)
     if (!cli_parse(&program, argc, argv, &operands, &n_operands, &status))
         return status;
     cli_set_quiet(o.quiet);
+    enum pack_status outcome = check_usage(n_operands, &err);
+    if (o.record)
+        return record(outcome, operands, &err);
     cli_catch_signals();
     ask.request.watch = cli_watch(&progress);
-    enum pack_status outcome = check_usage(n_operands, &err);
     if (outcome == PACK_OK)
         outcome = o.calibrate ? calibrate(&text, &err) : advise(operands[0], &text, &err);
     status = outcome == PACK_OK ? CLI_DONE : cli_fail(&err);

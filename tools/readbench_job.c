@@ -203,7 +203,8 @@ read_order(struct readbench_job *job, bool is_found, struct pack_error *err)
         .file = data->file,
         .dataset = data->path,
         .is_found = is_found,
-        .workers = cli_is_given("workers") ? (int64_t)p->workers.n : PACK_TRACE_AS_RECORDED,
+        .workers = cli_is_given("workers") || p->workers.n > 0 ? (int64_t)p->workers.n
+                                                               : PACK_TRACE_AS_RECORDED,
     };
     enum pack_status status =
         pack_pattern_file_read(&p->pattern, &job->set->extent, &reader, &job->order, err);

@@ -15,6 +15,8 @@
 #include "libpack/base/textfile.h"
 #include "libpack/base/system.h"
 
+enum { DEFAULT_WORKERS = 4 };
+
 /* -------------------------------------------------------- what there is to read */
 
 static const struct {
@@ -256,7 +258,8 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
     }
     pattern->seed = r->reading.seed;
     pattern->batch = r->reading.batch;
-    pattern->workers = r->reading.workers;
+    bool as_recorded = r->reading.workers == UINT64_MAX;
+    pattern->workers = as_recorded ? DEFAULT_WORKERS : r->reading.workers;
     pattern->step = r->reading.step;
     pattern->read = r->reading.read;
     pattern->extent = job->params.data.extent;
@@ -267,8 +270,7 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
         .file = data ? data->file : NULL,
         .dataset = data ? data->path : NULL,
         .is_found = job->is_found,
-        .workers = r->reading.workers_as_recorded ? PACK_TRACE_AS_RECORDED
-                                                  : (int64_t)r->reading.workers,
+        .workers = as_recorded ? PACK_TRACE_AS_RECORDED : (int64_t)r->reading.workers,
     };
     if (status == PACK_OK)
         status = pack_pattern_file_read(pattern, &job->params.data.extent, &reader,

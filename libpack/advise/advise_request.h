@@ -32,11 +32,11 @@ struct pack_advise_ask_data {
 /* How it is read. */
 struct pack_advise_ask_reading {
     const char *pattern, *rank;
-    uint64_t batch, workers, epochs, step, seed;
+    uint64_t batch, epochs, step, seed;
+    uint64_t workers; /* UINT64_MAX: as many as a trace was recorded of, else 4 */
     enum pack_read_mode read;
     struct pack_shape crop, box; /* crop: height and width of images */
     bool reopen, workers_end;    /* workers_end: as struct pack_advise_params has it */
-    bool workers_as_recorded; /* of a trace that says how many processes read */
 };
 
 /* The cache as it is: UINT64_MAX and a negative w0 are the version's default. */
@@ -82,9 +82,9 @@ struct pack_advise_request {
 
 /* What is assumed where nothing is said, in every program that asks: members of an
  * initializer. */
-#define PACK_ADVISE_REQUEST_DEFAULTS                                        \
-    .reading = { .batch = 64, .workers = 4, .epochs = PACK_ADVISE_EPOCHS }, \
-    .cache = { .bytes = UINT64_MAX, .slots = UINT64_MAX, .w0 = -1 },        \
+#define PACK_ADVISE_REQUEST_DEFAULTS                                                 \
+    .reading = { .batch = 64, .workers = UINT64_MAX, .epochs = PACK_ADVISE_EPOCHS }, \
+    .cache = { .bytes = UINT64_MAX, .slots = UINT64_MAX, .w0 = -1 },                 \
     .machine = { .memory_bytes = UINT64_MAX, .ram_bytes = UINT64_MAX }
 
 /* Everything filled in; borrowed parts of params point into the job. */

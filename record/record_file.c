@@ -1,0 +1,264 @@
+/*
+ * A process's file: a trace of its own in H5PACK_RECORD_DIR, mapped, so that what is
+ * written is there whatever becomes of the process. It grows in steps; behind what is
+ * written come zeros. Some bytes are always left for the line that says why no more follows.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/record.h"
+
+enum { STEP = 1 << 20, LAST_LINE = 64, PAGE = 1 << 16, NUMBER_MAX = 21 };
+
+struct names {
+    char **given; /* as HDF5 has them */
+    size_t n, last;
+};
+
+static char folder[RECORD_NAME_MAX];
+static atomic_int lock;
+
+/* Of the process `pid`, which a child that was forked is not. */
+static struct {
+    pid_t pid;
+    bool is_stopped;
+    char path[RECORD_NAME_MAX + 64];
+    char *map;
+    size_t map_begin, map_size; /* in the file */
+    size_t size;                /* written */
+    struct names files, datasets;
+} own;
+
+__attribute__((constructor)) static void
+remember_folder(void)
+{
+    const char *dir = getenv("H5PACK_RECORD_DIR");
+    if (dir && *dir == '/' && strlen(dir) < sizeof folder)
+        strcpy(folder, dir);
+}
+
+bool
+record_is_on(void)
+{
+    return folder[0] != '\0';
+}
+
+/* A lock that a process holds which this one was forked from is nobody's any more. */
+void
+record_lock(atomic_int *word)
+{
+    int pid = (int)getpid();
+    for (;;) {
+        int holder = 0;
+        if (atomic_compare_exchange_strong(word, &holder, pid) ||
+            (holder != pid && atomic_compare_exchange_strong(word, &holder, pid)))
+            return;
+        sched_yield();
+    }
+}
+
+void
+record_unlock(atomic_int *word)
+{
+    atomic_store(word, 0);
+}
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---------------------------------------------------------------- the file */
+
+/* Whether a file may be so large: the system ends a process that tries beyond its limit. */
+static bool
+is_allowed(size_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           size <= limit.rlim_cur;
+}
+
+static int
+grow(int fd, size_t begin, size_t size)
+{
+    if (!is_allowed(begin + size))
+        return EFBIG;
+    int failed = posix_fallocate(fd, (off_t)begin, (off_t)size);
+    if (failed)
+        return failed;
+    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)begin);
+    if (map == MAP_FAILED)
+        return errno;
+    if (own.map)
+        munmap(own.map, own.map_size);
+    own.map = map;
+    own.map_begin = begin;
+    own.map_size = size;
+    return 0;
+}
+
+static void
+put(const char *text, size_t size)
+{
+    memcpy(own.map + (own.size - own.map_begin), text, size);
+    own.size += size;
+}
+
+/* For good: the program goes on without being recorded. */
+static void
+stop(int why)
+{
+    char line[LAST_LINE];
+    own.is_stopped = true;
+    if (!own.map)
+        return;
+    put(line, (size_t)snprintf(line, sizeof line, "# stopped\t%d\n", why));
+    munmap(own.map, own.map_size);
+    own.map = NULL;
+}
+
+/* Room for so many bytes and a last line. */
+static bool
+make_room(size_t size)
+{
+    if (own.map && own.size + size + LAST_LINE <= own.map_begin + own.map_size)
+        return true;
+    int flags = own.map ? O_RDWR | O_CLOEXEC : O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL;
+    int fd = open(own.path, flags, 0600);
+    int failed = fd < 0 ? errno : grow(fd, own.size & ~((size_t)PAGE - 1), STEP);
+    if (fd >= 0)
+        close(fd);
+    if (failed)
+        stop(failed);
+    return !failed;
+}
+
+static bool
+begin(pid_t pid)
+{
+    static const char head[] = "# h5pack-trace 2\n";
+    memset(&own, 0, sizeof own); /* what a parent had is the parent's */
+    own.pid = pid;
+    snprintf(own.path, sizeof own.path, "%s/%lld-%llu.trace", folder, (long long)pid,
+             (unsigned long long)now_ns());
+    if (!make_room(sizeof head - 1))
+        return false;
+    put(head, sizeof head - 1);
+    return true;
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* With what would end a line, or part it, escaped. */
+static size_t
+escape(const char *name, char *out)
+{
+    static const char plain[] = "\\\t\n\r", letters[] = "\\tnr";
+    size_t n = 0;
+    for (; *name; name++) {
+        const char *at = strchr(plain, *name);
+        if (at)
+            out[n++] = '\\';
+        out[n++] = at ? letters[at - plain] : *name;
+    }
+    return n;
+}
+
+static bool
+add(struct names *names, const char *kind, const char *given, const char *name)
+{
+    char line[2 * RECORD_NAME_MAX + 64];
+    size_t n = (size_t)snprintf(line, 64, "# %s\t%zu\t", kind, names->n);
+    char **more = realloc(names->given, (names->n + 1) * sizeof *more);
+    if (!more)
+        return false;
+    names->given = more;
+    more[names->n] = strdup(given);
+    n += escape(name, line + n);
+    line[n++] = '\n';
+    if (!more[names->n] || !make_room(n))
+        return false;
+    put(line, n);
+    names->last = names->n++;
+    return true;
+}
+
+/* The place of a name, which is written when it is new: a file with its whole path. */
+static bool
+place(struct names *names, const char *kind, const char *given, bool is_file)
+{
+    char real[RECORD_NAME_MAX];
+    if (names->n > 0 && strcmp(names->given[names->last], given) == 0)
+        return true;
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->given[i], given) == 0) {
+            names->last = i;
+            return true;
+        }
+    const char *name = is_file ? realpath(given, real) : NULL;
+    return add(names, kind, given, name ? name : given);
+}
+
+/* ------------------------------------------------------------------ lines */
+
+static char *
+put_number(char *at, uint64_t n, char end)
+{
+    char digits[NUMBER_MAX];
+    int k = 0;
+    do
+        digits[k++] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    while (k > 0)
+        *at++ = digits[--k];
+    *at++ = end;
+    return at;
+}
+
+static void
+put_lines(const struct record_boxes *b)
+{
+    char line[(2 * RECORD_RANK_MAX + 4) * NUMBER_MAX];
+    size_t width = 2 * (size_t)b->rank;
+    uint64_t time = now_ns();
+    for (size_t i = 0; i < b->n; i++) {
+        char *at = line;
+        for (size_t k = 0; k < width; k++)
+            at = put_number(at, b->numbers[i * width + k], '\t');
+        at = put_number(at, own.files.last, '\t');
+        at = put_number(at, own.datasets.last, '\t');
+        at = put_number(at, (uint64_t)own.pid, '\t');
+        at = put_number(at, time, '\n');
+        if (!make_room((size_t)(at - line)))
+            return;
+        put(line, (size_t)(at - line));
+    }
+    static const char around[] = "# around\t1\n";
+    if (b->is_around && make_room(sizeof around - 1))
+        put(around, sizeof around - 1);
+}
+
+void
+record_put(const char *file, const char *dataset, const struct record_boxes *boxes)
+{
+    pid_t pid = getpid();
+    record_lock(&lock);
+    bool good = own.pid == pid ? !own.is_stopped : begin(pid);
+    if (good && place(&own.files, "file", file, true) &&
+        place(&own.datasets, "dataset", dataset, false))
+        put_lines(boxes);
+    record_unlock(&lock);
+}

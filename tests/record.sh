@@ -1,0 +1,93 @@
+#!/bin/sh
+# h5advise --record: what a program of h5py reads is what the trace says, of forked processes too; the
+# program and its status stay as they are.
+. "$top_srcdir/tests/tap.sh"
+cd "$work" || exit 1
+export TMPDIR="$work"
+library=$top_builddir/record/.libs/libh5pack_record.so
+[ -e "$library" ] || skip_all 'the recorder is not built'
+LD_PRELOAD=$library /bin/true 2>err && [ ! -s err ] || skip_all 'this system cannot preload the recorder'
+python=
+for python in "$PYTHON" /usr/bin/python3 python3 ''; do
+    [ -z "$python" ] || ! "$python" -c 'import h5py, numpy' 2>/dev/null || break
+done
+[ -n "$python" ] || skip_all 'there is no Python here with h5py'
+# a sanitizer's programs do not like what comes before them
+LD_PRELOAD=$library h5advise --version >out 2>err && [ ! -s err ] || skip_all 'nothing is preloaded beside sanitizers'
+
+"$python" "$top_srcdir/tests/record.py" make
+run h5advise --record t.trace -- "$python" "$top_srcdir/tests/record.py" read asked extra
+[ $status -eq 3 ]; ok $? "the status is the program's"
+[ "$(cat out)" = "extra 200" ]; ok $? "so is standard output, and words behind --"
+grep -q "recorded 3 processes in 't.trace'" err && grep -q "reads of '/images' in '$work/a.h5' by 3 processes" err &&
+    grep -q "^h5advise: next: h5advise $work/a.h5:/images --pattern trace:t.trace" err
+ok $? 'how many reads of what, and what comes next'
+"$python" "$top_srcdir/tests/record.py" compare t.trace asked >diff
+ok $? 'each process has asked for what the trace says, in that order'
+note <diff
+[ "$(find . -name 'h5advise-*' | wc -l)" -eq 0 ]; ok $? 'nothing stays in the folder for temporary files'
+run h5advise a.h5 --no-measure --pattern trace:t.trace
+[ $status -le 1 ] && grep -q "boxes of '/images', which is read most" err
+ok $? 'it is a pattern, of the dataset most read'
+run h5advise a.h5:/none --no-measure --pattern trace:t.trace
+[ $status -eq 2 ] && is_one_sentence err; ok $? 'a dataset that is not there is refused'
+run h5advise a.h5:/other --no-measure --pattern trace:t.trace
+[ $status -eq 2 ] && grep -q "no reads of '/other'; it has of '/images'" err
+ok $? 'so is one that was not read, and what was is named'
+
+# two workers of two epochs, fresh ones in each
+run h5advise --record w.trace -- "$python" "$top_srcdir/tests/record.py" workers
+run h5readbench a.h5 --no-trial --pattern trace:w.trace --batch 4 --epochs 2 --json
+grep -q "2 workers, 2 epochs that each started them anew" err; ok $? 'workers and epochs are told'
+grep -q '"workers": 2' out; ok $? 'as many read again'
+run h5advise a.h5 --what-if --no-measure --pattern trace:w.trace --batch 4 --json
+# row by row, 8 of a chunk: what each worker read is every second batch of 4 in order
+loads=$(sed -n 's/.*"loads_per_sample": *\([0-9.]*\).*/\1/p' out | head -n 1)
+[ "$loads" = 0.25 ]; ok $? "each worker loads its chunks once for 4 of their 8 rows: $loads"
+run h5advise a.h5 --what-if --no-measure --pattern trace:w.trace -w 3
+grep -q 'other workers share them in batches' err; ok $? 'other workers are other workers'
+
+# what is there already stays
+run h5advise --record t.trace -- /bin/true
+[ $status -eq 2 ] && grep -q 'force' err; ok $? 'a trace that is there is not replaced'
+cp t.trace kept
+run h5advise --force --record t.trace -- /bin/true
+[ $status -eq 2 ] && grep -q "'/bin/true' read no dataset" err && cmp -s t.trace kept
+ok $? 'a program that reads nothing leaves it as it is'
+run h5advise -q --force --record t.trace -- "$python" "$top_srcdir/tests/record.py" read asked
+[ $status -eq 3 ] && [ ! -s err ]; ok $? '--force replaces it, --quiet says nothing'
+
+run h5advise --record s.trace -- sh -c 'exit 7'
+[ $status -eq 7 ]; ok $? "a failure's status is the program's, whatever was recorded"
+run h5advise --record s.trace -- sh -c 'kill -TERM $$'
+[ $status -eq 143 ]; ok $? 'the signal that ended it is told as a shell does'
+run h5advise --record s.trace -- ./none
+[ $status -eq 2 ] && is_one_sentence err; ok $? 'a program that is not there'
+printf 'no program' >odd; chmod +x odd
+run h5advise --record s.trace -- ./odd
+[ $status -eq 127 ]; ok $? 'a file that is none is taken for a script, as a shell does'
+run h5advise --record s.trace
+[ $status -eq 2 ] && is_one_sentence err; ok $? 'no program'
+run h5advise --record s.trace --workers 3 -- /bin/true
+[ $status -eq 2 ] && grep -q -- '--workers goes with --pattern' err; ok $? 'options of advice'
+"$python" "$top_srcdir/tests/record.py" static static
+run h5advise --record s.trace -- ./static
+[ $status -eq 2 ] && grep -q 'linked statically' err; ok $? 'a program that is linked statically'
+[ ! -e s.trace ]; ok $? 'of none of these is there a trace'
+( ulimit -f 100; h5advise --record s.trace -- "$python" "$top_srcdir/tests/record.py" many ) >out 2>err
+grep -q 'could not be recorded to the end' err && grep -q '^done' out
+ok $? 'a program goes on when its record cannot'
+
+# signals
+h5advise --record k.trace -- "$python" "$top_srcdir/tests/record.py" sleep ready >out 2>err &
+recorder=$!
+wait_until test -s ready
+kill -TERM $recorder
+wait $recorder
+status=$?
+[ $status -eq 9 ] && grep -q '^0	0	0	1	' k.trace
+ok $? 'SIGTERM is handed on, and what was read until then is kept'
+h5advise --force --record k.trace -- "$python" "$top_srcdir/tests/record.py" die >out 2>err
+[ $? -eq 137 ] && [ "$(grep -vc '^#' k.trace)" -eq 50 ]
+ok $? 'what a process has read that was killed is there'
+done_testing
