@@ -24,6 +24,7 @@ from h5pack._native import (
     ReadError,
     UnsupportedError,
 )
+from h5pack._record import record
 from h5pack._sampler import BlockSampler
 
 __version__ = _native.version
@@ -51,5 +52,6 @@ __all__ = [
     "log_stats",
     "pack",
     "prometheus",
+    "record",
     "write_prometheus",
 ]

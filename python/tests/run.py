@@ -22,7 +22,7 @@ def found(words):
         except unittest.SkipTest as why:
             yield path.stem, why
             continue
-        for name, test in vars(module).items():
+        for name, test in list(vars(module).items()):
             if name.startswith("test_") and callable(test):
                 if not words or any(word in f"{path.stem} {name}" for word in words):
                     yield name, test

@@ -1,0 +1,313 @@
+"""record: what a training reads through h5py, as a trace that h5advise and h5readbench replay.
+
+Each process appends to a file of its own, without a buffer, since forked workers end by os._exit;
+at the end of the `with` they become one trace. libpack/pattern.h defines its form.
+"""
+import functools
+import heapq
+import os
+import shutil
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from h5pack._native import ExistsError
+
+HEAD = b"# h5pack-trace 2\n"
+BOXES_MAX = 4096  # of one read; of more the block around them is noted
+METHODS = ("__getitem__", "read_direct")  # what all other ways of reading come down to
+
+Box = tuple[tuple[int, ...], tuple[int, ...]]  # starts and counts
+
+
+# ---------------------------------------------------------------- selections
+
+def _plain(shape: tuple[int, ...], args: tuple) -> Box | None:
+    """The box of whole numbers and slices of step 1, as most reads are; None of others."""
+    if len(args) > len(shape):
+        return None
+    starts, counts = [], []
+    for arg, extent in zip(args, shape):
+        if type(arg) is int:
+            start, count = arg + extent if arg < 0 else arg, 1
+        elif type(arg) is slice and arg.step in (None, 1):
+            start, stop, _ = arg.indices(extent)
+            count = stop - start
+        else:
+            return None
+        if count < 1:
+            return None
+        starts.append(start)
+        counts.append(count)
+    rest = shape[len(args):]
+    return (*starts, *[0] * len(rest)), (*counts, *rest)
+
+
+def _listed(arg: Any, rank: int) -> Any:
+    """A mask of one axis as the list that it is; select() of older h5py takes no such mask."""
+    is_mask = getattr(arg, "dtype", None) == bool and arg.ndim == 1 and rank > 1
+    return arg.nonzero()[0] if is_mask else arg
+
+
+def _grid(start, stride, count, block) -> Iterator[Box]:
+    """The blocks of a regular selection; those that touch are one."""
+    rank = len(start)
+    touch = [count[k] == 1 or stride[k] == block[k] for k in range(rank)]
+    size = tuple(block[k] * count[k] if touch[k] else block[k] for k in range(rank))
+    times = [1 if touch[k] else count[k] for k in range(rank)]
+    total = 1
+    for n in times:
+        total *= n
+    if total > BOXES_MAX:
+        return
+    for i in range(total):
+        at = list(start)
+        for k in reversed(range(rank)):
+            i, step = divmod(i, times[k])
+            at[k] += step * stride[k]
+        yield tuple(at), size
+
+
+def _points(points) -> Iterator[Box]:
+    """Points; those that follow one another along the last axis are one box."""
+    first, n = None, 0
+    for point in points.tolist():
+        if first is not None and point[:-1] == first[:-1] and point[-1] == first[-1] + n:
+            n += 1
+            continue
+        if first is not None:
+            yield tuple(first), (*[1] * (len(first) - 1), n)
+        first, n = point, 1
+    if first is not None:
+        yield tuple(first), (*[1] * (len(first) - 1), n)
+
+
+def _boxes(h5py: Any, space: Any) -> tuple[list[Box], bool]:
+    """The boxes of a selection, and whether they are the block around too many."""
+    kind = space.get_select_type()
+    boxes: list[Box] = []
+    if kind == h5py.h5s.SEL_NONE:
+        return [], False
+    if kind == h5py.h5s.SEL_ALL:
+        return [((0,) * len(space.shape), tuple(space.shape))], False
+    if kind == h5py.h5s.SEL_POINTS:
+        if space.get_select_elem_npoints() <= BOXES_MAX:
+            boxes = list(_points(space.get_select_elem_pointlist()))
+    elif space.is_regular_hyperslab():
+        boxes = list(_grid(*space.get_regular_hyperslab()))
+    elif space.get_select_hyper_nblocks() <= BOXES_MAX:
+        boxes = [(tuple(first), tuple(b - a + 1 for a, b in zip(first, last)))
+                 for first, last in space.get_select_hyper_blocklist().tolist()]
+    if boxes:
+        return boxes, False
+    first, last = space.get_select_bounds()
+    return [(tuple(first), tuple(b - a + 1 for a, b in zip(first, last)))], True
+
+
+# -------------------------------------------------------------------- pieces
+
+def _escaped(name: bytes) -> bytes:
+    for plain, letter in ((b"\\", b"\\"), (b"\t", b"t"), (b"\n", b"n"), (b"\r", b"r")):
+        name = name.replace(plain, b"\\" + letter)
+    return name
+
+
+class _Piece:
+    """What one process reads."""
+
+    def __init__(self, folder: str) -> None:
+        self.pid = os.getpid()
+        self._fd, _ = tempfile.mkstemp(".trace", f"{self.pid}-", folder)
+        self._lock = threading.Lock()
+        self._names: dict[tuple[bytes, bytes], int] = {}
+        self._counts = {b"file": 0, b"dataset": 0}
+        os.write(self._fd, HEAD)
+
+    def _place(self, kind: bytes, name: bytes) -> bytes:
+        """The number of a name, written when it is new: a file's with its whole path."""
+        place = self._names.get((kind, name))
+        if place is not None:
+            return b"%d" % place
+        place = self._names[kind, name] = self._counts[kind]
+        self._counts[kind] += 1
+        whole = os.path.realpath(name) if kind == b"file" else name
+        os.write(self._fd, b"# %b\t%d\t%b\n" % (kind, place, _escaped(whole)))
+        return b"%d" % place
+
+    def put(self, file: bytes, dataset: bytes, boxes: Iterable[Box], is_around: bool) -> None:
+        with self._lock:
+            origin = b"\t".join((self._place(b"file", file), self._place(b"dataset", dataset),
+                                 b"%d" % self.pid, b"%d" % time.monotonic_ns()))
+            text = b"".join(b"%b\t%b\n" % ("\t".join(map(str, (*starts, *counts))).encode(), origin)
+                            for starts, counts in boxes)
+            os.write(self._fd, text + (b"# around\t1\n" if is_around else b""))
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def _lines(path: str, said: dict[str, int]) -> Iterator[tuple[int, bytes, bytes, bytes, bytes]]:
+    """Time, numbers, escaped names of file and dataset, process, line by line."""
+    names: dict[tuple[bytes, bytes], bytes] = {}
+    with open(path, "rb") as file:
+        for line in file:
+            words = line.rstrip(b"\n").split(b"\t")
+            if not line.endswith(b"\n"):  # half a line, of a process that was killed
+                return
+            if line.startswith(b"# around"):
+                said["around"] += 1
+            elif line.startswith(b"#"):
+                if len(words) == 3:
+                    names[words[0][2:], words[1]] = words[2]
+            else:
+                yield (int(words[-1]), b"\t".join(words[:-4]), names[b"file", words[-4]],
+                       names[b"dataset", words[-3]], words[-2])
+
+
+def _merge(folder: str, out: Any) -> int:
+    """Writes all pieces by time; returns how many boxes there are."""
+    said = {"around": 0}
+    places: dict[tuple[bytes, bytes], int] = {}
+    counts = {b"file": 0, b"dataset": 0}
+    n = 0
+    pieces = [_lines(os.path.join(folder, name), said) for name in sorted(os.listdir(folder))]
+    out.write(HEAD)
+    for when, numbers, file, dataset, pid in heapq.merge(*pieces, key=lambda line: line[0]):
+        for kind, name in ((b"file", file), (b"dataset", dataset)):
+            if (kind, name) not in places:
+                places[kind, name] = counts[kind]
+                out.write(b"# %b\t%d\t%b\n" % (kind, counts[kind], name))
+                counts[kind] += 1
+        out.write(b"%b\t%d\t%d\t%b\t%d\n" % (numbers, places[b"file", file],
+                                             places[b"dataset", dataset], pid, when))
+        n += 1
+    if said["around"]:
+        out.write(b"# around\t%d\n" % said["around"])
+    return n
+
+
+# ------------------------------------------------------------------ recording
+
+class record:
+    """Writes down what is read through h5py.Dataset within a `with`, as a trace.
+
+        with h5pack.record("train.trace"):
+            train()
+        h5pack.advise("train.h5", pattern="trace:train.trace")
+
+    path    the trace, there when the `with` ends; force=True replaces one that exists
+    force   else ExistsError is raised before anything is read
+
+    Indexing, slicing, fields, iterating and read_direct are noted, in this process and in those
+    that are forked from it meanwhile, as a DataLoader's workers on Linux: start them within the
+    `with`. Spawned processes and h5py's low-level calls are not; `h5advise --record` notes these
+    too, without a line of code. A read that fails is not noted. Where nothing is read, no trace
+    is written, with a warning. One recording at a time: RuntimeError.
+    """
+
+    _running: "record | None" = None
+
+    def __init__(self, path: str | os.PathLike, *, force: bool = False) -> None:
+        self._path, self._force = os.path.abspath(os.fspath(path)), force
+        self._piece: _Piece | None = None
+        self._local = threading.local()
+
+    def __enter__(self) -> "record":
+        import h5py
+
+        if record._running:
+            raise RuntimeError("a recording is going on already")
+        if os.path.lexists(self._path) and not self._force:
+            raise ExistsError(f"'{self._path}' exists already; force=True replaces it")
+        self._h5py, self._pid = h5py, os.getpid()
+        self._folder = tempfile.mkdtemp(prefix="h5pack-record-")
+        self._originals = {name: getattr(h5py.Dataset, name) for name in METHODS}
+        for name, original in self._originals.items():
+            setattr(h5py.Dataset, name, self._noting(name, original))
+        record._running = self
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        for name, original in self._originals.items():
+            setattr(self._h5py.Dataset, name, original)
+        record._running = None
+        if self._piece and self._piece.pid == os.getpid():
+            self._piece.close()
+        if os.getpid() != self._pid:  # a forked process that leaves by an exception
+            return
+        try:
+            self._write()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _write(self) -> None:
+        part = self._path + ".part"
+        try:
+            with open(part, "wb") as out:
+                n = _merge(self._folder, out)
+                out.flush()
+                os.fsync(out.fileno())
+            if n == 0:
+                warnings.warn(f"nothing was read through h5py: '{self._path}' is not written",
+                              RuntimeWarning, stacklevel=3)
+            else:
+                os.replace(part, self._path)
+        finally:
+            if os.path.lexists(part):
+                os.remove(part)
+
+    def _noting(self, name: str, original: Any) -> Any:
+        """The method, noting what it read; what it calls of the others it has done itself."""
+        local = self._local
+
+        @functools.wraps(original)
+        def method(dataset: Any, *args: Any, **kwargs: Any) -> Any:
+            if getattr(local, "inside", False):
+                return original(dataset, *args, **kwargs)
+            local.inside = True
+            try:
+                result = original(dataset, *args, **kwargs)
+            finally:
+                local.inside = False
+            try:
+                self._note(name, dataset, args, kwargs)
+            except Exception:  # noqa: BLE001  a training is never disturbed
+                pass
+            return result
+
+        return method
+
+    def _note(self, name: str, dataset: Any, args: tuple, kwargs: dict) -> None:
+        if name == "__getitem__":
+            asked = args[0] if args else kwargs["args"]
+        else:  # read_direct(dest, source_sel=None, dest_sel=None)
+            asked = args[1] if len(args) > 1 else kwargs.get("source_sel")
+        shape = dataset.shape
+        if not shape or 0 in shape:  # no axes, or no elements
+            return
+        boxes, is_around = self._asked(dataset, shape, asked)
+        h5py = self._h5py
+        path = h5py.h5i.get_name(dataset.id)
+        if not boxes or not path:
+            return
+        piece = self._piece
+        if not piece or piece.pid != os.getpid():
+            piece = self._piece = _Piece(self._folder)
+        piece.put(h5py.h5f.get_name(dataset.id), path, boxes, is_around)
+
+    def _asked(self, dataset: Any, shape: tuple, asked: Any) -> tuple[list[Box], bool]:
+        h5py = self._h5py
+        if asked is None or asked is Ellipsis:
+            return [((0,) * len(shape), shape)], False
+        if isinstance(asked, h5py._hl.selections.Selection):
+            return _boxes(h5py, asked.id)
+        args = asked if isinstance(asked, tuple) else (asked,)
+        args = tuple(_listed(arg, len(shape)) for arg in args
+                     if not isinstance(arg, (str, bytes)))  # which are fields
+        box = _plain(shape, args)
+        if box:
+            return [box], False
+        return _boxes(h5py, h5py._hl.selections.select(shape, args or (Ellipsis,), dataset).id)

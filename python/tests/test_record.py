@@ -1,0 +1,177 @@
+"""record: the trace is what was asked for."""
+import os
+import unittest
+import warnings
+
+import numpy
+
+try:
+    import h5py
+except ImportError:
+    raise unittest.SkipTest("no h5py here") from None
+
+import h5pack
+from files import raised, write
+
+
+def read_trace(path):
+    """(dataset, starts, counts, process) of each box, and the files."""
+    names, boxes = {}, []
+    with open(path, encoding="utf-8") as file:
+        assert next(file) == "# h5pack-trace 2\n"
+        for line in file:
+            words = line.rstrip("\n").split("\t")
+            if line.startswith("#"):
+                names[words[0][2:], words[1] if len(words) > 2 else ""] = words[-1]
+                continue
+            numbers = [int(word) for word in words]
+            half = (len(numbers) - 4) // 2
+            boxes.append((names["dataset", words[-3]], tuple(numbers[:half]),
+                          tuple(numbers[half:2 * half]), numbers[-2], numbers[-1]))
+    assert [box[-1] for box in boxes] == sorted(box[-1] for box in boxes)
+    return [box[:-1] for box in boxes], names
+
+
+def boxes_of(path):
+    return [box[1:3] for box in read_trace(path)[0]]
+
+
+def recorded(tmp_path, read, name="images"):
+    write(tmp_path / "t.h5")
+    with h5py.File(tmp_path / "t.h5") as file:
+        plain = [numpy.array(part) for part in read(file[name])]
+        with h5pack.record(tmp_path / "t.trace", force=True):
+            seen = [numpy.array(part) for part in read(file[name])]
+    assert all((a == b).all() for a, b in zip(plain, seen, strict=True))
+    return boxes_of(tmp_path / "t.trace")
+
+
+WHOLE = ((0, 0, 0, 0), (103, 8, 9, 3))
+FIRST = ((0, 0, 0, 0), (1, 8, 9, 3))
+
+
+def test_whole_numbers_and_slices(tmp_path):
+    boxes = recorded(tmp_path, lambda d: (d[5], d[-1], d[3:9], d[90:], d[4, 2:4], d[...], d[()],
+                                          d[numpy.int64(7)], d[2:4, ..., 1], d[:, 0, 0, 0]))
+    assert boxes == [((5, 0, 0, 0), (1, 8, 9, 3)), ((102, 0, 0, 0), (1, 8, 9, 3)),
+                     ((3, 0, 0, 0), (6, 8, 9, 3)), ((90, 0, 0, 0), (13, 8, 9, 3)),
+                     ((4, 2, 0, 0), (1, 2, 9, 3)), WHOLE, WHOLE, ((7, 0, 0, 0), (1, 8, 9, 3)),
+                     ((2, 0, 0, 1), (2, 8, 9, 1)), ((0, 0, 0, 0), (103, 1, 1, 1))]
+
+
+def test_lists_masks_and_steps_are_their_boxes(tmp_path):
+    mask = numpy.zeros(103, bool)
+    mask[[2, 3, 50]] = True
+    boxes = recorded(tmp_path, lambda d: (d[[1, 4, 5, 20]], d[mask], d[0:30:10, 1]))
+    assert [start[0] for start, _ in boxes] == [1, 4, 20, 2, 50, 0, 10, 20]
+    assert [count[0] for _, count in boxes] == [1, 2, 1, 2, 1, 1, 1, 1]
+    assert boxes[-1] == ((20, 1, 0, 0), (1, 1, 9, 3))
+
+
+def test_too_many_pieces_are_the_block_around_them(tmp_path):
+    with h5py.File(tmp_path / "n.h5", "w") as file:
+        file["x"] = numpy.arange(10000)
+        with h5pack.record(tmp_path / "t.trace"):
+            file["x"][::2]
+    assert boxes_of(tmp_path / "t.trace") == [((0,), (9999,))]
+    assert "around" in (tmp_path / "t.trace").read_text()
+
+
+def test_other_ways_of_reading(tmp_path):
+    def ways(d):
+        out = numpy.zeros((2, 8, 9, 3), d.dtype)
+        d.read_direct(out, numpy.s_[3:5])
+        yield out
+        yield next(iter(d))
+        yield d.astype("f4")[6]
+        yield numpy.asarray(d)
+
+    assert recorded(tmp_path, ways) == [((3, 0, 0, 0), (2, 8, 9, 3)), FIRST,
+                                        ((6, 0, 0, 0), (1, 8, 9, 3)), WHOLE]
+
+
+def test_fields(tmp_path):
+    table = numpy.zeros(9, [("a", "i4"), ("b", "f8")])
+    with h5py.File(tmp_path / "n.h5", "w") as file:
+        file["x"] = table
+        with h5pack.record(tmp_path / "t.trace"):
+            file["x"].fields("a")[2:4]
+            file["x"]["b"]
+            file["x"]["a", 3]
+    assert boxes_of(tmp_path / "t.trace") == [((2,), (2,)), ((0,), (9,)), ((3,), (1,))]
+
+
+def test_forked_processes_append_to_files_of_their_own(tmp_path):
+    write(tmp_path / "t.h5")
+    with h5pack.record(tmp_path / "t.trace"):
+        with h5py.File(tmp_path / "t.h5") as file:
+            file["labels"][3]
+        pids, pipes = [], [os.pipe(), os.pipe()]
+        for k in range(2):
+            pid = os.fork()
+            if pid == 0:
+                with h5py.File(tmp_path / "t.h5") as file:
+                    for i in range(k, 20, 2):
+                        file["images"][i]
+                        if i == 10 + k:  # both are at work at the same time
+                            os.write(pipes[1 - k][1], b"x")
+                            os.read(pipes[k][0], 1)
+                os._exit(0)
+            pids.append(pid)
+        for pid in pids:
+            os.waitpid(pid, 0)
+    boxes, names = read_trace(tmp_path / "t.trace")
+    assert boxes[0] == ("/labels", (3,), (1,), os.getpid())
+    for k, pid in enumerate(pids):
+        assert [box[1][0] for box in boxes if box[3] == pid] == list(range(k, 20, 2))
+    assert names["file", "0"] == str((tmp_path / "t.h5").resolve())
+    report = h5pack.advise(f"{tmp_path / 't.h5'}:/images", pattern=f"trace:{tmp_path / 't.trace'}",
+                           no_measure=True, what_if=True, progress=False)
+    assert report["options"]["workers"] == 2
+
+
+def test_strange_names(tmp_path):
+    with h5py.File(tmp_path / "a\tb.h5", "w") as file:
+        file["x\\n\ny"] = numpy.arange(4)
+        with h5pack.record(tmp_path / "t.trace"):
+            file["x\\n\ny"][1]
+    text = (tmp_path / "t.trace").read_text()
+    assert "a\\tb.h5\n" in text and "\t/x\\\\n\\ny\n" in text
+
+
+def test_reads_that_fail_and_single_values_are_not_there(tmp_path):
+    write(tmp_path / "t.h5")
+    with h5py.File(tmp_path / "t.h5", "a") as file:
+        file["one"] = 5
+        with h5pack.record(tmp_path / "t.trace"):
+            raised(IndexError, lambda: file["images"][200])
+            file["one"][()]
+            file["labels"][2]
+    assert [box[0] for box in read_trace(tmp_path / "t.trace")[0]] == ["/labels"]
+
+
+def test_what_is_there_stays(tmp_path):
+    (tmp_path / "t.trace").write_text("mine")
+    assert "force=True" in raised(h5pack.ExistsError, h5pack.record(tmp_path / "t.trace").__enter__)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with h5pack.record(tmp_path / "t.trace", force=True):
+            pass
+    assert "nothing was read" in str(said[0].message)
+    assert sorted(os.listdir(tmp_path)) == ["t.trace"]
+    assert (tmp_path / "t.trace").read_text() == "mine"
+
+
+def test_methods_are_what_they_were_afterwards(tmp_path):
+    before = {name: h5py.Dataset.__dict__[name] for name in ("__getitem__", "read_direct")}
+    write(tmp_path / "t.h5")
+    try:
+        with h5pack.record(tmp_path / "t.trace"):
+            raised(RuntimeError, h5pack.record(tmp_path / "u.trace").__enter__)
+            with h5py.File(tmp_path / "t.h5") as file:
+                file["labels"][0]
+            raise KeyError("x")
+    except KeyError:
+        pass
+    assert {name: h5py.Dataset.__dict__[name] for name in before} == before
+    assert boxes_of(tmp_path / "t.trace") == [((0,), (1,))]
