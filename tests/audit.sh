@@ -10,7 +10,9 @@ fi
 cd "$work" || exit 1
 render_samples photos 60 1 256 || exit 1
 
-for options in '' '--chunk 1' '--compress zstd' '--chunk 1 --compress zstd:1' '--layout nchw' '--gray'; do
+for options in '' '--chunk 1' '--compress zstd' '--chunk 1 --compress zstd:1' '--layout nchw' '--gray' \
+    '--libver earliest' '--libver latest' '--shuffle --seed 3' '--fletcher32' '--no-labels' \
+    '--layout nchw --compress zstd --fletcher32'; do
     # shellcheck disable=SC2086 # several words
     h5pack -q photos --size 224x224 $options -o pack.h5 -f >/dev/null
     run h5audit pack.h5
