@@ -127,6 +127,25 @@ done
 [ $sum_kept -gt 0 ]
 ok $? "$sum_kept chunks were taken over in all"
 
+# What HDF5 cannot open for comparison, at the end: nothing is thrown away.
+job=two
+fresh
+FAULT_PATH=in.h5
+export FAULT_PATH
+struck open EIO 0 two --verify
+n_opens=$(sed -n 's/^calls //p' report | tail -n 1)
+bad=0
+for n in $((n_opens - 1)) "$n_opens"; do
+    fresh
+    struck open EIO "$n" two --verify
+    { [ $status -eq 2 ] && grep -q -e '--resume goes on with' stderr && [ -e out/set.h5.part ]; } || bad=$n
+    (unset FAULT_PATH && run two --resume --verify && [ $status -eq 0 ] && only_the_file) || bad=$n
+done
+unset FAULT_PATH
+[ $bad -eq 0 ] && [ "$n_opens" -gt 3 ]
+ok $? "the source cannot be opened when it is compared: --resume completes it ($n_opens opened before)"
+[ $bad -eq 0 ] || note <stderr
+
 # Whatever the system refuses: a sentence, and nothing under the final name. With nothing left
 # it is as if it had not been; else --resume completes it.
 job=two

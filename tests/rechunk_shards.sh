@@ -17,6 +17,13 @@ done
 run h5rechunk x.h5 -o y.h5 --split 2 --join
 [ $status -eq 2 ] && is_one_sentence err && [ ! -e taken ]
 ok $? 'other work is refused beside them'
+for what in '--split 2' --join; do
+    # shellcheck disable=SC2086 # two words
+    run h5rechunk x.h5 -o y.h5 $what --dataset images=4
+    [ $status -eq 2 ] && is_one_sentence err && grep -q 'with the chunks' err || echo "$what" >>taken
+done
+[ ! -e taken ]
+ok $? 'so are chunks for a dataset, in these words'
 run h5rechunk --join -o y.h5
 [ $status -eq 2 ] && is_one_sentence err
 ok $? 'something is to be joined'

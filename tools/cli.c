@@ -116,6 +116,14 @@ cli_error_text(const struct pack_error *err, char text[CLI_ERROR_MAX])
     return text;
 }
 
+void
+cli_blame_file(const char *operand, size_t n_operands, struct pack_error *err)
+{
+    if (n_operands > 0 && err->status != PACK_OK && err->param && strcmp(err->param, "box") == 0)
+        pack_error_prefix(err, err->status, n_operands > 1 ? "'%s' and others" : "'%s'",
+                          operand);
+}
+
 int
 cli_fail(const struct pack_error *err)
 {

@@ -185,6 +185,8 @@ const char *cli_error_text(const struct pack_error *err, char text[CLI_ERROR_MAX
 /* Complains with cli_error_text; returns CLI_FAILED, or 128 + the signal when that is
  * why. */
 int cli_fail(const struct pack_error *err);
+/* Of a box that does not fit, puts the file in front that it is to be of, if there is one. */
+void cli_blame_file(const char *operand, size_t n_operands, struct pack_error *err);
 
 /* The options that every program has beside those of its table, for --help. */
 extern const struct cli_option cli_common_options[];

@@ -253,6 +253,8 @@ advise(const char *operand, struct pack_buf *text, struct pack_error *err)
         status = advise_files_check(&answer->files, o.html, o.force, err);
     if (status == PACK_OK)
         status = advise_answer_find(&ask, answer, err);
+    if (operand)
+        cli_blame_file(operand, 1, err);
     if (status == PACK_OK)
         status = advise_answer_engine(&ask, answer, err);
     cli_progress_end(&progress);

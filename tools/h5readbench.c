@@ -350,6 +350,7 @@ run_once(struct readbench_job *job, bool is_in_sweep, struct pack_buf *text,
         cli_progress_end(&job->progress);
         if (is_changed(job, changed, sizeof changed))
             report.changed = changed;
+        cli_blame_file(job->n_operands > 0 ? job->operands[0] : NULL, job->n_operands, &err);
         if (status != PACK_OK && status != PACK_ERR_INTERRUPTED && report.changed)
             status = pack_error_prefix(&err, status, "while it was read, %s", changed);
     }

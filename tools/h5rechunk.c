@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "libpack/base/numbers.h"
 #include "libpack/base/pool.h"
@@ -232,6 +233,11 @@ split_or_join(char **operands, size_t n_operands, struct pack_error *err)
     if (o.datasets.n > 1)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--dataset: all rows beside one dataset are split, or joined, with it");
+    if (params.dataset && strchr(params.dataset, '='))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--dataset: '%.200s': files are split and joined with the chunks and "
+                         "filters that they have, and rechunked before or after",
+                         params.dataset);
     if (o.split)
         status = pack_h5_operand_split(operands[0], &file, &path, err);
     if (status == PACK_OK && path && params.dataset)

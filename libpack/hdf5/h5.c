@@ -37,15 +37,16 @@ static const struct {
  * and lets one with the words of the system replace it: those that HDF5's drivers write
  * contain "error message = '...'".
  */
+static const char system_mark[] = "error message = '";
+
 static herr_t
 collect_reason(unsigned depth, const H5E_error2_t *entry, void *context)
 {
-    static const char mark[] = "error message = '";
     char *reason = context;
     const char *text = entry->desc ? entry->desc : "";
-    const char *system = strstr(text, mark);
+    const char *system = strstr(text, system_mark);
     if (system) {
-        system += sizeof mark - 1;
+        system += sizeof system_mark - 1;
         snprintf(reason, REASON_MAX, "%.*s", (int)strcspn(system, "'"), system);
         return 1;
     }
@@ -65,6 +66,27 @@ take_reason(char *reason)
         if (strstr(reason, plain_words[i].theirs))
             return plain_words[i].ours;
     return reason[0] ? reason : "HDF5 gives no reason";
+}
+
+/* Whether the system refused what a driver of HDF5's asked for; a file that another program
+ * has locked it is in order not to have. */
+static herr_t
+look_for_system(unsigned depth, const H5E_error2_t *entry, void *context)
+{
+    (void)depth;
+    bool *found = context;
+    const char *text = entry->desc ? entry->desc : "";
+    *found = *found || (strstr(text, system_mark) &&
+                        !strstr(text, "Resource temporarily unavailable"));
+    return 0;
+}
+
+static bool
+is_of_system(void)
+{
+    bool found = false;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_for_system, &found);
+    return found;
 }
 
 static enum pack_status
@@ -195,7 +217,8 @@ pack_h5_open(const char *path, struct pack_h5_count *count, int64_t *file,
     if (!status) {
         hid_t id = H5Fopen(path, H5F_ACC_RDONLY, fapl);
         if (id < 0)
-            status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot open '%s'", path);
+            status = pack_h5_fail(err, is_of_system() ? PACK_ERR_IO : PACK_ERR_FORMAT,
+                                  "cannot open '%s'", path);
         else
             *file = id;
     }

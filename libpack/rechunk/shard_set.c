@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libpack/base/journal.h"
+#include "libpack/base/outfile.h"
 #include "libpack/hdf5/clone.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
@@ -195,19 +197,25 @@ compare(const void *a, const void *b)
                   ((const struct pack_shard_earlier *)b)->path);
 }
 
-/* All that have such names; a folder that cannot be listed shows none. */
+/* All that have such names, behind which stands `behind`; a folder that cannot be listed shows
+ * none. */
 static enum pack_status
-list_names(const char *output, size_t n, struct pack_shard_earlier **list, size_t *n_list,
-           struct pack_error *err)
+list_names(const char *output, size_t n, const char *behind, struct pack_shard_earlier **list,
+           size_t *n_list, struct pack_error *err)
 {
     const char *slash = strrchr(output, '/');
     char *folder = slash ? strndup(output, (size_t)(slash + 1 - output)) : strdup("");
     enum pack_status status = folder ? PACK_OK : pack_fail_memory(err, "a name");
     DIR *dir = folder ? opendir(slash ? folder : ".") : NULL;
     size_t part, of;
-    for (struct dirent *entry; dir && status == PACK_OK && (entry = readdir(dir));)
+    for (struct dirent *entry; dir && status == PACK_OK && (entry = readdir(dir));) {
+        size_t length = strlen(entry->d_name), rest = strlen(behind);
+        if (length < rest || strcmp(entry->d_name + length - rest, behind) != 0)
+            continue;
+        entry->d_name[length - rest] = '\0';
         if (read_name(output, entry->d_name, &part, &of) && of != n)
             status = add(list, n_list, folder, entry->d_name, err);
+    }
     if (dir)
         closedir(dir);
     free(folder);
@@ -240,7 +248,7 @@ pack_shard_earlier_find(const char *output, size_t n, const char *input, bool fo
                         struct pack_error *err)
 {
     struct pack_shard_label label = { .part = 0 };
-    enum pack_status status = list_names(output, n, earlier, n_earlier, err);
+    enum pack_status status = list_names(output, n, "", earlier, n_earlier, err);
     if (status == PACK_OK && *n_earlier > 0)
         status = pack_shard_label_read(input, &label, err);
     for (size_t i = 0; i < *n_earlier && status == PACK_OK; i++) {
@@ -261,4 +269,27 @@ pack_shard_earlier_remove(struct pack_shard_earlier *earlier, size_t n)
             earlier[i].is_removed = false;
             earlier[i].why = "it cannot be removed";
         }
+}
+
+void
+pack_shard_leftovers_remove(const char *output, size_t n)
+{
+    static const struct pack_outfile_params params = { .journal = true, .resume = true };
+    struct pack_shard_earlier *list = NULL;
+    size_t n_list = 0;
+    enum pack_status status = list_names(output, n, ".part", &list, &n_list, NULL);
+    if (status == PACK_OK) /* whose part is gone already, too */
+        list_names(output, n, ".part.journal", &list, &n_list, NULL);
+    for (size_t i = 0; i < n_list; i++) {
+        struct pack_outfile *out = NULL;
+        if (pack_outfile_open(list[i].path, &params, &out, NULL) != PACK_OK)
+            out = NULL; /* someone is at it, or it is no run's */
+        if (out && !pack_outfile_is_published(out) &&
+            pack_journal_may_be(pack_outfile_journal_fd(out)))
+            pack_outfile_discard(out);
+        else
+            pack_outfile_abandon(out);
+        free(list[i].path);
+    }
+    free(list);
 }

@@ -53,6 +53,8 @@ enum pack_status pack_shard_earlier_find(const char *output, size_t n, const cha
                                          size_t *n_earlier, struct pack_error *err);
 /* Removes what is to be removed. */
 void pack_shard_earlier_remove(struct pack_shard_earlier *earlier, size_t n);
+/* And what runs that were killed left of sets of another number than n, if nobody is at it. */
+void pack_shard_leftovers_remove(const char *output, size_t n);
 
 #ifdef __cplusplus
 }

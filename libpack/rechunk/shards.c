@@ -424,6 +424,8 @@ pack_shards(const struct pack_shards_params *params, struct pack_shards_result *
         result->is_written = status == PACK_OK;
         if (status == PACK_OK)
             pack_shard_earlier_remove(result->earlier, result->n_earlier);
+        if (status == PACK_OK && params->split && params->force)
+            pack_shard_leftovers_remove(params->output, result->n_shards);
     }
     for (size_t i = 0; i < job.n_out; i++)
         pack_outfile_discard(job.out[i]);
