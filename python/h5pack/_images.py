@@ -149,6 +149,8 @@ class Images:
             rows = self._read(slice(int(wanted[0]), int(wanted[-1]) + 1))
         else:
             rows = self._read(wanted)
+        if len(wanted) < len(numbers):  # those asked for twice do not share memory
+            rows, place = [part[place] for part in rows], numpy.arange(len(numbers))
         return [self._sample([part[i] for part in rows]) for i in place.reshape(-1)]
 
     def __repr__(self):

@@ -148,7 +148,7 @@ class Loader:
         epoch = operator.index(epoch)
         if epoch < 0:
             fail("epoch", f"{epoch} is below 0")
-        self._start = (epoch, 0)
+        self._at = self._start = (epoch, 0)
 
     def state_dict(self):
         """Where it is: goes on from there in a loader with the same arguments, in another
@@ -178,7 +178,7 @@ class Loader:
         """A reader that gives this batch next."""
         if self._reader is not None and self._reader.pid != os.getpid():
             self._reader = None  # the parent's, which left it here by forking
-        if self._reader is not None and self._reader_at == (epoch, batch):
+        if self._is_at(epoch, batch) and not self._mover:
             return
         self.close()
         if self._n_batches == 0:
@@ -189,6 +189,12 @@ class Loader:
         self._is_hdf5 = any(self._reader.info(part)["engine"] == "hdf5" for part in parts)
         if self._device or self._pin:
             self._begin_moving()
+
+    def _is_at(self, epoch, batch):
+        """Whether this batch comes next, from the reader or from those on their way to a GPU."""
+        batch += len(self._mover or ())
+        at = (epoch, batch) if batch < self._n_batches else (epoch + 1, 0)
+        return self._reader is not None and self._reader_at == at
 
     def _begin_moving(self):
         cuda = _cuda.Cuda(self._device or "cuda")
@@ -217,8 +223,8 @@ class Loader:
         except _native.Error:
             self._advance()  # a damaged one is passed over
             raise
-        except KeyboardInterrupt:
-            self.close()  # it gives no more
+        except BaseException:  # of a signal's handler: it gives no more
+            self.close()
             raise
         self._advance()
         if self._pins is not None:
@@ -240,11 +246,11 @@ class Loader:
     def close(self):
         """Ends the reader's threads; arrays that you have stay good. It can be iterated again."""
         if self._reader is not None and self._reader.pid == os.getpid():
+            self._stats.close(self._reader)  # not while another thread waits for a batch
             if self._mover is not None:
                 self._mover.clear()
             if self._pins is not None:
                 self._pins.release()
-            self._stats.close(self._reader)
             self._reader.close()
         self._reader = self._reader_at = self._mover = self._pins = None
 
@@ -306,7 +312,7 @@ class Iteration:
         if self._batch == loader._n_batches:
             raise StopIteration
         asked_ns = time.perf_counter_ns()
-        if loader._reader is None:  # closed, or interrupted
+        if not loader._is_at(self._epoch, self._batch):  # closed, or something was raised
             loader._seek(self._epoch, self._batch)
         made = self._take(loader)
         got_ns = time.perf_counter_ns()
@@ -339,6 +345,10 @@ class Iteration:
         while self._batch + len(mover) < loader._n_batches and len(mover) <= _cuda.AHEAD:
             try:
                 mover.start(self._made(loader))
+            except _native.LimitError:
+                if not len(mover):
+                    raise
+                break  # those on their way come first, and make room
             except _native.Error as error:
                 mover.fail(error)
         return mover.take()

@@ -66,7 +66,8 @@ class BlockSampler:
         self._identity = {"seed": int(seed), "batch_size": self._batch_size, "rank": rank,
                           "world": world, "workers": max(1, int(workers)), "chunks": int(chunks),
                           "n_samples": facts["shape"][0]}
-        self._epoch = self._batch = 0
+        self._epoch = self._first = self._batch = 0  # the next iteration's first; those asked for
+        self._drawn = (0, 0)  # (epoch, batch) that the order gives next
         samples = 1
         for extent in chunk:
             samples *= extent
@@ -80,20 +81,25 @@ class BlockSampler:
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration begins this epoch, whose order is its own."""
-        self._epoch, self._batch = int(epoch), 0
+        self._epoch, self._first, self._batch = int(epoch), 0, 0
 
     def __iter__(self) -> Iterator[list[int]]:
         """Lists of sample numbers; after load_state_dict() from there on, once."""
-        epoch, first = self._epoch, self._batch
-        self._order.seek(epoch, first * self._batch_size)
+        epoch, first = self._epoch, self._first
+        self._first, self._batch = 0, first
         for batch in range(first, len(self)):
-            numbers = array.array("Q")
-            numbers.frombytes(self._order.samples(self._batch_size))
             self._batch = batch + 1
-            yield numbers.tolist()
+            yield self._draw(epoch, batch)
             if self._epoch != epoch:
                 return
-        self._batch = 0
+
+    def _draw(self, epoch, batch):
+        if self._drawn != (epoch, batch):  # as when two iterations take turns
+            self._order.seek(epoch, batch * self._batch_size)
+        numbers = array.array("Q")
+        numbers.frombytes(self._order.samples(self._batch_size))
+        self._drawn = (epoch, batch + 1)
+        return numbers.tolist()
 
     def state_dict(self, batches: int | None = None) -> dict[str, int]:
         """Where it is: {"epoch", "batch", and what it was made with}.
@@ -112,7 +118,8 @@ class BlockSampler:
                 _options.fail(key, f"the state is of {key} {state[key]}, this sampler has {value}")
         if not 0 <= state["batch"] <= len(self):
             _options.fail("batch", f"{state['batch']} is none of {len(self)} batches")
-        self._epoch, self._batch = state["epoch"], state["batch"]
+        self._epoch, self._first = state["epoch"], state["batch"]
+        self._batch = self._first
 
 
 def _product(shape):

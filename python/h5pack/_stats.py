@@ -9,6 +9,7 @@ class Stats:
         self.waiting_ns = self.working_ns = self.batches = self.samples = 0
         self.past = dict.fromkeys(COUNTS + TIMES, 0)  # of readers that were closed
         self.last = {}
+        self.seen = None  # what the reader said last
 
     def add(self, waiting_ns, working_ns):
         self.waiting_ns += waiting_ns
@@ -16,12 +17,20 @@ class Stats:
         self.batches += 1
 
     def close(self, reader):
-        self.last = reader.info()
+        self.last, self.seen = reader.info(), None
         for key in self.past:
             self.past[key] += self.last[key]
 
+    def _info(self, reader):
+        """What it says; what it said last while another thread waits for a batch of it."""
+        try:
+            self.seen = None if reader is None else reader.info()
+        except RuntimeError:
+            pass
+        return self.seen
+
     def as_dict(self, reader):
-        info = reader.info() if reader is not None else None
+        info = self._info(reader)
         elapsed_ns = self.waiting_ns + self.working_ns
         sums = {key: self.past[key] + (info[key] if info else 0) for key in self.past}
         shown = info or self.last

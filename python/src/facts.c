@@ -22,14 +22,19 @@ numbers_list(const double *numbers, int n)
     return list;
 }
 
+/* Of a file, which may say what it likes. */
+static PyObject *
+text_of(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 static PyObject *
 labels_list(const struct pack_facts *facts)
 {
     PyObject *list = PyList_New(facts->n_labels);
     for (int i = 0; list && i < facts->n_labels; i++)
-        PyList_SetItem(list, i,
-                       PyUnicode_DecodeUTF8(facts->label[i],
-                                            (Py_ssize_t)strlen(facts->label[i]), "replace"));
+        PyList_SetItem(list, i, text_of(facts->label[i]));
     return list;
 }
 
@@ -39,11 +44,11 @@ facts_dict(const struct pack_facts *facts)
     char type[PACK_TYPE_TEXT_MAX], element[24], pipeline[PACK_PIPELINE_TEXT_MAX];
     struct element numpy = element_of(&facts->type);
     return Py_BuildValue(
-        "{sssssssNsNsssssKsKsNsNsN}", "type", pack_type_format(&facts->type, type), "typestr",
+        "{sssssssNsNsssNsKsKsNsNsN}", "type", pack_type_format(&facts->type, type), "typestr",
         element_name(&numpy, element), "layout", pack_layout_name(facts->layout), "shape",
         shape_tuple(&facts->extent), "chunk", shape_tuple(&facts->chunk), "filters",
         pack_pipeline_format(&facts->pipeline, pipeline), "interlace_mode",
-        facts->interlace_mode, "logical_bytes", facts->logical_bytes, "stored_bytes",
+        text_of(facts->interlace_mode), "logical_bytes", facts->logical_bytes, "stored_bytes",
         facts->stored_bytes, "labels", labels_list(facts), "mean",
         numbers_list(facts->mean, facts->n_mean), "std", numbers_list(facts->std, facts->n_std));
 }
@@ -51,19 +56,21 @@ facts_dict(const struct pack_facts *facts)
 PyObject *
 facts_dataset(PyObject *module, PyObject *args)
 {
-    const char *file, *path;
-    struct pack_error err;
-    if (!PyArg_ParseTuple(args, "ss:dataset", &file, &path))
+    PyObject *file; /* bytes, as the system has names */
+    const char *path;
+    struct pack_error err = { .status = PACK_ERR_MEMORY, .text = "out of memory" };
+    if (!PyArg_ParseTuple(args, "O&s:dataset", PyUnicode_FSConverter, &file, &path))
         return NULL;
     struct pack_facts *facts = malloc(sizeof *facts);
-    if (!facts)
-        return PyErr_NoMemory();
+    const char *name = PyBytes_AsString(file);
     PyThreadState *state = PyEval_SaveThread();
-    enum pack_status status = pack_dataset_facts(file, path, facts, &err);
+    enum pack_status status =
+        facts ? pack_dataset_facts(name, path, facts, &err) : PACK_ERR_MEMORY;
     PyEval_RestoreThread(state);
     PyObject *dict = status == PACK_OK ? facts_dict(facts)
                                        : errors_raise(PyModule_GetState(module), &err);
     free(facts);
+    Py_DECREF(file);
     return dict;
 }
 

@@ -54,6 +54,8 @@ order_samples(PyObject *object, PyObject *number)
     uint64_t left = pack_pattern_length(self->iter) - pack_pattern_position(self->iter);
     if (max > left)
         max = left;
+    if (max > PY_SSIZE_T_MAX / sizeof(uint64_t))
+        return PyErr_NoMemory();
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(max * sizeof(uint64_t)));
     if (!bytes)
         return NULL;

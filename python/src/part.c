@@ -65,6 +65,10 @@ part_getbuffer(PyObject *object, Py_buffer *view, int flags)
         PyErr_SetString(PyExc_BufferError, "the numbers of samples are for reading");
         return -1;
     }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && self->ndim > 1) {
+        PyErr_SetString(PyExc_BufferError, "batches are in C's order, not in Fortran's");
+        return -1;
+    }
     bool has_shape = (flags & PyBUF_ND) == PyBUF_ND;
     bool has_strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
     *view = (Py_buffer){ .obj = Py_NewRef(object),

@@ -338,12 +338,13 @@ reader_next(PyObject *object, PyObject *unused)
         return NULL;
     let_go(self);
     enum pack_status status = next_kept(self, &slot, &err);
+    struct pack_reader_batch batch = self->lent; /* Python's collector may call this again */
     take_again(self);
     if (status != PACK_OK)
         return errors_raise(state_of(self), &err);
     if (!slot)
         return Py_NewRef(Py_None);
-    return batch_new(state_of(self), slot, &self->lent, self->kinds, self->n_parts);
+    return batch_new(state_of(self), slot, &batch, self->kinds, self->n_parts);
 }
 
 static PyObject *

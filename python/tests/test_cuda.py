@@ -14,6 +14,7 @@ from files import N, raised, write
 
 import h5pack
 from h5pack import _cuda
+from h5pack._loader import Iteration
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -123,6 +124,40 @@ def test_a_state_counts_what_was_handed_out_not_what_is_under_way(tmp_path):
         again.load_state_dict(loader.state_dict())
         rest = [labels.tolist() for _, labels in again]
         assert rest == [labels.tolist() for _, labels in iteration] and len(rest) == 10
+
+
+def test_batches_under_way_are_not_those_of_the_next_epoch(tmp_path):
+    write(tmp_path / "x.h5")
+    with stand_in():
+        want = [labels.tolist() for _ in range(2)
+                for _, labels in h5pack.Loader(tmp_path / "x.h5", 8, order="sequential")][:13]
+        loader = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda", order="sequential")
+        for number, _ in enumerate(loader):
+            if number == len(loader) - 3:
+                break
+        assert [labels.tolist() for _, labels in loader] == want
+
+
+def test_where_memory_is_full_those_under_way_come_first(tmp_path):
+    write(tmp_path / "x.h5")
+    with stand_in():
+        loader = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda", order="sequential")
+        iteration = iter(loader)
+        got = [next(iteration)[1].tolist()]
+        real, made = Iteration._made, []
+
+        def full(self, loader):
+            made.append(0)
+            if len(made) % 2:
+                raise h5pack.LimitError("full")
+            return real(self, loader)
+
+        Iteration._made = full
+        try:
+            got += [labels.tolist() for _, labels in iteration]
+        finally:
+            Iteration._made = real
+        assert sum(got, []) == list(range(N))
 
 
 def test_without_a_gpu_it_is_said(tmp_path):

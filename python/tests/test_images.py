@@ -146,3 +146,11 @@ def test_a_dataloader_takes_its_batches():
             assert number // 7 == label
             seen.append(number)
     assert sorted(seen) == list(range(21))
+
+
+def test_a_sample_asked_for_twice_is_there_twice():
+    need("h5py")
+    first, second = h5pack.Images(packed(chunk=2)).__getitems__([3, 3])
+    kept = second[0].copy()
+    first[0][:] = 255 - first[0]
+    assert (second[0] == kept).all() and second[1] == first[1]

@@ -1,4 +1,5 @@
 """Loader against what h5py reads."""
+import ctypes
 import gc
 import os
 import signal
@@ -181,6 +182,72 @@ def test_set_epoch_gives_that_epoch_from_its_beginning(tmp_path):
         jumping.set_epoch(epoch)
         assert take(jumping)[1].tolist() == epochs[epoch]
     assert take(jumping)[1].tolist() == epochs[2]
+
+
+def test_a_state_is_that_of_the_epoch_that_was_set(tmp_path):
+    first, second = loader(tmp_path), loader(tmp_path)
+    first.set_epoch(5)
+    second.load_state_dict(first.state_dict())
+    assert take(second)[1].tolist() == take(first)[1].tolist() == drawn("shuffle", 5).tolist()
+
+
+def test_an_exception_between_reading_and_handing_out_loses_no_batch(tmp_path):
+    under_test = loader(tmp_path)
+    iteration = iter(under_test)
+    got = next(iteration)[1].tolist()
+    real, under_test._make = under_test._make, lambda batch: [][1]
+    raised(IndexError, next, iteration)
+    under_test._make = real
+    got += [label for _, labels in iteration for label in labels.tolist()]
+    assert got == drawn("shuffle").tolist()
+
+
+def test_names_that_are_not_utf8_are_files_too(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff.h5"
+    write(os.fsdecode(name))
+    assert len(take(h5pack.Loader(name, 8, out="numpy"))[1]) == N
+    assert len(h5pack.BlockSampler(os.fsdecode(name), 8, workers=1)) == 13
+
+
+def test_attributes_that_are_not_utf8_do_not_matter(tmp_path):
+    write(tmp_path / "x.h5")
+    with h5py.File(tmp_path / "x.h5", "a") as file:
+        file["images"].attrs["INTERLACE_MODE"] = numpy.bytes_(b"INTER\xff")
+    assert _native.dataset(str(tmp_path / "x.h5"), "images")["interlace_mode"] == "INTER\ufffd"
+    assert len(take(loader(tmp_path))[1]) == N
+
+
+def test_more_samples_than_memory_are_an_error():
+    many = _native.Order(shape=(10,), order=f"replacement:draws={2**61}")
+    assert len(many.samples(4)) == 32
+    raised(MemoryError, many.samples, 2**61)
+
+
+def test_a_collector_that_reads_from_the_same_reader_changes_nothing(tmp_path):
+    under_test = loader(tmp_path, order="sequential")
+    next(iter(under_test))
+    reader, others = under_test._reader, []
+
+    class Last:
+        def __del__(self):
+            others.append(reader.next())
+
+    gc.collect()
+    gc.disable()
+    thresholds = gc.get_threshold()
+    try:
+        last = Last()
+        last.itself = last
+        del last
+        spare = [tuple([i, i]) for i in range(5000)]  # so that a tuple is new memory
+        gc.set_threshold(1)
+        gc.enable()
+        batch = reader.next()
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.enable()
+    assert spare and batch.number == 1
+    assert numpy.asarray(batch.parts[1]).tolist() == list(range(8, 16))
 
 
 def test_an_epoch_that_was_left_is_followed_by_the_next(tmp_path):
@@ -395,6 +462,61 @@ def test_ctrl_c_ends_waiting_and_the_loader_goes_on(tmp_path):
     raise AssertionError(said)
 
 
+ALARMED = """
+import signal, sys
+import h5pack
+loader = h5pack.Loader(sys.argv[1], 16, out="numpy", resize=int(sys.argv[2]), memory="8G",
+                       order="replacement:draws=1000000000000", threads=1)
+
+def handler(*unused):
+    raise TimeoutError
+
+signal.signal(signal.SIGALRM, handler)
+iteration = iter(loader)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    next(iteration)
+    signal.pause()
+except TimeoutError:
+    print(loader.state_dict()["batches"], len(next(iteration)[0]))
+"""
+
+
+def test_any_exception_of_a_handler_ends_waiting_and_the_loader_goes_on(tmp_path):
+    write(tmp_path / "x.h5")
+    said = []
+    for side in (1000, 2000, 4000):
+        said.append(subprocess.run([sys.executable, "-c", ALARMED, tmp_path / "x.h5", str(side)],
+                                   capture_output=True, text=True, timeout=120, check=False))
+        if said[-1].stdout.startswith("0 "):
+            break
+    assert said[-1].stdout == "0 16\n", said
+
+
+def test_stats_are_told_in_a_forked_process_and_while_another_thread_waits(tmp_path):
+    under_test = loader(tmp_path)
+    next(iter(under_test))
+    assert under_test.stats()["visits"] > 0
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if under_test.stats()["batches"] == 1 else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+
+    class Busy:
+        pid = os.getpid()
+
+        def info(self):
+            raise RuntimeError("another thread waits for a batch of this reader")
+
+    seen, reader = under_test.stats(), under_test._reader
+    under_test._reader = Busy()
+    assert under_test.stats()["visits"] == seen["visits"]
+    under_test._reader = reader
+
+
 def test_a_file_that_changes_is_noticed(tmp_path):
     under_test = loader(tmp_path)
     iteration = iter(under_test)
@@ -456,6 +578,16 @@ def test_numbers_of_samples_are_for_reading(tmp_path):
     assert memoryview(samples).readonly and numpy.asarray(samples).tolist() == [0, 1, 2, 3]
     raised(BufferError, samples.__dlpack__)
     samples.__dlpack__(max_version=(1, 1))
+
+
+def test_order_of_fortran_is_refused(tmp_path):
+    images, = next(iter(loader(tmp_path, with_=(), out="dlpack")))
+    view = ctypes.create_string_buffer(256)
+    fortran, strided = 0x0058, 0x0018  # PyBUF_F_CONTIGUOUS, PyBUF_STRIDES
+    ask = ctypes.pythonapi.PyObject_GetBuffer
+    raised(BufferError, ask, ctypes.py_object(images), view, fortran)
+    assert ask(ctypes.py_object(images), view, strided) == 0
+    ctypes.pythonapi.PyBuffer_Release(view)
 
 
 def test_what_hdf5_itself_reads_is_the_same(tmp_path):

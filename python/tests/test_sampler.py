@@ -92,6 +92,29 @@ def test_a_set_epoch_in_the_middle_begins_anew():
     assert list(sampler) == second
 
 
+def test_an_iteration_that_was_left_is_followed_by_a_whole_one():
+    sampler = made()
+    whole = list(sampler)
+    for _ in sampler:
+        break
+    assert list(sampler) == whole
+
+
+def test_iterations_that_take_turns_do_not_change_each_other():
+    sampler = made()
+    whole = list(sampler)
+    assert [list(pair) for pair in zip(*zip(sampler, sampler))] == [whole, whole]
+
+
+def test_the_state_behind_the_last_batch_is_the_end():
+    sampler = made()
+    whole = list(sampler)
+    assert sampler.state_dict()["batch"] == len(whole)
+    other = made()
+    other.load_state_dict(sampler.state_dict())
+    assert list(other) == [] and list(other) == whole
+
+
 def test_datasets_are_found_or_named():
     path = packed(chunk=2)
     assert len(h5pack.BlockSampler(path, 3, workers=1, dataset="labels")) == 7
