@@ -18,6 +18,7 @@ from h5pack._native import ExistsError
 
 HEAD = b"# h5pack-trace 2\n"
 BOXES_MAX = 4096  # of one read; of more the block around them is noted
+READ_BYTES = 1 << 16  # at once of each piece when they become one
 METHODS = ("__getitem__", "read_direct")  # what all other ways of reading come down to
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]  # starts and counts
@@ -124,7 +125,14 @@ class _Piece:
         self._lock = threading.Lock()
         self._names: dict[tuple[bytes, bytes], int] = {}
         self._counts = {b"file": 0, b"dataset": 0}
-        os.write(self._fd, HEAD)
+        self._is_full = False
+        self._write(HEAD)
+
+    def _write(self, text: bytes) -> None:
+        """Where there was no room for all of it, nothing more follows: half a line is the last."""
+        if not self._is_full:
+            self._is_full = True
+            self._is_full = os.write(self._fd, text) < len(text)
 
     def _place(self, kind: bytes, name: bytes) -> bytes:
         """The number of a name, written when it is new: a file's with its whole path."""
@@ -134,7 +142,7 @@ class _Piece:
         place = self._names[kind, name] = self._counts[kind]
         self._counts[kind] += 1
         whole = os.path.realpath(name) if kind == b"file" else name
-        os.write(self._fd, b"# %b\t%d\t%b\n" % (kind, place, _escaped(whole)))
+        self._write(b"# %b\t%d\t%b\n" % (kind, place, _escaped(whole)))
         return b"%d" % place
 
     def put(self, file: bytes, dataset: bytes, boxes: Iterable[Box], is_around: bool) -> None:
@@ -143,28 +151,42 @@ class _Piece:
                                  b"%d" % self.pid, b"%d" % time.monotonic_ns()))
             text = b"".join(b"%b\t%b\n" % ("\t".join(map(str, (*starts, *counts))).encode(), origin)
                             for starts, counts in boxes)
-            os.write(self._fd, text + (b"# around\t1\n" if is_around else b""))
+            self._write(text + (b"# around\t1\n" if is_around else b""))
 
     def close(self) -> None:
         os.close(self._fd)
 
 
+def _whole_lines(path: str) -> Iterator[bytes]:
+    """Up to half a line, of a process that was killed or a disk that was full. The file is not kept
+    open: there may be more processes than a process may open files."""
+    at = 0
+    while True:
+        with open(path, "rb") as file:
+            file.seek(at)
+            lines = file.readlines(READ_BYTES)
+            at = file.tell()
+        for line in lines:
+            if not line.endswith(b"\n"):
+                return
+            yield line
+        if not lines:
+            return
+
+
 def _lines(path: str, said: dict[str, int]) -> Iterator[tuple[int, bytes, bytes, bytes, bytes]]:
     """Time, numbers, escaped names of file and dataset, process, line by line."""
     names: dict[tuple[bytes, bytes], bytes] = {}
-    with open(path, "rb") as file:
-        for line in file:
-            words = line.rstrip(b"\n").split(b"\t")
-            if not line.endswith(b"\n"):  # half a line, of a process that was killed
-                return
-            if line.startswith(b"# around"):
-                said["around"] += 1
-            elif line.startswith(b"#"):
-                if len(words) == 3:
-                    names[words[0][2:], words[1]] = words[2]
-            else:
-                yield (int(words[-1]), b"\t".join(words[:-4]), names[b"file", words[-4]],
-                       names[b"dataset", words[-3]], words[-2])
+    for line in _whole_lines(path):
+        words = line.rstrip(b"\n").split(b"\t")
+        if line.startswith(b"# around"):
+            said["around"] += 1
+        elif line.startswith(b"#"):
+            if len(words) == 3:
+                names[words[0][2:], words[1]] = words[2]
+        else:
+            yield (int(words[-1]), b"\t".join(words[:-4]), names[b"file", words[-4]],
+                   names[b"dataset", words[-3]], words[-2])
 
 
 def _merge(folder: str, out: Any) -> int:

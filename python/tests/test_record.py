@@ -1,5 +1,6 @@
 """record: the trace is what was asked for."""
 import os
+import resource
 import unittest
 import warnings
 
@@ -175,3 +176,41 @@ def test_methods_are_what_they_were_afterwards(tmp_path):
         pass
     assert {name: h5py.Dataset.__dict__[name] for name in before} == before
     assert boxes_of(tmp_path / "t.trace") == [((0,), (1,))]
+
+
+def test_there_may_be_more_processes_than_files_that_can_be_open(tmp_path):
+    write(tmp_path / "t.h5")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (40, limits[1]))
+    try:
+        with h5pack.record(tmp_path / "t.trace"):
+            for _ in range(50):
+                child = os.fork()
+                if child == 0:
+                    with h5py.File(tmp_path / "t.h5") as file:
+                        file["images"][3]
+                    os._exit(0)
+                os.waitpid(child, 0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    boxes, _ = read_trace(tmp_path / "t.trace")
+    assert len({box[3] for box in boxes}) == len(boxes) == 50
+
+
+def test_where_the_disk_was_full_the_trace_ends(tmp_path):
+    write(tmp_path / "t.h5")
+    real = os.write
+
+    def full(fd, text):
+        return real(fd, text[:len(text) // 2])
+
+    try:
+        with h5py.File(tmp_path / "t.h5") as file, h5pack.record(tmp_path / "t.trace"):
+            file["images"][1]
+            os.write = full
+            file["images"][2]
+            os.write = real
+            file["images"][3]
+    finally:
+        os.write = real
+    assert [box[0][0] for box in boxes_of(tmp_path / "t.trace")] == [1]
