@@ -30,22 +30,24 @@ is_dataset(const struct record_hdf5 *h, hid_t id)
 static void
 note_space(const struct record_hdf5 *h, hid_t dataset, hid_t space)
 {
-    struct record_boxes boxes;
+    struct record_boxes boxes = { .numbers = NULL };
     int kept = errno;
     if (h->is_known && record_is_on() && is_dataset(h, dataset) &&
         record_boxes_of(h, dataset, space, &boxes))
         note(h, dataset, &boxes);
+    record_boxes_done(&boxes);
     errno = kept;
 }
 
 static void
 note_chunk(const struct record_hdf5 *h, hid_t dataset, const hsize_t *offset)
 {
-    struct record_boxes boxes;
+    struct record_boxes boxes = { .numbers = NULL };
     int kept = errno;
     if (h->is_known && record_is_on() && is_dataset(h, dataset) &&
         record_boxes_of_chunk(h, dataset, offset, &boxes))
         note(h, dataset, &boxes);
+    record_boxes_done(&boxes);
     errno = kept;
 }
 

@@ -63,12 +63,13 @@ struct record_boxes {
     hsize_t *numbers;
 };
 
-/* What a selection of a dataset asks for; false: nothing, or it cannot be told. The numbers
- * are this thread's, until its next call. */
+/* What a selection of a dataset asks for; false: nothing, or it cannot be told. Either way
+ * for record_boxes_done(): threads come and go, and leave nothing behind. */
 bool record_boxes_of(const struct record_hdf5 *h, hid_t dataset, hid_t space,
                      struct record_boxes *boxes);
 bool record_boxes_of_chunk(const struct record_hdf5 *h, hid_t dataset,
                            const hsize_t *offset, struct record_boxes *boxes);
+void record_boxes_done(struct record_boxes *boxes);
 
 /* Held for microseconds, and never while HDF5 is called. */
 void record_lock(atomic_int *word);

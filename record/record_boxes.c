@@ -6,23 +6,19 @@
 
 enum { SELECT_POINTS = 1, SELECT_BLOCKS = 2, SELECT_ALL = 3 }; /* H5S_sel_type */
 
-/* This thread's numbers; they grow, and are let go with the process. */
-static _Thread_local hsize_t *room;
-static _Thread_local size_t room_boxes;
-
 static bool
 make_room(struct record_boxes *b, size_t n)
 {
-    if (n > room_boxes) {
-        size_t more = n < 16 ? 16 : n;
-        hsize_t *numbers = realloc(room, more * 2 * RECORD_RANK_MAX * sizeof *numbers);
-        if (!numbers)
-            return false;
-        room = numbers;
-        room_boxes = more;
-    }
-    b->numbers = room;
-    return true;
+    free(b->numbers);
+    b->numbers = malloc(n * 2 * (size_t)b->rank * sizeof *b->numbers);
+    return b->numbers != NULL;
+}
+
+void
+record_boxes_done(struct record_boxes *boxes)
+{
+    free(boxes->numbers);
+    boxes->numbers = NULL;
 }
 
 static hsize_t *

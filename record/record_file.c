@@ -96,7 +96,10 @@ grow(int fd, size_t begin, size_t size)
 {
     if (!is_allowed(begin + size))
         return EFBIG;
-    int failed = posix_fallocate(fd, (off_t)begin, (off_t)size);
+    int failed;
+    do /* a signal of the program's is no reason to stop */
+        failed = posix_fallocate(fd, (off_t)begin, (off_t)size);
+    while (failed == EINTR);
     if (failed)
         return failed;
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)begin);

@@ -41,18 +41,36 @@ handle_of_caller(void *address)
     return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
+/* The `wanted`th object that may be an HDF5. */
+struct named {
+    int wanted;
+    char name[RECORD_NAME_MAX];
+};
+
 static int
 look_into(struct dl_phdr_info *info, size_t size, void *context)
 {
-    void **found = context;
+    struct named *named = context;
     (void)size;
-    if (!info->dlpi_name || !strstr(info->dlpi_name, "hdf5"))
+    if (!info->dlpi_name || !strstr(info->dlpi_name, "hdf5") ||
+        strlen(info->dlpi_name) >= sizeof named->name || named->wanted-- > 0)
         return 0;
-    void *handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (!read_of(handle))
-        return 0;
-    *found = handle;
+    strcpy(named->name, info->dlpi_name);
     return 1;
+}
+
+/* The linker's lock is let go before dlopen() wants another one. */
+static void *
+handle_of_any(void)
+{
+    for (int i = 0;; i++) {
+        struct named named = { .wanted = i };
+        if (dl_iterate_phdr(look_into, &named) == 0)
+            return NULL;
+        void *handle = dlopen(named.name, RTLD_LAZY | RTLD_NOLOAD);
+        if (read_of(handle))
+            return handle;
+    }
 }
 
 static void *
@@ -63,9 +81,7 @@ handle_of(void *address)
         return handle;
     if (read_of(RTLD_NEXT))
         return RTLD_NEXT;
-    handle = NULL;
-    dl_iterate_phdr(look_into, &handle);
-    return handle;
+    return handle_of_any();
 }
 
 /* Names and where their addresses go. */

@@ -1,9 +1,10 @@
 """Reads with h5py and notes what it asked for, for tests/record.sh: make, read NOTES [WORD],
-compare TRACE NOTES, workers, many, sleep FILE, die, static FILE."""
+compare TRACE NOTES, workers, many, threads, sleep FILE, die, static FILE."""
 import os
 import signal
 import struct
 import sys
+import threading
 
 import h5py
 import numpy as np
@@ -120,6 +121,28 @@ def many():
     for i in range(60000):
         d[i % N, 0, 0]
     print('done')
+
+
+def threads():
+    """Prints the kilobytes that 600 threads leave behind, of 400 points each."""
+    d = h5py.File('a.h5', 'r')['images']
+
+    def one():
+        space = d.id.get_space()
+        space.select_elements([(i % N, 0, 2 * (i % 4)) for i in range(400)])
+        d.id.read(h5py.h5s.create_simple((400,)), space, np.zeros(400, 'u2'))
+
+    def run_some(n):
+        for _ in range(n):
+            thread = threading.Thread(target=one)
+            thread.start()
+            thread.join()
+        with open('/proc/self/statm') as f:
+            resident, shared = (int(word) for word in f.read().split()[1:3])
+        return (resident - shared) * os.sysconf('SC_PAGE_SIZE') // 1024
+
+    begun = run_some(20)
+    print(run_some(600) - begun)
 
 
 def sleep(path):

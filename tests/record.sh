@@ -78,6 +78,9 @@ run h5advise --record s.trace -- ./static
 grep -q 'could not be recorded to the end' err && grep -q '^done' out
 ok $? 'a program goes on when its record cannot'
 
+run h5advise --record h.trace -- "$python" "$top_srcdir/tests/record.py" threads
+[ $status -eq 0 ] && [ "$(cat out)" -lt 4000 ]; ok $? 'threads that end leave nothing behind'
+
 # signals
 h5advise --record k.trace -- "$python" "$top_srcdir/tests/record.py" sleep ready >out 2>err &
 recorder=$!
