@@ -120,9 +120,10 @@ enum pack_type_order { PACK_ORDER_LITTLE = 0, PACK_ORDER_BIG, PACK_ORDER_NONE };
 struct pack_type {
     enum pack_type_class class_id;
     uint32_t bytes;             /* of one element, in the file */
-    bool is_signed;             /* integers */
+    bool is_signed;             /* integers, and those that enums stand for */
+    bool is_ieee;               /* floats of 2, 4 and 8 bytes as IEEE 754 has them */
     bool is_variable;           /* strings and sequences of variable length */
-    enum pack_type_order order; /* integers, floats, bitfields; else NONE */
+    enum pack_type_order order; /* integers, floats, bitfields, enums; else NONE */
 };
 
 enum pack_space { PACK_SPACE_SIMPLE = 0, PACK_SPACE_SCALAR, PACK_SPACE_NULL };

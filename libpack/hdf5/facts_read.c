@@ -163,11 +163,12 @@ describe_type(hid_t id, struct pack_type *type)
     H5T_class_t class_id = H5Tget_class(id);
     type->class_id = class_of(class_id);
     type->bytes = (uint32_t)H5Tget_size(id);
-    type->is_signed = class_id == H5T_INTEGER && H5Tget_sign(id) == H5T_SGN_2;
+    bool is_whole = class_id == H5T_INTEGER || class_id == H5T_ENUM;
+    type->is_signed = is_whole && H5Tget_sign(id) == H5T_SGN_2;
+    type->is_ieee = class_id == H5T_FLOAT && pack_h5_is_ieee(id);
     type->is_variable = class_id == H5T_VLEN || H5Tis_variable_str(id) > 0;
     H5T_order_t order = H5Tget_order(id);
-    bool is_ordered =
-        class_id == H5T_INTEGER || class_id == H5T_FLOAT || class_id == H5T_BITFIELD;
+    bool is_ordered = is_whole || class_id == H5T_FLOAT || class_id == H5T_BITFIELD;
     type->order = !is_ordered             ? PACK_ORDER_NONE
                   : order == H5T_ORDER_BE ? PACK_ORDER_BIG
                   : order == H5T_ORDER_LE ? PACK_ORDER_LITTLE

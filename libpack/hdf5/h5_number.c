@@ -10,8 +10,8 @@ static const struct layout {
     size_t bytes, exponent_at, exponent_bits, bias;
 } layouts[] = { { 2, 10, 5, 15 }, { 4, 23, 8, 127 }, { 8, 52, 11, 1023 } };
 
-static bool
-is_ieee(hid_t type)
+bool
+pack_h5_is_ieee(hid_t type)
 {
     size_t sign, exponent, exponent_bits, mantissa, mantissa_bits;
     if (H5Tget_norm(type) != H5T_NORM_IMPLIED ||
@@ -32,7 +32,7 @@ is_plain(hid_t type)
 {
     H5T_class_t class = H5Tget_class(type);
     H5T_order_t order = H5Tget_order(type);
-    return (class == H5T_INTEGER || (class == H5T_FLOAT && is_ieee(type))) &&
+    return (class == H5T_INTEGER || (class == H5T_FLOAT && pack_h5_is_ieee(type))) &&
            (order == H5T_ORDER_LE || order == H5T_ORDER_BE) && H5Tget_offset(type) == 0 &&
            H5Tget_precision(type) == 8 * H5Tget_size(type);
 }

@@ -33,6 +33,9 @@ enum pack_status pack_h5_fail_read(struct pack_error *err, hid_t dataset,
 /* The filters of a dataset creation list; false when HDF5 cannot tell. */
 bool pack_h5_read_pipeline(hid_t dcpl, struct pack_pipeline *pipeline);
 
+/* Whether a float has 2, 4 or 8 bytes and is laid out as in IEEE 754, in either order. */
+bool pack_h5_is_ieee(hid_t type);
+
 /* The type of the elements that a reader of boxes gives; it stays the reader's. */
 struct pack_h5_boxes;
 hid_t pack_h5_boxes_type(const struct pack_h5_boxes *reader);

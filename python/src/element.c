@@ -9,16 +9,17 @@ element_of(const struct pack_type *type)
     struct element element = { type->bytes, 'V' };
     bool is_number = type->bytes == 1 || type->bytes == 2 || type->bytes == 4 ||
                      type->bytes == 8;
+    /* Enums are as they are in the file; h5py's booleans are of 1 byte. */
+    bool is_enum = type->class_id == PACK_TYPE_ENUM &&
+                   (type->bytes == 1 || type->order == PACK_ORDER_LITTLE);
     if (type->class_id == PACK_TYPE_STRING)
         element.kind = 'S';
-    else if (type->class_id == PACK_TYPE_FLOAT && is_number && type->bytes > 1)
+    else if (type->class_id == PACK_TYPE_FLOAT && type->is_ieee)
         element.kind = 'f';
     else if (type->class_id == PACK_TYPE_BITFIELD && is_number)
         element.kind = 'u';
-    else if (type->class_id == PACK_TYPE_INTEGER && is_number)
+    else if ((type->class_id == PACK_TYPE_INTEGER || is_enum) && is_number)
         element.kind = type->is_signed ? 'i' : 'u';
-    else if (type->class_id == PACK_TYPE_ENUM && is_number) /* h5py's booleans are of 1 byte */
-        element.kind = 'i';
     return element;
 }
 

@@ -92,6 +92,28 @@ def test_any_numbers_are_read_and_other_datasets_beside(tmp_path):
         assert (names == file["names"][:]).all()
 
 
+def test_elements_that_are_no_numbers_of_this_machine_are_bytes(tmp_path):
+    words = numpy.array([200, 1, 3, 7])
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for kind in ("u1", "i2", "u2", ">i2"):
+            file.create_dataset(kind, data=words.astype(kind),
+                                dtype=h5py.enum_dtype({"A": 200, "B": 1}, basetype=kind))
+        brain = h5py.h5t.IEEE_F32LE.copy()
+        brain.set_fields(15, 7, 8, 0, 7)
+        brain.set_size(2)
+        brain.set_ebias(127)
+        made = h5py.h5d.create(file.id, b"brain", brain, h5py.h5s.create_simple((4,)))
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, words.astype("f4"))
+        file["half"] = words.astype(">f2")
+    for kind in ("u1", "i2", "u2", "half"):
+        got, = take(loader(tmp_path, 4, images=kind, with_=(), order="sequential"))
+        assert got.tolist() == words.tolist(), kind
+    for kind, bits in ((">i2", words.astype(">i2")), ("brain", words.astype("f4").view("u4") >> 16)):
+        got, = take(loader(tmp_path, 4, images=kind, with_=(), order="sequential"))
+        assert got.dtype.kind == "V", kind
+        assert got.view(bits.dtype.byteorder + "u2").tolist() == bits.tolist(), kind
+
+
 def test_boxes_of_volumes_are_samples_too(tmp_path):
     write(tmp_path / "x.h5")
     got, = take(loader(tmp_path, images="volume", with_=(), order="sequential", box=(1, 60)))
