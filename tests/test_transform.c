@@ -113,6 +113,45 @@ test_values(void)
        "%d batches, %d of them wrong: cut, flipped, turned, normalised", n_read, n_wrong);
 }
 
+/* Boxes of a chunk's shape, which begin anywhere, lie in up to four of them. */
+static void
+test_boxes(void)
+{
+    static const char large_path[] = "test_transform_large.tmp.h5";
+    const struct pack_reader_transform asked = { .flip = 1 };
+    struct made large = { .name = "large",
+                          .type = "u8",
+                          .rank = 4,
+                          .dims = { N, 2 * H, 2 * W, C },
+                          .chunk = { 1, H, W, C } };
+    int n_wrong = 0, n_read = 0;
+    for (int k = 0; k < 2; k++) {
+        large.pipeline = k ? "gzip:1" : NULL;
+        made_write(&large, large_path);
+        struct pack_reader_params params = reading(NULL, 2);
+        struct pack_reader *plain = NULL, *made = NULL;
+        struct pack_reader_batch a = { .n_samples = 1 }, b;
+        params.file = large_path;
+        params.pattern.box = (struct pack_shape){ 4, { 1, H, W, C } };
+        pack_reader_open(&params, &plain, NULL);
+        params.transform = &asked;
+        pack_reader_open(&params, &made, NULL);
+        while (plain && made && pack_reader_next(plain, &a, NULL) == PACK_OK &&
+               pack_reader_next(made, &b, NULL) == PACK_OK && a.n_samples) {
+            const uint8_t(*from)[W][C] = a.data, (*to)[W][C] = b.data;
+            for (size_t row = 0; row < a.n_samples * H; row++)
+                for (int x = 0; x < W; x++)
+                    n_wrong += memcmp(to[row][x], from[row][W - 1 - x], C) != 0;
+            n_read++;
+        }
+        pack_reader_close(plain);
+        pack_reader_close(made);
+    }
+    unlink(large_path);
+    ok(n_wrong == 0 && n_read == 2 * 2 * N / BATCH,
+       "boxes of several chunks are made as they are: %d batches, %d pixels wrong", n_read, n_wrong);
+}
+
 static void
 test_info(void)
 {
@@ -202,6 +241,7 @@ main(void)
 {
     write_file();
     test_values();
+    test_boxes();
     test_info();
     test_closing();
     test_damage();

@@ -149,7 +149,7 @@ open_transform(struct pack_reader *r, struct pack_error *err)
     return PACK_OK;
 }
 
-/* Whether each sample lies in one piece of one chunk. */
+/* Whether each sample lies in one piece of one chunk, wherever its box begins. */
 static bool
 are_whole(const struct pack_reader *r)
 {
@@ -158,7 +158,7 @@ are_whole(const struct pack_reader *r)
     for (size_t k = 0; k < r->rows.n_parts; k++) {
         const struct pack_grid *grid = &r->rows.files[r->rows.parts[k].file].map->grid;
         for (int i = 1; i < grid->rank; i++)
-            if (r->present.count[i] != grid->chunk[i])
+            if (r->present.count[i] != grid->chunk[i] || grid->n_chunks[i] > 1)
                 return false;
     }
     return true;
