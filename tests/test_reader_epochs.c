@@ -305,11 +305,57 @@ test_ranks(void)
     }
 }
 
+/* -------------------------------------------------- little to plan, no end in sight */
+
+/* One chunk of many is stored; an order that never comes to it has nothing to plan. */
+static void
+test_nothing_to_plan(void)
+{
+    enum { N = 1000, AHEAD_SECONDS = 60 };
+    static const uint64_t subset[] = { 998, 999 };
+    static const uint64_t one;
+    hsize_t dims[] = { N }, chunk[] = { 1 }, count[] = { 1 }, start[] = { 0 };
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(list, 1, chunk);
+    H5Pset_deflate(list, 1);
+    hid_t set = H5Dcreate2(file, "sparse", H5T_NATIVE_UINT64, space, H5P_DEFAULT, list,
+                           H5P_DEFAULT);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    hid_t memory = H5Screate_simple(1, count, NULL);
+    H5Dwrite(set, H5T_NATIVE_UINT64, memory, space, H5P_DEFAULT, &one);
+    H5Sclose(memory);
+    H5Dclose(set);
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Fclose(file);
+    int n_read = 0;
+    alarm(AHEAD_SECONDS); /* it would look ahead for ever */
+    for (int k = 0; k < 2; k++) {
+        struct pack_reader_params params = { .file = path,
+                                             .dataset = "sparse",
+                                             .pattern = { .batch = 2,
+                                                          .subset = k ? NULL : subset,
+                                                          .n_subset = k ? 0 : 2 },
+                                             .n_epochs = UINT64_MAX };
+        struct pack_reader *reader = NULL;
+        struct pack_reader_batch batch = { .n_samples = 0 };
+        if (pack_reader_open(&params, &reader, NULL) == PACK_OK)
+            for (int i = 0; i < N; i++)
+                n_read += pack_reader_next(reader, &batch, NULL) == PACK_OK &&
+                          batch.n_samples == 2;
+        pack_reader_close(reader);
+    }
+    alarm(0);
+    is_number(n_read, 2 * N, "where little is to be planned nobody looks ahead for ever");
+}
+
 int
 main(void)
 {
     pack_h5_quiet();
     make_file();
+    test_nothing_to_plan();
     test_long();
     test_ranks();
     unlink(path);

@@ -26,13 +26,17 @@ is_coded(const struct pack_reader *r, uint64_t number)
     return pack_rowmap_chunk(&r->rows, number, &file, &chunk) == PACK_CHUNK_CODED;
 }
 
+/* Visits that need no plan count, too: an order may have none that does, and no end. */
 static void
 look_ahead(struct pack_reader *r)
 {
     uint64_t most = r->plan_ahead_max - r->future.pieces_max;
-    while (!r->future_ended && pack_plan_ahead(r->plan) <= most) {
+    while (!r->future_ended && r->n_ahead <= most) {
         r->future_ended = !pack_draw_next(&r->future, &r->seen);
-        for (size_t i = 0; i < r->seen.n_visits && !r->future_ended; i++)
+        if (r->future_ended)
+            break;
+        r->n_ahead += r->seen.n_visits;
+        for (size_t i = 0; i < r->seen.n_visits; i++)
             if (is_coded(r, r->seen.visits[i].number))
                 pack_plan_see(r->plan, r->seen.visits[i].number);
     }
@@ -58,8 +62,10 @@ pack_reader_plan_job(struct pack_reader *r, struct pack_job *job)
     struct pack_drawn *drawn = &job->drawn;
     if (!pack_draw_next(&r->present, drawn))
         return false;
-    if (r->plan)
+    if (r->plan) {
         look_ahead(r);
+        r->n_ahead -= drawn->n_visits;
+    }
     for (size_t i = 0; i < drawn->n_visits; i++) {
         struct pack_visit *visit = &drawn->visits[i];
         visit->is_coded = is_coded(r, visit->number);

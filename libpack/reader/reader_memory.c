@@ -81,7 +81,8 @@ find_largest(const struct pack_reader *r)
 {
     const struct pack_rowmap_file *largest = &r->rows.files[0];
     for (size_t i = 1; i < r->rows.n_files; i++)
-        if (r->rows.files[i].map->stored_max_bytes > largest->map->stored_max_bytes)
+        if (pack_chunkload_room_bytes(r->rows.files[i].map) >
+            pack_chunkload_room_bytes(largest->map))
             largest = &r->rows.files[i];
     return largest;
 }

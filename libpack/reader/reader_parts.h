@@ -76,7 +76,7 @@ struct pack_reader {
     struct pack_drawn seen; /* the latest of the future */
     bool future_ended;
     struct pack_plan *plan; /* NULL: nothing is decoded */
-    uint64_t plan_ahead_max;
+    uint64_t plan_ahead_max, n_ahead; /* visits that the future is ahead of the present */
 
     unsigned char *slots;  /* decoded chunks that are kept */
     size_t n_jobs, n_ring; /* when it is opened; of these so many are in the ring */
