@@ -362,6 +362,42 @@ def test_others():
     ok(status == 0 and good and same('in.h5', 'y.h5'), f'virtual datasets that others made are joined too {said}')
 
 
+def test_holes():
+    """Sources that have a fill value of their own, or a type."""
+    clear(())
+    for k in range(3):
+        with h5py.File(f'{k}.h5', 'w') as file:
+            x = file.create_dataset('x', (10, 4), 'i4', chunks=(5, 4), compression='gzip', fillvalue=7 + k)
+            x[:5 * (k % 2)] = 1
+            file.create_dataset('z', (10,), 'i4', fillvalue=7 + k)
+            file.create_dataset('y', data=np.arange(40).reshape(10, 4), dtype=['>i4', '<i4', '<i2'][k], chunks=(5, 4), compression='gzip')
+    with h5py.File('in.h5', 'w') as file:
+        for name, dtype in ('x', 'i4'), ('y', '<i4'), ('z', 'i4'):
+            layout = h5py.VirtualLayout((30, 4) if name != 'z' else (30,), dtype)
+            for k in range(3):
+                layout[10 * k:10 * k + 10] = h5py.VirtualSource(f'{k}.h5', name, (10, 4) if name != 'z' else (10,))
+            file.create_virtual_dataset(name, layout, fillvalue=-1)
+    status, _, said = run('--join', 'in.h5', '-o', 'y.h5')
+    ok(status == 0 and same('in.h5', 'y.h5'), f'what sources do not hold is their fill value, and of their type {said}')
+    for k in range(3):
+        with h5py.File(f'{k}.h5', 'a') as file:
+            del file['y']
+    status, _, said = run('--join', '0.h5', '1.h5', '2.h5', '-o', 'z.h5', '--dataset', 'x')
+    with h5py.File('y.h5') as y, h5py.File('z.h5') as z:
+        ok(status == 0 and all((y[name][()] == z[name][()]).all() for name in 'xz'), f'of files that are joined, too {said}')
+
+
+def test_classes():
+    """Names of classes are none of records, though there may be as many."""
+    clear(())
+    with h5py.File('in.h5', 'w') as file:
+        file['images'], file['labels'] = np.arange(60).reshape(20, 3), np.arange(20) % 10
+        file.create_dataset('class_names', data=[f'c{k}' for k in range(10)], dtype=h5py.string_dtype())
+    split('x.h5', 2)
+    status, _, said = run('--join', *shards('x', 2), '-o', 'y.h5', '--dataset', 'images')
+    ok(status == 0 and same('in.h5', 'y.h5'), f'names of classes, of as many as rows of a shard {said}')
+
+
 def test_links():
     """Sources are looked for where HDF5 does when the virtual file is named by a link to another folder."""
     clear()
@@ -445,6 +481,8 @@ test_refused()
 test_earlier()
 test_sets()
 test_others()
+test_holes()
+test_classes()
 test_links()
 test_lost()
 if os.environ.get('SANITIZERS', 'no') == 'no':

@@ -48,6 +48,7 @@ def make(n, group='/'):
         place['pairs'] = pairs
         place['others'] = np.arange(n + 1)
         place['none'] = 4
+        place['class_names'] = np.arange(n)  # of as many classes
         place['again'] = place['labels']
         file.create_dataset('elsewhere/labels', data=np.arange(n))
         images.attrs['unit'] = 'a'
@@ -66,6 +67,7 @@ def is_shuffled(group='/'):
         good = good and (pairs['n'] == order).all() and b[pairs[moved]['ref']] == y['images'] and y['again'] == y['labels']
         good = good and (y['others'][()] == x['others'][()]).all() and y['images'].attrs['unit'] == 'a'
         good = good and (b['elsewhere/labels'][()] == a['elsewhere/labels'][()]).all() and y['none'][()] == 4
+        good = good and (y['class_names'][()] == x['class_names'][()]).all()
         good = good and set(y) == set(x) | {'source_index'}
         return good, order
 

@@ -4,6 +4,7 @@
  * after box, because sequences and references lie in heaps of their file.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "libpack/base/size.h"
 #include "libpack/hdf5/clone_parts.h"
@@ -212,6 +213,56 @@ is_same_grid(const struct carried *c, const struct pack_facts *facts)
     return same && !facts->edge_chunks_unfiltered && options == 0;
 }
 
+/* What is not stored is read as this. */
+static bool
+get_fill(hid_t set, hid_t type, H5D_fill_value_t *is_defined, void *fill)
+{
+    hid_t dcpl = H5Dget_create_plist(set);
+    bool good = dcpl >= 0 && H5Pfill_value_defined(dcpl, is_defined) >= 0 &&
+                (*is_defined == H5D_FILL_VALUE_UNDEFINED ||
+                 H5Pget_fill_value(dcpl, type, fill) >= 0);
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
+    return good;
+}
+
+/* Whether what is not stored there need not be stored here. Pointers are not compared: they
+ * are the same where neither has a value of its own. */
+static bool
+is_same_fill(const struct carried *c)
+{
+    size_t size = H5Tget_size(c->type);
+    unsigned char *fills = calloc(2, size);
+    H5D_fill_value_t one, other;
+    bool same = fills && get_fill(c->from, c->type, &one, fills) &&
+                get_fill(c->to, c->type, &other, fills + size);
+    if (same && c->needs.pointers)
+        same = one != H5D_FILL_VALUE_USER_DEFINED && other != H5D_FILL_VALUE_USER_DEFINED;
+    else
+        same = same && memcmp(fills, fills + size, size) == 0;
+    free(fills);
+    return same;
+}
+
+static bool
+is_same_type(const struct carried *c)
+{
+    hid_t type = H5Dget_type(c->to);
+    bool same = type >= 0 && H5Tequal(type, c->type) > 0;
+    if (type >= 0)
+        H5Tclose(type);
+    return same;
+}
+
+/* Nothing was ever written. */
+static bool
+is_unwritten(const struct pack_facts *facts)
+{
+    return (facts->layout == PACK_LAYOUT_CONTIGUOUS &&
+            facts->contiguous_address == UINT64_MAX) ||
+           (facts->layout == PACK_LAYOUT_CHUNKED && facts->n_chunks_stored == 0);
+}
+
 static enum pack_status
 carry(struct carried *c, int64_t source, struct pack_error *err)
 {
@@ -222,15 +273,15 @@ carry(struct carried *c, int64_t source, struct pack_error *err)
     const bool is_piece = c->object->is_aligned && c->clone->params.pieces;
     bool is_empty = facts.space == PACK_SPACE_NULL || facts.n_elements == 0 ||
                     (facts.layout == PACK_LAYOUT_VIRTUAL && !is_piece);
-    if (facts.layout == PACK_LAYOUT_CONTIGUOUS && facts.contiguous_address == UINT64_MAX)
-        is_empty = true; /* nothing was ever written */
-    if (is_empty || (facts.layout == PACK_LAYOUT_CHUNKED && facts.n_chunks_stored == 0))
+    bool is_filled = is_piece && !is_empty && !is_same_fill(c); /* holes become values */
+    if (is_empty || (is_unwritten(&facts) && !is_filled))
         return PACK_OK;
     if (c->object->is_aligned && !is_piece)
         return pack_clone_carry_rows(c->clone, c->object, c->from, c->to, err);
-    bool is_plain = !c->needs.pointers && !c->needs.references;
+    bool is_plain = !c->needs.pointers && !c->needs.references && !is_filled;
     return is_plain && facts.layout == PACK_LAYOUT_CHUNKED &&
-                   is_same_pipeline(c->from, c->to) && (!is_piece || is_same_grid(c, &facts))
+                   is_same_pipeline(c->from, c->to) &&
+                   (!is_piece || (is_same_grid(c, &facts) && is_same_type(c)))
                ? carry_chunks(c, &facts, err)
                : carry_boxes(c, err);
 }

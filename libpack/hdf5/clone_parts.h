@@ -65,6 +65,10 @@ struct clone_object *pack_clone_find(const struct pack_clone *clone,
 /* A dataset of the source, by whatever link it is named; NULL: it is in another file. */
 struct clone_object *pack_clone_dataset(const struct pack_clone *clone, const char *path);
 
+/* Whether what has this name is not of records, though it may be as long: h5pack has the names
+ * of classes there. */
+bool pack_clone_is_of_classes(const char *name);
+
 /* Lists the objects of the source; refuses what cannot be carried over. */
 enum pack_status pack_clone_survey(struct pack_clone *clone, struct pack_error *err);
 

@@ -127,7 +127,7 @@ find_rows(hid_t group, const char *name, const H5L_info_t *info, void *context)
     struct pack_clone *clone = finding->clone;
     struct clone_key key;
     hsize_t extent[H5S_MAX_RANK];
-    if (info->type != H5L_TYPE_HARD)
+    if (info->type != H5L_TYPE_HARD || pack_clone_is_of_classes(name))
         return 0;
     hid_t child = H5Oopen(group, name, H5P_DEFAULT);
     struct clone_object *object =

@@ -97,7 +97,7 @@ look_at(struct pack_clone *clone, const char *name, struct clone_object *object,
             return pack_clone_refuse(clone, object->from,
                                      "the order of the records is to have its name", err);
     }
-    if (!is_aligned || object->set < clone->params.n_sets)
+    if (!is_aligned || pack_clone_is_of_classes(name) || object->set < clone->params.n_sets)
         return PACK_OK;
     object->is_aligned = true;
     return check_aligned(clone, object->from, set, err);

@@ -386,6 +386,12 @@ pack_clone_dataset(const struct pack_clone *clone, const char *path)
     return object && object->kind == CLONE_DATASET ? object : NULL;
 }
 
+bool
+pack_clone_is_of_classes(const char *name)
+{
+    return strcmp(name, "class_names") == 0;
+}
+
 /* Finds the datasets that are stored otherwise, by whatever link they are named. */
 static enum pack_status
 find_sets(struct pack_clone *clone, struct pack_error *err)
