@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from h5pack._native import ExistsError
+from h5pack._native import ExistsError, NotFoundError, ReadError
 
 HEAD = b"# h5pack-trace 2\n"
 BOXES_MAX = 4096  # of one read; of more the block around them is noted
@@ -244,6 +244,11 @@ class record:
             raise RuntimeError("a recording is going on already")
         if os.path.lexists(self._path) and not self._force:
             raise ExistsError(f"'{self._path}' exists already; force=True replaces it")
+        folder = os.path.dirname(self._path)
+        if not os.path.isdir(folder):  # not only when the training has ended
+            raise NotFoundError(f"cannot write '{self._path}': there is no folder '{folder}'")
+        if not os.access(folder, os.W_OK) or os.path.isdir(self._path):
+            raise ReadError(f"cannot write '{self._path}'")
         self._h5py, self._pid = h5py, os.getpid()
         self._folder = tempfile.mkdtemp(prefix="h5pack-record-")
         self._originals = {name: getattr(h5py.Dataset, name) for name in METHODS}

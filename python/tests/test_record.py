@@ -163,6 +163,12 @@ def test_what_is_there_stays(tmp_path):
     assert (tmp_path / "t.trace").read_text() == "mine"
 
 
+def test_where_no_trace_can_be_written_is_said_before_the_training(tmp_path):
+    why = raised(h5pack.NotFoundError, h5pack.record(tmp_path / "no" / "t.trace").__enter__)
+    assert "no folder" in why
+    raised(h5pack.ReadError, h5pack.record(tmp_path, force=True).__enter__)
+
+
 def test_methods_are_what_they_were_afterwards(tmp_path):
     before = {name: h5py.Dataset.__dict__[name] for name in ("__getitem__", "read_direct")}
     write(tmp_path / "t.h5")
