@@ -1,4 +1,5 @@
 """Images: samples of an HDF5 file by their numbers, for a DataLoader over h5py."""
+import operator
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -123,7 +124,10 @@ class Images:
         return self.shape[0]
 
     def _number(self, index):
-        number = index.__index__()
+        try:
+            number = operator.index(index)
+        except TypeError:
+            raise TypeError(f"{index!r} is no number of a sample") from None
         if not -len(self) <= number < len(self):
             raise IndexError(f"{number} is none of {len(self)} samples")
         return number % len(self)

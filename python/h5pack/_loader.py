@@ -11,7 +11,9 @@ from h5pack._options import fail
 
 WITH = ("labels",)
 EPOCHS = 2**40  # of one reader: more than anybody trains
+EPOCH_MAX = 2**62
 AHEAD = 2
+STRATEGIES = ("auto", "pread", "mmap", "direct")
 
 
 class Loader:
@@ -66,17 +68,19 @@ class Loader:
         self._files = _options.paths(path)
         if not self._files:
             fail("path", "there is no file in it")
-        self._images = images
+        self._images = _options.name("images", images)
         self._batch_size = _positive("batch_size", batch_size)
         self._rank, self._world = _options.rank_of(rank, world)
         self._threads = _options.thread_count(threads, rank)
         self._memory = _options.byte_count("memory", memory)
+        if strategy not in STRATEGIES:
+            fail("strategy", f"{strategy!r} is none of {', '.join(map(repr, STRATEGIES))}")
         self._strategy = strategy
-        self._order = {**_options.order(order, weights), **_options.subset(indices), "seed": operator.index(seed),
-                       "batch": self._batch_size, "rank": self._rank, "world": self._world,
+        self._order = {**_options.order(order, weights), **_options.subset(indices),
+                       "seed": _options.whole("seed", seed), "batch": self._batch_size, "rank": self._rank, "world": self._world,
                        "drop_last": bool(drop_last)}
         if box is not None:
-            self._order["box"] = tuple(box)
+            self._order["box"] = _extents(box)
         if step is not None:
             self._order["step"] = _positive("step", step)
         self._transform = _options.transform(crop, centre_crop, resize, resized_crop, flip,
@@ -87,19 +91,25 @@ class Loader:
         self._on_device = (normalize, dtype)
         if self._device and self._out != "torch":
             fail("device", f"batches arrive there as tensors, not with out={out!r}")
-        self._look(with_)
+        self._look(with_, indices)
+        _options.check_channels(normalize, self._facts["shape"], self._facts["labels"])
         self._reset()
 
-    def _look(self, with_):
+    def _look(self, with_, indices):
         """At the files: what is there, and how long an epoch is."""
         with _hdf5():
-            facts = [_native.dataset(os.fsdecode(file), self._images) for file in self._files]
+            facts = [_native.dataset(file, self._images) for file in self._files]
             self._further = self._found(with_)
-        self._facts = facts[0]
-        shape = list(facts[0]["shape"])
-        if not shape:
+        self._facts, self._shapes = facts[0], [fact["shape"] for fact in facts]
+        if not all(self._shapes):
             fail("images", f"'{self._images}' is a scalar, and has no samples")
-        shape[0] = sum(fact["shape"][0] for fact in facts)
+        shape = list(self._shapes[0])
+        shape[0] = sum(shape[0] for shape in self._shapes)
+        if 0 in shape:
+            extents = "x".join(map(str, shape))
+            fail("images", f"'{self._images}' is of {extents}, and has no samples")
+        if indices is not None and "box" not in self._order:
+            _options.check_mask(indices, shape[0])
         counted = dict(self._order, shape=shape)
         n_weighed = len(counted.get("subset", range(shape[0])))
         if "weights" in counted and "box" not in counted and len(counted["weights"]) != n_weighed:
@@ -110,9 +120,9 @@ class Loader:
 
     def _found(self, with_):
         if with_ is not WITH:
-            return (with_,) if isinstance(with_, str) else tuple(with_ or ())
+            return _options.names("with_", with_)
         try:
-            _native.dataset(os.fsdecode(self._files[0]), WITH[0])
+            _native.dataset(self._files[0], WITH[0])
         except _native.NotFoundError:
             return ()
         return WITH
@@ -143,12 +153,14 @@ class Loader:
         self._turn += 1
         return Iteration(self, epoch, batch, self._turn)
 
+    def __getitem__(self, index):
+        """No: what a DataLoader around a Loader asks for."""
+        raise TypeError("a Loader gives batches in its own order and with threads of its own: "
+                        "iterate over it, in place of a DataLoader around it")
+
     def set_epoch(self, epoch):
         """The next iteration reads this epoch, from its beginning."""
-        epoch = operator.index(epoch)
-        if epoch < 0:
-            fail("epoch", f"{epoch} is below 0")
-        self._at = self._start = (epoch, 0)
+        self._at = self._start = (_options.whole("epoch", epoch, most=EPOCH_MAX), 0)
 
     def state_dict(self):
         """Where it is: goes on from there in a loader with the same arguments, in another
@@ -158,19 +170,23 @@ class Loader:
 
     def load_state_dict(self, state):
         """The next iteration goes on where state_dict() was called."""
+        if not isinstance(state, dict):
+            fail("state", f"{state!r} is no dictionary of state_dict()")
         for key, own in self._identity().items():
             if state.get(key) != own:
                 fail("state", f"it is of a loader with {key}={state.get(key)!r}, and this one has "
                               f"{key}={own!r}")
-        epoch, batch = state["epoch"], state["batches"]
+        epoch = _options.whole("state: epoch", state.get("epoch"), most=EPOCH_MAX)
+        batch = _options.whole("state: batches", state.get("batches"), most=self._n_batches)
         self._at = (epoch, batch)
         self._start = (epoch, batch) if batch < self._n_batches else (epoch + 1, 0)
 
     def _identity(self):
         own = {key: self._order[key] for key in ("order", "seed", "rank", "world", "drop_last")}
-        indices = self._order.get("subset")
+        drawn = {"indices": self._order.get("subset"), "weights": self._order.get("weights")}
         return {**own, "batch_size": self._batch_size, "samples": self._n_samples,
-                "indices": None if indices is None else zlib.crc32(indices.tobytes())}
+                **{key: None if numbers is None else zlib.crc32(numbers.tobytes())
+                   for key, numbers in drawn.items()}}
 
     # -------------------------------------------------------------- the reader
 
@@ -184,11 +200,11 @@ class Loader:
         if self._n_batches == 0:
             return
         self._reader = self._open(epoch, batch)
-        self._reader_at = (epoch, batch)
         parts = range(1 + len(self._further))
         self._is_hdf5 = any(self._reader.info(part)["engine"] == "hdf5" for part in parts)
         if self._device or self._pin:
             self._begin_moving()
+        self._reader_at = (epoch, batch)
 
     def _is_at(self, epoch, batch):
         """Whether this batch comes next, from the reader or from those on their way to a GPU."""
@@ -207,26 +223,35 @@ class Loader:
     def _open(self, epoch, batch):
         self._make = self._make or _out.maker(self._out, self._layout)
         with _hdf5(), _named():
-            return _native.Reader(
+            reader = _native.Reader(
                 self._files, self._images, self._further, dict(self._order, epoch=epoch),
                 transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
                 n_threads=self._threads, n_ahead=AHEAD, n_kept=_native.KEEP_ALL,
                 memory_bytes=self._memory, strategy=self._strategy)
+            for file, shape in zip(self._files, self._shapes):
+                if _native.dataset(file, self._images)["shape"] != shape:
+                    raise _native.ChangedError(
+                        f"'{os.fsdecode(file)}' is another file than when this loader was made: "
+                        f"'{self._images}' has another shape")
+        return reader
 
     def _next(self):
-        """The next batch of the reader, as it is."""
+        """The next batch of the reader, as it is. Wherever Ctrl-C ends this, it is not known what
+        the reader gives next, until another one is opened."""
+        at, self._reader_at = self._reader_at, None
         try:
             with _hdf5() if self._is_hdf5 else contextlib.nullcontext():
                 batch = self._reader.next()
         except _native.LimitError as why:
+            self._reader_at = at
             raise self._too_many(why) from None
         except _native.Error:
-            self._advance()  # a damaged one is passed over
+            self._reader_at = self._following(at)  # a damaged one is passed over
             raise
         except BaseException:  # of a signal's handler: it gives no more
             self.close()
             raise
-        self._advance()
+        self._reader_at = self._following(at)
         if self._pins is not None:
             self._pins.add(batch.parts[0])
         return batch
@@ -238,13 +263,13 @@ class Loader:
         error.param = "memory"
         return error if why.param in ("n_kept", "memory_bytes") else why
 
-    def _advance(self):
-        epoch, batch = self._reader_at
-        batch += 1
-        self._reader_at = (epoch + 1, 0) if batch == self._n_batches else (epoch, batch)
+    def _following(self, at):
+        epoch, batch = at
+        return (epoch + 1, 0) if batch + 1 == self._n_batches else (epoch, batch + 1)
 
     def close(self):
         """Ends the reader's threads; arrays that you have stay good. It can be iterated again."""
+        self._reader_at = None
         if self._reader is not None and self._reader.pid == os.getpid():
             self._stats.close(self._reader)  # not while another thread waits for a batch
             if self._mover is not None:
@@ -358,6 +383,13 @@ class Iteration:
         loader._at = (self._epoch, self._batch)
 
 
+def _extents(box):
+    try:
+        return tuple(_options.whole("box", extent) for extent in box)
+    except TypeError:
+        fail("box", f"{box!r} is no shape")
+
+
 def _positive(name, number):
     try:
         value = operator.index(number)
@@ -365,7 +397,7 @@ def _positive(name, number):
         value = 0
     if value < 1:
         fail(name, f"{number!r} is no whole number above 0")
-    return value
+    return _options.whole(name, value)
 
 
 def _check_worker():

@@ -14,6 +14,51 @@ def fail(argument, sentence):
     raise error
 
 
+def whole(argument, number, least=0, most=2**64 - 1):
+    """A whole number of any type."""
+    try:
+        value = operator.index(number)
+    except TypeError:
+        fail(argument, f"{number!r} is no whole number")
+    if not least <= value <= most:
+        fail(argument, f"{number!r} is not from {least} to {most}")
+    return value
+
+
+def numbers(argument, given):
+    """A tuple of floats."""
+    try:
+        return tuple(float(number) for number in given)
+    except (TypeError, ValueError):
+        fail(argument, f"{given!r} are no numbers")
+
+
+def name(argument, given):
+    """The path of a dataset."""
+    if isinstance(given, bytes):
+        given = os.fsdecode(given)
+    if not isinstance(given, str) or "\0" in given:
+        fail(argument, f"{given!r} is no path of a dataset")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        fail(argument, f"{given!r} is no text that UTF-8 can hold")
+    return given
+
+
+def names(argument, given):
+    """Paths of datasets."""
+    if given is None:
+        return ()
+    if isinstance(given, (str, bytes)):
+        given = (given,)
+    try:
+        given = tuple(given)
+    except TypeError:
+        fail(argument, f"{given!r} is neither a path of a dataset nor several")
+    return tuple(name(argument, one) for one in given)
+
+
 def sides(argument, size):
     """(height, width) of 224 or (224, 192)."""
     try:
@@ -31,18 +76,29 @@ def sides(argument, size):
 def byte_count(argument, size):
     """1073741824 of "1G" or of itself."""
     if isinstance(size, str):
-        return _native.parse_bytes(size)
+        try:
+            return _native.parse_bytes(size)
+        except _native.Error as why:
+            fail(argument, why)
     try:
-        return operator.index(size)
+        operator.index(size)
     except TypeError:
         fail(argument, f"{size!r} is no size: '1G', or a number of bytes")
+    return whole(argument, size)
 
 
 def paths(given):
     """Names of files, in bytes as the system has them."""
     if isinstance(given, (str, bytes, os.PathLike)):
         given = (given,)
-    return tuple(os.fsencode(path) for path in given)
+    try:
+        found = tuple(os.fsencode(path) for path in given)
+    except (TypeError, UnicodeError):
+        fail("path", f"{given!r} is neither a path nor several")
+    for path in found:
+        if b"\0" in path:
+            fail("path", f"{path!r} is no name of a file")
+    return found
 
 
 # ------------------------------------------------------------------ transforms
@@ -54,9 +110,11 @@ def _resized(given):
     made = {"crop": "resized", "height": height, "width": width}
     for key in ("scale", "ratio"):
         if key in options:
-            made[key] = tuple(float(number) for number in options.pop(key))
+            made[key] = numbers("resized_crop", options.pop(key))
+            if len(made[key]) != 2:
+                fail("resized_crop", f"{key} is two numbers, from and to, not {len(made[key])}")
     if "filter" in options:
-        made["filter"] = options.pop("filter")
+        made["filter"] = str(options.pop("filter"))
     if options:
         fail("resized_crop", f"{', '.join(map(repr, options))}: its keys are size, scale, ratio, "
                              "filter")
@@ -80,19 +138,20 @@ def _cut(crop, centre_crop, resize, resized_crop):
 
 
 def _flip(flip):
-    probability = FLIP if flip is True else float(flip or 0)
+    try:
+        probability = FLIP if flip is True else float(flip or 0)
+    except (TypeError, ValueError):
+        fail("flip", f"{flip!r} is neither True nor a probability")
     if not 0 <= probability <= 1:
         fail("flip", f"{flip!r} is no probability from 0 to 1")
     return {"flip": (probability,)} if probability else {}
 
 
-def _per_channel(argument, numbers):
-    try:
-        return tuple(float(number) for number in numbers)
-    except TypeError:
-        return (float(numbers),)
-    except ValueError:
-        fail(argument, f"{numbers!r} are no numbers")
+def _per_channel(argument, values):
+    given = numbers(argument, values if hasattr(values, "__len__") else (values,))
+    if not given:
+        fail(argument, "there is no number in it")
+    return given
 
 
 def mean_and_std(normalize):
@@ -109,6 +168,17 @@ def mean_and_std(normalize):
     if max(map(abs, mean)) > 1 or max(std) > 1 or min(std) <= 0:
         fail("normalize", "mean and std are those of values from 0 to 1, as torchvision's are")
     return tuple(255 * m for m in mean), tuple(255 * s for s in std)
+
+
+def check_channels(normalize, shape, labels):
+    """As many means as channels."""
+    if normalize is None or isinstance(normalize, bool) or len(shape) not in (3, 4):
+        return
+    axis = labels.index("C") if "C" in labels else 3 if shape[-1] in (1, 3, 4) else 1
+    n_channels = shape[axis] if len(shape) == 4 else 1
+    n_means = len(mean_and_std(normalize)[0])
+    if n_means != n_channels:
+        fail("normalize", f"mean and std of {n_means}, and images of {n_channels} channels")
 
 
 def dtype_name(dtype):
@@ -137,7 +207,7 @@ CHANNELS = {None: "keep", "nchw": "first", "nhwc": "last", "channels_last": "las
 
 def transform(crop, centre_crop, resize, resized_crop, flip, normalize, dtype, layout, device):
     """None when nothing is made of the images. With a device, that is where they become floats."""
-    if layout not in CHANNELS:
+    if not isinstance(layout, (str, type(None))) or layout not in CHANNELS:
         fail("layout", f"{layout!r} is none of 'nchw', 'nhwc', 'channels_last'")
     normalised = _normalised(normalize, dtype)
     made = {**_cut(crop, centre_crop, resize, resized_crop), **_flip(flip),
@@ -157,10 +227,13 @@ def _weighted(order, weights):
         order = "weighted"
     if order.partition(":")[0] != "weighted" or "by=" in order:
         fail("weights", f"go with order='weighted' or 'weighted:draws=N', not with {order!r}")
-    weights = numpy.ascontiguousarray(weights, numpy.float64)
+    try:
+        weights = numpy.asarray(weights, numpy.float64)
+    except (TypeError, ValueError):
+        fail("weights", "are no numbers")
     if weights.ndim != 1:
         fail("weights", f"have {weights.ndim} axes: it is one number for each sample")
-    return f"{order}{',' if ':' in order else ':'}by=weights", weights
+    return f"{order}{',' if ':' in order else ':'}by=weights", numpy.ascontiguousarray(weights)
 
 
 def _read(path):
@@ -196,6 +269,15 @@ def order(text, weights):
     return {"order": text, "weights": weights}
 
 
+def check_mask(indices, n_samples):
+    """A mask is of all samples."""
+    import numpy
+
+    mask = numpy.asarray(indices)
+    if mask.dtype == bool and mask.size != n_samples:
+        fail("indices", f"it is a mask of {mask.size}, and there are {n_samples} samples")
+
+
 def subset(indices):
     """Numbers of samples, or True for each that takes part, as uint64."""
     import numpy
@@ -222,6 +304,14 @@ ENVIRONMENT = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"),
                ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
 
+def _of_environment(variable, least=0):
+    value = os.environ[variable]
+    if not value.isdecimal() or int(value) < least:
+        fail("rank", f"{variable}={value!r} in the environment is no whole number of {least} or "
+                     "more")
+    return int(value)
+
+
 def found_rank():
     """(rank, world) as torch.distributed, torchrun, Slurm or Open MPI say; (0, 1) without."""
     distributed = sys.modules.get("torch.distributed")
@@ -229,7 +319,7 @@ def found_rank():
         return distributed.get_rank(), distributed.get_world_size()
     for rank, world in ENVIRONMENT:
         if rank in os.environ and world in os.environ:
-            return int(os.environ[rank]), int(os.environ[world])
+            return _of_environment(rank), _of_environment(world)
     return 0, 1
 
 
@@ -242,12 +332,14 @@ def rank_of(rank, world):
         return found_rank()
     if (rank is None) != (world is None):
         fail("world" if world is None else "rank", "rank and world are given together")
-    return (0, 1) if rank is None else (operator.index(rank), operator.index(world))
+    return (0, 1) if rank is None else (whole("rank", rank), whole("world", world, 1))
 
 
 def thread_count(threads, rank):
     """0: one for each processor. Ranks of torchrun on one machine share them."""
     if threads is not None:
-        return operator.index(threads)
-    beside = os.environ.get("LOCAL_WORLD_SIZE") if rank == "auto" else None
-    return max(1, len(os.sched_getaffinity(0)) // int(beside)) if beside else 0
+        return whole("threads", threads, most=2**31 - 1)
+    if not isinstance(rank, str) or not os.environ.get("LOCAL_WORLD_SIZE"):
+        return 0
+    beside = _of_environment("LOCAL_WORLD_SIZE", 1)
+    return max(1, len(os.sched_getaffinity(0)) // beside)

@@ -12,9 +12,12 @@ DATASETS = ("images", "data")
 def _look(file, dataset):
     """Facts of the dataset: `dataset`, else the first of those that h5pack writes."""
     missing = None
+    if not isinstance(file, (str, bytes, os.PathLike)):
+        _options.fail("file", f"{file!r} is no path")
+    path, = _options.paths(file)
     for name in (dataset,) if dataset else DATASETS:
         try:
-            return _native.dataset(os.fspath(file), name)
+            return _native.dataset(path, _options.name("dataset", name))
         except _native.NotFoundError as why:
             missing = missing or why
     raise missing
@@ -54,17 +57,20 @@ class BlockSampler:
                  rank: int | str | None = None, world: int | None = None,
                  drop_last: bool = False) -> None:
         facts = _look(file, dataset)
+        if 0 in facts["shape"] or not facts["shape"]:
+            _options.fail("dataset", "it has no samples")
         chunk = facts["chunk"] or (1, *facts["shape"][1:])
         rank, world = _options.rank_of(rank, world)
-        self._batch_size, self._drop_last = int(batch_size), bool(drop_last)
-        if self._batch_size < 1:
-            _options.fail("batch_size", f"{batch_size!r} is no whole number above 0")
+        self._batch_size = _options.whole("batch_size", batch_size, 1)
+        self._drop_last = bool(drop_last)
+        workers = max(1, _options.whole("workers", workers))
+        chunks, seed = _options.whole("chunks", chunks, 1), _options.whole("seed", seed)
         self._order = _native.Order(
-            shape=list(facts["shape"]), order=f"block:chunks={int(chunks)},local",
-            chunk_samples=chunk[0], seed=int(seed), rank=rank, world=world,
-            batch=self._batch_size, drop_last=self._drop_last, dealt=max(1, int(workers)))
-        self._identity = {"seed": int(seed), "batch_size": self._batch_size, "rank": rank,
-                          "world": world, "workers": max(1, int(workers)), "chunks": int(chunks),
+            shape=list(facts["shape"]), order=f"block:chunks={chunks},local",
+            chunk_samples=chunk[0], seed=seed, rank=rank, world=world,
+            batch=self._batch_size, drop_last=self._drop_last, dealt=workers)
+        self._identity = {"seed": seed, "batch_size": self._batch_size, "rank": rank,
+                          "world": world, "workers": workers, "chunks": chunks,
                           "n_samples": facts["shape"][0]}
         self._epoch = self._first = self._batch = 0  # the next iteration's first; those asked for
         self._drawn = (0, 0)  # (epoch, batch) that the order gives next
@@ -73,7 +79,7 @@ class BlockSampler:
             samples *= extent
         element = facts["logical_bytes"] // max(1, _product(facts["shape"]))
         self.chunk_bytes = samples * element
-        self.rdcc_nbytes = (int(chunks) + 1) * self.chunk_bytes
+        self.rdcc_nbytes = (chunks + 1) * self.chunk_bytes
 
     def __len__(self) -> int:
         """Batches in an epoch of this rank."""
@@ -81,7 +87,7 @@ class BlockSampler:
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration begins this epoch, whose order is its own."""
-        self._epoch, self._first, self._batch = int(epoch), 0, 0
+        self._epoch, self._first, self._batch = _options.whole("epoch", epoch), 0, 0
 
     def __iter__(self) -> Iterator[list[int]]:
         """Lists of sample numbers; after load_state_dict() from there on, once."""
@@ -96,6 +102,7 @@ class BlockSampler:
     def _draw(self, epoch, batch):
         if self._drawn != (epoch, batch):  # as when two iterations take turns
             self._order.seek(epoch, batch * self._batch_size)
+        self._drawn = None  # it is not known while this may be interrupted
         numbers = array.array("Q")
         numbers.frombytes(self._order.samples(self._batch_size))
         self._drawn = (epoch, batch + 1)
@@ -113,13 +120,15 @@ class BlockSampler:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where state_dict() was. Raises ArgumentError for that of another order."""
+        if not isinstance(state, dict):
+            _options.fail("state", f"{state!r} is no dictionary of state_dict()")
         for key, value in self._identity.items():
-            if state[key] != value:
-                _options.fail(key, f"the state is of {key} {state[key]}, this sampler has {value}")
-        if not 0 <= state["batch"] <= len(self):
-            _options.fail("batch", f"{state['batch']} is none of {len(self)} batches")
-        self._epoch, self._first = state["epoch"], state["batch"]
-        self._batch = self._first
+            if state.get(key) != value:
+                _options.fail(key, f"the state is of {key} {state.get(key)}, this sampler has "
+                                   f"{value}")
+        batch = _options.whole("state: batch", state.get("batch"), most=len(self))
+        self._epoch = _options.whole("state: epoch", state.get("epoch"))
+        self._batch = self._first = batch
 
 
 def _product(shape):

@@ -593,6 +593,149 @@ def test_a_damaged_batch_is_told_of_and_passed_over(tmp_path):
     assert all((images == pixels[labels]).all() for images, labels in batches)
 
 
+def opened(path, batch_size, **options):
+    return h5pack.Loader(path, batch_size, out="numpy", **options)
+
+
+class Stopped(KeyboardInterrupt):
+    pass
+
+
+def stopping(call, step):
+    """Whether call() was ended at that line of the package's Python."""
+    package = os.path.dirname(h5pack.__file__)
+    left = step
+
+    def trace(frame, event, _):
+        nonlocal left
+        if not frame.f_code.co_filename.startswith(package):
+            return None
+        left -= event == "line"
+        if left == 0:
+            raise Stopped
+        return trace
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(trace)
+        call()
+    except Stopped:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_ctrl_c_at_any_line_leaves_the_batches_in_order(tmp_path):
+    write(tmp_path / "a.h5", n=20)
+
+    def labels(batches):
+        return [batch[1].tolist() for batch in batches]
+
+    want = labels(opened(tmp_path / "a.h5", 4, threads=1))
+    for n_before in (0, 2):
+        for step in range(1, 1000):
+            under_test = opened(tmp_path / "a.h5", 4, threads=1)
+            batches = iter(under_test)
+            for _ in range(n_before):
+                next(batches)
+            was_stopped = stopping(lambda: next(batches), step)
+            rest = labels(batches)
+            n_lost = len(want) - n_before - len(rest)
+            assert n_lost in (0, 1) and rest == want[len(want) - len(rest):], (n_before, step)
+            under_test.set_epoch(0)
+            assert labels(under_test) == want, step
+            if not was_stopped:
+                break
+        assert step > 10, "nothing was stopped"
+
+
+def test_an_iteration_that_is_begun_and_stopped_leaves_the_older_one_alone(tmp_path):
+    write(tmp_path / "a.h5", n=20)
+    want = [batch[1].tolist() for batch in opened(tmp_path / "a.h5", 4)]
+    for step in range(1, 1000):
+        under_test = opened(tmp_path / "a.h5", 4)
+        batches = iter(under_test)
+        if not stopping(lambda: iter(under_test), step):
+            break
+        try:
+            assert [batch[1].tolist() for batch in batches] == want, step
+        except RuntimeError as why:
+            assert "began another epoch" in str(why)
+
+
+def test_a_file_that_is_replaced_before_it_is_read_is_told_of(tmp_path):
+    write(tmp_path / "a.h5", n=20)
+    under_test = opened(tmp_path / "a.h5", 4)
+    write(tmp_path / "a.h5", n=19)
+    assert "another file" in raised(h5pack.ChangedError, iter, under_test)
+
+
+def test_names_of_files_need_not_be_utf_8(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff'\".h5")
+    write(tmp_path / "a.h5", n=20)
+    os.rename(tmp_path / "a.h5", path)
+    for name in (path, os.fsencode(path)):
+        assert len(take(opened(name, 4))[1]) == 20
+    assert "h5" in repr(opened(path, 4))
+    assert len(list(h5pack.BlockSampler(path, 4, workers=1))) == 5
+    assert "path: " in raised(h5pack.ArgumentError, opened, "a\0b.h5", 4)
+
+
+def test_every_wrong_argument_is_named(tmp_path):
+    path = tmp_path / "a.h5"
+    write(path)
+    with h5py.File(path, "a") as file:
+        file.create_dataset("empty", (0, 8, 8, 3), "u1")
+    nothing = object()
+    wrong = {
+        "images": [None, 5, "a\0b", "\udcff", "empty"], "with_": [5, [5], [None], "a\0b"],
+        "threads": [-1, "2", 1.5, 2**70], "memory": [-1, 2**64, 1.5, "abc"],
+        "seed": [-1, None, 1.5, 2**64], "strategy": ["x", None], "layout": [[1], 5],
+        "indices": [[True] * 5, [True] * 200, [1.5], "abc"], "weights": ["x", 5, [None], ["a"] * N],
+        "box": [5, "ab", (-1, 8, 9, 3), (1.5, 8, 9, 3)], "flip": ["yes", [1], 2, float("nan")],
+        "normalize": [((), ()), (None, None), 5, (0.5, 0.5), ((0.5,) * 9, (0.5,) * 9)],
+        "resized_crop": [{"size": 4, "scale": 5}, {"size": 4, "scale": "ab"},
+                         {"size": 4, "scale": (0.1,)}, {"size": 4, "ratio": None}],
+    }
+    for argument, values in wrong.items():
+        for value in values:
+            why = raised(h5pack.ArgumentError, opened, path, 4, **{argument: value})
+            assert why.startswith(f"{argument}: "), (argument, value, why)
+    for value in (None, 5, nothing, [None]):
+        assert raised(h5pack.ArgumentError, opened, value, 4).startswith("path: ")
+    under_test = opened(path, 4)
+    for epoch in (None, 1.5, -1, 2**64):
+        assert raised(h5pack.ArgumentError, under_test.set_epoch, epoch).startswith("epoch: ")
+    state = under_test.state_dict()
+    for bad in (None, 5, [1], {}, {**state, "batches": -1}, {**state, "batches": 99},
+                {**state, "epoch": None}, {**state, "batches": 1.5}):
+        assert raised(h5pack.ArgumentError, under_test.load_state_dict, bad).startswith("state: ")
+
+
+def test_a_state_with_other_weights_is_refused(tmp_path):
+    write(tmp_path / "a.h5")
+    state = opened(tmp_path / "a.h5", 4, weights=range(N)).state_dict()
+    opened(tmp_path / "a.h5", 4, weights=range(N)).load_state_dict(state)
+    other = opened(tmp_path / "a.h5", 4, weights=range(1, N + 1))
+    assert "weights" in raised(h5pack.ArgumentError, other.load_state_dict, state)
+
+
+def test_a_loader_in_a_dataloader_is_told_of(tmp_path):
+    write(tmp_path / "a.h5")
+    assert "in place of a DataLoader" in raised(TypeError, lambda: opened(tmp_path / "a.h5", 4)[0])
+
+
+def test_words_of_the_environment_that_are_no_numbers_are_named(tmp_path):
+    write(tmp_path / "a.h5")
+    os.environ.update(RANK="x", WORLD_SIZE="2")
+    try:
+        why = raised(h5pack.ArgumentError, opened, tmp_path / "a.h5", 4, rank="auto")
+    finally:
+        del os.environ["RANK"], os.environ["WORLD_SIZE"]
+    assert why.startswith("rank: RANK='x'")
+
+
 def test_numbers_of_samples_are_for_reading(tmp_path):
     write(tmp_path / "x.h5")
     reader = _native.Reader((str(tmp_path / "x.h5"),), "images", (), {"batch": 4}, n_kept=2)

@@ -115,6 +115,16 @@ def test_the_state_behind_the_last_batch_is_the_end():
     assert list(other) == [] and list(other) == whole
 
 
+def test_what_is_no_whole_number_is_refused():
+    for wrong in ({"chunks": 1.5}, {"chunks": 0}, {"seed": -1}, {"workers": -1}, {"workers": "2"}):
+        name, = wrong
+        raises(h5pack.ArgumentError, lambda: made(**wrong), f"{name}: ")
+    raises(h5pack.ArgumentError, lambda: made(2.5), "batch_size: ")
+    raises(h5pack.ArgumentError, lambda: h5pack.BlockSampler(None, 3, workers=1), "file: ")
+    raises(h5pack.ArgumentError, lambda: made().load_state_dict({}), "seed")
+    raises(h5pack.ArgumentError, lambda: made().set_epoch(None), "epoch: ")
+
+
 def test_datasets_are_found_or_named():
     path = packed(chunk=2)
     assert len(h5pack.BlockSampler(path, 3, workers=1, dataset="labels")) == 7
