@@ -130,7 +130,7 @@ test_companion(void)
 static void
 test_subset(void)
 {
-    enum { HALF = N / 2 };
+    enum { HALF = N / 2, APART = 7 };
     static const struct pack_advise_companion with = { .extent = { 1, { N } },
                                                        .chunk = { 1, { 100 } },
                                                        .elem_size = 8,
@@ -138,7 +138,7 @@ test_subset(void)
     uint64_t *members = malloc(HALF * sizeof *members);
     uint32_t *labels = malloc(N * sizeof *labels); /* read behind its end: ASan says so */
     for (int i = 0; i < N; i++)
-        labels[i] = i < HALF ? 0 : (uint32_t)i % 2;
+        labels[i] = i < HALF ? (uint32_t)i % 2 : i >= HALF + HALF / 2; /* then in order */
     for (int i = 0; i < HALF; i++)
         members[i] = (uint64_t)(N - 1 - i); /* the second half, from its end */
     params.data.labels = labels;
@@ -157,7 +157,14 @@ test_subset(void)
         members[i] = (uint64_t)HALF + (uint64_t)i;
     config.pattern.kind = PACK_PATTERN_SEQUENTIAL;
     o = evaluate();
-    ok(o.randomness == 0, "in its order it is not: %.3f", o.randomness);
+    ok(o.randomness == 0 && o.class_mixing < 0.8,
+       "in its order it is not, nor do its own classes mix: %.3f, %.3f", o.randomness,
+       o.class_mixing);
+    for (int i = 0; i < N / APART; i++)
+        members[i] = APART * (uint64_t)i;
+    config.pattern.n_subset = N / APART;
+    struct pack_advise_outcome apart = evaluate();
+    ok(apart.randomness == 0, "nor is one whose members lie apart: %.3f", apart.randomness);
     free(members);
     setup();
     params.data.labels = labels;
