@@ -22,9 +22,9 @@ run h5advise --record t.trace -- "$python" "$top_srcdir/tests/record.py" read as
 grep -q "recorded 3 processes in 't.trace'" err && grep -q "reads of '/images' in '$work/a.h5' by 3 processes" err &&
     grep -q "^h5advise: next: h5advise $work/a.h5:/images --pattern trace:t.trace" err
 ok $? 'how many reads of what, and what comes next'
-"$python" "$top_srcdir/tests/record.py" compare t.trace asked >diff
+"$python" "$top_srcdir/tests/record.py" compare t.trace asked >differences
 ok $? 'each process has asked for what the trace says, in that order'
-note <diff
+note <differences
 [ "$(find . -name 'h5advise-*' | wc -l)" -eq 0 ]; ok $? 'nothing stays in the folder for temporary files'
 run h5advise a.h5 --no-measure --pattern trace:t.trace
 [ $status -le 1 ] && grep -q "boxes of '/images', which is read most" err

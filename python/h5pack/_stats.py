@@ -67,13 +67,13 @@ def _chunk_samples(loader):
 def _of_reading(stats, loader):
     if _chunk_samples(loader) > 1 and not loader._order["order"].startswith(("block", "seq")):
         return "order='block:chunks=32' reads each chunk once"
-    return "faster storage, or fewer bytes: h5rechunk --filter zstd"
+    return "faster storage, or fewer bytes: h5rechunk --compress zstd"
 
 
 def _of_decoding(stats, loader):
     if _chunk_samples(loader) > 1 and stats["loads"] > 1.5 * len(_chunks_once(stats, loader)):
         return ("chunks are decoded again and again: order='block:chunks=32', or more memory")
-    return "more threads, or filters that decode faster: h5rechunk --filter zstd"
+    return "more threads, or filters that decode faster: h5rechunk --compress zstd"
 
 
 def _chunks_once(stats, loader):

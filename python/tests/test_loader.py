@@ -790,6 +790,10 @@ def test_stats_count_what_was_done(tmp_path):
 
 def test_advice_says_what_limits(tmp_path):
     under_test = loader(tmp_path)
+    assert "before some batches" in under_test.advice()
     for _ in under_test:
-        time.sleep(0.005)
+        pass
+    under_test._stats.waiting_ns, under_test._stats.working_ns = 49, 951
     assert "does not limit" in under_test.advice(), under_test.advice()
+    under_test._stats.waiting_ns, under_test._stats.working_ns = 51, 949
+    assert "the loop waits 5% of its time" in under_test.advice(), under_test.advice()
