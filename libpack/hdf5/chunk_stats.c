@@ -25,6 +25,17 @@ by_address(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
+/* Most are in order already, by either. */
+static void
+sort(struct place *places, uint64_t n, int (*compare)(const void *, const void *))
+{
+    uint64_t i = 1;
+    while (i < n && compare(&places[i - 1], &places[i]) <= 0)
+        i++;
+    if (i < n)
+        qsort(places, n, sizeof *places, compare);
+}
+
 /* Those that are stored, in logical order. */
 static uint64_t
 list(const struct pack_chunkindex *index, struct place *places, struct pack_chunk_stats *s)
@@ -90,12 +101,12 @@ pack_chunk_stats_make(const struct pack_chunkindex *index, uint64_t file_bytes,
         return pack_fail_memory(err, "a list of chunks");
     uint64_t n = list(index, places, &s);
     if (n > 0) {
-        qsort(places, n, sizeof *places, by_bytes);
+        sort(places, n, by_bytes);
         s.stored_min_bytes = places[0].bytes;
         s.stored_median_bytes = places[n / 2].bytes;
         s.stored_p99_bytes = places[n - 1 - n / 100].bytes;
         s.stored_max_bytes = places[n - 1].bytes;
-        qsort(places, n, sizeof *places, by_address);
+        sort(places, n, by_address);
         measure_span(places, n, file_bytes, &s);
     }
     free(places);
