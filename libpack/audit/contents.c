@@ -158,6 +158,7 @@ pack_contents_take(const struct pack_buf *sent, const struct pack_survey *survey
     for (size_t at = 0; sent->size - at >= sizeof record; at += sizeof record) {
         memcpy(&record, sent->data + at, sizeof record);
         record.contents.scale[sizeof record.contents.scale - 1] = '\0';
+        pack_h5_guard_mend_bool(&record.contents.is_known);
         if (record.set < survey->n_datasets)
             contents[record.set] = record.contents;
     }

@@ -201,6 +201,9 @@ static void
 mend_set(struct pack_verify_set *set)
 {
     set->path[sizeof set->path - 1] = set->failure[sizeof set->failure - 1] = '\0';
+    pack_h5_guard_mend_bool(&set->is_done);
+    pack_h5_guard_mend_bool(&set->is_by_hdf5);
+    pack_h5_guard_mend_bool(&set->has_checksum);
     mend_shape(&set->extent);
     mend_shape(&set->chunk);
     set->bad_rows = NULL;

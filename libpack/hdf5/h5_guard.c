@@ -100,6 +100,14 @@ pack_h5_guard_send(struct pack_h5_guard *guard, const void *bytes, size_t size,
     return PACK_OK;
 }
 
+void
+pack_h5_guard_mend_bool(bool *value)
+{
+    unsigned char byte;
+    memcpy(&byte, value, sizeof byte);
+    *value = byte != 0;
+}
+
 /* A large file may honestly take longer; holes do not make it large. */
 static uint64_t
 reading_ns(const char *path)

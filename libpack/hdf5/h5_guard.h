@@ -3,6 +3,7 @@
 #ifndef LIBPACK_H5_GUARD_H
 #define LIBPACK_H5_GUARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -80,6 +81,9 @@ enum pack_status pack_h5_guard_file(const char *path, struct pack_error *err);
  * pack_h5_guard_fn, `path` being the context. */
 enum pack_status pack_h5_guard_look(void *path, struct pack_h5_guard *guard,
                                     struct pack_error *err);
+
+/* What a child sent as a bool may be any byte, of which only 0 and 1 are one. */
+void pack_h5_guard_mend_bool(bool *value);
 
 #ifdef __cplusplus
 }

@@ -329,6 +329,11 @@ is_sane(struct pack_survey_dataset *d)
 {
     struct pack_facts *f = &d->facts;
     const struct pack_shape *shapes[] = { &f->extent, &f->max_extent, &f->chunk, &f->n_chunks };
+    bool *const bools[] = { &f->type.is_signed,    &f->type.is_variable, &f->edge_chunks_unfiltered,
+                            &f->filters_available, &f->fill_is_zero,     &f->has_page_strategy,
+                            &d->has_stats };
+    for (size_t i = 0; i < sizeof bools / sizeof *bools; i++)
+        pack_h5_guard_mend_bool(bools[i]);
     f->path[sizeof f->path - 1] = d->failure[sizeof d->failure - 1] = '\0';
     d->missing_source[sizeof d->missing_source - 1] = '\0';
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
