@@ -175,6 +175,47 @@ good=$(grep -c '^hundred/.*-good.h5: nothing found' out)
 ok $? 'a hundred files, of which ten are bad: each has its verdict'
 grep -v 'nothing found' out | head -20 | note
 
+# Who may not list one folder hears of it, and has the others.
+mkdir -p part/open part/shut && cp pack.h5 part/open/a.h5 && chmod 0 part/shut
+if [ "$(id -u)" -ne 0 ] || ! ls part/shut >/dev/null 2>&1; then
+    run h5audit --recursive part
+    [ $status -eq 2 ] && is_one_sentence err && grep -q "cannot list 'part/shut'" err && grep -q '^part/open/a.h5: nothing' out
+    ok $? 'a folder that may not be listed does not keep others from it'
+elif command -v setpriv >/dev/null && chmod -R go+rX . && chmod 0 part/shut &&
+    setpriv --reuid 65534 --regid 65534 --clear-groups h5audit --version >/dev/null 2>&1; then
+    run setpriv --reuid 65534 --regid 65534 --clear-groups h5audit --recursive part
+    [ $status -eq 2 ] && is_one_sentence err && grep -q "cannot list 'part/shut'" err && grep -q '^part/open/a.h5: nothing' out
+    ok $? 'a folder that may not be listed does not keep others from it'
+else
+    skip 'root may list all folders'
+fi
+chmod 755 part/shut
+run h5audit --json no.h5 pack.h5
+[ $status -eq 2 ] && is_one_sentence err && grep -q "^h5audit: cannot open 'no.h5'" err && grep -q '"failure": "cannot' out &&
+    grep -q '"workers": null' out
+ok $? 'what could not be looked at is told beside the JSON'
+head -c 600 pack.h5 >head.h5
+run h5audit head.h5
+[ $status -eq 1 ] && grep -q 'H5A501' out && grep -q 'copy it again' out && ! grep -q 'salvaged' out
+ok $? 'nothing is promised of a file of which only the beginning is there'
+ln -s round.h5 round.h5
+run h5audit round.h5
+[ $status -eq 2 ] && grep -q 'symbolic links' out
+ok $? 'a link to itself'
+if [ -w /dev/full ]; then
+    for mode in '' --verify --json --sarif; do
+        # shellcheck disable=SC2086 # maybe no word
+        h5audit $mode pack.h5 >/dev/full 2>err
+        [ $? -eq 2 ] && is_one_sentence err
+        ok $? "an answer that cannot be written: ${mode:-as it comes}"
+    done
+fi
+
+# A signal that the program alone gets ends it at once, and its child.
+if [ "${SANITIZERS:-no}" = no ] && "$PYTHON" -c 'import numpy, h5py' 2>/dev/null; then
+    run_python audit_signals.py "$work"
+fi
+
 if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null; then
     mkdir python
     run_python audit.py "$work/python"

@@ -10,6 +10,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "tools/cli.h"
+
 enum { DEPTH_MAX = 64 };
 
 static enum pack_status
@@ -44,6 +46,20 @@ is_hdf5_name(const char *name)
 static enum pack_status walk(struct audit_files *files, const char *folder, int depth,
                              struct pack_error *err);
 
+/* A folder that may not be read does not keep those beside it from being looked at. */
+static enum pack_status
+walk_below(struct audit_files *files, const char *folder, int depth, struct pack_error *err)
+{
+    struct pack_error why;
+    enum pack_status status = walk(files, folder, depth, &why);
+    if (status == PACK_ERR_IO || status == PACK_ERR_NOT_FOUND) { /* or it is gone since */
+        cli_complain("%s", why.text);
+        files->n_unlisted++;
+        return PACK_OK;
+    }
+    return status == PACK_OK ? status : pack_fail(err, status, "%s", why.text);
+}
+
 /* Links to folders are not followed: they might lead back. */
 static enum pack_status
 take(struct audit_files *files, const char *folder, const char *name, int depth,
@@ -57,7 +73,7 @@ take(struct audit_files *files, const char *folder, const char *name, int depth,
     if (asprintf(&path, "%s/%s", folder, name) < 0)
         return pack_fail_memory(err, "a name");
     if (lstat(path, &link) == 0 && S_ISDIR(link.st_mode))
-        status = walk(files, path, depth + 1, err);
+        status = walk_below(files, path, depth + 1, err);
     else if (is_hdf5_name(name) && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         status = add(files, path, err);
     free(path);

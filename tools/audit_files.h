@@ -11,6 +11,7 @@ struct audit_files {
     const char **names;
     size_t n;
     size_t n_capacity;
+    size_t n_unlisted; /* folders below those that were asked for, which was told */
 };
 
 /* Operands as they are; with `recursive`, folders stand for the files in and below them, in

@@ -254,6 +254,15 @@ write_page(const struct pack_audit_report *r, struct pack_error *err)
     return status;
 }
 
+/* Who reads the page or the JSON is a program; the person who started it reads this. */
+static void
+complain(const struct pack_audit_result *result)
+{
+    for (size_t i = 0; (o.json || o.sarif) && i < result->n_files; i++)
+        if (result->files[i].status != PACK_OK)
+            cli_complain("%s", result->files[i].failure.text);
+}
+
 static enum pack_status
 report(const struct pack_audit_params *params, const struct pack_audit_result *result,
        const struct pack_audit_applied *applied, struct pack_buf *text,
@@ -327,6 +336,7 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         if (status == PACK_OK && told != PACK_OK)
             status = pack_fail(err, told, "%s", why.text);
     }
+    complain(&result);
     *exit_status = result.n_failed ? CLI_FAILED
                    : pack_audit_worst(applied.is_written ? &applied.after : &result) >= o.fail_on
                        ? CLI_LOOK
@@ -479,6 +489,8 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
     if (status == PACK_OK)
         status = o.verify || o.salvage ? verify(&files, text, exit_status, err)
                           : audit(&files, text, exit_status, err);
+    if (status == PACK_OK && files.n_unlisted > 0)
+        *exit_status = CLI_FAILED;
     audit_files_done(&files);
     return status;
 }

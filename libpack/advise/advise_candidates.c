@@ -329,7 +329,9 @@ add_codecs(const struct pack_advise_params *params, struct pack_advise_list *lis
         strcpy(config.codec, codecs[i]);
         if (params->now && pack_advise_same_layout(params->now, &config))
             continue; /* known without measuring, see add_now */
-        if (i > 0)
+        if (i > 0) /* takes long where chunks are large */
+            status = pack_watch_check(&params->watch, err);
+        if (i > 0 && status == PACK_OK)
             status = params->storing.measure(params->storing.measure_context, chunk,
                                              config.codec, &config.stored_rate,
                                              &config.decode_ns, err);

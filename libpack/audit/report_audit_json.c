@@ -18,7 +18,10 @@ put_options(struct pack_json *json, const struct pack_audit_report *report)
     pack_json_close(json);
     pack_json_text(json, "pattern", r->pattern ? r->pattern : "shuffle");
     pack_json_u64(json, "batch", r->batch);
-    pack_json_u64(json, "workers", r->workers);
+    if (r->workers == UINT64_MAX)
+        pack_json_text(json, "workers", NULL);
+    else
+        pack_json_u64(json, "workers", r->workers);
     pack_json_u64(json, "epochs", r->epochs);
     pack_json_text(json, "hdf5_version", p->request.cache.hdf5_version);
     pack_json_text(json, "storage",

@@ -41,7 +41,11 @@ truncated(const struct look *l, struct pack_finding *out)
         (unsigned long long)s->file.file_bytes,
         (unsigned long long)s->file.superblock.end_bytes,
         s->status != PACK_OK ? "; not all of its datasets could be listed" : "");
-    SAY(out->remedy, "copy it again from where it came from; what lies before the cut can be salvaged");
+    if (s->status != PACK_OK && s->n_datasets == 0)
+        SAY(out->remedy, "copy it again from where it came from: what says where data lies was cut "
+                         "off, and no tool of HDF5 brings it back");
+    else
+        SAY(out->remedy, "copy it again from where it came from; what lies before the cut can be salvaged");
     return true;
 }
 
@@ -75,6 +79,9 @@ unreadable(const struct look *l, struct pack_finding *out)
     if (!s->is_complete || s->status == PACK_OK || is_truncated(s))
         return false;
     SAY(out->evidence, "%.479s", s->failure.text);
+    if (s->file.has_superblock)
+        SAY(out->remedy, "copy it again, or from a backup: no tool of HDF5 mends this (h5clear only "
+                         "takes off the mark that a writer left)");
     return true;
 }
 

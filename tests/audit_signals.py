@@ -1,0 +1,102 @@
+"""What tests/audit.sh runs of h5audit that is stopped, and of its progress on a terminal."""
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+import numpy as np
+from tap import done, note, ok
+
+os.chdir(sys.argv[1])
+rng = np.random.default_rng(7)
+
+
+def children(process):
+    try:
+        with open(f'/proc/{process.pid}/task/{process.pid}/children') as file:
+            return file.read().split()
+    except FileNotFoundError:
+        return []
+
+
+def is_alive(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            return file.read().rpartition(')')[2].split()[0] not in 'ZX'
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def used(process):
+    """Seconds of processor time, which a busy machine does not stretch; of one that has ended, none."""
+    try:
+        with open(f'/proc/{process.pid}/stat') as file:
+            words = file.read().rpartition(')')[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf('SC_CLK_TCK')
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def stopped(words, number, waits_for_child):
+    """Started, signalled once it has a child or (else) has computed for a while, and waited for."""
+    process = subprocess.Popen(['h5audit', *words, 'large.h5'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    met = []
+    for _ in range(20000):
+        met = children(process)
+        if process.poll() is not None or (met if waits_for_child else used(process) > 0.2 and not met):
+            break
+        time.sleep(0.001)
+    before = used(process)
+    process.send_signal(number)
+    last = before
+    while process.poll() is None:
+        last = max(last, used(process))
+        time.sleep(0.001)
+    _, err = process.communicate()
+    for _ in range(2000):  # the system may take a while to end one
+        if not any(map(is_alive, met)):
+            break
+        time.sleep(0.001)
+    return process.returncode, err.decode(), [pid for pid in met if is_alive(pid)], last - before
+
+
+def test_signals():
+    images = np.tile(rng.integers(0, 99, (2000, 64, 64, 3), 'u1'), (5, 1, 1, 1))
+    with h5py.File('large.h5', 'w') as file:
+        file.create_dataset('images', data=images, chunks=(32, 64, 64, 3), compression='gzip', compression_opts=1)
+    for words, waits in ((), False), (('--verify',), True), (('--deep',), True), (('--salvage', 'new.h5'), True):
+        for number in signal.SIGINT, signal.SIGTERM:
+            status, err, left, took = stopped(words, number, waits)
+            if not ok(status == 128 + number and err == 'h5audit: interrupted\n' and not left and took < 0.5,
+                      f'{number.name} to the program alone ends it and its child: {" ".join(words) or "as it comes"}'):
+                note(f'status {status}, {took:.2f} s, left {left}: {err}')
+    ok(not os.path.exists('new.h5'), 'nothing is left in its place')
+
+
+def test_terminal():
+    """Progress is drawn on a terminal, and gone at the end."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen(['h5audit', '--verify', 'large.h5'], stdout=subprocess.DEVNULL, stderr=child)
+    os.close(child)
+    drawn = b''
+    while True:
+        try:
+            more = os.read(parent, 4096)
+        except OSError:
+            break
+        if not more:
+            break
+        drawn += more
+    process.wait()
+    os.close(parent)
+    if not ok(process.returncode == 0 and b'verifying' in drawn and b'MiB' in drawn, '--verify draws progress on a terminal'):
+        note(repr(drawn[-300:]))
+    ok(drawn.rpartition(b'\x1b[K')[2].strip() == b'', 'and takes it away')
+
+
+test_signals()
+test_terminal()
+done()
