@@ -244,7 +244,13 @@ tap.ok('bad samples: 13-16, 58-61' in text and max(map(len, text.splitlines()[1:
 
 os.truncate(path, os.path.getsize(path) - 100)
 status, said = verify()
-tap.ok(status == 1 and not said['datasets'] and 'verify.h5' in said['failure'], f'a file that was cut short: {said["failure"][-60:]}')
+bad = said['datasets'][0]['bad_chunks'] if said['datasets'] else []
+tap.ok(status == 1 and said['cut'] and {b['fault'] for b in bad} >= {'beyond-end'},
+       f'a file that was cut short: {bad[-1:]}')
+os.truncate(path, 40)
+status, said = verify()
+tap.ok(status == 1 and not said['datasets'] and 'verify.h5' in (said['failure'] or ''),
+       f'of which hardly anything is left: {(said["failure"] or "")[-60:]}')
 status, said = verify(os.path.join(folder, 'no.h5'))
 tap.ok(status == 2 and 'no.h5' in said, 'no file')
 status, said = verify(folder)
