@@ -17,10 +17,10 @@ ok $? 'and nothing speaks of another'
 
 # Each installed file goes into one package: one line of debian/*.install and *.manpages. Where the
 # packages have the plugin is configured there.
-run make -C "$top_builddir" install DESTDIR="$work/root" prefix=/usr libdir=/usr/lib/any \
+run make -C "$top_builddir" install DESTDIR="$work/tree" prefix=/usr libdir=/usr/lib/any \
     mandir=/usr/share/man plugindir=/usr/lib/any/hdf5/serial/plugins
 ok $status 'make install, as the packages have it'
-find "$work/root" ! -type d ! -name '*.la' ! -name '*.a' | sed "s,^$work/root/,," >"$work/installed"
+find "$work/tree" ! -type d ! -name '*.la' ! -name '*.a' | sed "s,^$work/tree/,," >"$work/installed"
 for list in "$debian"/*.install "$debian"/*.manpages; do
     sed "s,^debian/tmp/,,; s,[.+],\\\\&,g; s,\*,[^/]*,g; s,\$,(/.*)?," "$list"
 done >"$work/lists"

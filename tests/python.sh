@@ -9,6 +9,7 @@ if [ "${sanitizer-}" ]; then # Python's own allocator would hide what is out of 
 fi
 run_python ../python/tests/run.py
 if [ "${TORCH_PYTHON-}" ] && ! [ "${sanitizer-}" ]; then
+    # shellcheck disable=SC2034 # it is of tap.sh
     PYTHON=$TORCH_PYTHON
     run_python ../python/tests/run.py test_torch test_images test_sampler test_examples
 fi
