@@ -234,28 +234,10 @@ is_by_descriptor(hid_t set)
     return H5Fget_name(set, name, sizeof name) > 0 && pack_h5_is_nameless(name);
 }
 
-/* An index without sizes in it says with the bytes that are stored how many chunks: asking
- * for their number walks all of it once more. */
-static bool
-count_chunks(hid_t set, hid_t dcpl, hid_t space, const struct pack_facts *facts, uint64_t *n)
-{
-    hsize_t n_stored = 0;
-    bool has_sizes = H5Pget_nfilters(dcpl) != 0 || facts->index == PACK_INDEX_BTREE1 ||
-                     facts->index == PACK_INDEX_NONE;
-    if (!has_sizes && facts->stored_bytes > 0 && facts->chunk_bytes > 0 &&
-        facts->stored_bytes % facts->chunk_bytes == 0) {
-        *n = facts->stored_bytes / facts->chunk_bytes;
-        return true;
-    }
-    bool is_known = H5Dget_num_chunks(set, space, &n_stored) >= 0;
-    *n = n_stored;
-    return is_known;
-}
-
 static bool
 describe_chunks(hid_t set, hid_t dcpl, hid_t space, struct pack_facts *facts)
 {
-    hsize_t chunk[PACK_RANK_MAX];
+    hsize_t chunk[PACK_RANK_MAX], n_stored = 0;
     unsigned options = 0;
     H5D_chunk_index_t index;
     int rank = H5Pget_chunk(dcpl, PACK_RANK_MAX, chunk);
@@ -280,12 +262,13 @@ describe_chunks(hid_t set, hid_t dcpl, hid_t space, struct pack_facts *facts)
             (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
     if (H5Dget_chunk_index_type(set, &index) < 0)
         return false;
-    facts->index = index_of(index);
-    if (!count_chunks(set, dcpl, space, facts, &facts->n_chunks_stored)) {
+    if (H5Dget_num_chunks(set, space, &n_stored) < 0) {
         if (!is_by_descriptor(set))
             return false;
-        facts->n_chunks_stored = facts->n_chunks_total; /* of a cut file: cut_file.h */
+        n_stored = facts->n_chunks_total; /* of a file that is cut: cut_file.h */
     }
+    facts->index = index_of(index);
+    facts->n_chunks_stored = n_stored;
     return true;
 }
 

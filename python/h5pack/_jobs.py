@@ -249,7 +249,7 @@ def _judge(name, status, answer, remarks):
         raise KeyboardInterrupt
     report = _parsed(answer, status, remarks)
     if status > 1:
-        said = remarks[-1:] or _failures(report) or [f"{name} ended with status {status}"]
+        said = _failures(report) or remarks[-1:] or [f"{name} ended with status {status}"]
         raise JobError("; ".join(said), name, status, remarks, report)
     if report is None:
         raise JobError(f"{name} did not print JSON: {answer[:80]!r}", name, status, remarks)
