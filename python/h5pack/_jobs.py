@@ -176,9 +176,24 @@ def _follower(progress):
 # ------------------------------------------------------------------ running
 
 
+def _shares_a_terminal():
+    """Whether Ctrl-C on a terminal reaches this process, and its children with it."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
 def _end(child):
     """One Ctrl-C for the child, which leaves what can be resumed; none where a terminal gave it."""
-    for patience_s, number in ((OWN_END_S, signal.SIGINT), (LAST_END_S, signal.SIGKILL)):
+    patience_s = OWN_END_S if _shares_a_terminal() else 0
+    for patience_s, number in ((patience_s, signal.SIGINT), (LAST_END_S, signal.SIGKILL)):
         try:
             child.wait(patience_s)
             return

@@ -205,25 +205,23 @@ def test_an_exception_in_the_caller_s_function_ends_the_program(tmp_path):
 
 
 def test_ctrl_c_ends_the_program_and_what_is_done_can_be_resumed(tmp_path):
-    code = ("import h5pack, sys\n"
+    code = ("import h5pack, os, signal, sys\n"
+            "def follow(event):\n"
+            "    if event['progress'] == 'packing':\n"
+            "        os.kill(os.getpid(), signal.SIGINT)\n"
             "try:\n"
-            "    h5pack.pack(sys.argv[1], output=sys.argv[2], size=700, compress='gzip:9', "
-            "threads=1, chunk=1, progress=lambda event: print(json.dumps(event), flush=True))\n"
+            "    h5pack.pack(sys.argv[1], output=sys.argv[2], size=1400, compress='gzip:9', "
+            "threads=1, chunk=1, progress=follow)\n"
             "except KeyboardInterrupt:\n"
             "    print('interrupted', flush=True)\n")
-    child = subprocess.Popen([sys.executable, "-c", "import json\n" + code, photos()[0],
-                              str(tmp_path / "t.h5")], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True)
-    for line in child.stdout:
-        if json.loads(line)["progress"] == "packing":
-            break
-    child.send_signal(signal.SIGINT)
-    rest, said = child.communicate(timeout=60)
+    child = subprocess.run([sys.executable, "-c", code, photos()[0], str(tmp_path / "t.h5")],
+                           capture_output=True, text=True, timeout=60, start_new_session=True)
+    rest, said = child.stdout, child.stderr
     assert "interrupted" in rest and not (tmp_path / "t.h5").exists(), (rest, said)
     assert list(tmp_path.glob("t.h5.part*")), "the run that was begun is there"
     for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             assert os.fsencode(tmp_path) not in process.read_bytes(), process.read_bytes()
-    report = h5pack.pack(photos()[0], output=tmp_path / "t.h5", size=700, compress="gzip:9",
+    report = h5pack.pack(photos()[0], output=tmp_path / "t.h5", size=1400, compress="gzip:9",
                          threads=1, chunk=1, resume=True, progress=False)
     assert report["result"]["packed"] == 21
