@@ -76,7 +76,7 @@ pack_calibrate(const struct pack_calibrate_params *params,
              params->is_quick ? "this machine" : params->dir);
     lab.profile->is_measured = true;
     lab.profile->n_cpus = pack_pool_default_threads();
-    lab.buffer = malloc(PACK_LAB_BUFFER);
+    lab.buffer = aligned_alloc(PACK_LAB_PAGE, PACK_LAB_BUFFER);
     if (!lab.buffer)
         return pack_fail_memory(err, "measuring");
     status = claim(&lab, err);

@@ -19,12 +19,18 @@ struct pack_lab {
     struct pack_rng rng;
     size_t n_rounds;   /* of each measurement, up to PACK_LAB_ROUNDS */
     uint64_t n_chunks; /* of the dataset whose reads are timed */
-    unsigned char *buffer; /* PACK_LAB_BUFFER bytes */
+    unsigned char *buffer; /* PACK_LAB_BUFFER bytes, from the start of a page */
     struct pack_profile *profile;
     struct pack_calibration *result;
 };
 
-enum { PACK_LAB_BUFFER = 16 << 20 };
+/*
+ * Where a copy starts a few bytes further in its page than its source does in its own,
+ * processors of AMD's Zen 3 and 4 copy 10 to 20 times slower ("rep movsb"; glibc's bug
+ * 30994). That meets one copy in 64 of those made to any place, and would meet all of ours, were
+ * they made to what malloc gives: 16 bytes into a page.
+ */
+enum { PACK_LAB_BUFFER = 16 << 20, PACK_LAB_PAGE = 4096 };
 
 /* The mean of the fastest third of n times; sorts them. */
 double pack_lab_fastest(double *times, size_t n);

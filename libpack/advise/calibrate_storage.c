@@ -199,7 +199,7 @@ static enum pack_status
 measure_place(struct pack_lab *lab, int fd, struct pack_error *err)
 {
     const size_t size = 256 << 10, range = lab->params->is_quick ? 64 << 20 : 256 << 20;
-    unsigned char *memory = malloc(range);
+    unsigned char *memory = aligned_alloc(PACK_LAB_PAGE, range);
     if (!memory)
         return pack_fail_memory(err, "measuring");
     memset(memory, 1, range);
