@@ -764,6 +764,28 @@ def test_recipe():
     os.unlink('new.h5')
 
 
+def profile(**terms):
+    """A machine of which reads cost what is told and nothing else."""
+    with open(f'{source}/tests/data/good-profile.json') as file:
+        told = json.load(file)
+    told |= {name: 0.001 for name in told if name.endswith('_ns')}
+    told |= {name: [[65536, 0.001 if 'copy' in name else 100]] for name in told if name.endswith('_by_bytes')}
+    told |= {'latency_ns': 1, 'stream_bytes_per_s': 1e12, 'max_bytes_per_s': 1e12, 'max_reads_per_s': 1e9} | terms
+    with open('told.json', 'w') as file:
+        json.dump(told, file)
+    return '--storage', 'told.json'
+
+
+def test_smaller_file():
+    """Half of the disk is worth a rewrite that is no faster, but none that is slower."""
+    faces = rng.integers(0, 256, (400, 3, 218, 178), 'u1')
+    write('recipe.h5', faces, chunks=(100, 3, 217, 178))
+    for what, terms, is_mended in (('as fast', {'call_ns': 1e5}, True), ('slower', {'touch_ns': 1, 'place_ns': 1}, False)):
+        found = {f['code']: f for f in findings('recipe.h5', *profile(**terms))}
+        ok((found['H5A102']['command'] is not None) == is_mended and found['H5A102']['price_bytes'] > 0 and
+           found['H5A102']['price_s_per_epoch'] == 0, f'{what}: {found["H5A102"]["command"]}')
+
+
 def test_sources():
     pieces(True)('bad.h5')
     found, = [f for f in findings('bad.h5') if f['code'] == 'H5A514']
@@ -957,6 +979,7 @@ test_hostile_contents()
 test_sarif()
 test_map()
 test_recipe()
+test_smaller_file()
 test_facts()
 test_guess()
 test_damage()

@@ -19,7 +19,9 @@
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/model/profile_terms.h"
 
-enum { PATH_BYTES = 4096, TEXT_BYTES = 1 << 20 };
+/* CALIBRATION counts the changes of what a quick calibration measures: a profile from before one
+ * is not read. */
+enum { PATH_BYTES = 4096, TEXT_BYTES = 1 << 20, CALIBRATION = 2 };
 
 /* A number for the processor: its model and flags as the system describes them. */
 static uint64_t
@@ -69,8 +71,8 @@ profile_path(char *path)
         if (*c == '/')
             *c = '_';
     size_t at = strlen(path);
-    int n = snprintf(path + at, PATH_BYTES - at, "/%s-%016" PRIx64 "-%s-hdf5-%s.json", host,
-                     processor_number(), PACKAGE_VERSION,
+    int n = snprintf(path + at, PATH_BYTES - at, "/%s-%016" PRIx64 "-%s-%d-hdf5-%s.json",
+                     host, processor_number(), PACKAGE_VERSION, CALIBRATION,
                      pack_probe_hdf5_version(version));
     return n > 0 && (size_t)n < PATH_BYTES - at;
 }

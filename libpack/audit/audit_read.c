@@ -155,28 +155,84 @@ overhang(const struct pack_advise_params *params, const struct pack_advise_confi
     return factor;
 }
 
-/* The best row of a layout that h5rechunk writes and that no rule finds fault with: as good
- * after an upgrade of HDF5, no larger than the data; NULL: none is worth a rewrite. */
+/* Whether another layout makes the file smaller, which is worth a rewrite that reads no
+ * faster. */
+static bool
+saves_space(const struct pack_audit_found *found)
+{
+    for (size_t i = 0; i < found->n; i++)
+        if ((found->finding[i].code == 102 || found->finding[i].code == 106) &&
+            found->finding[i].price_bytes > 0)
+            return true;
+    return false;
+}
+
+/* A layout that h5rechunk writes and that no rule finds fault with: as good after an upgrade
+ * of HDF5, no larger than the data. */
+static bool
+is_clean(const struct pack_advise_params *params, const struct pack_thresholds *thresholds,
+         const struct pack_advise_config *config)
+{
+    double most = fmin(1.02, fmax(1.000001, pack_threshold(thresholds, 102, "factor")));
+    return pack_advise_has_default_cache(config) && !is_cliff(params, config) &&
+           overhang(params, config) < most &&
+           pack_snippet_can_rechunk(config, params->data.elem_size);
+}
+
+/* The best of the rows; NULL: none is worth a rewrite. */
 static const struct pack_advise_outcome *
 find_best(const struct pack_advise_params *params,
           const struct pack_thresholds *thresholds,
           const struct pack_advise_result *result)
 {
     const struct pack_advise_outcome *best = NULL;
-    double most = fmin(1.02, fmax(1.000001, pack_threshold(thresholds, 102, "factor")));
     if (result->rows[0].change != PACK_ADVISE_REWRITE)
         return NULL;
     for (size_t i = 0; i < result->n_rows; i++) {
         const struct pack_advise_outcome *o = &result->rows[i];
         if (o->change == PACK_ADVISE_REWRITE && o->fits &&
-            pack_advise_has_default_cache(&o->config) && !is_cliff(params, &o->config) &&
-            overhang(params, &o->config) < most &&
-            pack_snippet_can_rechunk(&o->config, params->data.elem_size) &&
+            is_clean(params, thresholds, &o->config) &&
             o->rate >= pack_advise_min_gain(params) * result->now.rate &&
             (!best || o->rate > best->rate))
             best = o;
     }
     return best;
+}
+
+/* Where the file can be smaller: the fastest of the plain layouts, whole samples in chunks that
+ * are not tiny, that reads as fast as today's does, or nearly; *best stays where there is
+ * none. */
+static enum pack_status
+find_smaller(const struct pack_advise_job *job, const struct pack_thresholds *thresholds,
+             struct pack_advise_outcome *smaller, const struct pack_advise_outcome **best,
+             struct pack_error *err)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    static const double nearly = 0.95;
+    const struct pack_advise_params *params = &job->params;
+    struct pack_advise_config config = *params->now;
+    struct pack_advise_outcome now, o;
+    double sample = (double)params->data.elem_size;
+    enum pack_status status =
+        pack_advise_evaluate(params, params->now, SAMPLES, &now, err);
+    for (int i = 1; i < params->data.extent.rank; i++)
+        sample *= (double)params->data.extent.extent[i];
+    config.chunk = params->data.extent;
+    for (uint64_t n = 1; status == PACK_OK && n < params->data.extent.extent[0] &&
+                         (n == 1 || (double)n * sample <= MOST_BYTES);
+         n *= 2) {
+        config.chunk.extent[0] = n;
+        if ((double)n * sample <= pack_threshold(thresholds, 106, "bytes") ||
+            !is_clean(params, thresholds, &config))
+            continue;
+        status = pack_advise_evaluate(params, &config, SAMPLES, &o, err);
+        if (status == PACK_OK && o.fits && o.rate >= nearly * now.rate &&
+            (!*best || o.rate > smaller->rate)) {
+            *smaller = o;
+            *best = smaller;
+        }
+    }
+    return status;
 }
 
 /* Another layout, for the order that was asked for. */
@@ -193,11 +249,16 @@ find_layout(struct pack_advise_job *job, const struct pack_thresholds *threshold
     struct pack_advise_result *result = calloc(1, sizeof *result);
     if (!result)
         return pack_fail_memory(err, "advice");
+    const struct pack_advise_outcome *best = NULL;
+    struct pack_advise_outcome smaller;
     job->params.reading.pattern_is_fixed = true;
     enum pack_status status = pack_advise(&job->params, result, err);
     if (status == PACK_OK) {
-        const struct pack_advise_outcome *best =
-            find_best(&job->params, thresholds, result);
+        best = find_best(&job->params, thresholds, result);
+        if (!best && saves_space(found))
+            status = find_smaller(job, thresholds, &smaller, &best, err);
+    }
+    if (status == PACK_OK) {
         r->has_advice = true;
         r->is_kept = best == NULL;
         r->advised_rate = best ? best->later_rate : 0;
