@@ -780,7 +780,7 @@ def test_smaller_file():
     """Half of the disk is worth a rewrite that is no faster, but none that is slower."""
     faces = rng.integers(0, 256, (400, 3, 218, 178), 'u1')
     write('recipe.h5', faces, chunks=(100, 3, 217, 178))
-    for what, terms, is_mended in (('as fast', {'call_ns': 1e5}, True), ('slower', {'touch_ns': 1, 'place_ns': 1}, False)):
+    for what, terms, is_mended in (('as fast', {'call_ns': 1e5}, True), ('slower', {'page_ns_by_bytes': [[65536, 100], [116412, 1e7]]}, False)):
         found = {f['code']: f for f in findings('recipe.h5', *profile(**terms))}
         ok((found['H5A102']['command'] is not None) == is_mended and found['H5A102']['price_bytes'] > 0 and
            found['H5A102']['price_s_per_epoch'] == 0, f'{what}: {found["H5A102"]["command"]}')

@@ -92,6 +92,11 @@ test_copies(void)
     w.n_runs = 20;
     is_ns(cost_of(&w, 1).copy_ns, 4 * 100 * 1 + 4 * 100 * 4 + 12 * 5,
           "twelve further runs");
+    w.batch_bytes = HELD;
+    is_ns(cost_of(&w, 1).copy_ns, 4 * 100 * 1 + 4 * 100 * 4 + 12 * 5 + 800 * 0.25 * 0.75,
+          "into batches of which three quarters are far away");
+    w.batch_bytes = 1 << 20;
+    is_ns(cost_of(&w, 1).copy_ns, 4 * 100 * 1 + 4 * 100 * 4 + 12 * 5, "small ones are near");
     w.touched_bytes = 1000;
     is_ns(cost_of(&w, 1).touch_ns, 500, "memory is touched for the first time");
 }
@@ -221,6 +226,12 @@ test_reader(void)
     is_ns(cost.decode_ns, 3 * CHUNK * 13.0, "reader: decoded");
     is_ns(cost.copy_ns, 3 * 100 * 1 + 5 * 100 * 4, "reader: copied out, from near and from far");
     is_ns(cost.cpu_ns, cost.page_ns + cost.decode_ns + cost.copy_ns, "reader: which is all");
+    w.batch_bytes = HELD;
+    w.n_reads = 1;
+    w.read_bytes = PIECE;
+    pack_cost_reader(&machine, &w, 4, &cost);
+    is_ns(cost.copy_ns, 3 * 100 * 1 + 5 * 100 * 4 + (8 * 100 + PIECE) * 0.25 * 0.75,
+          "reader: what is copied and what is read go to batches far away");
 }
 
 static void
@@ -244,15 +255,21 @@ test_pipelines(void)
 {
     static const struct {
         const char *text;
-        double ns;
-    } cases[] = { { "none", 0 },        { "gzip:9", 11 },          { "zstd:3", 13 },
-                  { "shuffle", 17 },    { "fletcher32", 19 },      { "shuffle+gzip", 28 },
-                  { "zstd+fletcher32", 32 } };
+        double ns, copied_ns;
+    } cases[] = { { "none", 0, 0 },
+                  { "gzip:9", 11, 1.1 },
+                  { "zstd:3", 13, 1.3 },
+                  { "shuffle", 17, 17 },
+                  { "fletcher32", 19, 19 },
+                  { "shuffle+gzip", 28, 18.1 },
+                  { "zstd+fletcher32", 32, 20.3 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct pack_pipeline pipeline = { 0 };
         (void)pack_pipeline_parse(cases[i].text, 2, &pipeline, NULL);
-        ok(pack_cost_decode_ns(&machine, &pipeline) == cases[i].ns, "%s takes %g ns a byte",
-           cases[i].text, cases[i].ns);
+        ok(pack_cost_decode_ns(&machine, &pipeline, 0.99) == cases[i].ns,
+           "%s takes %g ns a byte", cases[i].text, cases[i].ns);
+        is_ns(pack_cost_decode_ns(&machine, &pipeline, 1), cases[i].copied_ns,
+              "and where nothing could be compressed");
     }
 }
 

@@ -122,6 +122,7 @@ pack_advise_bound(const struct pack_advise_params *params,
         .stored_bytes = (double)grid.chunk_bytes * config->stored_rate,
         .held_bytes = fmin((double)config->cache.size_bytes,
                            (double)grid.n_chunks_total * (double)grid.chunk_bytes),
+        .batch_bytes = pack_advise_batch_bytes(params),
         .decode_ns = config->decode_ns,
         .is_sequential = config->pattern.kind == PACK_PATTERN_SEQUENTIAL ||
                          config->pattern.kind == PACK_PATTERN_BUFFER,

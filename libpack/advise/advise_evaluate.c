@@ -51,6 +51,7 @@ work_of(const struct pack_advise_worker *w, const struct pack_advise_interval *s
         .chunk_bytes = (uint64_t)chunk_bytes,
         .stored_bytes = chunk_bytes * config->stored_rate,
         .held_bytes = (double)all->counts.peak_bytes,
+        .batch_bytes = pack_advise_batch_bytes(w->params),
         .decode_ns = config->decode_ns,
         .is_sequential = w->pattern.kind == PACK_PATTERN_SEQUENTIAL ||
                          w->pattern.kind == PACK_PATTERN_BUFFER,

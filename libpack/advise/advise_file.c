@@ -169,7 +169,8 @@ add_stored(const struct pack_facts *facts, const struct pack_profile *profile,
     sum->full_bytes += full;
     sum->stored_bytes += (double)facts->stored_bytes;
     if (profile && facts->pipeline.n)
-        sum->decode_ns += full * pack_cost_decode_ns(profile, &facts->pipeline);
+        sum->decode_ns += full * pack_cost_decode_ns(profile, &facts->pipeline,
+                                                     (double)facts->stored_bytes / full);
 }
 
 static struct stored
@@ -235,8 +236,9 @@ pack_advise_file_config(const struct pack_advise_file *file,
     pack_pipeline_format(&facts->pipeline, codec);
     snprintf(config->codec, sizeof config->codec, "%.*s", PACK_ADVISE_CODEC_MAX - 1,
              codec);
-    config->decode_ns = pack_cost_decode_ns(profile, &facts->pipeline);
     config->stored_rate = stored_rate_of(file->data);
+    config->decode_ns =
+        pack_cost_decode_ns(profile, &facts->pipeline, config->stored_rate);
 }
 
 /* --------------------------------------------------------------- measuring */
@@ -306,6 +308,16 @@ measure(struct pack_advise_file *f, const struct pack_shape *chunk,
     return status;
 }
 
+static const struct measured *
+find_measured(const struct pack_advise_file *f, int size_class, const char *codec)
+{
+    for (int i = 0; i < f->n_measured; i++)
+        if (f->measured[i].size_class == size_class &&
+            strcmp(f->measured[i].codec, codec) == 0)
+            return &f->measured[i];
+    return NULL;
+}
+
 enum pack_status
 pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char *codec,
                          double *stored_rate, double *decode_ns, struct pack_error *err)
@@ -321,30 +333,30 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
         pack_pipeline_parse(codec, f->data->facts.type.bytes, &pipeline, NULL);
     if (status != PACK_OK || !pack_pipeline_is_known(&pipeline, &unknown)) {
         *stored_rate = stored_rate_of(f->data);
-        *decode_ns = pack_cost_decode_ns(f->profile, &f->data->facts.pipeline);
+        *decode_ns =
+            pack_cost_decode_ns(f->profile, &f->data->facts.pipeline, *stored_rate);
         return PACK_OK; /* only the present codec can be one that is not known here */
     }
     if (pack_advise_file_missing_filter(f)) { /* nothing can be read: as well as it is packed */
         *stored_rate = stored_rate_of(f->data);
-        *decode_ns = pack_cost_decode_ns(f->profile, &pipeline);
+        *decode_ns = pack_cost_decode_ns(f->profile, &pipeline, *stored_rate);
         return PACK_OK;
     }
-    *decode_ns = pack_cost_decode_ns(f->profile, &pipeline);
-    for (int i = 0; i < f->n_measured; i++) {
-        if (f->measured[i].size_class == size_class &&
-            strcmp(f->measured[i].codec, codec) == 0) {
-            *stored_rate = f->measured[i].stored_rate;
-            return PACK_OK;
-        }
-    }
-    status = measure(f, chunk, &pipeline, stored_rate, err);
-    if (status == PACK_OK && f->n_measured < MEASURED_MAX) {
+    const struct measured *known = find_measured(f, size_class, codec);
+    if (known)
+        *stored_rate = known->stored_rate;
+    else
+        status = measure(f, chunk, &pipeline, stored_rate, err);
+    if (status != PACK_OK)
+        return status;
+    if (!known && f->n_measured < MEASURED_MAX) {
         struct measured *m = &f->measured[f->n_measured++];
         snprintf(m->codec, sizeof m->codec, "%s", codec);
         m->size_class = size_class;
         m->stored_rate = *stored_rate;
     }
-    return status;
+    *decode_ns = pack_cost_decode_ns(f->profile, &pipeline, *stored_rate);
+    return PACK_OK;
 }
 
 enum pack_status

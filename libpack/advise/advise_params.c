@@ -25,6 +25,14 @@ pack_advise_wanted_bytes(const struct pack_advise_params *params)
     return bytes;
 }
 
+double
+pack_advise_batch_bytes(const struct pack_advise_params *params)
+{
+    static const double n_batches = 3;
+    uint64_t batch = params->reading.pattern.batch;
+    return n_batches * (double)(batch ? batch : 1) * pack_advise_wanted_bytes(params);
+}
+
 uint64_t
 pack_advise_epochs(const struct pack_advise_params *params)
 {

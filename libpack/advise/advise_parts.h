@@ -10,6 +10,8 @@
 void pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box);
 /* Its elements in bytes. */
 double pack_advise_wanted_bytes(const struct pack_advise_params *params);
+/* Of the batches that a reader has in turn: one that is used, two in flight. */
+double pack_advise_batch_bytes(const struct pack_advise_params *params);
 
 /* Epochs of the training. */
 uint64_t pack_advise_epochs(const struct pack_advise_params *params);

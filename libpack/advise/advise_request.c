@@ -471,7 +471,7 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
             return pack_error_param(err, status, "codec");
         snprintf(config->codec, sizeof config->codec, "%.63s", r->storing.codec);
         config->stored_rate = 1;
-        config->decode_ns = pack_cost_decode_ns(&job->profile, &pipeline);
+        config->decode_ns = pack_cost_decode_ns(&job->profile, &pipeline, 0);
     }
     if (strcmp(config->codec, "none") != 0 && config->chunk.rank == 0)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunks",

@@ -167,6 +167,20 @@ saves_space(const struct pack_audit_found *found)
     return false;
 }
 
+/* So many chunks of so few bytes that rule 106 would find them. */
+static bool
+is_tiny(const struct pack_advise_params *params, const struct pack_thresholds *thresholds,
+        const struct pack_advise_config *config)
+{
+    double bytes = (double)params->data.elem_size, n = 1;
+    for (int i = 0; i < config->chunk.rank; i++) {
+        bytes *= (double)config->chunk.extent[i];
+        n *= ceil((double)params->data.extent.extent[i] / (double)config->chunk.extent[i]);
+    }
+    return bytes <= pack_threshold(thresholds, 106, "bytes") &&
+           n >= pack_threshold(thresholds, 106, "chunks");
+}
+
 /* A layout that h5rechunk writes and that no rule finds fault with: as good after an upgrade
  * of HDF5, no larger than the data. */
 static bool
@@ -175,7 +189,7 @@ is_clean(const struct pack_advise_params *params, const struct pack_thresholds *
 {
     double most = fmin(1.02, fmax(1.000001, pack_threshold(thresholds, 102, "factor")));
     return pack_advise_has_default_cache(config) && !is_cliff(params, config) &&
-           overhang(params, config) < most &&
+           overhang(params, config) < most && !is_tiny(params, thresholds, config) &&
            pack_snippet_can_rechunk(config, params->data.elem_size);
 }
 
@@ -199,9 +213,8 @@ find_best(const struct pack_advise_params *params,
     return best;
 }
 
-/* Where the file can be smaller: the fastest of the plain layouts, whole samples in chunks that
- * are not tiny, that reads as fast as today's does, or nearly; *best stays where there is
- * none. */
+/* Where the file can be smaller: the fastest of the plain layouts, whole samples, that reads as
+ * fast as today's does, or nearly; *best stays where there is none. */
 static enum pack_status
 find_smaller(const struct pack_advise_job *job, const struct pack_thresholds *thresholds,
              struct pack_advise_outcome *smaller, const struct pack_advise_outcome **best,
@@ -222,8 +235,7 @@ find_smaller(const struct pack_advise_job *job, const struct pack_thresholds *th
                          (n == 1 || (double)n * sample <= MOST_BYTES);
          n *= 2) {
         config.chunk.extent[0] = n;
-        if ((double)n * sample <= pack_threshold(thresholds, 106, "bytes") ||
-            !is_clean(params, thresholds, &config))
+        if (!is_clean(params, thresholds, &config))
             continue;
         status = pack_advise_evaluate(params, &config, SAMPLES, &o, err);
         if (status == PACK_OK && o.fits && o.rate >= nearly * now.rate &&

@@ -29,6 +29,7 @@ struct pack_cost_work {
     double stored_bytes;    /* of a chunk in the file, the average */
     double held_bytes;      /* that the cache holds once it is full */
     double touched_bytes;   /* memory used for the first time in this epoch */
+    double batch_bytes;     /* of the batches that samples are delivered into in turn */
     double range_bytes;     /* of the file, among which loads return to the same chunks */
     double n_again;         /* loads that return to a chunk loaded before */
     double decode_ns;       /* per byte of a decoded chunk; 0: no filters */
@@ -54,6 +55,7 @@ double pack_cost_far_part(double bytes);
  *            + opens * (open + slots * slot)
  *   copy     bytes * copy(bytes held; the chunk, when it was just loaded)
  *            + further runs * run
+ *            + bytes * place, where the batches are larger than the processor's cache
  *   page     loads * (miss + page(stored chunk))
  *            + direct visits * (miss + page(bytes of one)) + further pieces * piece
  *            + loaded bytes * place, where the cache is larger than the processor's
@@ -77,7 +79,7 @@ struct pack_cost_reader_work {
     double n_loads, load_bytes; /* chunks that are decoded; bytes of them in the file */
     double n_hits, copy_bytes;  /* decoded ones that are there; copied out of both */
     double chunk_bytes, held_bytes; /* of one decoded; of all that are kept */
-    double decode_ns, page_cache_rate; /* as above */
+    double batch_bytes, decode_ns, page_cache_rate; /* as above */
     bool is_sequential;
 };
 
@@ -87,6 +89,7 @@ struct pack_cost_reader_work {
  *   call     visits * visit + batches * hand-over, parts and multiples of what a call of
  *            HDF5 takes on this machine
  *   copy     bytes * copy(bytes kept; the chunk, when it was just decoded)
+ *            + bytes * place, where the batches are larger than the processor's cache
  *   page     reads * page(bytes of one) + loads * page(bytes of one)
  *   storage, decode   as above
  *
@@ -103,9 +106,13 @@ void pack_cost_reader(const struct pack_profile *profile,
 double pack_cost_rate(const struct pack_profile *profile, const struct pack_cost *cost,
                       double n_samples, uint64_t workers);
 
-/* ns per decoded byte of a pipeline. Filters that no profile knows count as zstd. */
+/*
+ * ns per decoded byte of a pipeline that stores so many bytes for one: what does not compress
+ * lies in the file as it is, in blocks that decoding only copies. Filters that no profile knows
+ * count as zstd.
+ */
 double pack_cost_decode_ns(const struct pack_profile *profile,
-                           const struct pack_pipeline *pipeline);
+                           const struct pack_pipeline *pipeline, double stored_rate);
 
 /*
  * The part of a file's bytes that an earlier epoch left in the page cache, when
