@@ -71,6 +71,10 @@ test_sort(void)
     ok(far[0] == 0 && far[1] == 7 && far[2] == UINT64_C(1) << 31 &&
            far[3] == UINT64_C(1) << 33 && far[4] == UINT64_MAX,
        "numbers of 64 bits are in order however far apart");
+    ok(pack_sort_place(far, 5, 0) == 0 && pack_sort_place(far, 5, 7) == 1 &&
+           pack_sort_place(far, 5, 8) == 2 && pack_sort_place(far, 4, UINT64_MAX) == 4 &&
+           pack_sort_place(NULL, 0, 1) == 0,
+       "each has its place, that of an equal one where there is one");
 }
 
 static void

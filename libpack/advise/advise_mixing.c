@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/sort.h"
 #include "libpack/model/mixing.h"
 #include "libpack/model/pattern_check.h"
 
@@ -63,20 +64,6 @@ find_among(const struct pack_advise_params *params, const struct pack_pattern *p
                                                       : status;
 }
 
-static uint64_t
-find_member(const struct among *among, uint64_t sample)
-{
-    uint64_t low = 0, high = among->n; /* the first that is not before it */
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (among->members[middle] < sample)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* A trace's samples are its reads; where they start says what they mix. */
 static void
 place(const struct pack_pattern *pattern, const struct among *among, uint64_t *samples,
@@ -86,7 +73,7 @@ place(const struct pack_pattern *pattern, const struct among *among, uint64_t *s
         if (pattern->kind == PACK_PATTERN_TRACE)
             samples[i] = pattern->trace[samples[i]].start[0];
         else if (among->members)
-            samples[i] = find_member(among, samples[i]);
+            samples[i] = pack_sort_place(among->members, among->n, samples[i]);
 }
 
 static enum pack_status

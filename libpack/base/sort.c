@@ -38,3 +38,17 @@ pack_sort_median(double *values, size_t n)
     pack_sort_doubles(values, n);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
+
+size_t
+pack_sort_place(const uint64_t *values, size_t n, uint64_t value)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (values[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -39,24 +39,10 @@ find_part(struct pack_trace_survey *s, const struct pack_trace_line *line, size_
 }
 
 /* The first of them that is not below `process`. */
-static size_t
-place_of(const struct pack_trace_part *part, uint64_t process)
-{
-    size_t low = 0, high = part->n_processes;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (part->processes[middle] < process)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static enum pack_status
 note_process(struct pack_trace_part *part, uint64_t process, struct pack_error *err)
 {
-    size_t place = place_of(part, process);
+    size_t place = pack_sort_place(part->processes, part->n_processes, process);
     if (place < part->n_processes && part->processes[place] == process)
         return PACK_OK;
     if (part->n_processes == PACK_TRACE_PROCESSES_MAX)
