@@ -653,6 +653,18 @@ def test_hostile_contents():
     ok(known['images'] is None and known['other']['bytes_by'] == 'k/255' and 'H5A405' in found,
        'what cannot be read does not keep others from it')
     ok(all(known[name] is None for name in ('strings', 'empty', 'scalar')), 'and what has no numbers is passed over')
+    status, report = audit('bad.h5', '--deep', '--rule', '602')
+    told = {d['path']: d['contents_failure'] for d in report['result']['files'][0]['datasets']}
+    equal((status, [name for name, why in told.items() if why], audit('bad.h5', '--rule', '602', '--sample', '1')[0]),
+          (1, ['images'], 0), 'that it could not be read is told, and something to look at')
+    for words in ['-q'], ['--sarif'], ['-q', '--html', 'page.html', '-f']:
+        run = subprocess.run(['h5audit', '--deep', *words, 'bad.h5'], capture_output=True, text=True)
+        text = open('page.html').read() if '--html' in words else run.stdout
+        ok(run.returncode == 1 and '/images' in text and 'could not be read' in text, f'also by {words[-1]}')
+    run = subprocess.run(['h5audit', '--deep', '--sarif', 'bad.h5'], capture_output=True, text=True)
+    one, = json.loads(run.stdout)['runs'][0]['invocations']
+    ok(not one['executionSuccessful'] and '/images' in one['toolExecutionNotifications'][0]['message']['text'],
+       'which is no success')
 
 
 # ---------------------------------------------------------------------------------- --sarif

@@ -338,7 +338,8 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     }
     complain(&result);
     *exit_status = result.n_failed ? CLI_FAILED
-                   : pack_audit_worst(applied.is_written ? &applied.after : &result) >= o.fail_on
+                   : pack_audit_worst(applied.is_written ? &applied.after : &result) >= o.fail_on ||
+                             !pack_audit_is_read(&result)
                        ? CLI_LOOK
                        : CLI_DONE;
     pack_audit_applied_done(&applied);

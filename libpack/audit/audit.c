@@ -369,3 +369,16 @@ pack_audit_worst(const struct pack_audit_result *r)
             worst = (int)r->findings[i].finding.severity;
     return worst;
 }
+
+bool
+pack_audit_is_read(const struct pack_audit_result *r)
+{
+    bool is_read = true;
+    for (size_t i = 0; i < r->n_files; i++) {
+        const struct pack_audit_file *file = &r->files[i];
+        is_read = is_read && !file->contents_why_not[0];
+        for (size_t k = 0; file->contents && k < file->survey.n_datasets; k++)
+            is_read = is_read && !file->contents[k].why_not[0];
+    }
+    return is_read;
+}

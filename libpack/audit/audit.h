@@ -109,6 +109,8 @@ void pack_audit_done(struct pack_audit_result *result);
 
 /* The most severe of the findings; -1: there are none. */
 int pack_audit_worst(const struct pack_audit_result *result);
+/* Whether all samples that were to be looked at could be read. */
+bool pack_audit_is_read(const struct pack_audit_result *result);
 
 #ifdef __cplusplus
 }

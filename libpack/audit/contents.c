@@ -125,13 +125,18 @@ look(void *context, struct pack_h5_guard *guard, struct pack_error *err)
     enum pack_status status = PACK_OK;
     for (size_t i = 0; i < l->survey->n_datasets && status == PACK_OK; i++) {
         struct record record = { .set = i };
+        struct pack_error why;
         if (!l->asked[i] || !is_of_numbers(&l->survey->datasets[i]))
             continue;
         pack_h5_guard_note(guard, "reading the samples of '/%s'",
                            l->survey->datasets[i].facts.path);
         /* one that cannot be read does not keep the others from it */
-        if (look_at_set(l, i, &record.contents, NULL) == PACK_OK)
-            status = pack_h5_guard_send(guard, &record, sizeof record, err);
+        if (look_at_set(l, i, &record.contents, &why) != PACK_OK) {
+            record.contents = (struct pack_contents){ .is_known = false };
+            snprintf(record.contents.why_not, sizeof record.contents.why_not, "%.*s",
+                     PACK_SURVEY_TEXT_MAX - 1, why.text);
+        }
+        status = pack_h5_guard_send(guard, &record, sizeof record, err);
     }
     return status;
 }
@@ -158,6 +163,7 @@ pack_contents_take(const struct pack_buf *sent, const struct pack_survey *survey
     for (size_t at = 0; sent->size - at >= sizeof record; at += sizeof record) {
         memcpy(&record, sent->data + at, sizeof record);
         record.contents.scale[sizeof record.contents.scale - 1] = '\0';
+        record.contents.why_not[sizeof record.contents.why_not - 1] = '\0';
         pack_h5_guard_mend_bool(&record.contents.is_known);
         if (record.set < survey->n_datasets)
             contents[record.set] = record.contents;

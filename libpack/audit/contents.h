@@ -19,7 +19,8 @@ struct pack_contents_params {
 /*
  * Fills in contents[i] for the survey's dataset i, where it is of numbers and asked[i]. Where
  * all samples are looked at, 24 bytes of memory for each. A dataset that cannot be read stays
- * not known; so do those behind one on which HDF5 crashes, and `why_not` says so, "" else.
+ * not known, and contents[i].why_not says why; so do those behind one on which HDF5 crashes,
+ * of which `why_not` tells, "" else.
  * PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED.
  */
 enum pack_status pack_contents_look(const struct pack_contents_params *params,

@@ -22,7 +22,7 @@ count_of(const struct pack_audit_result *r, enum pack_finding_severity severity)
 static const char *
 tone_of(const struct pack_audit_result *r)
 {
-    if (r->n_failed || count_of(r, PACK_FINDING_HAZARD))
+    if (r->n_failed || !pack_audit_is_read(r) || count_of(r, PACK_FINDING_HAZARD))
         return "bad";
     return count_of(r, PACK_FINDING_COST) ? "mild" : "good";
 }
@@ -49,6 +49,8 @@ put_verdict(const struct pack_audit_result *r, struct page *page)
         LINE(page, " in %zu files", r->n_files);
     if (r->n_failed)
         LINE(page, "; %s could not be looked at", pack_counted(r->n_failed, "file", "files").text);
+    if (!pack_audit_is_read(r))
+        LINE(page, "; not all samples could be read");
     if (pack_audit_worst(r) >= PACK_FINDING_COST)
         LINE(page, ".\nFirst of all: %s", r->findings[0].finding.evidence);
     if (page->status == PACK_OK)
@@ -92,6 +94,25 @@ put_finding(struct page *page, const struct pack_audit_finding *a)
     LINE(page, "</article>\n");
 }
 
+/* Samples that could not be read. */
+static void
+put_unread(struct page *page, const struct pack_audit_file *file)
+{
+    char name[PACK_NAME_TEXT_MAX];
+    for (size_t i = 0; file->contents && i < file->survey.n_datasets; i++) {
+        const char *path = file->survey.datasets[i].facts.path;
+        if (!file->contents[i].why_not[0])
+            continue;
+        LINE(page, "<p><b>Samples of /");
+        pack_web_text(page, pack_name_text(path + strspn(path, "/"), name));
+        LINE(page, " could not be read:</b> ");
+        pack_web_text(page, file->contents[i].why_not);
+        LINE(page, "</p>\n");
+    }
+    if (file->contents_why_not[0])
+        put_paragraph(page, "<b>Not all samples were looked at:</b> ", file->contents_why_not);
+}
+
 static void
 put_file(struct page *page, const struct pack_audit_report *report, size_t i)
 {
@@ -108,6 +129,7 @@ put_file(struct page *page, const struct pack_audit_report *report, size_t i)
     LINE(page, "<p><small>%s, %s</small></p>\n",
          pack_bytes_format(file->survey.file.file_bytes, size),
          pack_counted(file->survey.file.n_datasets, "dataset", "datasets").text);
+    put_unread(page, file);
     for (size_t k = 0; k < r->n_findings; k++)
         if (r->findings[k].file == i) {
             put_finding(page, &r->findings[k]);

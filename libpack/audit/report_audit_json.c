@@ -157,6 +157,9 @@ put_dataset(struct pack_json *json, const struct pack_audit_file *file, size_t s
         pack_json_null(json, "chunks");
     put_reading(json, find_reading(file, set));
     put_contents(json, file->contents ? &file->contents[set] : NULL);
+    pack_json_text(json, "contents_failure",
+                   file->contents && file->contents[set].why_not[0] ? file->contents[set].why_not
+                                                                    : NULL);
     pack_json_close(json);
 }
 
@@ -176,6 +179,8 @@ put_file(struct pack_json *json, const struct pack_audit_result *r, size_t i)
     }
     pack_json_u64(json, "free_bytes", f->free_bytes);
     pack_json_u64(json, "n_datasets", f->n_datasets);
+    pack_json_text(json, "contents_failure",
+                   file->contents_why_not[0] ? file->contents_why_not : NULL);
     pack_json_array(json, "findings");
     for (size_t k = 0; k < r->n_findings; k++)
         if (r->findings[k].file == i)

@@ -7,6 +7,7 @@
 
 #include "libpack/audit/report_audit.h"
 #include "libpack/base/json.h"
+#include "libpack/base/name.h"
 #include "libpack/findings/rules.h"
 
 static const char *
@@ -129,21 +130,46 @@ put_result(struct pack_json *json, const struct pack_audit_report *report,
     pack_json_close(json);
 }
 
-/* Files that could not be looked at. */
+static void
+put_notification(struct pack_json *json, const char *level, const char *text)
+{
+    pack_json_object(json, NULL);
+    pack_json_text(json, "level", level);
+    put_message(json, "message", text);
+    pack_json_close(json);
+}
+
+/* Samples that could not be read. */
+static void
+put_unread(struct pack_json *json, const struct pack_audit_file *file)
+{
+    char text[2 * PACK_NAME_TEXT_MAX + PACK_SURVEY_TEXT_MAX + 64], one[PACK_NAME_TEXT_MAX],
+        other[PACK_NAME_TEXT_MAX];
+    for (size_t i = 0; file->contents && i < file->survey.n_datasets; i++) {
+        const char *path = file->survey.datasets[i].facts.path;
+        if (!file->contents[i].why_not[0])
+            continue;
+        snprintf(text, sizeof text, "'%s': samples of '/%s' could not be read: %s",
+                 pack_name_text(file->path, one),
+                 pack_name_text(path + strspn(path, "/"), other), file->contents[i].why_not);
+        put_notification(json, "error", text);
+    }
+    if (file->contents_why_not[0])
+        put_notification(json, "error", file->contents_why_not);
+}
+
+/* What could not be looked at. */
 static void
 put_invocation(struct pack_json *json, const struct pack_audit_result *r)
 {
     pack_json_array(json, "invocations");
     pack_json_object(json, NULL);
-    pack_json_bool(json, "executionSuccessful", r->n_failed == 0);
+    pack_json_bool(json, "executionSuccessful", r->n_failed == 0 && pack_audit_is_read(r));
     pack_json_array(json, "toolExecutionNotifications");
     for (size_t i = 0; i < r->n_files; i++) {
-        if (r->files[i].status == PACK_OK)
-            continue;
-        pack_json_object(json, NULL);
-        pack_json_text(json, "level", "error");
-        put_message(json, "message", r->files[i].failure.text);
-        pack_json_close(json);
+        if (r->files[i].status != PACK_OK)
+            put_notification(json, "error", r->files[i].failure.text);
+        put_unread(json, &r->files[i]);
     }
     pack_json_close(json);
     pack_json_close(json);

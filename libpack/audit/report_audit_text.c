@@ -139,6 +139,23 @@ put_reading(struct page *page, const struct pack_audit_reading *r)
     pack_page_wrap(page, "      ", line, 6);
 }
 
+/* Of what could not be read, whatever else is told. */
+static void
+put_unread(struct page *page, const struct pack_audit_file *file)
+{
+    char lead[PACK_NAME_TEXT_MAX + 40], name[PACK_NAME_TEXT_MAX];
+    for (size_t i = 0; file->contents && i < file->survey.n_datasets; i++) {
+        const char *path = file->survey.datasets[i].facts.path;
+        if (!file->contents[i].why_not[0])
+            continue;
+        snprintf(lead, sizeof lead, "  /%s: samples could not be read: ",
+                 pack_name_text(path + strspn(path, "/"), name));
+        pack_page_wrap(page, lead, file->contents[i].why_not, 6);
+    }
+    if (file->contents_why_not[0])
+        pack_page_wrap(page, "  not all samples were looked at: ", file->contents_why_not, 6);
+}
+
 static void
 put_file(struct page *page, const struct pack_audit_result *result, size_t i, bool is_brief)
 {
@@ -154,8 +171,7 @@ put_file(struct page *page, const struct pack_audit_result *result, size_t i, bo
     if (file->n_small && file->n_readings && !is_brief)
         LINE(page, "  %s not priced: small, a series of single numbers, or no numbers\n",
              pack_counted(file->n_small, "dataset is", "datasets are").text);
-    if (file->contents_why_not[0])
-        pack_page_wrap(page, "  not all samples were looked at: ", file->contents_why_not, 6);
+    put_unread(page, file);
     if (file->n_passed_over)
         LINE(page, "  %s not priced: only the largest %d are\n",
              pack_counted(file->n_passed_over, "dataset is", "datasets are").text,

@@ -12,6 +12,9 @@ extern "C" {
 /* Of samples that were looked at; a sample is an index of axis 0. */
 struct pack_contents {
     bool is_known;      /* samples were looked at */
+    /* Why samples that were to be looked at were not, a sentence; "": they were, or there was
+     * nothing to look at. */
+    char why_not[PACK_SURVEY_TEXT_MAX];
     uint64_t n_samples; /* so many; as many as there are: all of them */
     char
         scale[16]; /* elements are all bytes by this, "k" or "k/255"; "": they are not, or
