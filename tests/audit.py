@@ -798,6 +798,30 @@ def test_smaller_file():
            found['H5A102']['price_s_per_epoch'] == 0, f'{what}: {found["H5A102"]["command"]}')
 
 
+def test_compressed_padding():
+    """What padding takes of compressed chunks is not known; a rewrite that makes the file larger says so."""
+    write('padded.h5', np.zeros((2000, 64, 64), 'u1'), chunks=(8, 64, 33), compression='gzip')
+    found = {f['code']: f for f in findings('padded.h5', '--pattern', 'sequential')}['H5A102']
+    ok(found['price_bytes'] == 0 and 'chunks decode to 1.03 times the bytes of the data' in found['text'] and
+       'the file takes' not in found['text'], found['text'])
+    with h5py.File('padded.h5') as file:
+        stored = file['images'].id.get_storage_size()
+    wrong = []
+    for pattern in 'sequential', 'shuffle', 'block:chunks=4':
+        for f in findings('padded.h5', '--pattern', pattern):
+            if f['command'] and 'h5rechunk' in f['command']:
+                subprocess.run(shlex.split(f['command']) + ['-q', '-f'], check=True)
+                with h5py.File('new.h5') as file:
+                    grown = file['images'].id.get_storage_size() > 1.1 * stored
+                if grown and f['code'] in ('H5A102', 'H5A103', 'H5A104', 'H5A105') and \
+                        'the other layout takes about' not in (f['remedy'] or ''):
+                    wrong.append((pattern, f['code'], f['command'], f['remedy']))
+    equal(wrong, [], 'a layout that takes more says so')
+    write('padded.h5', np.zeros((2000, 64, 64), 'u1'), chunks=(8, 64, 33), fletcher32=True)
+    found = {f['code']: f for f in findings('padded.h5')}['H5A102']
+    ok(found['price_bytes'] > 0 and 'the file takes' in found['text'], 'a checksum compresses nothing')
+
+
 def test_sources():
     pieces(True)('bad.h5')
     found, = [f for f in findings('bad.h5') if f['code'] == 'H5A514']
@@ -992,6 +1016,7 @@ test_sarif()
 test_map()
 test_recipe()
 test_smaller_file()
+test_compressed_padding()
 test_facts()
 test_guess()
 test_damage()

@@ -102,6 +102,16 @@ reads_whole_samples(const struct pack_advise_params *params)
     return params->reading.pattern.read == PACK_READ_SAMPLE && box.extent[0] <= 1;
 }
 
+static bool
+is_compressed(const char *codec)
+{
+    static const char *const others[] = { "none", "shuffle", "fletcher32", "shuffle+fletcher32" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(codec, others[i]) == 0)
+            return false;
+    return true;
+}
+
 static enum pack_status
 facts_of(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
          const struct pack_thresholds *thresholds, struct pack_finding_facts *f,
@@ -111,6 +121,7 @@ facts_of(const struct pack_advise_params *params, const struct pack_advise_outco
     *f = (struct pack_finding_facts){
         .thresholds = thresholds,
         .is_filtered = strcmp(o->config.codec, "none") != 0,
+        .is_compressed = is_compressed(o->config.codec),
         .cache = o->config.cache,
         .reads_whole_samples = reads_whole_samples(params),
         .is_shared_block =

@@ -105,15 +105,17 @@ overhang(const struct pack_finding_facts *f, struct pack_finding *out)
     if (g->rank == 0 || factor <= 1 || factor < least(f, 102, "factor"))
         return false;
     out->value = factor;
-    out->price_bytes = stored * (double)g->chunk_bytes * (1 - 1 / factor);
+    if (!f->is_compressed) /* what padding takes there is not known, and mostly little */
+        out->price_bytes = stored * (double)g->chunk_bytes * (1 - 1 / factor);
     SAY(out->evidence,
         "chunk overhang: %llu does not divide %llu along axis %d, so that the last of "
-        "%s there holds %llu of its %llu; the file takes %.3g times the bytes of its "
-        "data",
+        "%s there holds %llu of its %llu; %s %.3g times the bytes of %s data",
         (unsigned long long)g->chunk[axis], (unsigned long long)g->extent[axis], axis,
         pack_counted(g->n_chunks[axis], "chunk", "chunks").text,
         (unsigned long long)((g->extent[axis] - 1) % g->chunk[axis] + 1),
-        (unsigned long long)g->chunk[axis], factor);
+        (unsigned long long)g->chunk[axis],
+        f->is_compressed ? "its chunks decode to" : "the file takes", factor,
+        f->is_compressed ? "the" : "its");
     return true;
 }
 

@@ -31,7 +31,7 @@ struct pack_thresholds; /* thresholds.h */
 struct pack_finding_facts {
     const struct pack_thresholds *thresholds; /* NULL: each rule's own */
     struct pack_grid grid;                    /* rank 0: contiguous */
-    bool is_filtered;
+    bool is_filtered, is_compressed; /* compressed: chunks take other bytes than they hold */
     struct pack_cache_params cache;
     bool reads_whole_samples; /* one at a time, each one index of axis 0 */
     bool is_shared_block;     /* a block shuffle whose chunks are dealt to all workers */

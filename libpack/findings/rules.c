@@ -23,7 +23,8 @@ static const struct pack_rule rules[] = {
       "ones hold padding, which is written, read and cached like data. The well-known "
       "recipe chunks=(100,3,217,178) for images of 3x218x178 has two chunks along the "
       "height, the second with one row: it doubles the file, and each image takes two "
-      "chunks.",
+      "chunks. Compressed, padding takes little of the file, but is decoded with the "
+      "rest.",
       { { "factor", 1.02, "bytes of all chunks over those of the data, at least" } } },
     { 103, "cut-samples", PACK_FINDING_COST,
       "samples that are gathered from several chunks",
