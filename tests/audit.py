@@ -960,6 +960,17 @@ def test_damage():
     equal((audit('fine.h5')[0], os.stat('fine.h5').st_mtime_ns), (0, before), 'nothing is written')
 
 
+def test_many_larger():
+    """The largest are priced, and whatever is named."""
+    with h5py.File('larger.h5', 'w') as file:
+        for i in range(32):
+            file.create_dataset(f'big{i:02}', (64, 256, 256), 'u1', chunks=(1, 256, 256))
+        file.create_dataset('small', (32, 256, 256), 'u1', chunks=(1, 256, 256))
+    priced = [sorted(d['path'] for d in audit(f'larger.h5{what}')[1]['result']['files'][0]['datasets'] if d['reading'])
+              for what in ('', ':/small')]
+    equal(priced, [[f'big{i:02}' for i in range(32)], ['small']], 'one that is named is priced, whatever is larger')
+
+
 def test_links():
     """A dataset is asked for by whatever link leads to it."""
     write('links.h5', chunks=(1, 63, 64))
@@ -1020,6 +1031,7 @@ test_compressed_padding()
 test_facts()
 test_guess()
 test_damage()
+test_many_larger()
 test_links()
 test_manual()
 done()

@@ -91,7 +91,7 @@ is_meant(const struct pack_audit_file *file, const struct pack_survey_dataset *d
            strcmp(d->facts.path + strspn(d->facts.path, "/"), file->dataset) == 0;
 }
 
-/* Of how many others of those that are read are larger. */
+/* Of how many others of those that are meant and read are larger. */
 static size_t
 count_larger(const struct pack_audit_params *p, const struct pack_audit_file *file,
              size_t at)
@@ -100,7 +100,7 @@ count_larger(const struct pack_audit_params *p, const struct pack_audit_file *fi
     uint64_t bytes = sets[at].facts.logical_bytes;
     size_t n = 0;
     for (size_t i = 0; i < file->survey.n_datasets; i++)
-        n += is_read(p, file, &sets[i]) &&
+        n += is_meant(file, &sets[i]) && is_read(p, file, &sets[i]) &&
              (sets[i].facts.logical_bytes > bytes ||
               (sets[i].facts.logical_bytes == bytes && i < at));
     return n;
