@@ -971,6 +971,27 @@ def test_many_larger():
     equal(priced, [[f'big{i:02}' for i in range(32)], ['small']], 'one that is named is priced, whatever is larger')
 
 
+def test_lots():
+    """Of very many datasets the last is found by its name, and it is told that not all were looked at."""
+    with h5py.File('lots.h5', 'w', libver='latest') as file:
+        space, kind = h5py.h5s.create_simple((2,)), h5py.h5t.STD_U8LE
+        options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        options.set_layout(h5py.h5d.COMPACT)
+        for i in range(20003):
+            h5py.h5d.create(file.id, b'd%05d' % i, kind, space, options)
+    seen = []
+    for what in '', ':/d20002':
+        file, = audit('lots.h5' + what)[1]['result']['files']
+        seen.append((file['n_datasets'], len(file['datasets']), file['datasets'][-1]['path'], file['failure']))
+    equal(seen, [(20003, 20000, 'd19999', None), (20003, 20001, 'd20002', None)], 'the last of 20003 by its name')
+    for words in ['-q'], ['--sarif'], ['-q', '--html', 'page.html', '-f']:
+        run = subprocess.run(['h5audit', *words, 'lots.h5'], capture_output=True, text=True)
+        text = open('page.html').read() if '--html' in words else run.stdout
+        ok('3 of its 20003 datasets were not looked at' in text, f'what is left out is told by {words[-1]}')
+    run = subprocess.run(['h5audit', 'lots.h5:/d20002'], capture_output=True, text=True)
+    ok('not looked at' not in run.stdout, 'who asks for one has it')
+
+
 def test_links():
     """A dataset is asked for by whatever link leads to it."""
     write('links.h5', chunks=(1, 63, 64))
@@ -1032,6 +1053,7 @@ test_facts()
 test_guess()
 test_damage()
 test_many_larger()
+test_lots()
 test_links()
 test_manual()
 done()

@@ -29,6 +29,11 @@ enum pack_status pack_report_audit_text(const struct pack_audit_report *report,
 enum pack_status pack_report_audit_json(const struct pack_audit_report *report,
                                         struct pack_buf *buf, struct pack_error *err);
 
+/* "50 of 20050 datasets were not looked at: ..." into text; NULL: all were that are meant. */
+enum { PACK_AUDIT_LEFT_OUT_MAX = 96 };
+const char *pack_report_audit_left_out(const struct pack_audit_file *file,
+                                       char text[PACK_AUDIT_LEFT_OUT_MAX]);
+
 enum { PACK_AUDIT_PRICE_MAX = 160 };
 /* "44.0 MiB of the file; 2.1 s of each epoch" into text; NULL: it has no price. */
 const char *pack_report_audit_price(const struct pack_finding *finding,

@@ -118,7 +118,8 @@ put_file(struct page *page, const struct pack_audit_report *report, size_t i)
 {
     const struct pack_audit_result *r = report->result;
     const struct pack_audit_file *file = &r->files[i];
-    char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
+    char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX],
+        left_out[PACK_AUDIT_LEFT_OUT_MAX];
     size_t n = 0;
     if (r->n_files > 1)
         pack_web_head(page, pack_name_text(file->path, name));
@@ -130,6 +131,8 @@ put_file(struct page *page, const struct pack_audit_report *report, size_t i)
          pack_bytes_format(file->survey.file.file_bytes, size),
          pack_counted(file->survey.file.n_datasets, "dataset", "datasets").text);
     put_unread(page, file);
+    if (pack_report_audit_left_out(file, left_out))
+        put_paragraph(page, "", left_out);
     for (size_t k = 0; k < r->n_findings; k++)
         if (r->findings[k].file == i) {
             put_finding(page, &r->findings[k]);

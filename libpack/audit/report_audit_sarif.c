@@ -158,6 +158,17 @@ put_unread(struct pack_json *json, const struct pack_audit_file *file)
         put_notification(json, "error", file->contents_why_not);
 }
 
+static void
+put_left_out(struct pack_json *json, const struct pack_audit_file *file)
+{
+    char text[PACK_NAME_TEXT_MAX + PACK_AUDIT_LEFT_OUT_MAX + 8], name[PACK_NAME_TEXT_MAX],
+        left_out[PACK_AUDIT_LEFT_OUT_MAX];
+    if (!pack_report_audit_left_out(file, left_out))
+        return;
+    snprintf(text, sizeof text, "'%s': %s", pack_name_text(file->path, name), left_out);
+    put_notification(json, "warning", text);
+}
+
 /* What could not be looked at. */
 static void
 put_invocation(struct pack_json *json, const struct pack_audit_result *r)
@@ -170,6 +181,7 @@ put_invocation(struct pack_json *json, const struct pack_audit_result *r)
         if (r->files[i].status != PACK_OK)
             put_notification(json, "error", r->files[i].failure.text);
         put_unread(json, &r->files[i]);
+        put_left_out(json, &r->files[i]);
     }
     pack_json_close(json);
     pack_json_close(json);

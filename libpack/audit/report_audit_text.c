@@ -48,6 +48,20 @@ put_verdict(struct page *page, const struct pack_audit_result *result, size_t fi
 }
 
 const char *
+pack_report_audit_left_out(const struct pack_audit_file *file,
+                           char text[PACK_AUDIT_LEFT_OUT_MAX])
+{
+    const struct pack_survey *s = &file->survey;
+    if (file->dataset || s->file.n_datasets <= s->n_datasets)
+        return NULL;
+    snprintf(text, PACK_AUDIT_LEFT_OUT_MAX, "%llu of its %s not looked at: %d are the most",
+             (unsigned long long)(s->file.n_datasets - s->n_datasets),
+             pack_counted(s->file.n_datasets, "dataset was", "datasets were").text,
+             PACK_SURVEY_DATASETS_MAX);
+    return text;
+}
+
+const char *
 pack_report_audit_price(const struct pack_finding *f, char text[PACK_AUDIT_PRICE_MAX])
 {
     char bytes[PACK_BYTES_TEXT_MAX];
@@ -160,6 +174,7 @@ static void
 put_file(struct page *page, const struct pack_audit_result *result, size_t i, bool is_brief)
 {
     const struct pack_audit_file *file = &result->files[i];
+    char left_out[PACK_AUDIT_LEFT_OUT_MAX];
     put_verdict(page, result, i);
     for (size_t k = 0; k < result->n_findings; k++)
         if (result->findings[k].file == i)
@@ -172,6 +187,8 @@ put_file(struct page *page, const struct pack_audit_result *result, size_t i, bo
         LINE(page, "  %s not priced: small, a series of single numbers, or no numbers\n",
              pack_counted(file->n_small, "dataset is", "datasets are").text);
     put_unread(page, file);
+    if (pack_report_audit_left_out(file, left_out))
+        LINE(page, "  %s\n", left_out);
     if (file->n_passed_over)
         LINE(page, "  %s not priced: only the largest %d are\n",
              pack_counted(file->n_passed_over, "dataset is", "datasets are").text,

@@ -34,7 +34,7 @@ struct head {
 };
 
 _Static_assert((sizeof(struct pack_survey_dataset) + sizeof(struct head)) *
-                       PACK_SURVEY_DATASETS_MAX <
+                       (PACK_SURVEY_DATASETS_MAX + 1) <
                    200 << 20,
                "the guard takes as much");
 
@@ -212,11 +212,17 @@ is_same(hid_t file, const char *a, const char *b)
 #endif
 }
 
+static bool
+is_wanted(const struct looking *l, const char *dataset)
+{
+    return l->wanted && !l->is_met && is_same(l->file, l->wanted, dataset);
+}
+
 static enum pack_status
 note_meant(struct looking *l, const char *dataset, struct pack_error *err)
 {
     char path[PACK_FACTS_PATH_MAX] = "";
-    if (!l->wanted || l->is_met || !is_same(l->file, l->wanted, dataset))
+    if (!is_wanted(l, dataset))
         return PACK_OK;
     l->is_met = true;
     snprintf(path, sizeof path, "%s", dataset + strspn(dataset, "/"));
@@ -229,7 +235,7 @@ look_at(void *context, const char *dataset, struct pack_error *err)
     struct looking *l = context;
     struct pack_survey_dataset *d = &l->dataset;
     struct pack_error why;
-    if (++l->n_datasets > PACK_SURVEY_DATASETS_MAX)
+    if (++l->n_datasets > PACK_SURVEY_DATASETS_MAX && !is_wanted(l, dataset))
         return PACK_OK;
     memset(d, 0, sizeof *d);
     pack_h5_guard_note(l->guard, "reading '/%s'", dataset);
@@ -270,7 +276,7 @@ look_at_link(void *context, const char *dataset, struct pack_error *err)
     memset(d, 0, sizeof *d);
     pack_h5_guard_note(l->guard, "reading '/%s'", dataset);
     if (pack_facts_read(l->file, dataset, &d->facts, NULL) != PACK_OK ||
-        ++l->n_datasets > PACK_SURVEY_DATASETS_MAX)
+        (++l->n_datasets > PACK_SURVEY_DATASETS_MAX && !is_wanted(l, dataset)))
         return PACK_OK;
     (void)pack_h5_missing_filter(&d->facts.pipeline, &d->missing_filter);
     return send_record(l, RECORD_DATASET, d, sizeof *d, err);
@@ -362,7 +368,7 @@ take_record(struct pack_survey *s, const struct head *head, const unsigned char 
     if (head->kind == RECORD_END)
         s->is_complete = true;
     if (head->kind != RECORD_DATASET || head->size != sizeof *s->datasets ||
-        s->n_datasets == PACK_SURVEY_DATASETS_MAX)
+        s->n_datasets > PACK_SURVEY_DATASETS_MAX)
         return PACK_OK;
     if (s->n_datasets == *capacity) {
         size_t more = *capacity ? 2 * *capacity : 16;

@@ -53,7 +53,8 @@ struct pack_survey_shared {
 
 struct pack_survey {
     struct pack_survey_file file;
-    struct pack_survey_dataset *datasets; /* the first PACK_SURVEY_DATASETS_MAX */
+    /* The first PACK_SURVEY_DATASETS_MAX, and the one that was asked about if it is none. */
+    struct pack_survey_dataset *datasets;
     size_t n_datasets;
     char meant[PACK_FACTS_PATH_MAX]; /* by which the one that was asked about is met; "": it is not */
     struct pack_survey_alike alike; /* the most there are; n 0: there are no two */
