@@ -971,6 +971,22 @@ def test_many_larger():
     equal(priced, [[f'big{i:02}' for i in range(32)], ['small']], 'one that is named is priced, whatever is larger')
 
 
+def test_cut_short():
+    """Of a file that no tool opens it is told what makes it one that opens, and nothing else."""
+    write('cut.h5', rng.integers(0, 4, (64, 64, 512)).astype('u1'), chunks=(1, 64, 512), compression='gzip', shuffle=True)
+    os.truncate('cut.h5', os.path.getsize('cut.h5') - 5000)
+    found = {f['code']: f['command'] for f in findings('cut.h5')}
+    equal((found.pop('H5A501'), set(found.values())), ('h5audit --salvage new.h5 cut.h5', {None}), 'it is salvaged')
+    ok('H5A401' in found, f'whatever else is found {sorted(found)}')
+    run = subprocess.run(['h5audit', '--salvage', 'new.h5', '-f', 'cut.h5'], capture_output=True, text=True)
+    with h5py.File('new.h5') as file:
+        equal((run.returncode, file['images'].shape), (1, (64, 64, 512)), 'by that command')
+    os.truncate('cut.h5', 600)
+    equal([f['command'] for f in findings('cut.h5')], [None], 'one of which only the beginning is there by none')
+    run = subprocess.run(['h5audit', '--html', 'page.html', '-f', 'cut.h5'], capture_output=True)
+    ok('All of it at once' not in open('page.html').read(), 'nor all at once')
+
+
 def test_lots():
     """Of very many datasets the last is found by its name, and it is told that not all were looked at."""
     with h5py.File('lots.h5', 'w', libver='latest') as file:
@@ -1052,6 +1068,7 @@ test_compressed_padding()
 test_facts()
 test_guess()
 test_damage()
+test_cut_short()
 test_many_larger()
 test_lots()
 test_links()

@@ -27,6 +27,26 @@ is_wanted(const struct pack_audit_params *p, int code)
     return wanted;
 }
 
+/* Whether h5audit --salvage has something to go by. */
+static bool
+can_salvage(const struct pack_survey *s)
+{
+    bool can = s->status == PACK_OK && s->n_datasets > 0;
+    for (size_t i = 0; i < s->n_datasets; i++)
+        can = can && !s->datasets[i].failure[0];
+    return can;
+}
+
+/* What can be done about a finding of a file: where no tool opens it, only what makes it one
+ * that opens. */
+static unsigned
+possible_fixes(const struct pack_survey *s, int code)
+{
+    if (pack_findings_is_cut(s))
+        return code == 501 && can_salvage(s) ? PACK_AUDIT_FIX_OTHER : 0;
+    return s->status == PACK_OK ? ~0u : PACK_AUDIT_FIX_OTHER;
+}
+
 static enum pack_status
 keep(const struct pack_audit_params *p, struct pack_audit_result *r,
      const struct pack_finding *finding, const char *dataset,
@@ -39,12 +59,14 @@ keep(const struct pack_audit_params *p, struct pack_audit_result *r,
     if (!grown)
         return pack_fail_memory(err, "findings");
     r->findings = grown;
+    unsigned fix =
+        mending->fix & possible_fixes(&r->files[r->n_files - 1].survey, finding->code);
     grown[r->n_findings] = (struct pack_audit_finding){ .finding = *finding,
                                                         .file = r->n_files - 1,
                                                         .dataset = dataset,
-                                                        .fix = mending->fix };
+                                                        .fix = fix };
     /* a command that is cut would be another one */
-    if (mending->command && strlen(mending->command) < PACK_AUDIT_COMMAND_MAX)
+    if (fix && mending->command && strlen(mending->command) < PACK_AUDIT_COMMAND_MAX)
         strcpy(grown[r->n_findings].command, mending->command);
     r->n_findings++;
     return PACK_OK;

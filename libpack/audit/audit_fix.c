@@ -92,8 +92,8 @@ static const struct {
     { 205, PACK_AUDIT_FIX_LAYOUT },     { 401, PACK_AUDIT_FIX_NO_SHUFFLE },
     { 403, PACK_AUDIT_FIX_NO_FILTERS }, { 404, PACK_AUDIT_FIX_ZSTD },
     { 405, PACK_AUDIT_FIX_BYTES },      { 406, PACK_AUDIT_FIX_COMPRESS },
-    { 502, PACK_AUDIT_FIX_OTHER },      { 510, PACK_AUDIT_FIX_COPY },
-    { 605, PACK_AUDIT_FIX_MIX },
+    { 501, PACK_AUDIT_FIX_OTHER },      { 502, PACK_AUDIT_FIX_OTHER },
+    { 510, PACK_AUDIT_FIX_COPY },       { 605, PACK_AUDIT_FIX_MIX },
 };
 
 /* What mends a finding of a dataset, as far as h5rechunk can. */
@@ -162,7 +162,10 @@ pack_audit_mend(const struct pack_finding *finding, const char *file,
     struct pack_buf text = { 0 };
     struct page page = { &text, PACK_OK, err };
     *mending = (struct pack_audit_mending){ .fix = fix_of(finding->code, facts, reading) };
-    if (mending->fix & PACK_AUDIT_FIX_OTHER) {
+    if (finding->code == 501) {
+        LINE(&page, "h5audit --salvage %s ", pack_snippet_new_file(file));
+        put_word(&page, "", file, "");
+    } else if (mending->fix & PACK_AUDIT_FIX_OTHER) {
         put_word(&page, "h5clear -s ", file, "");
     } else if (mending->fix & PACK_AUDIT_FIX_COPY) {
         put_word(&page, "h5repack ", file, " ");

@@ -17,8 +17,8 @@ struct look {
     const struct pack_thresholds *t;
 };
 
-static bool
-is_truncated(const struct pack_survey *s)
+bool
+pack_findings_is_cut(const struct pack_survey *s)
 {
     const struct pack_superblock *sb = &s->file.superblock;
     return s->file.has_superblock && !sb->has_driver &&
@@ -30,7 +30,7 @@ truncated(const struct look *l, struct pack_finding *out)
 {
     const struct pack_survey *s = l->s;
     char is[PACK_BYTES_TEXT_MAX], was[PACK_BYTES_TEXT_MAX];
-    if (!is_truncated(s))
+    if (!pack_findings_is_cut(s))
         return false;
     out->value = (double)s->file.superblock.end_bytes;
     out->price_bytes = out->value - (double)s->file.file_bytes;
@@ -76,7 +76,7 @@ static bool
 unreadable(const struct look *l, struct pack_finding *out)
 {
     const struct pack_survey *s = l->s;
-    if (!s->is_complete || s->status == PACK_OK || is_truncated(s))
+    if (!s->is_complete || s->status == PACK_OK || pack_findings_is_cut(s))
         return false;
     SAY(out->evidence, "%.479s", s->failure.text);
     if (s->file.has_superblock)

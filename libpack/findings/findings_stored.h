@@ -41,6 +41,9 @@ size_t pack_findings_dataset(const struct pack_survey_dataset *dataset,
 bool pack_is_guessed_chunk(const struct pack_shape *extent, uint64_t elem_size,
                            const struct pack_shape *chunk);
 
+/* Whether the file ends before it says that it does: no tool of HDF5 opens it then. */
+bool pack_findings_is_cut(const struct pack_survey *survey);
+
 #ifdef __cplusplus
 }
 #endif
