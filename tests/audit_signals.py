@@ -1,4 +1,5 @@
 """What tests/audit.sh runs of h5audit that is stopped, and of its progress on a terminal."""
+import json
 import os
 import pty
 import signal
@@ -76,6 +77,28 @@ def test_signals():
     ok(not os.path.exists('new.h5'), 'nothing is left in its place')
 
 
+def test_report():
+    """A report of a run that was stopped says so, once, and no page seems to be of all of it."""
+    for words in ['--json'], ['--sarif'], ['--html', 'page.html']:
+        process = subprocess.Popen(['h5audit', '--deep', *words, 'large.h5', 'large.h5'], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and used(process) < 0.05 and not children(process):
+            time.sleep(0.001)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate()
+        says = 'large.h5: not looked at to its end\n' in out
+        if words[0] == '--json':
+            report = json.loads(out)['result']
+            says = report['stopped'] and report['files'][-1]['failure'] == 'not looked at to its end'
+        elif words[0] == '--sarif':
+            one, = json.loads(out)['runs'][0]['invocations']
+            says = not one['executionSuccessful'] and 'stopped' in one['toolExecutionNotifications'][0]['message']['text']
+        if not ok(process.returncode == 128 + signal.SIGTERM and err == 'h5audit: interrupted\n' and says and
+                  not os.path.exists('page.html'), f'{words[0]}: a report that was stopped says so'):
+            note(f'{process.returncode} {err} {out[:400]}')
+
+
 def test_terminal():
     """Progress is drawn on a terminal, and gone at the end."""
     parent, child = pty.openpty()
@@ -98,5 +121,6 @@ def test_terminal():
 
 
 test_signals()
+test_report()
 test_terminal()
 done()

@@ -217,8 +217,11 @@ static struct cli_progress progress;
 static enum pack_status
 draw_map(const char *path, struct pack_buf *svg, struct pack_error *err)
 {
+    const struct pack_watch all = cli_watch(&progress);
+    const struct pack_watch stop = { .context = all.context, .stop = all.stop };
+    const struct pack_h5_guard_limits limits = { .watch = &stop };
     struct pack_file_map *map = malloc(sizeof *map);
-    enum pack_status status = map ? pack_file_map_make(path, NULL, map, err)
+    enum pack_status status = map ? pack_file_map_make(path, &limits, map, err)
                                   : pack_fail_memory(err, "a map");
     if (status == PACK_OK)
         status = pack_report_map_svg(map, path, svg, err);
@@ -243,10 +246,13 @@ write_page(const struct pack_audit_report *r, struct pack_error *err)
 {
     struct pack_buf svg = { 0 }, page = { 0 };
     bool is_one = r->result->n_files == 1 && r->result->n_failed == 0;
-    enum pack_status drawn = is_one ? draw_map(r->result->files[0].path, &svg, NULL)
+    struct pack_error why;
+    enum pack_status drawn = is_one ? draw_map(r->result->files[0].path, &svg, &why)
                                     : PACK_ERR_UNSUPPORTED;
     enum pack_status status =
-        pack_report_audit_html(r, drawn == PACK_OK ? &svg : NULL, &page, err);
+        drawn == PACK_ERR_INTERRUPTED
+            ? pack_fail(err, drawn, "%s", why.text)
+            : pack_report_audit_html(r, drawn == PACK_OK ? &svg : NULL, &page, err);
     if (status == PACK_OK)
         status = pack_outfile_write(o.html, o.force, page.data, page.size, err);
     pack_buf_done(&svg);
@@ -259,13 +265,13 @@ static void
 complain(const struct pack_audit_result *result)
 {
     for (size_t i = 0; (o.json || o.sarif) && i < result->n_files; i++)
-        if (result->files[i].status != PACK_OK)
+        if (result->files[i].status != PACK_OK && result->files[i].status != PACK_ERR_INTERRUPTED)
             cli_complain("%s", result->files[i].failure.text);
 }
 
 static enum pack_status
 report(const struct pack_audit_params *params, const struct pack_audit_result *result,
-       const struct pack_audit_applied *applied, struct pack_buf *text,
+       const struct pack_audit_applied *applied, bool is_stopped, struct pack_buf *text,
        struct pack_error *err)
 {
     const struct pack_audit_report r = { .program = program.name,
@@ -275,11 +281,12 @@ report(const struct pack_audit_params *params, const struct pack_audit_result *r
                                          .output = o.fix,
                                          .applied = applied,
                                          .fail_on = (enum pack_finding_severity)o.fail_on,
-                                         .is_brief = o.quiet };
+                                         .is_brief = o.quiet,
+                                         .is_stopped = is_stopped };
     enum pack_status status = o.json    ? pack_report_audit_json(&r, text, err)
                               : o.sarif ? pack_report_audit_sarif(&r, text, err)
                                         : pack_report_audit_text(&r, text, err);
-    return status == PACK_OK && o.html ? write_page(&r, err) : status;
+    return status == PACK_OK && o.html && !is_stopped ? write_page(&r, err) : status;
 }
 
 static struct pack_audit_apply_params
@@ -331,7 +338,8 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         bool is_fixed = o.fix && status == PACK_OK && !result.n_failed;
         enum pack_status told =
             status == PACK_OK || result.n_files > 0
-                ? report(&params, &result, is_fixed ? &applied : NULL, text, &why)
+                ? report(&params, &result, is_fixed ? &applied : NULL,
+                         status == PACK_ERR_INTERRUPTED, text, &why)
                 : PACK_OK;
         if (status == PACK_OK && told != PACK_OK)
             status = pack_fail(err, told, "%s", why.text);

@@ -361,6 +361,9 @@ pack_audit(const struct pack_audit_params *p, struct pack_audit_result *r,
         status = pack_watch_check(&p->watch, err);
         if (status == PACK_OK)
             status = look_at_file(p, p->files[i], r, err);
+        if (status == PACK_ERR_INTERRUPTED && r->n_files == i + 1)
+            r->files[i].status =
+                pack_fail(&r->files[i].failure, status, "not looked at to its end");
     }
     if (r->n_findings > 0)
         qsort(r->findings, r->n_findings, sizeof *r->findings, by_price);

@@ -18,7 +18,8 @@ struct pack_audit_report {
     const char *output;                       /* where it was mended; NULL: not asked for */
     const struct pack_audit_applied *applied; /* likewise */
     enum pack_finding_severity fail_on;
-    bool is_brief; /* findings alone, no facts of datasets */
+    bool is_brief;   /* findings alone, no facts of datasets */
+    bool is_stopped; /* by a signal, before its end */
 };
 
 /* At most 80 columns where names and commands permit, the worst first. PACK_ERR_MEMORY. */

@@ -229,6 +229,7 @@ pack_report_audit_json(const struct pack_audit_report *report, struct pack_buf *
     put_options(&json, report);
     pack_json_object(&json, "result");
     pack_json_u64(&json, "findings", r->n_findings);
+    pack_json_bool(&json, "stopped", report->is_stopped);
     pack_json_array(&json, "files");
     for (size_t i = 0; i < r->n_files; i++)
         put_file(&json, r, i);

@@ -171,12 +171,15 @@ put_left_out(struct pack_json *json, const struct pack_audit_file *file)
 
 /* What could not be looked at. */
 static void
-put_invocation(struct pack_json *json, const struct pack_audit_result *r)
+put_invocation(struct pack_json *json, const struct pack_audit_report *report)
 {
+    const struct pack_audit_result *r = report->result;
     pack_json_array(json, "invocations");
     pack_json_object(json, NULL);
-    pack_json_bool(json, "executionSuccessful", r->n_failed == 0 && pack_audit_is_read(r));
+    pack_json_bool(json, "executionSuccessful", r->n_failed == 0 && pack_audit_is_read(r) && !report->is_stopped);
     pack_json_array(json, "toolExecutionNotifications");
+    if (report->is_stopped)
+        put_notification(json, "error", "stopped before it came to its end");
     for (size_t i = 0; i < r->n_files; i++) {
         if (r->files[i].status != PACK_OK)
             put_notification(json, "error", r->files[i].failure.text);
@@ -207,7 +210,7 @@ pack_report_audit_sarif(const struct pack_audit_report *report, struct pack_buf 
     put_rules(&json);
     pack_json_close(&json);
     pack_json_close(&json);
-    put_invocation(&json, r);
+    put_invocation(&json, report);
     pack_json_array(&json, "results");
     for (size_t i = 0; i < r->n_findings; i++)
         put_result(&json, report, &r->findings[i]);
