@@ -987,6 +987,17 @@ def test_cut_short():
     ok('All of it at once' not in open('page.html').read(), 'nor all at once')
 
 
+def test_names():
+    """A name from a file cannot write lines, nor to the terminal."""
+    with h5py.File('esc.h5', 'w') as file:
+        file.create_dataset('a\x1b[31mred\nFAKE: everything is good', data=noise[:1], chunks=(1, 64, 64))
+    for mode in '--verify', '-q':
+        run = subprocess.run(['h5audit', mode, 'esc.h5'], capture_output=True, text=True)
+        ok('\x1b' not in run.stdout and '\nFAKE' not in run.stdout, f'{mode}: {run.stdout!r}')
+    run = subprocess.run(['h5audit', '--verify', 'esc.h5'], capture_output=True, text=True)
+    ok('/a\\x1b[31mred\\x0aFAKE: everything is good: good, 1 chunk\n' in run.stdout, 'it is shown on one line')
+
+
 def test_lots():
     """Of very many datasets the last is found by its name, and it is told that not all were looked at."""
     with h5py.File('lots.h5', 'w', libver='latest') as file:
@@ -1069,6 +1080,7 @@ test_facts()
 test_guess()
 test_damage()
 test_cut_short()
+test_names()
 test_many_larger()
 test_lots()
 test_links()

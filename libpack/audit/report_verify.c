@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "libpack/base/json.h"
+#include "libpack/base/name.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 #include "libpack/hdf5/clone.h"
@@ -60,14 +61,18 @@ put_set(struct page *page, const struct pack_verify_result *result,
         const struct pack_verify_set *set)
 {
     uint64_t all = set->extent.rank ? set->extent.extent[0] : 0;
-    LINE(page, "/%s: ", set->path);
+    char name[PACK_NAME_TEXT_MAX];
+    LINE(page, "/%s: ", pack_name_text(set->path, name));
     if (!set->is_done)
         pack_page_wrap(page, "not read to the end: ", set->failure, 2);
     else if (set->n_bad == 0)
-        LINE(page, "good, %" PRIu64 " chunks%s\n", set->n_stored,
-             set->has_checksum ? " with checksums" : "");
+        LINE(page, "good, %s%s\n", pack_counted(set->n_stored, "chunk", "chunks").text,
+             !set->has_checksum    ? ""
+             : set->n_stored == 1 ? " with a checksum"
+                                  : " with checksums");
     else
-        LINE(page, "%" PRIu64 " of %" PRIu64 " chunks are bad\n", set->n_bad, set->n_stored);
+        LINE(page, "%" PRIu64 " of %s\n", set->n_bad,
+             pack_counted(set->n_stored, "chunk is bad", "chunks are bad").text);
     if (set->n_bad == 0)
         return;
     if (set->is_done)
@@ -84,14 +89,15 @@ static void
 put_salvaged(struct page *page, const struct pack_verify_report *report)
 {
     const struct pack_salvaged *s = report->salvaged;
-    char line[640];
+    char line[640], name[PACK_NAME_TEXT_MAX];
+    (void)pack_name_text(report->output, name);
     if (!s->is_written)
-        snprintf(line, sizeof line, "%.200s is not written: nothing is bad", report->output);
+        snprintf(line, sizeof line, "%s is not written: nothing is bad", name);
     else
         snprintf(line, sizeof line,
-                 "%.200s is the file without %s; %s, which read as the fill value in whole or in "
+                 "%s is the file without %s; %s, which read as the fill value in whole or in "
                  "part: each dataset lists its own in the attribute " PACK_CLONE_LOST,
-                 report->output, pack_counted(s->n_chunks, "bad chunk", "bad chunks").text,
+                 name, pack_counted(s->n_chunks, "bad chunk", "bad chunks").text,
                  pack_counted(s->n_rows, "sample is lost", "samples are lost").text);
     pack_page_wrap(page, "salvaged: ", line, 2);
 }
@@ -102,7 +108,8 @@ pack_report_verify_text(const struct pack_verify_report *report, struct pack_buf
 {
     const struct pack_verify_result *result = report->result;
     struct page page = { buf, PACK_OK, err };
-    LINE(&page, "%s: ", report->params->file);
+    char name[PACK_NAME_TEXT_MAX];
+    LINE(&page, "%s: ", pack_name_text(report->params->file, name));
     if (result->end_bytes)
         LINE(&page, "the file is cut short: it ends at %" PRIu64 " of %" PRIu64 " bytes\n",
              result->file_bytes, result->end_bytes);
