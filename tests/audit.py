@@ -998,6 +998,28 @@ def test_names():
     ok('/a\\x1b[31mred\\x0aFAKE: everything is good: good, 1 chunk\n' in run.stdout, 'it is shown on one line')
 
 
+def page_of(*words):
+    subprocess.run(['h5audit', '--html', 'page.html', '-f', *words], capture_output=True)
+    with open('page.html') as file:
+        return file.read()
+
+
+def test_page():
+    """All at once is offered where it does something, and the same; the worst is named, of all files."""
+    RULES['H5A102'][0]('padded.h5')
+    deleted(3 << 20)('holes.h5')
+    once = 'All of it at once'
+    ok(once in page_of('padded.h5') and once not in page_of('holes.h5'), 'not where --fix has nothing to write')
+    for words in (['--workers', '2'], ['--ignore', '103'], ['--threshold', '102=1.01'], ['--rdcc-w0', '0.5']):
+        ok(once not in page_of(*words, 'padded.h5'), f'nor where it would not be the same: {words[0]}')
+    ok(once in page_of('--sample', '3', '--fail-on', 'hazard', 'padded.h5'), 'what changes nothing does not matter')
+    partly(31)('a_note.h5')
+    killed(False)('z_hazard.h5')
+    ok('First of all, z_hazard.h5: the file is marked' in page_of('a_note.h5', 'padded.h5', 'z_hazard.h5'),
+       'the worst of all files is named first')
+    ok('First of all, padded.h5, /images: ' in page_of('a_note.h5', 'padded.h5'), 'with its dataset')
+
+
 def test_lots():
     """Of very many datasets the last is found by its name, and it is told that not all were looked at."""
     with h5py.File('lots.h5', 'w', libver='latest') as file:
@@ -1081,6 +1103,7 @@ test_guess()
 test_damage()
 test_cut_short()
 test_names()
+test_page()
 test_many_larger()
 test_lots()
 test_links()

@@ -209,6 +209,27 @@ read_thresholds(struct pack_thresholds *thresholds, struct pack_error *err)
     return status == PACK_OK ? status : pack_error_prefix(err, status, "--threshold");
 }
 
+/* Who reads, and with what; which rules; what mends them or shows it. */
+#define READER                                                                              \
+    "pattern|batch|workers|rank|epochs|no-persistent-workers|crop|box|step|read|reopen|seed|" \
+    "hdf5-version|rdcc-nbytes|rdcc-nslots|rdcc-w0|memory|ram|cpus|storage"
+#define RULES "rule|ignore|threshold"
+#define AUDIT READER "|" RULES "|fail-on|sample|deep|fix|fix-rule|map|html|sarif"
+
+/* Of names apart by "|". */
+static bool
+is_any_given(const char *names)
+{
+    char name[64];
+    for (size_t n; *names; names += n + (names[n] == '|')) {
+        n = strcspn(names, "|");
+        snprintf(name, sizeof name, "%.*s", (int)n, names);
+        if (cli_is_given(name))
+            return true;
+    }
+    return false;
+}
+
 /* -------------------------------------------------------------------- audit */
 
 static struct cli_progress progress;
@@ -281,6 +302,7 @@ report(const struct pack_audit_params *params, const struct pack_audit_result *r
                                          .output = o.fix,
                                          .applied = applied,
                                          .fail_on = (enum pack_finding_severity)o.fail_on,
+                                         .is_plain = !is_any_given(READER "|" RULES),
                                          .is_brief = o.quiet,
                                          .is_stopped = is_stopped };
     enum pack_status status = o.json    ? pack_report_audit_json(&r, text, err)
@@ -452,22 +474,22 @@ check_outputs(char **operands, size_t n_operands, struct pack_error *err)
 }
 
 static const struct cli_rule rules[] = {
-    { "rule", "FILE", "explain|list-rules|verify" },
-    { "ignore", "FILE", "explain|list-rules|verify" },
-    { "threshold", "FILE", "explain|list-rules|verify" },
-    { "fail-on", "FILE", "explain|list-rules|verify" },
-    { "verify", "FILE", "explain|list-rules|pattern|batch|workers|epochs|storage|memory" },
+    { "verify", "FILE", "explain|list-rules|" AUDIT },
+    { "salvage", "FILE", "explain|list-rules|recursive|" AUDIT },
+    { "rule", "FILE", "explain|list-rules" },
+    { "ignore", "FILE", "explain|list-rules" },
+    { "threshold", "FILE", "explain|list-rules" },
+    { "fail-on", "FILE", "explain|list-rules" },
     { "threads", "verify|fix|sample|deep|salvage", NULL },
-    { "sample", "FILE", "explain|list-rules|verify|deep" },
-    { "deep", "FILE", "explain|list-rules|verify" },
+    { "sample", "FILE", "explain|list-rules|deep" },
+    { "deep", "FILE", "explain|list-rules" },
     { "fix-rule", "fix", NULL },
-    { "fix", "FILE", "explain|list-rules|verify|recursive" },
+    { "fix", "FILE", "explain|list-rules|recursive" },
     { "force", "fix|salvage|map|html", NULL },
-    { "salvage", "FILE", "explain|list-rules|fix|sample|deep|map|html|sarif|recursive|pattern" },
-    { "html", "FILE", "explain|list-rules|verify" },
-    { "map", "FILE", "explain|list-rules|verify|recursive" },
+    { "html", "FILE", "explain|list-rules" },
+    { "map", "FILE", "explain|list-rules|recursive" },
     { "recursive", "FILE", "explain|list-rules" },
-    { "sarif", "FILE", "explain|list-rules|verify|fix|json" },
+    { "sarif", "FILE", "explain|list-rules|fix|json" },
     { "explain", NULL, "FILE|list-rules|json" },
     { "list-rules", NULL, "FILE|json" },
 };

@@ -94,15 +94,11 @@ static enum pack_status
 plan_copy(const struct pack_audit_file *file, struct pack_audit_applied *applied,
           struct pack_error *err)
 {
-    for (size_t i = 0; i < file->survey.n_datasets; i++) {
-        const struct pack_survey_dataset *d = &file->survey.datasets[i];
-        char filters[PACK_PIPELINE_TEXT_MAX];
-        if (!d->failure[0] && d->facts.layout == PACK_LAYOUT_CHUNKED &&
-            pack_pipeline_is_known(&d->facts.pipeline, NULL))
-            return add_spec(applied, d->facts.path + strspn(d->facts.path, "/"), "",
-                            pack_pipeline_format(&d->facts.pipeline, filters), err);
-    }
-    return PACK_OK;
+    const struct pack_survey_dataset *d = pack_audit_copied(file);
+    char filters[PACK_PIPELINE_TEXT_MAX];
+    return d ? add_spec(applied, d->facts.path + strspn(d->facts.path, "/"), "",
+                        pack_pipeline_format(&d->facts.pipeline, filters), err)
+             : PACK_OK;
 }
 
 /* -------------------------------------------------------------------- doing it */

@@ -184,6 +184,18 @@ pack_audit_mend(const struct pack_finding *finding, const char *file,
     return page.status;
 }
 
+const struct pack_survey_dataset *
+pack_audit_copied(const struct pack_audit_file *file)
+{
+    for (size_t i = 0; i < file->survey.n_datasets; i++) {
+        const struct pack_survey_dataset *d = &file->survey.datasets[i];
+        if (!d->failure[0] && d->facts.layout == PACK_LAYOUT_CHUNKED &&
+            pack_pipeline_is_known(&d->facts.pipeline, NULL))
+            return d;
+    }
+    return NULL;
+}
+
 enum pack_status
 pack_audit_fix_all(const struct pack_audit_result *r, const char *operand,
                    struct pack_buf *text, struct pack_error *err)
@@ -192,7 +204,9 @@ pack_audit_fix_all(const struct pack_audit_result *r, const char *operand,
     unsigned fix = 0;
     for (size_t i = 0; i < r->n_findings; i++)
         fix |= r->findings[i].fix;
-    if (r->n_files != 1 || !(fix & ~(unsigned)(PACK_AUDIT_FIX_OTHER | PACK_AUDIT_FIX_NAMED)))
+    fix &= ~(unsigned)(PACK_AUDIT_FIX_OTHER | PACK_AUDIT_FIX_NAMED);
+    if (r->n_files != 1 || !fix ||
+        (fix == PACK_AUDIT_FIX_COPY && !pack_audit_copied(&r->files[0])))
         return PACK_OK;
     LINE(&page, "h5audit --fix %s ", pack_snippet_new_file(r->files[0].path));
     put_word(&page, "", operand, "");

@@ -32,6 +32,9 @@ enum pack_status pack_audit_mend(const struct pack_finding *finding, const char 
                                  const struct pack_facts *facts,
                                  const struct pack_audit_reading *reading,
                                  struct pack_audit_mending *mending, struct pack_error *err);
+/* The dataset that is written as it is where only the file itself is to be written anew; NULL:
+ * it has none that h5rechunk writes. */
+const struct pack_survey_dataset *pack_audit_copied(const struct pack_audit_file *file);
 /* Appends the command, and a NUL, that applies all that h5rechunk can do for the one file of
  * a result; nothing where there is no such file. */
 enum pack_status pack_audit_fix_all(const struct pack_audit_result *result,

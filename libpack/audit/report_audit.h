@@ -18,6 +18,7 @@ struct pack_audit_report {
     const char *output;                       /* where it was mended; NULL: not asked for */
     const struct pack_audit_applied *applied; /* likewise */
     enum pack_finding_severity fail_on;
+    bool is_plain;   /* no option was set that changes findings or fixes */
     bool is_brief;   /* findings alone, no facts of datasets */
     bool is_stopped; /* by a signal, before its end */
 };

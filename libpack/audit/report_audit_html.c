@@ -27,6 +27,35 @@ tone_of(const struct pack_audit_result *r)
     return count_of(r, PACK_FINDING_COST) ? "mild" : "good";
 }
 
+/* Of all files. */
+static const struct pack_audit_finding *
+find_worst(const struct pack_audit_result *r)
+{
+    const struct pack_audit_finding *worst = &r->findings[0];
+    for (size_t i = 1; i < r->n_findings; i++) {
+        const struct pack_finding *f = &r->findings[i].finding, *g = &worst->finding;
+        if (f->severity != g->severity    ? f->severity > g->severity
+            : f->price_s != g->price_s    ? f->price_s > g->price_s
+                                          : f->price_bytes > g->price_bytes)
+            worst = &r->findings[i];
+    }
+    return worst;
+}
+
+/* "First of all, train.h5, /images: ...". */
+static void
+put_worst(const struct pack_audit_result *r, struct page *page)
+{
+    const struct pack_audit_finding *worst = find_worst(r);
+    char name[PACK_NAME_TEXT_MAX];
+    LINE(page, ".\nFirst of all");
+    if (r->n_files > 1)
+        LINE(page, ", %s", pack_name_text(r->files[worst->file].path, name));
+    if (worst->dataset)
+        LINE(page, ", /%s", pack_name_text(worst->dataset, name));
+    LINE(page, ": %s", worst->finding.evidence);
+}
+
 /* "1 hazard, 2 costs in 3 files; 1 file could not be looked at", and the worst of it. */
 static void
 put_verdict(const struct pack_audit_result *r, struct page *page)
@@ -52,7 +81,7 @@ put_verdict(const struct pack_audit_result *r, struct page *page)
     if (!pack_audit_is_read(r))
         LINE(page, "; not all samples could be read");
     if (pack_audit_worst(r) >= PACK_FINDING_COST)
-        LINE(page, ".\nFirst of all: %s", r->findings[0].finding.evidence);
+        put_worst(r, page);
     if (page->status == PACK_OK)
         page->status = pack_buf_append(page->text, "", 1, page->err);
 }
@@ -142,13 +171,13 @@ put_file(struct page *page, const struct pack_audit_report *report, size_t i)
         LINE(page, "<p>Nothing found.</p>\n");
 }
 
-/* What mends all that is mended so, in one go. */
+/* What mends all that is mended so, in one go, where the command finds the same. */
 static void
 put_fix(struct page *page, const struct pack_audit_report *report)
 {
     const struct pack_audit_result *r = report->result;
     struct pack_buf text = { 0 };
-    if (report->output || page->status != PACK_OK)
+    if (report->output || !report->is_plain || page->status != PACK_OK)
         return;
     page->status = pack_audit_fix_all(r, report->params->files[0], &text, page->err);
     if (page->status != PACK_OK || text.size == 0) {
