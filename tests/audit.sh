@@ -65,6 +65,12 @@ refused 'bytes of what counts none' "'1K' is no number" --threshold 105=1K pack.
 refused 'less than nothing' "'-1' is no number" --threshold 105=-1 pack.h5
 refused 'no number at all' "'nan' is no number" --threshold 105=nan pack.h5
 refused 'a threshold for what asks no rule' 'verify' --threshold 105=1 --verify pack.h5
+for option in --rdcc-w0=1 --ignore=102 --rule=102 --fail-on=note --rank=0/2 --seed=1 --reopen --cpus=2 --html=x.html; do
+    refused "$option with --verify" "verify does not go with ${option%%=*}" --verify "$option" pack.h5
+    refused "$option with --salvage" "salvage does not go with ${option%%=*}" --salvage new.h5 "$option" pack.h5
+done
+refused 'a rule of samples that are not read' "^h5audit: --rule: H5A602 .*--sample or --deep" --rule 602 pack.h5
+refused 'nor to be mended' "^h5audit: --fix-rule: H5A605 " --fix new.h5 --fix-rule 605 pack.h5
 refused 'one to be explained' "no rule is called ''" --explain ''
 refused 'a file that would not be read' 'explain' --explain 102 pack.h5
 refused 'two formats at once' 'json' --json --sarif pack.h5

@@ -11,6 +11,7 @@
 #include "libpack/base/outfile.h"
 #include "libpack/base/page.h"
 #include "libpack/base/pool.h"
+#include "libpack/findings/findings_contents.h"
 #include "libpack/findings/rules.h"
 #include "libpack/hdf5/h5_dataset.h"
 #include "tools/advise_ask.h"
@@ -200,6 +201,19 @@ find_codes(const char *option, const struct cli_texts *names, int **codes,
     return PACK_OK;
 }
 
+/* A rule that is asked for, and has nothing to look at. */
+static enum pack_status
+check_samples(const char *option, const int *codes, size_t n, struct pack_error *err)
+{
+    for (size_t i = 0; i < n && !o.deep && !o.sample; i++)
+        if (pack_findings_is_of_contents(codes[i]))
+            return pack_fail(err, PACK_ERR_ARGUMENT,
+                             "%s: H5A%03d is about what samples hold: --sample or --deep reads "
+                             "them",
+                             option, codes[i]);
+    return PACK_OK;
+}
+
 static enum pack_status
 read_thresholds(struct pack_thresholds *thresholds, struct pack_error *err)
 {
@@ -345,6 +359,10 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         status = find_codes("--ignore", &o.ignored, &ignored, err);
     if (status == PACK_OK)
         status = find_codes("--fix-rule", &o.fix_rules, &named, err);
+    if (status == PACK_OK)
+        status = check_samples("--rule", only, o.only.n, err);
+    if (status == PACK_OK)
+        status = check_samples("--fix-rule", named, o.fix_rules.n, err);
     if (status == PACK_OK)
         status = read_thresholds(&params.thresholds, err);
     params.only = only;

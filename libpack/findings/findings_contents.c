@@ -157,6 +157,15 @@ static const struct {
     { 603, constant_samples }, { 604, equal_samples },       { 605, sorted_labels },
 };
 
+bool
+pack_findings_is_of_contents(int code)
+{
+    bool is = false;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        is = is || rules[i].code == code;
+    return is;
+}
+
 size_t
 pack_findings_contents(const struct pack_facts *facts,
                        const struct pack_contents *contents,

@@ -38,6 +38,9 @@ struct pack_contents_use {
     bool has_samples; /* numbers lie beside samples, which they may be the labels of */
 };
 
+/* Whether a rule is about what samples hold, so that some have to be read for it. */
+bool pack_findings_is_of_contents(int code);
+
 /* Pure. */
 size_t pack_findings_contents(const struct pack_facts *facts,
                               const struct pack_contents *contents,
