@@ -614,6 +614,10 @@ def test_labels():
         equal((found['H5A605']['severity'], found['H5A605']['dataset']), ('note', 'labels'), f'{kind}: come in runs')
     found = held('labels.h5', '--sample', '5', '--pattern', 'block:chunks=16')[0]
     equal(found['H5A605']['severity'], 'cost', 'which costs in a block shuffle')
+    np.savetxt('weights.txt', np.ones(1000))
+    for pattern in 'replacement', 'weighted:by=weights.txt':
+        equal(held('labels.h5', '--sample', '5', '--pattern', pattern)[0]['H5A605']['severity'], 'note',
+              f'and nothing under {pattern}')
     status, fixed = fix('labels.h5', '--deep', '--fix-rule', '605')
     with h5py.File('labels.h5') as before, h5py.File('fixed.h5') as after:
         pairs = [sorted((int(y), x.tobytes()) for x, y in zip(f['images'][:], f['labels'][:])) for f in (before, after)]

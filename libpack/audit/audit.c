@@ -164,15 +164,26 @@ has_samples_beside(const struct pack_survey *s, size_t set)
     return false;
 }
 
+/* Whether each sample is as likely to be the next as any other. */
+static bool
+is_uniform(const char *pattern)
+{
+    static const char *const names[] = { "shuffle", "replacement", "weighted" };
+    bool is = !pattern;
+    for (size_t i = 0; pattern && i < sizeof names / sizeof *names; i++)
+        is = is || (strlen(names[i]) == strcspn(pattern, ":") &&
+                    strncmp(pattern, names[i], strlen(names[i])) == 0);
+    return is;
+}
+
 /* What its samples are at fault in. */
 static enum pack_status
 look_at_contents(const struct pack_audit_params *p, const struct pack_audit_file *file,
                  size_t set, struct pack_audit_found *found, struct pack_error *err)
 {
     const struct pack_facts *facts = &file->survey.datasets[set].facts;
-    const char *pattern = p->request.reading.pattern;
     const struct pack_contents_use use = {
-        .is_shuffled = !pattern || strcmp(pattern, "shuffle") == 0,
+        .is_shuffled = is_uniform(p->request.reading.pattern),
         .has_samples = has_samples_beside(&file->survey, set),
     };
     size_t first = found->n;

@@ -143,8 +143,8 @@ sorted_labels(const struct look *l, struct pack_finding *out)
         PACK_CONTENTS_WINDOW, c->classes_seen, (unsigned long long)c->n_classes,
         c->classes_random);
     SAY(out->remedy, "%s",
-        l->use->is_shuffled ? "nothing is lost under a uniform shuffle; a block shuffle "
-                              "mixes few classes"
+        l->use->is_shuffled ? "nothing is lost where samples are drawn from all of them; a "
+                              "block shuffle mixes few classes"
                             : "images and labels written anew, once, in a random order");
     return true;
 }

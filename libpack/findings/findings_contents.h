@@ -34,7 +34,7 @@ struct pack_contents {
 enum { PACK_CONTENTS_WINDOW = 64 };
 
 struct pack_contents_use {
-    bool is_shuffled; /* samples are read in a uniformly random order */
+    bool is_shuffled; /* samples are drawn at random from all of them */
     bool has_samples; /* numbers lie beside samples, which they may be the labels of */
 };
 

@@ -272,8 +272,8 @@ static const struct pack_rule rules[] = {
       "A folder that is packed in the order of its names has all of one class first. Under a "
       "uniform shuffle that is no matter. In order, through a buffer, or in a block shuffle "
       "that mixes few chunks, a batch holds few classes, and training goes worse. Rewriting "
-      "the file once in a random order cures it. It is a note where the reader shuffles "
-      "uniformly.",
+      "the file once in a random order cures it. It is a note where samples are drawn "
+      "from all of them.",
       { { "rate", 0.5, "classes seen over those of a random order, at most" },
         { "samples", 100, "that there are, at least" } } },
 };
