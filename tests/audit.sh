@@ -34,6 +34,9 @@ mkdir empty
 run h5audit --recursive empty
 [ $status -eq 2 ] && is_one_sentence err && grep -q "no HDF5 files in 'empty'" err
 ok $? 'a folder without any is refused'
+run h5audit --recursive empty tree
+[ $status -eq 2 ] && is_one_sentence err && grep -q "no HDF5 files in 'empty'" err && [ "$(grep -c 'nothing found' out)" -eq 2 ]
+ok $? 'and does not keep others from being looked at'
 run h5audit tree
 [ $status -eq 2 ] && grep -q 'it is a folder' out
 ok $? 'a folder by itself is no file'

@@ -112,10 +112,12 @@ audit_files_list(char *const *operands, size_t n, bool recursive, struct audit_f
             status = add(files, operands[i], err);
             continue;
         }
-        status = walk(files, operands[i], 0, err);
-        if (status == PACK_OK && files->n == before)
-            status = pack_fail(err, PACK_ERR_NOT_FOUND, "there are no HDF5 files in '%.200s'",
-                               operands[i]);
+        size_t unlisted = files->n_unlisted;
+        status = walk_below(files, operands[i], 0, err);
+        if (status == PACK_OK && files->n == before && files->n_unlisted == unlisted) {
+            cli_complain("there are no HDF5 files in '%.200s'", operands[i]);
+            files->n_unlisted++;
+        }
     }
     return status;
 }

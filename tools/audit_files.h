@@ -11,11 +11,12 @@ struct audit_files {
     const char **names;
     size_t n;
     size_t n_capacity;
-    size_t n_unlisted; /* folders below those that were asked for, which was told */
+    size_t n_unlisted; /* folders that could not be listed, or have no files, which was told */
 };
 
 /* Operands as they are; with `recursive`, folders stand for the files in and below them, in
- * alphabetic order. PACK_ERR_NOT_FOUND where a folder has none, PACK_ERR_IO, PACK_ERR_MEMORY.
+ * alphabetic order. A folder that cannot be listed, or that was asked for and has none, is told
+ * of and counted, and the others go on. PACK_ERR_LIMIT, PACK_ERR_MEMORY.
  * audit_files_done() frees. */
 enum pack_status audit_files_list(char *const *operands, size_t n, bool recursive,
                                   struct audit_files *files, struct pack_error *err);

@@ -535,7 +535,7 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
         status = pack_audit_apply_check(operands[0], &how, err);
     if (status == PACK_OK)
         status = audit_files_list(operands, n_operands, o.recursive, &files, err);
-    if (status == PACK_OK)
+    if (status == PACK_OK && files.n > 0)
         status = o.verify || o.salvage ? verify(&files, text, exit_status, err)
                           : audit(&files, text, exit_status, err);
     if (status == PACK_OK && files.n_unlisted > 0)
