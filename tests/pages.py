@@ -93,7 +93,7 @@ equal([c for c in page.codes if c.startswith('h5rechunk')], [f['command'] for f 
       'with their commands')
 ok('h5audit --fix new.h5 a.h5' in page.codes, 'and one for all')
 ok(ODD.replace('/', '|') in text and '<script' not in page.source, 'a hostile name is only a name')
-ok('First of all: ' + found[0]['text'] in text, 'the verdict names the worst')
+ok(f"First of all, /{found[0]['dataset']}: {found[0]['text']}" in text, 'the verdict names the worst')
 costs = sum(f['severity'] == 'cost' for f in found)
 ok(f'{costs} cost' in page.source.split('class="verdict mild"')[1].split('</p>')[0], 'and counts them')
 ok("class='map'" in page.source, 'the map is in it')

@@ -32,7 +32,7 @@ enum pack_status pack_report_audit_json(const struct pack_audit_report *report,
                                         struct pack_buf *buf, struct pack_error *err);
 
 /* "50 of 20050 datasets were not looked at: ..." into text; NULL: all were that are meant. */
-enum { PACK_AUDIT_LEFT_OUT_MAX = 96 };
+enum { PACK_AUDIT_LEFT_OUT_MAX = 192 };
 const char *pack_report_audit_left_out(const struct pack_audit_file *file,
                                        char text[PACK_AUDIT_LEFT_OUT_MAX]);
 
