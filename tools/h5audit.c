@@ -118,9 +118,9 @@ static const struct cli_program program = {
     .epilogue =
         "Files are only read, each by a process of its own first: a damaged one is a finding,\n"
         "and the others go on. Data is read with --sample, --deep, --verify and --fix only. Exit\n"
-        "status: 0 nothing as severe as --fail-on, or nothing left so after --fix; 1 findings, or\n"
-        "bad chunks; 2 a file could not be looked at, or written, or wrong usage; 128 + signal\n"
-        "when stopped.\n"
+        "status: 0 nothing as severe as --fail-on, or nothing left so after --fix; 1 findings, bad\n"
+        "chunks, or samples that cannot be read; 2 a file could not be looked at, or written, or\n"
+        "wrong usage; 128 + signal when stopped.\n"
         "\n"
         "examples:\n"
         "  h5audit train.h5\n"
