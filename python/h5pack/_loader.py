@@ -6,7 +6,7 @@ import sys
 import time
 import zlib
 
-from h5pack import _cuda, _monitor, _native, _options, _out, _stats
+from h5pack import _cuda, _hdf5, _monitor, _native, _options, _out, _stats
 from h5pack._options import fail
 
 WITH = ("labels",)
@@ -97,7 +97,7 @@ class Loader:
 
     def _look(self, with_, indices):
         """At the files: what is there, and how long an epoch is."""
-        with _hdf5():
+        with _hdf5.alone():
             facts = [_native.dataset(file, self._images) for file in self._files]
             self._further = self._found(with_)
         self._facts, self._shapes = facts[0], [fact["shape"] for fact in facts]
@@ -129,7 +129,7 @@ class Loader:
 
     def _reset(self):
         """As nothing was read yet, in this process."""
-        self._reader = None
+        self._reader, self._is_hdf5 = None, False
         self._reader_at = None  # (epoch, batch) that it gives next
         self._start = (0, 0)  # (epoch, batch) where the next iteration begins
         self._at = (0, 0)  # (epoch, batches handed out)
@@ -199,9 +199,10 @@ class Loader:
         self.close()
         if self._n_batches == 0:
             return
-        self._reader = self._open(epoch, batch)
+        reader = self._open(epoch, batch)
         parts = range(1 + len(self._further))
-        self._is_hdf5 = any(self._reader.info(part)["engine"] == "hdf5" for part in parts)
+        self._is_hdf5 = any(reader.info(part)["engine"] == "hdf5" for part in parts)
+        self._reader = reader
         if self._device or self._pin:
             self._begin_moving()
         self._reader_at = (epoch, batch)
@@ -222,7 +223,7 @@ class Loader:
 
     def _open(self, epoch, batch):
         self._make = self._make or _out.maker(self._out, self._layout)
-        with _hdf5(), _named():
+        with _hdf5.alone(), _named():
             reader = _native.Reader(
                 self._files, self._images, self._further, dict(self._order, epoch=epoch),
                 transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
@@ -230,6 +231,7 @@ class Loader:
                 memory_bytes=self._memory, strategy=self._strategy)
             for file, shape in zip(self._files, self._shapes):
                 if _native.dataset(file, self._images)["shape"] != shape:
+                    reader.close()
                     raise _native.ChangedError(
                         f"'{os.fsdecode(file)}' is another file than when this loader was made: "
                         f"'{self._images}' has another shape")
@@ -240,7 +242,7 @@ class Loader:
         the reader gives next, until another one is opened."""
         at, self._reader_at = self._reader_at, None
         try:
-            with _hdf5() if self._is_hdf5 else contextlib.nullcontext():
+            with _hdf5.alone() if self._is_hdf5 else contextlib.nullcontext():
                 batch = self._reader.next()
         except _native.LimitError as why:
             self._reader_at = at
@@ -269,6 +271,11 @@ class Loader:
 
     def close(self):
         """Ends the reader's threads; arrays that you have stay good. It can be iterated again."""
+        with _hdf5.alone() if self._is_hdf5 else contextlib.nullcontext():
+            self._close()
+
+    def _close(self, when=None):
+        """`when` is given what closes the reader, to call it."""
         self._reader_at = None
         if self._reader is not None and self._reader.pid == os.getpid():
             self._stats.close(self._reader)  # not while another thread waits for a batch
@@ -276,12 +283,15 @@ class Loader:
                 self._mover.clear()
             if self._pins is not None:
                 self._pins.release()
-            self._reader.close()
+            if when is None:
+                self._reader.close()
+            else:
+                when(self._reader.close)
         self._reader = self._reader_at = self._mover = self._pins = None
 
     def __del__(self):
         with contextlib.suppress(Exception):  # half made, or Python is ending
-            self.close()
+            self._close(_hdf5.when_alone if self._is_hdf5 else None)
 
     def __enter__(self):
         return self
@@ -408,18 +418,6 @@ def _check_worker():
         raise RuntimeError(
             f"this is worker {worker.id} of {worker.num_workers}, and each would give every "
             "sample: iterate over the Loader itself in place of a DataLoader, it has threads")
-
-
-@contextlib.contextmanager
-def _hdf5():
-    """h5py's lock: it and libpack may use one HDF5, which need not be thread-safe."""
-    h5py = sys.modules.get("h5py")
-    phil = getattr(getattr(h5py, "_objects", None), "phil", None)
-    if phil is None:
-        yield
-    else:
-        with phil:
-            yield
 
 
 NAMES = {"memory_bytes": "memory", "n_threads": "threads", "files": "path", "file": "path",

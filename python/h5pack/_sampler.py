@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from h5pack import _native, _options
+from h5pack import _hdf5, _native, _options
 
 DATASETS = ("images", "data")
 
@@ -17,7 +17,8 @@ def _look(file, dataset):
     path, = _options.paths(file)
     for name in (dataset,) if dataset else DATASETS:
         try:
-            return _native.dataset(path, _options.name("dataset", name))
+            with _hdf5.alone():
+                return _native.dataset(path, _options.name("dataset", name))
         except _native.NotFoundError as why:
             missing = missing or why
     raise missing

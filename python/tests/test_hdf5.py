@@ -1,0 +1,96 @@
+"""One thread at a time in HDF5."""
+import contextlib
+import gc
+import os
+import signal
+import threading
+
+import numpy
+from files import N, SIDE, h5py, write
+
+import h5pack
+from h5pack import _hdf5
+
+
+@contextlib.contextmanager
+def somebody_inside():
+    """Another thread is in HDF5 meanwhile."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def be():
+        with _hdf5._own:  # h5py's lock would hold up fork() itself
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=be)
+    thread.start()
+    inside.wait(60)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join()
+
+
+def waits(call):
+    """Whether it does not end as long as somebody is in HDF5; it ends afterwards."""
+    thread = threading.Thread(target=call)
+    with somebody_inside():
+        thread.start()
+        thread.join(0.1)
+        is_waiting = thread.is_alive()
+    thread.join(60)
+    assert not thread.is_alive()
+    return is_waiting
+
+
+def virtual(folder):
+    """A loader of what HDF5 itself reads."""
+    write(folder / "x.h5")
+    with h5py.File(folder / "v.h5", "w") as file:
+        layout = h5py.VirtualLayout((N, SIDE, SIDE + 1, 3), "u1")
+        source = h5py.VirtualSource("x.h5", "images", (N, SIDE, SIDE + 1, 3))
+        layout[:, :4] = source[:, :4]  # no whole samples
+        layout[:, 4:] = source[:, 4:]
+        file.create_virtual_dataset("images", layout)
+        file["labels"] = numpy.arange(N)
+    return h5pack.Loader(folder / "v.h5", 8, out="numpy")
+
+
+def test_who_opens_reads_or_closes_a_file_waits_for_who_is_in_hdf5(tmp_path):
+    loader = virtual(tmp_path)
+    iteration = iter(loader)
+    assert waits(lambda: next(iteration)) and loader.stats()["engine"] == "hdf5"
+    assert waits(loader.close) and waits(lambda: iter(loader))
+    assert waits(lambda: h5pack.Loader(tmp_path / "x.h5", 8, out="numpy"))
+    assert waits(lambda: h5pack.BlockSampler(tmp_path / "x.h5", 8, workers=1))
+    plain = h5pack.Loader(tmp_path / "x.h5", 8, out="numpy")
+    iteration = iter(plain)
+    assert not waits(lambda: next(iteration)), "this is read without HDF5"
+    assert not waits(plain.close)
+
+
+def test_the_collector_does_not_wait_and_who_leaves_closes(tmp_path):
+    loader = virtual(tmp_path)
+    next(iter(loader))
+    with somebody_inside():
+        del loader
+        gc.collect()
+        assert len(_hdf5._left) == 1
+    with _hdf5.alone():
+        pass
+    assert _hdf5._left == []
+    done = []
+    _hdf5.when_alone(lambda: done.append(_hdf5._own.acquire(False)))
+    _hdf5._own.release()
+    assert done == [True]
+
+
+def test_a_forked_child_is_alone():
+    with somebody_inside():
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            with _hdf5.alone(), _hdf5.alone():
+                os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
