@@ -52,8 +52,8 @@ class Loader:
 
     out        "torch", "numpy", or "dlpack": objects with __dlpack__ and the buffer protocol. By
                default torch where it is installed
-    device     "cuda": batches arrive there, copied beside the computation; pin: the memory that
-               batches lie in is registered with CUDA
+    device     "cuda": batches arrive there, copied beside the computation. The memory that they
+               are copied from is registered with CUDA, unless pin=False
 
     An iteration gives tuples: images, and what with_ names. Arrays show the reader's memory, which
     is used again when the last array that shows a batch is gone, and not before; they stay
@@ -89,6 +89,9 @@ class Loader:
         self._device = None if device is None else str(device)
         self._pin = self._device is not None if pin is None else bool(pin)
         self._on_device = (normalize, dtype)
+        if pin and not self._device:
+            fail("pin", "goes with device='cuda': a copy of yours may still be under way when the "
+                        "memory is used again")
         if self._device and self._out != "torch":
             fail("device", f"batches arrive there as tensors, not with out={out!r}")
         self._look(with_, indices)
@@ -203,7 +206,7 @@ class Loader:
         parts = range(1 + len(self._further))
         self._is_hdf5 = any(reader.info(part)["engine"] == "hdf5" for part in parts)
         self._reader = reader
-        if self._device or self._pin:
+        if self._device:
             self._begin_moving()
         self._reader_at = (epoch, batch)
 
@@ -214,12 +217,11 @@ class Loader:
         return self._reader is not None and self._reader_at == at
 
     def _begin_moving(self):
-        cuda = _cuda.Cuda(self._device or "cuda")
+        cuda = _cuda.Cuda(self._device)
         if self._pin:
             self._pins = _cuda.Pins(cuda, self._reader.info()["buffer_bytes"])
-        if self._device:
-            self._mover = _cuda.Mover(cuda, _cuda.normalizer(
-                cuda.torch, cuda.device, self._facts, *self._on_device, self._layout))
+        self._mover = _cuda.Mover(cuda, _cuda.normalizer(
+            cuda.torch, cuda.device, self._facts, *self._on_device, self._layout))
 
     def _open(self, epoch, batch):
         self._make = self._make or _out.maker(self._out, self._layout)

@@ -32,12 +32,12 @@ def somebody_inside():
         thread.join()
 
 
-def waits(call):
+def waits(call, patience_s=0.1):
     """Whether it does not end as long as somebody is in HDF5; it ends afterwards."""
     thread = threading.Thread(target=call)
     with somebody_inside():
         thread.start()
-        thread.join(0.1)
+        thread.join(patience_s)
         is_waiting = thread.is_alive()
     thread.join(60)
     assert not thread.is_alive()
@@ -66,8 +66,8 @@ def test_who_opens_reads_or_closes_a_file_waits_for_who_is_in_hdf5(tmp_path):
     assert waits(lambda: h5pack.BlockSampler(tmp_path / "x.h5", 8, workers=1))
     plain = h5pack.Loader(tmp_path / "x.h5", 8, out="numpy")
     iteration = iter(plain)
-    assert not waits(lambda: next(iteration)), "this is read without HDF5"
-    assert not waits(plain.close)
+    assert not waits(lambda: next(iteration), 60), "this is read without HDF5"
+    assert not waits(plain.close, 60)
 
 
 def test_the_collector_does_not_wait_and_who_leaves_closes(tmp_path):

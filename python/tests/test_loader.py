@@ -561,7 +561,7 @@ def test_wrong_arguments_are_sentences(tmp_path):
                           ({"normalize": 3}, "normalize"), ({"dtype": "float16"}, "normalize"),
                           ({"normalize": True, "dtype": "int8"}, "int8"),
                           ({"layout": "hwc"}, "hwc"), ({"memory": "1 apple"}, "apple"),
-                          ({"out": "jax"}, "jax"), ({"indices": [0.5]}, "float"),
+                          ({"out": "jax"}, "jax"), ({"pin": True}, "under way"), ({"indices": [0.5]}, "float"),
                           ({"indices": [N]}, str(N)), ({"indices": []}, "none"),
                           ({"indices": [-1]}, "below 0"),
                           ({"indices": [1], "weights": [1, 2]}, "2, and 1"), ({"weights": [1.0]}, "103 samples"),
