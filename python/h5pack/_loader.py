@@ -47,7 +47,7 @@ class Loader:
     resize              the whole image to a size
     flip                True: every second one; or a probability
     normalize           (mean, std) of values from 0 to 1, or True: those that the dataset has
-    dtype               what normalized ones are: "float32", "float16" or "bfloat16"
+    dtype               what normalized ones are: "float32", "float16", or "bfloat16" of torch, dlpack
     layout              "nchw", "nhwc"; "channels_last": memory of nhwc with the axes of nchw
 
     out        "torch", "numpy", or "dlpack": objects with __dlpack__ and the buffer protocol. By
@@ -86,6 +86,8 @@ class Loader:
         self._transform = _options.transform(crop, centre_crop, resize, resized_crop, flip,
                                              normalize, dtype, layout, device)
         self._out, self._layout = _out.chosen(out), layout
+        if self._out == "numpy" and (self._transform or {}).get("values") == "bfloat16":
+            fail("dtype", "NumPy has no bfloat16: out='torch' or 'dlpack'")
         self._device = None if device is None else str(device)
         self._pin = self._device is not None if pin is None else bool(pin)
         self._on_device = (normalize, dtype)

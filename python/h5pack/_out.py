@@ -19,7 +19,7 @@ def chosen(out):
 def _to_numpy():
     from numpy import asarray
 
-    return asarray
+    return lambda part: asarray(memoryview(part))  # of what has no buffer it raises BufferError
 
 
 def _to_torch():
@@ -28,11 +28,12 @@ def _to_torch():
     except ImportError:
         fail("out", "'torch' needs PyTorch, which cannot be imported here: out='numpy' does "
                     "without")
-    from numpy import asarray
+    to_numpy = _to_numpy()
 
     def to_torch(part):
         name = part.typestr
-        return from_dlpack(part) if name[1] in NUMBERS or name == "bfloat16" else asarray(part)
+        is_number = name[1] in NUMBERS or name == "bfloat16"
+        return from_dlpack(part) if is_number else to_numpy(part)
 
     return to_torch
 

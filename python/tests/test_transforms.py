@@ -3,6 +3,7 @@ import numpy
 from files import N, raised, take, write
 
 import h5pack
+from h5pack import _out
 
 
 def made(tmp_path, **options):
@@ -70,6 +71,10 @@ def test_bfloat16_is_for_dlpack_alone(tmp_path):
     part, _ = next(iter(loader))
     assert part.typestr == "bfloat16" and part.shape == (8, 8, 9, 3)
     assert "DLPack" in raised(BufferError, memoryview, part)
+    assert "DLPack" in raised(BufferError, _out.maker("numpy", None), loader._reader.next())
+    said = raised(h5pack.ArgumentError, h5pack.Loader, tmp_path / "x.h5", 8, normalize=True,
+                  dtype="bfloat16", out="numpy")
+    assert said == "dtype: NumPy has no bfloat16: out='torch' or 'dlpack'"
 
 
 def test_resized_crops_are_of_the_size_asked_for(tmp_path):
