@@ -4,7 +4,6 @@ import operator
 import os
 import sys
 import time
-import zlib
 
 from h5pack import _cuda, _hdf5, _monitor, _native, _options, _out, _stats
 from h5pack._options import fail
@@ -13,6 +12,7 @@ WITH = ("labels",)
 EPOCHS = 2**40  # of one reader: more than anybody trains
 EPOCH_MAX = 2**62
 AHEAD = 2
+LATER = ("trace", "box", "step", "chunk")  # in a state that h5pack 0.1.0 did not always write
 STRATEGIES = ("auto", "pread", "mmap", "direct")
 
 
@@ -175,12 +175,7 @@ class Loader:
 
     def load_state_dict(self, state):
         """The next iteration goes on where state_dict() was called."""
-        if not isinstance(state, dict):
-            fail("state", f"{state!r} is no dictionary of state_dict()")
-        for key, own in self._identity().items():
-            if state.get(key) != own:
-                fail("state", f"it is of a loader with {key}={state.get(key)!r}, and this one has "
-                              f"{key}={own!r}")
+        _options.check_state(state, self._identity(), LATER)
         epoch = _options.whole("state: epoch", state.get("epoch"), most=EPOCH_MAX)
         batch = _options.whole("state: batches", state.get("batches"), most=self._n_batches)
         self._at = (epoch, batch)
@@ -188,10 +183,17 @@ class Loader:
 
     def _identity(self):
         own = {key: self._order[key] for key in ("order", "seed", "rank", "world", "drop_last")}
-        drawn = {"indices": self._order.get("subset"), "weights": self._order.get("weights")}
+        drawn = {"indices": "subset", "weights": "weights", "trace": "trace"}
+        box = self._order.get("box")
         return {**own, "batch_size": self._batch_size, "samples": self._n_samples,
-                **{key: None if numbers is None else zlib.crc32(numbers.tobytes())
-                   for key, numbers in drawn.items()}}
+                **{key: _options.checksum(self._order.get(name)) for key, name in drawn.items()},
+                "box": None if box is None else list(box), "step": self._order.get("step"),
+                "chunk": self._chunk()}
+
+    def _chunk(self):
+        """Samples of a chunk, where the order depends on them."""
+        chunk = self._facts["chunk"]
+        return chunk[0] if chunk and self._order["order"].startswith("block") else None
 
     # -------------------------------------------------------------- the reader
 

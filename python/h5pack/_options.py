@@ -2,6 +2,8 @@
 import operator
 import os
 import sys
+import zlib
+from collections.abc import Mapping
 
 from h5pack import _native
 
@@ -296,6 +298,23 @@ def subset(indices):
     if numbers.dtype.kind == "i" and numbers.min() < 0:
         fail("indices", f"{numbers.min()} is below 0: samples count from 0")
     return {"subset": numpy.ascontiguousarray(numbers, numpy.uint64)}
+
+
+# ------------------------------------------------------------------ states
+
+
+def check_state(state, own, later):
+    """A state is of the same order; those that earlier versions wrote have not what is in `later`."""
+    if not isinstance(state, Mapping):
+        fail("state", f"{state!r} is no dictionary of state_dict()")
+    for key, value in own.items():
+        if state.get(key) != value and (key in state or key not in later):
+            fail("state", f"it is of {key}={state.get(key)!r}, and here is {key}={value!r}")
+
+
+def checksum(numbers):
+    """Of bytes or an array; None of None."""
+    return None if numbers is None else zlib.crc32(memoryview(numbers).cast("B"))
 
 
 # ------------------------------------------------------------------ ranks

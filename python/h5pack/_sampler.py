@@ -1,12 +1,13 @@
 """BlockSampler: the order that reads every chunk once, for a DataLoader over h5py."""
 import array
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from h5pack import _hdf5, _native, _options
 
 DATASETS = ("images", "data")
+LATER = ("chunk", "drop_last")  # in a state that h5pack 0.1.0 did not always write
 
 
 def _look(file, dataset):
@@ -72,7 +73,8 @@ class BlockSampler:
             batch=self._batch_size, drop_last=self._drop_last, dealt=workers)
         self._identity = {"seed": seed, "batch_size": self._batch_size, "rank": rank,
                           "world": world, "workers": workers, "chunks": chunks,
-                          "n_samples": facts["shape"][0]}
+                          "n_samples": facts["shape"][0], "chunk": chunk[0],
+                          "drop_last": self._drop_last}
         self._epoch = self._first = self._batch = 0  # the next iteration's first; those asked for
         self._drawn = (0, 0)  # (epoch, batch) that the order gives next
         samples = 1
@@ -119,14 +121,9 @@ class BlockSampler:
         return {"epoch": self._epoch, "batch": self._batch if batches is None else int(batches),
                 **self._identity}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on where state_dict() was. Raises ArgumentError for that of another order."""
-        if not isinstance(state, dict):
-            _options.fail("state", f"{state!r} is no dictionary of state_dict()")
-        for key, value in self._identity.items():
-            if state.get(key) != value:
-                _options.fail(key, f"the state is of {key} {state.get(key)}, this sampler has "
-                                   f"{value}")
+        _options.check_state(state, self._identity, LATER)
         batch = _options.whole("state: batch", state.get("batch"), most=len(self))
         self._epoch = _options.whole("state: epoch", state.get("epoch"))
         self._batch = self._first = batch

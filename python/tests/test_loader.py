@@ -1,12 +1,14 @@
 """Loader against what h5py reads."""
 import ctypes
 import gc
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from types import MappingProxyType
 
 import h5py
 import numpy
@@ -719,6 +721,38 @@ def test_a_state_with_other_weights_is_refused(tmp_path):
     opened(tmp_path / "a.h5", 4, weights=range(N)).load_state_dict(state)
     other = opened(tmp_path / "a.h5", 4, weights=range(1, N + 1))
     assert "weights" in raised(h5pack.ArgumentError, other.load_state_dict, state)
+
+
+def test_a_state_of_other_chunks_boxes_or_traces_is_refused(tmp_path):
+    write(tmp_path / "a.h5")
+    write(tmp_path / "b.h5", chunks=(5, SIDE, SIDE + 1, 3))
+    volume = {"images": "volume", "with_": (), "order": "sequential"}
+    for key, one, other in (
+            ("chunk", {"order": "block:chunks=4"}, {"path": tmp_path / "b.h5", "order": "block:chunks=4"}),
+            ("box", {"box": (2, 60), **volume}, {"box": (2, 30), **volume}),
+            ("step", {"box": (103, 60), "step": 1, **volume}, {"box": (103, 60), "step": 2, **volume})):
+        state = opened(**{"path": tmp_path / "a.h5", "batch_size": 4, **one}).state_dict()
+        same = opened(**{"path": tmp_path / "a.h5", "batch_size": 4, **one})
+        differs = opened(**{"path": tmp_path / "a.h5", "batch_size": 4, **other})
+        same.load_state_dict(MappingProxyType(json.loads(json.dumps(state))))
+        assert f"{key}=" in raised(h5pack.ArgumentError, differs.load_state_dict, state)
+        del state[key]  # as of an earlier version
+        differs.load_state_dict(state)
+    state = opened(tmp_path / "a.h5", 4, order="shuffle").state_dict()
+    opened(tmp_path / "b.h5", 4, order="shuffle").load_state_dict(state)  # no matter of chunks
+
+
+def test_a_state_of_a_trace_that_was_written_anew_is_refused(tmp_path):
+    write(tmp_path / "a.h5")
+
+    def replayed(first):
+        numbers = range(first, first + 9)
+        (tmp_path / "t").write_text("".join(f"{i} 0 0 0 1 8 9 3\n" for i in numbers))
+        return opened(tmp_path / "a.h5", 4, order=f"trace:{tmp_path / 't'}", with_=())
+
+    state = replayed(0).state_dict()
+    replayed(0).load_state_dict(state)
+    assert "trace=" in raised(h5pack.ArgumentError, replayed(1).load_state_dict, state)
 
 
 def test_a_loader_in_a_dataloader_is_told_of(tmp_path):

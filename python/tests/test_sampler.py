@@ -1,4 +1,6 @@
 """BlockSampler: chunks dealt to the workers of a DataLoader."""
+from types import MappingProxyType
+
 import h5pack
 from made_images import need, packed, photos, raises
 
@@ -80,6 +82,15 @@ def test_it_goes_on_in_mid_epoch():
     raises(h5pack.ArgumentError, lambda: made(seed=9).load_state_dict(state), "seed")
     raises(h5pack.ArgumentError, lambda: made(3).load_state_dict(state), "batch_size")
     raises(h5pack.ArgumentError, lambda: other.load_state_dict({**state, "batch": 99}), "99")
+
+
+def test_a_state_of_other_chunks_is_refused_and_one_without_is_taken():
+    state = made().state_dict()
+    other = h5pack.BlockSampler(packed(chunk=3), 4, workers=2, chunks=2)
+    raises(h5pack.ArgumentError, lambda: other.load_state_dict(state), "chunk=2", "chunk=3")
+    raises(h5pack.ArgumentError, lambda: made(drop_last=True).load_state_dict(state), "drop_last")
+    del state["chunk"], state["drop_last"]
+    other.load_state_dict(MappingProxyType(state))
 
 
 def test_a_set_epoch_in_the_middle_begins_anew():
