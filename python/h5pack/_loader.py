@@ -113,15 +113,23 @@ class Loader:
         if 0 in shape:
             extents = "x".join(map(str, shape))
             fail("images", f"'{self._images}' is of {extents}, and has no samples")
-        if indices is not None and "box" not in self._order:
-            _options.check_mask(indices, shape[0])
-        counted = dict(self._order, shape=shape)
-        n_weighed = len(counted.get("subset", range(shape[0])))
-        if "weights" in counted and "box" not in counted and len(counted["weights"]) != n_weighed:
-            fail("weights", f"there are {len(counted['weights'])}, and {n_weighed} samples")
-        order = _native.Order(**counted)
+        n_all = self._count(shape)
+        if indices is not None:
+            _options.check_mask(indices, n_all)
+        n_weighed = len(self._order.get("subset", range(n_all)))
+        weights = self._order.get("weights", range(n_weighed))
+        if len(weights) != n_weighed:
+            fail("weights", f"there are {len(weights)}, and {n_weighed} samples")
+        order = _native.Order(**self._order, shape=shape)
         self._n_samples = len(order)
         self._n_batches = -(-self._n_samples // self._batch_size)
+
+    def _count(self, shape):
+        """Samples that there are to choose from: rows, boxes, or reads of a trace."""
+        kept = {key: self._order[key] for key in ("box", "step", "trace") if key in self._order}
+        if "trace" in kept:
+            kept["order"] = self._order["order"]
+        return _native.Order(**kept, shape=shape).n_samples
 
     def _found(self, with_):
         if with_ is not WITH:

@@ -153,6 +153,19 @@ def test_weights_are_kept_to(tmp_path):
     assert len(labels) == 1000 and 0.7 < (labels == 50).mean() < 0.8
 
 
+def test_weights_and_masks_are_of_boxes_where_these_are_samples(tmp_path):
+    volume = {"images": "volume", "with_": ()}
+    for where, n in (({"box": (10, 60), "step": 5}, 19), ({"step": 2}, 52), ({"box": (4, 60)}, 100)):
+        for wrong in (n - 1, n + 1):
+            said = raised(h5pack.ArgumentError, loader, tmp_path, weights=[1] * wrong, **volume, **where)
+            assert said == f"weights: there are {wrong}, and {n} samples", said
+            said = raised(h5pack.ArgumentError, loader, tmp_path, indices=[True] * wrong, **volume, **where)
+            assert said == f"indices: it is a mask of {wrong}, and there are {n} samples", said
+        assert len(loader(tmp_path, weights=[1] * n, **volume, **where)) == -(-n // 8)
+        got, = take(loader(tmp_path, indices=[False, True] + [False] * (n - 2), **volume, **where))
+        assert len(got) == 1 and got.reshape(-1)[0] == 60 * where.get("step", 1)
+
+
 def test_indices_are_the_samples_that_take_part(tmp_path):
     some = numpy.random.default_rng(1).permutation(N)[:40]
     assert take(loader(tmp_path, indices=some, order="sequential"))[1].tolist() == some.tolist()
