@@ -160,10 +160,10 @@ class Loader:
     def __iter__(self):
         _check_worker()
         epoch, batch = self._start
-        self._start = (epoch + 1, 0)
-        self._at = (epoch, batch)
         self._seek(epoch, batch)
         self._turn += 1
+        self._start = (epoch + 1, 0)
+        self._at = (epoch, batch)
         return Iteration(self, epoch, batch, self._turn)
 
     def __getitem__(self, index):

@@ -679,6 +679,19 @@ def test_an_iteration_that_is_begun_and_stopped_leaves_the_older_one_alone(tmp_p
             assert "began another epoch" in str(why)
 
 
+def test_an_iteration_that_cannot_begin_is_none(tmp_path):
+    under_test = loader(tmp_path)
+    labels = [take(under_test)[1].tolist() for _ in range(2)]
+    under_test = loader(tmp_path)
+    under_test.load_state_dict({**under_test.state_dict(), "batches": 5})
+    os.rename(tmp_path / "x.h5", tmp_path / "y.h5")
+    for _ in range(3):
+        raised(h5pack.NotFoundError, iter, under_test)
+    os.rename(tmp_path / "y.h5", tmp_path / "x.h5")
+    assert take(under_test)[1].tolist() == labels[0][40:]
+    assert take(under_test)[1].tolist() == labels[1]
+
+
 def test_a_file_that_is_replaced_before_it_is_read_is_told_of(tmp_path):
     write(tmp_path / "a.h5", n=20)
     under_test = opened(tmp_path / "a.h5", 4)
