@@ -122,14 +122,14 @@ class Mover:
 
 def channel_axis(facts, layout):
     """Of a batch as it is handed out; None: gray images without one."""
-    if layout is not None:
-        return {"nchw": 1, "channels_last": 1, "nhwc": 3}[layout]
-    shape = facts["shape"]
-    if len(shape) != 4:
+    if len(facts["shape"]) == 3:
         return None
-    if "C" in facts["labels"]:
-        return facts["labels"].index("C")
-    return 3 if shape[3] in (1, 3, 4) else 1
+    axis = _options.channel_axis(facts)
+    if axis is None:
+        extents = "x".join(map(str, facts["shape"]))
+        fail("normalize", f"images of {extents} do not say which axis is that of channels: "
+                          "DIMENSION_LABELS or INTERLACE_MODE would")
+    return axis if layout is None else {"nchw": 1, "channels_last": 1, "nhwc": 3}[layout]
 
 
 def factors(facts, normalize):

@@ -97,7 +97,7 @@ class Loader:
         if self._device and self._out != "torch":
             fail("device", f"batches arrive there as tensors, not with out={out!r}")
         self._look(with_, indices)
-        _options.check_channels(normalize, self._facts["shape"], self._facts["labels"])
+        _options.check_channels(normalize, self._facts)
         self._reset()
 
     def _look(self, with_, indices):

@@ -172,12 +172,26 @@ def mean_and_std(normalize):
     return tuple(255 * m for m in mean), tuple(255 * s for s in std)
 
 
-def check_channels(normalize, shape, labels):
+def channel_axis(facts):
+    """1 or 3, of images N x H x W x C or N x C x H x W, as libpack sees them; None: it cannot be
+    seen, or they have no such axis."""
+    shape, labels = facts["shape"], facts["labels"]
+    if len(shape) != 4:
+        return None
+    for axis in (1, 3):
+        if len(labels) == 4 and labels[axis] == "C":
+            return axis
+    said = {"INTERLACE_PLANE": 1, "INTERLACE_PIXEL": 3}.get(facts["interlace_mode"])
+    is_first, is_last = (shape[axis] in (1, 3, 4) for axis in (1, 3))
+    return said or (None if is_first == is_last else 1 if is_first else 3)
+
+
+def check_channels(normalize, facts):
     """As many means as channels."""
-    if normalize is None or isinstance(normalize, bool) or len(shape) not in (3, 4):
+    shape, axis = facts["shape"], channel_axis(facts)
+    if normalize is None or isinstance(normalize, bool) or (len(shape) != 3 and axis is None):
         return
-    axis = labels.index("C") if "C" in labels else 3 if shape[-1] in (1, 3, 4) else 1
-    n_channels = shape[axis] if len(shape) == 4 else 1
+    n_channels = 1 if axis is None else shape[axis]
     n_means = len(mean_and_std(normalize)[0])
     if n_means != n_channels:
         fail("normalize", f"mean and std of {n_means}, and images of {n_channels} channels")

@@ -786,6 +786,30 @@ def test_a_loader_in_a_dataloader_is_told_of(tmp_path):
     assert "in place of a DataLoader" in raised(TypeError, lambda: opened(tmp_path / "a.h5", 4)[0])
 
 
+def test_the_axis_of_channels_is_what_labels_say_then_interlacing_then_their_number():
+    from h5pack._options import channel_axis
+
+    for shape, labels, mode, axis in (
+            ((9, 8, 8, 3), [], "", 3), ((9, 3, 8, 8), [], "", 1), ((9, 3, 8, 3), [], "", None),
+            ((9, 8, 8, 7), [], "", None), ((9, 8, 8), [], "INTERLACE_PIXEL", None),
+            ((9, 7, 8, 8), [], "INTERLACE_PLANE", 1), ((9, 3, 8, 8), [], "INTERLACE_PIXEL", 3),
+            ((9, 7, 8, 8), ["N", "C", "H", "W"], "INTERLACE_PIXEL", 1),
+            ((9, 7, 8, 8), ["N", "H", "W", "C"], "INTERLACE_PLANE", 3),
+            ((9, 7, 8, 3), ["N", "C"], "", 3), ((9, 8, 8, 3), ["", "", "C", ""], "", 3)):
+        facts = {"shape": shape, "labels": labels, "interlace_mode": mode}
+        assert channel_axis(facts) == axis, facts
+
+
+def test_interlacing_says_how_many_means_there_are(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["images"] = numpy.arange(9 * 2 * 8 * 8, dtype="u1").reshape(9, 2, 8, 8)
+        file["images"].attrs["INTERLACE_MODE"] = numpy.bytes_(b"INTERLACE_PLANE")
+    images, = next(iter(loader(tmp_path, normalize=((0.5,) * 2, (0.5,) * 2))))
+    assert images.shape == (8, 2, 8, 8)
+    said = raised(h5pack.ArgumentError, loader, tmp_path, normalize=((0.5,) * 8, (0.5,) * 8))
+    assert "mean and std of 8, and images of 2 channels" in said
+
+
 def test_words_of_the_environment_that_are_no_numbers_are_named(tmp_path):
     write(tmp_path / "a.h5")
     os.environ.update(RANK="x", WORLD_SIZE="2")
