@@ -5,6 +5,7 @@ batch goes back to the reader when the event behind its copies has happened, and
 NOT RUN ON A GPU: the tests have a stand-in for what is called Cuda below.
 """
 import collections
+import math
 
 from h5pack import _options
 from h5pack._options import fail
@@ -132,12 +133,21 @@ def channel_axis(facts, layout):
     return axis if layout is None else {"nchw": 1, "channels_last": 1, "nhwc": 3}[layout]
 
 
+def _own(facts):
+    """Mean and std that the dataset has, if both are of each channel."""
+    axis = _options.channel_axis(facts)
+    n_channels = 1 if axis is None else facts["shape"][axis]
+    mean, std = facts["mean"], facts["std"]
+    return (mean, std) if len(mean) == len(std) == n_channels else NOTHING_KEPT
+
+
 def factors(facts, normalize):
     """y = x * scale + bias, per channel: as struct pack_reader_transform defines them."""
-    given = _options.mean_and_std(normalize)
-    mean, std = given or (tuple(facts["mean"]), tuple(facts["std"]))
-    if not given and not std:
-        mean, std = NOTHING_KEPT
+    mean, std = _options.mean_and_std(normalize) or _own(facts)
+    for channel, (m, s) in enumerate(zip(mean, std)):
+        if not s > 0 or not math.isfinite(s) or not math.isfinite(m):
+            fail("normalize", f"channel {channel} has mean {m:g} and standard deviation {s:g}; the "
+                              "latter must be above 0")
     return [1 / s for s in std], [-m / s for m, s in zip(mean, std)]
 
 

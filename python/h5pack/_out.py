@@ -5,6 +5,7 @@ from h5pack import _native
 from h5pack._options import fail
 
 NUMBERS = "iuf"
+AXES = (0, 3, 1, 2)  # of nhwc, as those of nchw
 
 
 def chosen(out):
@@ -49,8 +50,9 @@ def maker(out, layout):
     def make(batch):
         images, *others = batch.parts
         images = one(images)
-        shown = images.permute(0, 3, 1, 2) if out == "torch" else images.transpose(0, 3, 1, 2)
-        return (shown, *map(one, others))
+        if images.ndim == 4:  # gray images have no axis of channels
+            images = images.permute(AXES) if out == "torch" else images.transpose(AXES)
+        return (images, *map(one, others))
 
     return make
 

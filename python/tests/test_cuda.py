@@ -10,7 +10,7 @@ import contextlib
 import weakref
 
 import numpy
-from files import N, raised, write
+from files import N, h5py, raised, write
 
 import h5pack
 from h5pack import _cuda
@@ -98,6 +98,41 @@ def test_batches_arrive_in_order_and_normalized(tmp_path):
                 want = (pixels[labels.numpy()] / 255 - MEAN) / STD
                 assert numpy.abs(images.permute(0, 2, 3, 1).numpy() - want).max() < 1e-5
             assert sorted(seen) == list(range(N))
+
+
+def test_gray_images_are_normalized_in_every_layout(tmp_path):
+    pixels = numpy.arange(9 * 4 * 5, dtype="u1").reshape(9, 4, 5)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["images"] = pixels
+    with stand_in():
+        for layout in (None, "nchw", "nhwc", "channels_last"):
+            batches = h5pack.Loader(tmp_path / "x.h5", 4, device="cuda", layout=layout,
+                                    order="sequential", normalize=(0.5, 0.5))
+            got = numpy.concatenate([images.numpy() for images, in batches])
+            assert numpy.abs(got - (pixels / 255 - 0.5) / 0.5).max() < 1e-5, layout
+
+
+def test_a_dataset_s_own_mean_and_std_are_taken_where_both_are_of_every_channel(tmp_path):
+    pixels = write(tmp_path / "x.h5")
+    for attributes, mean, std in (
+            ({"mean": [1, 2, 3], "std": [4, 5, 6]}, numpy.array([1, 2, 3]), numpy.array([4, 5, 6])),
+            ({"mean": [1, 2, 3]}, 0, 255), ({"std": [4, 5, 6]}, 0, 255),
+            ({"mean": [1], "std": [4]}, 0, 255), ({"mean": [1, 2, 3], "std": [4, 5]}, 0, 255)):
+        with h5py.File(tmp_path / "x.h5", "a") as file:
+            for name in list(file["images"].attrs):
+                del file["images"].attrs[name]
+            file["images"].attrs.update(attributes)
+        with stand_in():
+            images, labels = next(iter(h5pack.Loader(tmp_path / "x.h5", 8, device="cuda",
+                                                     normalize=True, layout="nhwc")))
+        want = (pixels[labels.numpy()] - mean) / std
+        assert numpy.abs(images.numpy() - want).max() < 1e-4, attributes
+    with h5py.File(tmp_path / "x.h5", "a") as file:
+        file["images"].attrs.update({"mean": [1, 2, 3], "std": [4, 0, 6]})
+    with stand_in():
+        loader = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda", normalize=True)
+        said = raised(h5pack.ArgumentError, iter, loader)
+    assert "channel 1 has mean 2 and standard deviation 0" in said, said
 
 
 def test_each_buffer_is_registered_once_and_let_go_of_at_the_end(tmp_path):

@@ -1,6 +1,8 @@
 """Images that are cut, turned and normalized, against NumPy."""
+import importlib.util
+
 import numpy
-from files import N, raised, take, write
+from files import N, h5py, raised, take, write
 
 import h5pack
 from h5pack import _out
@@ -63,6 +65,16 @@ def test_channels_last_are_axes_of_nchw_in_memory_of_nhwc(tmp_path):
     images, _ = next(iter(h5pack.Loader(tmp_path / "x.h5", 8, layout="channels_last",
                                         out="numpy")))
     assert images.strides == (216, 1, 27, 3)
+
+
+def test_gray_images_are_the_same_in_every_layout(tmp_path):
+    pixels = numpy.arange(9 * 4 * 5, dtype="u1").reshape(9, 4, 5)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["images"] = pixels
+    for layout in (None, "nchw", "nhwc", "channels_last"):
+        for out in ("numpy", "torch")[:1 + bool(importlib.util.find_spec("torch"))]:
+            got, = take(h5pack.Loader(tmp_path / "x.h5", 4, order="sequential", layout=layout, out=out))
+            assert (got == pixels).all(), (layout, out)
 
 
 def test_bfloat16_is_for_dlpack_alone(tmp_path):
