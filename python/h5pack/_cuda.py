@@ -5,6 +5,7 @@ batch goes back to the reader when the event behind its copies has happened, and
 NOT RUN ON A GPU: the tests have a stand-in for what is called Cuda below.
 """
 import collections
+import contextlib
 import math
 
 from h5pack import _options
@@ -32,10 +33,20 @@ class Cuda:
 
     def register(self, address, size):
         """Whether the memory is pinned now."""
-        return int(self.torch.cuda.cudart().cudaHostRegister(address, size, 0)) == 0
+        with self.torch.cuda.device(self.device):  # else a context is made on another GPU
+            is_done = int(self.torch.cuda.cudart().cudaHostRegister(address, size, 0)) == 0
+            if not is_done:
+                self._forget_error()
+        return is_done
+
+    def _forget_error(self):
+        """CUDA tells the next one who looks after a kernel, which is this here, and not the caller."""
+        with contextlib.suppress(RuntimeError):
+            self.torch.ones(1, device=self.device)
 
     def unregister(self, address):
-        self.torch.cuda.cudart().cudaHostUnregister(address)
+        with self.torch.cuda.device(self.device):
+            self.torch.cuda.cudart().cudaHostUnregister(address)
 
     def copy(self, tensors):
         """Copies on the stream; the event behind them."""

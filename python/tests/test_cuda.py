@@ -147,6 +147,46 @@ def test_each_buffer_is_registered_once_and_let_go_of_at_the_end(tmp_path):
         assert cuda.registered == {}
 
 
+class Runtime:
+    """torch, as far as memory is registered with it; a failure is told at the next kernel."""
+
+    def __init__(self, status):
+        self.status, self.current, self.error, self.calls = status, "cuda:0", 0, []
+        self.cuda = self
+
+    @contextlib.contextmanager
+    def device(self, device):
+        before, self.current = self.current, device
+        yield
+        self.current = before
+
+    def cudart(self):
+        return self
+
+    def cudaHostRegister(self, address, size, flags):
+        self.calls.append((self.current, address, size))
+        self.error = self.status
+        return self.status
+
+    def cudaHostUnregister(self, address):
+        self.calls.append((self.current, address))
+
+    def ones(self, size, device):
+        error, self.error = self.error, 0
+        if error:
+            raise RuntimeError("CUDA error")
+
+
+def test_memory_is_registered_where_batches_go_and_a_failure_is_nobody_else_s():
+    for status in (0, 1):
+        cuda = object.__new__(_cuda.Cuda)
+        cuda.torch, cuda.device = Runtime(status), "cuda:1"
+        assert cuda.register(64, 5) == (status == 0)
+        cuda.unregister(64)
+        assert cuda.torch.calls == [("cuda:1", 64, 5), ("cuda:1", 64)]
+        assert cuda.torch.error == 0 and cuda.torch.current == "cuda:0"
+
+
 def test_a_state_counts_what_was_handed_out_not_what_is_under_way(tmp_path):
     write(tmp_path / "x.h5")
     with stand_in():
