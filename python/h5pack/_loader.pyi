@@ -3,6 +3,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
+from numpy.typing import ArrayLike
+
 Path = str | bytes | os.PathLike[Any]
 Size = int | tuple[int, int]
 
@@ -27,8 +29,8 @@ class Loader:
         rank: int | Literal["auto"] | None = None,
         world: int | None = None,
         drop_last: bool = False,
-        indices: Sequence[int] | None = None,
-        weights: Sequence[float] | None = None,
+        indices: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
         box: Sequence[int] | None = None,
         step: int | None = None,
         crop: Size | None = None,
@@ -51,6 +53,7 @@ class Loader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
     def stats(self) -> dict[str, Any]: ...
     def advice(self) -> str: ...
+    def log_to(self, writer: Any, step: int | None = None, prefix: str = "h5pack/") -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> Loader: ...
     def __exit__(self, *why: object) -> None: ...

@@ -333,7 +333,8 @@ def checksum(numbers):
 
 # ------------------------------------------------------------------ ranks
 
-ENVIRONMENT = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"),
+# sbatch without srun sets SLURM_PROCID=0 and SLURM_NTASKS, of which one process runs; a step is srun's
+ENVIRONMENT = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
                ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
 

@@ -111,7 +111,7 @@ class BlockSampler:
         self._drawn = (epoch, batch + 1)
         return numbers.tolist()
 
-    def state_dict(self, batches: int | None = None) -> dict[str, int]:
+    def state_dict(self, batches: int | None = None) -> dict[str, Any]:
         """Where it is: {"epoch", "batch", and what it was made with}.
 
         batches  how many of the epoch the training has used. A DataLoader asks ahead, so that

@@ -820,6 +820,22 @@ def test_words_of_the_environment_that_are_no_numbers_are_named(tmp_path):
     assert why.startswith("rank: RANK='x'")
 
 
+def test_ranks_are_those_of_a_step_of_slurm():
+    from h5pack._options import rank_of
+
+    kept = dict(os.environ)
+    try:
+        for name in ("RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "SLURM_STEP_NUM_TASKS"):
+            os.environ.pop(name, None)
+        os.environ.update(SLURM_PROCID="0", SLURM_NTASKS="8")  # sbatch, without srun
+        assert rank_of("auto", None) == (0, 1)
+        os.environ.update(SLURM_PROCID="3", SLURM_STEP_NUM_TASKS="4")
+        assert rank_of("auto", None) == (3, 4)
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
 def test_numbers_of_samples_are_for_reading(tmp_path):
     write(tmp_path / "x.h5")
     reader = _native.Reader((str(tmp_path / "x.h5"),), "images", (), {"batch": 4}, n_kept=2)
