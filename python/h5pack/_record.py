@@ -3,6 +3,7 @@
 Each process appends to a file of its own, without a buffer, since forked workers end by os._exit;
 at the end of the `with` they become one trace. libpack/pattern.h defines its form.
 """
+import contextlib
 import functools
 import heapq
 import os
@@ -10,6 +11,7 @@ import shutil
 import tempfile
 import threading
 import time
+import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -221,13 +223,15 @@ class record:
         h5pack.advise("train.h5", pattern="trace:train.trace")
 
     path    the trace, there when the `with` ends; force=True replaces one that exists
-    force   else ExistsError is raised before anything is read
+    force   else ExistsError is raised, before anything is read if it exists by then. Each rank of
+            a training wants a path of its own
 
     Indexing, slicing, fields, iterating and read_direct are noted, in this process and in those
     that are forked from it meanwhile, as a DataLoader's workers on Linux: start them within the
     `with`. Spawned processes and h5py's low-level calls are not; `h5advise --record` notes these
     too, without a line of code. A read that fails is not noted. Where nothing is read, no trace
-    is written, with a warning. One recording at a time: RuntimeError.
+    is written, with a warning; where it cannot be written, the exception names the folder that
+    holds a trace of each process. One recording at a time: RuntimeError.
     """
 
     _running: "record | None" = None
@@ -266,25 +270,55 @@ class record:
         if os.getpid() != self._pid:  # a forked process that leaves by an exception
             return
         try:
-            self._write()
-        finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            n = self._write()
+        except BaseException as why:
+            kept = f"what each process read is in '{self._folder}'"
+            if error is not None and isinstance(why, Exception):
+                error.add_note(f"{self._said(why)}; {kept}")  # and is raised, as it came first
+                return
+            if isinstance(why, OSError):
+                raise self._kind(why)(f"{self._said(why)}; {kept}") from why
+            why.add_note(kept)
+            raise
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if n == 0:
+            warnings.warn(f"nothing was read through h5py: '{self._path}' is not written",
+                          RuntimeWarning, stacklevel=2)
 
-    def _write(self) -> None:
-        part = self._path + ".part"
+    def _kind(self, why: BaseException) -> type[Exception]:
+        return ExistsError if isinstance(why, FileExistsError) else ReadError
+
+    def _said(self, why: BaseException) -> str:
+        if isinstance(why, FileExistsError):
+            return f"'{self._path}' exists by now; force=True replaces it"
+        return f"cannot write '{self._path}': {getattr(why, 'strerror', None) or why}"
+
+    def _write(self) -> int:
+        """Returns how many boxes there are; none: no trace is written."""
+        part = os.path.join(os.path.dirname(self._path), f".h5pack-{uuid.uuid4().hex}.part")
         try:
-            with open(part, "wb") as out:
+            with open(part, "xb") as out:
                 n = _merge(self._folder, out)
                 out.flush()
                 os.fsync(out.fileno())
-            if n == 0:
-                warnings.warn(f"nothing was read through h5py: '{self._path}' is not written",
-                              RuntimeWarning, stacklevel=3)
-            else:
-                os.replace(part, self._path)
+            if n > 0:
+                self._publish(part)
         finally:
-            if os.path.lexists(part):
+            with contextlib.suppress(FileNotFoundError):
                 os.remove(part)
+        return n
+
+    def _publish(self, part: str) -> None:
+        if self._force:
+            os.replace(part, self._path)
+            return
+        try:
+            os.link(part, self._path)  # fails where somebody else was earlier
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            with open(self._path, "xb"):
+                os.replace(part, self._path)
 
     def _noting(self, name: str, original: Any) -> Any:
         """The method, noting what it read; what it calls of the others it has done itself."""

@@ -1,6 +1,7 @@
 """record: the trace is what was asked for."""
 import os
 import resource
+import shutil
 import unittest
 import warnings
 
@@ -161,6 +162,82 @@ def test_what_is_there_stays(tmp_path):
     assert "nothing was read" in str(said[0].message)
     assert sorted(os.listdir(tmp_path)) == ["t.trace"]
     assert (tmp_path / "t.trace").read_text() == "mine"
+
+
+def read_one(path):
+    with h5py.File(path) as file:
+        file["labels"][0]
+
+
+def kept_in(said):
+    """The boxes in the folder that a sentence names."""
+    folder = said.rpartition("is in '")[2].rstrip("'")
+    pieces = os.listdir(folder)
+    boxes = [box for piece in pieces for box in boxes_of(os.path.join(folder, piece))]
+    shutil.rmtree(folder)
+    return boxes
+
+
+def test_recordings_of_one_path_do_not_touch_each_other_nor_files_of_the_user(tmp_path):
+    write(tmp_path / "t.h5")
+    (tmp_path / "t.trace.part").write_text("mine")
+
+    def work():
+        with h5pack.record(tmp_path / "t.trace"):
+            read_one(tmp_path / "t.h5")
+            (tmp_path / "t.trace").write_text("of another rank")
+
+    said = raised(h5pack.ExistsError, work)
+    assert "exists by now" in said and kept_in(said) == [((0,), (1,))]
+    assert (tmp_path / "t.trace").read_text() == "of another rank"
+    with h5pack.record(tmp_path / "t.trace", force=True):
+        read_one(tmp_path / "t.h5")
+    assert boxes_of(tmp_path / "t.trace") == [((0,), (1,))]
+    assert (tmp_path / "t.trace.part").read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == ["t.h5", "t.trace", "t.trace.part"]
+
+
+def test_where_there_are_no_links_a_trace_is_written_all_the_same(tmp_path):
+    write(tmp_path / "t.h5")
+    real = os.link
+
+    def refuse(*unused):
+        raise PermissionError(1, "Operation not permitted")
+
+    os.link = refuse
+    try:
+        with h5pack.record(tmp_path / "t.trace"):
+            read_one(tmp_path / "t.h5")
+    finally:
+        os.link = real
+    assert boxes_of(tmp_path / "t.trace") == [((0,), (1,))]
+    assert sorted(os.listdir(tmp_path)) == ["t.h5", "t.trace"]
+
+
+def test_what_was_read_is_kept_when_the_disk_is_full(tmp_path):
+    write(tmp_path / "t.h5")
+    real = os.fsync
+
+    def full(fd):
+        raise OSError(28, "No space left on device")
+
+    def work(error=None):
+        with h5pack.record(tmp_path / "t.trace"):
+            read_one(tmp_path / "t.h5")
+            os.fsync = full
+            if error:
+                raise error
+
+    try:
+        said = raised(h5pack.ReadError, work)
+        assert "t.trace': No space left on device; " in said and kept_in(said) == [((0,), (1,))]
+        mine = KeyError("of the training")
+        raised(KeyError, work, mine)
+        note, = mine.__notes__
+        assert "No space left" in note and kept_in(note) == [((0,), (1,))]
+    finally:
+        os.fsync = real
+    assert os.listdir(tmp_path) == ["t.h5"]
 
 
 def test_where_no_trace_can_be_written_is_said_before_the_training(tmp_path):
