@@ -22,8 +22,7 @@ PROGRAMS = ("h5pack", "h5advise", "h5audit", "h5readbench", "h5rechunk")
 Path = str | bytes | os.PathLike
 Progress = bool | None | Callable[[dict[str, Any]], object]
 OURS = ("json", "progress", "help", "version", "quiet")  # options that are not the caller's
-OWN_END_S = 1.0  # in which a program has ended by itself after Ctrl-C, if a terminal sent it
-LAST_END_S = 30.0
+LAST_END_S = 30.0  # in which a program that was told to end has ended
 
 
 class JobError(_native.Error):
@@ -190,16 +189,21 @@ def _shares_a_terminal():
         os.close(terminal)
 
 
-def _end(child):
-    """One Ctrl-C for the child, which leaves what can be resumed; none where a terminal gave it."""
-    patience_s = OWN_END_S if _shares_a_terminal() else 0
+def _end(child, why):
+    """One Ctrl-C for the child, which leaves what can be resumed; none where a terminal gave it, as
+    a second one ends it at once."""
+    rest = threading.Thread(target=child.stderr.read, daemon=True)  # nobody else reads it now
+    rest.start()
+    is_told = isinstance(why, KeyboardInterrupt) and _shares_a_terminal()
+    patience_s = LAST_END_S if is_told else 0
     for patience_s, number in ((patience_s, signal.SIGINT), (LAST_END_S, signal.SIGKILL)):
         try:
             child.wait(patience_s)
-            return
+            break
         except subprocess.TimeoutExpired:
             child.send_signal(number)
     child.wait()
+    rest.join()
 
 
 def _listen(child, name, follow):
@@ -232,8 +236,8 @@ def run(name, operands, options, progress=None):
         remarks = _listen(child, name, follow)
         status = child.wait()
         reader.join()
-    except BaseException:
-        _end(child)
+    except BaseException as why:
+        _end(child, why)
         raise
     finally:
         if hasattr(follow, "close"):

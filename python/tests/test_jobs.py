@@ -204,6 +204,31 @@ def test_an_exception_in_the_caller_s_function_ends_the_program(tmp_path):
     assert (tmp_path / "ended").exists(), "the program got SIGINT"
 
 
+def test_a_program_gets_one_ctrl_c_and_time_to_end_in_its_own_way(tmp_path):
+    if beside():
+        return
+    fake(tmp_path, f"cd {tmp_path}; trap 'echo >>told' INT\n"
+         "echo '{ \"progress\": \"packing\" }' >&2\n"
+         "i=0; while [ $i -lt 30 ]; do i=$((i+1)); sleep 0.05; done\n"
+         f"echo '{'x' * 70000}' >&2; echo >ended; exit 130")
+    real = _jobs._shares_a_terminal
+    try:
+        for has_terminal, kind, n_told in ((True, KeyboardInterrupt, 0), (False, KeyboardInterrupt, 1),
+                                           (True, ZeroDivisionError, 1)):
+            def follow(event, kind=kind):
+                raise kind
+
+            _jobs._shares_a_terminal = lambda has_terminal=has_terminal: has_terminal
+            (tmp_path / "told").write_text("")
+            (tmp_path / "ended").unlink(missing_ok=True)
+            raises(kind, lambda follow=follow: with_build(
+                tmp_path, lambda: h5pack.pack("a", progress=follow)))
+            assert (tmp_path / "ended").exists(), (has_terminal, kind)
+            assert (tmp_path / "told").read_text() == "\n" * n_told, (has_terminal, kind)
+    finally:
+        _jobs._shares_a_terminal = real
+
+
 def test_ctrl_c_ends_the_program_and_what_is_done_can_be_resumed(tmp_path):
     code = ("import h5pack, os, signal, sys\n"
             "def follow(event):\n"
