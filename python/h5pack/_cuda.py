@@ -40,7 +40,7 @@ class Cuda:
         return is_done
 
     def _forget_error(self):
-        """CUDA tells the next one who looks after a kernel, which is this here, and not the caller."""
+        """CUDA tells who starts the next kernel, which is this here, and not the caller."""
         with contextlib.suppress(RuntimeError):
             self.torch.ones(1, device=self.device)
 

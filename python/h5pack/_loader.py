@@ -37,7 +37,7 @@ class Loader:
     memory     bytes, or "1G", that everything read here takes: decoded chunks, batches ahead and
                those that you keep
     rank, world   which part is read: of two, 0 and 1. rank="auto" asks torch.distributed, then
-               the environment (torchrun, Slurm, Open MPI)
+               the environment (torchrun, Slurm's srun, Open MPI)
 
     Of images of bytes, in this order and by the reader's threads:
 
@@ -47,7 +47,7 @@ class Loader:
     resize              the whole image to a size
     flip                True: every second one; or a probability
     normalize           (mean, std) of values from 0 to 1, or True: those that the dataset has
-    dtype               what normalized ones are: "float32", "float16", or "bfloat16" of torch, dlpack
+    dtype               what normalized ones are: "float32", "float16" or, not of NumPy, "bfloat16"
     layout              "nchw", "nhwc"; "channels_last": memory of nhwc with the axes of nchw
 
     out        "torch", "numpy", or "dlpack": objects with __dlpack__ and the buffer protocol. By

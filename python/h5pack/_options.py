@@ -318,7 +318,7 @@ def subset(indices):
 
 
 def check_state(state, own, later):
-    """A state is of the same order; those that earlier versions wrote have not what is in `later`."""
+    """A state is of the same order; what is in `later` may be missing, as in older ones."""
     if not isinstance(state, Mapping):
         fail("state", f"{state!r} is no dictionary of state_dict()")
     for key, value in own.items():
@@ -333,7 +333,7 @@ def checksum(numbers):
 
 # ------------------------------------------------------------------ ranks
 
-# sbatch without srun sets SLURM_PROCID=0 and SLURM_NTASKS, of which one process runs; a step is srun's
+# Of Slurm, a step's: sbatch without srun sets SLURM_PROCID=0 and SLURM_NTASKS, for one process.
 ENVIRONMENT = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
                ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 

@@ -91,6 +91,9 @@ def test_a_forked_child_is_alone():
         child = os.fork()
         if child == 0:
             signal.alarm(20)
-            with _hdf5.alone(), _hdf5.alone():
-                os._exit(0)
+            try:
+                with _hdf5.alone(), _hdf5.alone():
+                    os._exit(0)
+            finally:
+                os._exit(1)
         assert os.waitpid(child, 0)[1] == 0

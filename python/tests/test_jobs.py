@@ -213,7 +213,8 @@ def test_a_program_gets_one_ctrl_c_and_time_to_end_in_its_own_way(tmp_path):
          f"echo '{'x' * 70000}' >&2; echo >ended; exit 130")
     real = _jobs._shares_a_terminal
     try:
-        for has_terminal, kind, n_told in ((True, KeyboardInterrupt, 0), (False, KeyboardInterrupt, 1),
+        for has_terminal, kind, n_told in ((True, KeyboardInterrupt, 0),
+                                           (False, KeyboardInterrupt, 1),
                                            (True, ZeroDivisionError, 1)):
             def follow(event, kind=kind):
                 raise kind

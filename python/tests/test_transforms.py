@@ -73,7 +73,8 @@ def test_gray_images_are_the_same_in_every_layout(tmp_path):
         file["images"] = pixels
     for layout in (None, "nchw", "nhwc", "channels_last"):
         for out in ("numpy", "torch")[:1 + bool(importlib.util.find_spec("torch"))]:
-            got, = take(h5pack.Loader(tmp_path / "x.h5", 4, order="sequential", layout=layout, out=out))
+            got, = take(h5pack.Loader(tmp_path / "x.h5", 4, order="sequential", layout=layout,
+                                      out=out))
             assert (got == pixels).all(), (layout, out)
 
 
