@@ -112,6 +112,14 @@ def test_gray_images_are_normalized_in_every_layout(tmp_path):
             assert numpy.abs(got - (pixels / 255 - 0.5) / 0.5).max() < 1e-5, layout
 
 
+def test_channels_are_normalized_where_the_file_says_that_they_are():
+    facts = {"shape": (9, 3, 8, 3), "labels": [], "interlace_mode": ""}
+    said = raised(h5pack.ArgumentError, _cuda.channel_axis, facts, None)
+    assert "images of 9x3x8x3" in said, said
+    facts["interlace_mode"] = "INTERLACE_PLANE"
+    assert _cuda.channel_axis(facts, None) == 1 and _cuda.channel_axis(facts, "nhwc") == 3
+
+
 def test_a_dataset_s_own_mean_and_std_are_taken_where_both_are_of_every_channel(tmp_path):
     pixels = write(tmp_path / "x.h5")
     for attributes, mean, std in (
