@@ -777,7 +777,7 @@ def test_a_state_of_a_trace_that_was_written_anew_is_refused(tmp_path):
 
     def replayed(first):
         numbers = range(first, first + 9)
-        (tmp_path / "t").write_text("".join(f"{i} 0 0 0 1 8 9 3\n" for i in numbers))
+        (tmp_path / "t").write_text("".join(f"{i}\t0\t0\t0\t1\t8\t9\t3\n" for i in numbers))
         return opened(tmp_path / "a.h5", 4, order=f"trace:{tmp_path / 't'}", with_=())
 
     state = replayed(0).state_dict()
