@@ -9,7 +9,7 @@ import time
 
 import h5py
 import numpy as np
-from tap import done, note, ok
+from tap import done, note, ok, skip
 
 os.chdir(sys.argv[1])
 rng = np.random.default_rng(7)
@@ -101,7 +101,11 @@ def test_report():
 
 def test_terminal():
     """Progress is drawn on a terminal, and gone at the end."""
-    parent, child = pty.openpty()
+    try:
+        parent, child = pty.openpty()
+    except OSError as why:  # a chroot without /dev/pts
+        skip(f'progress on a terminal: {why}')
+        return
     process = subprocess.Popen(['h5audit', '--verify', 'large.h5'], stdout=subprocess.DEVNULL, stderr=child)
     os.close(child)
     drawn = b''

@@ -38,7 +38,6 @@ find_part(struct pack_trace_survey *s, const struct pack_trace_line *line, size_
     return PACK_OK;
 }
 
-/* The first of them that is not below `process`. */
 static enum pack_status
 note_process(struct pack_trace_part *part, uint64_t process, struct pack_error *err)
 {

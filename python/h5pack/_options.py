@@ -334,8 +334,9 @@ def checksum(numbers):
 # ------------------------------------------------------------------ ranks
 
 # Of Slurm, a step's: sbatch without srun sets SLURM_PROCID=0 and SLURM_NTASKS, for one process.
-ENVIRONMENT = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
-               ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
+# Behind Open MPI: its mpirun starts a daemon on each node by srun, whose step all ranks inherit.
+ENVIRONMENT = (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+               ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"))
 
 
 def _of_environment(variable, least=0):

@@ -318,7 +318,11 @@ class record:
             raise
         except OSError:  # a file system without links
             with open(self._path, "xb"):
-                os.replace(part, self._path)
+                try:
+                    os.replace(part, self._path)
+                except BaseException:
+                    os.remove(self._path)
+                    raise
 
     def _noting(self, name: str, original: Any) -> Any:
         """The method, noting what it read; what it calls of the others it has done itself."""

@@ -210,7 +210,7 @@ def test_a_program_gets_one_ctrl_c_and_time_to_end_in_its_own_way(tmp_path):
     fake(tmp_path, f"cd {tmp_path}; trap 'echo >>told' INT\n"
          "echo '{ \"progress\": \"packing\" }' >&2\n"
          "i=0; while [ $i -lt 30 ]; do i=$((i+1)); sleep 0.05; done\n"
-         f"echo '{'x' * 70000}' >&2; echo >ended; exit 130")
+         f"echo '{'x' * 120000}' >&2; echo >ended; exit 130")
     real = _jobs._shares_a_terminal
     try:
         for has_terminal, kind, n_told in ((True, KeyboardInterrupt, 0),

@@ -835,6 +835,8 @@ def test_ranks_are_those_of_a_step_of_slurm():
         assert rank_of("auto", None) == (0, 1)
         os.environ.update(SLURM_PROCID="3", SLURM_STEP_NUM_TASKS="4")
         assert rank_of("auto", None) == (3, 4)
+        os.environ.update(OMPI_COMM_WORLD_RANK="5", OMPI_COMM_WORLD_SIZE="8")  # inside of a step
+        assert rank_of("auto", None) == (5, 8)
     finally:
         os.environ.clear()
         os.environ.update(kept)
