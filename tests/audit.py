@@ -661,6 +661,10 @@ def test_hostile_contents():
     told = {d['path']: d['contents_failure'] for d in report['result']['files'][0]['datasets']}
     equal((status, [name for name, why in told.items() if why], audit('bad.h5', '--rule', '602', '--sample', '1')[0]),
           (1, ['images'], 0), 'that it could not be read is told, and something to look at')
+    unknown_filter('unknown.h5')
+    status, report = audit('unknown.h5', '--deep', '--rule', '602')
+    why = report['result']['files'][0]['datasets'][0]['contents_failure'] or ''
+    ok(status == 1 and 'filter 299' in why, f'so is it for want of a filter: {why}')
     for words in ['-q'], ['--sarif'], ['-q', '--html', 'page.html', '-f']:
         run = subprocess.run(['h5audit', '--deep', *words, 'bad.h5'], capture_output=True, text=True)
         text = open('page.html').read() if '--html' in words else run.stdout

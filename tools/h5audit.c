@@ -300,7 +300,8 @@ static void
 complain(const struct pack_audit_result *result)
 {
     for (size_t i = 0; (o.json || o.sarif) && i < result->n_files; i++)
-        if (result->files[i].status != PACK_OK && result->files[i].status != PACK_ERR_INTERRUPTED)
+        if (result->files[i].status != PACK_OK &&
+            result->files[i].status != PACK_ERR_INTERRUPTED)
             cli_complain("%s", result->files[i].failure.text);
 }
 
@@ -372,14 +373,14 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         const struct pack_audit_apply_params how = how_to_fix(named);
         if (status == PACK_OK && o.fix && !result.n_failed)
             status = pack_audit_apply(&params, &result, &how, &applied, err);
+        bool is_fixed = o.fix && status == PACK_OK && !result.n_failed,
+             is_stopped = status == PACK_ERR_INTERRUPTED;
         if (status == PACK_OK && o.map && !result.n_failed)
             status = write_map(result.files[0].path, err);
         cli_progress_end(&progress);
-        bool is_fixed = o.fix && status == PACK_OK && !result.n_failed;
         enum pack_status told =
             status == PACK_OK || result.n_files > 0
-                ? report(&params, &result, is_fixed ? &applied : NULL,
-                         status == PACK_ERR_INTERRUPTED, text, &why)
+                ? report(&params, &result, is_fixed ? &applied : NULL, is_stopped, text, &why)
                 : PACK_OK;
         if (status == PACK_OK && told != PACK_OK)
             status = pack_fail(err, told, "%s", why.text);

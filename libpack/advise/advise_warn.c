@@ -102,14 +102,13 @@ reads_whole_samples(const struct pack_advise_params *params)
     return params->reading.pattern.read == PACK_READ_SAMPLE && box.extent[0] <= 1;
 }
 
+/* One that is not known here does. */
 static bool
 is_compressed(const char *codec)
 {
-    static const char *const others[] = { "none", "shuffle", "fletcher32", "shuffle+fletcher32" };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(codec, others[i]) == 0)
-            return false;
-    return true;
+    struct pack_pipeline pipeline;
+    return pack_pipeline_parse(codec, 1, &pipeline, NULL) != PACK_OK ||
+           pack_pipeline_compresses(&pipeline);
 }
 
 static enum pack_status

@@ -270,8 +270,8 @@ find_smaller(const struct pack_advise_job *job, const struct pack_thresholds *th
 /* Another layout, for the order that was asked for. */
 static enum pack_status
 find_layout(struct pack_advise_job *job, const struct pack_thresholds *thresholds,
-            const struct pack_facts *facts, struct pack_audit_reading *r, struct pack_audit_found *found,
-            struct pack_error *err)
+            const struct pack_facts *facts, struct pack_audit_reading *r,
+            struct pack_audit_found *found, struct pack_error *err)
 {
     bool is_asked = false;
     for (size_t i = 0; i < found->n; i++)

@@ -38,7 +38,7 @@ is_of_numbers(const struct pack_survey_dataset *d)
 {
     const struct pack_facts *f = &d->facts;
     uint64_t n = f->extent.rank ? f->extent.extent[0] : 0;
-    return !d->failure[0] && !d->missing_filter && n > 0 && f->space == PACK_SPACE_SIMPLE &&
+    return !d->failure[0] && n > 0 && f->space == PACK_SPACE_SIMPLE &&
            (f->type.class_id == PACK_TYPE_INTEGER || f->type.class_id == PACK_TYPE_FLOAT) &&
            f->logical_bytes / n > 0 && f->logical_bytes / n <= SAMPLE_MAX;
 }
@@ -84,12 +84,17 @@ static enum pack_status
 look_at_set(const struct looking *l, size_t set, struct pack_contents *out,
             struct pack_error *err)
 {
-    const struct pack_facts *f = &l->survey->datasets[set].facts;
+    const struct pack_survey_dataset *d = &l->survey->datasets[set];
+    const struct pack_facts *f = &d->facts;
+    char need[PACK_FILTER_NEED_MAX];
     uint64_t all = f->extent.extent[0], n = l->params->n_samples;
     uint64_t bytes = f->logical_bytes / all, batch = BATCH_BYTES / bytes;
     bool is_label = f->n_elements == all && f->logical_bytes <= LABEL_BYTES;
     if (n == 0 || n >= all || is_label)
         n = all;
+    if (d->missing_filter)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED, "%s",
+                         pack_filter_need(d->missing_filter, need));
     struct pack_box *boxes = n < all ? spread(f, n) : NULL;
     struct pack_scan *s = NULL;
     struct pack_reader *reader = NULL;

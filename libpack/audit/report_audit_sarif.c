@@ -176,7 +176,8 @@ put_invocation(struct pack_json *json, const struct pack_audit_report *report)
     const struct pack_audit_result *r = report->result;
     pack_json_array(json, "invocations");
     pack_json_object(json, NULL);
-    pack_json_bool(json, "executionSuccessful", r->n_failed == 0 && pack_audit_is_read(r) && !report->is_stopped);
+    pack_json_bool(json, "executionSuccessful",
+                   r->n_failed == 0 && pack_audit_is_read(r) && !report->is_stopped);
     pack_json_array(json, "toolExecutionNotifications");
     if (report->is_stopped)
         put_notification(json, "error", "stopped before it came to its end");

@@ -7,6 +7,7 @@
 #include "libpack/base/numbers.h"
 #include "libpack/findings/rules.h"
 #include "libpack/findings/thresholds.h"
+#include "libpack/hdf5/filter.h"
 
 #define SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
 
@@ -27,16 +28,6 @@ say_which(const struct look *l, char text[80])
     return text;
 }
 
-static bool
-is_compressed(const struct pack_facts *f)
-{
-    for (int i = 0; i < f->pipeline.n; i++)
-        if (f->pipeline.filter[i].id != PACK_FILTER_SHUFFLE &&
-            f->pipeline.filter[i].id != PACK_FILTER_FLETCHER32)
-            return true;
-    return false;
-}
-
 static uint64_t
 values_of_sample(const struct pack_facts *f)
 {
@@ -52,7 +43,7 @@ wide_bytes(const struct look *l, struct pack_finding *out)
         (double)l->f->logical_bytes < pack_threshold(l->t, 405, "bytes"))
         return false;
     out->value = bytes;
-    if (!is_compressed(l->f))
+    if (!pack_pipeline_compresses(&l->f->pipeline))
         out->price_bytes = (double)l->f->stored_bytes * (1 - 1.0 / bytes);
     SAY(out->evidence,
         "%s, but in %s there is nothing but integers of 0 to 255%s: as uint8 they "
@@ -66,7 +57,7 @@ static bool
 missing_compression(const struct look *l, struct pack_finding *out)
 {
     if (l->c->zstd_rate <= 0 || l->c->zstd_rate > pack_threshold(l->t, 406, "rate") ||
-        is_compressed(l->f) ||
+        pack_pipeline_compresses(&l->f->pipeline) ||
         (double)l->f->stored_bytes < pack_threshold(l->t, 406, "bytes"))
         return false;
     out->value = l->c->zstd_rate;

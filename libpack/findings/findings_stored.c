@@ -11,6 +11,7 @@
 #include "libpack/base/size.h"
 #include "libpack/findings/rules.h"
 #include "libpack/findings/thresholds.h"
+#include "libpack/hdf5/filter.h"
 
 #define SAY(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
 
@@ -26,17 +27,6 @@ has_filter(const struct pack_pipeline *pipeline, uint32_t id)
 {
     for (int i = 0; i < pipeline->n; i++)
         if (pipeline->filter[i].id == id)
-            return true;
-    return false;
-}
-
-/* Filters that make data smaller; all but those that only sort bytes or check them. */
-static bool
-is_compressed(const struct pack_pipeline *pipeline)
-{
-    for (int i = 0; i < pipeline->n; i++)
-        if (pipeline->filter[i].id != PACK_FILTER_SHUFFLE &&
-            pipeline->filter[i].id != PACK_FILTER_FLETCHER32)
             return true;
     return false;
 }
@@ -220,7 +210,7 @@ variable_length(const struct look *l, struct pack_finding *out)
 static bool
 is_needless(const struct look *l)
 {
-    return is_large(l, 403) && is_compressed(&l->f->pipeline) &&
+    return is_large(l, 403) && pack_pipeline_compresses(&l->f->pipeline) &&
            stored_rate(l->f) > pack_threshold(l->t, 403, "rate");
 }
 

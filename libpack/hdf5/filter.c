@@ -78,6 +78,16 @@ pack_pipeline_is_decoded(const struct pack_pipeline *pipeline, uint32_t *id)
     return are_codecs(pipeline, false, id);
 }
 
+bool
+pack_pipeline_compresses(const struct pack_pipeline *pipeline)
+{
+    for (int i = 0; i < pipeline->n; i++)
+        if (pipeline->filter[i].id != PACK_FILTER_SHUFFLE &&
+            pipeline->filter[i].id != PACK_FILTER_FLETCHER32)
+            return true;
+    return false;
+}
+
 enum pack_status
 pack_filter_ctx_new(struct pack_filter_ctx **out, struct pack_error *err)
 {

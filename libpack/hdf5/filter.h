@@ -76,6 +76,9 @@ enum pack_status pack_pipeline_decode(const struct pack_pipeline *pipeline,
  * If not, *id is the first that cannot. */
 bool pack_pipeline_is_decoded(const struct pack_pipeline *pipeline, uint32_t *id);
 
+/* Whether some filter makes data smaller: all but those that only sort bytes or check them. */
+bool pack_pipeline_compresses(const struct pack_pipeline *pipeline);
+
 /* Gives back the buffers of a ctx that are larger than `keep_bytes`. */
 void pack_filter_ctx_trim(struct pack_filter_ctx *ctx, size_t keep_bytes);
 

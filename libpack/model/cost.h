@@ -107,8 +107,8 @@ double pack_cost_rate(const struct pack_profile *profile, const struct pack_cost
                       double n_samples, uint64_t workers);
 
 /*
- * ns per decoded byte of a pipeline that stores so many bytes for one: what does not compress
- * lies in the file as it is, in blocks that decoding only copies. Filters that no profile knows
+ * ns per decoded byte of a pipeline that stores so many bytes for one (0: not known): what does not
+ * compress lies in the file as it is, in blocks that decoding only copies. Filters that no profile knows
  * count as zstd.
  */
 double pack_cost_decode_ns(const struct pack_profile *profile,

@@ -28,6 +28,18 @@ def write(path, seed=0, n=N, **how):
     return pixels
 
 
+def write_virtual(folder):
+    """x.h5 as write() makes it, and v.h5, of which HDF5 itself has to read the images of x.h5."""
+    write(folder / "x.h5")
+    with h5py.File(folder / "v.h5", "w") as file:
+        layout = h5py.VirtualLayout((N, SIDE, SIDE + 1, 3), "u1")
+        source = h5py.VirtualSource("x.h5", "images", (N, SIDE, SIDE + 1, 3))
+        layout[:, :4] = source[:, :4]  # no whole samples
+        layout[:, 4:] = source[:, 4:]
+        file.create_virtual_dataset("images", layout)
+        file["labels"] = numpy.arange(N)
+
+
 def take(loader):
     """An epoch as NumPy arrays of its own: images, labels."""
     parts = [tuple(numpy.array(part) for part in batch) for batch in loader]

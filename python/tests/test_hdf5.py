@@ -5,8 +5,7 @@ import os
 import signal
 import threading
 
-import numpy
-from files import N, SIDE, h5py, write
+from files import write_virtual
 
 import h5pack
 from h5pack import _hdf5
@@ -46,14 +45,7 @@ def waits(call, patience_s=0.1):
 
 def virtual(folder):
     """A loader of what HDF5 itself reads."""
-    write(folder / "x.h5")
-    with h5py.File(folder / "v.h5", "w") as file:
-        layout = h5py.VirtualLayout((N, SIDE, SIDE + 1, 3), "u1")
-        source = h5py.VirtualSource("x.h5", "images", (N, SIDE, SIDE + 1, 3))
-        layout[:, :4] = source[:, :4]  # no whole samples
-        layout[:, 4:] = source[:, 4:]
-        file.create_virtual_dataset("images", layout)
-        file["labels"] = numpy.arange(N)
+    write_virtual(folder)
     return h5pack.Loader(folder / "v.h5", 8, out="numpy")
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import h5py
 import numpy
-from files import N, SIDE, raised, take, write
+from files import N, SIDE, raised, take, write, write_virtual
 
 import h5pack
 from h5pack import _native
@@ -580,10 +580,12 @@ def test_wrong_arguments_are_sentences(tmp_path):
                           ({"normalize": 3}, "normalize"), ({"dtype": "float16"}, "normalize"),
                           ({"normalize": True, "dtype": "int8"}, "int8"),
                           ({"layout": "hwc"}, "hwc"), ({"memory": "1 apple"}, "apple"),
-                          ({"out": "jax"}, "jax"), ({"pin": True}, "under way"), ({"indices": [0.5]}, "float"),
+                          ({"out": "jax"}, "jax"), ({"pin": True}, "under way"),
+                          ({"indices": [0.5]}, "float"),
                           ({"indices": [N]}, str(N)), ({"indices": []}, "none"),
                           ({"indices": [-1]}, "below 0"),
-                          ({"indices": [1], "weights": [1, 2]}, "2, and 1"), ({"weights": [1.0]}, "103 samples"),
+                          ({"indices": [1], "weights": [1, 2]}, "2, and 1"),
+                          ({"weights": [1.0]}, "103 samples"),
                           ({"normalize": ((120,), (50,))}, "from 0 to 1"),
                           ({"resized_crop": {"size": 4, "scal": 1}}, "scal"),
                           ({"images": "image"}, "image"), ({"batch_size": 0}, "batch_size")):
@@ -862,14 +864,7 @@ def test_order_of_fortran_is_refused(tmp_path):
 
 
 def test_what_hdf5_itself_reads_is_the_same(tmp_path):
-    write(tmp_path / "x.h5")
-    with h5py.File(tmp_path / "v.h5", "w") as file:
-        layout = h5py.VirtualLayout((N, SIDE, SIDE + 1, 3), "u1")
-        source = h5py.VirtualSource("x.h5", "images", (N, SIDE, SIDE + 1, 3))
-        layout[:, :4] = source[:, :4]  # no whole samples
-        layout[:, 4:] = source[:, 4:]
-        file.create_virtual_dataset("images", layout)
-        file["labels"] = numpy.arange(N)
+    write_virtual(tmp_path)
     under_test = loader(tmp_path)
     virtual = h5pack.Loader(tmp_path / "v.h5", 8, out="numpy")
     assert all((a == b).all() for a, b in zip(take(virtual), take(under_test)))
