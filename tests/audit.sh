@@ -37,6 +37,12 @@ ok $? 'a folder without any is refused'
 run h5audit --recursive empty tree
 [ $status -eq 2 ] && is_one_sentence err && grep -q "no HDF5 files in 'empty'" err && [ "$(grep -c 'nothing found' out)" -eq 2 ]
 ok $? 'and does not keep others from being looked at'
+run h5audit --recursive --sarif empty tree
+[ $status -eq 2 ] && grep -q '"executionSuccessful": false' out && grep -q "no HDF5 files in 'empty'" out
+ok $? 'of which SARIF tells'
+run h5audit --recursive --json empty tree
+[ $status -eq 2 ] && grep -A1 '"unlisted": \[' out | grep -q "no HDF5 files in 'empty'"
+ok $? 'and JSON'
 run h5audit tree
 [ $status -eq 2 ] && grep -q 'it is a folder' out
 ok $? 'a folder by itself is no file'

@@ -258,6 +258,7 @@ test_dataset(void)
     HOLDS(pack_type_class_name,
           strcmp(pack_type_class_name((enum pack_type_class)-1), "other") == 0);
     HOLDS(pack_layout_name, strcmp(pack_layout_name((enum pack_layout)9), "unknown") == 0);
+    HOLDS(pack_facts_layout_name, strcmp(pack_facts_layout_name(NULL), "unknown") == 0);
     HOLDS(pack_index_name, strcmp(pack_index_name((enum pack_index)9), "unknown") == 0);
     REFUSED("file", pack_chunkindex_read, NULL, "/x", 0, &index, &err);
     REFUSED("path", pack_chunkindex_read, "x.h5", NULL, 0, &index, &err);
@@ -949,6 +950,7 @@ test_reader(void)
     REFUSED("reader", pack_reader_keep, NULL, &batch, &err);
     REFUSED("reader", pack_reader_give_back, NULL, 0, &err);
     REFUSED("reader", pack_reader_info, NULL, &info, &err);
+    RETURNS(pack_reader_stop, NULL);
     RETURNS(pack_reader_close, NULL);
 }
 

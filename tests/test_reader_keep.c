@@ -2,6 +2,7 @@
  * Batches that are kept: each holds, whenever it is given back and by whichever thread, what a
  * reader that keeps nothing gives; memory of the caller's; waiting that is stopped.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -313,6 +314,67 @@ test_bounds(void)
            pack_reader_keep(reader, &d, NULL) == PACK_OK,
        "one that is given back, once, makes room for another: %s", err.text);
     pack_reader_close(reader);
+}
+
+/* ------------------------------------------------------------------- stopping */
+
+static int
+count_files(void)
+{
+    int n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        n++;
+    if (folder)
+        closedir(folder);
+    return n;
+}
+
+/* What is kept outlives the threads, and the file that it was read from; `by_hdf5`: HDF5 reads
+ * the first of the two datasets. */
+static void
+test_ending(bool by_hdf5)
+{
+    struct pack_reader_params params = { .file = path,
+                                         .dataset = by_hdf5 ? "virtual" : "x",
+                                         .further = further,
+                                         .n_further = N_FURTHER,
+                                         .pattern = { .batch = BATCH },
+                                         .n_kept = 2,
+                                         .n_threads = 2 };
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch a, b, c;
+    struct pack_reader_info before = { .engine = "" }, after = before;
+    struct pack_error err = { .text = "" };
+    struct copy copy;
+    int n_files = count_files();
+    if (pack_reader_open(&params, &reader, &err) != PACK_OK ||
+        pack_reader_next(reader, &a, &err) != PACK_OK ||
+        pack_reader_keep(reader, &a, &err) != PACK_OK ||
+        pack_reader_next(reader, &b, &err) != PACK_OK) {
+        ok(false, "%s", err.text);
+        pack_reader_close(reader);
+        return;
+    }
+    copy_batch(&a, reader, &copy);
+    pack_reader_info(reader, &before, NULL);
+    ok((strcmp(before.engine, "hdf5") == 0) == by_hdf5, "read by %s", before.engine);
+    pack_reader_stop(reader);
+    pack_reader_stop(reader);
+    pack_reader_info(reader, &after, NULL);
+    ok(is_copy(&a, &copy) && count_files() == n_files &&
+           H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL) == 0 &&
+           after.loads >= before.loads && after.n_batches == before.n_batches,
+       "a batch that is kept stays when threads and files are gone");
+    ok(pack_reader_next(reader, &c, &err) == PACK_ERR_ARGUMENT &&
+           strcmp(err.param, "reader") == 0 &&
+           pack_reader_keep(reader, &b, NULL) == PACK_ERR_ARGUMENT,
+       "there are no others: %s", err.text);
+    ok(pack_reader_give_back(reader, a.buffer, NULL) == PACK_OK &&
+           pack_reader_give_back(reader, a.buffer, NULL) == PACK_ERR_ARGUMENT,
+       "it is given back as ever");
+    pack_reader_close(reader);
+    free_copies(&copy, 1);
 }
 
 /* ------------------------------------------------------------ as memory allows */
@@ -666,6 +728,8 @@ main(void)
     test_growing();
     test_chunks_beside();
     test_many();
+    test_ending(false);
+    test_ending(true);
     test_buffers();
     test_stop();
     test_stop_waiting();

@@ -15,21 +15,28 @@
 enum { DEPTH_MAX = 64 };
 
 static enum pack_status
-add(struct audit_files *files, const char *name, struct pack_error *err)
+add(struct audit_names *list, const char *name, struct pack_error *err)
 {
-    if (files->n == files->n_capacity) {
-        size_t more = files->n_capacity ? 2 * files->n_capacity : 16;
-        const char **grown = realloc(files->names, more * sizeof *grown);
+    if (list->n == list->n_capacity) {
+        size_t more = list->n_capacity ? 2 * list->n_capacity : 16;
+        const char **grown = realloc(list->names, more * sizeof *grown);
         if (!grown)
             return pack_fail_memory(err, "a list of files");
-        files->names = grown;
-        files->n_capacity = more;
+        list->names = grown;
+        list->n_capacity = more;
     }
     char *copy = strdup(name);
     if (!copy)
         return pack_fail_memory(err, "a name");
-    files->names[files->n++] = copy;
+    list->names[list->n++] = copy;
     return PACK_OK;
+}
+
+static enum pack_status
+add_unlisted(struct audit_files *files, const char *sentence, struct pack_error *err)
+{
+    cli_complain("%s", sentence);
+    return add(&files->unlisted, sentence, err);
 }
 
 static bool
@@ -52,11 +59,8 @@ walk_below(struct audit_files *files, const char *folder, int depth, struct pack
 {
     struct pack_error why;
     enum pack_status status = walk(files, folder, depth, &why);
-    if (status == PACK_ERR_IO || status == PACK_ERR_NOT_FOUND) { /* or it is gone since */
-        cli_complain("%s", why.text);
-        files->n_unlisted++;
-        return PACK_OK;
-    }
+    if (status == PACK_ERR_IO || status == PACK_ERR_NOT_FOUND) /* or it is gone since */
+        return add_unlisted(files, why.text, err);
     return status == PACK_OK ? status : pack_fail(err, status, "%s", why.text);
 }
 
@@ -75,7 +79,7 @@ take(struct audit_files *files, const char *folder, const char *name, int depth,
     if (lstat(path, &link) == 0 && S_ISDIR(link.st_mode))
         status = walk_below(files, path, depth + 1, err);
     else if (is_hdf5_name(name) && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-        status = add(files, path, err);
+        status = add(&files->list, path, err);
     free(path);
     return status;
 }
@@ -107,25 +111,35 @@ audit_files_list(char *const *operands, size_t n, bool recursive, struct audit_f
     enum pack_status status = PACK_OK;
     for (size_t i = 0; i < n && status == PACK_OK; i++) {
         struct stat st;
-        size_t before = files->n;
+        size_t before = files->list.n;
         if (!recursive || stat(operands[i], &st) != 0 || !S_ISDIR(st.st_mode)) {
-            status = add(files, operands[i], err);
+            status = add(&files->list, operands[i], err);
             continue;
         }
-        size_t unlisted = files->n_unlisted;
+        size_t unlisted = files->unlisted.n;
         status = walk_below(files, operands[i], 0, err);
-        if (status == PACK_OK && files->n == before && files->n_unlisted == unlisted) {
-            cli_complain("there are no HDF5 files in '%.200s'", operands[i]);
-            files->n_unlisted++;
+        if (status == PACK_OK && files->list.n == before && files->unlisted.n == unlisted) {
+            struct pack_error why;
+            pack_fail(&why, PACK_ERR_NOT_FOUND, "there are no HDF5 files in '%.200s'", operands[i]);
+            status = add_unlisted(files, why.text, err);
         }
     }
+    files->names = files->list.names;
+    files->n = files->list.n;
     return status;
+}
+
+static void
+free_names(struct audit_names *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free((char *)list->names[i]);
+    free(list->names);
 }
 
 void
 audit_files_done(struct audit_files *files)
 {
-    for (size_t i = 0; i < files->n; i++)
-        free((char *)files->names[i]);
-    free(files->names);
+    free_names(&files->list);
+    free_names(&files->unlisted);
 }

@@ -7,11 +7,17 @@
 
 #include <libpack/status.h>
 
+struct audit_names {
+    const char **names; /* owned */
+    size_t n, n_capacity;
+};
+
 struct audit_files {
-    const char **names;
+    const char **names; /* those of `list` */
     size_t n;
-    size_t n_capacity;
-    size_t n_unlisted; /* folders that could not be listed, or have no files, which was told */
+    struct audit_names list;
+    /* Sentences of folders that could not be listed, or have no files, which were told. */
+    struct audit_names unlisted;
 };
 
 /* Operands as they are; with `recursive`, folders stand for the files in and below them, in

@@ -306,9 +306,9 @@ complain(const struct pack_audit_result *result)
 }
 
 static enum pack_status
-report(const struct pack_audit_params *params, const struct pack_audit_result *result,
-       const struct pack_audit_applied *applied, bool is_stopped, struct pack_buf *text,
-       struct pack_error *err)
+report(const struct pack_audit_params *params, const struct audit_files *files,
+       const struct pack_audit_result *result, const struct pack_audit_applied *applied,
+       bool is_stopped, struct pack_buf *text, struct pack_error *err)
 {
     const struct pack_audit_report r = { .program = program.name,
                                          .version = PACKAGE_VERSION,
@@ -316,6 +316,8 @@ report(const struct pack_audit_params *params, const struct pack_audit_result *r
                                          .result = result,
                                          .output = o.fix,
                                          .applied = applied,
+                                         .unlisted = files->unlisted.names,
+                                         .n_unlisted = files->unlisted.n,
                                          .fail_on = (enum pack_finding_severity)o.fail_on,
                                          .is_plain = !is_any_given(READER "|" RULES),
                                          .is_brief = o.quiet,
@@ -380,7 +382,8 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         cli_progress_end(&progress);
         enum pack_status told =
             status == PACK_OK || result.n_files > 0
-                ? report(&params, &result, is_fixed ? &applied : NULL, is_stopped, text, &why)
+                ? report(&params, files, &result, is_fixed ? &applied : NULL, is_stopped, text,
+                         &why)
                 : PACK_OK;
         if (status == PACK_OK && told != PACK_OK)
             status = pack_fail(err, told, "%s", why.text);
@@ -539,7 +542,7 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
     if (status == PACK_OK && files.n > 0)
         status = o.verify || o.salvage ? verify(&files, text, exit_status, err)
                           : audit(&files, text, exit_status, err);
-    if (status == PACK_OK && files.n_unlisted > 0)
+    if (status == PACK_OK && files.unlisted.n > 0)
         *exit_status = CLI_FAILED;
     audit_files_done(&files);
     return status;

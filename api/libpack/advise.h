@@ -198,6 +198,7 @@ struct pack_advise_machine {
 struct pack_advise_goal {
     double target;   /* samples/s to reach; 0: none */
     double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
+    bool is_brief;   /* the choice alone: no map, no hit rates of other policies */
 };
 
 /* Zeroed by the caller; zero is the default where nothing else is said. */

@@ -223,6 +223,8 @@ enum pack_status pack_dataset_facts(const char *file, const char *path,
 /* Lower-case words, for reports and JSON; "other" or "unknown" for what is none. */
 const char *pack_type_class_name(enum pack_type_class class_id);
 const char *pack_layout_name(enum pack_layout layout);
+/* The same of a dataset; "external" where other files hold its contiguous data. */
+const char *pack_facts_layout_name(const struct pack_facts *facts);
 const char *pack_index_name(enum pack_index index);
 
 /* HDF5 does not even visit chunks without storage: fill time "never", or "if set" and no

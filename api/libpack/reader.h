@@ -284,6 +284,14 @@ enum pack_status pack_reader_further_info(struct pack_reader *reader, size_t ind
                                           struct pack_reader_info *info,
                                           struct pack_error *err);
 
+/*
+ * Ends the threads and closes files, at any time: where HDF5 reads (info.engine), nothing of
+ * HDF5 is left for pack_reader_close(). Batches that are kept stay as they are, and are given
+ * back as ever; the one that is lent, and pack_reader_next(), are over: PACK_ERR_ARGUMENT.
+ * Accepts NULL.
+ */
+void pack_reader_stop(struct pack_reader *reader);
+
 /* Ends the threads, at any time, and frees everything. Accepts NULL. */
 void pack_reader_close(struct pack_reader *reader);
 

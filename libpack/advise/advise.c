@@ -440,7 +440,9 @@ find(struct search *s, struct pack_error *err)
     status = pack_advise_settle(s->params, r, err);
     if (status == PACK_OK && r->has_now)
         status = pack_advise_policies(s->params, &r->now, err);
-    return status == PACK_OK ? pack_advise_chart(s->params, r, err) : status;
+    if (status != PACK_OK || s->params->goal.is_brief)
+        return status;
+    return pack_advise_chart(s->params, r, err);
 }
 
 enum pack_status

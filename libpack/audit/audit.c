@@ -68,6 +68,8 @@ keep(const struct pack_audit_params *p, struct pack_audit_result *r,
     /* a command that is cut would be another one */
     if (fix && mending->command && strlen(mending->command) < PACK_AUDIT_COMMAND_MAX)
         strcpy(grown[r->n_findings].command, mending->command);
+    if (grown[r->n_findings].command[0])
+        grown[r->n_findings].grown_bytes = mending->grown_bytes;
     r->n_findings++;
     return PACK_OK;
 }
@@ -407,14 +409,19 @@ pack_audit_worst(const struct pack_audit_result *r)
 }
 
 bool
+pack_audit_file_is_read(const struct pack_audit_file *file)
+{
+    bool is_read = !file->contents_why_not[0];
+    for (size_t i = 0; file->contents && i < file->survey.n_datasets; i++)
+        is_read = is_read && !file->contents[i].why_not[0];
+    return is_read;
+}
+
+bool
 pack_audit_is_read(const struct pack_audit_result *r)
 {
     bool is_read = true;
-    for (size_t i = 0; i < r->n_files; i++) {
-        const struct pack_audit_file *file = &r->files[i];
-        is_read = is_read && !file->contents_why_not[0];
-        for (size_t k = 0; file->contents && k < file->survey.n_datasets; k++)
-            is_read = is_read && !file->contents[k].why_not[0];
-    }
+    for (size_t i = 0; i < r->n_files; i++)
+        is_read = is_read && pack_audit_file_is_read(&r->files[i]);
     return is_read;
 }

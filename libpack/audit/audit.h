@@ -60,6 +60,7 @@ struct pack_audit_finding {
     const char *dataset; /* its path without a leading slash; NULL: of the file itself */
     unsigned fix;        /* enum pack_audit_fix; 0: none */
     char command[PACK_AUDIT_COMMAND_MAX]; /* that mends it, as a shell takes it; "": none */
+    double grown_bytes; /* that the dataset takes then, about, where it is more; or 0 */
 };
 
 /* What a reader meets with in a dataset. */
@@ -72,7 +73,7 @@ struct pack_audit_reading {
     double rate_1, rate_2; /* with the default caches of HDF5 1.x and 2.x; 0: alike */
     bool has_advice;       /* another layout was looked for, */
     bool is_kept;          /* and none is worth it; else it gives: */
-    double advised_rate;
+    double advised_rate, advised_bytes; /* bytes: of another layout in the file */
     char chunk[PACK_SHAPE_TEXT_MAX], filters[PACK_PIPELINE_TEXT_MAX];
 };
 
@@ -111,6 +112,7 @@ void pack_audit_done(struct pack_audit_result *result);
 int pack_audit_worst(const struct pack_audit_result *result);
 /* Whether all samples that were to be looked at could be read. */
 bool pack_audit_is_read(const struct pack_audit_result *result);
+bool pack_audit_file_is_read(const struct pack_audit_file *file);
 
 #ifdef __cplusplus
 }

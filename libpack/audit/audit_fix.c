@@ -159,9 +159,13 @@ pack_audit_mend(const struct pack_finding *finding, const char *file,
                 const struct pack_facts *facts, const struct pack_audit_reading *reading,
                 struct pack_audit_mending *mending, struct pack_error *err)
 {
+    static const double slack = 1.02;
     struct pack_buf text = { 0 };
     struct page page = { &text, PACK_OK, err };
     *mending = (struct pack_audit_mending){ .fix = fix_of(finding->code, facts, reading) };
+    if (mending->fix & PACK_AUDIT_FIX_LAYOUT &&
+        reading->advised_bytes > slack * (double)facts->stored_bytes)
+        mending->grown_bytes = reading->advised_bytes;
     if (finding->code == 501) {
         LINE(&page, "h5audit --salvage %s ", pack_snippet_new_file(file));
         put_word(&page, "", file, "");

@@ -8,6 +8,7 @@
 struct pack_audit_mending {
     unsigned fix;
     char *command; /* NULL: none */
+    double grown_bytes; /* see pack_audit_finding */
 };
 
 /* Findings of one dataset on their way into the result. */

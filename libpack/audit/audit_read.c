@@ -194,23 +194,6 @@ is_clean(const struct pack_advise_params *params, const struct pack_thresholds *
            pack_snippet_can_rechunk(config, params->data.elem_size);
 }
 
-/* Says so where the new file would be the larger one. */
-static void
-note_growth(const struct pack_advise_outcome *best, const struct pack_facts *facts,
-            struct pack_audit_found *found)
-{
-    static const double slack = 1.02;
-    char is[PACK_BYTES_TEXT_MAX], was[PACK_BYTES_TEXT_MAX];
-    if (best->file_bytes <= slack * (double)facts->stored_bytes)
-        return;
-    for (size_t i = 0; i < found->n; i++)
-        if (is_layout(&found->finding[i]) && !found->finding[i].remedy[0])
-            snprintf(found->finding[i].remedy, sizeof found->finding[i].remedy,
-                     "the other layout takes about %s where this one takes %s",
-                     pack_bytes_format((uint64_t)best->file_bytes, is),
-                     pack_bytes_format(facts->stored_bytes, was));
-}
-
 /* The best of the rows; NULL: none is worth a rewrite. */
 static const struct pack_advise_outcome *
 find_best(const struct pack_advise_params *params,
@@ -270,8 +253,8 @@ find_smaller(const struct pack_advise_job *job, const struct pack_thresholds *th
 /* Another layout, for the order that was asked for. */
 static enum pack_status
 find_layout(struct pack_advise_job *job, const struct pack_thresholds *thresholds,
-            const struct pack_facts *facts, struct pack_audit_reading *r,
-            struct pack_audit_found *found, struct pack_error *err)
+            struct pack_audit_reading *r, struct pack_audit_found *found,
+            struct pack_error *err)
 {
     bool is_asked = false;
     for (size_t i = 0; i < found->n; i++)
@@ -284,6 +267,7 @@ find_layout(struct pack_advise_job *job, const struct pack_thresholds *threshold
     const struct pack_advise_outcome *best = NULL;
     struct pack_advise_outcome smaller;
     job->params.reading.pattern_is_fixed = true;
+    job->params.goal.is_brief = true;
     enum pack_status status = pack_advise(&job->params, result, err);
     if (status == PACK_OK) {
         best = find_best(&job->params, thresholds, result);
@@ -295,7 +279,7 @@ find_layout(struct pack_advise_job *job, const struct pack_thresholds *threshold
         r->is_kept = best == NULL;
         r->advised_rate = best ? best->later_rate : 0;
         if (best) {
-            note_growth(best, facts, found);
+            r->advised_bytes = best->file_bytes;
             pack_shape_format(&best->config.chunk, r->chunk);
             snprintf(r->filters, sizeof r->filters, "%s", best->config.codec);
         }
@@ -383,7 +367,7 @@ pack_audit_read(const struct pack_audit_params *params,
     for (size_t i = 0; i < n; i++)
         add(found, &rules[i]);
     if (status == PACK_OK)
-        status = find_layout(job, &params->thresholds, &d->facts, r, found, &why);
+        status = find_layout(job, &params->thresholds, r, found, &why);
     if (status != PACK_OK)
         snprintf(r->why_not, sizeof r->why_not, "%.*s", PACK_SURVEY_TEXT_MAX - 1,
                  why.text);

@@ -3,6 +3,7 @@
  */
 #include "libpack/audit/contents.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ is_of_numbers(const struct pack_survey_dataset *d)
     uint64_t n = f->extent.rank ? f->extent.extent[0] : 0;
     return !d->failure[0] && n > 0 && f->space == PACK_SPACE_SIMPLE &&
            (f->type.class_id == PACK_TYPE_INTEGER || f->type.class_id == PACK_TYPE_FLOAT) &&
-           f->logical_bytes / n > 0 && f->logical_bytes / n <= SAMPLE_MAX;
+           f->logical_bytes / n > 0;
 }
 
 /* One of n samples spread over all: their boxes, or NULL where all are looked at. */
@@ -95,6 +96,10 @@ look_at_set(const struct looking *l, size_t set, struct pack_contents *out,
     if (d->missing_filter)
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "%s",
                          pack_filter_need(d->missing_filter, need));
+    if (bytes > SAMPLE_MAX)
+        return pack_fail(err, PACK_ERR_LIMIT,
+                         "each takes %" PRIu64 " MiB, where %d MiB are the most", bytes >> 20,
+                         SAMPLE_MAX >> 20);
     struct pack_box *boxes = n < all ? spread(f, n) : NULL;
     struct pack_scan *s = NULL;
     struct pack_reader *reader = NULL;

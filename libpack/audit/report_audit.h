@@ -17,6 +17,8 @@ struct pack_audit_report {
     const struct pack_audit_result *result;
     const char *output;                       /* where it was mended; NULL: not asked for */
     const struct pack_audit_applied *applied; /* likewise */
+    const char *const *unlisted; /* sentences of folders that could not be listed */
+    size_t n_unlisted;
     enum pack_finding_severity fail_on;
     bool is_plain;   /* no option was set that changes findings or fixes */
     bool is_brief;   /* findings alone, no facts of datasets */
@@ -40,6 +42,10 @@ enum { PACK_AUDIT_PRICE_MAX = 160 };
 /* "44.0 MiB of the file; 2.1 s of each epoch" into text; NULL: it has no price. */
 const char *pack_report_audit_price(const struct pack_finding *finding,
                                     char text[PACK_AUDIT_PRICE_MAX]);
+
+/* "its data takes about 3.0 MiB then, more than now" into text; NULL: it does not. */
+const char *pack_report_audit_growth(const struct pack_audit_finding *finding,
+                                     char text[PACK_AUDIT_PRICE_MAX]);
 
 /* One page for a browser; `map` is a drawing of the file, or NULL. */
 enum pack_status pack_report_audit_html(const struct pack_audit_report *report,

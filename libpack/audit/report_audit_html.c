@@ -115,6 +115,8 @@ put_finding(struct page *page, const struct pack_audit_finding *a)
         put_paragraph(page, "<b>Do:</b> ", f->remedy);
     if (a->command[0])
         pack_web_code(page, a->command);
+    if (pack_report_audit_growth(a, price))
+        put_paragraph(page, "", price);
     if (rule) {
         LINE(page, "<details><summary>Why %s matters</summary>\n", rule->id);
         put_paragraph(page, "", rule->why);

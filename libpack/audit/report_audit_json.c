@@ -55,6 +55,10 @@ put_finding(struct pack_json *json, const struct pack_audit_finding *a)
     pack_json_text(json, "text", f->evidence);
     pack_json_text(json, "remedy", f->remedy[0] ? f->remedy : NULL);
     pack_json_text(json, "command", a->command[0] ? a->command : NULL);
+    if (a->grown_bytes > 0)
+        pack_json_double(json, "grown_bytes", a->grown_bytes);
+    else
+        pack_json_null(json, "grown_bytes");
     pack_json_close(json);
 }
 
@@ -144,7 +148,7 @@ put_dataset(struct pack_json *json, const struct pack_audit_file *file, size_t s
                                      ? NULL
                                      : pack_type_format(&f->type, type));
     pack_json_shape(json, "extent", &f->extent);
-    pack_json_text(json, "layout", pack_layout_name(f->layout));
+    pack_json_text(json, "layout", pack_facts_layout_name(f));
     pack_json_shape(json, "chunk", &f->chunk);
     pack_json_text(json, "filters", pack_pipeline_format(&f->pipeline, filters));
     pack_json_text(json, "index", pack_index_name(f->index));
@@ -230,6 +234,10 @@ pack_report_audit_json(const struct pack_audit_report *report, struct pack_buf *
     pack_json_object(&json, "result");
     pack_json_u64(&json, "findings", r->n_findings);
     pack_json_bool(&json, "stopped", report->is_stopped);
+    pack_json_array(&json, "unlisted");
+    for (size_t i = 0; i < report->n_unlisted; i++)
+        pack_json_text(&json, NULL, report->unlisted[i]);
+    pack_json_close(&json);
     pack_json_array(&json, "files");
     for (size_t i = 0; i < r->n_files; i++)
         put_file(&json, r, i);

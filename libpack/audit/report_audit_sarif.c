@@ -111,10 +111,13 @@ put_result(struct pack_json *json, const struct pack_audit_report *report,
 {
     const struct pack_finding *f = &a->finding;
     char code[16], text[PACK_FINDING_TEXT_MAX + PACK_FINDING_REMEDY_MAX +
-                        PACK_AUDIT_COMMAND_MAX + 64];
+                        PACK_AUDIT_COMMAND_MAX + PACK_AUDIT_PRICE_MAX + 64];
+    char growth[PACK_AUDIT_PRICE_MAX];
+    const char *then = pack_report_audit_growth(a, growth);
     snprintf(code, sizeof code, "H5A%03d", f->code);
-    snprintf(text, sizeof text, "%s%s%s%s%s", f->evidence, f->remedy[0] ? "; " : "", f->remedy,
-             a->command[0] ? "; this mends it: " : "", a->command);
+    snprintf(text, sizeof text, "%s%s%s%s%s%s%s", f->evidence, f->remedy[0] ? "; " : "",
+             f->remedy, a->command[0] ? "; this mends it: " : "", a->command,
+             then ? "; " : "", then ? then : "");
     pack_json_object(json, NULL);
     pack_json_text(json, "ruleId", code);
     pack_json_u64(json, "ruleIndex", index_of(f->code));
@@ -177,10 +180,13 @@ put_invocation(struct pack_json *json, const struct pack_audit_report *report)
     pack_json_array(json, "invocations");
     pack_json_object(json, NULL);
     pack_json_bool(json, "executionSuccessful",
-                   r->n_failed == 0 && pack_audit_is_read(r) && !report->is_stopped);
+                   r->n_failed == 0 && report->n_unlisted == 0 && pack_audit_is_read(r) &&
+                       !report->is_stopped);
     pack_json_array(json, "toolExecutionNotifications");
     if (report->is_stopped)
         put_notification(json, "error", "stopped before it came to its end");
+    for (size_t i = 0; i < report->n_unlisted; i++)
+        put_notification(json, "error", report->unlisted[i]);
     for (size_t i = 0; i < r->n_files; i++) {
         if (r->files[i].status != PACK_OK)
             put_notification(json, "error", r->files[i].failure.text);

@@ -42,7 +42,7 @@ put_verdict(struct page *page, const struct pack_audit_result *result, size_t fi
         LINE(page, "%s%s", gap, pack_counted(n, words[severity][0], words[severity][1]).text);
         gap = ", ";
     }
-    LINE(page, "%s; %s, %s\n", *gap ? "" : "nothing found",
+    LINE(page, "%s; %s, %s\n", *gap ? "" : pack_audit_file_is_read(f) ? "nothing found" : "not all was read",
          pack_bytes_format(f->survey.file.file_bytes, size),
          pack_counted(f->survey.file.n_datasets, "dataset", "datasets").text);
 }
@@ -80,6 +80,18 @@ pack_report_audit_price(const struct pack_finding *f, char text[PACK_AUDIT_PRICE
     return n > 0 ? text : NULL;
 }
 
+const char *
+pack_report_audit_growth(const struct pack_audit_finding *finding,
+                         char text[PACK_AUDIT_PRICE_MAX])
+{
+    char bytes[PACK_BYTES_TEXT_MAX];
+    if (finding->grown_bytes <= 0)
+        return NULL;
+    snprintf(text, PACK_AUDIT_PRICE_MAX, "its data takes about %s then, more than now",
+             pack_bytes_format((uint64_t)finding->grown_bytes, bytes));
+    return text;
+}
+
 static void
 put_finding(struct page *page, const struct pack_audit_finding *a)
 {
@@ -95,6 +107,8 @@ put_finding(struct page *page, const struct pack_audit_finding *a)
         pack_page_wrap(page, "      do:    ", f->remedy, 13);
     if (a->command[0])
         LINE(page, "      fix:   %s\n", a->command);
+    if (pack_report_audit_growth(a, price))
+        pack_page_wrap(page, "      note:  ", price, 13);
 }
 
 /* What is in the file. */
@@ -118,7 +132,7 @@ put_facts(struct page *page, const struct pack_audit_file *file,
                       pack_shape_format(&f->chunk, chunk),
                       pack_pipeline_format(&f->pipeline, filters));
     else
-        n += snprintf(line + n, sizeof line - (size_t)n, "%s, ", pack_layout_name(f->layout));
+        n += snprintf(line + n, sizeof line - (size_t)n, "%s, ", pack_facts_layout_name(f));
     snprintf(line + n, sizeof line - (size_t)n, "%s stored",
              pack_bytes_format(f->stored_bytes, size));
     LINE(page, "  /%s\n", pack_name_text(f->path + strspn(f->path, "/"), name));

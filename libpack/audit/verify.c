@@ -71,7 +71,7 @@ static size_t
 least_bytes(uint32_t kind)
 {
     return kind == PACK_VERIFY_COMPLETE ? 0
-           : kind == PACK_VERIFY_BAD    ? sizeof(struct pack_verify_bad) + 1
+           : kind == PACK_VERIFY_BAD    ? sizeof(struct pack_verify_record)
                                         : sizeof(struct pack_verify_set);
 }
 
@@ -84,7 +84,7 @@ next_record(const struct pack_buf *sent, size_t at, struct pack_verify_head *hea
     memcpy(head, sent->data + at, sizeof *head);
     return head->kind >= PACK_VERIFY_SET && head->kind <= PACK_VERIFY_COMPLETE &&
            head->bytes <= sent->size - at - sizeof *head &&
-           head->bytes >= least_bytes(head->kind);
+           head->bytes >= least_bytes(head->kind) && head->bytes % sizeof(uint64_t) == 0;
 }
 
 static struct heard
@@ -211,20 +211,36 @@ mend_set(struct pack_verify_set *set)
     set->n_bad_rows = 0;
 }
 
+/* The record stays where its coordinates and its text are. */
 static void
-mend_bad(struct pack_verify_bad *bad)
+take_bad(unsigned char *record, size_t size, struct pack_verify_bad *bad)
 {
-    if (bad->rank < 0 || bad->rank > PACK_RANK_MAX)
-        bad->rank = 0;
-    if (bad->n_rows > UINT64_MAX - bad->first_row)
-        bad->n_rows = 0;
+    struct pack_verify_record r;
+    memcpy(&r, record, sizeof r);
+    size_t rest = (size - sizeof r) / sizeof(uint64_t);
+    if (r.rank > PACK_RANK_MAX || r.rank > rest)
+        r.rank = 0;
+    if (r.n_rows > UINT64_MAX - r.first_row)
+        r.n_rows = 0;
+    *bad = (struct pack_verify_bad){ .fault = (enum pack_verify_fault)r.fault,
+                                     .filter_mask = r.filter_mask,
+                                     .first_row = r.first_row,
+                                     .n_rows = r.n_rows,
+                                     .address_bytes = r.address_bytes,
+                                     .stored_bytes = r.stored_bytes,
+                                     .rank = (int)r.rank,
+                                     .coords = (const void *)(record + sizeof r),
+                                     .why = "as others before" };
+    if (rest > r.rank) {
+        record[size - 1] = '\0';
+        bad->why = (const char *)(bad->coords + r.rank);
+    }
 }
 
 static void
 take(struct pack_verify_result *result, const struct pack_verify_head *head,
      unsigned char *record)
 {
-    struct pack_verify_bad *bad;
     switch (head->kind) {
     case PACK_VERIFY_SET: result->n_sets++; /* fall through */
     case PACK_VERIFY_END:
@@ -234,12 +250,8 @@ take(struct pack_verify_result *result, const struct pack_verify_head *head,
         mend_set(&result->sets[result->n_sets - 1]);
         break;
     case PACK_VERIFY_BAD:
-        bad = &result->bad[result->n_bad++];
-        memcpy(bad, record, sizeof *bad);
-        mend_bad(bad);
-        record[head->bytes - 1] = '\0';
-        bad->why = (const char *)record + sizeof *bad;
-        bad->set = result->n_sets ? result->n_sets - 1 : 0;
+        take_bad(record, head->bytes, &result->bad[result->n_bad]);
+        result->bad[result->n_bad++].set = result->n_sets ? result->n_sets - 1 : 0;
         break;
     default: break;
     }

@@ -55,8 +55,8 @@ struct pack_verify_bad {
     uint64_t address_bytes;
     uint64_t stored_bytes;
     int rank;
-    uint64_t coords[PACK_RANK_MAX]; /* of the chunk; of contiguous data, rows in axis 0 */
-    const char *why;                /* a sentence without end */
+    const uint64_t *coords; /* of the chunk; of contiguous data, rows in axis 0 */
+    const char *why;        /* a sentence without end; of a dataset's first 10000 */
 };
 
 struct pack_verify_rows {
@@ -89,7 +89,7 @@ struct pack_verify_result {
     uint64_t file_bytes, end_bytes;
     enum pack_status status; /* of the file by itself; PACK_OK: its datasets were found */
     struct pack_error failure;
-    struct pack_buf sent; /* what texts lie in */
+    struct pack_buf sent; /* what texts and coordinates lie in */
 };
 
 /*

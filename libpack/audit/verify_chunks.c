@@ -167,13 +167,15 @@ tell(const struct job *job, uint64_t i, enum pack_verify_fault fault, const char
         pack_rowmap_part(job->rows, job->places[i].number);
     struct pack_chunk chunk;
     chunk_at(job, i, &chunk);
+    uint64_t coords[PACK_RANK_MAX];
     struct pack_verify_bad bad = { .fault = fault,
                                    .filter_mask = chunk.filter_mask,
                                    .address_bytes = chunk.address_bytes,
                                    .stored_bytes = chunk.stored_bytes,
-                                   .rank = grid->rank };
-    pack_grid_coords(grid, chunk.number, bad.coords);
-    uint64_t first = bad.coords[0] * grid->chunk[0], end = part->file_row + part->n_rows;
+                                   .rank = grid->rank,
+                                   .coords = coords };
+    pack_grid_coords(grid, chunk.number, coords);
+    uint64_t first = coords[0] * grid->chunk[0], end = part->file_row + part->n_rows;
     uint64_t last = grid->chunk[0] < end - first ? first + grid->chunk[0] : end;
     first = first > part->file_row ? first : part->file_row;
     bad.first_row = first - part->file_row + part->first_row;

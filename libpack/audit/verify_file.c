@@ -16,34 +16,41 @@
 
 /* ------------------------------------------------------------------- telling */
 
+/* The size of a record is a multiple of 8. */
 static enum pack_status
 send(struct pack_verify_run *run, enum pack_verify_kind kind, const void *record,
-     size_t size, const char *text, struct pack_error *err)
+     size_t size, struct pack_error *err)
 {
-    static const char nothing[8];
-    size_t length = text ? strlen(text) + 1 : 0, rest = (8 - (size + length) % 8) % 8;
-    struct pack_verify_head head = { kind, (uint32_t)(size + length + rest) };
+    struct pack_verify_head head = { kind, (uint32_t)size };
     enum pack_status status = pack_h5_guard_send(run->guard, &head, sizeof head, err);
-    if (status == PACK_OK && size)
-        status = pack_h5_guard_send(run->guard, record, size, err);
-    if (status == PACK_OK && length)
-        status = pack_h5_guard_send(run->guard, text, length, err);
-    if (status == PACK_OK && rest)
-        status = pack_h5_guard_send(run->guard, nothing, rest, err);
-    return status;
+    return status == PACK_OK && size ? pack_h5_guard_send(run->guard, record, size, err)
+                                     : status;
 }
 
 enum pack_status
 pack_verify_tell(struct pack_verify_run *run, const struct pack_verify_bad *bad,
                  const char *why, struct pack_error *err)
 {
-    struct pack_verify_bad b = *bad;
-    char text[sizeof((struct pack_error *)0)->text];
-    b.set = run->n_met;
-    snprintf(text, sizeof text, "%s",
-             run->set->n_bad++ < PACK_VERIFY_TOLD ? why : "as others before");
-    pack_cut_file_rename(run->cut, run->path, text, sizeof text);
-    return send(run, PACK_VERIFY_BAD, &b, sizeof b, text, err);
+    struct {
+        struct pack_verify_record bad;
+        char rest[PACK_RANK_MAX * sizeof(uint64_t) + sizeof((struct pack_error *)0)->text + 8];
+    } sent = { .bad = { .first_row = bad->first_row,
+                        .n_rows = bad->n_rows,
+                        .address_bytes = bad->address_bytes,
+                        .stored_bytes = bad->stored_bytes,
+                        .fault = bad->fault,
+                        .filter_mask = bad->filter_mask,
+                        .rank = (uint64_t)bad->rank } };
+    size_t size = sizeof sent.bad + (size_t)bad->rank * sizeof *bad->coords;
+    memcpy(sent.rest, bad->coords, (size_t)bad->rank * sizeof *bad->coords);
+    if (run->set->n_bad++ < PACK_VERIFY_TOLD) {
+        char *text = (char *)&sent + size;
+        snprintf(text, sizeof((struct pack_error *)0)->text, "%s", why);
+        pack_cut_file_rename(run->cut, run->path, text,
+                             sizeof((struct pack_error *)0)->text);
+        size += (strlen(text) + 8) / 8 * 8;
+    }
+    return send(run, PACK_VERIFY_BAD, &sent, size, err);
 }
 
 void
@@ -76,13 +83,15 @@ read_boxes(struct pack_verify_run *run, struct pack_h5_boxes *boxes,
 {
     enum pack_status status = PACK_OK;
     for (uint64_t i = 0; i < grid->n_chunks_total && status == PACK_OK; i++) {
+        uint64_t coords[PACK_RANK_MAX];
         struct pack_verify_bad bad = { .fault = PACK_VERIFY_DECODING,
                                        .address_bytes = PACK_CHUNK_MISSING,
-                                       .rank = grid->rank };
+                                       .rank = grid->rank,
+                                       .coords = coords };
         struct pack_box box;
         struct pack_error why = { .text = "" };
-        pack_grid_coords(grid, i, bad.coords);
-        pack_grid_chunk_box(grid, bad.coords, &box);
+        pack_grid_coords(grid, i, coords);
+        pack_grid_chunk_box(grid, coords, &box);
         memset(out, 0, (size_t)grid->chunk_bytes);
         uint64_t n_beyond = count->n_beyond;
         enum pack_status read = pack_h5_boxes_read(boxes, &box, 1, out, NULL, &why);
@@ -229,7 +238,7 @@ visit(void *context, const char *path, struct pack_error *err)
     run->set = &set;
     snprintf(set.path, sizeof set.path, "%s", path + strspn(path, "/"));
     pack_h5_guard_note(run->guard, "reading and decoding '/%s'", set.path);
-    enum pack_status status = send(run, PACK_VERIFY_SET, &set, sizeof set, NULL, err);
+    enum pack_status status = send(run, PACK_VERIFY_SET, &set, sizeof set, err);
     enum pack_status found = PACK_OK;
     if (status == PACK_OK) {
         found = pack_facts_read(run->h5, path, facts, &why);
@@ -241,7 +250,7 @@ visit(void *context, const char *path, struct pack_error *err)
         set.is_done = found == PACK_OK;
         snprintf(set.failure, sizeof set.failure, "%.*s", (int)sizeof set.failure - 1,
                  why.text);
-        status = send(run, PACK_VERIFY_END, &set, sizeof set, NULL, err);
+        status = send(run, PACK_VERIFY_END, &set, sizeof set, err);
     }
     if (status == PACK_OK && found == PACK_ERR_INTERRUPTED)
         status = pack_fail(err, found, "%s", why.text);
@@ -267,7 +276,7 @@ pack_verify_child(void *context, struct pack_h5_guard *guard, struct pack_error 
         status = visit(run, p->dataset, err);
     pack_h5_guard_note(guard, "closing it");
     if (status == PACK_OK)
-        status = send(run, PACK_VERIFY_COMPLETE, NULL, 0, NULL, err);
+        status = send(run, PACK_VERIFY_COMPLETE, NULL, 0, err);
     pack_h5_close(run->h5);
     return status;
 }

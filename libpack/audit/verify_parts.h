@@ -9,12 +9,19 @@
 /* What the child says, each with its size in front, in multiples of 8 bytes. */
 enum pack_verify_kind {
     PACK_VERIFY_SET = 1, /* struct pack_verify_set: it begins */
-    PACK_VERIFY_BAD,     /* struct pack_verify_bad, its text behind it */
+    PACK_VERIFY_BAD,     /* struct pack_verify_record, behind it coordinates and a text */
     PACK_VERIFY_END,     /* the set again: it was looked at */
     PACK_VERIFY_COMPLETE /* there are no further sets */
 };
 struct pack_verify_head {
     uint32_t kind, bytes; /* of what follows */
+};
+
+/* A bad chunk on its way: there may be millions of them. */
+struct pack_verify_record {
+    uint64_t first_row, n_rows, address_bytes, stored_bytes;
+    uint32_t fault, filter_mask;
+    uint64_t rank; /* as many coordinates follow */
 };
 
 /* verify.c: what children said, in result->sent, into tables; it may be anything. */
@@ -38,7 +45,7 @@ struct pack_verify_run {
 /* verify_file.c: a pack_h5_guard_fn; the context is the run. */
 enum pack_status pack_verify_child(void *context, struct pack_h5_guard *guard,
                                    struct pack_error *err);
-/* One more bad chunk of the set; its number in `set` is filled in here. */
+/* One more bad chunk of the set; only so many of them say why. */
 enum pack_status pack_verify_tell(struct pack_verify_run *run,
                                   const struct pack_verify_bad *bad, const char *why,
                                   struct pack_error *err);

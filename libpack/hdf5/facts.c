@@ -24,6 +24,14 @@ pack_layout_name(enum pack_layout layout)
 }
 
 const char *
+pack_facts_layout_name(const struct pack_facts *facts)
+{
+    return !facts                  ? "unknown"
+           : facts->n_external > 0 ? "external"
+                                   : pack_layout_name(facts->layout);
+}
+
+const char *
 pack_index_name(enum pack_index index)
 {
     static const char *const names[] = { "none",     "B-tree v1",   "single",

@@ -267,14 +267,30 @@ pack_reader_open(const struct pack_reader_params *params, struct pack_reader **o
 }
 
 void
+pack_reader_stop(struct pack_reader *r)
+{
+    if (!r)
+        return;
+    pack_further_stop(r);
+    if (r->crew)
+        pack_crew_count(r->crew, &r->info);
+    pack_crew_end(r->crew);
+    r->crew = NULL;
+    pack_h5_boxes_close(r->stock);
+    r->stock = NULL;
+    pack_rowmap_unfetch(&r->rows);
+    r->lent = NULL;
+    r->is_ended = true;
+}
+
+void
 pack_reader_close(struct pack_reader *r)
 {
     if (!r)
         return;
+    pack_reader_stop(r);
     pack_further_close(r);
-    pack_crew_end(r->crew);
     pack_reader_release(r);
-    pack_h5_boxes_close(r->stock);
     pack_draw_done(&r->future);
     pack_draw_done(&r->present);
     pack_rowmap_done(&r->rows);
@@ -370,6 +386,8 @@ pack_reader_next(struct pack_reader *r, struct pack_reader_batch *batch,
     struct pack_job *job;
     if (!r || !batch)
         return pack_check_given(err, "reader", r, "batch", batch, NULL);
+    if (r->is_ended)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "reader", "it was stopped");
     r->lent = NULL;
     begin(r);
     enum pack_status status = r->is_stopped

@@ -66,6 +66,13 @@ pack_further_start(struct pack_reader *r, struct pack_error *err)
 }
 
 void
+pack_further_stop(const struct pack_reader *r)
+{
+    for (size_t i = 0; i < r->n_further; i++)
+        pack_reader_stop(r->further[i]);
+}
+
+void
 pack_further_close(struct pack_reader *r)
 {
     for (size_t i = 0; i < r->n_further; i++)

@@ -83,6 +83,7 @@ struct pack_reader {
     struct pack_ring *ring;
     struct pack_job *lent; /* until the next call; NULL: none, or it is kept */
     bool is_stopped;       /* by the watch */
+    bool is_ended;         /* by pack_reader_stop() */
     struct pack_hand *hands; /* of each thread */
     struct pack_crew *crew;  /* NULL: HDF5 reads */
 
@@ -155,6 +156,7 @@ enum pack_status pack_further_take(struct pack_reader *reader, const struct pack
 /* With a job that is kept or given back, theirs are. */
 void pack_further_keep_job(const struct pack_reader *reader, const struct pack_job *job);
 void pack_further_give_back(const struct pack_reader *reader, const struct pack_job *job);
+void pack_further_stop(const struct pack_reader *reader);
 void pack_further_close(struct pack_reader *reader);
 
 /* ------------------------------------------------- reader_jobs.c: what threads do */

@@ -20,7 +20,7 @@ put_chunks(struct page *page, const struct pack_rechunk_set *set)
     const struct pack_facts *facts = &set->facts;
     LINE(page, "  chunks   %s -> %s\n",
          facts->layout == PACK_LAYOUT_CHUNKED ? pack_shape_format(&facts->chunk, from)
-                                              : pack_layout_name(facts->layout),
+                                              : pack_facts_layout_name(facts),
          pack_shape_format(&set->chunk, to));
 }
 

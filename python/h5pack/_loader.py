@@ -77,8 +77,9 @@ class Loader:
             fail("strategy", f"{strategy!r} is none of {', '.join(map(repr, STRATEGIES))}")
         self._strategy = strategy
         self._order = {**_options.order(order, weights), **_options.subset(indices),
-                       "seed": _options.whole("seed", seed), "batch": self._batch_size, "rank": self._rank, "world": self._world,
-                       "drop_last": bool(drop_last)}
+                       "seed": _options.whole("seed", seed), "batch": self._batch_size,
+                       "rank": self._rank, "world": self._world,
+                       "drop_last": _options.flag("drop_last", drop_last)}
         if box is not None:
             self._order["box"] = _extents(box)
         if step is not None:
@@ -89,7 +90,7 @@ class Loader:
         if self._out == "numpy" and (self._transform or {}).get("values") == "bfloat16":
             fail("dtype", "NumPy has no bfloat16: out='torch' or 'dlpack'")
         self._device = None if device is None else str(device)
-        self._pin = self._device is not None if pin is None else bool(pin)
+        self._pin = self._device is not None if pin is None else _options.flag("pin", pin)
         self._on_device = (normalize, dtype)
         if pin and not self._device:
             fail("pin", "goes with device='cuda': a copy of yours may still be under way when the "

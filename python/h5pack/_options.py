@@ -27,6 +27,26 @@ def whole(argument, number, least=0, most=2**64 - 1):
     return value
 
 
+def flag(argument, given):
+    """True or False, of NumPy too; a text like "no" would be true."""
+    is_flag = type(given).__name__ in ("bool", "bool_")
+    if not is_flag and not (isinstance(given, int) and given in (0, 1)):
+        fail(argument, f"{given!r} is neither True nor False")
+    return bool(given)
+
+
+def array(argument, given):
+    """Of a list, a tensor, or whatever speaks DLPack."""
+    import numpy
+
+    try:
+        if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
+            return numpy.from_dlpack(given)
+        return numpy.asarray(given)
+    except (TypeError, ValueError, RuntimeError, BufferError) as why:
+        fail(argument, f"no array: {why}")
+
+
 def numbers(argument, given):
     """A tuple of floats."""
     try:
@@ -79,14 +99,14 @@ def byte_count(argument, size):
     """1073741824 of "1G" or of itself."""
     if isinstance(size, str):
         try:
-            return _native.parse_bytes(size)
+            size = _native.parse_bytes(size)
         except _native.Error as why:
             fail(argument, why)
     try:
         operator.index(size)
     except TypeError:
         fail(argument, f"{size!r} is no size: '1G', or a number of bytes")
-    return whole(argument, size)
+    return whole(argument, size, 1)
 
 
 def paths(given):
@@ -243,8 +263,9 @@ def _weighted(order, weights):
         order = "weighted"
     if order.partition(":")[0] != "weighted" or "by=" in order:
         fail("weights", f"go with order='weighted' or 'weighted:draws=N', not with {order!r}")
+    weights = array("weights", weights)
     try:
-        weights = numpy.asarray(weights, numpy.float64)
+        weights = weights.astype(numpy.float64, copy=False)
     except (TypeError, ValueError):
         fail("weights", "are no numbers")
     if weights.ndim != 1:
@@ -287,9 +308,7 @@ def order(text, weights):
 
 def check_mask(indices, n_samples):
     """A mask is of all samples."""
-    import numpy
-
-    mask = numpy.asarray(indices)
+    mask = array("indices", indices)
     if mask.dtype == bool and mask.size != n_samples:
         fail("indices", f"it is a mask of {mask.size}, and there are {n_samples} samples")
 
@@ -300,7 +319,7 @@ def subset(indices):
 
     if indices is None:
         return {}
-    numbers = numpy.asarray(indices)
+    numbers = array("indices", indices)
     if numbers.ndim != 1:
         fail("indices", f"have {numbers.ndim} axes: they are numbers of samples")
     if numbers.dtype == bool:

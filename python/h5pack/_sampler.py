@@ -64,7 +64,7 @@ class BlockSampler:
         chunk = facts["chunk"] or (1, *facts["shape"][1:])
         rank, world = _options.rank_of(rank, world)
         self._batch_size = _options.whole("batch_size", batch_size, 1)
-        self._drop_last = bool(drop_last)
+        self._drop_last = _options.flag("drop_last", drop_last)
         workers = max(1, _options.whole("workers", workers))
         chunks, seed = _options.whole("chunks", chunks, 1), _options.whole("seed", seed)
         self._order = _native.Order(

@@ -45,7 +45,7 @@ facts_dict(const struct pack_facts *facts)
     struct element numpy = element_of(&facts->type);
     return Py_BuildValue(
         "{sssssssNsNsssNsKsKsNsNsN}", "type", pack_type_format(&facts->type, type), "typestr",
-        element_name(&numpy, element), "layout", pack_layout_name(facts->layout), "shape",
+        element_name(&numpy, element), "layout", pack_facts_layout_name(facts), "shape",
         shape_tuple(&facts->extent), "chunk", shape_tuple(&facts->chunk), "filters",
         pack_pipeline_format(&facts->pipeline, pipeline), "interlace_mode",
         text_of(facts->interlace_mode), "logical_bytes", facts->logical_bytes, "stored_bytes",

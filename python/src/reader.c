@@ -249,6 +249,8 @@ close_ring(struct reader *self)
     if (!ring)
         return;
     PyThreadState *state = PyEval_SaveThread();
+    if (ring->pid == getpid())
+        pack_reader_stop(ring->reader); /* of HDF5, nothing is left for another thread */
     ring_drop(ring);
     PyEval_RestoreThread(state);
 }

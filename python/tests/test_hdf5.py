@@ -78,6 +78,20 @@ def test_the_collector_does_not_wait_and_who_leaves_closes(tmp_path):
     assert done == [True]
 
 
+def test_a_batch_that_outlives_its_loader_has_nothing_of_hdf5(tmp_path):
+    loader = virtual(tmp_path)
+    images, labels = next(iter(loader))
+    values = images.copy()
+    loader.close()
+    left = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")
+            if os.path.exists(f"/proc/self/fd/{fd}")]
+    assert not [file for file in left if file.startswith(str(tmp_path))], "no file of it is open"
+    with somebody_inside():
+        assert (images == values).all()
+        del images, labels
+        gc.collect()
+
+
 def test_a_forked_child_is_alone():
     with somebody_inside():
         child = os.fork()

@@ -153,6 +153,27 @@ def test_weights_are_kept_to(tmp_path):
     assert len(labels) == 1000 and 0.7 < (labels == 50).mean() < 0.8
 
 
+class Foreign:
+    """Speaks DLPack and nothing else."""
+
+    def __init__(self, numbers):
+        self.numbers = numpy.array(numbers)
+
+    def __dlpack__(self, **_):
+        return self.numbers.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.numbers.__dlpack_device__()
+
+
+def test_numbers_may_come_by_dlpack(tmp_path):
+    assert sorted(take(loader(tmp_path, indices=Foreign([5, 3, 70])))[1]) == [3, 5, 70]
+    weights = numpy.zeros(N)
+    weights[[3, 50]] = 1, 3
+    assert set(take(loader(tmp_path, weights=Foreign(weights)))[1]) == {3, 50}
+    assert len(loader(tmp_path, indices=range(4), drop_last=numpy.True_)) == 0
+
+
 def test_weights_and_masks_are_of_boxes_where_these_are_samples(tmp_path):
     volume = {"images": "volume", "with_": ()}
     for where, n in (({"box": (10, 60), "step": 5}, 19), ({"step": 2}, 52),
@@ -724,7 +745,8 @@ def test_every_wrong_argument_is_named(tmp_path):
     nothing = object()
     wrong = {
         "images": [None, 5, "a\0b", "\udcff", "empty"], "with_": [5, [5], [None], "a\0b"],
-        "threads": [-1, "2", 1.5, 2**70], "memory": [-1, 2**64, 1.5, "abc"],
+        "threads": [-1, "2", 1.5, 2**70], "memory": [0, "0", -1, 2**64, 1.5, "abc"],
+        "drop_last": ["no", None, 2], "pin": ["no"],
         "seed": [-1, None, 1.5, 2**64], "strategy": ["x", None], "layout": [[1], 5],
         "indices": [[True] * 5, [True] * 200, [1.5], "abc"], "weights": ["x", 5, [None], ["a"] * N],
         "box": [5, "ab", (-1, 8, 9, 3), (1.5, 8, 9, 3)], "flip": ["yes", [1], 2, float("nan")],

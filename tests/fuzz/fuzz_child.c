@@ -81,7 +81,7 @@ static void
 try_verify(const uint8_t *data, size_t size)
 {
     static const uint32_t natural[] = { 8, sizeof(struct pack_verify_set),
-                                        sizeof(struct pack_verify_bad) + 16,
+                                        sizeof(struct pack_verify_record) + 16,
                                         sizeof(struct pack_verify_set), 0 };
     struct pack_verify_result result = { .n_sets = 0 };
     const struct pack_verify_params params = { .file = "x.h5" };
