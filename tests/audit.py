@@ -837,6 +837,26 @@ def test_compressed_padding():
     ok(found['price_bytes'] > 0 and 'the file takes' in found['text'], 'a checksum compresses nothing')
 
 
+def test_crashing_filter():
+    """What a filter does to a stranger's chunks is done in a child, also where samples are only priced."""
+    libs = f'{os.environ["top_builddir"]}/tests/.libs'
+    if os.environ.get('SANITIZERS', 'no') != 'no' or not os.path.exists(f'{libs}/libplain_filter.so'):
+        return skip('no plugin that crashes here')
+    make = ('import h5py, numpy; f = h5py.File("crash.h5", "w"); f.create_dataset("images", data=numpy.ones((64, 256, 512), "u1"), '
+            'chunks=(16, 256, 512), compression=277, compression_opts=(4,), allow_unknown_filter=True)')
+    env = {**os.environ, 'HDF5_PLUGIN_PATH': libs}
+    subprocess.run([sys.executable, '-c', make], env=env, check=True)
+    for words, want in ((['h5audit', '-q', 'crash.h5', 'padded.h5'], 'H5A205'),
+                        (['h5audit', '-q', '--sample', '9', 'crash.h5', 'padded.h5'], 'SIGABRT while reading the samples'),
+                        (['h5advise', 'crash.h5'], 'SIGABRT while reading samples')):
+        run = subprocess.run(words, env=env, capture_output=True, text=True)
+        said = ' '.join((run.stdout + run.stderr).split())
+        ok(run.returncode > 0 and want in said and ('padded.h5: ' in said) == (words[0] == 'h5audit'),
+           f'{" ".join(words)}: {run.returncode}')
+        if want not in said:
+            note(said)
+
+
 def test_sources():
     pieces(True)('bad.h5')
     found, = [f for f in findings('bad.h5') if f['code'] == 'H5A514']
@@ -1113,6 +1133,7 @@ test_map()
 test_recipe()
 test_smaller_file()
 test_compressed_padding()
+test_crashing_filter()
 test_facts()
 test_guess()
 test_damage()

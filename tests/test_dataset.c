@@ -91,7 +91,7 @@ test_operand(size_t i)
     struct pack_advise_file *file = NULL;
     struct pack_readset *set = NULL;
     const char *operand = cases[i].operand, *path = cases[i].path;
-    bool opened = pack_advise_file_open(operand, &file, &one) == PACK_OK;
+    bool opened = pack_advise_file_open(operand, NULL, &file, &one) == PACK_OK;
     bool is_set = pack_readset_open(&operand, 1, NULL, &set, &two) == PACK_OK;
     bool good = opened == (path != NULL) && is_set == opened;
     if (good && opened)
@@ -154,7 +154,7 @@ test_large_elements(void)
     H5E_END_TRY
     bool is_read = set >= 0 && H5Dclose(set) >= 0; /* some versions refuse them themselves */
     H5Fclose(h5);
-    enum pack_status status = pack_advise_file_open("large.h5", &file, &err);
+    enum pack_status status = pack_advise_file_open("large.h5", NULL, &file, &err);
     ok(is_read ? status == PACK_ERR_UNSUPPORTED && strcmp(err.text,
                "'large.h5:/x' has elements of 2097152 bytes: no numbers are so large") == 0
                : status != PACK_OK && strstr(err.text, "'large.h5") != NULL,

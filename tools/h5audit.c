@@ -9,13 +9,12 @@
 #include "libpack/audit/report_map.h"
 #include "libpack/audit/report_verify.h"
 #include "libpack/base/outfile.h"
-#include "libpack/base/page.h"
 #include "libpack/base/pool.h"
 #include "libpack/findings/findings_contents.h"
-#include "libpack/findings/rules.h"
 #include "libpack/hdf5/h5_dataset.h"
 #include "tools/advise_ask.h"
 #include "tools/audit_files.h"
+#include "tools/audit_rules.h"
 #include "tools/cli.h"
 
 static struct advise_ask ask = { .request = { PACK_ADVISE_REQUEST_DEFAULTS } };
@@ -136,70 +135,6 @@ static const struct cli_program program = {
 };
 
 /* ------------------------------------------------------------------- rules */
-
-static enum pack_status
-list_rules(struct pack_buf *text, struct pack_error *err)
-{
-    struct page page = { text, PACK_OK, err };
-    const struct pack_rule *rule;
-    for (size_t i = 0; (rule = pack_rule_at(i)) != NULL; i++)
-        LINE(&page, "H5A%03d %-6s %-22s %s\n", rule->code,
-             pack_finding_severity_name(rule->severity), rule->id, rule->title);
-    return page.status;
-}
-
-/* "Thresholds: factor=2, ...; bytes=65536, ...", and a NUL. */
-static enum pack_status
-describe_thresholds(const struct pack_rule *rule, struct pack_buf *words,
-                    struct pack_error *err)
-{
-    struct page page = { words, PACK_OK, err };
-    for (int i = 0; i < PACK_RULE_THRESHOLDS_MAX && rule->threshold[i].name; i++)
-        LINE(&page, "%s %s=%.10g (%s)", i ? "," : "Thresholds:", rule->threshold[i].name,
-             rule->threshold[i].value, rule->threshold[i].what);
-    return page.status == PACK_OK ? pack_buf_append(words, ".", 2, err) : page.status;
-}
-
-static enum pack_status
-explain(struct pack_buf *text, struct pack_error *err)
-{
-    struct page page = { text, PACK_OK, err };
-    const struct pack_rule *rule = pack_rule_find(o.explain);
-    if (!rule)
-        return pack_fail(err, PACK_ERR_ARGUMENT,
-                         "--explain: no rule is called '%.40s'; --list-rules has all",
-                         o.explain);
-    LINE(&page, "H5A%03d %s (%s): %s\n", rule->code, rule->id,
-         pack_finding_severity_name(rule->severity), rule->title);
-    pack_page_wrap(&page, "", rule->why, 0);
-    if (page.status != PACK_OK || !rule->threshold[0].name)
-        return page.status;
-    struct pack_buf words = { 0 };
-    page.status = describe_thresholds(rule, &words, err);
-    if (page.status == PACK_OK)
-        pack_page_wrap(&page, "", (const char *)words.data, 0);
-    pack_buf_done(&words);
-    return page.status;
-}
-
-/* Names to codes, in memory that is the caller's to free. */
-static enum pack_status
-find_codes(const char *option, const struct cli_texts *names, int **codes,
-           struct pack_error *err)
-{
-    *codes = calloc(names->n + 1, sizeof **codes);
-    if (!*codes)
-        return pack_fail_memory(err, "a list of rules");
-    for (size_t i = 0; i < names->n; i++) {
-        const struct pack_rule *rule = pack_rule_find(names->text[i]);
-        if (!rule)
-            return pack_fail(err, PACK_ERR_ARGUMENT,
-                             "%s: no rule is called '%.40s'; --list-rules has all", option,
-                             names->text[i]);
-        (*codes)[i] = rule->code;
-    }
-    return PACK_OK;
-}
 
 /* A rule that is asked for, and has nothing to look at. */
 static enum pack_status
@@ -357,11 +292,11 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     struct pack_error why;
     int *only = NULL, *ignored = NULL, *named = NULL;
     params.request.reading.read = (enum pack_read_mode)ask.read;
-    enum pack_status status = find_codes("--rule", &o.only, &only, err);
+    enum pack_status status = audit_rules_codes("--rule", &o.only, &only, err);
     if (status == PACK_OK)
-        status = find_codes("--ignore", &o.ignored, &ignored, err);
+        status = audit_rules_codes("--ignore", &o.ignored, &ignored, err);
     if (status == PACK_OK)
-        status = find_codes("--fix-rule", &o.fix_rules, &named, err);
+        status = audit_rules_codes("--fix-rule", &o.fix_rules, &named, err);
     if (status == PACK_OK)
         status = check_samples("--rule", only, o.only.n, err);
     if (status == PACK_OK)
@@ -524,9 +459,9 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
     enum pack_status status =
         cli_check_rules(rules, sizeof rules / sizeof *rules, n_operands, err);
     if (status == PACK_OK && o.list)
-        return list_rules(text, err);
+        return audit_rules_list(text, err);
     if (status == PACK_OK && o.explain)
-        return explain(text, err);
+        return audit_rules_explain(o.explain, text, err);
     if (status == PACK_OK && n_operands == 0)
         return pack_fail(err, PACK_ERR_ARGUMENT, "give a FILE; see h5audit --help");
     if (status == PACK_OK && (o.fix || o.map || o.salvage) && n_operands != 1)

@@ -198,7 +198,9 @@ struct pack_advise_machine {
 struct pack_advise_goal {
     double target;   /* samples/s to reach; 0: none */
     double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
-    bool is_brief;   /* the choice alone: no map, no hit rates of other policies */
+    /* The choice alone, of which nothing is said: no map, no warnings, no other policies or
+     * versions; no simulation is longer than 131072 samples. */
+    bool is_brief;
 };
 
 /* Zeroed by the caller; zero is the default where nothing else is said. */

@@ -29,7 +29,8 @@ enum {
     SAMPLES_MIN = 6000, /* per sampled configuration */
     SAMPLES_MAX = 60000,
     EXACT_MAX = 20,
-    SLOTS_ROUNDS = 2
+    SLOTS_ROUNDS = 2,
+    BRIEF_MAX = 1 << 17 /* samples of a finalist, where that is enough */
 };
 
 /* -------------------------------------------------------------- the search */
@@ -284,6 +285,13 @@ pick(struct search *s, struct pack_advise_outcome *o, size_t n, size_t max,
     return n_picked;
 }
 
+/* Of a finalist: all of its samples. */
+static uint64_t
+full_length(const struct search *s)
+{
+    return s->params->goal.is_brief ? BRIEF_MAX : 0;
+}
+
 /* The smallest sufficient number of slots for what would be chosen. */
 static enum pack_status
 trim_slots(struct search *s, struct pack_error *err)
@@ -299,7 +307,8 @@ trim_slots(struct search *s, struct pack_error *err)
         uint64_t before = config.cache.n_slots;
         status = pack_advise_slots(s->params, &config, err);
         if (status == PACK_OK && config.cache.n_slots != before)
-            status = pack_advise_evaluate(s->params, &config, 0, &s->exact[best], err);
+            status = pack_advise_evaluate(s->params, &config, full_length(s), &s->exact[best],
+                                          err);
     }
     return status;
 }
@@ -309,11 +318,14 @@ static enum pack_status
 finish(struct search *s, struct pack_error *err)
 {
     const struct pack_advise_config *picked[EXACT_MAX];
+    uint64_t max_samples[EXACT_MAX];
     qsort(s->sampled, s->n_sampled, sizeof *s->sampled, pack_advise_by_rate);
     pack_advise_mark_front(s->sampled, s->n_sampled);
     size_t n = pick(s, s->sampled, s->n_sampled, EXACT_MAX, picked);
+    for (size_t i = 0; i < n; i++)
+        max_samples[i] = full_length(s);
     enum pack_status status =
-        pack_advise_evaluate_all(s->params, picked, n, NULL, s->exact, err);
+        pack_advise_evaluate_all(s->params, picked, n, max_samples, s->exact, err);
     s->n_exact = n;
     if (s->result->has_now) {
         s->exact[s->n_exact] = s->result->now;
@@ -376,9 +388,9 @@ evaluate_now(struct search *s, struct pack_error *err)
     struct pack_advise_result *r = s->result;
     if (!p->now)
         return PACK_OK;
-    enum pack_status status = pack_advise_evaluate(p, p->now, 0, &r->now, err);
+    enum pack_status status = pack_advise_evaluate(p, p->now, full_length(s), &r->now, err);
     r->has_now = status == PACK_OK;
-    if (status != PACK_OK || !pack_advise_has_default_cache(p->now))
+    if (status != PACK_OK || p->goal.is_brief || !pack_advise_has_default_cache(p->now))
         return status;
     struct pack_advise_params as = *p;
     struct pack_advise_config config = *p->now;
@@ -438,11 +450,11 @@ find(struct search *s, struct pack_error *err)
     r->n_sampled = s->n_sampled;
     r->n_bounded = s->list.n - s->n_sampled;
     status = pack_advise_settle(s->params, r, err);
-    if (status == PACK_OK && r->has_now)
-        status = pack_advise_policies(s->params, &r->now, err);
     if (status != PACK_OK || s->params->goal.is_brief)
         return status;
-    return pack_advise_chart(s->params, r, err);
+    if (r->has_now)
+        status = pack_advise_policies(s->params, &r->now, err);
+    return status == PACK_OK ? pack_advise_chart(s->params, r, err) : status;
 }
 
 enum pack_status

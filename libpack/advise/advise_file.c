@@ -9,8 +9,10 @@
 #include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_boxes.h"
+#include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/model/cost.h"
+#include "libpack/base/buf.h"
 #include "libpack/base/numbers.h"
 
 enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4 };
@@ -24,7 +26,8 @@ struct measured {
 struct pack_advise_file {
     const struct pack_h5_dataset *data;
     struct pack_h5_dataset *own;  /* the same, when it was opened here */
-    struct pack_h5_boxes *reader; /* opened when first measured */
+    struct pack_buf picked; /* pieces of its data, for chunks of picked_class */
+    int picked_class;
     const struct pack_profile *profile;
     struct measured measured[MEASURED_MAX];
     int n_measured;
@@ -74,11 +77,12 @@ pack_advise_file_of(const struct pack_h5_dataset *data, struct pack_advise_file 
 }
 
 static enum pack_status
-open_file(const char *path, const char *dataset, struct pack_advise_file **file,
-          struct pack_error *err)
+open_file(const char *path, const char *dataset, const struct pack_facts *known,
+          struct pack_advise_file **file, struct pack_error *err)
 {
     struct pack_h5_dataset *data = NULL;
-    enum pack_status status = pack_h5_dataset_open(path, dataset, &data, err);
+    enum pack_status status = known ? pack_h5_dataset_open_known(path, dataset, known, &data, err)
+                                    : pack_h5_dataset_open(path, dataset, &data, err);
     if (status == PACK_OK)
         status = pack_advise_file_of(data, file, err);
     if (status == PACK_OK)
@@ -89,13 +93,13 @@ open_file(const char *path, const char *dataset, struct pack_advise_file **file,
 }
 
 enum pack_status
-pack_advise_file_open(const char *name, struct pack_advise_file **file,
-                      struct pack_error *err)
+pack_advise_file_open(const char *name, const struct pack_facts *known,
+                      struct pack_advise_file **file, struct pack_error *err)
 {
     char *path = NULL, *dataset = NULL;
     enum pack_status status = pack_h5_operand_split(name, &path, &dataset, err);
     if (status == PACK_OK)
-        status = open_file(path, dataset, file, err);
+        status = open_file(path, dataset, known, file, err);
     free(path);
     free(dataset);
     return status;
@@ -105,7 +109,7 @@ enum pack_status
 pack_advise_file_open_with(const struct pack_advise_file *file, const char *dataset,
                            struct pack_advise_file **with, struct pack_error *err)
 {
-    return open_file(file->data->file, dataset, with, err);
+    return open_file(file->data->file, dataset, NULL, with, err);
 }
 
 void
@@ -113,7 +117,7 @@ pack_advise_file_close(struct pack_advise_file *f)
 {
     if (!f)
         return;
-    pack_h5_boxes_close(f->reader);
+    pack_buf_done(&f->picked);
     pack_h5_dataset_close(f->own);
     free(f);
 }
@@ -272,37 +276,90 @@ piece_box(const struct pack_facts *facts, const struct pack_shape *chunk, int pi
     }
 }
 
+/* What the child does: each piece, its size in front. */
+struct picking {
+    const struct pack_advise_file *file;
+    const struct pack_shape *chunk;
+};
+
 static enum pack_status
-measure(struct pack_advise_file *f, const struct pack_shape *chunk,
-        const struct pack_pipeline *pipeline, double *stored_rate,
-        struct pack_error *err)
+send_piece(struct pack_h5_boxes *reader, const struct pack_box *box, size_t bytes, void *data,
+           struct pack_h5_guard *guard, struct pack_error *err)
 {
-    struct pack_filter_ctx *ctx = NULL;
-    struct pack_h5_boxes_params how = { .file = f->data->file, .dataset = f->data->path };
-    struct pack_box box;
-    uint64_t raw = 0, stored = 0;
-    void *data = malloc(MEASURE_BYTES);
-    enum pack_status status = data ? PACK_OK : pack_fail_memory(err, "measuring");
+    const uint64_t size = bytes;
+    enum pack_status status = pack_h5_boxes_read(reader, box, 1, data, NULL, err);
     if (status == PACK_OK)
-        status = pack_filter_ctx_new(&ctx, err);
-    if (status == PACK_OK && !f->reader)
-        status = pack_h5_boxes_open(&how, &f->reader, err);
+        status = pack_h5_guard_send(guard, &size, sizeof size, err);
+    return status == PACK_OK ? pack_h5_guard_send(guard, data, bytes, err) : status;
+}
+
+static enum pack_status
+send_pieces(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+{
+    const struct picking *p = context;
+    const struct pack_h5_dataset *d = p->file->data;
+    struct pack_h5_boxes_params how = { .file = d->file, .dataset = d->path };
+    struct pack_h5_boxes *reader = NULL;
+    void *data = malloc(MEASURE_BYTES);
+    enum pack_status status = data ? pack_h5_boxes_open(&how, &reader, err)
+                                   : pack_fail_memory(err, "measuring");
+    pack_h5_guard_note(guard, "reading samples of '/%s'", d->path);
     for (int i = 0; status == PACK_OK && i < PIECES; i++) {
-        struct pack_stored out;
-        size_t bytes = f->data->facts.type.bytes;
-        piece_box(&f->data->facts, chunk, i, &box);
+        struct pack_box box;
+        size_t bytes = d->facts.type.bytes;
+        piece_box(&d->facts, p->chunk, i, &box);
         for (int k = 0; k < box.rank; k++)
             bytes *= box.count[k];
-        status = pack_h5_boxes_read(f->reader, &box, 1, data, NULL, err);
-        if (status == PACK_OK)
-            status = pack_pipeline_encode(pipeline, ctx, data, bytes, &out, err);
+        status = send_piece(reader, &box, bytes, data, guard, err);
+    }
+    pack_h5_guard_note(guard, "closing it");
+    pack_h5_boxes_close(reader);
+    free(data);
+    return status;
+}
+
+/* Pieces of chunks of this size, read by a child, as filters may crash on what a stranger
+ * stored; those of the last size are kept. */
+static enum pack_status
+pick(struct pack_advise_file *f, const struct pack_shape *chunk, int size_class,
+     struct pack_error *err)
+{
+    struct picking picking = { f, chunk };
+    if (f->picked.data && f->picked_class == size_class)
+        return PACK_OK;
+    pack_buf_done(&f->picked);
+    f->picked_class = size_class;
+    enum pack_status status =
+        pack_h5_guard_gather(f->data->file, NULL, send_pieces, &picking, &f->picked, err);
+    if (status != PACK_OK)
+        pack_buf_done(&f->picked);
+    return status;
+}
+
+static enum pack_status
+measure(const struct pack_advise_file *f, const struct pack_pipeline *pipeline,
+        double *stored_rate, struct pack_error *err)
+{
+    const struct pack_buf *picked = &f->picked;
+    struct pack_filter_ctx *ctx = NULL;
+    uint64_t raw = 0, stored = 0, bytes;
+    enum pack_status status = pack_filter_ctx_new(&ctx, err);
+    for (size_t at = 0; status == PACK_OK && picked->size - at > sizeof bytes; at += bytes) {
+        struct pack_stored out;
+        memcpy(&bytes, picked->data + at, sizeof bytes);
+        at += sizeof bytes;
+        if (bytes > picked->size - at) /* its heap is damaged */
+            break;
+        status = pack_pipeline_encode(pipeline, ctx, picked->data + at, (size_t)bytes, &out, err);
         if (status == PACK_OK) {
             raw += bytes;
             stored += out.size;
         }
     }
     pack_filter_ctx_free(ctx);
-    free(data);
+    if (status == PACK_OK && raw == 0)
+        return pack_fail(err, PACK_ERR_FORMAT, "'%s': no samples of '/%s' could be read",
+                         f->data->file, f->data->path);
     if (status == PACK_OK)
         *stored_rate = (double)stored / (double)raw;
     return status;
@@ -346,7 +403,9 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
     if (known)
         *stored_rate = known->stored_rate;
     else
-        status = measure(f, chunk, &pipeline, stored_rate, err);
+        status = pick(f, chunk, size_class, err);
+    if (status == PACK_OK && !known)
+        status = measure(f, &pipeline, stored_rate, err);
     if (status != PACK_OK)
         return status;
     if (!known && f->n_measured < MEASURED_MAX) {

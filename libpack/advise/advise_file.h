@@ -18,9 +18,11 @@ struct pack_advise_file;
 
 /*
  * Opens "FILE" or "FILE:/DATASET" as h5_dataset.h does. PACK_ERR_UNSUPPORTED also for what
- * cannot be advised on: not numeric, compact, virtual without any source.
+ * cannot be advised on: not numeric, compact, virtual without any source. `known`:
+ * facts for pack_h5_dataset_open_known(), or NULL.
  */
-enum pack_status pack_advise_file_open(const char *name, struct pack_advise_file **file,
+enum pack_status pack_advise_file_open(const char *name, const struct pack_facts *known,
+                                       struct pack_advise_file **file,
                                        struct pack_error *err);
 /* The same of a dataset that is open already; it is borrowed until the file is closed. */
 enum pack_status pack_advise_file_of(const struct pack_h5_dataset *data,

@@ -17,9 +17,8 @@ pack_advise_policies(const struct pack_advise_params *params,
     struct pack_pattern pattern;
     struct pack_grid grid;
     uint64_t loads;
-    if (params->goal.is_brief || config->chunk.rank == 0 || config->is_virtual ||
-        c->bypass_visits || config->reopen || !outcome->is_exact ||
-        outcome->worker_samples > SAMPLES_MAX)
+    if (config->chunk.rank == 0 || config->is_virtual || c->bypass_visits || config->reopen ||
+        !outcome->is_exact || outcome->worker_samples > SAMPLES_MAX)
         return PACK_OK;
     enum pack_status status = pack_advise_grid(params, &config->chunk, &grid, err);
     if (status != PACK_OK)

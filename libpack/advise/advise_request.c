@@ -166,7 +166,8 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     enum pack_status status = name_traced(r, job, &operand, err);
     if (status == PACK_OK)
         status = pack_advise_file_open(
-            job->is_found ? (const char *)operand.data : r->data.file, &job->file, err);
+            job->is_found ? (const char *)operand.data : r->data.file, r->data.known,
+            &job->file, err);
     pack_buf_done(&operand);
     if (status != PACK_OK)
         return status;

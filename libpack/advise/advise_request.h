@@ -20,6 +20,9 @@ extern "C" {
 /* What there is to read: one of file, images and shape. */
 struct pack_advise_ask_data {
     const char *file;              /* "FILE" or "FILE:/DATASET" */
+    /* Of the dataset, where a child read them, and listed its chunks: HDF5 does not crash on
+     * it. Or NULL. */
+    const struct pack_facts *known;
     const char *with;              /* another dataset of it */
     const char *images;            /* a folder */
     struct pack_geometry geometry; /* of images, as h5pack makes them */

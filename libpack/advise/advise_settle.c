@@ -146,8 +146,9 @@ pack_advise_settle(const struct pack_advise_params *params, struct pack_advise_r
     qsort(r->rows + 1, r->n_rows - 1, sizeof *r->rows, pack_advise_by_rate);
     pack_advise_mark_front(r->rows, r->n_rows);
     status = pack_advise_meet_target(params, r, err);
-    if (status == PACK_OK)
-        status = pack_advise_policies(params, &r->rows[0], err);
+    if (status != PACK_OK || params->goal.is_brief)
+        return status;
+    status = pack_advise_policies(params, &r->rows[0], err);
     pack_advise_explain(params, r);
     if (status == PACK_OK)
         status = pack_advise_warn(params, &r->rows[0], NULL, r->choice_warnings,

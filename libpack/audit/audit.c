@@ -115,19 +115,41 @@ is_meant(const struct pack_audit_file *file, const struct pack_survey_dataset *d
            strcmp(d->facts.path + strspn(d->facts.path, "/"), file->dataset) == 0;
 }
 
-/* Of how many others of those that are meant and read are larger. */
-static size_t
-count_larger(const struct pack_audit_params *p, const struct pack_audit_file *file,
-             size_t at)
+/* The largest of those that are meant and read, as many as a reader is simulated for. */
+struct largest {
+    size_t set[PACK_AUDIT_SETS_MAX], n;
+};
+
+static void
+find_largest(const struct pack_audit_params *p, const struct pack_audit_file *file,
+             struct largest *largest)
 {
     const struct pack_survey_dataset *sets = file->survey.datasets;
-    uint64_t bytes = sets[at].facts.logical_bytes;
-    size_t n = 0;
-    for (size_t i = 0; i < file->survey.n_datasets; i++)
-        n += is_meant(file, &sets[i]) && is_read(p, file, &sets[i]) &&
-             (sets[i].facts.logical_bytes > bytes ||
-              (sets[i].facts.logical_bytes == bytes && i < at));
-    return n;
+    largest->n = 0;
+    for (size_t i = 0; i < file->survey.n_datasets; i++) {
+        uint64_t bytes = sets[i].facts.logical_bytes;
+        size_t at = largest->n;
+        if (!is_meant(file, &sets[i]) || !is_read(p, file, &sets[i]))
+            continue;
+        while (at > 0 && sets[largest->set[at - 1]].facts.logical_bytes < bytes)
+            at--;
+        if (at == PACK_AUDIT_SETS_MAX)
+            continue;
+        if (largest->n < PACK_AUDIT_SETS_MAX)
+            largest->n++;
+        memmove(&largest->set[at + 1], &largest->set[at],
+                (largest->n - 1 - at) * sizeof largest->set[0]);
+        largest->set[at] = i;
+    }
+}
+
+static bool
+is_among(const struct largest *largest, size_t set)
+{
+    bool is = false;
+    for (size_t i = 0; i < largest->n; i++)
+        is = is || largest->set[i] == set;
+    return is;
 }
 
 /* What needs no reader. */
@@ -184,14 +206,15 @@ look_at_contents(const struct pack_audit_params *p, const struct pack_audit_file
                  size_t set, struct pack_audit_found *found, struct pack_error *err)
 {
     const struct pack_facts *facts = &file->survey.datasets[set].facts;
-    const struct pack_contents_use use = {
-        .is_shuffled = is_uniform(p->request.reading.pattern),
-        .has_samples = has_samples_beside(&file->survey, set),
-    };
     size_t first = found->n;
     enum pack_status status = PACK_OK;
     if (!file->contents)
         return PACK_OK;
+    const struct pack_contents_use use = {
+        .is_shuffled = is_uniform(p->request.reading.pattern),
+        .has_samples = file->contents[set].n_classes > 0 &&
+                       has_samples_beside(&file->survey, set),
+    };
     found->n +=
         pack_findings_contents(facts, &file->contents[set], &use, &p->thresholds,
                                found->finding + first, PACK_AUDIT_FOUND_MAX - first);
@@ -202,23 +225,18 @@ look_at_contents(const struct pack_audit_params *p, const struct pack_audit_file
 }
 
 static enum pack_status
-look_at_set(const struct pack_audit_params *p, struct pack_audit_result *r, size_t set,
+look_at_set(const struct pack_audit_params *p, const struct largest *largest, size_t set,
+            struct pack_audit_found *found, struct pack_audit_result *r,
             struct pack_error *err)
 {
     struct pack_audit_file *file = &r->files[r->n_files - 1];
     const struct pack_survey_dataset *d = &file->survey.datasets[set];
-    struct pack_audit_found *found = calloc(1, sizeof *found);
-    if (!found)
-        return pack_fail_memory(err, "findings");
-    bool is_asked = is_read(p, file, d);
-    if (is_asked && (file->n_readings == PACK_AUDIT_SETS_MAX ||
-                     count_larger(p, file, set) >= PACK_AUDIT_SETS_MAX)) {
-        file->n_passed_over++;
-        is_asked = false;
-    } else if (!is_asked) {
-        file->n_small++;
-    }
     enum pack_status status;
+    bool is_asked = is_among(largest, set);
+    file->n_passed_over += !is_asked && is_read(p, file, d);
+    file->n_small += !is_read(p, file, d);
+    found->n = 0;
+    memset(found->mending, 0, sizeof found->mending);
     if (is_asked) {
         struct pack_audit_reading *reading = &file->readings[file->n_readings++];
         reading->set = set;
@@ -233,7 +251,6 @@ look_at_set(const struct pack_audit_params *p, struct pack_audit_result *r, size
         status = keep(p, r, &found->finding[i], path, &found->mending[i], err);
     for (size_t i = 0; i < found->n; i++)
         free(found->mending[i].command);
-    free(found);
     return status;
 }
 
@@ -269,18 +286,21 @@ look_at_sets(const struct pack_audit_params *p, struct pack_audit_result *r,
 {
     struct pack_audit_file *file = &r->files[r->n_files - 1];
     bool is_there = !file->dataset;
-    enum pack_status status = PACK_OK;
+    struct largest largest;
+    struct pack_audit_found *found = calloc(1, sizeof *found);
     file->readings = calloc(PACK_AUDIT_SETS_MAX, sizeof *file->readings);
-    if (!file->readings)
-        return pack_fail_memory(err, "an audit");
+    enum pack_status status =
+        found && file->readings ? PACK_OK : pack_fail_memory(err, "an audit");
+    find_largest(p, file, &largest);
     for (size_t i = 0; i < file->survey.n_datasets && status == PACK_OK; i++) {
         if (!is_meant(file, &file->survey.datasets[i]))
             continue;
         is_there = true;
-        status = look_at_set(p, r, i, err);
+        status = look_at_set(p, &largest, i, found, r, err);
         if (status == PACK_OK)
             status = pack_watch_check(&p->watch, err);
     }
+    free(found);
     if (status == PACK_OK && !is_there && file->survey.status == PACK_OK) {
         file->status = pack_fail(&file->failure, PACK_ERR_NOT_FOUND,
                                  "there is no dataset '/%.200s' in '%.200s'",

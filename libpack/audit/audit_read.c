@@ -355,6 +355,7 @@ pack_audit_read(const struct pack_audit_params *params,
     }
     suggest(&d->facts, chunk);
     request.data.file = operand;
+    request.data.known = d->has_stats ? &d->facts : NULL;
     request.storing.chunks = &suggested;
     request.storing.n_chunks = chunk[0] != '\0';
     request.watch = (struct pack_watch){ .context = params->watch.context,

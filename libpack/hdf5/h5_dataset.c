@@ -203,10 +203,16 @@ find_data_file(struct pack_h5_dataset *d, int64_t h5, struct pack_error *err)
     return status;
 }
 
+struct opening {
+    struct pack_h5_dataset *d;
+    const struct pack_facts *known; /* or NULL */
+};
+
 static enum pack_status
-read_facts(struct pack_h5_dataset *d, int64_t h5, struct pack_h5_guard *guard,
+read_facts(const struct opening *o, int64_t h5, struct pack_h5_guard *guard,
            struct pack_error *err)
 {
+    struct pack_h5_dataset *d = o->d;
     enum pack_status status = PACK_OK;
     if (!d->path) {
         pack_h5_guard_note(guard, "listing its datasets");
@@ -215,7 +221,10 @@ read_facts(struct pack_h5_dataset *d, int64_t h5, struct pack_h5_guard *guard,
             return status;
     }
     pack_h5_guard_note(guard, "reading '/%s'", d->path);
-    status = pack_facts_read(h5, d->path, &d->facts, err);
+    if (o->known)
+        d->facts = *o->known;
+    else
+        status = pack_facts_read(h5, d->path, &d->facts, err);
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "'%s'", d->file);
     status = check_samples(d, err);
@@ -229,12 +238,13 @@ read_facts(struct pack_h5_dataset *d, int64_t h5, struct pack_h5_guard *guard,
 static enum pack_status
 open_all(void *context, struct pack_h5_guard *guard, struct pack_error *err)
 {
-    struct pack_h5_dataset *d = context;
+    const struct opening *o = context;
+    struct pack_h5_dataset *d = o->d;
     int64_t h5 = -1;
     enum pack_status status = pack_h5_open(d->file, NULL, &h5, err);
     if (status != PACK_OK)
         return status;
-    status = read_facts(d, h5, guard, err);
+    status = read_facts(o, h5, guard, err);
     pack_h5_guard_note(guard, "closing it");
     pack_h5_close(h5);
     if (status != PACK_OK)
@@ -246,9 +256,9 @@ open_all(void *context, struct pack_h5_guard *guard, struct pack_error *err)
                : pack_error_prefix(err, status, "'%s:/%s'", d->file, d->path);
 }
 
-enum pack_status
-pack_h5_dataset_open(const char *file, const char *path, struct pack_h5_dataset **dataset,
-                     struct pack_error *err)
+static enum pack_status
+open_dataset(const char *file, const char *path, const struct pack_facts *known,
+             struct pack_h5_dataset **dataset, struct pack_error *err)
 {
     struct pack_h5_dataset *d = calloc(1, sizeof *d);
     if (!d)
@@ -258,15 +268,31 @@ pack_h5_dataset_open(const char *file, const char *path, struct pack_h5_dataset 
     enum pack_status status = d->file && (d->path || !path)
                                   ? pack_h5_register_zstd(err)
                                   : pack_fail_memory(err, "a dataset's name");
+    struct opening opening = { d, known };
+    if (status == PACK_OK && !known)
+        status = pack_h5_guard_try(file, NULL, open_all, &opening, err);
     if (status == PACK_OK)
-        status = pack_h5_guard_try(file, NULL, open_all, d, err);
-    if (status == PACK_OK)
-        status = open_all(d, NULL, err);
+        status = open_all(&opening, NULL, err);
     if (status == PACK_OK)
         *dataset = d;
     else
         pack_h5_dataset_close(d);
     return status;
+}
+
+enum pack_status
+pack_h5_dataset_open(const char *file, const char *path, struct pack_h5_dataset **dataset,
+                     struct pack_error *err)
+{
+    return open_dataset(file, path, NULL, dataset, err);
+}
+
+enum pack_status
+pack_h5_dataset_open_known(const char *file, const char *path,
+                           const struct pack_facts *facts,
+                           struct pack_h5_dataset **dataset, struct pack_error *err)
+{
+    return open_dataset(file, path, facts, dataset, err);
 }
 
 void

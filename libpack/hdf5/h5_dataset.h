@@ -48,6 +48,12 @@ enum pack_status pack_h5_operand_split(const char *operand, char **file, char **
 enum pack_status pack_h5_dataset_open(const char *file, const char *path,
                                       struct pack_h5_dataset **dataset,
                                       struct pack_error *err);
+/* The same, at once in this process, of one whose facts were read, and whose chunks were
+ * listed, in a child. */
+enum pack_status pack_h5_dataset_open_known(const char *file, const char *path,
+                                            const struct pack_facts *facts,
+                                            struct pack_h5_dataset **dataset,
+                                            struct pack_error *err);
 /* The path alone of the one that is meant, of a file that pack_h5_guard_file() has tried. */
 enum pack_status pack_h5_dataset_find(const char *file, char **path,
                                       struct pack_error *err);
