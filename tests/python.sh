@@ -11,6 +11,6 @@ run_python ../python/tests/run.py
 if [ "${TORCH_PYTHON-}" ] && ! [ "${sanitizer-}" ]; then
     # shellcheck disable=SC2034 # it is of tap.sh
     PYTHON=$TORCH_PYTHON
-    run_python ../python/tests/run.py test_torch test_cuda test_images test_sampler test_examples
+    run_python ../python/tests/run.py test_torch test_frameworks test_cuda test_images test_sampler test_examples
 fi
 done_testing

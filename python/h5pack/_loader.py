@@ -57,7 +57,8 @@ class Loader:
 
     An iteration gives tuples: images, and what with_ names. Arrays show the reader's memory, which
     is used again when the last array that shows a batch is gone, and not before; they stay
-    good when the loader is gone. Each `for` reads the next epoch.
+    good when the loader is gone. Each `for` reads the next epoch; one that takes no batch does not
+    count.
     """
 
     def __init__(self, path, batch_size, *, images="images", with_=WITH, order="shuffle",
@@ -163,7 +164,6 @@ class Loader:
         epoch, batch = self._start
         self._seek(epoch, batch)
         self._turn += 1
-        self._start = (epoch + 1, 0)
         self._at = (epoch, batch)
         return Iteration(self, epoch, batch, self._turn)
 
@@ -404,6 +404,8 @@ class Iteration:
         return mover.take()
 
     def _pass(self, loader):
+        if loader._start == (self._epoch, self._batch):  # nobody asked for another epoch since
+            loader._start = (self._epoch + 1, 0)
         self._batch += 1
         loader._at = (self._epoch, self._batch)
 

@@ -10,9 +10,8 @@ import threading
 import time
 from types import MappingProxyType
 
-import h5py
 import numpy
-from files import N, SIDE, raised, take, write, write_virtual
+from files import N, SIDE, h5py, raised, take, write, write_virtual
 
 import h5pack
 from h5pack import _native
@@ -49,6 +48,18 @@ def test_every_order_gives_what_h5py_reads_at_the_samples_drawn(tmp_path):
             want = drawn(order, epoch, 5)
             assert labels.tolist() == want.tolist(), order
             assert (images == pixels[want]).all(), order
+
+
+def test_an_iteration_of_which_nothing_is_taken_uses_up_no_epoch(tmp_path):
+    under_test = loader(tmp_path)
+    first = take(loader(tmp_path))[1].tolist()
+    iter(under_test)
+    assert under_test.state_dict()["batches"] == 0
+    assert take(under_test)[1].tolist() == first, "as Lightning does, before it trains"
+    begun = iter(under_test)
+    under_test.set_epoch(0)
+    next(begun)
+    assert take(under_test)[1].tolist() == first, "what was asked for since holds"
 
 
 def test_epochs_differ_and_seeds_too(tmp_path):
