@@ -830,8 +830,10 @@ def test_compressed_padding():
                         (f['grown_bytes'] or 0) < stored:
                     wrong.append((pattern, f['code'], f['command'], f['remedy']))
     equal(wrong, [], 'a layout that takes more says so')
-    run = subprocess.run(['h5audit', 'padded.h5'], capture_output=True, text=True)
-    equal('note:  its data takes about' in run.stdout, any(f['grown_bytes'] for f in findings('padded.h5')), 'in words too')
+    for pattern in 'sequential', 'shuffle', 'block:chunks=4':
+        run = subprocess.run(['h5audit', '--pattern', pattern, 'padded.h5'], capture_output=True, text=True)
+        grown = any(f['grown_bytes'] for f in findings('padded.h5', '--pattern', pattern))
+        equal('note:  its data takes about' in run.stdout, grown, f'{pattern}: in words too ({grown})')
     write('padded.h5', np.zeros((2000, 64, 64), 'u1'), chunks=(8, 64, 33), fletcher32=True)
     found = {f['code']: f for f in findings('padded.h5')}['H5A102']
     ok(found['price_bytes'] > 0 and 'the file takes' in found['text'], 'a checksum compresses nothing')

@@ -43,6 +43,9 @@ ok $? 'of which SARIF tells'
 run h5audit --recursive --json empty tree
 [ $status -eq 2 ] && grep -A1 '"unlisted": \[' out | grep -q "no HDF5 files in 'empty'"
 ok $? 'and JSON'
+run h5audit --recursive --sarif empty
+[ $status -eq 2 ] && grep -q '"executionSuccessful": false' out
+ok $? 'also where there is nothing else'
 run h5audit tree
 [ $status -eq 2 ] && grep -q 'it is a folder' out
 ok $? 'a folder by itself is no file'

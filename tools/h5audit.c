@@ -474,7 +474,8 @@ run(char **operands, size_t n_operands, struct pack_buf *text, int *exit_status,
         status = pack_audit_apply_check(operands[0], &how, err);
     if (status == PACK_OK)
         status = audit_files_list(operands, n_operands, o.recursive, &files, err);
-    if (status == PACK_OK && files.n > 0)
+    bool is_told = (o.json || o.sarif) && !o.verify; /* also that there are none */
+    if (status == PACK_OK && (files.n > 0 || is_told))
         status = o.verify || o.salvage ? verify(&files, text, exit_status, err)
                           : audit(&files, text, exit_status, err);
     if (status == PACK_OK && files.unlisted.n > 0)

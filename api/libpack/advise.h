@@ -199,7 +199,7 @@ struct pack_advise_goal {
     double target;   /* samples/s to reach; 0: none */
     double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
     /* The choice alone, of which nothing is said: no map, no warnings, no other policies or
-     * versions; no simulation is longer than 131072 samples. */
+     * versions; the search simulates no more than 131072 samples at a time. */
     bool is_brief;
 };
 

@@ -28,6 +28,7 @@ struct pack_advise_file {
     struct pack_h5_dataset *own;  /* the same, when it was opened here */
     struct pack_buf picked; /* pieces of its data, for chunks of picked_class */
     int picked_class;
+    struct pack_watch watch; /* stop alone */
     const struct pack_profile *profile;
     struct measured measured[MEASURED_MAX];
     int n_measured;
@@ -248,8 +249,11 @@ pack_advise_file_config(const struct pack_advise_file *file,
 /* --------------------------------------------------------------- measuring */
 
 void
-pack_advise_file_use(struct pack_advise_file *file, const struct pack_profile *profile)
+pack_advise_file_use(struct pack_advise_file *file, const struct pack_watch *watch,
+                     const struct pack_profile *profile)
 {
+    if (watch)
+        file->watch = (struct pack_watch){ .context = watch->context, .stop = watch->stop };
     file->profile = profile;
 }
 
@@ -318,6 +322,17 @@ send_pieces(void *context, struct pack_h5_guard *guard, struct pack_error *err)
     return status;
 }
 
+static uint64_t
+largest_chunk(const struct pack_h5_dataset *d)
+{
+    uint64_t bytes = d->facts.layout == PACK_LAYOUT_CHUNKED ? d->facts.chunk_bytes : 0;
+    for (size_t i = 0; i < d->sources.n_sources; i++)
+        if (d->sources.sources[i].facts.layout == PACK_LAYOUT_CHUNKED &&
+            d->sources.sources[i].facts.chunk_bytes > bytes)
+            bytes = d->sources.sources[i].facts.chunk_bytes;
+    return bytes < UINT64_C(1) << 40 ? bytes : UINT64_C(1) << 40;
+}
+
 /* Pieces of chunks of this size, read by a child, as filters may crash on what a stranger
  * stored; those of the last size are kept. */
 static enum pack_status
@@ -325,12 +340,18 @@ pick(struct pack_advise_file *f, const struct pack_shape *chunk, int size_class,
      struct pack_error *err)
 {
     struct picking picking = { f, chunk };
+    /* a piece may touch many chunks, each of which is decoded whole */
+    const struct pack_h5_guard_limits limits = {
+        .cpu_ns = UINT64_C(300000000000),
+        .memory_bytes = (UINT64_C(4) << 30) + 3 * largest_chunk(f->data),
+        .watch = &f->watch,
+    };
     if (f->picked.data && f->picked_class == size_class)
         return PACK_OK;
     pack_buf_done(&f->picked);
     f->picked_class = size_class;
     enum pack_status status =
-        pack_h5_guard_gather(f->data->file, NULL, send_pieces, &picking, &f->picked, err);
+        pack_h5_guard_gather(f->data->file, &limits, send_pieces, &picking, &f->picked, err);
     if (status != PACK_OK)
         pack_buf_done(&f->picked);
     return status;

@@ -65,7 +65,7 @@ void pack_advise_file_config(const struct pack_advise_file *file,
 enum pack_status pack_advise_file_measure(void *file, const struct pack_shape *chunk,
                                           const char *codec, double *stored_rate,
                                           double *decode_ns, struct pack_error *err);
-void pack_advise_file_use(struct pack_advise_file *file,
+void pack_advise_file_use(struct pack_advise_file *file, const struct pack_watch *watch,
                           const struct pack_profile *profile);
 
 /* The whole of a one-dimensional dataset of integers; the caller frees *values. */

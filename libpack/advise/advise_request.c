@@ -173,7 +173,7 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
         return status;
     const struct pack_h5_dataset *data = pack_advise_file_data(job->file);
     const struct pack_facts *facts = &data->facts;
-    pack_advise_file_use(job->file, &job->profile);
+    pack_advise_file_use(job->file, &r->watch, &job->profile);
     job->params.data.extent = facts->extent;
     job->params.data.elem_size = facts->type.bytes;
     job->params.data.missing_filter = pack_advise_file_missing_filter(job->file);

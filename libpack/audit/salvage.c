@@ -59,6 +59,18 @@ check_set(const struct pack_salvage_params *p, const struct pack_verify_set *set
     return PACK_OK;
 }
 
+/* Whether what a child said of chunks, which may be anything, is of this dataset's grid. */
+static bool
+is_of_grid(const struct pack_verify_result *verified, const struct pack_verify_set *set)
+{
+    bool is = set->chunk.rank == set->extent.rank;
+    for (int i = 0; i < set->extent.rank && is; i++)
+        is = set->chunk.extent[i] > 0;
+    for (size_t i = 0; i < set->n_listed && is; i++)
+        is = verified->bad[set->first_bad + i].rank == set->extent.rank;
+    return is;
+}
+
 static uint64_t
 number_of(const struct pack_verify_set *set, const struct pack_verify_bad *bad)
 {
@@ -96,6 +108,9 @@ static enum pack_status
 add_set(const struct pack_verify_result *verified, const struct pack_verify_set *set,
         struct plan *plan, struct pack_error *err)
 {
+    if (!is_of_grid(verified, set))
+        return pack_fail(err, PACK_ERR_FORMAT, "what was found of '/%.200s' is damaged",
+                         set->path);
     uint64_t *chunks = calloc(set->n_listed + 1, sizeof *chunks);
     uint64_t *rows = list_rows(set);
     char *path = strdup(set->path + strspn(set->path, "/"));

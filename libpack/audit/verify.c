@@ -202,6 +202,7 @@ mend_set(struct pack_verify_set *set)
 {
     set->path[sizeof set->path - 1] = set->failure[sizeof set->failure - 1] = '\0';
     pack_h5_guard_mend_bool(&set->is_done);
+    pack_h5_guard_mend_bool(&set->is_external);
     pack_h5_guard_mend_bool(&set->is_by_hdf5);
     pack_h5_guard_mend_bool(&set->has_checksum);
     mend_shape(&set->extent);

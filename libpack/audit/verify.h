@@ -68,6 +68,7 @@ struct pack_verify_set {
     enum pack_layout layout;
     struct pack_shape extent, chunk; /* chunk: rank 0 unless chunked */
     bool is_done;      /* looked at to the end; else `failure` says why not */
+    bool is_external;  /* other files hold it */
     bool is_by_hdf5;   /* read through HDF5, chunk by chunk */
     bool has_checksum; /* fletcher32: whatever changed in a chunk is noticed */
     char failure[512];

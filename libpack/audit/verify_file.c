@@ -215,6 +215,7 @@ static void
 describe(struct pack_verify_set *set, const struct pack_facts *facts)
 {
     set->layout = facts->layout;
+    set->is_external = facts->n_external > 0;
     set->extent = facts->extent;
     set->chunk = facts->chunk;
     for (int i = 0; i < facts->pipeline.n; i++)

@@ -54,7 +54,7 @@ static void
 fill_file(const struct pack_readset *set, struct bench_question *q)
 {
     struct pack_advise_params *p = &q->params;
-    pack_advise_file_use(q->file, &q->profile);
+    pack_advise_file_use(q->file, NULL, &q->profile);
     pack_advise_file_config(q->file, &q->profile, &q->now);
     pack_advise_file_chunk_max(q->file, &p->data.chunk_max);
     for (int i = 0; i < set->extent.rank; i++) /* the parts together are longer */

@@ -203,6 +203,26 @@ find_data_file(struct pack_h5_dataset *d, int64_t h5, struct pack_error *err)
     return status;
 }
 
+/* Whether numbers of a child, which may send anything, go together as those of a file do. */
+static bool
+is_consistent(const struct pack_facts *f)
+{
+    uint64_t n_elements = 0, bytes = 0, n_chunks = 1;
+    bool is = f->layout == PACK_LAYOUT_CHUNKED && f->chunk.rank == f->extent.rank &&
+              f->n_chunks.rank == f->extent.rank && f->type.bytes > 0 &&
+              pack_shape_count(&f->extent, &n_elements) && n_elements == f->n_elements &&
+              pack_size_mul(n_elements, f->type.bytes, &bytes) && bytes == f->logical_bytes;
+    bytes = f->type.bytes;
+    for (int i = 0; i < f->extent.rank && is; i++) {
+        uint64_t extent = f->extent.extent[i], chunk = f->chunk.extent[i];
+        is = chunk > 0 && f->n_chunks.extent[i] == extent / chunk + (extent % chunk != 0) &&
+             pack_size_mul(n_chunks, f->n_chunks.extent[i], &n_chunks) &&
+             pack_size_mul(bytes, chunk, &bytes);
+    }
+    return is && n_chunks == f->n_chunks_total && bytes == f->chunk_bytes &&
+           f->n_chunks_stored <= n_chunks;
+}
+
 struct opening {
     struct pack_h5_dataset *d;
     const struct pack_facts *known; /* or NULL */
@@ -268,8 +288,8 @@ open_dataset(const char *file, const char *path, const struct pack_facts *known,
     enum pack_status status = d->file && (d->path || !path)
                                   ? pack_h5_register_zstd(err)
                                   : pack_fail_memory(err, "a dataset's name");
-    struct opening opening = { d, known };
-    if (status == PACK_OK && !known)
+    struct opening opening = { d, known && is_consistent(known) ? known : NULL };
+    if (status == PACK_OK && !opening.known)
         status = pack_h5_guard_try(file, NULL, open_all, &opening, err);
     if (status == PACK_OK)
         status = open_all(&opening, NULL, err);

@@ -23,7 +23,6 @@ Path = str | bytes | os.PathLike
 Progress = bool | None | Callable[[dict[str, Any]], object]
 OURS = ("json", "progress", "help", "version", "quiet")  # options that are not the caller's
 LAST_END_S = 30.0  # in which a program that was told to end has ended
-TOLD_END_S = 5.0  # likewise where a terminal told it, or so it seems
 
 
 class JobError(_native.Error):
@@ -196,7 +195,7 @@ def _end(child, why):
     rest = threading.Thread(target=child.stderr.read, daemon=True)  # nobody else reads it now
     rest.start()
     is_told = isinstance(why, KeyboardInterrupt) and _shares_a_terminal()
-    patience_s = TOLD_END_S if is_told else 0
+    patience_s = LAST_END_S if is_told else 0
     for patience_s, number in ((patience_s, signal.SIGINT), (LAST_END_S, signal.SIGKILL)):
         try:
             child.wait(patience_s)

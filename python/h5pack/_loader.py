@@ -147,6 +147,7 @@ class Loader:
         self._reader, self._is_hdf5 = None, False
         self._reader_at = None  # (epoch, batch) that it gives next
         self._start = (0, 0)  # (epoch, batch) where the next iteration begins
+        self._asked = 0  # how often somebody said so
         self._at = (0, 0)  # (epoch, batches handed out)
         self._make = None
         self._pins = self._mover = None
@@ -175,6 +176,7 @@ class Loader:
     def set_epoch(self, epoch):
         """The next iteration reads this epoch, from its beginning."""
         self._at = self._start = (_options.whole("epoch", epoch, most=EPOCH_MAX), 0)
+        self._asked += 1
 
     def state_dict(self):
         """Where it is: goes on from there in a loader with the same arguments, in another
@@ -189,6 +191,7 @@ class Loader:
         batch = _options.whole("state: batches", state.get("batches"), most=self._n_batches)
         self._at = (epoch, batch)
         self._start = (epoch, batch) if batch < self._n_batches else (epoch + 1, 0)
+        self._asked += 1
 
     def _identity(self):
         own = {key: self._order[key] for key in ("order", "seed", "rank", "world", "drop_last")}
@@ -346,7 +349,7 @@ class Iteration:
 
     def __init__(self, loader, epoch, batch, turn):
         self._loader, self._epoch, self._batch, self._turn = loader, epoch, batch, turn
-        self._left_ns = None
+        self._asked, self._left_ns = loader._asked, None
 
     def __iter__(self):
         return self
@@ -404,7 +407,7 @@ class Iteration:
         return mover.take()
 
     def _pass(self, loader):
-        if loader._start == (self._epoch, self._batch):  # nobody asked for another epoch since
+        if loader._asked == self._asked:  # nobody asked for a place since
             loader._start = (self._epoch + 1, 0)
         self._batch += 1
         loader._at = (self._epoch, self._batch)

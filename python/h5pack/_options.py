@@ -29,10 +29,13 @@ def whole(argument, number, least=0, most=2**64 - 1):
 
 def flag(argument, given):
     """True or False, of NumPy too; a text like "no" would be true."""
-    is_flag = type(given).__name__ in ("bool", "bool_")
-    if not is_flag and not (isinstance(given, int) and given in (0, 1)):
+    try:
+        value = bool(given) if type(given).__name__ == "bool_" else operator.index(given)
+    except TypeError:
+        value = None
+    if value not in (0, 1):
         fail(argument, f"{given!r} is neither True nor False")
-    return bool(given)
+    return bool(value)
 
 
 def array(argument, given):
@@ -43,7 +46,7 @@ def array(argument, given):
         if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
             return numpy.from_dlpack(given)
         return numpy.asarray(given)
-    except (TypeError, ValueError, RuntimeError, BufferError) as why:
+    except (TypeError, ValueError, RuntimeError, BufferError, AttributeError) as why:
         fail(argument, f"no array: {why}")
 
 
@@ -264,6 +267,8 @@ def _weighted(order, weights):
     if order.partition(":")[0] != "weighted" or "by=" in order:
         fail("weights", f"go with order='weighted' or 'weighted:draws=N', not with {order!r}")
     weights = array("weights", weights)
+    if weights.dtype.kind == "c":
+        fail("weights", "are complex numbers")
     try:
         weights = weights.astype(numpy.float64, copy=False)
     except (TypeError, ValueError):

@@ -60,6 +60,14 @@ def test_an_iteration_of_which_nothing_is_taken_uses_up_no_epoch(tmp_path):
     under_test.set_epoch(0)
     next(begun)
     assert take(under_test)[1].tolist() == first, "what was asked for since holds"
+    for asked in (lambda: under_test.set_epoch(0), lambda: under_test.load_state_dict(second)):
+        under_test.set_epoch(0)
+        begun = iter(under_test)
+        second = under_test.state_dict()
+        asked()
+        for _ in range(3):
+            next(begun)
+        assert take(under_test)[1].tolist() == first, "and where it is the same place"
 
 
 def test_epochs_differ_and_seeds_too(tmp_path):
