@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "libpack/hdf5/filter.h"
 #include "libpack/hdf5/h5.h"
@@ -12,7 +13,6 @@
 #include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/model/cost.h"
-#include "libpack/base/buf.h"
 #include "libpack/base/numbers.h"
 
 enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4 };
@@ -23,16 +23,37 @@ struct measured {
     double stored_rate;
 };
 
+/* Pieces of the data, in memory that the child shares: no limit of files counts for it. */
+struct pieces {
+    size_t n, bytes[PIECES];
+    unsigned char data[MEASURE_BYTES];
+};
+
 struct pack_advise_file {
     const struct pack_h5_dataset *data;
     struct pack_h5_dataset *own;  /* the same, when it was opened here */
-    struct pack_buf picked; /* pieces of its data, for chunks of picked_class */
+    struct pieces *picked; /* of its data, for chunks of picked_class; NULL: none yet */
     int picked_class;
     struct pack_watch watch; /* stop alone */
     const struct pack_profile *profile;
     struct measured measured[MEASURED_MAX];
     int n_measured;
 };
+
+static struct pieces *
+pieces_new(void)
+{
+    void *at = mmap(NULL, sizeof(struct pieces), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void
+pieces_free(struct pieces *pieces)
+{
+    if (pieces)
+        munmap(pieces, sizeof *pieces);
+}
 
 /* ----------------------------------------------------------------- opening */
 
@@ -118,7 +139,7 @@ pack_advise_file_close(struct pack_advise_file *f)
 {
     if (!f)
         return;
-    pack_buf_done(&f->picked);
+    pieces_free(f->picked);
     pack_h5_dataset_close(f->own);
     free(f);
 }
@@ -280,45 +301,36 @@ piece_box(const struct pack_facts *facts, const struct pack_shape *chunk, int pi
     }
 }
 
-/* What the child does: each piece, its size in front. */
+/* What the child does. */
 struct picking {
     const struct pack_advise_file *file;
     const struct pack_shape *chunk;
+    struct pieces *pieces;
 };
 
 static enum pack_status
-send_piece(struct pack_h5_boxes *reader, const struct pack_box *box, size_t bytes, void *data,
-           struct pack_h5_guard *guard, struct pack_error *err)
-{
-    const uint64_t size = bytes;
-    enum pack_status status = pack_h5_boxes_read(reader, box, 1, data, NULL, err);
-    if (status == PACK_OK)
-        status = pack_h5_guard_send(guard, &size, sizeof size, err);
-    return status == PACK_OK ? pack_h5_guard_send(guard, data, bytes, err) : status;
-}
-
-static enum pack_status
-send_pieces(void *context, struct pack_h5_guard *guard, struct pack_error *err)
+read_pieces(void *context, struct pack_h5_guard *guard, struct pack_error *err)
 {
     const struct picking *p = context;
     const struct pack_h5_dataset *d = p->file->data;
+    struct pieces *to = p->pieces;
     struct pack_h5_boxes_params how = { .file = d->file, .dataset = d->path };
     struct pack_h5_boxes *reader = NULL;
-    void *data = malloc(MEASURE_BYTES);
-    enum pack_status status = data ? pack_h5_boxes_open(&how, &reader, err)
-                                   : pack_fail_memory(err, "measuring");
+    enum pack_status status = pack_h5_boxes_open(&how, &reader, err);
     pack_h5_guard_note(guard, "reading samples of '/%s'", d->path);
-    for (int i = 0; status == PACK_OK && i < PIECES; i++) {
+    for (size_t used = 0; status == PACK_OK && to->n < PIECES; used += to->bytes[to->n++]) {
         struct pack_box box;
         size_t bytes = d->facts.type.bytes;
-        piece_box(&d->facts, p->chunk, i, &box);
+        piece_box(&d->facts, p->chunk, (int)to->n, &box);
         for (int k = 0; k < box.rank; k++)
             bytes *= box.count[k];
-        status = send_piece(reader, &box, bytes, data, guard, err);
+        to->bytes[to->n] = bytes;
+        status = pack_h5_boxes_read(reader, &box, 1, to->data + used, NULL, err);
+        if (status != PACK_OK)
+            break;
     }
     pack_h5_guard_note(guard, "closing it");
     pack_h5_boxes_close(reader);
-    free(data);
     return status;
 }
 
@@ -333,47 +345,56 @@ largest_chunk(const struct pack_h5_dataset *d)
     return bytes < UINT64_C(1) << 40 ? bytes : UINT64_C(1) << 40;
 }
 
-/* Pieces of chunks of this size, read by a child, as filters may crash on what a stranger
- * stored; those of the last size are kept. */
+/*
+ * Pieces of chunks of this size, read by a child, as filters may crash on what a stranger
+ * stored; those of the last size are kept. They stand for this one, too, where the file was
+ * changed since and cannot be read now.
+ */
 static enum pack_status
 pick(struct pack_advise_file *f, const struct pack_shape *chunk, int size_class,
      struct pack_error *err)
 {
-    struct picking picking = { f, chunk };
+    struct picking picking = { f, chunk, NULL };
     /* a piece may touch many chunks, each of which is decoded whole */
     const struct pack_h5_guard_limits limits = {
         .cpu_ns = UINT64_C(300000000000),
         .memory_bytes = (UINT64_C(4) << 30) + 3 * largest_chunk(f->data),
         .watch = &f->watch,
     };
-    if (f->picked.data && f->picked_class == size_class)
+    if (f->picked && f->picked_class == size_class)
         return PACK_OK;
-    pack_buf_done(&f->picked);
-    f->picked_class = size_class;
+    picking.pieces = pieces_new();
+    if (!picking.pieces)
+        return pack_fail_memory(err, "measuring");
     enum pack_status status =
-        pack_h5_guard_gather(f->data->file, &limits, send_pieces, &picking, &f->picked, err);
-    if (status != PACK_OK)
-        pack_buf_done(&f->picked);
-    return status;
+        pack_h5_guard_try(f->data->file, &limits, read_pieces, &picking, err);
+    bool is_over = status == PACK_ERR_INTERRUPTED || status == PACK_ERR_MEMORY;
+    if (status != PACK_OK) {
+        pieces_free(picking.pieces);
+        return f->picked && !is_over ? PACK_OK : status;
+    }
+    pieces_free(f->picked);
+    f->picked = picking.pieces;
+    f->picked_class = size_class;
+    return PACK_OK;
 }
 
 static enum pack_status
 measure(const struct pack_advise_file *f, const struct pack_pipeline *pipeline,
         double *stored_rate, struct pack_error *err)
 {
-    const struct pack_buf *picked = &f->picked;
+    const struct pieces *picked = f->picked;
     struct pack_filter_ctx *ctx = NULL;
-    uint64_t raw = 0, stored = 0, bytes;
+    size_t raw = 0, stored = 0;
     enum pack_status status = pack_filter_ctx_new(&ctx, err);
-    for (size_t at = 0; status == PACK_OK && picked->size - at > sizeof bytes; at += bytes) {
+    for (size_t i = 0; status == PACK_OK && i < picked->n && i < PIECES; i++) {
         struct pack_stored out;
-        memcpy(&bytes, picked->data + at, sizeof bytes);
-        at += sizeof bytes;
-        if (bytes > picked->size - at) /* its heap is damaged */
+        if (picked->bytes[i] > MEASURE_BYTES - raw) /* the child's heap is damaged */
             break;
-        status = pack_pipeline_encode(pipeline, ctx, picked->data + at, (size_t)bytes, &out, err);
+        status = pack_pipeline_encode(pipeline, ctx, picked->data + raw, picked->bytes[i],
+                                      &out, err);
         if (status == PACK_OK) {
-            raw += bytes;
+            raw += picked->bytes[i];
             stored += out.size;
         }
     }
