@@ -271,6 +271,9 @@ def test_rules():
         just_not('good.h5')
         found = [f for f in findings('bad.h5') if f['code'] == code]
         good = codes('good.h5')
+        if code == 'H5A516' and codes('bad.h5') == ['H5A505']:  # HDF5 1.14 refuses the dataset itself
+            ok(code not in good, f'{code} is for HDF5 alone to say here')
+            continue
         ok(len(found) == 1 and code not in good, f'{code} where it should be, and not where it should not')
         if len(found) != 1 or code in good:
             note(f'bad {codes("bad.h5")}, good {good}')
@@ -362,7 +365,7 @@ def test_thresholds():
         found = [f for f in findings('bad.h5', *words) if f['code'] == 'H5A' + code]
         if not ok(len(found) == 1, f'{code} {name}: there is something to find'):
             continue
-        near = [codes('bad.h5', '--rule', code, '--threshold', f'{code}.{name}={value:.9f}', *words)
+        near = [codes('bad.h5', '--rule', code, '--threshold', f'{code}.{name}={value:.17g}', *words)
                 for value in sides(of(found[0]))]
         equal(near, [['H5A' + code], []], f'{code}.{name}: at {of(found[0]):.9g}, and just beyond')
         listed.add((code, name))
