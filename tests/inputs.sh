@@ -152,8 +152,11 @@ change() { # file
     *) echo more >>"$1" ;;
     esac
 }
-has_open() { # pid file
-    [ -n "$(find "/proc/$1/fd" -lname "*/$2" 2>/dev/null)" ]
+has_open() { # pid file: it, or a child that reads for it
+    for process in "/proc/$1" $(grep -l "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status 2>/dev/null); do
+        [ -z "$(find "${process%/status}/fd" -lname "*/$2" 2>/dev/null)" ] || return 0
+    done
+    return 1
 }
 while_read() { # file command...
     file=$1

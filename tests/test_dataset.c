@@ -442,6 +442,49 @@ test_changes(void)
     pack_readset_close(set);
 }
 
+/* Facts that a child has sent are taken where they go together, and read anew where not. */
+static void
+test_known(void)
+{
+    struct pack_h5_dataset *d = NULL;
+    struct pack_facts *real = malloc(sizeof *real), *lies = malloc(sizeof *lies);
+    enum { N_LIES = 8 };
+    size_t n_taken = 0, n_mended = 0;
+    if (!real || !lies || pack_h5_dataset_open("boxes.h5", "x", &d, NULL) != PACK_OK) {
+        ok(false, "boxes.h5 is opened");
+        free(real);
+        free(lies);
+        return;
+    }
+    *real = d->facts;
+    pack_h5_dataset_close(d);
+    for (int i = 0; i <= N_LIES; i++) {
+        struct pack_error err = { .text = "" };
+        *lies = *real;
+        lies->file_bytes = 12345; /* by which they are known */
+        lies->chunk.rank -= i == 1;
+        lies->n_chunks.rank += i == 2;
+        lies->chunk.extent[1] = i == 3 ? 0 : lies->chunk.extent[1];
+        lies->chunk.extent[0] += i == 4 ? 10 : 0;
+        lies->n_chunks_total += i == 5;
+        lies->type.bytes = i == 6 ? 0 : lies->type.bytes;
+        lies->n_elements += i == 7;
+        lies->n_chunks_stored = i == 8 ? UINT64_MAX : lies->n_chunks_stored;
+        if (pack_h5_dataset_open_known("boxes.h5", "x", lies, &d, &err) != PACK_OK) {
+            note("%d: %s", i, err.text);
+            continue;
+        }
+        n_taken += i == 0 && d->facts.file_bytes == 12345;
+        n_mended += i > 0 && d->facts.file_bytes == real->file_bytes &&
+                    pack_shape_equal(&d->facts.chunk, &real->chunk);
+        pack_h5_dataset_close(d);
+    }
+    ok(n_taken == 1, "facts that are known are not read again");
+    ok(n_mended == N_LIES, "%zu of %d that do not go together are", n_mended, N_LIES);
+    free(real);
+    free(lies);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -462,6 +505,7 @@ main(int argc, char **argv)
     make_boxes();
     test_boxes(false);
     test_boxes(true);
+    test_known();
     test_bad_chunk();
     unlink("col:/on.h5");
     rmdir("col:");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libpack/audit/salvage.h"
 #include "libpack/hdf5/chunk_stats.h"
 #include "libpack/hdf5/superblock.h"
 #include "libpack/hdf5/survey.h"
@@ -241,6 +242,30 @@ test_alike(void)
     pack_survey_done(&s);
 }
 
+/* What a child says of chunks that are not of the dataset's grid is not followed. */
+static void
+test_lying(void)
+{
+    const struct pack_salvage_params params = { .file = "x.h5", .output = "never.h5" };
+    static const uint64_t one_coordinate[1] = { 0 };
+    for (int i = 0; i < 3; i++) {
+        struct pack_verify_bad bad = { .rank = i == 0 ? 1 : 2, .coords = one_coordinate };
+        struct pack_verify_set set = { .path = "x",
+                                       .layout = PACK_LAYOUT_CHUNKED,
+                                       .extent = { 2, { 9, 9 } },
+                                       .chunk = { i == 1 ? 1 : 2, { 3, i == 2 ? 0 : 3 } },
+                                       .is_done = true,
+                                       .n_bad = 1,
+                                       .n_listed = 1 };
+        const struct pack_verify_result verified = { &set, 1, &bad, 1, .status = PACK_OK };
+        struct pack_salvaged salvaged;
+        struct pack_error err = { .text = "" };
+        ok(pack_salvage(&params, &verified, &salvaged, &err) == PACK_ERR_FORMAT &&
+               access("never.h5", F_OK) != 0,
+           "no grid: %s", err.text);
+    }
+}
+
 int
 main(void)
 {
@@ -250,6 +275,7 @@ main(void)
     test_survey();
     test_alike();
     test_sending();
+    test_lying();
     unlink(path);
     return done();
 }

@@ -120,7 +120,8 @@ audit_files_list(char *const *operands, size_t n, bool recursive, struct audit_f
         status = walk_below(files, operands[i], 0, err);
         if (status == PACK_OK && files->list.n == before && files->unlisted.n == unlisted) {
             struct pack_error why;
-            pack_fail(&why, PACK_ERR_NOT_FOUND, "there are no HDF5 files in '%.200s'", operands[i]);
+            pack_fail(&why, PACK_ERR_NOT_FOUND, "there are no HDF5 files in '%.200s'",
+                      operands[i]);
             status = add_unlisted(files, why.text, err);
         }
     }

@@ -103,8 +103,9 @@ open_file(const char *path, const char *dataset, const struct pack_facts *known,
           struct pack_advise_file **file, struct pack_error *err)
 {
     struct pack_h5_dataset *data = NULL;
-    enum pack_status status = known ? pack_h5_dataset_open_known(path, dataset, known, &data, err)
-                                    : pack_h5_dataset_open(path, dataset, &data, err);
+    enum pack_status status =
+        known ? pack_h5_dataset_open_known(path, dataset, known, &data, err)
+              : pack_h5_dataset_open(path, dataset, &data, err);
     if (status == PACK_OK)
         status = pack_advise_file_of(data, file, err);
     if (status == PACK_OK)
@@ -318,7 +319,7 @@ read_pieces(void *context, struct pack_h5_guard *guard, struct pack_error *err)
     struct pack_h5_boxes *reader = NULL;
     enum pack_status status = pack_h5_boxes_open(&how, &reader, err);
     pack_h5_guard_note(guard, "reading samples of '/%s'", d->path);
-    for (size_t used = 0; status == PACK_OK && to->n < PIECES; used += to->bytes[to->n++]) {
+    for (size_t used = 0; status == PACK_OK && to->n < PIECES;) {
         struct pack_box box;
         size_t bytes = d->facts.type.bytes;
         piece_box(&d->facts, p->chunk, (int)to->n, &box);
@@ -326,8 +327,8 @@ read_pieces(void *context, struct pack_h5_guard *guard, struct pack_error *err)
             bytes *= box.count[k];
         to->bytes[to->n] = bytes;
         status = pack_h5_boxes_read(reader, &box, 1, to->data + used, NULL, err);
-        if (status != PACK_OK)
-            break;
+        used += bytes;
+        to->n += status == PACK_OK;
     }
     pack_h5_guard_note(guard, "closing it");
     pack_h5_boxes_close(reader);

@@ -12,7 +12,6 @@
 #include "libpack/advise/advise_stored.h"
 #include "libpack/advise/snippet.h"
 #include "libpack/audit/audit_parts.h"
-#include "libpack/base/size.h"
 #include "libpack/model/cost.h"
 #include "libpack/rechunk/rechunk.h"
 

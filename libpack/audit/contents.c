@@ -98,8 +98,8 @@ look_at_set(const struct looking *l, size_t set, struct pack_contents *out,
                          pack_filter_need(d->missing_filter, need));
     if (bytes > SAMPLE_MAX)
         return pack_fail(err, PACK_ERR_LIMIT,
-                         "each takes %" PRIu64 " MiB, where %d MiB are the most", (bytes + (1 << 20) - 1) >> 20,
-                         SAMPLE_MAX >> 20);
+                         "each takes %" PRIu64 " MiB, where %d MiB are the most",
+                         (bytes + (1 << 20) - 1) >> 20, SAMPLE_MAX >> 20);
     struct pack_box *boxes = n < all ? spread(f, n) : NULL;
     struct pack_scan *s = NULL;
     struct pack_reader *reader = NULL;

@@ -42,7 +42,9 @@ put_verdict(struct page *page, const struct pack_audit_result *result, size_t fi
         LINE(page, "%s%s", gap, pack_counted(n, words[severity][0], words[severity][1]).text);
         gap = ", ";
     }
-    LINE(page, "%s; %s, %s\n", *gap ? "" : pack_audit_file_is_read(f) ? "nothing found" : "not all was read",
+    if (!*gap)
+        LINE(page, "%s", pack_audit_file_is_read(f) ? "nothing found" : "not all was read");
+    LINE(page, "; %s, %s\n",
          pack_bytes_format(f->survey.file.file_bytes, size),
          pack_counted(f->survey.file.n_datasets, "dataset", "datasets").text);
 }

@@ -159,7 +159,8 @@ json_set(struct pack_json *json, const struct pack_verify_result *result,
     uint64_t all = set->extent.rank ? set->extent.extent[0] : 0;
     pack_json_object(json, NULL);
     pack_json_text(json, "path", set->path);
-    pack_json_text(json, "layout", set->is_external ? "external" : pack_layout_name(set->layout));
+    pack_json_text(json, "layout",
+                   set->is_external ? "external" : pack_layout_name(set->layout));
     pack_json_shape(json, "extent", &set->extent);
     pack_json_shape(json, "chunk", &set->chunk);
     pack_json_bool(json, "is_done", set->is_done);

@@ -51,10 +51,11 @@ is_same_file(const struct pack_h5_dataset *d)
 }
 
 static void
-fill_file(const struct pack_readset *set, struct bench_question *q)
+fill_file(const struct pack_readset *set, const struct pack_watch *watch,
+          struct bench_question *q)
 {
     struct pack_advise_params *p = &q->params;
-    pack_advise_file_use(q->file, NULL, &q->profile);
+    pack_advise_file_use(q->file, watch, &q->profile);
     pack_advise_file_config(q->file, &q->profile, &q->now);
     pack_advise_file_chunk_max(q->file, &p->data.chunk_max);
     for (int i = 0; i < set->extent.rank; i++) /* the parts together are longer */
@@ -181,7 +182,7 @@ pack_bench_question_make(const struct pack_bench_params *params,
     if (status != PACK_OK || !is_same_file(params->set->parts[0].data) ||
         pack_advise_file_of(params->set->parts[0].data, &q->file, NULL) != PACK_OK)
         return status;
-    fill_file(params->set, q);
+    fill_file(params->set, &ask->watch, q);
     fill_reading(params, result, q);
     q->params.reading.pattern_is_fixed = ask->order_is_fixed;
     q->params.watch.context = ask->watch.context;
