@@ -132,6 +132,8 @@ def compare(path):
     told = {d['path']: d for d in file['datasets']}
     if said is None:
         return None
+    if os.environ.get('SANITIZERS', 'no') != 'no' and any(f['code'] == 'H5A503' for f in file['findings']):
+        return None  # what HDF5 itself does out of bounds, which h5dump without sanitizers got away with
     wrong = [(name, *one) for name in said if name in told and not told[name]['failure'] for one in differs(said[name], told[name])]
     wrong += [(name, 'only in one of both') for name in set(said) ^ set(told)]
     if wrong and dumped(path) != said:
