@@ -87,7 +87,7 @@ def compare_shared():
     n_same = n_other = 0
     for path in paths:  # h5py itself may crash on some: each in a process of its own
         try:
-            run = subprocess.run([sys.executable, __file__, work, path], capture_output=True, text=True, timeout=10)
+            run = subprocess.run([sys.executable, __file__, work, path], capture_output=True, text=True, timeout=5)
         except subprocess.TimeoutExpired:  # it hangs on one
             note(f'{os.path.basename(path)}: not read in time')
             continue
