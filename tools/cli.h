@@ -223,9 +223,9 @@ int cli_exit(int status);
 
 /*
  * After cli_catch_signals(), SIGINT and SIGTERM (SIGHUP too) only set this, the first one;
- * a second one kills. After cli_outlast_signals(n) the n-th kills, counting those that come
- * within a second of the one before as the same: a terminal and timeout(1) send theirs to
- * a process and again to its whole group.
+ * a second one kills, after cli_outlast_signals(n) the n-th. Those that come within a second
+ * of the one before count as the same: a terminal and timeout(1) send theirs to a process
+ * and again to its whole group.
  */
 extern volatile sig_atomic_t cli_signal;
 void cli_catch_signals(void);

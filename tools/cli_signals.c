@@ -5,7 +5,7 @@
 
 volatile sig_atomic_t cli_signal;
 
-static int deadly; /* which signal ends the program at once; 0: any second one */
+static int deadly = 2; /* which signal ends the program at once */
 
 static void
 on_signal(int number)
@@ -13,11 +13,6 @@ on_signal(int number)
     static volatile sig_atomic_t n_signals;
     static struct timespec last;
     struct timespec now;
-    if (!deadly) {
-        cli_signal = number;
-        signal(number, SIG_DFL);
-        return;
-    }
     clock_gettime(CLOCK_MONOTONIC, &now);
     double since = (double)(now.tv_sec - last.tv_sec) +
                    (double)(now.tv_nsec - last.tv_nsec) / 1e9;
