@@ -8,7 +8,7 @@ import sys
 
 import h5py
 import numpy as np
-from tap import done, note, ok, skip
+from tap import apart, done, note, ok, skip
 
 work, shared = sys.argv[1:3]
 rng = random.Random(int(os.environ.get('H5PACK_SEED', 1)))
@@ -81,17 +81,18 @@ def compare_made():
 
 def compare_shared():
     paths = sorted(glob.glob(os.path.join(shared, '*.h5')) + glob.glob(os.path.join(shared, '*.hdf5')))
+    if not os.environ.get('H5PACK_LONG'):  # HDF5 takes the time that it is given
+        paths = [path for path in paths if 'cve-2018-15671' not in path]
     if not paths:
         skip('no shared HDF5 files here')
         return
     n_same = n_other = 0
     for path in paths:  # h5py itself may crash on some: each in a process of its own
-        try:
-            run = subprocess.run([sys.executable, __file__, work, path], capture_output=True, text=True, timeout=5)
-        except subprocess.TimeoutExpired:  # it hangs on one
+        lines = apart(one_file, path, seconds=5)
+        if lines is None:  # it hangs on one
             note(f'{os.path.basename(path)}: not read in time')
             continue
-        for line in run.stdout.splitlines():
+        for line in lines:
             n_same += line == 'same'
             if line.startswith('differs'):
                 n_other += 1
@@ -116,9 +117,6 @@ def one_file(path):
         file.visititems(look)
 
 
-if os.path.isfile(shared):
-    one_file(shared)
-    sys.exit()
 compare_made()
 compare_shared()
 done()
