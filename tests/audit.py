@@ -290,6 +290,28 @@ def test_rules():
                f'{code}: what is printed mends it {left}')
 
 
+def test_asked():
+    """What cannot be read as asked is no file that is well; work is not counted for workers without any."""
+    random_reads('bad.h5')
+    with open('weights.txt', 'w') as file:
+        file.write('nonsense\n')
+    for words in (['--pattern', 'trace:none.txt'], ['--pattern', 'trace:weights.txt'], ['--pattern', 'weighted:by=none.txt'],
+                  ['--pattern', 'weighted:by=weights.txt'], ['--crop', '65x65'], ['--box', '5x5']):
+        run = subprocess.run(['h5audit', '--json', *words, 'bad.h5'], capture_output=True, text=True)
+        said = run.stderr.removeprefix('h5audit: nothing could be read as asked: ').removesuffix('\n')
+        file, = json.loads(run.stdout)['result']['files']
+        ok(run.returncode == 2 and said != run.stderr and file['datasets'][0]['not_priced'] == said, ' '.join(words) + ': ' + said)
+    with h5py.File('bad.h5', 'r+') as file:
+        file['labels'] = np.arange(1024)
+    ok(audit('--crop', '32x32', 'bad.h5')[0] < 2, 'labels have no crops')
+    RULES['H5A105'][0]('bad.h5')
+    prices = []
+    for workers in 1, 4, 5, 16, 1000:
+        found, = [f for f in findings('bad.h5', '--workers', str(workers)) if f['code'] == 'H5A105']
+        prices.append(found['price_bytes'])
+    ok(max(prices) < 1.05 * min(prices), f'bytes of an epoch, by 1 to 1000 workers {prices}')
+
+
 # -------------------------------------------------------------------------- --threshold
 
 def at_least(value):
@@ -1124,6 +1146,7 @@ def test_manual():
 
 
 test_rules()
+test_asked()
 test_thresholds()
 test_sources()
 test_shared()

@@ -275,7 +275,7 @@ test_elements(void)
 
 /* ------------------------------------------------------------------------- boxes */
 
-enum { ROWS = 7, COLUMNS = 5 };
+enum { ROWS = 7, COLUMNS = 5, MANY_CHUNKS = 100000 };
 
 /* 7 x 5 numbers of two bytes in chunks of 3 x 2, the number 10 * row + column in each. */
 static void
@@ -405,6 +405,49 @@ test_bad_chunk(void)
     unlink("boxes.h5");
 }
 
+/* Metadata that reads of single elements, one in each part of a large index, get from the file;
+ * -1: not read. */
+static int64_t
+index_reads(const char *name, bool is_walked)
+{
+    struct pack_h5_count count = { 0 };
+    struct pack_h5_boxes_params how = {
+        .file = name, .dataset = "x", .count = &count, .walk_index = is_walked
+    };
+    struct pack_h5_boxes *r = NULL;
+    bool good = pack_h5_boxes_open(&how, &r, NULL) == PACK_OK;
+    count.metadata.file_reads = 0;
+    for (uint64_t i = 0; good && i < MANY_CHUNKS; i += 40) {
+        struct pack_box box = { 1, { i * 7919 % MANY_CHUNKS }, { 1 } };
+        unsigned char got;
+        good = pack_h5_boxes_read(r, &box, 1, &got, NULL, NULL) == PACK_OK;
+    }
+    pack_h5_boxes_close(r);
+    return good ? (int64_t)count.metadata.file_reads : -1;
+}
+
+/* An index that was walked lies in memory, also where it is larger than the library's cache of
+ * metadata is at first. */
+static void
+test_walk(void)
+{
+    const char *name = "index.h5";
+    hsize_t extent = MANY_CHUNKS, chunk = 1;
+    hid_t space = H5Screate_simple(1, &extent, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 1, &chunk);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t set = H5Dcreate2(file, "x", H5T_NATIVE_UCHAR, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Dclose(set);
+    H5Fclose(file);
+    H5Pclose(creation);
+    H5Sclose(space);
+    int64_t plain = index_reads(name, false), walked = index_reads(name, true);
+    ok(plain > MANY_CHUNKS / 64 && walked == 0,
+       "an index that was walked is not read again (%d reads, else %d)", (int)walked, (int)plain);
+    unlink(name);
+}
+
 /* Files that are others when a run is over are told, each way. */
 static void
 test_changes(void)
@@ -501,6 +544,7 @@ main(int argc, char **argv)
     test_large_elements();
     test_parts();
     test_elements();
+    test_walk();
     test_changes();
     make_boxes();
     test_boxes(false);

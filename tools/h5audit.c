@@ -240,6 +240,29 @@ complain(const struct pack_audit_result *result)
             cli_complain("%s", result->files[i].failure.text);
 }
 
+/* Why no dataset of any file could be read in the order and the parts that were asked for: a
+ * name that was mistyped is not to pass for a file that is well. NULL: one could, or nothing of
+ * the kind was asked for. */
+static const char *
+why_not_as_asked(const struct pack_audit_result *result)
+{
+    const struct pack_advise_ask_reading *asked = &ask.request.reading;
+    struct pack_pattern pattern = { .file = NULL };
+    const char *why = NULL;
+    if (asked->pattern)
+        (void)pack_pattern_parse(asked->pattern, &pattern, NULL);
+    if (!pattern.file && !asked->crop.rank && !asked->box.rank && asked->step <= 1)
+        return NULL;
+    for (size_t i = 0; i < result->n_files; i++)
+        for (size_t k = 0; k < result->files[i].n_readings; k++) {
+            const struct pack_audit_reading *r = &result->files[i].readings[k];
+            if (r->is_known)
+                return NULL;
+            why = !why && r->why_not[0] ? r->why_not : why;
+        }
+    return why;
+}
+
 static enum pack_status
 report(const struct pack_audit_params *params, const struct audit_files *files,
        const struct pack_audit_result *result, const struct pack_audit_applied *applied,
@@ -324,7 +347,10 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
             status = pack_fail(err, told, "%s", why.text);
     }
     complain(&result);
-    *exit_status = result.n_failed ? CLI_FAILED
+    const char *why_not = status == PACK_OK ? why_not_as_asked(&result) : NULL;
+    if (why_not)
+        cli_complain("nothing could be read as asked: %s", why_not);
+    *exit_status = result.n_failed || why_not ? CLI_FAILED
                    : pack_audit_worst(applied.is_written ? &applied.after : &result) >= o.fail_on ||
                              !pack_audit_is_read(&result)
                        ? CLI_LOOK

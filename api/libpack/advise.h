@@ -77,6 +77,7 @@ struct pack_advise_outcome {
                       else the first n_simulated, half of which stand for later epochs */
     uint64_t n_simulated;                     /* samples, over all simulated epochs */
     double worker_samples;                    /* samples of one worker in one epoch */
+    double epoch_samples;                     /* of all workers of a rank */
     struct pack_cache_counts first, steady;   /* epoch 1; the mean of the later ones */
     double first_samples, steady_samples;     /* that these counts are of */
     struct pack_cost first_cost, steady_cost; /* for these samples */

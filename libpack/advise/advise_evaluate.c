@@ -130,6 +130,23 @@ pack_advise_mean_rate(const struct pack_advise_params *params, double first, dou
     return epochs / (1 / first + (epochs - 1) / later);
 }
 
+/* Samples that all workers of this rank read in an epoch. Batches are dealt, so that the
+ * first worker, which is simulated, has up to one batch more than others. */
+static double
+samples_of_all(const struct pack_advise_params *params, const struct pack_pattern_iter *iter)
+{
+    const struct pack_pattern *p = &params->reading.pattern;
+    double all = (double)pack_pattern_length(iter) * (double)pack_advise_workers(params);
+    double batch = p->batch > 0 ? (double)p->batch : 1;
+    double rank = ceil((double)pack_pattern_n_samples(iter) /
+                       (double)(p->world > 0 ? p->world : 1));
+    if (p->kind == PACK_PATTERN_TRACE) /* each worker has its own */
+        return all;
+    if (p->drop_last)
+        rank = floor(rank / batch) * batch;
+    return fmin(all, rank);
+}
+
 /* Counts to rates, and the shared terms of both intervals. */
 static void
 conclude(const struct pack_advise_worker *w, const struct pack_advise_epochs *epochs,
@@ -141,6 +158,7 @@ conclude(const struct pack_advise_worker *w, const struct pack_advise_epochs *ep
     uint64_t workers = pack_advise_workers(params);
     struct pack_cost_work work;
     o->worker_samples = (double)pack_pattern_length(w->iter);
+    o->epoch_samples = samples_of_all(params, w->iter);
     o->shared_chunks = pack_pattern_shared_chunks(w->iter);
     o->memory_bytes = memory_of(w, first, steady) * (double)workers;
     o->file_bytes = file_of(w);

@@ -240,8 +240,8 @@ cause_facts(const struct pack_advise_params *params, const struct pack_advise_ou
     if (o->config.chunk.rank == 0 ||
         pack_advise_grid(params, &o->config.chunk, &f->grid, NULL) != PACK_OK)
         return;
-    f->decodes_per_chunk = (double)c->decodes / o->steady_samples * o->worker_samples *
-                           (double)workers / (double)f->grid.n_chunks_total;
+    f->decodes_per_chunk = (double)c->decodes / o->steady_samples * o->epoch_samples /
+                           (double)f->grid.n_chunks_total;
 }
 
 void

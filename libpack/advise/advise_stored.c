@@ -20,7 +20,7 @@ pack_advise_stored_reading(const struct pack_advise_params *params,
 {
     const struct pack_profile *profile = params->machine.profile;
     double workers = (double)pack_advise_workers(params);
-    double samples = o->worker_samples * workers;
+    double samples = o->epoch_samples;
     double lanes = fmin(workers, (double)profile->n_cpus);
     double scale = o->steady_samples > 0 ? samples / o->steady_samples / lanes : 0;
     *s = (struct pack_stored_reading){

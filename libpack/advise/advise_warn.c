@@ -126,7 +126,7 @@ facts_of(const struct pack_advise_params *params, const struct pack_advise_outco
         .is_shared_block =
             o->config.pattern.kind == PACK_PATTERN_BLOCK && !o->config.pattern.local,
         .workers = workers,
-        .epoch_samples = o->worker_samples * (double)workers,
+        .epoch_samples = o->epoch_samples,
         .counts = o->steady,
         .n_samples = o->steady_samples,
         .peak_bytes = fmax((double)o->first.peak_bytes, (double)o->steady.peak_bytes),

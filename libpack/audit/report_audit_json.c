@@ -85,6 +85,7 @@ put_stats(struct pack_json *json, const struct pack_chunk_stats *s)
 static void
 put_reading(struct pack_json *json, const struct pack_audit_reading *r)
 {
+    pack_json_text(json, "not_priced", r && r->why_not[0] ? r->why_not : NULL);
     if (!r || !r->is_known) {
         pack_json_null(json, "reading");
         return;

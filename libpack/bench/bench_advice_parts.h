@@ -93,6 +93,9 @@ double pack_bench_most(const struct pack_profile *profile, uint64_t n_workers,
 bool pack_bench_doubt(struct pack_bench_change *change, double rate, double most,
                       const struct bench_gain *predicted);
 
+/* bench_ask.c: whether (nearly) all bytes of its files lie in the page cache. */
+bool pack_bench_is_resident(const struct pack_readset *set);
+
 /*
  * Reads as the run did and as n candidates say, BENCH_CANDIDATES_MAX at most, in turns,
  * and fills in what each gains over a training, without a consumer; one that fails gains

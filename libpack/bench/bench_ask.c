@@ -19,8 +19,8 @@
 
 static const double warm_rate = 0.99; /* of the files' bytes: they count as resident */
 
-static bool
-is_resident(const struct pack_readset *set)
+bool
+pack_bench_is_resident(const struct pack_readset *set)
 {
     uint64_t bytes;
     return pack_readset_resident_rate(set, &bytes) >= warm_rate;
@@ -116,7 +116,7 @@ fill_reading(const struct pack_bench_params *params,
     p->machine.memory_bytes = pack_advise_default_memory(pack_system_ram_bytes());
     p->machine.is_warm =
         !params->cold && (origin == PACK_ORIGIN_MEMORY ||
-                          (origin == PACK_ORIGIN_UNKNOWN && is_resident(set)));
+                          (origin == PACK_ORIGIN_UNKNOWN && pack_bench_is_resident(set)));
     p->n_threads = pack_pool_default_threads();
     p->now = &q->now;
     q->now.pattern = p->reading.pattern;

@@ -161,6 +161,8 @@ pack_bench_try(const struct pack_bench_params *params,
     bool is_slow = wanted_ns > slice_most_ns;
     struct pack_trial_params trial = { .rounds_min = is_slow ? SLOW_ROUNDS : ROUNDS,
                                        .rounds_max = is_slow ? SLOW_ROUNDS : ROUNDS,
+                                       .is_resident = params->set &&
+                                                      pack_bench_is_resident(params->set),
                                        .watch = ask->watch };
     struct pack_bench_params runs[BENCH_CANDIDATES_MAX + 1] = { as_reader(params) };
     struct pack_trial_result *r = calloc(n + 1, sizeof *r);

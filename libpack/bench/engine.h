@@ -50,6 +50,7 @@ struct pack_engine_open {
     bool set_cache; /* else the library's own */
     struct pack_cache_params cache;
     bool reopen; /* by name at each read, as f["x"][i] in h5py does */
+    bool walk_index; /* as h5_boxes.h has it */
 };
 
 /* Image files, as they become samples. */

@@ -74,6 +74,7 @@ hdf5_open(const struct pack_engine_params *params, void **state, struct pack_err
                                           .set_cache = open->set_cache,
                                           .cache = open->cache,
                                           .reopen = open->reopen,
+                                          .walk_index = open->walk_index,
                                           .count = &part->count };
         part->count.context = &params->activity->latency;
         part->count.on_read_done = on_read_done;

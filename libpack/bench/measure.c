@@ -147,6 +147,7 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
     struct pack_trial_params trial = { .slice_ns = now_slice_ns,
                                        .rounds_min = NOW_ROUNDS,
                                        .rounds_max = NOW_ROUNDS,
+                                       .is_resident = m->resident_rate >= warm_rate,
                                        .watch = how->watch };
     struct pack_trial_result *r = calloc(1, sizeof *r);
     struct pack_bench_params run;
@@ -255,6 +256,7 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
                                        .rounds_min = how->prove ? PROOF_ROUNDS : ROUNDS_MIN,
                                        .rounds_max = how->prove ? PROOF_ROUNDS : 0,
                                        .race = in_race,
+                                       .is_resident = true, /* copies */
                                        .budget_ns =
                                            how->budget_ns ? how->budget_ns : budget_ns,
                                        .watch = how->watch };

@@ -91,6 +91,7 @@ time_both(struct timing *t, const struct pack_readset *set,
     struct pack_trial_params trial = { .slice_ns = slice_ns,
                                        .rounds_min = ROUNDS,
                                        .rounds_max = ROUNDS,
+                                       .is_resident = true, /* or it is not timed */
                                        .watch = t->how->watch };
     struct pack_trial_result *r = calloc(2, sizeof *r);
     if (!r)

@@ -117,6 +117,7 @@ run_one(const struct pack_bench_params *candidate, const struct pack_trial_param
     p.stop.epochs = EPOCHS_MAX;
     p.stop.after_ns = params->slice_ns ? params->slice_ns : slice_default_ns;
     p.no_check = true;
+    p.open.walk_index = params->is_resident;
     p.watch = params->watch;
     p.watch.progress = NULL;
     p.preload = candidate->preload && result->n_rounds >= PACK_TRIAL_FRESH;

@@ -23,6 +23,9 @@ struct pack_trial_params {
                     part of the best one's rate are read no more; after five, those that
                     lack more than half of what this leaves out; the first one always is
                     read; 0: all are */
+    bool is_resident; /* the files lie in the page cache: indexes of chunks are walked before
+                         the clock starts, as a slice would end before the library's cache of
+                         metadata holds what it does for most of an epoch */
     struct pack_watch watch; /* only asked whether to stop */
 };
 
@@ -45,8 +48,8 @@ struct pack_trial_result {
 /*
  * Reads as each of `candidates` says, one after another, round after round, each time in
  * processes started anew; their starting does not count. Epochs follow one another until
- * the slice is over. `candidates` are runs of bench.h, of which stop, no_check and watch
- * are set here. A candidate with preload is read without it in the first PACK_TRIAL_FRESH
+ * the slice is over. `candidates` are runs of bench.h, of which stop, no_check, watch
+ * and open.walk_index are set here. A candidate with preload is read without it in the first PACK_TRIAL_FRESH
  * rounds, which measure its first epoch; the other rounds measure the later ones.
  *
  * Errors as pack_bench_run. Only results with n_rounds > 0 count after

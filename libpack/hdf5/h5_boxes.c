@@ -1,6 +1,7 @@
 #include "libpack/hdf5/h5_boxes.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "libpack/base/numbers.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_parts.h"
+
+enum { WALK_CHUNKS_MAX = 1 << 22 };
 
 struct pack_h5_boxes {
     struct pack_h5_boxes_params params;
@@ -44,6 +47,32 @@ read_extent(struct pack_h5_boxes *r)
     return true;
 }
 
+/* That it cannot is of no consequence: the reads do it. */
+static void
+walk_index(const struct pack_h5_boxes *r)
+{
+    H5AC_cache_config_t config = { .version = H5AC__CURR_CACHE_CONFIG_VERSION };
+    hid_t creation = H5Dget_create_plist(r->dataset);
+    hsize_t chunk[PACK_RANK_MAX], n;
+    double n_chunks = 1;
+    int rank = creation >= 0 && H5Pget_layout(creation) == H5D_CHUNKED
+                   ? H5Pget_chunk(creation, PACK_RANK_MAX, chunk)
+                   : 0;
+    for (int i = 0; i < rank; i++)
+        n_chunks *= ceil((double)r->extent.extent[i] / (double)chunk[i]);
+    if (rank > 0 && n_chunks <= WALK_CHUNKS_MAX) {
+        if (H5Fget_mdc_config(r->file, &config) >= 0 &&
+            config.initial_size < config.max_size) {
+            config.set_initial_size = true;
+            config.initial_size = config.max_size;
+            (void)H5Fset_mdc_config(r->file, &config);
+        }
+        (void)H5Dget_num_chunks(r->dataset, r->file_space, &n);
+    }
+    if (creation >= 0)
+        H5Pclose(creation);
+}
+
 static enum pack_status
 open_all(struct pack_h5_boxes *r, struct pack_error *err)
 {
@@ -69,6 +98,8 @@ open_all(struct pack_h5_boxes *r, struct pack_error *err)
     if (r->type < 0 || !read_extent(r))
         return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read '%s:/%s'", p->file,
                             p->dataset);
+    if (p->walk_index)
+        walk_index(r);
     return PACK_OK;
 }
 

@@ -21,6 +21,10 @@ struct pack_h5_boxes_params {
     bool set_cache; /* use `cache`; else what the linked library does by itself */
     struct pack_cache_params cache; /* version is not looked at */
     bool reopen; /* open the dataset by name at each read, as f["x"][i] in h5py does */
+    /* The index of chunks is walked when the dataset is opened, and the library's cache of
+     * metadata as large as it may become: what many thousand reads would lead to. Not more
+     * than 2^22 chunks. */
+    bool walk_index;
     struct pack_h5_count *count; /* hooks and counters, or NULL for the stock driver */
 };
 
