@@ -256,6 +256,25 @@ say(const char *trace, const struct pack_buf *text, struct pack_error *err)
     return status;
 }
 
+/* --force replaces an older trace, not the data that is being read. */
+static enum pack_status
+check_trace(const char *trace, bool force, struct pack_error *err)
+{
+    static const unsigned char signature[] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n' };
+    unsigned char got[sizeof signature];
+    int fd = force ? open(trace, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    bool is_hdf5 = false;
+    if (fd < 0)
+        return pack_outfile_check(trace, force, err);
+    for (off_t at = 0; !is_hdf5 && pread(fd, got, sizeof got, at) == (ssize_t)sizeof got;
+         at = at ? 2 * at : 512) /* behind a user block */
+        is_hdf5 = memcmp(got, signature, sizeof got) == 0;
+    close(fd);
+    return is_hdf5 ? pack_fail(err, PACK_ERR_EXISTS,
+                               "'%.200s' is an HDF5 file, which a trace does not replace", trace)
+                   : pack_outfile_check(trace, force, err);
+}
+
 static enum pack_status
 write_trace(const char *trace, bool force, const struct pieces *p, const char *command,
             struct pack_error *err)
@@ -264,7 +283,17 @@ write_trace(const char *trace, bool force, const struct pieces *p, const char *c
     size_t n_damaged = 0, n_stopped = 0, n_empty = 0;
     enum pack_status status =
         pack_trace_merge(p->pieces, p->n, &text, &n_damaged, &n_stopped, err);
-    if (status == PACK_OK && text.size == 0)
+    for (size_t i = 0; i < p->n; i++) /* there was no room for a first line */
+        n_empty += p->pieces[i].size == 0;
+    n_stopped += n_empty;
+    if (status == PACK_OK)
+        status = check_trace(trace, force, err); /* made meanwhile */
+    if (status == PACK_OK && text.size == 0 && n_stopped > 0)
+        status = pack_fail(err, PACK_ERR_IO,
+                           "nothing could be recorded of '%.200s': no room in the folder for "
+                           "temporary files (TMPDIR names another); '%.200s' is not written",
+                           command, trace);
+    else if (status == PACK_OK && text.size == 0)
         status = pack_fail(err, PACK_ERR_NOT_FOUND,
                            "nothing was recorded: '%.200s' read no dataset of HDF5 through "
                            "a shared library; '%.200s' is not written",
@@ -276,10 +305,7 @@ write_trace(const char *trace, bool force, const struct pieces *p, const char *c
     if (n_damaged > 0)
         cli_complain("of %s only the beginning could be read",
                      pack_counted(n_damaged, "process", "processes").text);
-    for (size_t i = 0; i < p->n; i++) /* there was no room for a first line */
-        n_empty += p->pieces[i].size == 0;
-    n_stopped += n_empty;
-    if (n_stopped > 0)
+    if (n_stopped > 0 && text.size > 0)
         cli_complain("%s could not be recorded to the end: no room in the folder for "
                      "temporary files (TMPDIR names another)",
                      pack_counted(n_stopped, "process", "processes").text);
@@ -293,7 +319,7 @@ advise_record(const char *trace, bool force, char **command, int *exit_status,
 {
     struct pieces pieces = { .folder = "" };
     char *library = NULL;
-    enum pack_status status = pack_outfile_check(trace, force, err);
+    enum pack_status status = check_trace(trace, force, err);
     if (status == PACK_OK)
         status = record_library(&library, err);
     if (status == PACK_OK)

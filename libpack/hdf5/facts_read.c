@@ -169,6 +169,12 @@ describe_type(hid_t id, struct pack_type *type)
     type->is_variable = class_id == H5T_VLEN || H5Tis_variable_str(id) > 0;
     H5T_order_t order = H5Tget_order(id);
     bool is_ordered = is_whole || class_id == H5T_FLOAT || class_id == H5T_BITFIELD;
+    hid_t number = class_id == H5T_ENUM ? H5Tget_super(id) : id;
+    type->is_padded = is_ordered && class_id != H5T_FLOAT &&
+                      (H5Tget_precision(number) != 8 * H5Tget_size(number) ||
+                       H5Tget_offset(number) != 0);
+    if (number >= 0 && number != id)
+        H5Tclose(number);
     type->order = !is_ordered             ? PACK_ORDER_NONE
                   : order == H5T_ORDER_BE ? PACK_ORDER_BIG
                   : order == H5T_ORDER_LE ? PACK_ORDER_LITTLE

@@ -108,6 +108,12 @@ open_draws(struct pack_reader *r, struct pack_error *err)
 {
     const struct pack_facts *facts = &r->map->facts;
     uint64_t bytes = facts->type.bytes;
+    char type[PACK_TYPE_TEXT_MAX];
+    if (facts->type.is_padded && !r->params.file_order)
+        return pack_fail(err, PACK_ERR_UNSUPPORTED,
+                         "'%s' holds elements of type %s of which not all bits count; only "
+                         "HDF5 itself reads these as numbers (h5py: f['new'] = f['old'][()])",
+                         facts->path, pack_type_format(&facts->type, type));
     enum pack_status status = r->first ? pack_further_check(r, err) : PACK_OK;
     if (status == PACK_OK)
         status = open_draw(r, &r->present, err);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_boxes.h"
 
 /* All that are kept as a whole take no more than this, nor than a sixteenth of the memory
@@ -105,7 +106,10 @@ read_rows(const struct pack_reader *f, const char *file, uint64_t n_rows, unsign
     struct pack_box box = { .rank = facts->extent.rank };
     memcpy(box.count, facts->extent.extent, sizeof box.count);
     box.count[0] = n_rows;
-    enum pack_status status = pack_h5_boxes_open(&params, &stock, err);
+    enum pack_status status =
+        facts->pipeline.n > 0 ? pack_h5_register_zstd(err) : PACK_OK;
+    if (status == PACK_OK)
+        status = pack_h5_boxes_open(&params, &stock, err);
     if (status == PACK_OK)
         status = pack_h5_boxes_read(stock, &box, 1, to, NULL, err);
     pack_h5_boxes_close(stock);

@@ -19,6 +19,7 @@ from typing import Any
 from h5pack._native import ExistsError, NotFoundError, ReadError
 
 HEAD = b"# h5pack-trace 2\n"
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
 BOXES_MAX = 4096  # of one read; of more the block around them is noted
 READ_BYTES = 1 << 16  # at once of each piece when they become one
 METHODS = ("__getitem__", "read_direct")  # what all other ways of reading come down to
@@ -132,9 +133,14 @@ class _Piece:
 
     def _write(self, text: bytes) -> None:
         """Where there was no room for all of it, nothing more follows: half a line is the last."""
-        if not self._is_full:
-            self._is_full = True
+        if self._is_full:
+            return
+        self._is_full = True
+        try:
             self._is_full = os.write(self._fd, text) < len(text)
+        finally:
+            if self._is_full:  # also where a whole line was the last that had room
+                os.ftruncate(self._fd, max(0, os.fstat(self._fd).st_size - 1))
 
     def _place(self, kind: bytes, name: bytes) -> bytes:
         """The number of a name, written when it is new: a file's with its whole path."""
@@ -159,7 +165,7 @@ class _Piece:
         os.close(self._fd)
 
 
-def _whole_lines(path: str) -> Iterator[bytes]:
+def _whole_lines(path: str, said: dict[str, int]) -> Iterator[bytes]:
     """Up to half a line, of a process that was killed or a disk that was full. The file is not kept
     open: there may be more processes than a process may open files."""
     at = 0
@@ -170,16 +176,18 @@ def _whole_lines(path: str) -> Iterator[bytes]:
             at = file.tell()
         for line in lines:
             if not line.endswith(b"\n"):
+                said["cut"] += 1
                 return
             yield line
         if not lines:
+            said["cut"] += at == 0  # no room for the first line
             return
 
 
 def _lines(path: str, said: dict[str, int]) -> Iterator[tuple[int, bytes, bytes, bytes, bytes]]:
     """Time, numbers, escaped names of file and dataset, process, line by line."""
     names: dict[tuple[bytes, bytes], bytes] = {}
-    for line in _whole_lines(path):
+    for line in _whole_lines(path, said):
         words = line.rstrip(b"\n").split(b"\t")
         if line.startswith(b"# around"):
             said["around"] += 1
@@ -191,9 +199,25 @@ def _lines(path: str, said: dict[str, int]) -> Iterator[tuple[int, bytes, bytes,
                    names[b"dataset", words[-3]], words[-2])
 
 
-def _merge(folder: str, out: Any) -> int:
-    """Writes all pieces by time; returns how many boxes there are."""
-    said = {"around": 0}
+def _is_hdf5(path: str) -> bool:
+    """Its signature stands in front, or behind a user block."""
+    at = 0
+    try:
+        with open(path, "rb") as file:
+            while file.seek(0, os.SEEK_END) >= at + len(SIGNATURE):
+                file.seek(at)
+                if file.read(len(SIGNATURE)) == SIGNATURE:
+                    return True
+                at = 2 * at or 512
+    except OSError:
+        pass
+    return False
+
+
+def _merge(folder: str, out: Any) -> tuple[int, int]:
+    """Writes all pieces by time; returns how many boxes there are, and processes that had no room
+    for all of theirs."""
+    said = {"around": 0, "cut": 0}
     places: dict[tuple[bytes, bytes], int] = {}
     counts = {b"file": 0, b"dataset": 0}
     n = 0
@@ -210,7 +234,7 @@ def _merge(folder: str, out: Any) -> int:
         n += 1
     if said["around"]:
         out.write(b"# around\t%d\n" % said["around"])
-    return n
+    return n, said["cut"]
 
 
 # ------------------------------------------------------------------ recording
@@ -248,6 +272,8 @@ class record:
             raise RuntimeError("a recording is going on already")
         if os.path.lexists(self._path) and not self._force:
             raise ExistsError(f"'{self._path}' exists already; force=True replaces it")
+        if _is_hdf5(self._path):
+            raise ExistsError(f"'{self._path}' is an HDF5 file, which a trace does not replace")
         folder = os.path.dirname(self._path)
         if not os.path.isdir(folder):  # not only when the training has ended
             raise NotFoundError(f"cannot write '{self._path}': there is no folder '{folder}'")
@@ -270,7 +296,7 @@ class record:
         if os.getpid() != self._pid:  # a forked process that leaves by an exception
             return
         try:
-            n = self._write()
+            n, n_cut = self._write()
         except BaseException as why:
             kept = f"what each process read is in '{self._folder}'"
             if error is not None and isinstance(why, Exception):
@@ -281,24 +307,29 @@ class record:
             why.add_note(kept)
             raise
         shutil.rmtree(self._folder, ignore_errors=True)
-        if n == 0:
-            warnings.warn(f"nothing was read through h5py: '{self._path}' is not written",
+        written = "" if n > 0 else f": '{self._path}' is not written"
+        if n_cut > 0:
+            who = "1 process" if n_cut == 1 else f"{n_cut} processes"
+            warnings.warn(f"{who} could not be recorded to the end: no room in the folder for "
+                          f"temporary files (TMPDIR names another){written}",
                           RuntimeWarning, stacklevel=2)
+        elif n == 0:
+            warnings.warn(f"nothing was read through h5py{written}", RuntimeWarning, stacklevel=2)
 
     def _kind(self, why: BaseException) -> type[Exception]:
         return ExistsError if isinstance(why, FileExistsError) else ReadError
 
     def _said(self, why: BaseException) -> str:
         if isinstance(why, FileExistsError):
-            return f"'{self._path}' exists by now; force=True replaces it"
+            return f"'{self._path}' exists by now" + ("" if self._force else "; force=True replaces it")
         return f"cannot write '{self._path}': {getattr(why, 'strerror', None) or why}"
 
-    def _write(self) -> int:
-        """Returns how many boxes there are; none: no trace is written."""
+    def _write(self) -> tuple[int, int]:
+        """Returns what _merge() does; without boxes no trace is written."""
         part = os.path.join(os.path.dirname(self._path), f".h5pack-{uuid.uuid4().hex}.part")
         try:
             with open(part, "xb") as out:
-                n = _merge(self._folder, out)
+                n, n_cut = _merge(self._folder, out)
                 out.flush()
                 os.fsync(out.fileno())
             if n > 0:
@@ -306,10 +337,12 @@ class record:
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(part)
-        return n
+        return n, n_cut
 
     def _publish(self, part: str) -> None:
         if self._force:
+            if _is_hdf5(self._path):  # made meanwhile
+                raise FileExistsError
             os.replace(part, self._path)
             return
         try:

@@ -939,3 +939,33 @@ def test_advice_says_what_limits(tmp_path):
     assert "does not limit" in under_test.advice(), under_test.advice()
     under_test._stats.waiting_ns, under_test._stats.working_ns = 51, 949
     assert "the loop waits 5% of its time" in under_test.advice(), under_test.advice()
+
+
+def test_integers_of_which_not_all_bits_count_are_refused(tmp_path):
+    """Their other bits are what HDF5 makes of them as it reads: these bytes are no numbers yet."""
+    path = str(tmp_path / "bits.h5")
+    values = numpy.arange(-12, 12, dtype="i2").reshape(4, 6)
+    with h5py.File(path, "w") as file:
+        for name, bits, offset in ("whole", 16, 0), ("short", 12, 0), ("moved", 12, 4):
+            kind = h5py.h5t.STD_I16LE.copy()
+            kind.set_precision(bits)
+            kind.set_offset(offset)
+            data = h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple((4, 6)))
+            data.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+    loader = h5pack.Loader(path, 4, images="whole", with_=None, order="sequential", out="numpy")
+    assert (next(iter(loader))[0] == values).all()
+    for images, with_ in ("short", None), ("moved", None), ("whole", "short"):
+        loader = h5pack.Loader(path, 4, images=images, with_=with_, out="numpy")
+        said = raised(h5pack.UnsupportedError, next, iter(loader))
+        assert "of which not all bits count" in said
+
+
+def test_what_is_kept_whole_needs_no_plugin(tmp_path):
+    path, plain = str(tmp_path / "z.h5"), str(tmp_path / "plain.h5")
+    pixels = write(plain)
+    subprocess.run(["h5rechunk", plain + ":/volume", "--compress", "zstd", "-q", "-o", path], check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
+    code = ("import sys, h5pack; print(sum(len(batch[1]) for batch in "
+            "h5pack.Loader(sys.argv[1], 8, with_='volume', out='numpy')))")
+    run = subprocess.run([sys.executable, "-c", code, path], env=environment, capture_output=True, text=True)
+    assert run.stdout.split() == [str(len(pixels))], run.stderr

@@ -1,4 +1,5 @@
 """record: the trace is what was asked for."""
+import errno
 import os
 import resource
 import shutil
@@ -280,20 +281,45 @@ def test_there_may_be_more_processes_than_files_that_can_be_open(tmp_path):
     assert len({box[3] for box in boxes}) == len(boxes) == 50
 
 
-def test_where_the_disk_was_full_the_trace_ends(tmp_path):
-    write(tmp_path / "t.h5")
+def recorded_with(write_like, folder):
+    """What is recorded of three reads, of which the second meets this os.write; what is warned of."""
+    write(folder / "t.h5")
     real = os.write
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            with h5py.File(folder / "t.h5") as file, h5pack.record(folder / "t.trace"):
+                file["images"][1]
+                os.write = lambda fd, text: write_like(real, fd, text)
+                file["images"][2]
+                os.write = real
+                file["images"][3]
+        finally:
+            os.write = real
+    return [box[0][0] for box in boxes_of(folder / "t.trace")], [str(one.message) for one in said]
 
-    def full(fd, text):
+
+def test_where_the_disk_was_full_the_trace_ends(tmp_path):
+    def half(real, fd, text):
         return real(fd, text[:len(text) // 2])
 
-    try:
-        with h5py.File(tmp_path / "t.h5") as file, h5pack.record(tmp_path / "t.trace"):
-            file["images"][1]
-            os.write = full
-            file["images"][2]
-            os.write = real
-            file["images"][3]
-    finally:
-        os.write = real
-    assert [box[0][0] for box in boxes_of(tmp_path / "t.trace")] == [1]
+    def whole(real, fd, text):  # room for this line, and no more
+        real(fd, text)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for number, full in enumerate((half, whole)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        boxes, said = recorded_with(full, folder)
+        assert boxes == [1]
+        assert len(said) == 1 and said[0].startswith("1 process could not be recorded to the end")
+
+
+def test_a_trace_never_replaces_an_hdf5_file(tmp_path):
+    for user_block in 0, 512, 4096:
+        with h5py.File(tmp_path / "t.h5", "w", userblock_size=user_block) as file:
+            file["x"] = 1
+        said = raised(h5pack.ExistsError, h5pack.record(tmp_path / "t.h5", force=True).__enter__)
+        assert "is an HDF5 file" in said
+        with h5py.File(tmp_path / "t.h5") as file:
+            assert file["x"][()] == 1
