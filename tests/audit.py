@@ -374,7 +374,7 @@ THRESHOLDS = [
     ('604', 'samples', VALUE, at_least, doubled(300), '--deep'),
     ('604', 'values', lambda f: 64, at_least, doubled(300), '--deep'),
     ('605', 'samples', lambda f: 1000, at_least, in_runs, '--deep'),
-    ('605', 'rate', lambda f: f['value'] / (10 * (1 - 0.9 ** 64)), at_most, in_runs, '--deep'),
+    ('605', 'rate', lambda f: (f['value'] - 1) / (10 * (1 - 0.9 ** 64) - 1), at_most, in_runs, '--deep'),
 ]
 
 
@@ -644,10 +644,38 @@ def test_labels():
         equal(held('labels.h5', '--sample', '5', '--pattern', pattern)[0]['H5A605']['severity'], 'note',
               f'and nothing under {pattern}')
     status, fixed = fix('labels.h5', '--deep', '--fix-rule', '605')
+    command, = [f['command'] for f in findings('labels.h5', '--deep') if f['code'] == 'H5A605']
+    equal(command, 'h5rechunk labels.h5:/labels --chunk 32768 --shuffle -o new.h5', 'the command names the labels')
     with h5py.File('labels.h5') as before, h5py.File('fixed.h5') as after:
         pairs = [sorted((int(y), x.tobytes()) for x, y in zip(f['images'][:], f['labels'][:])) for f in (before, after)]
         equal((status, [f['code'] for f in fixed['mended']], pairs[0] == pairs[1]), (0, ['H5A605'], True),
               'a random order mends it')
+
+    two = {'train/images': images, 'train/labels': rng.integers(0, 9, 1000), 'test/x': images[:500], 'test/y': labels[:500],
+           'images': images, 'labels': rng.integers(0, 9, 1000), 'more': rng.integers(0, 256, (1000, 64, 64), 'u1')}
+    keep('sets.h5', **two)
+    status, fixed = fix('sets.h5', '--deep', '--fix-rule', '605')
+    with h5py.File('fixed.h5') as after:
+        moved = [name for name, data in two.items() if (after[name][:] != data).any()]
+        pairs = sorted(zip(after['test/y'][:], (x.tobytes() for x in after['test/x'][:])))
+    equal((status, moved, pairs == sorted(zip(two['test/y'], (x.tobytes() for x in two['test/x'])))),
+          (0, ['test/x', 'test/y'], True), 'only what lies beside these labels')
+    with h5py.File('sets.h5', 'r+') as file:
+        file['train/labels'][:] = labels
+    status, said = subprocess.getstatusoutput('h5audit -q --deep --fix f2.h5 --fix-rule 605 sets.h5')
+    ok(status == 2 and 'not of one group' in said and not os.path.exists('f2.h5'), 'two groups, one at a time')
+    status, _ = fix('sets.h5:/test/y', '--deep', '--fix-rule', '605')
+    with h5py.File('fixed.h5') as after:
+        equal((status, (after['train/labels'][:] == labels).all()), (0, True), 'as a dataset is named')
+    write('mixed.h5', chunks=(1, 32, 64))
+    with h5py.File('mixed.h5', 'r+') as file:
+        file['labels'] = np.repeat(np.arange(16), 64)
+    status, said = subprocess.getstatusoutput('h5audit -q --deep --fix f2.h5 --fix-rule 605 --fix-rule 103 mixed.h5')
+    ok(status == 2 and 'goes by itself' in said and not os.path.exists('f2.h5'), 'an order and no other fix')
+    keep('halves.h5', images=images, labels=np.repeat([0, 1], 500))
+    ok('H5A605' in held('halves.h5', '--deep')[0], 'one half of each of two classes')
+    keep('halves.h5', images=images, labels=rng.integers(0, 2, 1000))
+    ok('H5A605' not in held('halves.h5', '--deep')[0], 'and two that are mixed')
     os.unlink('fixed.h5')
     mixed = np.tile(np.arange(10), 100)
     keep('labels.h5', images=images, labels=rng.permutation(labels), cycle=mixed, signed=-labels)

@@ -45,6 +45,7 @@ at(double rate)
                                          .file_bytes = 4096000,
                                          .randomness = 1,
                                          .worker_samples = 1000,
+                                         .epoch_samples = 1000,
                                          .first_samples = 1000,
                                          .steady_samples = 1000,
                                          .first = { .requests = 1000, .loads = 1000 },

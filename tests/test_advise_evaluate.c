@@ -617,11 +617,39 @@ test_refusal(void)
        "and where nobody asks why");
 }
 
+/* An epoch has the samples that there are, however many workers have none of them. */
+static void
+test_epoch_samples(void)
+{
+    static const struct {
+        uint64_t workers, world, batch;
+        bool drop_last;
+        double wanted;
+    } cases[] = {
+        { 0, 0, 64, false, N },   { 1, 0, 64, false, N },        { 4, 0, 64, false, N },
+        { 7, 0, 64, false, N },   { 1000, 0, 64, false, N },     { 7, 0, 64, true, N / 64 * 64 },
+        { 1, 0, 64, true, N / 64 * 64 }, { 3, 7, 16, false, N / 7 + 1 }, { 1, 7, 16, false, N / 7 + 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_pattern *p = &params.reading.pattern;
+        p->workers = cases[i].workers;
+        p->world = cases[i].world;
+        p->batch = cases[i].batch;
+        p->drop_last = cases[i].drop_last;
+        config.pattern = *p;
+        struct pack_advise_outcome o = evaluate();
+        ok(o.epoch_samples == cases[i].wanted, "%d workers, %d ranks: %.9g samples in an epoch",
+           (int)p->workers, (int)p->world, o.epoch_samples);
+    }
+    setup();
+}
+
 int
 main(void)
 {
     setup();
     test_refusal();
+    test_epoch_samples();
     test_memory();
     test_companion();
     test_subset();

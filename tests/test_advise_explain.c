@@ -93,6 +93,7 @@ test_decoding(void)
     o.steady_cost = (struct pack_cost){ .decode_ns = 70, .total_ns = 100 };
     for (uint64_t workers = 1; workers <= 3; workers += 2) {
         params.reading.pattern.workers = workers;
+        o.epoch_samples = 1000 * (double)workers;
         ok(strstr(cause_of(o, 500, 1000, 1),
                   workers == 1 ? "Each chunk is decoded 2 times an epoch, which takes 70 %"
                                : "Each chunk is decoded 6 times an epoch, which takes 70 %"),
@@ -243,6 +244,7 @@ test_warnings(void)
     const struct pack_advise_warning *w;
     struct pack_advise_outcome o = at(100);
     params.reading.pattern.workers = 2;
+    o.epoch_samples = 2000;
     o.steady.requests = 3000;
     o.steady.file_read_bytes = 8000000;
     o.steady.wanted_bytes = 4000000;

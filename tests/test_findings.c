@@ -109,6 +109,11 @@ test_cache(void)
        "one collision in 100 loads is told, with the slots that avoid it");
     f.counts.loads = 101;
     ok(!find(&f, "slot-collisions"), "one in 101 is not");
+    f.counts.evictions_collision = 707;
+    w = find(&f, "slot-collisions");
+    ok(w && w->value == 1 && strstr(w->evidence, "100 % of the loads"),
+       "chunks that are not there are not loaded, and push others out: not more than all");
+    f.counts.evictions_collision = 1;
     f.counts.loads = 100;
     f.enough_slots = 521;
     ok(!find(&f, "slot-collisions"), "nor where more slots would not help");

@@ -249,6 +249,14 @@ test_rewrite(void)
         has("h5rechunk", layouts[i].head, "what encodes is imported");
         has("h5rechunk", layouts[i].piece, "filters have h5py's names");
     }
+    params.now = &now;
+    strcpy(now.codec, "zstd:3");
+    strcpy(config.codec, "none");
+    has("h5rechunk", "import h5py, hdf5plugin  # decodes zstd\n", "so is what decodes");
+    strcpy(now.codec, "none");
+    has("h5rechunk", "import h5py\n", "where there is nothing to decode, nothing is");
+    params.now = NULL;
+    strcpy(config.codec, layouts[3].codec);
     /* 4608 bytes a sample: as many whole chunks of 8 as 32 MiB hold */
     has("h5rechunk", "range(0, len(data), 7280):\n        copy[i:i + 7280] = data[i:i + 7280]\n",
         "as much is copied at once as takes little memory");

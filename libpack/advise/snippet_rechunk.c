@@ -131,7 +131,9 @@ static enum pack_status
 print_h5py(const struct pack_snippet_subject *s, const struct pack_pipeline *pipeline,
            struct pack_buf *buf, struct pack_error *err)
 {
-    bool is_foreign = strstr(s->config->codec, "zstd") != NULL;
+    const struct pack_advise_config *now = s->params->now;
+    bool encodes = strstr(s->config->codec, "zstd") != NULL;
+    bool decodes = now && strstr(now->codec, "zstd") != NULL;
     unsigned long long step = step_of(s);
     struct pack_buf name = { 0 }, file = { 0 }, layout = { 0 };
     enum pack_status status = pack_name_literal(s->dataset, '\'', &name, err);
@@ -141,7 +143,9 @@ print_h5py(const struct pack_snippet_subject *s, const struct pack_pipeline *pip
         status = print_layout(s, pipeline, &layout, err);
     if (status == PACK_OK)
         status = pack_buf_printf(buf, err, repack_script,
-                                 is_foreign ? ", hdf5plugin  # encodes zstd" : "",
+                                 encodes   ? ", hdf5plugin  # encodes zstd"
+                                 : decodes ? ", hdf5plugin  # decodes zstd"
+                                           : "",
                                  (int)name.size, (const char *)name.data, (int)file.size,
                                  (const char *)file.data, pack_snippet_new_file(s->file),
                                  (int)layout.size,

@@ -81,7 +81,7 @@ plan_set(const struct pack_audit_result *found, const struct pack_audit_apply_pa
     const struct pack_facts *facts = &file->survey.datasets[set].facts;
     const struct pack_audit_reading *reading = reading_of(file, set);
     const char *path = facts->path + strspn(facts->path, "/");
-    unsigned fix = fixes_of(found, how, path) & ~(unsigned)PACK_AUDIT_FIX_MIX;
+    unsigned fix = fixes_of(found, how, path);
     char filters[PACK_PIPELINE_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX];
     if (!fix)
         return PACK_OK;
@@ -161,6 +161,19 @@ pack_audit_apply_check(const char *operand, const struct pack_audit_apply_params
     return status;
 }
 
+/* An order belongs to all that lies beside the labels, other fixes to one dataset. */
+static enum pack_status
+check_alone(unsigned fix, struct pack_error *err)
+{
+    if (fix & PACK_AUDIT_FIX_BYTES && fix & ~(unsigned)PACK_AUDIT_FIX_BYTES)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "named",
+                               "what makes bytes of numbers goes by itself");
+    if (fix & PACK_AUDIT_FIX_MIX && fix & ~(unsigned)PACK_AUDIT_FIX_MIX)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "named",
+                               "what changes the order goes by itself");
+    return PACK_OK;
+}
+
 enum pack_status
 pack_audit_apply(const struct pack_audit_params *params,
                  const struct pack_audit_result *found,
@@ -172,17 +185,12 @@ pack_audit_apply(const struct pack_audit_params *params,
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "output",
                                "one file is mended at a time");
     const struct pack_audit_file *file = &found->files[0];
-    unsigned fix = all_fixes(found, how);
-    enum pack_status status =
-        fix & PACK_AUDIT_FIX_BYTES && fix & ~(unsigned)PACK_AUDIT_FIX_BYTES
-            ? pack_fail_param(err, PACK_ERR_ARGUMENT, "named",
-                              "what makes bytes of numbers goes by itself")
-            : PACK_OK;
+    enum pack_status status = check_alone(all_fixes(found, how), err);
     for (size_t i = 0; i < file->survey.n_datasets && status == PACK_OK; i++)
         status = plan_set(found, how, i, applied, err);
     if (status == PACK_OK && applied->n_specs == 0 && fixes_of(found, how, NULL))
         status = plan_copy(file, applied, err);
-    if (status == PACK_OK && (applied->n_specs > 0 || fix & PACK_AUDIT_FIX_MIX))
+    if (status == PACK_OK && applied->n_specs > 0)
         status = rewrite(params, found, how, applied, err);
     if (status == PACK_OK && applied->is_written)
         status = audit_again(params, file, how->output, applied, err);

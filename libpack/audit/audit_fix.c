@@ -106,7 +106,7 @@ fix_of(int code, const struct pack_facts *facts, const struct pack_audit_reading
             fix = fixes[i].fix;
     if (fix & PACK_AUDIT_FIX_LAYOUT)
         return reading && reading->has_advice && !reading->is_kept ? fix : 0;
-    if (fix & (PACK_AUDIT_FIX_COPY | PACK_AUDIT_FIX_OTHER | PACK_AUDIT_FIX_MIX))
+    if (fix & (PACK_AUDIT_FIX_COPY | PACK_AUDIT_FIX_OTHER))
         return fix;
     bool has_place = facts && (facts->layout == PACK_LAYOUT_CHUNKED ||
                                (facts->layout == PACK_LAYOUT_CONTIGUOUS &&
@@ -140,6 +140,8 @@ put_rechunk(struct page *page, const char *file, const struct pack_facts *facts,
     pack_audit_filters(facts, fix, reading ? reading->filters : "", filters);
     if (fix & PACK_AUDIT_FIX_BYTES)
         LINE(page, " --as uint8");
+    else if (fix & PACK_AUDIT_FIX_MIX) /* all that lies beside these labels, in step */
+        LINE(page, " --shuffle");
     else
         LINE(page, " --compress %s", filters);
     LINE(page, " -o %s", pack_snippet_new_file(file));
@@ -173,9 +175,6 @@ pack_audit_mend(const struct pack_finding *finding, const char *file,
         put_word(&page, "h5clear -s ", file, "");
     } else if (mending->fix & PACK_AUDIT_FIX_COPY) {
         put_word(&page, "h5repack ", file, " ");
-        LINE(&page, "%s", pack_snippet_new_file(file));
-    } else if (mending->fix & PACK_AUDIT_FIX_MIX) {
-        put_word(&page, "h5rechunk ", file, " --shuffle -o ");
         LINE(&page, "%s", pack_snippet_new_file(file));
     } else if (mending->fix) {
         put_rechunk(&page, file, facts, reading, mending->fix);

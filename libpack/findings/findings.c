@@ -137,11 +137,13 @@ static bool
 collisions(const struct pack_finding_facts *f, struct pack_finding *out)
 {
     const struct pack_cache_counts *c = &f->counts;
+    /* chunks that were never written are not loaded, and push others out as well */
+    double loads = fmax((double)c->loads, (double)c->evictions_collision);
     if (f->grid.rank == 0 || c->evictions_collision == 0 ||
-        (double)c->evictions_collision < least(f, 203, "rate") * (double)c->loads ||
+        (double)c->evictions_collision < least(f, 203, "rate") * loads ||
         f->enough_slots <= f->cache.n_slots)
         return false;
-    out->value = (double)c->evictions_collision / (double)c->loads;
+    out->value = (double)c->evictions_collision / loads;
     out->price_bytes = bytes_in_vain(f) * out->value;
     SAY(out->evidence,
         "slot collisions: %.3g %% of the loads push out a chunk that shares the slot "
@@ -165,7 +167,7 @@ shared_pool(const struct pack_finding_facts *f, struct pack_finding *out)
     out->price_bytes = bytes_in_vain(f);
     SAY(out->evidence,
         "block shuffle with %llu workers: batches are dealt to all of them, so that each "
-        "chunk is loaded by %.2g workers",
+        "chunk is loaded %.3g times",
         (unsigned long long)f->workers, out->value);
     SAY(out->remedy,
         "one worker, or a worker-local block shuffle (block:chunks=N,local), loads it once");

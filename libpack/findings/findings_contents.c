@@ -123,7 +123,7 @@ sorted_labels(const struct look *l, struct pack_finding *out)
     const struct pack_contents *c = l->c;
     if (!l->use->has_samples || c->n_classes < 2 || c->n_classes * 10 > c->n_samples ||
         (double)c->n_samples < pack_threshold(l->t, 605, "samples") ||
-        c->classes_seen > pack_threshold(l->t, 605, "rate") * c->classes_random)
+        c->classes_seen - 1 > pack_threshold(l->t, 605, "rate") * (c->classes_random - 1))
         return false;
     out->value = c->classes_seen;
     if (l->use->is_shuffled)

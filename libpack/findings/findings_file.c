@@ -41,7 +41,10 @@ truncated(const struct look *l, struct pack_finding *out)
         (unsigned long long)s->file.file_bytes,
         (unsigned long long)s->file.superblock.end_bytes,
         s->status != PACK_OK ? "; not all of its datasets could be listed" : "");
-    if (s->status != PACK_OK && s->n_datasets == 0)
+    if (s->status != PACK_OK && s->n_datasets > 0)
+        SAY(out->remedy, "copy it again from where it came from: names were cut off too, and what "
+                         "cannot be listed is not salvaged");
+    else if (s->status != PACK_OK)
         SAY(out->remedy, "copy it again from where it came from: what says where data lies was cut "
                          "off, and no tool of HDF5 brings it back");
     else

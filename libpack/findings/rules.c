@@ -274,7 +274,7 @@ static const struct pack_rule rules[] = {
       "that mixes few chunks, a batch holds few classes, and training goes worse. Rewriting "
       "the file once in a random order cures it. It is a note where samples are drawn "
       "from all of them.",
-      { { "rate", 0.5, "classes seen over those of a random order, at most" },
+      { { "rate", 0.5, "classes seen beside one, over those of a random order, at most" },
         { "samples", 100, "that there are, at least" } } },
 };
 /* clang-format on */
