@@ -123,9 +123,9 @@ struct pack_type {
     bool is_signed;             /* integers, and those that enums stand for */
     bool is_ieee;               /* floats of 2, 4 and 8 bytes as IEEE 754 has them */
     bool is_variable;           /* strings and sequences of variable length */
+    enum pack_type_order order; /* integers, floats, bitfields, enums; else NONE */
     bool is_padded;             /* integers, bitfields, enums of which not all bits count: 12
                                    in 2 bytes, say; HDF5 fills in the others as it reads */
-    enum pack_type_order order; /* integers, floats, bitfields, enums; else NONE */
 };
 
 enum pack_space { PACK_SPACE_SIMPLE = 0, PACK_SPACE_SCALAR, PACK_SPACE_NULL };

@@ -232,16 +232,19 @@ needless_compression(const struct look *l, struct pack_finding *out)
 static bool
 slow_codec(const struct look *l, struct pack_finding *out)
 {
+    static const double shrunk = 0.25;
     double factor = l->r->zstd_ns > 0 ? l->r->gzip_ns / l->r->zstd_ns : 0;
     if (!is_large(l, 404) || !has_filter(&l->f->pipeline, PACK_FILTER_DEFLATE) ||
         is_needless(l) || factor <= 1 || factor < pack_threshold(l->t, 404, "factor"))
         return false;
     out->value = factor;
     out->price_s = l->r->decode_s * (1 - 1 / factor);
-    SAY(out->evidence,
-        "deflate takes %.3g times as long to decode as zstd, which stores as much "
-        "in about as many bytes",
-        factor);
+    SAY(out->evidence, "deflate takes %.3g times as long to decode as zstd, which stores %s",
+        factor,
+        l->f->stored_bytes < shrunk * (double)l->f->logical_bytes
+            ? "photographs in about as many bytes, but what shrinks as much as this in up to "
+              "twice as many"
+            : "as much in about as many bytes");
     return true;
 }
 

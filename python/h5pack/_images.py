@@ -69,7 +69,7 @@ class Images:
         return h5py.File(self._path, "r", **self._cache)
 
     def _look(self, file, with_, rdcc_nbytes):
-        dataset = file[self._images]
+        dataset = self._found(file, self._images)
         self.shape, self.dtype = dataset.shape, dataset.dtype
         self.classes = [name.decode("utf-8", "replace") for name in file["class_names"][()]] \
             if "class_names" in file else None
@@ -79,9 +79,9 @@ class Images:
             with_ = tuple(name for name in WITH if name in file)
         self._with = (with_,) if isinstance(with_, str) else tuple(with_ or ())
         for name in self._with:
-            if len(file[name]) != len(dataset):
-                raise ValueError(f"{name} has {len(file[name])} rows, {self._images} "
-                                 f"{len(dataset)}")
+            n_rows = len(self._found(file, name))
+            if n_rows != len(dataset):
+                raise ValueError(f"{name} has {n_rows} rows, {self._images} {len(dataset)}")
         self._check_filters(dataset)
         chunk = dataset.chunks
         if rdcc_nbytes is not None:
@@ -90,6 +90,17 @@ class Images:
             size = int(numpy.prod(chunk)) * dataset.dtype.itemsize
             filtered = dataset.id.get_create_plist().get_nfilters() > 0
             self._cache = cache_of(chunk[0], size, filtered)
+
+    def _found(self, file, name):
+        """A dataset that has samples."""
+        if name not in file:
+            raise _native.NotFoundError(f"'{self._path}' has no dataset '{name}'")
+        found = file[name]
+        if not hasattr(found, "dtype"):
+            raise ValueError(f"'{self._path}': '{name}' is a group, not a dataset")
+        if not found.shape:  # a single value, or none
+            raise ValueError(f"'{self._path}': '{name}' has no samples")
+        return found
 
     def _check_filters(self, dataset):
         import h5py

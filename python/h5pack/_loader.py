@@ -202,9 +202,9 @@ class Loader:
                 "box": None if box is None else list(box), "step": self._order.get("step"),
                 "chunk": self._chunk()}
 
-    def _chunk(self):
+    def _chunk(self, facts=None):
         """Samples of a chunk, where the order depends on them."""
-        chunk = self._facts["chunk"]
+        chunk = (facts or self._facts)["chunk"]
         return chunk[0] if chunk and self._order["order"].startswith("block") else None
 
     # -------------------------------------------------------------- the reader
@@ -248,11 +248,15 @@ class Loader:
                 n_threads=self._threads, n_ahead=AHEAD, n_kept=_native.KEEP_ALL,
                 memory_bytes=self._memory, strategy=self._strategy)
             for file, shape in zip(self._files, self._shapes):
-                if _native.dataset(file, self._images)["shape"] != shape:
+                now = _native.dataset(file, self._images)
+                changed = "another shape" if now["shape"] != shape else \
+                    "other chunks" if file == self._files[0] and self._chunk(now) != self._chunk() \
+                    else None
+                if changed:
                     reader.close()
                     raise _native.ChangedError(
                         f"'{os.fsdecode(file)}' is another file than when this loader was made: "
-                        f"'{self._images}' has another shape")
+                        f"'{self._images}' has {changed}")
         return reader
 
     def _next(self):

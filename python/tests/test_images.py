@@ -154,3 +154,19 @@ def test_a_sample_asked_for_twice_is_there_twice():
     kept = second[0].copy()
     first[0][:] = 255 - first[0]
     assert (second[0] == kept).all() and second[1] == first[1]
+
+
+def test_what_has_no_samples_is_told_by_name(tmp_path):
+    need("h5py")
+    import h5py
+
+    path = str(tmp_path / "odd.h5")
+    with h5py.File(path, "w") as file:
+        file["rows"] = numpy.zeros((5, 4), "u1")
+        file["one"] = 7
+        file["none"] = h5py.Empty("f4")
+        file.create_group("group")
+    for name, kind, says in (("group", ValueError, "is a group"), ("one", ValueError, "has no samples"),
+                             ("none", ValueError, "has no samples"), ("gone", h5pack.NotFoundError, "has no dataset")):
+        for options in {"images": name, "with_": None}, {"images": "rows", "with_": name}:
+            raises(kind, lambda: h5pack.Images(path, **options), f"'{name}'", says)

@@ -745,6 +745,20 @@ def test_a_file_that_is_replaced_before_it_is_read_is_told_of(tmp_path):
     assert "another file" in raised(h5pack.ChangedError, iter, under_test)
 
 
+def test_chunks_that_are_others_are_told_of_where_the_order_is_by_chunks(tmp_path):
+    """A state says of which chunks it is: it would fit none of both files."""
+    for order, told in ("shuffle", False), ("block:chunks=2", True):
+        write(tmp_path / "a.h5", n=20)
+        under_test = opened(tmp_path / "a.h5", 4, order=order)
+        take(under_test)
+        under_test.close()
+        write(tmp_path / "a.h5", n=20, chunks=(8, SIDE, SIDE + 1, 3))
+        if told:
+            assert "has other chunks" in raised(h5pack.ChangedError, iter, under_test)
+        else:
+            assert len(take(under_test)[1]) == 20
+
+
 def test_names_of_files_need_not_be_utf_8(tmp_path):
     path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff'\".h5")
     write(tmp_path / "a.h5", n=20)
