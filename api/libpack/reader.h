@@ -160,9 +160,9 @@ struct pack_reader_work {
 /*
  * A batch: n_samples boxes one behind the other, each dense, slowest dimension first, of
  * elem_size bytes an element. Integers, floats and bitfields are in this machine's byte
- * order unless file_order is set, which those of which not all bits count are only read
- * with; all else is as it is in the file, padding of texts too. Where nothing is stored is the fill value. With a transform
- * they are what it makes of the samples.
+ * order unless file_order is set (those of which not all bits count are only read with
+ * it); all else is as it is in the file, padding of texts too. Where nothing is stored is
+ * the fill value. With a transform they are what it makes of the samples.
  */
 struct pack_reader_batch {
     const void *data;

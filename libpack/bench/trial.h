@@ -49,8 +49,9 @@ struct pack_trial_result {
  * Reads as each of `candidates` says, one after another, round after round, each time in
  * processes started anew; their starting does not count. Epochs follow one another until
  * the slice is over. `candidates` are runs of bench.h, of which stop, no_check, watch
- * and open.walk_index are set here. A candidate with preload is read without it in the first PACK_TRIAL_FRESH
- * rounds, which measure its first epoch; the other rounds measure the later ones.
+ * and open.walk_index are set here. A candidate with preload is read without it in the
+ * first PACK_TRIAL_FRESH rounds, which measure its first epoch; the other rounds measure
+ * the later ones.
  *
  * Errors as pack_bench_run. Only results with n_rounds > 0 count after
  * PACK_ERR_INTERRUPTED.

@@ -135,7 +135,8 @@ static const struct pack_rule rules[] = {
     { 404, "slow-codec", PACK_FINDING_COST,
       "deflate where zstd decodes several times faster",
       "deflate (gzip) is decoded at some 200 to 400 MB/s a core, zstd at 1 to 2 GB/s, "
-      "at about the same size, of masks and the like at up to twice that. HDF5 finds zstd as a plugin (import hdf5plugin).",
+      "at about the same size, of masks and the like at up to twice that. HDF5 finds zstd "
+      "as a plugin (import hdf5plugin).",
       { { "factor", 1.5, "how many times faster, at least" },
         { "bytes", 1 << 20, "of all stored chunks, at least" } } },
     { 405, "wide-bytes", PACK_FINDING_COST,
