@@ -203,7 +203,7 @@ grep -q '^block:chunks=4,local ' out || status=99
 says 0 '^shuffle  ' out 'values with commas are apart by semicolons'
 for case in 'workers=0,x:workers.*x' 'pattern=shuffle,odd:odd' 'step=1ms,5:not a time' \
     'consumer=null,nobody:nobody' 'trace=a,b:--trace is of one run' 'cold=1:takes no value' \
-    'workers=0,,1:workers'; do
+    'workers=0,,1:workers' 'consumer=null,emulated:duration of a step'; do
     bench one.h5 --batch 8 --batches 3 --sweep batch=4,8 --sweep "${case%:*}"
     [ ! -s out ] && grep -q 'nothing of the sweep was run' err || status=99
     says 2 "${case##*:}" err "before anything is run a sweep is refused: ${case%:*}"

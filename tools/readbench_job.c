@@ -366,6 +366,10 @@ readbench_check(const struct readbench_options *o, struct readbench_job *job,
                            "h5readbench --help");
     if (status == PACK_OK && strcmp(p->consumer.name, "auto") != 0)
         status = pack_consumer_check(p->consumer.name, err);
+    if (status == PACK_OK && strcmp(p->consumer.name, "emulated") == 0 &&
+        p->consumer.params.step_ns == 0) /* before the runs of a sweep that come first */
+        status = pack_fail_param(err, PACK_ERR_ARGUMENT, "step",
+                                 "consumer 'emulated' needs the duration of a step");
     return status;
 }
 
