@@ -288,6 +288,7 @@ open_dataset(const char *file, const char *path, const struct pack_facts *known,
     enum pack_status status = d->file && (d->path || !path)
                                   ? pack_h5_register_zstd(err)
                                   : pack_fail_memory(err, "a dataset's name");
+    d->is_seen = d->file && stat(d->file, &d->seen) == 0;
     struct opening opening = { d, known && is_consistent(known) ? known : NULL };
     if (status == PACK_OK && !opening.known)
         status = pack_h5_guard_try(file, NULL, open_all, &opening, err);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include <libpack/dataset.h>
 #include <libpack/status.h>
@@ -21,6 +22,8 @@ struct pack_h5_dataset {
     char *file;
     char *data_file; /* the same, or the file behind an external link */
     char *path; /* inside it, without a leading slash */
+    bool is_seen;
+    struct stat seen; /* `file` before anything of it was read, where that could be told */
     struct pack_facts facts;
     struct pack_h5_chunks chunks;   /* of a chunked dataset; else none */
     struct pack_h5_sources sources; /* of a virtual dataset; else none */

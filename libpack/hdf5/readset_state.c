@@ -11,12 +11,15 @@
 
 #include "libpack/base/name.h"
 
+/* As it was when it was opened, or as it is. */
 static void
-note(struct pack_readset *set, const char *file)
+note(struct pack_readset *set, const char *file, const struct stat *seen)
 {
     struct stat now;
     struct pack_readset_file *f = &set->files[set->n_files];
-    if (stat(file, &now) != 0)
+    if (seen)
+        now = *seen;
+    else if (stat(file, &now) != 0)
         return; /* a source that is missing, or a name that HDF5 takes otherwise */
     *f = (struct pack_readset_file){ .name = file,
                                      .device = (uint64_t)now.st_dev,
@@ -41,11 +44,11 @@ pack_readset_note_files(struct pack_readset *set, struct pack_error *err)
     for (size_t i = 0; i < set->n_parts; i++) {
         const struct pack_h5_dataset *d = set->parts[i].data;
         const struct pack_h5_sources *s = &d->sources;
-        note(set, d->file);
+        note(set, d->file, d->is_seen ? &d->seen : NULL);
         if (strcmp(d->data_file, d->file) != 0)
-            note(set, d->data_file);
+            note(set, d->data_file, NULL);
         for (size_t k = 0; k < s->n_sources; k++)
-            note(set, s->sources[k].file);
+            note(set, s->sources[k].file, NULL);
     }
     return PACK_OK;
 }
