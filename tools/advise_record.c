@@ -21,6 +21,7 @@
 #include "libpack/base/name.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/outfile.h"
+#include "libpack/hdf5/superblock.h"
 #include "libpack/model/trace_merge.h"
 #include "libpack/model/trace_survey.h"
 #include "tools/cli.h"
@@ -260,15 +261,13 @@ say(const char *trace, const struct pack_buf *text, struct pack_error *err)
 static enum pack_status
 check_trace(const char *trace, bool force, struct pack_error *err)
 {
-    static const unsigned char signature[] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n' };
-    unsigned char got[sizeof signature];
     int fd = force ? open(trace, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    bool is_hdf5 = false;
+    struct pack_superblock superblock;
+    struct stat s;
     if (fd < 0)
         return pack_outfile_check(trace, force, err);
-    for (off_t at = 0; !is_hdf5 && pread(fd, got, sizeof got, at) == (ssize_t)sizeof got;
-         at = at ? 2 * at : 512) /* behind a user block */
-        is_hdf5 = memcmp(got, signature, sizeof got) == 0;
+    bool is_hdf5 = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) &&
+                   pack_superblock_find(fd, (uint64_t)s.st_size, &superblock);
     close(fd);
     return is_hdf5 ? pack_fail(err, PACK_ERR_EXISTS,
                                "'%.200s' is an HDF5 file, which a trace does not replace", trace)
