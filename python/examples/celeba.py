@@ -45,7 +45,7 @@ def main():
     parser.add_argument("--tensorboard", metavar="FOLDER")
     args = parser.parse_args()
     names = args.attributes or attributes_of(args.file)
-    device = "cuda" if torch.cuda.is_available() else None
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     loader = h5pack.Loader(args.file, args.batch_size, with_=names, order="block:chunks=64,local",
                            crop=args.size, flip=True, normalize=True, layout="nchw",
                            memory=args.memory, device=device, out="torch")
@@ -55,7 +55,7 @@ def main():
 
         writer = SummaryWriter(args.tensorboard)
     torch.manual_seed(0)
-    model = network(len(names)).to(device or "cpu")
+    model = network(len(names)).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), args.lr)
     for epoch in range(args.epochs):
         loader.set_epoch(epoch)

@@ -51,9 +51,7 @@ def network(arch, classes):
 def loaders(args, device):
     """Of training: random crops of --size; of validation: the centre, in order."""
     common = {"normalize": (MEAN, STD), "layout": "channels_last", "rank": "auto", "out": "torch",
-              "memory": args.memory, "threads": args.threads}
-    if device.type == "cuda":
-        common["device"] = str(device)
+              "memory": args.memory, "threads": args.threads, "device": device}
     train = h5pack.Loader(args.train, args.batch_size, order=args.order, seed=args.seed,
                           resized_crop=args.size, flip=True, drop_last=True, **common)
     val = h5pack.Loader(args.val, args.batch_size, order="sequential", centre_crop=args.size,

@@ -28,7 +28,7 @@ class Cuda:
         if not torch.cuda.is_available():
             fail("device", f"{device!r}: PyTorch finds no GPU here")
         self.torch = torch
-        self.device = torch.device(device)
+        self.device = _device(torch, device)
         self.stream = torch.cuda.Stream(self.device)
 
     def register(self, address, size):
@@ -65,6 +65,20 @@ class Cuda:
 
     def finish(self):
         self.stream.synchronize()
+
+
+def _device(torch, name):
+    """The GPU of that name."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    if device is None or device.type != "cuda":
+        fail("device", f"{name!r} is none of 'cuda', 'cuda:0', 'cuda:1', ...")
+    n_devices = torch.cuda.device_count()
+    if (device.index or 0) >= n_devices:
+        fail("device", f"there is no {name!r}; PyTorch sees {n_devices}, numbered from 0")
+    return device
 
 
 class Pins:

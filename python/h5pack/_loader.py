@@ -52,8 +52,8 @@ class Loader:
 
     out        "torch", "numpy", or "dlpack": objects with __dlpack__ and the buffer protocol. By
                default torch where it is installed
-    device     "cuda": batches arrive there, copied beside the computation. The memory that they
-               are copied from is registered with CUDA, unless pin=False
+    device     "cuda", "cuda:1": batches arrive there, copied beside the computation. The memory
+               that they are copied from is registered with CUDA, unless pin=False. "cpu" is as None
 
     An iteration gives tuples: images, and what with_ names. Arrays show the reader's memory, which
     is used again when the last array that shows a batch is gone, and not before; they stay
@@ -90,7 +90,8 @@ class Loader:
         self._out, self._layout = _out.chosen(out), layout
         if self._out == "numpy" and (self._transform or {}).get("values") == "bfloat16":
             fail("dtype", "NumPy has no bfloat16: out='torch' or 'dlpack'")
-        self._device = None if device is None else str(device)
+        device = None if device is None or str(device) == "cpu" else str(device)
+        self._device = device
         self._pin = self._device is not None if pin is None else _options.flag("pin", pin)
         self._on_device = (normalize, dtype)
         if pin and not self._device:

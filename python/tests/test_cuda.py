@@ -243,6 +243,38 @@ def test_where_memory_is_full_those_under_way_come_first(tmp_path):
         assert sum(got, []) == list(range(N))
 
 
+class Gpus:
+    """torch, as far as devices are named."""
+
+    def __init__(self, n):
+        self.device, self.cuda, self.n = torch.device, self, n
+
+    def device_count(self):
+        return self.n
+
+
+def test_a_gpu_that_is_not_there_is_named():
+    for name in ("cuda", "cuda:0", "cuda:1"):
+        assert str(_cuda._device(Gpus(2), name)) == name
+    for name in ("cuda:2", "cuda:99"):
+        said = raised(h5pack.ArgumentError, _cuda._device, Gpus(2), name)
+        assert f"there is no '{name}'; PyTorch sees 2" in said, said
+    for name in ("meta", "cud", "0", "cuda:x", ""):
+        said = raised(h5pack.ArgumentError, _cuda._device, Gpus(2), name)
+        assert repr(name) in said and "none of 'cuda'" in said, said
+
+
+def test_the_cpu_is_no_device_of_its_own(tmp_path):
+    pixels = write(tmp_path / "x.h5")
+    for device in ("cpu", torch.device("cpu")):
+        loader = h5pack.Loader(tmp_path / "x.h5", 8, device=device, order="sequential")
+        images, _ = next(iter(loader))
+        assert (images.numpy() == pixels[:8]).all()
+        said = raised(h5pack.ArgumentError, h5pack.Loader, tmp_path / "x.h5", 8, device=device,
+                      pin=True)
+        assert "pin" in said, said
+
+
 def test_without_a_gpu_it_is_said(tmp_path):
     write(tmp_path / "x.h5")
     if torch.cuda.is_available():
