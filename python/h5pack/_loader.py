@@ -77,6 +77,7 @@ class Loader:
         if strategy not in STRATEGIES:
             fail("strategy", f"{strategy!r} is none of {', '.join(map(repr, STRATEGIES))}")
         self._strategy = strategy
+        self._device = None if device is None or str(device) == "cpu" else str(device)
         self._order = {**_options.order(order, weights), **_options.subset(indices),
                        "seed": _options.whole("seed", seed), "batch": self._batch_size,
                        "rank": self._rank, "world": self._world,
@@ -86,12 +87,10 @@ class Loader:
         if step is not None:
             self._order["step"] = _positive("step", step)
         self._transform = _options.transform(crop, centre_crop, resize, resized_crop, flip,
-                                             normalize, dtype, layout, device)
+                                             normalize, dtype, layout, self._device)
         self._out, self._layout = _out.chosen(out), layout
         if self._out == "numpy" and (self._transform or {}).get("values") == "bfloat16":
             fail("dtype", "NumPy has no bfloat16: out='torch' or 'dlpack'")
-        device = None if device is None or str(device) == "cpu" else str(device)
-        self._device = device
         self._pin = self._device is not None if pin is None else _options.flag("pin", pin)
         self._on_device = (normalize, dtype)
         if pin and not self._device:

@@ -18,6 +18,7 @@ HELP = {
     "memory_bytes": "Memory of the reader: chunks, batches ahead.",
     "file_reads": "Reads of the files.",
     "file_read_bytes": "Bytes read from the files.",
+    "storage_read_bytes": "Bytes that this process read from storage, not from the page cache.",
     "loads": "Chunks read and decoded.",
     "hits": "Chunks found decoded in memory.",
     "visits": "Chunks asked for.",

@@ -30,7 +30,7 @@ def whole(argument, number, least=0, most=2**64 - 1):
 def flag(argument, given):
     """True or False, of NumPy too; a text like "no" would be true."""
     try:
-        value = bool(given) if type(given).__name__ == "bool_" else operator.index(given)
+        value = bool(given) if type(given).__name__ in ("bool", "bool_") else operator.index(given)
     except TypeError:
         value = None
     if value not in (0, 1):

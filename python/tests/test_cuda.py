@@ -270,6 +270,10 @@ def test_the_cpu_is_no_device_of_its_own(tmp_path):
         loader = h5pack.Loader(tmp_path / "x.h5", 8, device=device, order="sequential")
         images, _ = next(iter(loader))
         assert (images.numpy() == pixels[:8]).all()
+        loader = h5pack.Loader(tmp_path / "x.h5", 8, device=device, order="sequential",
+                               normalize=(MEAN, STD))
+        images, _ = next(iter(loader))
+        assert numpy.abs(images.numpy() - (pixels[:8] / 255 - MEAN) / STD).max() < 1e-5
         said = raised(h5pack.ArgumentError, h5pack.Loader, tmp_path / "x.h5", 8, device=device,
                       pin=True)
         assert "pin" in said, said

@@ -14,7 +14,7 @@ import numpy
 from files import N, SIDE, h5py, raised, take, write, write_virtual
 
 import h5pack
-from h5pack import _native
+from h5pack import _native, _stats
 
 ORDERS = ("sequential", "shuffle", "block:chunks=4", "block:chunks=3,pool=slide",
           "block:chunks=2,local", "buffer:samples=20", "replacement", "replacement:draws=50")
@@ -953,6 +953,17 @@ def test_advice_says_what_limits(tmp_path):
     assert "does not limit" in under_test.advice(), under_test.advice()
     under_test._stats.waiting_ns, under_test._stats.working_ns = 51, 949
     assert "the loop waits 5% of its time" in under_test.advice(), under_test.advice()
+
+
+def test_advice_on_reading_tells_the_page_cache_from_storage(tmp_path):
+    write(tmp_path / "x.h5", chunks=(1, SIDE, SIDE + 1, 3))
+    under_test = h5pack.Loader(tmp_path / "x.h5", 8)
+    assert under_test.stats()["storage_read_bytes"] >= 0
+    for storage, seconds, is_cached in ((0, 1, True), (99e6, 1, True), (101e6, 1, False),
+                                        (0, 1.9, True), (0, 2.1, False), (1e9, 1, False)):
+        stats = {"file_read_bytes": 1e9, "storage_read_bytes": storage, "read_thread_s": seconds}
+        said = _stats._of_reading(stats, under_test)
+        assert ("page cache" in said, "faster storage" in said) == (is_cached, not is_cached), stats
 
 
 def test_integers_of_which_not_all_bits_count_are_refused(tmp_path):
