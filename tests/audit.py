@@ -284,6 +284,8 @@ def test_rules():
             set_to = re.findall(r'rdcc_(\w+)=([0-9.]+)', found[0]['remedy'])
             left = codes('bad.h5', *(word for name, value in set_to for word in (f'--rdcc-{name}', value)))
             ok(len(set_to) == 3 and code not in left, f'{code}: the settings mend it {left}')
+            many = [f['remedy'] for f in findings('bad.h5', '--cpus', '16') if f['code'] == code]
+            ok(many == [found[0]['remedy']], f'{code}: so do they where many processors make another layout worth more {many}')
         elif is_mended:
             left = mend(found[0], 'bad.h5') if found[0]['command'] else ['no command']
             ok(code not in left and not set(left) & {'failed', 'other data', 'no command'},

@@ -462,6 +462,47 @@ test_closing(void)
               "a reader of several datasets is closed after any number of batches");
 }
 
+/* This machine has six processors. */
+enum { N_PROCESSORS = 6 };
+unsigned __wrap_pack_pool_default_threads(void);
+
+unsigned
+__wrap_pack_pool_default_threads(void)
+{
+    return N_PROCESSORS;
+}
+
+/* Threads of a reader that was not told how many; 0: it was not opened. */
+static unsigned
+threads_within(struct pack_reader_params params, uint64_t bytes)
+{
+    struct pack_reader *reader = NULL;
+    struct pack_reader_info info = { .n_threads = 0 };
+    params.n_threads = 0;
+    params.memory_bytes = bytes;
+    if (pack_reader_open(&params, &reader, NULL) == PACK_OK)
+        pack_reader_info(reader, &info, NULL);
+    pack_reader_close(reader);
+    return info.memory_bytes <= bytes ? info.n_threads : 0;
+}
+
+static void
+test_threads(void)
+{
+    struct pack_reader_params params = params_of(&orders[1]);
+    unsigned wrong = 0;
+    for (unsigned n = 1; n <= N_PROCESSORS; n++) {
+        params.n_threads = n;
+        uint64_t least = least_memory(params);
+        wrong += threads_within(params, least) != n;
+        wrong += n > 1 && threads_within(params, least - 1) != n - 1;
+    }
+    is_number(wrong, 0, "of a thread for each processor there are as many as fit");
+    params.n_threads = 1;
+    is_number(threads_within(params, least_memory(params) - 1), 0,
+              "where none fits nothing is opened");
+}
+
 int
 main(void)
 {
@@ -472,6 +513,7 @@ main(void)
     test_damage();
     test_refusals();
     test_closing();
+    test_threads();
     test_memory();
     for (size_t i = 0; i < N_ALL; i++)
         free(wholes[i].data);

@@ -116,7 +116,7 @@ struct pack_reader_params {
     uint64_t position; /* first sample of pattern.epoch, a multiple of the batch */
     uint64_t n_epochs; /* 0: one */
 
-    unsigned n_threads;    /* 0: one for each processor */
+    unsigned n_threads;    /* 0: one for each processor, fewer if they do not fit */
     uint64_t memory_bytes; /* for everything that the reader allocates; 0: 1 GiB. What an order
                             * keeps (pattern.h) it does twice */
     unsigned n_ahead;      /* batches made beside the one that is lent; 0: 2 */

@@ -213,6 +213,24 @@ find_best(const struct pack_advise_params *params,
     return best;
 }
 
+/* The choice, or else the best of the rows, that leaves the file as it is; NULL: none gains. */
+static const struct pack_advise_outcome *
+find_settings(const struct pack_advise_params *params,
+              const struct pack_advise_result *result)
+{
+    const struct pack_advise_outcome *best = NULL;
+    if (result->n_rows > 0 && result->rows[0].change == PACK_ADVISE_SETTINGS)
+        return &result->rows[0];
+    for (size_t i = 0; i < result->n_rows; i++) {
+        const struct pack_advise_outcome *o = &result->rows[i];
+        if (o->change == PACK_ADVISE_SETTINGS && o->fits &&
+            o->rate >= pack_advise_min_gain(params) * result->now.rate &&
+            (!best || o->rate > best->rate))
+            best = o;
+    }
+    return best;
+}
+
 /* Where the file can be smaller: the fastest of the plain layouts, whole samples with today's
  * filters, that reads as fast as today's does, or nearly, and is not larger; *best stays where
  * there is none. */
@@ -283,8 +301,9 @@ find_layout(struct pack_advise_job *job, const struct pack_thresholds *threshold
             snprintf(r->filters, sizeof r->filters, "%s", best->config.codec);
         }
     }
-    if (status == PACK_OK && r->is_kept && result->rows[0].change == PACK_ADVISE_SETTINGS)
-        take_settings(&result->rows[0], r, found);
+    const struct pack_advise_outcome *settings = find_settings(&job->params, result);
+    if (status == PACK_OK && r->is_kept && settings)
+        take_settings(settings, r, found);
     double saved = r->rate > 0 && r->advised_rate > r->rate
                        ? r->epoch_s * (1 - r->rate / r->advised_rate)
                        : 0;

@@ -174,18 +174,41 @@ pack_reader_least(const struct pack_reader *r, uint64_t *bytes, struct pack_erro
     return PACK_OK;
 }
 
-/* What is left of the limit when each has the least that does. */
+/* The least that does for all datasets. */
 static enum pack_status
-find_left(const struct pack_reader *r, uint64_t limit, uint64_t *left,
-          struct pack_error *err)
+sum_least(const struct pack_reader *r, uint64_t *sum, struct pack_error *err)
 {
-    char asked[PACK_BYTES_TEXT_MAX], least[PACK_BYTES_TEXT_MAX];
-    uint64_t sum, bytes;
-    enum pack_status status = pack_reader_least(r, &sum, err);
+    uint64_t bytes;
+    enum pack_status status = pack_reader_least(r, sum, err);
     for (size_t i = 0; i < r->n_further && status == PACK_OK; i++) {
         status = pack_reader_least(r->further[i], &bytes, err);
-        if (status == PACK_OK && !pack_size_add(sum, bytes, &sum))
-            sum = UINT64_MAX;
+        if (status == PACK_OK && !pack_size_add(*sum, bytes, sum))
+            *sum = UINT64_MAX;
+    }
+    return status;
+}
+
+static void
+use_threads(struct pack_reader *r, unsigned n_threads)
+{
+    r->info.n_threads = n_threads;
+    for (size_t i = 0; i < r->n_further; i++)
+        if (r->further[i]->info.n_threads > 0)
+            r->further[i]->info.n_threads = n_threads;
+}
+
+/* What is left of the limit when each has the least that does: with fewer threads, where
+ * nobody said how many and all of them do not fit. */
+static enum pack_status
+find_left(struct pack_reader *r, uint64_t limit, uint64_t *left, struct pack_error *err)
+{
+    char asked[PACK_BYTES_TEXT_MAX], least[PACK_BYTES_TEXT_MAX];
+    uint64_t sum;
+    enum pack_status status = sum_least(r, &sum, err);
+    while (status == PACK_OK && sum > limit && r->params.n_threads == 0 &&
+           r->info.n_threads > 1) {
+        use_threads(r, r->info.n_threads - 1);
+        status = sum_least(r, &sum, err);
     }
     if (status != PACK_OK)
         return status;

@@ -2,7 +2,7 @@
 
 The reader's buffers are registered with CUDA, each once, so that the GPU fetches them itself. A
 batch goes back to the reader when the event behind its copies has happened, and not before.
-NOT RUN ON A GPU: the tests have a stand-in for what is called Cuda below.
+tests/test_gpu.py tries it on a GPU, test_cuda.py with a stand-in for what is called Cuda below.
 """
 import collections
 import contextlib

@@ -33,7 +33,7 @@ class Loader:
     indices    numbers of the samples that take part, in any order, or a mask of bool; weights are
                theirs then
     box, step  a sample is a box of that shape; along axis 0 they begin `step` apart
-    threads    that read; by default one for each processor
+    threads    that read; by default one for each processor, fewer where memory would not do
     memory     bytes, or "1G", that everything read here takes: decoded chunks, batches ahead and
                those that you keep
     rank, world   which part is read: of two, 0 and 1. rank="auto" asks torch.distributed, then

@@ -1,4 +1,4 @@
-"""What is asked of CUDA, and when, by a stand-in: no GPU is needed, and none was tried."""
+"""What is asked of CUDA, and when, by a stand-in: no GPU is needed (test_gpu.py)."""
 import unittest
 
 try:
