@@ -12,6 +12,8 @@ struct order {
     uint64_t numbers[N];
     int n;
     uint64_t n_chunks, n_slots, ahead;
+    int shrinks_at; /* before this step, to so many slots; 0: never */
+    uint64_t shrinks_to;
 };
 
 static void
@@ -21,6 +23,7 @@ draw(struct pack_rng *rng, struct order *o)
     o->n_chunks = 1 + pack_rng_below(rng, CHUNKS_MAX);
     o->n_slots = pack_rng_below(rng, SLOTS_MAX + 1);
     o->ahead = 1 + pack_rng_below(rng, pack_rng_below(rng, 2) ? 20 : N);
+    o->shrinks_at = 0;
     bool epochs = pack_rng_below(rng, 2); /* each chunk about as often as any other */
     for (int i = 0; i < o->n; i++)
         o->numbers[i] = epochs ? ((uint64_t)i * 7 + pack_rng_below(rng, 3)) % o->n_chunks
@@ -87,6 +90,8 @@ plan_all(const struct order *o, struct pack_plan_step *steps)
     for (int i = 0; i < o->n; i++) {
         while (seen < o->n && pack_plan_ahead(plan) < o->ahead)
             pack_plan_see(plan, o->numbers[seen++]);
+        if (i > 0 && i == o->shrinks_at)
+            pack_plan_shrink(plan, o->shrinks_to);
         pack_plan_next(plan, &steps[i]);
         n_loads += steps[i].action != PACK_PLAN_HIT;
     }
@@ -123,6 +128,68 @@ test_reference(void)
         same += i == o.n;
     }
     is_number(same, ROUNDS, "steps are those of the rule, looked up the slow way");
+}
+
+/* From some step on there are fewer slots: those that are left are as they were. */
+static void
+test_shrinking(void)
+{
+    enum { ROUNDS = 400 };
+    static struct pack_plan_step steps[N];
+    struct pack_rng rng;
+    int same = 0;
+    pack_rng_seed(&rng, 14);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct order o;
+        struct slow slow = { .n_held = 0 };
+        int i = 0;
+        draw(&rng, &o);
+        o.shrinks_at = 1 + (int)pack_rng_below(&rng, (uint64_t)o.n);
+        o.shrinks_to = pack_rng_below(&rng, o.n_slots + 2); /* or to as many, or to more */
+        plan_all(&o, steps);
+        for (; i < o.n; i++) {
+            if (i == o.shrinks_at && o.shrinks_to < o.n_slots)
+                o.n_slots = o.shrinks_to;
+            if (slow.n_held > o.n_slots)
+                slow.n_held = o.n_slots;
+            struct pack_plan_step want = slow_step(&slow, &o, i);
+            if (!is_same(&steps[i], &want))
+                break;
+        }
+        same += i == o.n;
+    }
+    is_number(same, ROUNDS, "with fewer slots from some step on, too");
+}
+
+/* Steps of each slot are counted. */
+static void
+test_counts(void)
+{
+    static struct pack_plan_step steps[N];
+    struct pack_plan *plan;
+    struct pack_rng rng;
+    struct order o;
+    uint64_t n_steps[SLOTS_MAX] = { 0 };
+    int wrong = 0, seen = 0;
+    pack_rng_seed(&rng, 15);
+    do
+        draw(&rng, &o);
+    while (o.n_slots < 4);
+    if (pack_plan_new(o.n_chunks, o.n_slots, o.ahead, &plan, NULL) != PACK_OK)
+        return;
+    for (int i = 0; i < o.n; i++) {
+        while (seen < o.n && pack_plan_ahead(plan) < o.ahead)
+            pack_plan_see(plan, o.numbers[seen++]);
+        if (i == o.n / 2)
+            pack_plan_shrink(plan, 2);
+        pack_plan_next(plan, &steps[i]);
+        if (steps[i].action != PACK_PLAN_PASS)
+            n_steps[steps[i].slot]++;
+    }
+    for (uint64_t i = 0; i < o.n_slots; i++)
+        wrong += pack_plan_steps(plan, i) != n_steps[i];
+    is_number(wrong, 0, "steps of slots are counted, of those that are gone, too");
+    pack_plan_free(plan);
 }
 
 static void
@@ -226,6 +293,8 @@ int
 main(void)
 {
     test_reference();
+    test_shrinking();
+    test_counts();
     test_laws();
     test_search();
     test_keeps();

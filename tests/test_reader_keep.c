@@ -8,6 +8,7 @@
 
 #include <libpack/reader.h>
 #include "libpack/hdf5/h5.h"
+#include "libpack/reader/reader_parts.h"
 #include "tests/made_h5.h"
 #include "tests/made_reader.h"
 #include "tests/tap.h"
@@ -472,29 +473,95 @@ test_growing(void)
     }
 }
 
-/* Half of what is not needed is not given to decoded chunks. */
+/* Decoded chunks have all that is not needed, and make room for batches that are kept. */
 static void
 test_chunks_beside(void)
 {
-    struct pack_reader_params params = { .file = path,
-                                         .dataset = "x",
-                                         .pattern = { .batch = BATCH },
-                                         .n_kept = 2,
-                                         .n_threads = 1 };
+    struct pack_reader_params params = {
+        .file = path,
+        .dataset = "x",
+        .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = BATCH, .seed = 7 },
+        .n_epochs = 30,
+        .n_kept = 2,
+        .n_threads = 3,
+        .further = further,
+        .n_further = N_FURTHER
+    };
+    struct copy copies[N_COPIES];
+    struct pack_reader_batch kept[N_COPIES];
     struct pack_reader *reader = NULL;
-    struct pack_reader_info all = { .n_slots = 0 }, half = all;
-    params.memory_bytes = least_memory(params) + 20 * 4 * SIDE * SIDE * 3;
+    struct pack_reader_info few = { .n_slots = 0 }, begun = few, info = few;
+    struct pack_error err = { .text = "" };
+    bool is_there[N_COPIES];
+    size_t n_kept = 0, n = copy_all(&params, copies);
+    params.memory_bytes = least_memory(params) + N_ROWS * SIDE * SIDE * 3 * 3 / 2;
     if (pack_reader_open(&params, &reader, NULL) == PACK_OK)
-        pack_reader_info(reader, &all, NULL);
+        pack_reader_info(reader, &few, NULL);
     pack_reader_close(reader);
     params.n_kept = PACK_READER_KEEP_ALL;
     reader = NULL;
-    if (pack_reader_open(&params, &reader, NULL) == PACK_OK)
-        pack_reader_info(reader, &half, NULL);
+    uint64_t before = allocated(), most = 0;
+    if (pack_reader_open(&params, &reader, &err) == PACK_OK)
+        pack_reader_info(reader, &begun, NULL);
+    ok(few.n_slots > 2 && begun.n_slots == few.n_slots,
+       "%ju chunks are held beside two batches, and %ju beside as many as fit",
+       (uintmax_t)few.n_slots, (uintmax_t)begun.n_slots);
+    uint64_t shrinks = 0, slots = begun.n_slots;
+    for (; reader && n_kept < N_COPIES; n_kept++) {
+        if (keep_all(reader, &kept[n_kept], 1, &err) != 1)
+            break;
+        pack_reader_info(reader, &info, NULL);
+        shrinks += info.n_slots < slots;
+        slots = info.n_slots;
+        is_there[n_kept] = true;
+        uint64_t now = allocated();
+        most = now > before && now - before > most ? now - before : most;
+    }
+    ok(n_kept < n && err.status == PACK_ERR_LIMIT && strcmp(err.param, "memory_bytes") == 0 &&
+           shrinks > 2 && slots == 0 && info.hits > 0 &&
+           params.memory_bytes - info.memory_bytes < 2 * info.buffer_bytes,
+       "they went in %ju steps, until %zu batches fill the memory", (uintmax_t)shrinks, n_kept);
+    ok(info.memory_bytes <= params.memory_bytes && most <= params.memory_bytes + (64 << 10),
+       "within %ju bytes: %ju are planned, %ju were allocated at most",
+       (uintmax_t)params.memory_bytes, (uintmax_t)info.memory_bytes, (uintmax_t)most);
+    is_number((long long)count_kept(kept, n_kept, copies, is_there), (long long)n_kept,
+              "all of them are right");
+    for (size_t i = 0; i < n_kept; i++)
+        pack_reader_give_back(reader, kept[i].buffer, NULL);
     pack_reader_close(reader);
-    ok(all.n_slots > 2 && half.n_slots >= all.n_slots / 2 && half.n_slots < all.n_slots,
-       "%ju chunks are held beside two batches, %ju beside as many as fit",
-       (uintmax_t)all.n_slots, (uintmax_t)half.n_slots);
+    free_copies(copies, n);
+}
+
+/* Places of chunks are as many bytes apart as a chunk has, and are given back from the end. */
+static void
+test_slots(void)
+{
+    enum { BYTES = 3000 };
+    static const uint64_t numbers[] = { 1, 63, 64, 65, 200, 1000 };
+    size_t n_wrong = 0;
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        struct pack_slots slots;
+        uint64_t n = numbers[k], before = allocated();
+        if (pack_slots_new(&slots, n, BYTES, NULL) != PACK_OK)
+            n_wrong += 1000;
+        for (uint64_t i = 0; i < n; i++)
+            memset(pack_slots_at(&slots, i), (int)(i % 251), BYTES);
+        uint64_t all = allocated(), bytes = n * BYTES / 3, left;
+        n_wrong += before > 0 && (all - before < n * BYTES || all - before > n * (BYTES + 64));
+        left = pack_slots_without(&slots, &bytes);
+        n_wrong += bytes < n * BYTES / 3 || bytes > n * BYTES / 3 + (n / 64 + 1) * BYTES ||
+                   left != n - bytes / BYTES;
+        n_wrong += pack_slots_free(&slots, left) != bytes;
+        n_wrong += before > 0 && all - allocated() < bytes;
+        for (uint64_t i = 0; i < left; i++)
+            n_wrong += pack_slots_at(&slots, i)[0] != i % 251 ||
+                       pack_slots_at(&slots, i)[BYTES - 1] != i % 251;
+        bytes = UINT64_MAX;
+        n_wrong += pack_slots_without(&slots, &bytes) != 0 || bytes != left * BYTES;
+        pack_slots_done(&slots);
+        n_wrong += allocated() > before + 64;
+    }
+    is_number((long long)n_wrong, 0, "places of chunks, and what giving them back sets free");
 }
 
 /* Many: found by their number, whichever it is. */
@@ -727,6 +794,7 @@ main(void)
     test_bounds();
     test_growing();
     test_chunks_beside();
+    test_slots();
     test_many();
     test_ending(false);
     test_ending(true);

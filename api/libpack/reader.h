@@ -123,8 +123,8 @@ struct pack_reader_params {
     /*
      * Batches that pack_reader_keep() may keep; 0: none. Up to 65536 are allocated when the
      * reader is opened, and always there. Of more, such as PACK_READER_KEEP_ALL, two are; one
-     * is added whenever one more is kept, as long as memory_bytes hold it, and stays. Of what
-     * of memory_bytes is not needed to read at all, at most half goes to decoded chunks then.
+     * is added whenever one more is kept, as long as memory_bytes hold it, and stays: decoded
+     * chunks make room for it.
      */
     unsigned n_kept;
     struct pack_reader_buffers buffers; /* of batches of `dataset`; zero: the reader's own */

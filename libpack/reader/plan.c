@@ -168,3 +168,28 @@ pack_plan_next(struct pack_plan *plan, struct pack_plan_step *step)
     plan->slot_of[visit->number] = at + 1;
     settle(plan, at);
 }
+
+/* -------------------------------------------------------------- fewer slots */
+
+void
+pack_plan_shrink(struct pack_plan *plan, uint64_t n_slots)
+{
+    uint32_t n_used = plan->n_used;
+    if (n_slots >= plan->n_slots)
+        return;
+    plan->n_slots = (uint32_t)n_slots;
+    for (uint32_t i = plan->n_slots; i < n_used; i++)
+        plan->slot_of[plan->slots[i].number] = 0;
+    n_used = n_used < plan->n_slots ? n_used : plan->n_slots;
+    for (plan->n_used = 0; plan->n_used < n_used;) {
+        uint32_t slot = plan->n_used++;
+        put(plan, slot, slot);
+        settle(plan, slot);
+    }
+}
+
+uint64_t
+pack_plan_steps(const struct pack_plan *plan, uint64_t slot)
+{
+    return plan->slots[slot].n_steps;
+}

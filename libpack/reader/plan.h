@@ -70,6 +70,12 @@ void pack_plan_see(struct pack_plan *plan, uint64_t number);
 /* What the oldest visit does; at least one is ahead. */
 void pack_plan_next(struct pack_plan *plan, struct pack_plan_step *step);
 
+/* Slots from n_slots on are used by no later step, and what they hold is forgotten. O(n_slots
+ * log n_slots) time. */
+void pack_plan_shrink(struct pack_plan *plan, uint64_t n_slots);
+/* Steps of a slot, of those that there were when the plan was new, so far. */
+uint64_t pack_plan_steps(const struct pack_plan *plan, uint64_t slot);
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,7 +45,8 @@ struct pack_crew {
     /* Counts of batches: those before n_given_back are the ring's again. */
     uint64_t n_planned, n_dealt, n_given_back, n_taken;
     bool waits, planning, ended, closing;
-    unsigned n_to_make; /* batches with samples that are read and of which nothing is made */
+    unsigned
+        n_to_make; /* batches with samples that are read and of which nothing is made */
     struct pack_reader_work total; /* of all batches */
 };
 
@@ -82,7 +83,7 @@ tell_slot(struct pack_crew *crew)
 static unsigned char *
 chunk_of(const struct pack_reader *r, const struct pack_visit *visit)
 {
-    return r->slots + visit->step.slot * r->rows.chunk_bytes;
+    return pack_slots_at(&r->slots, visit->step.slot);
 }
 
 /* Decodes into the slot when it is free, tells those that wait for it, and uses it. */
@@ -106,9 +107,8 @@ load_slot(struct pack_crew *crew, struct worker *worker, struct pack_job *job,
     slot->failed = status != PACK_OK;
     tell_slot(crew);
     pthread_mutex_unlock(&crew->lock);
-    return status == PACK_OK
-               ? pack_reader_place(r, worker->hand, job, visit, chunk, err)
-               : status;
+    return status == PACK_OK ? pack_reader_place(r, worker->hand, job, visit, chunk, err)
+                             : status;
 }
 
 /* Waits for the bytes of a hit. */
@@ -229,6 +229,7 @@ plan(struct pack_crew *crew)
     bool more = pack_reader_plan_job(crew->reader, job);
     pthread_mutex_lock(&crew->lock);
     crew->planning = false;
+    tell_slot(crew);
     if (more) {
         job->n_dealt = job->n_done = job->n_made_dealt = job->n_made = 0;
         job->is_ready = false;
@@ -361,7 +362,7 @@ pack_crew_start(struct pack_reader *reader, unsigned n_threads, struct pack_crew
     crew->waits = reader->params.waits;
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->work, NULL);
-    pthread_cond_init(&crew->slot_moved, NULL);
+    init_timed(&crew->slot_moved);
     init_timed(&crew->job_done);
     crew->slots = calloc(reader->info.n_slots + 1, sizeof *crew->slots);
     crew->workers = calloc(n_threads, sizeof *crew->workers);
@@ -419,19 +420,20 @@ has_next(struct pack_crew *crew)
 /* Under the lock: until something may have changed, or a while is over and the watch has
  * been asked. */
 static enum pack_status
-wait_for_job(struct pack_crew *crew, const struct pack_watch *watch, struct pack_error *err)
+wait_for(struct pack_crew *crew, pthread_cond_t *change, const struct pack_watch *watch,
+         struct pack_error *err)
 {
     enum { LOOK_NS = 50 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
     struct timespec until;
     if (!watch->stop) {
-        pthread_cond_wait(&crew->job_done, &crew->lock);
+        pthread_cond_wait(change, &crew->lock);
         return PACK_OK;
     }
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += LOOK_NS;
     until.tv_sec += until.tv_nsec / SECOND_NS;
     until.tv_nsec %= SECOND_NS;
-    if (pthread_cond_timedwait(&crew->job_done, &crew->lock, &until) == 0)
+    if (pthread_cond_timedwait(change, &crew->lock, &until) == 0)
         return PACK_OK;
     pthread_mutex_unlock(&crew->lock);
     enum pack_status status = pack_watch_check(watch, err);
@@ -440,8 +442,8 @@ wait_for_job(struct pack_crew *crew, const struct pack_watch *watch, struct pack
 }
 
 enum pack_status
-pack_crew_next(struct pack_crew *crew, const struct pack_watch *watch, struct pack_job **job,
-               struct pack_error *err)
+pack_crew_next(struct pack_crew *crew, const struct pack_watch *watch,
+               struct pack_job **job, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
     *job = NULL;
@@ -451,9 +453,41 @@ pack_crew_next(struct pack_crew *crew, const struct pack_watch *watch, struct pa
         pthread_cond_signal(&crew->work);
     }
     while (status == PACK_OK && !has_next(crew))
-        status = wait_for_job(crew, watch, err);
+        status = wait_for(crew, &crew->job_done, watch, err);
     if (status == PACK_OK && crew->n_planned > crew->n_taken)
         *job = job_at(crew, crew->n_taken++);
+    pthread_mutex_unlock(&crew->lock);
+    return status;
+}
+
+/* Under the lock: whether a step of a slot from `first` on is not through. */
+static bool
+is_used(const struct pack_crew *crew, uint64_t first)
+{
+    for (uint64_t i = first; i < crew->reader->info.n_slots; i++)
+        if (crew->slots[i].n_steps < pack_plan_steps(crew->reader->plan, i))
+            return true;
+    return false;
+}
+
+enum pack_status
+pack_crew_use_slots(struct pack_crew *crew, uint64_t n, const struct pack_watch *watch,
+                    struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    pthread_mutex_lock(&crew->lock);
+    crew->n_waiting++;
+    while (status == PACK_OK && crew->planning)
+        status = wait_for(crew, &crew->slot_moved, watch, err);
+    if (status == PACK_OK) {
+        crew->planning = true; /* nobody does meanwhile */
+        pack_plan_shrink(crew->reader->plan, n);
+        while (status == PACK_OK && is_used(crew, n))
+            status = wait_for(crew, &crew->slot_moved, watch, err);
+        crew->planning = false;
+        pthread_cond_broadcast(&crew->work);
+    }
+    crew->n_waiting--;
     pthread_mutex_unlock(&crew->lock);
     return status;
 }

@@ -50,13 +50,6 @@ limit_bytes(const struct pack_reader *r)
     return r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
 }
 
-/* Of what is left, the part that decoded chunks may have. */
-static uint64_t
-chunks_part(const struct pack_reader *r, uint64_t left)
-{
-    return r->n_jobs - r->n_ring < r->params.n_kept ? left / 2 : left;
-}
-
 static bool
 is_coded(const struct pack_reader *r)
 {
@@ -213,11 +206,10 @@ find_left(struct pack_reader *r, uint64_t limit, uint64_t *left, struct pack_err
     if (status != PACK_OK)
         return status;
     if (sum > limit)
-        return pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
-                               "%s do not hold what reading '%.200s' takes; %s do (%" PRIu64
-                               " bytes)",
-                               pack_bytes_format(limit, asked), r->file,
-                               pack_bytes_format(sum, least), sum);
+        return pack_fail_param(
+            err, PACK_ERR_MEMORY, "memory_bytes",
+            "%s do not hold what reading '%.200s' takes; %s do (%" PRIu64 " bytes)",
+            pack_bytes_format(limit, asked), r->file, pack_bytes_format(sum, least), sum);
     *left = limit - sum;
     return PACK_OK;
 }
@@ -230,7 +222,7 @@ pack_reader_share(struct pack_reader *r, struct pack_error *err)
     if (status == PACK_OK)
         status = pack_reader_least(r, &r->info.memory_bytes, err);
     if (status == PACK_OK && is_coded(r))
-        share(r, chunks_part(r, left));
+        share(r, left);
     return status;
 }
 
@@ -243,8 +235,8 @@ allocate_hands(struct pack_reader *r, struct pack_error *err)
     if (!r->hands)
         return pack_fail_memory(err, "threads");
     for (unsigned i = 0; i < r->info.n_threads && status == PACK_OK; i++) {
-        status = pack_chunkload_init(&r->hands[i].load, largest->map, &find_widest(r)->fetch,
-                                     err);
+        status = pack_chunkload_init(&r->hands[i].load, largest->map,
+                                     &find_widest(r)->fetch, err);
         if (status == PACK_OK && r->transform)
             status = pack_transform_hand_new(r->transform, &r->hands[i].made, err);
         if (status == PACK_OK && r->makes_at_once &&
@@ -274,8 +266,7 @@ allocate_slots(struct pack_reader *r, struct pack_error *err)
 {
     if (!is_coded(r))
         return PACK_OK;
-    r->slots = malloc(r->info.n_slots * r->rows.chunk_bytes + 1);
-    return r->slots ? PACK_OK : pack_fail_memory(err, "decoded chunks");
+    return pack_slots_new(&r->slots, r->info.n_slots, r->rows.chunk_bytes, err);
 }
 
 /* Everything of one dataset, of which `left` may be more than the least. */
@@ -285,9 +276,9 @@ allocate(struct pack_reader *r, uint64_t left, struct pack_error *err)
     enum pack_status status = pack_reader_least(r, &r->info.memory_bytes, err);
     if (status != PACK_OK || r->is_whole)
         return status;
-    r->past_cache = !r->swaps && !r->transform &&
-                    r->n_jobs * r->present.batch * (uint64_t)r->sample_bytes >=
-                                     BATCHES_OF_CACHE;
+    r->past_cache =
+        !r->swaps && !r->transform &&
+        r->n_jobs * r->present.batch * (uint64_t)r->sample_bytes >= BATCHES_OF_CACHE;
     if (is_coded(r))
         share(r, left);
     status = pack_ring_new(r, err);
@@ -338,7 +329,7 @@ pack_reader_allocate(struct pack_reader *r, struct pack_error *err)
     enum pack_status status = find_left(r, limit_bytes(r), &left, err);
     if (status == PACK_OK)
         status = pack_further_keep(r, &left, err);
-    return status == PACK_OK ? allocate_all(r, chunks_part(r, left), err) : status;
+    return status == PACK_OK ? allocate_all(r, left, err) : status;
 }
 
 /* What a batch more takes in the ring of the first or of a reader in step. */
@@ -362,6 +353,59 @@ add_batch(struct pack_reader *first, struct pack_reader *r, struct pack_error *e
     return PACK_OK;
 }
 
+/* Takes so many bytes, and what is over, from the chunks that one reader keeps, or all that
+ * it has. */
+static enum pack_status
+take_slots(struct pack_reader *first, struct pack_reader *r, uint64_t *bytes,
+           struct pack_error *err)
+{
+    uint64_t freed = *bytes, n = pack_slots_without(&r->slots, &freed);
+    if (freed == 0)
+        return PACK_OK;
+    enum pack_status status = pack_crew_use_slots(r->crew, n, &first->params.watch, err);
+    if (status != PACK_OK)
+        return status;
+    r->info.n_slots = n;
+    freed = pack_slots_free(&r->slots, n);
+    first->info.memory_bytes -= freed;
+    if (r != first)
+        r->info.memory_bytes -= freed;
+    *bytes -= freed < *bytes ? freed : *bytes;
+    return PACK_OK;
+}
+
+/* Bytes of all chunks that are kept. */
+static uint64_t
+all_slots_bytes(const struct pack_reader *r)
+{
+    uint64_t bytes = UINT64_MAX, sum;
+    pack_slots_without(&r->slots, &bytes);
+    sum = bytes;
+    for (size_t i = 0; i < r->n_further; i++) {
+        bytes = UINT64_MAX;
+        pack_slots_without(&r->further[i]->slots, &bytes);
+        sum += bytes;
+    }
+    return sum;
+}
+
+/* Chunks that are kept make room for so many bytes; false: all of them have not so many. */
+static bool
+can_take(struct pack_reader *r, uint64_t bytes, enum pack_status *status,
+         struct pack_error *err)
+{
+    uint64_t left = limit_bytes(r) - r->info.memory_bytes;
+    if (bytes <= left)
+        return true;
+    bytes -= left;
+    if (bytes > all_slots_bytes(r))
+        return false;
+    *status = take_slots(r, r, &bytes, err);
+    for (size_t i = 0; i < r->n_further && *status == PACK_OK && bytes > 0; i++)
+        *status = take_slots(r, r->further[i], &bytes, err);
+    return true;
+}
+
 enum pack_status
 pack_reader_make_room(struct pack_reader *r, struct pack_error *err)
 {
@@ -374,13 +418,16 @@ pack_reader_make_room(struct pack_reader *r, struct pack_error *err)
     for (size_t i = 0; i < r->n_further; i++)
         if (!pack_size_add(bytes, lacking_bytes(r->further[i]), &bytes))
             bytes = UINT64_MAX;
-    if (bytes > limit_bytes(r) - r->info.memory_bytes)
-        return pack_fail_param(err, PACK_ERR_LIMIT, "memory_bytes",
-                               "%s hold no more than %s already kept; one is to be given back "
-                               "first",
-                               pack_bytes_format(limit_bytes(r), limit),
-                               pack_counted(n_kept, "batch", "batches").text);
-    enum pack_status status = add_batch(r, r, err);
+    enum pack_status status = PACK_OK;
+    if (!can_take(r, bytes, &status, err))
+        return pack_fail_param(
+            err, PACK_ERR_LIMIT, "memory_bytes",
+            "%s hold no more than %s already kept; one is to be given back "
+            "first",
+            pack_bytes_format(limit_bytes(r), limit),
+            pack_counted(n_kept, "batch", "batches").text);
+    if (status == PACK_OK)
+        status = add_batch(r, r, err);
     for (size_t i = 0; i < r->n_further && status == PACK_OK; i++)
         status = add_batch(r, r->further[i], err);
     return status;
@@ -390,7 +437,7 @@ void
 pack_reader_release(struct pack_reader *r)
 {
     free(r->whole);
-    free(r->slots);
+    pack_slots_done(&r->slots);
     pack_drawn_done(&r->seen);
     pack_plan_free(r->plan);
     for (unsigned i = 0; r->hands && i < r->info.n_threads; i++) {

@@ -58,6 +58,15 @@ struct pack_hand {
     uint64_t made_ns;      /* what that took, not yet told */
 };
 
+/* Places of decoded chunks, in blocks that can be given back. */
+enum { PACK_SLOTS_BLOCKS = 64 };
+
+struct pack_slots {
+    unsigned char *block[PACK_SLOTS_BLOCKS];
+    size_t n_blocks; /* that are there */
+    uint64_t n_all, per_block, chunk_bytes; /* n_all: slots when they were new */
+};
+
 struct pack_reader {
     struct pack_reader_params params;
     char *file, *dataset; /* copies; params points there */
@@ -78,7 +87,7 @@ struct pack_reader {
     struct pack_plan *plan; /* NULL: nothing is decoded */
     uint64_t plan_ahead_max, n_ahead; /* visits that the future is ahead of the present */
 
-    unsigned char *slots;  /* decoded chunks that are kept */
+    struct pack_slots slots; /* decoded chunks that are kept */
     size_t n_jobs, n_ring; /* when it is opened; of these so many are in the ring */
     struct pack_ring *ring;
     struct pack_job *lent; /* until the next call; NULL: none, or it is kept */
@@ -212,6 +221,11 @@ uint64_t pack_crew_bytes(unsigned n_threads, uint64_t n_slots);
 enum pack_status pack_crew_next(struct pack_crew *crew, const struct pack_watch *watch,
                                 struct pack_job **job, struct pack_error *err);
 
+/* Of slots, only the first `n` are used from now on; waits until the others are not any more.
+ * PACK_ERR_INTERRUPTED when the watch stops it: then they may be, until it is called again. */
+enum pack_status pack_crew_use_slots(struct pack_crew *crew, uint64_t n,
+                                     const struct pack_watch *watch, struct pack_error *err);
+
 /* What was done so far, into the counts of *info. */
 void pack_crew_count(struct pack_crew *crew, struct pack_reader_info *info);
 
@@ -222,6 +236,19 @@ enum pack_status pack_reader_stock_open(struct pack_reader *reader,
 /* Reads the samples of a job that was drawn. */
 enum pack_status pack_reader_stock_read(struct pack_reader *reader, struct pack_job *job,
                                         struct pack_error *err);
+
+/* ------------------------------------------------- reader_slots.c: chunks that are kept */
+
+/* PACK_ERR_MEMORY: the blocks that there are by then are to be done with all the same. */
+enum pack_status pack_slots_new(struct pack_slots *slots, uint64_t n, uint64_t chunk_bytes,
+                                struct pack_error *err);
+void pack_slots_done(struct pack_slots *slots);
+unsigned char *pack_slots_at(const struct pack_slots *slots, uint64_t slot);
+/* How many slots are left when the last blocks go that together have *bytes, which becomes
+ * what they have. */
+uint64_t pack_slots_without(const struct pack_slots *slots, uint64_t *bytes);
+/* Frees the blocks of which the first `n` slots need nothing; returns their bytes. */
+uint64_t pack_slots_free(struct pack_slots *slots, uint64_t n);
 
 /* ------------------------------------------------- reader_memory.c */
 

@@ -11,7 +11,7 @@ from h5pack._options import fail
 WITH = ("labels",)
 EPOCHS = 2**40  # of one reader: more than anybody trains
 EPOCH_MAX = 2**62
-AHEAD = 2
+AHEAD = 1  # beside the one that is lent, whose place another takes at once: so two are
 LATER = ("trace", "box", "step", "chunk")  # in a state that h5pack 0.1.0 did not always write
 STRATEGIES = ("auto", "pread", "mmap", "direct")
 
@@ -264,7 +264,10 @@ class Loader:
         the reader gives next, until another one is opened."""
         at, self._reader_at = self._reader_at, None
         try:
-            with _hdf5.alone() if self._is_hdf5 else contextlib.nullcontext():
+            if self._is_hdf5:
+                with _hdf5.alone():
+                    batch = self._reader.next()
+            else:
                 batch = self._reader.next()
         except _native.LimitError as why:
             self._reader_at = at

@@ -25,16 +25,20 @@ def _to_numpy():
 
 def _to_torch():
     try:
-        from torch import from_dlpack
+        from torch.utils.dlpack import from_dlpack
     except ImportError:
         fail("out", "'torch' needs PyTorch, which cannot be imported here: out='numpy' does "
                     "without")
     to_numpy = _to_numpy()
+    kinds = {}  # whether it is of numbers, by the name of the type
 
     def to_torch(part):
         name = part.typestr
-        is_number = name[1] in NUMBERS or name == "bfloat16"
-        return from_dlpack(part) if is_number else to_numpy(part)
+        is_number = kinds.get(name)
+        if is_number is None:
+            is_number = kinds[name] = name[1] in NUMBERS or name == "bfloat16"
+        # of the capsule: asked for here, in place of many questions about the part
+        return from_dlpack(part.__dlpack__()) if is_number else to_numpy(part)
 
     return to_torch
 
