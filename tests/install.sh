@@ -16,6 +16,7 @@ fi
 libdir=$(dirname "$(dirname "$pc")")
 include=$(dirname "$(dirname "$(find "$work/root" -path '*/libpack/status.h')")")
 share=$(find "$work/root" -type d -name man1)
+bin=$(dirname "$(find "$work/root" -path '*/bin/h5pack')") # libdir may be lib/x86_64-linux-gnu
 
 # -------------------------------------------------------------------------- what is there
 
@@ -39,7 +40,7 @@ absent=
 for source in "$top_srcdir"/tools/h5*.c; do
     [ -e "$source" ] || continue
     name=$(basename "$source" .c)
-    [ -x "$(dirname "$libdir")/bin/$name" ] || absent="$absent bin/$name"
+    [ -x "$bin/$name" ] || absent="$absent bin/$name"
     [ -e "$share/$name.1" ] || absent="$absent $name.1"
 done
 [ -z "$absent" ]
