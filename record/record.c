@@ -10,7 +10,8 @@
 enum { ID_DATASET = 5 }; /* H5I_DATASET */
 
 static void
-note(const struct record_hdf5 *h, hid_t dataset, const struct record_boxes *boxes)
+note(const struct record_hdf5 *h, hid_t dataset, const struct record_boxes *boxes,
+     uint64_t took_ns)
 {
     char file[RECORD_NAME_MAX], name[RECORD_NAME_MAX];
     long n = h->id_name(dataset, name, sizeof name);
@@ -18,7 +19,7 @@ note(const struct record_hdf5 *h, hid_t dataset, const struct record_boxes *boxe
         return; /* without a name, or with one that nobody types */
     n = h->file_name(dataset, file, sizeof file);
     if (n > 0 && n < (long)sizeof file)
-        record_put(file, name, boxes);
+        record_put(file, name, boxes, took_ns);
 }
 
 static bool
@@ -28,25 +29,26 @@ is_dataset(const struct record_hdf5 *h, hid_t id)
 }
 
 static void
-note_space(const struct record_hdf5 *h, hid_t dataset, hid_t space)
+note_space(const struct record_hdf5 *h, hid_t dataset, hid_t space, uint64_t took_ns)
 {
     struct record_boxes boxes = { .numbers = NULL };
     int kept = errno;
     if (h->is_known && record_is_on() && is_dataset(h, dataset) &&
         record_boxes_of(h, dataset, space, &boxes))
-        note(h, dataset, &boxes);
+        note(h, dataset, &boxes, took_ns);
     record_boxes_done(&boxes);
     errno = kept;
 }
 
 static void
-note_chunk(const struct record_hdf5 *h, hid_t dataset, const hsize_t *offset)
+note_chunk(const struct record_hdf5 *h, hid_t dataset, const hsize_t *offset,
+           uint64_t took_ns)
 {
     struct record_boxes boxes = { .numbers = NULL };
     int kept = errno;
     if (h->is_known && record_is_on() && is_dataset(h, dataset) &&
         record_boxes_of_chunk(h, dataset, offset, &boxes))
-        note(h, dataset, &boxes);
+        note(h, dataset, &boxes, took_ns);
     record_boxes_done(&boxes);
     errno = kept;
 }
@@ -68,9 +70,10 @@ H5Dread(hid_t dataset, hid_t type, hid_t memory, hid_t space, hid_t plist, void 
     const struct record_hdf5 *h = record_hdf5(__builtin_return_address(0));
     if (!h || !h->read)
         return -1;
+    uint64_t begin_ns = record_now_ns();
     herr_t result = h->read(dataset, type, memory, space, plist, data);
     if (result >= 0)
-        note_space(h, dataset, space);
+        note_space(h, dataset, space, record_now_ns() - begin_ns);
     return result;
 }
 
@@ -81,9 +84,11 @@ H5Dread_multi(size_t n, hid_t *datasets, hid_t *types, hid_t *memories, hid_t *s
     const struct record_hdf5 *h = record_hdf5(__builtin_return_address(0));
     if (!h || !h->read_multi)
         return -1;
+    uint64_t begin_ns = record_now_ns();
     herr_t result = h->read_multi(n, datasets, types, memories, spaces, plist, data);
+    uint64_t took_ns = n > 0 ? (record_now_ns() - begin_ns) / n : 0;
     for (size_t i = 0; result >= 0 && i < n; i++)
-        note_space(h, datasets[i], spaces[i]);
+        note_space(h, datasets[i], spaces[i], took_ns);
     return result;
 }
 
@@ -94,9 +99,10 @@ H5Dread_chunk(hid_t dataset, hid_t plist, const hsize_t *offset, uint32_t *filte
     const struct record_hdf5 *h = record_hdf5(__builtin_return_address(0));
     if (!h || !h->read_chunk)
         return -1;
+    uint64_t begin_ns = record_now_ns();
     herr_t result = h->read_chunk(dataset, plist, offset, filters, data);
     if (result >= 0)
-        note_chunk(h, dataset, offset);
+        note_chunk(h, dataset, offset, record_now_ns() - begin_ns);
     return result;
 }
 
@@ -107,9 +113,10 @@ H5Dread_chunk1(hid_t dataset, hid_t plist, const hsize_t *offset, uint32_t *filt
     const struct record_hdf5 *h = record_hdf5(__builtin_return_address(0));
     if (!h || !h->read_chunk1)
         return -1;
+    uint64_t begin_ns = record_now_ns();
     herr_t result = h->read_chunk1(dataset, plist, offset, filters, data);
     if (result >= 0)
-        note_chunk(h, dataset, offset);
+        note_chunk(h, dataset, offset, record_now_ns() - begin_ns);
     return result;
 }
 
@@ -120,8 +127,9 @@ H5Dread_chunk2(hid_t dataset, hid_t plist, const hsize_t *offset, uint32_t *filt
     const struct record_hdf5 *h = record_hdf5(__builtin_return_address(0));
     if (!h || !h->read_chunk2)
         return -1;
+    uint64_t begin_ns = record_now_ns();
     herr_t result = h->read_chunk2(dataset, plist, offset, filters, data, size);
     if (result >= 0)
-        note_chunk(h, dataset, offset);
+        note_chunk(h, dataset, offset, record_now_ns() - begin_ns);
     return result;
 }

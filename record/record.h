@@ -77,8 +77,11 @@ void record_unlock(atomic_int *word);
 
 /* Whether this program is recorded at all. */
 bool record_is_on(void);
+/* The time, on a clock that all processes share. */
+uint64_t record_now_ns(void);
 
-/* Writes a read into this process's file. */
-void record_put(const char *file, const char *dataset, const struct record_boxes *boxes);
+/* Writes a read into this process's file, and at times what reads took. */
+void record_put(const char *file, const char *dataset, const struct record_boxes *boxes,
+                uint64_t took_ns);
 
 #endif

@@ -19,6 +19,14 @@
 
 enum { STEP = 1 << 20, LAST_LINE = 64, PAGE = 1 << 16, NUMBER_MAX = 21 };
 
+/* Time of reads that is not written yet; it is after every so many reads, first after each. */
+enum { SPENT = 8, SPENT_READS = 64 };
+
+struct spent {
+    size_t file, dataset;
+    uint64_t n_reads, ns, most;
+};
+
 struct names {
     char **given; /* as HDF5 has them */
     size_t n, last;
@@ -36,6 +44,8 @@ static struct {
     size_t map_begin, map_size; /* in the file */
     size_t size;                /* written */
     struct names files, datasets;
+    struct spent spent[SPENT]; /* the oldest first */
+    size_t n_spent;
 } own;
 
 __attribute__((constructor)) static void
@@ -72,8 +82,8 @@ record_unlock(atomic_int *word)
     atomic_store(word, 0);
 }
 
-static uint64_t
-now_ns(void)
+uint64_t
+record_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -156,7 +166,7 @@ begin(pid_t pid)
     memset(&own, 0, sizeof own); /* what a parent had is the parent's */
     own.pid = pid;
     snprintf(own.path, sizeof own.path, "%s/%lld-%llu.trace", folder, (long long)pid,
-             (unsigned long long)now_ns());
+             (unsigned long long)record_now_ns());
     if (!make_room(sizeof head - 1))
         return false;
     put(head, sizeof head - 1);
@@ -232,11 +242,53 @@ put_number(char *at, uint64_t n, char end)
 }
 
 static void
+put_spent(struct spent *s)
+{
+    char line[LAST_LINE + 4 * NUMBER_MAX] = "# spent\t";
+    char *at = line + strlen(line);
+    at = put_number(at, s->file, '\t');
+    at = put_number(at, s->dataset, '\t');
+    at = put_number(at, s->n_reads, '\t');
+    at = put_number(at, s->ns, '\n');
+    if (make_room((size_t)(at - line)))
+        put(line, (size_t)(at - line));
+    s->n_reads = s->ns = 0;
+}
+
+/* The one of what is being read. */
+static struct spent *
+find_spent(void)
+{
+    for (size_t i = 0; i < own.n_spent; i++)
+        if (own.spent[i].file == own.files.last &&
+            own.spent[i].dataset == own.datasets.last)
+            return &own.spent[i];
+    if (own.n_spent == SPENT) {
+        if (own.spent[0].n_reads > 0)
+            put_spent(&own.spent[0]);
+        memmove(own.spent, own.spent + 1, --own.n_spent * sizeof *own.spent);
+    }
+    own.spent[own.n_spent] = (struct spent){ own.files.last, own.datasets.last, 0, 0, 1 };
+    return &own.spent[own.n_spent++];
+}
+
+static void
+spend(uint64_t ns)
+{
+    struct spent *s = find_spent();
+    s->ns += ns;
+    if (++s->n_reads < s->most)
+        return;
+    s->most = s->most < SPENT_READS ? 2 * s->most : s->most;
+    put_spent(s);
+}
+
+static void
 put_lines(const struct record_boxes *b)
 {
     char line[(2 * RECORD_RANK_MAX + 4) * NUMBER_MAX];
     size_t width = 2 * (size_t)b->rank;
-    uint64_t time = now_ns();
+    uint64_t time = record_now_ns();
     for (size_t i = 0; i < b->n; i++) {
         char *at = line;
         for (size_t k = 0; k < width; k++)
@@ -255,13 +307,17 @@ put_lines(const struct record_boxes *b)
 }
 
 void
-record_put(const char *file, const char *dataset, const struct record_boxes *boxes)
+record_put(const char *file, const char *dataset, const struct record_boxes *boxes,
+           uint64_t took_ns)
 {
     pid_t pid = getpid();
     record_lock(&lock);
     bool good = own.pid == pid ? !own.is_stopped : begin(pid);
     if (good && place(&own.files, "file", file, true) &&
-        place(&own.datasets, "dataset", dataset, false))
+        place(&own.datasets, "dataset", dataset, false)) {
         put_lines(boxes);
+        if (!own.is_stopped)
+            spend(took_ns);
+    }
     record_unlock(&lock);
 }

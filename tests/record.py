@@ -1,10 +1,11 @@
 """Reads with h5py and notes what it asked for, for tests/record.sh: make, read NOTES [WORD],
-compare TRACE NOTES, workers, many, threads, sleep FILE, die, static FILE."""
+compare TRACE NOTES, workers, pause, many, threads, sleep FILE, die, static FILE."""
 import os
 import signal
 import struct
 import sys
 import threading
+import time
 
 import h5py
 import numpy as np
@@ -114,6 +115,13 @@ def workers():
                 os._exit(0)
         for _ in range(2):
             os.wait()
+
+
+def pause():
+    d = h5py.File('a.h5', 'r')['images']
+    for i in range(120):
+        d[i]
+        time.sleep(0.01)
 
 
 def many():

@@ -47,6 +47,16 @@ loads=$(sed -n 's/.*"loads_per_sample": *\([0-9.]*\).*/\1/p' out | head -n 1)
 run h5advise a.h5 --what-if --no-measure --pattern trace:w.trace -w 3
 grep -q 'other workers share them in batches' err; ok $? 'other workers are other workers'
 
+# what reads took, and what stands between them: each read waits for a hundredth of a second
+run h5advise --record p.trace -- "$python" "$top_srcdir/tests/record.py" pause
+run h5advise a.h5 --no-measure --pattern trace:p.trace --json
+awk_of() { sed -n "s/.*\"$1\": *\([0-9.e+-]*\).*/\1/p" out | head -n 1; }
+reading=$(awk_of reading) rate=$(awk_of recorded_samples_per_s)
+${AWK:-awk} -v r="$reading" -v s="$rate" 'BEGIN { exit !(r > 0 && r < 0.5 && s > 10 && s <= 100) }'
+ok $? "most of the time of a training that pauses is not reading: $reading, $rate samples/s"
+spent=$(grep '^# spent' p.trace | cut -f 4)
+[ "${spent:-0}" -gt 60 ] && [ "$spent" -le 120 ]; ok $? "reads whose time is noted: $spent of 120"
+
 # what is there already stays
 run h5advise --record t.trace -- /bin/true
 [ $status -eq 2 ] && grep -q 'force' err; ok $? 'a trace that is there is not replaced'

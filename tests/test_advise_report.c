@@ -286,6 +286,39 @@ test_engine(void)
     pack_buf_done(&text);
 }
 
+static void
+test_training(void)
+{
+    struct pack_trace_job job = {
+        .workers = 3, .is_replayed = true, .box_ns = 2e6, .read_ns = 1.5e6
+    };
+    struct pack_buf text = { 0 };
+    struct pack_report_advise r = report();
+    fill();
+    ok(!strstr(print(&text, &r, false), "the training that was recorded"),
+       "no word of a training that was not recorded");
+    r.recorded = &job;
+    result.rows[0].is_now = false;
+    result.rows[0].rate = 3 * result.now.rate;
+    const char *s = print(&text, &r, false);
+    if (!ok(strstr(s, "the training that was recorded: 1500 samples/s, 75 % of its workers' time "
+                      "reading; 3000 with this, 2 times as many, predicted ") != NULL,
+            "what the choice makes of the training that was recorded"))
+        note("%.600s", s);
+    job.read_ns = 0.2609 * job.box_ns; /* 1.353 at most */
+    ok(!strstr(print(&text, &r, false), "No way of reading"), "more is to be had");
+    params.goal.min_gain = 1.36;
+    ok(strstr(print(&text, &r, false), "No way of reading makes it more than 1.35 times as fast"),
+       "or too little for a rewrite");
+    result.rows[0].is_now = true;
+    struct pack_advise_training t = { .gain = 0 };
+    ok(!strstr(print(&text, &r, false), "with this") && pack_report_training(&r, &t) &&
+           t.gain == 1,
+       "nothing changes where nothing is changed");
+    pack_buf_done(&text);
+    fill();
+}
+
 /* What differs from the first report where something else is so. */
 static void
 test_variants(void)
@@ -611,20 +644,32 @@ test_json_engine(void)
         { "result.engine.first_epoch_counts.hits", 14 },
         { "result.engine.later_cost_per_sample.call_ns", 10 },
         { "result.engine.later_cost_per_sample.total_ns", 14 },
+        { "result.training.recorded_samples_per_s", 1500 },
+        { "result.training.reading", 0.75 },
+        { "result.training.samples_per_s", 3000 },
+        { "result.training.gain", 2 },
+        { "result.training.gain_most", 4 },
+    };
+    static const struct pack_trace_job job = {
+        .workers = 3, .is_replayed = true, .box_ns = 2e6, .read_ns = 1.5e6
     };
     struct pack_buf text = { 0 };
     struct pack_json_doc *doc = NULL;
     struct pack_report_advise r = report();
     r.engine = &engine;
+    r.recorded = &job;
+    result.rows[0].is_now = false;
+    result.rows[0].rate = 3 * result.now.rate;
     pack_report_advise_json(&r, &text, NULL);
     ok(pack_json_parse((char *)text.data, text.size, &doc, &root, NULL) == PACK_OK &&
            wrong_numbers(root, numbers, sizeof numbers / sizeof *numbers) == 0 &&
            says("result.engine.engine", "libpack") && says("result.engine.strategy", "mmap") &&
            says("result.engine.basis", "measured") &&
            holds("result.engine.is_exact", PACK_JSON_BOOL, false),
-       "libpack's reader is told of in numbers, too");
+       "libpack's reader is told of in numbers, too, and the training that was recorded");
     pack_json_free(doc);
     pack_buf_done(&text);
+    fill();
 }
 
 static void
@@ -710,6 +755,7 @@ test_json(void)
     ok(holds("result.now", PACK_JSON_NULL, false) &&
            holds("result.target", PACK_JSON_NULL, false) &&
            holds("result.engine", PACK_JSON_NULL, false) &&
+           holds("result.training", PACK_JSON_NULL, false) &&
            holds("measured", PACK_JSON_NULL, false) && !at(root, "result.why.0") &&
            holds("result.rows.0.lru_hit_rate", PACK_JSON_NULL, false) &&
            holds("result.rows.0.class_mixing", PACK_JSON_NULL, false) &&
@@ -801,6 +847,7 @@ main(void)
     fill();
     test_text();
     test_engine();
+    test_training();
     test_variants();
     test_one();
     test_options();

@@ -1,12 +1,14 @@
 /* Traces of several processes: names, surveys, the job they are of, and merging. */
+#include <math.h>
 #include <stdlib.h>
 
+#include "libpack/advise/training.h"
 #include "libpack/model/trace_job.h"
 #include "libpack/model/trace_merge.h"
 #include "libpack/model/trace_survey.h"
 #include "tests/tap.h"
 
-#define HEAD "# h5pack-trace 2\n# file\t0\t/d/a.h5\n# dataset\t0\t/x\n"
+#define HEAD  "# h5pack-trace 2\n# file\t0\t/d/a.h5\n# dataset\t0\t/x\n"
 #define NAMES HEAD "# file\t1\t/e/a.h5\n# dataset\t1\tlabels\n"
 
 static void
@@ -29,9 +31,9 @@ test_names(void)
     ok(trace.n_boxes == 4 && strcmp(trace.file, "/d/a.h5") == 0 &&
            strcmp(trace.dataset, "/x") == 0,
        "the dataset most read is taken");
-    ok(trace.boxes[0].start[0] == 4 && trace.times_ns[0] == 10 && trace.processes[0] == 8 &&
-           trace.boxes[1].start[1] == 3 && trace.processes[1] == 7 &&
-           trace.boxes[3].start[0] == 3,
+    ok(trace.boxes[0].start[0] == 4 && trace.times_ns[0] == 10 &&
+           trace.processes[0] == 8 && trace.boxes[1].start[1] == 3 &&
+           trace.processes[1] == 7 && trace.boxes[3].start[0] == 3,
        "in the order of time, boxes of one read as they stand");
     pack_trace_free(&trace);
     struct pack_trace_survey s = { 0 };
@@ -50,8 +52,9 @@ test_names(void)
            part->dataset == 1,
        "a dataset of another file, with a slash or without");
     pack_trace_survey_find(&s, NULL, "/y", &part, &err);
-    is_text(err.text, "the trace has no reads of '/y'; it has of '/x' (3), '/labels' (1), "
-                      "'/x' (1)",
+    is_text(err.text,
+            "the trace has no reads of '/y'; it has of '/x' (3), '/labels' (1), "
+            "'/x' (1)",
             "what was read instead is named");
     pack_trace_survey_done(&s);
 }
@@ -67,12 +70,14 @@ test_bad(void)
         { "# h5pack-trace 21\n",
           "line 1, column 17: a trace of a form that is not known: 2 is" },
         { HEAD, "the trace holds no reads" },
-        { HEAD "1\t1\n", "line 4, column 4: starts, as many counts, file, dataset, process "
-                         "and time are expected" },
+        { HEAD "1\t1\n",
+          "line 4, column 4: starts, as many counts, file, dataset, process "
+          "and time are expected" },
         { HEAD "1\t1\t0\t0\t7\n", "line 4, column 10: starts, as many counts, file, "
                                   "dataset, process and time are expected" },
         { HEAD "1\t1\t1\t0\t7\t8\n", "line 4, column 5: a file that has no name so far" },
-        { HEAD "1\t1\t0\t1\t7\t8\n", "line 4, column 7: a dataset that has no name so far" },
+        { HEAD "1\t1\t0\t1\t7\t8\n",
+          "line 4, column 7: a dataset that has no name so far" },
         { HEAD "1\t0\t0\t0\t7\t8\n", "line 4, column 3: a count of 0" },
         { HEAD "1\t1\t0\t0\t7\t8\n1\t1\t1\t1\t0\t0\t7\t8\n",
           "line 5, column 16: another number of dimensions than in the first read" },
@@ -81,8 +86,13 @@ test_bad(void)
         { HEAD "# file\t1\t\n", "line 4, column 10: a name is expected here" },
         { HEAD "# file\t1\ta\\x\n",
           "line 4, column 12: \\\\, \\t, \\n or \\r is expected here" },
-        { HEAD "# file\t1\ta\\", "line 4, column 12: \\\\, \\t, \\n or \\r is expected here" },
+        { HEAD "# file\t1\ta\\",
+          "line 4, column 12: \\\\, \\t, \\n or \\r is expected here" },
         { HEAD "# around\tx\n", "line 4, column 10: a number is expected here" },
+        { HEAD "# spent\t0\t1\t2\t3\n",
+          "line 4, column 16: times of what has no name so far" },
+        { HEAD "# spent\t0\t0\t2\n", "line 4, column 14: a tab is expected here" },
+        { HEAD "# spent\t0\t0\t2\tx\n", "line 4, column 15: a number is expected here" },
         { HEAD "1\t1\t0\t0\t-7\t8\n", "line 4, column 9: a number is expected here" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -143,8 +153,8 @@ is_job(const char *reads, int64_t workers, uint64_t batch, const char *expected,
     is_text(text, expected, what);
     if (!ok(found.workers == job->workers && found.epochs == job->epochs &&
                 found.workers_end == job->workers_end &&
-                found.is_replayed == job->is_replayed && found.n_beside == job->n_beside &&
-                found.n_uneven == job->n_uneven,
+                found.is_replayed == job->is_replayed &&
+                found.n_beside == job->n_beside && found.n_uneven == job->n_uneven,
             "%s: what it is", what))
         note("%d workers, %d epochs, end %d, replayed %d, beside %d, uneven %d",
              (int)found.workers, (int)found.epochs, found.workers_end, found.is_replayed,
@@ -183,15 +193,16 @@ test_jobs(void)
     is_job("7:1 7:2 7:1 7:3 7:3 7:4 7:5 7:6", same, 1, "1 2 1 3 3 4 5 6",
            &(struct pack_trace_job){ .workers = 1, .epochs = 1, .is_replayed = true },
            "draws with replacement are one epoch");
-    is_job("9:50 7:1 8:11 7:2 8:12 7:3 8:13 7:4 8:14 7:5 8:15 7:6 8:16 7:7 8:17 7:8 8:18 "
-           "7:9 8:19 7:10 8:20 7:21 8:31 7:22 8:32 7:23 8:33 7:24 8:34 7:25 8:35 7:26 8:36 "
-           "7:27 8:37 7:28 8:38 7:29 8:39 7:30 8:40",
-           same, 20,
-           "1 2 3 4 5 6 7 8 9 10 21 22 23 24 25 26 27 28 29 30 11 12 13 14 15 16 17 18 19 "
-           "20 31 32 33 34 35 36 37 38 39 40",
-           &(struct pack_trace_job){
-               .workers = 2, .epochs = 1, .is_replayed = true, .n_beside = 1 },
-           "who only looked in is no worker");
+    is_job(
+        "9:50 7:1 8:11 7:2 8:12 7:3 8:13 7:4 8:14 7:5 8:15 7:6 8:16 7:7 8:17 7:8 8:18 "
+        "7:9 8:19 7:10 8:20 7:21 8:31 7:22 8:32 7:23 8:33 7:24 8:34 7:25 8:35 7:26 8:36 "
+        "7:27 8:37 7:28 8:38 7:29 8:39 7:30 8:40",
+        same, 20,
+        "1 2 3 4 5 6 7 8 9 10 21 22 23 24 25 26 27 28 29 30 11 12 13 14 15 16 17 18 19 "
+        "20 31 32 33 34 35 36 37 38 39 40",
+        &(struct pack_trace_job){
+            .workers = 2, .epochs = 1, .is_replayed = true, .n_beside = 1 },
+        "who only looked in is no worker");
     is_job("7:1 8:5 7:2 7:3 7:4", same, 1, "1 5 2 3 4",
            &(struct pack_trace_job){ .workers = 2, .epochs = 1, .is_replayed = true },
            "who has read all of his is given what others read");
@@ -204,14 +215,73 @@ test_jobs(void)
     pack_trace_free(&bare);
 }
 
+/* Two workers: 7 reads at 100, two boxes at 300, at 400; 8 at 100 and 160. Another looked in. */
+static void
+test_times(void)
+{
+    static const char text[] = HEAD "1\t1\t0\t0\t7\t100\n2\t1\t0\t0\t8\t100\n"
+                                    "3\t1\t0\t0\t8\t160\n4\t1\t0\t0\t7\t300\n"
+                                    "5\t1\t0\t0\t7\t300\n6\t1\t0\t0\t7\t400\n"
+                                    "# spent\t0\t0\t2\t50\n# spent\t0\t0\t2\t30\n";
+    struct pack_trace trace = { 0 };
+    struct pack_trace_job job;
+    pack_trace_parse(text, sizeof text - 1, &trace, NULL);
+    ok(trace.n_boxes == 6 && fabs(trace.read_ns - 80.0 / 4 * 5 / 6) < 1e-9,
+       "what a box took: that of a read, of which there are 5 with 6 boxes");
+    pack_trace_job(&trace, PACK_TRACE_AS_RECORDED, 1, &job, NULL);
+    ok(fabs(job.box_ns - (300.0 + 60) / 4) < 1e-9 &&
+           fabs(job.read_ns - 80.0 / 4 * 5 / 6) < 1e-9,
+       "from box to box, over both workers: %g, of which %g are read", job.box_ns,
+       job.read_ns);
+    pack_trace_free(&trace);
+    static const char sharp[] = HEAD "1\t1\t0\t0\t7\t100\n2\t1\t0\t0\t7\t110\n"
+                                     "# spent\t0\t0\t1\t18446744073709551615\n"
+                                     "# spent\t0\t0\t1\t2\n";
+    pack_trace_parse(sharp, sizeof sharp - 1, &trace, NULL);
+    pack_trace_job(&trace, PACK_TRACE_AS_RECORDED, 1, &job, NULL);
+    ok(job.box_ns == 10 && job.read_ns == 10, "no more than all of it is reading");
+    pack_trace_free(&trace);
+    static const char once[] = HEAD "1\t1\t0\t0\t7\t100\n2\t1\t0\t0\t7\t100\n"
+                                    "# spent\t0\t0\t1\t5\n";
+    pack_trace_parse(once, sizeof once - 1, &trace, NULL);
+    pack_trace_job(&trace, PACK_TRACE_AS_RECORDED, 1, &job, NULL);
+    ok(job.box_ns == 0 && job.read_ns == 0,
+       "one read says nothing of the time between reads");
+    pack_trace_free(&trace);
+}
+
+/* 2 workers, 1 us from sample to sample, 0.75 of it reading. */
+static void
+test_training(void)
+{
+    struct pack_trace_job job = {
+        .workers = 2, .is_replayed = true, .box_ns = 1000, .read_ns = 750
+    };
+    struct pack_advise_training t;
+    ok(pack_advise_training(&job, 3, &t) && fabs(t.recorded_rate - 2e6) < 1e-3 &&
+           t.reading == 0.75 && fabs(t.gain - 2) < 1e-9 && fabs(t.rate - 4e6) < 1e-3 &&
+           fabs(t.most - 4) < 1e-9,
+       "reads three times as fast make a training twice as fast, and 4 times at most");
+    job.is_replayed = false;
+    ok(!pack_advise_training(&job, 3, &t), "nothing is said of other workers");
+    job.is_replayed = true;
+    job.read_ns = 0;
+    ok(!pack_advise_training(&job, 3, &t), "nor where it is not known what reads took");
+    ok(!pack_advise_training(NULL, 3, &t), "nor of what is no trace");
+}
+
 /* A pattern goes through the epochs of a trace in turn. */
 static void
 test_epochs(void)
 {
-    struct pack_box boxes[4] = { { 1, { 3 }, { 1 } }, { 1, { 4 }, { 1 } },
-                                 { 1, { 5 }, { 1 } }, { 1, { 6 }, { 1 } } };
-    struct pack_pattern pattern = { .kind = PACK_PATTERN_TRACE, .trace = boxes,
-                                    .n_trace = 4, .trace_epochs = 2, .epoch = 1 };
+    struct pack_box boxes[4] = {
+        { 1, { 3 }, { 1 } }, { 1, { 4 }, { 1 } }, { 1, { 5 }, { 1 } }, { 1, { 6 }, { 1 } }
+    };
+    struct pack_pattern pattern = { .kind = PACK_PATTERN_TRACE,
+                                    .trace = boxes,
+                                    .n_trace = 4,
+                                    .trace_epochs = 2,
+                                    .epoch = 1 };
     struct pack_pattern_iter *iter = NULL;
     struct pack_request r;
     struct pack_error err = { .text = "" };
@@ -237,10 +307,13 @@ static void
 test_merge(void)
 {
     static const char a[] = HEAD "1\t1\t0\t0\t7\t10\n2\t1\t0\t0\t7\t30\n# around\t1\n"
+                                 "# spent\t0\t0\t2\t700\n"
                                  "3\t1\t0\t0\t7\t50\n3\t1\t0\t0\t7";
-    static const char b[] = "# h5pack-trace 2\n# file\t0\tb\\t.h5\n# file\t1\t/d/a.h5\n"
-                            "# dataset\t0\t/y\n# dataset\t1\t/x\n"
-                            "9\t1\t0\t0\t8\t20\n5\t1\t1\t1\t8\t30\n# stopped\t28\n\0\0\0";
+    static const char b[] =
+        "# h5pack-trace 2\n# file\t0\tb\\t.h5\n# file\t1\t/d/a.h5\n"
+        "# dataset\t0\t/y\n# dataset\t1\t/x\n"
+        "9\t1\t0\t0\t8\t20\n# spent\t0\t0\t1\t90\n"
+        "5\t1\t1\t1\t8\t30\n# spent\t1\t1\t1\t11\n# stopped\t28\n\0\0\0";
     static const char c[] = HEAD "8\t1\t0\t0\t6\t5\n8\t1\tz\n8\t1\t0\t0\t6\t6\n";
     const struct pack_trace_piece pieces[] = { { a, sizeof a - 1 },
                                                { b, sizeof b - 1 },
@@ -253,7 +326,8 @@ test_merge(void)
     is_text((char *)out.data,
             HEAD "8\t1\t0\t0\t6\t5\n1\t1\t0\t0\t7\t10\n# file\t1\tb\\t.h5\n"
                  "# dataset\t1\t/y\n9\t1\t1\t1\t8\t20\n2\t1\t0\t0\t7\t30\n"
-                 "5\t1\t0\t0\t8\t30\n3\t1\t0\t0\t7\t50\n# around\t1\n",
+                 "5\t1\t0\t0\t8\t30\n3\t1\t0\t0\t7\t50\n"
+                 "# spent\t0\t0\t3\t711\n# spent\t1\t1\t1\t90\n# around\t1\n",
             "by time, with one set of names, without half a line");
     ok(n_damaged == 2, "a bare one and a damaged one are counted");
     ok(n_stopped == 1, "so is one that had to stop");
@@ -269,6 +343,8 @@ main(void)
     test_names();
     test_bad();
     test_jobs();
+    test_times();
+    test_training();
     test_epochs();
     test_merge();
     return done();

@@ -205,6 +205,7 @@ report(const struct advise_answer *answer, struct pack_buf *text, struct pack_er
         .options = option_words,
         .measured = advise_ask_measures(&ask) ? &answer->measured : NULL,
         .engine = &answer->engine,
+        .recorded = &job->order.job,
         .is_what_if = ask.what_if,
         .params = &job->params,
         .result = &answer->result,

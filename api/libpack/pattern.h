@@ -251,6 +251,8 @@ bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
  * The first read of each dataset fixes its rank. Boxes of one process with the same time
  * are of one read that selected several. "# around", a tab and N says that N reads asked
  * for more pieces than are recorded, and that the block around them stands for each.
+ * "# spent" and, behind tabs, the numbers of a file and a dataset, N and T say that N reads
+ * of it took T nanoseconds; several such lines add up.
  *
  * Of a trace of several datasets, pack_trace_parse takes the one with most reads; its
  * boxes come in the order of time.
@@ -267,6 +269,7 @@ struct pack_trace {
     /* Of the second form, else NULL: of each box, and of all of them. */
     uint64_t *processes, *times_ns;
     char *file, *dataset;
+    double read_ns; /* that reading one box took, on the average; 0: it does not say */
 };
 
 enum pack_status pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,

@@ -13,6 +13,7 @@
 #include "libpack/advise/advise_engine.h"
 #include "libpack/advise/calibrate.h"
 #include "libpack/advise/measured.h"
+#include "libpack/advise/training.h"
 #include <libpack/status.h>
 
 #ifdef __cplusplus
@@ -36,6 +37,7 @@ struct pack_report_advise {
     bool is_what_if;          /* result.rows[0] is the one configuration asked for */
     const struct pack_measured *measured; /* NULL: times are assumed */
     const struct pack_advise_engine *engine; /* NULL: it was not asked about */
+    const struct pack_trace_job *recorded; /* NULL: what is read is no trace */
     const struct pack_advise_params *params;
     const struct pack_advise_result *result;
 };
@@ -52,6 +54,10 @@ enum pack_status pack_report_advise_headline(const struct pack_report_advise *re
 /* One object of schema "advise/1"; h5advise(1) defines it. */
 enum pack_status pack_report_advise_json(const struct pack_report_advise *report,
                                          struct pack_buf *buf, struct pack_error *err);
+
+/* What the first row would make of the training that was recorded; false: nothing tells. */
+bool pack_report_training(const struct pack_report_advise *report,
+                          struct pack_advise_training *training);
 
 /* An array `key` of warnings, as that object has them. */
 void pack_report_warnings_json(struct pack_json *json, const char *key,

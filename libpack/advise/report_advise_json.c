@@ -228,6 +228,23 @@ put_engine(struct pack_json *json, const struct pack_advise_engine *e)
 }
 
 static void
+put_training(struct pack_json *json, const struct pack_report_advise *report)
+{
+    struct pack_advise_training t;
+    if (!pack_report_training(report, &t)) {
+        pack_json_null(json, "training");
+        return;
+    }
+    pack_json_object(json, "training");
+    pack_json_double(json, "recorded_samples_per_s", t.recorded_rate);
+    pack_json_double(json, "reading", t.reading);
+    pack_json_double(json, "samples_per_s", t.rate);
+    pack_json_double(json, "gain", t.gain);
+    pack_json_double(json, "gain_most", t.most);
+    pack_json_close(json);
+}
+
+static void
 put_search(struct pack_json *json, const struct pack_advise_result *result)
 {
     pack_json_object(json, "search");
@@ -299,6 +316,7 @@ pack_report_advise_json(const struct pack_report_advise *r, struct pack_buf *buf
         pack_json_text(&json, NULL, result->why[i]);
     pack_json_close(&json);
     put_engine(&json, r->engine);
+    put_training(&json, r);
     put_target(&json, r);
     pack_report_warnings_json(&json, "warnings", result->warnings, result->n_warnings);
     pack_report_warnings_json(&json, "choice_warnings", result->choice_warnings,

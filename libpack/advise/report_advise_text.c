@@ -24,6 +24,40 @@ virtual_text(const struct pack_report_advise *report,
     return config->is_virtual ? text : "";
 }
 
+bool
+pack_report_training(const struct pack_report_advise *report,
+                     struct pack_advise_training *training)
+{
+    const struct pack_advise_result *result = report->result;
+    if (!result->has_now || result->now.rate <= 0)
+        return false;
+    double speedup =
+        result->rows[0].is_now ? 1 : result->rows[0].rate / result->now.rate;
+    return pack_advise_training(report->recorded, speedup, training);
+}
+
+static void
+put_training(struct page *page, const struct pack_report_advise *report)
+{
+    struct pack_advise_training t;
+    char line[400], now[16], then[16], factor[32], most[32];
+    if (!pack_report_training(report, &t))
+        return;
+    int n = snprintf(line, sizeof line,
+                     "the training that was recorded: %s samples/s, %.3g %% of its workers' time "
+                     "reading",
+                     pack_short_rate(t.recorded_rate, now), 100 * t.reading);
+    if (!report->result->rows[0].is_now)
+        n += snprintf(line + n, sizeof line - (size_t)n,
+                      "; %s with this, %s times as many, predicted",
+                      pack_short_rate(t.rate, then), pack_advise_times(t.gain, factor));
+    if (t.most < pack_advise_min_gain(report->params))
+        snprintf(line + n, sizeof line - (size_t)n,
+                 ". No way of reading makes it more than %s times as fast",
+                 pack_advise_times(t.most, most));
+    pack_page_wrap(page, "      ", line, 6);
+}
+
 static void
 put_headline(struct page *page, const struct pack_report_advise *report)
 {
@@ -67,6 +101,7 @@ put_headline(struct page *page, const struct pack_report_advise *report)
                  pack_advise_times(best->first_rate / result->now.first_rate, factor),
                  pack_advise_times(best->later_rate / result->now.later_rate, later));
     pack_page_wrap(page, "      ", line, 6);
+    put_training(page, report);
 }
 
 static void

@@ -75,6 +75,19 @@ fill(const char *text, size_t size, const struct spot *spots, struct pack_trace 
     return status;
 }
 
+/* What reading a box of a part took, as far as the trace says. */
+static double
+find_read_ns(const struct pack_trace_survey *survey, const struct pack_trace_part *part)
+{
+    for (size_t i = 0; i < survey->head.n_spent; i++) {
+        const struct pack_trace_spent *s = &survey->head.spent[i];
+        if (s->file == part->file && s->dataset == part->dataset && s->n_reads > 0)
+            return (double)s->ns / (double)s->n_reads * (double)part->n_reads /
+                   (double)part->n_boxes;
+    }
+    return 0;
+}
+
 /* `part` is the one whose reads are wanted. */
 static enum pack_status
 read_part(const char *text, size_t size, const struct pack_trace_survey *survey,
@@ -86,6 +99,7 @@ read_part(const char *text, size_t size, const struct pack_trace_survey *survey,
     struct pack_trace read = { .boxes = calloc(n, sizeof *read.boxes), .n_boxes = n };
     bool good = spots && read.boxes;
     if (good && survey->head.has_origin) {
+        read.read_ns = find_read_ns(survey, part);
         read.processes = calloc(n, sizeof *read.processes);
         read.times_ns = calloc(n, sizeof *read.times_ns);
         read.file = strdup(survey->head.files.names[part->file]);

@@ -8,6 +8,7 @@
  */
 #include "libpack/model/trace_job.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,9 @@ enum { FEW = 10 }; /* one in so many is few */
 
 struct process {
     uint64_t id;
-    size_t n, first, last; /* reads, by number among all */
+    size_t n, first, last;     /* reads, by number among all */
+    uint64_t begin_ns, end_ns; /* of its first read and its last */
+    size_t n_begun;            /* boxes of its first read */
     uint64_t first_epoch, last_epoch;
     size_t lane;
 };
@@ -45,7 +48,8 @@ by_id(const void *a, const void *b)
 static int
 by_first(const void *a, const void *b)
 {
-    const struct process *p = *(struct process *const *)a, *q = *(struct process *const *)b;
+    const struct process *p = *(struct process *const *)a,
+                         *q = *(struct process *const *)b;
     return p->first < q->first ? -1 : p->first > q->first;
 }
 
@@ -93,6 +97,27 @@ keep_workers(struct job *j)
         if (j->processes[k].n >= most / FEW)
             j->processes[kept++] = j->processes[k];
     j->n_processes = kept;
+}
+
+static void
+time_boxes(struct job *j)
+{
+    const struct pack_trace *trace = j->trace;
+    double ns = 0, n = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        struct process *p = process_of(j, j->order[i]);
+        uint64_t at = trace->times_ns[j->order[i]];
+        if (p->n_begun == 0)
+            p->begin_ns = at;
+        p->n_begun += at == p->begin_ns;
+        p->end_ns = at;
+    }
+    for (size_t k = 0; k < j->n_processes; k++) {
+        ns += (double)(j->processes[k].end_ns - j->processes[k].begin_ns);
+        n += (double)(j->processes[k].n - j->processes[k].n_begun);
+    }
+    j->result->box_ns = n > 0 ? ns / n : 0;
+    j->result->read_ns = n > 0 ? fmin(trace->read_ns, j->result->box_ns) : 0;
 }
 
 /* ------------------------------------------------------------------ epochs */
@@ -373,6 +398,7 @@ find_job(struct job *j, int64_t workers, uint64_t batch, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     keep_workers(j);
+    time_boxes(j);
     status = find_epochs(j, err);
     if (status == PACK_OK)
         status = find_lanes(j, err);

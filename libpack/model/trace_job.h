@@ -17,6 +17,8 @@ struct pack_trace_job {
     bool is_replayed;  /* the workers asked for are those recorded */
     uint64_t n_beside; /* reads left out: of processes that only looked in */
     uint64_t n_uneven; /* reads left out, so that epochs are equally long */
+    double box_ns;     /* from one box of a worker to its next, on the average; 0: unknown */
+    double read_ns;    /* of these, reading it; 0: unknown */
 };
 
 /*
@@ -36,6 +38,9 @@ struct pack_trace_job {
  * last, within a tenth of each other, they are epochs, each of which is cut to the length
  * of the shortest; a last one that is shorter than that is left out. Else the whole trace
  * is one epoch.
+ *
+ * box_ns is the time from the first read to the last of each worker's process, over the
+ * boxes behind those of the first read.
  *
  * trace->boxes and n_boxes are changed, processes and times_ns freed; epoch e is the e-th
  * part of n_boxes / epochs. PACK_ERR_MEMORY.

@@ -6,6 +6,7 @@
  *     # file     0  /data/train.h5
  *     # dataset  0  /images
  *     17  0   1  4096   0  0  4711  81237
+ *     # spent  0  0  1  51200
  */
 #include "libpack/model/trace_line.h"
 
@@ -86,6 +87,44 @@ pack_trace_head_done(struct pack_trace_head *head)
 {
     pack_trace_names_done(&head->files);
     pack_trace_names_done(&head->datasets);
+    free(head->spent);
+    head->spent = NULL;
+    head->n_spent = head->spent_capacity = 0;
+}
+
+static uint64_t
+sum_or_most(uint64_t a, uint64_t b)
+{
+    return pack_size_add(a, b, &a) ? a : UINT64_MAX;
+}
+
+enum pack_status
+pack_trace_spend(struct pack_trace_head *head, const struct pack_trace_spent *spent,
+                 struct pack_error *err)
+{
+    size_t i = head->n_spent; /* mostly one of the last */
+    while (i > 0 && (head->spent[i - 1].file != spent->file ||
+                     head->spent[i - 1].dataset != spent->dataset))
+        i--;
+    if (i > 0) {
+        struct pack_trace_spent *sum = &head->spent[i - 1];
+        sum->n_reads = sum_or_most(sum->n_reads, spent->n_reads);
+        sum->ns = sum_or_most(sum->ns, spent->ns);
+        return PACK_OK;
+    }
+    if (head->n_spent == PACK_TRACE_SPENT_MAX)
+        return pack_fail(err, PACK_ERR_LIMIT, "times of more than %d datasets",
+                         PACK_TRACE_SPENT_MAX);
+    if (head->n_spent == head->spent_capacity) {
+        size_t capacity = head->spent_capacity ? 2 * head->spent_capacity : 4;
+        struct pack_trace_spent *more = realloc(head->spent, capacity * sizeof *more);
+        if (!more)
+            return pack_fail_memory(err, "times of a trace");
+        head->spent = more;
+        head->spent_capacity = capacity;
+    }
+    head->spent[head->n_spent++] = *spent;
+    return PACK_OK;
 }
 
 static enum pack_status
@@ -126,8 +165,8 @@ static const char escapes[][2] = {
 enum { N_ESCAPES = sizeof escapes / sizeof *escapes };
 
 enum pack_status
-pack_trace_put_name(struct pack_buf *buf, const char *kind, size_t place, const char *name,
-                    struct pack_error *err)
+pack_trace_put_name(struct pack_buf *buf, const char *kind, size_t place,
+                    const char *name, struct pack_error *err)
 {
     enum pack_status status = pack_buf_printf(buf, err, "# %s\t%zu\t", kind, place);
     for (; status == PACK_OK && *name; name++) {
@@ -198,8 +237,9 @@ parse_name(struct pack_trace_text *t, struct pack_trace_names *names,
     enum pack_status status = parse_number(t, &place, err);
     if (status == PACK_OK && place != names->n) {
         t->at = first;
-        return pack_fail(err, PACK_ERR_FORMAT, "line %zu, column %td: %zu is expected here",
-                         t->line, t->at - t->line_start + 1, names->n);
+        return pack_fail(err, PACK_ERR_FORMAT,
+                         "line %zu, column %td: %zu is expected here", t->line,
+                         t->at - t->line_start + 1, names->n);
     }
     if (status == PACK_OK && !take(t, "\t"))
         status = pack_trace_text_fail(t, "a tab is expected here", err);
@@ -210,6 +250,25 @@ parse_name(struct pack_trace_text *t, struct pack_trace_names *names,
     if (status != PACK_OK)
         free(name);
     return status;
+}
+
+/* File, dataset, reads, nanoseconds. */
+static enum pack_status
+parse_spent(struct pack_trace_text *t, struct pack_error *err)
+{
+    struct pack_trace_head *head = t->head;
+    struct pack_trace_spent spent = { 0 };
+    uint64_t *const values[] = { &spent.file, &spent.dataset, &spent.n_reads, &spent.ns };
+    enum pack_status status = PACK_OK;
+    for (int i = 0; i < 4 && status == PACK_OK; i++) {
+        if (i > 0 && !take(t, "\t"))
+            return pack_trace_text_fail(t, "a tab is expected here", err);
+        status = parse_number(t, values[i], err);
+    }
+    if (status == PACK_OK &&
+        (spent.file >= head->files.n || spent.dataset >= head->datasets.n))
+        return pack_trace_text_fail(t, "times of what has no name so far", err);
+    return status == PACK_OK ? pack_trace_spend(head, &spent, err) : status;
 }
 
 /* A line that begins with '#'. */
@@ -223,6 +282,8 @@ parse_comment(struct pack_trace_text *t, struct pack_error *err)
         return parse_name(t, &head->files, err);
     if (take(t, "# dataset\t"))
         return parse_name(t, &head->datasets, err);
+    if (take(t, "# spent\t"))
+        return parse_spent(t, err);
     uint64_t n = 0;
     if (!take(t, "# around\t"))
         return PACK_OK;
@@ -238,8 +299,9 @@ enum pack_status
 pack_trace_text_begin(struct pack_trace_text *t, const char *text, size_t size,
                       struct pack_trace_head *head, struct pack_error *err)
 {
-    *t = (struct pack_trace_text){ .at = text, .end = text + size, .line_start = text,
-                                   .line = 1, .head = head };
+    *t = (struct pack_trace_text){
+        .at = text, .end = text + size, .line_start = text, .line = 1, .head = head
+    };
     if (!take(t, form))
         return PACK_OK;
     t->has_origin = take(t, "2") && at_line_end(t);
@@ -286,8 +348,8 @@ take_box(struct pack_trace_text *t, const uint64_t *values, const char **places,
         if (box->count[i] == 0)
             return pack_trace_text_fail(t, "a count of 0", err);
         if (!pack_size_add(box->start[i], box->count[i], &end))
-            return pack_trace_text_fail(
-                t, "start and count add up to more than 64 bits", err);
+            return pack_trace_text_fail(t, "start and count add up to more than 64 bits",
+                                        err);
     }
     return PACK_OK;
 }
@@ -311,7 +373,8 @@ take_origin(struct pack_trace_text *t, const uint64_t *values, const char **plac
 }
 
 static enum pack_status
-parse_read(struct pack_trace_text *t, struct pack_trace_line *line, struct pack_error *err)
+parse_read(struct pack_trace_text *t, struct pack_trace_line *line,
+           struct pack_error *err)
 {
     uint64_t values[VALUES_MAX];
     const char *places[VALUES_MAX];
@@ -323,8 +386,9 @@ parse_read(struct pack_trace_text *t, struct pack_trace_line *line, struct pack_
     if (n < origin + 2 || (n - origin) % 2 != 0)
         return pack_trace_text_fail(
             t,
-            origin ? "starts, as many counts, file, dataset, process and time are expected"
-                   : "as many counts as starts are expected",
+            origin
+                ? "starts, as many counts, file, dataset, process and time are expected"
+                : "as many counts as starts are expected",
             err);
     line->box.rank = (n - origin) / 2;
     status = take_box(t, values, places, &line->box, err);

@@ -15,22 +15,33 @@ extern "C" {
 #endif
 
 /* Behind starts and counts: file, dataset, process, time. */
-enum { PACK_TRACE_ORIGIN = 4, PACK_TRACE_NAMES_MAX = 1 << 16 };
+enum {
+    PACK_TRACE_ORIGIN = 4,
+    PACK_TRACE_NAMES_MAX = 1 << 16,
+    PACK_TRACE_SPENT_MAX = 1 << 12
+};
 
 struct pack_trace_names {
     char **names;
     size_t n, capacity;
 };
 
+/* What reads of a dataset took, as far as lines say so. */
+struct pack_trace_spent {
+    uint64_t file, dataset, n_reads, ns;
+};
+
 struct pack_trace_head {
     bool has_origin; /* lines say which file, dataset, process and time */
     struct pack_trace_names files, datasets;
     uint64_t n_around; /* reads of too many pieces: the block around them stands there */
+    struct pack_trace_spent *spent;
+    size_t n_spent, spent_capacity;
 };
 
 struct pack_trace_text {
     const char *at, *end, *line_start;
-    size_t line, last_column; /* of the last number of the read before */
+    size_t line, last_column;     /* of the last number of the read before */
     struct pack_trace_head *head; /* NULL: names have been read, pass over them */
     bool has_origin;
 };
@@ -53,6 +64,12 @@ void pack_trace_head_done(struct pack_trace_head *head);
 enum pack_status pack_trace_text_next(struct pack_trace_text *t,
                                       struct pack_trace_line *line, bool *more,
                                       struct pack_error *err);
+
+/* Adds to what reads of a dataset took; sums that pass 64 bits stay there.
+ * PACK_ERR_LIMIT, PACK_ERR_MEMORY. */
+enum pack_status pack_trace_spend(struct pack_trace_head *head,
+                                  const struct pack_trace_spent *spent,
+                                  struct pack_error *err);
 
 /* "line 3, column 5: ..." of where the text is. */
 enum pack_status pack_trace_text_fail(const struct pack_trace_text *t, const char *what,

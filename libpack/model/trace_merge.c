@@ -108,19 +108,60 @@ static enum pack_status
 put_line(struct merge *m, struct piece *p, struct pack_error *err)
 {
     const struct pack_trace_line *line = &p->line;
-    enum pack_status status = place_name(m, "file", &p->head.files, &m->files, line->file,
-                                         &p->file, err);
+    enum pack_status status =
+        place_name(m, "file", &p->head.files, &m->files, line->file, &p->file, err);
     if (status == PACK_OK)
         status = place_name(m, "dataset", &p->head.datasets, &m->datasets, line->dataset,
                             &p->dataset, err);
     if (status == PACK_OK)
-        status = pack_buf_append(m->out, line->text, (size_t)(line->origin - line->text),
-                                 err);
-    return status == PACK_OK ? pack_buf_printf(m->out, err,
-                                               "%zu\t%zu\t%" PRIu64 "\t%" PRIu64 "\n",
-                                               p->file.there, p->dataset.there,
-                                               line->process, line->time_ns)
-                             : status;
+        status =
+            pack_buf_append(m->out, line->text, (size_t)(line->origin - line->text), err);
+    return status == PACK_OK
+               ? pack_buf_printf(m->out, err, "%zu\t%zu\t%" PRIu64 "\t%" PRIu64 "\n",
+                                 p->file.there, p->dataset.there, line->process,
+                                 line->time_ns)
+               : status;
+}
+
+/* What a piece's reads took, by the names of all. A name that nothing was read of stands in
+ * no line, and so in no such sum. */
+static enum pack_status
+add_spent(struct merge *m, const struct piece *p, struct pack_trace_head *sums,
+          struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < p->head.n_spent && status == PACK_OK; i++) {
+        struct pack_trace_spent spent = p->head.spent[i];
+        size_t file, dataset, n_files = m->files.n, n_datasets = m->datasets.n;
+        status = pack_trace_names_place(&m->files, p->head.files.names[spent.file], &file,
+                                        err);
+        if (status == PACK_OK)
+            status = pack_trace_names_place(
+                &m->datasets, p->head.datasets.names[spent.dataset], &dataset, err);
+        if (status != PACK_OK || file >= n_files || dataset >= n_datasets)
+            continue;
+        spent.file = file;
+        spent.dataset = dataset;
+        status = pack_trace_spend(sums, &spent, err);
+    }
+    return status;
+}
+
+static enum pack_status
+put_spent(struct merge *m, struct pack_error *err)
+{
+    struct pack_trace_head sums = { 0 };
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < m->n && status == PACK_OK; i++)
+        status = add_spent(m, &m->pieces[i], &sums, err);
+    for (size_t i = 0; i < sums.n_spent && status == PACK_OK; i++) {
+        const struct pack_trace_spent *s = &sums.spent[i];
+        status = pack_buf_printf(
+            m->out, err, "# spent\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+            s->file, s->dataset, s->n_reads, s->ns);
+    }
+    pack_trace_head_done(&sums);
+    return status;
 }
 
 static struct piece *
@@ -139,6 +180,7 @@ put_lines(struct merge *m, struct pack_error *err)
 {
     struct piece *p = earliest(m);
     uint64_t n_around = 0;
+    bool any = p != NULL;
     enum pack_status status =
         p ? pack_buf_printf(m->out, err, "# h5pack-trace 2\n") : PACK_OK;
     for (; p && status == PACK_OK; p = earliest(m)) {
@@ -146,6 +188,8 @@ put_lines(struct merge *m, struct pack_error *err)
         if (status == PACK_OK)
             status = advance(m, p, err);
     }
+    if (status == PACK_OK && any)
+        status = put_spent(m, err);
     for (size_t i = 0; i < m->n; i++)
         n_around += m->pieces[i].head.n_around;
     return status == PACK_OK && n_around

@@ -21,6 +21,7 @@ from h5pack._native import ExistsError, NotFoundError, ReadError
 HEAD = b"# h5pack-trace 2\n"
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 BOXES_MAX = 4096  # of one read; of more the block around them is noted
+SPENT_READS = 64  # whose time is written at once
 READ_BYTES = 1 << 16  # at once of each piece when they become one
 METHODS = ("__getitem__", "read_direct")  # what all other ways of reading come down to
 
@@ -129,6 +130,7 @@ class _Piece:
         self._names: dict[tuple[bytes, bytes], int] = {}
         self._counts = {b"file": 0, b"dataset": 0}
         self._is_full = False
+        self._spent: dict[tuple[bytes, bytes], list[int]] = {}  # reads, ns, reads until written
         self._write(HEAD)
 
     def _write(self, text: bytes) -> None:
@@ -153,19 +155,40 @@ class _Piece:
         self._write(b"# %b\t%d\t%b\n" % (kind, place, _escaped(whole)))
         return b"%d" % place
 
-    def put(self, file: bytes, dataset: bytes, boxes: Iterable[Box], is_around: bool) -> None:
+    def put(self, file: bytes, dataset: bytes, boxes: Iterable[Box], is_around: bool,
+            took_ns: int) -> None:
         with self._lock:
-            origin = b"\t".join((self._place(b"file", file), self._place(b"dataset", dataset),
-                                 b"%d" % self.pid, b"%d" % time.monotonic_ns()))
+            what = self._place(b"file", file), self._place(b"dataset", dataset)
+            origin = b"\t".join((*what, b"%d" % self.pid, b"%d" % time.monotonic_ns()))
             text = b"".join(b"%b\t%b\n" % ("\t".join(map(str, (*starts, *counts))).encode(), origin)
                             for starts, counts in boxes)
-            self._write(text + (b"# around\t1\n" if is_around else b""))
+            self._write(text + (b"# around\t1\n" if is_around else b"")
+                        + self._spend(what, took_ns))
+
+    def _spend(self, what: tuple[bytes, bytes], took_ns: int) -> bytes:
+        """What reads took, for every so many: workers end at any time."""
+        spent = self._spent.setdefault(what, [0, 0, 1])
+        spent[0] += 1
+        spent[1] += took_ns
+        if spent[0] < spent[2]:
+            return b""
+        text = b"# spent\t%b\t%b\t%d\t%d\n" % (*what, spent[0], spent[1])
+        self._spent[what] = [0, 0, min(2 * spent[2], SPENT_READS)]
+        return text
 
     def close(self) -> None:
         os.close(self._fd)
 
 
-def _whole_lines(path: str, said: dict[str, int]) -> Iterator[bytes]:
+class _Said(dict):
+    """What pieces say beside their lines: counts, and what reads of a dataset took."""
+
+    def __init__(self) -> None:
+        super().__init__(around=0, cut=0)
+        self.spent: dict[tuple[bytes, bytes], list[int]] = {}
+
+
+def _whole_lines(path: str, said: _Said) -> Iterator[bytes]:
     """Up to half a line, of a process that was killed or a disk that was full. The file is not kept
     open: there may be more processes than a process may open files."""
     at = 0
@@ -184,13 +207,18 @@ def _whole_lines(path: str, said: dict[str, int]) -> Iterator[bytes]:
             return
 
 
-def _lines(path: str, said: dict[str, int]) -> Iterator[tuple[int, bytes, bytes, bytes, bytes]]:
+def _lines(path: str, said: _Said) -> Iterator[tuple[int, bytes, bytes, bytes, bytes]]:
     """Time, numbers, escaped names of file and dataset, process, line by line."""
     names: dict[tuple[bytes, bytes], bytes] = {}
     for line in _whole_lines(path, said):
         words = line.rstrip(b"\n").split(b"\t")
         if line.startswith(b"# around"):
             said["around"] += 1
+        elif line.startswith(b"# spent"):
+            spent = said.spent.setdefault((names[b"file", words[1]], names[b"dataset", words[2]]),
+                                          [0, 0])
+            spent[0] += int(words[3])
+            spent[1] += int(words[4])
         elif line.startswith(b"#"):
             if len(words) == 3:
                 names[words[0][2:], words[1]] = words[2]
@@ -217,7 +245,7 @@ def _is_hdf5(path: str) -> bool:
 def _merge(folder: str, out: Any) -> tuple[int, int]:
     """Writes all pieces by time; returns how many boxes there are, and processes that had no room
     for all of theirs."""
-    said = {"around": 0, "cut": 0}
+    said = _Said()
     places: dict[tuple[bytes, bytes], int] = {}
     counts = {b"file": 0, b"dataset": 0}
     n = 0
@@ -232,6 +260,9 @@ def _merge(folder: str, out: Any) -> tuple[int, int]:
         out.write(b"%b\t%d\t%d\t%b\t%d\n" % (numbers, places[b"file", file],
                                              places[b"dataset", dataset], pid, when))
         n += 1
+    for (file, dataset), (n_reads, ns) in said.spent.items():
+        out.write(b"# spent\t%d\t%d\t%d\t%d\n" % (places[b"file", file],
+                                                  places[b"dataset", dataset], n_reads, ns))
     if said["around"]:
         out.write(b"# around\t%d\n" % said["around"])
     return n, said["cut"]
@@ -366,19 +397,22 @@ class record:
             if getattr(local, "inside", False):
                 return original(dataset, *args, **kwargs)
             local.inside = True
+            begin_ns = time.perf_counter_ns()
             try:
                 result = original(dataset, *args, **kwargs)
             finally:
                 local.inside = False
+            took_ns = time.perf_counter_ns() - begin_ns
             try:
-                self._note(name, dataset, args, kwargs)
+                self._note(name, dataset, args, kwargs, took_ns)
             except Exception:  # noqa: BLE001  a training is never disturbed
                 pass
             return result
 
         return method
 
-    def _note(self, name: str, dataset: Any, args: tuple, kwargs: dict) -> None:
+    def _note(self, name: str, dataset: Any, args: tuple, kwargs: dict,
+              took_ns: int) -> None:
         if name == "__getitem__":
             asked = args[0] if args else kwargs["args"]
         else:  # read_direct(dest, source_sel=None, dest_sel=None)
@@ -394,7 +428,7 @@ class record:
         piece = self._piece
         if not piece or piece.pid != os.getpid():
             piece = self._piece = _Piece(self._folder)
-        piece.put(h5py.h5f.get_name(dataset.id), path, boxes, is_around)
+        piece.put(h5py.h5f.get_name(dataset.id), path, boxes, is_around, took_ns)
 
     def _asked(self, dataset: Any, shape: tuple, asked: Any) -> tuple[list[Box], bool]:
         h5py = self._h5py

@@ -3,6 +3,7 @@ import errno
 import os
 import resource
 import shutil
+import time
 import unittest
 import warnings
 
@@ -131,6 +132,24 @@ def test_forked_processes_append_to_files_of_their_own(tmp_path):
     report = h5pack.advise(f"{tmp_path / 't.h5'}:/images", pattern=f"trace:{tmp_path / 't.trace'}",
                            no_measure=True, what_if=True, progress=False)
     assert report["options"]["workers"] == 2
+
+
+def test_what_reads_took_is_noted(tmp_path):
+    write(tmp_path / "t.h5")
+    with h5py.File(tmp_path / "t.h5") as file:
+        begin_ns = time.perf_counter_ns()
+        with h5pack.record(tmp_path / "t.trace"):
+            for i in range(100):
+                file["images"][i]
+                file["labels"][i]
+        most_ns = time.perf_counter_ns() - begin_ns
+    lines = [line.split("\t") for line in (tmp_path / "t.trace").read_text().splitlines()]
+    spent = [[int(word) for word in line[1:]] for line in lines if line[0] == "# spent"]
+    assert sorted(line[:2] for line in spent) == [[0, 0], [0, 1]]
+    assert all(50 <= line[2] <= 100 and line[3] > 0 for line in spent)
+    assert sum(line[3] for line in spent) < most_ns
+    advice = h5pack.advise(tmp_path / "t.h5", pattern=f"trace:{tmp_path / 't.trace'}", measure=False)
+    assert 0 < advice["result"]["training"]["reading"] <= 1
 
 
 def test_strange_names(tmp_path):
