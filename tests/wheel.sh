@@ -1,11 +1,11 @@
 #!/bin/sh
 # make wheel-check: the wheel of `make wheel` in virtual environments that have nothing but what pip
 # brings: alone with NumPy, and beside h5py's wheel with an HDF5 of its own, whichever is
-# imported first.
+# imported first; and the tests of the package, by pytest.
 . "$top_srcdir/tests/tap.sh"
 set -- "$top_builddir"/wheel/dist/*.whl
 [ -e "$1" ] || skip_all 'there is no wheel: make wheel'
-wheel=$1
+wheel=$1 here=$PWD
 
 "$PYTHON" -m venv "$work/venv" || skip_all "$PYTHON makes no virtual environments (Debian: python3-venv)"
 python=$work/venv/bin/python
@@ -94,4 +94,19 @@ for file in packed written; do
         cat "$work/err" "$work/out" | note
     done
 done
+
+# ---------------------------------------------------------------------------------- tests
+
+run "$work/venv/bin/pip" install -q pytest tqdm
+if [ "$status" -ne 0 ]; then
+    skip 'pip gets no pytest'
+    done_testing
+fi
+case $top_srcdir in /*) ;; *) top_srcdir=$here/$top_srcdir ;; esac
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+PATH=$package/bin:$PATH run "$python" -m pytest -q -p no:cacheprovider -rs "$top_srcdir/python/tests"
+ok $status 'the tests of the package pass, by pytest, with the NumPy and h5py that pip brings'
+grep -E '^(FAILED|ERROR|SKIPPED|[0-9]+ (passed|failed))' "$work/out" | note
+[ "$status" -eq 0 ] || tail -n 40 "$work/out" | note
 done_testing
