@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from h5pack import _native
+from h5pack import _native, _options
 
 PROGRAMS = ("h5pack", "h5advise", "h5audit", "h5readbench", "h5rechunk")
 Path = str | bytes | os.PathLike
@@ -341,6 +341,7 @@ def facts(file: Path, dataset: str | None = None) -> dict[str, Any]:
     found = report["result"]["files"][0]
     if dataset is None:
         return found
+    dataset = _options.name("dataset", dataset)
     for one in found["datasets"]:
         if one["path"].strip("/") == dataset.strip("/"):
             return one

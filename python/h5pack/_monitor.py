@@ -1,8 +1,11 @@
 """Figures of a Loader for TensorBoard and Prometheus."""
+import contextlib
 import os
 import tempfile
 from collections.abc import Mapping
 from typing import Any
+
+from h5pack._native import ExistsError
 
 UNITS = (("_ns", "_seconds", 1e-9), ("_thread_s", "_thread_seconds", 1), ("_per_s", "_per_second", 1),
          ("_s", "_seconds", 1), ("_share", "_ratio", 1), ("_rate", "_ratio", 1))
@@ -23,6 +26,7 @@ HELP = {
     "hits": "Chunks found decoded in memory.",
     "visits": "Chunks asked for.",
 }
+BEGIN = b"# HELP "
 NOW = ("waiting_share", "samples_per_s", "hit_rate", "threads", "memory_bytes")  # not counted up
 
 
@@ -85,8 +89,13 @@ def write_prometheus(path: str | os.PathLike, stats: Mapping[str, Any],
     """Writes prometheus(stats, labels) for node_exporter's textfile collector.
 
     The file is replaced in one step: who reads it sees the old figures or the new ones, complete.
+    A file that does not begin as Prometheus' format does is not replaced: ExistsError.
     """
     path = os.fspath(path)
+    with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+        begin = file.read(len(BEGIN))
+        if begin and begin != BEGIN:
+            raise ExistsError(f"'{path}' is there, and holds no figures of Prometheus: it stays")
     folder, name = os.path.split(path)
     handle, part = tempfile.mkstemp(prefix=f".{name}.", dir=folder or ".")
     try:

@@ -90,6 +90,8 @@ def test_facts_are_those_of_the_extension():
     whole = h5pack.facts(path)
     assert {one["path"] for one in whole["datasets"]} >= {"images", "labels", "class_names"}
     raises(h5pack.JobError, lambda: h5pack.facts(path, "imgs"), "no dataset 'imgs'")
+    assert h5pack.facts(path, b"images") == h5pack.facts(path, "/images")
+    raises(ValueError, lambda: h5pack.facts(path, 3), "3 is no path of a dataset")
     raises(h5pack.JobError, lambda: h5pack.facts("nowhere.h5"), "nowhere.h5", "No such file")
 
 

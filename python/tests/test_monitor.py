@@ -54,15 +54,26 @@ def test_prometheus_gets_base_units_with_help_and_type():
 
 def test_the_file_is_replaced_at_once(tmp_path):
     path = tmp_path / "h5pack.prom"
-    path.write_text("old")
+    path.write_text("# HELP old")
     with open(path, encoding="utf-8") as reading:
         h5pack.write_prometheus(path, STATS)
-        assert reading.read() == "old", "who reads keeps the old one"
+        assert reading.read() == "# HELP old", "who reads keeps the old one"
     assert path.read_text() == h5pack.prometheus(STATS)
     assert os.listdir(tmp_path) == ["h5pack.prom"] and path.stat().st_mode & 0o777 == 0o644
     raises(OSError, lambda: h5pack.write_prometheus(tmp_path / "no" / "h5pack.prom", STATS))
     raises(AttributeError, lambda: h5pack.write_prometheus(path, None))
     assert os.listdir(tmp_path) == ["h5pack.prom"], "a failure leaves nothing"
+
+
+def test_what_is_something_else_stays(tmp_path):
+    for content in (b"\x89HDF\r\n\x1a\n", b"#", b"# HELLO"):
+        path = tmp_path / "data"
+        path.write_bytes(content)
+        raises(h5pack.ExistsError, lambda path=path: h5pack.write_prometheus(path, STATS), "data")
+        assert path.read_bytes() == content
+    path.write_bytes(b"")
+    h5pack.write_prometheus(path, STATS)
+    assert path.read_text() == h5pack.prometheus(STATS)
 
 
 def test_a_loader_s_figures_go_there():
