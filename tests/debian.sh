@@ -46,10 +46,16 @@ done)
 [ -z "$absent" ]
 ok $? "what quickstart.sh installs to build with is in Build-Depends${absent:+, but not$absent}"
 
+# What autopkgtest runs is there, and nothing else: `samples` is for them all.
+sed -n 's/^Tests: //p' "$debian/tests/control" | sort >"$work/named"
+find "$debian/tests" -type f -perm -u+x -exec basename {} \; | sort >"$work/runnable"
+[ -s "$work/named" ] && cmp -s "$work/named" "$work/runnable"
+ok $? 'debian/tests/control names each program beside it'
+
 # dist has all of it
-absent=$(cd "$top_srcdir" && find debian -type f \( -path 'debian/tests/*' -o -path 'debian/source/*' -o \
-    -name '*.install' -o -name '*.manpages' -o -name '*.docs' -o -name '*.lintian-overrides' -o \
-    -name control -o -name rules -o -name changelog -o -name copyright \) ! -path 'debian/*/DEBIAN/*' |
+absent=$(cd "$top_srcdir" && find debian -maxdepth 2 -type f \( -path 'debian/tests/*' -o -path 'debian/source/*' -o \
+    -name '*.install' -o -name '*.manpages' -o -name '*.docs' -o -name '*.examples' -o \
+    -name '*.lintian-overrides' -o -name control -o -name rules -o -name changelog -o -name copyright \) |
     while read -r file; do
         grep -qw -- "$file" Makefile.am || printf ' %s' "$file"
     done)
