@@ -1,5 +1,6 @@
 """h5audit, rule by rule: a small file that breaks it and one that just does not; commands that it
 prints are run, and what they mend is gone; damage; the manual says what --explain says."""
+import functools
 import json
 import os
 import re
@@ -991,6 +992,47 @@ def test_shared():
     equal(codes('good.h5', '--rule', '515'), [], 'hard links of one dataset')
 
 
+def test_described():
+    """Groups, attributes and the rest of pages are no holes; holes beside them are."""
+    def groups(holes):
+        def make(path):
+            with h5py.File(path, 'w') as file:
+                file['images'] = noise[:16]
+                for i in range(1500):
+                    file.create_group(f'group {i}').attrs['about'] = np.zeros(200)
+                file['other'] = np.zeros(3 << 20, 'u1')
+                file['end'] = np.zeros(64, 'u1')
+                if not holes:
+                    file['kept'] = file['other']
+            with h5py.File(path, 'r+') as file:
+                del file['other']
+        return make
+
+    def attributes(path):
+        with h5py.File(path, 'w', libver='latest') as file:
+            file['images'] = noise[:16]
+            for i in range(300):
+                file['images'].attrs[f'about {i}'] = np.random.default_rng(i).random(1000)
+
+    def pages(path, **options):
+        with h5py.File(path, 'w', fs_strategy='page', fs_page_size=1 << 16) as file:
+            file.create_dataset('images', data=np.repeat(noise.reshape(64, -1), 2, 1)[:, :70000], chunks=(1, 70000), **options)
+
+    for make, what in ((groups(False), 'groups'), (attributes, 'attributes'), (pages, 'pages'),
+                       (functools.partial(pages, compression='gzip'), 'pages of compressed chunks')):
+        make('described.h5')
+        size = os.path.getsize('described.h5')
+        _, report = audit('described.h5')
+        file, = report['result']['files']
+        known = file['metadata_bytes'] + sum(d['stored_bytes'] for d in file['datasets'])
+        ok('H5A510' not in codes('described.h5') and size > 2 << 20 and
+           (file['page_bytes'] == 1 << 16 if 'pages' in what else 0 <= size - known < size / 10),
+           f'{what} are no holes: {size} bytes, of which {file["metadata_bytes"]} describe')
+    groups(True)('described.h5')
+    found, = [f for f in findings('described.h5') if f['code'] == 'H5A510']
+    ok(3 << 20 <= found['price_bytes'] < (3 << 20) + (1 << 18), f'a hole beside groups is one: {found["price_bytes"]}')
+
+
 def test_facts():
     """What is told of chunks is what h5py says of them."""
     with h5py.File('facts.h5', 'w') as file:
@@ -1189,6 +1231,7 @@ test_asked()
 test_thresholds()
 test_sources()
 test_shared()
+test_described()
 test_same_sentence()
 test_fix()
 test_bytes()

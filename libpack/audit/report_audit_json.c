@@ -183,6 +183,8 @@ put_file(struct pack_json *json, const struct pack_audit_result *r, size_t i)
         pack_json_u64(json, "end_bytes", f->superblock.end_bytes);
     }
     pack_json_u64(json, "free_bytes", f->free_bytes);
+    pack_json_u64(json, "metadata_bytes", f->metadata_bytes);
+    pack_json_u64(json, "page_bytes", f->page_bytes);
     pack_json_u64(json, "n_datasets", f->n_datasets);
     pack_json_text(json, "contents_failure",
                    file->contents_why_not[0] ? file->contents_why_not : NULL);

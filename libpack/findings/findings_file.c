@@ -88,23 +88,44 @@ unreadable(const struct look *l, struct pack_finding *out)
     return true;
 }
 
-/* What no dataset and no index of chunks can account for. */
+static void
+add(uint64_t *sum, uint64_t bytes)
+{
+    if (!pack_size_add(*sum, bytes, sum))
+        *sum = UINT64_MAX;
+}
+
+/* What is left of pages behind its chunks: data of a page and more begin a new one. */
+static uint64_t
+behind_chunks(const struct pack_facts *f, uint64_t page_bytes)
+{
+    if (page_bytes == 0 || f->chunk_bytes < page_bytes)
+        return page_bytes;
+    uint64_t over = f->chunk_bytes % page_bytes;
+    uint64_t rest = f->pipeline.n > 0 ? page_bytes / 2 : over ? page_bytes - over : 0;
+    return pack_size_mul(rest, f->n_chunks_stored + 1, &rest) ? rest : UINT64_MAX;
+}
+
+/* What no dataset, nothing that describes it and no page can account for. */
 static bool
 free_space(const struct look *l, struct pack_finding *out)
 {
     const struct pack_survey *s = l->s;
-    enum { OF_CHUNK = 64, OF_DATASET = 4096 };
-    uint64_t held = s->file.has_superblock ? s->file.superblock.start_bytes : 0;
+    uint64_t held = s->file.metadata_bytes;
     char size[PACK_BYTES_TEXT_MAX];
     if (s->status != PACK_OK || s->n_datasets < s->file.n_datasets || s->n_datasets == 0)
         return false;
+    if (s->file.has_superblock)
+        add(&held, s->file.superblock.start_bytes);
     for (size_t i = 0; i < s->n_datasets; i++) {
         const struct pack_facts *f = &s->datasets[i].facts;
         if (s->datasets[i].failure[0] || f->type.is_variable ||
             f->type.class_id == PACK_TYPE_COMPOUND)
             return false; /* their heaps are not known */
-        if (f->n_external == 0)
-            held += f->stored_bytes + f->n_chunks_total * OF_CHUNK + OF_DATASET;
+        if (f->n_external > 0)
+            continue;
+        add(&held, f->stored_bytes);
+        add(&held, behind_chunks(f, s->file.page_bytes));
     }
     if (held >= s->file.file_bytes)
         return false;

@@ -18,6 +18,7 @@
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_chunks.h"
 #include "libpack/hdf5/h5_parts.h"
+#include "libpack/hdf5/h5_metadata.h"
 #include "libpack/hdf5/h5_sources.h"
 
 enum record {
@@ -26,6 +27,7 @@ enum record {
     RECORD_COUNT,
     RECORD_SHARED,
     RECORD_MEANT,
+    RECORD_DESCRIBED,
     RECORD_END
 };
 
@@ -303,6 +305,11 @@ look_at_all(struct looking *l, struct pack_error *err)
         if (status == PACK_OK)
             status = note_meant(l, l->wanted, err);
     }
+    pack_h5_guard_note(l->guard, "counting what describes its data");
+    const uint64_t described[2] = { pack_h5_metadata_bytes(l->file),
+                                    pack_h5_page_bytes(l->file) };
+    if (status == PACK_OK)
+        status = send_record(l, RECORD_DESCRIBED, described, sizeof described, err);
     pack_h5_guard_note(l->guard, "closing it");
     pack_h5_close(l->file);
     return status;
@@ -354,6 +361,10 @@ take_record(struct pack_survey *s, const struct head *head, const unsigned char 
 {
     if (head->kind == RECORD_FREE && head->size == sizeof s->file.free_bytes)
         memcpy(&s->file.free_bytes, data, head->size);
+    if (head->kind == RECORD_DESCRIBED && head->size == 2 * sizeof(uint64_t)) {
+        memcpy(&s->file.metadata_bytes, data, sizeof(uint64_t));
+        memcpy(&s->file.page_bytes, data + sizeof(uint64_t), sizeof(uint64_t));
+    }
     if (head->kind == RECORD_COUNT && head->size == sizeof s->file.n_datasets)
         memcpy(&s->file.n_datasets, data, head->size);
     if (head->kind == RECORD_SHARED && head->size == sizeof s->shared) {

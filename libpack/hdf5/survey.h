@@ -24,6 +24,7 @@ struct pack_survey_file {
     struct pack_superblock superblock;
     uint64_t free_bytes; /* that HDF5 knows of and keeps for later */
     uint64_t n_datasets; /* all of them */
+    uint64_t metadata_bytes, page_bytes; /* h5_metadata.h */
 };
 
 struct pack_survey_dataset {
