@@ -355,6 +355,8 @@ test_pattern(void)
     pack_pattern_free(iter);
     REFUSED("text", pack_trace_parse, NULL, 3, &trace, &err);
     REFUSED("trace", pack_trace_parse, "1\t1\n", 4, NULL, &err);
+    REFUSED("text", pack_trace_parse_of, NULL, 3, NULL, NULL, &trace, &err);
+    REFUSED("trace", pack_trace_parse_of, "1\t1\n", 4, NULL, NULL, NULL, &err);
     HOLDS(pack_trace_parse, pack_trace_parse(NULL, 0, &trace, NULL) == PACK_ERR_FORMAT);
     RETURNS(pack_trace_free, NULL);
 }

@@ -274,6 +274,15 @@ struct pack_trace {
 
 enum pack_status pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,
                                   struct pack_error *err);
+/*
+ * The same of the dataset at the path `dataset`, with or without a slash in front, and of
+ * several files that have one the file `file`, by its whole name, else by the last part of it.
+ * NULL for what may be any: of those that are left, the one most read. PACK_ERR_ARGUMENT where
+ * the trace has no reads of it; one without names is of whatever it is read for.
+ */
+enum pack_status pack_trace_parse_of(const char *text, size_t size, const char *file,
+                                     const char *dataset, struct pack_trace *trace,
+                                     struct pack_error *err);
 void pack_trace_free(struct pack_trace *trace);
 
 #ifdef __cplusplus

@@ -196,6 +196,8 @@ struct pack_reader_info {
     uint64_t loads;  /* chunks read and decoded: visits of filtered chunks less hits */
     uint64_t hits;   /* decoded chunks that were there */
     uint64_t file_reads, file_read_bytes; /* data asked of the system */
+
+    uint64_t chunk_samples; /* of a chunk, to an order by chunks; 0: there are none */
 };
 
 /*

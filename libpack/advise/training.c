@@ -1,5 +1,7 @@
 #include "libpack/advise/training.h"
 
+#include <math.h>
+
 bool
 pack_advise_training(const struct pack_trace_job *job, double speedup,
                      struct pack_advise_training *t)
@@ -13,6 +15,6 @@ pack_advise_training(const struct pack_trace_job *job, double speedup,
     t->reading = job->read_ns / job->box_ns;
     t->gain = job->box_ns / ns;
     t->rate = t->recorded_rate * t->gain;
-    t->most = others_ns > 0 ? job->box_ns / others_ns : job->box_ns;
+    t->most = others_ns > 0 ? job->box_ns / others_ns : INFINITY;
     return true;
 }

@@ -124,7 +124,9 @@ pack_trace_parse_of(const char *text, size_t size, const char *file, const char 
 {
     struct pack_trace_survey survey = { 0 };
     const struct pack_trace_part *part = NULL;
-    enum pack_status status = pack_trace_survey(text, size, &survey, err);
+    if (!trace || (!text && size > 0))
+        return pack_check_given(err, "trace", trace, "text", text, NULL);
+    enum pack_status status = pack_trace_survey(text ? text : "", size, &survey, err);
     if (status == PACK_OK)
         status = pack_trace_survey_find(&survey, file, dataset, &part, err);
     if (status == PACK_OK)
@@ -137,9 +139,7 @@ enum pack_status
 pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,
                  struct pack_error *err)
 {
-    if (!trace || (!text && size > 0))
-        return pack_check_given(err, "trace", trace, "text", text, NULL);
-    return pack_trace_parse_of(text ? text : "", size, NULL, NULL, trace, err);
+    return pack_trace_parse_of(text, size, NULL, NULL, trace, err);
 }
 
 void

@@ -113,8 +113,7 @@ pack_trace_spend(struct pack_trace_head *head, const struct pack_trace_spent *sp
         return PACK_OK;
     }
     if (head->n_spent == PACK_TRACE_SPENT_MAX)
-        return pack_fail(err, PACK_ERR_LIMIT, "times of more than %d datasets",
-                         PACK_TRACE_SPENT_MAX);
+        return PACK_OK;
     if (head->n_spent == head->spent_capacity) {
         size_t capacity = head->spent_capacity ? 2 * head->spent_capacity : 4;
         struct pack_trace_spent *more = realloc(head->spent, capacity * sizeof *more);

@@ -66,7 +66,7 @@ enum pack_status pack_trace_text_next(struct pack_trace_text *t,
                                       struct pack_error *err);
 
 /* Adds to what reads of a dataset took; sums that pass 64 bits stay there.
- * PACK_ERR_LIMIT, PACK_ERR_MEMORY. */
+ * Of more datasets than PACK_TRACE_SPENT_MAX nothing is kept. PACK_ERR_MEMORY. */
 enum pack_status pack_trace_spend(struct pack_trace_head *head,
                                   const struct pack_trace_spent *spent,
                                   struct pack_error *err);

@@ -123,6 +123,16 @@ put_line(struct merge *m, struct piece *p, struct pack_error *err)
                : status;
 }
 
+/* names->n: it is none of them. */
+static size_t
+find_name(const struct pack_trace_names *names, const char *name)
+{
+    size_t i = 0;
+    while (i < names->n && strcmp(names->names[i], name) != 0)
+        i++;
+    return i;
+}
+
 /* What a piece's reads took, by the names of all. A name that nothing was read of stands in
  * no line, and so in no such sum. */
 static enum pack_status
@@ -132,17 +142,10 @@ add_spent(struct merge *m, const struct piece *p, struct pack_trace_head *sums,
     enum pack_status status = PACK_OK;
     for (size_t i = 0; i < p->head.n_spent && status == PACK_OK; i++) {
         struct pack_trace_spent spent = p->head.spent[i];
-        size_t file, dataset, n_files = m->files.n, n_datasets = m->datasets.n;
-        status = pack_trace_names_place(&m->files, p->head.files.names[spent.file], &file,
-                                        err);
-        if (status == PACK_OK)
-            status = pack_trace_names_place(
-                &m->datasets, p->head.datasets.names[spent.dataset], &dataset, err);
-        if (status != PACK_OK || file >= n_files || dataset >= n_datasets)
-            continue;
-        spent.file = file;
-        spent.dataset = dataset;
-        status = pack_trace_spend(sums, &spent, err);
+        spent.file = find_name(&m->files, p->head.files.names[spent.file]);
+        spent.dataset = find_name(&m->datasets, p->head.datasets.names[spent.dataset]);
+        if (spent.file < m->files.n && spent.dataset < m->datasets.n)
+            status = pack_trace_spend(sums, &spent, err);
     }
     return status;
 }

@@ -51,11 +51,6 @@ enum pack_status pack_trace_survey_find(const struct pack_trace_survey *survey,
 enum pack_status pack_trace_survey_processes(const struct pack_trace_survey *survey,
                                              uint64_t *n, struct pack_error *err);
 
-/* As pack_trace_parse, of the dataset that pack_trace_survey_find() names. */
-enum pack_status pack_trace_parse_of(const char *text, size_t size, const char *file,
-                                     const char *dataset, struct pack_trace *trace,
-                                     struct pack_error *err);
-
 #ifdef __cplusplus
 }
 #endif

@@ -87,7 +87,8 @@ is_other_order(const struct pack_type *type)
 }
 
 static enum pack_status
-open_draw(const struct pack_reader *r, struct pack_draw *draw, struct pack_error *err)
+open_draw(const struct pack_reader *r, struct pack_draw *draw, uint64_t *chunk_samples,
+          struct pack_error *err)
 {
     const struct pack_facts *facts = &r->map->facts;
     struct pack_pattern pattern = r->params.pattern;
@@ -99,6 +100,7 @@ open_draw(const struct pack_reader *r, struct pack_draw *draw, struct pack_error
         facts = &r->rows.files[i].map->facts; /* those of the first file that has some */
     if (pattern.chunk_samples == 0 && facts->layout == PACK_LAYOUT_CHUNKED)
         pattern.chunk_samples = facts->chunk.extent[0];
+    *chunk_samples = pattern.chunk_samples;
     return pack_draw_init(draw, &pattern, &r->rows, r->params.position, n_epochs, err);
 }
 
@@ -116,9 +118,9 @@ open_draws(struct pack_reader *r, struct pack_error *err)
                          facts->path, pack_type_format(&facts->type, type));
     enum pack_status status = r->first ? pack_further_check(r, err) : PACK_OK;
     if (status == PACK_OK)
-        status = open_draw(r, &r->present, err);
+        status = open_draw(r, &r->present, &r->info.chunk_samples, err);
     if (status == PACK_OK)
-        status = open_draw(r, &r->future, err);
+        status = open_draw(r, &r->future, &r->info.chunk_samples, err);
     if (status != PACK_OK)
         return status;
     r->info.sample.rank = r->map->grid.rank;

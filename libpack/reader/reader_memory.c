@@ -6,8 +6,8 @@
  *                      of the rest at most
  *     slots            decoded chunks that are kept: all that is left
  *
- * Where batches are kept as memory allows, half of the rest is theirs: buffers are added when
- * there is one to be kept, as long as all memory stays within its limit.
+ * Where batches are kept as memory allows, buffers are added when there is one to be kept;
+ * slots are given up for them, the last first, and those of the first dataset before others'.
  *
  * Of datasets in step, each is given the least that does. Small ones are then kept as a
  * whole; of what is left, the others are given a part by the size of their decoded chunks.

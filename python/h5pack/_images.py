@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from h5pack import _native
+from h5pack import _native, _options
 
 WITH = ("labels",)
 POOL_CHUNKS = 33  # those of a BlockSampler's pool, and one
@@ -71,13 +71,14 @@ class Images:
     def _look(self, file, with_, rdcc_nbytes):
         dataset = self._found(file, self._images)
         self.shape, self.dtype = dataset.shape, dataset.dtype
-        self.classes = [name.decode("utf-8", "replace") for name in file["class_names"][()]] \
-            if "class_names" in file else None
+        names = file["class_names"][()] if "class_names" in file else ()
+        self.classes = [name.decode("utf-8", "replace") for name in names
+                        if isinstance(name, bytes)] or None
         self.mean, self.std = (None if key not in dataset.attrs else dataset.attrs[key]
                                for key in ("mean", "std"))
         if with_ is WITH:
             with_ = tuple(name for name in WITH if name in file)
-        self._with = (with_,) if isinstance(with_, str) else tuple(with_ or ())
+        self._with = _options.names("with_", with_)
         for name in self._with:
             n_rows = len(self._found(file, name))
             if n_rows != len(dataset):

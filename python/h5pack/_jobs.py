@@ -206,14 +206,23 @@ def _end(child, why):
     rest.join()
 
 
+def _parsed_event(line):
+    """None of half a line, as a program that was killed leaves."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
 def _listen(child, name, follow):
     """The sentences that the program says, while events go to `follow`."""
     remarks = []
     for line in child.stderr:
         line = line.rstrip("\n")
         if line.startswith('{ "progress"'):
-            if follow is not None:
-                follow(json.loads(line))
+            event = _parsed_event(line)
+            if follow is not None and event:
+                follow(event)
         elif line:
             remarks.append(line.removeprefix(f"{name}: "))
     return remarks

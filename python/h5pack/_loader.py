@@ -13,6 +13,7 @@ EPOCHS = 2**40  # of one reader: more than anybody trains
 EPOCH_MAX = 2**62
 AHEAD = 1  # beside the one that is lent, whose place another takes at once: so two are
 LATER = ("trace", "box", "step", "chunk")  # in a state that h5pack 0.1.0 did not always write
+COUNTED = ("box", "step", "trace", "trace_file", "trace_dataset")  # what samples depend on
 STRATEGIES = ("auto", "pread", "mmap", "direct")
 
 
@@ -26,7 +27,7 @@ class Loader:
     batch_size samples in a batch; the last of an epoch may be short, or is left out: drop_last
     images     path of the dataset: uint8 N x H x W x C or any other of numbers
     with_      paths of datasets read in step; the default is left out where it is not there
-    order      "sequential", "shuffle", "block:chunks=32[,local][,pool=slide]",
+    order      "sequential", "shuffle", "block:chunks=32[,local|,pool=slide]",
                "buffer:samples=N", "replacement[:draws=N]", "weighted[:draws=N]", "trace:FILE";
                see h5pack-chunks(7). It is drawn from seed and epoch
     weights    a number for each sample, drawn with replacement in that proportion
@@ -77,11 +78,18 @@ class Loader:
         if strategy not in STRATEGIES:
             fail("strategy", f"{strategy!r} is none of {', '.join(map(repr, STRATEGIES))}")
         self._strategy = strategy
-        self._device = None if device is None or str(device) == "cpu" else str(device)
+        self._device = None if device is None or str(device).partition(":")[0] == "cpu" else str(device)
         self._order = {**_options.order(order, weights), **_options.subset(indices),
                        "seed": _options.whole("seed", seed), "batch": self._batch_size,
                        "rank": self._rank, "world": self._world,
                        "drop_last": _options.flag("drop_last", drop_last)}
+        if "trace" in self._order:
+            if box is not None or step is not None:
+                fail("box" if box is not None else "step",
+                     "does not go with a trace, which says itself what each read asks for")
+            self._order["trace_dataset"] = os.fsencode(self._images)
+            if len(self._files) == 1:
+                self._order["trace_file"] = os.fsencode(os.path.realpath(self._files[0]))
         if box is not None:
             self._order["box"] = _extents(box)
         if step is not None:
@@ -108,6 +116,7 @@ class Loader:
             facts = [_native.dataset(file, self._images) for file in self._files]
             self._further = self._found(with_)
         self._facts, self._shapes = facts[0], [fact["shape"] for fact in facts]
+        self._layouts = [(fact["layout"], fact["chunk"]) for fact in facts]
         if not all(self._shapes):
             fail("images", f"'{self._images}' is a scalar, and has no samples")
         shape = list(self._shapes[0])
@@ -128,7 +137,7 @@ class Loader:
 
     def _count(self, shape):
         """Samples that there are to choose from: rows, boxes, or reads of a trace."""
-        kept = {key: self._order[key] for key in ("box", "step", "trace") if key in self._order}
+        kept = {key: self._order[key] for key in COUNTED if key in self._order}
         if "trace" in kept:
             kept["order"] = self._order["order"]
         return _native.Order(**kept, shape=shape).n_samples
@@ -145,6 +154,7 @@ class Loader:
     def _reset(self):
         """As nothing was read yet, in this process."""
         self._reader, self._is_hdf5 = None, False
+        self._chunk_samples = None  # not known so far; 0: there are no chunks
         self._reader_at = None  # (epoch, batch) that it gives next
         self._start = (0, 0)  # (epoch, batch) where the next iteration begins
         self._asked = 0  # how often somebody said so
@@ -202,10 +212,20 @@ class Loader:
                 "box": None if box is None else list(box), "step": self._order.get("step"),
                 "chunk": self._chunk()}
 
-    def _chunk(self, facts=None):
-        """Samples of a chunk, where the order depends on them."""
-        chunk = (facts or self._facts)["chunk"]
-        return chunk[0] if chunk and self._order["order"].startswith("block") else None
+    def _chunk(self):
+        """Samples of a chunk, where the order depends on them: of the first file that has some. Of
+        a virtual dataset they are its sources', which a reader knows."""
+        if not self._order["order"].startswith("block"):
+            return None
+        if self._chunk_samples is None:
+            layout, chunk = next((one for one in self._layouts if one[1] or one[0] == "virtual"),
+                                 (None, None))
+            if layout != "virtual":
+                self._chunk_samples = chunk[0] if chunk else 0
+            elif self._reader is None and self._n_batches:
+                with _hdf5.alone():
+                    self._open(*self._start).close()
+        return self._chunk_samples or None
 
     # -------------------------------------------------------------- the reader
 
@@ -213,6 +233,7 @@ class Loader:
         """A reader that gives this batch next."""
         if self._reader is not None and self._reader.pid != os.getpid():
             self._reader = None  # the parent's, which left it here by forking
+            self._stats = _stats.Stats()
         if self._is_at(epoch, batch) and not self._mover:
             return
         self.close()
@@ -250,14 +271,23 @@ class Loader:
             for file, shape in zip(self._files, self._shapes):
                 now = _native.dataset(file, self._images)
                 changed = "another shape" if now["shape"] != shape else \
-                    "other chunks" if file == self._files[0] and self._chunk(now) != self._chunk() \
-                    else None
+                    "other chunks" if self._has_other_chunks(reader) else None
                 if changed:
                     reader.close()
                     raise _native.ChangedError(
                         f"'{os.fsdecode(file)}' is another file than when this loader was made: "
                         f"'{self._images}' has {changed}")
         return reader
+
+    def _has_other_chunks(self, reader):
+        """Than when this loader was made, or first opened: then the order is another."""
+        if not self._order["order"].startswith("block"):
+            return False
+        known, now = self._chunk_samples, reader.info()["chunk_samples"]
+        if known is None and not any(layout == "virtual" for layout, _ in self._layouts):
+            known = self._chunk() or 0
+        self._chunk_samples = now if known is None else known
+        return self._chunk_samples != now
 
     def _next(self):
         """The next batch of the reader, as it is. Wherever Ctrl-C ends this, it is not known what
@@ -272,11 +302,11 @@ class Loader:
         except _native.LimitError as why:
             self._reader_at = at
             raise self._too_many(why) from None
-        except _native.Error:
-            self._reader_at = self._following(at)  # a damaged one is passed over
-            raise
-        except BaseException:  # of a signal's handler: it gives no more
-            self.close()
+        except BaseException as why:
+            if isinstance(why, _native.Error) and not isinstance(why, _native.Interrupted):
+                self._reader_at = self._following(at)  # a damaged one is passed over
+            else:
+                self.close()  # of a signal's handler: it gives no more
             raise
         self._reader_at = self._following(at)
         if self._pins is not None:
@@ -325,7 +355,7 @@ class Loader:
         self.close()
 
     def __getstate__(self):
-        kept = dict(self.__dict__)
+        kept = {**self.__dict__, "_stats": _stats.Stats()}
         for name in ("_reader", "_reader_at", "_make", "_pins", "_mover"):
             kept[name] = None
         return kept
@@ -376,7 +406,8 @@ class Iteration:
             loader._seek(self._epoch, self._batch)
         made = self._take(loader)
         got_ns = time.perf_counter_ns()
-        loader._stats.add(got_ns - asked_ns, asked_ns - self._left_ns if self._left_ns else 0)
+        loader._stats.add(got_ns - asked_ns, asked_ns - self._left_ns if self._left_ns else 0,
+                          made[0].shape[0])
         self._left_ns = got_ns
         return made
 
@@ -386,7 +417,7 @@ class Iteration:
                                "begin another here")
         try:
             made = (self._made if loader._mover is None else self._moved)(loader)
-        except _native.LimitError:
+        except (_native.LimitError, _native.Interrupted):
             raise
         except _native.Error:
             self._pass(loader)
@@ -395,9 +426,7 @@ class Iteration:
         return made
 
     def _made(self, loader):
-        batch = loader._next()
-        loader._stats.samples += len(batch)
-        return loader._make(batch)
+        return loader._make(loader._next())
 
     def _moved(self, loader):
         """The next batch on the GPU, with copies of those behind it under way."""
@@ -409,6 +438,8 @@ class Iteration:
                 if not len(mover):
                     raise
                 break  # those on their way come first, and make room
+            except _native.Interrupted:
+                raise
             except _native.Error as error:
                 mover.fail(error)
         return mover.take()

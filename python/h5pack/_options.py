@@ -164,7 +164,8 @@ def _cut(crop, centre_crop, resize, resized_crop):
 
 def _flip(flip):
     try:
-        probability = FLIP if flip is True else float(flip or 0)
+        is_flag = type(flip).__name__ in ("bool", "bool_")  # NumPy's, too
+        probability = FLIP if is_flag and flip else float(flip or 0)
     except (TypeError, ValueError):
         fail("flip", f"{flip!r} is neither True nor a probability")
     if not 0 <= probability <= 1:
@@ -270,7 +271,7 @@ def _weighted(order, weights):
     if weights.dtype.kind == "c":
         fail("weights", "are complex numbers")
     try:
-        weights = weights.astype(numpy.float64, copy=False)
+        weights = weights.astype(numpy.float64)  # a copy: the caller may change his
     except (TypeError, ValueError):
         fail("weights", "are no numbers")
     if weights.ndim != 1:
@@ -335,7 +336,7 @@ def subset(indices):
         fail("indices", "there are none, and an epoch has no samples then")
     if numbers.dtype.kind == "i" and numbers.min() < 0:
         fail("indices", f"{numbers.min()} is below 0: samples count from 0")
-    return {"subset": numpy.ascontiguousarray(numbers, numpy.uint64)}
+    return {"subset": numpy.array(numbers, numpy.uint64)}  # a copy: the caller may change his
 
 
 # ------------------------------------------------------------------ states

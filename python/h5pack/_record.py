@@ -177,7 +177,10 @@ class _Piece:
         return text
 
     def close(self) -> None:
-        os.close(self._fd)
+        """Nothing more is written: the number of the file may be another's by then."""
+        with self._lock:
+            self._is_full = True
+            os.close(self._fd)
 
 
 class _Said(dict):
@@ -322,8 +325,9 @@ class record:
         for name, original in self._originals.items():
             setattr(self._h5py.Dataset, name, original)
         record._running = None
-        if self._piece and self._piece.pid == os.getpid():
-            self._piece.close()
+        piece, self._piece = self._piece, None
+        if piece and piece.pid == os.getpid():
+            piece.close()
         if os.getpid() != self._pid:  # a forked process that leaves by an exception
             return
         try:
@@ -421,6 +425,8 @@ class record:
         if not shape or 0 in shape:  # no axes, or no elements
             return
         boxes, is_around = self._asked(dataset, shape, asked)
+        if record._running is not self:  # a method that was taken within the `with`
+            return
         h5py = self._h5py
         path = h5py.h5i.get_name(dataset.id)
         if not boxes or not path:

@@ -21,7 +21,8 @@ class Stats:
         self.seen = None  # what the reader said last
         self.storage_bytes = _storage_bytes()
 
-    def add(self, waiting_ns, working_ns):
+    def add(self, waiting_ns, working_ns, samples):
+        self.samples += samples
         self.waiting_ns += waiting_ns
         self.working_ns += working_ns
         self.batches += 1

@@ -202,17 +202,21 @@ get_arrays(PyObject *dict, struct pattern *out)
     return -1;
 }
 
-/* The text of a file of boxes. */
+/* The text of a file of boxes, and whose reads of it are meant. */
 static int
 get_trace(PyObject *dict, struct pattern *out, struct pack_error *err)
 {
     PyObject *bytes = get(dict, "trace");
+    PyObject *file = get(dict, "trace_file"), *dataset = get(dict, "trace_dataset");
+    const char *names[2] = { NULL, NULL };
     char *text;
     Py_ssize_t size;
     if (!bytes)
         return 0;
-    if (PyBytes_AsStringAndSize(bytes, &text, &size) < 0 ||
-        pack_trace_parse(text, (size_t)size, &out->trace, err) != PACK_OK)
+    if ((file && !(names[0] = PyBytes_AsString(file))) ||
+        (dataset && !(names[1] = PyBytes_AsString(dataset))) ||
+        PyBytes_AsStringAndSize(bytes, &text, &size) < 0 ||
+        pack_trace_parse_of(text, (size_t)size, names[0], names[1], &out->trace, err) != PACK_OK)
         return -1;
     out->pattern.trace = out->trace.boxes;
     out->pattern.n_trace = out->trace.n_boxes;

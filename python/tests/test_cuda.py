@@ -266,7 +266,7 @@ def test_a_gpu_that_is_not_there_is_named():
 
 def test_the_cpu_is_no_device_of_its_own(tmp_path):
     pixels = write(tmp_path / "x.h5")
-    for device in ("cpu", torch.device("cpu")):
+    for device in ("cpu", "cpu:0", torch.device("cpu")):
         loader = h5pack.Loader(tmp_path / "x.h5", 8, device=device, order="sequential")
         images, _ = next(iter(loader))
         assert (images.numpy() == pixels[:8]).all()

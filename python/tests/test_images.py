@@ -79,6 +79,7 @@ def test_further_datasets_have_as_many_rows():
     assert [int(n) for n in images[0][2]] == [24, 24]
     need("h5py")
     raises(ValueError, lambda: h5pack.Images(packed(chunk=4), with_="class_names"), "3 rows")
+    assert len(h5pack.Images(packed(chunk=4), with_=b"labels")[0]) == 2
 
 
 def read_in_child(images, number, queue):

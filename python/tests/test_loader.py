@@ -3,6 +3,7 @@ import ctypes
 import gc
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -757,6 +758,106 @@ def test_chunks_that_are_others_are_told_of_where_the_order_is_by_chunks(tmp_pat
             assert "has other chunks" in raised(h5pack.ChangedError, iter, under_test)
         else:
             assert len(take(under_test)[1]) == 20
+
+
+def test_chunks_of_later_files_and_of_sources_count_as_well(tmp_path):
+    """The order goes by those of the first file that has some, and by a virtual dataset's source."""
+    def lay_out(rows):
+        write(tmp_path / "a.h5", n=20, chunks=None)
+        write(tmp_path / "b.h5", n=20, chunks=(rows, SIDE, SIDE + 1, 3))
+        with h5py.File(tmp_path / "v.h5", "w") as file:
+            layout = h5py.VirtualLayout((20, SIDE, SIDE + 1, 3), "u1")
+            layout[:] = h5py.VirtualSource(tmp_path / "b.h5", "images", layout.shape)
+            file.create_virtual_dataset("images", layout)
+
+    for path in ([tmp_path / "a.h5", tmp_path / "b.h5"], tmp_path / "v.h5"):
+        lay_out(4)
+        read, unread = (opened(path, 4, order="block:chunks=2", with_=()) for _ in range(2))
+        list(zip(read, range(2)))
+        state, untouched = read.state_dict(), unread.state_dict()
+        assert state["chunk"] == untouched["chunk"] == 4
+        read.close()
+        lay_out(5)
+        assert "has other chunks" in raised(h5pack.ChangedError, iter, read)
+        other = opened(path, 4, order="block:chunks=2", with_=())
+        assert "chunk=4" in raised(h5pack.ArgumentError, other.load_state_dict, state)
+
+
+def test_a_trace_is_of_the_dataset_that_is_read(tmp_path):
+    write(tmp_path / "a.h5")
+    with h5pack.record(tmp_path / "t"), h5py.File(tmp_path / "a.h5") as file:
+        for i in 7, 3, 5:
+            for name in "volume", "images", "volume":
+                file[name][i]
+    words = {"order": f"trace:{tmp_path / 't'}", "with_": ()}
+    images, = take(opened(tmp_path / "a.h5", 2, **words))
+    volumes, = take(opened(tmp_path / "a.h5", 2, images="/volume", **words))
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert [(image == file["images"][i]).all() for i, image in zip((7, 3, 5), images[:, 0])] == [True] * 3
+        assert volumes.shape == (6, 1, 60) and (volumes[:, 0] == file["volume"][:][[7, 7, 3, 3, 5, 5]]).all()
+    said = raised(h5pack.ArgumentError, opened, tmp_path / "a.h5", 2, images="labels", **words)
+    assert "no reads of '/labels'" in said and "'/images' (3)" in said, said
+    for key in "box", "step":
+        said = raised(h5pack.ArgumentError, opened, tmp_path / "a.h5", 2, **{key: (1, 8, 9, 3) if key == "box" else 2}, **words)
+        assert said.startswith(f"{key}: does not go with a trace"), said
+
+
+def test_weights_and_indices_are_the_loader_s_own(tmp_path):
+    weights, indices = numpy.ones(N), numpy.arange(N, dtype="u8")
+    for key, given in ("weights", weights), ("indices", indices):
+        under_test = loader(tmp_path, **{key: given}, order="shuffle" if key == "indices" else "weighted")
+        state = under_test.state_dict()
+        before = take(under_test)[1]
+        given[:] = given[0]
+        under_test.set_epoch(0)
+        assert (take(under_test)[1] == before).all()
+        under_test.load_state_dict(state)
+
+
+def test_figures_are_of_this_process(tmp_path):
+    under_test = loader(tmp_path)
+    take(under_test)
+    copy = pickle.loads(pickle.dumps(under_test))
+    assert copy.stats()["batches"] == 0
+    take(copy)
+    assert copy.stats()["samples"] == N and copy.stats()["storage_read_bytes"] >= 0
+
+
+def test_a_handler_that_interrupts_is_no_damaged_batch(tmp_path):
+    under_test = loader(tmp_path)
+    want = take(under_test)[1]
+
+    def handler(number, frame):
+        raise h5pack.Interrupted("enough")
+
+    real, calls = under_test._open, []
+
+    def opening(*place):  # a reader whose second batch is interrupted
+        reader = real(*place)
+
+        class Interrupting:
+            pid, info, close = reader.pid, reader.info, reader.close
+
+            def next(self):
+                calls.append(1)
+                if len(calls) == 2:
+                    handler(None, None)
+                return reader.next()
+
+        return Interrupting()
+
+    under_test._open = opening
+    under_test.close()
+    under_test.set_epoch(0)
+    it, seen = iter(under_test), []
+    while True:
+        try:
+            seen.append(next(it)[1])
+        except h5pack.Interrupted:
+            continue
+        except StopIteration:
+            break
+    assert (numpy.concatenate(seen) == want).all()
 
 
 def test_names_of_files_need_not_be_utf_8(tmp_path):

@@ -152,6 +152,25 @@ def test_what_reads_took_is_noted(tmp_path):
     assert 0 < advice["result"]["training"]["reading"] <= 1
 
 
+def test_nothing_is_written_when_it_has_ended(tmp_path):
+    """The number of the piece's file may be another file's by then."""
+    write(tmp_path / "t.h5")
+    with h5py.File(tmp_path / "t.h5") as file:
+        recording = h5pack.record(tmp_path / "t.trace", force=True)
+        with recording:
+            kept = file["images"].__getitem__
+            kept(1)
+        others = [os.open(tmp_path / f"precious{i}", os.O_RDWR | os.O_CREAT) for i in range(8)]
+        kept(2)
+        assert [os.fstat(other).st_size for other in others] == [0] * 8
+        for other in others:
+            os.close(other)
+        with recording:
+            kept(3)  # of the recording before
+            file["images"][4]
+    assert [box[0][0] for box in boxes_of(tmp_path / "t.trace")][-1] == 4
+
+
 def test_strange_names(tmp_path):
     with h5py.File(tmp_path / "a\tb.h5", "w") as file:
         file["x\\n\ny"] = numpy.arange(4)

@@ -38,6 +38,8 @@ def test_half_of_the_images_are_flipped(tmp_path):
     flipped = numpy.array([(one == whole[:, ::-1]).all() for one, whole in zip(got, pixels)])
     kept = numpy.array([(one == whole).all() for one, whole in zip(got, pixels)])
     assert (flipped ^ kept).all() and 30 < flipped.sum() < 73
+    again, _ = made(tmp_path, flip=numpy.True_)
+    assert (again == got).all(), "NumPy's True is no probability of 1"
     got, pixels = made(tmp_path, flip=1.0)
     assert (got == pixels[:, :, ::-1]).all()
 
