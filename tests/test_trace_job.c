@@ -234,6 +234,14 @@ test_times(void)
        "from box to box, over both workers: %g, of which %g are read", job.box_ns,
        job.read_ns);
     pack_trace_free(&trace);
+    static const char epochs[] = HEAD "1\t1\t0\t0\t7\t100\n2\t1\t0\t0\t7\t110\n"
+                                      "2\t1\t0\t0\t7\t900\n1\t1\t0\t0\t7\t930\n"
+                                      "# spent\t0\t0\t4\t20\n";
+    pack_trace_parse(epochs, sizeof epochs - 1, &trace, NULL);
+    pack_trace_job(&trace, PACK_TRACE_AS_RECORDED, 1, &job, NULL);
+    ok(job.epochs == 2 && job.box_ns == 20 && job.read_ns == 5,
+       "what is between epochs is not between reads: %g", job.box_ns);
+    pack_trace_free(&trace);
     static const char sharp[] = HEAD "1\t1\t0\t0\t7\t100\n2\t1\t0\t0\t7\t110\n"
                                      "# spent\t0\t0\t1\t18446744073709551615\n"
                                      "# spent\t0\t0\t1\t2\n";

@@ -18,9 +18,10 @@ enum { FEW = 10 }; /* one in so many is few */
 
 struct process {
     uint64_t id;
-    size_t n, first, last;     /* reads, by number among all */
-    uint64_t begin_ns, end_ns; /* of its first read and its last */
-    size_t n_begun;            /* boxes of its first read */
+    size_t n, first, last; /* reads, by number among all */
+    uint64_t last_ns;      /* of its read before */
+    size_t last_in;        /* 1 + the epoch of that; 0: there was none */
+    bool counts;           /* the time before that read */
     uint64_t first_epoch, last_epoch;
     size_t lane;
 };
@@ -99,27 +100,6 @@ keep_workers(struct job *j)
     j->n_processes = kept;
 }
 
-static void
-time_boxes(struct job *j)
-{
-    const struct pack_trace *trace = j->trace;
-    double ns = 0, n = 0;
-    for (size_t i = 0; i < j->n; i++) {
-        struct process *p = process_of(j, j->order[i]);
-        uint64_t at = trace->times_ns[j->order[i]];
-        if (p->n_begun == 0)
-            p->begin_ns = at;
-        p->n_begun += at == p->begin_ns;
-        p->end_ns = at;
-    }
-    for (size_t k = 0; k < j->n_processes; k++) {
-        ns += (double)(j->processes[k].end_ns - j->processes[k].begin_ns);
-        n += (double)(j->processes[k].n - j->processes[k].n_begun);
-    }
-    j->result->box_ns = n > 0 ? ns / n : 0;
-    j->result->read_ns = n > 0 ? fmin(trace->read_ns, j->result->box_ns) : 0;
-}
-
 /* ------------------------------------------------------------------ epochs */
 
 static uint64_t
@@ -189,6 +169,31 @@ find_epochs(struct job *j, struct pack_error *err)
         j->begin[1] = j->n;
     }
     return PACK_OK;
+}
+
+/* From one read of a worker's process to its next in the same epoch: between epochs it waits for
+ * the others. */
+static void
+time_boxes(struct job *j)
+{
+    const struct pack_trace *trace = j->trace;
+    double ns = 0, n = 0;
+    size_t epoch = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        struct process *p = process_of(j, j->order[i]);
+        uint64_t at = trace->times_ns[j->order[i]];
+        while (i >= j->begin[epoch + 1])
+            epoch++;
+        if (p->last_in == 0 || at != p->last_ns) {
+            p->counts = p->last_in == epoch + 1;
+            ns += p->counts ? (double)(at - p->last_ns) : 0;
+        }
+        n += p->counts;
+        p->last_ns = at;
+        p->last_in = epoch + 1;
+    }
+    j->result->box_ns = n > 0 ? ns / n : 0;
+    j->result->read_ns = n > 0 ? fmin(trace->read_ns, j->result->box_ns) : 0;
 }
 
 /* ------------------------------------------------------------------- lanes */
@@ -398,12 +403,12 @@ find_job(struct job *j, int64_t workers, uint64_t batch, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     keep_workers(j);
-    time_boxes(j);
     status = find_epochs(j, err);
     if (status == PACK_OK)
         status = find_lanes(j, err);
     if (status != PACK_OK)
         return status;
+    time_boxes(j);
     j->result->workers = j->n_lanes;
     j->result->is_replayed =
         workers == PACK_TRACE_AS_RECORDED || (uint64_t)workers == j->n_lanes;

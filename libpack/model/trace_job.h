@@ -39,8 +39,8 @@ struct pack_trace_job {
  * of the shortest; a last one that is shorter than that is left out. Else the whole trace
  * is one epoch.
  *
- * box_ns is the time from the first read to the last of each worker's process, over the
- * boxes behind those of the first read.
+ * box_ns is the time from the first read to the last that each worker's process made in each
+ * epoch, over the boxes behind those of the first read: between epochs it waits for the others.
  *
  * trace->boxes and n_boxes are changed, processes and times_ns freed; epoch e is the e-th
  * part of n_boxes / epochs. PACK_ERR_MEMORY.
