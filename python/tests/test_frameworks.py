@@ -43,7 +43,8 @@ def loss_of(net, images):
     return net(images.flatten(1).float() / 255).square().mean()
 
 
-def lightning_run(lightning, source, seen):
+def lightning_run(lightning, source, seen, callbacks=(), resume=None, **options):
+    """A training by Lightning, whose batches' labels are added to `seen`; its Trainer."""
     class Model(lightning.LightningModule):
         def __init__(self):
             super().__init__()
@@ -59,15 +60,76 @@ def lightning_run(lightning, source, seen):
 
     trainer = lightning.Trainer(accelerator="cpu", devices=1, logger=False,
                                 enable_checkpointing=False, enable_progress_bar=False,
-                                enable_model_summary=False, max_epochs=2)
-    trainer.fit(Model(), source)
+                                enable_model_summary=False, callbacks=list(callbacks), **options)
+    trainer.fit(Model(), source, ckpt_path=resume)
+    return trainer
 
 
 def test_lightning(tmp_path):
     lightning = framework("lightning.pytorch", "pytorch_lightning")
     seen = []
-    lightning_run(lightning, loader(tmp_path), seen)
+    lightning_run(lightning, loader(tmp_path), seen, max_epochs=2)
     assert seen == sum(straight(tmp_path), [])
+
+
+def saved(lightning, path, step):
+    """A callback that saves a checkpoint when so many steps were made."""
+    class Save(lightning.Callback):
+        def on_train_batch_end(self, trainer, *_):
+            if trainer.global_step == step:
+                trainer.save_checkpoint(path)
+
+    return Save()
+
+
+def test_lightning_goes_on_in_mid_epoch_where_it_was_stopped(tmp_path):
+    """It saves and restores a Loader's state by itself there."""
+    lightning = framework("lightning.pytorch", "pytorch_lightning")
+    whole = sum(straight(tmp_path), [])
+    for step in (5, 12, 14, 20):  # of 13 an epoch
+        seen, checkpoint = [], tmp_path / f"{step}.ckpt"
+        trainer = lightning_run(lightning, loader(tmp_path), seen, max_steps=step)
+        trainer.save_checkpoint(checkpoint)
+        assert seen == whole[:step]
+        lightning_run(lightning, loader(tmp_path), seen, resume=checkpoint, max_steps=26)
+        assert seen == whole, step
+
+
+def test_lightning_goes_on_at_a_checkpoint_before_the_end_came(tmp_path):
+    lightning = framework("lightning.pytorch", "pytorch_lightning")
+    whole = sum(straight(tmp_path), [])
+    for step in (4, 13, 17):
+        seen, checkpoint = [], tmp_path / f"{step}.ckpt"
+        lightning_run(lightning, loader(tmp_path), seen, [saved(lightning, checkpoint, step)],
+                      max_steps=step + 2)
+        del seen[step:]
+        lightning_run(lightning, loader(tmp_path), seen, resume=checkpoint, max_epochs=2)
+        assert seen == whole, step
+
+
+def test_lightning_goes_on_behind_an_epoch_with_a_callback(tmp_path):
+    """What it saved of a Loader is not restored where an epoch had ended; a callback's state is."""
+    lightning = framework("lightning.pytorch", "pytorch_lightning")
+
+    class Place(lightning.Callback):
+        def __init__(self, source):
+            self.source = source
+
+        def state_dict(self):
+            return self.source.state_dict()
+
+        def load_state_dict(self, state):
+            self.source.load_state_dict(state)
+
+    whole = sum(straight(tmp_path, 3), [])
+    for stop in ({"max_epochs": 1}, {"max_epochs": 2}, {"max_steps": 20}):
+        seen, source = [], loader(tmp_path)
+        trainer = lightning_run(lightning, source, seen, [Place(source)], **stop)
+        trainer.save_checkpoint(tmp_path / "x.ckpt")
+        source = loader(tmp_path)
+        more = {"max_steps": 39} if "max_steps" in stop else {"max_epochs": 3}
+        lightning_run(lightning, source, seen, [Place(source)], tmp_path / "x.ckpt", **more)
+        assert seen == whole, stop
 
 
 def test_accelerate(tmp_path):
