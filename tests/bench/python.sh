@@ -1,9 +1,11 @@
 #!/bin/sh
 # h5pack.Loader against what bounds it, warm, in turns, medians of PYTHON_ROUNDS (7): two threads
 # that copy the same samples out of a mapping, or decode the same chunks, and the reader from C
-# (bench_reader); and against PyTorch's DataLoader over h5py, an item at a time, with 2 workers.
+# (bench_reader); and against others where $PYTHON has them, with 2 workers each: PyTorch's
+# DataLoader over h5py, an item at a time; FFCV of raw images in random order, os_cache, also with
+# a resized crop and a flip; MosaicML streaming of a local folder, shuffled, with a DataLoader.
 # Samples are 147 KB, PYTHON_SAMPLES (4000) of them, batches of 256. And the time for which Python's
-# own thread is busy for each batch.
+# own thread is busy for each batch. Of another Python: make bench BENCHES=python PYTHON=...
 PYTHON=${PYTHON:-python3}
 rounds=${PYTHON_ROUNDS:-7} samples=${PYTHON_SAMPLES:-4000}
 work=$(mktemp -d) || exit 1
@@ -15,7 +17,7 @@ fi
 H5PACK_BUILD=$top_builddir "$PYTHON" "$top_srcdir/python/setup.py" -q build -b "$work/objects" \
     --build-lib "$work/lib" >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
 export PYTHONPATH="$work/lib"
-echo "python  $(uname -m), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) processors"
+echo "python  $("$PYTHON" -V), $(uname -m), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) processors"
 "$top_builddir/tests/render_samples" "$work/photos" "$samples" 1 224 >/dev/null || exit 1
 export OMP_NUM_THREADS=1
 pack() { # file options
@@ -25,8 +27,45 @@ pack() { # file options
 }
 median() { sort -n "$1" | ${AWK:-awk} '{ v[NR] = $1 } END { printf "%.1f", v[int((NR + 1) / 2)] }'; }
 over() { echo "$1 $2" | ${AWK:-awk} '{ printf "%.2f", $1 / $2 }'; }
-compare() { # file memory order pool
-    for name in floor reader loader busy dataloader; do : >"$work/$name"; done
+has() { # module: says why not
+    "$PYTHON" -c "import $1" >"$work/why" 2>&1 && return
+    why=$(tail -n 1 "$work/why")
+    case $why in
+    *"No module named '$1'") echo "        $1: not installed" ;;
+    *) echo "        $1: $why" ;;
+    esac
+    return 1
+}
+measure() { # name command...: the last number that it prints
+    name=$1
+    shift
+    if "$PYTHON" "$@" >"$work/said" 2>"$work/why" && [ -s "$work/said" ]; then
+        tail -n 1 "$work/said" >>"$work/$name"
+    else
+        cat "$work/why" >&2
+        echo "        $name failed" >&2
+        exit 1
+    fi
+}
+others() { # names of those to measure beside: all that there are
+    others=
+    has torch && has h5py && others=dataloader
+    has ffcv && others="$others ffcv ffcv-crop loader-crop"
+    has streaming && others="$others streaming"
+    for name in ffcv streaming; do
+        case " $others " in *" $name "*)
+            "$PYTHON" "$top_srcdir/tests/bench/peers.py" "$name" --make "$work/one.h5" "$work" \
+                >"$work/why" 2>&1 || { cat "$work/why" >&2 && exit 1; } ;;
+        esac
+    done
+}
+times() { # name ours what: nothing where it was not measured
+    [ ! -s "$work/$1" ] ||
+        echo "        $(over "$(median "$work/$2")" "$(median "$work/$1")") times $3" \
+            "($(median "$work/$1"))"
+}
+compare() { # file memory order pool others
+    for name in floor reader loader busy $5; do : >"$work/$name"; done
     round=0
     while [ $round -lt "$rounds" ]; do
         # shellcheck disable=SC2086 # a pool or none
@@ -37,22 +76,30 @@ compare() { # file memory order pool
         read -r rate us <"$work/said"
         echo "$rate" >>"$work/loader"
         echo "$us" >>"$work/busy"
-        [ "$4" ] || ! "$PYTHON" -c 'import torch, h5py' 2>/dev/null ||
-            "$PYTHON" "$top_srcdir/tests/bench/dataloader.py" "$work/$1" 256 2 2 2>/dev/null |
-            tail -n 1 >>"$work/dataloader"
+        for name in $5; do
+            case $name in
+            dataloader) measure "$name" "$top_srcdir/tests/bench/dataloader.py" "$work/$1" 256 2 2 ;;
+            *) measure "$name" "$top_srcdir/tests/bench/peers.py" "$name" "$work/$1" "$work" 256 2 2 ;;
+            esac
+        done
         round=$((round + 1))
     done
     floor=$(median "$work/floor") reader=$(median "$work/reader") loader=$(median "$work/loader")
     echo "        Loader $loader samples/s: $(over "$loader" "$floor") of the floor ($floor)," \
         "$(over "$loader" "$reader") of the reader from C ($reader)"
     echo "        its thread is busy for $(median "$work/busy") us a batch"
-    [ ! -s "$work/dataloader" ] ||
-        echo "        $(over "$loader" "$(median "$work/dataloader")") times a DataLoader over h5py" \
-            "($(median "$work/dataloader"))"
+    [ "$5" ] || return 0
+    times dataloader loader "a DataLoader over h5py"
+    times ffcv loader FFCV
+    times streaming loader "MosaicML streaming"
+    [ ! -s "$work/loader-crop" ] ||
+        echo "        with a resized crop to 192 and a flip $(median "$work/loader-crop") samples/s:"
+    times ffcv-crop loader-crop FFCV
 }
 pack one.h5 --chunk 1
 echo "        not compressed, chunks of one, shuffle"
-compare one.h5 2048 shuffle ''
+others
+compare one.h5 2048 shuffle '' "$others"
 pack zstd.h5 --chunk 16 --compress zstd:1
 echo "        zstd-1, chunks of 16, block shuffle of 8 chunks"
-compare zstd.h5 300 block:chunks=8 8
+compare zstd.h5 300 block:chunks=8 8 ''
