@@ -10,6 +10,7 @@ PYTHON=${PYTHON:-python3}
 rounds=${PYTHON_ROUNDS:-7} samples=${PYTHON_SAMPLES:-4000}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+export TMPDIR="$work" # others leave locks there
 if ! "$PYTHON" -c 'import numpy, setuptools' 2>/dev/null; then
     echo "python  skipped: $PYTHON has no numpy or no setuptools"
     exit 0
