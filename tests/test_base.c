@@ -103,23 +103,35 @@ test_checksum(void)
        "the value is fixed for ever");
 }
 
-/* Every start and length around the lines of a cache, and what lies on either side. */
+/* Whether `bytes` from `start` on are copied, and no more. */
+static bool
+is_copied(const unsigned char *from, unsigned char *to, unsigned char *want, size_t start,
+          size_t bytes)
+{
+    size_t size = start + bytes + 256;
+    memset(to, 0, size);
+    memset(want, 0, size);
+    memcpy(want + start, from + start % 5, bytes);
+    pack_copy_past_cache(to + start, from + start % 5, bytes);
+    return memcmp(to, want, size) == 0;
+}
+
+/* Every start and length around the lines of a cache, and what lies on either side; lengths
+ * around the four pages that are copied at once. */
 static void
 test_copy(void)
 {
-    enum { SIZE = 2048 };
-    unsigned char from[SIZE], to[SIZE], want[SIZE];
+    enum { BLOCK = 16384, SIZE = 3 * BLOCK + 1024 };
+    static unsigned char from[SIZE], to[SIZE], want[SIZE];
     int n_bad = 0;
     for (int i = 0; i < SIZE; i++)
         from[i] = (unsigned char)(i * 7 + i / 256 + 1);
     for (size_t start = 64; start < 130; start++)
-        for (size_t bytes = 0; bytes <= SIZE - 256; bytes += bytes < 140 ? 1 : 61) {
-            memset(to, 0, sizeof to);
-            memset(want, 0, sizeof want);
-            memcpy(want + start, from + start % 5, bytes);
-            pack_copy_past_cache(to + start, from + start % 5, bytes);
-            n_bad += memcmp(to, want, sizeof to) != 0;
-        }
+        for (size_t bytes = 0; bytes <= 1792; bytes += bytes < 140 ? 1 : 61)
+            n_bad += !is_copied(from, to, want, start, bytes);
+    for (size_t start = 64; start < 130; start += 5)
+        for (size_t bytes = BLOCK - 70; bytes <= 3 * BLOCK; bytes += bytes % BLOCK < 70 ? 7 : 997)
+            n_bad += !is_copied(from, to, want, start, bytes);
     is_number((uint64_t)n_bad, 0, "copying past the cache is copying");
 }
 

@@ -9,6 +9,10 @@
 /* AHEAD: how far in front of what is copied the source is asked for. */
 enum { LINE = 64, AHEAD = 8 * LINE };
 
+/* A line of each of STREAMS pages in turn: what fetches ahead in the processor stops at the
+ * end of a page, and memory answers several at once. */
+enum { STREAMS = 4, PAGE = 4096, STREAM_AHEAD = 2 * LINE, BLOCK = STREAMS * PAGE };
+
 /* A line of the target, to an address that is a multiple of one. */
 static inline void
 stream_line(unsigned char *to, const unsigned char *from)
@@ -20,6 +24,17 @@ stream_line(unsigned char *to, const unsigned char *from)
         _mm_stream_si128((__m128i *)to + i, part[i]);
 }
 
+static void
+stream_block(unsigned char *to, const unsigned char *from)
+{
+    for (size_t i = 0; i < PAGE; i += LINE) {
+        for (size_t at = i; at < BLOCK; at += PAGE) {
+            _mm_prefetch((const char *)from + at + STREAM_AHEAD, _MM_HINT_T0);
+            stream_line(to + at, from + at);
+        }
+    }
+}
+
 void
 pack_copy_past_cache(void *to, const void *from, size_t bytes)
 {
@@ -29,6 +44,8 @@ pack_copy_past_cache(void *to, const void *from, size_t bytes)
     head = head < bytes ? head : bytes;
     memcpy(target, source, head);
     size_t at = head;
+    for (; bytes - at >= BLOCK; at += BLOCK)
+        stream_block(target + at, source + at);
     for (; bytes - at >= AHEAD + LINE; at += LINE) {
         _mm_prefetch((const char *)source + at + AHEAD, _MM_HINT_T0);
         stream_line(target + at, source + at);

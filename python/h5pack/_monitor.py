@@ -92,6 +92,8 @@ def write_prometheus(path: str | os.PathLike, stats: Mapping[str, Any],
     A file that does not begin as Prometheus' format does is not replaced: ExistsError.
     """
     path = os.fspath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ExistsError(f"'{path}' is not a regular file: it stays")
     with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
         begin = file.read(len(BEGIN))
         if begin and begin != BEGIN:

@@ -8,6 +8,7 @@ import functools
 import heapq
 import os
 import shutil
+import stat
 import tempfile
 import threading
 import time
@@ -230,6 +231,14 @@ def _lines(path: str, said: _Said) -> Iterator[tuple[int, bytes, bytes, bytes, b
                    names[b"dataset", words[-3]], words[-2])
 
 
+def _is_other(path: str) -> bool:
+    """A folder, a device, a pipe: what is no file, and is not replaced by one."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:  # not there, or a link to nothing
+        return False
+
+
 def _is_hdf5(path: str) -> bool:
     """Its signature stands in front, or behind a user block."""
     at = 0
@@ -306,12 +315,14 @@ class record:
             raise RuntimeError("a recording is going on already")
         if os.path.lexists(self._path) and not self._force:
             raise ExistsError(f"'{self._path}' exists already; force=True replaces it")
+        if _is_other(self._path):
+            raise ReadError(f"cannot write '{self._path}': it is not a regular file")
         if _is_hdf5(self._path):
             raise ExistsError(f"'{self._path}' is an HDF5 file, which a trace does not replace")
         folder = os.path.dirname(self._path)
         if not os.path.isdir(folder):  # not only when the training has ended
             raise NotFoundError(f"cannot write '{self._path}': there is no folder '{folder}'")
-        if not os.access(folder, os.W_OK) or os.path.isdir(self._path):
+        if not os.access(folder, os.W_OK):
             raise ReadError(f"cannot write '{self._path}'")
         self._h5py, self._pid = h5py, os.getpid()
         self._folder = tempfile.mkdtemp(prefix="h5pack-record-")
@@ -376,7 +387,7 @@ class record:
 
     def _publish(self, part: str) -> None:
         if self._force:
-            if _is_hdf5(self._path):  # made meanwhile
+            if _is_other(self._path) or _is_hdf5(self._path):  # made meanwhile
                 raise FileExistsError
             os.replace(part, self._path)
             return

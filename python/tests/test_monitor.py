@@ -1,6 +1,7 @@
 """Figures for TensorBoard and Prometheus."""
 import os
 import re
+import threading
 
 import h5pack
 from made_images import packed, raises
@@ -74,6 +75,13 @@ def test_what_is_something_else_stays(tmp_path):
     path.write_bytes(b"")
     h5pack.write_prometheus(path, STATS)
     assert path.read_text() == h5pack.prometheus(STATS)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    waits = threading.Timer(10, lambda: os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)))
+    waits.start()  # who opens it for reading would wait for ever
+    raises(h5pack.ExistsError, lambda: h5pack.write_prometheus(pipe, STATS), "not a regular file")
+    waits.cancel()
+    assert pipe.is_fifo()
 
 
 def test_a_loader_s_figures_go_there():

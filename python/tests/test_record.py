@@ -3,6 +3,7 @@ import errno
 import os
 import resource
 import shutil
+import stat
 import time
 import unittest
 import warnings
@@ -283,6 +284,12 @@ def test_where_no_trace_can_be_written_is_said_before_the_training(tmp_path):
     why = raised(h5pack.NotFoundError, h5pack.record(tmp_path / "no" / "t.trace").__enter__)
     assert "no folder" in why
     raised(h5pack.ReadError, h5pack.record(tmp_path, force=True).__enter__)
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink("pipe", tmp_path / "link")
+    for name in ("pipe", "link"):
+        said = raised(h5pack.ReadError, h5pack.record(tmp_path / name, force=True).__enter__)
+        assert "not a regular file" in said
+    assert stat.S_ISFIFO(os.stat(tmp_path / "link").st_mode)
 
 
 def test_methods_are_what_they_were_afterwards(tmp_path):
