@@ -1,5 +1,6 @@
-"""Loader's samples per second: bench_python.py FILE MEMORY_MIB THREADS [ORDER] prints, of one
-epoch, samples/s and the microseconds that the loop's own thread was busy for each batch.
+"""Loader's samples per second: bench_python.py FILE MEMORY_MIB THREADS [ORDER [STRATEGY]]
+prints, of one epoch, samples/s and the microseconds that the loop's own thread was busy for each
+batch.
 
 As bench_reader times readers: from the first batch of the second epoch to that of the third, so
 that buffers are faulted in and as much was made ahead before as afterwards.
@@ -15,8 +16,9 @@ BATCH = 256
 def main():
     path, memory, threads = sys.argv[1], int(sys.argv[2]) << 20, int(sys.argv[3])
     order = sys.argv[4] if len(sys.argv) > 4 else "shuffle"
+    strategy = sys.argv[5] if len(sys.argv) > 5 else "auto"
     loader = h5pack.Loader(path, BATCH, memory=memory, threads=threads, order=order, seed=1,
-                           with_=())
+                           with_=(), strategy=strategy)
     begins, busy = [], []
     for _ in range(3):
         for number, batch in enumerate(loader):
