@@ -1,10 +1,13 @@
 /* The small parts of the base layer: numbers, checksums, buffers, UTF-8. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "libpack/base/buf.h"
@@ -12,6 +15,7 @@
 #include "libpack/base/copy.h"
 #include "libpack/base/clock.h"
 #include "libpack/base/fd.h"
+#include "libpack/base/mapped.h"
 #include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 #include "libpack/base/rng.h"
@@ -133,6 +137,104 @@ test_copy(void)
         for (size_t bytes = BLOCK - 70; bytes <= 3 * BLOCK; bytes += bytes % BLOCK < 70 ? 7 : 997)
             n_bad += !is_copied(from, to, want, start, bytes);
     is_number((uint64_t)n_bad, 0, "copying past the cache is copying");
+}
+
+/* A mapping of three pages of 7, of a file that now has one. */
+static unsigned char *
+map_cut_file(size_t *page)
+{
+    char name[] = "test_base.XXXXXX";
+    int fd = mkstemp(name);
+    *page = (size_t)sysconf(_SC_PAGESIZE);
+    unlink(name);
+    unsigned char *mapping = MAP_FAILED;
+    if (ftruncate(fd, (off_t)*page * 3) == 0)
+        mapping = mmap(NULL, *page * 3, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapping == MAP_FAILED)
+        return NULL;
+    memset(mapping, 7, *page * 3);
+    if (ftruncate(fd, (off_t)*page) != 0)
+        return NULL;
+    close(fd);
+    return mapping;
+}
+
+struct summing {
+    const volatile unsigned char *from;
+    size_t size, at;
+    unsigned sum;
+};
+
+static void
+sum_up(void *argument)
+{
+    struct summing *s = argument;
+    for (s->at = 0; s->at < s->size; s->at++)
+        s->sum += s->from[s->at];
+}
+
+static void
+end_with_7(int number)
+{
+    (void)number;
+    _exit(7);
+}
+
+/* How a process ends that reads the last page of `mapping`, while another is being read or
+ * none; 7: the handler that was there before. */
+static int
+fail_elsewhere(const unsigned char *mapping, size_t page, const unsigned char *other,
+               bool has_handler)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        struct summing s = { .from = mapping + 2 * page, .size = 1 };
+        signal(SIGBUS, has_handler ? end_with_7 : SIG_DFL);
+        pack_mapped_begin();
+        if (other)
+            pack_mapped_read(other, 3 * page, sum_up, &s);
+        else
+            sum_up(&s);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void
+test_mapped(void)
+{
+    size_t page;
+    unsigned char *mapping = map_cut_file(&page), *other = map_cut_file(&page);
+    struct sigaction before, after;
+    if (!mapping || !other) {
+        ok(false, "files are mapped");
+        return;
+    }
+    struct summing first = { .from = mapping, .size = page },
+                   all = { .from = mapping, .size = 3 * page };
+    sigaction(SIGBUS, NULL, &before);
+    pack_mapped_begin();
+    pack_mapped_begin();
+    pack_mapped_end();
+    int n = 0;
+    for (int i = 0; i < 3; i++) {
+        n += !pack_mapped_read(mapping, 3 * page, sum_up, &all) && all.at == page;
+        n += pack_mapped_read(mapping, 3 * page, sum_up, &first) && first.at == page;
+    }
+    is_number((uint64_t)n, 6, "what a page is gone of is told from what is there");
+    is_number(first.sum, 3 * 7 * page, "and what is there is read");
+    pack_mapped_end();
+    sigaction(SIGBUS, NULL, &after);
+    ok(after.sa_handler == before.sa_handler, "the signal is whose it was");
+    is_number((uint64_t)fail_elsewhere(mapping, page, NULL, true), 7,
+              "who caught it before gets what is no read");
+    is_number((uint64_t)fail_elsewhere(mapping, page, other, true), 7,
+              "and what another mapping's read does elsewhere");
+    ok(fail_elsewhere(mapping, page, NULL, false) == -SIGBUS, "nobody: it ends the process");
+    munmap(mapping, 3 * page);
+    munmap(other, 3 * page);
 }
 
 static void
@@ -506,6 +608,7 @@ main(void)
     test_sort();
     test_checksum();
     test_copy();
+    test_mapped();
     test_buf();
     test_long_sentences();
     test_utf8();

@@ -311,6 +311,56 @@ test_lies(const struct pack_fetch_ops *ops)
     close_all(&o);
 }
 
+/* A view of a mapping whose pages nobody asked for. */
+static enum pack_status
+view_unasked(const struct pack_fetch *fetch, uint64_t address, size_t size, void *room,
+             const void **data, struct pack_error *err)
+{
+    (void)size;
+    (void)room;
+    (void)err;
+    *data = (const unsigned char *)fetch->mapping + address;
+    return PACK_OK;
+}
+
+/* Between the view of a chunk and its copy the file is cut. */
+static void
+test_cut_mapping(const char *pipeline)
+{
+    const struct made made = { .name = "cut",
+                               .type = "u8",
+                               .rank = 2,
+                               .dims = { 2, 40000 },
+                               .chunk = { 1, 40000 },
+                               .pipeline = pipeline };
+    struct pack_fetch_ops unasked = pack_fetch_mmap;
+    struct pack_error err = { .text = "" };
+    struct pack_grid_cursor c;
+    struct opened o;
+    static uint8_t out[80000];
+    unasked.view = view_unasked;
+    made_write(&made, path);
+    if (!open_all(&o, &pack_fetch_mmap) || o.fetch.ops != &pack_fetch_mmap) {
+        skip("no file is mapped here");
+        return;
+    }
+    o.fetch.ops = &unasked;
+    struct pack_box box = { .rank = 2, .count = { 2, 40000 } };
+    bool was_there = pack_grid_first(&c, &o.map->grid, &box) &&
+                     load_part(&o, &c, out, &err) == PACK_OK;
+    for (int gathered = 0; gathered < 2; gathered++) {
+        struct pack_chunk chunk;
+        pack_chunkmap_chunk(o.map, 0, &chunk);
+        if (gathered)
+            pack_chunkload_gather(&o.load, chunk.address_bytes, chunk.stored_bytes);
+        enum pack_status status =
+            truncate(path, 512) == 0 ? load_part(&o, &c, out, &err) : PACK_OK;
+        ok(was_there && status == PACK_ERR_IO && strstr(err.text, "chunk (0,0)"),
+           "a mapping that is cut, %s: %s", pipeline ? pipeline : "no filter", err.text);
+    }
+    close_all(&o);
+}
+
 int
 main(void)
 {
@@ -322,6 +372,8 @@ main(void)
     test_refusal();
     for (size_t k = 0; k < N_STRATEGIES; k++)
         test_lies(strategies[k]);
+    test_cut_mapping(NULL);
+    test_cut_mapping("fletcher32");
     unlink(path);
     return done();
 }

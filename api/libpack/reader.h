@@ -19,7 +19,9 @@ enum pack_reader_strategy {
     PACK_READER_AUTO = 0, /* pread */
     PACK_READER_PREAD,    /* positioned reads */
     /* A mapping, whose pages are asked for before they are touched (Linux 5.14, else
-     * pread). A file that is cut short at that very moment ends the process with SIGBUS. */
+     * pread). SIGBUS is caught while such a reader is open, so that a file that is cut short
+     * meanwhile is an error of its batches; who catches it later, as Python's faulthandler
+     * does, gets it instead. What is no read of ours goes to who caught it before. */
     PACK_READER_MMAP,
     /* Positioned reads past the page cache (O_DIRECT), where the file system does them, else
      * pread: for a file that is not read again while the cache would still hold it. */

@@ -183,6 +183,43 @@ pack_chunkload_has(const struct pack_chunkload *load, const struct pack_chunk *c
            chunk->stored_bytes <= load->window_bytes - offset;
 }
 
+/* ------------------------------------------------------ out of what is there */
+
+struct copy {
+    const struct pack_strided *strided;
+    int axis;
+    const void *from;
+    void *to;
+};
+
+static void
+copy_strided(void *argument)
+{
+    const struct copy *copy = argument;
+    pack_strided_copy(copy->strided, copy->axis, copy->from, copy->to);
+}
+
+static enum pack_status
+copy_out(const struct pack_chunkload *load, const struct pack_strided *s, int axis,
+         const void *from, void *to, struct pack_error *err)
+{
+    struct copy copy = { s, axis, from, to };
+    return pack_fetch_read(load->fetch, from, copy_strided, &copy, err);
+}
+
+/* What is decoded lies in the room: codecs cannot be left where they are. */
+static enum pack_status
+bring_in(const struct pack_chunkload *load, struct pack_stored *stored,
+         struct pack_error *err)
+{
+    const struct pack_strided all = { .run_bytes = stored->size };
+    if (!load->fetch->mapping)
+        return PACK_OK;
+    enum pack_status status = copy_out(load, &all, 0, stored->data, load->room, err);
+    stored->data = load->room;
+    return status;
+}
+
 enum pack_status
 pack_chunkload_decode(struct pack_chunkload *load, const struct pack_chunk *chunk,
                       void *out, struct pack_error *err)
@@ -201,6 +238,8 @@ pack_chunkload_decode(struct pack_chunkload *load, const struct pack_chunk *chun
         status =
             view(load, chunk->address_bytes, stored.size, load->room, &stored.data, err);
     uint64_t begin_ns = pack_clock_ns();
+    if (status == PACK_OK)
+        status = bring_in(load, &stored, err);
     if (status == PACK_OK)
         status = pack_pipeline_decode(&map->facts.pipeline, load->ctx, &stored, out,
                                       (size_t)map->grid.chunk_bytes, err);
@@ -227,13 +266,13 @@ read_axes(struct pack_chunkload *load, uint64_t address, const struct pack_strid
     if (axis == s->n_axes) { /* straight to its place */
         status = view(load, address, s->run_bytes, to, &data, err);
         if (status == PACK_OK && data != to)
-            pack_strided_copy(s, axis, data, to);
+            status = copy_out(load, s, axis, data, to, err);
         return status;
     }
     if (is_one_read(s, axis, load->room_bytes)) {
         status = view(load, address, pack_strided_span(s, axis), load->room, &data, err);
         if (status == PACK_OK)
-            pack_strided_copy(s, axis, data, to);
+            status = copy_out(load, s, axis, data, to, err);
         return status;
     }
     for (uint64_t i = 0; i < s->count[axis] && status == PACK_OK; i++)
@@ -280,10 +319,9 @@ read_raw(struct pack_chunkload *load, const struct pack_chunk *chunk,
     enum pack_status status = place_raw(load, chunk, s->from, &address, err);
     if (status != PACK_OK)
         return status;
-    if (pack_chunkload_has(load, chunk)) {
-        pack_strided_copy(s, 0, load->window + (address - load->window_address), to);
-        return PACK_OK;
-    }
+    if (pack_chunkload_has(load, chunk))
+        return copy_out(load, s, 0, load->window + (address - load->window_address), to,
+                        err);
     return read_axes(load, address, s, 0, to, err);
 }
 
@@ -328,4 +366,11 @@ pack_chunkload_copy(struct pack_chunkload *load, enum pack_chunk_kind kind,
     default: status = read_raw(load, chunk, s, to, err);
     }
     return status == PACK_OK ? status : name_chunk(map, chunk->number, status, err);
+}
+
+enum pack_status
+pack_chunkload_named(const struct pack_chunkload *load, const struct pack_chunk *chunk,
+                     enum pack_status status, struct pack_error *err)
+{
+    return name_chunk(load->map, chunk->number, status, err);
 }

@@ -87,6 +87,11 @@ enum pack_status pack_chunkload_view(struct pack_chunkload *load, enum pack_chun
                                      const struct pack_chunk *chunk, uint64_t from, size_t n,
                                      void *room, const void **data, struct pack_error *err);
 
+/* Names file, dataset and chunk in front of the sentence of what failed with a view. */
+enum pack_status pack_chunkload_named(const struct pack_chunkload *load,
+                                      const struct pack_chunk *chunk,
+                                      enum pack_status status, struct pack_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,7 @@
 #include "libpack/reader/fetch.h"
 
+#include "libpack/base/mapped.h"
+
 enum pack_status
 pack_fetch_open(struct pack_fetch *fetch, const struct pack_fetch_ops *ops, int fd,
                 uint64_t size_bytes, struct pack_error *err)
@@ -39,4 +41,22 @@ pack_fetch_view(const struct pack_fetch *fetch, uint64_t address, size_t size, v
             "%zu bytes at %llu lie beyond the end of the file, which has %llu", size,
             (unsigned long long)address, (unsigned long long)fetch->size_bytes);
     return fetch->ops->view(fetch, address, size, room, data, err);
+}
+
+static bool
+is_mapped(const struct pack_fetch *fetch, const void *data)
+{
+    return fetch->mapping &&
+           (uintptr_t)data - (uintptr_t)fetch->mapping < fetch->size_bytes;
+}
+
+enum pack_status
+pack_fetch_read(const struct pack_fetch *fetch, const void *data, void (*work)(void *),
+                void *argument, struct pack_error *err)
+{
+    if (!is_mapped(fetch, data))
+        work(argument);
+    else if (!pack_mapped_read(fetch->mapping, (size_t)fetch->size_bytes, work, argument))
+        return pack_fail(err, PACK_ERR_IO, "what was read is no longer there");
+    return PACK_OK;
 }

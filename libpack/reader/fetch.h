@@ -58,6 +58,12 @@ enum pack_status pack_fetch_view(const struct pack_fetch *fetch, uint64_t addres
                                  size_t size, void *room, const void **data,
                                  struct pack_error *err);
 
+/* work(argument), which reads `data` of a view and holds no lock and no memory of its own:
+ * PACK_ERR_IO when that was gone before it ended. */
+enum pack_status pack_fetch_read(const struct pack_fetch *fetch, const void *data,
+                                 void (*work)(void *), void *argument,
+                                 struct pack_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,12 +2,13 @@
  * A mapping of the whole file. Pages are asked for before they are touched, with
  * MADV_POPULATE_READ of Linux 5.14: a page that cannot be read is an error of that call,
  * where touching it would be a SIGBUS. What is left is a file that is cut short between
- * that call and the copy.
+ * that call and the copy: pack_fetch_read().
  */
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "libpack/base/mapped.h"
 #include "libpack/reader/fetch.h"
 
 #ifdef MADV_POPULATE_READ
@@ -27,8 +28,10 @@ populate(const struct pack_fetch *fetch, uint64_t address, size_t size)
 static void
 mmap_close(struct pack_fetch *fetch)
 {
-    if (fetch->mapping)
-        munmap(fetch->mapping, fetch->size_bytes);
+    if (!fetch->mapping)
+        return;
+    munmap(fetch->mapping, fetch->size_bytes);
+    pack_mapped_end();
 }
 
 static enum pack_status
@@ -41,6 +44,7 @@ mmap_open(struct pack_fetch *fetch, struct pack_error *err)
     if (mapping == MAP_FAILED)
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "%s", fetch->ops->refusal);
     fetch->mapping = mapping;
+    pack_mapped_begin();
     if (populate(fetch, 0, 1) || errno != EINVAL)
         return PACK_OK;
     mmap_close(fetch);

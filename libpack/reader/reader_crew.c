@@ -326,6 +326,7 @@ start_workers(struct pack_crew *crew, unsigned n_threads, struct pack_error *err
     sigset_t all, before;
     enum pack_status status = PACK_OK;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* base/mapped.h */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (unsigned i = 0; i < n_threads && status == PACK_OK; i++) {
         struct worker *worker = &crew->workers[i];

@@ -234,6 +234,24 @@ pack_reader_place(struct pack_reader *r, struct pack_hand *hand, struct pack_job
     return status;
 }
 
+struct making {
+    const struct pack_reader *r;
+    struct pack_hand *hand;
+    struct pack_job *job;
+    size_t sample;
+    const struct pack_transform_drawn *drawn;
+    const unsigned char *data;
+    enum pack_status status;
+    struct pack_error *err;
+};
+
+static void
+make_of_view(void *argument)
+{
+    struct making *m = argument;
+    m->status = make(m->r, m->hand, m->job, m->sample, m->drawn, m->data, m->err);
+}
+
 /* Reads of a sample the rows that something is made of, and makes it. */
 static enum pack_status
 pass_made(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
@@ -249,9 +267,14 @@ pass_made(struct pack_reader *r, struct pack_hand *hand, struct pack_job *job,
     enum pack_status status =
         pack_chunkload_view(&hand->load, kind, chunk, s.from + first, (size_t)n,
                             hand->sample + first, &rows, err);
-    return status == PACK_OK ? make(r, hand, job, piece->sample, &drawn,
-                                    (const unsigned char *)rows - first, err)
-                             : status;
+    if (status != PACK_OK)
+        return status;
+    struct making making = { .r = r, .hand = hand, .job = job, .sample = piece->sample,
+                             .drawn = &drawn, .data = (const unsigned char *)rows - first,
+                             .err = err };
+    status = pack_fetch_read(hand->load.fetch, rows, make_of_view, &making, err);
+    return status == PACK_OK ? making.status
+                             : pack_chunkload_named(&hand->load, chunk, status, err);
 }
 
 /* A chunk that one sample wants, all of it, in one piece, is decoded where it belongs. */
