@@ -233,6 +233,14 @@ test_mapped(void)
     is_number((uint64_t)fail_elsewhere(mapping, page, other, true), 7,
               "and what another mapping's read does elsewhere");
     ok(fail_elsewhere(mapping, page, NULL, false) == -SIGBUS, "nobody: it ends the process");
+    pack_mapped_begin();
+    signal(SIGBUS, end_with_7); /* as one who comes later, and stays */
+    pack_mapped_end();
+    pack_mapped_begin();
+    sigaction(SIGBUS, NULL, &after);
+    pack_mapped_end();
+    ok(after.sa_handler == end_with_7, "who came later stays, and is not called by us");
+    sigaction(SIGBUS, &before, NULL);
     munmap(mapping, 3 * page);
     munmap(other, 3 * page);
 }

@@ -1,9 +1,11 @@
 /* Chunks read and decoded without HDF5: the bytes that HDF5 reads, over filters, masks and
  * edges; claims that are lies end in a sentence. */
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libpack/base/system.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/model/grid.h"
 #include "libpack/reader/chunkload.h"
@@ -243,6 +245,27 @@ test_refusal(void)
     close(fd);
 }
 
+/* On tmpfs, which every machine has, and on /proc, which is no disk. */
+static void
+test_best(void)
+{
+    const uint64_t least = PACK_FETCH_MAPPED_BYTES, most = pack_system_ram_bytes() / 2;
+    int memory = memfd_create("test_chunkload", MFD_CLOEXEC);
+    int other = open("/proc/self/maps", O_RDONLY);
+    ok(pack_fetch_best(memory, least, false) == &pack_fetch_mmap &&
+           pack_fetch_best(memory, most, false) == &pack_fetch_mmap,
+       "files without filters that memory holds are mapped");
+    ok(pack_fetch_best(memory, least - 1, false) == &pack_fetch_pread &&
+           pack_fetch_best(memory, most + 1, false) == &pack_fetch_pread,
+       "small ones and those that memory does not hold are not");
+    ok(pack_fetch_best(memory, least, true) == &pack_fetch_pread, "nor what has filters");
+    ok(pack_fetch_best(other, least, false) == &pack_fetch_pread &&
+           pack_fetch_best(-1, least, false) == &pack_fetch_pread,
+       "nor what lies elsewhere");
+    close(memory);
+    close(other);
+}
+
 /* ------------------------------------------------------------------ lies */
 
 static void
@@ -370,6 +393,7 @@ main(void)
     test_unfiltered();
     test_reads();
     test_refusal();
+    test_best();
     for (size_t k = 0; k < N_STRATEGIES; k++)
         test_lies(strategies[k]);
     test_cut_mapping(NULL);

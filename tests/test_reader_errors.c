@@ -11,6 +11,7 @@
 #include <libpack/reader.h>
 #include "libpack/base/clock.h"
 #include "libpack/hdf5/h5.h"
+#include "libpack/reader/fetch.h"
 #include "tests/made_h5.h"
 #include "tests/made_reader.h"
 #include "tests/tap.h"
@@ -472,6 +473,50 @@ test_trace(void)
     ok(pack_reader_open(&params, &reader, &err) == PACK_ERR_ARGUMENT, "%s", err.text);
 }
 
+/* The way that a reader takes by itself for `n` samples of 96 KB, which all are right. */
+static const char *
+way_of(uint64_t n, const char *pipeline, int *n_wrong)
+{
+    static char engine[sizeof ((struct pack_reader_info *)NULL)->reason + 32];
+    struct made made = { .name = "way",
+                         .type = "u8",
+                         .rank = 2,
+                         .dims = { n, 98304 },
+                         .chunk = { 1, 98304 },
+                         .pipeline = pipeline };
+    struct pack_reader_params params = in_order(PACK_READER_AUTO, 2);
+    struct pack_reader *reader = NULL;
+    struct pack_reader_batch batch;
+    struct pack_reader_info info = { .engine = "" };
+    size_t size;
+    made_write(&made, path);
+    uint8_t *want = made_read(path, "x", false, &size);
+    params.pattern.kind = PACK_PATTERN_SHUFFLE;
+    params.n_epochs = 1;
+    if (pack_reader_open(&params, &reader, NULL) == PACK_OK)
+        pack_reader_info(reader, &info, NULL);
+    while (reader && pack_reader_next(reader, &batch, NULL) == PACK_OK && batch.n_samples)
+        for (size_t i = 0; i < batch.n_samples; i++)
+            *n_wrong += memcmp((const uint8_t *)batch.data + i * 98304,
+                               want + batch.samples[i] * 98304, 98304) != 0;
+    pack_reader_close(reader);
+    free(want);
+    snprintf(engine, sizeof engine, "%s%s", info.engine, info.reason);
+    return engine;
+}
+
+static void
+test_ways(void)
+{
+    int n_wrong = 0, fd = open(".", O_RDONLY);
+    const char *mapped = pack_fetch_best(fd, PACK_FETCH_MAPPED_BYTES, false)->name;
+    close(fd);
+    ok(strcmp(way_of(700, NULL, &n_wrong), mapped) == 0, "69 MB are read by %s", mapped);
+    ok(strcmp(way_of(600, NULL, &n_wrong), "pread") == 0, "59 MB are not mapped");
+    ok(strcmp(way_of(700, "fletcher32", &n_wrong), "pread") == 0, "nor what has filters");
+    is_number((uint64_t)n_wrong, 0, "and all samples are right");
+}
+
 /* -------------------------------------------------------------- HDF5 itself */
 
 static void
@@ -565,6 +610,7 @@ main(void)
     test_waits();
     test_ranks();
     test_trace();
+    test_ways();
     test_virtual();
     test_memory();
     unlink(path);

@@ -16,7 +16,8 @@ extern "C" {
 
 /* How bytes get from the file into memory. */
 enum pack_reader_strategy {
-    PACK_READER_AUTO = 0, /* pread */
+    PACK_READER_AUTO = 0, /* mmap of files without filters, from 64 MiB to half of the memory
+                           * in all, on local file systems; else pread */
     PACK_READER_PREAD,    /* positioned reads */
     /* A mapping, whose pages are asked for before they are touched (Linux 5.14, else
      * pread). SIGBUS is caught while such a reader is open, so that a file that is cut short

@@ -16,6 +16,7 @@ static _Thread_local struct reading *volatile reading; /* of this thread, or non
 /* Of the process, as a signal's handler is. */
 static pthread_mutex_t bus_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned bus_users;
+static bool bus_caught; /* once: whoever came later goes on to us, and we to whom was before */
 static struct sigaction bus_before; /* whose SIGBUS it was */
 
 /* Whose reading it is goes on behind it; others' is theirs, which without a handler means to
@@ -50,8 +51,9 @@ pack_mapped_begin(void)
                                 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
     sigemptyset(&action.sa_mask);
     pthread_mutex_lock(&bus_lock);
-    if (bus_users++ == 0 && !is_ours())
-        sigaction(SIGBUS, &action, &bus_before);
+    bus_users++;
+    if (!bus_caught)
+        bus_caught = sigaction(SIGBUS, &action, &bus_before) == 0;
     pthread_mutex_unlock(&bus_lock);
 }
 
@@ -61,7 +63,7 @@ pack_mapped_end(void)
 {
     pthread_mutex_lock(&bus_lock);
     if (--bus_users == 0 && is_ours())
-        sigaction(SIGBUS, &bus_before, NULL);
+        bus_caught = sigaction(SIGBUS, &bus_before, NULL) != 0;
     pthread_mutex_unlock(&bus_lock);
 }
 

@@ -1,6 +1,34 @@
 #include "libpack/reader/fetch.h"
 
+#include <sys/vfs.h>
+
 #include "libpack/base/mapped.h"
+#include "libpack/base/system.h"
+
+/* ext2 to 4, XFS, Btrfs, F2FS, tmpfs, overlayfs: statfs(2). */
+static const uint32_t local_file_systems[] = { 0xef53,     0x58465342, 0x9123683e,
+                                               0xf2f52010, 0x01021994, 0x794c7630 };
+
+static bool
+is_local(int fd)
+{
+    struct statfs fs;
+    if (fstatfs(fd, &fs) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof local_file_systems / sizeof local_file_systems[0]; i++)
+        if ((uint32_t)fs.f_type == local_file_systems[i])
+            return true;
+    return false;
+}
+
+const struct pack_fetch_ops *
+pack_fetch_best(int fd, uint64_t all_bytes, bool has_filters)
+{
+    return !has_filters && all_bytes >= PACK_FETCH_MAPPED_BYTES &&
+                   all_bytes <= pack_system_ram_bytes() / 2 && is_local(fd)
+               ? &pack_fetch_mmap
+               : &pack_fetch_pread;
+}
 
 enum pack_status
 pack_fetch_open(struct pack_fetch *fetch, const struct pack_fetch_ops *ops, int fd,

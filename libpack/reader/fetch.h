@@ -2,6 +2,7 @@
 #ifndef LIBPACK_FETCH_H
 #define LIBPACK_FETCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,18 @@ struct pack_fetch_ops {
 };
 
 extern const struct pack_fetch_ops pack_fetch_pread, pack_fetch_mmap, pack_fetch_direct;
+
+/* From so many bytes on mapping files pays: below it, nothing takes long. */
+#define PACK_FETCH_MAPPED_BYTES (UINT64_C(64) << 20)
+
+/*
+ * The fastest way for an open file, of `all_bytes` that are read again and again, this file
+ * and others: a mapping of what has no filters, lies on this machine and fits the page cache,
+ * half of the memory; else pread. A mapping saves one of two copies, and writes past the
+ * processor's caches (bench_reader); through a network its pages may fail, and of files that
+ * memory does not hold each page has to be unmapped again.
+ */
+const struct pack_fetch_ops *pack_fetch_best(int fd, uint64_t all_bytes, bool has_filters);
 
 /* A file of size_bytes, open for reading; `fd` is borrowed until pack_fetch_close(), and
  * nobody else reads it meanwhile. What the system cannot do is done with pread:

@@ -20,7 +20,7 @@ enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16, FURTHER_MAX = 256 };
 enum { KEPT_AT_ONCE_MAX = 1 << 16, KEPT_BEGIN = 2 };
 
 static const struct pack_fetch_ops *const strategies[] = {
-    [PACK_READER_AUTO] = &pack_fetch_pread,
+    [PACK_READER_AUTO] = NULL, /* pack_fetch_best() */
     [PACK_READER_PREAD] = &pack_fetch_pread,
     [PACK_READER_MMAP] = &pack_fetch_mmap,
     [PACK_READER_DIRECT] = &pack_fetch_direct,
@@ -186,12 +186,13 @@ open_data(struct pack_reader *r, struct pack_error *err)
     enum pack_status status = pack_rowmap_fetch(&r->rows, ops, err);
     if (status != PACK_OK)
         return status;
-    r->info.engine = ops->name;
+    r->info.engine = ops ? ops->name : pack_fetch_pread.name;
     r->makes_at_once = r->transform && are_whole(r);
     for (size_t i = 0; i < r->rows.n_files; i++)
         if (r->rows.files[i].fd >= 0 && r->rows.files[i].fetch.ops != ops) {
             r->info.engine = r->rows.files[i].fetch.ops->name;
-            snprintf(r->info.reason, sizeof r->info.reason, "%s", ops->refusal);
+            if (ops)
+                snprintf(r->info.reason, sizeof r->info.reason, "%s", ops->refusal);
         }
     return PACK_OK;
 }

@@ -214,6 +214,16 @@ pack_rowmap_open(const char *const *files, size_t n, const char *path,
     return PACK_OK;
 }
 
+static uint64_t
+stored_bytes(const struct pack_rowmap *rows)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < rows->n_files; i++)
+        if (!pack_size_add(bytes, rows->files[i].map->file.size_bytes, &bytes))
+            return UINT64_MAX;
+    return bytes;
+}
+
 enum pack_status
 pack_rowmap_fetch(struct pack_rowmap *rows, const struct pack_fetch_ops *ops,
                   struct pack_error *err)
@@ -228,8 +238,12 @@ pack_rowmap_fetch(struct pack_rowmap *rows, const struct pack_fetch_ops *ops,
         if (file->fd < 0)
             return pack_fail_errno(err, errno, "cannot open '%s'", named->name);
         status = pack_chunkmap_check(file->map, file->fd, err);
+        const struct pack_fetch_ops *way =
+            ops ? ops
+                : pack_fetch_best(file->fd, stored_bytes(rows),
+                                  file->map->facts.pipeline.n > 0);
         if (status == PACK_OK)
-            status = pack_fetch_open(&file->fetch, ops, file->fd, named->size_bytes, err);
+            status = pack_fetch_open(&file->fetch, way, file->fd, named->size_bytes, err);
     }
     return status;
 }

@@ -65,7 +65,8 @@ enum pack_status pack_rowmap_resolve(struct pack_rowmap *rows, size_t filler,
                                      const char *file, const char *path,
                                      uint64_t first_row, struct pack_error *err);
 
-/* Opens all files for reading. PACK_ERR_CHANGED and as pack_fetch_open(). */
+/* Opens all files for reading, in the best way where `ops` is NULL. PACK_ERR_CHANGED and as
+ * pack_fetch_open(). */
 enum pack_status pack_rowmap_fetch(struct pack_rowmap *rows,
                                    const struct pack_fetch_ops *ops, struct pack_error *err);
 void pack_rowmap_unfetch(struct pack_rowmap *rows); /* closes them */

@@ -55,6 +55,9 @@ class Loader:
                default torch where it is installed
     device     "cuda", "cuda:1": batches arrive there, copied beside the computation. The memory
                that they are copied from is registered with CUDA, unless pin=False. "cpu" is as None
+    strategy   "pread", "mmap", "direct" (past the page cache), or "auto": mmap of files without
+               filters on local disks, from 64 MiB to half of the memory, else pread. What is mapped
+               counts as this process's resident memory, though it is the page cache's
 
     An iteration gives tuples: images, and what with_ names. Arrays show the reader's memory, which
     is used again when the last array that shows a batch is gone, and not before; they stay
