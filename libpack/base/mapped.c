@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 struct reading {
     sigjmp_buf back;
@@ -25,8 +26,10 @@ static void
 catch_bus(int number, siginfo_t *info, void *context)
 {
     struct reading *r = reading;
-    if (r && (uintptr_t)info->si_addr - r->begin < r->bytes)
+    if (r && (uintptr_t)info->si_addr - r->begin < r->bytes) {
+        pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
         siglongjmp(r->back, 1);
+    }
     if (bus_before.sa_flags & SA_SIGINFO)
         bus_before.sa_sigaction(number, info, context);
     else if (bus_before.sa_handler == SIG_DFL || bus_before.sa_handler == SIG_IGN)
@@ -43,12 +46,11 @@ is_ours(void)
            now.sa_sigaction == catch_bus;
 }
 
-/* The signal is not blocked while it is handled: nobody returns from there. */
 void
 pack_mapped_begin(void)
 {
     struct sigaction action = { .sa_sigaction = catch_bus,
-                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+                                .sa_flags = SA_SIGINFO | SA_ONSTACK };
     sigemptyset(&action.sa_mask);
     pthread_mutex_lock(&bus_lock);
     bus_users++;
