@@ -280,6 +280,31 @@ test_changes(void)
     pack_chunkmap_close(map);
 }
 
+/* A layout message whose version is another makes contiguous data compact, of no bytes. */
+static void
+test_short_compact(void)
+{
+    static const struct made made = { .type = "u8", .rank = 2, .dims = { 64, 768 } };
+    static uint8_t bytes[1 << 16];
+    struct pack_chunkmap *map = NULL;
+    struct pack_error err = { .text = "" };
+    uint8_t layout[10] = { 3, 1 };
+    made_write(&made, path);
+    if (pack_chunkmap_open(path, "x", &map, &err) == PACK_OK)
+        memcpy(layout + 2, &map->facts.contiguous_address, 8);
+    pack_chunkmap_close(map);
+    int fd = open(path, O_RDWR);
+    ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+    uint8_t *found = size > 0 ? memmem(bytes, (size_t)size, layout, sizeof layout) : NULL;
+    bool changed = found && pwrite(fd, "\1", 1, found - bytes) == 1;
+    close(fd);
+    map = NULL;
+    enum pack_status status = pack_chunkmap_open(path, "x", &map, &err);
+    ok(changed && status != PACK_OK && strstr(err.text, path), "%s", err.text);
+    if (status == PACK_OK)
+        pack_chunkmap_close(map);
+}
+
 int
 main(void)
 {
@@ -288,6 +313,7 @@ main(void)
     test_filtered();
     test_others();
     test_changes();
+    test_short_compact();
     unlink(path);
     return done();
 }

@@ -147,6 +147,10 @@ read_metadata(struct pack_chunkmap *map, int64_t h5, const char *path,
     status = pack_h5_raw_fill(h5, path, facts, map->fill, err);
     if (status != PACK_OK || facts->layout != PACK_LAYOUT_COMPACT)
         return status;
+    if (facts->stored_bytes < facts->logical_bytes) /* HDF5 1.x reads on behind it */
+        return pack_fail(err, PACK_ERR_FORMAT, "'%s' is damaged: it has %llu bytes of %llu",
+                         path, (unsigned long long)facts->stored_bytes,
+                         (unsigned long long)facts->logical_bytes);
     map->compact = calloc(1, facts->logical_bytes);
     if (!map->compact)
         return pack_fail_memory(err, "compact data");
