@@ -3,6 +3,7 @@
 What an option means and whether it fits is known in one place, the program: keyword arguments
 become options word by word, and a refusal is the program's own sentence.
 """
+import contextlib
 import functools
 import json
 import numbers
@@ -118,6 +119,12 @@ def _text(option, value):
                     "of whole numbers (a shape), or a list of these")
 
 
+def _is_shape(value):
+    """facts() gives shapes as lists; no option is given several whole numbers."""
+    return isinstance(value, list) and len(value) > 1 and all(
+        isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in value)
+
+
 def words(options: dict[str, Any]) -> list[str]:
     """The command line that keyword arguments stand for: with_="labels" is "--with=labels"."""
     line = []
@@ -125,6 +132,7 @@ def words(options: dict[str, Any]) -> list[str]:
         name = option.rstrip("_").replace("_", "-")
         if name in OURS:
             raise TypeError(f"{option}: is set by h5pack itself")
+        value = tuple(value) if _is_shape(value) else value
         for one in value if isinstance(value, list) else [value]:
             if one is True:
                 line.append(f"--{name}")
@@ -271,13 +279,24 @@ def _failures(report):
     return [f"{file['file']}: {file['failure']}" for file in files if file["failure"]]
 
 
+def _ending(name, status):
+    """What is said of a program that said nothing itself, as when it was killed."""
+    if status <= 128:
+        return f"{name} ended with status {status}"
+    with contextlib.suppress(ValueError):
+        number = signal.Signals(status - 128)
+        why = ", as the system does where memory is short" if number == signal.SIGKILL else ""
+        return f"{name} was ended by {number.name}{why}"
+    return f"{name} was ended by signal {status - 128}"
+
+
 def _judge(name, status, answer, remarks):
     status = 128 - status if status < 0 else status
     if status == 128 + signal.SIGINT:
         raise KeyboardInterrupt
     report = _parsed(answer, status, remarks)
     if status > 1:
-        said = _failures(report) or remarks[-1:] or [f"{name} ended with status {status}"]
+        said = _failures(report) or remarks[-1:] or [_ending(name, status)]
         raise JobError("; ".join(said), name, status, remarks, report)
     if report is None:
         raise JobError(f"{name} did not print JSON: {answer[:80]!r}", name, status, remarks)
@@ -294,8 +313,9 @@ def pack(*sources: Path, progress: Progress = None, **options: Any) -> Report:
         h5pack.pack(list="val.txt", output="val.h5", classes="train.h5", crop=224, shorter=256)
 
     sources   folders, one subfolder a class, or image files
-    options   the program's, with "_" for "-": True is a flag, a tuple a shape, a list an option
-              given several times; a trailing "_" where the name is Python's (for_="shuffle")
+    options   the program's, with "_" for "-": True is a flag, a tuple or list of whole numbers a
+              shape, any other list an option given several times; a trailing "_" where the name
+              is Python's (for_="shuffle")
     progress  None: a bar of tqdm where there is tqdm and a terminal; True: also without a
               terminal; False: none; or a function that is called with dictionaries
               {"progress": "packing", "unit": "images", "done": 24, "total": 401 or None,

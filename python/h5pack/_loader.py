@@ -47,7 +47,8 @@ class Loader:
                         "ratio": (3/4, 4/3), "filter": "bilinear"}
     resize              the whole image to a size
     flip                True: every second one; or a probability
-    normalize           (mean, std) of values from 0 to 1, or True: those that the dataset has
+    normalize           (mean, std) of values from 0 to 1, or True: those that the dataset has,
+                        0 and 1 where it has none
     dtype               what normalized ones are: "float32", "float16" or, not of NumPy, "bfloat16"
     layout              "nchw", "nhwc"; "channels_last": memory of nhwc with the axes of nchw
 

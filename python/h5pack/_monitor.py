@@ -1,10 +1,12 @@
 """Figures of a Loader for TensorBoard and Prometheus."""
 import contextlib
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from h5pack import _options
 from h5pack._native import ExistsError
 
 UNITS = (("_ns", "_seconds", 1e-9), ("_thread_s", "_thread_seconds", 1), ("_per_s", "_per_second", 1),
@@ -69,8 +71,11 @@ def _escaped(value):
 def prometheus(stats: Mapping[str, Any], labels: Mapping[str, Any] | None = None) -> str:
     """Loader.stats() in Prometheus' text format, in base units, with HELP and TYPE.
 
-    labels  a dictionary, {"job": "resnet", "rank": 0}
+    labels  a dictionary, {"job": "resnet", "rank": 0}; names are of letters, digits and "_"
     """
+    for key in labels or {}:
+        if not isinstance(key, str) or not re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", key):
+            _options.fail("labels", f"{key!r} is no name of a label for Prometheus")
     inside = ",".join(f'{key}="{_escaped(value)}"' for key, value in (labels or {}).items())
     lines = []
     for key, number in _numbers(stats):
@@ -91,18 +96,25 @@ def write_prometheus(path: str | os.PathLike, stats: Mapping[str, Any],
     The file is replaced in one step: who reads it sees the old figures or the new ones, complete.
     A file that does not begin as Prometheus' format does is not replaced: ExistsError.
     """
-    path = os.fspath(path)
+    path, figures = os.path.realpath(os.fspath(path)), prometheus(stats, labels)
     if os.path.exists(path) and not os.path.isfile(path):
         raise ExistsError(f"'{path}' is not a regular file: it stays")
     with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
         begin = file.read(len(BEGIN))
         if begin and begin != BEGIN:
             raise ExistsError(f"'{path}' is there, and holds no figures of Prometheus: it stays")
+    try:
+        _replace(path, figures)
+    except OSError as why:
+        raise type(why)(why.errno, why.strerror, path) from why
+
+
+def _replace(path, text):
     folder, name = os.path.split(path)
-    handle, part = tempfile.mkstemp(prefix=f".{name}.", dir=folder or ".")
+    handle, part = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
     try:
         with open(handle, "w", encoding="utf-8") as file:
-            file.write(prometheus(stats, labels))
+            file.write(text)
         os.chmod(part, 0o644)
         os.replace(part, path)
     except BaseException:

@@ -67,10 +67,11 @@ class BlockSampler:
         self._drop_last = _options.flag("drop_last", drop_last)
         workers = max(1, _options.whole("workers", workers))
         chunks, seed = _options.whole("chunks", chunks, 1), _options.whole("seed", seed)
-        self._order = _native.Order(
+        self._drawn_from = dict(
             shape=list(facts["shape"]), order=f"block:chunks={chunks},local",
             chunk_samples=chunk[0], seed=seed, rank=rank, world=world,
             batch=self._batch_size, drop_last=self._drop_last, dealt=workers)
+        self._order = _native.Order(**self._drawn_from)
         self._identity = {"seed": seed, "batch_size": self._batch_size, "rank": rank,
                           "world": world, "workers": workers, "chunks": chunks,
                           "n_samples": facts["shape"][0], "chunk": chunk[0],
@@ -83,6 +84,13 @@ class BlockSampler:
         element = facts["logical_bytes"] // max(1, _product(facts["shape"]))
         self.chunk_bytes = samples * element
         self.rdcc_nbytes = (chunks + 1) * self.chunk_bytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_order": None, "_drawn": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._order = _native.Order(**self._drawn_from)
 
     def __len__(self) -> int:
         """Batches in an epoch of this rank."""
@@ -118,11 +126,13 @@ class BlockSampler:
                  without it the state is that of the batches asked for (torchdata's
                  StatefulDataLoader counts by itself).
         """
-        return {"epoch": self._epoch, "batch": self._batch if batches is None else int(batches),
-                **self._identity}
+        batch = self._batch if batches is None else _options.whole("batches", batches,
+                                                                   most=len(self))
+        return {"epoch": self._epoch, "batch": batch, **self._identity}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on where state_dict() was. Raises ArgumentError for that of another order."""
+        """Goes on where state_dict() was; behind the last batch that is the end of its epoch, and
+        set_epoch() begins another. Raises ArgumentError for that of another order."""
         _options.check_state(state, self._identity, LATER)
         batch = _options.whole("state: batch", state.get("batch"), most=len(self))
         self._epoch = _options.whole("state: epoch", state.get("epoch"))

@@ -18,10 +18,10 @@ def test_keyword_arguments_are_the_options_word_by_word():
     line = _jobs.words({"crop": (224, 192), "chunk": (8,), "shorter": 256, "scale": 0.5,
                         "with_": "labels", "no_measure": True, "gray": False, "seed": None,
                         "rule": ["H5A102", "H5A103"], "output": pathlib.Path("a b.h5"),
-                        "background": "-x"})
+                        "background": "-x", "extent": [4096, 16, 3], "with": [1]})
     assert line == ["--crop=224x192", "--chunk=8", "--shorter=256", "--scale=0.5",
                     "--with=labels", "--no-measure", "--rule=H5A102", "--rule=H5A103",
-                    "--output=a b.h5", "--background=-x"]
+                    "--output=a b.h5", "--background=-x", "--extent=4096x16x3", "--with=1"]
 
 
 def test_what_is_no_option_s_value_is_refused():
@@ -185,8 +185,11 @@ def test_what_a_program_prints_is_taken_with_care(tmp_path):
     fake(tmp_path, "exit 2")
     raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()), "status 2")
     fake(tmp_path, "kill -TERM $$; sleep 9")
-    why = raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()))
-    assert why.status == 128 + signal.SIGTERM
+    why = raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()), "SIGTERM")
+    assert why.status == 128 + signal.SIGTERM and "memory" not in str(why)
+    fake(tmp_path, "kill -KILL $$; sleep 9")
+    raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()), "SIGKILL, as",
+           "memory is short")
     fake(tmp_path, "kill -INT $$; sleep 9")
     raises(KeyboardInterrupt, lambda: with_build(tmp_path, lambda: h5pack.pack()))
 

@@ -53,6 +53,23 @@ def test_prometheus_gets_base_units_with_help_and_type():
     assert "h5pack_loader_batches_total 12" in h5pack.prometheus(STATS).splitlines()
 
 
+def test_labels_have_names_that_prometheus_reads():
+    for name in ("job-name", "1st", "", 3, "a\n"):
+        raises(h5pack.ArgumentError, lambda name=name: h5pack.prometheus(STATS, {name: "x"}),
+               "labels: ")
+    assert '{_A1="x"}' in h5pack.prometheus(STATS, {"_A1": "x"})
+
+
+def test_a_link_stays_one_and_errors_name_the_file(tmp_path):
+    os.symlink("target.prom", tmp_path / "link.prom")
+    h5pack.write_prometheus(tmp_path / "link.prom", STATS)
+    assert os.readlink(tmp_path / "link.prom") == "target.prom"
+    assert (tmp_path / "target.prom").read_text() == h5pack.prometheus(STATS)
+    path = str(tmp_path / "no" / "x.prom")
+    why = raises(FileNotFoundError, lambda: h5pack.write_prometheus(path, STATS))
+    assert why.filename == os.path.realpath(path)
+
+
 def test_the_file_is_replaced_at_once(tmp_path):
     path = tmp_path / "h5pack.prom"
     path.write_text("# HELP old")

@@ -1,4 +1,6 @@
 """BlockSampler: chunks dealt to the workers of a DataLoader."""
+import copy
+import pickle
 from types import MappingProxyType
 
 import h5pack
@@ -126,6 +128,18 @@ def test_the_state_behind_the_last_batch_is_the_end():
     assert list(other) == [] and list(other) == whole
 
 
+def test_a_copy_goes_on_by_itself():
+    sampler = made()
+    whole = list(sampler)
+    batches = iter(sampler)
+    assert next(batches) == whole[0]
+    for other in (pickle.loads(pickle.dumps(sampler)), copy.deepcopy(sampler)):
+        assert other.state_dict() == sampler.state_dict()
+        other.load_state_dict(other.state_dict())
+        assert list(other) == whole[1:] and list(other) == whole
+    assert [next(batches) for _ in whole[1:]] == whole[1:]
+
+
 def test_what_is_no_whole_number_is_refused():
     for wrong in ({"chunks": 1.5}, {"chunks": 0}, {"seed": -1}, {"workers": -1}, {"workers": "2"}):
         name, = wrong
@@ -134,6 +148,8 @@ def test_what_is_no_whole_number_is_refused():
     raises(h5pack.ArgumentError, lambda: h5pack.BlockSampler(None, 3, workers=1), "file: ")
     raises(h5pack.ArgumentError, lambda: made().load_state_dict({}), "seed")
     raises(h5pack.ArgumentError, lambda: made().set_epoch(None), "epoch: ")
+    for batches in (-1, 1.5, "x", len(made()) + 1):
+        raises(h5pack.ArgumentError, lambda n=batches: made().state_dict(n), "batches: ")
 
 
 def test_datasets_are_found_or_named():
