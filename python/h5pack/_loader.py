@@ -120,6 +120,7 @@ class Loader:
             facts = [_native.dataset(file, self._images) for file in self._files]
             self._further = self._found(with_)
         self._facts, self._shapes = facts[0], [fact["shape"] for fact in facts]
+        self._types = [fact["typestr"] for fact in facts]
         self._layouts = [(fact["layout"], fact["chunk"]) for fact in facts]
         if not all(self._shapes):
             fail("images", f"'{self._images}' is a scalar, and has no samples")
@@ -272,9 +273,10 @@ class Loader:
                 transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
                 n_threads=self._threads, n_ahead=AHEAD, n_kept=_native.KEEP_ALL,
                 memory_bytes=self._memory, strategy=self._strategy)
-            for file, shape in zip(self._files, self._shapes):
+            for file, shape, kind in zip(self._files, self._shapes, self._types):
                 now = _native.dataset(file, self._images)
                 changed = "another shape" if now["shape"] != shape else \
+                    "another type" if now["typestr"] != kind else \
                     "other chunks" if self._has_other_chunks(reader) else None
                 if changed:
                     reader.close()

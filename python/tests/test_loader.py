@@ -744,6 +744,11 @@ def test_a_file_that_is_replaced_before_it_is_read_is_told_of(tmp_path):
     under_test = opened(tmp_path / "a.h5", 4)
     write(tmp_path / "a.h5", n=19)
     assert "another file" in raised(h5pack.ChangedError, iter, under_test)
+    write(tmp_path / "a.h5", n=20)
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        del file["images"]
+        file["images"] = numpy.zeros((20, SIDE, SIDE + 1, 3), "f4")
+    assert "has another type" in raised(h5pack.ChangedError, iter, under_test)
 
 
 def test_chunks_that_are_others_are_told_of_where_the_order_is_by_chunks(tmp_path):
