@@ -9,6 +9,7 @@ import json
 import numbers
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ PROGRAMS = ("h5pack", "h5advise", "h5audit", "h5readbench", "h5rechunk")
 Path = str | bytes | os.PathLike
 Progress = bool | None | Callable[[dict[str, Any]], object]
 OURS = ("json", "progress", "help", "version", "quiet")  # options that are not the caller's
+UNREADABLE = ("truncated", "marked-open", "hdf5-crashes", "unreadable")  # findings of a file
 LAST_END_S = 30.0  # in which a program that was told to end has ended
 
 
@@ -88,6 +90,13 @@ def _version(path, changed_ns):
     return said.stdout.partition("\n")[0].rpartition(" ")[2]
 
 
+@functools.lru_cache(maxsize=None)
+def _valued(path, changed_ns):
+    """Options that take a value, of a program's --help: "  -o, --output FILE  what it is"."""
+    said = subprocess.run([path, "--help"], capture_output=True, text=True, check=False)
+    return frozenset(re.findall(r"^ +(?:-\w, )?--([\w-]+) \S", said.stdout, re.MULTILINE))
+
+
 def find(name: str) -> str:
     """The path of a program of this version. Raises JobError when there is none."""
     for place in _places(name):
@@ -139,6 +148,16 @@ def words(options: dict[str, Any]) -> list[str]:
             elif one is not None and one is not False:
                 line.append(f"--{name}={_text(option, one)}")
     return line
+
+
+def _check_flags(path, options):
+    """A bare option that takes a value would take the next word of the line."""
+    flags = [option for option, value in options.items()
+             if any(one is True for one in (value if isinstance(value, list) else [value]))]
+    valued = _valued(path, os.stat(path).st_mtime_ns) if flags else ()
+    for option in flags:
+        if option.rstrip("_").replace("_", "-") in valued:
+            raise TypeError(f"{option}=True: it takes a value")
 
 
 # ------------------------------------------------------------------ progress
@@ -240,6 +259,7 @@ def run(name, operands, options, progress=None):
     """Runs a program with --json; a Report. KeyboardInterrupt ends the program, too."""
     follow = _follower(progress)
     line = [find(name), "--json", *words(options)]
+    _check_flags(line[0], options)
     if follow is not None:
         line.append("--progress=json")
     line += ["--", *map(os.fsdecode, operands)]
@@ -368,6 +388,9 @@ def facts(file: Path, dataset: str | None = None) -> dict[str, Any]:
     """
     report = run("h5audit", [os.fspath(file)], {"fail_on": "hazard"}, progress=False)
     found = report["result"]["files"][0]
+    for finding in found["findings"]:
+        if finding["id"] in UNREADABLE and not found["datasets"]:
+            raise JobError(finding["text"], "h5audit", report.status, report.remarks, report)
     if dataset is None:
         return found
     dataset = _options.name("dataset", dataset)

@@ -31,6 +31,15 @@ def test_what_is_no_option_s_value_is_refused():
         raises(TypeError, lambda ours=ours: _jobs.words({ours: True}), ours)
 
 
+def test_an_option_that_takes_a_value_takes_no_other_option():
+    for options in ({"output": True}, {"output": [True], "force": True}, {"for_": True}):
+        raises(TypeError, lambda options=options: h5pack.pack("a", **options), "takes a value",
+               next(iter(options)))
+    raises(TypeError, lambda: h5pack.advise("a.h5", batch=True), "batch")
+    raises(h5pack.JobError, lambda: h5pack.pack("none", output="x.h5", force=True, gray=True,
+                                                no_labels=True, limit=[1]), "none")
+
+
 def test_a_folder_is_packed_and_the_report_is_the_programs(tmp_path):
     report = h5pack.pack(photos()[0], output=tmp_path / "t.h5", size=(8, 6), chunk=3,
                          progress=False)
@@ -93,6 +102,14 @@ def test_facts_are_those_of_the_extension():
     assert h5pack.facts(path, b"images") == h5pack.facts(path, "/images")
     raises(ValueError, lambda: h5pack.facts(path, 3), "3 is no path of a dataset")
     raises(h5pack.JobError, lambda: h5pack.facts("nowhere.h5"), "nowhere.h5", "No such file")
+
+
+def test_what_is_no_hdf5_file_has_no_facts(tmp_path):
+    for content in (b"", b"text"):
+        (tmp_path / "x.h5").write_bytes(content)
+        for dataset in (None, "images"):
+            raises(h5pack.JobError, lambda name=dataset: h5pack.facts(tmp_path / "x.h5", name),
+                   "x.h5", "not an HDF5 file")
 
 
 def test_of_several_files_those_that_can_be_read_are_told():
