@@ -66,7 +66,7 @@ times() { # name ours what: nothing where it was not measured
             "($(median "$work/$1"))"
 }
 compare() { # file memory order pool others
-    for name in floor reader loader mapped busy $5; do : >"$work/$name"; done
+    for name in floor reader loader pread busy $5; do : >"$work/$name"; done
     round=0
     while [ $round -lt "$rounds" ]; do
         # shellcheck disable=SC2086 # a pool or none
@@ -77,7 +77,7 @@ compare() { # file memory order pool others
         read -r rate us <"$work/said"
         echo "$rate" >>"$work/loader"
         echo "$us" >>"$work/busy"
-        [ ! "$5" ] || measure mapped "$top_srcdir/tests/bench/bench_python.py" "$work/$1" "$2" 2 "$3" mmap
+        [ ! "$5" ] || measure pread "$top_srcdir/tests/bench/bench_python.py" "$work/$1" "$2" 2 "$3" pread
         for name in $5; do
             case $name in
             dataloader) measure "$name" "$top_srcdir/tests/bench/dataloader.py" "$work/$1" 256 2 2 ;;
@@ -91,15 +91,11 @@ compare() { # file memory order pool others
         "$(over "$loader" "$reader") of the reader from C ($reader)"
     echo "        its thread is busy for $(median "$work/busy") us a batch"
     [ "$5" ] || return 0
-    mapped=$(median "$work/mapped")
-    echo "        with strategy=\"mmap\" $mapped: $(over "$mapped" "$floor") of the floor"
+    pread=$(median "$work/pread")
+    echo "        with strategy=\"pread\" $pread: $(over "$pread" "$floor") of the floor"
     times dataloader loader "a DataLoader over h5py"
     times ffcv loader FFCV
     times streaming loader "MosaicML streaming"
-    echo "        and with strategy=\"mmap\":"
-    times dataloader mapped "a DataLoader over h5py"
-    times ffcv mapped FFCV
-    times streaming mapped "MosaicML streaming"
     [ ! -s "$work/loader-crop" ] ||
         echo "        with a resized crop to 192 and a flip $(median "$work/loader-crop") samples/s:"
     times ffcv-crop loader-crop FFCV
