@@ -108,13 +108,15 @@ configure_tree() {
 }
 
 # The programs that a test starts: itself, or those that a script, its namesake in Python and
-# the cases of cli.sh name.
+# the cases of cli.sh name; the Python package's may start any of tools/.
 programs_of() { # test
     case $1 in
     *.sh) ;;
     *) echo "$1"; return ;;
     esac
+    grep -q 'tests/package\.sh' "$top_srcdir/$1" && whole=tools/ || whole=
     for program in $programs; do
+        [ "$whole" ] && [ "${program#"$whole"}" != "$program" ] && echo "$program" && continue
         grep -qrw -e "${program##*/}" "$top_srcdir/$1" "$top_srcdir/${1%.sh}.py" "$top_srcdir/${1%.sh}" 2>/dev/null &&
             echo "$program"
     done

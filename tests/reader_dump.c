@@ -127,7 +127,7 @@ tell(const struct pack_reader_params *p, const struct pack_reader_batch *batch)
 {
     struct pack_chunkmap *map;
     struct pack_transform t;
-    if (pack_chunkmap_open(p->file, p->dataset, &map, NULL) != PACK_OK)
+    if (pack_chunkmap_open(p->file, p->dataset, NULL, &map, NULL) != PACK_OK)
         return;
     struct pack_shape sample = map->facts.extent;
     sample.extent[0] = 1;

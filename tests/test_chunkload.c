@@ -45,7 +45,7 @@ open_all(struct opened *o, const struct pack_fetch_ops *ops)
 {
     struct pack_error err = { .text = "" };
     *o = (struct opened){ .fd = open(path, O_RDONLY) };
-    bool good = pack_chunkmap_open(path, "x", &o->map, &err) == PACK_OK &&
+    bool good = pack_chunkmap_open(path, "x", NULL, &o->map, &err) == PACK_OK &&
                 pack_fetch_open(&o->fetch, ops, o->fd, o->map->file.size_bytes, &err) ==
                     PACK_OK &&
                 pack_chunkload_init(&o->load, o->map, &o->fetch, &err) == PACK_OK;

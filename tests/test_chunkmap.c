@@ -150,7 +150,7 @@ test_plain(void)
         struct pack_error err = { .text = "" };
         const char *bad = "not opened";
         if (made_write(&plain[i], path) &&
-            pack_chunkmap_open(path, "x", &map, &err) == PACK_OK)
+            pack_chunkmap_open(path, "x", NULL, &map, &err) == PACK_OK)
             bad = map->unmapped[0] ? map->unmapped : compare(map);
         ok(!bad, "%s, in %llu chunks: bytes are where the map says %s%s", plain[i].name,
            map ? (unsigned long long)map->grid.n_chunks_total : 0, bad ? bad : "",
@@ -180,7 +180,7 @@ test_filtered(void)
     int n[4] = { 0 };
     uint64_t most = 0;
     if (!made_write(&coded, path) ||
-        pack_chunkmap_open(path, "x", &map, &err) != PACK_OK) {
+        pack_chunkmap_open(path, "x", NULL, &map, &err) != PACK_OK) {
         ok(false, "a filtered dataset is opened %s", err.text);
         return;
     }
@@ -238,17 +238,17 @@ test_others(void)
     struct pack_chunkmap *map = NULL;
     make_virtual_and_external();
     for (size_t i = 0; i < 3; i++) {
-        bool good = pack_chunkmap_open(path, unmapped[i].set, &map, &err) == PACK_OK;
+        bool good = pack_chunkmap_open(path, unmapped[i].set, NULL, &map, &err) == PACK_OK;
         ok(good && strstr(map->unmapped, unmapped[i].why),
            "what HDF5 itself has to read is said: %s%s", good ? map->unmapped : "",
            err.text);
         pack_chunkmap_close(map);
         map = NULL;
     }
-    ok(pack_chunkmap_open(path, "s", &map, &err) == PACK_ERR_UNSUPPORTED, "%s", err.text);
-    ok(pack_chunkmap_open(path, "t", &map, &err) == PACK_ERR_UNSUPPORTED, "%s", err.text);
-    ok(pack_chunkmap_open(path, "n", &map, &err) == PACK_ERR_NOT_FOUND, "%s", err.text);
-    ok(pack_chunkmap_open("none.h5", "x", &map, &err) == PACK_ERR_NOT_FOUND, "%s",
+    ok(pack_chunkmap_open(path, "s", NULL, &map, &err) == PACK_ERR_UNSUPPORTED, "%s", err.text);
+    ok(pack_chunkmap_open(path, "t", NULL, &map, &err) == PACK_ERR_UNSUPPORTED, "%s", err.text);
+    ok(pack_chunkmap_open(path, "n", NULL, &map, &err) == PACK_ERR_NOT_FOUND, "%s", err.text);
+    ok(pack_chunkmap_open("none.h5", "x", NULL, &map, &err) == PACK_ERR_NOT_FOUND, "%s",
        err.text);
 }
 
@@ -260,7 +260,7 @@ test_changes(void)
     struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
     struct stat st;
     made_write(&plain[0], path);
-    if (pack_chunkmap_open(path, "x", &map, &err) != PACK_OK) {
+    if (pack_chunkmap_open(path, "x", NULL, &map, &err) != PACK_OK) {
         ok(false, "%s", err.text);
         return;
     }
@@ -290,7 +290,7 @@ test_short_compact(void)
     struct pack_error err = { .text = "" };
     uint8_t layout[10] = { 3, 1 };
     made_write(&made, path);
-    if (pack_chunkmap_open(path, "x", &map, &err) == PACK_OK)
+    if (pack_chunkmap_open(path, "x", NULL, &map, &err) == PACK_OK)
         memcpy(layout + 2, &map->facts.contiguous_address, 8);
     pack_chunkmap_close(map);
     int fd = open(path, O_RDWR);
@@ -299,16 +299,78 @@ test_short_compact(void)
     bool changed = found && pwrite(fd, "\1", 1, found - bytes) == 1;
     close(fd);
     map = NULL;
-    enum pack_status status = pack_chunkmap_open(path, "x", &map, &err);
+    enum pack_status status = pack_chunkmap_open(path, "x", NULL, &map, &err);
     ok(changed && status != PACK_OK && strstr(err.text, path), "%s", err.text);
     if (status == PACK_OK)
         pack_chunkmap_close(map);
+}
+
+/* A dataset of n_all chunks, of which the first n_stored are in the file. */
+static void
+make_many(hsize_t n_all, hsize_t n_stored)
+{
+    static unsigned char values[1 << 14];
+    hsize_t dims = n_all, one = 1, n = n_stored, start = 0;
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, &dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(dcpl, 1, &one);
+    hid_t set = H5Dcreate2(file, "x", H5T_STD_U8LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    hid_t memory = H5Screate_simple(1, &n, NULL);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &n, NULL);
+    H5Dwrite(set, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT, values);
+    H5Sclose(memory);
+    H5Dclose(set);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+struct asked {
+    int n, stop_at;
+};
+
+static bool
+is_asked(void *context)
+{
+    struct asked *asked = context;
+    return ++asked->n == asked->stop_at;
+}
+
+static void
+test_limits(void)
+{
+    struct asked asked = { .stop_at = 2 };
+    struct pack_watch watch = { .context = &asked, .stop = is_asked };
+    uint64_t n_many = (1 << 16) + 1, enough = n_many * sizeof(struct pack_chunk);
+    struct pack_chunkmap_limits limits = { .memory_bytes = enough - 1, .watch = &watch };
+    struct pack_chunkmap *map = NULL;
+    struct pack_error err = { .text = "" };
+    make_many(n_many, 3);
+    ok(pack_chunkmap_open(path, "x", &limits, &map, &err) == PACK_ERR_MEMORY &&
+           strcmp(err.param, "memory_bytes") == 0 && strstr(err.text, "65537") &&
+           strstr(err.text, path),
+       "%s", err.text);
+    limits.memory_bytes = enough;
+    bool good = pack_chunkmap_open(path, "x", &limits, &map, &err) == PACK_OK;
+    ok(good && asked.n == 0 && map->index.n_missing == n_many - 3,
+       "behind the last chunk that there is none is looked for");
+    pack_chunkmap_close(good ? map : NULL);
+    make_many(1 << 14, 1 << 14);
+    ok(pack_chunkmap_open(path, "x", &limits, &map, &err) == PACK_ERR_INTERRUPTED &&
+           asked.n == 2,
+       "listing chunks is stopped: %s, asked %d times", err.text, asked.n);
+    asked = (struct asked){ .stop_at = 0 };
+    limits.memory_bytes = 1; /* of so few it is others who say it */
+    good = pack_chunkmap_open(path, "x", &limits, &map, &err) == PACK_OK;
+    ok(good && asked.n == 4 && map->index.n_missing == 0, "all of them are listed");
+    pack_chunkmap_close(good ? map : NULL);
 }
 
 int
 main(void)
 {
     pack_h5_quiet();
+    test_limits();
     test_plain();
     test_filtered();
     test_others();

@@ -770,6 +770,32 @@ test_shared(void)
        n_valid, n_other, n_crashed);
 }
 
+/* HDF5 does not look whether a dataset is larger than it may become. */
+static void
+test_beyond_most(void)
+{
+    static const hsize_t dims[2] = { 40961, 3 }, most[2] = { 40963, 5 }, chunk[2] = { 64, 3 };
+    static const uint64_t extents[4] = { 40961, 3, 40963, 5 }, larger = 40964;
+    static uint8_t bytes[1 << 16];
+    struct pack_facts facts;
+    struct pack_error err = { .text = "" };
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(dcpl, 2, chunk);
+    H5Dclose(put(file, "x", H5T_STD_U8LE, 2, dims, most, dcpl));
+    H5Pclose(dcpl);
+    H5Fclose(file);
+    bool good = pack_dataset_facts(path, "x", &facts, &err) == PACK_OK;
+    int fd = open(path, O_RDWR);
+    ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+    uint8_t *at = size > 0 ? memmem(bytes, (size_t)size, extents, sizeof extents) : NULL;
+    good = good && at && pwrite(fd, &larger, sizeof larger, at - bytes) == sizeof larger;
+    close(fd);
+    ok(good && pack_dataset_facts(path, "x", &facts, &err) == PACK_ERR_FORMAT &&
+           strstr(err.text, path),
+       "a dataset beyond its largest extents is damaged: %s", err.text);
+}
+
 int
 main(void)
 {
@@ -792,6 +818,7 @@ main(void)
     test_lists();
     test_fills();
     test_odd_facts();
+    test_beyond_most();
     unlink(path);
     test_shared();
     return done();

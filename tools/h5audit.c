@@ -25,7 +25,7 @@ static struct {
     struct cli_texts fix_rules;
     uint64_t threads, sample;
     int fail_on;
-    bool recursive, list, verify, deep, force, json, sarif, quiet;
+    bool recursive, list, verify, deep, force, json, sarif, quiet, no_reader;
 } o = { .fail_on = PACK_FINDING_COST };
 
 static const struct cli_option options[] = {
@@ -84,6 +84,7 @@ static const struct cli_option options[] = {
     CLI_TEXT(0, "storage", &ask.request.machine.storage, "NAME",
              "nvme, sata-ssd, hdd, nfs, or a profile.json: times of that machine (default: "
              "nvme)"),
+    CLI_FLAG(0, "no-reader", &o.no_reader, "none is asked about: nothing is priced"),
 
     CLI_SECTION("What is said"),
     CLI_TEXT(0, "html", &o.html, "FILE.html",
@@ -163,7 +164,7 @@ read_thresholds(struct pack_thresholds *thresholds, struct pack_error *err)
     "pattern|batch|workers|rank|epochs|no-persistent-workers|crop|box|step|read|reopen|seed|" \
     "hdf5-version|rdcc-nbytes|rdcc-nslots|rdcc-w0|memory|ram|cpus|storage"
 #define RULES "rule|ignore|threshold"
-#define AUDIT READER "|" RULES "|fail-on|sample|deep|fix|fix-rule|map|html|sarif"
+#define AUDIT READER "|no-reader|" RULES "|fail-on|sample|deep|fix|fix-rule|map|html|sarif"
 
 /* Of names apart by "|". */
 static bool
@@ -277,7 +278,7 @@ report(const struct pack_audit_params *params, const struct audit_files *files,
                                          .unlisted = files->unlisted.names,
                                          .n_unlisted = files->unlisted.n,
                                          .fail_on = (enum pack_finding_severity)o.fail_on,
-                                         .is_plain = !is_any_given(READER "|" RULES),
+                                         .is_plain = !is_any_given(READER "|no-reader|" RULES),
                                          .is_brief = o.quiet,
                                          .is_stopped = is_stopped };
     enum pack_status status = o.json    ? pack_report_audit_json(&r, text, err)
@@ -304,6 +305,7 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
     struct pack_audit_params params = { .files = files->names,
                                         .n_files = files->n,
                                         .request = ask.request,
+                                        .no_reader = o.no_reader,
                                         .n_only = o.only.n,
                                         .n_ignored = o.ignored.n,
                                         .n_samples = o.sample,
@@ -463,6 +465,7 @@ static const struct cli_rule rules[] = {
     { "ignore", "FILE", "explain|list-rules" },
     { "threshold", "FILE", "explain|list-rules" },
     { "fail-on", "FILE", "explain|list-rules" },
+    { "no-reader", "FILE", "explain|list-rules|" READER },
     { "threads", "verify|fix|sample|deep|salvage", NULL },
     { "sample", "FILE", "explain|list-rules|deep" },
     { "deep", "FILE", "explain|list-rules" },

@@ -180,6 +180,8 @@ struct pack_reader_batch {
                     * lies there */
 };
 
+enum { PACK_READER_NAME_MAX = 256 };
+
 /* What a reader is, and what it has done so far. */
 struct pack_reader_info {
     const char *engine; /* "pread", "mmap", "direct"; "hdf5": HDF5 itself, in the caller's
@@ -201,6 +203,11 @@ struct pack_reader_info {
     uint64_t file_reads, file_read_bytes; /* data asked of the system */
 
     uint64_t chunk_samples; /* of a chunk, to an order by chunks; 0: there are none */
+
+    /* Files and datasets that virtual datasets are made of and that are not there: their
+     * samples are fill values. And the name of the first, "" where there is none. */
+    uint64_t n_missing_sources;
+    char missing_source[PACK_READER_NAME_MAX];
 };
 
 /*

@@ -56,7 +56,7 @@ place_chunks(void *context, struct pack_h5_guard *guard, struct pack_error *err)
         return pack_fail(err, PACK_ERR_IO, "'%.200s' is gone", data->file);
     pack_h5_guard_note(guard, "listing the chunks of '/%s'", data->path);
     enum pack_status status =
-        pack_h5_chunks_list(data->file, data->path, &data->facts, 0, &index, err);
+        pack_h5_chunks_list(data->file, data->path, &data->facts, 0, NULL, &index, err);
     if (status != PACK_OK)
         return status;
     status = pack_chunk_stats_make(&index, (uint64_t)st.st_size, &p->d->stats, err);

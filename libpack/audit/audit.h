@@ -29,6 +29,7 @@ struct pack_audit_params {
     /* The reader that is asked about: reading, cache, machine and goal; data.file and
      * storing are not looked at. Prices are predicted, for the storage that it names. */
     struct pack_advise_request request;
+    bool no_reader; /* is asked about: what depends on one is not looked for, nothing priced */
     const int *only, *ignored; /* codes of rules; n_only 0: all of them */
     size_t n_only, n_ignored;
     struct pack_thresholds thresholds; /* in place of the rules' own */

@@ -193,7 +193,7 @@ read_set(struct pack_verify_run *run, const struct pack_facts *facts,
     if (facts->space != PACK_SPACE_SIMPLE || facts->extent.rank == 0 ||
         facts->n_elements == 0)
         return read_value(run, facts, err);
-    enum pack_status status = pack_rowmap_open(&file, 1, facts->path, &rows, err);
+    enum pack_status status = pack_rowmap_open(&file, 1, facts->path, NULL, &rows, err);
     if (status == PACK_ERR_UNSUPPORTED)
         return read_by_hdf5(run, facts, err);
     if (status == PACK_ERR_FORMAT && facts->layout == PACK_LAYOUT_CHUNKED) {

@@ -37,8 +37,21 @@ struct listing {
     bool is_turned;    /* HDF5 names other chunks than it finds */
     struct pack_chunkindex index;
     bool is_odd; /* the index names a chunk outside the grid */
+    const struct pack_watch *watch;
+    uint64_t n_looked;
+    bool is_stopped; /* by the watch */
     uint64_t end; /* of a file that is cut: a place behind it; 0: it is not cut */
 };
+
+/* Asks the watch, now and then. */
+static bool
+is_stopped(struct listing *listing)
+{
+    enum { LOOKED_EACH = 1 << 12 };
+    if (++listing->n_looked % LOOKED_EACH == 0)
+        listing->is_stopped = pack_watch_stops(listing->watch);
+    return listing->is_stopped;
+}
 
 static enum pack_h5_action
 note_read(void *context, const struct pack_h5_access *access)
@@ -86,7 +99,7 @@ take_chunk(const hsize_t *offset, unsigned filter_mask, haddr_t address, hsize_t
     chunk->address_bytes = address;
     chunk->stored_bytes = size;
     chunk->filter_mask = filter_mask;
-    return H5_ITER_CONT;
+    return is_stopped(listing) ? H5_ITER_STOP : H5_ITER_CONT;
 }
 
 static void
@@ -136,17 +149,21 @@ step(const struct listing *listing, hsize_t *offset)
 }
 
 /* HDF5 refuses chunks that are missing and chunks whose index is damaged alike; which it
- * was, the number of chunks tells in the end. */
+ * was, the number of chunks tells in the end. Behind the last that there is, none is looked
+ * for: a sparse dataset may have millions of places. */
 static bool
 look_chunks_up(struct listing *listing)
 {
     hsize_t offset[PACK_RANK_MAX] = { 0 };
-    for (uint64_t i = 0; i < listing->index.n_chunks; i++, step(listing, offset)) {
+    uint64_t n_left = listing->n_stored;
+    for (uint64_t i = 0; i < listing->index.n_chunks && n_left > 0 && !is_stopped(listing);
+         i++, step(listing, offset)) {
         struct pack_chunk *chunk = &listing->index.chunks[i];
         if (!note_chunk(listing, offset, SIZE_MAX, &chunk->filter_mask))
             continue;
         chunk->address_bytes = listing->noted.address;
         chunk->stored_bytes = listing->noted.size;
+        n_left--;
     }
     return true;
 }
@@ -213,7 +230,10 @@ list(struct listing *listing, const char *path, struct pack_error *err)
         index->chunks[i].number = i;
         index->chunks[i].address_bytes = PACK_CHUNK_MISSING;
     }
-    if (!list_chunks(listing))
+    bool is_listed = list_chunks(listing);
+    if (listing->is_stopped)
+        return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
+    if (!is_listed)
         return pack_h5_fail(err, PACK_ERR_FORMAT, "cannot list the chunks of '%.200s'",
                             path);
     H5Eclear2(H5E_DEFAULT);
@@ -251,9 +271,10 @@ read_grid(struct listing *listing, const char *path, const struct pack_facts *kn
 
 enum pack_status
 pack_h5_chunks_list(const char *file, const char *path, const struct pack_facts *facts,
-                    uint64_t n_max, struct pack_chunkindex *index, struct pack_error *err)
+                    uint64_t n_max, const struct pack_watch *watch,
+                    struct pack_chunkindex *index, struct pack_error *err)
 {
-    struct listing listing = { .file = -1, .set = -1 };
+    struct listing listing = { .file = -1, .set = -1, .watch = watch };
     struct pack_h5_count count = { .context = &listing.noted, .on_read = note_read };
     enum pack_status status = pack_h5_open(file, &count, &listing.file, err);
     if (status)
@@ -280,7 +301,7 @@ pack_chunkindex_read(const char *file, const char *path, uint64_t n_max,
 {
     if (!file || !path || !index)
         return pack_check_given(err, "file", file, "path", path, "index", index, NULL);
-    return pack_h5_chunks_list(file, path, NULL, n_max, index, err);
+    return pack_h5_chunks_list(file, path, NULL, n_max, NULL, index, err);
 }
 
 void

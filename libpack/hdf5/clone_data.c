@@ -161,8 +161,8 @@ static enum pack_status
 carry_chunks(struct carried *c, const struct pack_facts *facts, struct pack_error *err)
 {
     struct pack_chunkindex index;
-    enum pack_status status = pack_h5_chunks_list(c->rows.file, c->rows.dataset,
-                                                  facts, 0, &index, err);
+    enum pack_status status = pack_h5_chunks_list(c->rows.file, c->rows.dataset, facts, 0,
+                                                  &c->clone->params.watch, &index, err);
     if (status != PACK_OK)
         return status;
     for (uint64_t i = 0; i < index.n_chunks && status == PACK_OK; i++) {

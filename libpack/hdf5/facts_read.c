@@ -208,6 +208,8 @@ describe_space(hid_t space, struct pack_facts *facts)
     for (int i = 0; i < rank; i++) {
         facts->extent.extent[i] = extent[i];
         facts->max_extent.extent[i] = most[i] == H5S_UNLIMITED ? UINT64_MAX : most[i];
+        if (extent[i] > facts->max_extent.extent[i]) /* HDF5 does not look */
+            return false;
     }
     if (facts->space == PACK_SPACE_NULL)
         facts->n_elements = 0;

@@ -150,7 +150,7 @@ add_chunks(struct mapping *m, const char *dataset, struct pack_error *err)
     struct pack_chunkindex index;
     pack_h5_guard_note(m->guard, "listing the chunks of '/%s'", dataset);
     enum pack_status status =
-        pack_h5_chunks_list(m->path, dataset, &m->facts, 0, &index, err);
+        pack_h5_chunks_list(m->path, dataset, &m->facts, 0, NULL, &index, err);
     if (status != PACK_OK)
         return status;
     double last = index.n_chunks > 1 ? (double)(index.n_chunks - 1) : 1;

@@ -7,7 +7,7 @@ list(const char *file, const char *path, const struct pack_facts *facts,
      struct pack_h5_chunks *chunks, struct pack_error *err)
 {
     struct pack_chunkindex index;
-    enum pack_status status = pack_h5_chunks_list(file, path, facts, 0, &index, err);
+    enum pack_status status = pack_h5_chunks_list(file, path, facts, 0, NULL, &index, err);
     chunks->is_too_many = status == PACK_ERR_LIMIT;
     if (status != PACK_OK)
         return chunks->is_too_many ? PACK_OK : status;

@@ -34,9 +34,11 @@ enum pack_status pack_h5_chunks_read(const char *file, const char *path,
 void pack_h5_chunks_done(struct pack_h5_chunks *chunks);
 
 /* As pack_chunkindex_read(), for those who have just read the facts (else NULL), which
- * takes HDF5 a walk over all chunks. */
+ * takes HDF5 a walk over all chunks. PACK_ERR_INTERRUPTED when the watch, which may be
+ * NULL, stops it. */
 enum pack_status pack_h5_chunks_list(const char *file, const char *path,
                                      const struct pack_facts *facts, uint64_t n_max,
+                                     const struct pack_watch *watch,
                                      struct pack_chunkindex *index,
                                      struct pack_error *err);
 

@@ -432,7 +432,7 @@ look_at(void *context, const char *dataset, struct pack_error *err)
         facts.layout != PACK_LAYOUT_CHUNKED)
         return PACK_OK;
     pack_h5_guard_note(walk->guard, "listing the chunks of '/%s'", dataset);
-    if (pack_h5_chunks_list(walk->path, dataset, &facts, 0, &index, NULL) == PACK_OK)
+    if (pack_h5_chunks_list(walk->path, dataset, &facts, 0, NULL, &index, NULL) == PACK_OK)
         pack_chunkindex_done(&index);
     return PACK_OK;
 }

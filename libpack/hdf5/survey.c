@@ -159,7 +159,7 @@ list_chunks(struct looking *l, const char *dataset)
     if (d->facts.layout != PACK_LAYOUT_CHUNKED)
         return;
     pack_h5_guard_note(l->guard, "listing the chunks of '/%s'", dataset);
-    if (pack_h5_chunks_list(l->path, dataset, &d->facts, 0, &index, &why) != PACK_OK) {
+    if (pack_h5_chunks_list(l->path, dataset, &d->facts, 0, NULL, &index, &why) != PACK_OK) {
         keep_failure(d, &why);
         return;
     }

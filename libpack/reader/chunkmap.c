@@ -6,6 +6,7 @@
 #include "libpack/reader/chunkmap.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 #include "libpack/hdf5/h5_raw.h"
 #include "libpack/hdf5/plugin_find.h"
 #include "libpack/model/grid.h"
+
+enum { LISTED_AT_ONCE = 1 << 16 };
 
 static void
 note_stat(struct pack_chunkmap_file *file, const struct stat *st)
@@ -157,12 +160,34 @@ read_metadata(struct pack_chunkmap *map, int64_t h5, const char *path,
     return pack_h5_raw_data(h5, path, map->compact, err);
 }
 
+/* Before HDF5 looks for so many chunks that it takes a while; of fewer, whoever needs memory for
+ * more than them says how much that is. */
+static enum pack_status
+check_memory(const struct pack_chunkmap *map, const char *file, const char *path,
+             uint64_t memory_bytes, struct pack_error *err)
+{
+    char limit[PACK_BYTES_TEXT_MAX], least[PACK_BYTES_TEXT_MAX];
+    uint64_t n = map->facts.n_chunks_total, bytes;
+    if (!pack_size_mul(n, sizeof(struct pack_chunk), &bytes))
+        bytes = UINT64_MAX;
+    if (memory_bytes == 0 || bytes <= memory_bytes || n <= LISTED_AT_ONCE)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_MEMORY, "memory_bytes",
+                           "%s do not hold where the %" PRIu64 " chunks of '%.200s:/%.200s' "
+                           "lie, which takes %s",
+                           pack_bytes_format(memory_bytes, limit), n, file,
+                           path + strspn(path, "/"), pack_bytes_format(bytes, least));
+}
+
 static enum pack_status
 read_index(struct pack_chunkmap *map, const char *file, const char *path,
-           struct pack_error *err)
+           const struct pack_chunkmap_limits *limits, struct pack_error *err)
 {
     struct pack_chunk chunk;
-    enum pack_status status = pack_h5_chunks_list(file, path, &map->facts, 0, &map->index, err);
+    enum pack_status status = check_memory(map, file, path, limits->memory_bytes, err);
+    if (status == PACK_OK)
+        status = pack_h5_chunks_list(file, path, &map->facts, 0, limits->watch, &map->index,
+                                     err);
     for (uint64_t i = 0; i < map->index.n_chunks && status == PACK_OK; i++) {
         if (pack_chunkmap_chunk(map, i, &chunk) != PACK_CHUNK_CODED)
             continue;
@@ -174,9 +199,11 @@ read_index(struct pack_chunkmap *map, const char *file, const char *path,
 }
 
 enum pack_status
-pack_chunkmap_open(const char *file, const char *path, struct pack_chunkmap **out,
+pack_chunkmap_open(const char *file, const char *path,
+                   const struct pack_chunkmap_limits *limits, struct pack_chunkmap **out,
                    struct pack_error *err)
 {
+    static const struct pack_chunkmap_limits none;
     int64_t h5 = -1;
     struct pack_chunkmap *map = calloc(1, sizeof *map);
     if (!map)
@@ -190,7 +217,7 @@ pack_chunkmap_open(const char *file, const char *path, struct pack_chunkmap **ou
     }
     if (status == PACK_OK && map->facts.layout == PACK_LAYOUT_CHUNKED &&
         map->unmapped[0] == '\0')
-        status = read_index(map, file, path, err);
+        status = read_index(map, file, path, limits ? limits : &none, err);
     if (status == PACK_OK)
         status = pack_chunkmap_check(map, -1, err);
     if (status != PACK_OK) {

@@ -44,14 +44,22 @@ struct pack_chunkmap {
 
 enum { PACK_CHUNKMAP_ROW_BYTES = 1 << 16 };
 
+/* What listing many chunks is held to; zeroed: nothing. */
+struct pack_chunkmap_limits {
+    uint64_t memory_bytes;          /* that an index may take; 0: any */
+    const struct pack_watch *watch; /* NULL: nobody stops it */
+};
+
 /*
  * Opens the dataset at `path` of the file named `file` with HDF5, in this process, and
- * closes it again. PACK_ERR_UNSUPPORTED for what has no elements or dimensions, and for
- * elements that are no plain bytes (of variable length, references); else errors as
- * pack_chunkindex_read(). Virtual and external datasets and filters not known here are
+ * closes it again, within limits, which may be NULL. PACK_ERR_UNSUPPORTED for what has no elements or dimensions, and for
+ * elements that are no plain bytes (of variable length, references); PACK_ERR_MEMORY, naming
+ * memory_bytes, before chunks are listed that are too many and take long; PACK_ERR_INTERRUPTED; else errors
+ * as pack_chunkindex_read(). Virtual and external datasets and filters not known here are
  * no errors, see `unmapped`: they have no index. pack_chunkmap_close() frees.
  */
 enum pack_status pack_chunkmap_open(const char *file, const char *path,
+                                    const struct pack_chunkmap_limits *limits,
                                     struct pack_chunkmap **map, struct pack_error *err);
 void pack_chunkmap_close(struct pack_chunkmap *map); /* accepts NULL */
 

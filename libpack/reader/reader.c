@@ -206,9 +206,16 @@ pack_reader_prepare(struct pack_reader *r, struct pack_error *err)
     r->dataset = strdup(r->params.dataset);
     if (!r->file || !r->dataset)
         return pack_fail_memory(err, "reader");
+    const struct pack_chunkmap_limits limits = { .memory_bytes = pack_reader_limit_bytes(r),
+                                                 .watch = &r->params.watch };
     enum pack_status status =
-        pack_rowmap_open(files, n_files, r->dataset, &r->rows, err);
+        pack_rowmap_open(files, n_files, r->dataset, &limits, &r->rows, err);
     r->map = r->rows.whole;
+    if (status == PACK_OK && r->rows.missing) {
+        r->info.n_missing_sources = r->rows.n_missing;
+        snprintf(r->info.missing_source, sizeof r->info.missing_source, "%s",
+                 r->rows.missing);
+    }
     if (status == PACK_OK)
         status = open_draws(r, err);
     if (status == PACK_OK)

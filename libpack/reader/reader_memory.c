@@ -44,8 +44,8 @@ add(struct sum *sum, uint64_t n, uint64_t bytes)
         sum->overflows = true;
 }
 
-static uint64_t
-limit_bytes(const struct pack_reader *r)
+uint64_t
+pack_reader_limit_bytes(const struct pack_reader *r)
 {
     return r->params.memory_bytes ? r->params.memory_bytes : MEMORY_DEFAULT;
 }
@@ -218,7 +218,7 @@ enum pack_status
 pack_reader_share(struct pack_reader *r, struct pack_error *err)
 {
     uint64_t left;
-    enum pack_status status = find_left(r, limit_bytes(r), &left, err);
+    enum pack_status status = find_left(r, pack_reader_limit_bytes(r), &left, err);
     if (status == PACK_OK)
         status = pack_reader_least(r, &r->info.memory_bytes, err);
     if (status == PACK_OK && is_coded(r))
@@ -326,7 +326,7 @@ enum pack_status
 pack_reader_allocate(struct pack_reader *r, struct pack_error *err)
 {
     uint64_t left;
-    enum pack_status status = find_left(r, limit_bytes(r), &left, err);
+    enum pack_status status = find_left(r, pack_reader_limit_bytes(r), &left, err);
     if (status == PACK_OK)
         status = pack_further_keep(r, &left, err);
     return status == PACK_OK ? allocate_all(r, left, err) : status;
@@ -394,7 +394,7 @@ static bool
 can_take(struct pack_reader *r, uint64_t bytes, enum pack_status *status,
          struct pack_error *err)
 {
-    uint64_t left = limit_bytes(r) - r->info.memory_bytes;
+    uint64_t left = pack_reader_limit_bytes(r) - r->info.memory_bytes;
     if (bytes <= left)
         return true;
     bytes -= left;
@@ -424,7 +424,7 @@ pack_reader_make_room(struct pack_reader *r, struct pack_error *err)
             err, PACK_ERR_LIMIT, "memory_bytes",
             "%s hold no more than %s already kept; one is to be given back "
             "first",
-            pack_bytes_format(limit_bytes(r), limit),
+            pack_bytes_format(pack_reader_limit_bytes(r), limit),
             pack_counted(n_kept, "batch", "batches").text);
     if (status == PACK_OK)
         status = add_batch(r, r, err);

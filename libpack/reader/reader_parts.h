@@ -252,6 +252,8 @@ uint64_t pack_slots_free(struct pack_slots *slots, uint64_t n);
 
 /* ------------------------------------------------- reader_memory.c */
 
+/* params.memory_bytes, or what it is by default. */
+uint64_t pack_reader_limit_bytes(const struct pack_reader *reader);
 /* The least memory that does, further datasets aside. PACK_ERR_LIMIT. */
 enum pack_status pack_reader_least(const struct pack_reader *reader, uint64_t *bytes,
                                    struct pack_error *err);

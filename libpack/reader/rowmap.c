@@ -126,7 +126,7 @@ static enum pack_status
 begin_list(struct pack_rowmap *rows, const char *file, const char *path,
            struct pack_error *err)
 {
-    enum pack_status status = pack_chunkmap_open(file, path, &rows->whole, err);
+    enum pack_status status = pack_chunkmap_open(file, path, rows->limits, &rows->whole, err);
     if (status == PACK_OK)
         status = pack_rowmap_add_file(rows, rows->whole, err);
     return status;
@@ -153,7 +153,7 @@ open_list(struct pack_rowmap *rows, const char *const *files, size_t n, const ch
         status = pack_fail_memory(err, "files");
     for (size_t i = 0; i < n && status == PACK_OK; i++) {
         struct pack_chunkmap *map;
-        status = pack_chunkmap_open(files[i], path, &map, err);
+        status = pack_chunkmap_open(files[i], path, rows->limits, &map, err);
         if (status != PACK_OK)
             return status;
         if (i > 0)
@@ -177,15 +177,16 @@ open_list(struct pack_rowmap *rows, const char *const *files, size_t n, const ch
 
 enum pack_status
 pack_rowmap_open(const char *const *files, size_t n, const char *path,
-                 struct pack_rowmap *out, struct pack_error *err)
+                 const struct pack_chunkmap_limits *limits, struct pack_rowmap *out,
+                 struct pack_error *err)
 {
-    struct pack_rowmap rows = { .whole = NULL };
+    struct pack_rowmap rows = { .limits = limits };
     struct rlimit limit = { .rlim_cur = 1024 };
     enum pack_status status;
     if (n > 1) {
         status = open_list(&rows, files, n, path, err);
     } else {
-        status = pack_chunkmap_open(files[0], path, &rows.whole, err);
+        status = pack_chunkmap_open(files[0], path, limits, &rows.whole, err);
         if (status == PACK_OK)
             status = add_dataset(&rows, rows.whole, files[0], path, 0, err);
         else
@@ -210,6 +211,7 @@ pack_rowmap_open(const char *const *files, size_t n, const char *path,
         pack_rowmap_done(&rows);
         return status;
     }
+    rows.limits = NULL;
     *out = rows;
     return PACK_OK;
 }
@@ -273,6 +275,7 @@ pack_rowmap_done(struct pack_rowmap *rows)
     free(rows->files);
     free(rows->parts);
     free(rows->listed_rows);
+    free(rows->missing);
     *rows = (struct pack_rowmap){ .whole = NULL };
 }
 

@@ -41,17 +41,21 @@ struct pack_rowmap {
     struct pack_rowmap_part *parts; /* every row is in one of them */
     uint64_t n_chunks, n_coded;     /* of all parts; filtered ones, at most */
     uint64_t chunk_bytes;           /* of the largest filtered one */
+    uint64_t n_missing;             /* sources of virtual datasets that are not there */
+    char *missing;                  /* the first of them; NULL: none */
     uint64_t *listed_rows;          /* of each file of a list; NULL: there was one */
+    const struct pack_chunkmap_limits *limits; /* while it is opened */
 };
 
 /*
  * Opens the dataset at `path` of n files with HDF5, and the sources of virtual ones, and
- * closes them again. Errors as pack_chunkmap_open(); PACK_ERR_ARGUMENT, naming `files`, for
+ * closes them again; `limits`, which may be NULL, are those of each. Errors as pack_chunkmap_open(); PACK_ERR_ARGUMENT, naming `files`, for
  * a file whose rows are of another type or shape than the first's, PACK_ERR_UNSUPPORTED
  * for one of several that only HDF5 can read; of one alone that is no error, see
  * whole->unmapped. pack_rowmap_done() frees.
  */
 enum pack_status pack_rowmap_open(const char *const *files, size_t n, const char *path,
+                                  const struct pack_chunkmap_limits *limits,
                                   struct pack_rowmap *rows, struct pack_error *err);
 /* A file, whose map is owned from now on, and a part behind those that there are. */
 enum pack_status pack_rowmap_add_file(struct pack_rowmap *rows, struct pack_chunkmap *map,

@@ -111,7 +111,7 @@ add_source(const struct resolving *v, const struct pack_h5_source *source,
     if (status == PACK_OK && !same)
         return say_unmapped(v->map, "a source is of another type");
     if (status == PACK_OK)
-        status = pack_chunkmap_open(source->file, source->dataset, &map, err);
+        status = pack_chunkmap_open(source->file, source->dataset, v->rows->limits, &map, err);
     if (status == PACK_OK)
         status = pack_rowmap_add_file(v->rows, map, err);
     if (status != PACK_OK) {
@@ -121,6 +121,20 @@ add_source(const struct resolving *v, const struct pack_h5_source *source,
     if (map->unmapped[0]) {
         snprintf(why, sizeof why, "a source: %.80s", map->unmapped);
         return say_unmapped(v->map, why);
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+note_missing(const struct resolving *v, struct pack_error *err)
+{
+    for (size_t i = 0; i < v->sources->n_sources; i++) {
+        const struct pack_h5_source *source = &v->sources->sources[i];
+        if (source->is_missing && v->rows->n_missing++ == 0 &&
+            asprintf(&v->rows->missing, "%s:/%s", source->file, source->dataset) < 0) {
+            v->rows->missing = NULL;
+            return pack_fail_memory(err, "a name");
+        }
     }
     return PACK_OK;
 }
@@ -190,7 +204,9 @@ pack_rowmap_resolve(struct pack_rowmap *rows, size_t filler, const char *file,
     if (status != PACK_OK)
         return status;
     const struct resolving v = { rows, map, &sources, path, filler, first_row };
-    status = add_sources(&v, err);
+    status = note_missing(&v, err);
+    if (status == PACK_OK)
+        status = add_sources(&v, err);
     pack_h5_sources_done(&sources);
     return status;
 }

@@ -116,7 +116,10 @@ static enum pack_status
 plan_set(const struct pack_rechunk_params *p, struct pack_rechunk_result *result,
          struct pack_rechunk_set *set, struct pack_error *err)
 {
-    enum pack_status status = pack_chunkmap_open(p->input, set->path, &set->map, err);
+    const struct pack_chunkmap_limits limits = { .memory_bytes = p->memory_bytes,
+                                                 .watch = &p->watch };
+    enum pack_status status =
+        pack_chunkmap_open(p->input, set->path, &limits, &set->map, err);
     if (status != PACK_OK)
         return status;
     set->facts = set->map->facts;

@@ -386,7 +386,8 @@ def facts(file: Path, dataset: str | None = None) -> dict[str, Any]:
     stored_bytes, chunks) and more; with `dataset`, the one of that path. Raises JobError when the
     file cannot be read or has no such dataset.
     """
-    report = run("h5audit", [os.fspath(file)], {"fail_on": "hazard"}, progress=False)
+    report = run("h5audit", [os.fspath(file)], {"fail_on": "hazard", "no_reader": True},
+                 progress=False)
     found = report["result"]["files"][0]
     for finding in found["findings"]:
         if finding["id"] in UNREADABLE and not found["datasets"]:

@@ -4,6 +4,7 @@ import operator
 import os
 import sys
 import time
+import warnings
 
 from h5pack import _cuda, _hdf5, _monitor, _native, _options, _out, _stats
 from h5pack._options import fail
@@ -166,6 +167,7 @@ class Loader:
         self._at = (0, 0)  # (epoch, batches handed out)
         self._make = None
         self._pins = self._mover = None
+        self._warned = set()  # names of datasets
         self._turn = 0  # of iterations: the last that was begun may go on
         self._stats = _stats.Stats()
 
@@ -247,10 +249,23 @@ class Loader:
         reader = self._open(epoch, batch)
         parts = range(1 + len(self._further))
         self._is_hdf5 = any(reader.info(part)["engine"] == "hdf5" for part in parts)
+        self._warn_of_missing([reader.info(part) for part in parts])
         self._reader = reader
         if self._device:
             self._begin_moving()
         self._reader_at = (epoch, batch)
+
+    def _warn_of_missing(self, infos):
+        """Once: of samples that are fill values, since what they are made of is not there."""
+        for dataset, info in zip((self._images, *self._further), infos):
+            n = info["n_missing_sources"]
+            if n and dataset not in self._warned:
+                more = f" and {n - 1} more" if n > 1 else ""
+                warnings.warn(
+                    f"'{dataset}' is a virtual dataset, and '{info['missing_source']}'{more} that "
+                    "it is made of cannot be found: those samples are fill values. `h5audit "
+                    f"{os.fsdecode(self._files[0])}` names what is not there", stacklevel=4)
+                self._warned.add(dataset)
 
     def _is_at(self, epoch, batch):
         """Whether this batch comes next, from the reader or from those on their way to a GPU."""

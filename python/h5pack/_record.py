@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 import warnings
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -156,19 +157,32 @@ class _Piece:
         self._write(b"# %b\t%d\t%b\n" % (kind, place, _escaped(whole)))
         return b"%d" % place
 
-    def put(self, file: bytes, dataset: bytes, boxes: Iterable[Box], is_around: bool,
-            took_ns: int) -> None:
+    def places(self, file: bytes, dataset: bytes) -> tuple[bytes, bytes]:
+        """The numbers of both names."""
         with self._lock:
-            what = self._place(b"file", file), self._place(b"dataset", dataset)
-            origin = b"\t".join((*what, b"%d" % self.pid, b"%d" % time.monotonic_ns()))
+            return self._place(b"file", file), self._place(b"dataset", dataset)
+
+    def put(self, what: tuple[bytes, bytes], boxes: Iterable[Box], is_around: bool,
+            took_ns: int, end_ns: int) -> None:
+        """A read of what these places() are."""
+        with self._lock:
+            origin = b"\t".join((*what, b"%d" % self.pid, b"%d" % end_ns))
             text = b"".join(b"%b\t%b\n" % ("\t".join(map(str, (*starts, *counts))).encode(), origin)
                             for starts, counts in boxes)
             self._write(text + (b"# around\t1\n" if is_around else b"")
                         + self._spend(what, took_ns))
 
+    def put_index(self, what: tuple[bytes, bytes], index: int, rest: bytes, took_ns: int,
+                  end_ns: int) -> None:
+        """A read of one index of axis 0, as most are: `rest` stands between it and the time."""
+        with self._lock:
+            self._write(b"%d%b%d\n%b" % (index, rest, end_ns, self._spend(what, took_ns)))
+
     def _spend(self, what: tuple[bytes, bytes], took_ns: int) -> bytes:
         """What reads took, for every so many: workers end at any time."""
-        spent = self._spent.setdefault(what, [0, 0, 1])
+        spent = self._spent.get(what)
+        if spent is None:
+            spent = self._spent[what] = [0, 0, 1]
         spent[0] += 1
         spent[1] += took_ns
         if spent[0] < spent[2]:
@@ -182,6 +196,20 @@ class _Piece:
         with self._lock:
             self._is_full = True
             os.close(self._fd)
+
+
+class _Known:
+    """What is the same for all that is read through one h5py.Dataset: to be looked up once, since a
+    read of one sample takes little more than asking HDF5 for names."""
+
+    __slots__ = ("dataset", "piece", "shape", "what", "rest")
+
+    def __init__(self, dataset: Any, gone: Any, piece: _Piece, shape: tuple[int, ...],
+                 what: tuple[bytes, bytes]) -> None:
+        self.dataset, self.piece = weakref.ref(dataset, gone), piece
+        self.shape, self.what = shape, what
+        rest = (*[0] * (len(shape) - 1), 1, *shape[1:])
+        self.rest = b"\t%b\t%b\t%b\t%d\t" % ("\t".join(map(str, rest)).encode(), *what, piece.pid)
 
 
 class _Said(dict):
@@ -303,13 +331,21 @@ class record:
 
     _running: "record | None" = None
 
+    @staticmethod
+    def _forked() -> None:
+        """A forked process has a piece of its own."""
+        if record._running:
+            record._running._piece = None
+
     def __init__(self, path: str | os.PathLike, *, force: bool = False) -> None:
         self._path, self._force = os.path.abspath(os.fspath(path)), force
         self._piece: _Piece | None = None
         self._local = threading.local()
+        self._known: dict[int, _Known] = {}  # by id() of datasets: their own hash asks HDF5
 
     def __enter__(self) -> "record":
         import h5py
+        import numpy
 
         if record._running:
             raise RuntimeError("a recording is going on already")
@@ -325,6 +361,7 @@ class record:
         if not os.access(folder, os.W_OK):
             raise ReadError(f"cannot write '{self._path}'")
         self._h5py, self._pid = h5py, os.getpid()
+        self._integers = (int, numpy.integer)
         self._folder = tempfile.mkdtemp(prefix="h5pack-record-")
         self._originals = {name: getattr(h5py.Dataset, name) for name in METHODS}
         for name, original in self._originals.items():
@@ -336,6 +373,7 @@ class record:
         for name, original in self._originals.items():
             setattr(self._h5py.Dataset, name, original)
         record._running = None
+        self._known = {}
         piece, self._piece = self._piece, None
         if piece and piece.pid == os.getpid():
             piece.close()
@@ -412,14 +450,14 @@ class record:
             if getattr(local, "inside", False):
                 return original(dataset, *args, **kwargs)
             local.inside = True
-            begin_ns = time.perf_counter_ns()
+            begin_ns = time.monotonic_ns()
             try:
                 result = original(dataset, *args, **kwargs)
             finally:
                 local.inside = False
-            took_ns = time.perf_counter_ns() - begin_ns
+            end_ns = time.monotonic_ns()
             try:
-                self._note(name, dataset, args, kwargs, took_ns)
+                self._note(name, dataset, args, kwargs, end_ns - begin_ns, end_ns)
             except Exception:  # noqa: BLE001  a training is never disturbed
                 pass
             return result
@@ -427,7 +465,9 @@ class record:
         return method
 
     def _note(self, name: str, dataset: Any, args: tuple, kwargs: dict,
-              took_ns: int) -> None:
+              took_ns: int, end_ns: int) -> None:
+        if record._running is not self:  # a method that was taken within the `with`
+            return
         if name == "__getitem__":
             asked = args[0] if args else kwargs["args"]
         else:  # read_direct(dest, source_sel=None, dest_sel=None)
@@ -435,17 +475,35 @@ class record:
         shape = dataset.shape
         if not shape or 0 in shape:  # no axes, or no elements
             return
-        boxes, is_around = self._asked(dataset, shape, asked)
-        if record._running is not self:  # a method that was taken within the `with`
-            return
-        h5py = self._h5py
-        path = h5py.h5i.get_name(dataset.id)
-        if not boxes or not path:
-            return
+        known = self._known.get(id(dataset))
+        if not (known and known.shape == shape and known.piece is self._piece):
+            known = self._look_up(dataset, shape)
+        if known and isinstance(asked, self._integers) and asked is not True and asked is not False:
+            index = int(asked) + shape[0] if asked < 0 else asked
+            known.piece.put_index(known.what, index, known.rest, took_ns, end_ns)
+        elif known:
+            boxes, is_around = self._asked(dataset, shape, asked)
+            if boxes:
+                known.piece.put(known.what, boxes, is_around, took_ns, end_ns)
+
+    def _look_up(self, dataset: Any, shape: tuple[int, ...]) -> _Known | None:
+        """None of one that has no name any more."""
+        key = id(dataset)
         piece = self._piece
         if not piece or piece.pid != os.getpid():
             piece = self._piece = _Piece(self._folder)
-        piece.put(h5py.h5f.get_name(dataset.id), path, boxes, is_around, took_ns)
+        path = self._h5py.h5i.get_name(dataset.id)
+        if not path:
+            return None
+        what = piece.places(self._h5py.h5f.get_name(dataset.id), path)
+        table = self._known
+
+        def forget(gone: Any) -> None:  # before another has that id()
+            if key in table and table[key].dataset is gone:
+                del table[key]
+
+        known = table[key] = _Known(dataset, forget, piece, shape, what)
+        return known
 
     def _asked(self, dataset: Any, shape: tuple, asked: Any) -> tuple[list[Box], bool]:
         h5py = self._h5py
@@ -460,3 +518,6 @@ class record:
         if box:
             return [box], False
         return _boxes(h5py, h5py._hl.selections.select(shape, args or (Ellipsis,), dataset).id)
+
+
+os.register_at_fork(after_in_child=record._forked)

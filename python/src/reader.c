@@ -358,7 +358,7 @@ info_dict(const struct pack_reader_info *info, const struct pack_reader_work *wo
     if (!sample)
         return NULL;
     return Py_BuildValue(
-        "{sssssNsnsnsKsIsKsKsnsnsKsKsKsKsKsKsKsKsKsK}", "engine", info->engine, "reason", info->reason,
+        "{sssssNsnsnsKsIsKsKsnsnsKsKsKsKsKsKsKsKsKsKsKsN}", "engine", info->engine, "reason", info->reason,
         "sample", sample, "elem_size", (Py_ssize_t)info->elem_size, "sample_bytes",
         (Py_ssize_t)info->sample_bytes, "n_batches", info->n_batches, "n_threads",
         info->n_threads, "memory_bytes", info->memory_bytes, "n_slots", info->n_slots,
@@ -366,7 +366,9 @@ info_dict(const struct pack_reader_info *info, const struct pack_reader_work *wo
         (Py_ssize_t)info->buffer_bytes, "visits", info->visits, "loads", info->loads, "hits",
         info->hits, "file_reads", info->file_reads, "file_read_bytes", info->file_read_bytes,
         "total_ns", work->total_ns, "read_ns", work->read_ns, "decode_ns", work->decode_ns,
-        "transform_ns", work->transform_ns, "chunk_samples", info->chunk_samples);
+        "transform_ns", work->transform_ns, "chunk_samples", info->chunk_samples,
+        "n_missing_sources", info->n_missing_sources, "missing_source",
+        PyUnicode_DecodeFSDefault(info->missing_source));
 }
 
 static PyObject *

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from types import MappingProxyType
 
+import files
 import numpy
 from files import N, SIDE, h5py, raised, take, write, write_virtual
 
@@ -786,6 +788,38 @@ def test_chunks_of_later_files_and_of_sources_count_as_well(tmp_path):
         assert "has other chunks" in raised(h5pack.ChangedError, iter, read)
         other = opened(path, 4, order="block:chunks=2", with_=())
         assert "chunk=4" in raised(h5pack.ArgumentError, other.load_state_dict, state)
+
+
+def test_sources_that_are_not_there_are_told_of_once(tmp_path):
+    """HDF5 gives fill values for them in silence. By rows libpack reads, by columns HDF5."""
+    def lay_out(name, by_rows, n_files):
+        with h5py.File(tmp_path / name, "w") as file:
+            layout = h5py.VirtualLayout((4 * n_files, SIDE, SIDE + 1, 3), "u1")
+            for i in range(n_files):
+                source = h5py.VirtualSource(f"{i}.h5", "images", (20, SIDE, SIDE + 1, 3))
+                rows = slice(4 * i, 4 * i + 4)
+                if by_rows:
+                    layout[rows] = source[:4]
+                else:
+                    layout[rows, :5], layout[rows, 5:] = source[:4, :5], source[:4, 5:]
+            file.create_virtual_dataset("images", layout)
+            file["labels"] = numpy.arange(4 * n_files)
+
+    write(tmp_path / "0.h5", n=20)
+    for by_rows in True, False:
+        for n_files, told in (1, None), (2, "1.h5:/images' that"), (4, "1.h5:/images' and 2 more"):
+            lay_out(name := f"{by_rows}{n_files}.h5", by_rows, n_files)
+            under_test = opened(tmp_path / name, 4, order="sequential")
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                images, _ = take(under_test)
+                assert not images[4:].any() and images[:4].any()
+                under_test.close()
+                take(under_test)
+            assert len(caught) == (told is not None)
+            for one in caught:
+                assert told in str(one.message) and "fill values" in str(one.message)
+                assert os.path.samefile(one.filename, files.__file__)  # whose line asked for it
 
 
 def test_a_trace_is_of_the_dataset_that_is_read(tmp_path):

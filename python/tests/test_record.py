@@ -95,6 +95,29 @@ def test_other_ways_of_reading(tmp_path):
                                         ((6, 0, 0, 0), (1, 8, 9, 3)), WHOLE]
 
 
+def test_what_is_known_of_a_dataset_is_of_that_one_as_it_is(tmp_path):
+    """Names and shape are kept for each h5py.Dataset, whose place in memory is used again."""
+    with h5py.File(tmp_path / "n.h5", "w") as file:
+        for name in "ab":
+            file.create_dataset(name, (300, 2), "u1", maxshape=(None, 3))
+        with h5pack.record(tmp_path / "t.trace"):
+            for i in range(4):
+                file["ab"[i % 2]][i]
+            grown = file["a"]
+            grown[-1]
+            grown.resize(400, axis=0)
+            grown[-1]
+            grown.resize(3, axis=1)
+            grown[numpy.uint8(255)]
+            grown[numpy.int8(-1)]
+            grown[399]
+    boxes, _ = read_trace(tmp_path / "t.trace")
+    assert [box[:3] for box in boxes] == [
+        *((name, (i, 0), (1, 2)) for i, name in enumerate(("/a", "/b", "/a", "/b"))),
+        ("/a", (299, 0), (1, 2)), ("/a", (399, 0), (1, 2)), ("/a", (255, 0), (1, 3)),
+        ("/a", (399, 0), (1, 3)), ("/a", (399, 0), (1, 3))]
+
+
 def test_fields(tmp_path):
     table = numpy.zeros(9, [("a", "i4"), ("b", "f8")])
     with h5py.File(tmp_path / "n.h5", "w") as file:

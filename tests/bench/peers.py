@@ -1,12 +1,13 @@
 """Other loaders on the samples of an HDF5 file of images: FFCV's, and MosaicML's streaming.
 
 peers.py NAME --make FILE FOLDER writes the images of FILE as that one has them, as they are;
-peers.py NAME FILE FOLDER BATCH WORKERS EPOCHS prints samples per second of the epochs behind the
-first, each from its first batch to that of the next, as bench_python.py times them.
+peers.py NAME FILE FOLDER BATCH WORKERS EPOCHS prints samples per second of the median of so many
+epochs, each from its first batch to that of the next, behind one more, as bench_python.py times them.
 
 NAME is "ffcv", "streaming", or with a resized crop to 192 and a flip, "ffcv-crop" and, of ours,
 "loader-crop", which reads FILE.
 """
+import statistics
 import sys
 import time
 
@@ -94,15 +95,15 @@ def main():
             "loader-crop": loader_crop}[name]
     loader = make(file if name.startswith("loader") else folder, batch, workers)
     begins, n = [], 0
-    for _ in range(epochs + 1):
+    for _ in range(epochs + 2):
         n = 0
         for number, images in enumerate(loader):
             if number == 0:
                 begins.append(time.perf_counter())
             n += count(images)
             del images
-    for begin, end in zip(begins[1:], begins[2:]):
-        print(f"{n / (end - begin):.1f}")
+    took = statistics.median(end - begin for begin, end in zip(begins[1:], begins[2:]))
+    print(f"{n / took:.1f}")
 
 
 if __name__ == "__main__":  # workers of a DataLoader may import this

@@ -81,7 +81,7 @@ compare() { # file memory order pool others
         for name in $5; do
             case $name in
             dataloader) measure "$name" "$top_srcdir/tests/bench/dataloader.py" "$work/$1" 256 2 2 ;;
-            *) measure "$name" "$top_srcdir/tests/bench/peers.py" "$name" "$work/$1" "$work" 256 2 2 ;;
+            *) measure "$name" "$top_srcdir/tests/bench/peers.py" "$name" "$work/$1" "$work" 256 2 8 ;;
             esac
         done
         round=$((round + 1))
