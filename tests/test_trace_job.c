@@ -59,6 +59,36 @@ test_names(void)
     pack_trace_survey_done(&s);
 }
 
+/* Of each of many files two datasets, in turns; of the last file one read more. */
+static void
+test_many(void)
+{
+    enum { FILES = 3000 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    fputs("# h5pack-trace 2\n# dataset\t0\t/x\n# dataset\t1\t/y\n", out);
+    for (int i = 0; i < FILES; i++)
+        fprintf(out, "# file\t%d\t/d/%d.h5\n", i, i);
+    for (int i = 0; i <= 4 * FILES; i++) {
+        int file = i < 4 * FILES ? i / 2 % FILES : FILES - 1;
+        fprintf(out, "%d\t1\t%d\t%d\t7\t%d\n", i, file, i % 2, i);
+    }
+    fclose(out);
+    struct pack_trace_survey s = { 0 };
+    struct pack_error err = { .text = "" };
+    const struct pack_trace_part *part = NULL;
+    bool good = pack_trace_survey(text, size, &s, &err) == PACK_OK && s.n_parts == 2 * FILES &&
+                s.parts[0].file == FILES - 1 && s.parts[0].dataset == 0 && s.parts[0].n_reads == 3;
+    for (size_t i = 1; i < s.n_parts; i++)
+        good = good && s.parts[i].n_reads == 2;
+    ok(good && pack_trace_survey_find(&s, "/d/1234.h5", "y", &part, &err) == PACK_OK &&
+           part->file == 1234 && part->dataset == 1,
+       "a trace of very many datasets%s%s", err.text[0] ? ": " : "", err.text);
+    pack_trace_survey_done(&s);
+    free(text);
+}
+
 static void
 test_bad(void)
 {
@@ -349,6 +379,7 @@ int
 main(void)
 {
     test_names();
+    test_many();
     test_bad();
     test_jobs();
     test_times();

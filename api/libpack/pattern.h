@@ -259,7 +259,7 @@ bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
  *
  * PACK_ERR_FORMAT with "line 3, column 5: ..." (columns count characters from 1), also
  * when there is no read at all, when a count is 0 or an end passes 64 bits; PACK_ERR_LIMIT
- * for more than 4096 datasets or 65536 processes; PACK_ERR_MEMORY. pack_trace_free() frees
+ * for more than 2^20 datasets or 65536 processes; PACK_ERR_MEMORY. pack_trace_free() frees
  * what the struct holds. Whether boxes lie inside a dataset is for pack_grid_check_box to
  * say.
  */

@@ -1,5 +1,5 @@
-/* Datasets are few and looked for one by one, the last one first; processes may be many
- * and are kept in order. */
+/* Datasets are looked for in a table of places, the last one first; processes are kept in
+ * order. */
 #include "libpack/model/trace_survey.h"
 
 #include <inttypes.h>
@@ -9,18 +9,51 @@
 
 #include "libpack/base/sort.h"
 
-enum { PARTS_MAX = 1 << 12 };
+enum { PARTS_MAX = 1 << 20, SLOTS_MIN = 16 };
 
 /* ---------------------------------------------------------------- counting */
+
+/* The slot that names this part, or the empty one where it belongs. */
+static size_t *
+find_slot(const struct pack_trace_survey *s, uint64_t file, uint64_t dataset)
+{
+    uint64_t mixed = (file * UINT64_C(0x9e3779b97f4a7c15) ^ dataset) * UINT64_C(0xbf58476d1ce4e5b9);
+    size_t i = (size_t)(mixed >> 32) & (s->n_slots - 1);
+    while (s->slots[i] && (s->parts[s->slots[i] - 1].file != file ||
+                           s->parts[s->slots[i] - 1].dataset != dataset))
+        i = (i + 1) & (s->n_slots - 1);
+    return &s->slots[i];
+}
+
+/* Twice as many slots as there may be parts, and more. */
+static enum pack_status
+make_slots(struct pack_trace_survey *s, struct pack_error *err)
+{
+    if (2 * s->n_parts < s->n_slots)
+        return PACK_OK;
+    size_t n = s->n_slots ? 2 * s->n_slots : SLOTS_MIN;
+    size_t *more = calloc(n, sizeof *more);
+    if (!more)
+        return pack_fail_memory(err, "trace");
+    free(s->slots);
+    s->slots = more;
+    s->n_slots = n;
+    for (size_t i = 0; i < s->n_parts; i++)
+        *find_slot(s, s->parts[i].file, s->parts[i].dataset) = i + 1;
+    return PACK_OK;
+}
 
 static enum pack_status
 find_part(struct pack_trace_survey *s, const struct pack_trace_line *line, size_t *place,
           struct pack_error *err)
 {
-    for (*place = 0; *place < s->n_parts; ++*place)
-        if (s->parts[*place].file == line->file &&
-            s->parts[*place].dataset == line->dataset)
-            return PACK_OK;
+    enum pack_status status = make_slots(s, err);
+    if (status != PACK_OK)
+        return status;
+    size_t *slot = find_slot(s, line->file, line->dataset);
+    *place = *slot ? *slot - 1 : s->n_parts;
+    if (*slot)
+        return PACK_OK;
     if (s->n_parts == PARTS_MAX)
         return pack_fail(err, PACK_ERR_LIMIT,
                          "the trace has reads of more than %d datasets", PARTS_MAX);
@@ -35,6 +68,7 @@ find_part(struct pack_trace_survey *s, const struct pack_trace_line *line, size_
     s->parts[s->n_parts++] = (struct pack_trace_part){ .file = line->file,
                                                        .dataset = line->dataset,
                                                        .rank = line->box.rank };
+    *slot = s->n_parts;
     return PACK_OK;
 }
 
@@ -118,6 +152,9 @@ pack_trace_survey(const char *text, size_t size, struct pack_trace_survey *surve
         return pack_fail(err, PACK_ERR_FORMAT, "the trace holds no reads");
     if (status == PACK_OK)
         qsort(survey->parts, survey->n_parts, sizeof *survey->parts, by_reads);
+    free(survey->slots); /* of places that are others now */
+    survey->slots = NULL;
+    survey->n_slots = 0;
     return status;
 }
 
@@ -127,6 +164,7 @@ pack_trace_survey_done(struct pack_trace_survey *survey)
     for (size_t i = 0; i < survey->n_parts; i++)
         free(survey->parts[i].processes);
     free(survey->parts);
+    free(survey->slots);
     pack_trace_head_done(&survey->head);
     *survey = (struct pack_trace_survey){ 0 };
 }

@@ -27,6 +27,8 @@ struct pack_trace_survey {
     struct pack_trace_head head;
     struct pack_trace_part *parts;
     size_t n_parts, capacity;
+    size_t *slots; /* while it is made: 1 + a part, where its numbers lead; 0: none */
+    size_t n_slots;
 };
 
 /* Errors as pack_trace_parse, and PACK_ERR_LIMIT; *survey, zeroed before, is to be given
