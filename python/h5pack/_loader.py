@@ -60,8 +60,9 @@ class Loader:
                filters on local disks, from 64 MiB to half of the memory, else pread. What is mapped
                counts as this process's resident memory, though it is the page cache's
 
-    An iteration gives tuples: images, and what with_ names. Arrays show the reader's memory, which
-    is used again when the last array that shows a batch is gone, and not before; they stay
+    An iteration gives tuples: images, and what with_ names. Elements are as in the file, in this
+    machine's byte order; h5py's truth values are bool. Arrays show the reader's memory, which is used
+    again when the last array that shows a batch is gone, and not before; they stay
     good when the loader is gone. Each `for` reads the next epoch; one that takes no batch does not
     count.
     """

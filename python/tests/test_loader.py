@@ -136,6 +136,26 @@ def test_elements_that_are_no_numbers_of_this_machine_are_bytes(tmp_path):
         assert got.view(bits.dtype.byteorder + "u2").tolist() == bits.tolist(), kind
 
 
+def test_truth_values_are_what_h5py_takes_for_them(tmp_path):
+    values = numpy.arange(60).reshape(20, 3) % 3 == 0
+    near = {"more": {"FALSE": 0, "TRUE": 1, "MAYBE": 2}, "other": {"NO": 0, "YES": 1},
+            "turned": {"FALSE": 1, "TRUE": 0}, "one": {"FALSE": 0}}
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["masks"], file["labels"] = values, values[:, 0]
+        file["wide"] = numpy.zeros(20, h5py.enum_dtype({"FALSE": 0, "TRUE": 1}, basetype="i2"))
+        for name, members in near.items():
+            file[name] = numpy.zeros(20, h5py.enum_dtype(members, basetype="i1"))
+    under_test = loader(tmp_path, images="masks", with_=("labels", *near, "wide"), order="sequential")
+    masks, labels, *others = take(under_test)
+    assert masks.dtype == labels.dtype == bool
+    assert (masks == values).all() and (labels == values[:, 0]).all()
+    assert [other.dtype.str for other in others] == ["|i1"] * 4 + ["<i2"]
+    images = h5pack.Images(tmp_path / "x.h5", images="masks")
+    assert images[3][0].dtype == bool and images[3][1].dtype == bool
+    part, _ = next(iter(loader(tmp_path, images="masks", with_="labels", out="dlpack")))
+    assert part.typestr == "|b1" and memoryview(part).format == "?"
+
+
 def test_boxes_of_volumes_are_samples_too(tmp_path):
     write(tmp_path / "x.h5")
     got, = take(loader(tmp_path, images="volume", with_=(), order="sequential", box=(1, 60)))
