@@ -112,7 +112,10 @@ class Loader:
         if self._device and self._out != "torch":
             fail("device", f"batches arrive there as tensors, not with out={out!r}")
         self._look(with_, indices)
-        _options.check_channels(normalize, self._facts)
+        asked = {"crop": crop, "centre_crop": centre_crop, "resized_crop": resized_crop,
+                 "resize": resize, "flip": flip or None, "normalize": normalize or None,
+                 "layout": layout}
+        self._check_images([name for name, given in asked.items() if given is not None])
         self._reset()
 
     def _look(self, with_, indices):
@@ -140,6 +143,25 @@ class Loader:
         order = _native.Order(**self._order, shape=shape)
         self._n_samples = len(order)
         self._n_batches = -(-self._n_samples // self._batch_size)
+
+    def _check_images(self, asked):
+        """That what is asked to be made of them can be: a reader would refuse it later."""
+        where = f"'{self._images}' of '{os.fsdecode(self._files[0])}'"
+        box = self._order.get("box")
+        if asked and box and box[0] != 1:
+            fail("box", f"with {asked[0]} a sample is one image, and a box of {box[0]} along axis 0 "
+                        "is none: 1 there, or no box")
+        _options.check_channels(self._on_device[0], self._facts, where)
+        if self._device:
+            _cuda.check(self._facts, *self._on_device, self._layout, where)
+        if not self._transform or "trace" in self._order:
+            return
+        try:
+            with _hdf5.alone():
+                _native.check_transform(self._files[0], self._images, self._transform, box)
+        except (_native.ArgumentError, _native.UnsupportedError) as why:
+            name = _options.transform_argument(why.param, asked)
+            raise _about(name, type(why)(f"{where}: {why}")) from None
 
     def _count(self, shape):
         """Samples that there are to choose from: rows, boxes, or reads of a trace."""
@@ -498,6 +520,11 @@ def _named():
         name = NAMES.get(error.param)
         if name is None:
             raise
-        named = type(error)(f"{name}: {error}")
-        named.param = name
-        raise named from None
+        raise _about(name, error) from None
+
+
+def _about(name, error):
+    """The same error, of an argument."""
+    named = type(error)(f"{name}: {error}")
+    named.param = name
+    return named

@@ -210,15 +210,16 @@ def channel_axis(facts):
     return said or (None if is_first == is_last else 1 if is_first else 3)
 
 
-def check_channels(normalize, facts):
-    """As many means as channels."""
+def check_channels(normalize, facts, where):
+    """As many means as channels; `where` names the dataset."""
     shape, axis = facts["shape"], channel_axis(facts)
     if normalize is None or isinstance(normalize, bool) or (len(shape) != 3 and axis is None):
         return
     n_channels = 1 if axis is None else shape[axis]
     n_means = len(mean_and_std(normalize)[0])
     if n_means != n_channels:
-        fail("normalize", f"mean and std of {n_means}, and images of {n_channels} channels")
+        fail("normalize", f"mean and std of {n_means}, and images of {n_channels} channels in "
+                          f"{where}")
 
 
 def dtype_name(dtype):
@@ -240,6 +241,17 @@ def _normalised(normalize, dtype):
     if given:
         made["mean"], made["std"] = given
     return made
+
+
+# Members of struct pack_reader_transform, and the arguments that set them.
+MEMBERS = {"scale": "resized_crop", "ratio": "resized_crop", "filter": "resized_crop",
+           "flip": "flip", "channels": "layout", "values": "normalize", "mean": "normalize",
+           "std": "normalize"}
+
+
+def transform_argument(member, asked):
+    """The argument at fault, of those that were given."""
+    return MEMBERS.get(member) or asked[0]
 
 
 CHANNELS = {None: "keep", "nchw": "first", "nhwc": "last", "channels_last": "last"}

@@ -654,9 +654,35 @@ def test_wrong_arguments_are_sentences(tmp_path):
         assert word in said and "\n" not in said, (options, said)
 
 
-def test_what_images_cannot_be_made_into_is_said_when_reading_begins(tmp_path):
-    assert "8" in raised(h5pack.ArgumentError, take, loader(tmp_path, crop=20))
-    raised(h5pack.UnsupportedError, take, loader(tmp_path, images="volume", flip=True))
+def test_what_images_cannot_be_made_into_is_said_with_their_file(tmp_path):
+    write(tmp_path / "x.h5")
+    with h5py.File(tmp_path / "x.h5", "r+") as file:
+        file["flat"] = numpy.zeros((N, 8, 8, 3), "u1")
+        file["flat"].attrs.update(mean=[1.0] * 3, std=[0.0] * 3)
+    for argument, options, kind, words in (
+            ("crop", {"crop": 20}, ValueError, "20 x 20 cannot be cut out of images of 8 x 9"),
+            ("centre_crop", {"centre_crop": (4, 10)}, ValueError, "images of 8 x 9"),
+            ("resize", {"resize": 2**20}, ValueError, "1048576"),
+            ("resize", {"images": "volume", "resize": 4}, h5pack.UnsupportedError, "no images"),
+            ("flip", {"images": "volume", "flip": True}, h5pack.UnsupportedError, "no images"),
+            ("layout", {"images": "labels", "with_": (), "layout": "nchw"},
+             h5pack.UnsupportedError, "no images"),
+            ("resized_crop", {"resized_crop": {"size": 4, "scale": (0.5, 2)}}, ValueError, "scale"),
+            ("normalize", {"normalize": ((0.5,) * 4, (0.5,) * 4)}, ValueError, "4, and images of 3"),
+            ("normalize", {"images": "flat", "normalize": True, "flip": True}, ValueError, "above 0"),
+            ("box", {"box": (2, 8, 9, 3), "crop": 4}, ValueError, "box of 2")):
+        said = raised(kind, loader, tmp_path, **options)
+        assert said.startswith(f"{argument}: ") and words in said, said
+        assert argument == "box" or (str(tmp_path / "x.h5") in said and
+                                     f"'{options.get('images', 'images')}'" in said), said
+    images, _ = next(iter(loader(tmp_path, box=(1, 8, 9, 3), crop=4)))
+    assert images.shape == (8, 1, 4, 4, 3)
+
+
+def test_a_trace_whose_samples_are_no_images_is_told_of_when_reading_begins(tmp_path):
+    (tmp_path / "t").write_text("".join(f"{i}\t0\t0\t0\t2\t8\t9\t3\n" for i in range(9)))
+    under_test = loader(tmp_path, order=f"trace:{tmp_path / 't'}", with_=(), crop=4)
+    assert "no images" in raised(h5pack.UnsupportedError, iter, under_test)
 
 
 def test_a_damaged_batch_is_told_of_and_passed_over(tmp_path):
