@@ -187,6 +187,7 @@ class Loader:
         self._start = (0, 0)  # (epoch, batch) where the next iteration begins
         self._asked = 0  # how often somebody said so
         self._at = (0, 0)  # (epoch, batches handed out)
+        self._elsewhere = 0  # how often somebody said another place than that of the iteration
         self._make = None
         self._pins = self._mover = None
         self._turn = 0  # of iterations: the last that was begun may go on
@@ -212,8 +213,11 @@ class Loader:
                         "iterate over it, in place of a DataLoader around it")
 
     def set_epoch(self, epoch):
-        """The next iteration reads this epoch, from its beginning."""
-        self._at = self._start = (_options.whole("epoch", epoch, most=EPOCH_MAX), 0)
+        """The next iteration reads this epoch, from its beginning. state_dict() says so from now
+        on, whatever an iteration that is under way in another epoch still hands out."""
+        epoch = _options.whole("epoch", epoch, most=EPOCH_MAX)
+        self._elsewhere += epoch != self._at[0]
+        self._at = self._start = (epoch, 0)
         self._asked += 1
 
     def state_dict(self):
@@ -229,6 +233,7 @@ class Loader:
         batch = _options.whole("state: batches", state.get("batches"), most=self._n_batches)
         self._at = (epoch, batch)
         self._start = (epoch, batch) if batch < self._n_batches else (epoch + 1, 0)
+        self._elsewhere += 1
         self._asked += 1
 
     def _identity(self):
@@ -415,7 +420,8 @@ class Iteration:
 
     def __init__(self, loader, epoch, batch, turn):
         self._loader, self._epoch, self._batch, self._turn = loader, epoch, batch, turn
-        self._asked, self._left_ns = loader._asked, None
+        self._asked, self._elsewhere = loader._asked, loader._elsewhere
+        self._left_ns = None
 
     def __iter__(self):
         return self
@@ -477,7 +483,8 @@ class Iteration:
         if loader._asked == self._asked:  # nobody asked for a place since
             loader._start = (self._epoch + 1, 0)
         self._batch += 1
-        loader._at = (self._epoch, self._batch)
+        if loader._elsewhere == self._elsewhere:
+            loader._at = (self._epoch, self._batch)
 
 
 def _extents(box):

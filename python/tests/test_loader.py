@@ -293,6 +293,44 @@ def test_a_state_is_that_of_the_epoch_that_was_set(tmp_path):
     assert take(second)[1].tolist() == take(first)[1].tolist() == drawn("shuffle", 5).tolist()
 
 
+def test_a_running_iteration_does_not_change_what_was_asked_for(tmp_path):
+    under_test, want = loader(tmp_path), drawn("shuffle", 5).tolist()
+
+    def begun():
+        under_test.set_epoch(0)
+        batches = iter(under_test)
+        next(batches)
+        return batches
+
+    def place():
+        state = under_test.state_dict()
+        return state["epoch"], state["batches"]
+
+    running = begun()
+    under_test.set_epoch(5)
+    next(running)
+    assert place() == (5, 0)
+    second = loader(tmp_path)
+    second.load_state_dict(under_test.state_dict())
+    assert take(second)[1].tolist() == want
+    assert len(list(running)) == 11 and place() == (5, 0), "nor does its end"
+    batches = iter(under_test)
+    assert place() == (5, 0)
+    assert next(batches)[1].tolist() == want[:8] and place() == (5, 1)
+    del batches
+
+    state = {**under_test.state_dict(), "epoch": 0, "batches": 4}
+    running = begun()
+    under_test.load_state_dict(state)
+    next(running)
+    assert place() == (0, 4), "a place in the same epoch"
+    running = begun()
+    under_test.set_epoch(0)
+    assert place() == (0, 0)
+    next(running)
+    assert place() == (0, 2), "as of Lightning's callbacks, which say which epoch runs"
+
+
 def test_an_exception_between_reading_and_handing_out_loses_no_batch(tmp_path):
     under_test = loader(tmp_path)
     iteration = iter(under_test)
