@@ -32,7 +32,8 @@ class Images:
         ds = h5pack.Images("train.h5", transform=to_float)
         loader = DataLoader(ds, 256, shuffle=True, num_workers=8)
 
-    path              the file, opened by each process when it first reads, and read by h5py
+    path              the file, opened by each process when it first reads, and read by h5py; a
+                      relative one is that of the folder in which this is made
     images            path of the dataset: uint8 N x H x W x C, or any other of numbers
     with_             paths of datasets read in step, one number or row for each image; the default
                       is left out where it is not there
@@ -57,6 +58,7 @@ class Images:
                  target_transform: Callable[[Any], Any] | None = None,
                  rdcc_nbytes: int | None = None) -> None:
         self._path, self._images = os.fspath(path), images
+        self._absolute = _options.absolute(self._path)
         self.transform, self.target_transform = transform, target_transform
         self._file = self._process = self._datasets = None
         self._cache = {"rdcc_nbytes": 0}
@@ -66,7 +68,7 @@ class Images:
     def _opened(self):
         import h5py
 
-        return h5py.File(self._path, "r", **self._cache)
+        return h5py.File(self._absolute, "r", **self._cache)
 
     def _look(self, file, with_, rdcc_nbytes):
         dataset = self._found(file, self._images)

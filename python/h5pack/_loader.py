@@ -23,7 +23,8 @@ class Loader:
         for images, labels in h5pack.Loader("train.h5", 256):
             ...
 
-    path       a file, or several that are read as one, their samples one behind the other
+    path       a file, or several that are read as one, their samples one behind the other. Relative
+               ones are those of the folder in which the loader is made, also after os.chdir()
     batch_size samples in a batch; the last of an epoch may be short, or is left out: drop_last
     images     path of the dataset: uint8 N x H x W x C or any other of numbers
     with_      paths of datasets read in step; the default is left out where it is not there
@@ -72,9 +73,10 @@ class Loader:
                  indices=None, weights=None, box=None, step=None, crop=None, centre_crop=None,
                  resized_crop=None, resize=None, flip=False, normalize=None, dtype=None,
                  layout=None, device=None, pin=None, out=None, strategy="auto"):
-        self._files = _options.paths(path)
-        if not self._files:
+        self._names = _options.paths(path)  # as they were given
+        if not self._names:
             fail("path", "there is no file in it")
+        self._files = tuple(map(_options.absolute, self._names))
         self._images = _options.name("images", images)
         self._batch_size = _positive("batch_size", batch_size)
         self._rank, self._world = _options.rank_of(rank, world)
@@ -121,7 +123,7 @@ class Loader:
     def _look(self, with_, indices):
         """At the files: what is there, and how long an epoch is."""
         with _hdf5.alone():
-            facts = [_native.dataset(file, self._images) for file in self._files]
+            facts = [_native.dataset(file, self._images) for file in self._names]
             self._further = self._found(with_)
         self._facts, self._shapes = facts[0], [fact["shape"] for fact in facts]
         self._types = [fact["typestr"] for fact in facts]
@@ -146,7 +148,7 @@ class Loader:
 
     def _check_images(self, asked):
         """That what is asked to be made of them can be: a reader would refuse it later."""
-        where = f"'{self._images}' of '{os.fsdecode(self._files[0])}'"
+        where = f"'{self._images}' of '{os.fsdecode(self._names[0])}'"
         box = self._order.get("box")
         if asked and box and box[0] != 1:
             fail("box", f"with {asked[0]} a sample is one image, and a box of {box[0]} along axis 0 "
@@ -158,7 +160,7 @@ class Loader:
             return
         try:
             with _hdf5.alone():
-                _native.check_transform(self._files[0], self._images, self._transform, box)
+                _native.check_transform(self._names[0], self._images, self._transform, box)
         except (_native.ArgumentError, _native.UnsupportedError) as why:
             name = _options.transform_argument(why.param, asked)
             raise _about(name, type(why)(f"{where}: {why}")) from None
@@ -174,7 +176,7 @@ class Loader:
         if with_ is not WITH:
             return _options.names("with_", with_)
         try:
-            _native.dataset(self._files[0], WITH[0])
+            _native.dataset(self._names[0], WITH[0])
         except _native.NotFoundError:
             return ()
         return WITH
@@ -410,7 +412,7 @@ class Loader:
         _monitor.log_stats(writer, self.stats(), step, prefix)
 
     def __repr__(self):
-        names = ", ".join(os.fsdecode(file) for file in self._files)
+        names = ", ".join(map(os.fsdecode, self._names))
         return (f"<h5pack.Loader of {names}: {self._n_samples} samples in {self._n_batches} "
                 f"batches, {self._order['order']}>")
 

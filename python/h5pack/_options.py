@@ -126,6 +126,16 @@ def paths(given):
     return found
 
 
+def absolute(path):
+    """The same file after os.chdir(). What is a URL stays one; links and ".." are the system's."""
+    if os.path.isabs(path) or ("://" in path if isinstance(path, str) else b"://" in path):
+        return path
+    try:
+        return os.path.join(os.getcwd() if isinstance(path, str) else os.getcwdb(), path)
+    except FileNotFoundError:  # this folder was removed, and with it what is relative
+        return path
+
+
 # ------------------------------------------------------------------ transforms
 
 

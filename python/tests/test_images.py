@@ -111,6 +111,22 @@ def test_it_is_pickled_without_its_file():
     assert (images[3][0] == photos()[1][3]).all(), "a closed one is opened by reading"
 
 
+def test_a_relative_name_is_that_of_the_folder_in_which_it_was_made(tmp_path):
+    need("h5py")
+    folder, name = os.path.split(packed(chunk=4))
+    here = os.getcwd()
+    try:
+        for path in (name, os.fsencode(name)):
+            os.chdir(folder)
+            images = h5pack.Images(path)
+            os.chdir(tmp_path)
+            for one in (images, pickle.loads(pickle.dumps(images))):
+                assert (one[3][0] == photos()[1][3]).all()
+            assert repr(images).startswith(f"h5pack.Images({path!r}, ")
+    finally:
+        os.chdir(here)
+
+
 def test_the_chunk_cache_suits_the_chunks():
     assert cache_of(1, 150528, True) == {"rdcc_nbytes": 0}
     assert cache_of(32, 4816896, False) == {"rdcc_nbytes": 0}

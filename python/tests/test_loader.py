@@ -342,6 +342,32 @@ def test_an_exception_between_reading_and_handing_out_loses_no_batch(tmp_path):
     assert got == drawn("shuffle").tolist()
 
 
+def test_relative_names_are_those_of_the_folder_in_which_it_was_made(tmp_path):
+    write(tmp_path / "x.h5")
+    (tmp_path / "far" / "other").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "other")
+    write(tmp_path / "far" / "y.h5", seed=1)
+    here = os.getcwd()
+    try:
+        os.chdir(tmp_path)
+        for name in ("x.h5", b"x.h5", "link/../y.h5", ["x.h5", "./far/y.h5"]):
+            os.chdir(tmp_path)
+            under_test = h5pack.Loader(name, 8, order="sequential", out="numpy")
+            want = take(under_test)[1]
+            under_test.close()
+            os.chdir("link")
+            for other in (under_test, pickle.loads(pickle.dumps(under_test))):
+                other.set_epoch(0)
+                assert (take(other)[1] == want).all(), name
+                other.close()
+            assert "<h5pack.Loader of " + os.fsdecode(name if isinstance(name, (str, bytes))
+                                                      else ", ".join(name)) in repr(under_test)
+        os.chdir(tmp_path)
+        assert raised(h5pack.NotFoundError, h5pack.Loader, "z.h5", 8).startswith("cannot open 'z.h5'")
+    finally:
+        os.chdir(here)
+
+
 def test_names_that_are_not_utf8_are_files_too(tmp_path):
     name = os.fsencode(tmp_path) + b"/\xff.h5"
     write(os.fsdecode(name))
