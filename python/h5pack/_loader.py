@@ -125,13 +125,16 @@ class Loader:
         with _hdf5.alone():
             facts = [_native.dataset(file, self._images) for file in self._names]
             self._further = self._found(with_)
-        self._facts, self._shapes = facts[0], [fact["shape"] for fact in facts]
-        self._types = [fact["typestr"] for fact in facts]
+            beside = [self._facts_beside(file) for file in self._names]
+        self._facts = facts[0]
+        self._known = [{name: (fact["shape"], fact["typestr"]) for name, fact in
+                        ((self._images, first), *zip(self._further, others))}
+                       for first, others in zip(facts, beside)]  # of each file
         self._layouts = [(fact["layout"], fact["chunk"]) for fact in facts]
-        if not all(self._shapes):
+        if not all(fact["shape"] for fact in facts):
             fail("images", f"'{self._images}' is a scalar, and has no samples")
-        shape = list(self._shapes[0])
-        shape[0] = sum(shape[0] for shape in self._shapes)
+        shape = list(facts[0]["shape"])
+        shape[0] = sum(fact["shape"][0] for fact in facts)
         if 0 in shape:
             extents = "x".join(map(str, shape))
             fail("images", f"'{self._images}' is of {extents}, and has no samples")
@@ -180,6 +183,13 @@ class Loader:
         except _native.NotFoundError:
             return ()
         return WITH
+
+    def _facts_beside(self, file):
+        """Of what is read in step."""
+        try:
+            return [_native.dataset(file, name) for name in self._further]
+        except (_native.NotFoundError, _native.ArgumentError) as why:
+            raise _about("with_", why) from None
 
     def _reset(self):
         """As nothing was read yet, in this process."""
@@ -303,17 +313,26 @@ class Loader:
                 transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
                 n_threads=self._threads, n_ahead=AHEAD, n_kept=_native.KEEP_ALL,
                 memory_bytes=self._memory, strategy=self._strategy)
-            for file, shape, kind in zip(self._files, self._shapes, self._types):
-                now = _native.dataset(file, self._images)
-                changed = "another shape" if now["shape"] != shape else \
-                    "another type" if now["typestr"] != kind else \
-                    "other chunks" if self._has_other_chunks(reader) else None
-                if changed:
-                    reader.close()
-                    raise _native.ChangedError(
-                        f"'{os.fsdecode(file)}' is another file than when this loader was made: "
-                        f"'{self._images}' has {changed}")
+            changed = self._changed() or (self._has_other_chunks(reader) and (
+                self._names[0], self._images, "other chunks"))
+            if changed:
+                reader.close()
+                file, dataset, what = changed
+                raise _native.ChangedError(
+                    f"'{os.fsdecode(file)}' is another file than when this loader was made: "
+                    f"'{dataset}' has {what}; make another loader for it")
         return reader
+
+    def _changed(self):
+        """(file, dataset, what it has) of the first that is not as it was when this was made."""
+        for name, file, known in zip(self._names, self._files, self._known):
+            for dataset, (shape, kind) in known.items():
+                now = _native.dataset(file, dataset)
+                if now["shape"] != shape:
+                    return name, dataset, "another shape"
+                if now["typestr"] != kind:
+                    return name, dataset, "another type"
+        return None
 
     def _has_other_chunks(self, reader):
         """Than when this loader was made, or first opened: then the order is another."""

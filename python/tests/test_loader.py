@@ -172,9 +172,12 @@ def test_labels_that_are_not_there_are_left_out_unless_asked_for(tmp_path):
     with h5py.File(tmp_path / "bare.h5", "w") as file:
         file["images"] = numpy.zeros((10, 4), "f4")
     assert len(next(iter(h5pack.Loader(tmp_path / "bare.h5", 2, out="numpy")))) == 1
-    said = raised(h5pack.NotFoundError, take,
-                  h5pack.Loader(tmp_path / "bare.h5", 2, with_=("labels",), out="numpy"))
-    assert "labels" in said, said
+    said = raised(h5pack.NotFoundError, h5pack.Loader, tmp_path / "bare.h5", 2, with_=("labels",))
+    assert said.startswith("with_: ") and "bare.h5" in said and "'labels'" in said, said
+    with h5py.File(tmp_path / "bare.h5", "r+") as file:
+        file.create_group("group")
+    said = raised(h5pack.ArgumentError, h5pack.Loader, tmp_path / "bare.h5", 2, with_="group")
+    assert said.startswith("with_: ") and "bare.h5" in said and "is a group" in said, said
 
 
 def test_the_last_batch_is_short_or_left_out(tmp_path):
@@ -859,6 +862,35 @@ def test_a_file_that_is_replaced_before_it_is_read_is_told_of(tmp_path):
         del file["images"]
         file["images"] = numpy.zeros((20, SIDE, SIDE + 1, 3), "f4")
     assert "has another type" in raised(h5pack.ChangedError, iter, under_test)
+
+
+def test_what_is_read_in_step_is_looked_at_again_too(tmp_path):
+    paths = tmp_path / "a.h5", tmp_path / "b.h5"
+
+    def write_both():
+        for path in paths:
+            write(path, n=20)
+
+    write_both()
+    one, both = opened(paths[0], 4, with_="labels"), opened(paths, 4, with_=("volume", "labels"))
+    for dataset, data, what in (("labels", numpy.zeros(20, "f8"), "another type"),
+                                ("labels", numpy.zeros((20, 2), "i8"), "another shape"),
+                                ("volume", numpy.zeros((20, 60), ">f8"), "another type"),
+                                ("volume", numpy.zeros((20, 30), ">f4"), "another shape")):
+        write_both()
+        take(one), take(both)
+        one.close(), both.close()
+        for path in paths:
+            with h5py.File(path, "r+") as file:
+                del file[dataset]
+                file[dataset] = data
+        said = raised(h5pack.ChangedError, iter, both)
+        assert "a.h5" in said and f"'{dataset}' has {what}" in said and "another loader" in said, said
+        if dataset == "labels":
+            assert raised(h5pack.ChangedError, iter, one) == said
+        else:
+            assert len(take(one)[1]) == 20, "of what it does not read it knows nothing"
+            one.close()
 
 
 def test_chunks_that_are_others_are_told_of_where_the_order_is_by_chunks(tmp_path):
