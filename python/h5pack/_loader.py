@@ -25,7 +25,8 @@ class Loader:
 
     path       a file, or several that are read as one, their samples one behind the other. Relative
                ones are those of the folder in which the loader is made, also after os.chdir()
-    batch_size samples in a batch; the last of an epoch may be short, or is left out: drop_last
+    batch_size samples in a batch; the last of an epoch may be short, or is left out: drop_last.
+               Where that would leave none, on any rank as they all have as many, it is refused
     images     path of the dataset: uint8 N x H x W x C or any other of numbers
     with_      paths of datasets read in step; the default is left out where it is not there
     order      "sequential", "shuffle", "block:chunks=32[,local|,pool=slide]",
@@ -148,6 +149,8 @@ class Loader:
         order = _native.Order(**self._order, shape=shape)
         self._n_samples = len(order)
         self._n_batches = -(-self._n_samples // self._batch_size)
+        if not self._n_batches:
+            _options.fail_empty(order.n_samples, self._order)
 
     def _check_images(self, asked):
         """That what is asked to be made of them can be: a reader would refuse it later."""
@@ -267,7 +270,7 @@ class Loader:
                                  (None, None))
             if layout != "virtual":
                 self._chunk_samples = chunk[0] if chunk else 0
-            elif self._reader is None and self._n_batches:
+            elif self._reader is None:
                 with _hdf5.alone():
                     self._open(*self._start).close()
         return self._chunk_samples or None
@@ -282,8 +285,6 @@ class Loader:
         if self._is_at(epoch, batch) and not self._mover:
             return
         self.close()
-        if self._n_batches == 0:
-            return
         reader = self._open(epoch, batch)
         parts = range(1 + len(self._further))
         self._is_hdf5 = any(reader.info(part)["engine"] == "hdf5" for part in parts)

@@ -361,6 +361,15 @@ def subset(indices):
     return {"subset": numpy.array(numbers, numpy.uint64)}  # a copy: the caller may change his
 
 
+def fail_empty(n_samples, order):
+    """Of drop_last=True, where no batch is full: of no rank, as all have as many samples."""
+    world, batch = order["world"], order["batch"]
+    of = f"each of {world} ranks has {-(-n_samples // world)} of {n_samples} samples" if world > 1 \
+        else f"there are {n_samples} samples"
+    fail("drop_last", f"{of}, and a batch of {batch} is never full: an epoch would have none. Smaller "
+                      "batches, or drop_last=False")
+
+
 # ------------------------------------------------------------------ states
 
 

@@ -187,6 +187,25 @@ def test_the_last_batch_is_short_or_left_out(tmp_path):
     assert len(loader(tmp_path, drop_last=True)) == 12
 
 
+def test_an_epoch_without_a_batch_is_refused(tmp_path):
+    for options, words in (
+            ({"indices": range(7)}, "there are 7 samples, and a batch of 8"),
+            ({"rank": 3, "world": 15}, "each of 15 ranks has 7 of 103 samples, and a batch of 8"),
+            ({"order": "replacement:draws=5"}, "there are 5 samples")):
+        said = raised(h5pack.ArgumentError, loader, tmp_path, drop_last=True, **options)
+        assert said.startswith("drop_last: ") and words in said, said
+        assert len(loader(tmp_path, **options)) == 1
+    for order in ORDERS[:6]:
+        for world in 12, 13:  # of 9 samples, and of 8
+            counts = {len(loader(tmp_path, drop_last=True, order=order, rank=rank, world=world))
+                      for rank in range(world)}
+            assert counts == {1}, "all ranks have as many"
+    path = tmp_path / "x.h5"
+    said = raised(h5pack.ArgumentError, h5pack.BlockSampler, path, 104, workers=1, drop_last=True)
+    assert said.startswith("drop_last: there are 103 samples"), said
+    assert len(h5pack.BlockSampler(path, 103, workers=1, drop_last=True)) == 1
+
+
 def test_weights_are_kept_to(tmp_path):
     weights = numpy.zeros(N)
     weights[[3, 50]] = 1, 3
@@ -214,7 +233,7 @@ def test_numbers_may_come_by_dlpack(tmp_path):
     weights = numpy.zeros(N)
     weights[[3, 50]] = 1, 3
     assert set(take(loader(tmp_path, weights=Foreign(weights)))[1]) == {3, 50}
-    assert len(loader(tmp_path, indices=range(4), drop_last=numpy.True_)) == 0
+    assert len(loader(tmp_path, indices=range(4), drop_last=numpy.False_)) == 1
 
 
 def test_weights_and_masks_are_of_boxes_where_these_are_samples(tmp_path):
