@@ -405,7 +405,9 @@ test_others(int64_t file)
         { "none/none", PACK_ERR_NOT_FOUND }, { "compact/x", PACK_ERR_NOT_FOUND },
         { "dangling", PACK_ERR_NOT_FOUND },  { "external", PACK_ERR_NOT_FOUND },
         { "/", PACK_ERR_ARGUMENT },          { "a", PACK_ERR_ARGUMENT },
-        { "a//", PACK_ERR_ARGUMENT },
+        { "a//", PACK_ERR_ARGUMENT },        { ".", PACK_ERR_ARGUMENT },
+        { "./none", PACK_ERR_NOT_FOUND },    { "a/..", PACK_ERR_NOT_FOUND },
+        { "a/x.", PACK_ERR_NOT_FOUND },
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         enum pack_status status = pack_facts_read(file, bad[i].path, &facts, &err);
@@ -422,6 +424,8 @@ test_others(int64_t file)
     is_text(err.text, "there is no dataset 'soft/none'",
             "behind a link that leads somewhere, the dataset is what is missing");
     ok(pack_h5_is_dataset(file, "a/loop/a/plain"), "a dataset is one, round a loop too");
+    ok(pack_h5_is_dataset(file, "./a/.//plain") && pack_h5_is_dataset(file, "/./a/plain"),
+       "by way of groups themselves too");
 }
 
 /* h5py's truth values are told from other enums. */

@@ -262,7 +262,7 @@ def run(name, operands, options, progress=None):
     _check_flags(line[0], options)
     if follow is not None:
         line.append("--progress=json")
-    line += ["--", *map(os.fsdecode, operands)]
+    line += ["--", *(one_path("path", operand) for operand in operands)]
     child = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True, encoding="utf-8",
                              errors="surrogateescape")
@@ -326,6 +326,17 @@ def _judge(name, status, answer, remarks):
 # ------------------------------------------------------------------ functions
 
 
+def one_path(argument, given):
+    """The name of a file as text."""
+    if not isinstance(given, (str, bytes, os.PathLike)):
+        several = ": several are several arguments, *paths" if isinstance(given, (list, tuple)) else ""
+        raise TypeError(f"{argument}: {given!r} is no path{several}")
+    path = os.fsdecode(given)
+    if "\0" in path:
+        raise ValueError(f"{argument}: {path!r} is no path: no file's name has a 0 in it")
+    return path
+
+
 def pack(*sources: Path, progress: Progress = None, **options: Any) -> Report:
     """Makes one HDF5 file of folders of images, as h5pack(1) does.
 
@@ -383,18 +394,19 @@ def facts(file: Path, dataset: str | None = None) -> dict[str, Any]:
 
     Returns h5audit's dictionary of the file: file_bytes, superblock_version, datasets (a list of
     dictionaries: path, type, extent and chunk in elements, layout, filters, index, logical_bytes,
-    stored_bytes, chunks) and more; with `dataset`, the one of that path. Raises JobError when the
-    file cannot be read or has no such dataset.
+    stored_bytes, chunks) and more; with `dataset`, the one of that path, or that a link of that path
+    leads to: each is listed once, by one of its paths. Raises JobError when the file cannot be read
+    or has no such dataset.
     """
-    report = run("h5audit", [os.fspath(file)], {"fail_on": "hazard"}, progress=False)
+    operand = one_path("file", file)
+    if dataset is not None:
+        dataset = _options.name("dataset", dataset)
+        operand = f"{operand}:/{dataset.lstrip('/')}"
+    report = run("h5audit", [operand], {"fail_on": "hazard"}, progress=False)
     found = report["result"]["files"][0]
     for finding in found["findings"]:
         if finding["id"] in UNREADABLE and not found["datasets"]:
             raise JobError(finding["text"], "h5audit", report.status, report.remarks, report)
     if dataset is None:
         return found
-    dataset = _options.name("dataset", dataset)
-    for one in found["datasets"]:
-        if one["path"].strip("/") == dataset.strip("/"):
-            return one
-    raise JobError(f"'{os.fspath(file)}' has no dataset '{dataset}'", "h5audit", report.status)
+    return next(one for one in found["datasets"] if one["path"] == found["dataset"])
