@@ -67,11 +67,11 @@ class Images:
                  transform: Callable[[Any], Any] | None = None,
                  target_transform: Callable[[Any], Any] | None = None,
                  rdcc_nbytes: int | None = None) -> None:
-        if not isinstance(path, (str, bytes, os.PathLike)):
-            _options.fail("path", f"{path!r} is no path of a file")
-        _options.paths(path)
+        self._name = _options.one_path("path", path)
         self._path, self._images = os.fspath(path), _options.name("images", images)
-        self._name = os.fsdecode(self._path)
+        for name, given in ("transform", transform), ("target_transform", target_transform):
+            if given is not None and not callable(given):
+                _options.fail(name, f"{given!r} is no function of a sample")
         self._absolute = _options.absolute(self._path)
         self.transform, self.target_transform = transform, target_transform
         self._file = self._process = self._datasets = None
@@ -124,7 +124,7 @@ class Images:
         self._check_filters(dataset)
         chunk = dataset.chunks
         if rdcc_nbytes is not None:
-            self._cache = {"rdcc_nbytes": int(rdcc_nbytes)}
+            self._cache = {"rdcc_nbytes": _options.whole("rdcc_nbytes", rdcc_nbytes)}
         elif chunk is not None:
             size = int(numpy.prod(chunk)) * dataset.dtype.itemsize
             filtered = dataset.id.get_create_plist().get_nfilters() > 0

@@ -141,12 +141,13 @@ class Loader:
             fail("images", f"'{self._images}' is of {extents}, and has no samples")
         n_all = self._count(shape)
         if indices is not None:
-            _options.check_mask(indices, n_all)
+            _options.check_indices(indices, n_all)
         n_weighed = len(self._order.get("subset", range(n_all)))
         weights = self._order.get("weights", range(n_weighed))
         if len(weights) != n_weighed:
             fail("weights", f"there are {len(weights)}, and {n_weighed} samples")
-        order = _native.Order(**self._order, shape=shape)
+        with _named():
+            order = _native.Order(**self._order, shape=shape)
         self._n_samples = len(order)
         self._n_batches = -(-self._n_samples // self._batch_size)
         if not self._n_batches:
@@ -176,7 +177,8 @@ class Loader:
         kept = {key: self._order[key] for key in COUNTED if key in self._order}
         if "trace" in kept:
             kept["order"] = self._order["order"]
-        return _native.Order(**kept, shape=shape).n_samples
+        with _named():
+            return _native.Order(**kept, shape=shape).n_samples
 
     def _found(self, with_):
         if with_ is not WITH:
@@ -537,12 +539,13 @@ def _check_worker():
 
 
 NAMES = {"memory_bytes": "memory", "n_threads": "threads", "files": "path", "file": "path",
-         "dataset": "images", "further": "with_"}
+         "dataset": "images", "further": "with_", "batch": "batch_size", "slide": "order",
+         "box": "box", "rank": "rank"}
 
 
 @contextlib.contextmanager
 def _named():
-    """A parameter of the reader is an argument of the loader."""
+    """A parameter of the reader or its order is an argument of the loader."""
     try:
         yield
     except _native.Error as error:

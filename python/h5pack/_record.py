@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from h5pack import _options
 from h5pack._native import ExistsError, NotFoundError, ReadError
 
 HEAD = b"# h5pack-trace 2\n"
@@ -303,8 +304,8 @@ class record:
 
     _running: "record | None" = None
 
-    def __init__(self, path: str | os.PathLike, *, force: bool = False) -> None:
-        self._path, self._force = os.path.abspath(os.fspath(path)), force
+    def __init__(self, path: str | bytes | os.PathLike, *, force: bool = False) -> None:
+        self._path, self._force = os.path.abspath(_options.one_path("path", path)), force
         self._piece: _Piece | None = None
         self._local = threading.local()
 

@@ -191,6 +191,8 @@ def test_what_cannot_be_read_is_told_with_the_file(tmp_path):
     raises(h5pack.NotFoundError, lambda: h5pack.Images(path), f"cannot open '{path}': No such file")
     raises(h5pack.ReadError, lambda: h5pack.Images(tmp_path), f"cannot open '{tmp_path}': Is a dir")
     at = made()
+    for options in {"transform": 5}, {"target_transform": "x"}, {"rdcc_nbytes": -1}, {"rdcc_nbytes": "1M"}:
+        raises(h5pack.ArgumentError, lambda: h5pack.Images(path, **options), f"{next(iter(options))}: ")
     raises(h5pack.NotFoundError, lambda: h5pack.Images(path, images="far"), path, "'far'", "nowhere")
     raises(h5pack.NotFoundError, lambda: h5pack.Images(path, images=""), path, "no dataset ''")
     for options in {"images": 5}, {"images": "a\0b"}, {"path": 5}, {"path": [path]}, {"path": "a\0b"}:

@@ -133,6 +133,17 @@ def test_facts_are_of_the_dataset_that_a_path_leads_to(tmp_path):
         raises(h5pack.JobError, lambda: h5pack.facts(path, name), "no dataset '/", path)
 
 
+def test_what_is_no_path_is_said(tmp_path):
+    for call, argument in ((h5pack.pack, "sources"), (h5pack.advise, "subject"),
+                           (h5pack.audit, "files"), (h5pack.facts, "file")):
+        for given, says in ((["a.h5", "b.h5"], "is a list, and a path is wanted"), (("a.h5",), "is a tuple"),
+                            ("a\0b", "no path"), (b"a\0", "no path"), (5, "5 is no path"), (None, "no path")):
+            why = raises(ValueError, lambda: call(given), f"{argument}: ", says)
+            assert why.param == argument
+    for text in "x\0", b"x\0":
+        raises(ValueError, lambda: h5pack.pack("photos", output=text), "output: ", "no option has a 0")
+
+
 def test_what_is_no_hdf5_file_has_no_facts(tmp_path):
     for content in (b"", b"text"):
         (tmp_path / "x.h5").write_bytes(content)

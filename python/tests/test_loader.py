@@ -1069,6 +1069,30 @@ def test_every_wrong_argument_is_named(tmp_path):
         assert raised(h5pack.ArgumentError, under_test.load_state_dict, bad).startswith("state: ")
 
 
+def test_sentences_say_what_is_wrong_with_a_number(tmp_path):
+    write(tmp_path / "a.h5")
+    nan, inf, half = float("nan"), float("inf"), (0.5,) * 3
+    for options, said in (
+            ({"normalize": ((nan, 0.5, 0.5), half)}, "normalize: the mean of channel 0 is nan, and is to be a finite number"),
+            ({"normalize": ((0.5, -inf, 0.5), half)}, "normalize: the mean of channel 1 is -inf, and"),
+            ({"normalize": (half, (0.5, 0.5, inf))}, "normalize: the standard deviation of channel 2 is inf, and"),
+            ({"normalize": (half, (0.5, 0, 0.5))}, "normalize: the standard deviation of channel 1 is 0, and is to be a finite "
+                                                   "number above 0"),
+            ({"normalize": (half, (-1, 1, 1))}, "channel 0 is -1, and"),
+            ({"normalize": ((120,) * 3, (50,) * 3)}, "values from 0 to 1"),
+            ({"resized_crop": {"sise": 8}}, "resized_crop: 'sise': its keys are size, scale, ratio, filter"),
+            ({"resized_crop": {"sise": 8, "size": 8, 3: 3}}, "resized_crop: 'sise', 3: its keys are size, "),
+            ({"resized_crop": {"scale": (0.1, 1)}}, "resized_crop: a size is missing: its keys are size, "),
+            ({"indices": [5, N, 7]}, f"indices: {N} at place 1 is no sample: they are 0 to {N - 1}"),
+            ({"box": (1, 40, 9, 3)}, "box: box of 40 does not fit axis 1 of 8"),
+            ({"box": (2, 8, 9, 3), "resize": 4}, "box: with resize a sample is one image, and a box of 2 along axis 0 is none"),
+            ({"rank": 2, "world": 2}, "rank: rank 2 of 2 does not exist")):
+        why = raised(h5pack.ArgumentError, opened, tmp_path / "a.h5", 4, **options)
+        assert said in why, why
+    assert len(opened(tmp_path / "a.h5", 4, resized_crop=MappingProxyType({"size": 4}))) == 26
+    assert raised(h5pack.LimitError, opened, tmp_path / "a.h5", 2**40).startswith("batch_size: ")
+
+
 def test_a_state_with_other_weights_is_refused(tmp_path):
     write(tmp_path / "a.h5")
     state = opened(tmp_path / "a.h5", 4, weights=range(N)).state_dict()
