@@ -947,6 +947,24 @@ test_reader(void)
     REFUSED("further", pack_reader_open, &params, &reader, &err);
     params.n_further = 1000;
     REFUSED("n_further", pack_reader_open, &params, &reader, &err);
+    struct pack_reader_transform made = { .crop = PACK_READER_CROP_CENTRE, .height = 4 };
+    struct pack_facts facts = { .type = { .class_id = PACK_TYPE_INTEGER, .bytes = 1 },
+                                .extent = { 3, { 10, 8, 8 } } };
+    struct pack_shape sample = { 3, { 1, 8, 8 } };
+    REFUSED("transform", pack_reader_transform_check, NULL, &facts, &sample, &err);
+    REFUSED("facts", pack_reader_transform_check, &made, NULL, &sample, &err);
+    REFUSED("sample", pack_reader_transform_check, &made, &facts, NULL, &err);
+    REFUSED("sample", pack_reader_transform_check, &made, &facts, &quarter, &err);
+    REFUSED("sample", pack_reader_transform_check, &made, &facts, &rank_33, &err);
+    REFUSED("width", pack_reader_transform_check, &made, &facts, &sample, &err);
+    made.width = 4;
+    HOLDS(pack_reader_transform_check,
+          pack_reader_transform_check(&made, &facts, &sample, &err) == PACK_OK);
+    made.height = 9;
+    REFUSED("height", pack_reader_transform_check, &made, &facts, &sample, &err);
+    facts.type.is_signed = true;
+    HOLDS(pack_reader_transform_check, pack_reader_transform_check(&made, &facts, &sample, &err) ==
+                                           PACK_ERR_UNSUPPORTED);
     REFUSED("reader", pack_reader_further_info, NULL, 0, &info, &err);
     REFUSED("reader", pack_reader_next, NULL, &batch, &err);
     REFUSED("reader", pack_reader_keep, NULL, &batch, &err);

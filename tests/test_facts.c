@@ -393,6 +393,7 @@ test_others(int64_t file)
            facts.type.is_variable,
        "texts");
     is_text(pack_type_format(&facts.type, text), "variable-length string", "their type");
+    ok(!facts.type.is_bool, "which are no truth values");
     ok(pack_facts_read(file, "compact", &facts, NULL) == PACK_OK &&
            facts.layout == PACK_LAYOUT_COMPACT,
        "a compact dataset");
@@ -404,7 +405,9 @@ test_others(int64_t file)
         { "none/none", PACK_ERR_NOT_FOUND }, { "compact/x", PACK_ERR_NOT_FOUND },
         { "dangling", PACK_ERR_NOT_FOUND },  { "external", PACK_ERR_NOT_FOUND },
         { "/", PACK_ERR_ARGUMENT },          { "a", PACK_ERR_ARGUMENT },
-        { "a//", PACK_ERR_ARGUMENT },
+        { "a//", PACK_ERR_ARGUMENT },        { ".", PACK_ERR_ARGUMENT },
+        { "./none", PACK_ERR_NOT_FOUND },    { "a/..", PACK_ERR_NOT_FOUND },
+        { "a/x.", PACK_ERR_NOT_FOUND },
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         enum pack_status status = pack_facts_read(file, bad[i].path, &facts, &err);
@@ -421,6 +424,43 @@ test_others(int64_t file)
     is_text(err.text, "there is no dataset 'soft/none'",
             "behind a link that leads somewhere, the dataset is what is missing");
     ok(pack_h5_is_dataset(file, "a/loop/a/plain"), "a dataset is one, round a loop too");
+    ok(pack_h5_is_dataset(file, "./a/.//plain") && pack_h5_is_dataset(file, "/./a/plain"),
+       "by way of groups themselves too");
+}
+
+/* h5py's truth values are told from other enums. */
+static void
+test_bools(void)
+{
+    static const char name[] = "test_facts.bools.h5";
+    static const struct {
+        const char *path, *members[3];
+        bool is_wide, is_turned, is_bool;
+    } cases[] = {
+        { "bool", { "FALSE", "TRUE" }, .is_bool = true },
+        { "words", { "NO", "YES" } },
+        { "one", { "FALSE" } },
+        { "three", { "FALSE", "TRUE", "MAYBE" } },
+        { "turned", { "FALSE", "TRUE" }, .is_turned = true },
+        { "wide", { "FALSE", "TRUE" }, .is_wide = true },
+    };
+    const hsize_t dims[] = { 4 };
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pack_facts facts = { .type.is_bool = !cases[i].is_bool };
+        hid_t type = H5Tenum_create(cases[i].is_wide ? H5T_STD_I16LE : H5T_STD_I8LE);
+        for (int16_t k = 0; k < 3 && cases[i].members[k]; k++) {
+            int16_t value = cases[i].is_turned ? 1 - k : k; /* little-endian, of either size */
+            H5Tenum_insert(type, cases[i].members[k], &value);
+        }
+        H5Dclose(put(file, cases[i].path, type, 1, dims, NULL, H5P_DEFAULT));
+        H5Tclose(type);
+        ok(pack_facts_read(file, cases[i].path, &facts, NULL) == PACK_OK &&
+               facts.type.is_bool == cases[i].is_bool,
+           "an enum, %s, is %struth value", cases[i].path, cases[i].is_bool ? "a " : "no ");
+    }
+    H5Fclose(file);
+    unlink(name);
 }
 
 /* Fill values, when they are written, and when room is made for them. */
@@ -816,6 +856,7 @@ main(void)
     test_zstd();
     test_missing_filter();
     test_lists();
+    test_bools();
     test_fills();
     test_odd_facts();
     test_beyond_most();

@@ -126,6 +126,8 @@ struct pack_type {
     enum pack_type_order order; /* integers, floats, bitfields, enums; else NONE */
     bool is_padded;             /* integers, bitfields, enums of which not all bits count: 12
                                    in 2 bytes, say; HDF5 fills in the others as it reads */
+    bool is_bool;               /* enums of 1 byte whose members are FALSE, 0, and TRUE, 1, and no
+                                   others, as h5py writes truth values */
 };
 
 enum pack_space { PACK_SPACE_SIMPLE = 0, PACK_SPACE_SCALAR, PACK_SPACE_NULL };

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <libpack/dataset.h>
 #include <libpack/image.h>
 #include <libpack/pattern.h>
 #include <libpack/status.h>
@@ -209,6 +210,17 @@ struct pack_reader_info {
     uint64_t n_missing_sources;
     char missing_source[PACK_READER_NAME_MAX];
 };
+
+/*
+ * Whether a reader could make that of samples of the dataset, with the errors that
+ * pack_reader_open() would have: without opening anything. sample is the shape of one, axis 0
+ * included: that of pattern.box, or 1 and the dataset's other extents. PACK_ERR_ARGUMENT,
+ * naming the parameter or the member, PACK_ERR_UNSUPPORTED, PACK_ERR_MEMORY.
+ */
+enum pack_status pack_reader_transform_check(const struct pack_reader_transform *transform,
+                                             const struct pack_facts *facts,
+                                             const struct pack_shape *sample,
+                                             struct pack_error *err);
 
 /*
  * One thread calls the functions of a reader, but for pack_reader_give_back(). Its own

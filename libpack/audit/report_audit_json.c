@@ -175,6 +175,7 @@ put_file(struct pack_json *json, const struct pack_audit_result *r, size_t i)
     const struct pack_survey_file *f = &file->survey.file;
     pack_json_object(json, NULL);
     pack_json_text(json, "file", file->path);
+    pack_json_text(json, "dataset", file->dataset);
     pack_json_text(json, "failure", file->status != PACK_OK ? file->failure.text : NULL);
     pack_json_u64(json, "file_bytes", f->file_bytes);
     if (f->has_superblock) {

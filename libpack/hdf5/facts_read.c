@@ -157,6 +157,14 @@ class_of(H5T_class_t class_id)
     }
 }
 
+/* Whether an enum of 1 byte has a member of that name and value. */
+static bool
+has_member(hid_t id, const char *name, unsigned char value)
+{
+    unsigned char found;
+    return H5Tenum_valueof(id, name, &found) >= 0 && found == value;
+}
+
 static void
 describe_type(hid_t id, struct pack_type *type)
 {
@@ -169,6 +177,8 @@ describe_type(hid_t id, struct pack_type *type)
     type->is_variable = class_id == H5T_VLEN || H5Tis_variable_str(id) > 0;
     H5T_order_t order = H5Tget_order(id);
     bool is_ordered = is_whole || class_id == H5T_FLOAT || class_id == H5T_BITFIELD;
+    type->is_bool = class_id == H5T_ENUM && type->bytes == 1 && H5Tget_nmembers(id) == 2 &&
+                    has_member(id, "FALSE", 0) && has_member(id, "TRUE", 1);
     hid_t number = class_id == H5T_ENUM ? H5Tget_super(id) : id;
     type->is_padded = is_ordered && class_id != H5T_FLOAT &&
                       (H5Tget_precision(number) != 8 * H5Tget_size(number) ||

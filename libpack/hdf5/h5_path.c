@@ -17,7 +17,11 @@ is_link(hid_t file, const char *path, size_t length, char *prefix)
 {
     memcpy(prefix, path, length);
     prefix[length] = '\0';
-    return strspn(prefix, "/") == length || H5Lexists(file, prefix, H5P_DEFAULT) > 0;
+    while (length > 0 && path[length - 1] == '/')
+        length--;
+    if (length == 0 || (path[length - 1] == '.' && (length == 1 || path[length - 2] == '/')))
+        return true; /* the root, or a group itself */
+    return H5Lexists(file, prefix, H5P_DEFAULT) > 0;
 }
 
 /* Every step of the path is a link that is there; HDF5 refuses to be asked about the last

@@ -194,6 +194,27 @@ pack_transform_init(struct pack_transform *t, const struct pack_reader_transform
     return PACK_OK;
 }
 
+enum pack_status
+pack_reader_transform_check(const struct pack_reader_transform *asked,
+                            const struct pack_facts *facts, const struct pack_shape *sample,
+                            struct pack_error *err)
+{
+    if (!asked || !facts || !sample)
+        return pack_check_given(err, "transform", asked, "facts", facts, "sample", sample,
+                                NULL);
+    if (sample->rank < 1 || sample->rank > PACK_RANK_MAX ||
+        sample->rank != facts->extent.rank)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "sample",
+                               "it has %d axes, and the dataset %d", sample->rank,
+                               facts->extent.rank);
+    struct pack_transform *transform = malloc(sizeof *transform);
+    if (!transform)
+        return pack_fail_memory(err, "transform");
+    enum pack_status status = pack_transform_init(transform, asked, facts, sample, 0, err);
+    free(transform);
+    return status;
+}
+
 void
 pack_transform_shape(const struct pack_transform *t, struct pack_shape *shape)
 {

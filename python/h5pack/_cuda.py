@@ -8,7 +8,7 @@ import collections
 import contextlib
 import math
 
-from h5pack import _options
+from h5pack import _native, _options
 from h5pack._options import fail
 
 AHEAD = 2  # batches whose copies are under way
@@ -174,6 +174,17 @@ def factors(facts, normalize):
             fail("normalize", f"channel {channel} has mean {m:g} and standard deviation {s:g}; the "
                               "latter must be above 0")
     return [1 / s for s in std], [-m / s for m, s in zip(mean, std)]
+
+
+def check(facts, normalize, dtype, layout, where):
+    """That normalizer() can do it; `where` names the dataset."""
+    if normalize is None or normalize is False:
+        return
+    try:
+        channel_axis(facts, layout)
+        factors(facts, normalize)
+    except _native.ArgumentError as why:
+        fail("normalize", f"{where}: {str(why).removeprefix('normalize: ')}")
 
 
 def normalizer(torch, device, facts, normalize, dtype, layout):

@@ -1,4 +1,5 @@
 """Images: samples of an HDF5 file by their numbers, for a DataLoader over h5py."""
+import contextlib
 import operator
 import os
 from collections.abc import Callable, Sequence
@@ -26,13 +27,22 @@ def cache_of(chunk_samples, chunk_bytes, is_filtered):
     return {"rdcc_nbytes": chunks * chunk_bytes, "rdcc_nslots": 100 * chunks + 1, "rdcc_w0": 1.0}
 
 
+def _shown(selection):
+    """"7", "8 to 10", "2, 5, 9"."""
+    if isinstance(selection, slice):
+        return f"{selection.start} to {selection.stop - 1}"
+    numbers = numpy.atleast_1d(selection).tolist()
+    return ", ".join(map(str, numbers[:8])) + (", ..." if len(numbers) > 8 else "")
+
+
 class Images:
     """A map-style dataset over a file of h5pack: ds[i] is (image, label).
 
         ds = h5pack.Images("train.h5", transform=to_float)
         loader = DataLoader(ds, 256, shuffle=True, num_workers=8)
 
-    path              the file, opened by each process when it first reads, and read by h5py
+    path              the file, opened by each process when it first reads, and read by h5py; a
+                      relative one is that of the folder in which this is made
     images            path of the dataset: uint8 N x H x W x C, or any other of numbers
     with_             paths of datasets read in step, one number or row for each image; the default
                       is left out where it is not there
@@ -43,7 +53,8 @@ class Images:
 
     ds[i] is a tuple of what images and with_ have, without with_ an array alone. A DataLoader asks
     for whole batches by __getitems__, which is one read of each dataset. Arrays belong to the
-    caller. It can be pickled, for spawned workers: the file is opened anew there.
+    caller. It can be pickled, for spawned workers: the file is opened anew there. What cannot be
+    read is NotFoundError, FormatError, ReadError or ChangedError, with the file's name.
     """
 
     shape: tuple[int, ...]  # of the dataset, N first
@@ -56,22 +67,49 @@ class Images:
                  transform: Callable[[Any], Any] | None = None,
                  target_transform: Callable[[Any], Any] | None = None,
                  rdcc_nbytes: int | None = None) -> None:
-        self._path, self._images = os.fspath(path), images
+        self._name = _options.one_path("path", path)
+        self._path, self._images = os.fspath(path), _options.name("images", images)
+        for name, given in ("transform", transform), ("target_transform", target_transform):
+            if given is not None and not callable(given):
+                _options.fail(name, f"{given!r} is no function of a sample")
+        self._absolute = _options.absolute(self._path)
         self.transform, self.target_transform = transform, target_transform
         self._file = self._process = self._datasets = None
         self._cache = {"rdcc_nbytes": 0}
-        with self._opened() as file:
+        with self._opened() as file, self._told("it"):
             self._look(file, with_, rdcc_nbytes)
 
     def _opened(self):
         import h5py
 
-        return h5py.File(self._path, "r", **self._cache)
+        try:
+            return h5py.File(self._absolute, "r", **self._cache)
+        except OSError as why:
+            raise self._error(f"cannot open '{self._name}'", why, "h5audit says more") from why
+
+    def _error(self, what, why, remedy):
+        """Of what h5py raised, whose own sentence names no file."""
+        if why.errno is not None:
+            kind = _native.NotFoundError if isinstance(why, FileNotFoundError) else _native.ReadError
+            return kind(f"{what}: {os.strerror(why.errno)}")
+        return _native.FormatError(f"{what}: {' '.join(str(why).split())}; {remedy}")
+
+    @contextlib.contextmanager
+    def _told(self, what):
+        """Reading `what` of the file."""
+        try:
+            yield
+        except _native.Error:
+            raise
+        except OSError as why:
+            raise self._error(f"'{self._name}': cannot read {what}", why,
+                              "h5audit --verify says what is damaged") from why
 
     def _look(self, file, with_, rdcc_nbytes):
         dataset = self._found(file, self._images)
         self.shape, self.dtype = dataset.shape, dataset.dtype
-        names = file["class_names"][()] if "class_names" in file else ()
+        found = file.get("class_names")
+        names = found[()] if getattr(found, "shape", None) else ()
         self.classes = [name.decode("utf-8", "replace") for name in names
                         if isinstance(name, bytes)] or None
         self.mean, self.std = (None if key not in dataset.attrs else dataset.attrs[key]
@@ -86,7 +124,7 @@ class Images:
         self._check_filters(dataset)
         chunk = dataset.chunks
         if rdcc_nbytes is not None:
-            self._cache = {"rdcc_nbytes": int(rdcc_nbytes)}
+            self._cache = {"rdcc_nbytes": _options.whole("rdcc_nbytes", rdcc_nbytes)}
         elif chunk is not None:
             size = int(numpy.prod(chunk)) * dataset.dtype.itemsize
             filtered = dataset.id.get_create_plist().get_nfilters() > 0
@@ -95,12 +133,17 @@ class Images:
     def _found(self, file, name):
         """A dataset that has samples."""
         if name not in file:
-            raise _native.NotFoundError(f"'{self._path}' has no dataset '{name}'")
-        found = file[name]
+            raise _native.NotFoundError(f"'{self._name}' has no dataset '{name}'")
+        try:
+            found = file[name]
+        except KeyError as why:
+            raise _native.NotFoundError(
+                f"'{self._name}': '{name}' is there, and cannot be opened, as a link to nowhere: "
+                f"{why.args[0]}") from why
         if not hasattr(found, "dtype"):
-            raise ValueError(f"'{self._path}': '{name}' is a group, not a dataset")
+            raise ValueError(f"'{self._name}': '{name}' is a group, not a dataset")
         if not found.shape:  # a single value, or none
-            raise ValueError(f"'{self._path}': '{name}' has no samples")
+            raise ValueError(f"'{self._name}': '{name}' has no samples")
         return found
 
     def _check_filters(self, dataset):
@@ -111,7 +154,7 @@ class Images:
             number, _, _, name = made.get_filter(i)
             if not h5py.h5z.filter_avail(number):
                 raise _native.UnsupportedError(
-                    f"'{self._path}': {self._images} needs filter {number} "
+                    f"'{self._name}': {self._images} needs filter {number} "
                     f"({name.decode('utf-8', 'replace')}), which h5py's HDF5 has not: import "
                     "hdf5plugin first, or read it with h5pack.Loader")
 
@@ -121,10 +164,27 @@ class Images:
     def _read(self, selection):
         """Of each dataset; the file is that of this process, not one inherited by fork."""
         if self._process != os.getpid():
-            self._file = self._opened()
-            self._datasets = [self._file[name] for name in (self._images, *self._with)]
-            self._process = os.getpid()
-        return [dataset[selection] for dataset in self._datasets]
+            self._begin(self._opened())
+        parts = []
+        for dataset, name in zip(self._datasets, (self._images, *self._with)):
+            with self._told(f"'{name}', samples {_shown(selection)}"):
+                parts.append(dataset[selection])
+        return parts
+
+    def _begin(self, file):
+        try:
+            with self._told("it"):
+                datasets = [self._found(file, name) for name in (self._images, *self._with)]
+            for name, dataset in zip((self._images, *self._with), datasets):
+                if len(dataset) != len(self) or (name == self._images and (
+                        dataset.shape, dataset.dtype) != (self.shape, self.dtype)):
+                    raise _native.ChangedError(
+                        f"'{self._name}' is another file than when this was made: '{name}' has "
+                        "another shape or type; make another Images for it")
+        except BaseException:
+            file.close()
+            raise
+        self._file, self._datasets, self._process = file, datasets, os.getpid()
 
     def close(self) -> None:
         """Closes the file, if this process has it open; a later read opens it again."""

@@ -117,7 +117,10 @@ def find(name: str) -> str:
 def _text(option, value):
     """(224, 224) is "224x224"; numbers, paths and text are themselves."""
     if isinstance(value, (str, os.PathLike, bytes)):
-        return os.fsdecode(value)
+        text = os.fsdecode(value)
+        if "\0" in text:
+            _options.fail(option, f"{text!r}: no option has a 0 in it")
+        return text
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real):
@@ -255,14 +258,18 @@ def _listen(child, name, follow):
     return remarks
 
 
+def _named(argument, paths):
+    return [_options.one_path(argument, path) for path in paths]
+
+
 def run(name, operands, options, progress=None):
-    """Runs a program with --json; a Report. KeyboardInterrupt ends the program, too."""
+    """Runs a program with --json on paths as text; a Report. KeyboardInterrupt ends the program, too."""
     follow = _follower(progress)
     line = [find(name), "--json", *words(options)]
     _check_flags(line[0], options)
     if follow is not None:
         line.append("--progress=json")
-    line += ["--", *map(os.fsdecode, operands)]
+    line += ["--", *operands]
     child = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True, encoding="utf-8",
                              errors="surrogateescape")
@@ -345,7 +352,7 @@ def pack(*sources: Path, progress: Progress = None, **options: Any) -> Report:
     images were rejected (.remarks says which). Raises JobError with the program's sentence;
     after Ctrl-C resume=True goes on.
     """
-    return run("h5pack", sources, options, progress)
+    return run("h5pack", _named("sources", sources), options, progress)
 
 
 def advise(*subject: Path, progress: Progress = None, **options: Any) -> Report:
@@ -359,7 +366,7 @@ def advise(*subject: Path, progress: Progress = None, **options: Any) -> Report:
 
     Returns a Report. Measuring takes seconds; no_measure=True assumes times.
     """
-    return run("h5advise", subject, options, progress)
+    return run("h5advise", _named("subject", subject), options, progress)
 
 
 def audit(*files: Path, progress: Progress = None, **options: Any) -> Report:
@@ -373,7 +380,7 @@ def audit(*files: Path, progress: Progress = None, **options: Any) -> Report:
 
     Returns a Report; its .status is 1 when there are findings of cost or hazard.
     """
-    return run("h5audit", files, options, progress)
+    return run("h5audit", _named("files", files), options, progress)
 
 
 def facts(file: Path, dataset: str | None = None) -> dict[str, Any]:
@@ -383,19 +390,19 @@ def facts(file: Path, dataset: str | None = None) -> dict[str, Any]:
 
     Returns h5audit's dictionary of the file: file_bytes, superblock_version, datasets (a list of
     dictionaries: path, type, extent and chunk in elements, layout, filters, index, logical_bytes,
-    stored_bytes, chunks) and more; with `dataset`, the one of that path. Raises JobError when the
-    file cannot be read or has no such dataset.
+    stored_bytes, chunks) and more; with `dataset`, the one of that path, or that a link of that path
+    leads to: each is listed once, by one of its paths. Raises JobError when the file cannot be read
+    or has no such dataset.
     """
-    report = run("h5audit", [os.fspath(file)], {"fail_on": "hazard", "no_reader": True},
-                 progress=False)
+    operand = _options.one_path("file", file)
+    if dataset is not None:
+        dataset = _options.name("dataset", dataset)
+        operand = f"{operand}:/{dataset.lstrip('/')}"
+    report = run("h5audit", [operand], {"fail_on": "hazard", "no_reader": True}, progress=False)
     found = report["result"]["files"][0]
     for finding in found["findings"]:
         if finding["id"] in UNREADABLE and not found["datasets"]:
             raise JobError(finding["text"], "h5audit", report.status, report.remarks, report)
     if dataset is None:
         return found
-    dataset = _options.name("dataset", dataset)
-    for one in found["datasets"]:
-        if one["path"].strip("/") == dataset.strip("/"):
-            return one
-    raise JobError(f"'{os.fspath(file)}' has no dataset '{dataset}'", "h5audit", report.status)
+    return next(one for one in found["datasets"] if one["path"] == found["dataset"])

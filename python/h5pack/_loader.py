@@ -24,8 +24,10 @@ class Loader:
         for images, labels in h5pack.Loader("train.h5", 256):
             ...
 
-    path       a file, or several that are read as one, their samples one behind the other
-    batch_size samples in a batch; the last of an epoch may be short, or is left out: drop_last
+    path       a file, or several that are read as one, their samples one behind the other. Relative
+               ones are those of the folder in which the loader is made, also after os.chdir()
+    batch_size samples in a batch; the last of an epoch may be short, or is left out: drop_last.
+               Where that would leave none, on any rank as they all have as many, it is refused
     images     path of the dataset: uint8 N x H x W x C or any other of numbers
     with_      paths of datasets read in step; the default is left out where it is not there
     order      "sequential", "shuffle", "block:chunks=32[,local|,pool=slide]",
@@ -61,8 +63,9 @@ class Loader:
                filters on local disks, from 64 MiB to half of the memory, else pread. What is mapped
                counts as this process's resident memory, though it is the page cache's
 
-    An iteration gives tuples: images, and what with_ names. Arrays show the reader's memory, which
-    is used again when the last array that shows a batch is gone, and not before; they stay
+    An iteration gives tuples: images, and what with_ names. Elements are as in the file, in this
+    machine's byte order; h5py's truth values are bool. Arrays show the reader's memory, which is used
+    again when the last array that shows a batch is gone, and not before; they stay
     good when the loader is gone. Each `for` reads the next epoch; one that takes no batch does not
     count.
     """
@@ -72,9 +75,10 @@ class Loader:
                  indices=None, weights=None, box=None, step=None, crop=None, centre_crop=None,
                  resized_crop=None, resize=None, flip=False, normalize=None, dtype=None,
                  layout=None, device=None, pin=None, out=None, strategy="auto"):
-        self._files = _options.paths(path)
-        if not self._files:
+        self._names = _options.paths(path)  # as they were given
+        if not self._names:
             fail("path", "there is no file in it")
+        self._files = tuple(map(_options.absolute, self._names))
         self._images = _options.name("images", images)
         self._batch_size = _positive("batch_size", batch_size)
         self._rank, self._world = _options.rank_of(rank, world)
@@ -112,50 +116,86 @@ class Loader:
         if self._device and self._out != "torch":
             fail("device", f"batches arrive there as tensors, not with out={out!r}")
         self._look(with_, indices)
-        _options.check_channels(normalize, self._facts)
+        asked = {"crop": crop, "centre_crop": centre_crop, "resized_crop": resized_crop,
+                 "resize": resize, "flip": flip or None, "normalize": normalize or None,
+                 "layout": layout}
+        self._check_images([name for name, given in asked.items() if given is not None])
         self._reset()
 
     def _look(self, with_, indices):
         """At the files: what is there, and how long an epoch is."""
         with _hdf5.alone():
-            facts = [_native.dataset(file, self._images) for file in self._files]
+            facts = [_native.dataset(file, self._images) for file in self._names]
             self._further = self._found(with_)
-        self._facts, self._shapes = facts[0], [fact["shape"] for fact in facts]
-        self._types = [fact["typestr"] for fact in facts]
+            beside = [self._facts_beside(file) for file in self._names]
+        self._facts = facts[0]
+        self._known = [{name: (fact["shape"], fact["typestr"]) for name, fact in
+                        ((self._images, first), *zip(self._further, others))}
+                       for first, others in zip(facts, beside)]  # of each file
         self._layouts = [(fact["layout"], fact["chunk"]) for fact in facts]
-        if not all(self._shapes):
+        if not all(fact["shape"] for fact in facts):
             fail("images", f"'{self._images}' is a scalar, and has no samples")
-        shape = list(self._shapes[0])
-        shape[0] = sum(shape[0] for shape in self._shapes)
+        shape = list(facts[0]["shape"])
+        shape[0] = sum(fact["shape"][0] for fact in facts)
         if 0 in shape:
             extents = "x".join(map(str, shape))
             fail("images", f"'{self._images}' is of {extents}, and has no samples")
         n_all = self._count(shape)
         if indices is not None:
-            _options.check_mask(indices, n_all)
+            _options.check_indices(indices, n_all)
         n_weighed = len(self._order.get("subset", range(n_all)))
         weights = self._order.get("weights", range(n_weighed))
         if len(weights) != n_weighed:
             fail("weights", f"there are {len(weights)}, and {n_weighed} samples")
-        order = _native.Order(**self._order, shape=shape)
+        with _named():
+            order = _native.Order(**self._order, shape=shape)
         self._n_samples = len(order)
         self._n_batches = -(-self._n_samples // self._batch_size)
+        if not self._n_batches:
+            _options.fail_empty(order.n_samples, self._order)
+
+    def _check_images(self, asked):
+        """That what is asked to be made of them can be: a reader would refuse it later."""
+        where = f"'{self._images}' of '{os.fsdecode(self._names[0])}'"
+        box = self._order.get("box")
+        if asked and box and box[0] != 1:
+            fail("box", f"with {asked[0]} a sample is one image, and a box of {box[0]} along axis 0 "
+                        "is none: 1 there, or no box")
+        _options.check_channels(self._on_device[0], self._facts, where)
+        if self._device:
+            _cuda.check(self._facts, *self._on_device, self._layout, where)
+        if not self._transform or "trace" in self._order:
+            return
+        try:
+            with _hdf5.alone():
+                _native.check_transform(self._names[0], self._images, self._transform, box)
+        except (_native.ArgumentError, _native.UnsupportedError) as why:
+            name = _options.transform_argument(why.param, asked)
+            raise _about(name, type(why)(f"{where}: {why}")) from None
 
     def _count(self, shape):
         """Samples that there are to choose from: rows, boxes, or reads of a trace."""
         kept = {key: self._order[key] for key in COUNTED if key in self._order}
         if "trace" in kept:
             kept["order"] = self._order["order"]
-        return _native.Order(**kept, shape=shape).n_samples
+        with _named():
+            return _native.Order(**kept, shape=shape).n_samples
 
     def _found(self, with_):
         if with_ is not WITH:
             return _options.names("with_", with_)
         try:
-            _native.dataset(self._files[0], WITH[0])
+            _native.dataset(self._names[0], WITH[0])
         except _native.NotFoundError:
             return ()
         return WITH
+
+    def _facts_beside(self, file):
+        """Of what is read in step."""
+        try:
+            return [_native.dataset(file, name) for name in self._further]
+        except (_native.NotFoundError, _native.ArgumentError) as why:
+            raise _about("with_", why) from None
 
     def _reset(self):
         """As nothing was read yet, in this process."""
@@ -165,6 +205,7 @@ class Loader:
         self._start = (0, 0)  # (epoch, batch) where the next iteration begins
         self._asked = 0  # how often somebody said so
         self._at = (0, 0)  # (epoch, batches handed out)
+        self._elsewhere = 0  # how often somebody said another place than that of the iteration
         self._make = None
         self._pins = self._mover = None
         self._warned = set()  # names of datasets
@@ -191,8 +232,11 @@ class Loader:
                         "iterate over it, in place of a DataLoader around it")
 
     def set_epoch(self, epoch):
-        """The next iteration reads this epoch, from its beginning."""
-        self._at = self._start = (_options.whole("epoch", epoch, most=EPOCH_MAX), 0)
+        """The next iteration reads this epoch, from its beginning. state_dict() says so from now
+        on, whatever an iteration that is under way in another epoch still hands out."""
+        epoch = _options.whole("epoch", epoch, most=EPOCH_MAX)
+        self._elsewhere += epoch != self._at[0]
+        self._at = self._start = (epoch, 0)
         self._asked += 1
 
     def state_dict(self):
@@ -208,6 +252,7 @@ class Loader:
         batch = _options.whole("state: batches", state.get("batches"), most=self._n_batches)
         self._at = (epoch, batch)
         self._start = (epoch, batch) if batch < self._n_batches else (epoch + 1, 0)
+        self._elsewhere += 1
         self._asked += 1
 
     def _identity(self):
@@ -229,7 +274,7 @@ class Loader:
                                  (None, None))
             if layout != "virtual":
                 self._chunk_samples = chunk[0] if chunk else 0
-            elif self._reader is None and self._n_batches:
+            elif self._reader is None:
                 with _hdf5.alone():
                     self._open(*self._start).close()
         return self._chunk_samples or None
@@ -244,8 +289,6 @@ class Loader:
         if self._is_at(epoch, batch) and not self._mover:
             return
         self.close()
-        if self._n_batches == 0:
-            return
         reader = self._open(epoch, batch)
         parts = range(1 + len(self._further))
         self._is_hdf5 = any(reader.info(part)["engine"] == "hdf5" for part in parts)
@@ -288,17 +331,26 @@ class Loader:
                 transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
                 n_threads=self._threads, n_ahead=AHEAD, n_kept=_native.KEEP_ALL,
                 memory_bytes=self._memory, strategy=self._strategy)
-            for file, shape, kind in zip(self._files, self._shapes, self._types):
-                now = _native.dataset(file, self._images)
-                changed = "another shape" if now["shape"] != shape else \
-                    "another type" if now["typestr"] != kind else \
-                    "other chunks" if self._has_other_chunks(reader) else None
-                if changed:
-                    reader.close()
-                    raise _native.ChangedError(
-                        f"'{os.fsdecode(file)}' is another file than when this loader was made: "
-                        f"'{self._images}' has {changed}")
+            changed = self._changed() or (self._has_other_chunks(reader) and (
+                self._names[0], self._images, "other chunks"))
+            if changed:
+                reader.close()
+                file, dataset, what = changed
+                raise _native.ChangedError(
+                    f"'{os.fsdecode(file)}' is another file than when this loader was made: "
+                    f"'{dataset}' has {what}; make another loader for it")
         return reader
+
+    def _changed(self):
+        """(file, dataset, what it has) of the first that is not as it was when this was made."""
+        for name, file, known in zip(self._names, self._files, self._known):
+            for dataset, (shape, kind) in known.items():
+                now = _native.dataset(file, dataset)
+                if now["shape"] != shape:
+                    return name, dataset, "another shape"
+                if now["typestr"] != kind:
+                    return name, dataset, "another type"
+        return None
 
     def _has_other_chunks(self, reader):
         """Than when this loader was made, or first opened: then the order is another."""
@@ -397,7 +449,7 @@ class Loader:
         _monitor.log_stats(writer, self.stats(), step, prefix)
 
     def __repr__(self):
-        names = ", ".join(os.fsdecode(file) for file in self._files)
+        names = ", ".join(map(os.fsdecode, self._names))
         return (f"<h5pack.Loader of {names}: {self._n_samples} samples in {self._n_batches} "
                 f"batches, {self._order['order']}>")
 
@@ -407,7 +459,8 @@ class Iteration:
 
     def __init__(self, loader, epoch, batch, turn):
         self._loader, self._epoch, self._batch, self._turn = loader, epoch, batch, turn
-        self._asked, self._left_ns = loader._asked, None
+        self._asked, self._elsewhere = loader._asked, loader._elsewhere
+        self._left_ns = None
 
     def __iter__(self):
         return self
@@ -469,7 +522,8 @@ class Iteration:
         if loader._asked == self._asked:  # nobody asked for a place since
             loader._start = (self._epoch + 1, 0)
         self._batch += 1
-        loader._at = (self._epoch, self._batch)
+        if loader._elsewhere == self._elsewhere:
+            loader._at = (self._epoch, self._batch)
 
 
 def _extents(box):
@@ -500,18 +554,24 @@ def _check_worker():
 
 
 NAMES = {"memory_bytes": "memory", "n_threads": "threads", "files": "path", "file": "path",
-         "dataset": "images", "further": "with_"}
+         "dataset": "images", "further": "with_", "batch": "batch_size", "slide": "order",
+         "box": "box", "rank": "rank"}
 
 
 @contextlib.contextmanager
 def _named():
-    """A parameter of the reader is an argument of the loader."""
+    """A parameter of the reader or its order is an argument of the loader."""
     try:
         yield
     except _native.Error as error:
         name = NAMES.get(error.param)
         if name is None:
             raise
-        named = type(error)(f"{name}: {error}")
-        named.param = name
-        raise named from None
+        raise _about(name, error) from None
+
+
+def _about(name, error):
+    """The same error, of an argument."""
+    named = type(error)(f"{name}: {error}")
+    named.param = name
+    return named

@@ -34,6 +34,8 @@ NOW = ("waiting_share", "samples_per_s", "hit_rate", "threads", "memory_bytes") 
 
 def _numbers(stats, prefix=""):
     """(name, number) of all numbers; what is in a dictionary of its own with that one's name."""
+    if not isinstance(stats, Mapping):
+        _options.fail("stats", f"{stats!r} is no dictionary, as Loader.stats() gives")
     for key, value in stats.items():
         if isinstance(value, dict):
             yield from _numbers(value, f"{prefix}{key}_")
@@ -52,6 +54,8 @@ def log_stats(writer: Any, stats: Mapping[str, Any], step: int | None = None,
             Lightning's logger.experiment
     step    number of the training step, or None
     """
+    if not callable(getattr(writer, "add_scalar", None)):
+        _options.fail("writer", f"{writer!r} has no add_scalar(tag, value, step), as TensorBoard's has")
     for name, number in _numbers(stats):
         writer.add_scalar(prefix + name, number, step)
 
@@ -73,6 +77,8 @@ def prometheus(stats: Mapping[str, Any], labels: Mapping[str, Any] | None = None
 
     labels  a dictionary, {"job": "resnet", "rank": 0}; names are of letters, digits and "_"
     """
+    if not isinstance(labels, (Mapping, type(None))):
+        _options.fail("labels", f"{labels!r} is no dictionary, as {{'job': 'resnet', 'rank': 0}} is")
     for key in labels or {}:
         if not isinstance(key, str) or not re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", key):
             _options.fail("labels", f"{key!r} is no name of a label for Prometheus")
@@ -89,14 +95,14 @@ def prometheus(stats: Mapping[str, Any], labels: Mapping[str, Any] | None = None
     return "".join(f"{line}\n" for line in lines)
 
 
-def write_prometheus(path: str | os.PathLike, stats: Mapping[str, Any],
+def write_prometheus(path: str | bytes | os.PathLike, stats: Mapping[str, Any],
                      labels: Mapping[str, Any] | None = None) -> None:
     """Writes prometheus(stats, labels) for node_exporter's textfile collector.
 
     The file is replaced in one step: who reads it sees the old figures or the new ones, complete.
     A file that does not begin as Prometheus' format does is not replaced: ExistsError.
     """
-    path, figures = os.path.realpath(os.fspath(path)), prometheus(stats, labels)
+    path, figures = os.path.realpath(_options.one_path("path", path)), prometheus(stats, labels)
     if os.path.exists(path) and not os.path.isfile(path):
         raise ExistsError(f"'{path}' is not a regular file: it stays")
     with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:

@@ -1,4 +1,5 @@
 """What is said in a Loader's arguments, as the dictionaries that h5pack._native reads."""
+import math
 import operator
 import os
 import sys
@@ -126,12 +127,42 @@ def paths(given):
     return found
 
 
+def one_path(argument, given):
+    """The name of one file, as text."""
+    if isinstance(given, (list, tuple, set)):
+        fail(argument, f"{given!r} is a {type(given).__name__}, and a path is wanted here; each of "
+                       "several is an argument of its own where that can be, f(*paths)")
+    if not isinstance(given, (str, bytes, os.PathLike)):
+        fail(argument, f"{given!r} is no path")
+    path = os.fsdecode(given)
+    if "\0" in path:
+        fail(argument, f"{path!r} is no path: names of files have no 0 in them")
+    return path
+
+
+def absolute(path):
+    """The same file after os.chdir(). What is a URL stays one; links and ".." are the system's."""
+    if os.path.isabs(path) or ("://" in path if isinstance(path, str) else b"://" in path):
+        return path
+    try:
+        return os.path.join(os.getcwd() if isinstance(path, str) else os.getcwdb(), path)
+    except FileNotFoundError:  # this folder was removed, and with it what is relative
+        return path
+
+
 # ------------------------------------------------------------------ transforms
 
 
+RESIZED = ("size", "scale", "ratio", "filter")
+
+
 def _resized(given):
-    options = dict(given) if isinstance(given, dict) else {"size": given}
-    height, width = sides("resized_crop", options.pop("size", None))
+    options = dict(given) if isinstance(given, Mapping) else {"size": given}
+    unknown = [key for key in options if key not in RESIZED]
+    if unknown or "size" not in options:
+        fail("resized_crop", f"{', '.join(map(repr, unknown)) or 'a size is missing'}: its keys are "
+                             f"{', '.join(RESIZED)}")
+    height, width = sides("resized_crop", options.pop("size"))
     made = {"crop": "resized", "height": height, "width": width}
     for key in ("scale", "ratio"):
         if key in options:
@@ -140,9 +171,6 @@ def _resized(given):
                 fail("resized_crop", f"{key} is two numbers, from and to, not {len(made[key])}")
     if "filter" in options:
         made["filter"] = str(options.pop("filter"))
-    if options:
-        fail("resized_crop", f"{', '.join(map(repr, options))}: its keys are size, scale, ratio, "
-                             "filter")
     return made
 
 
@@ -191,7 +219,12 @@ def mean_and_std(normalize):
     mean, std = _per_channel("normalize", mean), _per_channel("normalize", std)
     if len(mean) != len(std):
         fail("normalize", f"{len(mean)} means and {len(std)} standard deviations")
-    if max(map(abs, mean)) > 1 or max(std) > 1 or min(std) <= 0:
+    for name, values in ("mean", mean), ("standard deviation", std):
+        for channel, value in enumerate(values):
+            if not math.isfinite(value) or (values is std and value <= 0):
+                fail("normalize", f"the {name} of channel {channel} is {value:g}, and is to be a finite "
+                                  f"number{' above 0' if values is std else ''}")
+    if max(map(abs, mean)) > 1 or max(std) > 1:
         fail("normalize", "mean and std are those of values from 0 to 1, as torchvision's are")
     return tuple(255 * m for m in mean), tuple(255 * s for s in std)
 
@@ -210,15 +243,16 @@ def channel_axis(facts):
     return said or (None if is_first == is_last else 1 if is_first else 3)
 
 
-def check_channels(normalize, facts):
-    """As many means as channels."""
+def check_channels(normalize, facts, where):
+    """As many means as channels; `where` names the dataset."""
     shape, axis = facts["shape"], channel_axis(facts)
     if normalize is None or isinstance(normalize, bool) or (len(shape) != 3 and axis is None):
         return
     n_channels = 1 if axis is None else shape[axis]
     n_means = len(mean_and_std(normalize)[0])
     if n_means != n_channels:
-        fail("normalize", f"mean and std of {n_means}, and images of {n_channels} channels")
+        fail("normalize", f"mean and std of {n_means}, and images of {n_channels} channels in "
+                          f"{where}")
 
 
 def dtype_name(dtype):
@@ -240,6 +274,17 @@ def _normalised(normalize, dtype):
     if given:
         made["mean"], made["std"] = given
     return made
+
+
+# Members of struct pack_reader_transform, and the arguments that set them.
+MEMBERS = {"scale": "resized_crop", "ratio": "resized_crop", "filter": "resized_crop",
+           "flip": "flip", "channels": "layout", "values": "normalize", "mean": "normalize",
+           "std": "normalize"}
+
+
+def transform_argument(member, asked):
+    """The argument at fault, of those that were given."""
+    return MEMBERS.get(member) or asked[0]
 
 
 CHANNELS = {None: "keep", "nchw": "first", "nhwc": "last", "channels_last": "last"}
@@ -312,11 +357,14 @@ def order(text, weights):
     return {"order": text, "weights": weights}
 
 
-def check_mask(indices, n_samples):
-    """A mask is of all samples."""
-    mask = array("indices", indices)
-    if mask.dtype == bool and mask.size != n_samples:
-        fail("indices", f"it is a mask of {mask.size}, and there are {n_samples} samples")
+def check_indices(indices, n_samples):
+    """Numbers are of samples that there are; a mask is of all."""
+    given = array("indices", indices)
+    if given.dtype == bool and given.size != n_samples:
+        fail("indices", f"it is a mask of {given.size}, and there are {n_samples} samples")
+    if given.dtype != bool and given.max() >= n_samples:
+        place = int(given.argmax())
+        fail("indices", f"{given[place]} at place {place} is no sample: they are 0 to {n_samples - 1}")
 
 
 def subset(indices):
@@ -337,6 +385,15 @@ def subset(indices):
     if numbers.dtype.kind == "i" and numbers.min() < 0:
         fail("indices", f"{numbers.min()} is below 0: samples count from 0")
     return {"subset": numpy.array(numbers, numpy.uint64)}  # a copy: the caller may change his
+
+
+def fail_empty(n_samples, order):
+    """Of drop_last=True, where no batch is full: of no rank, as all have as many samples."""
+    world, batch = order["world"], order["batch"]
+    of = f"each of {world} ranks has {-(-n_samples // world)} of {n_samples} samples" if world > 1 \
+        else f"there are {n_samples} samples"
+    fail("drop_last", f"{of}, and a batch of {batch} is never full: an epoch would have none. Smaller "
+                      "batches, or drop_last=False")
 
 
 # ------------------------------------------------------------------ states

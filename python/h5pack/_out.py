@@ -4,7 +4,7 @@ import importlib.util
 from h5pack import _native
 from h5pack._options import fail
 
-NUMBERS = "iuf"
+NUMBERS = "biuf"
 AXES = (0, 3, 1, 2)  # of nhwc, as those of nchw
 
 

@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from h5pack import _options
 from h5pack._native import ExistsError, NotFoundError, ReadError
 
 HEAD = b"# h5pack-trace 2\n"
@@ -337,8 +338,8 @@ class record:
         if record._running:
             record._running._piece = None
 
-    def __init__(self, path: str | os.PathLike, *, force: bool = False) -> None:
-        self._path, self._force = os.path.abspath(os.fspath(path)), force
+    def __init__(self, path: str | bytes | os.PathLike, *, force: bool = False) -> None:
+        self._path, self._force = os.path.abspath(_options.one_path("path", path)), force
         self._piece: _Piece | None = None
         self._local = threading.local()
         self._known: dict[int, _Known] = {}  # by id() of datasets: their own hash asks HDF5

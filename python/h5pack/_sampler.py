@@ -41,7 +41,8 @@ class BlockSampler:
     h5pack-chunks(7), drawn by the same code from (seed, epoch).
 
     file        what is read
-    batch_size  samples in a batch; the last of an epoch may be short: drop_last leaves it out
+    batch_size  samples in a batch; the last of an epoch may be short: drop_last leaves it out, and
+                is refused where there would be no other
     workers     the DataLoader's num_workers; 0: it reads by itself
     dataset     path of the dataset; by default images, else data
     chunks      chunks in the pool of each worker: more mix better and need more memory
@@ -72,6 +73,8 @@ class BlockSampler:
             chunk_samples=chunk[0], seed=seed, rank=rank, world=world,
             batch=self._batch_size, drop_last=self._drop_last, dealt=workers)
         self._order = _native.Order(**self._drawn_from)
+        if not len(self._order):
+            _options.fail_empty(self._order.n_samples, self._drawn_from)
         self._identity = {"seed": seed, "batch_size": self._batch_size, "rank": rank,
                           "world": world, "workers": workers, "chunks": chunks,
                           "n_samples": facts["shape"][0], "chunk": chunk[0],

@@ -56,6 +56,7 @@ type_of(const struct element *element, struct dl_type *type)
     case 'u': type->code = DL_UINT; return true;
     case 'f': type->code = DL_FLOAT; return true;
     case 'B': type->code = DL_BFLOAT; return true;
+    case 'b': type->code = DL_BOOL; return true;
     default: return false;
     }
 }

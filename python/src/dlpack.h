@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-enum { DL_CPU = 1 };                                           /* device types */
-enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4 }; /* type codes */
-enum { DL_READ_ONLY = 1 };                                     /* flags */
+enum { DL_CPU = 1 };                                                        /* device types */
+enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6 }; /* type codes */
+enum { DL_READ_ONLY = 1 };                                                  /* flags */
 
 struct dl_device {
     int32_t type, id;

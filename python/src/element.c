@@ -9,11 +9,13 @@ element_of(const struct pack_type *type)
     struct element element = { type->bytes, 'V' };
     bool is_number = type->bytes == 1 || type->bytes == 2 || type->bytes == 4 ||
                      type->bytes == 8;
-    /* Enums are as they are in the file; h5py's booleans are of 1 byte. */
+    /* Other enums than h5py's booleans are the numbers that they have in the file. */
     bool is_enum = type->class_id == PACK_TYPE_ENUM &&
                    (type->bytes == 1 || type->order == PACK_ORDER_LITTLE);
     if (type->class_id == PACK_TYPE_STRING)
         element.kind = 'S';
+    else if (type->is_bool)
+        element.kind = 'b';
     else if (type->class_id == PACK_TYPE_FLOAT && type->is_ieee)
         element.kind = 'f';
     else if (type->class_id == PACK_TYPE_BITFIELD && is_number)
@@ -43,6 +45,8 @@ element_format(const struct element *element, char *text)
         snprintf(text, 24, "%zus", element->bytes);
     else if (element->kind == 'V') /* bytes that mean nothing here: NumPy's void */
         snprintf(text, 24, "T{%zux:v:}", element->bytes);
+    else if (element->kind == 'b')
+        snprintf(text, 24, "?");
     else
         snprintf(text, 24, "%c", letter_of(element));
     return text;

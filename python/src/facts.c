@@ -1,5 +1,6 @@
-/* dataset(): what is known of a dataset without reading its data, as a dictionary; and
- * parse_bytes(), which reads sizes as the programs do. */
+/* dataset(): what is known of a dataset without reading its data, as a dictionary;
+ * check_transform(): what a reader would say of one for it; and parse_bytes(), which reads sizes
+ * as the programs do. */
 #include "native.h"
 
 #include <stdlib.h>
@@ -53,25 +54,73 @@ facts_dict(const struct pack_facts *facts)
         numbers_list(facts->mean, facts->n_mean), "std", numbers_list(facts->std, facts->n_std));
 }
 
-PyObject *
-facts_dataset(PyObject *module, PyObject *args)
+/* Of a file, whose name is bytes as the system has them; for free(). NULL with an exception. */
+static struct pack_facts *
+read_facts(PyObject *module, PyObject *file, const char *path)
 {
-    PyObject *file; /* bytes, as the system has names */
-    const char *path;
     struct pack_error err = { .status = PACK_ERR_MEMORY, .text = "out of memory" };
-    if (!PyArg_ParseTuple(args, "O&s:dataset", PyUnicode_FSConverter, &file, &path))
-        return NULL;
     struct pack_facts *facts = malloc(sizeof *facts);
     const char *name = PyBytes_AsString(file);
     PyThreadState *state = PyEval_SaveThread();
     enum pack_status status =
         facts ? pack_dataset_facts(name, path, facts, &err) : PACK_ERR_MEMORY;
     PyEval_RestoreThread(state);
-    PyObject *dict = status == PACK_OK ? facts_dict(facts)
-                                       : errors_raise(PyModule_GetState(module), &err);
+    if (status == PACK_OK)
+        return facts;
+    errors_raise(PyModule_GetState(module), &err);
+    free(facts);
+    return NULL;
+}
+
+PyObject *
+facts_dataset(PyObject *module, PyObject *args)
+{
+    PyObject *file;
+    const char *path;
+    if (!PyArg_ParseTuple(args, "O&s:dataset", PyUnicode_FSConverter, &file, &path))
+        return NULL;
+    struct pack_facts *facts = read_facts(module, file, path);
+    PyObject *dict = facts ? facts_dict(facts) : NULL;
     free(facts);
     Py_DECREF(file);
     return dict;
+}
+
+/* `box` is a sample's shape, or None: one index of axis 0. */
+static int
+find_sample(PyObject *box, const struct pack_facts *facts, struct pack_shape *sample)
+{
+    *sample = (struct pack_shape){ 0 };
+    if (box != Py_None)
+        return params_shape(box, "sample", sample);
+    *sample = facts->extent;
+    sample->extent[0] = 1;
+    return 0;
+}
+
+PyObject *
+facts_transform(PyObject *module, PyObject *args)
+{
+    PyObject *file, *dict, *box = Py_None;
+    const char *path;
+    struct pack_reader_transform transform;
+    struct pack_shape sample;
+    struct pack_error err;
+    if (!PyArg_ParseTuple(args, "O&sO!|O:check_transform", PyUnicode_FSConverter, &file, &path,
+                          &PyDict_Type, &dict, &box))
+        return NULL;
+    struct pack_facts *facts = read_facts(module, file, path);
+    PyObject *none = NULL;
+    if (facts && find_sample(box, facts, &sample) == 0) {
+        if (params_transform(dict, &transform, &err) == 0 &&
+            pack_reader_transform_check(&transform, facts, &sample, &err) == PACK_OK)
+            none = Py_NewRef(Py_None);
+        else
+            errors_raise(PyModule_GetState(module), &err);
+    }
+    free(facts);
+    Py_DECREF(file);
+    return none;
 }
 
 PyObject *

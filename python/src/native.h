@@ -111,8 +111,9 @@ PyObject *batch_new(const struct native *native, struct slot *slot,
 PyObject *dlpack_capsule(struct slot *slot, void *data, const struct element *element, int ndim,
                          const Py_ssize_t *shape, bool is_versioned, bool is_readonly);
 
-/* dataset(file, path), parse_bytes(text) */
+/* dataset(file, path), check_transform(file, path, transform, sample), parse_bytes(text) */
 PyObject *facts_dataset(PyObject *module, PyObject *args);
+PyObject *facts_transform(PyObject *module, PyObject *args);
 PyObject *facts_bytes(PyObject *module, PyObject *text);
 
 /* ------------------------------------------------------------------ parameters */

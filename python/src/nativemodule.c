@@ -62,6 +62,9 @@ static PyMethodDef functions[] = {
     { "dataset", facts_dataset, METH_VARARGS,
       "dataset(file, path): its shape, elements, chunks and filters, and what images say of "
       "themselves." },
+    { "check_transform", facts_transform, METH_VARARGS,
+      "check_transform(file, path, transform, sample=None): raises what a Reader would of that "
+      "transform, for samples of that shape or, None, one index of axis 0." },
     { "parse_bytes", facts_bytes, METH_O, "'64K', '1.5G' as a number; K is 1024." },
     { NULL, NULL, 0, NULL }
 };

@@ -138,9 +138,9 @@ def test_a_dataset_s_own_mean_and_std_are_taken_where_both_are_of_every_channel(
     with h5py.File(tmp_path / "x.h5", "a") as file:
         file["images"].attrs.update({"mean": [1, 2, 3], "std": [4, 0, 6]})
     with stand_in():
-        loader = h5pack.Loader(tmp_path / "x.h5", 8, device="cuda", normalize=True)
-        said = raised(h5pack.ArgumentError, iter, loader)
-    assert "channel 1 has mean 2 and standard deviation 0" in said, said
+        said = raised(h5pack.ArgumentError, h5pack.Loader, tmp_path / "x.h5", 8, device="cuda",
+                      normalize=True)
+    assert "'images' of '" in said and "x.h5': channel 1 has mean 2 and standard deviation 0" in said, said
 
 
 def test_each_buffer_is_registered_once_and_let_go_of_at_the_end(tmp_path):

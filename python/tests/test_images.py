@@ -111,6 +111,22 @@ def test_it_is_pickled_without_its_file():
     assert (images[3][0] == photos()[1][3]).all(), "a closed one is opened by reading"
 
 
+def test_a_relative_name_is_that_of_the_folder_in_which_it_was_made(tmp_path):
+    need("h5py")
+    folder, name = os.path.split(packed(chunk=4))
+    here = os.getcwd()
+    try:
+        for path in (name, os.fsencode(name)):
+            os.chdir(folder)
+            images = h5pack.Images(path)
+            os.chdir(tmp_path)
+            for one in (images, pickle.loads(pickle.dumps(images))):
+                assert (one[3][0] == photos()[1][3]).all()
+            assert repr(images).startswith(f"h5pack.Images({path!r}, ")
+    finally:
+        os.chdir(here)
+
+
 def test_the_chunk_cache_suits_the_chunks():
     assert cache_of(1, 150528, True) == {"rdcc_nbytes": 0}
     assert cache_of(32, 4816896, False) == {"rdcc_nbytes": 0}
@@ -155,6 +171,64 @@ def test_a_sample_asked_for_twice_is_there_twice():
     kept = second[0].copy()
     first[0][:] = 255 - first[0]
     assert (second[0] == kept).all() and second[1] == first[1]
+
+
+def test_what_cannot_be_read_is_told_with_the_file(tmp_path):
+    need("h5py")
+    import h5py
+
+    path = str(tmp_path / "x.h5")
+
+    def made(n=20, **how):
+        how.setdefault("data", numpy.random.default_rng(n).integers(0, 256, (n, 8, 8, 3), numpy.uint8))
+        with h5py.File(path, "w") as file:
+            file.create_dataset("images", chunks=(2, 8, 8, 3), compression="gzip", **how)
+            file["labels"] = numpy.arange(n)
+            file["far"] = h5py.ExternalLink("none.h5", "/x")
+            file["class_names"] = 3
+            return file["images"].id.get_chunk_info(3).byte_offset
+
+    raises(h5pack.NotFoundError, lambda: h5pack.Images(path), f"cannot open '{path}': No such file")
+    raises(h5pack.ReadError, lambda: h5pack.Images(tmp_path), f"cannot open '{tmp_path}': Is a dir")
+    at = made()
+    for options in {"transform": 5}, {"target_transform": "x"}, {"rdcc_nbytes": -1}, {"rdcc_nbytes": "1M"}:
+        raises(h5pack.ArgumentError, lambda: h5pack.Images(path, **options), f"{next(iter(options))}: ")
+    raises(h5pack.NotFoundError, lambda: h5pack.Images(path, images="far"), path, "'far'", "nowhere")
+    raises(h5pack.NotFoundError, lambda: h5pack.Images(path, images=""), path, "no dataset ''")
+    for options in {"images": 5}, {"images": "a\0b"}, {"path": 5}, {"path": [path]}, {"path": "a\0b"}:
+        raises(h5pack.ArgumentError, lambda: h5pack.Images(**{"path": path, **options}),
+               f"{next(iter(options))}: ")
+    images = h5pack.Images(path)
+    assert images.classes is None and images[6][1] == 6
+    images.close()
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(b"\0" * 50)
+    assert images[5][1] == 5
+    for call, which in ((lambda: images[6], "samples 6:"), (lambda: images.__getitems__([5, 6]), "5 to 6:"),
+                        (lambda: images.__getitems__([1, 7]), "samples 1, 7:")):
+        raises(h5pack.FormatError, call, path, "'images'", which, "h5audit --verify")
+    assert images[5][1] == 5, "others are read"
+    images.close()
+    made(data=numpy.zeros((20, 8, 8, 3), "f4"))
+    raises(h5pack.ChangedError, lambda: images[0], path, "'images' has another shape or type")
+    made(n=19)
+    raises(h5pack.ChangedError, lambda: images[0], path, "'images' has another shape or type")
+    made()
+    with h5py.File(path, "r+") as file:
+        del file["labels"]
+        file["labels"] = numpy.arange(30)
+    raises(h5pack.ChangedError, lambda: images[0], path, "'labels' has another shape or type")
+    with h5py.File(path, "r+") as file:
+        del file["images"]
+    raises(h5pack.NotFoundError, lambda: images[0], path, "no dataset 'images'")
+    with open(path, "r+b") as file:
+        file.truncate(1000)
+    raises(h5pack.FormatError, lambda: images[0], f"cannot open '{path}'", "truncated", "h5audit")
+    os.unlink(path)
+    raises(h5pack.NotFoundError, lambda: images[0], f"cannot open '{path}': No such file")
+    made()
+    assert images[5][1] == 5, "and it goes on with what is there then"
 
 
 def test_what_has_no_samples_is_told_by_name(tmp_path):

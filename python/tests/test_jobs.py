@@ -9,9 +9,11 @@ import stat
 import subprocess
 import sys
 
+import numpy
+
 import h5pack
 from h5pack import _jobs
-from made_images import packed, photos, raises
+from made_images import need, packed, photos, raises
 
 
 def test_keyword_arguments_are_the_options_word_by_word():
@@ -98,10 +100,48 @@ def test_facts_are_those_of_the_extension():
         assert facts[ours] == want, (ours, facts[ours], want)
     whole = h5pack.facts(path)
     assert {one["path"] for one in whole["datasets"]} >= {"images", "labels", "class_names"}
-    raises(h5pack.JobError, lambda: h5pack.facts(path, "imgs"), "no dataset 'imgs'")
+    raises(h5pack.JobError, lambda: h5pack.facts(path, "imgs"), "no dataset '/imgs'", path)
     assert h5pack.facts(path, b"images") == h5pack.facts(path, "/images")
     raises(ValueError, lambda: h5pack.facts(path, 3), "3 is no path of a dataset")
     raises(h5pack.JobError, lambda: h5pack.facts("nowhere.h5"), "nowhere.h5", "No such file")
+
+
+def test_facts_are_of_the_dataset_that_a_path_leads_to(tmp_path):
+    need("h5py")
+    import h5py
+
+    path = str(tmp_path / "links.h5")
+    with h5py.File(path, "w") as file:
+        file["g/x"] = numpy.zeros((10, 4))
+        file["a:/x"] = numpy.zeros(3)
+        file["soft"], file["group"] = h5py.SoftLink("/g/x"), h5py.SoftLink("/g")
+        file["hard"] = file["g/x"]
+        file["nowhere"] = h5py.SoftLink("/none")
+    with h5py.File(tmp_path / "far:.h5", "w") as file:
+        file["far"] = h5py.ExternalLink("links.h5", "/g/x")
+        file["own"] = numpy.zeros(5)
+    listed = {one["path"]: one for one in h5pack.facts(path)["datasets"]}
+    assert set(listed) == {"g/x", "a:/x"}
+    for name in ("g/x", "/g/x/", "g//x", "./g/x", "/g/./x", b"g/x", "soft", "group/x", "hard"):
+        assert h5pack.facts(path, name) == listed["g/x"], name
+        if isinstance(name, str):
+            assert len(h5pack.Loader(path, 4, images=name, with_=None, out="numpy")) == 3, name
+    assert h5pack.facts(path, "a:/x") == listed["a:/x"]
+    assert h5pack.facts(tmp_path / "far:.h5", "far")["extent"] == [10, 4]
+    assert h5pack.facts(tmp_path / "far:.h5", "own")["extent"] == [5]
+    for name in ("g", "/", "", "nowhere", "none", "g/y", "G/x", "x"):
+        raises(h5pack.JobError, lambda: h5pack.facts(path, name), "no dataset '/", path)
+
+
+def test_what_is_no_path_is_said(tmp_path):
+    for call, argument in ((h5pack.pack, "sources"), (h5pack.advise, "subject"),
+                           (h5pack.audit, "files"), (h5pack.facts, "file")):
+        for given, says in ((["a.h5", "b.h5"], "is a list, and a path is wanted"), (("a.h5",), "is a tuple"),
+                            ("a\0b", "no path"), (b"a\0", "no path"), (5, "5 is no path"), (None, "no path")):
+            why = raises(ValueError, lambda: call(given), f"{argument}: ", says)
+            assert why.param == argument
+    for text in "x\0", b"x\0":
+        raises(ValueError, lambda: h5pack.pack("photos", output=text), "output: ", "no option has a 0")
 
 
 def test_what_is_no_hdf5_file_has_no_facts(tmp_path):

@@ -138,6 +138,26 @@ def test_elements_that_are_no_numbers_of_this_machine_are_bytes(tmp_path):
         assert got.view(bits.dtype.byteorder + "u2").tolist() == bits.tolist(), kind
 
 
+def test_truth_values_are_what_h5py_takes_for_them(tmp_path):
+    values = numpy.arange(60).reshape(20, 3) % 3 == 0
+    near = {"more": {"FALSE": 0, "TRUE": 1, "MAYBE": 2}, "other": {"NO": 0, "YES": 1},
+            "turned": {"FALSE": 1, "TRUE": 0}, "one": {"FALSE": 0}}
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["masks"], file["labels"] = values, values[:, 0]
+        file["wide"] = numpy.zeros(20, h5py.enum_dtype({"FALSE": 0, "TRUE": 1}, basetype="i2"))
+        for name, members in near.items():
+            file[name] = numpy.zeros(20, h5py.enum_dtype(members, basetype="i1"))
+    under_test = loader(tmp_path, images="masks", with_=("labels", *near, "wide"), order="sequential")
+    masks, labels, *others = take(under_test)
+    assert masks.dtype == labels.dtype == bool
+    assert (masks == values).all() and (labels == values[:, 0]).all()
+    assert [other.dtype.str for other in others] == ["|i1"] * 4 + ["<i2"]
+    images = h5pack.Images(tmp_path / "x.h5", images="masks")
+    assert images[3][0].dtype == bool and images[3][1].dtype == bool
+    part, _ = next(iter(loader(tmp_path, images="masks", with_="labels", out="dlpack")))
+    assert part.typestr == "|b1" and memoryview(part).format == "?"
+
+
 def test_boxes_of_volumes_are_samples_too(tmp_path):
     write(tmp_path / "x.h5")
     got, = take(loader(tmp_path, images="volume", with_=(), order="sequential", box=(1, 60)))
@@ -154,9 +174,12 @@ def test_labels_that_are_not_there_are_left_out_unless_asked_for(tmp_path):
     with h5py.File(tmp_path / "bare.h5", "w") as file:
         file["images"] = numpy.zeros((10, 4), "f4")
     assert len(next(iter(h5pack.Loader(tmp_path / "bare.h5", 2, out="numpy")))) == 1
-    said = raised(h5pack.NotFoundError, take,
-                  h5pack.Loader(tmp_path / "bare.h5", 2, with_=("labels",), out="numpy"))
-    assert "labels" in said, said
+    said = raised(h5pack.NotFoundError, h5pack.Loader, tmp_path / "bare.h5", 2, with_=("labels",))
+    assert said.startswith("with_: ") and "bare.h5" in said and "'labels'" in said, said
+    with h5py.File(tmp_path / "bare.h5", "r+") as file:
+        file.create_group("group")
+    said = raised(h5pack.ArgumentError, h5pack.Loader, tmp_path / "bare.h5", 2, with_="group")
+    assert said.startswith("with_: ") and "bare.h5" in said and "is a group" in said, said
 
 
 def test_the_last_batch_is_short_or_left_out(tmp_path):
@@ -164,6 +187,25 @@ def test_the_last_batch_is_short_or_left_out(tmp_path):
     assert sizes == [8] * 12 + [7] and len(loader(tmp_path)) == 13
     assert [len(labels) for _, labels in loader(tmp_path, drop_last=True)] == [8] * 12
     assert len(loader(tmp_path, drop_last=True)) == 12
+
+
+def test_an_epoch_without_a_batch_is_refused(tmp_path):
+    for options, words in (
+            ({"indices": range(7)}, "there are 7 samples, and a batch of 8"),
+            ({"rank": 3, "world": 15}, "each of 15 ranks has 7 of 103 samples, and a batch of 8"),
+            ({"order": "replacement:draws=5"}, "there are 5 samples")):
+        said = raised(h5pack.ArgumentError, loader, tmp_path, drop_last=True, **options)
+        assert said.startswith("drop_last: ") and words in said, said
+        assert len(loader(tmp_path, **options)) == 1
+    for order in ORDERS[:6]:
+        for world in 12, 13:  # of 9 samples, and of 8
+            counts = {len(loader(tmp_path, drop_last=True, order=order, rank=rank, world=world))
+                      for rank in range(world)}
+            assert counts == {1}, "all ranks have as many"
+    path = tmp_path / "x.h5"
+    said = raised(h5pack.ArgumentError, h5pack.BlockSampler, path, 104, workers=1, drop_last=True)
+    assert said.startswith("drop_last: there are 103 samples"), said
+    assert len(h5pack.BlockSampler(path, 103, workers=1, drop_last=True)) == 1
 
 
 def test_weights_are_kept_to(tmp_path):
@@ -193,7 +235,7 @@ def test_numbers_may_come_by_dlpack(tmp_path):
     weights = numpy.zeros(N)
     weights[[3, 50]] = 1, 3
     assert set(take(loader(tmp_path, weights=Foreign(weights)))[1]) == {3, 50}
-    assert len(loader(tmp_path, indices=range(4), drop_last=numpy.True_)) == 0
+    assert len(loader(tmp_path, indices=range(4), drop_last=numpy.False_)) == 1
 
 
 def test_weights_and_masks_are_of_boxes_where_these_are_samples(tmp_path):
@@ -275,6 +317,44 @@ def test_a_state_is_that_of_the_epoch_that_was_set(tmp_path):
     assert take(second)[1].tolist() == take(first)[1].tolist() == drawn("shuffle", 5).tolist()
 
 
+def test_a_running_iteration_does_not_change_what_was_asked_for(tmp_path):
+    under_test, want = loader(tmp_path), drawn("shuffle", 5).tolist()
+
+    def begun():
+        under_test.set_epoch(0)
+        batches = iter(under_test)
+        next(batches)
+        return batches
+
+    def place():
+        state = under_test.state_dict()
+        return state["epoch"], state["batches"]
+
+    running = begun()
+    under_test.set_epoch(5)
+    next(running)
+    assert place() == (5, 0)
+    second = loader(tmp_path)
+    second.load_state_dict(under_test.state_dict())
+    assert take(second)[1].tolist() == want
+    assert len(list(running)) == 11 and place() == (5, 0), "nor does its end"
+    batches = iter(under_test)
+    assert place() == (5, 0)
+    assert next(batches)[1].tolist() == want[:8] and place() == (5, 1)
+    del batches
+
+    state = {**under_test.state_dict(), "epoch": 0, "batches": 4}
+    running = begun()
+    under_test.load_state_dict(state)
+    next(running)
+    assert place() == (0, 4), "a place in the same epoch"
+    running = begun()
+    under_test.set_epoch(0)
+    assert place() == (0, 0)
+    next(running)
+    assert place() == (0, 2), "as of Lightning's callbacks, which say which epoch runs"
+
+
 def test_an_exception_between_reading_and_handing_out_loses_no_batch(tmp_path):
     under_test = loader(tmp_path)
     iteration = iter(under_test)
@@ -284,6 +364,32 @@ def test_an_exception_between_reading_and_handing_out_loses_no_batch(tmp_path):
     under_test._make = real
     got += [label for _, labels in iteration for label in labels.tolist()]
     assert got == drawn("shuffle").tolist()
+
+
+def test_relative_names_are_those_of_the_folder_in_which_it_was_made(tmp_path):
+    write(tmp_path / "x.h5")
+    (tmp_path / "far" / "other").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "other")
+    write(tmp_path / "far" / "y.h5", seed=1)
+    here = os.getcwd()
+    try:
+        os.chdir(tmp_path)
+        for name in ("x.h5", b"x.h5", "link/../y.h5", ["x.h5", "./far/y.h5"]):
+            os.chdir(tmp_path)
+            under_test = h5pack.Loader(name, 8, order="sequential", out="numpy")
+            want = take(under_test)[1]
+            under_test.close()
+            os.chdir("link")
+            for other in (under_test, pickle.loads(pickle.dumps(under_test))):
+                other.set_epoch(0)
+                assert (take(other)[1] == want).all(), name
+                other.close()
+            assert "<h5pack.Loader of " + os.fsdecode(name if isinstance(name, (str, bytes))
+                                                      else ", ".join(name)) in repr(under_test)
+        os.chdir(tmp_path)
+        assert raised(h5pack.NotFoundError, h5pack.Loader, "z.h5", 8).startswith("cannot open 'z.h5'")
+    finally:
+        os.chdir(here)
 
 
 def test_names_that_are_not_utf8_are_files_too(tmp_path):
@@ -636,9 +742,35 @@ def test_wrong_arguments_are_sentences(tmp_path):
         assert word in said and "\n" not in said, (options, said)
 
 
-def test_what_images_cannot_be_made_into_is_said_when_reading_begins(tmp_path):
-    assert "8" in raised(h5pack.ArgumentError, take, loader(tmp_path, crop=20))
-    raised(h5pack.UnsupportedError, take, loader(tmp_path, images="volume", flip=True))
+def test_what_images_cannot_be_made_into_is_said_with_their_file(tmp_path):
+    write(tmp_path / "x.h5")
+    with h5py.File(tmp_path / "x.h5", "r+") as file:
+        file["flat"] = numpy.zeros((N, 8, 8, 3), "u1")
+        file["flat"].attrs.update(mean=[1.0] * 3, std=[0.0] * 3)
+    for argument, options, kind, words in (
+            ("crop", {"crop": 20}, ValueError, "20 x 20 cannot be cut out of images of 8 x 9"),
+            ("centre_crop", {"centre_crop": (4, 10)}, ValueError, "images of 8 x 9"),
+            ("resize", {"resize": 2**20}, ValueError, "1048576"),
+            ("resize", {"images": "volume", "resize": 4}, h5pack.UnsupportedError, "no images"),
+            ("flip", {"images": "volume", "flip": True}, h5pack.UnsupportedError, "no images"),
+            ("layout", {"images": "labels", "with_": (), "layout": "nchw"},
+             h5pack.UnsupportedError, "no images"),
+            ("resized_crop", {"resized_crop": {"size": 4, "scale": (0.5, 2)}}, ValueError, "scale"),
+            ("normalize", {"normalize": ((0.5,) * 4, (0.5,) * 4)}, ValueError, "4, and images of 3"),
+            ("normalize", {"images": "flat", "normalize": True, "flip": True}, ValueError, "above 0"),
+            ("box", {"box": (2, 8, 9, 3), "crop": 4}, ValueError, "box of 2")):
+        said = raised(kind, loader, tmp_path, **options)
+        assert said.startswith(f"{argument}: ") and words in said, said
+        assert argument == "box" or (str(tmp_path / "x.h5") in said and
+                                     f"'{options.get('images', 'images')}'" in said), said
+    images, _ = next(iter(loader(tmp_path, box=(1, 8, 9, 3), crop=4)))
+    assert images.shape == (8, 1, 4, 4, 3)
+
+
+def test_a_trace_whose_samples_are_no_images_is_told_of_when_reading_begins(tmp_path):
+    (tmp_path / "t").write_text("".join(f"{i}\t0\t0\t0\t2\t8\t9\t3\n" for i in range(9)))
+    under_test = loader(tmp_path, order=f"trace:{tmp_path / 't'}", with_=(), crop=4)
+    assert "no images" in raised(h5pack.UnsupportedError, iter, under_test)
 
 
 def test_a_damaged_batch_is_told_of_and_passed_over(tmp_path):
@@ -751,6 +883,35 @@ def test_a_file_that_is_replaced_before_it_is_read_is_told_of(tmp_path):
         del file["images"]
         file["images"] = numpy.zeros((20, SIDE, SIDE + 1, 3), "f4")
     assert "has another type" in raised(h5pack.ChangedError, iter, under_test)
+
+
+def test_what_is_read_in_step_is_looked_at_again_too(tmp_path):
+    paths = tmp_path / "a.h5", tmp_path / "b.h5"
+
+    def write_both():
+        for path in paths:
+            write(path, n=20)
+
+    write_both()
+    one, both = opened(paths[0], 4, with_="labels"), opened(paths, 4, with_=("volume", "labels"))
+    for dataset, data, what in (("labels", numpy.zeros(20, "f8"), "another type"),
+                                ("labels", numpy.zeros((20, 2), "i8"), "another shape"),
+                                ("volume", numpy.zeros((20, 60), ">f8"), "another type"),
+                                ("volume", numpy.zeros((20, 30), ">f4"), "another shape")):
+        write_both()
+        take(one), take(both)
+        one.close(), both.close()
+        for path in paths:
+            with h5py.File(path, "r+") as file:
+                del file[dataset]
+                file[dataset] = data
+        said = raised(h5pack.ChangedError, iter, both)
+        assert "a.h5" in said and f"'{dataset}' has {what}" in said and "another loader" in said, said
+        if dataset == "labels":
+            assert raised(h5pack.ChangedError, iter, one) == said
+        else:
+            assert len(take(one)[1]) == 20, "of what it does not read it knows nothing"
+            one.close()
 
 
 def test_chunks_that_are_others_are_told_of_where_the_order_is_by_chunks(tmp_path):
@@ -940,6 +1101,30 @@ def test_every_wrong_argument_is_named(tmp_path):
     for bad in (None, 5, [1], {}, {**state, "batches": -1}, {**state, "batches": 99},
                 {**state, "epoch": None}, {**state, "batches": 1.5}):
         assert raised(h5pack.ArgumentError, under_test.load_state_dict, bad).startswith("state: ")
+
+
+def test_sentences_say_what_is_wrong_with_a_number(tmp_path):
+    write(tmp_path / "a.h5")
+    nan, inf, half = float("nan"), float("inf"), (0.5,) * 3
+    for options, said in (
+            ({"normalize": ((nan, 0.5, 0.5), half)}, "normalize: the mean of channel 0 is nan, and is to be a finite number"),
+            ({"normalize": ((0.5, -inf, 0.5), half)}, "normalize: the mean of channel 1 is -inf, and"),
+            ({"normalize": (half, (0.5, 0.5, inf))}, "normalize: the standard deviation of channel 2 is inf, and"),
+            ({"normalize": (half, (0.5, 0, 0.5))}, "normalize: the standard deviation of channel 1 is 0, and is to be a finite "
+                                                   "number above 0"),
+            ({"normalize": (half, (-1, 1, 1))}, "channel 0 is -1, and"),
+            ({"normalize": ((120,) * 3, (50,) * 3)}, "values from 0 to 1"),
+            ({"resized_crop": {"sise": 8}}, "resized_crop: 'sise': its keys are size, scale, ratio, filter"),
+            ({"resized_crop": {"sise": 8, "size": 8, 3: 3}}, "resized_crop: 'sise', 3: its keys are size, "),
+            ({"resized_crop": {"scale": (0.1, 1)}}, "resized_crop: a size is missing: its keys are size, "),
+            ({"indices": [5, N, 7]}, f"indices: {N} at place 1 is no sample: they are 0 to {N - 1}"),
+            ({"box": (1, 40, 9, 3)}, "box: box of 40 does not fit axis 1 of 8"),
+            ({"box": (2, 8, 9, 3), "resize": 4}, "box: with resize a sample is one image, and a box of 2 along axis 0 is none"),
+            ({"rank": 2, "world": 2}, "rank: rank 2 of 2 does not exist")):
+        why = raised(h5pack.ArgumentError, opened, tmp_path / "a.h5", 4, **options)
+        assert said in why, why
+    assert len(opened(tmp_path / "a.h5", 4, resized_crop=MappingProxyType({"size": 4}))) == 26
+    assert raised(h5pack.LimitError, opened, tmp_path / "a.h5", 2**40).startswith("batch_size: ")
 
 
 def test_a_state_with_other_weights_is_refused(tmp_path):

@@ -79,7 +79,7 @@ def test_the_file_is_replaced_at_once(tmp_path):
     assert path.read_text() == h5pack.prometheus(STATS)
     assert os.listdir(tmp_path) == ["h5pack.prom"] and path.stat().st_mode & 0o777 == 0o644
     raises(OSError, lambda: h5pack.write_prometheus(tmp_path / "no" / "h5pack.prom", STATS))
-    raises(AttributeError, lambda: h5pack.write_prometheus(path, None))
+    raises(h5pack.ArgumentError, lambda: h5pack.write_prometheus(path, None))
     assert os.listdir(tmp_path) == ["h5pack.prom"], "a failure leaves nothing"
 
 
@@ -109,3 +109,17 @@ def test_a_loader_s_figures_go_there():
     h5pack.log_stats(writer, loader.stats(), 1)
     assert ("h5pack/samples", 21.0, 1) in writer.seen
     assert "h5pack_loader_samples_total 21" in h5pack.prometheus(loader.stats()).splitlines()
+
+
+def test_what_is_no_dictionary_path_or_writer_is_said(tmp_path):
+    stats = {"batches": 3}
+    for labels in ["job"], "job", 5, [("job", "x")]:
+        why = raises(h5pack.ArgumentError, lambda: h5pack.prometheus(stats, labels), "labels: ", "no dictionary")
+        assert why.param == "labels"
+    for given in 5, None, [1]:
+        raises(h5pack.ArgumentError, lambda: h5pack.prometheus(given), "stats: ")
+        raises(h5pack.ArgumentError, lambda: h5pack.write_prometheus(given, stats), "path: ")
+    raises(h5pack.ArgumentError, lambda: h5pack.write_prometheus("a\0", stats), "path: ")
+    raises(h5pack.ArgumentError, lambda: h5pack.log_stats(None, stats), "writer: ", "add_scalar")
+    h5pack.write_prometheus(os.fsencode(tmp_path) + b"/x.prom", stats)
+    assert "batches_total 3" in (tmp_path / "x.prom").read_text()

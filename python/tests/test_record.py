@@ -391,3 +391,12 @@ def test_a_trace_never_replaces_an_hdf5_file(tmp_path):
         assert "is an HDF5 file" in said
         with h5py.File(tmp_path / "t.h5") as file:
             assert file["x"][()] == 1
+
+
+def test_a_path_may_be_bytes_and_what_is_none_is_said(tmp_path):
+    write(tmp_path / "x.h5", n=20)
+    with h5pack.record(os.fsencode(tmp_path / "t")), h5py.File(tmp_path / "x.h5") as file:
+        file["images"][3]
+    assert (tmp_path / "t").read_bytes().startswith(b"# h5pack-trace")
+    for given in 5, None, ["t"], "a\0b", b"a\0b":
+        assert raised(h5pack.ArgumentError, h5pack.record, given).startswith("path: ")

@@ -9,7 +9,7 @@ except ImportError:
     raise unittest.SkipTest("no PyTorch here") from None
 
 import numpy
-from files import N, raised, take, write
+from files import N, h5py, raised, take, write
 
 import h5pack
 
@@ -63,6 +63,15 @@ def test_bfloat16_and_channels_last(tmp_path):
     assert images.is_contiguous(memory_format=torch.channels_last)
     want = (pixels[labels.numpy()].transpose(0, 3, 1, 2) / 255 - 0.5) / 0.25
     assert numpy.abs(images.float().numpy() - want).max() < 0.02
+
+
+def test_truth_values_are_tensors_of_bool(tmp_path):
+    values = numpy.arange(40).reshape(20, 2) % 3 == 0
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["images"], file["labels"] = values, values[:, 1]
+    masks, labels = next(iter(loader(tmp_path, 20, order="sequential")))
+    assert masks.dtype == labels.dtype == torch.bool
+    assert (masks.numpy() == values).all() and (labels.numpy() == values[:, 1]).all()
 
 
 def test_dlpack_parts_are_taken_by_torch_and_numpy(tmp_path):
