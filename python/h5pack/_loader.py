@@ -3,6 +3,7 @@ import contextlib
 import operator
 import os
 import sys
+import threading
 import time
 import warnings
 
@@ -10,6 +11,7 @@ from h5pack import _cuda, _hdf5, _monitor, _native, _options, _out, _stats
 from h5pack._options import fail
 
 WITH = ("labels",)
+CLOSING_S = 0.02  # after which a thread that waits for a batch is told to end
 EPOCHS = 2**40  # of one reader: more than anybody trains
 EPOCH_MAX = 2**62
 AHEAD = 1  # beside the one that is lent, whose place another takes at once: so two are
@@ -67,7 +69,7 @@ class Loader:
     machine's byte order; h5py's truth values are bool. Arrays show the reader's memory, which is used
     again when the last array that shows a batch is gone, and not before; they stay
     good when the loader is gone. Each `for` reads the next epoch; one that takes no batch does not
-    count.
+    count. Threads may share an iteration: each batch is handed out once.
     """
 
     def __init__(self, path, batch_size, *, images="images", with_=WITH, order="shuffle",
@@ -211,6 +213,13 @@ class Loader:
         self._warned = set()  # names of datasets
         self._turn = 0  # of iterations: the last that was begun may go on
         self._stats = _stats.Stats()
+        self._locks = {}
+
+    def _lock(self):
+        """Of whoever takes a batch or moves the reader, in this process: in a forked one, that of
+        the parent may be left as it was. Who has it may ask for it again, as a signal's handler."""
+        pid = os.getpid()
+        return self._locks.get(pid) or self._locks.setdefault(pid, threading.RLock())
 
     # -------------------------------------------------------------- epochs
 
@@ -220,11 +229,12 @@ class Loader:
 
     def __iter__(self):
         _check_worker()
-        epoch, batch = self._start
-        self._seek(epoch, batch)
-        self._turn += 1
-        self._at = (epoch, batch)
-        return Iteration(self, epoch, batch, self._turn)
+        with self._lock():
+            epoch, batch = self._start
+            self._seek(epoch, batch)
+            self._turn += 1
+            self._at = (epoch, batch)
+            return Iteration(self, epoch, batch, self._turn)
 
     def __getitem__(self, index):
         """No: what a DataLoader around a Loader asks for."""
@@ -398,15 +408,27 @@ class Loader:
         return (epoch + 1, 0) if batch + 1 == self._n_batches else (epoch, batch + 1)
 
     def close(self):
-        """Ends the reader's threads; arrays that you have stay good. It can be iterated again."""
-        with _hdf5.alone() if self._is_hdf5 else contextlib.nullcontext():
-            self._close()
+        """Ends the reader's threads; arrays that you have stay good. It can be iterated again. A
+        thread that waits for a batch meanwhile gets RuntimeError; where HDF5 itself reads, it is
+        waited for."""
+        lock, reader = self._lock(), self._reader
+        while not lock.acquire(timeout=CLOSING_S):
+            reader = reader or self._reader
+            if self._reader is not reader:
+                return  # the thread that waited closed it, and may have opened another
+            if reader is not None:
+                reader.end_wait()
+        try:
+            with _hdf5.alone() if self._is_hdf5 else contextlib.nullcontext():
+                self._close()
+        finally:
+            lock.release()
 
     def _close(self, when=None):
         """`when` is given what closes the reader, to call it."""
         self._reader_at = None
         if self._reader is not None and self._reader.pid == os.getpid():
-            self._stats.close(self._reader)  # not while another thread waits for a batch
+            self._stats.close(self._reader)
             if self._mover is not None:
                 self._mover.clear()
             if self._pins is not None:
@@ -428,7 +450,7 @@ class Loader:
         self.close()
 
     def __getstate__(self):
-        kept = {**self.__dict__, "_stats": _stats.Stats()}
+        kept = {**self.__dict__, "_stats": _stats.Stats(), "_locks": {}}
         for name in ("_reader", "_reader_at", "_make", "_pins", "_mover"):
             kept[name] = None
         return kept
@@ -470,6 +492,10 @@ class Iteration:
         return self._loader._n_batches - self._batch
 
     def __next__(self):
+        with self._loader._lock():  # one thread after another: each batch is handed out once
+            return self._step()
+
+    def _step(self):
         loader = self._loader
         if loader._turn != self._turn:
             raise RuntimeError("this loader began another epoch since: one iteration at a time")

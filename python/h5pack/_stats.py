@@ -28,7 +28,10 @@ class Stats:
         self.batches += 1
 
     def close(self, reader):
-        self.last, self.seen = reader.info(), None
+        info = self._info(reader)
+        if info is None:  # nor before a thread waited in it
+            return
+        self.last, self.seen = info, None
         for key in self.past:
             self.past[key] += self.last[key]
 

@@ -24,6 +24,8 @@ struct reader {
     bool is_busy;
     PyThreadState *waiting;
     uint64_t looked_ns;
+    atomic_bool is_to_end; /* what waits gives up: set with Python's lock, looked at without */
+    bool is_to_close;      /* and closes the reader then */
 };
 
 static struct native *
@@ -40,11 +42,13 @@ now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The watch's: whether a signal's handler raised something. */
+/* The watch's: whether somebody wants it to end, or a signal's handler raised something. */
 static bool
 look_for_signals(void *context)
 {
     struct reader *self = context;
+    if (atomic_load(&self->is_to_end))
+        return true;
     if (!self->waiting || now_ns() - self->looked_ns < SIGNALS_EACH_NS)
         return false;
     PyEval_RestoreThread(self->waiting);
@@ -284,14 +288,28 @@ check(const struct reader *self)
     return why ? -1 : 0;
 }
 
+/* Whoever waits in here closes it on leaving. */
 static PyObject *
 reader_close(PyObject *object, PyObject *unused)
 {
     struct reader *self = (struct reader *)object;
     (void)unused;
-    if (self->ring && self->ring->pid == getpid() && check(self) < 0)
-        return NULL;
-    close_ring(self);
+    if (self->ring && self->ring->pid == getpid() && self->is_busy) {
+        self->is_to_close = true;
+        atomic_store(&self->is_to_end, true);
+    } else {
+        close_ring(self);
+    }
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *
+reader_end_wait(PyObject *object, PyObject *unused)
+{
+    struct reader *self = (struct reader *)object;
+    (void)unused;
+    if (self->ring && self->ring->pid == getpid() && self->is_busy)
+        atomic_store(&self->is_to_end, true);
     return Py_NewRef(Py_None);
 }
 
@@ -342,6 +360,12 @@ reader_next(PyObject *object, PyObject *unused)
     enum pack_status status = next_kept(self, &slot, &err);
     struct pack_reader_batch batch = self->lent; /* Python's collector may call this again */
     take_again(self);
+    if (self->is_to_close)
+        close_ring(self); /* not what slot keeps */
+    if (status == PACK_ERR_INTERRUPTED && atomic_load(&self->is_to_end) && !PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError,
+                        "the reader was closed, by another thread or a signal's handler, while "
+                        "this one waited for a batch");
     if (status != PACK_OK)
         return errors_raise(state_of(self), &err);
     if (!slot)
@@ -400,7 +424,9 @@ static PyMethodDef methods[] = {
     { "next", reader_next, METH_NOARGS, "The next Batch, waited for; None behind the last." },
     { "info", reader_info, METH_VARARGS, "info(part=0): struct pack_reader_info of a dataset." },
     { "close", reader_close, METH_NOARGS,
-      "Closes it; batches that somebody has stay as they are." },
+      "Closes it; batches that somebody has stay as they are. A next() that waits ends." },
+    { "end_wait", reader_end_wait, METH_NOARGS,
+      "A next() that another thread waits in ends with RuntimeError, and the reader with it." },
     { NULL, NULL, 0, NULL }
 };
 

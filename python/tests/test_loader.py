@@ -707,6 +707,154 @@ def test_stats_are_told_in_a_forked_process_and_while_another_thread_waits(tmp_p
     under_test._reader = reader
 
 
+def test_threads_that_share_an_iteration_get_each_batch_once(tmp_path):
+    under_test = loader(tmp_path, 2, order="shuffle", resize=64, threads=1)
+    raised_in, got = [], []
+
+    def work(batches):
+        try:
+            for _, labels in batches:
+                got.append(labels.tolist())
+        except BaseException as why:
+            raised_in.append(why)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for epoch in range(3):
+            got.clear()
+            batches = iter(under_test)
+            threads = [threading.Thread(target=work, args=(batches,)) for _ in range(5)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert not raised_in and len(got) == 52
+            assert sorted(sum(got, [])) == list(range(N)), epoch
+            assert under_test.state_dict()["batches"] == 52
+    finally:
+        sys.setswitchinterval(before)
+
+
+LOCKED = """
+import os, signal, sys, threading
+import h5pack
+loader = h5pack.Loader(sys.argv[1], 16, out="numpy", resize=int(sys.argv[2]), memory="8G",
+                       order="sequential", threads=1)
+iteration = iter(loader)
+got = []
+other = threading.Thread(target=lambda: got.append(next(iteration)[1][0]))
+other.start()
+while not loader._reader_at is None:
+    pass
+threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+try:
+    next(iteration)
+    os._exit(0)  # too fast
+except KeyboardInterrupt:
+    is_early = not got
+    other.join()
+    print("interrupted" if is_early else "too fast", got[0], next(iteration)[1][0])
+"""
+
+CLOSED = """
+import os, signal, sys, threading
+import h5pack
+loader = h5pack.Loader(sys.argv[1], 16, out="numpy", resize=int(sys.argv[2]), memory="8G",
+                       order="sequential", threads=1)
+
+def close(*unused):
+    said.append(loader._reader_at is None)
+    loader.close()
+
+said = []
+iteration = iter(loader)
+signal.signal(signal.SIGALRM, close)
+if sys.argv[3] == "handler":
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+else:
+    threading.Timer(0.1, close).start()
+try:
+    next(iteration)
+    os._exit(0)  # too fast
+except RuntimeError as why:
+    print(why, said, loader.state_dict()["batches"])
+    images, labels = next(iteration)
+    print(labels.tolist() == list(range(16)), images.shape[0])
+"""
+
+
+def slow(code, path, *words, expected):
+    """What the program says with images that take long enough for it, on this machine."""
+    for side in 1000, 2000, 4000:
+        run = subprocess.run([sys.executable, "-c", code, path, str(side), *words],
+                             capture_output=True, text=True, timeout=120, check=False)
+        assert run.returncode == 0, (run.returncode, run.stderr)
+        if run.stdout.startswith(expected):
+            return run.stdout
+    raise AssertionError(run.stdout)
+
+
+def test_ctrl_c_ends_the_wait_for_another_thread_s_batch(tmp_path):
+    write(tmp_path / "x.h5")
+    assert slow(LOCKED, tmp_path / "x.h5", expected="interrupted") == "interrupted 0 16\n"
+
+
+def test_a_loader_that_is_closed_ends_the_wait_for_its_batch(tmp_path):
+    write(tmp_path / "x.h5")
+    for who in "thread", "handler":
+        said = slow(CLOSED, tmp_path / "x.h5", who, expected="the reader was closed")
+        assert said.splitlines() == [
+            "the reader was closed, by another thread or a signal's handler, while this one waited "
+            "for a batch [True] 0", "True 16"], (who, said)
+
+
+def test_a_loader_is_closed_and_read_by_threads_at_will(tmp_path):
+    under_test = loader(tmp_path, 2, order="sequential", resize=32)
+    batches, got, end = iter(under_test), [], threading.Event()
+
+    def close():
+        while not end.is_set():
+            under_test.close()
+            time.sleep(0.001)
+
+    threads = [threading.Thread(target=close) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        while True:
+            try:
+                got += next(batches)[1].tolist()
+            except StopIteration:
+                break
+            except RuntimeError as why:
+                assert "was closed" in str(why), why
+    finally:
+        end.set()
+        for thread in threads:
+            thread.join()
+    assert got == list(range(N))
+
+
+def test_a_forked_process_does_not_wait_for_the_parent_s_threads(tmp_path):
+    under_test = loader(tmp_path, order="sequential")
+    held, free = threading.Event(), threading.Event()
+
+    def hold():
+        with under_test._lock():
+            held.set()
+            free.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    try:
+        assert in_child(lambda: take(under_test)[1].sum()) == str(N * (N - 1) // 2)
+    finally:
+        free.set()
+        thread.join()
+
+
 def test_a_file_that_changes_is_noticed(tmp_path):
     under_test = loader(tmp_path)
     iteration = iter(under_test)
