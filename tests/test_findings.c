@@ -102,9 +102,15 @@ test_cache(void)
     f = facts_of(4, 64);
     f.counts.evictions_collision = 1;
     f.enough_slots = 1009;
+    f.rate_today = 1000;
+    f.rate_enough = 2000;
+    f.read_today = 8192;
+    f.read_enough = 5000;
     w = find(&f, "slot-collisions");
-    ok(w && w->value == 0.01 && fabs(w->price_bytes - 0.01 * 1000 * 4096) < 1e-6 &&
+    ok(w && w->value == 0.01 && fabs(w->price_bytes - 1000 * 3192.0) < 1e-6 &&
+           fabs(w->price_s - 0.5) < 1e-9 &&
            strstr(w->evidence, "slot collisions: 1 % of the loads") &&
+           strstr(w->evidence, "would be 2 times as fast") &&
            strstr(w->remedy, "rdcc_nslots=1009 instead of 521"),
        "one collision in 100 loads is told, with the slots that avoid it");
     f.counts.loads = 101;
@@ -117,6 +123,18 @@ test_cache(void)
     f.counts.loads = 100;
     f.enough_slots = 521;
     ok(!find(&f, "slot-collisions"), "nor where more slots would not help");
+    f.enough_slots = 1009;
+    f.rate_enough = 1049;
+    ok(!find(&f, "slot-collisions"), "nor where reads are hardly faster with them");
+    f.rate_enough = 1050;
+    f.read_enough = 9000;
+    w = find(&f, "slot-collisions");
+    ok(w && w->price_bytes == 0 && w->price_s > 0, "twenty in 21 of the time are enough: %.3g s",
+       w ? w->price_s : -1);
+    f.rate_enough = 900;
+    ok(!find(&f, "slot-collisions"), "and what is slower with them is no remedy");
+    f.rate_today = f.rate_enough = 0;
+    ok(!find(&f, "slot-collisions"), "nor what is not known to be one");
     f = facts_of(4, 64);
     f.memory_bytes = 0.5 * (1 << 30);
     w = find(&f, "memory-times-workers");
@@ -213,6 +231,8 @@ test_table(void)
     f.counts.requests = 1000;
     f.counts.evictions_collision = 50;
     f.enough_slots = 1009;
+    f.rate_today = 1;
+    f.rate_enough = 2;
     f.is_shared_block = true;
     f.memory_bytes = 1 << 30;
     size_t n = pack_findings_find(&f, found, MAX);

@@ -117,7 +117,7 @@ test_stats(void)
     const struct pack_chunkindex index = { .chunks = chunks, .n_chunks = 7 };
     struct pack_chunk_stats s;
     ok(pack_chunk_stats_make(&index, 1000, &s, NULL) == PACK_OK && s.n_stored == 6 &&
-           s.n_missing == 1 && s.n_masked == 1,
+           s.n_missing == 1 && s.n_masked == 1 && s.left_out == 0,
        "stored, missing, masked");
     ok(s.stored_min_bytes == 16 && s.stored_max_bytes == 100 && s.stored_median_bytes == 64 &&
            s.stored_p99_bytes == 100,
@@ -125,6 +125,16 @@ test_stats(void)
     ok(s.n_backward == 2, "two lie before the one that precedes them");
     ok(s.n_overlapping == 1 && s.n_beyond_end == 1 && s.first_bad == 4,
        "one overlaps, one is beyond the end");
+    for (size_t i = 0; i < 7; i++)
+        chunks[i].filter_mask = i == 2 ? 0 : i == 6 ? 6 : 3;
+    ok(pack_chunk_stats_make(&index, 1000, &s, NULL) == PACK_OK && s.n_masked == 6 &&
+           s.left_out == 2,
+       "what all that are stored left out: %x", s.left_out);
+    const struct pack_chunkindex missing = { .chunks = &chunks[2], .n_chunks = 1 };
+    struct pack_chunk_stats no_stats;
+    ok(pack_chunk_stats_make(&missing, 1000, &no_stats, NULL) == PACK_OK &&
+           no_stats.left_out == 0,
+       "nothing, where nothing is stored");
     /* 64 to 528: 64+100 bytes, 28 free, 64 + 16, 176 free, 16 */
     ok(s.span_bytes == 464 && s.gap_bytes == 28 + 176, "%llu bytes, of these %llu in no chunk",
        (unsigned long long)s.span_bytes, (unsigned long long)s.gap_bytes);

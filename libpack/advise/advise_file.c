@@ -166,10 +166,11 @@ pack_advise_file_missing_filter(const struct pack_advise_file *file)
 {
     const struct pack_h5_sources *s = &file->data->sources;
     uint32_t id;
-    if (pack_h5_missing_filter(&file->data->facts.pipeline, &id))
+    if (pack_h5_lacks_filter(&file->data->facts.pipeline, file->data->chunks.left_out, &id))
         return id;
     for (size_t i = 0; i < s->n_sources; i++)
-        if (pack_h5_missing_filter(&s->sources[i].facts.pipeline, &id))
+        if (pack_h5_lacks_filter(&s->sources[i].facts.pipeline, s->sources[i].chunks.left_out,
+                                 &id))
             return id;
     return 0;
 }

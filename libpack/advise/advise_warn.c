@@ -65,6 +65,31 @@ rate_apart(const struct pack_advise_params *params, const struct pack_advise_out
                : status;
 }
 
+/* What the same reads take as today, and with as many slots as keep chunks from pushing each
+ * other out. */
+static enum pack_status
+rate_slots(const struct pack_advise_params *params, const struct pack_advise_config *today,
+           struct pack_finding_facts *f, struct pack_error *err)
+{
+    enum { SLOT_SAMPLES = 20000 }; /* caches have to fill before anything collides */
+    struct pack_advise_config config = *today;
+    struct pack_advise_outcome now, enough;
+    enum pack_status status = pack_advise_slots(params, &config, err);
+    if (status != PACK_OK || config.cache.n_slots <= today->cache.n_slots)
+        return status;
+    status = pack_advise_evaluate(params, today, SLOT_SAMPLES, &now, err);
+    if (status == PACK_OK)
+        status = pack_advise_evaluate(params, &config, SLOT_SAMPLES, &enough, err);
+    if (status != PACK_OK)
+        return status;
+    f->enough_slots = config.cache.n_slots;
+    f->rate_today = now.later_rate;
+    f->rate_enough = enough.later_rate;
+    f->read_today = now.bytes_per_sample;
+    f->read_enough = enough.bytes_per_sample;
+    return PACK_OK;
+}
+
 static enum pack_status
 simulate_facts(const struct pack_advise_params *params,
                const struct pack_advise_outcome *o, struct pack_finding_facts *f,
@@ -83,10 +108,8 @@ simulate_facts(const struct pack_advise_params *params,
         status = rate_apart(params, o, f, err);
     if (status == PACK_OK && f->counts.evictions_collision &&
         (double)f->counts.evictions_collision >=
-            pack_threshold(f->thresholds, 203, "rate") * (double)f->counts.loads) {
-        status = pack_advise_slots(params, &config, err);
-        f->enough_slots = config.cache.n_slots;
-    }
+            pack_threshold(f->thresholds, 203, "rate") * (double)f->counts.loads)
+        status = rate_slots(params, &config, f, err);
     return status;
 }
 

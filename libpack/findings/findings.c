@@ -141,14 +141,16 @@ collisions(const struct pack_finding_facts *f, struct pack_finding *out)
     double loads = fmax((double)c->loads, (double)c->evictions_collision);
     if (f->grid.rank == 0 || c->evictions_collision == 0 ||
         (double)c->evictions_collision < least(f, 203, "rate") * loads ||
-        f->enough_slots <= f->cache.n_slots)
+        f->enough_slots <= f->cache.n_slots || f->rate_enough <= f->rate_today ||
+        f->rate_enough < least(f, 203, "factor") * f->rate_today)
         return false;
     out->value = (double)c->evictions_collision / loads;
-    out->price_bytes = bytes_in_vain(f) * out->value;
+    out->price_bytes = fmax(0, f->read_today - f->read_enough) * f->epoch_samples;
+    out->price_s = seconds_lost(f, f->rate_today, f->rate_enough);
     SAY(out->evidence,
         "slot collisions: %.3g %% of the loads push out a chunk that shares the slot "
-        "while bytes are free",
-        100 * out->value);
+        "while bytes are free: reads would be %.3g times as fast without",
+        100 * out->value, f->rate_enough / f->rate_today);
     SAY(out->remedy, "rdcc_nslots=%llu instead of %llu avoids it",
         (unsigned long long)f->enough_slots, (unsigned long long)f->cache.n_slots);
     return true;

@@ -50,7 +50,9 @@ struct pack_finding_facts {
     double rate_joined, rate_apart; /* scattered samples in one read; each in its own */
     double joined_elems;            /* elements of one such read; where there are no chunks,
                                      * runs along the last axis */
-    uint64_t enough_slots;          /* the smallest number without collisions */
+    uint64_t enough_slots; /* the smallest number without collisions; as today and with it: */
+    double rate_today, rate_enough; /* samples/s of later epochs */
+    double read_today, read_enough; /* bytes from the file for a sample */
 
     int missing_filter; /* 0: none */
     const char *need;   /* "needs the filter szip (4), which ..." */

@@ -214,6 +214,17 @@ is_needless(const struct look *l)
            stored_rate(l->f) > pack_threshold(l->t, 403, "rate");
 }
 
+/* All chunks left out whatever compresses. */
+static bool
+is_left_out(const struct look *l)
+{
+    struct pack_pipeline done = { .n = 0 };
+    for (int i = 0; i < l->f->pipeline.n; i++)
+        if (!(l->d->stats.left_out >> i & 1))
+            done.filter[done.n++] = l->f->pipeline.filter[i];
+    return !pack_pipeline_compresses(&done);
+}
+
 static bool
 needless_compression(const struct look *l, struct pack_finding *out)
 {
@@ -221,11 +232,19 @@ needless_compression(const struct look *l, struct pack_finding *out)
     if (!is_needless(l))
         return false;
     out->value = stored_rate(l->f);
+    pack_pipeline_format(&l->f->pipeline, text);
+    if (is_left_out(l)) {
+        SAY(out->evidence,
+            "%.60s was left out of all chunks, for it saves nothing: it decodes nothing, and "
+            "yet has each chunk read as a whole",
+            text);
+        return true;
+    }
     out->price_s = l->r->decode_s;
     SAY(out->evidence,
         "%.60s leaves %.3g %% of the data: it saves next to nothing and is undone "
         "at every load",
-        pack_pipeline_format(&l->f->pipeline, text), 100 * out->value);
+        text, 100 * out->value);
     return true;
 }
 
@@ -253,9 +272,24 @@ slow_codec(const struct look *l, struct pack_finding *out)
 static bool
 damaged_dataset(const struct look *l, struct pack_finding *out)
 {
-    if (!l->d->failure[0])
+    if (!l->d->failure[0] || l->d->is_too_many)
         return false;
     SAY(out->evidence, "%s", l->d->failure);
+    return true;
+}
+
+static bool
+unlisted_chunks(const struct look *l, struct pack_finding *out)
+{
+    if (!l->d->is_too_many)
+        return false;
+    out->value = (double)l->f->n_chunks_total;
+    SAY(out->evidence,
+        "it has room for %llu chunks, of which %llu are stored: more than this program lists, so "
+        "that where they lie is not known, and nobody is asked who reads them",
+        (unsigned long long)l->f->n_chunks_total, (unsigned long long)l->f->n_chunks_stored);
+    SAY(out->remedy, "write it with larger chunks, of some whole samples, or end it where its "
+                     "data ends");
     return true;
 }
 
@@ -389,8 +423,8 @@ static const struct {
     { 401, shuffled_bytes },    { 402, variable_length }, { 403, needless_compression },
     { 404, slow_codec },        { 505, damaged_dataset }, { 506, overlapping_chunks },
     { 507, chunks_beyond_end }, { 508, missing_chunks },  { 509, scattered_chunks },
-    { 516, data_beyond_end },
     { 511, old_index },         { 513, masked_chunks },   { 514, missing_sources },
+    { 516, data_beyond_end },   { 517, unlisted_chunks },
 };
 
 _Static_assert(sizeof rules / sizeof *rules <= PACK_FINDINGS_STORED_MAX,

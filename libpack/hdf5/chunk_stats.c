@@ -41,6 +41,7 @@ static uint64_t
 list(const struct pack_chunkindex *index, struct place *places, struct pack_chunk_stats *s)
 {
     uint64_t n = 0, bits = 0;
+    uint32_t left_out = UINT32_MAX;
     for (uint64_t i = 0; i < index->n_chunks; i++) {
         const struct pack_chunk *c = &index->chunks[i];
         if (c->address_bytes == PACK_CHUNK_MISSING)
@@ -49,9 +50,11 @@ list(const struct pack_chunkindex *index, struct place *places, struct pack_chun
             s->n_backward++;
         places[n++] = (struct place){ c->address_bytes, c->stored_bytes, i };
         s->n_masked += c->filter_mask != 0;
+        left_out &= c->filter_mask;
         bits |= c->address_bytes;
     }
     s->n_stored = n;
+    s->left_out = n > 0 ? left_out : 0;
     s->n_missing = index->n_chunks - n;
     for (s->aligned_bytes = n > 0; n > 0 && s->aligned_bytes < ALIGNED_MAX; s->aligned_bytes *= 2)
         if (bits & s->aligned_bytes)

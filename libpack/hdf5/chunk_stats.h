@@ -14,6 +14,7 @@ struct pack_chunk_stats {
     uint64_t n_stored, n_missing;
     uint64_t stored_min_bytes, stored_median_bytes, stored_p99_bytes, stored_max_bytes;
     uint64_t n_masked;      /* of which filters were left out */
+    uint32_t left_out;      /* filters that all of them left out: bit i is filter i */
     uint64_t n_backward;    /* lie before the stored chunk that comes before them */
     uint64_t span_bytes;    /* from the first byte of any to the last */
     uint64_t gap_bytes;     /* of these, in no chunk */

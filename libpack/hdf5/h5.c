@@ -170,15 +170,22 @@ pack_h5_read_pipeline(hid_t dcpl, struct pack_pipeline *pipeline)
 }
 
 bool
-pack_h5_missing_filter(const struct pack_pipeline *pipeline, uint32_t *id)
+pack_h5_lacks_filter(const struct pack_pipeline *pipeline, uint32_t left_out, uint32_t *id)
 {
     pack_h5_quiet();
     for (int i = 0; i < pipeline->n; i++)
-        if (H5Zfilter_avail((H5Z_filter_t)pipeline->filter[i].id) <= 0) {
+        if (!(left_out >> i & 1) &&
+            H5Zfilter_avail((H5Z_filter_t)pipeline->filter[i].id) <= 0) {
             *id = pipeline->filter[i].id;
             return true;
         }
     return false;
+}
+
+bool
+pack_h5_missing_filter(const struct pack_pipeline *pipeline, uint32_t *id)
+{
+    return pack_h5_lacks_filter(pipeline, 0, id);
 }
 
 /* ------------------------------------------------------------------ opening */

@@ -65,6 +65,9 @@ enum pack_status pack_facts_read(int64_t file, const char *path, struct pack_fac
 /* Whether this HDF5 lacks a filter of the pipeline, neither registered nor found as a
  * plugin; *id is the first such. pack_filter_need() says what brings it. */
 bool pack_h5_missing_filter(const struct pack_pipeline *pipeline, uint32_t *id);
+/* Likewise of those that decoding needs, where all chunks left some out: bit i is filter i. */
+bool pack_h5_lacks_filter(const struct pack_pipeline *pipeline, uint32_t left_out,
+                          uint32_t *id);
 
 /*
  * Registers the zstd filter, number 32015, with HDF5 for the rest of the process, so that

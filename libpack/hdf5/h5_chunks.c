@@ -14,6 +14,10 @@ list(const char *file, const char *path, const struct pack_facts *facts,
     chunks->stored_bytes = calloc(index.n_chunks ? index.n_chunks : 1, sizeof(uint64_t));
     for (uint64_t i = 0; chunks->stored_bytes && i < index.n_chunks; i++)
         chunks->stored_bytes[i] = index.chunks[i].stored_bytes;
+    chunks->left_out = index.n_missing < index.n_chunks ? UINT32_MAX : 0;
+    for (uint64_t i = 0; i < index.n_chunks; i++)
+        if (index.chunks[i].address_bytes != PACK_CHUNK_MISSING)
+            chunks->left_out &= index.chunks[i].filter_mask;
     pack_chunkindex_done(&index);
     return chunks->stored_bytes ? PACK_OK : pack_fail_memory(err, "sizes of chunks");
 }

@@ -20,6 +20,8 @@ struct pack_h5_chunks {
      * to be listed. */
     uint64_t *stored_bytes;
     bool is_too_many; /* to be listed, see pack_chunkindex_read() */
+    uint32_t left_out; /* filters that all chunks left out, of those that were listed: bit i is
+                        * filter i */
 };
 
 /*

@@ -37,7 +37,8 @@ check_part(const struct pack_h5_dataset *d, struct pack_error *err)
                          "'%s:/%s' holds elements of type %s; only numbers and other "
                          "values of fixed size can be read",
                          d->file, d->path, pack_type_format(&facts->type, type));
-    if (!facts->filters_available && pack_h5_missing_filter(&facts->pipeline, &id))
+    if (!facts->filters_available &&
+        pack_h5_lacks_filter(&facts->pipeline, d->chunks.left_out, &id))
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
                          "'%s:/%s' cannot be decoded here: it %s", d->file, d->path,
                          pack_filter_need(id, need));

@@ -159,7 +159,10 @@ list_chunks(struct looking *l, const char *dataset)
     if (d->facts.layout != PACK_LAYOUT_CHUNKED)
         return;
     pack_h5_guard_note(l->guard, "listing the chunks of '/%s'", dataset);
-    if (pack_h5_chunks_list(l->path, dataset, &d->facts, 0, NULL, &index, &why) != PACK_OK) {
+    enum pack_status status =
+        pack_h5_chunks_list(l->path, dataset, &d->facts, 0, NULL, &index, &why);
+    if (status != PACK_OK) {
+        d->is_too_many = status == PACK_ERR_LIMIT;
         keep_failure(d, &why);
         return;
     }
@@ -242,8 +245,9 @@ look_at(void *context, const char *dataset, struct pack_error *err)
     memset(d, 0, sizeof *d);
     pack_h5_guard_note(l->guard, "reading '/%s'", dataset);
     if (pack_facts_read(l->file, dataset, &d->facts, &why) == PACK_OK) {
-        (void)pack_h5_missing_filter(&d->facts.pipeline, &d->missing_filter);
         list_chunks(l, dataset);
+        (void)pack_h5_lacks_filter(&d->facts.pipeline, d->has_stats ? d->stats.left_out : 0,
+                                   &d->missing_filter);
         list_sources(l, dataset);
         if (d->facts.contiguous_address != UINT64_MAX)
             add_run(l, d->facts.contiguous_address, d->facts.stored_bytes);
@@ -344,7 +348,7 @@ is_sane(struct pack_survey_dataset *d)
     const struct pack_shape *shapes[] = { &f->extent, &f->max_extent, &f->chunk, &f->n_chunks };
     bool *const bools[] = { &f->type.is_signed,    &f->type.is_variable, &f->edge_chunks_unfiltered,
                             &f->filters_available, &f->fill_is_zero,     &f->has_page_strategy,
-                            &d->has_stats };
+                            &d->has_stats,         &d->is_too_many };
     for (size_t i = 0; i < sizeof bools / sizeof *bools; i++)
         pack_h5_guard_mend_bool(bools[i]);
     f->path[sizeof f->path - 1] = d->failure[sizeof d->failure - 1] = '\0';

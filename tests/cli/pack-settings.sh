@@ -24,6 +24,7 @@ try shuffle --size 16x16 --chunk 5 --compress zstd
 try shuffle --size 64
 try shuffle --size 64 --compress gzip
 try shuffle --size 48 --chunk 10x16x48x3
+try shuffle --size 300 --chunk 5 --compress zstd
 try block:chunks=16 --size 100 --chunk 5 --for block-shuffle
 [ -n "$all" ] && echo "some of them set the cache"
 # a file that is called as the proposed one is not written over itself
