@@ -898,6 +898,8 @@ def test_what_images_cannot_be_made_into_is_said_with_their_file(tmp_path):
     for argument, options, kind, words in (
             ("crop", {"crop": 20}, ValueError, "20 x 20 cannot be cut out of images of 8 x 9"),
             ("centre_crop", {"centre_crop": (4, 10)}, ValueError, "images of 8 x 9"),
+            ("crop", {"crop": 20, "layout": "nchw"}, ValueError, "20 x 20"),
+            ("crop", {"crop": 6, "box": (1, 4, 5, 3)}, ValueError, "images of 4 x 5"),
             ("resize", {"resize": 2**20}, ValueError, "1048576"),
             ("resize", {"images": "volume", "resize": 4}, h5pack.UnsupportedError, "no images"),
             ("flip", {"images": "volume", "flip": True}, h5pack.UnsupportedError, "no images"),
