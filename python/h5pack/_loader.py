@@ -142,6 +142,7 @@ class Loader:
         if 0 in shape:
             extents = "x".join(map(str, shape))
             fail("images", f"'{self._images}' is of {extents}, and has no samples")
+        self._check_lengths()
         n_all = self._count(shape)
         if indices is not None:
             _options.check_indices(indices, n_all)
@@ -155,6 +156,16 @@ class Loader:
         self._n_batches = -(-self._n_samples // self._batch_size)
         if not self._n_batches:
             _options.fail_empty(order.n_samples, self._order)
+
+    def _check_lengths(self):
+        """That what is read in step has a row for each sample, in each file."""
+        for name, known in zip(self._names, self._known):
+            n = known[self._images][0][0]
+            for dataset, (shape, _) in known.items():
+                if not shape or shape[0] != n:
+                    has = f"has {shape[0]}" if shape else "is a scalar"
+                    fail("with_", f"'{os.fsdecode(name)}': '{dataset}' {has}, and "
+                                  f"'{self._images}' has {n} samples: datasets in step are of one length")
 
     def _check_images(self, asked):
         """That what is asked to be made of them can be: a reader would refuse it later."""

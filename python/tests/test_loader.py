@@ -1101,6 +1101,18 @@ def test_chunks_of_later_files_and_of_sources_count_as_well(tmp_path):
         assert "chunk=4" in raised(h5pack.ArgumentError, other.load_state_dict, state)
 
 
+def test_what_is_in_step_is_as_long_in_each_file(tmp_path):
+    """Also where the sums are: labels would be those of other images."""
+    for name, n_images, n_labels in ("a", 10, 12), ("b", 12, 10), ("c", 4, None):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file["images"] = numpy.zeros((n_images, 2, 2, 3), "u1")
+            file["labels"] = 7 if n_labels is None else numpy.arange(n_labels)
+    for names, said in (("a", "'labels' has 12, and 'images' has 10"), ("ab", "a.h5"),
+                        ("c", "'labels' is a scalar")):
+        files = [tmp_path / f"{name}.h5" for name in names]
+        assert said in raised(h5pack.ArgumentError, opened, files, 2)
+
+
 def test_sources_that_are_not_there_are_told_of_once(tmp_path):
     """HDF5 gives fill values for them in silence. By rows libpack reads, by columns HDF5."""
     def lay_out(name, by_rows, n_files):
