@@ -589,6 +589,79 @@ def test_fix():
           'what no rewrite mends is not written either')
 
 
+def test_foreseen():
+    """Nothing that a fix brings along comes as a surprise, and what can be clean is."""
+    few, wide = rng.integers(0, 4, (4096, 64, 64)).astype('u1'), rng.integers(0, 256, (8192, 32, 16)).astype('f4')
+    large4, gzip = rng.integers(0, 256, (4096, 64, 64), 'u1'), {'compression': 'gzip'}
+    # data, how it is stored, the fix that is named; what is found then, what h5rechunk is told
+    cases = (
+        (wide, {'chunks': (1, 32, 16), 'shuffle': True, **gzip}, '405', [], '=4x32x16,none'),  # tiny, and noise
+        (wide % 4, {'chunks': (4, 32, 16), 'shuffle': True, **gzip}, '405', ['H5A404'], '=,gzip:4'),  # bytes, shuffled
+        (wide, {'chunks': (512, 32, 1)}, '405', None, None),
+        (wide, {}, '405', [], '=128x32x16,none'),
+        (large4, {'chunks': (512, 64, 64), **gzip}, '403', [], '=1x64x64,none'),  # a cliff
+        (large4, {'chunks': (16, 64, 64), 'shuffle': True, **gzip}, '403', [], '=,none'),
+        (large4, {'chunks': (16, 64, 64), 'shuffle': True, **gzip}, None, [], '=,none'),
+        (few, {'chunks': (512, 64, 64)}, '406', [], '=1x64x64,zstd:3'),  # decoded again
+        (few, {}, '406', [], '=16x64x64,zstd:3'),
+        (few, {'chunks': (64, 16, 64), **gzip}, None, [], '=1x64x64,zstd:3'),
+        (large4, {'chunks': (512, 8, 8), **gzip}, None, [], '=1x64x64,none'),
+        (few, {'chunks': (2048, 64, 64), 'fletcher32': True, **gzip}, None, [], None),
+    )
+    for data, options, rule, want, done_so in cases:
+        write('before.h5', data, **options)
+        if os.path.exists('fixed.h5'):
+            os.unlink('fixed.h5')
+        before = findings('before.h5', '--deep')
+        status, fixed = fix('before.h5', '--deep', *(['--fix-rule', rule] if rule else []))
+        after = sorted(f['code'] for file in fixed['files'] for f in file['findings']) if fixed and fixed['output'] else ['none']
+        said = {c for f in before for c in f['left']} | {f['code'] for f in before}
+        ok(set(after) <= said and (want is None or after == want) and (status == 0 or 'H5A103' in after or 'H5A404' in after),
+           f'{options}, {rule or "all"}: {sorted(f["code"] for f in before)} are followed by {after}')
+        if done_so:
+            equal(fixed['datasets'], ['images' + done_so], 'with what it takes')
+        for f in before:  # the command alone does the same
+            if f['code'] == f'H5A{rule}':
+                subprocess.run(shlex.split(f['command']) + ['-f', '-q'], check=True)
+                equal(codes('new.h5', '--deep'), after, 'so does its command')
+
+
+def test_left():
+    """What a rule finds behind a fix, where nothing can be done about it, is said before."""
+    write('left.h5', rng.integers(0, 4, (600, 512, 512)).astype('u1'), chunks=(1, 512, 512))
+    words = '--deep', '--rdcc-nbytes', '4096', '--threshold', '107=1K'
+    before = findings('left.h5', *words)
+    found, = [f for f in before if f['code'] == 'H5A406']
+    subprocess.run(shlex.split(found['command']) + ['-f', '-q'], check=True)
+    equal((set(codes('new.h5', *words)) - {f['code'] for f in before}, found['left']), ({'H5A107'}, ['H5A107']),
+          'what will be found is told')
+    run = subprocess.run(['h5audit', '-q', *words, 'left.h5'], capture_output=True, text=True)
+    ok('note:  found then: H5A107 huge-chunks' in run.stdout, 'in words, too')
+    ok('found then: H5A107 huge-chunks' in page_of(*words, 'left.h5') and
+       'found then: H5A107' in subprocess.run(['h5audit', '--sarif', *words, 'left.h5'], capture_output=True, text=True).stdout,
+       'on a page, and in SARIF')
+
+
+def test_grown():
+    """What a codec, or none, takes more than the one of today, is told."""
+    few = rng.integers(0, 2, (1024, 64, 64)).astype('u1')
+    mask = np.kron(rng.integers(0, 3, (1024, 8, 8)), np.ones((1, 8, 8))).astype('u1')
+    threes = noise | 3
+    seen = set()
+    for data, chunk, code, *words in ((few, 4, 'H5A404'), (mask, 2, 'H5A404'), (noise & 15, 16, 'H5A404'), (noise, 1, 'H5A403'),
+                                      (threes, 3, 'H5A403', '--threshold', '403=0.5')):
+        write('before.h5', data, chunks=(chunk, 64, 64), compression='gzip')
+        found, = [f for f in findings('before.h5', *words) if f['code'] == code]
+        subprocess.run(shlex.split(found['command']) + ['-f', '-q'], check=True)
+        with h5py.File('before.h5') as one, h5py.File('new.h5') as two:
+            was, then = (f['images'].id.get_storage_size() for f in (one, two))
+        told = found['grown_bytes']
+        is_right = told is None if then < 1.01 * was else told and abs(told / then - 1) < 0.1 if then > 1.03 * was else True
+        seen.add((code, told is not None))
+        ok(is_right, f'{code}, chunks of {chunk}: from {was} to {then} bytes, about {told} is told')
+    equal(len(seen), 4, f'of both rules, what grows and what does not {sorted(seen)}')
+
+
 # ------------------------------------------------------------------------ what samples hold
 
 def held(path, *words):
@@ -640,8 +713,8 @@ def test_bytes():
         file['images'] = whole.astype('f4')
     status, fixed = fix('flat.h5', '--deep', '--fix-rule', '405')
     with h5py.File('fixed.h5') as file:
-        equal((status, file['images'].chunks, (file['images'][:] == whole).all()), (0, (128, 32, 16), True),
-              'what has no chunks gets some')
+        equal((status, file['images'].chunks, (file['images'][:] == whole).all()), (0, (64, 32, 16), True),
+              'what has no chunks gets some, that hang over by little')
     os.unlink('fixed.h5')
     for name, change in (('a half', 0.5), ('256', 256), ('-1', -1), ('a NaN', np.nan), ('-0.0', -0.0)):
         almost = whole.astype('f4')
@@ -1308,6 +1381,9 @@ test_shared()
 test_described()
 test_same_sentence()
 test_fix()
+test_foreseen()
+test_left()
+test_grown()
 test_bytes()
 test_rest()
 test_labels()

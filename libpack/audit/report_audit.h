@@ -38,12 +38,13 @@ enum { PACK_AUDIT_LEFT_OUT_MAX = 192 };
 const char *pack_report_audit_left_out(const struct pack_audit_file *file,
                                        char text[PACK_AUDIT_LEFT_OUT_MAX]);
 
-enum { PACK_AUDIT_PRICE_MAX = 160 };
+enum { PACK_AUDIT_PRICE_MAX = 320 };
 /* "44.0 MiB of the file; 2.1 s of each epoch" into text; NULL: it has no price. */
 const char *pack_report_audit_price(const struct pack_finding *finding,
                                     char text[PACK_AUDIT_PRICE_MAX]);
 
-/* "its data takes about 3.0 MiB then, more than now" into text; NULL: it does not. */
+/* "its data takes about 3.0 MiB then, more than now; H5A406 missing-compression is found
+ * then" into text; NULL: neither. */
 const char *pack_report_audit_growth(const struct pack_audit_finding *finding,
                                      char text[PACK_AUDIT_PRICE_MAX]);
 

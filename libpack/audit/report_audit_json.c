@@ -59,6 +59,12 @@ put_finding(struct pack_json *json, const struct pack_audit_finding *a)
         pack_json_double(json, "grown_bytes", a->grown_bytes);
     else
         pack_json_null(json, "grown_bytes");
+    pack_json_array(json, "left");
+    for (size_t i = 0; i < a->n_left; i++) {
+        snprintf(code, sizeof code, "H5A%03d", a->left[i]);
+        pack_json_text(json, NULL, code);
+    }
+    pack_json_close(json);
     pack_json_close(json);
 }
 
