@@ -19,6 +19,7 @@ struct pack_audit_report {
     const struct pack_audit_applied *applied; /* likewise */
     const char *const *unlisted; /* sentences of folders that could not be listed */
     size_t n_unlisted;
+    const char *folder; /* absolute, that SARIF names files from; NULL: as they were given */
     enum pack_finding_severity fail_on;
     bool is_plain;   /* no option was set that changes findings or fixes */
     bool is_brief;   /* findings alone, no facts of datasets */
