@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libpack/audit/report_audit.h"
 #include "libpack/audit/report_map.h"
@@ -269,6 +270,7 @@ report(const struct pack_audit_params *params, const struct audit_files *files,
        const struct pack_audit_result *result, const struct pack_audit_applied *applied,
        bool is_stopped, struct pack_buf *text, struct pack_error *err)
 {
+    char *folder = o.sarif ? getcwd(NULL, 0) : NULL; /* without it names stay as they are */
     const struct pack_audit_report r = { .program = program.name,
                                          .version = PACKAGE_VERSION,
                                          .params = params,
@@ -277,6 +279,7 @@ report(const struct pack_audit_params *params, const struct audit_files *files,
                                          .applied = applied,
                                          .unlisted = files->unlisted.names,
                                          .n_unlisted = files->unlisted.n,
+                                         .folder = folder,
                                          .fail_on = (enum pack_finding_severity)o.fail_on,
                                          .is_plain = !is_any_given(READER "|no-reader|" RULES),
                                          .is_brief = o.quiet,
@@ -284,6 +287,7 @@ report(const struct pack_audit_params *params, const struct audit_files *files,
     enum pack_status status = o.json    ? pack_report_audit_json(&r, text, err)
                               : o.sarif ? pack_report_audit_sarif(&r, text, err)
                                         : pack_report_audit_text(&r, text, err);
+    free(folder);
     return status == PACK_OK && o.html && !is_stopped ? write_page(&r, err) : status;
 }
 

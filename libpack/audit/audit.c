@@ -68,8 +68,11 @@ keep(const struct pack_audit_params *p, struct pack_audit_result *r,
     /* a command that is cut would be another one */
     if (fix && mending->command && strlen(mending->command) < PACK_AUDIT_COMMAND_MAX)
         strcpy(grown[r->n_findings].command, mending->command);
-    if (grown[r->n_findings].command[0])
+    if (grown[r->n_findings].command[0]) {
         grown[r->n_findings].grown_bytes = mending->grown_bytes;
+        grown[r->n_findings].n_left = mending->n_left;
+        memcpy(grown[r->n_findings].left, mending->left, sizeof mending->left);
+    }
     r->n_findings++;
     return PACK_OK;
 }
@@ -152,22 +155,6 @@ is_among(const struct largest *largest, size_t set)
     return is;
 }
 
-/* What needs no reader. */
-static enum pack_status
-look_at_stored(const struct pack_audit_params *p, const struct pack_survey_dataset *d,
-               struct pack_audit_found *found, const struct pack_audit_file *file,
-               struct pack_error *err)
-{
-    static const struct pack_stored_reading nobody = { .epoch_samples = 0 };
-    enum pack_status status = PACK_OK;
-    found->n = pack_findings_dataset(d, &nobody, &p->thresholds, found->finding,
-                                     PACK_FINDINGS_STORED_MAX);
-    for (size_t i = 0; i < found->n && status == PACK_OK; i++)
-        status = pack_audit_mend(&found->finding[i], file->path, &d->facts, NULL,
-                                 &found->mending[i], err);
-    return status;
-}
-
 /* Whether samples of more than one number lie beside it, as many as it has numbers: it may be
  * their labels then. */
 static bool
@@ -200,26 +187,36 @@ is_uniform(const char *pattern)
     return is;
 }
 
-/* What its samples are at fault in. */
-static enum pack_status
-look_at_contents(const struct pack_audit_params *p, const struct pack_audit_file *file,
-                 size_t set, struct pack_audit_found *found, struct pack_error *err)
+void
+pack_audit_find_contents(const struct pack_audit_params *p, const struct pack_audit_file *file,
+                         size_t set, struct pack_audit_found *found)
 {
-    const struct pack_facts *facts = &file->survey.datasets[set].facts;
-    size_t first = found->n;
-    enum pack_status status = PACK_OK;
     if (!file->contents)
-        return PACK_OK;
+        return;
     const struct pack_contents_use use = {
         .is_shuffled = is_uniform(p->request.reading.pattern),
         .has_samples = file->contents[set].n_classes > 0 &&
                        has_samples_beside(&file->survey, set),
     };
-    found->n +=
-        pack_findings_contents(facts, &file->contents[set], &use, &p->thresholds,
-                               found->finding + first, PACK_AUDIT_FOUND_MAX - first);
-    for (size_t i = first; i < found->n && status == PACK_OK; i++)
-        status = pack_audit_mend(&found->finding[i], file->path, facts, NULL,
+    found->n += pack_findings_contents(&file->survey.datasets[set].facts,
+                                       &file->contents[set], &use, &p->thresholds,
+                                       found->finding + found->n,
+                                       PACK_AUDIT_FOUND_MAX - found->n);
+}
+
+/* What needs no reader. */
+static enum pack_status
+look_at_stored(const struct pack_audit_params *p, const struct pack_audit_file *file, size_t set,
+               struct pack_audit_found *found, struct pack_error *err)
+{
+    static const struct pack_stored_reading nobody = { .epoch_samples = 0 };
+    const struct pack_survey_dataset *d = &file->survey.datasets[set];
+    enum pack_status status = PACK_OK;
+    found->n = pack_findings_dataset(d, &nobody, &p->thresholds, found->finding,
+                                     PACK_FINDINGS_STORED_MAX);
+    pack_audit_find_contents(p, file, set, found);
+    for (size_t i = 0; i < found->n && status == PACK_OK; i++)
+        status = pack_audit_mend(&found->finding[i], file->path, &d->facts, NULL,
                                  &found->mending[i], err);
     return status;
 }
@@ -242,10 +239,8 @@ look_at_set(const struct pack_audit_params *p, const struct largest *largest, si
         reading->set = set;
         status = pack_audit_read(p, file, reading, found, err);
     } else {
-        status = look_at_stored(p, d, found, file, err);
+        status = look_at_stored(p, file, set, found, err);
     }
-    if (status == PACK_OK)
-        status = look_at_contents(p, file, set, found, err);
     const char *path = d->facts.path + strspn(d->facts.path, "/");
     for (size_t i = 0; i < found->n && status == PACK_OK; i++)
         status = keep(p, r, &found->finding[i], path, &found->mending[i], err);

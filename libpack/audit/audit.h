@@ -20,7 +20,9 @@ extern "C" {
 
 enum {
     PACK_AUDIT_COMMAND_MAX = 1024,
-    PACK_AUDIT_SETS_MAX = 32 /* of a file that a reader is simulated for, the largest */
+    PACK_AUDIT_SETS_MAX = 32, /* of a file that a reader is simulated for, the largest */
+    PACK_AUDIT_LEFT_MAX = 8,
+    PACK_AUDIT_PLANS_MAX = 5
 };
 
 struct pack_audit_params {
@@ -62,6 +64,21 @@ struct pack_audit_finding {
     unsigned fix;        /* enum pack_audit_fix; 0: none */
     char command[PACK_AUDIT_COMMAND_MAX]; /* that mends it, as a shell takes it; "": none */
     double grown_bytes; /* that the dataset takes then, about, where it is more; or 0 */
+    /* Codes of what rules find in the dataset then: what the command brings along, or layouts
+     * that it makes no better. */
+    int left[PACK_AUDIT_LEFT_MAX];
+    size_t n_left;
+};
+
+/* How a dataset is to be stored, by one of the fixes. */
+struct pack_audit_plan {
+    unsigned fix;  /* enum pack_audit_fix, one of them */
+    double rate;   /* samples/s of later epochs */
+    double bytes;  /* in the file, about; 0: not known */
+    char chunk[PACK_SHAPE_TEXT_MAX]; /* "": as it is */
+    char filters[PACK_PIPELINE_TEXT_MAX];
+    int left[PACK_AUDIT_LEFT_MAX]; /* see pack_audit_finding */
+    size_t n_left;
 };
 
 /* What a reader meets with in a dataset. */
@@ -73,9 +90,10 @@ struct pack_audit_reading {
     double epoch_s;
     double rate_1, rate_2; /* with the default caches of HDF5 1.x and 2.x; 0: alike */
     bool has_advice;       /* another layout was looked for, */
-    bool is_kept;          /* and none is worth it; else it gives: */
-    double advised_rate, advised_bytes; /* bytes: of another layout in the file */
-    char chunk[PACK_SHAPE_TEXT_MAX], filters[PACK_PIPELINE_TEXT_MAX];
+    bool is_kept;          /* and none is worth it; else there is a plan of it, which gives: */
+    double advised_rate;
+    struct pack_audit_plan plans[PACK_AUDIT_PLANS_MAX]; /* of another layout, and of other fixes */
+    size_t n_plans;
 };
 
 struct pack_audit_file {

@@ -85,7 +85,7 @@ plan_set(const struct pack_audit_result *found, const struct pack_audit_apply_pa
     char filters[PACK_PIPELINE_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX];
     if (!fix)
         return PACK_OK;
-    pack_audit_filters(facts, fix, reading ? reading->filters : "", filters);
+    pack_audit_filters(facts, fix, reading, filters);
     return add_spec(applied, path, pack_audit_chunk(facts, fix, reading, chunk), filters, err);
 }
 

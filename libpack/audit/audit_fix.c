@@ -13,12 +13,13 @@
 static bool
 is_dropped(uint32_t id, unsigned fix)
 {
-    return (id == PACK_FILTER_SHUFFLE && fix & PACK_AUDIT_FIX_NO_SHUFFLE) ||
+    return (id == PACK_FILTER_SHUFFLE &&
+            fix & (PACK_AUDIT_FIX_NO_SHUFFLE | PACK_AUDIT_FIX_BYTES)) ||
            (id != PACK_FILTER_FLETCHER32 && fix & PACK_AUDIT_FIX_NO_FILTERS);
 }
 
-static bool
-has_checksum(const struct pack_pipeline *pipeline)
+bool
+pack_audit_has_checksum(const struct pack_pipeline *pipeline)
 {
     for (int i = 0; i < pipeline->n; i++)
         if (pipeline->filter[i].id == PACK_FILTER_FLETCHER32)
@@ -26,9 +27,8 @@ has_checksum(const struct pack_pipeline *pipeline)
     return false;
 }
 
-/* Who had a checksum keeps one. */
-static char *
-with_checksum(const char *filters, char text[PACK_PIPELINE_TEXT_MAX])
+char *
+pack_audit_with_checksum(const char *filters, char text[PACK_PIPELINE_TEXT_MAX])
 {
     static const char checksum[] = "fletcher32";
     bool is_none = strcmp(filters, "none") == 0, has = strstr(filters, checksum) != NULL;
@@ -37,17 +37,35 @@ with_checksum(const char *filters, char text[PACK_PIPELINE_TEXT_MAX])
     return text;
 }
 
+const struct pack_audit_plan *
+pack_audit_plan_of(const struct pack_audit_reading *reading, unsigned fix)
+{
+    static const unsigned order[] = { PACK_AUDIT_FIX_LAYOUT, PACK_AUDIT_FIX_BYTES,
+                                      PACK_AUDIT_FIX_COMPRESS, PACK_AUDIT_FIX_NO_FILTERS,
+                                      PACK_AUDIT_FIX_ZSTD };
+    for (size_t i = 0; reading && i < sizeof order / sizeof *order; i++)
+        for (size_t k = 0; fix & order[i] && k < reading->n_plans; k++)
+            if (reading->plans[k].fix == order[i])
+                return &reading->plans[k];
+    return NULL;
+}
+
 char *
-pack_audit_filters(const struct pack_facts *facts, unsigned fix, const char *advised,
+pack_audit_filters(const struct pack_facts *facts, unsigned fix,
+                   const struct pack_audit_reading *reading,
                    char text[PACK_PIPELINE_TEXT_MAX])
 {
     static const uint32_t level = 3;
     const struct pack_pipeline *pipeline = &facts->pipeline;
+    const struct pack_audit_plan *plan =
+        pack_audit_plan_of(reading, fix & (PACK_AUDIT_FIX_LAYOUT | PACK_AUDIT_FIX_BYTES));
+    const char *advised = plan ? plan->filters : NULL;
     struct pack_pipeline changed = { 0 };
     if (fix & PACK_AUDIT_FIX_COMPRESS)
         advised = facts->type.bytes > 1 ? "shuffle+zstd:3" : "zstd:3";
-    if (fix & (PACK_AUDIT_FIX_LAYOUT | PACK_AUDIT_FIX_COMPRESS))
-        return has_checksum(pipeline) ? with_checksum(advised, text) : strcpy(text, advised);
+    if (advised)
+        return pack_audit_has_checksum(pipeline) ? pack_audit_with_checksum(advised, text)
+                                                 : strcpy(text, advised);
     for (int i = 0; i < pipeline->n; i++) {
         const struct pack_filter *f = &pipeline->filter[i];
         if (is_dropped(f->id, fix))
@@ -61,7 +79,7 @@ pack_audit_filters(const struct pack_facts *facts, unsigned fix, const char *adv
     return pack_pipeline_format(&changed, text);
 }
 
-/* What has no chunks gets some, of whole samples and about 64 KiB. */
+/* What has no chunks gets some, of whole samples and about 64 KiB, where no plan has others. */
 char *
 pack_audit_chunk(const struct pack_facts *facts, unsigned fix,
                  const struct pack_audit_reading *reading, char text[PACK_SHAPE_TEXT_MAX])
@@ -71,9 +89,10 @@ pack_audit_chunk(const struct pack_facts *facts, unsigned fix,
     uint64_t bytes = samples ? facts->logical_bytes / samples : 0;
     if (fix & PACK_AUDIT_FIX_BYTES)
         bytes /= facts->type.bytes;
+    const struct pack_audit_plan *plan = pack_audit_plan_of(reading, fix);
     text[0] = '\0';
-    if (fix & PACK_AUDIT_FIX_LAYOUT)
-        return strcpy(text, reading->chunk);
+    if (plan && plan->chunk[0])
+        return strcpy(text, plan->chunk);
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         snprintf(text, PACK_SHAPE_TEXT_MAX, "%llu",
                  (unsigned long long)(bytes && bytes < CHUNK_BYTES ? CHUNK_BYTES / bytes : 1));
@@ -96,14 +115,21 @@ static const struct {
     { 510, PACK_AUDIT_FIX_COPY },       { 605, PACK_AUDIT_FIX_MIX },
 };
 
-/* What mends a finding of a dataset, as far as h5rechunk can. */
-static unsigned
-fix_of(int code, const struct pack_facts *facts, const struct pack_audit_reading *reading)
+unsigned
+pack_audit_fix_of(int code)
 {
     unsigned fix = 0;
     for (size_t i = 0; i < sizeof fixes / sizeof *fixes; i++)
         if (fixes[i].code == code)
             fix = fixes[i].fix;
+    return fix;
+}
+
+/* What mends a finding of a dataset, as far as h5rechunk can. */
+static unsigned
+fix_of(int code, const struct pack_facts *facts, const struct pack_audit_reading *reading)
+{
+    unsigned fix = pack_audit_fix_of(code);
     if (fix & PACK_AUDIT_FIX_LAYOUT)
         return reading && reading->has_advice && !reading->is_kept ? fix : 0;
     if (fix & (PACK_AUDIT_FIX_COPY | PACK_AUDIT_FIX_OTHER))
@@ -132,17 +158,19 @@ static void
 put_rechunk(struct page *page, const char *file, const struct pack_facts *facts,
             const struct pack_audit_reading *reading, unsigned fix)
 {
-    char filters[PACK_PIPELINE_TEXT_MAX], chunk[PACK_SHAPE_TEXT_MAX];
+    char filters[PACK_PIPELINE_TEXT_MAX], today[PACK_PIPELINE_TEXT_MAX],
+        chunk[PACK_SHAPE_TEXT_MAX];
     LINE(page, "h5rechunk ");
     put_operand(page, file, facts->path + strspn(facts->path, "/"));
     if (pack_audit_chunk(facts, fix, reading, chunk)[0])
         LINE(page, " --chunk %s", chunk);
-    pack_audit_filters(facts, fix, reading ? reading->filters : "", filters);
+    pack_audit_filters(facts, fix, reading, filters);
     if (fix & PACK_AUDIT_FIX_BYTES)
         LINE(page, " --as uint8");
-    else if (fix & PACK_AUDIT_FIX_MIX) /* all that lies beside these labels, in step */
+    if (fix & PACK_AUDIT_FIX_MIX) /* all that lies beside these labels, in step */
         LINE(page, " --shuffle");
-    else
+    else if (!(fix & PACK_AUDIT_FIX_BYTES) ||
+             strcmp(filters, pack_pipeline_format(&facts->pipeline, today)) != 0)
         LINE(page, " --compress %s", filters);
     LINE(page, " -o %s", pack_snippet_new_file(file));
 }
@@ -165,9 +193,11 @@ pack_audit_mend(const struct pack_finding *finding, const char *file,
     struct pack_buf text = { 0 };
     struct page page = { &text, PACK_OK, err };
     *mending = (struct pack_audit_mending){ .fix = fix_of(finding->code, facts, reading) };
-    if (mending->fix & PACK_AUDIT_FIX_LAYOUT &&
-        reading->advised_bytes > slack * (double)facts->stored_bytes)
-        mending->grown_bytes = reading->advised_bytes;
+    const struct pack_audit_plan *plan = pack_audit_plan_of(reading, mending->fix);
+    if (plan && plan->bytes > slack * (double)facts->stored_bytes)
+        mending->grown_bytes = plan->bytes;
+    for (size_t i = 0; plan && i < plan->n_left; i++)
+        mending->left[mending->n_left++] = plan->left[i];
     if (finding->code == 501) {
         LINE(&page, "h5audit --salvage %s ", pack_snippet_new_file(file));
         put_word(&page, "", file, "");

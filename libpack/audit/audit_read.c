@@ -15,7 +15,7 @@
 #include "libpack/model/cost.h"
 #include "libpack/rechunk/rechunk.h"
 
-enum { SAMPLES = 20000 };
+enum { SAMPLES = PACK_AUDIT_SAMPLES };
 
 static bool
 is_fatal(enum pack_status status)
@@ -193,24 +193,23 @@ is_clean(const struct pack_advise_params *params, const struct pack_thresholds *
            pack_snippet_can_rechunk(config, params->data.elem_size);
 }
 
-/* The best of the rows; NULL: none is worth a rewrite. */
-static const struct pack_advise_outcome *
-find_best(const struct pack_advise_params *params,
-          const struct pack_thresholds *thresholds,
-          const struct pack_advise_result *result)
+/* The best of the rows, if any is worth a rewrite. */
+static enum pack_status
+find_best(const struct pack_audit_outlook *l, const struct pack_advise_result *result,
+          struct pack_audit_choice *best, struct pack_error *err)
 {
-    const struct pack_advise_outcome *best = NULL;
+    const struct pack_advise_params *params = &l->job->params;
+    enum pack_status status = PACK_OK;
     if (result->rows[0].change != PACK_ADVISE_REWRITE)
-        return NULL;
-    for (size_t i = 0; i < result->n_rows; i++) {
+        return PACK_OK;
+    for (size_t i = 0; i < result->n_rows && status == PACK_OK; i++) {
         const struct pack_advise_outcome *o = &result->rows[i];
         if (o->change == PACK_ADVISE_REWRITE && o->fits &&
-            is_clean(params, thresholds, &o->config) &&
-            o->rate >= pack_advise_min_gain(params) * result->now.rate &&
-            (!best || o->rate > best->rate))
-            best = o;
+            is_clean(params, l->thresholds, &o->config) &&
+            o->rate >= pack_advise_min_gain(params) * result->now.rate)
+            status = pack_audit_consider(l, PACK_AUDIT_FIX_LAYOUT, params, o, best, err);
     }
-    return best;
+    return status;
 }
 
 /* The choice, or else the best of the rows, that leaves the file as it is; NULL: none gains. */
@@ -232,47 +231,37 @@ find_settings(const struct pack_advise_params *params,
 }
 
 /* Where the file can be smaller: the fastest of the plain layouts, whole samples with today's
- * filters, that reads as fast as today's does, or nearly, and is not larger; *best stays where
- * there is none. */
+ * filters, that reads as fast as today's does, or nearly, and is not larger. */
 static enum pack_status
-find_smaller(const struct pack_advise_job *job, const struct pack_thresholds *thresholds,
-             struct pack_advise_outcome *smaller, const struct pack_advise_outcome **best,
+find_smaller(const struct pack_audit_outlook *l, struct pack_audit_choice *best,
              struct pack_error *err)
 {
-    enum { MOST_BYTES = 1 << 20 };
     static const double nearly = 0.95;
-    const struct pack_advise_params *params = &job->params;
+    const struct pack_advise_params *params = &l->job->params;
     struct pack_advise_config config = *params->now;
     struct pack_advise_outcome now, o;
-    double sample = (double)params->data.elem_size;
     enum pack_status status =
         pack_advise_evaluate(params, params->now, SAMPLES, &now, err);
-    for (int i = 1; i < params->data.extent.rank; i++)
-        sample *= (double)params->data.extent.extent[i];
-    config.chunk = params->data.extent;
-    for (uint64_t n = 1; status == PACK_OK && n < params->data.extent.extent[0] &&
-                         (n == 1 || (double)n * sample <= MOST_BYTES);
-         n *= 2) {
-        config.chunk.extent[0] = n;
-        if (!is_clean(params, thresholds, &config))
+    for (int i = 0; status == PACK_OK &&
+                    pack_audit_plain_chunk(&params->data.extent, params->data.elem_size, i,
+                                           &config.chunk);
+         i++) {
+        if (!is_clean(params, l->thresholds, &config))
             continue;
         status = pack_advise_evaluate(params, &config, SAMPLES, &o, err);
         if (status == PACK_OK && o.fits && o.rate >= nearly * now.rate &&
-            o.file_bytes <= now.file_bytes &&
-            (!*best || o.rate > smaller->rate)) {
-            *smaller = o;
-            *best = smaller;
-        }
+            o.file_bytes <= now.file_bytes)
+            status = pack_audit_consider(l, PACK_AUDIT_FIX_LAYOUT, params, &o, best, err);
     }
     return status;
 }
 
 /* Another layout, for the order that was asked for. */
 static enum pack_status
-find_layout(struct pack_advise_job *job, const struct pack_thresholds *thresholds,
-            struct pack_audit_reading *r, struct pack_audit_found *found,
-            struct pack_error *err)
+find_layout(const struct pack_audit_outlook *l, struct pack_audit_reading *r,
+            struct pack_audit_found *found, struct pack_error *err)
 {
+    struct pack_advise_job *job = l->job;
     bool is_asked = false;
     for (size_t i = 0; i < found->n; i++)
         is_asked = is_asked || is_layout(&found->finding[i]);
@@ -281,25 +270,24 @@ find_layout(struct pack_advise_job *job, const struct pack_thresholds *threshold
     struct pack_advise_result *result = calloc(1, sizeof *result);
     if (!result)
         return pack_fail_memory(err, "advice");
-    const struct pack_advise_outcome *best = NULL;
-    struct pack_advise_outcome smaller;
+    struct pack_audit_choice best = { .is_made = false };
     job->params.reading.pattern_is_fixed = true;
     job->params.goal.is_brief = true;
     enum pack_status status = pack_advise(&job->params, result, err);
-    if (status == PACK_OK) {
-        best = find_best(&job->params, thresholds, result);
-        if (!best && saves_space(found))
-            status = find_smaller(job, thresholds, &smaller, &best, err);
+    if (status == PACK_OK)
+        status = find_best(l, result, &best, err);
+    bool is_best = best.is_made && !best.is_harmful;
+    if (status == PACK_OK && !is_best && saves_space(found)) {
+        best = (struct pack_audit_choice){ .is_made = false };
+        status = find_smaller(l, &best, err);
+        is_best = best.is_made && !best.is_harmful;
     }
     if (status == PACK_OK) {
         r->has_advice = true;
-        r->is_kept = best == NULL;
-        r->advised_rate = best ? best->later_rate : 0;
-        if (best) {
-            r->advised_bytes = best->file_bytes;
-            pack_shape_format(&best->config.chunk, r->chunk);
-            snprintf(r->filters, sizeof r->filters, "%s", best->config.codec);
-        }
+        r->is_kept = !is_best;
+        r->advised_rate = is_best ? best.outcome.later_rate : 0;
+        if (is_best)
+            pack_audit_plan_add(r, PACK_AUDIT_FIX_LAYOUT, &best, true);
     }
     const struct pack_advise_outcome *settings = find_settings(&job->params, result);
     if (status == PACK_OK && r->is_kept && settings)
@@ -353,14 +341,43 @@ suggest(const struct pack_facts *facts, char text[PACK_SHAPE_TEXT_MAX])
     pack_shape_format(&chunk, text);
 }
 
+/* All rules, and what is known of what mends them. */
+static enum pack_status
+look(const struct pack_audit_params *params, const struct pack_audit_file *file,
+     struct pack_advise_job *job, enum pack_status opened, struct pack_audit_reading *r,
+     struct pack_audit_found *found, struct pack_error *err)
+{
+    const struct pack_survey_dataset *d = &file->survey.datasets[r->set];
+    struct pack_stored_reading stored = { .epoch_samples = 0 };
+    struct pack_finding rules[PACK_FINDINGS_STORED_MAX];
+    enum pack_status status = opened;
+    if (status == PACK_OK)
+        status = simulate(job, &params->thresholds, r, &stored, found, err);
+    size_t n = pack_findings_dataset(d, &stored, &params->thresholds, rules,
+                                     PACK_FINDINGS_STORED_MAX);
+    for (size_t i = 0; i < n; i++)
+        add(found, &rules[i]);
+    pack_audit_find_contents(params, file, r->set, found);
+    const struct pack_audit_outlook outlook = {
+        .job = job,
+        .thresholds = &params->thresholds,
+        .dataset = d,
+        .contents = file->contents && file->contents[r->set].is_known
+                        ? &file->contents[r->set]
+                        : NULL,
+        .found = found,
+    };
+    if (status == PACK_OK)
+        status = find_layout(&outlook, r, found, err);
+    return status == PACK_OK ? pack_audit_plan(&outlook, r, err) : status;
+}
+
 enum pack_status
 pack_audit_read(const struct pack_audit_params *params,
                 const struct pack_audit_file *file, struct pack_audit_reading *r,
                 struct pack_audit_found *found, struct pack_error *err)
 {
     const struct pack_survey_dataset *d = &file->survey.datasets[r->set];
-    struct pack_stored_reading stored = { .epoch_samples = 0 };
-    struct pack_finding rules[PACK_FINDINGS_STORED_MAX];
     struct pack_advise_request request = params->request;
     struct pack_advise_job *job = calloc(1, sizeof *job);
     struct pack_error why = { .text = "" };
@@ -379,14 +396,7 @@ pack_audit_read(const struct pack_audit_params *params,
     request.watch = (struct pack_watch){ .context = params->watch.context,
                                          .stop = params->watch.stop };
     enum pack_status status = pack_advise_job_open(&request, job, &why);
-    if (status == PACK_OK)
-        status = simulate(job, &params->thresholds, r, &stored, found, &why);
-    size_t n = pack_findings_dataset(d, &stored, &params->thresholds, rules,
-                                     PACK_FINDINGS_STORED_MAX);
-    for (size_t i = 0; i < n; i++)
-        add(found, &rules[i]);
-    if (status == PACK_OK)
-        status = find_layout(job, &params->thresholds, r, found, &why);
+    status = look(params, file, job, status, r, found, &why);
     if (status != PACK_OK)
         snprintf(r->why_not, sizeof r->why_not, "%.*s", PACK_SURVEY_TEXT_MAX - 1,
                  why.text);

@@ -28,7 +28,10 @@ struct pack_scan {
     int64_t *labels;      /* NULL: these are none */
     uint64_t n_tries, next_try;
     double tried_bytes, left_bytes;
-    struct pack_pipeline pipeline;
+    double tried_as_bytes, left_as_bytes; /* of numbers as bytes */
+    unsigned char *as_bytes;              /* room for those of a try */
+    size_t as_bytes_size;
+    struct pack_pipeline pipeline, bytes_pipeline;
     struct pack_filter_ctx *ctx;
 };
 
@@ -57,6 +60,8 @@ pack_scan_open(const struct pack_facts *f, uint64_t n, bool is_all, struct pack_
         return pack_fail_memory(err, "a look at samples");
     enum pack_status status = pack_pipeline_parse(f->type.bytes > 1 ? "shuffle+zstd:3" : "zstd:3",
                                                   f->type.bytes, &s->pipeline, err);
+    if (status == PACK_OK)
+        status = pack_pipeline_parse("zstd:3", 1, &s->bytes_pipeline, err);
     return status == PACK_OK ? pack_filter_ctx_new(&s->ctx, err) : status;
 }
 
@@ -134,6 +139,35 @@ pack_scan_sample(struct pack_scan *s, uint64_t number, const void *sample,
     return PACK_OK;
 }
 
+/* The same as bytes, as long as they may be some. */
+static enum pack_status
+try_as_bytes(struct pack_scan *s, const void *data, size_t size, struct pack_error *err)
+{
+    struct pack_stored stored;
+    size_t n = size / s->type.bytes;
+    int scale = 0;
+    while (scale < PACK_NARROW_SCALES && !s->is_narrow[scale])
+        scale++;
+    if (scale == PACK_NARROW_SCALES)
+        return PACK_OK;
+    if (n > s->as_bytes_size) {
+        free(s->as_bytes);
+        s->as_bytes_size = 0;
+        if (!(s->as_bytes = malloc(n)))
+            return pack_fail_memory(err, "a look at samples");
+        s->as_bytes_size = n;
+    }
+    s->narrow.scale = (enum pack_narrow_scale)scale;
+    pack_narrow_put(&s->narrow, data, n, s->as_bytes);
+    enum pack_status status =
+        pack_pipeline_encode(&s->bytes_pipeline, s->ctx, s->as_bytes, n, &stored, err);
+    if (status == PACK_OK) {
+        s->tried_as_bytes += (double)n;
+        s->left_as_bytes += (double)stored.size;
+    }
+    return status;
+}
+
 /* Blocks from all over: of so many batches one is tried. */
 enum pack_status
 pack_scan_try(struct pack_scan *s, const void *data, size_t n_samples, struct pack_error *err)
@@ -150,6 +184,7 @@ pack_scan_try(struct pack_scan *s, const void *data, size_t n_samples, struct pa
     if (status == PACK_OK) {
         s->tried_bytes += (double)size;
         s->left_bytes += (double)stored.size;
+        status = try_as_bytes(s, data, size, err);
     }
     return status;
 }
@@ -243,6 +278,8 @@ pack_scan_end(struct pack_scan *s, struct pack_contents *out)
             strncpy(c->scale, pack_narrow_scale_name((enum pack_narrow_scale)i),
                     sizeof c->scale - 1);
     c->zstd_rate = s->tried_bytes > 0 ? s->left_bytes / s->tried_bytes : 0;
+    if (c->scale[0] && s->tried_as_bytes > 0)
+        c->bytes_zstd_rate = s->left_as_bytes / s->tried_as_bytes;
     find_twice(s);
     find_runs(s);
     *out = *c;
@@ -254,6 +291,7 @@ pack_scan_close(struct pack_scan *s)
     if (!s)
         return;
     pack_filter_ctx_free(s->ctx);
+    free(s->as_bytes);
     free(s->prints);
     free(s->labels);
     free(s);

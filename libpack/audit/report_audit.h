@@ -19,6 +19,7 @@ struct pack_audit_report {
     const struct pack_audit_applied *applied; /* likewise */
     const char *const *unlisted; /* sentences of folders that could not be listed */
     size_t n_unlisted;
+    const char *folder; /* absolute, that SARIF names files from; NULL: as they were given */
     enum pack_finding_severity fail_on;
     bool is_plain;   /* no option was set that changes findings or fixes */
     bool is_brief;   /* findings alone, no facts of datasets */
@@ -38,12 +39,13 @@ enum { PACK_AUDIT_LEFT_OUT_MAX = 192 };
 const char *pack_report_audit_left_out(const struct pack_audit_file *file,
                                        char text[PACK_AUDIT_LEFT_OUT_MAX]);
 
-enum { PACK_AUDIT_PRICE_MAX = 160 };
+enum { PACK_AUDIT_PRICE_MAX = 320 };
 /* "44.0 MiB of the file; 2.1 s of each epoch" into text; NULL: it has no price. */
 const char *pack_report_audit_price(const struct pack_finding *finding,
                                     char text[PACK_AUDIT_PRICE_MAX]);
 
-/* "its data takes about 3.0 MiB then, more than now" into text; NULL: it does not. */
+/* "its data takes about 3.0 MiB then, more than now; H5A406 missing-compression is found
+ * then" into text; NULL: neither. */
 const char *pack_report_audit_growth(const struct pack_audit_finding *finding,
                                      char text[PACK_AUDIT_PRICE_MAX]);
 

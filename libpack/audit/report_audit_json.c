@@ -59,6 +59,12 @@ put_finding(struct pack_json *json, const struct pack_audit_finding *a)
         pack_json_double(json, "grown_bytes", a->grown_bytes);
     else
         pack_json_null(json, "grown_bytes");
+    pack_json_array(json, "left");
+    for (size_t i = 0; i < a->n_left; i++) {
+        snprintf(code, sizeof code, "H5A%03d", a->left[i]);
+        pack_json_text(json, NULL, code);
+    }
+    pack_json_close(json);
     pack_json_close(json);
 }
 
@@ -168,8 +174,28 @@ put_dataset(struct pack_json *json, const struct pack_audit_file *file, size_t s
     pack_json_close(json);
 }
 
+/* Kinds of datasets of which there are very many. */
 static void
-put_file(struct pack_json *json, const struct pack_audit_result *r, size_t i)
+put_alike(struct pack_json *json, const struct pack_survey *s,
+          const struct pack_thresholds *thresholds)
+{
+    enum { LISTED_MAX = 100 };
+    size_t n = pack_findings_alike(s, thresholds);
+    pack_json_u64(json, "n_alike", n);
+    pack_json_array(json, "alike");
+    for (size_t i = 0; i < n && i < LISTED_MAX; i++) {
+        pack_json_object(json, NULL);
+        pack_json_text(json, "group", s->alike[i].group);
+        pack_json_shape(json, "extent", &s->alike[i].extent);
+        pack_json_u64(json, "datasets", s->alike[i].n);
+        pack_json_close(json);
+    }
+    pack_json_close(json);
+}
+
+static void
+put_file(struct pack_json *json, const struct pack_audit_report *report,
+         const struct pack_audit_result *r, size_t i)
 {
     const struct pack_audit_file *file = &r->files[i];
     const struct pack_survey_file *f = &file->survey.file;
@@ -187,6 +213,7 @@ put_file(struct pack_json *json, const struct pack_audit_result *r, size_t i)
     pack_json_u64(json, "metadata_bytes", f->metadata_bytes);
     pack_json_u64(json, "page_bytes", f->page_bytes);
     pack_json_u64(json, "n_datasets", f->n_datasets);
+    put_alike(json, &file->survey, &report->params->thresholds);
     pack_json_text(json, "contents_failure",
                    file->contents_why_not[0] ? file->contents_why_not : NULL);
     pack_json_array(json, "findings");
@@ -222,7 +249,7 @@ put_fixed(struct pack_json *json, const struct pack_audit_report *report)
     pack_json_close(json);
     pack_json_array(json, "files");
     for (size_t i = 0; i < a->after.n_files; i++)
-        put_file(json, &a->after, i);
+        put_file(json, report, &a->after, i);
     pack_json_close(json);
     pack_json_close(json);
 }
@@ -244,7 +271,7 @@ pack_report_audit_json(const struct pack_audit_report *report, struct pack_buf *
     pack_json_close(&json);
     pack_json_array(&json, "files");
     for (size_t i = 0; i < r->n_files; i++)
-        put_file(&json, r, i);
+        put_file(&json, report, r, i);
     pack_json_close(&json);
     if (report->applied)
         put_fixed(&json, report);

@@ -1,11 +1,15 @@
 /*
  * SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"), which systems that run
- * checks show beside what was checked: all rules, and a result for each finding.
+ * checks show beside what was checked: all rules, and a result for each finding. What it leaves
+ * open and GitHub wants, it has too: help, tags and a severity of rules, a line of each result,
+ * and a fingerprint by which a result is known again.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "libpack/audit/report_audit.h"
+#include "libpack/base/checksum.h"
 #include "libpack/base/json.h"
 #include "libpack/base/name.h"
 #include "libpack/findings/rules.h"
@@ -21,6 +25,26 @@ level_name(enum pack_finding_severity severity)
     return names[severity];
 }
 
+/* As GitHub calls it where it is no matter of security. */
+static const char *
+problem_name(enum pack_finding_severity severity)
+{
+    static const char *const names[] = {
+        [PACK_FINDING_NOTE] = "recommendation",
+        [PACK_FINDING_COST] = "warning",
+        [PACK_FINDING_HAZARD] = "error",
+    };
+    return names[severity];
+}
+
+/* What a rule is about, by the hundreds of its code. */
+static const char *
+tag_of(int code)
+{
+    static const char *const tags[] = { "layout", "cache", "reading", "storage", "file", "contents" };
+    return tags[code / 100 - 1];
+}
+
 /* {"text": ...}, in which all messages are wrapped. */
 static void
 put_message(struct pack_json *json, const char *key, const char *text)
@@ -28,6 +52,17 @@ put_message(struct pack_json *json, const char *key, const char *text)
     pack_json_object(json, key);
     pack_json_text(json, "text", text);
     pack_json_close(json);
+}
+
+static void
+put_help(struct pack_json *json, const struct pack_rule *rule, const char *code)
+{
+    char text[2048];
+    int n = snprintf(text, sizeof text, "%s", rule->why);
+    for (int i = 0; i < PACK_RULE_THRESHOLDS_MAX && rule->threshold[i].name; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "\n\nThreshold %s.%s=%.12g (%s).", code,
+                      rule->threshold[i].name, rule->threshold[i].value, rule->threshold[i].what);
+    put_message(json, "help", text);
 }
 
 static void
@@ -46,42 +81,78 @@ put_rules(struct pack_json *json)
         pack_json_object(json, "defaultConfiguration");
         pack_json_text(json, "level", level_name(rule->severity));
         pack_json_close(json);
+        put_help(json, rule, code);
+        pack_json_object(json, "properties");
+        pack_json_array(json, "tags");
+        pack_json_text(json, NULL, "hdf5");
+        pack_json_text(json, NULL, tag_of(rule->code));
+        pack_json_close(json);
+        pack_json_text(json, "precision", "high");
+        pack_json_text(json, "problem.severity", problem_name(rule->severity));
+        pack_json_close(json);
         pack_json_close(json);
     }
     pack_json_close(json);
 }
 
-/* Relative paths stay so, for what they are relative to is known to who runs the check. */
+/* A path from the report's folder, where it lies there; "./" says nothing. */
+static const char *
+shorten(const char *path, const char *folder)
+{
+    size_t n = folder ? strlen(folder) : 0;
+    while (n > 0 && folder[n - 1] == '/')
+        n--;
+    if (folder && *path == '/' && strncmp(path, folder, n) == 0 && path[n] == '/')
+        path += n + strspn(path + n, "/");
+    while (path[0] == '.' && path[1] == '/')
+        path += 1 + strspn(path + 1, "/");
+    return path;
+}
+
 static enum pack_status
 put_uri(const char *path, struct pack_buf *uri, struct pack_error *err)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                 "0123456789-._~/";
-    enum pack_status status = pack_buf_printf(uri, err, "%s", *path == '/' ? "file://" : "");
-    for (; *path && status == PACK_OK; path++)
+    enum pack_status status = pack_buf_printf(uri, err, "%s", *path == '/' ? "file:///" : "");
+    for (path += strspn(path, "/"); *path && status == PACK_OK; path++)
         status = strchr(plain, *path)
                      ? pack_buf_append(uri, path, 1, err)
                      : pack_buf_printf(uri, err, "%%%02X", (unsigned char)*path);
     return status == PACK_OK ? pack_buf_append(uri, "", 1, err) : status;
 }
 
+/* Line 1: viewers want one, and there are no lines. */
+static void
+put_place(struct pack_json *json, const char *path)
+{
+    struct pack_buf uri = { 0 };
+    if (json->status == PACK_OK)
+        json->status = put_uri(path, &uri, &json->err);
+    pack_json_object(json, "physicalLocation");
+    pack_json_object(json, "artifactLocation");
+    pack_json_text(json, "uri", (const char *)uri.data);
+    if (*path != '/')
+        pack_json_text(json, "uriBaseId", "%SRCROOT%");
+    pack_json_close(json);
+    pack_json_object(json, "region");
+    pack_json_u64(json, "startLine", 1);
+    pack_json_close(json);
+    pack_json_close(json);
+    pack_buf_done(&uri);
+}
+
 static void
 put_location(struct pack_json *json, const char *path, const char *dataset)
 {
-    struct pack_buf uri = { 0 }, name = { 0 };
-    if (json->status == PACK_OK)
-        json->status = put_uri(path, &uri, &json->err);
+    struct pack_buf name = { 0 };
     if (json->status == PACK_OK && dataset)
         json->status = pack_buf_printf(&name, &json->err, "/%s", dataset);
     if (json->status == PACK_OK && dataset)
         json->status = pack_buf_append(&name, "", 1, &json->err);
     pack_json_array(json, "locations");
     pack_json_object(json, NULL);
-    pack_json_object(json, "physicalLocation");
-    pack_json_object(json, "artifactLocation");
-    pack_json_text(json, "uri", (const char *)uri.data);
-    pack_json_close(json);
-    pack_json_close(json);
+    put_place(json, path);
     if (dataset) {
         pack_json_array(json, "logicalLocations");
         pack_json_object(json, NULL);
@@ -92,8 +163,21 @@ put_location(struct pack_json *json, const char *path, const char *dataset)
     }
     pack_json_close(json);
     pack_json_close(json);
-    pack_buf_done(&uri);
     pack_buf_done(&name);
+}
+
+/* Which rule, of which dataset of which file: not its numbers, which change with the data. */
+static void
+put_fingerprint(struct pack_json *json, int code, const char *path, const char *dataset)
+{
+    char text[32];
+    uint64_t sum = pack_checksum(path, strlen(path) + 1, (uint64_t)code);
+    if (dataset)
+        sum = pack_checksum(dataset, strlen(dataset) + 1, sum);
+    snprintf(text, sizeof text, "%016" PRIx64 ":1", sum);
+    pack_json_object(json, "partialFingerprints");
+    pack_json_text(json, "primaryLocationLineHash", text); /* as GitHub calls its own */
+    pack_json_close(json);
 }
 
 static size_t
@@ -123,7 +207,9 @@ put_result(struct pack_json *json, const struct pack_audit_report *report,
     pack_json_u64(json, "ruleIndex", index_of(f->code));
     pack_json_text(json, "level", level_name(f->severity));
     put_message(json, "message", text);
-    put_location(json, report->result->files[a->file].path, a->dataset);
+    const char *path = shorten(report->result->files[a->file].path, report->folder);
+    put_location(json, path, a->dataset);
+    put_fingerprint(json, f->code, path, a->dataset);
     pack_json_object(json, "properties");
     pack_json_double(json, "value", f->value);
     pack_json_double(json, "price_bytes", f->price_bytes);
@@ -214,6 +300,7 @@ pack_report_audit_sarif(const struct pack_audit_report *report, struct pack_buf 
     pack_json_object(&json, "driver");
     pack_json_text(&json, "name", report->program);
     pack_json_text(&json, "version", report->version);
+    pack_json_text(&json, "semanticVersion", report->version);
     put_rules(&json);
     pack_json_close(&json);
     pack_json_close(&json);

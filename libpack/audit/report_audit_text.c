@@ -8,6 +8,7 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/page.h"
 #include "libpack/base/size.h"
+#include "libpack/findings/rules.h"
 
 static size_t
 count_of(const struct pack_audit_result *r, size_t file, enum pack_finding_severity severity)
@@ -87,11 +88,16 @@ pack_report_audit_growth(const struct pack_audit_finding *finding,
                          char text[PACK_AUDIT_PRICE_MAX])
 {
     char bytes[PACK_BYTES_TEXT_MAX];
-    if (finding->grown_bytes <= 0)
-        return NULL;
-    snprintf(text, PACK_AUDIT_PRICE_MAX, "its data takes about %s then, more than now",
-             pack_bytes_format((uint64_t)finding->grown_bytes, bytes));
-    return text;
+    int n = 0;
+    text[0] = '\0';
+    if (finding->grown_bytes > 0)
+        n = snprintf(text, PACK_AUDIT_PRICE_MAX, "its data takes about %s then, more than now",
+                     pack_bytes_format((uint64_t)finding->grown_bytes, bytes));
+    for (size_t i = 0; i < finding->n_left && n < PACK_AUDIT_PRICE_MAX; i++)
+        n += snprintf(text + n, PACK_AUDIT_PRICE_MAX - (size_t)n, "%sH5A%03d %s",
+                      i > 0 ? ", " : n > 0 ? "; found then: " : "found then: ",
+                      finding->left[i], pack_rule_of(finding->left[i])->id);
+    return text[0] ? text : NULL;
 }
 
 static void

@@ -25,6 +25,7 @@ struct pack_contents {
     uint64_t n_twice, first_twice, first_once;
     double
         zstd_rate; /* what zstd:3, behind a shuffle of wider elements, leaves of some */
+    double bytes_zstd_rate; /* of them as bytes, where elements are all bytes by `scale`; or 0 */
     /* Of whole numbers, one to a sample, all of which were looked at: n_classes 0: else. */
     uint64_t n_classes;
     double classes_seen,

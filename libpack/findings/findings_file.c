@@ -1,6 +1,7 @@
 /* Of a file as a whole. */
 #include "libpack/findings/findings_stored.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,19 +140,41 @@ free_space(const struct look *l, struct pack_finding *out)
     return true;
 }
 
+size_t
+pack_findings_alike(const struct pack_survey *s, const struct pack_thresholds *thresholds)
+{
+    double least = fmax(2, pack_threshold(thresholds, 512, "datasets"));
+    size_t n = 0;
+    while (n < s->n_alike && (double)s->alike[n].n >= least)
+        n++;
+    return n;
+}
+
+/* All kinds of them as far as there is room, the most first. */
 static bool
 many_datasets(const struct look *l, struct pack_finding *out)
 {
-    const struct pack_survey *s = l->s;
-    char extent[PACK_SHAPE_TEXT_MAX];
-    if (s->alike.n < 2 || (double)s->alike.n < pack_threshold(l->t, 512, "datasets"))
+    enum { NAMED = 4, GROUP_MAX = 48 };
+    const struct pack_survey_alike *alike = l->s->alike;
+    size_t n = pack_findings_alike(l->s, l->t), named = n > NAMED ? NAMED : n;
+    char extent[PACK_SHAPE_TEXT_MAX], group[PACK_NAME_TEXT_MAX], more[160] = "";
+    if (n == 0)
         return false;
-    out->value = (double)s->alike.n;
-    SAY(out->evidence,
-        "%llu datasets of the same shape, %s, in '/%.200s': one for each sample",
-        (unsigned long long)s->alike.n, pack_shape_format(&s->alike.extent, extent),
-        s->alike.group);
-    SAY(out->remedy, "one dataset, with one more dimension in front");
+    out->value = (double)alike->n;
+    int at = SAY(out->evidence, "%llu datasets of the same shape, %s, in '/%.200s'",
+                 (unsigned long long)alike->n, pack_shape_format(&alike->extent, extent),
+                 pack_name_text(alike->group, group));
+    if (n > named)
+        SAY(more, ", and those of %s", pack_counted(n - named, "other kind", "other kinds").text);
+    for (size_t i = 1; i < named && at < (int)sizeof out->evidence; i++)
+        at += snprintf(out->evidence + at, sizeof out->evidence - (size_t)at,
+                       ", %llu of %.40s in '/%.*s'", (unsigned long long)alike[i].n,
+                       pack_shape_format(&alike[i].extent, extent), GROUP_MAX,
+                       pack_name_text(alike[i].group, group));
+    if (at < (int)sizeof out->evidence)
+        snprintf(out->evidence + at, sizeof out->evidence - (size_t)at,
+                 "%s: one for each sample", more);
+    SAY(out->remedy, "one dataset%s, with one more dimension in front", n > 1 ? " of each kind" : "");
     return true;
 }
 

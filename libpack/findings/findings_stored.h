@@ -36,6 +36,10 @@ size_t pack_findings_dataset(const struct pack_survey_dataset *dataset,
                              const struct pack_thresholds *thresholds,
                              struct pack_finding *findings, size_t max);
 
+/* How many kinds of datasets rule 512 finds, the first of survey->alike. */
+size_t pack_findings_alike(const struct pack_survey *survey,
+                           const struct pack_thresholds *thresholds);
+
 /* Whether chunks are those that h5py makes up for this shape: guess_chunk() of h5py 3
  * (h5py/_hl/filters.py). */
 bool pack_is_guessed_chunk(const struct pack_shape *extent, uint64_t elem_size,

@@ -425,33 +425,70 @@ group_length(const char *path)
     return slash ? (size_t)(slash - path) : 0;
 }
 
-static bool
-is_alike(const struct pack_facts *a, const struct pack_facts *b)
+/* By what datasets that are alike have in common. */
+static int
+compare_facts(const struct pack_facts *a, const struct pack_facts *b)
 {
-    size_t n = group_length(a->path);
-    bool same = n == group_length(b->path) && strncmp(a->path, b->path, n) == 0 &&
-                a->type.class_id == b->type.class_id && a->type.bytes == b->type.bytes &&
-                a->extent.rank == b->extent.rank && a->extent.rank > 0;
-    for (int i = 0; same && i < a->extent.rank; i++)
-        same = a->extent.extent[i] == b->extent.extent[i];
-    return same;
+    size_t n = group_length(a->path), m = group_length(b->path);
+    int order = strncmp(a->path, b->path, n < m ? n : m);
+    if (order != 0 || n != m)
+        return order != 0 ? order : n < m ? -1 : 1;
+    if (a->type.class_id != b->type.class_id)
+        return a->type.class_id < b->type.class_id ? -1 : 1;
+    if (a->type.bytes != b->type.bytes)
+        return a->type.bytes < b->type.bytes ? -1 : 1;
+    if (a->extent.rank != b->extent.rank)
+        return a->extent.rank < b->extent.rank ? -1 : 1;
+    for (int i = 0; i < a->extent.rank; i++)
+        if (a->extent.extent[i] != b->extent.extent[i])
+            return a->extent.extent[i] < b->extent.extent[i] ? -1 : 1;
+    return 0;
 }
 
-/* Those of a group come one after another, in alphabetic order. */
-static void
-count_alike(struct pack_survey *s)
+static int
+by_facts(const void *a, const void *b)
 {
-    for (size_t i = 0, end; i < s->n_datasets; i = end) {
-        const struct pack_facts *first = &s->datasets[i].facts;
-        for (end = i + 1; end < s->n_datasets && is_alike(first, &s->datasets[end].facts);)
-            end++;
-        if (end - i < 2 || end - i <= s->alike.n)
-            continue;
-        s->alike.n = end - i;
-        s->alike.extent = first->extent;
-        snprintf(s->alike.group, sizeof s->alike.group, "%.*s",
-                 (int)group_length(first->path), first->path);
+    const struct pack_survey_dataset *const *x = a, *const *y = b;
+    return compare_facts(&(*x)->facts, &(*y)->facts);
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+    const struct pack_survey_alike *x = a, *y = b;
+    if (x->n != y->n)
+        return x->n > y->n ? -1 : 1;
+    int order = strcmp(x->group, y->group);
+    return order != 0 ? order : memcmp(x->extent.extent, y->extent.extent, sizeof x->extent.extent);
+}
+
+static enum pack_status
+count_alike(struct pack_survey *s, struct pack_error *err)
+{
+    const struct pack_survey_dataset **sets = calloc(s->n_datasets + 1, sizeof *sets);
+    s->alike = calloc(s->n_datasets / 2 + 1, sizeof *s->alike);
+    if (!sets || !s->alike) {
+        free(sets);
+        return pack_fail_memory(err, "a list of datasets");
     }
+    for (size_t i = 0; i < s->n_datasets; i++)
+        sets[i] = &s->datasets[i];
+    qsort(sets, s->n_datasets, sizeof *sets, by_facts);
+    for (size_t i = 0, end; i < s->n_datasets; i = end) {
+        const struct pack_facts *first = &sets[i]->facts;
+        for (end = i + 1; end < s->n_datasets && by_facts(&sets[i], &sets[end]) == 0;)
+            end++;
+        if (end - i < 2 || first->extent.rank == 0)
+            continue;
+        struct pack_survey_alike *alike = &s->alike[s->n_alike++];
+        alike->n = end - i;
+        alike->extent = first->extent;
+        snprintf(alike->group, sizeof alike->group, "%.*s", (int)group_length(first->path),
+                 first->path);
+    }
+    free(sets);
+    qsort(s->alike, s->n_alike, sizeof *s->alike, by_number);
+    return PACK_OK;
 }
 
 static enum pack_status
@@ -502,11 +539,12 @@ pack_survey_file(const char *path, const char *dataset,
     pack_cut_file_close(&cut);
     if (status == PACK_OK && (s.status == PACK_ERR_INTERRUPTED || s.status == PACK_ERR_MEMORY))
         status = pack_fail(err, s.status, "%s", s.failure.text);
+    if (status == PACK_OK)
+        status = count_alike(&s, err);
     if (status != PACK_OK) {
         pack_survey_done(&s);
         return status;
     }
-    count_alike(&s);
     *out = s;
     return PACK_OK;
 }
@@ -515,5 +553,6 @@ void
 pack_survey_done(struct pack_survey *s)
 {
     free(s->datasets);
+    free(s->alike);
     *s = (struct pack_survey){ .n_datasets = 0 };
 }

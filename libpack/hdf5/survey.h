@@ -59,7 +59,8 @@ struct pack_survey {
     struct pack_survey_dataset *datasets;
     size_t n_datasets;
     char meant[PACK_FACTS_PATH_MAX]; /* by which the one that was asked about is met; "": it is not */
-    struct pack_survey_alike alike; /* the most there are; n 0: there are no two */
+    struct pack_survey_alike *alike; /* all of which there are two, the most first */
+    size_t n_alike;
     struct pack_survey_shared shared; /* looked for in the first 2^20 runs of chunks */
     bool is_complete; /* HDF5 came to the end of it; what it then said is `status` */
     enum pack_status status;
