@@ -183,7 +183,7 @@ open_all(void)
     struct pack_error err;
     struct pack_pattern_iter *iter;
     int fd = open(file, O_RDONLY);
-    if (pack_chunkmap_open(file, dataset, &map, &err) != PACK_OK)
+    if (pack_chunkmap_open(file, dataset, NULL, &map, &err) != PACK_OK)
         die(err.text);
     if (map->facts.layout != PACK_LAYOUT_CHUNKED)
         die("not chunked");

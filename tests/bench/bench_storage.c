@@ -125,7 +125,7 @@ open_all(void)
 {
     struct pack_error err;
     struct pack_pattern_iter *iter;
-    if (pack_chunkmap_open(file, dataset, &map, &err) != PACK_OK)
+    if (pack_chunkmap_open(file, dataset, NULL, &map, &err) != PACK_OK)
         die(err.text);
     fd = open(file, O_RDONLY);
     n_samples = map->facts.extent.extent[0];

@@ -125,7 +125,7 @@ main(int argc, char **argv)
     }
     struct pack_verify_params params = { argv[1], argv[2], .n_threads = n_threads };
     time_verify(&params); /* warms up the page cache */
-    if (pack_chunkmap_open(argv[1], argv[2], &map, &err) != PACK_OK) {
+    if (pack_chunkmap_open(argv[1], argv[2], NULL, &map, &err) != PACK_OK) {
         fprintf(stderr, "bench_verify: %s\n", err.text);
         return 2;
     }

@@ -82,7 +82,7 @@ load(struct side *side, const char *file, const char *dataset)
 {
     struct pack_error err;
     int fd = open(file, O_RDONLY);
-    if (pack_chunkmap_open(file, dataset, &side->map, &err) != PACK_OK)
+    if (pack_chunkmap_open(file, dataset, NULL, &side->map, &err) != PACK_OK)
         die(err.text);
     if (side->map->facts.layout != PACK_LAYOUT_CHUNKED || side->map->unmapped[0])
         die("not chunked");
