@@ -31,6 +31,8 @@ note(struct codes *codes, int code, enum pack_finding_severity severity)
     for (size_t i = 0; i < codes->n; i++)
         if (codes->code[i] == code)
             return;
+    if (codes->n == PACK_AUDIT_FOUND_MAX)
+        return;
     codes->code[codes->n] = code;
     codes->severity[codes->n++] = severity;
 }
