@@ -438,9 +438,9 @@ test_bools(void)
         bool is_wide, is_turned, is_bool;
     } cases[] = {
         { "bool", { "FALSE", "TRUE" }, .is_bool = true },
-        { "words", { "NO", "YES" } },
-        { "one", { "FALSE" } },
-        { "three", { "FALSE", "TRUE", "MAYBE" } },
+        { "words", { "NO", "YES" }, .is_bool = false },
+        { "one", { "FALSE" }, .is_bool = false },
+        { "three", { "FALSE", "TRUE", "MAYBE" }, .is_bool = false },
         { "turned", { "FALSE", "TRUE" }, .is_turned = true },
         { "wide", { "FALSE", "TRUE" }, .is_wide = true },
     };

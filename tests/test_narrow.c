@@ -40,7 +40,7 @@ static void
 test_rounding(void)
 {
     static struct pack_narrow narrow;
-    const struct pack_type single = { PACK_TYPE_FLOAT, 4, true, true, false, PACK_ORDER_LITTLE, false };
+    const struct pack_type single = { PACK_TYPE_FLOAT, 4, true, true, false, PACK_ORDER_LITTLE, false, false };
     bool quotient = pack_narrow_init(&narrow, &single), product = quotient;
     for (int k = 0; k < 256; k++) {
         volatile float q = (float)k / 255.0f, part = 1.0f / 255.0f, p = (float)k * part;
@@ -58,7 +58,7 @@ static void
 test_half(void)
 {
     static struct pack_narrow narrow;
-    const struct pack_type half = { PACK_TYPE_FLOAT, 2, true, true, false, PACK_ORDER_LITTLE, false };
+    const struct pack_type half = { PACK_TYPE_FLOAT, 2, true, true, false, PACK_ORDER_LITTLE, false, false };
     bool good = pack_narrow_init(&narrow, &half);
     static const struct {
         int k;
@@ -76,10 +76,10 @@ test_text(void)
 {
     static struct pack_narrow narrow;
     const struct pack_type types[] = {
-        { PACK_TYPE_INTEGER, 1, true, false, false, PACK_ORDER_LITTLE, false },
-        { PACK_TYPE_INTEGER, 8, true, false, false, PACK_ORDER_BIG, false },
-        { PACK_TYPE_INTEGER, 8, false, false, false, PACK_ORDER_LITTLE, false },
-        { PACK_TYPE_FLOAT, 2, true, true, false, PACK_ORDER_BIG, false },
+        { PACK_TYPE_INTEGER, 1, true, false, false, PACK_ORDER_LITTLE, false, false },
+        { PACK_TYPE_INTEGER, 8, true, false, false, PACK_ORDER_BIG, false, false },
+        { PACK_TYPE_INTEGER, 8, false, false, false, PACK_ORDER_LITTLE, false, false },
+        { PACK_TYPE_FLOAT, 2, true, true, false, PACK_ORDER_BIG, false, false },
     };
     static const uint64_t bits[] = { 0x80, (uint64_t)INT64_MIN, UINT64_MAX, 0x8000 };
     static const char *const texts[] = { "-128", "-9223372036854775808",
@@ -101,7 +101,7 @@ main(void)
     for (int order = PACK_ORDER_LITTLE; order <= PACK_ORDER_BIG; order++)
         for (int i = 0; i < 4; i++) {
             struct pack_type type = { PACK_TYPE_INTEGER, bytes[i], false, false, false,
-                                      (enum pack_type_order)order, false };
+                                      (enum pack_type_order)order, false, false };
             test_type(type);
             type.is_signed = true;
             test_type(type);
