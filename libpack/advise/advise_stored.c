@@ -71,13 +71,14 @@ survey(const struct pack_advise_file *file, struct pack_survey_dataset *d)
     enum { LISTED_MAX = 1 << 16 };
     const struct pack_h5_dataset *data = pack_advise_file_data(file);
     struct placing placing = { data, d };
+    const struct pack_h5_source *first;
     memset(d, 0, sizeof *d);
     d->facts = data->facts;
     d->missing_filter = pack_advise_file_missing_filter(file);
-    for (size_t i = 0; i < data->sources.n_sources; i++)
-        if (data->sources.sources[i].is_missing && d->n_missing_sources++ == 0)
-            snprintf(d->missing_source, sizeof d->missing_source, "%.*s",
-                     PACK_SURVEY_TEXT_MAX - 1, data->sources.sources[i].file);
+    d->n_missing_sources = pack_h5_sources_missing(&data->sources, &first);
+    if (d->n_missing_sources > 0)
+        snprintf(d->missing_source, sizeof d->missing_source, "%.*s", PACK_SURVEY_TEXT_MAX - 1,
+                 first->file);
     struct stat st;
     if (stat(data->file, &st) == 0 && strcmp(data->file, data->data_file) == 0)
         d->beyond_bytes = pack_survey_beyond(&d->facts, (uint64_t)st.st_size);

@@ -340,18 +340,14 @@ static bool
 remark_missing(const struct pack_h5_dataset *d, char *text, size_t size)
 {
     const struct pack_h5_sources *s = &d->sources;
-    size_t n_missing = 0, first = 0;
-    for (size_t k = s->n_sources; k-- > 0;)
-        if (s->sources[k].is_missing) {
-            n_missing++;
-            first = k;
-        }
+    const struct pack_h5_source *first;
+    size_t n_missing = pack_h5_sources_missing(s, &first);
     if (n_missing > 0)
         snprintf(text, size,
                  "'%s:/%s' is virtual, and %zu of its %zu sources %s missing, '%s' "
                  "first: fill values are read in their place",
                  d->file, d->path, n_missing, s->n_sources,
-                 n_missing == 1 ? "is" : "are", s->sources[first].file);
+                 n_missing == 1 ? "is" : "are", first->file);
     return n_missing > 0;
 }
 

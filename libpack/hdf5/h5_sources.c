@@ -403,7 +403,8 @@ pack_h5_sources_read(int64_t file, const char *name, const struct pack_facts *fa
         status = pack_fail_memory(err, "mappings");
     for (; status == PACK_OK && s.n_mappings < n; s.n_mappings++)
         status = add_mapping(&s, dcpl, s.n_mappings, name, guard, err);
-    if (status == PACK_OK && has_prefix(set))
+    s.is_elsewhere = status == PACK_OK && has_prefix(set);
+    if (s.is_elsewhere)
         s.unplaced = "HDF5_VDS_PREFIX says where its sources are";
     if (dcpl >= 0)
         H5Pclose(dcpl);
@@ -433,6 +434,16 @@ pack_h5_sources_done(struct pack_h5_sources *sources)
     free(sources->sources);
     free(sources->mappings);
     *sources = (struct pack_h5_sources){ 0 };
+}
+
+size_t
+pack_h5_sources_missing(const struct pack_h5_sources *s, const struct pack_h5_source **first)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_sources && !s->is_elsewhere; i++)
+        if (s->sources[i].is_missing && n++ == 0)
+            *first = &s->sources[i];
+    return n;
 }
 
 const struct pack_h5_source *

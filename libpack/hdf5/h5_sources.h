@@ -45,6 +45,7 @@ struct pack_h5_sources {
      * source then lies in pieces in memory, and how many file reads that makes where the
      * chunk cache is bypassed is not known. */
     bool is_side_by_side;
+    bool is_elsewhere; /* HDF5 looks for them where we do not: they need not be missing */
 };
 
 /*
@@ -62,6 +63,10 @@ enum pack_status pack_h5_sources_read(int64_t file, const char *name,
                                       struct pack_h5_sources *sources,
                                       struct pack_error *err);
 void pack_h5_sources_done(struct pack_h5_sources *sources);
+
+/* How many sources are not there, as far as is known, and the first of them. */
+size_t pack_h5_sources_missing(const struct pack_h5_sources *sources,
+                               const struct pack_h5_source **first);
 
 /* The source with most elements, NULL when all are missing. */
 const struct pack_h5_source *pack_h5_sources_largest(const struct pack_h5_sources *sources);

@@ -181,6 +181,7 @@ list_sources(struct looking *l, const char *dataset)
 {
     struct pack_survey_dataset *d = &l->dataset;
     struct pack_h5_sources sources;
+    const struct pack_h5_source *first;
     struct pack_error why;
     if (d->facts.layout != PACK_LAYOUT_VIRTUAL)
         return;
@@ -190,9 +191,9 @@ list_sources(struct looking *l, const char *dataset)
         return;
     }
     d->n_sources = sources.n_sources;
-    for (size_t i = 0; i < sources.n_sources; i++)
-        if (sources.sources[i].is_missing && d->n_missing_sources++ == 0)
-            snprintf(d->missing_source, sizeof d->missing_source, "%s", sources.sources[i].file);
+    d->n_missing_sources = pack_h5_sources_missing(&sources, &first);
+    if (d->n_missing_sources > 0)
+        snprintf(d->missing_source, sizeof d->missing_source, "%s", first->file);
     pack_h5_sources_done(&sources);
 }
 

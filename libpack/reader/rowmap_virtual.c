@@ -128,13 +128,13 @@ add_source(const struct resolving *v, const struct pack_h5_source *source,
 static enum pack_status
 note_missing(const struct resolving *v, struct pack_error *err)
 {
-    for (size_t i = 0; i < v->sources->n_sources; i++) {
-        const struct pack_h5_source *source = &v->sources->sources[i];
-        if (source->is_missing && v->rows->n_missing++ == 0 &&
-            asprintf(&v->rows->missing, "%s:/%s", source->file, source->dataset) < 0) {
-            v->rows->missing = NULL;
-            return pack_fail_memory(err, "a name");
-        }
+    const struct pack_h5_source *first;
+    size_t n = pack_h5_sources_missing(v->sources, &first);
+    v->rows->n_missing += n;
+    if (n > 0 && !v->rows->missing &&
+        asprintf(&v->rows->missing, "%s:/%s", first->file, first->dataset) < 0) {
+        v->rows->missing = NULL;
+        return pack_fail_memory(err, "a name");
     }
     return PACK_OK;
 }

@@ -27,9 +27,9 @@ def _locks():
 @contextlib.contextmanager
 def alone():
     """No other thread of this process is in HDF5 meanwhile; within it may be asked for again."""
-    with contextlib.ExitStack() as held:
-        for lock in _locks():
-            held.enter_context(lock)
+    *first, own = _locks()
+    # no ExitStack, between whose steps Ctrl-C would leave a lock that nobody lets go
+    with first[0] if first else contextlib.nullcontext(), own:
         try:
             yield
         finally:

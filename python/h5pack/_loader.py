@@ -313,8 +313,8 @@ class Loader:
         reader = self._open(epoch, batch)
         parts = range(1 + len(self._further))
         self._is_hdf5 = any(reader.info(part)["engine"] == "hdf5" for part in parts)
-        self._warn_of_missing([reader.info(part) for part in parts])
         self._reader = reader
+        self._warn_of_missing([reader.info(part) for part in parts])  # which may raise
         if self._device:
             self._begin_moving()
         self._reader_at = (epoch, batch)
@@ -345,22 +345,29 @@ class Loader:
             cuda.torch, cuda.device, self._facts, *self._on_device, self._layout))
 
     def _open(self, epoch, batch):
-        self._make = self._make or _out.maker(self._out, self._layout)
+        self._make = self._make or _out.maker(self._out, self._layout,
+                                              len(self._facts["shape"]) == 4)
         with _hdf5.alone(), _named():
             reader = _native.Reader(
                 self._files, self._images, self._further, dict(self._order, epoch=epoch),
                 transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
                 n_threads=self._threads, n_ahead=AHEAD, n_kept=_native.KEEP_ALL,
                 memory_bytes=self._memory, strategy=self._strategy)
-            changed = self._changed() or (self._has_other_chunks(reader) and (
-                self._names[0], self._images, "other chunks"))
-            if changed:
-                reader.close()
-                file, dataset, what = changed
-                raise _native.ChangedError(
-                    f"'{os.fsdecode(file)}' is another file than when this loader was made: "
-                    f"'{dataset}' has {what}; make another loader for it")
+            try:
+                self._check_unchanged(reader)
+            except BaseException:
+                reader.close()  # not only when nobody has the traceback any more
+                raise
         return reader
+
+    def _check_unchanged(self, reader):
+        changed = self._changed() or (self._has_other_chunks(reader) and (
+            self._names[0], self._images, "other chunks"))
+        if changed:
+            file, dataset, what = changed
+            raise _native.ChangedError(
+                f"'{os.fsdecode(file)}' is another file than when this loader was made: "
+                f"'{dataset}' has {what}; make another loader for it")
 
     def _changed(self):
         """(file, dataset, what it has) of the first that is not as it was when this was made."""

@@ -5,7 +5,6 @@ from h5pack import _native
 from h5pack._options import fail
 
 NUMBERS = "biuf"
-AXES = (0, 3, 1, 2)  # of nhwc, as those of nchw
 
 
 def chosen(out):
@@ -43,20 +42,26 @@ def _to_torch():
     return to_torch
 
 
-def maker(out, layout):
-    """A function that makes a tuple of arrays of a Batch."""
+def _of_nchw(images):
+    """The axes of ... x H x W x C, as those of ... x C x H x W."""
+    n = images.ndim  # 4, or 5 where samples are boxes
+    return (*range(n - 3), n - 1, n - 3, n - 2)
+
+
+def maker(out, layout, has_channels):
+    """A function that makes a tuple of arrays of a Batch. Gray images have no axis of channels."""
     one = {"numpy": _to_numpy, "torch": _to_torch, "dlpack": lambda: _native_part}[out]()
-    if layout != "channels_last":
-        return lambda batch: tuple(map(one, batch.parts))
-    if out == "dlpack":
+    if layout == "channels_last" and out == "dlpack":
         fail("layout", "'channels_last' is of torch and numpy; 'nhwc' is the same memory")
+    if layout != "channels_last" or not has_channels:
+        return lambda batch: tuple(map(one, batch.parts))
 
     def make(batch):
         images, *others = batch.parts
         images = one(images)
-        if images.ndim == 4:  # gray images have no axis of channels
-            images = images.permute(AXES) if out == "torch" else images.transpose(AXES)
-        return (images, *map(one, others))
+        axes = _of_nchw(images)
+        return (images.permute(axes) if out == "torch" else images.transpose(axes),
+                *map(one, others))
 
     return make
 

@@ -128,34 +128,48 @@ class _Piece:
 
     def __init__(self, folder: str) -> None:
         self.pid = os.getpid()
-        self._fd, _ = tempfile.mkstemp(".trace", f"{self.pid}-", folder)
+        self._fd, path = tempfile.mkstemp(".trace", f"{self.pid}-", folder)
         self._lock = threading.Lock()
         self._names: dict[tuple[bytes, bytes], int] = {}
         self._counts = {b"file": 0, b"dataset": 0}
-        self._is_full = False
+        self._is_full, self._end = False, 0
         self._spent: dict[tuple[bytes, bytes], list[int]] = {}  # reads, ns, reads until written
-        self._write(HEAD)
+        try:
+            self._write(HEAD)
+        except BaseException:
+            os.close(self._fd)
+            os.remove(path)
+            raise
 
     def _write(self, text: bytes) -> None:
-        """Where there was no room for all of it, nothing more follows: half a line is the last."""
-        if self._is_full:
+        """Where there was no room for all of it, nothing more follows: half a line is the last. What
+        Ctrl-C ended is not there, as if it was not read."""
+        size = 0 if self._is_full else len(text)
+        if size == 0:
             return
-        self._is_full = True
         try:
-            self._is_full = os.write(self._fd, text) < len(text)
-        finally:
-            if self._is_full:  # also where a whole line was the last that had room
-                os.ftruncate(self._fd, max(0, os.fstat(self._fd).st_size - 1))
+            n = os.pwrite(self._fd, text, self._end)
+        except OSError:
+            n = 0
+        except BaseException:
+            os.ftruncate(self._fd, self._end)
+            raise
+        if n == size:
+            self._end += n
+            return
+        self._is_full = True  # also where a whole line was the last that had room
+        os.ftruncate(self._fd, max(0, os.fstat(self._fd).st_size - 1))
 
     def _place(self, kind: bytes, name: bytes) -> bytes:
         """The number of a name, written when it is new: a file's with its whole path."""
         place = self._names.get((kind, name))
         if place is not None:
             return b"%d" % place
-        place = self._names[kind, name] = self._counts[kind]
-        self._counts[kind] += 1
+        place = self._counts[kind]
         whole = os.path.realpath(name) if kind == b"file" else name
         self._write(b"# %b\t%d\t%b\n" % (kind, place, _escaped(whole)))
+        self._counts[kind] += 1
+        self._names[kind, name] = place  # once it is written: Ctrl-C may end this anywhere
         return b"%d" % place
 
     def places(self, file: bytes, dataset: bytes) -> tuple[bytes, bytes]:
@@ -454,13 +468,11 @@ class record:
             begin_ns = time.monotonic_ns()
             try:
                 result = original(dataset, *args, **kwargs)
-            finally:
+                end_ns = time.monotonic_ns()
+                with contextlib.suppress(Exception):  # a training is never disturbed
+                    self._note(name, dataset, args, kwargs, end_ns - begin_ns, end_ns)
+            finally:  # also of what a signal's handler or the collector reads while this is noted
                 local.inside = False
-            end_ns = time.monotonic_ns()
-            try:
-                self._note(name, dataset, args, kwargs, end_ns - begin_ns, end_ns)
-            except Exception:  # noqa: BLE001  a training is never disturbed
-                pass
             return result
 
         return method

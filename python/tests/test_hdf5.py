@@ -92,6 +92,33 @@ def test_a_batch_that_outlives_its_loader_has_nothing_of_hdf5(tmp_path):
         gc.collect()
 
 
+def test_ctrl_c_leaves_no_lock_behind():
+    """Wherever it comes in; here a hundred times, while nothing else is done."""
+    class Stop(BaseException):
+        pass
+
+    def stop(*what):
+        raise Stop
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for i in range(100):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + 1e-6 * i)
+                while True:
+                    with _hdf5.alone():
+                        pass
+            except Stop:
+                pass
+            is_left = _hdf5._own._is_owned()
+            while _hdf5._own._is_owned():  # other tests would wait for it
+                _hdf5._own.release()
+            assert not is_left, i
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_a_forked_child_is_alone():
     with somebody_inside():
         child = os.fork()

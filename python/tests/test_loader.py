@@ -1145,6 +1145,74 @@ def test_sources_that_are_not_there_are_told_of_once(tmp_path):
                 assert os.path.samefile(one.filename, files.__file__)  # whose line asked for it
 
 
+def test_sources_that_hdf5_looks_for_elsewhere_are_not_called_missing(tmp_path):
+    (tmp_path / "there").mkdir()
+    pixels = write(tmp_path / "there" / "s.h5", n=20)
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        layout = h5py.VirtualLayout(pixels.shape, "u1")
+        layout[:] = h5py.VirtualSource("s.h5", "images", pixels.shape)
+        file.create_virtual_dataset("images", layout)
+    program = ("import sys, h5pack; print(sum(int(x.sum()) for x, in "
+               "h5pack.Loader(sys.argv[1], 4, out='numpy', memory='64M')))")
+    for prefix, missing in (tmp_path / "there", False), (tmp_path / "nowhere", False), ("", True):
+        run = subprocess.run([sys.executable, "-c", program, tmp_path / "v.h5"], text=True,
+                             env={**os.environ, "HDF5_VDS_PREFIX": str(prefix)},
+                             capture_output=True, check=True)
+        assert ("cannot be found" in run.stderr) == missing, (prefix, run.stderr)
+        assert int(run.stdout) == (pixels.sum() if prefix == tmp_path / "there" else 0), prefix
+
+
+def n_threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+def test_a_reader_that_is_refused_ends_its_threads_at_once(tmp_path):
+    """Not when nobody has the exception any more, whose traceback knows the reader."""
+    write(tmp_path / "x.h5")
+    under_test = opened(tmp_path / "x.h5", 4, threads=3)
+    before = n_threads()
+    write(tmp_path / "x.h5", n=N - 1)
+    kept = None
+    try:
+        next(iter(under_test))
+    except h5pack.ChangedError as why:
+        kept = why
+    assert kept and n_threads() == before
+    real = _native.dataset
+    _native.dataset = lambda *what: 1 / 0
+    try:
+        next(iter(under_test))
+    except ZeroDivisionError as why:
+        kept = why
+    finally:
+        _native.dataset = real
+    assert isinstance(kept, ZeroDivisionError) and n_threads() == before
+
+
+def test_a_warning_that_is_an_error_leaves_a_loader_that_can_be_closed(tmp_path):
+    pixels = write(tmp_path / "x.h5", n=20)
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        layout = h5py.VirtualLayout(pixels.shape, "u1")
+        layout[:] = h5py.VirtualSource("none.h5", "images", pixels.shape)
+        file.create_virtual_dataset("images", layout)
+    under_test = opened(tmp_path / "v.h5", 4, threads=3)
+    before = n_threads()
+    kept = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            try:
+                next(iter(under_test))
+            except UserWarning as why:
+                kept.append(why)
+        under_test.close()
+    assert len(kept) == 2 and n_threads() == before
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert len(list(under_test)) == 5
+    assert len(caught) == 1
+
+
 def test_a_trace_is_of_the_dataset_that_is_read(tmp_path):
     write(tmp_path / "a.h5")
     with h5pack.record(tmp_path / "t"), h5py.File(tmp_path / "a.h5") as file:

@@ -1,8 +1,10 @@
 """record: the trace is what was asked for."""
 import errno
+import itertools
 import os
 import resource
 import shutil
+import signal
 import stat
 import time
 import unittest
@@ -350,29 +352,29 @@ def test_there_may_be_more_processes_than_files_that_can_be_open(tmp_path):
 
 
 def recorded_with(write_like, folder):
-    """What is recorded of three reads, of which the second meets this os.write; what is warned of."""
+    """What is recorded of three reads, of which the second meets this os.pwrite; what is warned of."""
     write(folder / "t.h5")
-    real = os.write
+    real = os.pwrite
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
             with h5py.File(folder / "t.h5") as file, h5pack.record(folder / "t.trace"):
                 file["images"][1]
-                os.write = lambda fd, text: write_like(real, fd, text)
+                os.pwrite = lambda *what: write_like(real, *what)
                 file["images"][2]
-                os.write = real
+                os.pwrite = real
                 file["images"][3]
         finally:
-            os.write = real
+            os.pwrite = real
     return [box[0][0] for box in boxes_of(folder / "t.trace")], [str(one.message) for one in said]
 
 
 def test_where_the_disk_was_full_the_trace_ends(tmp_path):
-    def half(real, fd, text):
-        return real(fd, text[:len(text) // 2])
+    def half(real, fd, text, at):
+        return real(fd, text[:len(text) // 2], at)
 
-    def whole(real, fd, text):  # room for this line, and no more
-        real(fd, text)
+    def whole(real, fd, text, at):  # room for this line, and no more
+        real(fd, text, at)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     for number, full in enumerate((half, whole)):
@@ -381,6 +383,82 @@ def test_where_the_disk_was_full_the_trace_ends(tmp_path):
         boxes, said = recorded_with(full, folder)
         assert boxes == [1]
         assert len(said) == 1 and said[0].startswith("1 process could not be recorded to the end")
+
+
+def test_a_disk_that_is_full_takes_no_file_descriptor_for_each_read(tmp_path):
+    write(tmp_path / "t.h5")
+    real = os.pwrite
+
+    def full(*what):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            with h5py.File(tmp_path / "t.h5") as file, h5pack.record(tmp_path / "t.trace"):
+                before = len(os.listdir("/proc/self/fd"))
+                os.pwrite = full
+                for number in range(20):
+                    file["images"][number]
+                assert len(os.listdir("/proc/self/fd")) <= before + 1
+        finally:
+            os.pwrite = real
+    assert len(said) == 1 and str(said[0].message).startswith("1 process could not")
+
+
+def test_ctrl_c_while_a_read_is_noted_leaves_that_one_out(tmp_path):
+    """Wherever it ends that: what is read afterwards, as by a training that saves, is there."""
+    write(tmp_path / "t.h5")
+    for module, name, calls in ((os, "pwrite", 4), (os.path, "realpath", 1),
+                                (h5pack._record, "_escaped", 2)):
+        for call, after in itertools.product(range(1, calls + 1), (False, True)):
+            real, number_of_calls = getattr(module, name), itertools.count(1)
+
+            def once(*what):
+                is_now = next(number_of_calls) == call
+                if is_now and not after:
+                    raise KeyboardInterrupt
+                done = real(*what)
+                if is_now:
+                    raise KeyboardInterrupt
+                return done
+
+            with warnings.catch_warnings(), h5py.File(tmp_path / "t.h5") as file:
+                warnings.simplefilter("error")
+                with h5pack.record(tmp_path / "t.trace", force=True):
+                    setattr(module, name, once)
+                    try:
+                        for number in range(1, 4):
+                            try:
+                                file["images"][number]
+                            except KeyboardInterrupt:
+                                assert number == 1
+                    finally:
+                        setattr(module, name, real)
+            seen = [start[0] for start, _ in boxes_of(tmp_path / "t.trace")]
+            assert next(number_of_calls) > call and seen == [2, 3], (name, call, after, seen)
+
+
+def test_what_a_signals_handler_reads_while_a_read_is_noted_does_not_wait_for_ever(tmp_path):
+    class Late(BaseException):
+        pass
+
+    def late(*what):
+        raise Late
+
+    write(tmp_path / "t.h5")
+    real, before = os.pwrite, signal.signal(signal.SIGALRM, late)
+    with h5py.File(tmp_path / "t.h5") as file, h5pack.record(tmp_path / "t.trace"):
+        file["images"][0]
+        os.pwrite = lambda *what: (file["images"][7], real(*what))[1]
+        signal.alarm(20)
+        try:
+            file["images"][5]
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
+            os.pwrite = real
+    assert [start[0] for start, _ in boxes_of(tmp_path / "t.trace")] == [0, 5]
 
 
 def test_a_trace_never_replaces_an_hdf5_file(tmp_path):

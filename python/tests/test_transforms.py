@@ -69,6 +69,28 @@ def test_channels_last_are_axes_of_nchw_in_memory_of_nhwc(tmp_path):
     assert images.strides == (216, 1, 27, 3)
 
 
+def test_channels_last_of_boxes_and_of_traces(tmp_path):
+    """Which have an axis more, of one image each."""
+    pixels = write(tmp_path / "x.h5")
+    with h5py.File(tmp_path / "x.h5", "r+") as file:
+        file["gray"] = pixels[..., 0]
+        with h5pack.record(tmp_path / "t"):
+            for number in 5, 2, 9:
+                file["images"][number]
+                file["gray"][number]
+    for out in ("numpy", "torch")[:1 + bool(importlib.util.find_spec("torch"))]:
+        options = {"order": "sequential", "layout": "channels_last", "out": out, "with_": ()}
+        got, = take(h5pack.Loader(tmp_path / "x.h5", 8, box=(1, 8, 9, 3), **options))
+        assert got.shape == (N, 1, 3, 8, 9) and (got[:, 0] == pixels.transpose(0, 3, 1, 2)).all()
+        got, = take(h5pack.Loader(tmp_path / "x.h5", 8, box=(1, 8, 9), images="gray", **options))
+        assert got.shape == (N, 1, 8, 9) and (got[:, 0] == pixels[..., 0]).all()
+        options["order"] = f"trace:{tmp_path / 't'}"
+        got, = take(h5pack.Loader(tmp_path / "x.h5", 8, **options))
+        assert (got[:, 0] == pixels[[5, 2, 9]].transpose(0, 3, 1, 2)).all()
+        got, = take(h5pack.Loader(tmp_path / "x.h5", 8, images="gray", **options))
+        assert (got[:, 0] == pixels[[5, 2, 9], ..., 0]).all()
+
+
 def test_gray_images_are_the_same_in_every_layout(tmp_path):
     pixels = numpy.arange(9 * 4 * 5, dtype="u1").reshape(9, 4, 5)
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -86,7 +108,7 @@ def test_bfloat16_is_for_dlpack_alone(tmp_path):
     part, _ = next(iter(loader))
     assert part.typestr == "bfloat16" and part.shape == (8, 8, 9, 3)
     assert "DLPack" in raised(BufferError, memoryview, part)
-    assert "DLPack" in raised(BufferError, _out.maker("numpy", None), loader._reader.next())
+    assert "DLPack" in raised(BufferError, _out.maker("numpy", None, True), loader._reader.next())
     said = raised(h5pack.ArgumentError, h5pack.Loader, tmp_path / "x.h5", 8, normalize=True,
                   dtype="bfloat16", out="numpy")
     assert said == "dtype: NumPy has no bfloat16: out='torch' or 'dlpack'"
