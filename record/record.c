@@ -7,7 +7,31 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { ID_DATASET = 5 }; /* H5I_DATASET */
+enum { ID_DATASET = 5, LAYOUT_CHUNKED = 2 }; /* H5I_DATASET, H5D_CHUNKED */
+
+/* A dataset's own cache; of what has no chunks that of its file, which others of it have. */
+static bool
+find_cache(const struct record_hdf5 *h, hid_t dataset, struct record_cache *c)
+{
+    int unused;
+    hid_t made = h->dataset_plist(dataset);
+    bool is_chunked = made >= 0 && h->plist_layout(made) == LAYOUT_CHUNKED;
+    hid_t file = is_chunked ? -1 : h->file_of(dataset);
+    hid_t access = is_chunked  ? h->dataset_access(dataset)
+                   : file >= 0 ? h->file_access(file)
+                               : -1;
+    bool good = access >= 0 &&
+                (is_chunked
+                     ? h->plist_chunk_cache(access, &c->n_slots, &c->size_bytes, &c->w0)
+                     : h->plist_cache(access, &unused, &c->n_slots, &c->size_bytes, &c->w0)) >= 0;
+    if (access >= 0)
+        h->plist_close(access);
+    if (file >= 0)
+        h->file_close(file);
+    if (made >= 0)
+        h->plist_close(made);
+    return good && h->libversion(&c->version[0], &c->version[1], &c->version[2]) >= 0;
+}
 
 static void
 note(const struct record_hdf5 *h, hid_t dataset, const struct record_boxes *boxes,
@@ -18,8 +42,10 @@ note(const struct record_hdf5 *h, hid_t dataset, const struct record_boxes *boxe
     if (n <= 0 || n >= (long)sizeof name)
         return; /* without a name, or with one that nobody types */
     n = h->file_name(dataset, file, sizeof file);
-    if (n > 0 && n < (long)sizeof file)
-        record_put(file, name, boxes, took_ns);
+    struct record_cache cache;
+    if (n > 0 && n < (long)sizeof file && record_put(file, name, boxes, took_ns) &&
+        find_cache(h, dataset, &cache))
+        record_put_cache(file, name, &cache);
 }
 
 static bool

@@ -31,6 +31,13 @@ struct record_hdf5 {
     long (*file_name)(hid_t, char *, size_t);
     hid_t (*dataset_space)(hid_t);
     hid_t (*dataset_plist)(hid_t);
+    hid_t (*dataset_access)(hid_t);
+    hid_t (*file_of)(hid_t);
+    hid_t (*file_access)(hid_t);
+    herr_t (*file_close)(hid_t);
+    int (*plist_layout)(hid_t);
+    herr_t (*plist_chunk_cache)(hid_t, size_t *, size_t *, double *);
+    herr_t (*plist_cache)(hid_t, int *, size_t *, size_t *, double *);
     int (*plist_chunk)(hid_t, int, hsize_t *);
     herr_t (*plist_close)(hid_t);
     herr_t (*space_close)(hid_t);
@@ -80,8 +87,19 @@ bool record_is_on(void);
 /* The time, on a clock that all processes share. */
 uint64_t record_now_ns(void);
 
-/* Writes a read into this process's file, and at times what reads took. */
-void record_put(const char *file, const char *dataset, const struct record_boxes *boxes,
+/* Writes a read into this process's file, and at times what reads took. Whether it is the first
+ * of its dataset there, whose cache is not known. */
+bool record_put(const char *file, const char *dataset, const struct record_boxes *boxes,
                 uint64_t took_ns);
+
+/* The chunk cache that a dataset is read through, and the version that has it. */
+struct record_cache {
+    size_t n_slots, size_bytes;
+    double w0;
+    unsigned version[3];
+};
+
+void record_put_cache(const char *file, const char *dataset,
+                      const struct record_cache *cache);
 
 #endif

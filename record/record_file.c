@@ -22,6 +22,9 @@ enum { STEP = 1 << 20, LAST_LINE = 64, PAGE = 1 << 16, NUMBER_MAX = 21 };
 /* Time of reads that is not written yet; it is after every so many reads, first after each. */
 enum { SPENT = 8, SPENT_READS = 64 };
 
+/* Datasets of a file whose cache is written. */
+enum { CACHES_MAX = 64, MILLION = 1000000 };
+
 struct spent {
     size_t file, dataset;
     uint64_t n_reads, ns, most;
@@ -46,6 +49,9 @@ static struct {
     struct names files, datasets;
     struct spent spent[SPENT]; /* the oldest first */
     size_t n_spent;
+    pid_t parent;
+    uint64_t ran_ns, ran[2], parent_ran[2]; /* when schedstats were looked at, and what they said */
+    uint64_t *cached; /* of each file, a bit for each dataset whose cache is known */
 } own;
 
 __attribute__((constructor)) static void
@@ -244,15 +250,60 @@ put_number(char *at, uint64_t n, char end)
 static void
 put_spent(struct spent *s)
 {
-    char line[LAST_LINE + 4 * NUMBER_MAX] = "# spent\t";
+    char line[LAST_LINE + 5 * NUMBER_MAX] = "# spent\t";
     char *at = line + strlen(line);
     at = put_number(at, s->file, '\t');
     at = put_number(at, s->dataset, '\t');
     at = put_number(at, s->n_reads, '\t');
-    at = put_number(at, s->ns, '\n');
+    at = put_number(at, s->ns, '\t');
+    at = put_number(at, (uint64_t)own.pid, '\n');
     if (make_room((size_t)(at - line)))
         put(line, (size_t)(at - line));
     s->n_reads = s->ns = 0;
+}
+
+/* How long the first thread of a process has been on a processor, and has waited for one; false: that
+ * cannot be told. */
+static bool
+find_ran(pid_t pid, uint64_t ran[2])
+{
+    char text[LAST_LINE], *end;
+    snprintf(text, sizeof text, "/proc/%lld/schedstat", (long long)pid);
+    int fd = open(text, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    ran[0] = strtoull(text, &end, 10);
+    ran[1] = strtoull(end, NULL, 10);
+    return n > 0;
+}
+
+/* "# ran", this process, time since it was looked at last, how much of that it was on a processor
+ * and waited for one, the process that started it, how much that was on one: what the training
+ * itself takes. */
+static void
+put_ran(void)
+{
+    char line[LAST_LINE + 6 * NUMBER_MAX] = "# ran\t";
+    char *at = line + strlen(line);
+    pid_t parent = getppid();
+    uint64_t now = record_now_ns(), ran[2], parent_ran[2];
+    bool can_tell = find_ran(own.pid, ran) && find_ran(parent, parent_ran);
+    if (can_tell && parent == own.parent) {
+        at = put_number(at, (uint64_t)own.pid, '\t');
+        at = put_number(at, now - own.ran_ns, '\t');
+        at = put_number(at, ran[0] - own.ran[0], '\t');
+        at = put_number(at, ran[1] - own.ran[1], '\t');
+        at = put_number(at, (uint64_t)parent, '\t');
+        at = put_number(at, parent_ran[0] - own.parent_ran[0], '\n');
+        if (make_room((size_t)(at - line)))
+            put(line, (size_t)(at - line));
+    }
+    own.parent = can_tell ? parent : 0;
+    own.ran_ns = now;
+    memcpy(own.ran, ran, sizeof ran);
+    memcpy(own.parent_ran, parent_ran, sizeof parent_ran);
 }
 
 /* The one of what is being read. */
@@ -281,6 +332,26 @@ spend(uint64_t ns)
         return;
     s->most = s->most < SPENT_READS ? 2 * s->most : s->most;
     put_spent(s);
+    if (!own.is_stopped)
+        put_ran();
+}
+
+/* Whether what is being read is read for the first time. */
+static bool
+is_first(bool is_new_file)
+{
+    size_t file = own.files.last, bit = own.datasets.last;
+    if (is_new_file) {
+        uint64_t *more = realloc(own.cached, own.files.n * sizeof *more);
+        if (!more)
+            return false;
+        own.cached = more;
+        own.cached[file] = 0;
+    }
+    if (!own.cached || bit >= CACHES_MAX || (own.cached[file] >> bit & 1))
+        return false;
+    own.cached[file] |= UINT64_C(1) << bit;
+    return true;
 }
 
 static void
@@ -306,18 +377,56 @@ put_lines(const struct record_boxes *b)
         put(around, sizeof around - 1);
 }
 
-void
+bool
 record_put(const char *file, const char *dataset, const struct record_boxes *boxes,
            uint64_t took_ns)
 {
     pid_t pid = getpid();
+    bool first = false;
     record_lock(&lock);
     bool good = own.pid == pid ? !own.is_stopped : begin(pid);
+    size_t n_files = own.files.n;
     if (good && place(&own.files, "file", file, true) &&
         place(&own.datasets, "dataset", dataset, false)) {
+        first = is_first(own.files.n > n_files);
         put_lines(boxes);
         if (!own.is_stopped)
             spend(took_ns);
     }
+    record_unlock(&lock);
+    return first;
+}
+
+/* "# cache", file, dataset, process, slots, bytes, w0, version. Digits of w0 are written here, as
+ * the program's locale may have a comma. */
+static void
+put_cache(const struct record_cache *c)
+{
+    char line[LAST_LINE + 12 * NUMBER_MAX] = "# cache\t";
+    char *at = line + strlen(line);
+    uint64_t w0 = (uint64_t)(c->w0 * MILLION + 0.5);
+    at = put_number(at, own.files.last, '\t');
+    at = put_number(at, own.datasets.last, '\t');
+    at = put_number(at, (uint64_t)own.pid, '\t');
+    at = put_number(at, c->n_slots, '\t');
+    at = put_number(at, c->size_bytes, '\t');
+    at = put_number(at, w0 / MILLION, '.');
+    for (uint64_t unit = MILLION / 10; unit > 0; unit /= 10)
+        *at++ = (char)('0' + w0 / unit % 10);
+    *at++ = '\t';
+    at = put_number(at, c->version[0], '.');
+    at = put_number(at, c->version[1], '.');
+    at = put_number(at, c->version[2], '\n');
+    if (make_room((size_t)(at - line)))
+        put(line, (size_t)(at - line));
+}
+
+void
+record_put_cache(const char *file, const char *dataset, const struct record_cache *cache)
+{
+    record_lock(&lock);
+    if (own.pid == getpid() && !own.is_stopped && place(&own.files, "file", file, true) &&
+        place(&own.datasets, "dataset", dataset, false))
+        put_cache(cache);
     record_unlock(&lock);
 }

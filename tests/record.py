@@ -18,7 +18,7 @@ def make():
         f.create_dataset('images', data=np.arange(N * 64, dtype='u2').reshape(N, 8, 8),
                          chunks=(8, 8, 8), compression='gzip')
         f.create_dataset('labels', data=np.arange(N))
-        f.create_dataset('other', data=np.arange(N))
+        f.create_dataset('other', data=np.arange(N), chunks=(50,))
         f.create_dataset('one', data=5)
 
 
@@ -122,6 +122,37 @@ def pause():
     for i in range(120):
         d[i]
         time.sleep(0.01)
+
+
+SETTINGS = {'rdcc_nbytes': 1234567, 'rdcc_nslots': 97, 'rdcc_w0': 0.25}
+
+
+def cache():
+    """Reads through a cache of its own, and says which that is."""
+    f = h5py.File('a.h5', 'r', **SETTINGS)
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    access.set_chunk_cache(11, 4096, 1.0)
+    f['images'][0]
+    other = h5py.Dataset(h5py.h5d.open(f.id, b'other', access))
+    other[0]
+    for name, i in (('labels', 1), ('images', 2)):
+        f[name][i]
+    print('/images', *f['images'].id.get_access_plist().get_chunk_cache())
+    print('/other', *other.id.get_access_plist().get_chunk_cache())
+    print('/labels', *f.id.get_access_plist().get_cache()[1:])
+    print('hdf5', h5py.version.hdf5_version)
+
+
+def caches(trace):
+    names = {}
+    for line in open(trace):
+        words = line.rstrip('\n').split('\t')
+        if words[0] == '# dataset':
+            names[words[1]] = words[2]
+        elif words[0] == '# cache':
+            print(names[words[2]], *words[4:6], float(words[6]))
+            version = words[7]
+    print('hdf5', version)
 
 
 def many():

@@ -57,6 +57,24 @@ ok $? "most of the time of a training that pauses is not reading: $reading, $rat
 spent=$(grep '^# spent' p.trace | cut -f 4)
 [ "${spent:-0}" -gt 60 ] && [ "$spent" -le 120 ]; ok $? "reads whose time is noted: $spent of 120"
 
+# the chunk cache that each was read through, of what has no chunks its file's
+"$python" "$top_srcdir/tests/record.py" cache >theirs
+run h5advise --record c.trace -- "$python" "$top_srcdir/tests/record.py" cache
+"$python" "$top_srcdir/tests/record.py" caches c.trace >ours
+[ "$(grep -c 1234567 ours)" -eq 2 ] && cmp -s ours theirs; ok $? 'caches are what h5py says'
+note <ours
+run h5advise a.h5:/images --no-measure --pattern trace:c.trace --json
+grep -q '"cache_bytes": *1234567' out || grep -q '"rdcc_nbytes": *1234567' out
+ok $? 'and today is what was recorded'
+version=$(sed -n 's/.*hdf5 //p' theirs)
+grep -q "\"hdf5_version\": *\"$version\"" out; ok $? "of that HDF5: $version"
+run h5advise a.h5:/images --no-measure --pattern trace:c.trace --json --rdcc-nbytes 7654321
+grep -q 7654321 out && ! grep -q 1234567 out; ok $? 'unless it is told otherwise'
+run h5readbench a.h5:/images --no-trial --pattern trace:c.trace
+grep -q "^chunk cache.*: 97 slots, 1.2 MiB, w0 0.25" out; ok $? 'h5readbench reads through it'
+run h5readbench a.h5:/images --no-trial --pattern trace:c.trace --engine libpack
+[ $status -eq 0 ]; ok $? 'where the engine has one'
+
 # what is there already stays
 run h5advise --record t.trace -- /bin/true
 [ $status -eq 2 ] && grep -q 'force' err; ok $? 'a trace that is there is not replaced'

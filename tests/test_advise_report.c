@@ -305,6 +305,12 @@ test_training(void)
                       "reading; 3000 with this, 2 times as many, predicted ") != NULL,
             "what the choice makes of the training that was recorded"))
         note("%.600s", s);
+    job.parents = 1, job.parent_busy = 0.25, job.read_ns = 0.96 * job.box_ns;
+    ok(strstr(print(&text, &r, false), "96 % of its workers' time reading, 25 % of the time of the "
+                                       "process that trains working; 4167 with this, at least 2.78 "
+                                       "times as many") != NULL,
+       "what the process that trains does, and a gain that is a bound");
+    job.parents = 0, job.parent_busy = 0;
     job.read_ns = 0.2609 * job.box_ns; /* 1.353 at most */
     ok(!strstr(print(&text, &r, false), "No way of reading"), "more is to be had");
     params.goal.min_gain = 1.36;
@@ -649,9 +655,10 @@ test_json_engine(void)
         { "result.training.samples_per_s", 3000 },
         { "result.training.gain", 2 },
         { "result.training.gain_most", 4 },
+        { "result.training.training", 0.125 },
     };
     static const struct pack_trace_job job = {
-        .workers = 3, .is_replayed = true, .box_ns = 2e6, .read_ns = 1.5e6
+        .workers = 3, .is_replayed = true, .box_ns = 2e6, .read_ns = 1.5e6, .parent_busy = 0.125
     };
     struct pack_buf text = { 0 };
     struct pack_json_doc *doc = NULL;

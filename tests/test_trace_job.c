@@ -123,6 +123,24 @@ test_bad(void)
           "line 4, column 16: times of what has no name so far" },
         { HEAD "# spent\t0\t0\t2\n", "line 4, column 14: a tab is expected here" },
         { HEAD "# spent\t0\t0\t2\tx\n", "line 4, column 15: a number is expected here" },
+        { HEAD "# spent\t0\t0\t2\t3\tx\n", "line 4, column 17: a number is expected here" },
+        { HEAD "# ran\t7\t2\t3\t4\t5\n", "line 4, column 16: a tab is expected here" },
+        { HEAD "# ran\t7\t2\t3\t4\t5\tx\n", "line 4, column 17: a number is expected here" },
+        { HEAD "# cache\t0\t1\t7\t521\t9\t0.75\t2.0\n",
+          "line 4, column 21: a cache of what has no name so far" },
+        { HEAD "# cache\t1\t0\t7\t521\t9\t0.75\t2.0\n",
+          "line 4, column 21: a cache of what has no name so far" },
+        { HEAD "# cache\t0\t0\t7\t521\n", "line 4, column 18: a tab is expected here" },
+        { HEAD "# cache\t0\t0\t7\t521\t9\tx\n", "line 4, column 21: a number is expected here" },
+        { HEAD "# cache\t0\t0\t7\t521\t9\t1.000001\t2.0\n",
+          "line 4, column 29: a number from 0 to 1 is expected here" },
+        { HEAD "# cache\t0\t0\t7\t521\t9\t0.5\n", "line 4, column 24: a tab is expected here" },
+        { HEAD "# cache\t0\t0\t7\t521\t9\t0.5\t\n",
+          "line 4, column 25: a version of HDF5 is expected here" },
+        { HEAD "# cache\t0\t0\t7\t521\t9\t0.5\t2.0x\n",
+          "line 4, column 29: a version of HDF5 is expected here" },
+        { HEAD "# cache\t0\t0\t7\t521\t9\t0.5\t1.10.1234567890123\n",
+          "line 4, column 40: a version of HDF5 is expected here" },
         { HEAD "1\t1\t0\t0\t-7\t8\n", "line 4, column 9: a number is expected here" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -288,6 +306,102 @@ test_times(void)
     pack_trace_free(&trace);
 }
 
+/* Two workers from box to box in 100 ns, which read in 80 and 60 of them: while the second one
+ * waits for the first, it does nothing of its own. */
+static void
+test_waiting(void)
+{
+    static const char text[] = HEAD
+        "1\t1\t0\t0\t7\t100\n2\t1\t0\t0\t8\t100\n3\t1\t0\t0\t7\t200\n4\t1\t0\t0\t8\t200\n"
+        "5\t1\t0\t0\t7\t300\n6\t1\t0\t0\t8\t300\n";
+    static const struct {
+        const char *spent;
+        double read_ns, parents, parent_busy, busy, delayed;
+        const char *name;
+    } cases[] = {
+        { "# spent\t0\t0\t3\t240\t7\n# spent\t0\t0\t3\t180\t8\n", 80, 0, 0, 0, 0,
+          "what the one does beside reading that waits for none" },
+        { "# spent\t0\t0\t3\t120\t7\n# spent\t0\t0\t3\t270\t8\n# spent\t0\t0\t3\t120\t7\n"
+          "# ran\t8\t200\t100\t20\t4\t50\n# ran\t7\t200\t60\t40\t4\t30\n"
+          "# ran\t7\t100\t20\t15\t4\t20\n# ran\t9\t9\t9\t9\t9\t9\n",
+          90, 1, 0.2, 0.36, 0.15, "whichever that is; and how they ran, one parent's" },
+        { "# spent\t0\t0\t3\t240\t7\n# spent\t0\t0\t3\t180\t8\n"
+          "# ran\t8\t100\t70\t40\t4\t50\n# ran\t7\t100\t70\t40\t5\t250\n",
+          80, 2, 1, 0.7, 0.3, "or those of two; no more than all of the time" },
+        { "# spent\t0\t0\t6\t420\n", 70, 0, 0, 0, 0, "the mean where nobody says whose it is" },
+        { "# spent\t0\t0\t3\t240\t7\n# spent\t0\t0\t3\t180\n", 70, 0, 0, 0, 0,
+          "or not of all" },
+        { "# spent\t0\t0\t3\t240\t7\n# spent\t0\t0\t3\t900\t8\n", 100, 0, 0, 0, 0,
+          "no more than all of it is reading" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pack_buf all = { 0 };
+        struct pack_trace trace = { 0 };
+        struct pack_trace_job job;
+        pack_buf_printf(&all, NULL, "%s%s", text, cases[i].spent);
+        pack_trace_parse((char *)all.data, all.size, &trace, NULL);
+        pack_trace_job(&trace, PACK_TRACE_AS_RECORDED, 1, &job, NULL);
+        ok(job.box_ns == 100 && fabs(job.read_ns - cases[i].read_ns) < 1e-9 &&
+               job.parents == cases[i].parents &&
+               fabs(job.parent_busy - cases[i].parent_busy) < 1e-9 &&
+               fabs(job.busy - cases[i].busy) < 1e-9 &&
+               fabs(job.delayed - cases[i].delayed) < 1e-9,
+           "%s: %g, %g, %g, %g", cases[i].name, job.read_ns, job.parent_busy, job.busy,
+           job.delayed);
+        pack_trace_free(&trace);
+        pack_buf_done(&all);
+    }
+    /* fresh workers of a second epoch, of which the other one waits */
+    static const char fresh[] = HEAD
+        "1\t1\t0\t0\t7\t100\n2\t1\t0\t0\t8\t100\n3\t1\t0\t0\t7\t200\n4\t1\t0\t0\t8\t200\n"
+        "1\t1\t0\t0\t5\t900\n2\t1\t0\t0\t6\t900\n3\t1\t0\t0\t5\t1000\n4\t1\t0\t0\t6\t1000\n"
+        "# spent\t0\t0\t2\t180\t7\n# spent\t0\t0\t2\t100\t8\n"
+        "# spent\t0\t0\t2\t120\t5\n# spent\t0\t0\t2\t140\t6\n"
+        "# ran\t7\t100\t9\t0\t1\t9\n# ran\t8\t100\t9\t0\t1\t9\n"
+        "# ran\t5\t100\t9\t0\t2\t9\n# ran\t6\t100\t9\t0\t3\t9\n";
+    struct pack_trace trace = { 0 };
+    struct pack_trace_job job;
+    pack_trace_parse(fresh, sizeof fresh - 1, &trace, NULL);
+    pack_trace_job(&trace, PACK_TRACE_AS_RECORDED, 1, &job, NULL);
+    ok(job.workers_end && fabs(job.read_ns - (90 + 70) / 2.0) < 1e-9 && job.parents == 1,
+       "each epoch has its own: %g", job.read_ns);
+    pack_trace_free(&trace);
+}
+
+/* The chunk cache of the process that reads most, of those that say theirs. */
+static void
+test_cache(void)
+{
+    static const char text[] = NAMES
+        "1\t1\t0\t0\t7\t1\n2\t1\t0\t0\t8\t2\n3\t1\t0\t0\t8\t3\n4\t1\t0\t0\t9\t4\n"
+        "5\t1\t0\t0\t9\t5\n6\t1\t0\t0\t9\t6\n1\t1\t1\t1\t7\t1\n1\t1\t0\t1\t7\t8\n"
+        "# cache\t0\t0\t8\t8191\t8388608\t0.75\t2.0.0\n"
+        "# cache\t0\t0\t7\t521\t1048576\t0.750000\t1.10.8\n"
+        "# cache\t1\t0\t9\t1\t2\t1\t1.14\n";
+    static const struct {
+        const char *file, *dataset, *version;
+        uint64_t slots, bytes;
+        double w0;
+    } cases[] = {
+        { "/d/a.h5", "x", "2.0.0", 8191, 8388608, 0.75 },
+        { "/d/a.h5", "labels", "1.10.8", 521, 1048576, 0.75 }, /* none of its own: its file's */
+        { "/e/a.h5", "labels", "1.14", 1, 2, 1 },
+    };
+    struct pack_trace trace = { 0 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pack_trace_parse_of(text, sizeof text - 1, cases[i].file, cases[i].dataset, &trace, NULL);
+        ok(strcmp(trace.hdf5_version, cases[i].version) == 0 &&
+               trace.rdcc_nslots == cases[i].slots && trace.rdcc_nbytes == cases[i].bytes &&
+               trace.rdcc_w0 == cases[i].w0,
+           "the cache of %s in %s: %s", cases[i].dataset, cases[i].file, trace.hdf5_version);
+        pack_trace_free(&trace);
+    }
+    static const char none[] = HEAD "1\t1\t0\t0\t7\t1\n";
+    pack_trace_parse(none, sizeof none - 1, &trace, NULL);
+    is_text(trace.hdf5_version, "", "a trace that does not say");
+    pack_trace_free(&trace);
+}
+
 /* 2 workers, 1 us from sample to sample, 0.75 of it reading. */
 static void
 test_training(void)
@@ -296,16 +410,44 @@ test_training(void)
         .workers = 2, .is_replayed = true, .box_ns = 1000, .read_ns = 750
     };
     struct pack_advise_training t;
-    ok(pack_advise_training(&job, 3, &t) && fabs(t.recorded_rate - 2e6) < 1e-3 &&
+    ok(pack_advise_training(&job, 3, 2, &t) && fabs(t.recorded_rate - 2e6) < 1e-3 &&
            t.reading == 0.75 && fabs(t.gain - 2) < 1e-9 && fabs(t.rate - 4e6) < 1e-3 &&
-           fabs(t.most - 4) < 1e-9,
+           fabs(t.most - 4) < 1e-9 && !t.is_least,
        "reads three times as fast make a training twice as fast, and 4 times at most");
-    job.is_replayed = false;
-    ok(!pack_advise_training(&job, 3, &t), "nothing is said of other workers");
+    /* processors are busy for half of the time: less waits as there is less to do */
+    job.busy = 0.4, job.delayed = 0.1, job.parents = 1, job.parent_busy = 0.2;
+    ok(pack_advise_training(&job, 1, 2, &t) && fabs(t.gain - 1) < 1e-6 && t.training == 0.2,
+       "reads that are no faster change nothing: %g", t.gain);
+    /* of 250 + 250 ns 0.8 are work; waiting is what it was, times how busy they are */
+    pack_advise_training(&job, 3, 2, &t);
+    double busier = (0.4 * 500 * 2 + 200) / (0.4 * 1000 * 2 + 200) * t.gain;
+    ok(fabs(1000 / t.gain - 0.8 * 500 / (1 - 0.2 * busier)) < 0.1 && t.gain < 2,
+       "what waits for a processor waits as they are busy: %g", t.gain);
+    job.parent_busy = 0.6;
+    ok(pack_advise_training(&job, 3, 2, &t) && fabs(t.gain - 1 / 0.6) < 1e-6 &&
+           fabs(t.most - t.gain) < 1e-6,
+       "no more than the process that trains has time for: %g", t.gain);
+    job.parent_busy = 0.2, job.busy = 0.9, job.delayed = 0;
+    ok(pack_advise_training(&job, 3, 1, &t) && fabs(t.gain - 1) < 1e-6,
+       "what has been done can be done: %g", t.gain);
+    ok(pack_advise_training(&job, 1e9, 1, &t) &&
+           fabs(t.gain - 1000 / (0.9 * 250 * 2 + 200)) < 1e-6,
+       "nor than the processors have: %g", t.gain);
+    ok(pack_advise_training(&job, 0.5, 8, &t) && fabs(t.gain - 1 / 1.75) < 1e-6,
+       "slower reads: %g", t.gain);
+    job.read_ns = 960;
+    ok(pack_advise_training(&job, 3, 8, &t) && t.is_least && pack_advise_training(&job, 1, 8, &t) &&
+           !t.is_least,
+       "where all but a little is reading, a gain is a bound");
+    job.parent_busy = 0.5;
+    ok(pack_advise_training(&job, 30, 8, &t) && !t.is_least && fabs(t.gain - 2) < 1e-6,
+       "but not where the training is what limits");
+    job = (struct pack_trace_job){ .workers = 2, .box_ns = 1000, .read_ns = 750 };
+    ok(!pack_advise_training(&job, 3, 2, &t), "nothing is said of other workers");
     job.is_replayed = true;
     job.read_ns = 0;
-    ok(!pack_advise_training(&job, 3, &t), "nor where it is not known what reads took");
-    ok(!pack_advise_training(NULL, 3, &t), "nor of what is no trace");
+    ok(!pack_advise_training(&job, 3, 2, &t), "nor where it is not known what reads took");
+    ok(!pack_advise_training(NULL, 3, 2, &t), "nor of what is no trace");
 }
 
 /* A pattern goes through the epochs of a trace in turn. */
@@ -345,13 +487,17 @@ static void
 test_merge(void)
 {
     static const char a[] = HEAD "1\t1\t0\t0\t7\t10\n2\t1\t0\t0\t7\t30\n# around\t1\n"
-                                 "# spent\t0\t0\t2\t700\n"
+                                 "# spent\t0\t0\t2\t700\n# ran\t7\t9\t8\t1\t2\t3\n"
+                                 "# cache\t0\t0\t7\t521\t9\t0.75\t1.10.8\n"
+                                 "# ran\t7\t1\t1\t0\t2\t1\n"
                                  "3\t1\t0\t0\t7\t50\n3\t1\t0\t0\t7";
     static const char b[] =
         "# h5pack-trace 2\n# file\t0\tb\\t.h5\n# file\t1\t/d/a.h5\n"
         "# dataset\t0\t/y\n# dataset\t1\t/x\n"
         "9\t1\t0\t0\t8\t20\n# spent\t0\t0\t1\t90\n"
-        "5\t1\t1\t1\t8\t30\n# spent\t1\t1\t1\t11\n# stopped\t28\n\0\0\0";
+        "# cache\t1\t1\t8\t0\t0\t1\t2.0\n# cache\t0\t1\t8\t4\t4\t0.333333\t2.0\n"
+        "# cache\t1\t0\t8\t4\t4\t0\t2.0\n"
+        "5\t1\t1\t1\t8\t30\n# spent\t1\t1\t1\t11\t8\n# spent\t1\t1\t1\t1\t8\n# stopped\t28\n\0\0\0";
     static const char c[] = HEAD "8\t1\t0\t0\t6\t5\n8\t1\tz\n8\t1\t0\t0\t6\t6\n";
     const struct pack_trace_piece pieces[] = { { a, sizeof a - 1 },
                                                { b, sizeof b - 1 },
@@ -365,7 +511,10 @@ test_merge(void)
             HEAD "8\t1\t0\t0\t6\t5\n1\t1\t0\t0\t7\t10\n# file\t1\tb\\t.h5\n"
                  "# dataset\t1\t/y\n9\t1\t1\t1\t8\t20\n2\t1\t0\t0\t7\t30\n"
                  "5\t1\t0\t0\t8\t30\n3\t1\t0\t0\t7\t50\n"
-                 "# spent\t0\t0\t3\t711\n# spent\t1\t1\t1\t90\n# around\t1\n",
+                 "# spent\t0\t0\t2\t700\n# spent\t1\t1\t1\t90\n# spent\t0\t0\t2\t12\t8\n"
+                 "# ran\t7\t10\t9\t1\t2\t4\n# cache\t0\t0\t7\t521\t9\t0.75\t1.10.8\n"
+                 "# cache\t0\t0\t8\t0\t0\t1\t2.0\n# cache\t1\t0\t8\t4\t4\t0.333333\t2.0\n"
+                 "# cache\t0\t1\t8\t4\t4\t0\t2.0\n# around\t1\n",
             "by time, with one set of names, without half a line");
     ok(n_damaged == 2, "a bare one and a damaged one are counted");
     ok(n_stopped == 1, "so is one that had to stop");
@@ -383,6 +532,8 @@ main(void)
     test_bad();
     test_jobs();
     test_times();
+    test_waiting();
+    test_cache();
     test_training();
     test_epochs();
     test_merge();

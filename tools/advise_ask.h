@@ -49,7 +49,8 @@ struct advise_ask {
 
 #define ADVISE_CACHE_OPTIONS(a)                                                            \
     CLI_TEXT(0, "hdf5-version", &(a).request.cache.hdf5_version, "V",                      \
-             "version that reads: 1.8, 1.10, 2.0, 2.1 (default: the one linked)"),         \
+             "version that reads: 1.8, 1.10, 2.0, 2.1 (default: a trace's, else the one "   \
+             "linked)"),                                                                    \
         CLI_BYTES(0, "rdcc-nbytes", &(a).request.cache.bytes, "SIZE",                      \
                   "chunk cache of one process"),                                           \
         CLI_NUMBER(0, "rdcc-nslots", &(a).request.cache.slots, "N", 0, 4e9, "its slots"),  \

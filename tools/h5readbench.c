@@ -69,10 +69,10 @@ static const struct cli_option options[] = {
               "with --engine libpack, mmap or direct: bound of all that the reader allocates "
               "(default: 1G)"),
     CLI_BYTES(0, "rdcc-nbytes", &o.nbytes, "SIZE",
-              "chunk cache of each worker (default: the library's)"),
+              "chunk cache of each worker (default: a trace's, else the library's)"),
     CLI_NUMBER(0, "rdcc-nslots", &o.nslots, "N", 0, 0x1p40,
-               "its slots (default: the library's)"),
-    CLI_REAL(0, "rdcc-w0", &o.w0, "W", 0, 1, "its preemption (default: the library's)"),
+               "its slots (default: the same)"),
+    CLI_REAL(0, "rdcc-w0", &o.w0, "W", 0, 1, "its preemption (default: the same)"),
     CLI_FLAG(0, "reopen", &o.reopen,
              "open the dataset by name at each read, as careless code does"),
     CLI_FLAG(0, "cold", &o.cold, "drop the file from the page cache before each epoch"),

@@ -192,6 +192,28 @@ find_traced(const struct readbench_job *job, char **dataset, struct pack_error *
     return status;
 }
 
+static bool
+reads_hdf5(const struct readbench_options *o)
+{
+    return !o->engine || strcmp(o->engine, "hdf5") == 0;
+}
+
+/* Where no cache is asked for, that of the recorded program, whose HDF5 may have other defaults. */
+static void
+take_cache(const struct readbench_options *o, const struct pack_trace *trace,
+           struct pack_bench_params *p)
+{
+    if (!trace->hdf5_version[0] || !reads_hdf5(o))
+        return;
+    p->open.set_cache = true;
+    if (o->nslots == UINT64_MAX)
+        p->open.cache.n_slots = trace->rdcc_nslots;
+    if (o->nbytes == UINT64_MAX)
+        p->open.cache.size_bytes = trace->rdcc_nbytes;
+    if (o->w0 < 0)
+        p->open.cache.w0 = trace->rdcc_w0;
+}
+
 /* The file that the pattern names; a trace of several processes says how many read. */
 static enum pack_status
 read_order(struct readbench_job *job, bool is_found, struct pack_error *err)
@@ -215,13 +237,15 @@ read_order(struct readbench_job *job, bool is_found, struct pack_error *err)
                          "'%s' names the files that were read: replay it on one of them",
                          p->pattern.file);
     cli_say("%s", job->order.remark);
+    take_cache(job->options, &job->order.trace, p);
     if (recorded->workers > PACK_PROCS_MAX && recorded->is_replayed)
         return pack_fail(err, PACK_ERR_LIMIT,
                          "'%s' is of %" PRIu64 " workers; --workers %d can be had",
                          p->pattern.file, recorded->workers, PACK_PROCS_MAX);
     if (recorded->is_replayed) {
         p->workers.n = recorded->workers > 1 ? recorded->workers : p->workers.n;
-        p->workers.fresh = p->workers.fresh || recorded->workers_end;
+        p->workers.fresh =
+            p->workers.fresh || (recorded->workers_end && reads_hdf5(job->options));
     }
     return PACK_OK;
 }

@@ -251,8 +251,15 @@ bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
  * The first read of each dataset fixes its rank. Boxes of one process with the same time
  * are of one read that selected several. "# around", a tab and N says that N reads asked
  * for more pieces than are recorded, and that the block around them stands for each.
- * "# spent" and, behind tabs, the numbers of a file and a dataset, N and T say that N reads
- * of it took T nanoseconds; several such lines add up.
+ * "# spent" and, behind tabs, the numbers of a file and a dataset, N, T and P say that N reads
+ * of it by process P took T nanoseconds; several such lines add up, and P may be left out.
+ * "# ran", P, T, N, D, Q and M say that of T nanoseconds the first thread of process P was on a
+ * processor for N and waited for one for D, and that of process Q, which started P, was on one
+ * for M; such lines add up, too. "# cache", the numbers of a file, a
+ * dataset and a process, and slots, bytes, w0 and version say through which chunk cache of
+ * which HDF5 that process read it:
+ *
+ *     # cache    0  0  4711  521  1048576  0.75  1.10.8
  *
  * Of a trace of several datasets, pack_trace_parse takes the one with most reads; its
  * boxes come in the order of time.
@@ -263,6 +270,15 @@ bool pack_pattern_is_whole(const struct pack_pattern_iter *iter);
  * what the struct holds. Whether boxes lie inside a dataset is for pack_grid_check_box to
  * say.
  */
+struct pack_trace_process {
+    uint64_t id;
+    double read_ns; /* that reading one box took, on the average */
+    /* Of ran_ns, 0 where nothing tells, it was on a processor, and waited for one, and the
+     * process that started it was on one. */
+    double ran_ns, busy_ns, delay_ns, parent_busy_ns;
+    uint64_t parent;
+};
+
 struct pack_trace {
     struct pack_box *boxes;
     size_t n_boxes;
@@ -270,6 +286,12 @@ struct pack_trace {
     uint64_t *processes, *times_ns;
     char *file, *dataset;
     double read_ns; /* that reading one box took, on the average; 0: it does not say */
+    struct pack_trace_process *spent; /* of each process that says so, ascending */
+    size_t n_spent;
+    /* The chunk cache of the process that read most of it; hdf5_version "": it does not say. */
+    uint64_t rdcc_nslots, rdcc_nbytes;
+    double rdcc_w0;
+    char hdf5_version[16];
 };
 
 enum pack_status pack_trace_parse(const char *text, size_t size, struct pack_trace *trace,

@@ -285,13 +285,34 @@ set_pattern(const struct pack_advise_request *r, struct pack_advise_job *job,
 
 /* ------------------------------------------------- settings and the machine */
 
-/* What is given, else the version's defaults. */
+/* What a trace was recorded with: of another version than is asked about only what differs from
+ * its defaults, which somebody has set. */
+static void
+take_recorded(const struct pack_trace *trace, struct pack_cache_params *settings)
+{
+    struct pack_cache_params defaults;
+    enum pack_hdf5_version version;
+    if (pack_hdf5_version_parse(trace->hdf5_version, &version, NULL) != PACK_OK)
+        return;
+    pack_cache_params_defaults(&defaults, version);
+    if (trace->rdcc_nslots != defaults.n_slots)
+        settings->n_slots = trace->rdcc_nslots;
+    if (trace->rdcc_nbytes != defaults.size_bytes)
+        settings->size_bytes = trace->rdcc_nbytes;
+    if (trace->rdcc_w0 != defaults.w0)
+        settings->w0 = trace->rdcc_w0;
+}
+
+/* What is given, else what a trace was recorded with, else the version's defaults. */
 static enum pack_status
 set_cache(const struct pack_advise_request *r, struct pack_advise_job *job,
           struct pack_error *err)
 {
     struct pack_advise_params *p = &job->params;
+    const struct pack_trace *trace = &job->order.trace;
     pack_probe_hdf5_version(job->hdf5_version);
+    if (trace->hdf5_version[0])
+        snprintf(job->hdf5_version, sizeof job->hdf5_version, "%s", trace->hdf5_version);
     if (r->cache.hdf5_version)
         snprintf(job->hdf5_version, sizeof job->hdf5_version, "%.20s",
                  r->cache.hdf5_version);
@@ -300,6 +321,8 @@ set_cache(const struct pack_advise_request *r, struct pack_advise_job *job,
     if (status != PACK_OK)
         return pack_error_param(err, status, "hdf5_version");
     pack_cache_params_defaults(&p->cache.settings, p->cache.version);
+    if (trace->hdf5_version[0])
+        take_recorded(trace, &p->cache.settings);
     if (r->cache.bytes != UINT64_MAX)
         p->cache.settings.size_bytes = r->cache.bytes;
     if (r->cache.slots != UINT64_MAX)

@@ -31,10 +31,12 @@ remark(const struct pack_pattern_file *file, const struct pack_pattern_reader *r
     if (!job->is_replayed)
         n += (size_t)snprintf(text + n, size - n, "; other workers share them in batches");
     if (job->n_beside + job->n_uneven > 0)
-        snprintf(text + n, size - n,
-                 "; %" PRIu64 " left out, of processes that read little or of an epoch "
-                 "that is longer or not complete",
-                 job->n_beside + job->n_uneven);
+        n += (size_t)snprintf(text + n, size - n,
+                              "; %" PRIu64 " left out, of processes that read little or of an "
+                              "epoch that is longer or not complete",
+                              job->n_beside + job->n_uneven);
+    if (trace->hdf5_version[0])
+        snprintf(text + n, size - n, "; through HDF5 %s", trace->hdf5_version);
 }
 
 static enum pack_status

@@ -238,8 +238,10 @@ put_training(struct pack_json *json, const struct pack_report_advise *report)
     pack_json_object(json, "training");
     pack_json_double(json, "recorded_samples_per_s", t.recorded_rate);
     pack_json_double(json, "reading", t.reading);
+    pack_json_double(json, "training", t.training);
     pack_json_double(json, "samples_per_s", t.rate);
     pack_json_double(json, "gain", t.gain);
+    pack_json_bool(json, "gain_is_least", t.is_least);
     pack_json_double(json, "gain_most", t.most);
     pack_json_close(json);
 }

@@ -33,7 +33,8 @@ pack_report_training(const struct pack_report_advise *report,
         return false;
     double speedup =
         result->rows[0].is_now ? 1 : result->rows[0].rate / result->now.rate;
-    return pack_advise_training(report->recorded, speedup, training);
+    return pack_advise_training(report->recorded, speedup,
+                                report->params->machine.profile->n_cpus, training);
 }
 
 static void
@@ -47,10 +48,15 @@ put_training(struct page *page, const struct pack_report_advise *report)
                      "the training that was recorded: %s samples/s, %.3g %% of its workers' time "
                      "reading",
                      pack_short_rate(t.recorded_rate, now), 100 * t.reading);
+    if (t.training > 0)
+        n += snprintf(line + n, sizeof line - (size_t)n,
+                      ", %.2g %% of the time of the process that trains working",
+                      100 * t.training);
     if (!report->result->rows[0].is_now)
         n += snprintf(line + n, sizeof line - (size_t)n,
-                      "; %s with this, %s times as many, predicted",
-                      pack_short_rate(t.rate, then), pack_advise_times(t.gain, factor));
+                      "; %s with this, %s%s times as many, predicted",
+                      pack_short_rate(t.rate, then), t.is_least ? "at least " : "",
+                      pack_advise_times(t.gain, factor));
     if (t.most < pack_advise_min_gain(report->params))
         snprintf(line + n, sizeof line - (size_t)n,
                  ". No way of reading makes it more than %s times as fast",

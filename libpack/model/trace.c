@@ -75,22 +75,115 @@ fill(const char *text, size_t size, const struct spot *spots, struct pack_trace 
     return status;
 }
 
-/* What reading a box of a part took, as far as the trace says. */
-static double
-find_read_ns(const struct pack_trace_survey *survey, const struct pack_trace_part *part)
+static int
+by_id(const void *a, const void *b)
 {
+    const struct pack_trace_process *p = a, *q = b;
+    return p->id < q->id ? -1 : p->id > q->id;
+}
+
+/* With the last parent of a process that had several. */
+static void
+take_ran(const struct pack_trace_head *head, struct pack_trace *trace)
+{
+    for (size_t i = 0; i < head->n_ran; i++) {
+        const struct pack_trace_ran *r = &head->ran[i];
+        struct pack_trace_process key = { .id = r->process };
+        struct pack_trace_process *p =
+            bsearch(&key, trace->spent, trace->n_spent, sizeof key, by_id);
+        if (p) {
+            p->ran_ns = (double)r->ns;
+            p->busy_ns = (double)r->busy_ns;
+            p->delay_ns = (double)r->delay_ns;
+            p->parent_busy_ns = (double)r->parent_busy_ns;
+            p->parent = r->parent;
+        }
+    }
+}
+
+/* What reading a box of a part took, as far as the trace says. */
+static enum pack_status
+find_read_ns(const struct pack_trace_survey *survey, const struct pack_trace_part *part,
+             struct pack_trace *trace, struct pack_error *err)
+{
+    double ns = 0, n = 0, per_read = (double)part->n_reads / (double)part->n_boxes;
+    trace->spent = calloc(survey->head.n_spent + 1, sizeof *trace->spent);
+    if (!trace->spent)
+        return pack_fail_memory(err, "trace");
     for (size_t i = 0; i < survey->head.n_spent; i++) {
         const struct pack_trace_spent *s = &survey->head.spent[i];
-        if (s->file == part->file && s->dataset == part->dataset && s->n_reads > 0)
-            return (double)s->ns / (double)s->n_reads * (double)part->n_reads /
-                   (double)part->n_boxes;
+        if (s->file != part->file || s->dataset != part->dataset || s->n_reads == 0)
+            continue;
+        ns += (double)s->ns;
+        n += (double)s->n_reads;
+        if (s->process != UINT64_MAX)
+            trace->spent[trace->n_spent++] = (struct pack_trace_process){
+                .id = s->process, .read_ns = (double)s->ns / (double)s->n_reads * per_read
+            };
     }
-    return 0;
+    trace->read_ns = n > 0 ? ns / n * per_read : 0;
+    qsort(trace->spent, trace->n_spent, sizeof *trace->spent, by_id);
+    take_ran(&survey->head, trace);
+    return PACK_OK;
+}
+
+static int
+by_process(const void *a, const void *b)
+{
+    const struct pack_trace_cache *p = a, *q = b;
+    return p->process < q->process ? -1 : p->process > q->process;
+}
+
+/* Moves those of this dataset to the front, else those of this file, and returns how many. */
+static size_t
+gather_caches(struct pack_trace_head *head, const struct pack_trace_part *part)
+{
+    size_t n = 0;
+    for (int any = 0; any < 2 && n == 0; any++)
+        for (size_t i = 0; i < head->n_caches; i++)
+            if (head->caches[i].file == part->file &&
+                (any || head->caches[i].dataset == part->dataset)) {
+                struct pack_trace_cache kept = head->caches[n];
+                head->caches[n++] = head->caches[i];
+                head->caches[i] = kept;
+            }
+    return n;
+}
+
+/* The cache of the process that has read most among those that say so. */
+static enum pack_status
+find_cache(struct pack_trace_head *head, const struct pack_trace_part *part,
+           struct pack_trace *trace, struct pack_error *err)
+{
+    size_t n = gather_caches(head, part), best = 0;
+    uint64_t *reads = calloc(n + 1, sizeof *reads);
+    if (!reads)
+        return pack_fail_memory(err, "trace");
+    if (n > 0)
+        qsort(head->caches, n, sizeof *head->caches, by_process);
+    for (size_t i = 0; n > 0 && i < trace->n_boxes; i++) {
+        struct pack_trace_cache key = { .process = trace->processes[i] };
+        const struct pack_trace_cache *of =
+            bsearch(&key, head->caches, n, sizeof key, by_process);
+        if (of)
+            reads[of - head->caches]++;
+    }
+    for (size_t i = 0; i < n; i++)
+        best = reads[i] > reads[best] ? i : best;
+    free(reads);
+    if (n > 0) {
+        const struct pack_trace_cache *c = &head->caches[best];
+        trace->rdcc_nslots = c->n_slots;
+        trace->rdcc_nbytes = c->size_bytes;
+        trace->rdcc_w0 = c->w0;
+        memcpy(trace->hdf5_version, c->version, sizeof trace->hdf5_version);
+    }
+    return PACK_OK;
 }
 
 /* `part` is the one whose reads are wanted. */
 static enum pack_status
-read_part(const char *text, size_t size, const struct pack_trace_survey *survey,
+read_part(const char *text, size_t size, struct pack_trace_survey *survey,
           const struct pack_trace_part *part, struct pack_trace *trace,
           struct pack_error *err)
 {
@@ -99,7 +192,6 @@ read_part(const char *text, size_t size, const struct pack_trace_survey *survey,
     struct pack_trace read = { .boxes = calloc(n, sizeof *read.boxes), .n_boxes = n };
     bool good = spots && read.boxes;
     if (good && survey->head.has_origin) {
-        read.read_ns = find_read_ns(survey, part);
         read.processes = calloc(n, sizeof *read.processes);
         read.times_ns = calloc(n, sizeof *read.times_ns);
         read.file = strdup(survey->head.files.names[part->file]);
@@ -110,6 +202,10 @@ read_part(const char *text, size_t size, const struct pack_trace_survey *survey,
                                    : pack_fail_memory(err, "trace");
     if (status == PACK_OK)
         status = fill(text, size, spots, &read, err);
+    if (status == PACK_OK && read.processes)
+        status = find_cache(&survey->head, part, &read, err);
+    if (status == PACK_OK && read.processes)
+        status = find_read_ns(survey, part, &read, err);
     free(spots);
     if (status == PACK_OK)
         *trace = read;
@@ -150,6 +246,7 @@ pack_trace_free(struct pack_trace *trace)
     free(trace->boxes);
     free(trace->processes);
     free(trace->times_ns);
+    free(trace->spent);
     free(trace->file);
     free(trace->dataset);
     *trace = (struct pack_trace){ 0 };

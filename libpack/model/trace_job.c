@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "libpack/base/rng.h"
+#include "libpack/base/sort.h"
 
 enum { FEW = 10 }; /* one in so many is few */
 
@@ -22,6 +23,7 @@ struct process {
     uint64_t last_ns;      /* of its read before */
     size_t last_in;        /* 1 + the epoch of that; 0: there was none */
     bool counts;           /* the time before that read */
+    double ns, n_timed; /* of its boxes that count */
     uint64_t first_epoch, last_epoch;
     size_t lane;
 };
@@ -171,13 +173,95 @@ find_epochs(struct job *j, struct pack_error *err)
     return PACK_OK;
 }
 
-/* From one read of a worker's process to its next in the same epoch: between epochs it waits for
- * the others. */
-static void
-time_boxes(struct job *j)
+/* What the trace says of what a process did; NULL: nothing. */
+static const struct pack_trace_process *
+spent_of(const struct job *j, const struct process *p)
 {
     const struct pack_trace *trace = j->trace;
-    double ns = 0, n = 0;
+    size_t low = 0, high = trace->n_spent;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (trace->spent[middle].id < p->id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < trace->n_spent && trace->spent[low].id == p->id ? &trace->spent[low] : NULL;
+}
+
+/*
+ * The time for a box in which a worker reads or waits for other workers' reads, since batches are
+ * taken in turn: of those that began in the same epoch, the one that did least else waited for
+ * none. False: no memory.
+ */
+static bool
+find_busy(struct job *j, double *read_ns)
+{
+    double *least = calloc(j->n_epochs, sizeof *least), *n = calloc(j->n_epochs, sizeof *n);
+    double ns = 0, n_boxes = 0;
+    bool good = least && n, all = j->trace->n_spent > 0;
+    for (size_t k = 0; good && k < j->n_processes; k++) {
+        const struct process *p = &j->processes[k];
+        const struct pack_trace_process *spent = spent_of(j, p);
+        double took = spent ? spent->read_ns : 0;
+        if (p->n_timed == 0)
+            continue;
+        double others = fmax(0, p->ns / p->n_timed - took);
+        double *e = &least[p->first_epoch];
+        *e = n[p->first_epoch] == 0 ? others : fmin(*e, others);
+        n[p->first_epoch] += p->n_timed;
+        all = all && took > 0;
+    }
+    for (size_t e = 0; good && e < j->n_epochs; e++) {
+        ns += n[e] * least[e];
+        n_boxes += n[e];
+    }
+    *read_ns = all && n_boxes > 0 ? j->result->box_ns - ns / n_boxes : j->trace->read_ns;
+    free(least);
+    free(n);
+    return good;
+}
+
+/* How the workers ran, all together, and how many processes started those of the first epoch. */
+static enum pack_status
+find_ran(struct job *j, struct pack_error *err)
+{
+    struct pack_trace_process sum = { .ran_ns = 0 };
+    struct pack_trace_job *r = j->result;
+    size_t n = 0;
+    uint64_t *ids = calloc(j->n_processes, sizeof *ids);
+    if (!ids)
+        return pack_fail_memory(err, "trace");
+    for (size_t k = 0; k < j->n_processes; k++) {
+        const struct pack_trace_process *spent = spent_of(j, &j->processes[k]);
+        if (!spent || spent->ran_ns <= 0)
+            continue;
+        sum.ran_ns += spent->ran_ns;
+        sum.busy_ns += spent->busy_ns;
+        sum.delay_ns += spent->delay_ns;
+        sum.parent_busy_ns += spent->parent_busy_ns;
+        if (j->processes[k].first_epoch == 0)
+            ids[n++] = spent->parent;
+    }
+    pack_sort_u64(ids, n);
+    for (size_t i = 0; i < n; i++)
+        r->parents += i == 0 || ids[i] != ids[i - 1];
+    free(ids);
+    if (sum.ran_ns > 0) {
+        r->busy = fmin(1, sum.busy_ns / sum.ran_ns);
+        r->delayed = fmin(1 - r->busy, sum.delay_ns / sum.ran_ns);
+        r->parent_busy = fmin(1, sum.parent_busy_ns / sum.ran_ns);
+    }
+    return PACK_OK;
+}
+
+/* From one read of a worker's process to its next in the same epoch: between epochs it waits for
+ * the others. */
+static enum pack_status
+time_boxes(struct job *j, struct pack_error *err)
+{
+    const struct pack_trace *trace = j->trace;
+    double ns = 0, n = 0, read_ns;
     size_t epoch = 0;
     for (size_t i = 0; i < j->n; i++) {
         struct process *p = process_of(j, j->order[i]);
@@ -186,14 +270,21 @@ time_boxes(struct job *j)
             epoch++;
         if (p->last_in == 0 || at != p->last_ns) {
             p->counts = p->last_in == epoch + 1;
-            ns += p->counts ? (double)(at - p->last_ns) : 0;
+            p->ns += p->counts ? (double)(at - p->last_ns) : 0;
         }
-        n += p->counts;
+        p->n_timed += p->counts;
         p->last_ns = at;
         p->last_in = epoch + 1;
     }
+    for (size_t k = 0; k < j->n_processes; k++) {
+        ns += j->processes[k].ns;
+        n += j->processes[k].n_timed;
+    }
     j->result->box_ns = n > 0 ? ns / n : 0;
-    j->result->read_ns = n > 0 ? fmin(trace->read_ns, j->result->box_ns) : 0;
+    if (!find_busy(j, &read_ns))
+        return pack_fail_memory(err, "trace");
+    j->result->read_ns = n > 0 ? fmin(read_ns, j->result->box_ns) : 0;
+    return PACK_OK;
 }
 
 /* ------------------------------------------------------------------- lanes */
@@ -408,7 +499,11 @@ find_job(struct job *j, int64_t workers, uint64_t batch, struct pack_error *err)
         status = find_lanes(j, err);
     if (status != PACK_OK)
         return status;
-    time_boxes(j);
+    status = time_boxes(j, err);
+    if (status == PACK_OK)
+        status = find_ran(j, err);
+    if (status != PACK_OK)
+        return status;
     j->result->workers = j->n_lanes;
     j->result->is_replayed =
         workers == PACK_TRACE_AS_RECORDED || (uint64_t)workers == j->n_lanes;

@@ -18,7 +18,10 @@ struct pack_trace_job {
     uint64_t n_beside; /* reads left out: of processes that only looked in */
     uint64_t n_uneven; /* reads left out, so that epochs are equally long */
     double box_ns;     /* from one box of a worker to its next, on the average; 0: unknown */
-    double read_ns;    /* of these, reading it; 0: unknown */
+    double read_ns;    /* of these, reading it, or waiting for other workers' reads; 0: unknown */
+    double busy, delayed; /* parts of a worker's time on a processor, and waiting for one */
+    uint64_t parents;     /* processes that started the workers, and train; 0: all these unknown */
+    double parent_busy;   /* part of the time that one of them is on a processor */
 };
 
 /*
@@ -41,6 +44,11 @@ struct pack_trace_job {
  *
  * box_ns is the time from the first read to the last that each worker's process made in each
  * epoch, over the boxes behind those of the first read: between epochs it waits for the others.
+ * Within one as well, since batches are taken from workers in turn: all that a worker does beside
+ * reading is what the one of them does that does least, as it waits for none (each epoch's, where
+ * they are started anew). Of a trace that does not say whose reads took what, the mean.
+ *
+ * busy, delayed and parent_busy are of the first threads of processes.
  *
  * trace->boxes and n_boxes are changed, processes and times_ns freed; epoch e is the e-th
  * part of n_boxes / epochs. PACK_ERR_MEMORY.

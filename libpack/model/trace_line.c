@@ -6,7 +6,9 @@
  *     # file     0  /data/train.h5
  *     # dataset  0  /images
  *     17  0   1  4096   0  0  4711  81237
- *     # spent  0  0  1  51200
+ *     # spent  0  0  1  51200  4711
+ *     # ran    4711  90000  60000  500  4700  1000
+ *     # cache  0  0  4711  521  1048576  0.75  1.10.8
  */
 #include "libpack/model/trace_line.h"
 
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libpack/cachesim.h>
 #include "libpack/base/size.h"
 
 static const char form[] = "# h5pack-trace ";
@@ -90,6 +93,12 @@ pack_trace_head_done(struct pack_trace_head *head)
     free(head->spent);
     head->spent = NULL;
     head->n_spent = head->spent_capacity = 0;
+    free(head->ran);
+    head->ran = NULL;
+    head->n_ran = head->ran_capacity = 0;
+    free(head->caches);
+    head->caches = NULL;
+    head->n_caches = head->caches_capacity = 0;
 }
 
 static uint64_t
@@ -98,13 +107,27 @@ sum_or_most(uint64_t a, uint64_t b)
     return pack_size_add(a, b, &a) ? a : UINT64_MAX;
 }
 
+/* Room for one more behind n items; NULL: no memory, and the items are where they were. */
+static void *
+grown(void *items, size_t n, size_t *capacity, size_t size)
+{
+    if (n < *capacity)
+        return items;
+    size_t more = *capacity ? 2 * *capacity : 4;
+    void *moved = realloc(items, more * size);
+    if (moved)
+        *capacity = more;
+    return moved;
+}
+
 enum pack_status
 pack_trace_spend(struct pack_trace_head *head, const struct pack_trace_spent *spent,
                  struct pack_error *err)
 {
     size_t i = head->n_spent; /* mostly one of the last */
     while (i > 0 && (head->spent[i - 1].file != spent->file ||
-                     head->spent[i - 1].dataset != spent->dataset))
+                     head->spent[i - 1].dataset != spent->dataset ||
+                     head->spent[i - 1].process != spent->process))
         i--;
     if (i > 0) {
         struct pack_trace_spent *sum = &head->spent[i - 1];
@@ -114,15 +137,38 @@ pack_trace_spend(struct pack_trace_head *head, const struct pack_trace_spent *sp
     }
     if (head->n_spent == PACK_TRACE_SPENT_MAX)
         return PACK_OK;
-    if (head->n_spent == head->spent_capacity) {
-        size_t capacity = head->spent_capacity ? 2 * head->spent_capacity : 4;
-        struct pack_trace_spent *more = realloc(head->spent, capacity * sizeof *more);
-        if (!more)
-            return pack_fail_memory(err, "times of a trace");
-        head->spent = more;
-        head->spent_capacity = capacity;
-    }
+    struct pack_trace_spent *more =
+        grown(head->spent, head->n_spent, &head->spent_capacity, sizeof *more);
+    if (!more)
+        return pack_fail_memory(err, "times of a trace");
+    head->spent = more;
     head->spent[head->n_spent++] = *spent;
+    return PACK_OK;
+}
+
+enum pack_status
+pack_trace_run(struct pack_trace_head *head, const struct pack_trace_ran *ran,
+               struct pack_error *err)
+{
+    size_t i = head->n_ran;
+    while (i > 0 && (head->ran[i - 1].process != ran->process ||
+                     head->ran[i - 1].parent != ran->parent))
+        i--;
+    if (i > 0) {
+        struct pack_trace_ran *sum = &head->ran[i - 1];
+        sum->ns = sum_or_most(sum->ns, ran->ns);
+        sum->busy_ns = sum_or_most(sum->busy_ns, ran->busy_ns);
+        sum->delay_ns = sum_or_most(sum->delay_ns, ran->delay_ns);
+        sum->parent_busy_ns = sum_or_most(sum->parent_busy_ns, ran->parent_busy_ns);
+        return PACK_OK;
+    }
+    if (head->n_ran == PACK_TRACE_SPENT_MAX)
+        return PACK_OK;
+    struct pack_trace_ran *more = grown(head->ran, head->n_ran, &head->ran_capacity, sizeof *more);
+    if (!more)
+        return pack_fail_memory(err, "times of a trace");
+    head->ran = more;
+    head->ran[head->n_ran++] = *ran;
     return PACK_OK;
 }
 
@@ -131,14 +177,10 @@ add_name(struct pack_trace_names *names, char *name, struct pack_error *err)
 {
     if (names->n == PACK_TRACE_NAMES_MAX)
         return pack_fail(err, PACK_ERR_LIMIT, "more than %d names", PACK_TRACE_NAMES_MAX);
-    if (names->n == names->capacity) {
-        size_t capacity = names->capacity ? 2 * names->capacity : 8;
-        char **more = realloc(names->names, capacity * sizeof *more);
-        if (!more)
-            return pack_fail_memory(err, "names of a trace");
-        names->names = more;
-        names->capacity = capacity;
-    }
+    char **more = grown(names->names, names->n, &names->capacity, sizeof *more);
+    if (!more)
+        return pack_fail_memory(err, "names of a trace");
+    names->names = more;
     names->names[names->n++] = name;
     return PACK_OK;
 }
@@ -251,23 +293,111 @@ parse_name(struct pack_trace_text *t, struct pack_trace_names *names,
     return status;
 }
 
-/* File, dataset, reads, nanoseconds. */
+/* Numbers, tabs between them. */
 static enum pack_status
-parse_spent(struct pack_trace_text *t, struct pack_error *err)
+parse_numbers(struct pack_trace_text *t, uint64_t *const values[], size_t n,
+              struct pack_error *err)
 {
-    struct pack_trace_head *head = t->head;
-    struct pack_trace_spent spent = { 0 };
-    uint64_t *const values[] = { &spent.file, &spent.dataset, &spent.n_reads, &spent.ns };
     enum pack_status status = PACK_OK;
-    for (int i = 0; i < 4 && status == PACK_OK; i++) {
+    for (size_t i = 0; i < n && status == PACK_OK; i++) {
         if (i > 0 && !take(t, "\t"))
             return pack_trace_text_fail(t, "a tab is expected here", err);
         status = parse_number(t, values[i], err);
     }
+    return status;
+}
+
+/* File, dataset, reads, nanoseconds, and mostly a process. */
+static enum pack_status
+parse_spent(struct pack_trace_text *t, struct pack_error *err)
+{
+    struct pack_trace_head *head = t->head;
+    struct pack_trace_spent spent = { .process = UINT64_MAX };
+    uint64_t *const values[] = { &spent.file, &spent.dataset, &spent.n_reads, &spent.ns };
+    enum pack_status status = parse_numbers(t, values, 4, err);
+    if (status == PACK_OK && take(t, "\t"))
+        status = parse_number(t, &spent.process, err);
     if (status == PACK_OK &&
         (spent.file >= head->files.n || spent.dataset >= head->datasets.n))
         return pack_trace_text_fail(t, "times of what has no name so far", err);
     return status == PACK_OK ? pack_trace_spend(head, &spent, err) : status;
+}
+
+/* Process, nanoseconds, those on a processor and waiting for one, parent, those on a processor. */
+static enum pack_status
+parse_ran(struct pack_trace_text *t, struct pack_error *err)
+{
+    struct pack_trace_ran r = { 0 };
+    uint64_t *const values[] = { &r.process,  &r.ns,     &r.busy_ns,
+                                 &r.delay_ns, &r.parent, &r.parent_busy_ns };
+    enum pack_status status = parse_numbers(t, values, 6, err);
+    return status == PACK_OK ? pack_trace_run(t->head, &r, err) : status;
+}
+
+/* A number from 0 to 1, as 0.75. */
+static enum pack_status
+parse_w0(struct pack_trace_text *t, double *w0, struct pack_error *err)
+{
+    uint64_t whole = 0;
+    double digits = 0, unit = 1;
+    enum pack_status status = parse_number(t, &whole, err);
+    if (status != PACK_OK)
+        return status;
+    if (take(t, "."))
+        for (; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++, unit *= 10)
+            digits = 10 * digits + (*t->at - '0');
+    *w0 = (double)whole + digits / unit;
+    return *w0 <= 1 ? PACK_OK : pack_trace_text_fail(t, "a number from 0 to 1 is expected here", err);
+}
+
+/* What pack_hdf5_version_parse takes, to the end of the line. */
+static enum pack_status
+parse_version(struct pack_trace_text *t, char version[PACK_TRACE_VERSION_MAX],
+              struct pack_error *err)
+{
+    enum pack_hdf5_version known;
+    size_t n = 0;
+    while (!at_line_end(t) && n + 1 < PACK_TRACE_VERSION_MAX)
+        version[n++] = *t->at++;
+    version[n] = '\0';
+    return at_line_end(t) && pack_hdf5_version_parse(version, &known, NULL) == PACK_OK
+               ? PACK_OK
+               : pack_trace_text_fail(t, "a version of HDF5 is expected here", err);
+}
+
+static enum pack_status
+add_cache(struct pack_trace_head *head, const struct pack_trace_cache *cache,
+          struct pack_error *err)
+{
+    if (head->n_caches == PACK_TRACE_CACHES_MAX)
+        return PACK_OK;
+    struct pack_trace_cache *more =
+        grown(head->caches, head->n_caches, &head->caches_capacity, sizeof *more);
+    if (!more)
+        return pack_fail_memory(err, "caches of a trace");
+    head->caches = more;
+    head->caches[head->n_caches++] = *cache;
+    return PACK_OK;
+}
+
+/* File, dataset, process, slots, bytes, w0, version. */
+static enum pack_status
+parse_cache(struct pack_trace_text *t, struct pack_error *err)
+{
+    struct pack_trace_cache c = { 0 };
+    uint64_t *const values[] = { &c.file, &c.dataset, &c.process, &c.n_slots, &c.size_bytes };
+    enum pack_status status = parse_numbers(t, values, 5, err);
+    if (status == PACK_OK && !take(t, "\t"))
+        return pack_trace_text_fail(t, "a tab is expected here", err);
+    if (status == PACK_OK && (c.file >= t->head->files.n || c.dataset >= t->head->datasets.n))
+        return pack_trace_text_fail(t, "a cache of what has no name so far", err);
+    if (status == PACK_OK)
+        status = parse_w0(t, &c.w0, err);
+    if (status == PACK_OK && !take(t, "\t"))
+        return pack_trace_text_fail(t, "a tab is expected here", err);
+    if (status == PACK_OK)
+        status = parse_version(t, c.version, err);
+    return status == PACK_OK ? add_cache(t->head, &c, err) : status;
 }
 
 /* A line that begins with '#'. */
@@ -283,6 +413,10 @@ parse_comment(struct pack_trace_text *t, struct pack_error *err)
         return parse_name(t, &head->datasets, err);
     if (take(t, "# spent\t"))
         return parse_spent(t, err);
+    if (take(t, "# ran\t"))
+        return parse_ran(t, err);
+    if (take(t, "# cache\t"))
+        return parse_cache(t, err);
     uint64_t n = 0;
     if (!take(t, "# around\t"))
         return PACK_OK;

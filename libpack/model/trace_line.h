@@ -18,7 +18,9 @@ extern "C" {
 enum {
     PACK_TRACE_ORIGIN = 4,
     PACK_TRACE_NAMES_MAX = 1 << 16,
-    PACK_TRACE_SPENT_MAX = 1 << 12
+    PACK_TRACE_SPENT_MAX = 1 << 12,
+    PACK_TRACE_CACHES_MAX = 1 << 12,
+    PACK_TRACE_VERSION_MAX = 16
 };
 
 struct pack_trace_names {
@@ -26,9 +28,23 @@ struct pack_trace_names {
     size_t n, capacity;
 };
 
-/* What reads of a dataset took, as far as lines say so. */
+/* What a process's reads of a dataset took, as far as lines say so. */
 struct pack_trace_spent {
     uint64_t file, dataset, n_reads, ns;
+    uint64_t process; /* UINT64_MAX: they do not say whose they were */
+};
+
+/* In so much of a process's time it was on a processor and waited for one, and the process that
+ * started it was on one. */
+struct pack_trace_ran {
+    uint64_t process, ns, busy_ns, delay_ns, parent, parent_busy_ns;
+};
+
+/* The chunk cache that a process read a dataset through, and the version of HDF5 that had it. */
+struct pack_trace_cache {
+    uint64_t file, dataset, process, n_slots, size_bytes;
+    double w0;
+    char version[PACK_TRACE_VERSION_MAX];
 };
 
 struct pack_trace_head {
@@ -37,6 +53,10 @@ struct pack_trace_head {
     uint64_t n_around; /* reads of too many pieces: the block around them stands there */
     struct pack_trace_spent *spent;
     size_t n_spent, spent_capacity;
+    struct pack_trace_ran *ran; /* sums; no more than PACK_TRACE_SPENT_MAX */
+    size_t n_ran, ran_capacity;
+    struct pack_trace_cache *caches; /* as they come; no more than PACK_TRACE_CACHES_MAX */
+    size_t n_caches, caches_capacity;
 };
 
 struct pack_trace_text {
@@ -65,11 +85,15 @@ enum pack_status pack_trace_text_next(struct pack_trace_text *t,
                                       struct pack_trace_line *line, bool *more,
                                       struct pack_error *err);
 
-/* Adds to what reads of a dataset took; sums that pass 64 bits stay there.
- * Of more datasets than PACK_TRACE_SPENT_MAX nothing is kept. PACK_ERR_MEMORY. */
+/* Adds to what a process's reads of a dataset took; sums that pass 64 bits stay there.
+ * Of more of them than PACK_TRACE_SPENT_MAX nothing is kept. PACK_ERR_MEMORY. */
 enum pack_status pack_trace_spend(struct pack_trace_head *head,
                                   const struct pack_trace_spent *spent,
                                   struct pack_error *err);
+
+/* The same of how it ran. */
+enum pack_status pack_trace_run(struct pack_trace_head *head, const struct pack_trace_ran *ran,
+                                struct pack_error *err);
 
 /* "line 3, column 5: ..." of where the text is. */
 enum pack_status pack_trace_text_fail(const struct pack_trace_text *t, const char *what,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/numbers.h"
 #include "libpack/model/trace_line.h"
 
 /* A name's place in a piece and among all. */
@@ -160,10 +161,50 @@ put_spent(struct merge *m, struct pack_error *err)
     for (size_t i = 0; i < sums.n_spent && status == PACK_OK; i++) {
         const struct pack_trace_spent *s = &sums.spent[i];
         status = pack_buf_printf(
-            m->out, err, "# spent\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
-            s->file, s->dataset, s->n_reads, s->ns);
+            m->out, err, "# spent\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, s->file,
+            s->dataset, s->n_reads, s->ns);
+        if (status == PACK_OK && s->process != UINT64_MAX)
+            status = pack_buf_printf(m->out, err, "\t%" PRIu64, s->process);
+        if (status == PACK_OK)
+            status = pack_buf_append(m->out, "\n", 1, err);
     }
     pack_trace_head_done(&sums);
+    return status;
+}
+
+static enum pack_status
+put_ran(struct merge *m, const struct piece *p, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < p->head.n_ran && status == PACK_OK; i++) {
+        const struct pack_trace_ran *r = &p->head.ran[i];
+        status = pack_buf_printf(m->out, err,
+                                 "# ran\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+                                 "\t%" PRIu64 "\t%" PRIu64 "\n",
+                                 r->process, r->ns, r->busy_ns, r->delay_ns, r->parent,
+                                 r->parent_busy_ns);
+    }
+    return status;
+}
+
+/* Of what was read, in the order of pieces. */
+static enum pack_status
+put_caches(struct merge *m, const struct piece *p, struct pack_error *err)
+{
+    enum pack_status status = PACK_OK;
+    for (size_t i = 0; i < p->head.n_caches && status == PACK_OK; i++) {
+        const struct pack_trace_cache *c = &p->head.caches[i];
+        char w0[32];
+        size_t file = find_name(&m->files, p->head.files.names[c->file]);
+        size_t dataset = find_name(&m->datasets, p->head.datasets.names[c->dataset]);
+        pack_double_print(c->w0, 6, w0, sizeof w0);
+        if (file < m->files.n && dataset < m->datasets.n)
+            status = pack_buf_printf(m->out, err,
+                                     "# cache\t%zu\t%zu\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+                                     "\t%s\t%s\n",
+                                     file, dataset, c->process, c->n_slots, c->size_bytes, w0,
+                                     c->version);
+    }
     return status;
 }
 
@@ -193,6 +234,10 @@ put_lines(struct merge *m, struct pack_error *err)
     }
     if (status == PACK_OK && any)
         status = put_spent(m, err);
+    for (size_t i = 0; any && i < m->n && status == PACK_OK; i++)
+        status = put_ran(m, &m->pieces[i], err);
+    for (size_t i = 0; any && i < m->n && status == PACK_OK; i++)
+        status = put_caches(m, &m->pieces[i], err);
     for (size_t i = 0; i < m->n; i++)
         n_around += m->pieces[i].head.n_around;
     return status == PACK_OK && n_around

@@ -25,6 +25,7 @@ HEAD = b"# h5pack-trace 2\n"
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 BOXES_MAX = 4096  # of one read; of more the block around them is noted
 SPENT_READS = 64  # whose time is written at once
+CACHES_MAX = 4096  # datasets whose chunk cache one process notes
 READ_BYTES = 1 << 16  # at once of each piece when they become one
 METHODS = ("__getitem__", "read_direct")  # what all other ways of reading come down to
 
@@ -123,6 +124,16 @@ def _escaped(name: bytes) -> bytes:
     return name
 
 
+def _ran(pid: int) -> list[int]:
+    """How long the first thread of a process has been on a processor, and has waited for one; none
+    where that cannot be told."""
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb", buffering=0) as file:
+            return [int(word) for word in file.read(64).split()[:2]]
+    except (OSError, ValueError):
+        return []
+
+
 class _Piece:
     """What one process reads."""
 
@@ -134,6 +145,8 @@ class _Piece:
         self._counts = {b"file": 0, b"dataset": 0}
         self._is_full, self._end = False, 0
         self._spent: dict[tuple[bytes, bytes], list[int]] = {}  # reads, ns, reads until written
+        self._cached: set[tuple[bytes, bytes]] = set()
+        self._ran = 0, 0, [], []  # who started this process, when that was looked at, _ran() of both
         try:
             self._write(HEAD)
         except BaseException:
@@ -177,6 +190,18 @@ class _Piece:
         with self._lock:
             return self._place(b"file", file), self._place(b"dataset", dataset)
 
+    def wants_cache(self, what: tuple[bytes, bytes]) -> bool:
+        """Whether nothing is said so far of the chunk cache of what these places() are."""
+        return what not in self._cached and len(self._cached) < CACHES_MAX
+
+    def put_cache(self, what: tuple[bytes, bytes], cache: tuple[int, int, float],
+                  version: str) -> None:
+        """The slots, bytes and w0 that it is read through, and whose HDF5 that is."""
+        with self._lock:
+            self._write(b"# cache\t%b\t%b\t%d\t%d\t%d\t%.6g\t%b\n"
+                        % (*what, self.pid, *cache, version.encode()))
+            self._cached.add(what)
+
     def put(self, what: tuple[bytes, bytes], boxes: Iterable[Box], is_around: bool,
             took_ns: int, end_ns: int) -> None:
         """A read of what these places() are."""
@@ -202,9 +227,21 @@ class _Piece:
         spent[1] += took_ns
         if spent[0] < spent[2]:
             return b""
-        text = b"# spent\t%b\t%b\t%d\t%d\n" % (*what, spent[0], spent[1])
+        text = b"# spent\t%b\t%b\t%d\t%d\t%d\n" % (*what, spent[0], spent[1], self.pid)
         self._spent[what] = [0, 0, min(2 * spent[2], SPENT_READS)]
-        return text
+        return text + self._have_run()
+
+    def _have_run(self) -> bytes:
+        """How much of the time since this was asked the process was on a processor and waited for one,
+        and how much the one was that started it: what the training itself takes."""
+        before, parent = self._ran, os.getppid()
+        now, ran, theirs = time.monotonic_ns(), _ran(self.pid), _ran(parent)
+        self._ran = parent, now, ran, theirs
+        if parent != before[0] or not (ran and theirs and before[2] and before[3]):
+            return b""
+        return b"# ran\t%d\t%d\t%d\t%d\t%d\t%d\n" % (
+            self.pid, now - before[1], ran[0] - before[2][0], ran[1] - before[2][1], parent,
+            theirs[0] - before[3][0])
 
     def close(self) -> None:
         """Nothing more is written: the number of the file may be another's by then."""
@@ -232,7 +269,9 @@ class _Said(dict):
 
     def __init__(self) -> None:
         super().__init__(around=0, cut=0)
-        self.spent: dict[tuple[bytes, bytes], list[int]] = {}
+        self.spent: dict[tuple[bytes, bytes, bytes], list[int]] = {}
+        self.ran: dict[tuple[bytes, bytes], list[int]] = {}  # process and parent: time, and of it
+        self.caches: list[tuple[bytes, bytes, bytes]] = []  # names, and the rest of the line
 
 
 def _whole_lines(path: str, said: _Said) -> Iterator[bytes]:
@@ -262,10 +301,17 @@ def _lines(path: str, said: _Said) -> Iterator[tuple[int, bytes, bytes, bytes, b
         if line.startswith(b"# around"):
             said["around"] += 1
         elif line.startswith(b"# spent"):
-            spent = said.spent.setdefault((names[b"file", words[1]], names[b"dataset", words[2]]),
-                                          [0, 0])
+            spent = said.spent.setdefault((names[b"file", words[1]], names[b"dataset", words[2]],
+                                           words[5]), [0, 0])
             spent[0] += int(words[3])
             spent[1] += int(words[4])
+        elif line.startswith(b"# ran"):
+            ran = said.ran.setdefault((words[1], words[5]), [0, 0, 0, 0])
+            for i, word in enumerate((*words[2:5], words[6])):
+                ran[i] += int(word)
+        elif line.startswith(b"# cache"):
+            said.caches.append((names[b"file", words[1]], names[b"dataset", words[2]],
+                                b"\t".join(words[3:])))
         elif line.startswith(b"#"):
             if len(words) == 3:
                 names[words[0][2:], words[1]] = words[2]
@@ -315,9 +361,15 @@ def _merge(folder: str, out: Any) -> tuple[int, int]:
         out.write(b"%b\t%d\t%d\t%b\t%d\n" % (numbers, places[b"file", file],
                                              places[b"dataset", dataset], pid, when))
         n += 1
-    for (file, dataset), (n_reads, ns) in said.spent.items():
-        out.write(b"# spent\t%d\t%d\t%d\t%d\n" % (places[b"file", file],
-                                                  places[b"dataset", dataset], n_reads, ns))
+    for (file, dataset, pid), (n_reads, ns) in said.spent.items():
+        out.write(b"# spent\t%d\t%d\t%d\t%d\t%b\n" % (places[b"file", file],
+                                                      places[b"dataset", dataset], n_reads, ns, pid))
+    for (pid, parent), (*of_it, theirs) in said.ran.items():
+        out.write(b"# ran\t%b\t%d\t%d\t%d\t%b\t%d\n" % (pid, *of_it, parent, theirs))
+    for file, dataset, rest in said.caches[:CACHES_MAX]:
+        if (b"file", file) in places and (b"dataset", dataset) in places:
+            out.write(b"# cache\t%d\t%d\t%b\n" % (places[b"file", file],
+                                                  places[b"dataset", dataset], rest))
     if said["around"]:
         out.write(b"# around\t%d\n" % said["around"])
     return n, said["cut"]
@@ -509,6 +561,8 @@ class record:
         if not path:
             return None
         what = piece.places(self._h5py.h5f.get_name(dataset.id), path)
+        if piece.wants_cache(what):
+            piece.put_cache(what, self._cache(dataset), self._h5py.version.hdf5_version)
         table = self._known
 
         def forget(gone: Any) -> None:  # before another has that id()
@@ -517,6 +571,12 @@ class record:
 
         known = table[key] = _Known(dataset, forget, piece, shape, what)
         return known
+
+    def _cache(self, dataset: Any) -> tuple[int, int, float]:
+        """Slots, bytes, w0: a dataset's own; of what has no chunks those of its file."""
+        if dataset.chunks:
+            return dataset.id.get_access_plist().get_chunk_cache()
+        return self._h5py.h5i.get_file_id(dataset.id).get_access_plist().get_cache()[1:]
 
     def _asked(self, dataset: Any, shape: tuple, asked: Any) -> tuple[list[Box], bool]:
         h5py = self._h5py

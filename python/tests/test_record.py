@@ -160,6 +160,33 @@ def test_forked_processes_append_to_files_of_their_own(tmp_path):
     assert report["options"]["workers"] == 2
 
 
+def test_chunk_caches_are_noted(tmp_path):
+    """Of what has no chunks its file's, once for each process."""
+    write(tmp_path / "t.h5")
+    with h5py.File(tmp_path / "t.h5", "r+") as file:
+        file.create_dataset("chunked", data=list(range(64)), chunks=(8,))
+        file.create_dataset("whole", data=list(range(64)))
+    with h5py.File(tmp_path / "t.h5", rdcc_nbytes=1234567, rdcc_nslots=97, rdcc_w0=0.25) as file:
+        with h5pack.record(tmp_path / "t.trace"):
+            for i in range(3):
+                file["chunked"][i]
+                file["whole"][i]
+            pid = os.fork()
+            if pid == 0:
+                file["chunked"][9]
+                os._exit(0)
+            os.waitpid(pid, 0)
+    lines = [line.split("\t") for line in (tmp_path / "t.trace").read_text().splitlines()]
+    caches = [line[2:] for line in lines if line[0] == "# cache"]
+    settings = ["97", "1234567", "0.25", h5py.version.hdf5_version]
+    assert sorted(caches) == sorted([["0", str(os.getpid()), *settings],
+                                     ["1", str(os.getpid()), *settings], ["0", str(pid), *settings]])
+    advice = h5pack.advise(f"{tmp_path / 't.h5'}:/chunked", pattern=f"trace:{tmp_path / 't.trace'}",
+                           what_if=True)
+    assert advice["result"]["rows"][0]["rdcc_nbytes"] == 1234567
+    assert advice["options"]["hdf5_version"] == h5py.version.hdf5_version
+
+
 def test_what_reads_took_is_noted(tmp_path):
     write(tmp_path / "t.h5")
     with h5py.File(tmp_path / "t.h5") as file:
@@ -174,6 +201,13 @@ def test_what_reads_took_is_noted(tmp_path):
     assert sorted(line[:2] for line in spent) == [[0, 0], [0, 1]]
     assert all(50 <= line[2] <= 100 and line[3] > 0 for line in spent)
     assert sum(line[3] for line in spent) < most_ns
+    assert all(line[4] == os.getpid() for line in spent)
+    ran = [[int(word) for word in line[1:]] for line in lines if line[0] == "# ran"]
+    assert not os.path.exists("/proc/self/schedstat") or [(line[0], line[4]) for line in ran] == [
+        (os.getpid(), os.getppid())]
+    for _, ns, busy, delay, _, theirs in ran:
+        assert 0 < busy < most_ns and 0 <= delay and busy + delay <= 2 * ns
+        assert 0 <= theirs <= 2 * ns and ns < most_ns
     advice = h5pack.advise(tmp_path / "t.h5", pattern=f"trace:{tmp_path / 't.trace'}", measure=False)
     assert 0 < advice["result"]["training"]["reading"] <= 1
 
