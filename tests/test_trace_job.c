@@ -241,6 +241,12 @@ test_jobs(void)
     is_job("7:1 7:2 7:1 7:3 7:3 7:4 7:5 7:6", same, 1, "1 2 1 3 3 4 5 6",
            &(struct pack_trace_job){ .workers = 1, .epochs = 1, .is_replayed = true },
            "draws with replacement are one epoch");
+    is_job("7:1 7:2 7:3 7:4 7:1 7:1 7:2 7:3 7:4", same, 1, "1 2 3 4 1 1 2 3 4",
+           &(struct pack_trace_job){ .workers = 1, .epochs = 1, .is_replayed = true },
+           "also where but one part is shorter");
+    is_job("7:1 8:2 9:5 7:10 9:6 9:7 8:3 8:4 8:8", same, 1, "1 2 5 10 3 6 4 8 7",
+           &(struct pack_trace_job){ .workers = 3, .epochs = 1, .is_replayed = true },
+           "of those that have most left");
     is_job(
         "9:50 7:1 8:11 7:2 8:12 7:3 8:13 7:4 8:14 7:5 8:15 7:6 8:16 7:7 8:17 7:8 8:18 "
         "7:9 8:19 7:10 8:20 7:21 8:31 7:22 8:32 7:23 8:33 7:24 8:34 7:25 8:35 7:26 8:36 "
