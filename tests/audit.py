@@ -630,7 +630,7 @@ def test_foreseen():
 
 def test_left():
     """What a rule finds behind a fix, where nothing can be done about it, is said before."""
-    write('left.h5', rng.integers(0, 4, (600, 512, 512)).astype('u1'), chunks=(1, 512, 512))
+    write('left.h5', rng.integers(0, 4, (64, 512, 512)).astype('u1'), chunks=(1, 512, 512))
     words = '--deep', '--rdcc-nbytes', '4096', '--threshold', '107=1K'
     before = findings('left.h5', *words)
     found, = [f for f in before if f['code'] == 'H5A406']

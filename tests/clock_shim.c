@@ -1,7 +1,8 @@
 /*
  * Clocks that run CLOCK_TIMES as fast, and pauses that are as much shorter: what measures
  * for seconds is through in tenths of one, on a machine that looks as much slower. The time
- * of day stays as it is, and so does what other processes have used of a processor.
+ * of day stays as it is, and so does what other processes have used of a processor, unless
+ * CLOCK_OF_OTHERS_TIMES says how many times as much that shall be.
  *
  * Preloaded into a program under test (hurried() of tap.sh), or part of a test that says
  * itself how fast.
@@ -16,13 +17,21 @@
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 int clock_times = 1;
+static int clock_of_others_times = 1;
+
+static void
+ask_for(const char *name, int *times)
+{
+    const char *text = getenv(name);
+    if (text && atoi(text) > 0)
+        *times = atoi(text);
+}
 
 __attribute__((constructor)) static void
 ask(void)
 {
-    const char *times = getenv("CLOCK_TIMES");
-    if (times && atoi(times) > 0)
-        clock_times = atoi(times);
+    ask_for("CLOCK_TIMES", &clock_times);
+    ask_for("CLOCK_OF_OTHERS_TIMES", &clock_of_others_times);
 }
 
 static int
@@ -48,6 +57,8 @@ clock_gettime(clockid_t clock, struct timespec *t)
     int status = real(clock, t);
     if (status == 0 && is_faster(clock))
         *t = scaled(t, clock_times, 1);
+    else if (status == 0 && clock < 0) /* those of other processes */
+        *t = scaled(t, clock_of_others_times, 1);
     return status;
 }
 

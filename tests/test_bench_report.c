@@ -791,7 +791,7 @@ test_prometheus(void)
     int wrong = pack_report_bench_prometheus(&r, &text, NULL) != PACK_OK;
     pack_buf_append(&text, "", 1, NULL);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char line[256];
+        char line[384];
         const char *at = strchr(lines[i], '@');
         int n = at ? (int)(at - lines[i]) : 0;
         snprintf(line, sizeof line, "%s%.*s%s%s", at ? "\nh5readbench_" : "", n, lines[i],
@@ -809,7 +809,7 @@ test_prometheus(void)
         end = strchr(s, '\n');
         int named = 0;
         if (sscanf(s, "# HELP %63s ", family) == 1) {
-            char type[128];
+            char type[192];
             snprintf(type, sizeof type, "\n# TYPE %s gauge\n%s{", family, family);
             wrong += strncmp(end, type, strlen(type)) != 0;
         } else if (s[0] != '#') {

@@ -162,6 +162,65 @@ test_large_elements(void)
     pack_advise_file_close(file);
 }
 
+/* One of several chunk shapes and codecs after the others, and by itself. */
+static void
+test_remembered(void)
+{
+    enum { ROWS = 512, WIDTH = 1024 };
+    static const char *const codecs[] = { "gzip:4", "zstd:3", "gzip:9" };
+    static unsigned char data[ROWS][WIDTH];
+    const hsize_t extent[2] = { ROWS, WIDTH };
+    struct pack_profile profile;
+    struct pack_advise_file *file = NULL;
+    double rates[4][3] = { { 0 } };
+    hid_t h5 = H5Fcreate("pieces.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL);
+    hid_t set =
+        H5Dcreate2(h5, "x", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    uint32_t state = 1;
+    for (size_t y = 0; y < ROWS; y++) /* the further, the less it compresses */
+        for (size_t x = 0; x < WIDTH; x++) {
+            state = state * 1103515245 + 12345;
+            data[y][x] = (unsigned char)((state >> 16) % (1 + y / 3));
+        }
+    H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Fclose(h5);
+    bool done = pack_profile_named("nvme", &profile, NULL) == PACK_OK &&
+                pack_advise_file_open("pieces.h5", NULL, &file, NULL) == PACK_OK;
+    if (done)
+        pack_advise_file_use(file, NULL, &profile);
+    int n_same = 0;
+    for (int i = 0; done && i < 4; i++) {
+        const struct pack_shape chunk = { 2, { (uint64_t)ROWS >> i, WIDTH } };
+        for (int k = 0; done && k < 3; k++) {
+            struct pack_advise_file *fresh = NULL;
+            double rate = 0, decode_ns;
+            done = pack_advise_file_open("pieces.h5", NULL, &fresh, NULL) == PACK_OK;
+            if (!done)
+                break;
+            pack_advise_file_use(fresh, NULL, &profile);
+            done = pack_advise_file_measure(fresh, &chunk, codecs[k], &rate, &decode_ns,
+                                            NULL) == PACK_OK &&
+                   pack_advise_file_measure(file, &chunk, codecs[k], &rates[i][k],
+                                            &decode_ns, NULL) == PACK_OK;
+            n_same += rate == rates[i][k];
+            pack_advise_file_close(fresh);
+        }
+    }
+    pack_advise_file_close(file);
+    bool differ = true;
+    for (int i = 3; i < 12; i++) /* the largest are cut to those of half their size */
+        for (int k = 3; k < i; k++)
+            differ = differ && rates[i / 3][i % 3] != rates[k / 3][k % 3];
+    for (int k = 0; k < 3; k++) /* of which small ones reach further */
+        differ = differ && rates[3][k] > rates[1][k];
+    ok(done && differ,
+       "each size of chunks and each codec stores another part of the data");
+    is_number(n_same, 12, "and the same ones whatever was asked before");
+}
+
 static void
 test_parts(void)
 {
@@ -542,6 +601,7 @@ main(int argc, char **argv)
         test_operand(i);
     test_list();
     test_large_elements();
+    test_remembered();
     test_parts();
     test_elements();
     test_walk();
@@ -553,9 +613,10 @@ main(int argc, char **argv)
     test_bad_chunk();
     unlink("col:/on.h5");
     rmdir("col:");
-    static const char *const files[] = { "images.h5", "data.h5",    "only.h5", "several.h5",
-                                         "values.h5", "nothing.h5", "x.h5",    "many.h5",
-                                         "other.h5",  "large.h5" };
+    static const char *const files[] = { "images.h5",  "data.h5",   "only.h5",
+                                         "several.h5", "values.h5", "nothing.h5",
+                                         "x.h5",       "many.h5",   "other.h5",
+                                         "large.h5",   "pieces.h5" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(files[i]);
     bool left = chdir("..") == 0 && rmdir(folder) == 0;

@@ -13,14 +13,22 @@
 #include "libpack/hdf5/h5_guard.h"
 #include "libpack/hdf5/h5_read.h"
 #include "libpack/model/cost.h"
+#include "libpack/base/checksum.h"
 #include "libpack/base/numbers.h"
 
-enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4 };
+enum { MEASURED_MAX = 64, MEASURE_BYTES = 1 << 20, PIECES = 4, ENCODED_MAX = 256 };
 
 struct measured {
     char codec[PACK_ADVISE_CODEC_MAX];
     int size_class; /* log2 of the chunk's bytes */
     double stored_rate;
+};
+
+/* A piece that was encoded: pieces of large chunks are often those of other sizes, too. */
+struct encoded {
+    char codec[PACK_ADVISE_CODEC_MAX];
+    uint64_t checksum;
+    size_t bytes, stored_bytes;
 };
 
 /* Pieces of the data, in memory that the child shares: no limit of files counts for it. */
@@ -38,6 +46,8 @@ struct pack_advise_file {
     const struct pack_profile *profile;
     struct measured measured[MEASURED_MAX];
     int n_measured;
+    struct encoded encoded[ENCODED_MAX];
+    int n_encoded;
 };
 
 static struct pieces *
@@ -381,23 +391,52 @@ pick(struct pack_advise_file *f, const struct pack_shape *chunk, int size_class,
     return PACK_OK;
 }
 
+/* How many bytes a piece takes when it is stored: encoded, unless the same one was before. */
 static enum pack_status
-measure(const struct pack_advise_file *f, const struct pack_pipeline *pipeline,
-        double *stored_rate, struct pack_error *err)
+stored_size(struct pack_advise_file *f, const struct pack_pipeline *pipeline,
+            const char *codec, struct pack_filter_ctx *ctx, const unsigned char *piece,
+            size_t bytes, size_t *stored_bytes, struct pack_error *err)
+{
+    uint64_t checksum = pack_checksum(piece, bytes, 0);
+    struct pack_stored out;
+    for (int i = 0; i < f->n_encoded; i++) {
+        const struct encoded *e = &f->encoded[i];
+        if (e->checksum == checksum && e->bytes == bytes &&
+            strcmp(e->codec, codec) == 0) {
+            *stored_bytes = e->stored_bytes;
+            return PACK_OK;
+        }
+    }
+    enum pack_status status =
+        pack_pipeline_encode(pipeline, ctx, piece, bytes, &out, err);
+    if (status != PACK_OK)
+        return status;
+    *stored_bytes = out.size;
+    if (f->n_encoded < ENCODED_MAX) {
+        struct encoded *e = &f->encoded[f->n_encoded++];
+        *e = (struct encoded){ "", checksum, bytes, out.size };
+        snprintf(e->codec, sizeof e->codec, "%s", codec);
+    }
+    return PACK_OK;
+}
+
+static enum pack_status
+measure(struct pack_advise_file *f, const struct pack_pipeline *pipeline,
+        const char *codec, double *stored_rate, struct pack_error *err)
 {
     const struct pieces *picked = f->picked;
     struct pack_filter_ctx *ctx = NULL;
     size_t raw = 0, stored = 0;
     enum pack_status status = pack_filter_ctx_new(&ctx, err);
     for (size_t i = 0; status == PACK_OK && i < picked->n && i < PIECES; i++) {
-        struct pack_stored out;
-        if (picked->bytes[i] > MEASURE_BYTES - raw) /* the child's heap is damaged */
+        size_t bytes = picked->bytes[i], size = 0;
+        if (bytes > MEASURE_BYTES - raw) /* the child's heap is damaged */
             break;
-        status = pack_pipeline_encode(pipeline, ctx, picked->data + raw, picked->bytes[i],
-                                      &out, err);
+        status =
+            stored_size(f, pipeline, codec, ctx, picked->data + raw, bytes, &size, err);
         if (status == PACK_OK) {
-            raw += picked->bytes[i];
-            stored += out.size;
+            raw += bytes;
+            stored += size;
         }
     }
     pack_filter_ctx_free(ctx);
@@ -449,7 +488,7 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
     else
         status = pick(f, chunk, size_class, err);
     if (status == PACK_OK && !known)
-        status = measure(f, &pipeline, stored_rate, err);
+        status = measure(f, &pipeline, codec, stored_rate, err);
     if (status != PACK_OK)
         return status;
     if (!known && f->n_measured < MEASURED_MAX) {
