@@ -364,12 +364,12 @@ class record:
 
         if record._running:
             raise RuntimeError("a recording is going on already")
-        if os.path.lexists(self._path) and not self._force:
-            raise ExistsError(f"'{self._path}' exists already; force=True replaces it")
         if _is_other(self._path):
             raise ReadError(f"cannot write '{self._path}': it is not a regular file")
         if _is_hdf5(self._path):
             raise ExistsError(f"'{self._path}' is an HDF5 file, which a trace does not replace")
+        if os.path.lexists(self._path) and not self._force:
+            raise ExistsError(f"'{self._path}' exists already; force=True replaces it")
         folder = os.path.dirname(self._path)
         if not os.path.isdir(folder):  # not only when the training has ended
             raise NotFoundError(f"cannot write '{self._path}': there is no folder '{folder}'")
@@ -398,6 +398,8 @@ class record:
             n, n_cut = self._write()
         except BaseException as why:
             kept = f"what each process read is in '{self._folder}'"
+            if not os.path.isdir(self._folder):
+                kept = f"the folder of what each process read was removed meanwhile, '{self._folder}'"
             if error is not None and isinstance(why, Exception):
                 error.add_note(f"{self._said(why)}; {kept}")  # and is raised, as it came first
                 return

@@ -305,15 +305,29 @@ def test_what_was_read_is_kept_when_the_disk_is_full(tmp_path):
     assert os.listdir(tmp_path) == ["t.h5"]
 
 
+def test_a_folder_of_pieces_that_somebody_removed_is_not_said_to_hold_them(tmp_path):
+    write(tmp_path / "t.h5")
+
+    def work():
+        with h5pack.record(tmp_path / "t.trace") as recording:
+            read_one(tmp_path / "t.h5")
+            shutil.rmtree(recording._folder)
+
+    said = raised(h5pack.ReadError, work)
+    assert "was removed meanwhile" in said and "is in '" not in said
+    assert os.listdir(tmp_path) == ["t.h5"]
+
+
 def test_where_no_trace_can_be_written_is_said_before_the_training(tmp_path):
     why = raised(h5pack.NotFoundError, h5pack.record(tmp_path / "no" / "t.trace").__enter__)
     assert "no folder" in why
     raised(h5pack.ReadError, h5pack.record(tmp_path, force=True).__enter__)
     os.mkfifo(tmp_path / "pipe")
     os.symlink("pipe", tmp_path / "link")
-    for name in ("pipe", "link"):
-        said = raised(h5pack.ReadError, h5pack.record(tmp_path / name, force=True).__enter__)
-        assert "not a regular file" in said
+    for name in ("pipe", "link", "."):
+        for force in (False, True):  # which does not replace it either
+            said = raised(h5pack.ReadError, h5pack.record(tmp_path / name, force=force).__enter__)
+            assert "not a regular file" in said
     assert stat.S_ISFIFO(os.stat(tmp_path / "link").st_mode)
 
 
