@@ -358,7 +358,7 @@ def pack(*sources: Path, progress: Progress = None, **options: Any) -> Report:
 def advise(*subject: Path, progress: Progress = None, **options: Any) -> Report:
     """Which chunks, chunk cache and order a training is to use, as h5advise(1) says.
 
-        h5pack.advise("train.h5", batch=256, workers=8, memory="4G")["result"]["best"]
+        h5pack.advise("train.h5", batch=256, workers=8, memory="4G")["result"]["rows"][0]
         h5pack.advise(shape=(50000, 32, 32, 3), no_measure=True)
 
     subject   "train.h5" or "train.h5:/images"; none with shape= or images=

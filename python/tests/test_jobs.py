@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
 import stat
 import subprocess
@@ -85,6 +86,8 @@ def test_advice_and_audit_are_dictionaries():
     assert advice["schema"] == "advise/1" and advice["options"]["workers"] == 2
     shape = h5pack.advise(shape=(5000, 32, 32, 3), no_measure=True, progress=False)
     assert shape["options"]["extent"] == [5000, 32, 32, 3]
+    said = re.search(r"h5pack\.advise(\(.*?\))(\S+)\n", h5pack.advise.__doc__)  # its example
+    assert eval(f"advice{said[2]}", {"advice": advice})["chunk"]
     audit = h5pack.audit(path, ignore=["H5A102", "H5A103"], progress=False)
     assert audit["result"]["files"][0]["file"] == path
 
