@@ -224,6 +224,17 @@ def beside():
     return (pathlib.Path(_jobs.__file__).parent / "bin" / "h5pack").exists()
 
 
+def test_a_program_that_cannot_be_started_is_a_sentence(tmp_path):
+    if not beside():
+        program = fake(tmp_path, "exit 0")
+        for text in ("no program", "#!/no/interpreter\n"):
+            program.write_text(text)
+            raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: _jobs.find("h5pack")),
+                   f"cannot run '{program}': ")
+    words = ["x" * 1000] * 10000
+    raises(h5pack.JobError, lambda: h5pack.audit(*words, progress=False), "Argument list too long")
+
+
 def test_a_program_of_another_version_is_not_run(tmp_path):
     if beside():
         return
