@@ -6,6 +6,8 @@ import resource
 import shutil
 import signal
 import stat
+import subprocess
+import sys
 import time
 import unittest
 import warnings
@@ -18,6 +20,7 @@ except ImportError:
     raise unittest.SkipTest("no h5py here") from None
 
 import h5pack
+from h5pack import _jobs
 from files import raised, write
 
 
@@ -492,3 +495,19 @@ def test_a_path_may_be_bytes_and_what_is_none_is_said(tmp_path):
     assert (tmp_path / "t").read_bytes().startswith(b"# h5pack-trace")
     for given in 5, None, ["t"], "a\0b", b"a\0b":
         assert raised(h5pack.ArgumentError, h5pack.record, given).startswith("path: ")
+
+
+def test_chunks_that_a_loader_looks_up_are_no_reads_for_h5advise(tmp_path):
+    try:
+        program = _jobs.find("h5advise")
+    except h5pack.JobError as why:
+        raise unittest.SkipTest(str(why)) from None
+    if os.environ.get("LD_PRELOAD"):
+        raise unittest.SkipTest("beside a sanitizer nothing is preloaded")
+    write(tmp_path / "t.h5", compression="gzip")  # of 26 chunks
+    code = ("import sys, h5pack\n"
+            "for batch in h5pack.Loader(sys.argv[1], 8, out='numpy', memory='64M', with_=None): pass\n")
+    said = subprocess.run([program, "--record", tmp_path / "t.trace", "--", sys.executable, "-c", code,
+                           tmp_path / "t.h5"], capture_output=True, text=True, check=False)
+    assert "nothing was recorded" in said.stderr, said.stderr
+    assert not (tmp_path / "t.trace").exists()
