@@ -274,6 +274,20 @@ def _lines(path: str, said: _Said) -> Iterator[tuple[int, bytes, bytes, bytes, b
                    names[b"dataset", words[-3]], words[-2])
 
 
+def _file_of(h5py: Any, dataset: Any) -> bytes:
+    """Its path. HDF5 knows what it was opened by: a relative one is of the folder of that time, and
+    the system says where the open file is."""
+    name = h5py.h5f.get_name(dataset.id)
+    if os.path.isabs(name):
+        return name
+    try:
+        handle = h5py.h5i.get_file_id(dataset.id).get_vfd_handle()
+        found = os.readlink(b"/proc/self/fd/%d" % handle)
+    except Exception:  # of a driver without one
+        return name
+    return found if os.path.isfile(found) else name
+
+
 def _is_other(path: str) -> bool:
     """A folder, a device, a pipe: what is no file, and is not replaced by one."""
     try:
@@ -510,7 +524,7 @@ class record:
         path = self._h5py.h5i.get_name(dataset.id)
         if not path:
             return None
-        what = piece.places(self._h5py.h5f.get_name(dataset.id), path)
+        what = piece.places(_file_of(self._h5py, dataset), path)
         table = self._known
 
         def forget(gone: Any) -> None:  # before another has that id()

@@ -123,6 +123,27 @@ def test_what_is_known_of_a_dataset_is_of_that_one_as_it_is(tmp_path):
         ("/a", (399, 0), (1, 3)), ("/a", (399, 0), (1, 3))]
 
 
+def test_a_relative_path_is_of_the_folder_in_which_the_file_was_opened(tmp_path):
+    write(tmp_path / "t.h5")
+    before = os.getcwd()
+    os.mkdir(tmp_path / "other")
+    try:
+        with h5pack.record(tmp_path / "t.trace"):
+            os.chdir(tmp_path)
+            file = h5py.File("t.h5")
+            os.chdir("other")
+            file["labels"][3]
+            with h5py.File("m.h5", "w", driver="core", backing_store=False) as memory:
+                memory["labels"] = [1, 2]
+                memory["labels"][0]
+    finally:
+        os.chdir(before)
+    file.close()
+    lines = (tmp_path / "t.trace").read_text().splitlines()
+    files = [line.rpartition("\t")[2] for line in lines if line.startswith("# file")]
+    assert files == [os.path.realpath(tmp_path / name) for name in ("t.h5", "other/m.h5")]
+
+
 def test_fields(tmp_path):
     table = numpy.zeros(9, [("a", "i4"), ("b", "f8")])
     with h5py.File(tmp_path / "n.h5", "w") as file:
