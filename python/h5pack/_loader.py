@@ -7,12 +7,10 @@ import threading
 import time
 import warnings
 
-from h5pack import _cuda, _hdf5, _monitor, _native, _options, _out, _stats
+from h5pack import _cuda, _hdf5, _monitor, _native, _options, _out, _sets, _stats
 from h5pack._options import fail
 
 WITH = ("labels",)
-CLASSES = "class_names"
-CLASSES_BYTES = 256 << 20  # that reading them may take
 CLOSING_S = 0.02  # after which a thread that waits for a batch is told to end
 EPOCHS = 2**40  # of one reader: more than anybody trains
 EPOCH_MAX = 2**62
@@ -143,9 +141,10 @@ class Loader:
         shape = list(facts[0]["shape"])
         shape[0] = sum(fact["shape"][0] for fact in facts)
         if 0 in shape:
-            fail("images", f"'{self._images}' is of {_times(shape)}, and has no samples")
+            fail("images", f"'{self._images}' is of {_sets.times(shape)}, and has no samples")
         self._check_lengths()
-        self._warn_of_classes()
+        if len(self._files) > 1 and WITH[0] in self._further:
+            _sets.warn_of_classes(self._names, self._files)
         n_all = self._count(shape)
         if indices is not None:
             _options.check_indices(indices, n_all)
@@ -164,7 +163,7 @@ class Loader:
         """That what is read in step has a row for each sample, in each file, and that these go
         together."""
         for name, known in zip(self._names, self._known):
-            self._check_alike(name, known)
+            _sets.check_alike(self._names[0], self._known[0], name, known)
             n = known[self._images][0][0]
             if n == 0:
                 fail("path", f"'{os.fsdecode(name)}': '{self._images}' has no samples; leave the "
@@ -174,35 +173,6 @@ class Loader:
                     has = f"has {shape[0]}" if shape else "is a scalar"
                     fail("with_", f"'{os.fsdecode(name)}': '{dataset}' {has}, and "
                                   f"'{self._images}' has {n} samples: datasets in step are of one length")
-
-    def _check_alike(self, name, known):
-        """With the first file: a reader would refuse others later."""
-        for dataset, (shape, kind) in known.items():
-            shape_1, kind_1 = self._known[0][dataset]
-            file, first = (os.fsdecode(one) for one in (name, self._names[0]))
-            if shape[1:] != shape_1[1:]:
-                fail("path", f"'{dataset}' of '{file}' is {_times(shape)}, of '{first}' "
-                             f"{_times(shape_1)}; files of a set have samples of one shape")
-            if kind != kind_1:
-                fail("path", f"'{dataset}' of '{file}' is of type {kind}, of '{first}' {kind_1}: "
-                             "files of a set have one")
-
-    def _warn_of_classes(self):
-        """Of files that were packed each on its own, where a label is the number of another class."""
-        if len(self._files) == 1 or WITH[0] not in self._further:
-            return
-        known, origin = (), None
-        for name, file in zip(self._names, self._files):
-            classes = _classes(file)
-            for label, (one, other) in enumerate(zip(known, classes)):
-                if one != other:
-                    warnings.warn(
-                        f"label {label} is {one!r} in '{os.fsdecode(origin)}', and {other!r} in "
-                        f"'{os.fsdecode(name)}': h5pack --classes packs with the numbers of another "
-                        "file", stacklevel=4)
-                    return
-            if len(classes) > len(known):
-                known, origin = classes, name
 
     def _check_images(self, asked):
         """That what is asked to be made of them can be: a reader would refuse it later."""
@@ -246,7 +216,7 @@ class Loader:
     def _found(self, with_):
         if with_ is not WITH:
             return _options.names("with_", with_)
-        return WITH if any(_is_there(file, WITH[0]) for file in self._names) else ()
+        return WITH if any(_sets.is_there(file, WITH[0]) for file in self._names) else ()
 
     def _facts_beside(self, file):
         """Of what is read in step."""
@@ -616,10 +586,6 @@ class Iteration:
             loader._at = (self._epoch, self._batch)
 
 
-def _times(shape):
-    return "x".join(map(str, shape))
-
-
 def _extents(box):
     try:
         return tuple(_options.whole("box", extent) for extent in box)
@@ -635,35 +601,6 @@ def _positive(name, number):
     if value < 1:
         fail(name, f"{number!r} is no whole number above 0")
     return _options.whole(name, value)
-
-
-def _classes(file):
-    """Names of classes by label, as h5pack writes them; none of a file that has none."""
-    order = {"order": "sequential", "seed": 0, "batch": 1, "rank": 0, "world": 1, "drop_last": False}
-    try:
-        with _hdf5.alone():
-            facts = _native.dataset(file, CLASSES)
-            if facts["typestr"][1:2] != "S":
-                return ()
-            reader = _native.Reader((file,), CLASSES, (), {**order, "batch": facts["shape"][0]},
-                                    n_threads=1, n_kept=1, memory_bytes=CLASSES_BYTES)
-            try:
-                names = memoryview(reader.next().parts[0])
-            finally:
-                reader.close()
-    except (_native.Error, IndexError):  # none, or none that can be read: they are for people
-        return ()
-    text, size = names.tobytes(), names.itemsize
-    return tuple(text[at:at + size].rstrip(b"\0").decode("utf-8", "replace")
-                 for at in range(0, len(text), size))
-
-
-def _is_there(file, dataset):
-    try:
-        _native.dataset(file, dataset)
-    except _native.NotFoundError:
-        return False
-    return True
 
 
 def _check_worker():
