@@ -127,7 +127,7 @@ H5Dread_chunk(hid_t dataset, hid_t plist, const hsize_t *offset, uint32_t *filte
         return -1;
     uint64_t begin_ns = record_now_ns();
     herr_t result = h->read_chunk(dataset, plist, offset, filters, data);
-    if (result >= 0)
+    if (result >= 0 && !record_is_of_libpack(__builtin_return_address(0)))
         note_chunk(h, dataset, offset, record_now_ns() - begin_ns);
     return result;
 }
@@ -141,7 +141,7 @@ H5Dread_chunk1(hid_t dataset, hid_t plist, const hsize_t *offset, uint32_t *filt
         return -1;
     uint64_t begin_ns = record_now_ns();
     herr_t result = h->read_chunk1(dataset, plist, offset, filters, data);
-    if (result >= 0)
+    if (result >= 0 && !record_is_of_libpack(__builtin_return_address(0)))
         note_chunk(h, dataset, offset, record_now_ns() - begin_ns);
     return result;
 }
@@ -155,7 +155,7 @@ H5Dread_chunk2(hid_t dataset, hid_t plist, const hsize_t *offset, uint32_t *filt
         return -1;
     uint64_t begin_ns = record_now_ns();
     herr_t result = h->read_chunk2(dataset, plist, offset, filters, data, size);
-    if (result >= 0)
+    if (result >= 0 && !record_is_of_libpack(__builtin_return_address(0)))
         note_chunk(h, dataset, offset, record_now_ns() - begin_ns);
     return result;
 }

@@ -56,6 +56,10 @@ struct record_hdf5 {
 /* Of whoever will be returned to; NULL: none can be found. */
 const struct record_hdf5 *record_hdf5(void *return_address);
 
+/* Whether it is the library of h5pack's reader, for one that record_hdf5() was asked about:
+ * that one looks chunks up by H5Dread_chunk, which its driver does not read. */
+bool record_is_of_libpack(void *return_address);
+
 enum {
     RECORD_RANK_MAX = 32,
     RECORD_BOXES_MAX = 4096, /* of one read */

@@ -18,6 +18,7 @@ enum { CALLERS_MAX = 64, LIBRARIES_MAX = 8 };
 static struct {
     _Atomic(void *) address;
     const struct record_hdf5 *hdf5;
+    bool is_libpack;
 } callers[CALLERS_MAX];
 static struct record_hdf5 libraries[LIBRARIES_MAX];
 static size_t n_callers, n_libraries;
@@ -39,6 +40,16 @@ handle_of_caller(void *address)
     if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !*map->l_name)
         return NULL;
     return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+static bool
+is_in_libpack(void *address)
+{
+    Dl_info info;
+    const char *name = NULL;
+    if (dladdr(address, &info) && info.dli_fname)
+        name = strrchr(info.dli_fname, '/');
+    return name && strncmp(name + 1, "libpack", strlen("libpack")) == 0;
 }
 
 /* The `wanted`th object that may be an HDF5. */
@@ -188,6 +199,7 @@ find(void *address)
         h = library_of(handle);
     if (h && i < CALLERS_MAX) {
         callers[i].hdf5 = h;
+        callers[i].is_libpack = is_in_libpack(address);
         callers[i].address = address; /* what it says is there before it is */
         n_callers++;
     }
@@ -208,4 +220,15 @@ record_hdf5(void *return_address)
     const struct record_hdf5 *h = find(return_address);
     record_unlock(&busy);
     return h;
+}
+
+bool
+record_is_of_libpack(void *return_address)
+{
+    for (size_t i = 0; i < CALLERS_MAX; i++) {
+        void *address = atomic_load_explicit(&callers[i].address, memory_order_acquire);
+        if (!address || address == return_address)
+            return address && callers[i].is_libpack;
+    }
+    return false;
 }

@@ -111,6 +111,17 @@ run h5advise --record s.trace -- ./static
 is_one_sentence err && grep -q 'nothing could be recorded of .*: no room in the folder' err && grep -q '^done' out
 ok $? 'a program goes on when its record cannot, and is not said to have read nothing'
 
+# A training is not run once more because its trace cannot be written.
+for how in 'rmdir gone' 'echo mine >gone/t.trace'; do
+    mkdir -p gone
+    run h5advise --record gone/t.trace -- sh -c '"$0" "$1" read asked; '"$how" "$python" "$top_srcdir/tests/record.py"
+    kept=$(sed -n "s/.*; what was recorded is in '\(.*\)'$/\1/p" err)
+    [ $status -eq 2 ] && is_one_sentence err && "$python" "$top_srcdir/tests/record.py" compare "$kept" asked >differences
+    ok $? "what was recorded is kept behind $how"
+    rm -rf "${kept%/*}"
+done
+[ "$(cat gone/t.trace)" = mine ]; ok $? 'and what came into being meanwhile stays'
+
 run h5advise --record h.trace -- "$python" "$top_srcdir/tests/record.py" threads
 [ $status -eq 0 ] && [ "$(cat out)" -lt 4000 ]; ok $? 'threads that end leave nothing behind'
 

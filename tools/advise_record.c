@@ -189,13 +189,22 @@ take(struct pieces *p, struct pack_error *err)
     return status;
 }
 
+/* Their names are gone: the room that they took is free then. */
 static void
-done(struct pieces *p)
+let_go(struct pieces *p)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->pieces[i].size > 0)
             munmap((void *)(uintptr_t)p->pieces[i].text, p->pieces[i].size);
     free(p->pieces);
+    p->pieces = NULL;
+    p->n = 0;
+}
+
+static void
+done(struct pieces *p)
+{
+    let_go(p);
     if (p->folder[0])
         rmdir(p->folder);
 }
@@ -274,8 +283,27 @@ check_trace(const char *trace, bool force, struct pack_error *err)
                    : pack_outfile_check(trace, force, err);
 }
 
+/* Where it cannot be written it stays in the folder for temporary files: nobody runs a
+ * training once more for it. */
 static enum pack_status
-write_trace(const char *trace, bool force, const struct pieces *p, const char *command,
+put(const char *trace, bool force, const struct pieces *p, const struct pack_buf *text,
+    struct pack_error *err)
+{
+    enum pack_status status = check_trace(trace, force, err); /* made meanwhile */
+    if (status == PACK_OK)
+        status = pack_outfile_write(trace, force, text->data, text->size, err);
+    if (status == PACK_OK)
+        return PACK_OK;
+    char kept[sizeof p->folder + 16];
+    struct pack_error why = *err;
+    snprintf(kept, sizeof kept, "%s/recorded.trace", p->folder);
+    if (pack_outfile_write(kept, false, text->data, text->size, NULL) != PACK_OK)
+        return status;
+    return pack_fail(err, status, "%s; what was recorded is in '%s'", why.text, kept);
+}
+
+static enum pack_status
+write_trace(const char *trace, bool force, struct pieces *p, const char *command,
             struct pack_error *err)
 {
     struct pack_buf text = { 0 };
@@ -285,8 +313,7 @@ write_trace(const char *trace, bool force, const struct pieces *p, const char *c
     for (size_t i = 0; i < p->n; i++) /* there was no room for a first line */
         n_empty += p->pieces[i].size == 0;
     n_stopped += n_empty;
-    if (status == PACK_OK)
-        status = check_trace(trace, force, err); /* made meanwhile */
+    let_go(p);
     if (status == PACK_OK && text.size == 0 && n_stopped > 0)
         status = pack_fail(err, PACK_ERR_IO,
                            "nothing could be recorded of '%.200s': no room in the folder for "
@@ -298,7 +325,7 @@ write_trace(const char *trace, bool force, const struct pieces *p, const char *c
                            "a shared library; '%.200s' is not written",
                            command, trace);
     if (status == PACK_OK)
-        status = pack_outfile_write(trace, force, text.data, text.size, err);
+        status = put(trace, force, p, &text, err);
     if (status == PACK_OK)
         status = say(trace, &text, err);
     if (n_damaged > 0)

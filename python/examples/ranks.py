@@ -3,8 +3,8 @@
     torchrun --nproc-per-node 2 ranks.py train.h5
 
 Of an epoch every sample is seen by one rank, and once, where their number is a multiple of the
-ranks; else the epoch's first samples fill up the last. A dataset `number` in the file, 0 to N - 1,
-is gathered to show it.
+ranks; else the epoch's first samples fill up the last. The names of the images' files, which h5pack
+keeps beside them, are gathered to show it.
 """
 import argparse
 
@@ -24,25 +24,26 @@ def main():
     args = parser.parse_args()
     dist.init_process_group("gloo")  # the model is small: it stays where the images are
     rank, world = dist.get_rank(), dist.get_world_size()
-    loader = h5pack.Loader(args.file, args.batch_size, with_=("labels", "number"), rank="auto",
-                           order="block:chunks=8,local", out="torch", memory="64M")
+    loader = h5pack.Loader(args.file, args.batch_size, with_=("labels", "filenames"),
+                           rank="auto", order="block:chunks=8,local", out="torch", memory="64M")
+    n_samples = h5pack.facts(args.file, "images")["extent"][0]
     torch.manual_seed(0)
     model = nn.parallel.DistributedDataParallel(make_model(args.file))
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     for epoch in range(args.epochs):
         loader.set_epoch(epoch)
         seen = []
-        for images, labels, numbers in loader:
+        for images, labels, names in loader:
             loss = nn.functional.cross_entropy(model(images.float() / 255), labels)
             optimizer.zero_grad()
             loss.backward()  # gradients are averaged over the ranks
             optimizer.step()
-            seen += numbers.tolist()
+            seen += names.tolist()
         parts = [None] * world
         dist.all_gather_object(parts, seen)
         if rank == 0:
-            everything = sorted(sum(parts, []))
-            once = everything == list(range(len(everything)))
+            everything = sum(parts, [])
+            once = len(everything) == len(set(everything)) == n_samples
             print(f"epoch {epoch}: {[len(part) for part in parts]} samples by rank, "
                   f"{'each once' if once else 'NOT each once'}, loss {loss.item():.4f}")
     dist.destroy_process_group()

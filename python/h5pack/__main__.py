@@ -58,7 +58,7 @@ def main(words):
         except h5pack.Error as why:
             print(f"h5pack: {why}", file=sys.stderr)
             return 2
-        os.execv(program, [PROGRAMS[command], *words[1:]])
+        os.execv(program, [PROGRAMS[command], *words[1:]])  # which find() has run already
     if command in ("info", "selftest") and len(words) == 1:
         return info() if command == "info" else _selftest.main()
     if command in ("-h", "--help"):
@@ -68,5 +68,23 @@ def main(words):
     return 2
 
 
+def front(words):
+    """main(), which has done it only when standard output has taken what it says."""
+    try:
+        status = main(words)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except OSError as why:
+        if isinstance(why, h5pack.Error):
+            raise
+        with open(os.devnull, "w") as nowhere:  # for the flush at the end
+            os.dup2(nowhere.fileno(), 1)
+        if not isinstance(why, BrokenPipeError):  # who reads no more wants to hear no more
+            what = "standard output" if why.filename is None else f"'{why.filename}'"
+            print(f"h5pack: cannot write {what}: {why.strerror}", file=sys.stderr)
+        return 2
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(front(sys.argv[1:]))

@@ -67,6 +67,17 @@ class Cuda:
         self.stream.synchronize()
 
 
+def name_of(device):
+    """"cuda:1" of that or of what PyTorch names so; None of none, and of the CPU."""
+    name = None if device is None else str(device)
+    if name is None or name.partition(":")[0] == "cpu":
+        return None
+    kind, _, number = name.partition(":")
+    if kind != "cuda" or not (number.isdecimal() or name == kind):
+        fail("device", f"{device!r} is none of 'cuda', 'cuda:0', 'cuda:1', ... and 'cpu'")
+    return name
+
+
 def _device(torch, name):
     """The GPU of that name."""
     try:

@@ -1,5 +1,6 @@
 """Images: samples of an HDF5 file by their numbers, for a DataLoader over h5py."""
 import contextlib
+import errno
 import operator
 import os
 from collections.abc import Callable, Sequence
@@ -25,6 +26,14 @@ def cache_of(chunk_samples, chunk_bytes, is_filtered):
         return {"rdcc_nbytes": 0}
     chunks = max(1, min(POOL_CHUNKS, CACHE_MAX_BYTES // max(1, chunk_bytes)))
     return {"rdcc_nbytes": chunks * chunk_bytes, "rdcc_nslots": 100 * chunks + 1, "rdcc_w0": 1.0}
+
+
+def _is_there(file, name):
+    """Whatever it is: what h5py cannot follow, as links that lead in a circle, is there as well."""
+    try:
+        return name in file
+    except RuntimeError:
+        return True
 
 
 def _shown(selection):
@@ -89,6 +98,8 @@ class Images:
 
     def _error(self, what, why, remedy):
         """Of what h5py raised, whose own sentence names no file."""
+        if why.errno == errno.EAGAIN:  # of HDF5's lock
+            return _native.ReadError(f"{what}: another program has it open for writing")
         if why.errno is not None:
             kind = _native.NotFoundError if isinstance(why, FileNotFoundError) else _native.ReadError
             return kind(f"{what}: {os.strerror(why.errno)}")
@@ -108,19 +119,23 @@ class Images:
     def _look(self, file, with_, rdcc_nbytes):
         dataset = self._found(file, self._images)
         self.shape, self.dtype = dataset.shape, dataset.dtype
-        found = file.get("class_names")
-        names = found[()] if getattr(found, "shape", None) else ()
+        names = ()
+        with contextlib.suppress(KeyError, RuntimeError):  # a link to nowhere
+            found = file["class_names"]
+            names = found[()] if getattr(found, "shape", None) else ()
         self.classes = [name.decode("utf-8", "replace") for name in names
                         if isinstance(name, bytes)] or None
         self.mean, self.std = (None if key not in dataset.attrs else dataset.attrs[key]
                                for key in ("mean", "std"))
         if with_ is WITH:
-            with_ = tuple(name for name in WITH if name in file)
+            with_ = tuple(name for name in WITH if _is_there(file, name))
         self._with = _options.names("with_", with_)
         for name in self._with:
             n_rows = len(self._found(file, name))
             if n_rows != len(dataset):
-                raise ValueError(f"{name} has {n_rows} rows, {self._images} {len(dataset)}")
+                _options.fail("with_", f"'{self._name}': '{name}' has {n_rows}, and "
+                                       f"'{self._images}' has {len(dataset)} samples: datasets in "
+                                       "step are of one length")
         self._check_filters(dataset)
         chunk = dataset.chunks
         if rdcc_nbytes is not None:
@@ -132,18 +147,18 @@ class Images:
 
     def _found(self, file, name):
         """A dataset that has samples."""
-        if name not in file:
+        if not _is_there(file, name):
             raise _native.NotFoundError(f"'{self._name}' has no dataset '{name}'")
         try:
             found = file[name]
-        except KeyError as why:
+        except (KeyError, RuntimeError) as why:
             raise _native.NotFoundError(
                 f"'{self._name}': '{name}' is there, and cannot be opened, as a link to nowhere: "
                 f"{why.args[0]}") from why
         if not hasattr(found, "dtype"):
-            raise ValueError(f"'{self._name}': '{name}' is a group, not a dataset")
+            raise _native.ArgumentError(f"'{self._name}': '{name}' is a group, not a dataset")
         if not found.shape:  # a single value, or none
-            raise ValueError(f"'{self._name}': '{name}' has no samples")
+            raise _native.ArgumentError(f"'{self._name}': '{name}' has no samples")
         return found
 
     def _check_filters(self, dataset):

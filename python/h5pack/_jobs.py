@@ -83,10 +83,19 @@ def _places(name):
         yield pathlib.Path(found)
 
 
+def _started(start, line, **how):
+    """Of subprocess: one of another machine, or with more words than the system takes, is told of."""
+    try:
+        return start(line, **how)
+    except OSError as why:
+        raise JobError(f"cannot run '{line[0]}': {why.strerror}", os.path.basename(line[0])) from why
+
+
 @functools.lru_cache(maxsize=None)
 def _version(path, changed_ns):
     """"0.1.0" of "h5pack (h5pack) 0.1.0"; changed_ns: a program replaced is asked again."""
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    said = _started(subprocess.run, [path, "--version"], stdin=subprocess.DEVNULL,
+                    capture_output=True, text=True, check=False)
     return said.stdout.partition("\n")[0].rpartition(" ")[2]
 
 
@@ -270,9 +279,8 @@ def run(name, operands, options, progress=None):
     if follow is not None:
         line.append("--progress=json")
     line += ["--", *operands]
-    child = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True, encoding="utf-8",
-                             errors="surrogateescape")
+    child = _started(subprocess.Popen, line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="surrogateescape")
     answer = []
     reader = threading.Thread(target=lambda: answer.append(child.stdout.read()), daemon=True)
     try:
@@ -358,7 +366,7 @@ def pack(*sources: Path, progress: Progress = None, **options: Any) -> Report:
 def advise(*subject: Path, progress: Progress = None, **options: Any) -> Report:
     """Which chunks, chunk cache and order a training is to use, as h5advise(1) says.
 
-        h5pack.advise("train.h5", batch=256, workers=8, memory="4G")["result"]["best"]
+        h5pack.advise("train.h5", batch=256, workers=8, memory="4G")["result"]["rows"][0]
         h5pack.advise(shape=(50000, 32, 32, 3), no_measure=True)
 
     subject   "train.h5" or "train.h5:/images"; none with shape= or images=

@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 
-from h5pack import _cuda, _hdf5, _monitor, _native, _options, _out, _stats
+from h5pack import _cuda, _hdf5, _monitor, _native, _options, _out, _sets, _stats
 from h5pack._options import fail
 
 WITH = ("labels",)
@@ -89,7 +89,8 @@ class Loader:
         if strategy not in STRATEGIES:
             fail("strategy", f"{strategy!r} is none of {', '.join(map(repr, STRATEGIES))}")
         self._strategy = strategy
-        self._device = None if device is None or str(device).partition(":")[0] == "cpu" else str(device)
+        self._device = _cuda.name_of(device)
+        normalize = bool(normalize) if _options.is_flag(normalize) else normalize
         self._order = {**_options.order(order, weights), **_options.subset(indices),
                        "seed": _options.whole("seed", seed), "batch": self._batch_size,
                        "rank": self._rank, "world": self._world,
@@ -140,9 +141,10 @@ class Loader:
         shape = list(facts[0]["shape"])
         shape[0] = sum(fact["shape"][0] for fact in facts)
         if 0 in shape:
-            extents = "x".join(map(str, shape))
-            fail("images", f"'{self._images}' is of {extents}, and has no samples")
+            fail("images", f"'{self._images}' is of {_sets.times(shape)}, and has no samples")
         self._check_lengths()
+        if len(self._files) > 1 and WITH[0] in self._further:
+            _sets.warn_of_classes(self._names, self._files)
         n_all = self._count(shape)
         if indices is not None:
             _options.check_indices(indices, n_all)
@@ -150,7 +152,7 @@ class Loader:
         weights = self._order.get("weights", range(n_weighed))
         if len(weights) != n_weighed:
             fail("weights", f"there are {len(weights)}, and {n_weighed} samples")
-        with _named():
+        with self._named("order"):
             order = _native.Order(**self._order, shape=shape)
         self._n_samples = len(order)
         self._n_batches = -(-self._n_samples // self._batch_size)
@@ -158,9 +160,14 @@ class Loader:
             _options.fail_empty(order.n_samples, self._order)
 
     def _check_lengths(self):
-        """That what is read in step has a row for each sample, in each file."""
+        """That what is read in step has a row for each sample, in each file, and that these go
+        together."""
         for name, known in zip(self._names, self._known):
+            _sets.check_alike(self._names[0], self._known[0], name, known)
             n = known[self._images][0][0]
+            if n == 0:
+                fail("path", f"'{os.fsdecode(name)}': '{self._images}' has no samples; leave the "
+                             "file out")
             for dataset, (shape, _) in known.items():
                 if not shape or shape[0] != n:
                     has = f"has {shape[0]}" if shape else "is a scalar"
@@ -191,17 +198,25 @@ class Loader:
         kept = {key: self._order[key] for key in COUNTED if key in self._order}
         if "trace" in kept:
             kept["order"] = self._order["order"]
-        with _named():
+        with self._named("order"):
             return _native.Order(**kept, shape=shape).n_samples
+
+    @contextlib.contextmanager
+    def _named(self, other=None):
+        """As _named(); of a trace that is at fault its name is said, too."""
+        try:
+            with _named(other):
+                yield
+        except _native.Error as error:
+            if "trace" not in self._order or error.param not in ("order", "box"):
+                raise
+            told, trace = str(error).partition(": ")[2], self._order["order"].partition(":")[2]
+            raise _about("order", type(error)(f"'{trace}': {told}")) from None
 
     def _found(self, with_):
         if with_ is not WITH:
             return _options.names("with_", with_)
-        try:
-            _native.dataset(self._names[0], WITH[0])
-        except _native.NotFoundError:
-            return ()
-        return WITH
+        return WITH if any(_sets.is_there(file, WITH[0]) for file in self._names) else ()
 
     def _facts_beside(self, file):
         """Of what is read in step."""
@@ -347,7 +362,7 @@ class Loader:
     def _open(self, epoch, batch):
         self._make = self._make or _out.maker(self._out, self._layout,
                                               len(self._facts["shape"]) == 4)
-        with _hdf5.alone(), _named():
+        with _hdf5.alone(), self._named():
             reader = _native.Reader(
                 self._files, self._images, self._further, dict(self._order, epoch=epoch),
                 transform=self._transform, position=batch * self._batch_size, n_epochs=EPOCHS,
@@ -515,10 +530,11 @@ class Iteration:
 
     def _step(self):
         loader = self._loader
-        if loader._turn != self._turn:
-            raise RuntimeError("this loader began another epoch since: one iteration at a time")
-        if self._batch == loader._n_batches:
+        if self._batch == loader._n_batches:  # for good, as of any iterator
             raise StopIteration
+        if loader._turn != self._turn:
+            raise RuntimeError("this loader began another epoch since: one iteration at a time; "
+                               "another Loader can be read beside it")
         asked_ns = time.perf_counter_ns()
         if not loader._is_at(self._epoch, self._batch):  # closed, or something was raised
             loader._seek(self._epoch, self._batch)
@@ -599,16 +615,16 @@ def _check_worker():
 
 NAMES = {"memory_bytes": "memory", "n_threads": "threads", "files": "path", "file": "path",
          "dataset": "images", "further": "with_", "batch": "batch_size", "slide": "order",
-         "box": "box", "rank": "rank"}
+         "box": "box", "rank": "rank", "weights": "weights", "subset": "indices"}
 
 
 @contextlib.contextmanager
-def _named():
-    """A parameter of the reader or its order is an argument of the loader."""
+def _named(other=None):
+    """A parameter of the reader or its order is an argument of the loader; all else is `other`."""
     try:
         yield
     except _native.Error as error:
-        name = NAMES.get(error.param)
+        name = NAMES.get(error.param, other)
         if name is None:
             raise
         raise _about(name, error) from None

@@ -28,10 +28,18 @@ def whole(argument, number, least=0, most=2**64 - 1):
     return value
 
 
+COUNT_MAX = 2**32 - 1  # of ranks, workers, samples of a batch
+
+
+def is_flag(given):
+    """Python's, NumPy's of any version."""
+    return type(given).__name__ in ("bool", "bool_")
+
+
 def flag(argument, given):
     """True or False, of NumPy too; a text like "no" would be true."""
     try:
-        value = bool(given) if type(given).__name__ in ("bool", "bool_") else operator.index(given)
+        value = bool(given) if is_flag(given) else operator.index(given)
     except TypeError:
         value = None
     if value not in (0, 1):
@@ -49,6 +57,17 @@ def array(argument, given):
         return numpy.asarray(given)
     except (TypeError, ValueError, RuntimeError, BufferError, AttributeError) as why:
         fail(argument, f"no array: {why}")
+
+
+def row(argument, given, what):
+    """An array of one axis; `what` says of what."""
+    made = array(argument, given)
+    if made.ndim == 0:  # NumPy makes one object of a set, a generator or a slice
+        fail(argument, f"{given!r} is no list or array: {what}; list() makes one of a set or a "
+                       "generator")
+    if made.ndim != 1:
+        fail(argument, f"have {made.ndim} axes: {what}")
+    return made
 
 
 def numbers(argument, given):
@@ -169,6 +188,8 @@ def _resized(given):
             made[key] = numbers("resized_crop", options.pop(key))
             if len(made[key]) != 2:
                 fail("resized_crop", f"{key} is two numbers, from and to, not {len(made[key])}")
+            if made[key] == (0, 0):  # to libpack as if it was not given
+                fail("resized_crop", f"{key} from 0 to 0 leaves nothing of an image")
     if "filter" in options:
         made["filter"] = str(options.pop("filter"))
     return made
@@ -192,8 +213,7 @@ def _cut(crop, centre_crop, resize, resized_crop):
 
 def _flip(flip):
     try:
-        is_flag = type(flip).__name__ in ("bool", "bool_")  # NumPy's, too
-        probability = FLIP if is_flag and flip else float(flip or 0)
+        probability = FLIP if is_flag(flip) and flip else float(flip or 0)
     except (TypeError, ValueError):
         fail("flip", f"{flip!r} is neither True nor a probability")
     if not 0 <= probability <= 1:
@@ -312,15 +332,13 @@ def _weighted(order, weights):
         order = "weighted"
     if order.partition(":")[0] != "weighted" or "by=" in order:
         fail("weights", f"go with order='weighted' or 'weighted:draws=N', not with {order!r}")
-    weights = array("weights", weights)
+    weights = row("weights", weights, "it is one number for each sample")
     if weights.dtype.kind == "c":
         fail("weights", "are complex numbers")
     try:
         weights = weights.astype(numpy.float64)  # a copy: the caller may change his
     except (TypeError, ValueError):
         fail("weights", "are no numbers")
-    if weights.ndim != 1:
-        fail("weights", f"have {weights.ndim} axes: it is one number for each sample")
     return f"{order}{',' if ':' in order else ':'}by=weights", numpy.ascontiguousarray(weights)
 
 
@@ -373,9 +391,7 @@ def subset(indices):
 
     if indices is None:
         return {}
-    numbers = array("indices", indices)
-    if numbers.ndim != 1:
-        fail("indices", f"have {numbers.ndim} axes: they are numbers of samples")
+    numbers = row("indices", indices, "they are numbers of samples")
     if numbers.dtype == bool:
         numbers = numpy.flatnonzero(numbers)
     elif numbers.size and numbers.dtype.kind not in "iu":
@@ -449,7 +465,9 @@ def rank_of(rank, world):
         return found_rank()
     if (rank is None) != (world is None):
         fail("world" if world is None else "rank", "rank and world are given together")
-    return (0, 1) if rank is None else (whole("rank", rank), whole("world", world, 1))
+    if rank is None:
+        return 0, 1
+    return whole("rank", rank), whole("world", world, 1, most=COUNT_MAX)
 
 
 def thread_count(threads, rank):

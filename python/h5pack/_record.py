@@ -320,6 +320,20 @@ def _lines(path: str, said: _Said) -> Iterator[tuple[int, bytes, bytes, bytes, b
                    names[b"dataset", words[-3]], words[-2])
 
 
+def _file_of(h5py: Any, dataset: Any) -> bytes:
+    """Its path. HDF5 knows what it was opened by: a relative one is of the folder of that time, and
+    the system says where the open file is."""
+    name = h5py.h5f.get_name(dataset.id)
+    if os.path.isabs(name):
+        return name
+    try:
+        handle = h5py.h5i.get_file_id(dataset.id).get_vfd_handle()
+        found = os.readlink(b"/proc/self/fd/%d" % handle)
+    except Exception:  # of a driver without one
+        return name
+    return found if os.path.isfile(found) else name
+
+
 def _is_other(path: str) -> bool:
     """A folder, a device, a pipe: what is no file, and is not replaced by one."""
     try:
@@ -416,12 +430,12 @@ class record:
 
         if record._running:
             raise RuntimeError("a recording is going on already")
-        if os.path.lexists(self._path) and not self._force:
-            raise ExistsError(f"'{self._path}' exists already; force=True replaces it")
         if _is_other(self._path):
             raise ReadError(f"cannot write '{self._path}': it is not a regular file")
         if _is_hdf5(self._path):
             raise ExistsError(f"'{self._path}' is an HDF5 file, which a trace does not replace")
+        if os.path.lexists(self._path) and not self._force:
+            raise ExistsError(f"'{self._path}' exists already; force=True replaces it")
         folder = os.path.dirname(self._path)
         if not os.path.isdir(folder):  # not only when the training has ended
             raise NotFoundError(f"cannot write '{self._path}': there is no folder '{folder}'")
@@ -450,6 +464,8 @@ class record:
             n, n_cut = self._write()
         except BaseException as why:
             kept = f"what each process read is in '{self._folder}'"
+            if not os.path.isdir(self._folder):
+                kept = f"the folder of what each process read was removed meanwhile, '{self._folder}'"
             if error is not None and isinstance(why, Exception):
                 error.add_note(f"{self._said(why)}; {kept}")  # and is raised, as it came first
                 return
@@ -560,7 +576,7 @@ class record:
         path = self._h5py.h5i.get_name(dataset.id)
         if not path:
             return None
-        what = piece.places(self._h5py.h5f.get_name(dataset.id), path)
+        what = piece.places(_file_of(self._h5py, dataset), path)
         if piece.wants_cache(what):
             piece.put_cache(what, self._cache(dataset), self._h5py.version.hdf5_version)
         table = self._known

@@ -11,15 +11,15 @@ LATER = ("chunk", "drop_last")  # in a state that h5pack 0.1.0 did not always wr
 
 
 def _look(file, dataset):
-    """Facts of the dataset: `dataset`, else the first of those that h5pack writes."""
+    """Name and facts of the dataset: `dataset`, else the first of those that h5pack writes."""
     missing = None
     if not isinstance(file, (str, bytes, os.PathLike)):
         _options.fail("file", f"{file!r} is no path")
     path, = _options.paths(file)
-    for name in (dataset,) if dataset else DATASETS:
+    for name in (dataset,) if dataset is not None else DATASETS:
         try:
             with _hdf5.alone():
-                return _native.dataset(path, _options.name("dataset", name))
+                return name, _native.dataset(path, _options.name("dataset", name))
         except _native.NotFoundError as why:
             missing = missing or why
     raise missing
@@ -59,14 +59,14 @@ class BlockSampler:
                  dataset: str | None = None, chunks: int = 32, seed: int = 0,
                  rank: int | str | None = None, world: int | None = None,
                  drop_last: bool = False) -> None:
-        facts = _look(file, dataset)
+        dataset, facts = _look(file, dataset)
         if 0 in facts["shape"] or not facts["shape"]:
-            _options.fail("dataset", "it has no samples")
+            _options.fail("dataset", f"'{os.fsdecode(file)}': '{dataset}' has no samples")
         chunk = facts["chunk"] or (1, *facts["shape"][1:])
         rank, world = _options.rank_of(rank, world)
-        self._batch_size = _options.whole("batch_size", batch_size, 1)
+        self._batch_size = _options.whole("batch_size", batch_size, 1, _options.COUNT_MAX)
         self._drop_last = _options.flag("drop_last", drop_last)
-        workers = max(1, _options.whole("workers", workers))
+        workers = max(1, _options.whole("workers", workers, most=_options.COUNT_MAX))
         chunks, seed = _options.whole("chunks", chunks, 1), _options.whole("seed", seed)
         self._drawn_from = dict(
             shape=list(facts["shape"]), order=f"block:chunks={chunks},local",

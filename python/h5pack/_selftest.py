@@ -49,7 +49,7 @@ def _audit(path):
 
 def _advise(path):
     report = h5pack.advise(path, no_measure=True, progress=False)
-    return f"{len(report['result'])} parts of advice"
+    return f"{len(report['result']['rows'])} ways of reading compared"
 
 
 def _load(path, pixels):

@@ -2,15 +2,16 @@
 import os
 import subprocess
 import sys
+import unittest
 
 import h5pack
 from made_images import need, packed
 
 
-def front(*words):
+def front(*words, stdout=subprocess.PIPE):
     environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-    return subprocess.run([sys.executable, "-m", "h5pack", *words], capture_output=True,
-                          text=True, env=environment, check=False)
+    return subprocess.run([sys.executable, "-m", "h5pack", *words], stdout=stdout,
+                          stderr=subprocess.PIPE, text=True, env=environment, check=False)
 
 
 def test_the_programs_are_run_with_their_options_and_status():
@@ -47,3 +48,17 @@ def test_anything_else_is_told_what_there_is():
         said = front(*words)
         assert said.returncode == 2 and "usage" in said.stderr and not said.stdout
     assert "usage" in front("--help").stdout
+
+
+def test_what_standard_output_does_not_take_is_no_success():
+    if not os.path.exists("/dev/full"):
+        raise unittest.SkipTest("no /dev/full here")
+    with open("/dev/full", "w") as full:
+        said = front("info", stdout=full)
+    assert said.returncode == 2
+    assert said.stderr == "h5pack: cannot write standard output: No space left on device\n"
+    reading, writing = os.pipe()
+    os.close(reading)
+    said = front("info", stdout=writing)
+    os.close(writing)
+    assert said.returncode == 2 and said.stderr == ""

@@ -2,6 +2,8 @@
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
 
 import numpy
 
@@ -78,7 +80,7 @@ def test_further_datasets_have_as_many_rows():
     images = opened(chunk=4, with_=("labels", "original_size"))
     assert [int(n) for n in images[0][2]] == [24, 24]
     need("h5py")
-    raises(ValueError, lambda: h5pack.Images(packed(chunk=4), with_="class_names"), "3 rows")
+    raises(ValueError, lambda: h5pack.Images(packed(chunk=4), with_="class_names"), "has 3, and")
     assert len(h5pack.Images(packed(chunk=4), with_=b"labels")[0]) == 2
 
 
@@ -245,3 +247,53 @@ def test_what_has_no_samples_is_told_by_name(tmp_path):
                              ("none", ValueError, "has no samples"), ("gone", h5pack.NotFoundError, "has no dataset")):
         for options in {"images": name, "with_": None}, {"images": "rows", "with_": name}:
             raises(kind, lambda: h5pack.Images(path, **options), f"'{name}'", says)
+
+
+def made(path, **what):
+    """Images of a file that holds this beside images."""
+    need("h5py")
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        file["images"] = numpy.zeros((5, 2, 2, 3), "u1")
+        for name, value in what.items():
+            file[name] = value
+    return h5pack.Images(path)
+
+
+def test_links_that_lead_in_a_circle_are_named(tmp_path):
+    need("h5py")
+    import h5py
+
+    path = tmp_path / "x.h5"
+    raises(h5pack.NotFoundError, lambda: made(path, labels=h5py.SoftLink("/labels")),
+           "x.h5': 'labels' is there, and cannot be opened")
+    assert made(path, class_names=h5py.SoftLink("/class_names")).classes is None
+
+
+def test_datasets_that_do_not_fit_are_errors_of_h5pack_with_the_file_s_name(tmp_path):
+    path = tmp_path / "x.h5"
+    raises(h5pack.ArgumentError, lambda: made(path, labels=numpy.arange(3)),
+           "x.h5': 'labels' has 3, and 'images' has 5 samples")
+    raises(h5pack.ArgumentError, lambda: made(path, labels=3), "x.h5': 'labels' has no samples")
+    raises(h5pack.ArgumentError, lambda: made(path, **{"labels/x": 3}), "'labels' is a group")
+
+
+def test_a_file_that_somebody_writes_is_said_to_be(tmp_path):
+    need("h5py")
+    import h5py
+
+    path = tmp_path / "x.h5"
+    writer = ("import h5py, sys; file = h5py.File(sys.argv[1], 'w'); file['images'] = [1]; "
+              "print(flush=True); input()")
+    with subprocess.Popen([sys.executable, "-c", writer, path], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        try:
+            h5py.File(path, "r").close()
+        except BlockingIOError:
+            raises(h5pack.ReadError, lambda: h5pack.Images(path),
+                   "x.h5': another program has it open for writing")
+        except OSError:
+            pass  # it is marked in the file, of which HDF5 says so
+        child.communicate(b"\n")

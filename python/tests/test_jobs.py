@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
 import stat
 import subprocess
@@ -85,6 +86,8 @@ def test_advice_and_audit_are_dictionaries():
     assert advice["schema"] == "advise/1" and advice["options"]["workers"] == 2
     shape = h5pack.advise(shape=(5000, 32, 32, 3), no_measure=True, progress=False)
     assert shape["options"]["extent"] == [5000, 32, 32, 3]
+    said = re.search(r"h5pack\.advise(\(.*?\))(\S+)\n", h5pack.advise.__doc__)  # its example
+    assert eval(f"advice{said[2]}", {"advice": advice})["chunk"]
     audit = h5pack.audit(path, ignore=["H5A102", "H5A103"], progress=False)
     assert audit["result"]["files"][0]["file"] == path
 
@@ -219,6 +222,17 @@ def with_build(folder, call):
 
 def beside():
     return (pathlib.Path(_jobs.__file__).parent / "bin" / "h5pack").exists()
+
+
+def test_a_program_that_cannot_be_started_is_a_sentence(tmp_path):
+    if not beside():
+        program = fake(tmp_path, "exit 0")
+        for text in ("no program", "#!/no/interpreter\n"):
+            program.write_text(text)
+            raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: _jobs.find("h5pack")),
+                   f"cannot run '{program}': ")
+    words = ["x" * 1000] * 10000
+    raises(h5pack.JobError, lambda: h5pack.audit(*words, progress=False), "Argument list too long")
 
 
 def test_a_program_of_another_version_is_not_run(tmp_path):

@@ -1549,3 +1549,133 @@ def test_what_is_kept_whole_needs_no_plugin(tmp_path):
             "h5pack.Loader(sys.argv[1], 8, with_='volume', out='numpy')))")
     run = subprocess.run([sys.executable, "-c", code, path], env=environment, capture_output=True, text=True)
     assert run.stdout.split() == [str(len(pixels))], run.stderr
+
+
+# ------------------------------------------------------------------ what a user gets wrong
+
+
+def refused(tmp_path, kind=h5pack.ArgumentError, batch_size=8, **options):
+    return raised(kind, loader, tmp_path, batch_size, **options)
+
+
+def test_an_iteration_that_has_ended_has_ended_for_good(tmp_path):
+    made = loader(tmp_path)
+    first = iter(made)
+    assert sum(len(labels) for _, labels in first) == N
+    second = iter(made)
+    next(second)
+    assert next(first, "ended") == "ended"  # whatever is read since
+    third = iter(made)
+    assert "another Loader" in raised(RuntimeError, next, second)
+    assert sum(len(labels) for _, labels in third) == N
+
+
+def test_files_that_do_not_go_together_are_refused_when_a_loader_is_made(tmp_path):
+    images = {"x": numpy.zeros((9, 4, 4, 3), "u1"), "wide": numpy.zeros((9, 4, 5, 3), "u1"),
+              "floats": numpy.zeros((9, 4, 4, 3), "f4"), "none": numpy.zeros((0, 4, 4, 3), "u1")}
+    for name, pixels in images.items():
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file["images"], file["labels"] = pixels, numpy.zeros(len(pixels), "i8")
+    for name, what in (("wide", "is 9x4x5x3, of"), ("floats", "is of type <f4, of"),
+                       ("none", "leave the file out")):
+        for names in (("x", name), (name, "x")):
+            said = raised(h5pack.ArgumentError, h5pack.Loader,
+                          [tmp_path / f"{one}.h5" for one in names], 4, out="numpy")
+            assert said.startswith("path: ") and f"{name}.h5'" in said
+            assert what in said or names[0] == name
+    with h5py.File(tmp_path / "wide.h5", "r+") as file:  # of what is read in step, too
+        del file["images"], file["labels"]
+        file["images"], file["labels"] = images["x"], numpy.zeros((9, 2), "i8")
+    said = raised(h5pack.ArgumentError, h5pack.Loader, [tmp_path / "x.h5", tmp_path / "wide.h5"], 4)
+    assert "'labels' of " in said and "is 9x2, of" in said
+
+
+def test_labels_that_one_file_of_a_set_has_not_are_not_left_out(tmp_path):
+    write(tmp_path / "x.h5")
+    with h5py.File(tmp_path / "bare.h5", "w") as file:
+        file["images"] = files.images(9)
+    for names in (("x", "bare"), ("bare", "x")):
+        said = raised(h5pack.NotFoundError, h5pack.Loader, [tmp_path / f"{one}.h5" for one in names],
+                      4, out="numpy")
+        assert said.startswith("with_: ") and "bare.h5': there is no dataset 'labels'" in said
+    batch, = next(iter(h5pack.Loader([tmp_path / "bare.h5"] * 2, 4, out="numpy")))
+    assert batch.shape == (4, SIDE, SIDE + 1, 3)
+
+
+def warned(call, *args, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*args, **options)
+    return [str(one.message) for one in caught]
+
+
+def test_labels_that_are_of_other_classes_in_another_file_are_told_of(tmp_path):
+    of = {"x": (b"cat", b"dog"), "swapped": (b"dog", b"cat"), "more": (b"cat", b"dog", b"zebra"),
+          "other": (b"cat", b"dog", b"yak"), "bare": None}
+    for name, classes in of.items():
+        write(tmp_path / f"{name}.h5")
+        with h5py.File(tmp_path / f"{name}.h5", "r+") as file:
+            if classes:
+                file["class_names"] = numpy.array(classes)
+
+    def said(*names, **options):
+        return warned(h5pack.Loader, [tmp_path / f"{name}.h5" for name in names], 4, out="numpy",
+                      **options)
+
+    assert not said("x", "more") and not said("more", "x", "bare") and not said("swapped")
+    text, = said("x", "bare", "swapped")
+    assert "label 0 is 'cat' in '" in text and "x.h5', and 'dog' in '" in text
+    assert "--classes" in text
+    text, = said("x", "more", "other")  # where there are most
+    assert "label 2 is 'zebra' in '" in text and "more.h5', and 'yak' in " in text
+    assert not said("x", "swapped", with_=None)  # no labels, no classes
+
+
+def test_sentences_about_an_order_name_the_argument_and_the_trace(tmp_path):
+    assert refused(tmp_path, order="seq").startswith("order: 'seq' is not a pattern")
+    assert refused(tmp_path, order="block:chunks=0").startswith("order: pattern block")
+    for weights in ([0] * N, [float("nan")] * N):
+        assert refused(tmp_path, weights=weights).startswith("weights: ")
+    trace = tmp_path / "x.trace"
+    trace.write_text("no trace")
+    said = refused(tmp_path, h5pack.FormatError, order=f"trace:{trace}")
+    assert said.startswith(f"order: '{trace}': line 1, column 1")
+    trace.write_text("# h5pack-trace 2\n# file\t0\t/x.h5\n# dataset\t0\t/other\n"
+                     "0\t0\t0\t0\t1\t8\t9\t3\t0\t0\t1\t1\n")
+    said = refused(tmp_path, order=f"trace:{trace}")
+    assert said.startswith(f"order: '{trace}': the trace has no reads of '/images'")
+    trace.write_text("# h5pack-trace 2\n# file\t0\t/x.h5\n# dataset\t0\t/images\n"
+                     "0\t0\t0\t0\t1\t80\t9\t3\t0\t0\t1\t1\n")
+    said = raised(h5pack.ArgumentError, iter, loader(tmp_path, order=f"trace:{trace}"))
+    assert said.startswith(f"order: '{trace}': box of 80")
+
+
+def test_what_is_no_row_of_numbers_is_said(tmp_path):
+    for given in ({1, 2}, (i for i in range(3)), range, 3, "abc", slice(0, 3)):
+        said = refused(tmp_path, indices=given)
+        assert said.startswith("indices: ") and "is no list or array" in said and "list()" in said
+        said = refused(tmp_path, weights=given)
+        assert said.startswith("weights: ") and "is no list or array" in said
+    assert refused(tmp_path, indices=[[1]]).startswith("indices: have 2 axes")
+
+
+def test_ranks_beyond_any_count_are_not_said_to_be_of_the_batch(tmp_path):
+    assert refused(tmp_path, rank=0, world=2**40).startswith("world: ")
+
+
+def test_a_device_that_is_neither_cuda_nor_the_cpu_is_refused_when_a_loader_is_made(tmp_path):
+    for device in ("mps", "xyz", "", 0, "cuda:x", "cuda:", "cudax"):
+        assert refused(tmp_path, device=device).startswith(f"device: {device!r} is none of 'cuda'")
+
+
+def test_truth_values_of_numpy_are_for_normalize_too(tmp_path):
+    images, _ = next(iter(loader(tmp_path, normalize=numpy.True_)))
+    assert images.dtype == numpy.float32
+    images, _ = next(iter(loader(tmp_path, normalize=numpy.False_)))
+    assert images.dtype == numpy.uint8
+
+
+def test_a_range_from_0_to_0_is_not_as_if_it_was_not_given(tmp_path):
+    for key in ("scale", "ratio"):
+        said = refused(tmp_path, resized_crop={"size": 4, key: (0, 0)})
+        assert said.startswith(f"resized_crop: {key} from 0 to 0")

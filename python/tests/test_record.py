@@ -6,6 +6,8 @@ import resource
 import shutil
 import signal
 import stat
+import subprocess
+import sys
 import time
 import unittest
 import warnings
@@ -18,6 +20,7 @@ except ImportError:
     raise unittest.SkipTest("no h5py here") from None
 
 import h5pack
+from h5pack import _jobs
 from files import raised, write
 
 
@@ -118,6 +121,27 @@ def test_what_is_known_of_a_dataset_is_of_that_one_as_it_is(tmp_path):
         *((name, (i, 0), (1, 2)) for i, name in enumerate(("/a", "/b", "/a", "/b"))),
         ("/a", (299, 0), (1, 2)), ("/a", (399, 0), (1, 2)), ("/a", (255, 0), (1, 3)),
         ("/a", (399, 0), (1, 3)), ("/a", (399, 0), (1, 3))]
+
+
+def test_a_relative_path_is_of_the_folder_in_which_the_file_was_opened(tmp_path):
+    write(tmp_path / "t.h5")
+    before = os.getcwd()
+    os.mkdir(tmp_path / "other")
+    try:
+        with h5pack.record(tmp_path / "t.trace"):
+            os.chdir(tmp_path)
+            file = h5py.File("t.h5")
+            os.chdir("other")
+            file["labels"][3]
+            with h5py.File("m.h5", "w", driver="core", backing_store=False) as memory:
+                memory["labels"] = [1, 2]
+                memory["labels"][0]
+    finally:
+        os.chdir(before)
+    file.close()
+    lines = (tmp_path / "t.trace").read_text().splitlines()
+    files = [line.rpartition("\t")[2] for line in lines if line.startswith("# file")]
+    assert files == [os.path.realpath(tmp_path / name) for name in ("t.h5", "other/m.h5")]
 
 
 def test_fields(tmp_path):
@@ -339,15 +363,29 @@ def test_what_was_read_is_kept_when_the_disk_is_full(tmp_path):
     assert os.listdir(tmp_path) == ["t.h5"]
 
 
+def test_a_folder_of_pieces_that_somebody_removed_is_not_said_to_hold_them(tmp_path):
+    write(tmp_path / "t.h5")
+
+    def work():
+        with h5pack.record(tmp_path / "t.trace") as recording:
+            read_one(tmp_path / "t.h5")
+            shutil.rmtree(recording._folder)
+
+    said = raised(h5pack.ReadError, work)
+    assert "was removed meanwhile" in said and "is in '" not in said
+    assert os.listdir(tmp_path) == ["t.h5"]
+
+
 def test_where_no_trace_can_be_written_is_said_before_the_training(tmp_path):
     why = raised(h5pack.NotFoundError, h5pack.record(tmp_path / "no" / "t.trace").__enter__)
     assert "no folder" in why
     raised(h5pack.ReadError, h5pack.record(tmp_path, force=True).__enter__)
     os.mkfifo(tmp_path / "pipe")
     os.symlink("pipe", tmp_path / "link")
-    for name in ("pipe", "link"):
-        said = raised(h5pack.ReadError, h5pack.record(tmp_path / name, force=True).__enter__)
-        assert "not a regular file" in said
+    for name in ("pipe", "link", "."):
+        for force in (False, True):  # which does not replace it either
+            said = raised(h5pack.ReadError, h5pack.record(tmp_path / name, force=force).__enter__)
+            assert "not a regular file" in said
     assert stat.S_ISFIFO(os.stat(tmp_path / "link").st_mode)
 
 
@@ -512,3 +550,19 @@ def test_a_path_may_be_bytes_and_what_is_none_is_said(tmp_path):
     assert (tmp_path / "t").read_bytes().startswith(b"# h5pack-trace")
     for given in 5, None, ["t"], "a\0b", b"a\0b":
         assert raised(h5pack.ArgumentError, h5pack.record, given).startswith("path: ")
+
+
+def test_chunks_that_a_loader_looks_up_are_no_reads_for_h5advise(tmp_path):
+    try:
+        program = _jobs.find("h5advise")
+    except h5pack.JobError as why:
+        raise unittest.SkipTest(str(why)) from None
+    if os.environ.get("LD_PRELOAD"):
+        raise unittest.SkipTest("beside a sanitizer nothing is preloaded")
+    write(tmp_path / "t.h5", compression="gzip")  # of 26 chunks
+    code = ("import sys, h5pack\n"
+            "for batch in h5pack.Loader(sys.argv[1], 8, out='numpy', memory='64M', with_=None): pass\n")
+    said = subprocess.run([program, "--record", tmp_path / "t.trace", "--", sys.executable, "-c", code,
+                           tmp_path / "t.h5"], capture_output=True, text=True, check=False)
+    assert "nothing was recorded" in said.stderr, said.stderr
+    assert not (tmp_path / "t.trace").exists()

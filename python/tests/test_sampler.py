@@ -3,6 +3,8 @@ import copy
 import pickle
 from types import MappingProxyType
 
+import numpy
+
 import h5pack
 from made_images import need, packed, photos, raises
 
@@ -145,6 +147,8 @@ def test_what_is_no_whole_number_is_refused():
         name, = wrong
         raises(h5pack.ArgumentError, lambda: made(**wrong), f"{name}: ")
     raises(h5pack.ArgumentError, lambda: made(2.5), "batch_size: ")
+    raises(h5pack.ArgumentError, lambda: made(2**32), "batch_size: ")
+    raises(h5pack.ArgumentError, lambda: made(workers=2**32), "workers: ")
     raises(h5pack.ArgumentError, lambda: h5pack.BlockSampler(None, 3, workers=1), "file: ")
     raises(h5pack.ArgumentError, lambda: made().load_state_dict({}), "seed")
     raises(h5pack.ArgumentError, lambda: made().set_epoch(None), "epoch: ")
@@ -156,8 +160,22 @@ def test_datasets_are_found_or_named():
     path = packed(chunk=2)
     assert len(h5pack.BlockSampler(path, 3, workers=1, dataset="labels")) == 7
     raises(h5pack.NotFoundError, lambda: h5pack.BlockSampler(path, 3, workers=1, dataset="x"))
+    raises(h5pack.ArgumentError, lambda: h5pack.BlockSampler(path, 3, workers=1, dataset=""), "group")
     raises(h5pack.ArgumentError, lambda: h5pack.BlockSampler(path, 0, workers=1), "batch_size")
     raises(h5pack.Error, lambda: h5pack.BlockSampler("nowhere.h5", 3, workers=1), "nowhere.h5")
+
+
+def test_a_dataset_without_samples_is_named(tmp_path):
+    need("h5py")
+    import h5py
+
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file["images"], file["none"] = 3, numpy.zeros((0, 4))
+    raises(h5pack.ArgumentError, lambda: h5pack.BlockSampler(path, 3, workers=1),
+           "x.h5': 'images' has no samples")
+    raises(h5pack.ArgumentError, lambda: h5pack.BlockSampler(path, 3, workers=1, dataset="none"),
+           "x.h5': 'none' has no samples")
 
 
 def test_a_dataloader_hands_each_worker_its_own_batches():
