@@ -69,13 +69,15 @@ def test_the_collector_does_not_wait_and_who_leaves_closes(tmp_path):
         del loader
         gc.collect()
         assert len(_hdf5._left) == 1
+        done = []
+        _hdf5.when_alone(lambda: done.append("later"))
+        assert done == []
     with _hdf5.alone():
         pass
-    assert _hdf5._left == []
-    done = []
+    assert _hdf5._left == [] and done.pop() == "later"
     _hdf5.when_alone(lambda: done.append(_hdf5._own.acquire(False)))
     _hdf5._own.release()
-    assert done == [True]
+    assert done == [True] and not _hdf5._own._is_owned()
 
 
 def test_a_batch_that_outlives_its_loader_has_nothing_of_hdf5(tmp_path):

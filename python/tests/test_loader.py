@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import files
 import numpy
@@ -1314,6 +1314,7 @@ def test_every_wrong_argument_is_named(tmp_path):
         "seed": [-1, None, 1.5, 2**64], "strategy": ["x", None], "layout": [[1], 5],
         "indices": [[True] * 5, [True] * 200, [1.5], "abc"], "weights": ["x", 5, [None], ["a"] * N],
         "box": [5, "ab", (-1, 8, 9, 3), (1.5, 8, 9, 3)], "flip": ["yes", [1], 2, float("nan")],
+        "crop": [0, (4, 0), 2**32, (2**32, 4), (4, 2**32), (4,), (4, 4, 4), 1.5],
         "normalize": [((), ()), (None, None), 5, (0.5, 0.5), ((0.5,) * 9, (0.5,) * 9)],
         "resized_crop": [{"size": 4, "scale": 5}, {"size": 4, "scale": "ab"},
                          {"size": 4, "scale": (0.1,)}, {"size": 4, "ratio": None}],
@@ -1344,10 +1345,12 @@ def test_sentences_say_what_is_wrong_with_a_number(tmp_path):
                                                    "number above 0"),
             ({"normalize": (half, (-1, 1, 1))}, "channel 0 is -1, and"),
             ({"normalize": ((120,) * 3, (50,) * 3)}, "values from 0 to 1"),
+            ({"normalize": ((-5,) * 3, half)}, "values from 0 to 1"),
             ({"resized_crop": {"sise": 8}}, "resized_crop: 'sise': its keys are size, scale, ratio, filter"),
             ({"resized_crop": {"sise": 8, "size": 8, 3: 3}}, "resized_crop: 'sise', 3: its keys are size, "),
             ({"resized_crop": {"scale": (0.1, 1)}}, "resized_crop: a size is missing: its keys are size, "),
             ({"indices": [5, N, 7]}, f"indices: {N} at place 1 is no sample: they are 0 to {N - 1}"),
+            ({"indices": [5, -1]}, "indices: -1 is below 0"),
             ({"box": (1, 40, 9, 3)}, "box: box of 40 does not fit axis 1 of 8"),
             ({"box": (2, 8, 9, 3), "resize": 4}, "box: with resize a sample is one image, and a box of 2 along axis 0 is none"),
             ({"rank": 2, "world": 2}, "rank: rank 2 of 2 does not exist")):
@@ -1454,6 +1457,75 @@ def test_ranks_are_those_of_a_step_of_slurm():
         os.environ.update(kept)
 
 
+def test_ranks_are_those_of_torch_where_it_has_some_and_share_the_processors():
+    from h5pack._options import rank_of, thread_count
+
+    kept, there = dict(os.environ), sys.modules.get("torch.distributed")
+    sys.modules["torch.distributed"] = torch = SimpleNamespace(
+        is_available=lambda: True, is_initialized=lambda: False, get_rank=lambda: 6,
+        get_world_size=lambda: 7)
+    n = len(os.sched_getaffinity(0))
+    try:
+        os.environ.update(RANK="1", WORLD_SIZE="3")
+        assert rank_of("auto", None) == (1, 3)
+        torch.is_initialized = lambda: True
+        assert rank_of("auto", None) == (6, 7)
+        torch.is_available = lambda: False
+        assert rank_of("auto", None) == (1, 3)
+        for beside, threads in ("1", n), (str(n), 1), (str(10 * n), 1), ("", 0):
+            os.environ["LOCAL_WORLD_SIZE"] = beside
+            assert thread_count(None, "auto") == threads and thread_count(None, 0) == 0
+            assert thread_count(5, "auto") == 5
+        os.environ["LOCAL_WORLD_SIZE"] = "0"
+        assert "LOCAL_WORLD_SIZE='0'" in raised(h5pack.ArgumentError, thread_count, None, "auto")
+    finally:
+        del sys.modules["torch.distributed"]
+        if there:
+            sys.modules["torch.distributed"] = there
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def test_a_loader_in_several_workers_of_a_dataloader_is_refused(tmp_path):
+    under_test, there = loader(tmp_path), sys.modules.get("torch.utils.data")
+    try:
+        for worker, is_refused in (None, False), ((0, 1), False), ((1, 2), True):
+            told = worker and SimpleNamespace(id=worker[0], num_workers=worker[1])
+            sys.modules["torch.utils.data"] = SimpleNamespace(get_worker_info=lambda told=told: told)
+            if is_refused:
+                assert "this is worker 1 of 2" in raised(RuntimeError, iter, under_test)
+            else:
+                assert len(list(under_test)) == 13
+    finally:
+        del sys.modules["torch.utils.data"]
+        if there:
+            sys.modules["torch.utils.data"] = there
+
+
+def test_a_trace_is_of_the_file_that_a_link_leads_to(tmp_path):
+    write(tmp_path / "a.h5")
+    os.symlink("a.h5", tmp_path / "link.h5")
+    with h5pack.record(tmp_path / "t"), h5py.File(tmp_path / "a.h5") as file:
+        for i in 7, 3, 5:
+            file["images"][i]
+    for path in "a.h5", "link.h5":
+        images, = take(opened(tmp_path / path, 2, order=f"trace:{tmp_path / 't'}", with_=()))
+        assert len(images) == 3
+
+
+def test_types_of_values_are_named_as_numpy_and_torch_do():
+    from h5pack._options import dtype_name
+
+    class Torch:
+        def __str__(self):
+            return "torch.bfloat16"
+
+    assert [dtype_name(one) for one in (None, "float16", numpy.float32, numpy.dtype("f2"), Torch())] == [
+        "float32", "float16", "float32", "float16", "bfloat16"]
+    for wrong in numpy.float64, "f4", 5:
+        raised(h5pack.ArgumentError, dtype_name, wrong)
+
+
 def test_numbers_of_samples_are_for_reading(tmp_path):
     write(tmp_path / "x.h5")
     reader = _native.Reader((str(tmp_path / "x.h5"),), "images", (), {"batch": 4}, n_kept=2)
@@ -1499,6 +1571,30 @@ def test_stats_count_what_was_done(tmp_path):
     assert under_test.stats()["loads"] >= 26
 
 
+def test_stats_are_sums_over_readers_and_go_on_when_it_is_closed(tmp_path):
+    """Each epoch from its beginning is another reader's: what they did adds up."""
+    write(tmp_path / "x.h5", compression="gzip")
+    under_test = loader(tmp_path, order="sequential", threads=1, memory="1G")
+    visits = []
+    for _ in range(3):
+        under_test.set_epoch(0)
+        began_ns = time.perf_counter_ns()
+        for _ in under_test:
+            time.sleep(1e-3)
+        spent_s = (time.perf_counter_ns() - began_ns) / 1e9
+        under_test.close()
+        visits.append(under_test.stats()["visits"])
+    assert visits == [visits[0] * n for n in (1, 2, 3)] and visits[0] >= 26
+    stats = under_test.stats()
+    assert stats["threads"] == 1 and stats["memory_bytes"] > 0 and stats["engine"] == "pread"
+    assert stats["hits"] + stats["loads"] == stats["visits"]
+    assert abs(stats["hit_rate"] - stats["hits"] / stats["visits"]) < 1e-9
+    assert stats["working_s"] >= 3 * 12 * 1e-3 and stats["batches"] == 39
+    busy = sum(stats[f"{what}_thread_s"] for what in ("read", "decode", "transform"))
+    assert 0 < busy <= stats["total_thread_s"] < 300 * (1 + spent_s)
+    assert under_test.stats()["storage_read_bytes"] < 1 << 30
+
+
 def test_advice_says_what_limits(tmp_path):
     under_test = loader(tmp_path)
     assert "before some batches" in under_test.advice()
@@ -1508,6 +1604,32 @@ def test_advice_says_what_limits(tmp_path):
     assert "does not limit" in under_test.advice(), under_test.advice()
     under_test._stats.waiting_ns, under_test._stats.working_ns = 51, 949
     assert "the loop waits 5% of its time" in under_test.advice(), under_test.advice()
+
+
+def test_advice_is_of_what_takes_most_of_the_time(tmp_path):
+    """Of figures that are made up: chunks of 4 samples, 103 of which are 25 chunks."""
+    plain, virtual = loader(tmp_path), {"engine": "hdf5"}
+    write_virtual(tmp_path)
+    contiguous = h5pack.Loader(tmp_path / "v.h5", 8, out="numpy")
+    block = loader(tmp_path, order="block:chunks=2")
+    base = {"batches": 2, "samples": N, "waiting_share": 0.5, "samples_per_s": 9, "engine": "pread",
+            "loads": 0, "file_read_bytes": 10, "storage_read_bytes": 10, "total_thread_s": 9}
+    for of, told, said in (
+            (plain, {"batches": 1}, "nothing can be said"),
+            (plain, {"waiting_share": 0.05, "read": 8}, "the loop waits 5% of its time, 89%"),
+            (plain, {"waiting_share": 0.04}, "the loader does not limit"),
+            (plain, virtual, "HDF5 itself reads"),
+            (plain, {"read": 5, "decode": 2}, "reading the file: order='block:chunks=32' reads each"),
+            (block, {"read": 5, "decode": 2}, "reading the file: faster storage"),
+            (contiguous, {"read": 5}, "reading the file: faster storage"),
+            (plain, {"decode": 5, "loads": 38}, "decoding chunks: chunks are decoded again"),
+            (plain, {"decode": 5, "loads": 37}, "decoding chunks: more threads"),
+            (contiguous, {"decode": 5, "loads": 10**6}, "decoding chunks: more threads"),
+            (plain, {"transform": 5}, "normalizing: more threads, or images"),
+            (plain, {"transform": 4}, "copying samples: more threads")):
+        parts = {f"{key}_thread_s": told.pop(key, 0) for key in ("read", "decode", "transform")}
+        advice = _stats.advice({**base, **parts, **told}, of)
+        assert said in advice, (said, advice)
 
 
 def test_advice_on_reading_tells_the_page_cache_from_storage(tmp_path):
