@@ -1595,6 +1595,17 @@ def test_stats_are_sums_over_readers_and_go_on_when_it_is_closed(tmp_path):
     assert under_test.stats()["storage_read_bytes"] < 1 << 30
 
 
+def test_bytes_of_storage_are_those_since_it_was_made():
+    real, read_bytes = _stats._storage_bytes, 5120
+    _stats._storage_bytes = lambda: read_bytes
+    try:
+        stats = _stats.Stats()
+        read_bytes += 512
+        assert stats.as_dict(None)["storage_read_bytes"] == 512
+    finally:
+        _stats._storage_bytes = real
+
+
 def test_advice_says_what_limits(tmp_path):
     under_test = loader(tmp_path)
     assert "before some batches" in under_test.advice()
