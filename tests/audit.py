@@ -354,10 +354,11 @@ def test_left_out():
                                           text=True).stdout)['result']['warnings']]
         words = 'H5A101' in codes('lzf.h5'), any(w['id'] == 'missing-filter' for w in told[0]), 'failed' in measured('lzf.h5')
         equal(words, (needs, needs, needs), f'lzf is needed: {needs}, by the auditor, the advisor and the benchmark')
-    write('lzf.h5', **options)
-    texts = {f['code']: f for f in findings('lzf.h5')}
-    ok('was left out of all chunks' in texts['H5A403']['text'] and texts['H5A403']['price_s_per_epoch'] == 0 and
-       'H5A513' in texts, texts['H5A403']['text'])
+    for shuffle in True, False:
+        write('lzf.h5', shuffle=shuffle, **options)
+        texts = {f['code']: f for f in findings('lzf.h5')}
+        ok('was left out of all chunks' in texts['H5A403']['text'] and texts['H5A403']['price_s_per_epoch'] == 0 and
+           'H5A513' in texts, texts['H5A403']['text'])
     status, report = audit('lzf.h5', '--deep')
     ok(report['result']['files'][0]['datasets'][0]['contents']['samples'] == 1024, 'its samples are read')
 

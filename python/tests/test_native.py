@@ -80,6 +80,8 @@ def test_dlpack_says_which_form_it_has_and_whether_it_is_for_reading(tmp_path):
 
 
 def test_what_dlpack_shows_is_what_the_buffer_shows(tmp_path):
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     with h5py.File(tmp_path / "x.h5", "w") as file:
         for i, kind in enumerate(("u1", "i1", "?", "<i2", "<u4", "<i8", "<f2", "<f4", "<f8")):
             file[f"d{i}"] = numpy.arange(2 * 3 * 5 * 7).reshape(5, 2, 7, 3).astype(kind)
@@ -89,6 +91,9 @@ def test_what_dlpack_shows_is_what_the_buffer_shows(tmp_path):
         for name, part in zip(names, parts, strict=True):
             want, shown = file[name][:3], numpy.asarray(memoryview(part))
             assert (shown == want).all() and shown.dtype == want.dtype, name
+            capsule = part.__dlpack__()  # its type is behind data, a device and the number of axes
+            code, bits, lanes, unused = ctypes.string_at(pointer_of(capsule, b"dltensor") + 20, 4)
+            assert (code, bits, lanes, unused) == ("iuf...b".index(want.dtype.kind), 8 * want.itemsize, 1, 0)
             if shown.dtype != bool:  # of which NumPy 1.24 knows none by DLPack
                 lent = numpy.from_dlpack(part)
                 assert (lent == want).all() and lent.dtype == want.dtype, name
