@@ -1233,7 +1233,7 @@ def test_a_trace_is_of_the_dataset_that_is_read(tmp_path):
 
 
 def test_weights_and_indices_are_the_loader_s_own(tmp_path):
-    weights, indices = numpy.ones(N), numpy.arange(N, dtype="u8")
+    weights, indices = numpy.arange(1.0, N + 1), numpy.arange(N, dtype="u8")
     for key, given in ("weights", weights), ("indices", indices):
         under_test = loader(tmp_path, **{key: given}, order="shuffle" if key == "indices" else "weighted")
         state = under_test.state_dict()

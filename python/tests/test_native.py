@@ -199,6 +199,12 @@ def test_nothing_that_was_handed_in_is_held(tmp_path):
     assert held.next() and len(order.samples(99)) == 8 * 9
 
 
+def test_sentences_need_not_be_utf_8(tmp_path):
+    for dataset in "x", "\u00fc":
+        said = raised(h5pack.NotFoundError, _native.dataset, os.fsencode(tmp_path) + b"/\xff.h5", dataset)
+        assert "\ufffd.h5" in said, said
+
+
 def test_an_exception_goes_when_nobody_has_it(tmp_path):
     try:
         _native.dataset(tmp_path / "none.h5", "x")
