@@ -1427,6 +1427,10 @@ def test_interlacing_says_how_many_means_there_are(tmp_path):
     assert images.shape == (8, 2, 8, 8)
     said = raised(h5pack.ArgumentError, loader, tmp_path, normalize=((0.5,) * 8, (0.5,) * 8))
     assert "mean and std of 8, and images of 2 channels" in said
+    with h5py.File(tmp_path / "gray.h5", "w") as file:
+        file["images"] = numpy.zeros((9, 8, 8), "u1")
+    said = raised(h5pack.ArgumentError, opened, tmp_path / "gray.h5", 4, normalize=((0.5,) * 3, (0.5,) * 3))
+    assert "mean and std of 3, and images of 1 channels" in said
 
 
 def test_words_of_the_environment_that_are_no_numbers_are_named(tmp_path):
