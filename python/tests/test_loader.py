@@ -543,6 +543,20 @@ def test_loaders_come_and_go_without_growth(tmp_path):
 # ------------------------------------------------------------------ what happens to processes
 
 
+def test_one_reader_reads_epoch_after_epoch(tmp_path):
+    """It is begun anew, with nothing read ahead, only where another place is asked for."""
+    under_test, begun = loader(tmp_path), []
+    really = under_test._open
+    under_test._open = lambda *at: begun.append(at) or really(*at)
+    for _ in range(3):
+        take(under_test)
+    assert begun == [(0, 0)]
+    under_test.set_epoch(1)
+    take(under_test)
+    take(under_test)
+    assert begun == [(0, 0), (1, 0)]
+
+
 def test_several_loaders_at_once(tmp_path):
     many = [loader(tmp_path, seed=seed) for seed in range(4)]
     want = [take(one)[1].tolist() for one in (loader(tmp_path, seed=seed) for seed in range(4))]
