@@ -611,7 +611,7 @@ def test_foreseen():
         (large4, {'chunks': (512, 8, 8), **gzip}, None, [], '=1x64x64,none'),
         (few, {'chunks': (1280, 64, 64), 'fletcher32': True, **gzip}, None, [], None),
     )
-    for data, options, rule, want, done_so in cases if LONG else cases[1:9:2]:
+    for data, options, rule, want, done_so in cases if LONG else cases[:1] + cases[1:9:2]:
         write('before.h5', data, **options)
         if os.path.exists('fixed.h5'):
             os.unlink('fixed.h5')

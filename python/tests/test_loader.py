@@ -1265,6 +1265,14 @@ def test_figures_are_of_this_process(tmp_path):
     assert copy.stats()["batches"] == 0
     take(copy)
     assert copy.stats()["samples"] == N and copy.stats()["storage_read_bytes"] >= 0
+    iteration = iter(under_test)
+    next(iteration)
+    assert in_child(lambda: take(under_test) and under_test.stats()["batches"]) == "13"
+    under_test.close()
+    assert in_child(lambda: take(under_test) and under_test.stats()["batches"]) == "13"
+    under_test._stats.storage_bytes = 1 << 60  # the system counts a forked process's anew
+    assert in_child(lambda: under_test.stats()["storage_read_bytes"]) == "0"
+    assert int(in_child(lambda: take(under_test) and under_test.stats()["storage_read_bytes"])) >= 0
 
 
 def test_a_handler_that_interrupts_is_no_damaged_batch(tmp_path):
