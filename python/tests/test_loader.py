@@ -493,6 +493,7 @@ def test_keeping_all_batches_ends_in_a_sentence_and_can_go_on(tmp_path):
     said = raised(h5pack.LimitError, hoard)
     assert "memory" in said and "let go" in said, said
     done = 8 * len(kept)
+    raised(h5pack.LimitError, next, iteration)  # of the same reader: not as much memory again
     kept.clear()
     assert next(iteration)[1].tolist() == labels[done:done + 8].tolist()  # nothing is lost
 
