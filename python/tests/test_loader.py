@@ -498,6 +498,20 @@ def test_keeping_all_batches_ends_in_a_sentence_and_can_go_on(tmp_path):
     assert next(iteration)[1].tolist() == labels[done:done + 8].tolist()  # nothing is lost
 
 
+def test_other_limits_than_memory_are_told_as_they_are(tmp_path):
+    under_test = loader(tmp_path)
+    iteration = iter(under_test)
+
+    class Reader:
+        pid, info, close = os.getpid(), under_test._reader.info, under_test._reader.close
+
+        def next(self):
+            raise _native.LimitError("a chunk is too large")
+
+    under_test._reader = Reader()
+    assert raised(h5pack.LimitError, next, iteration) == "a chunk is too large"
+
+
 def test_memory_that_is_too_little_is_refused_with_the_least(tmp_path):
     said = raised(h5pack.MemoryLimitError, take, loader(tmp_path, memory=1000))
     assert said.startswith("memory: ") and "do" in said, said
