@@ -1544,14 +1544,17 @@ def test_a_loader_in_several_workers_of_a_dataloader_is_refused(tmp_path):
 
 
 def test_a_trace_is_of_the_file_that_a_link_leads_to(tmp_path):
-    write(tmp_path / "a.h5")
     os.symlink("a.h5", tmp_path / "link.h5")
-    with h5pack.record(tmp_path / "t"), h5py.File(tmp_path / "a.h5") as file:
-        for i in 7, 3, 5:
-            file["images"][i]
+    for name in "ab":
+        write(tmp_path / f"{name}.h5")
+    with h5pack.record(tmp_path / "t"):
+        for name, numbers in ("b", range(9)), ("link", (7, 3, 5)), ("a", (4,)):
+            with h5py.File(tmp_path / f"{name}.h5") as file:
+                for i in numbers:
+                    file["labels"][i]
     for path in "a.h5", "link.h5":
-        images, = take(opened(tmp_path / path, 2, order=f"trace:{tmp_path / 't'}", with_=()))
-        assert len(images) == 3
+        labels, = take(opened(tmp_path / path, 2, images="labels", order=f"trace:{tmp_path / 't'}", with_=()))
+        assert labels.ravel().tolist() == [7, 3, 5, 4], path
 
 
 def test_types_of_values_are_named_as_numpy_and_torch_do():
