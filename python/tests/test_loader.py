@@ -1064,6 +1064,15 @@ def test_a_file_that_is_replaced_before_it_is_read_is_told_of(tmp_path):
     assert "has another type" in raised(h5pack.ChangedError, iter, under_test)
 
 
+def test_so_is_a_later_one(tmp_path):
+    for name in "ab":
+        write(tmp_path / f"{name}.h5")
+    under_test = opened([tmp_path / "a.h5", tmp_path / "b.h5"], 4)
+    write(tmp_path / "b.h5", n=N - 1)
+    said = raised(h5pack.ChangedError, iter, under_test)
+    assert "b.h5' is another file" in said and "'images' has another shape" in said
+
+
 def test_what_is_read_in_step_is_looked_at_again_too(tmp_path):
     paths = tmp_path / "a.h5", tmp_path / "b.h5"
 
