@@ -138,6 +138,17 @@ def test_elements_that_are_no_numbers_of_this_machine_are_bytes(tmp_path):
         assert got.view(bits.dtype.byteorder + "u2").tolist() == bits.tolist(), kind
 
 
+def test_fields_of_bits_are_numbers(tmp_path):
+    values = numpy.arange(24).reshape(4, 6)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for name, kind in ("B8", h5py.h5t.STD_B8LE), ("B16", h5py.h5t.STD_B16LE), ("B64", h5py.h5t.STD_B64LE):
+            data = h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple((4, 6)))
+            data.write(h5py.h5s.ALL, h5py.h5s.ALL, values.astype(f"u{int(name[1:]) // 8}"), kind)
+    for name, dtype in ("B8", "u1"), ("B16", "u2"), ("B64", "u8"):
+        got, = take(opened(tmp_path / "x.h5", 4, images=name, with_=None, order="sequential"))
+        assert (got == values).all() and got.dtype == dtype, name
+
+
 def test_truth_values_are_what_h5py_takes_for_them(tmp_path):
     values = numpy.arange(60).reshape(20, 3) % 3 == 0
     near = {"more": {"FALSE": 0, "TRUE": 1, "MAYBE": 2}, "other": {"NO": 0, "YES": 1},
@@ -604,7 +615,7 @@ def test_a_forked_child_reads_with_a_reader_of_its_own(tmp_path):
     under_test = loader(tmp_path, order="sequential")
     iteration = iter(under_test)
     kept = next(iteration)
-    assert "forked" in in_child(lambda: next(iteration))
+    assert "forked this one: begin another here" in in_child(lambda: next(iteration))
     assert in_child(lambda: take(under_test)[1].sum()) == str(N * (N - 1) // 2)
 
     def forget():
