@@ -623,6 +623,8 @@ def test_foreseen():
            f'{options}, {rule or "all"}: {sorted(f["code"] for f in before)} are followed by {after}')
         if done_so:
             equal(fixed['datasets'], ['images' + done_so], 'with what it takes')
+        told = {c for f in before if rule and f['code'] == f'H5A{rule}' for c in f['left']}
+        ok(told <= set(after), f'and all of what is said to be found then {sorted(told)}')
         for f in before:  # the command alone does the same
             if f['code'] == f'H5A{rule}':
                 subprocess.run(shlex.split(f['command']) + ['-f', '-q'], check=True)
@@ -643,6 +645,14 @@ def test_left():
     ok('found then: H5A107 huge-chunks' in page_of(*words, 'left.h5') and
        'found then: H5A107' in subprocess.run(['h5audit', '--sarif', *words, 'left.h5'], capture_output=True, text=True).stdout,
        'on a page, and in SARIF')
+    few = np.zeros_like(noise)
+    few[:, ::7] = noise[:, ::7] % 4
+    write('left.h5', few, chunks=(64, 64, 64), compression='gzip')
+    words = '--storage', 'hdd', '--threshold', '107=1K'
+    found, = [f for f in findings('left.h5', *words) if f['code'] == 'H5A105']
+    subprocess.run(shlex.split(found['command']) + ['-f', '-q'], check=True)
+    equal((codes('new.h5', *words), found['left']), (['H5A105'], ['H5A105']),
+          'also what was there before, where the best layout on a disk has it as well')
 
 
 def test_grown():
