@@ -653,6 +653,11 @@ def test_left():
     subprocess.run(shlex.split(found['command']) + ['-f', '-q'], check=True)
     equal((codes('new.h5', *words), found['left']), (['H5A105'], ['H5A105']),
           'also what was there before, where the best layout on a disk has it as well')
+    write('left.h5', rng.integers(0, 256, (8192, 32, 16)).astype('f4'), chunks=(2, 32, 16))
+    words = '--deep', '--threshold', '106.chunks=100', '--threshold', '106.bytes=3K'
+    found, = [f for f in findings('left.h5', *words) if f['code'] == 'H5A405']
+    subprocess.run(shlex.split(found['command']) + ['-f', '-q'], check=True)
+    ok('H5A106' not in codes('left.h5', *words) + codes('new.h5', *words), 'chunks of a quarter of the bytes are larger ones')
 
 
 def test_grown():
