@@ -321,6 +321,7 @@ class Loader:
         """A reader that gives this batch next."""
         if self._reader is not None and self._reader.pid != os.getpid():
             self._reader = None  # the parent's, which left it here by forking
+        if self._stats.pid != os.getpid():  # also where it had no reader
             self._stats = _stats.Stats()
         if self._is_at(epoch, batch) and not self._mover:
             return

@@ -1,4 +1,5 @@
 """What a loader has done, and what to change."""
+import os
 import resource
 
 COUNTS = ("visits", "loads", "hits", "file_reads", "file_read_bytes")
@@ -15,6 +16,7 @@ def _storage_bytes():
 
 class Stats:
     def __init__(self):
+        self.pid = os.getpid()
         self.waiting_ns = self.working_ns = self.batches = self.samples = 0
         self.past = dict.fromkeys(COUNTS + TIMES, 0)  # of readers that were closed
         self.last = {}
@@ -56,7 +58,8 @@ class Stats:
             "waiting_share": self.waiting_ns / elapsed_ns if elapsed_ns else 0.0,
             "samples_per_s": self.samples * 1e9 / elapsed_ns if elapsed_ns else 0.0,
             **{key: sums[key] for key in COUNTS},
-            "storage_read_bytes": _storage_bytes() - self.storage_bytes,
+            # of the parent's figures, a forked process reads none
+            "storage_read_bytes": max(0, _storage_bytes() - self.storage_bytes),
             "hit_rate": sums["hits"] / sums["visits"] if sums["visits"] else 0.0,
             **{key.replace("_ns", "_thread_s"): sums[key] / 1e9 for key in TIMES},
             "engine": shown.get("engine", ""),

@@ -6,6 +6,7 @@ ask for it. A test that cannot run raises unittest.SkipTest with the reason.
 import importlib
 import inspect
 import pathlib
+import signal
 import sys
 import tempfile
 import traceback
@@ -62,4 +63,5 @@ def main(words):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # not as of a shell's background
     sys.exit(main(sys.argv[1:]))

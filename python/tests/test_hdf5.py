@@ -5,19 +5,19 @@ import os
 import signal
 import threading
 
-from files import write_virtual
+from files import h5py, write_virtual
 
 import h5pack
 from h5pack import _hdf5
 
 
 @contextlib.contextmanager
-def somebody_inside():
-    """Another thread is in HDF5 meanwhile."""
+def somebody_inside(lock=None):
+    """Another thread is in HDF5 meanwhile: in h5pack, or has h5py's lock."""
     inside, leave = threading.Event(), threading.Event()
 
     def be():
-        with _hdf5._own:  # h5py's lock would hold up fork() itself
+        with lock or _hdf5._own:  # h5py's would hold up fork() itself
             inside.set()
             leave.wait(60)
 
@@ -31,10 +31,10 @@ def somebody_inside():
         thread.join()
 
 
-def waits(call, patience_s=0.1):
+def waits(call, patience_s=0.1, lock=None):
     """Whether it does not end as long as somebody is in HDF5; it ends afterwards."""
     thread = threading.Thread(target=call)
-    with somebody_inside():
+    with somebody_inside(lock):
         thread.start()
         thread.join(patience_s)
         is_waiting = thread.is_alive()
@@ -62,6 +62,11 @@ def test_who_opens_reads_or_closes_a_file_waits_for_who_is_in_hdf5(tmp_path):
     assert not waits(plain.close, 60)
 
 
+def test_who_is_in_h5py_is_waited_for_too(tmp_path):
+    write_virtual(tmp_path)
+    assert waits(lambda: h5pack.Loader(tmp_path / "x.h5", 8, out="numpy"), lock=h5py._objects.phil)
+
+
 def test_the_collector_does_not_wait_and_who_leaves_closes(tmp_path):
     loader = virtual(tmp_path)
     next(iter(loader))
@@ -69,13 +74,15 @@ def test_the_collector_does_not_wait_and_who_leaves_closes(tmp_path):
         del loader
         gc.collect()
         assert len(_hdf5._left) == 1
+        done = []
+        _hdf5.when_alone(lambda: done.append("later"))
+        assert done == []
     with _hdf5.alone():
         pass
-    assert _hdf5._left == []
-    done = []
+    assert _hdf5._left == [] and done.pop() == "later"
     _hdf5.when_alone(lambda: done.append(_hdf5._own.acquire(False)))
     _hdf5._own.release()
-    assert done == [True]
+    assert done == [True] and not _hdf5._own._is_owned()
 
 
 def test_a_batch_that_outlives_its_loader_has_nothing_of_hdf5(tmp_path):

@@ -244,6 +244,20 @@ def test_a_program_of_another_version_is_not_run(tmp_path):
            h5pack.__version__)
 
 
+def test_a_program_that_was_replaced_is_asked_again_and_a_folder_is_none(tmp_path):
+    if beside():
+        return
+    program = fake(tmp_path, "exit 0")
+    assert with_build(tmp_path, lambda: _jobs.find("h5pack")) == str(program)
+    program.write_text("#!/bin/sh\necho 'h5pack (h5pack) 9.9.9'\n")
+    os.utime(program, ns=(0, 1))
+    raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: _jobs.find("h5pack")), "9.9.9")
+    program.unlink()
+    program.mkdir()
+    found = with_build(tmp_path, lambda: _jobs.find("h5pack"))
+    assert os.path.isfile(found) and found != str(program)
+
+
 def test_what_a_program_prints_is_taken_with_care(tmp_path):
     if beside():
         return
@@ -253,6 +267,9 @@ def test_what_a_program_prints_is_taken_with_care(tmp_path):
     assert report["a"] == long and report.status == 1 and report.remarks == (long,)
     fake(tmp_path, "echo no JSON")
     raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()), "no JSON")
+    fake(tmp_path, "echo 'h5pack: first' >&2; printf 'h5pack: last \\377\\n' >&2; exit 2")
+    why = raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()))
+    assert str(why) == "last \udcff" and why.remarks == ("first", "last \udcff")
     fake(tmp_path, "exit 2")
     raises(h5pack.JobError, lambda: with_build(tmp_path, lambda: h5pack.pack()), "status 2")
     fake(tmp_path, "kill -TERM $$; sleep 9")

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import files
 import numpy
@@ -136,6 +136,17 @@ def test_elements_that_are_no_numbers_of_this_machine_are_bytes(tmp_path):
         got, = take(loader(tmp_path, 4, images=kind, with_=(), order="sequential"))
         assert got.dtype.kind == "V", kind
         assert got.view(bits.dtype.byteorder + "u2").tolist() == bits.tolist(), kind
+
+
+def test_fields_of_bits_are_numbers(tmp_path):
+    values = numpy.arange(24).reshape(4, 6)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for name, kind in ("B8", h5py.h5t.STD_B8LE), ("B16", h5py.h5t.STD_B16LE), ("B64", h5py.h5t.STD_B64LE):
+            data = h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple((4, 6)))
+            data.write(h5py.h5s.ALL, h5py.h5s.ALL, values.astype(f"u{int(name[1:]) // 8}"), kind)
+    for name, dtype in ("B8", "u1"), ("B16", "u2"), ("B64", "u8"):
+        got, = take(opened(tmp_path / "x.h5", 4, images=name, with_=None, order="sequential"))
+        assert (got == values).all() and got.dtype == dtype, name
 
 
 def test_truth_values_are_what_h5py_takes_for_them(tmp_path):
@@ -493,8 +504,23 @@ def test_keeping_all_batches_ends_in_a_sentence_and_can_go_on(tmp_path):
     said = raised(h5pack.LimitError, hoard)
     assert "memory" in said and "let go" in said, said
     done = 8 * len(kept)
+    raised(h5pack.LimitError, next, iteration)  # of the same reader: not as much memory again
     kept.clear()
     assert next(iteration)[1].tolist() == labels[done:done + 8].tolist()  # nothing is lost
+
+
+def test_other_limits_than_memory_are_told_as_they_are(tmp_path):
+    under_test = loader(tmp_path)
+    iteration = iter(under_test)
+
+    class Reader:
+        pid, info, close = os.getpid(), under_test._reader.info, under_test._reader.close
+
+        def next(self):
+            raise _native.LimitError("a chunk is too large")
+
+    under_test._reader = Reader()
+    assert raised(h5pack.LimitError, next, iteration) == "a chunk is too large"
 
 
 def test_memory_that_is_too_little_is_refused_with_the_least(tmp_path):
@@ -543,6 +569,20 @@ def test_loaders_come_and_go_without_growth(tmp_path):
 # ------------------------------------------------------------------ what happens to processes
 
 
+def test_one_reader_reads_epoch_after_epoch(tmp_path):
+    """It is begun anew, with nothing read ahead, only where another place is asked for."""
+    under_test, begun = loader(tmp_path), []
+    really = under_test._open
+    under_test._open = lambda *at: begun.append(at) or really(*at)
+    for _ in range(3):
+        take(under_test)
+    assert begun == [(0, 0)]
+    under_test.set_epoch(1)
+    take(under_test)
+    take(under_test)
+    assert begun == [(0, 0), (1, 0)]
+
+
 def test_several_loaders_at_once(tmp_path):
     many = [loader(tmp_path, seed=seed) for seed in range(4)]
     want = [take(one)[1].tolist() for one in (loader(tmp_path, seed=seed) for seed in range(4))]
@@ -575,7 +615,7 @@ def test_a_forked_child_reads_with_a_reader_of_its_own(tmp_path):
     under_test = loader(tmp_path, order="sequential")
     iteration = iter(under_test)
     kept = next(iteration)
-    assert "forked" in in_child(lambda: next(iteration))
+    assert "forked this one: begin another here" in in_child(lambda: next(iteration))
     assert in_child(lambda: take(under_test)[1].sum()) == str(N * (N - 1) // 2)
 
     def forget():
@@ -1035,6 +1075,15 @@ def test_a_file_that_is_replaced_before_it_is_read_is_told_of(tmp_path):
     assert "has another type" in raised(h5pack.ChangedError, iter, under_test)
 
 
+def test_so_is_a_later_one(tmp_path):
+    for name in "ab":
+        write(tmp_path / f"{name}.h5")
+    under_test = opened([tmp_path / "a.h5", tmp_path / "b.h5"], 4)
+    write(tmp_path / "b.h5", n=N - 1)
+    said = raised(h5pack.ChangedError, iter, under_test)
+    assert "b.h5' is another file" in said and "'images' has another shape" in said
+
+
 def test_what_is_read_in_step_is_looked_at_again_too(tmp_path):
     paths = tmp_path / "a.h5", tmp_path / "b.h5"
 
@@ -1233,7 +1282,7 @@ def test_a_trace_is_of_the_dataset_that_is_read(tmp_path):
 
 
 def test_weights_and_indices_are_the_loader_s_own(tmp_path):
-    weights, indices = numpy.ones(N), numpy.arange(N, dtype="u8")
+    weights, indices = numpy.arange(1.0, N + 1), numpy.arange(N, dtype="u8")
     for key, given in ("weights", weights), ("indices", indices):
         under_test = loader(tmp_path, **{key: given}, order="shuffle" if key == "indices" else "weighted")
         state = under_test.state_dict()
@@ -1251,6 +1300,14 @@ def test_figures_are_of_this_process(tmp_path):
     assert copy.stats()["batches"] == 0
     take(copy)
     assert copy.stats()["samples"] == N and copy.stats()["storage_read_bytes"] >= 0
+    iteration = iter(under_test)
+    next(iteration)
+    assert in_child(lambda: take(under_test) and under_test.stats()["batches"]) == "13"
+    under_test.close()
+    assert in_child(lambda: take(under_test) and under_test.stats()["batches"]) == "13"
+    under_test._stats.storage_bytes = 1 << 60  # the system counts a forked process's anew
+    assert in_child(lambda: under_test.stats()["storage_read_bytes"]) == "0"
+    assert int(in_child(lambda: take(under_test) and under_test.stats()["storage_read_bytes"])) >= 0
 
 
 def test_a_handler_that_interrupts_is_no_damaged_batch(tmp_path):
@@ -1314,6 +1371,7 @@ def test_every_wrong_argument_is_named(tmp_path):
         "seed": [-1, None, 1.5, 2**64], "strategy": ["x", None], "layout": [[1], 5],
         "indices": [[True] * 5, [True] * 200, [1.5], "abc"], "weights": ["x", 5, [None], ["a"] * N],
         "box": [5, "ab", (-1, 8, 9, 3), (1.5, 8, 9, 3)], "flip": ["yes", [1], 2, float("nan")],
+        "crop": [0, (4, 0), 2**32, (2**32, 4), (4, 2**32), (4,), (4, 4, 4), 1.5],
         "normalize": [((), ()), (None, None), 5, (0.5, 0.5), ((0.5,) * 9, (0.5,) * 9)],
         "resized_crop": [{"size": 4, "scale": 5}, {"size": 4, "scale": "ab"},
                          {"size": 4, "scale": (0.1,)}, {"size": 4, "ratio": None}],
@@ -1344,10 +1402,12 @@ def test_sentences_say_what_is_wrong_with_a_number(tmp_path):
                                                    "number above 0"),
             ({"normalize": (half, (-1, 1, 1))}, "channel 0 is -1, and"),
             ({"normalize": ((120,) * 3, (50,) * 3)}, "values from 0 to 1"),
+            ({"normalize": ((-5,) * 3, half)}, "values from 0 to 1"),
             ({"resized_crop": {"sise": 8}}, "resized_crop: 'sise': its keys are size, scale, ratio, filter"),
             ({"resized_crop": {"sise": 8, "size": 8, 3: 3}}, "resized_crop: 'sise', 3: its keys are size, "),
             ({"resized_crop": {"scale": (0.1, 1)}}, "resized_crop: a size is missing: its keys are size, "),
             ({"indices": [5, N, 7]}, f"indices: {N} at place 1 is no sample: they are 0 to {N - 1}"),
+            ({"indices": [5, -1]}, "indices: -1 is below 0"),
             ({"box": (1, 40, 9, 3)}, "box: box of 40 does not fit axis 1 of 8"),
             ({"box": (2, 8, 9, 3), "resize": 4}, "box: with resize a sample is one image, and a box of 2 along axis 0 is none"),
             ({"rank": 2, "world": 2}, "rank: rank 2 of 2 does not exist")):
@@ -1424,6 +1484,10 @@ def test_interlacing_says_how_many_means_there_are(tmp_path):
     assert images.shape == (8, 2, 8, 8)
     said = raised(h5pack.ArgumentError, loader, tmp_path, normalize=((0.5,) * 8, (0.5,) * 8))
     assert "mean and std of 8, and images of 2 channels" in said
+    with h5py.File(tmp_path / "gray.h5", "w") as file:
+        file["images"] = numpy.zeros((9, 8, 8), "u1")
+    said = raised(h5pack.ArgumentError, opened, tmp_path / "gray.h5", 4, normalize=((0.5,) * 3, (0.5,) * 3))
+    assert "mean and std of 3, and images of 1 channels" in said
 
 
 def test_words_of_the_environment_that_are_no_numbers_are_named(tmp_path):
@@ -1452,6 +1516,78 @@ def test_ranks_are_those_of_a_step_of_slurm():
     finally:
         os.environ.clear()
         os.environ.update(kept)
+
+
+def test_ranks_are_those_of_torch_where_it_has_some_and_share_the_processors():
+    from h5pack._options import rank_of, thread_count
+
+    kept, there = dict(os.environ), sys.modules.get("torch.distributed")
+    sys.modules["torch.distributed"] = torch = SimpleNamespace(
+        is_available=lambda: True, is_initialized=lambda: False, get_rank=lambda: 6,
+        get_world_size=lambda: 7)
+    n = len(os.sched_getaffinity(0))
+    try:
+        os.environ.update(RANK="1", WORLD_SIZE="3")
+        assert rank_of("auto", None) == (1, 3)
+        torch.is_initialized = lambda: True
+        assert rank_of("auto", None) == (6, 7)
+        torch.is_available = lambda: False
+        assert rank_of("auto", None) == (1, 3)
+        for beside, threads in ("1", n), (str(n), 1), (str(10 * n), 1), ("", 0):
+            os.environ["LOCAL_WORLD_SIZE"] = beside
+            assert thread_count(None, "auto") == threads and thread_count(None, 0) == 0
+            assert thread_count(5, "auto") == 5
+        os.environ["LOCAL_WORLD_SIZE"] = "0"
+        assert "LOCAL_WORLD_SIZE='0'" in raised(h5pack.ArgumentError, thread_count, None, "auto")
+    finally:
+        del sys.modules["torch.distributed"]
+        if there:
+            sys.modules["torch.distributed"] = there
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def test_a_loader_in_several_workers_of_a_dataloader_is_refused(tmp_path):
+    under_test, there = loader(tmp_path), sys.modules.get("torch.utils.data")
+    try:
+        for worker, is_refused in (None, False), ((0, 1), False), ((1, 2), True):
+            told = worker and SimpleNamespace(id=worker[0], num_workers=worker[1])
+            sys.modules["torch.utils.data"] = SimpleNamespace(get_worker_info=lambda told=told: told)
+            if is_refused:
+                assert "this is worker 1 of 2" in raised(RuntimeError, iter, under_test)
+            else:
+                assert len(list(under_test)) == 13
+    finally:
+        del sys.modules["torch.utils.data"]
+        if there:
+            sys.modules["torch.utils.data"] = there
+
+
+def test_a_trace_is_of_the_file_that_a_link_leads_to(tmp_path):
+    os.symlink("a.h5", tmp_path / "link.h5")
+    for name in "ab":
+        write(tmp_path / f"{name}.h5")
+    with h5pack.record(tmp_path / "t"):
+        for name, numbers in ("b", range(9)), ("link", (7, 3, 5)), ("a", (4,)):
+            with h5py.File(tmp_path / f"{name}.h5") as file:
+                for i in numbers:
+                    file["labels"][i]
+    for path in "a.h5", "link.h5":
+        labels, = take(opened(tmp_path / path, 2, images="labels", order=f"trace:{tmp_path / 't'}", with_=()))
+        assert labels.ravel().tolist() == [7, 3, 5, 4], path
+
+
+def test_types_of_values_are_named_as_numpy_and_torch_do():
+    from h5pack._options import dtype_name
+
+    class Torch:
+        def __str__(self):
+            return "torch.bfloat16"
+
+    assert [dtype_name(one) for one in (None, "float16", numpy.float32, numpy.dtype("f2"), Torch())] == [
+        "float32", "float16", "float32", "float16", "bfloat16"]
+    for wrong in numpy.float64, "f4", 5:
+        raised(h5pack.ArgumentError, dtype_name, wrong)
 
 
 def test_numbers_of_samples_are_for_reading(tmp_path):
@@ -1499,6 +1635,41 @@ def test_stats_count_what_was_done(tmp_path):
     assert under_test.stats()["loads"] >= 26
 
 
+def test_stats_are_sums_over_readers_and_go_on_when_it_is_closed(tmp_path):
+    """Each epoch from its beginning is another reader's: what they did adds up."""
+    write(tmp_path / "x.h5", compression="gzip")
+    under_test = loader(tmp_path, order="sequential", threads=1, memory="1G")
+    visits = []
+    for _ in range(3):
+        under_test.set_epoch(0)
+        began_ns = time.perf_counter_ns()
+        for _ in under_test:
+            time.sleep(1e-3)
+        spent_s = (time.perf_counter_ns() - began_ns) / 1e9
+        under_test.close()
+        visits.append(under_test.stats()["visits"])
+    assert visits == [visits[0] * n for n in (1, 2, 3)] and visits[0] >= 26
+    stats = under_test.stats()
+    assert stats["threads"] == 1 and stats["memory_bytes"] > 0 and stats["engine"] == "pread"
+    assert stats["hits"] + stats["loads"] == stats["visits"]
+    assert abs(stats["hit_rate"] - stats["hits"] / stats["visits"]) < 1e-9
+    assert stats["working_s"] >= 3 * 12 * 1e-3 and stats["batches"] == 39
+    busy = sum(stats[f"{what}_thread_s"] for what in ("read", "decode", "transform"))
+    assert 0 < busy <= stats["total_thread_s"] < 300 * (1 + spent_s)
+    assert under_test.stats()["storage_read_bytes"] < 1 << 30
+
+
+def test_bytes_of_storage_are_those_since_it_was_made():
+    real, read_bytes = _stats._storage_bytes, 5120
+    _stats._storage_bytes = lambda: read_bytes
+    try:
+        stats = _stats.Stats()
+        read_bytes += 512
+        assert stats.as_dict(None)["storage_read_bytes"] == 512
+    finally:
+        _stats._storage_bytes = real
+
+
 def test_advice_says_what_limits(tmp_path):
     under_test = loader(tmp_path)
     assert "before some batches" in under_test.advice()
@@ -1508,6 +1679,32 @@ def test_advice_says_what_limits(tmp_path):
     assert "does not limit" in under_test.advice(), under_test.advice()
     under_test._stats.waiting_ns, under_test._stats.working_ns = 51, 949
     assert "the loop waits 5% of its time" in under_test.advice(), under_test.advice()
+
+
+def test_advice_is_of_what_takes_most_of_the_time(tmp_path):
+    """Of figures that are made up: chunks of 4 samples, 103 of which are 25 chunks."""
+    plain, virtual = loader(tmp_path), {"engine": "hdf5"}
+    write_virtual(tmp_path)
+    contiguous = h5pack.Loader(tmp_path / "v.h5", 8, out="numpy")
+    block = loader(tmp_path, order="block:chunks=2")
+    base = {"batches": 2, "samples": N, "waiting_share": 0.5, "samples_per_s": 9, "engine": "pread",
+            "loads": 0, "file_read_bytes": 10, "storage_read_bytes": 10, "total_thread_s": 9}
+    for of, told, said in (
+            (plain, {"batches": 1}, "nothing can be said"),
+            (plain, {"waiting_share": 0.05, "read": 8}, "the loop waits 5% of its time, 89%"),
+            (plain, {"waiting_share": 0.04}, "the loader does not limit"),
+            (plain, virtual, "HDF5 itself reads"),
+            (plain, {"read": 5, "decode": 2}, "reading the file: order='block:chunks=32' reads each"),
+            (block, {"read": 5, "decode": 2}, "reading the file: faster storage"),
+            (contiguous, {"read": 5}, "reading the file: faster storage"),
+            (plain, {"decode": 5, "loads": 38}, "decoding chunks: chunks are decoded again"),
+            (plain, {"decode": 5, "loads": 37}, "decoding chunks: more threads"),
+            (contiguous, {"decode": 5, "loads": 10**6}, "decoding chunks: more threads"),
+            (plain, {"transform": 5}, "normalizing: more threads, or images"),
+            (plain, {"transform": 4}, "copying samples: more threads")):
+        parts = {f"{key}_thread_s": told.pop(key, 0) for key in ("read", "decode", "transform")}
+        advice = _stats.advice({**base, **parts, **told}, of)
+        assert said in advice, (said, advice)
 
 
 def test_advice_on_reading_tells_the_page_cache_from_storage(tmp_path):

@@ -80,7 +80,18 @@ def test_the_file_is_replaced_at_once(tmp_path):
     assert os.listdir(tmp_path) == ["h5pack.prom"] and path.stat().st_mode & 0o777 == 0o644
     raises(OSError, lambda: h5pack.write_prometheus(tmp_path / "no" / "h5pack.prom", STATS))
     raises(h5pack.ArgumentError, lambda: h5pack.write_prometheus(path, None))
+    real = os.replace
+
+    def refuse(*what):
+        raise PermissionError(1, "Operation not permitted")
+
+    os.replace = refuse
+    try:
+        raises(PermissionError, lambda: h5pack.write_prometheus(path, {"batches": 5}))
+    finally:
+        os.replace = real
     assert os.listdir(tmp_path) == ["h5pack.prom"], "a failure leaves nothing"
+    assert path.read_text() == h5pack.prometheus(STATS)
 
 
 def test_what_is_something_else_stays(tmp_path):

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import warnings
@@ -78,6 +79,19 @@ def test_lists_masks_and_steps_are_their_boxes(tmp_path):
     assert boxes[-1] == ((20, 1, 0, 0), (1, 1, 9, 3))
 
 
+def test_pieces_of_several_axes_are_in_the_order_of_the_elements(tmp_path):
+    mask = numpy.zeros((5, 6), bool)
+    mask[1, 5] = mask[2, 1:3] = mask[3, 3] = True
+    with h5py.File(tmp_path / "n.h5", "w") as file:
+        file["x"] = numpy.arange(30).reshape(5, 6)
+        with h5pack.record(tmp_path / "t.trace"):
+            file["x"][::3, ::4]
+            file["x"][mask]
+    assert boxes_of(tmp_path / "t.trace") == [
+        *((at, (1, 1)) for at in ((0, 0), (0, 4), (3, 0), (3, 4))),
+        ((1, 5), (1, 1)), ((2, 1), (1, 2)), ((3, 3), (1, 1))]
+
+
 def test_too_many_pieces_are_the_block_around_them(tmp_path):
     with h5py.File(tmp_path / "n.h5", "w") as file:
         file["x"] = numpy.arange(10000)
@@ -85,6 +99,23 @@ def test_too_many_pieces_are_the_block_around_them(tmp_path):
             file["x"][::2]
     assert boxes_of(tmp_path / "t.trace") == [((0,), (9999,))]
     assert "around" in (tmp_path / "t.trace").read_text()
+
+
+def test_4096_pieces_are_not_too_many(tmp_path):
+    def every_second(n):
+        mask = numpy.zeros((2, 10000), bool)
+        mask[0, :2 * n:2] = True
+        return mask
+
+    kinds = (("x", lambda n: slice(0, 2 * n, 2)), ("y", every_second),
+             ("x", lambda n: [*range(0, 2 * n - 2, 2), 9999]))  # of no regular step
+    with h5py.File(tmp_path / "n.h5", "w") as file:
+        file["x"], file["y"] = numpy.zeros(10000), numpy.zeros((2, 10000))
+        for name, selection in kinds:
+            for n, n_boxes in (4096, 4096), (4097, 1):
+                with h5pack.record(tmp_path / "t.trace", force=True):
+                    file[name][selection(n)]
+                assert len(boxes_of(tmp_path / "t.trace")) == n_boxes, (name, n)
 
 
 def test_other_ways_of_reading(tmp_path):
@@ -106,8 +137,13 @@ def test_what_is_known_of_a_dataset_is_of_that_one_as_it_is(tmp_path):
         for name in "ab":
             file.create_dataset(name, (300, 2), "u1", maxshape=(None, 3))
         with h5pack.record(tmp_path / "t.trace"):
-            for i in range(4):
-                file["ab"[i % 2]][i]
+            places, names = set(), numpy.random.default_rng(1).integers(0, 2, 100).tolist()
+            for i, name in enumerate(names):
+                dataset = file["ab"[name]]
+                dataset[i]
+                places.add((id(dataset), name))
+                del dataset
+            assert len(dict(places)) < len(places)  # of one and then of the other
             grown = file["a"]
             grown[-1]
             grown.resize(400, axis=0)
@@ -118,7 +154,7 @@ def test_what_is_known_of_a_dataset_is_of_that_one_as_it_is(tmp_path):
             grown[399]
     boxes, _ = read_trace(tmp_path / "t.trace")
     assert [box[:3] for box in boxes] == [
-        *((name, (i, 0), (1, 2)) for i, name in enumerate(("/a", "/b", "/a", "/b"))),
+        *((("/a", "/b")[name], (i, 0), (1, 2)) for i, name in enumerate(names)),
         ("/a", (299, 0), (1, 2)), ("/a", (399, 0), (1, 2)), ("/a", (255, 0), (1, 3)),
         ("/a", (399, 0), (1, 3)), ("/a", (399, 0), (1, 3))]
 
@@ -211,6 +247,25 @@ def test_chunk_caches_are_noted(tmp_path):
     assert advice["options"]["hdf5_version"] == h5py.version.hdf5_version
 
 
+def test_a_forked_process_notes_what_it_reads_of_a_dataset_that_was_open(tmp_path):
+    """Under its own number, in a piece of its own; and one that leaves by an exception leaves the
+    trace to the process that began it."""
+    write(tmp_path / "t.h5")
+    with h5pack.record(tmp_path / "t.trace"):
+        with h5py.File(tmp_path / "t.h5") as file:
+            dataset = file["images"]
+            dataset[3]
+            pid = os.fork()
+            if pid == 0:
+                dataset[4]
+                h5pack.record._running.__exit__(ZeroDivisionError, ZeroDivisionError(), None)
+                os._exit((tmp_path / "t.trace").exists())
+            assert os.waitpid(pid, 0)[1] == 0
+            dataset[5]
+    boxes, _ = read_trace(tmp_path / "t.trace")
+    assert [(box[1][0], box[3]) for box in boxes] == [(3, os.getpid()), (4, pid), (5, os.getpid())]
+
+
 def test_what_reads_took_is_noted(tmp_path):
     write(tmp_path / "t.h5")
     with h5py.File(tmp_path / "t.h5") as file:
@@ -257,11 +312,11 @@ def test_nothing_is_written_when_it_has_ended(tmp_path):
 
 def test_strange_names(tmp_path):
     with h5py.File(tmp_path / "a\tb.h5", "w") as file:
-        file["x\\n\ny"] = numpy.arange(4)
+        file["x\\n\ny\r"] = numpy.arange(4)
         with h5pack.record(tmp_path / "t.trace"):
-            file["x\\n\ny"][1]
-    text = (tmp_path / "t.trace").read_text()
-    assert "a\\tb.h5\n" in text and "\t/x\\\\n\\ny\n" in text
+            file["x\\n\ny\r"][1]
+    text = (tmp_path / "t.trace").read_bytes().decode()
+    assert "a\\tb.h5\n" in text and "\t/x\\\\n\\ny\\r\n" in text
 
 
 def test_reads_that_fail_and_single_values_are_not_there(tmp_path):
@@ -271,6 +326,7 @@ def test_reads_that_fail_and_single_values_are_not_there(tmp_path):
         with h5pack.record(tmp_path / "t.trace"):
             raised(IndexError, lambda: file["images"][200])
             file["one"][()]
+            assert file["labels"][5:5].size == file["images"][3, :, 9:].size == 0
             file["labels"][2]
     assert [box[0] for box in read_trace(tmp_path / "t.trace")[0]] == ["/labels"]
 
@@ -335,6 +391,43 @@ def test_where_there_are_no_links_a_trace_is_written_all_the_same(tmp_path):
         os.link = real
     assert boxes_of(tmp_path / "t.trace") == [((0,), (1,))]
     assert sorted(os.listdir(tmp_path)) == ["t.h5", "t.trace"]
+
+
+def test_where_there_are_no_links_a_failure_leaves_no_empty_trace(tmp_path):
+    write(tmp_path / "t.h5")
+    real = os.link, os.replace
+
+    def refuse(*unused):
+        raise PermissionError(1, "Operation not permitted")
+
+    def work():
+        with h5pack.record(tmp_path / "t.trace"):
+            read_one(tmp_path / "t.h5")
+
+    os.link = os.replace = refuse
+    try:
+        said = raised(h5pack.ReadError, work)
+    finally:
+        os.link, os.replace = real
+    assert "not permitted" in said and kept_in(said) == [((0,), (1,))]
+    assert os.listdir(tmp_path) == ["t.h5"]
+
+
+def test_the_pieces_are_gone_when_they_are_one_trace(tmp_path):
+    write(tmp_path / "t.h5")
+    (tmp_path / "temporary").mkdir()
+    before, tempfile.tempdir = tempfile.tempdir, str(tmp_path / "temporary")
+    try:
+        with h5pack.record(tmp_path / "t.trace"):
+            read_one(tmp_path / "t.h5")
+            assert os.listdir(tmp_path / "temporary")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nothing was read
+            with h5pack.record(tmp_path / "u.trace"):
+                pass
+    finally:
+        tempfile.tempdir = before
+    assert os.listdir(tmp_path / "temporary") == []
 
 
 def test_what_was_read_is_kept_when_the_disk_is_full(tmp_path):
@@ -541,6 +634,19 @@ def test_a_trace_never_replaces_an_hdf5_file(tmp_path):
         assert "is an HDF5 file" in said
         with h5py.File(tmp_path / "t.h5") as file:
             assert file["x"][()] == 1
+
+
+def test_nor_one_that_was_made_meanwhile(tmp_path):
+    write(tmp_path / "x.h5")
+
+    def work():
+        with h5pack.record(tmp_path / "t.trace", force=True):
+            read_one(tmp_path / "x.h5")
+            write(tmp_path / "t.trace")
+
+    said = raised(h5pack.ExistsError, work)
+    assert "exists by now" in said and kept_in(said) == [((0,), (1,))]
+    read_one(tmp_path / "t.trace")
 
 
 def test_a_path_may_be_bytes_and_what_is_none_is_said(tmp_path):

@@ -44,6 +44,19 @@ def test_a_worker_s_pool_is_as_large_as_asked_for():
     assert sampler.chunk_bytes == 1728 and sampler.rdcc_nbytes == 4 * 1728
 
 
+def test_a_contiguous_dataset_has_chunks_of_one_sample(tmp_path):
+    need("h5py")
+    import h5py
+
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["images"] = [[n, n] for n in range(30)]
+    sampler = h5pack.BlockSampler(tmp_path / "x.h5", 2, workers=1, chunks=3)
+    assert sampler.chunk_bytes == 2 * 8
+    numbers = sum(sampler, [])
+    assert sorted(numbers) == list(range(30))
+    assert any(abs(a - b) > 1 for a, b in zip(numbers[::3], numbers[1::3])), "of all over the file"
+
+
 def test_epochs_and_seeds_have_orders_of_their_own():
     sampler = made(seed=5)
     first = list(sampler)
@@ -102,9 +115,28 @@ def test_a_set_epoch_in_the_middle_begins_anew():
     reading = iter(sampler)
     next(reading)
     sampler.set_epoch(1)
+    assert list(reading) == [], "what was begun before has ended"
     second = list(sampler)
     sampler.set_epoch(1)
     assert list(sampler) == second
+
+
+def test_a_batch_that_ctrl_c_ended_is_drawn_again():
+    sampler, order = made(), made()._order
+
+    class Late:
+        """Raises when the samples are drawn."""
+        def samples(self, n):
+            order.samples(n)
+            sampler._order = order
+            raise KeyboardInterrupt
+
+        def __len__(self):
+            return len(order)
+
+    sampler._order = Late()
+    raises(KeyboardInterrupt, lambda: next(iter(sampler)))
+    assert list(sampler) == list(made())
 
 
 def test_an_iteration_that_was_left_is_followed_by_a_whole_one():
@@ -176,6 +208,18 @@ def test_a_dataset_without_samples_is_named(tmp_path):
            "x.h5': 'images' has no samples")
     raises(h5pack.ArgumentError, lambda: h5pack.BlockSampler(path, 3, workers=1, dataset="none"),
            "x.h5': 'none' has no samples")
+
+
+def test_where_neither_of_the_usual_datasets_is_there_the_first_is_named(tmp_path):
+    need("h5py")
+    import h5py
+
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["pixels"] = [1, 2]
+    raises(h5pack.NotFoundError, lambda: h5pack.BlockSampler(tmp_path / "x.h5", 1, workers=1), "images")
+    with h5py.File(tmp_path / "x.h5", "a") as file:
+        file["data"] = [1, 2]
+    assert len(h5pack.BlockSampler(tmp_path / "x.h5", 1, workers=1)) == 2
 
 
 def test_a_dataloader_hands_each_worker_its_own_batches():
