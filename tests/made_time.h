@@ -15,8 +15,7 @@
 #include "libpack/bench/measure_storage.h"
 #include "libpack/bench/trial.h"
 
-/* Read of a run that would go on until its time is over; and of as many rounds as there are. */
-enum { MADE_TIME_EPOCHS = 3, MADE_TIME_ROUNDS = 4 };
+enum { MADE_TIME_EPOCHS = 4 }; /* read of a run that would go on until its time is over */
 
 /* What takes how long; all zero: times are those of the clock. */
 static struct made_time {
@@ -72,8 +71,6 @@ __wrap_pack_trial_run(const struct pack_bench_params *candidates, size_t n_candi
                       struct pack_trial_result *results, struct pack_error *err)
 {
     struct pack_trial_params p = *params;
-    if (made_time_is_on() && p.race == 0 && p.rounds_min > MADE_TIME_ROUNDS)
-        p.rounds_min = MADE_TIME_ROUNDS;
     if (made_time_is_on() && p.rounds_min)
         p.rounds_max = p.rounds_min;
     return __real_pack_trial_run(candidates, n_candidates, &p, results, err);
