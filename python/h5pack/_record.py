@@ -25,6 +25,7 @@ HEAD = b"# h5pack-trace 2\n"
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 BOXES_MAX = 4096  # of one read; of more the block around them is noted
 SPENT_READS = 64  # whose time is written at once
+RAN_NS = 50_000_000  # from one look at how a process ran to the next
 CACHES_MAX = 4096  # datasets whose chunk cache one process notes
 READ_BYTES = 1 << 16  # at once of each piece when they become one
 METHODS = ("__getitem__", "read_direct")  # what all other ways of reading come down to
@@ -234,8 +235,10 @@ class _Piece:
     def _have_run(self) -> bytes:
         """How much of the time since this was asked the process was on a processor and waited for one,
         and how much the one was that started it: what the training itself takes."""
-        before, parent = self._ran, os.getppid()
-        now, ran, theirs = time.monotonic_ns(), _ran(self.pid), _ran(parent)
+        before, now, parent = self._ran, time.monotonic_ns(), os.getppid()
+        if now - before[1] < RAN_NS:
+            return b""
+        ran, theirs = _ran(self.pid), _ran(parent)
         self._ran = parent, now, ran, theirs
         if parent != before[0] or not (ran and theirs and before[2] and before[3]):
             return b""
