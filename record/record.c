@@ -4,6 +4,9 @@
 #include "record/record.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -33,18 +36,49 @@ find_cache(const struct record_hdf5 *h, hid_t dataset, struct record_cache *c)
     return good && h->libversion(&c->version[0], &c->version[1], &c->version[2]) >= 0;
 }
 
+static const char *
+last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Where a file is that was opened by a relative path, of the folder of that time: the system knows
+ * of open files. False: nobody does. */
+static bool
+find_real(const struct record_hdf5 *h, hid_t dataset, const char *name,
+          char real[RECORD_NAME_MAX])
+{
+    char link[64];
+    void *handle = NULL;
+    ssize_t n = -1;
+    hid_t file = h->file_of(dataset);
+    if (file >= 0 && h->file_handle(file, 0, &handle) >= 0 && handle) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", *(const int *)handle);
+        n = readlink(link, real, RECORD_NAME_MAX - 1);
+    }
+    if (file >= 0)
+        h->file_close(file);
+    real[n > 0 ? n : 0] = '\0';
+    return strcmp(last_part(real), last_part(name)) == 0; /* no other driver's handle */
+}
+
 static void
 note(const struct record_hdf5 *h, hid_t dataset, const struct record_boxes *boxes,
      uint64_t took_ns)
 {
-    char file[RECORD_NAME_MAX], name[RECORD_NAME_MAX];
+    char file[RECORD_NAME_MAX], name[RECORD_NAME_MAX], found[RECORD_NAME_MAX];
+    const char *real = NULL;
     long n = h->id_name(dataset, name, sizeof name);
     if (n <= 0 || n >= (long)sizeof name)
         return; /* without a name, or with one that nobody types */
     n = h->file_name(dataset, file, sizeof file);
     struct record_cache cache;
-    if (n > 0 && n < (long)sizeof file && record_put(file, name, boxes, took_ns) &&
-        find_cache(h, dataset, &cache))
+    if (n <= 0 || n >= (long)sizeof file)
+        return;
+    if (*file != '/' && !record_knows(file) && find_real(h, dataset, file, found))
+        real = found;
+    if (record_put(file, real, name, boxes, took_ns) && find_cache(h, dataset, &cache))
         record_put_cache(file, name, &cache);
 }
 

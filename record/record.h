@@ -34,6 +34,7 @@ struct record_hdf5 {
     hid_t (*dataset_access)(hid_t);
     hid_t (*file_of)(hid_t);
     hid_t (*file_access)(hid_t);
+    herr_t (*file_handle)(hid_t, hid_t, void **);
     herr_t (*file_close)(hid_t);
     int (*plist_layout)(hid_t);
     herr_t (*plist_chunk_cache)(hid_t, size_t *, size_t *, double *);
@@ -91,10 +92,13 @@ bool record_is_on(void);
 /* The time, on a clock that all processes share. */
 uint64_t record_now_ns(void);
 
+/* Whether reads of a file that HDF5 calls by this name are written already. */
+bool record_knows(const char *file);
 /* Writes a read into this process's file, and at times what reads took. Whether it is the first
- * of its dataset there, whose cache is not known. */
-bool record_put(const char *file, const char *dataset, const struct record_boxes *boxes,
-                uint64_t took_ns);
+ * of its dataset there, whose cache is not known. `real`: the whole path of a file that is not
+ * known; NULL, it is found by the name. */
+bool record_put(const char *file, const char *real, const char *dataset,
+                const struct record_boxes *boxes, uint64_t took_ns);
 
 /* The chunk cache that a dataset is read through, and the version that has it. */
 struct record_cache {

@@ -215,11 +215,10 @@ add(struct names *names, const char *kind, const char *given, const char *name)
     return true;
 }
 
-/* The place of a name, which is written when it is new: a file with its whole path. */
+/* Whether a name is among these, of which it is the last one then. */
 static bool
-place(struct names *names, const char *kind, const char *given, bool is_file)
+is_known(struct names *names, const char *given)
 {
-    char real[RECORD_NAME_MAX];
     if (names->n > 0 && strcmp(names->given[names->last], given) == 0)
         return true;
     for (size_t i = 0; i < names->n; i++)
@@ -227,8 +226,33 @@ place(struct names *names, const char *kind, const char *given, bool is_file)
             names->last = i;
             return true;
         }
-    const char *name = is_file ? realpath(given, real) : NULL;
-    return add(names, kind, given, name ? name : given);
+    return false;
+}
+
+static bool
+place_dataset(const char *name)
+{
+    return is_known(&own.datasets, name) || add(&own.datasets, "dataset", name, name);
+}
+
+/* With its whole path, which may be known. */
+static bool
+place_file(const char *given, const char *whole)
+{
+    char real[RECORD_NAME_MAX];
+    if (is_known(&own.files, given))
+        return true;
+    const char *name = realpath(whole ? whole : given, real);
+    return add(&own.files, "file", given, name ? name : given);
+}
+
+bool
+record_knows(const char *file)
+{
+    record_lock(&lock);
+    bool found = own.pid == getpid() && is_known(&own.files, file);
+    record_unlock(&lock);
+    return found;
 }
 
 /* ------------------------------------------------------------------ lines */
@@ -378,16 +402,15 @@ put_lines(const struct record_boxes *b)
 }
 
 bool
-record_put(const char *file, const char *dataset, const struct record_boxes *boxes,
-           uint64_t took_ns)
+record_put(const char *file, const char *real, const char *dataset,
+           const struct record_boxes *boxes, uint64_t took_ns)
 {
     pid_t pid = getpid();
     bool first = false;
     record_lock(&lock);
     bool good = own.pid == pid ? !own.is_stopped : begin(pid);
     size_t n_files = own.files.n;
-    if (good && place(&own.files, "file", file, true) &&
-        place(&own.datasets, "dataset", dataset, false)) {
+    if (good && place_file(file, real) && place_dataset(dataset)) {
         first = is_first(own.files.n > n_files);
         put_lines(boxes);
         if (!own.is_stopped)
@@ -425,8 +448,8 @@ void
 record_put_cache(const char *file, const char *dataset, const struct record_cache *cache)
 {
     record_lock(&lock);
-    if (own.pid == getpid() && !own.is_stopped && place(&own.files, "file", file, true) &&
-        place(&own.datasets, "dataset", dataset, false))
+    if (own.pid == getpid() && !own.is_stopped && place_file(file, NULL) &&
+        place_dataset(dataset))
         put_cache(cache);
     record_unlock(&lock);
 }

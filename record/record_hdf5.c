@@ -113,6 +113,7 @@ fill(struct record_hdf5 *h, void *handle)
         { "H5Dget_access_plist", &h->dataset_access },
         { "H5Iget_file_id", &h->file_of },
         { "H5Fget_access_plist", &h->file_access },
+        { "H5Fget_vfd_handle", &h->file_handle },
         { "H5Fclose", &h->file_close },
         { "H5Pget_layout", &h->plist_layout },
         { "H5Pget_chunk_cache", &h->plist_chunk_cache },

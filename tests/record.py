@@ -155,6 +155,14 @@ def caches(trace):
     print('hdf5', version)
 
 
+def folder():
+    """Opens by a relative path, and reads from another folder."""
+    f = h5py.File('a.h5', 'r')
+    os.chdir('/')
+    for i in range(3):
+        f['images'][i]
+
+
 def many():
     d = h5py.File('a.h5', 'r')['images']
     for i in range(60000):

@@ -57,6 +57,9 @@ ok $? "most of the time of a training that pauses is not reading: $reading, $rat
 spent=$(grep '^# spent' p.trace | cut -f 4)
 [ "${spent:-0}" -gt 60 ] && [ "$spent" -le 120 ]; ok $? "reads whose time is noted: $spent of 120"
 
+run h5advise --record f.trace -- "$python" "$top_srcdir/tests/record.py" folder
+[ "$(sed -n 's/^# file	0	//p' f.trace)" = "$(pwd -P)/a.h5" ]; ok $? 'a relative path is of the folder it was opened in'
+
 # the chunk cache that each was read through, of what has no chunks its file's
 "$python" "$top_srcdir/tests/record.py" cache >theirs
 run h5advise --record c.trace -- "$python" "$top_srcdir/tests/record.py" cache
