@@ -408,9 +408,10 @@ class record:
     Indexing, slicing, fields, iterating and read_direct are noted, in this process and in those
     that are forked from it meanwhile, as a DataLoader's workers on Linux: start them within the
     `with`. Spawned processes and h5py's low-level calls are not; `h5advise --record` notes these
-    too, without a line of code, and of a program that SIGTERM ends. A read that fails is not noted. Where nothing is read, no trace
-    is written, with a warning; where it cannot be written, the exception names the folder that
-    holds a trace of each process. One recording at a time: RuntimeError.
+    too, without a line of code, and of a program that SIGTERM ends. A read that fails is not noted.
+    Where nothing is read, no trace is written, with a warning; where it cannot be written, the
+    exception names the folder that holds a trace of each process. One recording at a time:
+    RuntimeError.
     """
 
     _running: "record | None" = None
