@@ -214,32 +214,37 @@ is_needless(const struct look *l)
            stored_rate(l->f) > pack_threshold(l->t, 403, "rate");
 }
 
-/* All chunks left out whatever compresses. */
+/* Whether all chunks left out whatever compresses: which filters they left out, and went through. */
 static bool
-is_left_out(const struct look *l)
+is_left_out(const struct look *l, struct pack_pipeline *left, struct pack_pipeline *done)
 {
-    struct pack_pipeline done = { .n = 0 };
-    for (int i = 0; i < l->f->pipeline.n; i++)
-        if (!(l->d->stats.left_out >> i & 1))
-            done.filter[done.n++] = l->f->pipeline.filter[i];
-    return !pack_pipeline_compresses(&done);
+    left->n = done->n = 0;
+    for (int i = 0; i < l->f->pipeline.n; i++) {
+        struct pack_pipeline *of = l->d->stats.left_out >> i & 1 ? left : done;
+        of->filter[of->n++] = l->f->pipeline.filter[i];
+    }
+    return !pack_pipeline_compresses(done);
 }
 
 static bool
 needless_compression(const struct look *l, struct pack_finding *out)
 {
-    char text[PACK_PIPELINE_TEXT_MAX];
+    char text[PACK_PIPELINE_TEXT_MAX], rest[PACK_PIPELINE_TEXT_MAX];
+    struct pack_pipeline left, done;
     if (!is_needless(l))
         return false;
     out->value = stored_rate(l->f);
-    pack_pipeline_format(&l->f->pipeline, text);
-    if (is_left_out(l)) {
+    if (is_left_out(l, &left, &done)) {
+        pack_pipeline_format(&left, text);
+        pack_pipeline_format(&done, rest);
         SAY(out->evidence,
             "%.60s was left out of all chunks, for it saves nothing: it decodes nothing, and "
-            "yet has each chunk read as a whole",
-            text);
+            "yet has each chunk read as a whole%s%.60s%s",
+            text, done.n > 0 ? "; " : "", done.n > 0 ? rest : "",
+            done.n > 0 ? " is undone all the same" : "");
         return true;
     }
+    pack_pipeline_format(&l->f->pipeline, text);
     out->price_s = l->r->decode_s;
     SAY(out->evidence,
         "%.60s leaves %.3g %% of the data: it saves next to nothing and is undone "

@@ -9,9 +9,11 @@ import heapq
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import threading
 import time
+import traceback
 import uuid
 import warnings
 import weakref
@@ -28,6 +30,7 @@ SPENT_READS = 64  # whose time is written at once
 RAN_NS = 50_000_000  # from one look at how a process ran to the next
 CACHES_MAX = 4096  # datasets whose chunk cache one process notes
 READ_BYTES = 1 << 16  # at once of each piece when they become one
+OWN = ("h5pack", "h5py", "numpy")  # whose exceptions are no reason to end a training
 METHODS = ("__getitem__", "read_direct")  # what all other ways of reading come down to
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]  # starts and counts
@@ -163,11 +166,11 @@ class _Piece:
             return
         try:
             n = os.pwrite(self._fd, text, self._end)
-        except OSError:
+        except BaseException as why:
+            if not isinstance(why, OSError) or why.errno is None:
+                os.ftruncate(self._fd, self._end)
+                raise
             n = 0
-        except BaseException:
-            os.ftruncate(self._fd, self._end)
-            raise
         if n == size:
             self._end += n
             return
@@ -360,6 +363,17 @@ def _is_hdf5(path: str) -> bool:
     return False
 
 
+def _is_of_others(why: BaseException) -> bool:
+    """Whether something else raised this while a read was noted: a signal's handler, say."""
+    if getattr(why, "errno", None) is not None:
+        return False  # the system
+    for frame, _ in traceback.walk_tb(why.__traceback__):
+        module = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if module not in OWN and module not in sys.stdlib_module_names:
+            return True
+    return False
+
+
 def _merge(folder: str, out: Any) -> tuple[int, int]:
     """Writes all pieces by time; returns how many boxes there are, and processes that had no room
     for all of theirs."""
@@ -541,8 +555,11 @@ class record:
             try:
                 result = original(dataset, *args, **kwargs)
                 end_ns = time.monotonic_ns()
-                with contextlib.suppress(Exception):  # a training is never disturbed
+                try:
                     self._note(name, dataset, args, kwargs, end_ns - begin_ns, end_ns)
+                except Exception as why:  # a training is never disturbed
+                    if _is_of_others(why):
+                        raise
             finally:  # also of what a signal's handler or the collector reads while this is noted
                 local.inside = False
             return result

@@ -228,22 +228,27 @@ def test_chunk_caches_are_noted(tmp_path):
         file.create_dataset("whole", data=list(range(64)))
     with h5py.File(tmp_path / "t.h5", rdcc_nbytes=1234567, rdcc_nslots=97, rdcc_w0=0.25) as file:
         with h5pack.record(tmp_path / "t.trace"):
+            access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+            access.set_chunk_cache(11, 4096, 1.0)
+            chunked = h5py.Dataset(h5py.h5d.open(file.id, b"chunked", access))
             for i in range(3):
-                file["chunked"][i]
+                chunked[i]
                 file["whole"][i]
             pid = os.fork()
             if pid == 0:
-                file["chunked"][9]
+                chunked[9]
                 os._exit(0)
             os.waitpid(pid, 0)
     lines = [line.split("\t") for line in (tmp_path / "t.trace").read_text().splitlines()]
     caches = [line[2:] for line in lines if line[0] == "# cache"]
-    settings = ["97", "1234567", "0.25", h5py.version.hdf5_version]
-    assert sorted(caches) == sorted([["0", str(os.getpid()), *settings],
-                                     ["1", str(os.getpid()), *settings], ["0", str(pid), *settings]])
+    own, files = (["11", "4096", "1"], ["97", "1234567", "0.25"])
+    version = h5py.version.hdf5_version
+    assert sorted(caches) == sorted([["0", str(os.getpid()), *own, version],
+                                     ["1", str(os.getpid()), *files, version],
+                                     ["0", str(pid), *own, version]])
     advice = h5pack.advise(f"{tmp_path / 't.h5'}:/chunked", pattern=f"trace:{tmp_path / 't.trace'}",
                            what_if=True)
-    assert advice["result"]["rows"][0]["rdcc_nbytes"] == 1234567
+    assert advice["result"]["rows"][0]["rdcc_nbytes"] == 4096
     assert advice["options"]["hdf5_version"] == h5py.version.hdf5_version
 
 
@@ -264,6 +269,29 @@ def test_a_forked_process_notes_what_it_reads_of_a_dataset_that_was_open(tmp_pat
             dataset[5]
     boxes, _ = read_trace(tmp_path / "t.trace")
     assert [(box[1][0], box[3]) for box in boxes] == [(3, os.getpid()), (4, pid), (5, os.getpid())]
+
+
+def test_what_a_handler_raises_while_a_read_is_noted_is_the_trainings(tmp_path):
+    """And not what noting itself fails of."""
+    write(tmp_path / "t.h5")
+
+    def handler(*_):
+        raise TimeoutError("of the training")
+
+    with h5py.File(tmp_path / "t.h5") as file, h5pack.record(tmp_path / "t.trace"):
+        file["images"][0]
+        whole = os.pwrite
+        try:
+            os.pwrite = handler
+            assert raised(TimeoutError, lambda: file["images"][1]) == "of the training"
+            os.pwrite = lambda *_: []["noting"]
+            raised(TypeError, lambda: file["images"][2])  # nor of a test's own
+            os.pwrite = None
+            assert file["images"][3] is not None
+        finally:
+            os.pwrite = whole
+        file["images"][4]
+    assert [box[1][0] for box in read_trace(tmp_path / "t.trace")[0]] == [0, 4]
 
 
 def test_what_reads_took_is_noted(tmp_path):
