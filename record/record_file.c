@@ -52,6 +52,7 @@ static struct {
     pid_t parent;
     uint64_t ran_ns, ran[2], parent_ran[2]; /* when schedstats were looked at, and what they said */
     uint64_t *cached; /* of each file, a bit for each dataset whose cache is known */
+    size_t n_cached;
 } own;
 
 __attribute__((constructor)) static void
@@ -362,17 +363,18 @@ spend(uint64_t ns)
 
 /* Whether what is being read is read for the first time. */
 static bool
-is_first(bool is_new_file)
+is_first(void)
 {
-    size_t file = own.files.last, bit = own.datasets.last;
-    if (is_new_file) {
-        uint64_t *more = realloc(own.cached, own.files.n * sizeof *more);
+    size_t file = own.files.last, bit = own.datasets.last, n = own.files.n;
+    if (file >= own.n_cached) {
+        uint64_t *more = realloc(own.cached, n * sizeof *more);
         if (!more)
             return false;
+        memset(more + own.n_cached, 0, (n - own.n_cached) * sizeof *more);
         own.cached = more;
-        own.cached[file] = 0;
+        own.n_cached = n;
     }
-    if (!own.cached || bit >= CACHES_MAX || (own.cached[file] >> bit & 1))
+    if (bit >= CACHES_MAX || (own.cached[file] >> bit & 1))
         return false;
     own.cached[file] |= UINT64_C(1) << bit;
     return true;
@@ -409,9 +411,8 @@ record_put(const char *file, const char *real, const char *dataset,
     bool first = false;
     record_lock(&lock);
     bool good = own.pid == pid ? !own.is_stopped : begin(pid);
-    size_t n_files = own.files.n;
     if (good && place_file(file, real) && place_dataset(dataset)) {
-        first = is_first(own.files.n > n_files);
+        first = is_first();
         put_lines(boxes);
         if (!own.is_stopped)
             spend(took_ns);

@@ -58,6 +58,7 @@ seeds() { # target, folder
     fuzz_trace)
         printf '# rank 2\n17\t0\t1\t4096\n' >"$2/trace"
         printf '# h5pack-trace 2\n# file\t0\ta\n# dataset\t0\t/x\n1\t1\t0\t0\t7\t9\n2\t1\t0\t0\t8\t9\n' >"$2/named"
+        printf '# h5pack-trace 2\n# file\t0\ta\n# dataset\t0\t/x\n1\t1\t0\t0\t7\t9\n1\t1\t0\t0\t8\t9\n2\t1\t0\t0\t7\t19\n# spent\t0\t0\t2\t3\t7\n# ran\t7\t9\t8\t1\t6\t5\n# cache\t0\t0\t7\t521\t1048576\t0.75\t2.0.0\n' >"$2/ran"
         printf 'block:pool=slide,chunks=64' >"$2/pattern"
         ;;
     fuzz_json)
