@@ -194,7 +194,7 @@ ok $? 'one that is cut is, whether HDF5 noticed or not'
     grep -q "^h5readbench: while it was read, 'other.h5' .*: epoch [0-9]*, batch [0-9]*, sample [0-9]* of it differs from the file$" other.h5.err
 ok $? 'a sample that is no longer the one that was there is told, with the reason'
 
-for again in 1 2 3; do # where it was through before it was seen to have the file open
+for _ in 1 2 3; do # where it was through before it was seen to have the file open
     [ "$(cat advised.h5.status)" -eq 0 ] || break
     while_read advised.h5 h5advise -q advised.h5 --prove
 done
