@@ -23,6 +23,7 @@ except ImportError:
 import h5pack
 from h5pack import _jobs
 from files import raised, write
+from test_loader import is_asan
 
 
 def read_trace(path):
@@ -143,7 +144,8 @@ def test_what_is_known_of_a_dataset_is_of_that_one_as_it_is(tmp_path):
                 dataset[i]
                 places.add((id(dataset), name))
                 del dataset
-            assert len(dict(places)) < len(places)  # of one and then of the other
+            # memory is of one and then of the other, unless what was freed is kept
+            assert is_asan() or len(dict(places)) < len(places)
             grown = file["a"]
             grown[-1]
             grown.resize(400, axis=0)
