@@ -350,17 +350,16 @@ parse_w0(struct pack_trace_text *t, double *w0, struct pack_error *err)
     return *w0 <= 1 ? PACK_OK : pack_trace_text_fail(t, "a number from 0 to 1 is expected here", err);
 }
 
-/* What pack_hdf5_version_parse takes, to the end of the line. */
+/* Digits and points, to the end of the line. */
 static enum pack_status
 parse_version(struct pack_trace_text *t, char version[PACK_TRACE_VERSION_MAX],
               struct pack_error *err)
 {
-    enum pack_hdf5_version known;
     size_t n = 0;
     while (!at_line_end(t) && n + 1 < PACK_TRACE_VERSION_MAX)
         version[n++] = *t->at++;
     version[n] = '\0';
-    return at_line_end(t) && pack_hdf5_version_parse(version, &known, NULL) == PACK_OK
+    return at_line_end(t) && n > 0 && strspn(version, ".0123456789") == n
                ? PACK_OK
                : pack_trace_text_fail(t, "a version of HDF5 is expected here", err);
 }
@@ -397,7 +396,10 @@ parse_cache(struct pack_trace_text *t, struct pack_error *err)
         return pack_trace_text_fail(t, "a tab is expected here", err);
     if (status == PACK_OK)
         status = parse_version(t, c.version, err);
-    return status == PACK_OK ? add_cache(t->head, &c, err) : status;
+    enum pack_hdf5_version known; /* of a version that nobody knows the cache is not either */
+    return status == PACK_OK && pack_hdf5_version_parse(c.version, &known, NULL) == PACK_OK
+               ? add_cache(t->head, &c, err)
+               : status;
 }
 
 /* A line that begins with '#'. */
