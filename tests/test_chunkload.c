@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libpack/base/system.h"
@@ -384,6 +385,76 @@ test_cut_mapping(const char *pipeline)
     close_all(&o);
 }
 
+/* Calls of the library's for pages of files. */
+static struct {
+    int n;
+    unsigned char *at;
+    size_t size;
+} asked;
+
+int
+madvise(void *at, size_t size, int advice)
+{
+    enum { POPULATE_READ = 22 };
+    if (advice == POPULATE_READ) {
+        asked.n++;
+        asked.at = at;
+        asked.size = size;
+    }
+    return (int)syscall(SYS_madvise, at, size, advice);
+}
+
+/* Pages of a mapping are asked for the first time that they are viewed, all of them, and
+ * never again. */
+static void
+test_asked(void)
+{
+    enum { PAGES = 300, ROUNDS = 2000 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page - page / 2;
+    struct pack_fetch fetch = { .ops = NULL };
+    bool seen[PAGES] = { true }; /* by its opening */
+    const void *data = NULL;
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), n_new = 0, n_wrong = 0;
+    uint32_t random = 1;
+    if (ftruncate(fd, (off_t)size) != 0 ||
+        pack_fetch_open(&fetch, &pack_fetch_mmap, fd, size, NULL) != PACK_OK ||
+        fetch.ops != &pack_fetch_mmap) {
+        skip("no file is mapped here");
+        close(fd);
+        return;
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        random = random * 1664525 + 1013904223;
+        size_t from = random % size;
+        random = random * 1664525 + 1013904223;
+        size_t n = i % 3 == 0 ? random % (size - from + 1) / 8 : random % (2 * page);
+        n = i == ROUNDS - 1 ? size - from : n <= size - from ? n : size - from;
+        if (i % 5 == 0) { /* whole pages */
+            from -= from % page;
+            n -= n % page;
+        }
+        size_t first = from / page, last = n ? (from + n - 1) / page : first;
+        bool is_new = false;
+        for (size_t k = first; n && k <= last; k++) {
+            is_new |= !seen[k];
+            seen[k] = true;
+        }
+        asked.n = 0;
+        if (pack_fetch_view(&fetch, from, n, NULL, &data, NULL) != PACK_OK)
+            n_wrong++;
+        const unsigned char *begin = (unsigned char *)fetch.mapping + first * page;
+        size_t end = from + n - first * page;
+        if (asked.n != is_new ||
+            (is_new && (asked.at != begin || asked.size < end || asked.size > end + page)))
+            n_wrong++;
+        n_new += is_new;
+    }
+    ok(n_wrong == 0 && n_new > 20 && n_new < ROUNDS / 2, "pages asked for once: %d, %d wrong",
+       n_new, n_wrong);
+    pack_fetch_close(&fetch);
+    close(fd);
+}
+
 int
 main(void)
 {
@@ -398,6 +469,7 @@ main(void)
         test_lies(strategies[k]);
     test_cut_mapping(NULL);
     test_cut_mapping("fletcher32");
+    test_asked();
     unlink(path);
     return done();
 }

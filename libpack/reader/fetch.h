@@ -20,6 +20,7 @@ struct pack_fetch {
     int fd; /* borrowed */
     uint64_t size_bytes;
     void *mapping;
+    void *asked;  /* its pages that were asked for, a bit each: fetch_mmap.c */
     size_t align; /* of room; 0: none is wanted */
 };
 
