@@ -444,13 +444,13 @@ test_asked(void)
             n_wrong++;
         const unsigned char *begin = (unsigned char *)fetch.mapping + first * page;
         size_t end = from + n - first * page;
-        if (asked.n != is_new ||
-            (is_new && (asked.at != begin || asked.size < end || asked.size > end + page)))
+        if (asked.n != is_new || (is_new && (asked.at != begin || asked.size < end ||
+                                             asked.size > end + page)))
             n_wrong++;
         n_new += is_new;
     }
-    ok(n_wrong == 0 && n_new > 20 && n_new < ROUNDS / 2, "pages asked for once: %d, %d wrong",
-       n_new, n_wrong);
+    ok(n_wrong == 0 && n_new > 20 && n_new < ROUNDS / 2,
+       "pages asked for once: %d, %d wrong", n_new, n_wrong);
     pack_fetch_close(&fetch);
     close(fd);
 }

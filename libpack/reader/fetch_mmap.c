@@ -57,7 +57,8 @@ populate(const struct pack_fetch *fetch, uint64_t address, size_t size)
 {
     if (size == 0)
         return true;
-    uint64_t page = page_bytes(), first = address / page, last = (address + size - 1) / page;
+    uint64_t page = page_bytes(), first = address / page,
+             last = (address + size - 1) / page;
     word *asked = fetch->asked;
     if (were_asked(asked, first, last))
         return true;
@@ -65,7 +66,8 @@ populate(const struct pack_fetch *fetch, uint64_t address, size_t size)
     if (madvise(at, address - first * page + size, POPULATE_READ) != 0)
         return false;
     for (uint64_t i = first / WORD_BITS; i <= last / WORD_BITS; i++)
-        atomic_fetch_or_explicit(&asked[i], bits_of(i, first, last), memory_order_relaxed);
+        atomic_fetch_or_explicit(&asked[i], bits_of(i, first, last),
+                                 memory_order_relaxed);
     return true;
 }
 
@@ -89,8 +91,7 @@ mmap_open(struct pack_fetch *fetch, struct pack_error *err)
             : mmap(NULL, fetch->size_bytes, PROT_READ, MAP_SHARED, fetch->fd, 0);
     if (mapping == MAP_FAILED)
         return pack_fail(err, PACK_ERR_UNSUPPORTED, "%s", fetch->ops->refusal);
-    fetch->asked =
-        calloc(fetch->size_bytes / page_bytes() / WORD_BITS + 1, sizeof(word));
+    fetch->asked = calloc(fetch->size_bytes / page_bytes() / WORD_BITS + 1, sizeof(word));
     if (!fetch->asked) {
         munmap(mapping, fetch->size_bytes);
         return pack_fail_memory(err, "pages of a mapping");

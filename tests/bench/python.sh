@@ -60,7 +60,7 @@ others() { # names of those to measure beside: all that there are
         esac
     done
 }
-times() { # name ours what: nothing where it was not measured
+ahead() { # name ours what: nothing where it was not measured
     [ ! -s "$work/$1" ] ||
         echo "        $(over "$(median "$work/$2")" "$(median "$work/$1")") times $3" \
             "($(median "$work/$1"))"
@@ -93,12 +93,12 @@ compare() { # file memory order pool others
     [ "$5" ] || return 0
     pread=$(median "$work/pread")
     echo "        with strategy=\"pread\" $pread: $(over "$pread" "$floor") of the floor"
-    times dataloader loader "a DataLoader over h5py"
-    times ffcv loader FFCV
-    times streaming loader "MosaicML streaming"
+    ahead dataloader loader "a DataLoader over h5py"
+    ahead ffcv loader FFCV
+    ahead streaming loader "MosaicML streaming"
     [ ! -s "$work/loader-crop" ] ||
         echo "        with a resized crop to 192 and a flip $(median "$work/loader-crop") samples/s:"
-    times ffcv-crop loader-crop FFCV
+    ahead ffcv-crop loader-crop FFCV
 }
 pack one.h5 --chunk 1
 echo "        not compressed, chunks of one, shuffle"
