@@ -22,7 +22,7 @@
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/reader/chunkmap.h"
 
-enum { N_THREADS = 2, BATCH = 256, N_BUFFERS = 3, ROUNDS_MAX = 101 };
+enum { N_THREADS = 2, BATCH = 256, N_BUFFERS = 3, N_EPOCHS = 8, ROUNDS_MAX = 101 };
 
 static const char *file, *dataset;
 static uint64_t memory_bytes, pool_chunks;
@@ -40,8 +40,8 @@ die(const char *what)
 static struct pack_pattern
 make_pattern(void)
 {
-    return (struct pack_pattern){ .kind =
-                                      pool_chunks ? PACK_PATTERN_BLOCK : PACK_PATTERN_SHUFFLE,
+    return (struct pack_pattern){ .kind = pool_chunks ? PACK_PATTERN_BLOCK
+                                                      : PACK_PATTERN_SHUFFLE,
                                   .seed = 1,
                                   .pool_chunks = pool_chunks };
 }
@@ -117,39 +117,57 @@ time_floor(void)
 
 /* ------------------------------------------------------------------ readers */
 
-/* Seconds from the first batch of the second epoch to that of the third: buffers are faulted
- * in, a cache is full, and as much was made ahead before as afterwards. */
+/* Of one epoch. */
+struct timed {
+    uint64_t loads;
+    double busy_us; /* of the thread that asks for batches, each */
+};
+
+/*
+ * Seconds of the median of N_EPOCHS, each from its first batch to that of the next, behind
+ * one more: buffers are faulted in, a cache is full, and as much was made ahead before as
+ * afterwards. bench_python.py times the same.
+ */
 static double
-time_reader(enum pack_reader_strategy strategy, uint64_t *loads)
+time_reader(enum pack_reader_strategy strategy, struct timed *timed)
 {
-    struct pack_reader_params params = {
-        .file = file,
-        .dataset = dataset,
-        .pattern = make_pattern(),
-        .n_epochs = 3,
-        .n_threads = N_THREADS,
-        .memory_bytes = memory_bytes,
-        .strategy = strategy
-    };
+    struct pack_reader_params params = { .file = file,
+                                         .dataset = dataset,
+                                         .pattern = make_pattern(),
+                                         .n_epochs = N_EPOCHS + 2,
+                                         .n_threads = N_THREADS,
+                                         .memory_bytes = memory_bytes,
+                                         .strategy = strategy };
+    double seconds[N_EPOCHS], busy_us[N_EPOCHS];
+    uint64_t at_ns = 0, busy_ns = 0, loads = 0;
     struct pack_reader *reader;
     struct pack_reader_batch batch;
-    struct pack_reader_info info[2];
     struct pack_error err;
-    uint64_t at_ns[2] = { 0 };
     params.pattern.batch = BATCH;
     if (pack_reader_open(&params, &reader, &err) != PACK_OK)
         die(err.text);
-    while (at_ns[1] == 0) {
+    for (int n = -1; n < N_EPOCHS;) {
+        struct pack_reader_info info;
         if (pack_reader_next(reader, &batch, &err) != PACK_OK)
             die(err.text);
         if (batch.epoch == 0 || batch.number > 0)
             continue;
-        at_ns[batch.epoch - 1] = pack_clock_ns();
-        pack_reader_info(reader, &info[batch.epoch - 1], NULL);
+        uint64_t now_ns = pack_clock_ns(), cpu_ns = pack_clock_cpu_ns();
+        pack_reader_info(reader, &info, NULL);
+        if (n >= 0) {
+            seconds[n] = (double)(now_ns - at_ns) / 1e9;
+            busy_us[n] = (double)(cpu_ns - busy_ns) / 1e3 /
+                         (double)((n_samples + BATCH - 1) / BATCH);
+            timed->loads = info.loads - loads;
+        }
+        at_ns = now_ns;
+        busy_ns = cpu_ns;
+        loads = info.loads;
+        n++;
     }
-    *loads = info[1].loads - info[0].loads;
     pack_reader_close(reader);
-    return (double)(at_ns[1] - at_ns[0]) / 1e9;
+    timed->busy_us = pack_sort_median(busy_us, N_EPOCHS);
+    return pack_sort_median(seconds, N_EPOCHS);
 }
 
 /* Seconds of stock HDF5 for the first `n` samples, as if for all. */
@@ -211,7 +229,7 @@ main(int argc, char **argv)
     static const char *const names[] = { "floor", "reader, pread", "reader, mmap",
                                          "stock HDF5" };
     int n_rounds = argc > 3 ? atoi(argv[3]) : 7;
-    uint64_t loads[4] = { 0 };
+    struct timed timed[4] = { { 0 } };
     if (argc < 3 || n_rounds < 1 || n_rounds > ROUNDS_MAX)
         die("FILE DATASET [ROUNDS] [MEMORY_MIB] [POOL]");
     file = argv[1];
@@ -222,8 +240,8 @@ main(int argc, char **argv)
     open_all();
     for (int i = 0; i < n_rounds; i++) {
         seconds[0][i] = time_floor();
-        seconds[1][i] = time_reader(PACK_READER_PREAD, &loads[1]);
-        seconds[2][i] = time_reader(PACK_READER_MMAP, &loads[2]);
+        seconds[1][i] = time_reader(PACK_READER_PREAD, &timed[1]);
+        seconds[2][i] = time_reader(PACK_READER_MMAP, &timed[2]);
         seconds[3][i] = time_stock(n_samples < 1000 ? n_samples : 1000);
     }
     double floor_s = pack_sort_median(seconds[0], (size_t)n_rounds);
@@ -233,10 +251,12 @@ main(int argc, char **argv)
                (double)n_samples / s, (double)n_samples / seconds[k][n_rounds - 1],
                (double)n_samples / seconds[k][0], floor_s / s);
         uint64_t n_chunks = map->grid.n_chunks_total;
-        if (loads[k] && loads[k] != n_chunks)
+        if (timed[k].busy_us > 0)
+            printf(", its thread busy for %.1f us a batch", timed[k].busy_us);
+        if (timed[k].loads && timed[k].loads != n_chunks)
             printf(", %llu loads of %llu chunks, %.2f of what they take the floor",
-                   (unsigned long long)loads[k], (unsigned long long)n_chunks,
-                   floor_s * (double)loads[k] / (double)n_chunks / s);
+                   (unsigned long long)timed[k].loads, (unsigned long long)n_chunks,
+                   floor_s * (double)timed[k].loads / (double)n_chunks / s);
         putchar('\n');
     }
     pack_chunkmap_close(map);

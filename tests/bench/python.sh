@@ -65,14 +65,18 @@ ahead() { # name ours what: nothing where it was not measured
         echo "        $(over "$(median "$work/$2")" "$(median "$work/$1")") times $3" \
             "($(median "$work/$1"))"
 }
-compare() { # file memory order pool others
-    for name in floor reader loader pread busy $5; do : >"$work/$name"; done
+compare() { # file memory order pool others how-it-is-read-by-default
+    for name in floor reader loader pread busy shared $5; do : >"$work/$name"; done
     round=0
     while [ $round -lt "$rounds" ]; do
         # shellcheck disable=SC2086 # a pool or none
         "$top_builddir/tests/bench/bench_reader" "$work/$1" images 1 "$2" $4 >"$work/said" || exit
-        ${AWK:-awk} -v f="$work/floor" -v r="$work/reader" '
-            /^floor/ { print $2 >>f } /^reader, pread/ { print $3 >>r }' "$work/said"
+        ${AWK:-awk} -v f="$work/floor" -v r="$work/reader" -v s="$work/shared" -v how="$6" '
+            /^floor/ { print $2 >>f }
+            /^reader/ && $2 == how { print $3 >>r }
+            /^reader/ && $2 == how && match($0, /busy for [0-9.]+/) {
+                print substr($0, RSTART + 9, RLENGTH - 9) >>s
+            }' "$work/said"
         "$PYTHON" "$top_srcdir/tests/bench/bench_python.py" "$work/$1" "$2" 2 "$3" >"$work/said" || exit
         read -r rate us <"$work/said"
         echo "$rate" >>"$work/loader"
@@ -89,7 +93,8 @@ compare() { # file memory order pool others
     floor=$(median "$work/floor") reader=$(median "$work/reader") loader=$(median "$work/loader")
     echo "        Loader $loader samples/s: $(over "$loader" "$floor") of the floor ($floor)," \
         "$(over "$loader" "$reader") of the reader from C ($reader)"
-    echo "        its thread is busy for $(median "$work/busy") us a batch"
+    echo "        its thread is busy for $(median "$work/busy") us a batch, that of C for" \
+        "$(median "$work/shared")"
     [ "$5" ] || return 0
     pread=$(median "$work/pread")
     echo "        with strategy=\"pread\" $pread: $(over "$pread" "$floor") of the floor"
@@ -103,7 +108,7 @@ compare() { # file memory order pool others
 pack one.h5 --chunk 1
 echo "        not compressed, chunks of one, shuffle"
 others
-compare one.h5 2048 shuffle '' "$others"
+compare one.h5 2048 shuffle '' "$others" mmap
 pack zstd.h5 --chunk 16 --compress zstd:1
 echo "        zstd-1, chunks of 16, block shuffle of 8 chunks"
-compare zstd.h5 300 block:chunks=8 8 ''
+compare zstd.h5 300 block:chunks=8 8 '' pread
