@@ -125,12 +125,13 @@ tiny_chunks(const struct look *l, struct pack_finding *out)
         (double)l->f->chunk_bytes > pack_threshold(l->t, 106, "bytes") ||
         (double)l->f->n_chunks_stored < pack_threshold(l->t, 106, "chunks"))
         return false;
+    double percent = 100.0 * INDEX_BYTES / (double)l->f->chunk_bytes;
     out->value = (double)l->f->chunk_bytes;
     out->price_bytes = (double)l->f->n_chunks_stored * INDEX_BYTES;
     SAY(out->evidence,
-        "%llu chunks of %llu bytes: an index of some %d bytes for each is %.3g %% of the data",
+        "%llu chunks of %llu bytes: an index of some %d bytes for each is %.*f %% of the data",
         (unsigned long long)l->f->n_chunks_stored, (unsigned long long)l->f->chunk_bytes,
-        INDEX_BYTES, 100.0 * INDEX_BYTES / (double)l->f->chunk_bytes);
+        INDEX_BYTES, percent < 10 ? 1 : 0, percent);
     return true;
 }
 
