@@ -39,7 +39,7 @@ for engine in hdf5 libpack mmap direct; do
         [ -z "$bad" ] || { echo "$bad"; cat err; } | note
     done
 done
-for engine in libpack mmap direct; do
+for engine in libpack pread mmap direct; do
     bench packed.h5 --with labels --engine $engine --batch 7 --workers 2 --epochs 2 --consumer checksum --json
     [ $status -eq 0 ] && [ "$(number wanted_bytes 6)" = $((80 * 8)) ]
     ok $? "engine $engine: labels in step"
@@ -73,6 +73,19 @@ else
 fi
 bench one.h5 --engine libpack --batch 8 --epochs 2
 says 0 "^libpack's reader (pread): " out 'and in words'
+cp one.h5 large.h5 && truncate -s 65M large.h5 # nothing lies behind its end
+bench large.h5 --engine libpack --batch 8
+case $(stat -f -c %T .) in
+ext2/ext3 | xfs | btrfs | f2fs | tmpfs | overlay*)
+    says 0 "^libpack's reader (mmap): " out 'a large file without filters is mapped' ;;
+*) skip 'this file system is none to map files of' ;;
+esac
+bench large.h5 --engine pread --batch 8
+says 0 "^libpack's reader (pread): " out 'unless it is not to be'
+cp packed.h5 coded.h5 && truncate -s 65M coded.h5
+bench coded.h5 --engine libpack --batch 8
+says 0 "^libpack's reader (pread): " out 'nor one with filters'
+rm large.h5 coded.h5
 bench packed.h5 --engine libpack --batch 8 --memory 1K
 says 2 'do not hold what reading' err 'too little memory is refused with what would do'
 least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' err)

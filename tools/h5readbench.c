@@ -63,11 +63,11 @@ static const struct cli_option options[] = {
     CLI_SECTION("How to read"),
     CLI_TEXT(0, "engine", &o.engine, "NAME",
              "hdf5, the stock library in worker processes (default); libpack, its own "
-             "reader in as many threads; mmap, the same out of a mapping; "
-             "direct, the same past the page cache; or images"),
+             "reader in as many threads, by mapping what it gains for; pread, mmap or direct, "
+             "the same, read in this way only, the last past the page cache; or images"),
     CLI_BYTES(0, "memory", &o.memory, "SIZE",
-              "with --engine libpack, mmap or direct: bound of all that the reader allocates "
-              "(default: 1G)"),
+              "with --engine libpack, pread, mmap or direct: bound of all that the reader "
+              "allocates (default: 1G)"),
     CLI_BYTES(0, "rdcc-nbytes", &o.nbytes, "SIZE",
               "chunk cache of each worker (default: a trace's, else the library's)"),
     CLI_NUMBER(0, "rdcc-nslots", &o.nslots, "N", 0, 0x1p40,

@@ -242,6 +242,14 @@ const struct pack_engine_ops pack_engine_libpack = {
     .purpose = "libpack's reader: threads, and HDF5 only to open the file",
     .kind = PACK_ENGINE_SET,
     .is_threaded = true,
+    .strategy = PACK_READER_AUTO,
+};
+
+const struct pack_engine_ops pack_engine_pread = {
+    .name = "pread",
+    .purpose = "the same, with reads at an offset",
+    .kind = PACK_ENGINE_SET,
+    .is_threaded = true,
     .strategy = PACK_READER_PREAD,
 };
 

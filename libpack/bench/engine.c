@@ -7,6 +7,7 @@
 const struct pack_engine_ops *const pack_engines[] = {
     &pack_engine_hdf5,
     &pack_engine_libpack,
+    &pack_engine_pread,
     &pack_engine_mmap,
     &pack_engine_direct,
     &pack_engine_images,

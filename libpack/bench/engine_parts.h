@@ -7,6 +7,7 @@
 extern const struct pack_engine_ops pack_engine_hdf5;
 extern const struct pack_engine_ops pack_engine_images;
 extern const struct pack_engine_ops pack_engine_libpack;
+extern const struct pack_engine_ops pack_engine_pread;
 extern const struct pack_engine_ops pack_engine_mmap;
 extern const struct pack_engine_ops pack_engine_direct;
 
