@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import urllib.parse
@@ -249,6 +250,20 @@ RULES = {
     'H5A516': (beyond(1), beyond(0), False),
     'H5A601': (lengths(1023), lengths(1024), False),
 }
+
+
+def once(make, kept):
+    """The same file again is a copy of the first."""
+    def copy(path):
+        if os.path.exists(kept):
+            shutil.copyfile(kept, path)
+        else:
+            make(path)
+            shutil.copyfile(path, kept)
+    return copy
+
+
+RULES = {code: (once(breaks, f'{code}.kept'), just_not, is_mended) for code, (breaks, just_not, is_mended) in RULES.items()}
 
 
 def mend(found, path):
