@@ -657,7 +657,8 @@ main(int argc, char **argv)
     static const char *const files[] = { "images.h5",  "data.h5",   "only.h5",
                                          "several.h5", "values.h5", "nothing.h5",
                                          "x.h5",       "many.h5",   "other.h5",
-                                         "large.h5",   "pieces.h5" };
+                                         "large.h5",   "pieces.h5",
+                                         "spread.h5" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(files[i]);
     bool left = chdir("..") == 0 && rmdir(folder) == 0;
