@@ -324,6 +324,9 @@ def test_asked():
     with h5py.File('bad.h5', 'r+') as file:
         file['labels'] = np.arange(1024)
     ok(audit('--crop', '32x32', 'bad.h5')[0] < 2, 'labels have no crops')
+    RULES['H5A102'][0]('bad.h5')
+    other = [reading('bad.h5', '--rule', code)['advised_samples_per_s'] is not None for code in ('102', '103', '509')]
+    equal(other, [True, True, False], 'another layout is looked for where a rule that is asked for is about it')
     RULES['H5A105'][0]('bad.h5')
     prices = []
     for workers in 1, 4, 5, 16, 1000:
