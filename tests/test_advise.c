@@ -244,6 +244,61 @@ test_search(void)
        "and more bytes than 64 bits count");
 }
 
+/* Codecs that were measured, in place of doing it. */
+struct asked {
+    double rate;
+    int n_zstd, n_gzip;
+};
+
+static enum pack_status
+measure(void *context, const struct pack_shape *chunk, const char *codec, double *stored_rate,
+        double *decode_ns, struct pack_error *err)
+{
+    struct asked *asked = context;
+    (void)chunk, (void)err;
+    asked->n_zstd += strcmp(codec, "zstd:3") == 0;
+    asked->n_gzip += strcmp(codec, "gzip:4") == 0;
+    *stored_rate = asked->rate;
+    *decode_ns = 1;
+    return PACK_OK;
+}
+
+/* What zstd leaves as it is, gzip is not tried on, unless it is today's. */
+static void
+test_vain(void)
+{
+    struct pack_profile profile;
+    static struct pack_advise_result result;
+    struct asked vain = { .rate = 0.96 }, some = { .rate = 0.94 }, today = { .rate = 0.96 };
+    struct pack_advise_config now = { .chunk = { 3, { 3, 40, 40 } },
+                                      .codec = "gzip:4",
+                                      .stored_rate = 0.96,
+                                      .decode_ns = 5,
+                                      .pattern.kind = PACK_PATTERN_SHUFFLE };
+    (void)pack_profile_named("nvme", &profile, NULL);
+    struct pack_advise_params p = {
+        .data.extent = { 3, { 500, 40, 40 } },
+        .data.elem_size = 1,
+        .machine.profile = &profile,
+        .storing.measure = measure,
+        .reading.pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 32, .workers = 2 },
+        .machine.memory_bytes = 8 << 20,
+        .n_threads = 1
+    };
+    struct asked *each[] = { &vain, &some, &today };
+    bool done = true;
+    pack_cache_params_defaults(&now.cache, p.cache.version);
+    for (int i = 0; i < 3; i++) {
+        p.storing.measure_context = each[i];
+        p.now = i == 2 ? &now : NULL;
+        done = pack_advise(&p, &result, NULL) == PACK_OK && done;
+    }
+    ok(done && vain.n_zstd > 2 && vain.n_gzip == 0 && some.n_gzip == some.n_zstd &&
+           today.n_gzip == today.n_zstd && today.n_gzip > 2,
+       "gzip is tried where zstd makes data smaller, or where it is today's: %d, %d, %d",
+       vain.n_gzip, some.n_gzip, today.n_gzip);
+}
+
 /* One sample in chunks that could not be worse, and no time to lose by it. */
 static void
 test_lone(void)
@@ -524,6 +579,7 @@ main(void)
     test_page_cache();
     test_contiguous();
     test_search();
+    test_vain();
     test_lone();
     test_slots();
     return done();

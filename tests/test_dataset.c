@@ -162,6 +162,20 @@ test_large_elements(void)
     pack_advise_file_close(file);
 }
 
+/* A file with a dataset x without chunks. */
+static void
+make_bytes(const char *name, const hsize_t extent[2], const void *data)
+{
+    hid_t h5 = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, extent, NULL);
+    hid_t set =
+        H5Dcreate2(h5, "x", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Fclose(h5);
+}
+
 /* One of several chunk shapes and codecs after the others, and by itself. */
 static void
 test_remembered(void)
@@ -173,20 +187,13 @@ test_remembered(void)
     struct pack_profile profile;
     struct pack_advise_file *file = NULL;
     double rates[4][3] = { { 0 } };
-    hid_t h5 = H5Fcreate("pieces.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t space = H5Screate_simple(2, extent, NULL);
-    hid_t set =
-        H5Dcreate2(h5, "x", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     uint32_t state = 1;
     for (size_t y = 0; y < ROWS; y++) /* the further, the less it compresses */
         for (size_t x = 0; x < WIDTH; x++) {
             state = state * 1103515245 + 12345;
             data[y][x] = (unsigned char)((state >> 16) % (1 + y / 3));
         }
-    H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
-    H5Dclose(set);
-    H5Sclose(space);
-    H5Fclose(h5);
+    make_bytes("pieces.h5", extent, data);
     bool done = pack_profile_named("nvme", &profile, NULL) == PACK_OK &&
                 pack_advise_file_open("pieces.h5", NULL, &file, NULL) == PACK_OK;
     if (done)
@@ -219,6 +226,39 @@ test_remembered(void)
     ok(done && differ,
        "each size of chunks and each codec stores another part of the data");
     is_number(n_same, 12, "and the same ones whatever was asked before");
+}
+
+/* Only an eighth compresses to nothing less: that large chunks begin with it says little. */
+static void
+test_spread(void)
+{
+    enum { ROWS = 512, WIDTH = 4096 };
+    static unsigned char data[ROWS][WIDTH];
+    const hsize_t extent[2] = { ROWS, WIDTH };
+    struct pack_profile profile;
+    struct pack_advise_file *file = NULL;
+    double rates[4] = { 0 }, decode_ns;
+    uint32_t state = 1;
+    for (size_t y = 0; y < ROWS / 8; y++)
+        for (size_t x = 0; x < WIDTH; x++) {
+            state = state * 1103515245 + 12345;
+            data[y][x] = (unsigned char)(state >> 16);
+        }
+    make_bytes("spread.h5", extent, data);
+    bool done = pack_profile_named("nvme", &profile, NULL) == PACK_OK &&
+                pack_advise_file_open("spread.h5", NULL, &file, NULL) == PACK_OK;
+    if (done)
+        pack_advise_file_use(file, NULL, &profile);
+    for (int i = 0; done && i < 4; i++) {
+        const struct pack_shape chunk = { 2, { (uint64_t)ROWS >> i, WIDTH } };
+        done = pack_advise_file_measure(file, &chunk, "zstd:3", &rates[i], &decode_ns,
+                                        NULL) == PACK_OK;
+    }
+    pack_advise_file_close(file);
+    ok(done && rates[0] > 0.2 && rates[0] < 0.3 && rates[1] == rates[0] &&
+           rates[2] == rates[0] && rates[3] == rates[0],
+       "pieces of large chunks are from all of the data, and the same ones: %g, %g, %g, %g",
+       rates[0], rates[1], rates[2], rates[3]);
 }
 
 static void
@@ -602,6 +642,7 @@ main(int argc, char **argv)
     test_list();
     test_large_elements();
     test_remembered();
+    test_spread();
     test_parts();
     test_elements();
     test_walk();
@@ -616,7 +657,8 @@ main(int argc, char **argv)
     static const char *const files[] = { "images.h5",  "data.h5",   "only.h5",
                                          "several.h5", "values.h5", "nothing.h5",
                                          "x.h5",       "many.h5",   "other.h5",
-                                         "large.h5",   "pieces.h5" };
+                                         "large.h5",   "pieces.h5",
+                                         "spread.h5" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(files[i]);
     bool left = chdir("..") == 0 && rmdir(folder) == 0;

@@ -37,11 +37,16 @@ struct pieces {
     unsigned char data[MEASURE_BYTES];
 };
 
+/* Where they are. */
+struct places {
+    struct pack_box box[PIECES];
+};
+
 struct pack_advise_file {
     const struct pack_h5_dataset *data;
     struct pack_h5_dataset *own;  /* the same, when it was opened here */
-    struct pieces *picked; /* of its data, for chunks of picked_class; NULL: none yet */
-    int picked_class;
+    struct pieces *picked; /* of its data, NULL: none yet */
+    struct places places;  /* theirs */
     struct pack_watch watch; /* stop alone */
     const struct pack_profile *profile;
     struct measured measured[MEASURED_MAX];
@@ -291,7 +296,8 @@ pack_advise_file_use(struct pack_advise_file *file, const struct pack_watch *wat
 }
 
 /* A box of at most MEASURE_BYTES / PIECES, shaped like the chunk, shortened along its
- * slowest axes where it is too large, at the piece-th of PIECES places. */
+ * slowest axes where it is too large, at the piece-th of PIECES places: where a chunk begins,
+ * or a part of one that is as long, so that pieces of all large chunks are the same. */
 static void
 piece_box(const struct pack_facts *facts, const struct pack_shape *chunk, int piece,
           struct pack_box *box)
@@ -307,7 +313,8 @@ piece_box(const struct pack_facts *facts, const struct pack_shape *chunk, int pi
     for (int i = 0; i < chunk->rank; i++) {
         uint64_t places = facts->extent.extent[i] - box->count[i];
         uint64_t at = (uint64_t)((double)places * (piece + 0.5) / PIECES);
-        box->start[i] = at / chunk->extent[i] * chunk->extent[i];
+        uint64_t step = box->count[i] ? box->count[i] : 1;
+        box->start[i] = at / step * step;
         if (box->start[i] > places)
             box->start[i] = places;
     }
@@ -316,7 +323,7 @@ piece_box(const struct pack_facts *facts, const struct pack_shape *chunk, int pi
 /* What the child does. */
 struct picking {
     const struct pack_advise_file *file;
-    const struct pack_shape *chunk;
+    const struct places *places;
     struct pieces *pieces;
 };
 
@@ -331,13 +338,12 @@ read_pieces(void *context, struct pack_h5_guard *guard, struct pack_error *err)
     enum pack_status status = pack_h5_boxes_open(&how, &reader, err);
     pack_h5_guard_note(guard, "reading samples of '/%s'", d->path);
     for (size_t used = 0; status == PACK_OK && to->n < PIECES;) {
-        struct pack_box box;
+        const struct pack_box *box = &p->places->box[to->n];
         size_t bytes = d->facts.type.bytes;
-        piece_box(&d->facts, p->chunk, (int)to->n, &box);
-        for (int k = 0; k < box.rank; k++)
-            bytes *= box.count[k];
+        for (int k = 0; k < box->rank; k++)
+            bytes *= box->count[k];
         to->bytes[to->n] = bytes;
-        status = pack_h5_boxes_read(reader, &box, 1, to->data + used, NULL, err);
+        status = pack_h5_boxes_read(reader, box, 1, to->data + used, NULL, err);
         used += bytes;
         to->n += status == PACK_OK;
     }
@@ -358,22 +364,24 @@ largest_chunk(const struct pack_h5_dataset *d)
 }
 
 /*
- * Pieces of chunks of this size, read by a child, as filters may crash on what a stranger
- * stored; those of the last size are kept. They stand for this one, too, where the file was
- * changed since and cannot be read now.
+ * Pieces of such chunks, read by a child, as filters may crash on what a stranger stored; the
+ * last ones are kept. They stand for these, too, where the file was changed since and cannot
+ * be read now.
  */
 static enum pack_status
-pick(struct pack_advise_file *f, const struct pack_shape *chunk, int size_class,
-     struct pack_error *err)
+pick(struct pack_advise_file *f, const struct pack_shape *chunk, struct pack_error *err)
 {
-    struct picking picking = { f, chunk, NULL };
+    struct places places = { 0 };
+    struct picking picking = { f, &places, NULL };
     /* a piece may touch many chunks, each of which is decoded whole */
     const struct pack_h5_guard_limits limits = {
         .cpu_ns = UINT64_C(300000000000),
         .memory_bytes = (UINT64_C(4) << 30) + 3 * largest_chunk(f->data),
         .watch = &f->watch,
     };
-    if (f->picked && f->picked_class == size_class)
+    for (int i = 0; i < PIECES; i++)
+        piece_box(&f->data->facts, chunk, i, &places.box[i]);
+    if (f->picked && memcmp(&f->places, &places, sizeof places) == 0)
         return PACK_OK;
     picking.pieces = pieces_new();
     if (!picking.pieces)
@@ -387,7 +395,7 @@ pick(struct pack_advise_file *f, const struct pack_shape *chunk, int size_class,
     }
     pieces_free(f->picked);
     f->picked = picking.pieces;
-    f->picked_class = size_class;
+    f->places = places;
     return PACK_OK;
 }
 
@@ -486,7 +494,7 @@ pack_advise_file_measure(void *file, const struct pack_shape *chunk, const char 
     if (known)
         *stored_rate = known->stored_rate;
     else
-        status = pick(f, chunk, size_class, err);
+        status = pick(f, chunk, err);
     if (status == PACK_OK && !known)
         status = measure(f, &pipeline, codec, stored_rate, err);
     if (status != PACK_OK)

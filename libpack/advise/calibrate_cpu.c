@@ -82,35 +82,36 @@ paint(struct pack_lab *lab, unsigned char *pixels, size_t size)
     }
 }
 
-/* A round encodes and decodes several different images, so that the processor's branch
- * predictor does not come to know a single one. */
+enum { IMAGE_BYTES = 224 * 224 * 3, IMAGES = 8 };
+
+/* The painted images at the start of the buffer are encoded and decoded: several different
+ * ones, so that the processor's branch predictor does not come to know a single one. */
 static enum pack_status
 time_codec(struct pack_lab *lab, const char *name, double *encode_ns, double *decode_ns,
            struct pack_error *err)
 {
-    enum { SIZE = 224 * 224 * 3, IMAGES = 8 };
     struct pack_pipeline pipeline;
     struct pack_filter_ctx *ctx = NULL;
-    unsigned char *pixels = lab->buffer, *stored = pixels + IMAGES * SIZE,
-                  *out = stored + 2 * SIZE;
+    unsigned char *pixels = lab->buffer, *stored = pixels + IMAGES * IMAGE_BYTES,
+                  *out = stored + 2 * IMAGE_BYTES;
     double encode[IMAGES], decode[IMAGES];
     struct pack_stored encoded;
-    paint(lab, pixels, IMAGES * SIZE);
     enum pack_status status = pack_pipeline_parse(name, 2, &pipeline, err);
     if (status == PACK_OK)
         status = pack_filter_ctx_new(&ctx, err);
     for (int i = 0; status == PACK_OK && i < IMAGES; i++) {
         uint64_t start = pack_clock_cpu_ns();
-        status = pack_pipeline_encode(&pipeline, ctx, pixels + i * SIZE, SIZE, &encoded,
-                                      err);
-        encode[i] = (double)(pack_clock_cpu_ns() - start) / SIZE;
+        status = pack_pipeline_encode(&pipeline, ctx, pixels + i * IMAGE_BYTES,
+                                      IMAGE_BYTES, &encoded, err);
+        encode[i] = (double)(pack_clock_cpu_ns() - start) / IMAGE_BYTES;
         if (status != PACK_OK)
             break;
-        memcpy(stored, encoded.data, encoded.size < 2 * SIZE ? encoded.size : 2 * SIZE);
+        memcpy(stored, encoded.data,
+               encoded.size < 2 * IMAGE_BYTES ? encoded.size : 2 * IMAGE_BYTES);
         encoded.data = stored;
         start = pack_clock_cpu_ns();
-        status = pack_pipeline_decode(&pipeline, ctx, &encoded, out, SIZE, err);
-        decode[i] = (double)(pack_clock_cpu_ns() - start) / SIZE;
+        status = pack_pipeline_decode(&pipeline, ctx, &encoded, out, IMAGE_BYTES, err);
+        decode[i] = (double)(pack_clock_cpu_ns() - start) / IMAGE_BYTES;
     }
     pack_filter_ctx_free(ctx);
     if (status == PACK_OK && encode_ns)
@@ -124,6 +125,7 @@ enum pack_status
 pack_lab_codecs(struct pack_lab *lab, struct pack_error *err)
 {
     struct pack_profile *p = lab->profile;
+    paint(lab, lab->buffer, IMAGES * IMAGE_BYTES);
     enum pack_status status =
         time_codec(lab, "gzip:4", &p->gzip_encode_ns, &p->gzip_decode_ns, err);
     if (status == PACK_OK)

@@ -16,8 +16,8 @@ enum { SMALL_BYTES = 1 << 20 };
 
 /* ------------------------------------------------------------------ findings */
 
-static bool
-is_wanted(const struct pack_audit_params *p, int code)
+bool
+pack_audit_is_wanted(const struct pack_audit_params *p, int code)
 {
     bool wanted = p->n_only == 0;
     for (size_t i = 0; i < p->n_only; i++)
@@ -52,7 +52,7 @@ keep(const struct pack_audit_params *p, struct pack_audit_result *r,
      const struct pack_finding *finding, const char *dataset,
      const struct pack_audit_mending *mending, struct pack_error *err)
 {
-    if (!is_wanted(p, finding->code))
+    if (!pack_audit_is_wanted(p, finding->code))
         return PACK_OK;
     struct pack_audit_finding *grown =
         realloc(r->findings, (r->n_findings + 1) * sizeof *grown);

@@ -26,6 +26,9 @@ void pack_audit_find_contents(const struct pack_audit_params *params,
                               const struct pack_audit_file *file, size_t set,
                               struct pack_audit_found *found);
 
+/* audit.c: whether a rule is one of those that were asked for, and not to be ignored. */
+bool pack_audit_is_wanted(const struct pack_audit_params *params, int code);
+
 /* audit_read.c: what a reader of a dataset meets with: fills in *reading, all rules of the
  * dataset, and commands. The survey's own rules stand also where no reader is known.
  * PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED. */

@@ -256,16 +256,24 @@ find_smaller(const struct pack_audit_outlook *l, struct pack_audit_choice *best,
     return status;
 }
 
+/* Whether a layout is at fault by a rule that was asked for. */
+static bool
+is_at_fault(const struct pack_audit_params *params, const struct pack_audit_found *found)
+{
+    for (size_t i = 0; i < found->n; i++)
+        if (is_layout(&found->finding[i]) &&
+            pack_audit_is_wanted(params, found->finding[i].code))
+            return true;
+    return false;
+}
+
 /* Another layout, for the order that was asked for. */
 static enum pack_status
 find_layout(const struct pack_audit_outlook *l, struct pack_audit_reading *r,
             struct pack_audit_found *found, struct pack_error *err)
 {
     struct pack_advise_job *job = l->job;
-    bool is_asked = false;
-    for (size_t i = 0; i < found->n; i++)
-        is_asked = is_asked || is_layout(&found->finding[i]);
-    if (!is_asked || !pack_rechunk_can(pack_advise_file_data(job->file)))
+    if (!pack_rechunk_can(pack_advise_file_data(job->file)))
         return PACK_OK;
     struct pack_advise_result *result = calloc(1, sizeof *result);
     if (!result)
@@ -367,7 +375,7 @@ look(const struct pack_audit_params *params, const struct pack_audit_file *file,
                         : NULL,
         .found = found,
     };
-    if (status == PACK_OK)
+    if (status == PACK_OK && is_at_fault(params, found))
         status = find_layout(&outlook, r, found, err);
     return status == PACK_OK ? pack_audit_plan(&outlook, r, err) : status;
 }
