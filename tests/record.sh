@@ -140,4 +140,17 @@ ok $? 'SIGTERM is handed on, and what was read until then is kept'
 h5advise --force --record k.trace -- "$python" "$top_srcdir/tests/record.py" die >out 2>err
 [ $? -eq 137 ] && [ "$(grep -vc '^#' k.trace)" -eq 50 ]
 ok $? 'what a process has read that was killed is there'
+
+# a recorder that was killed leaves what was read until then, and what comes with zeros behind it
+h5advise --record z.trace -- "$python" "$top_srcdir/tests/record.py" sleep unready >out 2>err &
+recorder=$!
+wait_until test -s unready
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+piece=$(find h5advise-* -name '*.trace')
+trainer=${piece##*/}
+run h5advise a.h5 --no-measure --pattern "trace:$piece"
+[ $status -le 1 ] && grep -q "^h5advise: " err; ok $? 'what a recorder has left that was killed is a trace'
+kill -TERM "${trainer%%-*}"
+rm -rf h5advise-*
 done_testing
