@@ -1194,21 +1194,28 @@ def test_sources_that_are_not_there_are_told_of_once(tmp_path):
                 assert os.path.samefile(one.filename, files.__file__)  # whose line asked for it
 
 
-def test_sources_that_hdf5_looks_for_elsewhere_are_not_called_missing(tmp_path):
-    (tmp_path / "there").mkdir()
-    pixels = write(tmp_path / "there" / "s.h5", n=20)
-    with h5py.File(tmp_path / "v.h5", "w") as file:
-        layout = h5py.VirtualLayout(pixels.shape, "u1")
-        layout[:] = h5py.VirtualSource("s.h5", "images", pixels.shape)
-        file.create_virtual_dataset("images", layout)
+def test_sources_that_hdf5_finds_elsewhere_are_not_called_missing(tmp_path):
+    there, nowhere, beside = (tmp_path / name for name in ("there", "nowhere", "beside"))
+    for folder in there, nowhere, beside:
+        folder.mkdir()
+    pixels = write(there / "s.h5", n=20)
+    for path, stored in (tmp_path / "v.h5", "s.h5"), (tmp_path / "far.h5", "/none/s.h5"), (beside / "v.h5", "s.h5"):
+        with h5py.File(path, "w") as file:
+            layout = h5py.VirtualLayout(pixels.shape, "u1")
+            layout[:] = h5py.VirtualSource(stored, "images", pixels.shape)
+            file.create_virtual_dataset("images", layout)
+    write(beside / "s.h5", n=20)
     program = ("import sys, h5pack; print(sum(int(x.sum()) for x, in "
                "h5pack.Loader(sys.argv[1], 4, out='numpy', memory='64M')))")
-    for prefix, missing in (tmp_path / "there", False), (tmp_path / "nowhere", False), ("", True):
-        run = subprocess.run([sys.executable, "-c", program, tmp_path / "v.h5"], text=True,
+    for path, prefix, missing in ((tmp_path / "v.h5", there, False), (tmp_path / "v.h5", f"{nowhere}:{there}", False),
+                                  (tmp_path / "far.h5", there, False), (tmp_path / "v.h5", nowhere, True),
+                                  (tmp_path / "far.h5", nowhere, True), (tmp_path / "v.h5", "", True),
+                                  (beside / "v.h5", nowhere, False)):
+        run = subprocess.run([sys.executable, "-c", program, path], text=True, cwd=nowhere,
                              env={**os.environ, "HDF5_VDS_PREFIX": str(prefix)},
                              capture_output=True, check=True)
-        assert ("cannot be found" in run.stderr) == missing, (prefix, run.stderr)
-        assert int(run.stdout) == (pixels.sum() if prefix == tmp_path / "there" else 0), prefix
+        assert ("cannot be found" in run.stderr) == missing, (path, prefix, run.stderr)
+        assert (int(run.stdout) == pixels.sum()) != missing, (path, prefix)
 
 
 def n_threads():
