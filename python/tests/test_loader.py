@@ -1,6 +1,7 @@
 """Loader against what h5py reads."""
 import ctypes
 import gc
+import importlib.util
 import json
 import os
 import pickle
@@ -136,6 +137,36 @@ def test_elements_that_are_no_numbers_of_this_machine_are_bytes(tmp_path):
         got, = take(loader(tmp_path, 4, images=kind, with_=(), order="sequential"))
         assert got.dtype.kind == "V", kind
         assert got.view(bits.dtype.byteorder + "u2").tolist() == bits.tolist(), kind
+
+
+def test_long_doubles_are_numbers_and_those_of_other_machines_refused(tmp_path):
+    values = (numpy.arange(24, dtype="g") / 3).reshape(6, 4)
+    own = h5py.h5t.py_create(values.dtype)
+    is_long = own.get_size() > 8
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["images"], file["twice"] = values, values * 2
+        for name, base, bias in ("turned", own, 0), ("odd", own, 1):
+            kind = base.copy()
+            if bias:
+                kind.set_ebias(base.get_ebias() - bias)
+            else:
+                kind.set_order(h5py.h5t.ORDER_BE if sys.byteorder == "little" else h5py.h5t.ORDER_LE)
+            made = h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple((6, 4)))
+            made.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+    got, twice = take(loader(tmp_path, 4, with_="twice", order="sequential"))
+    assert got.dtype == twice.dtype == numpy.longdouble
+    assert (got == values).all() and (twice == values * 2).all()
+    part = next(iter(loader(tmp_path, 4, with_=None, out="dlpack")))[0]
+    if not is_long:
+        return
+    assert memoryview(part).format == "g" and part.typestr == f"<f{own.get_size()}"
+    raised(BufferError, part.__dlpack__)
+    for argument, options in ("images", {"images": "turned"}), ("with_", {"with_": "odd"}):
+        said = raised(h5pack.ArgumentError, loader, tmp_path, **options)
+        assert said.startswith(f"{argument}: '{tmp_path}/x.h5': '") and "this machine's long double" in said
+    numbers = h5pack.Loader(tmp_path / "x.h5", 4, images="images", with_=None, order="sequential", out="torch") \
+        if importlib.util.find_spec("torch") else None
+    assert numbers is None or next(iter(numbers))[0].dtype == numpy.longdouble
 
 
 def test_fields_of_bits_are_numbers(tmp_path):
