@@ -679,6 +679,18 @@ def test_left():
     ok('H5A106' not in codes('left.h5', *words) + codes('new.h5', *words), 'chunks of a quarter of the bytes are larger ones')
 
 
+def test_harmful():
+    """A layout in which rules find more than notes that today's does not have is not proposed."""
+    few = rng.integers(0, 4, (1024, 64, 64)).astype('u1')
+    few[:, ::3] = 0
+    said = []
+    for chunk, *words in ((8, 8, 8),), ((8, 8, 8), '--threshold', '107=1K'), ((2, 16, 64), '--threshold', '107=1K'):
+        write('harmful.h5', few, chunks=chunk, compression='gzip')
+        found, = [f for f in findings('harmful.h5', '--storage', 'hdd', *words) if f['code'] == 'H5A103']
+        said.append((found['command'] is not None, found['left']))
+    equal(said, [(True, []), (False, []), (True, ['H5A107'])], 'also where no other cures what costs today')
+
+
 def test_grown():
     """What a codec, or none, takes more than the one of today, is told."""
     few = rng.integers(0, 2, (1024, 64, 64)).astype('u1')
@@ -1545,6 +1557,7 @@ test_same_sentence()
 test_fix()
 test_foreseen()
 test_left()
+test_harmful()
 test_grown()
 test_bytes()
 test_rest()

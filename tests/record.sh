@@ -125,6 +125,38 @@ for how in 'rmdir gone' 'echo mine >gone/t.trace'; do
 done
 [ "$(cat gone/t.trace)" = mine ]; ok $? 'and what came into being meanwhile stays'
 
+# Nor is what each process wrote lost: here a copy of one, with many names, for which memory is asked.
+shim=$top_builddir/tests/.libs/fault_shim.so
+${AWK:-awk} 'BEGIN { print "# h5pack-trace 2\n# dataset\t0\t/x"
+    for (i = 0; i < 200; i++) printf "# file\t%d\t/%d.h5\n7\t1\t%d\t0\t4711\t%d\n", i, i, i, i }' >one
+# shellcheck disable=SC2016
+with_fault() { # FAULT_... ...: records it, and says in $found where what was read is
+    rm -rf f.trace h5advise-*
+    env LD_PRELOAD="$shim" "$@" h5advise --record f.trace -- sh -c 'cp one "$H5PACK_RECORD_DIR/1-1.trace"' >out 2>err
+    status=$?
+    kept=$(sed -n "s/.*; what each process read is in '\(.*\)'$/\1/p" err)
+    found=${kept:+$kept/1-1.trace}
+    found=${found:-f.trace}
+}
+with_fault FAULT_CALL=write FAULT_N=1 FAULT_LAST=all FAULT_HOW=ENOSPC FAULT_PATH=.trace.part
+[ $status -eq 2 ] && is_one_sentence err && grep -q ': No space left.*; what each process read is in' err && cmp -s one "$found"
+ok $? 'on a full disk it stays, and it is said where'
+with_fault FAULT_CALL=memory FAULT_REPORT=report
+all=$(sed -n 's/calls //p' report | sort -n | tail -n 1)
+[ $status -eq 0 ] && [ "$(find . -name 'h5advise-*' | wc -l)" -eq 0 ]; ok $? "after $all allocations nothing is left"
+n=151 lost=0 kept_n=0 # those before are the shell's, too
+while [ "$n" -le "$all" ]; do
+    with_fault FAULT_CALL=memory FAULT_HOW=ENOMEM FAULT_N="$n"
+    [ -z "$kept" ] || kept_n=$((kept_n + 1))
+    if [ "$(grep -c '^7	1	' "$found")" -ne 200 ]; then
+        lost=$((lost + 1))
+        note <err
+    fi
+    n=$((n + 17))
+done
+[ $lost -eq 0 ] && [ $kept_n -gt 0 ]; ok $? "nor is it lost without memory, $kept_n times before there was a trace"
+rm -rf h5advise-*
+
 run h5advise --record h.trace -- "$python" "$top_srcdir/tests/record.py" threads
 [ $status -eq 0 ] && [ "$(cat out)" -lt 4000 ]; ok $? 'threads that end leave nothing behind'
 
@@ -140,4 +172,17 @@ ok $? 'SIGTERM is handed on, and what was read until then is kept'
 h5advise --force --record k.trace -- "$python" "$top_srcdir/tests/record.py" die >out 2>err
 [ $? -eq 137 ] && [ "$(grep -vc '^#' k.trace)" -eq 50 ]
 ok $? 'what a process has read that was killed is there'
+
+# a recorder that was killed leaves what was read until then, and what comes with zeros behind it
+h5advise --record z.trace -- "$python" "$top_srcdir/tests/record.py" sleep unready >out 2>err &
+recorder=$!
+wait_until test -s unready
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+piece=$(find h5advise-* -name '*.trace')
+trainer=${piece##*/}
+run h5advise a.h5 --no-measure --pattern "trace:$piece"
+[ $status -le 1 ] && grep -q "^h5advise: " err; ok $? 'what a recorder has left that was killed is a trace'
+kill -TERM "${trainer%%-*}"
+rm -rf h5advise-*
 done_testing

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -180,6 +181,16 @@ end_with_7(int number)
     _exit(7);
 }
 
+/* Of a process that fails again and again. */
+static const struct rlimit seconds = { 5, 5 };
+
+static void
+end_with_8(int number)
+{
+    (void)number;
+    _exit(8);
+}
+
 /* How a process ends that reads the last page of `mapping`, while another is being read or
  * none; 7: the handler that was there before. */
 static int
@@ -190,6 +201,7 @@ fail_elsewhere(const unsigned char *mapping, size_t page, const unsigned char *o
     pid_t child = fork();
     if (child == 0) {
         struct summing s = { .from = mapping + 2 * page, .size = 1 };
+        setrlimit(RLIMIT_CPU, &seconds);
         signal(SIGBUS, has_handler ? end_with_7 : SIG_DFL);
         pack_mapped_begin();
         if (other)
@@ -200,6 +212,94 @@ fail_elsewhere(const unsigned char *mapping, size_t page, const unsigned char *o
     }
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* Who comes later than pack_mapped_begin(), and how. */
+static struct sigaction later_before;
+static int n_later;
+
+static void
+later_hand_on(int number, siginfo_t *info, void *context)
+{
+    n_later++;
+    later_before.sa_sigaction(number, info, context);
+}
+
+/* As Python's faulthandler does. */
+static void
+later_put_back(int number, siginfo_t *info, void *context)
+{
+    (void)info;
+    (void)context;
+    if (++n_later > 2)
+        _exit(9);
+    sigaction(number, &later_before, NULL);
+    raise(number);
+}
+
+/* Another page is there when it comes back. */
+static void
+later_mend(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    long page = sysconf(_SC_PAGESIZE);
+    n_later++;
+    mmap((void *)((uintptr_t)info->si_addr & ~((uintptr_t)page - 1)), (size_t)page, PROT_READ,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void
+end_with_7_and_later(int number)
+{
+    (void)number;
+    _exit(7 + n_later);
+}
+
+/* How a process ends that reads the last page of `mapping` where somebody came later, and then
+ * pack_mapped_begin() again, and so many pack_mapped_end(): 8
+ * where pages of `other` are no longer caught. */
+static int
+fail_later(const unsigned char *mapping, const unsigned char *other, size_t page,
+           void (*later)(int, siginfo_t *, void *), bool has_handler, int n_ends)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        struct sigaction action = { .sa_sigaction = later, .sa_flags = SA_SIGINFO };
+        struct summing s = { .from = mapping + 2 * page, .size = 1 },
+                       gone = { .from = other, .size = 3 * page };
+        setrlimit(RLIMIT_CPU, &seconds);
+        signal(SIGBUS, has_handler ? end_with_7_and_later : SIG_DFL);
+        pack_mapped_begin();
+        sigaction(SIGBUS, &action, &later_before);
+        for (int i = 0; i < 2; i++)
+            pack_mapped_begin();
+        if (pack_mapped_read(other, 3 * page, sum_up, &gone))
+            _exit(8);
+        while (n_ends-- > 0)
+            pack_mapped_end();
+        sum_up(&s);
+        _exit(pack_mapped_read(other, 3 * page, sum_up, &gone) ? 8 : n_later);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* Whoever comes later is asked before those who were there before. */
+static void
+test_mapped_later(const unsigned char *mapping, const unsigned char *other, size_t page,
+                  bool is_valgrind)
+{
+    is_number((uint64_t)fail_later(mapping, other, page, later_hand_on, true, 0), 8,
+              "who hands on to us gets what is no read, once, and then who was before him");
+    is_number((uint64_t)fail_later(mapping, other, page, later_hand_on, true, 3), 8,
+              "also when we are gone");
+    int end = fail_later(mapping, other, page, later_put_back, false, 0);
+    ok(end == -SIGBUS || (is_valgrind && end < 0), "one who puts us back ends the process, by %d",
+       -end);
+    is_number((uint64_t)fail_later(mapping, other, page, later_mend, true, 0), 1,
+              "behind one who comes back what is read is caught as before");
 }
 
 static void
@@ -236,13 +336,18 @@ test_mapped(void)
     const char *preload = getenv("LD_PRELOAD");
     bool is_valgrind = preload && strstr(preload, "vgpreload"); /* which says SIGSEGV */
     ok(end == -SIGBUS || (is_valgrind && end < 0), "nobody: it ends the process, by %d", -end);
-    pack_mapped_begin();
-    signal(SIGBUS, end_with_7); /* as one who comes later, and stays */
-    pack_mapped_end();
-    pack_mapped_begin();
-    sigaction(SIGBUS, NULL, &after);
-    pack_mapped_end();
-    ok(after.sa_handler == end_with_7, "who came later stays, and is not called by us");
+    test_mapped_later(mapping, other, page, is_valgrind);
+    for (int i = 0; i < 20; i++) {
+        pack_mapped_begin();
+        signal(SIGBUS, i % 2 ? end_with_7 : end_with_8); /* as one who comes later, and stays */
+        pack_mapped_begin();
+        n += !pack_mapped_read(mapping, 3 * page, sum_up, &all);
+        pack_mapped_end();
+        pack_mapped_end();
+        sigaction(SIGBUS, NULL, &after);
+        n += after.sa_handler == (i % 2 ? end_with_7 : end_with_8);
+    }
+    is_number((uint64_t)n, 6 + 40, "who came later is below us while we read, and there again then");
     sigaction(SIGBUS, &before, NULL);
     munmap(mapping, 3 * page);
     munmap(other, 3 * page);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libpack/base/pool.h"
 #include "libpack/bench/bench_advice_parts.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/hdf5/readset.h"
@@ -208,6 +209,33 @@ test_rewrite(struct pack_readset *set)
     made_time.decode_ns = made_time.byte_ns = 0;
     ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK && !find(&advice, "h5rechunk"),
        "and is not proposed where, tried, it does not");
+    tell(&advice);
+    made_time = usual;
+    pack_bench_done(&r);
+}
+
+/* What gains in most rounds and loses in one is not surely a gain. */
+static void
+test_unsteady(struct pack_readset *set)
+{
+    struct pack_bench_params p = reading(set, &none);
+    struct pack_bench_result r;
+    struct pack_bench_advice advice;
+    struct pack_bench_ask ask = { .no_trial = false };
+    p.workers.n = 1;
+    if (pack_pool_default_threads() < 2) {
+        skip("one processor: no further worker is tried");
+        return;
+    }
+    if (!ok(pack_bench_run(&p, &r, NULL) == PACK_OK, "a run of one worker"))
+        return;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK, "more are tried");
+    const struct pack_bench_change *c = find(&advice, "{workers}");
+    tell(&advice);
+    ok(c && c->is_measured && c->gain > 1.15 && c->gain_low > 1, "and proposed, as they gain");
+    made_time.unsteady = 10;
+    ok(pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK && !find(&advice, "{workers}"),
+       "but not where they were slower once");
     tell(&advice);
     made_time = usual;
     pack_bench_done(&r);
@@ -427,6 +455,7 @@ main(void)
     if (plain && packed) {
         test_cliff(plain);
         test_python(plain);
+        test_unsteady(plain);
         test_rewrite(packed);
     }
     drop(plain);

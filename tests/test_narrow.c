@@ -40,7 +40,7 @@ static void
 test_rounding(void)
 {
     static struct pack_narrow narrow;
-    const struct pack_type single = { PACK_TYPE_FLOAT, 4, true, true, false, PACK_ORDER_LITTLE, false, false };
+    const struct pack_type single = { .class_id = PACK_TYPE_FLOAT, .bytes = 4, .is_ieee = true };
     bool quotient = pack_narrow_init(&narrow, &single), product = quotient;
     for (int k = 0; k < 256; k++) {
         volatile float q = (float)k / 255.0f, part = 1.0f / 255.0f, p = (float)k * part;
@@ -58,7 +58,7 @@ static void
 test_half(void)
 {
     static struct pack_narrow narrow;
-    const struct pack_type half = { PACK_TYPE_FLOAT, 2, true, true, false, PACK_ORDER_LITTLE, false, false };
+    const struct pack_type half = { .class_id = PACK_TYPE_FLOAT, .bytes = 2, .is_ieee = true };
     bool good = pack_narrow_init(&narrow, &half);
     static const struct {
         int k;
@@ -76,10 +76,10 @@ test_text(void)
 {
     static struct pack_narrow narrow;
     const struct pack_type types[] = {
-        { PACK_TYPE_INTEGER, 1, true, false, false, PACK_ORDER_LITTLE, false, false },
-        { PACK_TYPE_INTEGER, 8, true, false, false, PACK_ORDER_BIG, false, false },
-        { PACK_TYPE_INTEGER, 8, false, false, false, PACK_ORDER_LITTLE, false, false },
-        { PACK_TYPE_FLOAT, 2, true, true, false, PACK_ORDER_BIG, false, false },
+        { .class_id = PACK_TYPE_INTEGER, .bytes = 1, .is_signed = true },
+        { .class_id = PACK_TYPE_INTEGER, .bytes = 8, .is_signed = true, .order = PACK_ORDER_BIG },
+        { .class_id = PACK_TYPE_INTEGER, .bytes = 8 },
+        { .class_id = PACK_TYPE_FLOAT, .bytes = 2, .is_ieee = true, .order = PACK_ORDER_BIG },
     };
     static const uint64_t bits[] = { 0x80, (uint64_t)INT64_MIN, UINT64_MAX, 0x8000 };
     static const char *const texts[] = { "-128", "-9223372036854775808",
@@ -100,8 +100,9 @@ main(void)
     struct pack_narrow narrow;
     for (int order = PACK_ORDER_LITTLE; order <= PACK_ORDER_BIG; order++)
         for (int i = 0; i < 4; i++) {
-            struct pack_type type = { PACK_TYPE_INTEGER, bytes[i], false, false, false,
-                                      (enum pack_type_order)order, false, false };
+            struct pack_type type = { .class_id = PACK_TYPE_INTEGER,
+                                      .bytes = bytes[i],
+                                      .order = (enum pack_type_order)order };
             test_type(type);
             type.is_signed = true;
             test_type(type);

@@ -505,6 +505,31 @@ way_of(uint64_t n, const char *pipeline, int *n_wrong)
     return engine;
 }
 
+/* The way of two files of `n` samples of 96 KB each. */
+static const char *
+way_of_two(uint64_t n)
+{
+    static char engine[32];
+    struct made made = { .name = "two",
+                         .type = "u8",
+                         .rank = 2,
+                         .dims = { n, 98304 },
+                         .chunk = { 1, 98304 } };
+    const char *const files[] = { path, path };
+    struct pack_reader_params params = in_order(PACK_READER_AUTO, 2);
+    struct pack_reader *reader = NULL;
+    struct pack_reader_info info = { .engine = "" };
+    params.file = NULL;
+    params.files = files;
+    params.n_files = 2;
+    made_write(&made, path);
+    if (pack_reader_open(&params, &reader, NULL) == PACK_OK)
+        pack_reader_info(reader, &info, NULL);
+    pack_reader_close(reader);
+    snprintf(engine, sizeof engine, "%s", info.engine);
+    return engine;
+}
+
 static void
 test_ways(void)
 {
@@ -515,6 +540,8 @@ test_ways(void)
     ok(strcmp(way_of(600, NULL, &n_wrong), "pread") == 0, "59 MB are not mapped");
     ok(strcmp(way_of(700, "fletcher32", &n_wrong), "pread") == 0, "nor what has filters");
     is_number((uint64_t)n_wrong, 0, "and all samples are right");
+    ok(strcmp(way_of_two(350), mapped) == 0, "two files of 34 MB are read by %s", mapped);
+    ok(strcmp(way_of_two(340), "pread") == 0, "of 33 MB, which are less together, not");
 }
 
 /* -------------------------------------------------------------- HDF5 itself */

@@ -154,6 +154,20 @@ test_bad(void)
     struct pack_error err = { .text = "" };
     pack_trace_parse(nul, sizeof nul - 1, &trace, &err);
     is_text(err.text, "line 4, column 11: a name with a NUL", "refused");
+    static const char killed[] = HEAD "1\t1\t0\t0\t7\t8\n2\t1\t0\t0\t7\t9\n3\t1\t0\t0\t7\0\0\0";
+    static const char holes[] = HEAD "1\t1\t0\t0\t7\t8\n2\t1\t\0\0\0\0\0\t7\t9\n\0\0";
+    static const char bare[] = "1\t1\n\0\0";
+    ok(pack_trace_parse(killed, sizeof killed - 1, &trace, &err) == PACK_OK &&
+           trace.n_boxes == 2 && trace.boxes[1].start[0] == 2,
+       "zeros end what was recorded, without the line before them that is half of one");
+    pack_trace_free(&trace);
+    ok(pack_trace_parse(holes, sizeof holes - 1, &trace, &err) == PACK_OK && trace.n_boxes == 1,
+       "or without one that has holes");
+    pack_trace_free(&trace);
+    pack_trace_parse(holes, sizeof holes - 3, &trace, &err);
+    is_text(err.text, "line 5, column 5: a number is expected here", "holes alone are damage");
+    pack_trace_parse(bare, sizeof bare - 1, &trace, &err);
+    is_text(err.text, "line 2, column 1: a number is expected here", "as zeros are where nobody records");
     struct pack_buf text = { 0 };
     pack_buf_printf(&text, NULL, "# h5pack-trace 2\n");
     pack_trace_put_name(&text, "file", 0, "a\\b\tc\nd\re", NULL);

@@ -1,7 +1,7 @@
 /*
  * Each process of the program writes a file of its own into a folder (record/record_file.c);
- * when the program has ended they become one trace. Standard output is the program's: what
- * is said here goes to standard error.
+ * when the program has ended they become one trace, and are removed when it is written. Standard
+ * output is the program's: what is said here goes to standard error.
  */
 #include "tools/advise_record.h"
 
@@ -128,7 +128,10 @@ struct pieces {
     char folder[200];
     struct pack_trace_piece *pieces;
     size_t n;
+    bool is_kept; /* there is no trace of them */
 };
+
+static const char whole[] = "recorded.trace"; /* the trace, if it stays there */
 
 static enum pack_status
 make_folder(struct pieces *p, struct pack_error *err)
@@ -147,26 +150,28 @@ make_folder(struct pieces *p, struct pack_error *err)
 }
 
 /* A file that is empty, or cannot be read, is nothing that was recorded. */
-static struct pack_trace_piece
-map(int folder, const char *name)
+static enum pack_status
+map(int folder, const char *name, struct pack_trace_piece *piece, struct pack_error *err)
 {
-    struct pack_trace_piece piece = { "", 0 };
+    enum pack_status status = PACK_OK;
     struct stat s;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    *piece = (struct pack_trace_piece){ "", 0 };
     if (fd < 0)
-        return piece;
+        return PACK_OK;
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0) {
         void *text = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (text != MAP_FAILED)
-            piece = (struct pack_trace_piece){ text, (size_t)s.st_size };
+            *piece = (struct pack_trace_piece){ text, (size_t)s.st_size };
+        else
+            status = pack_fail_errno(err, errno, "cannot map '%.200s'", name);
     }
     close(fd);
-    return piece;
+    return status;
 }
 
-/* Maps what there is, and removes the names: nothing stays behind. */
 static enum pack_status
-take(struct pieces *p, struct pack_error *err)
+map_all(struct pieces *p, struct pack_error *err)
 {
     DIR *dir = opendir(p->folder);
     struct dirent *entry;
@@ -181,32 +186,35 @@ take(struct pieces *p, struct pack_error *err)
             status = pack_fail_memory(err, "trace");
         } else {
             p->pieces = more;
-            more[p->n++] = map(dirfd(dir), entry->d_name);
+            status = map(dirfd(dir), entry->d_name, &more[p->n++], err);
         }
-        unlinkat(dirfd(dir), entry->d_name, 0);
     }
     closedir(dir);
     return status;
 }
 
-/* Their names are gone: the room that they took is free then. */
 static void
-let_go(struct pieces *p)
+remove_all(const char *folder)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (p->pieces[i].size > 0)
-            munmap((void *)(uintptr_t)p->pieces[i].text, p->pieces[i].size);
-    free(p->pieces);
-    p->pieces = NULL;
-    p->n = 0;
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, whole) != 0)
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    rmdir(folder);
 }
 
 static void
 done(struct pieces *p)
 {
-    let_go(p);
-    if (p->folder[0])
-        rmdir(p->folder);
+    for (size_t i = 0; i < p->n; i++)
+        if (p->pieces[i].size > 0)
+            munmap((void *)(uintptr_t)p->pieces[i].text, p->pieces[i].size);
+    free(p->pieces);
+    if (p->folder[0] && !p->is_kept)
+        remove_all(p->folder);
 }
 
 /* ------------------------------------------------------------------ saying */
@@ -283,10 +291,19 @@ check_trace(const char *trace, bool force, struct pack_error *err)
                    : pack_outfile_check(trace, force, err);
 }
 
+/* Without a trace there is what each process wrote: each is a trace of its own. */
+static enum pack_status
+keep(struct pieces *p, enum pack_status status, struct pack_error *err)
+{
+    struct pack_error why = *err;
+    p->is_kept = true;
+    return pack_fail(err, status, "%s; what each process read is in '%s'", why.text, p->folder);
+}
+
 /* Where it cannot be written it stays in the folder for temporary files: nobody runs a
  * training once more for it. */
 static enum pack_status
-put(const char *trace, bool force, const struct pieces *p, const struct pack_buf *text,
+put(const char *trace, bool force, struct pieces *p, const struct pack_buf *text,
     struct pack_error *err)
 {
     enum pack_status status = check_trace(trace, force, err); /* made meanwhile */
@@ -294,11 +311,11 @@ put(const char *trace, bool force, const struct pieces *p, const struct pack_buf
         status = pack_outfile_write(trace, force, text->data, text->size, err);
     if (status == PACK_OK)
         return PACK_OK;
-    char kept[sizeof p->folder + 16];
+    char kept[sizeof p->folder + sizeof whole + 1];
     struct pack_error why = *err;
-    snprintf(kept, sizeof kept, "%s/recorded.trace", p->folder);
+    snprintf(kept, sizeof kept, "%s/%s", p->folder, whole);
     if (pack_outfile_write(kept, false, text->data, text->size, NULL) != PACK_OK)
-        return status;
+        return keep(p, status, err);
     return pack_fail(err, status, "%s; what was recorded is in '%s'", why.text, kept);
 }
 
@@ -308,12 +325,14 @@ write_trace(const char *trace, bool force, struct pieces *p, const char *command
 {
     struct pack_buf text = { 0 };
     size_t n_damaged = 0, n_stopped = 0, n_empty = 0;
-    enum pack_status status =
-        pack_trace_merge(p->pieces, p->n, &text, &n_damaged, &n_stopped, err);
+    enum pack_status status = map_all(p, err);
+    if (status == PACK_OK)
+        status = pack_trace_merge(p->pieces, p->n, &text, &n_damaged, &n_stopped, err);
+    if (status != PACK_OK)
+        status = keep(p, status, err);
     for (size_t i = 0; i < p->n; i++) /* there was no room for a first line */
         n_empty += p->pieces[i].size == 0;
     n_stopped += n_empty;
-    let_go(p);
     if (status == PACK_OK && text.size == 0 && n_stopped > 0)
         status = pack_fail(err, PACK_ERR_IO,
                            "nothing could be recorded of '%.200s': no room in the folder for "
@@ -354,8 +373,6 @@ advise_record(const char *trace, bool force, char **command, int *exit_status,
         status = make_folder(&pieces, err);
     if (status == PACK_OK)
         status = run(command, library, pieces.folder, exit_status, err);
-    if (status == PACK_OK)
-        status = take(&pieces, err);
     if (status == PACK_OK)
         status = write_trace(trace, force, &pieces, command[0], err);
     done(&pieces);

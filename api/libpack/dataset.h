@@ -122,6 +122,7 @@ struct pack_type {
     uint32_t bytes;             /* of one element, in the file */
     bool is_signed;             /* integers, and those that enums stand for */
     bool is_ieee;               /* floats of 2, 4 and 8 bytes as IEEE 754 has them */
+    bool is_long_double;        /* floats of more than 8 bytes that are this machine's long double */
     bool is_variable;           /* strings and sequences of variable length */
     enum pack_type_order order; /* integers, floats, bitfields, enums; else NONE */
     bool is_padded;             /* integers, bitfields, enums of which not all bits count: 12

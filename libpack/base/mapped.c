@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -14,14 +15,58 @@ struct reading {
 
 static _Thread_local struct reading *volatile reading; /* of this thread, or none */
 
-/* Of the process, as a signal's handler is. */
+/*
+ * Of the process, as a signal's handler is. Whose it was stand below us, the last one on top; one
+ * of them that came later than we did may hand on to us, and then goes on below himself:
+ *
+ *     signal ──▶ we ──▶ who came later ──▶ we ──▶ who was before
+ */
+enum { OTHERS_MAX = 8 };
 static pthread_mutex_t bus_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned bus_users;
-static bool bus_caught; /* once: whoever came later goes on to us, and we to whom was before */
-static struct sigaction bus_before; /* whose SIGBUS it was */
+static struct sigaction bus_others[OTHERS_MAX];
+static atomic_uint bus_n_others; /* 0: we have never come, or gone */
 
-/* Whose reading it is goes on behind it; others' is theirs, which without a handler means to
- * fail again, and to end. */
+static bool
+is_same(const struct sigaction *a, const struct sigaction *b)
+{
+    bool has_info = a->sa_flags & SA_SIGINFO;
+    return has_info == !!(b->sa_flags & SA_SIGINFO) &&
+           (has_info ? a->sa_sigaction == b->sa_sigaction
+                     : a->sa_handler == b->sa_handler);
+}
+
+/* Without a handler: to fail again, and to end. */
+static void
+call(const struct sigaction *other, int number, siginfo_t *info, void *context)
+{
+    if (other->sa_flags & SA_SIGINFO)
+        other->sa_sigaction(number, info, context);
+    else if (other->sa_handler == SIG_DFL || other->sa_handler == SIG_IGN)
+        signal(number, SIG_DFL);
+    else
+        other->sa_handler(number);
+}
+
+/* Who came later finds things as if we had not come once more: what he thinks was there before
+ * him, which is us, he may call, or put back. If he does neither, and comes back, we stay. */
+static void
+hand_on(int number, siginfo_t *info, void *context)
+{
+    unsigned n = atomic_load(&bus_n_others);
+    struct sigaction top, now, other = bus_others[n > 0 ? n - 1 : 0];
+    if (n < 2 || sigaction(number, &other, &top) != 0) {
+        call(&other, number, info, context);
+        return;
+    }
+    atomic_store(&bus_n_others, n - 1);
+    call(&other, number, info, context);
+    if (sigaction(number, NULL, &now) == 0 && is_same(&now, &other) &&
+        sigaction(number, &top, NULL) == 0)
+        atomic_store(&bus_n_others, n);
+}
+
+/* Whose reading it is goes on behind it; others' is theirs. */
 static void
 catch_bus(int number, siginfo_t *info, void *context)
 {
@@ -30,32 +75,36 @@ catch_bus(int number, siginfo_t *info, void *context)
         pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
         siglongjmp(r->back, 1);
     }
-    if (bus_before.sa_flags & SA_SIGINFO)
-        bus_before.sa_sigaction(number, info, context);
-    else if (bus_before.sa_handler == SIG_DFL || bus_before.sa_handler == SIG_IGN)
-        signal(number, SIG_DFL);
-    else
-        bus_before.sa_handler(number);
+    hand_on(number, info, context);
 }
 
+static const struct sigaction ours = { .sa_sigaction = catch_bus,
+                                       .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+/* On top of the others, each of whom is there once. False: there are too many. */
 static bool
-is_ours(void)
+note_other(const struct sigaction *other)
 {
-    struct sigaction now;
-    return sigaction(SIGBUS, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
-           now.sa_sigaction == catch_bus;
+    unsigned n = atomic_load(&bus_n_others), i = 0;
+    while (i < n && !is_same(&bus_others[i], other))
+        i++;
+    if (i == OTHERS_MAX)
+        return false;
+    for (; i + 1 < n; i++)
+        bus_others[i] = bus_others[i + 1];
+    bus_others[i] = *other;
+    atomic_store(&bus_n_others, i + 1);
+    return true;
 }
 
 void
 pack_mapped_begin(void)
 {
-    struct sigaction action = { .sa_sigaction = catch_bus,
-                                .sa_flags = SA_SIGINFO | SA_ONSTACK };
-    sigemptyset(&action.sa_mask);
+    struct sigaction now;
     pthread_mutex_lock(&bus_lock);
     bus_users++;
-    if (!bus_caught)
-        bus_caught = sigaction(SIGBUS, &action, &bus_before) == 0;
+    if (sigaction(SIGBUS, NULL, &now) == 0 && !is_same(&now, &ours) && note_other(&now))
+        sigaction(SIGBUS, &ours, NULL);
     pthread_mutex_unlock(&bus_lock);
 }
 
@@ -63,9 +112,12 @@ pack_mapped_begin(void)
 void
 pack_mapped_end(void)
 {
+    struct sigaction now;
     pthread_mutex_lock(&bus_lock);
-    if (--bus_users == 0 && is_ours())
-        bus_caught = sigaction(SIGBUS, &bus_before, NULL) != 0;
+    unsigned n = atomic_load(&bus_n_others);
+    if (--bus_users == 0 && n > 0 && sigaction(SIGBUS, NULL, &now) == 0 && is_same(&now, &ours) &&
+        sigaction(SIGBUS, &bus_others[n - 1], NULL) == 0)
+        atomic_store(&bus_n_others, n - 1);
     pthread_mutex_unlock(&bus_lock);
 }
 

@@ -13,7 +13,8 @@ extern "C" {
  * From the first pack_mapped_begin() to the last pack_mapped_end(), in any thread, SIGBUS is
  * caught, which a process gets for a page of a mapping that a shorter file no longer has, or
  * that storage cannot give. What is no read of pack_mapped_read() goes to whoever caught it
- * before; who begins to catch it later without doing so has it for himself.
+ * before. Who begins to catch it later without handing it on has it for himself until the next
+ * pack_mapped_begin(), and what is no read from then on.
  */
 void pack_mapped_begin(void);
 void pack_mapped_end(void);

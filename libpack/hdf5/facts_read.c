@@ -174,6 +174,8 @@ describe_type(hid_t id, struct pack_type *type)
     bool is_whole = class_id == H5T_INTEGER || class_id == H5T_ENUM;
     type->is_signed = is_whole && H5Tget_sign(id) == H5T_SGN_2;
     type->is_ieee = class_id == H5T_FLOAT && pack_h5_is_ieee(id);
+    type->is_long_double = class_id == H5T_FLOAT && type->bytes > 8 &&
+                           H5Tequal(id, H5T_NATIVE_LDOUBLE) > 0;
     type->is_variable = class_id == H5T_VLEN || H5Tis_variable_str(id) > 0;
     H5T_order_t order = H5Tget_order(id);
     bool is_ordered = is_whole || class_id == H5T_FLOAT || class_id == H5T_BITFIELD;

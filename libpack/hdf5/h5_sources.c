@@ -219,9 +219,28 @@ stored_name(ssize_t (*get)(hid_t, size_t, char *, size_t), hid_t dcpl, size_t i)
     return name;
 }
 
+/* Whether a file of that stored name is in one of the folders, with colons between them, in which
+ * HDF5 looks for it first. Without memory it may be. */
+static bool
+is_below(const char *prefix, const char *stored)
+{
+    const char *name = stored[0] == '/' ? strrchr(stored, '/') + 1 : stored;
+    bool found = false;
+    if (strcmp(stored, ".") == 0)
+        return false; /* the file itself */
+    while (*prefix && !found) {
+        size_t n = strcspn(prefix, ":");
+        char *path = NULL;
+        found = asprintf(&path, "%.*s/%s", (int)n, prefix, name) < 0 || access(path, R_OK) == 0;
+        free(path);
+        prefix += n + (prefix[n] == ':');
+    }
+    return found;
+}
+
 static enum pack_status
 add_mapping(struct pack_h5_sources *s, hid_t dcpl, size_t i, const char *main_name,
-            struct pack_h5_guard *guard, struct pack_error *err)
+            const char *prefix, struct pack_h5_guard *guard, struct pack_error *err)
 {
     struct pack_h5_mapping *mapping = &s->mappings[i];
     char *file = stored_name(H5Pget_virtual_filename, dcpl, i);
@@ -238,7 +257,9 @@ add_mapping(struct pack_h5_sources *s, hid_t dcpl, size_t i, const char *main_na
         free(found);
     } else {
         status = add_source(s, found, dataset, guard, &mapping->source, err);
-        const struct pack_h5_source *source = &s->sources[mapping->source];
+        struct pack_h5_source *source = &s->sources[mapping->source];
+        if (status == PACK_OK && is_below(prefix, file))
+            source->is_elsewhere = true;
         bool is_block = block_of(from, &mapping->from);
         if (status == PACK_OK && source->is_missing && !is_block)
             s->unplaced = "its mappings are not of blocks";
@@ -373,16 +394,18 @@ find_unclear(struct pack_h5_sources *s, const struct pack_shape *extent)
     }
 }
 
-/* HDF5 looks for sources elsewhere. */
-static bool
-has_prefix(hid_t set)
+/* Where HDF5 looks for sources first, "" for nowhere; the caller frees it. NULL: no memory. */
+static char *
+prefix_of(hid_t set)
 {
     hid_t dapl = H5Dget_access_plist(set);
-    char prefix[2] = "";
-    bool has = dapl >= 0 && H5Pget_virtual_prefix(dapl, prefix, sizeof prefix) > 0;
+    ssize_t n = dapl < 0 ? 0 : H5Pget_virtual_prefix(dapl, NULL, 0);
+    char *prefix = calloc((size_t)(n > 0 ? n : 0) + 1, 1);
+    if (prefix && n > 0)
+        H5Pget_virtual_prefix(dapl, prefix, (size_t)n + 1);
     if (dapl >= 0)
         H5Pclose(dapl);
-    return has;
+    return prefix;
 }
 
 enum pack_status
@@ -395,17 +418,19 @@ pack_h5_sources_read(int64_t file, const char *name, const struct pack_facts *fa
     pack_h5_quiet();
     hid_t set = H5Dopen2(file, facts->path, H5P_DEFAULT);
     hid_t dcpl = set < 0 ? -1 : H5Dget_create_plist(set);
+    char *prefix = NULL;
     size_t n = 0;
     if (dcpl < 0 || H5Pget_virtual_count(dcpl, &n) < 0)
         status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot read the mappings of '%s:/%s'",
                               name, facts->path);
-    if (status == PACK_OK && !(s.mappings = calloc(n ? n : 1, sizeof *s.mappings)))
+    if (status == PACK_OK && (!(s.mappings = calloc(n ? n : 1, sizeof *s.mappings)) ||
+                              !(prefix = prefix_of(set))))
         status = pack_fail_memory(err, "mappings");
     for (; status == PACK_OK && s.n_mappings < n; s.n_mappings++)
-        status = add_mapping(&s, dcpl, s.n_mappings, name, guard, err);
-    s.is_elsewhere = status == PACK_OK && has_prefix(set);
-    if (s.is_elsewhere)
+        status = add_mapping(&s, dcpl, s.n_mappings, name, prefix, guard, err);
+    if (prefix && prefix[0])
         s.unplaced = "HDF5_VDS_PREFIX says where its sources are";
+    free(prefix);
     if (dcpl >= 0)
         H5Pclose(dcpl);
     if (set >= 0)
@@ -440,8 +465,8 @@ size_t
 pack_h5_sources_missing(const struct pack_h5_sources *s, const struct pack_h5_source **first)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->n_sources && !s->is_elsewhere; i++)
-        if (s->sources[i].is_missing && n++ == 0)
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (s->sources[i].is_missing && !s->sources[i].is_elsewhere && n++ == 0)
             *first = &s->sources[i];
     return n;
 }

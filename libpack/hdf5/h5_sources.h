@@ -22,7 +22,8 @@ extern "C" {
 struct pack_h5_source {
     char *file;      /* as found, or as the virtual dataset names it when missing */
     char *dataset;   /* path inside, without a leading slash */
-    bool is_missing; /* what is mapped to it reads as fill values */
+    bool is_missing;   /* what is mapped to it reads as fill values, unless it is elsewhere */
+    bool is_elsewhere; /* its file is where HDF5_VDS_PREFIX has HDF5 look first */
     struct pack_facts facts;
     struct pack_h5_chunks chunks;
 };
@@ -45,7 +46,6 @@ struct pack_h5_sources {
      * source then lies in pieces in memory, and how many file reads that makes where the
      * chunk cache is bypassed is not known. */
     bool is_side_by_side;
-    bool is_elsewhere; /* HDF5 looks for them where we do not: they need not be missing */
 };
 
 /*
@@ -64,7 +64,7 @@ enum pack_status pack_h5_sources_read(int64_t file, const char *name,
                                       struct pack_error *err);
 void pack_h5_sources_done(struct pack_h5_sources *sources);
 
-/* How many sources are not there, as far as is known, and the first of them. */
+/* How many sources are not there, here or elsewhere, and the first of them. */
 size_t pack_h5_sources_missing(const struct pack_h5_sources *sources,
                                const struct pack_h5_source **first);
 

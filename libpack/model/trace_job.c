@@ -41,11 +41,12 @@ struct job {
 
 /* --------------------------------------------------------------- processes */
 
+/* Of whatever begins with an id. */
 static int
 by_id(const void *a, const void *b)
 {
-    const struct process *p = a, *q = b;
-    return p->id < q->id ? -1 : p->id > q->id;
+    const uint64_t *p = a, *q = b;
+    return *p < *q ? -1 : *p > *q;
 }
 
 static int
@@ -59,8 +60,8 @@ by_first(const void *a, const void *b)
 static struct process *
 process_of(const struct job *j, size_t box)
 {
-    struct process key = { .id = j->trace->processes[box] };
-    return bsearch(&key, j->processes, j->n_processes, sizeof key, by_id);
+    return bsearch(&j->trace->processes[box], j->processes, j->n_processes,
+                   sizeof *j->processes, by_id);
 }
 
 static enum pack_status
@@ -178,15 +179,9 @@ static const struct pack_trace_process *
 spent_of(const struct job *j, const struct process *p)
 {
     const struct pack_trace *trace = j->trace;
-    size_t low = 0, high = trace->n_spent;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (trace->spent[middle].id < p->id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < trace->n_spent && trace->spent[low].id == p->id ? &trace->spent[low] : NULL;
+    return trace->n_spent > 0 ? bsearch(&p->id, trace->spent, trace->n_spent,
+                                        sizeof *trace->spent, by_id)
+                              : NULL;
 }
 
 /*

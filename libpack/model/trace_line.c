@@ -430,6 +430,16 @@ parse_comment(struct pack_trace_text *t, struct pack_error *err)
 
 /* ------------------------------------------------------------------- reads */
 
+size_t
+pack_trace_text_whole(const char *text, size_t size)
+{
+    const char *nul = memchr(text, '\0', size);
+    size = nul ? (size_t)(nul - text) : size;
+    while (size > 0 && text[size - 1] != '\n')
+        size--;
+    return size;
+}
+
 enum pack_status
 pack_trace_text_begin(struct pack_trace_text *t, const char *text, size_t size,
                       struct pack_trace_head *head, struct pack_error *err)
@@ -444,6 +454,8 @@ pack_trace_text_begin(struct pack_trace_text *t, const char *text, size_t size,
         return pack_trace_text_fail(t, "a trace of a form that is not known: 2 is", err);
     if (head)
         head->has_origin = true;
+    if (text[size - 1] == '\0') /* what a recording left that was killed */
+        t->end = text + pack_trace_text_whole(text, size);
     next_line(t);
     return PACK_OK;
 }

@@ -72,7 +72,12 @@ struct pack_trace_line {
     uint64_t file, dataset, process, time_ns; /* 0 without origin */
 };
 
-/* At the first line of `size` bytes of text; *head, zeroed, is filled as names come. */
+/* A process that is recorded writes into a mapped file, behind which zeros follow, and may end
+ * within a line: how much of it is whole lines. */
+size_t pack_trace_text_whole(const char *text, size_t size);
+
+/* At the first line of `size` bytes of text; *head, zeroed, is filled as names come. With zeros
+ * at its end a trace of the second form is such a process's, and as long as it is whole. */
 enum pack_status pack_trace_text_begin(struct pack_trace_text *t, const char *text,
                                        size_t size, struct pack_trace_head *head,
                                        struct pack_error *err);

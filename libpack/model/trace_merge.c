@@ -31,22 +31,11 @@ struct merge {
     size_t n_damaged;
 };
 
-/* Whole lines, up to where nothing has been written. */
-static size_t
-whole_size(const struct pack_trace_piece *piece)
-{
-    const char *nul = memchr(piece->text, '\0', piece->size);
-    size_t size = nul ? (size_t)(nul - piece->text) : piece->size;
-    while (size > 0 && piece->text[size - 1] != '\n')
-        size--;
-    return size;
-}
-
 static bool
 is_stopped(const struct pack_trace_piece *piece)
 {
     static const char word[] = "\n# stopped";
-    size_t size = whole_size(piece), line = size;
+    size_t size = pack_trace_text_whole(piece->text, piece->size), line = size;
     while (line > 1 && piece->text[line - 2] != '\n')
         line--;
     return line > 1 && size - line > sizeof word - 1 &&
@@ -76,7 +65,7 @@ begin(struct merge *m, const struct pack_trace_piece *pieces, struct pack_error 
         return pack_fail_memory(err, "trace");
     for (size_t i = 0; i < m->n && status == PACK_OK; i++) {
         struct piece *p = &m->pieces[i];
-        size_t size = whole_size(&pieces[i]);
+        size_t size = pack_trace_text_whole(pieces[i].text, pieces[i].size);
         status = pack_trace_text_begin(&p->text, pieces[i].text, size, &p->head, NULL);
         if (status != PACK_OK || !p->head.has_origin) {
             m->n_damaged += size > 0;

@@ -9,8 +9,7 @@
 extern "C" {
 #endif
 
-/* A process writes into a mapped file: what it has written ends at a NUL or at `size`, and
- * its last line may be half of one. */
+/* What a process has written, as far as it is whole: pack_trace_text_whole(). */
 struct pack_trace_piece {
     const char *text;
     size_t size;

@@ -216,11 +216,12 @@ pack_rowmap_open(const char *const *files, size_t n, const char *path,
     return PACK_OK;
 }
 
+/* Of a list the first file is there twice: as what all are like, and as one of them. */
 static uint64_t
 stored_bytes(const struct pack_rowmap *rows)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < rows->n_files; i++)
+    for (size_t i = rows->listed_rows ? 1 : 0; i < rows->n_files; i++)
         if (!pack_size_add(bytes, rows->files[i].map->file.size_bytes, &bytes))
             return UINT64_MAX;
     return bytes;

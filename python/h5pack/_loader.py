@@ -66,7 +66,8 @@ class Loader:
                counts as this process's resident memory, though it is the page cache's
 
     An iteration gives tuples: images, and what with_ names. Elements are as in the file, in this
-    machine's byte order; h5py's truth values are bool. Arrays show the reader's memory, which is used
+    machine's byte order; h5py's truth values are bool, and long doubles, which PyTorch does not have,
+    numpy.longdouble. Arrays show the reader's memory, which is used
     again when the last array that shows a batch is gone, and not before; they stay
     good when the loader is gone. Each `for` reads the next epoch; one that takes no batch does not
     count. Threads may share an iteration: each batch is handed out once.
@@ -132,6 +133,10 @@ class Loader:
             self._further = self._found(with_)
             beside = [self._facts_beside(file) for file in self._names]
         self._facts = facts[0]
+        for name, fact, others in zip(self._names, facts, beside):
+            _sets.check_type(name, "images", self._images, fact)
+            for dataset, other in zip(self._further, others):
+                _sets.check_type(name, "with_", dataset, other)
         self._known = [{name: (fact["shape"], fact["typestr"]) for name, fact in
                         ((self._images, first), *zip(self._further, others))}
                        for first, others in zip(facts, beside)]  # of each file

@@ -34,6 +34,14 @@ def check_alike(first, known_1, name, known):
                          "files of a set have one")
 
 
+def check_type(name, argument, dataset, fact):
+    """Long floats of another machine are no numbers here, and not what somebody means by bytes."""
+    kind = fact["type"]
+    if kind.lstrip(">").startswith("float") and fact["typestr"][1] == "V" and int(fact["typestr"][2:]) > 8:
+        fail(argument, f"'{os.fsdecode(name)}': '{dataset}' is of type {kind}, which is not this machine's "
+                       "long double; HDF5 itself makes numbers of it: h5py's file[name].astype('f8')")
+
+
 def warn_of_classes(names, files):
     """Of files that were packed each on its own, where a label is the number of another class."""
     known, origin = (), None

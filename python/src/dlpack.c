@@ -54,7 +54,7 @@ type_of(const struct element *element, struct dl_type *type)
     switch (element->kind) {
     case 'i': type->code = DL_INT; return true;
     case 'u': type->code = DL_UINT; return true;
-    case 'f': type->code = DL_FLOAT; return true;
+    case 'f': type->code = DL_FLOAT; return element->bytes <= 8; /* no long double */
     case 'B': type->code = DL_BFLOAT; return true;
     case 'b': type->code = DL_BOOL; return true;
     default: return false;

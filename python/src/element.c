@@ -16,7 +16,7 @@ element_of(const struct pack_type *type)
         element.kind = 'S';
     else if (type->is_bool)
         element.kind = 'b';
-    else if (type->class_id == PACK_TYPE_FLOAT && type->is_ieee)
+    else if (type->class_id == PACK_TYPE_FLOAT && (type->is_ieee || type->is_long_double))
         element.kind = 'f';
     else if (type->class_id == PACK_TYPE_BITFIELD && is_number)
         element.kind = 'u';
@@ -30,6 +30,8 @@ letter_of(const struct element *element)
 {
     static const char integers[] = { [1] = 'b', [2] = 'h', [4] = 'i', [8] = 'q' };
     static const char floats[] = { [2] = 'e', [4] = 'f', [8] = 'd' };
+    if (element->kind == 'f' && element->bytes > 8)
+        return 'g'; /* long double */
     if (element->kind == 'f')
         return floats[element->bytes];
     char letter = integers[element->bytes];

@@ -1,6 +1,7 @@
 """Loader against what h5py reads."""
 import ctypes
 import gc
+import importlib.util
 import json
 import os
 import pickle
@@ -136,6 +137,36 @@ def test_elements_that_are_no_numbers_of_this_machine_are_bytes(tmp_path):
         got, = take(loader(tmp_path, 4, images=kind, with_=(), order="sequential"))
         assert got.dtype.kind == "V", kind
         assert got.view(bits.dtype.byteorder + "u2").tolist() == bits.tolist(), kind
+
+
+def test_long_doubles_are_numbers_and_those_of_other_machines_refused(tmp_path):
+    values = (numpy.arange(24, dtype="g") / 3).reshape(6, 4)
+    own = h5py.h5t.py_create(values.dtype)
+    is_long = own.get_size() > 8
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["images"], file["twice"] = values, values * 2
+        for name, base, bias in ("turned", own, 0), ("odd", own, 1):
+            kind = base.copy()
+            if bias:
+                kind.set_ebias(base.get_ebias() - bias)
+            else:
+                kind.set_order(h5py.h5t.ORDER_BE if sys.byteorder == "little" else h5py.h5t.ORDER_LE)
+            made = h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple((6, 4)))
+            made.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+    got, twice = take(loader(tmp_path, 4, with_="twice", order="sequential"))
+    assert got.dtype == twice.dtype == numpy.longdouble
+    assert (got == values).all() and (twice == values * 2).all()
+    part = next(iter(loader(tmp_path, 4, with_=None, out="dlpack")))[0]
+    if not is_long:
+        return
+    assert memoryview(part).format == "g" and part.typestr == f"<f{own.get_size()}"
+    raised(BufferError, part.__dlpack__)
+    for argument, options in ("images", {"images": "turned"}), ("with_", {"with_": "odd"}):
+        said = raised(h5pack.ArgumentError, loader, tmp_path, **options)
+        assert said.startswith(f"{argument}: '{tmp_path}/x.h5': '") and "this machine's long double" in said
+    numbers = h5pack.Loader(tmp_path / "x.h5", 4, images="images", with_=None, order="sequential", out="torch") \
+        if importlib.util.find_spec("torch") else None
+    assert numbers is None or next(iter(numbers))[0].dtype == numpy.longdouble
 
 
 def test_fields_of_bits_are_numbers(tmp_path):
@@ -1194,21 +1225,28 @@ def test_sources_that_are_not_there_are_told_of_once(tmp_path):
                 assert os.path.samefile(one.filename, files.__file__)  # whose line asked for it
 
 
-def test_sources_that_hdf5_looks_for_elsewhere_are_not_called_missing(tmp_path):
-    (tmp_path / "there").mkdir()
-    pixels = write(tmp_path / "there" / "s.h5", n=20)
-    with h5py.File(tmp_path / "v.h5", "w") as file:
-        layout = h5py.VirtualLayout(pixels.shape, "u1")
-        layout[:] = h5py.VirtualSource("s.h5", "images", pixels.shape)
-        file.create_virtual_dataset("images", layout)
+def test_sources_that_hdf5_finds_elsewhere_are_not_called_missing(tmp_path):
+    there, nowhere, beside = (tmp_path / name for name in ("there", "nowhere", "beside"))
+    for folder in there, nowhere, beside:
+        folder.mkdir()
+    pixels = write(there / "s.h5", n=20)
+    for path, stored in (tmp_path / "v.h5", "s.h5"), (tmp_path / "far.h5", "/none/s.h5"), (beside / "v.h5", "s.h5"):
+        with h5py.File(path, "w") as file:
+            layout = h5py.VirtualLayout(pixels.shape, "u1")
+            layout[:] = h5py.VirtualSource(stored, "images", pixels.shape)
+            file.create_virtual_dataset("images", layout)
+    write(beside / "s.h5", n=20)
     program = ("import sys, h5pack; print(sum(int(x.sum()) for x, in "
                "h5pack.Loader(sys.argv[1], 4, out='numpy', memory='64M')))")
-    for prefix, missing in (tmp_path / "there", False), (tmp_path / "nowhere", False), ("", True):
-        run = subprocess.run([sys.executable, "-c", program, tmp_path / "v.h5"], text=True,
+    for path, prefix, missing in ((tmp_path / "v.h5", there, False), (tmp_path / "v.h5", f"{nowhere}:{there}", False),
+                                  (tmp_path / "far.h5", there, False), (tmp_path / "v.h5", nowhere, True),
+                                  (tmp_path / "far.h5", nowhere, True), (tmp_path / "v.h5", "", True),
+                                  (beside / "v.h5", nowhere, False)):
+        run = subprocess.run([sys.executable, "-c", program, path], text=True, cwd=nowhere,
                              env={**os.environ, "HDF5_VDS_PREFIX": str(prefix)},
                              capture_output=True, check=True)
-        assert ("cannot be found" in run.stderr) == missing, (prefix, run.stderr)
-        assert int(run.stdout) == (pixels.sum() if prefix == tmp_path / "there" else 0), prefix
+        assert ("cannot be found" in run.stderr) == missing, (path, prefix, run.stderr)
+        assert (int(run.stdout) == pixels.sum()) != missing, (path, prefix)
 
 
 def n_threads():
