@@ -113,13 +113,22 @@ test_loads(void)
     };
     is_ns(cost_of(&w, 1).page_ns, 3 * (800 + 100), "three chunks out of the page cache");
     w.n_again = 2;
-    w.counts.loads = w.counts.file_reads = 300; /* so that something is left */
-    w.counts.file_read_bytes = 300 * CHUNK;
-    is_ns(cost_of(&w, 1).page_ns, 300 * (800 + 100) - 2 * CHUNK * (8 - 4),
-          "two of 300 return to a range of 4 MiB, out of a nearer cache");
+    w.range_bytes = CHUNK;
+    is_ns(cost_of(&w, 1).page_ns, 3 * (800 + 100) - 2 * 100 * (1 - 1.0 / 8),
+          "two of three return to a small range: an eighth of the reading, that cache being "
+          "eight times as fast");
+    w.range_bytes = HELD;
+    struct pack_profile slow = machine;
+    struct pack_cost cost;
+    slow.page.value[1] = 100000;
+    pack_cost_estimate(&slow, &w, 1, &cost);
+    is_ns(cost.page_ns, 3 * (800 + 100000) - 2 * CHUNK * (8 - 4),
+          "or what copying out of it gains, where that is less");
+    w.range_bytes = UINT64_C(1) << 31;
+    is_ns(cost_of(&w, 1).page_ns, 3 * (800 + 100), "nothing, in a range as large as memory");
     w.n_again = 0;
     w.held_bytes = HELD;
-    is_ns(cost_of(&w, 1).page_ns, 300 * (800 + 100) + 300 * CHUNK * 0.25 * 0.75,
+    is_ns(cost_of(&w, 1).page_ns, 3 * (800 + 100) + 3 * CHUNK * 0.25 * 0.75,
           "three quarters of their bytes go to memory far away");
     w.counts.decodes = 3;
     w.decode_ns = 1.5;

@@ -79,13 +79,16 @@ load_ns(const struct pack_profile *p, const struct pack_cost_work *w, double rea
 {
     double n = (double)w->counts.loads, bytes = fmax(w->stored_bytes, 1);
     double far = pack_profile_at(&p->copy, p->copy.bytes[p->copy.n - 1]);
-    double gain = far - pack_profile_at(&p->copy, fmax(w->range_bytes, 1));
+    double near = pack_profile_at(&p->copy, fmax(w->range_bytes, 1));
+    double page = pack_profile_at(&p->page, bytes);
     if (n == 0)
         return;
-    cost->page_ns += n * (p->miss_ns + pack_profile_at(&p->page, bytes));
+    cost->page_ns += n * (p->miss_ns + page);
     cost->page_ns +=
         n * (double)w->chunk_bytes * p->place_ns * pack_cost_far_part(w->held_bytes);
-    cost->page_ns -= fmin(n, w->n_again) * bytes * positive(gain);
+    /* of the reading itself no more than the part by which memory is slower than caches */
+    if (near < far)
+        cost->page_ns -= fmin(n, w->n_again) * fmin(bytes * (far - near), page * (1 - near / far));
     cost->storage_ns += n * wait_ns(p, bytes, readers, w->is_sequential);
 }
 

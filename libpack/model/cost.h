@@ -59,7 +59,8 @@ double pack_cost_far_part(double bytes);
  *   page     loads * (miss + page(stored chunk))
  *            + direct visits * (miss + page(bytes of one)) + further pieces * piece
  *            + loaded bytes * place, where the cache is larger than the processor's
- *            - what copy() says that loads gain which return to a range of chunks
+ *            - what copy() says that loads gain which return to a range of chunks, of
+ *            page() at most the part by which that range is copied faster than memory
  *   storage  requests not in the page cache * the largest of latency + bytes / stream,
  *            readers * bytes / max and readers / max_reads; no latency where reads are
  *            sequential. A load is one request. So is a piece read past the cache, or
