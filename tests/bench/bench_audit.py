@@ -90,9 +90,9 @@ class Bench:
         return {f['code']: f for f in file['findings']}, readings[0] if readings else None
 
     def read(self, path, seed, settings=()):
-        run = subprocess.run([self.program('h5readbench'), '--json', '-q', '--no-trial', '--no-check', '--workers', '1',
-                              '--batch', '32', '--epochs', '30', '--seconds', '2', '--seed', str(seed),
-                              *settings, f'{path}:/images'], capture_output=True, text=True)
+        run = subprocess.run([self.program('h5readbench'), '--json', '-q', '--no-trial', '--workers', '1', '--batch', '32',
+                              '--epochs', '30', '--seconds', '2', '--seed', str(seed), *settings, f'{path}:/images'],
+                             capture_output=True, text=True)
         if run.returncode > 1:
             sys.exit(f'audit: {run.stderr}')
         report = json.loads(run.stdout)
@@ -105,7 +105,8 @@ class Bench:
         logs = []
         for i in range(self.args.pairs):
             sides = [(before, ()), (after, settings)]
-            rates = [self.read(path, i, words)[0] for path, words in (sides if i % 2 else sides[::-1])]
+            rates = [self.read(path, i, ('--no-check', *words))[0]
+                     for path, words in (sides if i % 2 else sides[::-1])]
             logs.append(math.log(rates[1] / rates[0]) * (1 if i % 2 else -1))
             if len(logs) >= 5:
                 half = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs))
