@@ -80,6 +80,14 @@ ext2/ext3 | xfs | btrfs | f2fs | tmpfs | overlay*)
     says 0 "^libpack's reader (mmap): " out 'a large file without filters is mapped' ;;
 *) skip 'this file system is none to map files of' ;;
 esac
+sync large.h5
+bench large.h5 --engine pread --batch 8 --cold --epochs 3
+if grep -q '^  cold: 0.0 MB' out; then
+    bench large.h5 --engine mmap --batch 8 --cold --epochs 3
+    says 0 '^  cold: 0.0 MB' out 'of a mapping, too, pages leave the page cache before each epoch'
+else
+    skip 'pages do not leave the page cache here'
+fi
 bench large.h5 --engine pread --batch 8
 says 0 "^libpack's reader (pread): " out 'unless it is not to be'
 cp packed.h5 coded.h5 && truncate -s 65M coded.h5

@@ -198,6 +198,8 @@ static enum pack_status
 go_cold(struct bench_run *run, struct pack_bench_epoch *epoch, struct pack_error *err)
 {
     run->drop_begin_ns = pack_clock_ns();
+    if (run->threads)
+        pack_bench_threads_rest(run->threads);
     enum pack_status status = pack_bench_go_cold(&run->plan, epoch, err);
     run->drop_end_ns = pack_clock_ns();
     epoch->pages.drop_ns = run->drop_end_ns - run->drop_begin_ns;

@@ -139,6 +139,9 @@ enum pack_status pack_bench_threads_open(const struct bench_plan *plan,
                                          struct pack_error *err);
 void pack_bench_threads_close(struct bench_threads *threads); /* accepts NULL */
 
+/* Lets go of the file until the next epoch: pages that are mapped cannot be dropped. */
+void pack_bench_threads_rest(struct bench_threads *threads);
+
 /* Before each epoch. */
 enum pack_status pack_bench_threads_begin(struct bench_threads *threads, uint64_t round,
                                           struct pack_error *err);

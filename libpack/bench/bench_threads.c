@@ -127,15 +127,19 @@ pack_bench_threads_close(struct bench_threads *t)
     free(t);
 }
 
+void
+pack_bench_threads_rest(struct bench_threads *t)
+{
+    pack_reader_close(t->reader);
+    t->reader = NULL;
+}
+
 enum pack_status
 pack_bench_threads_begin(struct bench_threads *t, uint64_t round, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    if (t->plan->params.cold) {
-        pack_reader_close(t->reader);
-        t->reader = NULL;
+    if (!t->reader)
         status = open_reader(t, round, 1, err);
-    }
     pack_system_usage(&t->usage);
     t->end_ns = t->taken_ns = pack_clock_ns();
     return status;
