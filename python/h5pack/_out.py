@@ -35,8 +35,8 @@ def _to_torch():
         name = part.typestr
         is_number = kinds.get(name)
         if is_number is None:
-            is_long = name[1] == "f" and int(name[2:]) > 8  # which PyTorch does not have
-            is_number = kinds[name] = name[1] in NUMBERS and not is_long or name == "bfloat16"
+            has = name[1] in NUMBERS and name[1:] not in ("f12", "f16")  # PyTorch has no long ones
+            is_number = kinds[name] = has or name == "bfloat16"
         # of the capsule: asked for here, in place of many questions about the part
         return from_dlpack(part.__dlpack__()) if is_number else to_numpy(part)
 
