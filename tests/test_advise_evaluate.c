@@ -247,12 +247,15 @@ test_buffer(void)
         double loads = (double)o.first.loads, samples = (double)o.first_samples,
                distinct = fmin(CHUNKS, samples * (double)o.first.requests / samples / ROWS),
                range = (sizes[i] ? (double)sizes[i] : 10000) / ROWS * CHUNK,
-               gain = fmax(0, pack_profile_at(&profile.copy, 1e9) -
-                                  pack_profile_at(&profile.copy, range)),
-               page = loads * (profile.miss_ns + pack_profile_at(&profile.page, CHUNK)) -
-                      fmin(loads, fmax(0, loads - distinct)) * CHUNK * gain;
+               from_there = pack_profile_at(&profile.copy, range),
+               from_memory = pack_profile_at(&profile.copy, 1e9),
+               reading = pack_profile_at(&profile.page, CHUNK),
+               gain = fmax(0, fmin(CHUNK * (from_memory - from_there),
+                                   reading * (1 - from_there / from_memory))),
+               page = loads * (profile.miss_ns + reading) -
+                      fmin(loads, fmax(0, loads - distinct)) * gain;
         ok(o.first.loads > CHUNKS && near(o.first_cost.page_ns, page),
-           "a buffer of %d samples: %d chunks are loaded again, from %.3g ns a byte",
+           "a buffer of %d samples: %d chunks are loaded again, each to gain %.3g ns",
            (int)sizes[i], (int)(loads - distinct), gain);
     }
     setup();
