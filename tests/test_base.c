@@ -249,6 +249,16 @@ later_mend(int number, siginfo_t *info, void *context)
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+/* As one that was switched off: it comes back, and nothing is mended. */
+static void
+later_nothing(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)info;
+    (void)context;
+    n_later++;
+}
+
 static void
 end_with_7_and_later(int number)
 {
@@ -258,7 +268,7 @@ end_with_7_and_later(int number)
 
 /* How a process ends that reads the last page of `mapping` where somebody came later, and then
  * pack_mapped_begin() again, and so many pack_mapped_end(): 8
- * where pages of `other` are no longer caught. */
+ * where pages of `other` are no longer caught. `later` NULL: SIG_DFL. */
 static int
 fail_later(const unsigned char *mapping, const unsigned char *other, size_t page,
            void (*later)(int, siginfo_t *, void *), bool has_handler, int n_ends)
@@ -266,7 +276,7 @@ fail_later(const unsigned char *mapping, const unsigned char *other, size_t page
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
-        struct sigaction action = { .sa_sigaction = later, .sa_flags = SA_SIGINFO };
+        struct sigaction action = { .sa_sigaction = later, .sa_flags = later ? SA_SIGINFO : 0 };
         struct summing s = { .from = mapping + 2 * page, .size = 1 },
                        gone = { .from = other, .size = 3 * page };
         setrlimit(RLIMIT_CPU, &seconds);
@@ -300,6 +310,14 @@ test_mapped_later(const unsigned char *mapping, const unsigned char *other, size
        -end);
     is_number((uint64_t)fail_later(mapping, other, page, later_mend, true, 0), 1,
               "behind one who comes back what is read is caught as before");
+    for (int n_ends = 0; n_ends < 2; n_ends++) {
+        end = fail_later(mapping, other, page, later_nothing, true, n_ends);
+        ok(end == -SIGBUS || (is_valgrind && end < 0 && end != -SIGXCPU && end != -SIGKILL),
+           "one who mends nothing does not keep the process from its end, by %d", -end);
+    }
+    end = fail_later(mapping, other, page, NULL, true, 0);
+    ok(end == -SIGBUS || (is_valgrind && end < 0 && end != -SIGXCPU && end != -SIGKILL),
+       "nor does one who takes the handler away, by %d", -end);
 }
 
 static void

@@ -15,6 +15,10 @@ struct reading {
 
 static _Thread_local struct reading *volatile reading; /* of this thread, or none */
 
+/* What this thread failed at last that is no reading of ours, and how often on end. */
+static _Thread_local volatile uintptr_t failed_at;
+static _Thread_local volatile unsigned n_failed;
+
 /*
  * Of the process, as a signal's handler is. Whose it was stand below us, the last one on top; one
  * of them that came later than we did may hand on to us, and then goes on below himself:
@@ -48,6 +52,20 @@ call(const struct sigaction *other, int number, siginfo_t *info, void *context)
         other->sa_handler(number);
 }
 
+/* Whether those whom it was handed on to come back, again and again, and mend nothing: one that
+ * is switched off does, or whom the system would have called once. */
+static bool
+is_in_vain(const siginfo_t *info)
+{
+    enum { TIMES = 1000 };
+    uintptr_t at = (uintptr_t)info->si_addr;
+    if (info->si_code <= 0) /* somebody sent it */
+        return false;
+    n_failed = at == failed_at ? n_failed + 1 : 0;
+    failed_at = at;
+    return n_failed > TIMES;
+}
+
 /* Who came later finds things as if we had not come once more: what he thinks was there before
  * him, which is us, he may call, or put back. If he does neither, and comes back, we stay. */
 static void
@@ -55,6 +73,10 @@ hand_on(int number, siginfo_t *info, void *context)
 {
     unsigned n = atomic_load(&bus_n_others);
     struct sigaction top, now, other = bus_others[n > 0 ? n - 1 : 0];
+    if (is_in_vain(info)) {
+        signal(number, SIG_DFL);
+        return;
+    }
     if (n < 2 || sigaction(number, &other, &top) != 0) {
         call(&other, number, info, context);
         return;

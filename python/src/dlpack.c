@@ -83,7 +83,8 @@ dlpack_capsule(struct slot *slot, void *data, const struct element *element, int
 {
     struct dl_type type;
     if (!type_of(element, &type)) {
-        PyErr_SetString(PyExc_BufferError, "DLPack has numbers only: no texts, no records");
+        PyErr_SetString(PyExc_BufferError, "DLPack has numbers of up to 8 bytes only: no texts, records or long "
+                                             "doubles");
         return NULL;
     }
     struct lent *lent = malloc(sizeof *lent + 2 * (size_t)ndim * sizeof lent->extent[0]);
