@@ -308,8 +308,11 @@ test_mapped_later(const unsigned char *mapping, const unsigned char *other, size
     int end = fail_later(mapping, other, page, later_put_back, false, 0);
     ok(end == -SIGBUS || (is_valgrind && end < 0), "one who puts us back ends the process, by %d",
        -end);
-    is_number((uint64_t)fail_later(mapping, other, page, later_mend, true, 0), 1,
-              "behind one who comes back what is read is caught as before");
+    if (is_valgrind) /* which ends it, mended or not */
+        skip("valgrind goes on behind no page that was gone");
+    else
+        is_number((uint64_t)fail_later(mapping, other, page, later_mend, true, 0), 1,
+                  "behind one who comes back what is read is caught as before");
     for (int n_ends = 0; n_ends < 2; n_ends++) {
         end = fail_later(mapping, other, page, later_nothing, true, n_ends);
         ok(end == -SIGBUS || (is_valgrind && end < 0 && end != -SIGXCPU && end != -SIGKILL),
