@@ -1268,6 +1268,15 @@ def test_same_sentence():
     ok({'H5A401', 'H5A403'} <= set(found), f'and h5readbench: {sorted(found)}')
 
 
+def test_reopening():
+    """A reader who opens the dataset at each read hears of it; nobody else does."""
+    chunks((8, 64, 64))('bad.h5')
+    order = ['--pattern', 'block:chunks=4', '--workers', '1']
+    found = [f for f in findings('bad.h5', '--reopen', *order) if f['code'] == 'H5A302']
+    ok(len(found) == 1 and found[0]['price_s_per_epoch'] > 0 and found[0]['value'] > 1.25, f'opened at each read: {found}')
+    equal(codes('bad.h5', '--rule', '302', *order), [], 'kept open')
+
+
 def test_shared():
     """Whoever begins first is named first; a dataset that two links lead to shares nothing."""
     shared(5)('bad.h5')
@@ -1554,6 +1563,7 @@ test_sources()
 test_shared()
 test_described()
 test_same_sentence()
+test_reopening()
 test_fix()
 test_foreseen()
 test_left()

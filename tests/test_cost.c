@@ -126,7 +126,12 @@ test_loads(void)
           "or what copying out of it gains, where that is less");
     w.range_bytes = UINT64_C(1) << 31;
     is_ns(cost_of(&w, 1).page_ns, 3 * (800 + 100), "nothing, in a range as large as memory");
-    w.n_again = 0;
+    w.n_searched = 24 * 1024 * 1024 / 280;
+    is_ns(cost_of(&w, 1).page_ns, 3 * (800 + 100), "searched for in a small tree");
+    w.n_searched = 4 * 24 * 1024 * 1024 / 280.0;
+    is_ns(cost_of(&w, 1).page_ns, 3 * (800 + 6 * 70 * 0.75 + 100),
+          "in a large one, three quarters of six looks are far away");
+    w.n_searched = w.n_again = 0;
     w.held_bytes = HELD;
     is_ns(cost_of(&w, 1).page_ns, 3 * (800 + 100) + 3 * CHUNK * 0.25 * 0.75,
           "three quarters of their bytes go to memory far away");
@@ -192,6 +197,9 @@ test_direct(void)
           "two chunks are loaded beside, which are no pieces");
     is_ns(cost_of(&w, 1).storage_ns, 2 * 1500 + 12 * (1000 + 500 / 12.0),
           "and whose bytes are no part of theirs");
+    w.n_searched = 4 * 24 * 1024 * 1024 / 280.0;
+    is_ns(cost_of(&w, 1).page_ns, 2 * (800 + 100) + 4 * (800 + 10) + 8 * 20 + 6 * (6 * 70 * 0.75),
+          "each of the six is searched for");
 }
 
 static void
@@ -264,14 +272,14 @@ test_pipelines(void)
 {
     static const struct {
         const char *text;
-        double ns, copied_ns;
-    } cases[] = { { "none", 0, 0 },
-                  { "gzip:9", 11, 1.1 },
-                  { "zstd:3", 13, 1.3 },
-                  { "shuffle", 17, 17 },
-                  { "fletcher32", 19, 19 },
-                  { "shuffle+gzip", 28, 18.1 },
-                  { "zstd+fletcher32", 32, 20.3 } };
+        double ns, copied_ns, small_ns;
+    } cases[] = { { "none", 0, 0, 0 },
+                  { "gzip:9", 11, 1.1, 11 * 0.5 },
+                  { "zstd:3", 13, 1.3, 13 * 0.55 },
+                  { "shuffle", 17, 17, 17 },
+                  { "fletcher32", 19, 19, 19 },
+                  { "shuffle+gzip", 28, 18.1, 17 + 11 * 0.5 },
+                  { "zstd+fletcher32", 32, 20.3, 19 + 13 * 0.55 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct pack_pipeline pipeline = { 0 };
         (void)pack_pipeline_parse(cases[i].text, 2, &pipeline, NULL);
@@ -279,6 +287,10 @@ test_pipelines(void)
            "%s takes %g ns a byte", cases[i].text, cases[i].ns);
         is_ns(pack_cost_decode_ns(&machine, &pipeline, 1), cases[i].copied_ns,
               "and where nothing could be compressed");
+        is_ns(pack_cost_decode_ns(&machine, &pipeline, 0.1), cases[i].small_ns,
+              "and where a tenth is left of it");
+        is_ns(pack_cost_decode_ns(&machine, &pipeline, 0), cases[i].ns,
+              "and where nobody knows how much");
     }
 }
 

@@ -144,6 +144,9 @@ struct pack_advise_data {
      * alike. */
     const uint64_t *stored_bytes;
     bool skip_missing;
+    /* Chunks are searched for in a version 1 B-tree, as in files that HDF5 1.8 reads, and
+     * so are those of a file written anew by h5rechunk. */
+    bool has_old_index;
     /* For h5advise, which opens the virtual dataset that configurations with is_virtual
      * read; all others leave it NULL. */
     const struct pack_h5_dataset *virtual_data;

@@ -56,6 +56,8 @@ work_of(const struct pack_advise_worker *w, const struct pack_advise_interval *s
         .is_sequential = w->pattern.kind == PACK_PATTERN_SEQUENTIAL ||
                          w->pattern.kind == PACK_PATTERN_BUFFER,
     };
+    if (config->chunk.rank && w->params->data.has_old_index)
+        work->n_searched = fmin((double)w->grid.n_chunks_total, range_of(w, 1));
     if (config->chunk.rank == 0 || s->counts.loads == 0)
         return;
     double per_sample = (double)s->counts.requests / (double)s->n_samples;

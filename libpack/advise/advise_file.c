@@ -190,6 +190,12 @@ pack_advise_file_missing_filter(const struct pack_advise_file *file)
     return 0;
 }
 
+bool
+pack_advise_file_has_old_index(const struct pack_advise_file *f)
+{
+    return f->data->facts.superblock_version < 3;
+}
+
 const uint64_t *
 pack_advise_file_stored(const struct pack_advise_file *file, bool *skip_missing)
 {

@@ -44,6 +44,9 @@ void pack_advise_file_chunk_max(const struct pack_advise_file *file,
 /* The first filter of its pipeline that this HDF5 lacks, 0 when it has all. */
 uint32_t pack_advise_file_missing_filter(const struct pack_advise_file *file);
 
+/* See pack_advise_data: the file's superblock tells what its new datasets get. */
+bool pack_advise_file_has_old_index(const struct pack_advise_file *file);
+
 /* Bytes of each chunk in the file and whether missing ones are skipped, for
  * pack_advise_params; borrowed while the file is open. NULL when all are alike, or when
  * there are too many to list (2^26). */

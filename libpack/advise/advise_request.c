@@ -180,6 +180,7 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_advise_file_chunk_max(job->file, &job->params.data.chunk_max);
     job->params.data.stored_bytes =
         pack_advise_file_stored(job->file, &job->params.data.skip_missing);
+    job->params.data.has_old_index = pack_advise_file_has_old_index(job->file);
     job->params.storing.measure = pack_advise_file_measure;
     job->params.storing.measure_context = job->file;
     pack_advise_file_config(job->file, &job->profile, &job->now);

@@ -40,7 +40,7 @@ add(struct pack_audit_found *found, const struct pack_finding *finding)
 
 /* The advisor's warnings of today's settings, as findings again. */
 static void
-add_warnings(const struct pack_advise_warning *warnings, size_t n,
+add_warnings(const struct pack_advise_warning *warnings, size_t n, bool reopens,
              struct pack_audit_found *found)
 {
     for (size_t i = 0; i < n; i++) {
@@ -57,7 +57,7 @@ add_warnings(const struct pack_advise_warning *warnings, size_t n,
         snprintf(f.evidence, sizeof f.evidence, "%.*s", (int)(all - remedy), w->text);
         snprintf(f.remedy, sizeof f.remedy, "%s", w->remedy);
         /* what the reader does otherwise, or what nobody asked about */
-        if (w->code != 302 && w->code != 204)
+        if (w->code != 204 && (w->code != 302 || reopens))
             add(found, &f);
     }
 }
@@ -327,7 +327,7 @@ simulate(struct pack_advise_job *job, const struct pack_thresholds *thresholds,
     if (status != PACK_OK)
         return status;
     take_outcome(job, &now, r, stored);
-    add_warnings(warnings, n, found);
+    add_warnings(warnings, n, job->params.reading.reopen, found);
     return PACK_OK;
 }
 

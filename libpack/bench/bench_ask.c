@@ -67,6 +67,7 @@ fill_file(const struct pack_readset *set, const struct pack_watch *watch,
         p->data.virtual_data = d->facts.layout == PACK_LAYOUT_VIRTUAL ? d : NULL;
     }
     p->data.missing_filter = pack_advise_file_missing_filter(q->file);
+    p->data.has_old_index = pack_advise_file_has_old_index(q->file);
     p->storing.measure = pack_advise_file_measure;
     p->storing.measure_context = q->file;
 }

@@ -107,7 +107,8 @@ static const struct pack_rule rules[] = {
     { 302, "reopening", PACK_FINDING_COST,
       "a dataset that is opened for each read",
       "A chunk cache belongs to an open dataset: f['images'][i] opens it by name, "
-      "reads and closes it, and the cache is gone each time.",
+      "reads and closes it, and the cache is gone each time. An audit says so of "
+      "readers who do.",
       NO_THRESHOLD },
     { 303, "scattered-batch", PACK_FINDING_COST,
       "scattered samples in one read",

@@ -13,6 +13,20 @@ pack_cost_far_part(double bytes)
     return bytes <= near_bytes ? 0 : 1 - near_bytes / bytes;
 }
 
+/* What HDF5 1.10.8 makes of a v1 B-tree's entry in memory (H5D_btree_key_t, src/H5Dbtree.c),
+ * how much of such trees a processor's last cache holds beside all else, and how many keys of
+ * a full node a search looks at. Of 2.6, 8, 28, 73 and 280 MB, 0, 0, 1.3, 4 and 6.5 us were
+ * measured, which this gives within 1 us. */
+static const double key_bytes = 280, near_index_bytes = 24 << 20, probes = 6;
+
+/* Where chunks are searched for in a tree that leaves the processor's caches. */
+static double
+search_ns(const struct pack_profile *p, const struct pack_cost_work *w)
+{
+    double bytes = w->n_searched * key_bytes;
+    return bytes <= near_index_bytes ? 0 : probes * p->far_ns * (1 - near_index_bytes / bytes);
+}
+
 static double
 positive(double x)
 {
@@ -83,7 +97,7 @@ load_ns(const struct pack_profile *p, const struct pack_cost_work *w, double rea
     double page = pack_profile_at(&p->page, bytes);
     if (n == 0)
         return;
-    cost->page_ns += n * (p->miss_ns + page);
+    cost->page_ns += n * (p->miss_ns + search_ns(p, w) + page);
     cost->page_ns +=
         n * (double)w->chunk_bytes * p->place_ns * pack_cost_far_part(w->held_bytes);
     /* of the reading itself no more than the part by which memory is slower than caches */
@@ -109,7 +123,8 @@ direct_ns(const struct pack_profile *p, const struct pack_cost_work *w, double r
     if (pieces <= visits)
         requests = visits;
     cost->page_ns +=
-        visits * (p->miss_ns + pack_profile_at(&p->page, fmax(bytes / visits, 1)));
+        visits * (p->miss_ns + search_ns(p, w) +
+                  pack_profile_at(&p->page, fmax(bytes / visits, 1)));
     cost->page_ns += (pieces - visits) * p->piece_ns;
     cost->storage_ns +=
         requests * wait_ns(p, positive(bytes) / requests, readers, w->is_sequential);
@@ -194,18 +209,31 @@ pack_cost_page_cache_rate(enum pack_cost_order order, double file_bytes, double 
     }
 }
 
+/* What does not compress lies there as it is, and is copied. Of what does, decoding takes as
+ * long as there is to decode, until all of it is short matches and literals: measured with
+ * noise of 2 to 128 values, normal noise, random walks, runs and gradients with noise. */
+static double
+part_of(double stored_rate, double least, double slope)
+{
+    static const double as_it_is = 0.1; /* gzip's 0.4 of 4 ns, zstd's 0.08 of 1 */
+    if (stored_rate >= 1)
+        return as_it_is;
+    return stored_rate <= 0 ? 1 : fmin(1, least + slope * stored_rate);
+}
+
 double
 pack_cost_decode_ns(const struct pack_profile *profile,
                     const struct pack_pipeline *pipeline, double stored_rate)
 {
-    static const double as_it_is = 0.1; /* gzip's 0.4 of 4 ns, zstd's 0.08 of 1 */
-    double ns = 0, part = stored_rate >= 1 ? as_it_is : 1;
+    double ns = 0, zstd = part_of(stored_rate, 0.1, 4.5) * profile->zstd_decode_ns;
     for (int i = 0; i < pipeline->n; i++) {
         switch (pipeline->filter[i].id) {
-        case PACK_FILTER_DEFLATE: ns += part * profile->gzip_decode_ns; break;
+        case PACK_FILTER_DEFLATE:
+            ns += part_of(stored_rate, 0.4, 1) * profile->gzip_decode_ns;
+            break;
         case PACK_FILTER_SHUFFLE: ns += profile->shuffle_decode_ns; break;
         case PACK_FILTER_FLETCHER32: ns += profile->fletcher32_decode_ns; break;
-        default: ns += part * profile->zstd_decode_ns;
+        default: ns += zstd;
         }
     }
     return ns;

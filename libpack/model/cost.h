@@ -32,6 +32,7 @@ struct pack_cost_work {
     double batch_bytes;     /* of the batches that samples are delivered into in turn */
     double range_bytes;     /* of the file, among which loads return to the same chunks */
     double n_again;         /* loads that return to a chunk loaded before */
+    double n_searched;      /* chunks of a version 1 B-tree among which loads jump; 0: none */
     double decode_ns;       /* per byte of a decoded chunk; 0: no filters */
     double page_cache_rate; /* 0 to 1: file bytes that are in the page cache */
     bool is_sequential;     /* file reads follow one another: the system reads ahead */
@@ -56,11 +57,12 @@ double pack_cost_far_part(double bytes);
  *   copy     bytes * copy(bytes held; the chunk, when it was just loaded)
  *            + further runs * run
  *            + bytes * place, where the batches are larger than the processor's cache
- *   page     loads * (miss + page(stored chunk))
- *            + direct visits * (miss + page(bytes of one)) + further pieces * piece
+ *   page     loads * (miss + search + page(stored chunk))
+ *            + direct visits * (miss + search + page(bytes of one)) + further pieces * piece
  *            + loaded bytes * place, where the cache is larger than the processor's
  *            - what copy() says that loads gain which return to a range of chunks, of
- *            page() at most the part by which that range is copied faster than memory
+ *            page() at most the part by which that range is copied faster than memory;
+ *            search: up to 6 * far, where a B-tree is larger than the processor's caches
  *   storage  requests not in the page cache * the largest of latency + bytes / stream,
  *            readers * bytes / max and readers / max_reads; no latency where reads are
  *            sequential. A load is one request. So is a piece read past the cache, or
@@ -108,9 +110,9 @@ double pack_cost_rate(const struct pack_profile *profile, const struct pack_cost
                       double n_samples, uint64_t workers);
 
 /*
- * ns per decoded byte of a pipeline that stores so many bytes for one (0: not known): what does not
- * compress lies in the file as it is, in blocks that decoding only copies. Filters that no profile knows
- * count as zstd.
+ * ns per decoded byte of a pipeline that stores so many bytes for one (0: not known): what
+ * does not compress lies in the file as it is, in blocks that decoding only copies, and what
+ * compresses well is decoded faster. Filters that no profile knows count as zstd.
  */
 double pack_cost_decode_ns(const struct pack_profile *profile,
                            const struct pack_pipeline *pipeline, double stored_rate);
