@@ -405,7 +405,7 @@ def test_unlisted():
 # -------------------------------------------------------------------------- --threshold
 
 def at_least(value):
-    return value, value * 1.001
+    return value if value == int(value) else value * (1 - 1e-8), value * 1.001  # nine digits are printed
 
 
 def at_most(value):

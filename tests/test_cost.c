@@ -93,8 +93,17 @@ test_copies(void)
     is_ns(cost_of(&w, 1).copy_ns, 4 * 100 * 1 + 4 * 100 * 4 + 12 * 5,
           "twelve further runs");
     w.batch_bytes = HELD;
-    is_ns(cost_of(&w, 1).copy_ns, 4 * 100 * 1 + 4 * 100 * 4 + 12 * 5 + 800 * 0.25 * 0.75,
-          "into batches of which three quarters are far away");
+    is_ns(cost_of(&w, 1).copy_ns, 4 * 100 * 1 + 4 * 100 * 4 + 12 * 5 + 800 * (8 - 1) * 0.75,
+          "into batches of which three quarters are far away, and are fetched");
+    w.counts.requests = 16;
+    w.counts.wanted_bytes = 1600;
+    w.n_runs = 28;
+    is_ns(cost_of(&w, 1).copy_ns,
+          4 * 100 * 1 + 4 * 100 * 4 + 12 * 5 + (800 * (8 - 1) + 800 * 0.25) * 0.75,
+          "what passes the cache, the system puts there");
+    w.counts.requests = 8;
+    w.counts.wanted_bytes = 800;
+    w.n_runs = 20;
     w.batch_bytes = 1 << 20;
     is_ns(cost_of(&w, 1).copy_ns, 4 * 100 * 1 + 4 * 100 * 4 + 12 * 5, "small ones are near");
     w.touched_bytes = 1000;
@@ -247,7 +256,8 @@ test_reader(void)
     w.n_reads = 1;
     w.read_bytes = PIECE;
     pack_cost_reader(&machine, &w, 4, &cost);
-    is_ns(cost.copy_ns, 3 * 100 * 1 + 5 * 100 * 4 + (8 * 100 + PIECE) * 0.25 * 0.75,
+    is_ns(cost.copy_ns,
+          3 * 100 * 1 + 5 * 100 * 4 + (8 * 100 * (8 - 1) + PIECE * 0.25) * 0.75,
           "reader: what is copied and what is read go to batches far away");
 }
 

@@ -54,11 +54,14 @@ call_ns(const struct pack_profile *p, const struct pack_cost_work *w)
     return ns + (double)w->counts.hits * p->far_ns * pack_cost_far_part(w->held_bytes);
 }
 
-/* What more it takes to put bytes where the processor's cache does not hold them. */
+/* What more it takes to put bytes where the processor's cache does not hold them: the system
+ * does it in passing, a copy by the processor fetches what it overwrites, as if it came from
+ * there. */
 static double
-deliver_ns(const struct pack_profile *p, double bytes, double batch_bytes)
+deliver_ns(const struct pack_profile *p, double read, double copied, double batch_bytes)
 {
-    return bytes * p->place_ns * pack_cost_far_part(batch_bytes);
+    double fetch = positive(p->copy.value[p->copy.n - 1] - p->copy.value[0]);
+    return (read * p->place_ns + copied * fetch) * pack_cost_far_part(batch_bytes);
 }
 
 /* Bytes that go through the cache are copied out of it; those that pass it are not. */
@@ -70,9 +73,11 @@ copy_ns(const struct pack_profile *p, const struct pack_cost_work *w)
         return 0;
     double bytes = (double)c->wanted_bytes / (double)c->requests;
     double loaded = (double)(c->loads + c->fills), hits = (double)c->hits;
+    double copied = fmin((loaded + hits) * bytes, (double)c->wanted_bytes);
     double ns = loaded * bytes * pack_profile_at(&p->copy, (double)w->chunk_bytes) +
                 hits * bytes * pack_profile_at(&p->copy, fmax(w->held_bytes, 1));
-    return ns + positive(w->n_runs - (double)c->requests) * p->run_ns;
+    return ns + positive(w->n_runs - (double)c->requests) * p->run_ns +
+           deliver_ns(p, (double)c->wanted_bytes - copied, copied, w->batch_bytes);
 }
 
 /* What one request of `bytes` waits for storage. */
@@ -138,8 +143,7 @@ pack_cost_estimate(const struct pack_profile *p, const struct pack_cost_work *w,
     double far = pack_cost_far_part(entries * PACK_COST_ENTRY_BYTES);
     *cost = (struct pack_cost){
         .call_ns = call_ns(p, w),
-        .copy_ns = copy_ns(p, w) +
-                   deliver_ns(p, (double)w->counts.wanted_bytes, w->batch_bytes),
+        .copy_ns = copy_ns(p, w),
         .decode_ns = (double)w->counts.decodes * (double)w->chunk_bytes * w->decode_ns,
         .walk_ns = (double)w->counts.walk_steps *
                    (p->walk_ns + far * positive(p->walk_far_ns - p->walk_ns)),
@@ -179,7 +183,7 @@ pack_cost_reader(const struct pack_profile *p, const struct pack_cost_reader_wor
         cost->copy_ns = w->copy_bytes / used *
                         (w->n_loads * pack_profile_at(&p->copy, fmax(w->chunk_bytes, 1)) +
                          w->n_hits * pack_profile_at(&p->copy, fmax(w->held_bytes, 1)));
-    cost->copy_ns += deliver_ns(p, w->read_bytes + w->copy_bytes, w->batch_bytes);
+    cost->copy_ns += deliver_ns(p, w->read_bytes, w->copy_bytes, w->batch_bytes);
     read_ns(p, w->n_reads, w->read_bytes, readers, w->is_sequential, cost);
     read_ns(p, w->n_loads, w->load_bytes, readers, w->is_sequential, cost);
     cost->storage_ns *= 1 - w->page_cache_rate;

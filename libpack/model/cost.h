@@ -56,7 +56,8 @@ double pack_cost_far_part(double bytes);
  *            + opens * (open + slots * slot)
  *   copy     bytes * copy(bytes held; the chunk, when it was just loaded)
  *            + further runs * run
- *            + bytes * place, where the batches are larger than the processor's cache
+ *            + where the batches are larger than the processor's cache, bytes that pass
+ *            HDF5's * place, bytes copied out of it * what copy() takes more from afar
  *   page     loads * (miss + search + page(stored chunk))
  *            + direct visits * (miss + search + page(bytes of one)) + further pieces * piece
  *            + loaded bytes * place, where the cache is larger than the processor's
@@ -92,7 +93,7 @@ struct pack_cost_reader_work {
  *   call     visits * visit + batches * hand-over, parts and multiples of what a call of
  *            HDF5 takes on this machine
  *   copy     bytes * copy(bytes kept; the chunk, when it was just decoded)
- *            + bytes * place, where the batches are larger than the processor's cache
+ *            + where the batches are larger than the processor's cache, as above
  *   page     reads * page(bytes of one) + loads * page(bytes of one)
  *   storage, decode   as above
  *
