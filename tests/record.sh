@@ -157,6 +157,14 @@ done
 [ $lost -eq 0 ] && [ $kept_n -gt 0 ]; ok $? "nor is it lost without memory, $kept_n times before there was a trace"
 rm -rf h5advise-*
 
+# One that is damaged is not all in the trace.
+{ cat one; printf 'x\n'; cat one; } >bad
+run h5advise --record d.trace -- sh -c 'cp one "$H5PACK_RECORD_DIR/1-1.trace"; cp bad "$H5PACK_RECORD_DIR/2-2.trace"'
+kept=$(sed -n "s/.*of 1 process only the beginning could be read; all that was written is in '\(.*\)'$/\1/p" err)
+[ $status -eq 0 ] && [ "$(grep -c '^7	1	' d.trace)" -eq 400 ] && cmp -s bad "$kept/2-2.trace" && [ "$(ls "$kept")" = 2-2.trace ]
+ok $? 'what is damaged stays, and it is said where'
+rm -rf h5advise-*
+
 run h5advise --record h.trace -- "$python" "$top_srcdir/tests/record.py" threads
 [ $status -eq 0 ] && [ "$(cat out)" -lt 4000 ]; ok $? 'threads that end leave nothing behind'
 

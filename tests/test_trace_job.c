@@ -520,11 +520,11 @@ test_merge(void)
         "# cache\t1\t0\t8\t4\t4\t0\t2.0\n"
         "5\t1\t1\t1\t8\t30\n# spent\t1\t1\t1\t11\t8\n# spent\t1\t1\t1\t1\t8\n# stopped\t28\n\0\0\0";
     static const char c[] = HEAD "8\t1\t0\t0\t6\t5\n8\t1\tz\n8\t1\t0\t0\t6\t6\n";
-    const struct pack_trace_piece pieces[] = { { a, sizeof a - 1 },
-                                               { b, sizeof b - 1 },
-                                               { c, sizeof c - 1 },
-                                               { "", 0 },
-                                               { "1\t1\n", 4 } };
+    struct pack_trace_piece pieces[] = { { a, sizeof a - 1, true },
+                                         { b, sizeof b - 1, false },
+                                         { c, sizeof c - 1, false },
+                                         { "", 0, false },
+                                         { "1\t1\n", 4, false } };
     struct pack_buf out = { 0 };
     size_t n_damaged = 0, n_stopped = 0;
     pack_trace_merge(pieces, 5, &out, &n_damaged, &n_stopped, NULL);
@@ -538,6 +538,9 @@ test_merge(void)
                  "# cache\t0\t1\t8\t4\t4\t0\t2.0\n# around\t1\n",
             "by time, with one set of names, without half a line");
     ok(n_damaged == 2, "a bare one and a damaged one are counted");
+    ok(!pieces[0].is_damaged && !pieces[1].is_damaged && pieces[2].is_damaged &&
+           !pieces[3].is_damaged && pieces[4].is_damaged,
+       "and marked");
     ok(n_stopped == 1, "so is one that had to stop");
     out.size = 0;
     pack_trace_merge(pieces + 3, 1, &out, &n_damaged, &n_stopped, NULL);

@@ -1,7 +1,7 @@
 /*
  * Each process of the program writes a file of its own into a folder (record/record_file.c);
- * when the program has ended they become one trace, and are removed when it is written. Standard
- * output is the program's: what is said here goes to standard error.
+ * when the program has ended they become one trace, and are removed when it is written, except what
+ * is not all in it. Standard output is the program's: what is said here goes to standard error.
  */
 #include "tools/advise_record.h"
 
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,7 @@ run(char **command, const char *library, const char *folder, int *exit_status,
 struct pieces {
     char folder[200];
     struct pack_trace_piece *pieces;
+    char (*names)[NAME_MAX + 1]; /* of their files */
     size_t n;
     bool is_kept; /* there is no trace of them */
 };
@@ -156,18 +158,30 @@ map(int folder, const char *name, struct pack_trace_piece *piece, struct pack_er
     enum pack_status status = PACK_OK;
     struct stat s;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    *piece = (struct pack_trace_piece){ "", 0 };
+    *piece = (struct pack_trace_piece){ .text = "" };
     if (fd < 0)
         return PACK_OK;
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0) {
         void *text = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (text != MAP_FAILED)
-            *piece = (struct pack_trace_piece){ text, (size_t)s.st_size };
+            *piece = (struct pack_trace_piece){ text, (size_t)s.st_size, false };
         else
             status = pack_fail_errno(err, errno, "cannot map '%.200s'", name);
     }
     close(fd);
     return status;
+}
+
+static bool
+make_room(struct pieces *p)
+{
+    struct pack_trace_piece *pieces = realloc(p->pieces, (p->n + 1) * sizeof *pieces);
+    if (pieces)
+        p->pieces = pieces;
+    void *names = realloc(p->names, (p->n + 1) * sizeof *p->names);
+    if (names)
+        p->names = names;
+    return pieces && names;
 }
 
 static enum pack_status
@@ -181,29 +195,38 @@ map_all(struct pieces *p, struct pack_error *err)
     while (status == PACK_OK && (entry = readdir(dir))) {
         if (entry->d_name[0] == '.')
             continue;
-        struct pack_trace_piece *more = realloc(p->pieces, (p->n + 1) * sizeof *more);
-        if (!more) {
+        if (!make_room(p)) {
             status = pack_fail_memory(err, "trace");
         } else {
-            p->pieces = more;
-            status = map(dirfd(dir), entry->d_name, &more[p->n++], err);
+            snprintf(p->names[p->n], sizeof *p->names, "%s", entry->d_name);
+            status = map(dirfd(dir), entry->d_name, &p->pieces[p->n++], err);
         }
     }
     closedir(dir);
     return status;
 }
 
-static void
-remove_all(const char *folder)
+static bool
+is_damaged(const struct pieces *p, const char *name)
 {
-    DIR *dir = opendir(folder);
+    for (size_t i = 0; i < p->n; i++)
+        if (p->pieces[i].is_damaged && strcmp(p->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void
+remove_all(const struct pieces *p)
+{
+    DIR *dir = opendir(p->folder);
     struct dirent *entry;
     while (dir && (entry = readdir(dir)))
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name, whole) != 0)
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, whole) != 0 &&
+            !is_damaged(p, entry->d_name))
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);
-    rmdir(folder);
+    rmdir(p->folder);
 }
 
 static void
@@ -212,9 +235,10 @@ done(struct pieces *p)
     for (size_t i = 0; i < p->n; i++)
         if (p->pieces[i].size > 0)
             munmap((void *)(uintptr_t)p->pieces[i].text, p->pieces[i].size);
-    free(p->pieces);
     if (p->folder[0] && !p->is_kept)
-        remove_all(p->folder);
+        remove_all(p);
+    free(p->pieces);
+    free(p->names);
 }
 
 /* ------------------------------------------------------------------ saying */
@@ -348,8 +372,8 @@ write_trace(const char *trace, bool force, struct pieces *p, const char *command
     if (status == PACK_OK)
         status = say(trace, &text, err);
     if (n_damaged > 0)
-        cli_complain("of %s only the beginning could be read",
-                     pack_counted(n_damaged, "process", "processes").text);
+        cli_complain("of %s only the beginning could be read; all that was written is in '%s'",
+                     pack_counted(n_damaged, "process", "processes").text, p->folder);
     if (n_stopped > 0 && text.size > 0)
         cli_complain("%s could not be recorded to the end: no room in the folder for "
                      "temporary files (TMPDIR names another)",

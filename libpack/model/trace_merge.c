@@ -19,7 +19,7 @@ struct piece {
     struct pack_trace_head head;
     struct pack_trace_text text;
     struct pack_trace_line line;
-    bool more;
+    bool more, is_damaged;
     struct place file, dataset; /* of the line before */
 };
 
@@ -28,7 +28,6 @@ struct merge {
     size_t n;
     struct pack_trace_names files, datasets;
     struct pack_buf *out;
-    size_t n_damaged;
 };
 
 static bool
@@ -44,13 +43,13 @@ is_stopped(const struct pack_trace_piece *piece)
 
 /* Goes to the next line; where that is none, the piece ends there. */
 static enum pack_status
-advance(struct merge *m, struct piece *p, struct pack_error *err)
+advance(struct piece *p, struct pack_error *err)
 {
     struct pack_error why = { 0 };
     enum pack_status status = pack_trace_text_next(&p->text, &p->line, &p->more, &why);
     if (status == PACK_ERR_FORMAT) {
         p->more = false;
-        m->n_damaged++;
+        p->is_damaged = true;
         return PACK_OK;
     }
     return status == PACK_OK ? status : pack_fail(err, status, "%s", why.text);
@@ -68,10 +67,10 @@ begin(struct merge *m, const struct pack_trace_piece *pieces, struct pack_error 
         size_t size = pack_trace_text_whole(pieces[i].text, pieces[i].size);
         status = pack_trace_text_begin(&p->text, pieces[i].text, size, &p->head, NULL);
         if (status != PACK_OK || !p->head.has_origin) {
-            m->n_damaged += size > 0;
+            p->is_damaged = size > 0;
             status = PACK_OK;
         } else {
-            status = advance(m, p, err);
+            status = advance(p, err);
         }
     }
     return status;
@@ -219,7 +218,7 @@ put_lines(struct merge *m, struct pack_error *err)
     for (; p && status == PACK_OK; p = earliest(m)) {
         status = put_line(m, p, err);
         if (status == PACK_OK)
-            status = advance(m, p, err);
+            status = advance(p, err);
     }
     if (status == PACK_OK && any)
         status = put_spent(m, err);
@@ -235,20 +234,22 @@ put_lines(struct merge *m, struct pack_error *err)
 }
 
 enum pack_status
-pack_trace_merge(const struct pack_trace_piece *pieces, size_t n, struct pack_buf *out,
+pack_trace_merge(struct pack_trace_piece *pieces, size_t n, struct pack_buf *out,
                  size_t *n_damaged, size_t *n_stopped, struct pack_error *err)
 {
     struct merge m = { .n = n, .out = out };
     enum pack_status status = begin(&m, pieces, err);
     if (status == PACK_OK)
         status = put_lines(&m, err);
-    for (size_t i = 0; m.pieces && i < n; i++)
+    *n_damaged = *n_stopped = 0;
+    for (size_t i = 0; m.pieces && i < n; i++) {
+        pieces[i].is_damaged = m.pieces[i].is_damaged;
+        *n_damaged += m.pieces[i].is_damaged;
         pack_trace_head_done(&m.pieces[i].head);
+    }
     free(m.pieces);
     pack_trace_names_done(&m.files);
     pack_trace_names_done(&m.datasets);
-    *n_damaged = m.n_damaged;
-    *n_stopped = 0;
     for (size_t i = 0; i < n; i++)
         *n_stopped += is_stopped(&pieces[i]);
     return status;

@@ -13,7 +13,8 @@ find_job(struct pack_trace *trace, size_t size)
     struct pack_trace_job job;
     size_t n = trace->n_boxes;
     bool has_processes = trace->processes != NULL;
-    if (pack_trace_job(trace, size % 3 ? PACK_TRACE_AS_RECORDED : 2, size % 5, &job, NULL))
+    if (pack_trace_job(trace, size % 3 ? PACK_TRACE_AS_RECORDED : 2, size % 5, &job,
+                       NULL))
         abort();
     if (trace->n_boxes == 0 || job.epochs == 0 || trace->n_boxes % job.epochs != 0 ||
         trace->n_boxes + job.n_beside + job.n_uneven != n ||
@@ -25,9 +26,9 @@ find_job(struct pack_trace *trace, size_t size)
 static void
 merge(const char *text, size_t size)
 {
-    const struct pack_trace_piece pieces[] = { { text, size / 2 },
-                                               { text, size },
-                                               { text + size / 3, size - size / 3 } };
+    struct pack_trace_piece pieces[] = { { text, size / 2, false },
+                                         { text, size, false },
+                                         { text + size / 3, size - size / 3, false } };
     struct pack_buf out = { 0 };
     struct pack_trace trace;
     size_t n_damaged, n_stopped;
