@@ -1,5 +1,7 @@
 /* The small parts of the base layer: numbers, checksums, buffers, UTF-8. */
 #include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,6 +261,53 @@ later_nothing(int number, siginfo_t *info, void *context)
     n_later++;
 }
 
+/* What another thread reads, and whether that failed as it should. */
+static struct summing beside;
+static bool is_beside_gone;
+
+static void *
+read_beside(void *is_ours)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL); /* else it is the handler's */
+    if (is_ours)
+        is_beside_gone = !pack_mapped_read((const void *)beside.from, beside.size, sum_up, &beside);
+    else
+        sum_up(&beside);
+    return NULL;
+}
+
+static void
+run_beside(bool *is_ours)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, read_beside, is_ours) == 0)
+        pthread_join(thread, NULL);
+}
+
+/* Other threads read before it comes back, and once more when we are on top again: last what is
+ * no reading. */
+static void
+later_wait(int number, siginfo_t *info, void *context)
+{
+    static int n_gone;
+    bool yes = true;
+    (void)number;
+    (void)info;
+    (void)context;
+    if (n_later++ > 0)
+        _exit(4 + n_gone);
+    for (int i = 0; i < 2; i++) {
+        is_beside_gone = false;
+        run_beside(&yes);
+        n_gone += is_beside_gone;
+        pack_mapped_begin();
+    }
+    run_beside(NULL);
+    _exit(9);
+}
+
 static void
 end_with_7_and_later(int number)
 {
@@ -279,6 +328,7 @@ fail_later(const unsigned char *mapping, const unsigned char *other, size_t page
         struct sigaction action = { .sa_sigaction = later, .sa_flags = later ? SA_SIGINFO : 0 };
         struct summing s = { .from = mapping + 2 * page, .size = 1 },
                        gone = { .from = other, .size = 3 * page };
+        beside = gone;
         setrlimit(RLIMIT_CPU, &seconds);
         signal(SIGBUS, has_handler ? end_with_7_and_later : SIG_DFL);
         pack_mapped_begin();
@@ -305,6 +355,8 @@ test_mapped_later(const unsigned char *mapping, const unsigned char *other, size
               "who hands on to us gets what is no read, once, and then who was before him");
     is_number((uint64_t)fail_later(mapping, other, page, later_hand_on, true, 3), 8,
               "also when we are gone");
+    is_number((uint64_t)fail_later(mapping, other, page, later_wait, true, 0), 6,
+              "meanwhile what others of our threads read is not his");
     int end = fail_later(mapping, other, page, later_put_back, false, 0);
     ok(end == -SIGBUS || (is_valgrind && end < 0), "one who puts us back ends the process, by %d",
        -end);
@@ -321,6 +373,15 @@ test_mapped_later(const unsigned char *mapping, const unsigned char *other, size
     end = fail_later(mapping, other, page, NULL, true, 0);
     ok(end == -SIGBUS || (is_valgrind && end < 0 && end != -SIGXCPU && end != -SIGKILL),
        "nor does one who takes the handler away, by %d", -end);
+}
+
+static sigjmp_buf jumped;
+
+static void
+jump_out(int number)
+{
+    (void)number;
+    siglongjmp(jumped, 1);
 }
 
 static void
@@ -369,6 +430,13 @@ test_mapped(void)
         n += after.sa_handler == (i % 2 ? end_with_7 : end_with_8);
     }
     is_number((uint64_t)n, 6 + 40, "who came later is below us while we read, and there again then");
+    signal(SIGBUS, jump_out);
+    pack_mapped_begin();
+    if (sigsetjmp(jumped, 1) == 0)
+        sum_up(&all);
+    pack_mapped_end();
+    sigaction(SIGBUS, NULL, &after);
+    ok(after.sa_handler == jump_out, "who jumps out of it has it back when we are gone");
     sigaction(SIGBUS, &before, NULL);
     munmap(mapping, 3 * page);
     munmap(other, 3 * page);

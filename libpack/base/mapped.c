@@ -66,6 +66,39 @@ is_in_vain(const siginfo_t *info)
     return n_failed > TIMES;
 }
 
+static struct reading *
+find_reading(const siginfo_t *info)
+{
+    struct reading *r = reading;
+    return r && (uintptr_t)info->si_addr - r->begin < r->bytes ? r : NULL;
+}
+
+/* Whose reading it is goes on behind it. */
+static void
+leave(struct reading *r, const void *context)
+{
+    pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
+    siglongjmp(r->back, 1);
+}
+
+static void catch_meanwhile(int number, siginfo_t *info, void *context);
+static const struct sigaction meanwhile = { .sa_sigaction = catch_meanwhile,
+                                            .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+/* In place of one who came later, while he is asked, whose is what no thread reads. When he has
+ * been, it is to fail once more. */
+static void
+catch_meanwhile(int number, siginfo_t *info, void *context)
+{
+    struct reading *r = find_reading(info);
+    unsigned n = atomic_load(&bus_n_others);
+    struct sigaction now;
+    if (r)
+        leave(r, context);
+    if (sigaction(number, NULL, &now) == 0 && is_same(&now, &meanwhile))
+        call(&bus_others[n], number, info, context);
+}
+
 /* Who came later finds things as if we had not come once more: what he thinks was there before
  * him, which is us, he may call, or put back. If he does neither, and comes back, we stay. */
 static void
@@ -77,26 +110,26 @@ hand_on(int number, siginfo_t *info, void *context)
         signal(number, SIG_DFL);
         return;
     }
-    if (n < 2 || sigaction(number, &other, &top) != 0) {
+    if (n < 2) {
         call(&other, number, info, context);
         return;
     }
     atomic_store(&bus_n_others, n - 1);
+    sigaction(number, &meanwhile, &top);
     call(&other, number, info, context);
-    if (sigaction(number, NULL, &now) == 0 && is_same(&now, &other) &&
+    if (sigaction(number, NULL, &now) == 0 &&
+        (is_same(&now, &meanwhile) || is_same(&now, &other)) &&
         sigaction(number, &top, NULL) == 0)
         atomic_store(&bus_n_others, n);
 }
 
-/* Whose reading it is goes on behind it; others' is theirs. */
+/* What is no reading of ours is others'. */
 static void
 catch_bus(int number, siginfo_t *info, void *context)
 {
-    struct reading *r = reading;
-    if (r && (uintptr_t)info->si_addr - r->begin < r->bytes) {
-        pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
-        siglongjmp(r->back, 1);
-    }
+    struct reading *r = find_reading(info);
+    if (r)
+        leave(r, context);
     hand_on(number, info, context);
 }
 
@@ -125,21 +158,25 @@ pack_mapped_begin(void)
     struct sigaction now;
     pthread_mutex_lock(&bus_lock);
     bus_users++;
-    if (sigaction(SIGBUS, NULL, &now) == 0 && !is_same(&now, &ours) && note_other(&now))
+    if (sigaction(SIGBUS, NULL, &now) == 0 && !is_same(&now, &ours) &&
+        note_other(is_same(&now, &meanwhile) ? &bus_others[atomic_load(&bus_n_others)] : &now))
         sigaction(SIGBUS, &ours, NULL);
     pthread_mutex_unlock(&bus_lock);
 }
 
-/* Where somebody came later, who may go on to us, we stay. */
+/* Where somebody came later, who may go on to us, we stay; who has jumped out has it back. */
 void
 pack_mapped_end(void)
 {
     struct sigaction now;
     pthread_mutex_lock(&bus_lock);
     unsigned n = atomic_load(&bus_n_others);
-    if (--bus_users == 0 && n > 0 && sigaction(SIGBUS, NULL, &now) == 0 && is_same(&now, &ours) &&
-        sigaction(SIGBUS, &bus_others[n - 1], NULL) == 0)
-        atomic_store(&bus_n_others, n - 1);
+    if (--bus_users == 0 && sigaction(SIGBUS, NULL, &now) == 0) {
+        if (is_same(&now, &meanwhile))
+            sigaction(SIGBUS, &bus_others[n], NULL);
+        else if (n > 0 && is_same(&now, &ours) && sigaction(SIGBUS, &bus_others[n - 1], NULL) == 0)
+            atomic_store(&bus_n_others, n - 1);
+    }
     pthread_mutex_unlock(&bus_lock);
 }
 

@@ -14,8 +14,8 @@ extern "C" {
  * caught, which a process gets for a page of a mapping that a shorter file no longer has, or
  * that storage cannot give. What is no read of pack_mapped_read() goes to whoever caught it
  * before. Who begins to catch it later without handing it on has it for himself until the next
- * pack_mapped_begin(), and what is no read from then on. Where nobody of them mends it the process
- * ends, as it would without us.
+ * pack_mapped_begin(), and what is no read from then on; while he is asked, what other threads
+ * read is caught as before. Where nobody of them mends it the process ends, as it would without us.
  */
 void pack_mapped_begin(void);
 void pack_mapped_end(void);
