@@ -1223,6 +1223,43 @@ def test_sources():
        found['text'])
 
 
+def test_prefix():
+    """With HDF5_VDS_PREFIX a source is missing where HDF5 finds none."""
+    def virtual(path, stored):
+        layout = h5py.VirtualLayout((4, 8), 'u1')
+        layout[:] = h5py.VirtualSource(stored, 'images', (4, 8))
+        with h5py.File(path, 'w') as file:
+            file.create_virtual_dataset('images', layout, fillvalue=0)
+
+    here = os.path.realpath('.')
+    ones = np.ones((4, 8), 'u1')
+    for folder in ('p', 'p:q', 'elsewhere'):
+        os.makedirs(f'{folder}/sub')
+    os.makedirs('a:b')
+    with h5py.File('without.h5', 'w') as file:
+        file['others'] = ones
+    cases = [(folder, stored, prefix, place)
+             for folder in ('p', 'p:q') for stored in ('s.h5', f'{here}/gone/s.h5')
+             for prefix, place in (('${ORIGIN}/sub', f'{folder}/sub'), ('${ORIGIN}/sub', 'elsewhere'),
+                                   (f'{here}/{folder}/sub', f'{folder}/sub'), ('a:b', 'a:b'), ('a:b', 'elsewhere'),
+                                   (f'x::{here}/elsewhere', 'elsewhere'), (f':{here}/elsewhere:', 'elsewhere'),
+                                   (f'{here}/p/sub:{here}/elsewhere', 'p/sub'))]
+    cases += [('p', f'{here}/without.h5', f'{here}/elsewhere', 'elsewhere'),
+              ('p', f'{here[1:]}/elsewhere/s.h5', 'x::y', 'elsewhere')]  # not below an empty one
+    said, read = [], []
+    program = 'import h5py, sys; print(h5py.File(sys.argv[1])["images"][()].max())'
+    for folder, stored, prefix, place in cases:
+        source, path = f'{place}/{os.path.basename(stored)}', f'{folder}/v.h5'
+        virtual(path, stored)
+        write(source, ones)
+        with_prefix = {**os.environ, 'HDF5_VDS_PREFIX': prefix}
+        read.append(subprocess.run([sys.executable, '-c', program, path], capture_output=True, text=True, env=with_prefix).stdout.strip())
+        run = subprocess.run(['h5audit', '--json', path], capture_output=True, text=True, env=with_prefix)
+        said.append('0' if 'H5A514' in run.stdout else '1')
+        os.remove(source)
+    equal(said, read, f'sources are missing where HDF5 finds none: {read.count("0")} of {len(cases)}')
+
+
 def told(path, *words):
     """What h5advise warns of in today's layout."""
     run = subprocess.run(['h5advise', '--json', *words, f'{path}:/images'], capture_output=True, text=True)
@@ -1560,6 +1597,7 @@ test_left_out()
 test_unlisted()
 test_thresholds()
 test_sources()
+test_prefix()
 test_shared()
 test_described()
 test_same_sentence()

@@ -219,20 +219,29 @@ stored_name(ssize_t (*get)(hid_t, size_t, char *, size_t), hid_t dcpl, size_t i)
     return name;
 }
 
+/* Without memory it may be. */
+static bool
+is_in(const char *folder, size_t n, const char *name)
+{
+    char *path = NULL;
+    bool found = asprintf(&path, "%.*s/%s", (int)n, folder, name) < 0 || access(path, R_OK) == 0;
+    free(path);
+    return found;
+}
+
 /* Whether a file of that stored name is in one of the folders, with colons between them, in which
- * HDF5 looks for it first. Without memory it may be. */
+ * HDF5 looks for it first, or in the one that all of the prefix is, as with '${ORIGIN}/...'. That
+ * is the file's folder only there: of several HDF5 takes it for a name, which we no longer see. */
 static bool
 is_below(const char *prefix, const char *stored)
 {
     const char *name = stored[0] == '/' ? strrchr(stored, '/') + 1 : stored;
-    bool found = false;
-    if (strcmp(stored, ".") == 0)
-        return false; /* the file itself */
+    bool found = *prefix && is_in(prefix, strlen(prefix), name);
+    if (strcmp(stored, ".") == 0 || (stored[0] == '/' && access(stored, R_OK) == 0))
+        return false; /* the file itself, or one that is not looked for */
     while (*prefix && !found) {
         size_t n = strcspn(prefix, ":");
-        char *path = NULL;
-        found = asprintf(&path, "%.*s/%s", (int)n, prefix, name) < 0 || access(path, R_OK) == 0;
-        free(path);
+        found = n > 0 && is_in(prefix, n, name);
         prefix += n + (prefix[n] == ':');
     }
     return found;
