@@ -1168,6 +1168,20 @@ def test_smaller_file():
            found['H5A102']['price_s_per_epoch'] == 0, f'{what}: {found["H5A102"]["command"]}')
 
 
+def test_price_is_told():
+    """What one rewrite saves is the price of what is told, whatever else is ignored or not asked for."""
+    for code, others in (('H5A102', ['--ignore', '103']), ('H5A104', ['--rule', '104']), ('H5A104', ['--ignore', '103'])):
+        RULES[code][0]('bad.h5')
+        whole = {f['code']: f['price_s_per_epoch'] for f in findings('bad.h5')}
+        told = {f['code']: f['price_s_per_epoch'] for f in findings('bad.h5', *others)}
+        ok(whole['H5A103'] > 0 == whole[code] and told[code] == whole['H5A103'], f'{code} {others}: {told} of {whole}')
+    write('recipe.h5', rng.integers(0, 256, (400, 3, 218, 178), 'u1'), chunks=(100, 3, 217, 178))
+    as_fast = profile(call_ns=1e5)
+    commands = [{f['code']: bool(f['command']) for f in findings('recipe.h5', *as_fast, *words)}['H5A103']
+                for words in ((), ('--ignore', '102'))]
+    equal(commands, [True, False], 'bytes that nobody is told of are not worth a rewrite')
+
+
 def test_compressed_padding():
     """What padding takes of compressed chunks is not known; a rewrite that makes the file larger says so."""
     write('padded.h5', np.zeros((2000, 64, 64), 'u1'), chunks=(8, 64, 33), compression='gzip')
@@ -1617,6 +1631,7 @@ test_sarif_viewers()
 test_map()
 test_recipe()
 test_smaller_file()
+test_price_is_told()
 test_compressed_padding()
 test_crashing_filter()
 test_facts()

@@ -98,15 +98,16 @@ compare_versions(const struct pack_advise_job *job, const struct pack_advise_out
     return status;
 }
 
-/* Seconds that another layout saves are the price of the worst of what it mends, and of that
- * alone, so that prices add up. */
+/* Seconds that another layout saves are the price of the worst that is told of what it mends, and
+ * of that alone, so that prices add up. */
 static void
-price_layout(struct pack_audit_found *found, double saved)
+price_layout(const struct pack_audit_params *params, struct pack_audit_found *found,
+             double saved)
 {
     static const int codes[] = { 205, 105, 103, 102, 106, 107, 104 };
     for (size_t c = 0; c < sizeof codes / sizeof *codes; c++)
         for (size_t i = 0; i < found->n; i++)
-            if (found->finding[i].code == codes[c]) {
+            if (found->finding[i].code == codes[c] && pack_audit_is_wanted(params, codes[c])) {
                 found->finding[i].price_s = saved > 0 ? saved : 0;
                 return;
             }
@@ -158,12 +159,14 @@ overhang(const struct pack_advise_params *params, const struct pack_advise_confi
 /* Whether another layout makes the file smaller, which is worth a rewrite that reads no
  * faster. */
 static bool
-saves_space(const struct pack_audit_found *found)
+saves_space(const struct pack_audit_params *params, const struct pack_audit_found *found)
 {
-    for (size_t i = 0; i < found->n; i++)
-        if ((found->finding[i].code == 102 || found->finding[i].code == 106) &&
-            found->finding[i].price_bytes > 0)
+    for (size_t i = 0; i < found->n; i++) {
+        const struct pack_finding *f = &found->finding[i];
+        if ((f->code == 102 || f->code == 106) && f->price_bytes > 0 &&
+            pack_audit_is_wanted(params, f->code))
             return true;
+    }
     return false;
 }
 
@@ -269,8 +272,8 @@ is_at_fault(const struct pack_audit_params *params, const struct pack_audit_foun
 
 /* Another layout, for the order that was asked for. */
 static enum pack_status
-find_layout(const struct pack_audit_outlook *l, struct pack_audit_reading *r,
-            struct pack_audit_found *found, struct pack_error *err)
+find_layout(const struct pack_audit_params *params, const struct pack_audit_outlook *l,
+            struct pack_audit_reading *r, struct pack_audit_found *found, struct pack_error *err)
 {
     struct pack_advise_job *job = l->job;
     if (!pack_rechunk_can(pack_advise_file_data(job->file)))
@@ -285,7 +288,7 @@ find_layout(const struct pack_audit_outlook *l, struct pack_audit_reading *r,
     if (status == PACK_OK)
         status = find_best(l, result, &best, err);
     bool is_best = best.is_made && !best.is_harmful;
-    if (status == PACK_OK && !is_best && saves_space(found)) {
+    if (status == PACK_OK && !is_best && saves_space(params, found)) {
         best = (struct pack_audit_choice){ .is_made = false };
         status = find_smaller(l, &best, err);
         is_best = best.is_made && !best.is_harmful;
@@ -303,7 +306,7 @@ find_layout(const struct pack_audit_outlook *l, struct pack_audit_reading *r,
     double saved = r->rate > 0 && r->advised_rate > r->rate
                        ? r->epoch_s * (1 - r->rate / r->advised_rate)
                        : 0;
-    price_layout(found, saved);
+    price_layout(params, found, saved);
     free(result);
     return status;
 }
@@ -376,7 +379,7 @@ look(const struct pack_audit_params *params, const struct pack_audit_file *file,
         .found = found,
     };
     if (status == PACK_OK && is_at_fault(params, found))
-        status = find_layout(&outlook, r, found, err);
+        status = find_layout(params, &outlook, r, found, err);
     return status == PACK_OK ? pack_audit_plan(&outlook, r, err) : status;
 }
 
