@@ -30,6 +30,7 @@ static struct made_time {
 static uint64_t made_time_runs; /* of a trial */
 
 static struct pack_bench_params made_time_of; /* the run as it was asked for */
+static uint64_t made_time_members;            /* of the last subset that was asked for */
 static char made_time_pages_of[512];          /* the file whose pages were asked for */
 
 static bool
@@ -98,6 +99,8 @@ __wrap_pack_bench_run(const struct pack_bench_params *params,
     if (!made_time_is_on())
         return __real_pack_bench_run(params, result, err);
     made_time_of = p;
+    if (p.pattern.subset)
+        made_time_members = p.pattern.n_subset;
     if (p.stop.after_ns) {
         p.stop.epochs = p.stop.epochs < MADE_TIME_EPOCHS ? p.stop.epochs : MADE_TIME_EPOCHS;
         p.stop.batches = made_time_batches(&p);

@@ -761,6 +761,67 @@ test_pages(void)
        "where it is as fast as the copy they do not count: %.3f", ratio);
 }
 
+/* libpack's reader, of which something is said, is timed beside today's way, with so much time
+ * for a read that a slice gets through a part of the file twice, but not through all of it. */
+static bool
+time_engine(struct pack_advise_engine *e, struct pack_advise_outcome *o)
+{
+    struct pack_profile profile;
+    struct pack_error err = { 0 };
+    struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } },
+                                      .codec = "none",
+                                      .stored_rate = 1,
+                                      .cache = { 521, 0, 0.75, PACK_HDF5_1_10 } };
+    now.pattern = (struct pack_pattern){ .kind = PACK_PATTERN_SHUFFLE, .batch = 10, .workers = 1 };
+    struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
+                                         .data.elem_size = 1,
+                                         .machine.profile = &profile,
+                                         .machine.is_warm = true,
+                                         .machine.ram_bytes = UINT64_C(1) << 32,
+                                         .reading.pattern = now.pattern,
+                                         .reading.epochs = 30,
+                                         .now = &now };
+    struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    struct pack_measured m = { .now_ratio = 1 };
+    (void)pack_profile_named("nvme", &profile, NULL);
+    e->is_known = true;
+    e->forecast.epoch_samples = N;
+    e->first_rate = 1;
+    e->later_rate = 2;
+    made_time = (struct made_time){ .call_ns = 900000 };
+    made_time_members = 0;
+    bool good = pack_advise_evaluate(&params, &now, 0, o, &err) == PACK_OK &&
+                pack_measure_engine(&how, &params, o, e, &m, &err) == PACK_OK;
+    made_time = (struct made_time){ 0 };
+    if (!good || m.why_not[0])
+        note("%s %s", err.text, m.why_not);
+    return good;
+}
+
+static void
+test_engine(void)
+{
+    static const double large = (128 << 20) / 20.0, small = (128 << 20) / 200.0;
+    struct pack_advise_engine mapped = { .forecast.engine = "mmap", .bytes_per_sample = large },
+                              others[] = {
+                                  { .forecast.engine = "pread", .bytes_per_sample = large },
+                                  { .forecast.engine = "mmap", .bytes_per_sample = small },
+                                  { .forecast = { .engine = "mmap", .first.loads = 1 },
+                                    .bytes_per_sample = large },
+                              };
+    struct pack_advise_outcome o;
+    bool good = time_engine(&mapped, &o);
+    ok(good && made_time_members == 21 && mapped.basis == PACK_ADVISE_MEASURED &&
+           fabs(mapped.later_rate / o.later_rate - 1) < 0.01,
+       "out of a mapping part of a large file is read again and again: %d samples, %.3g of %.3g",
+       (int)made_time_members, mapped.later_rate, o.later_rate);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        good = time_engine(&others[i], &o);
+        ok(good && made_time_members == 0,
+           "all of it where nothing is mapped, it is small, or chunks are decoded");
+    }
+}
+
 static void
 test_version(void)
 {
@@ -797,6 +858,7 @@ main(void)
     make_source();
     test_workers_end();
     test_pages();
+    test_engine();
     test_version();
     test_many_workers();
     test_not_read();
