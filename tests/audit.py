@@ -339,6 +339,16 @@ def reading(path, *words):
     return audit(path, *words)[1]['result']['files'][0]['datasets'][0]['reading']
 
 
+def test_anew():
+    """What is decoded in vain is counted in bytes: pieces of samples are no samples."""
+    chunks((64, 8, 8), smooth, compression='gzip')('bad.h5')
+    found, = [f for f in findings('bad.h5', '--rdcc-nbytes', '0') if f['code'] == 'H5A205']
+    ok(found['value'] == 64 and found['text'].endswith(', 64 samples for each that is wanted'), f'64 pieces of 64 samples {found["text"]}')
+    chunks((1024, 64, 64), smooth, compression='gzip')('bad.h5')
+    found, = [f for f in findings('bad.h5', *SMALL_CACHE) if f['code'] == 'H5A205']
+    ok(' 1024 samples for each' in found['text'], f'no exponent {found["text"]}')
+
+
 def test_collisions():
     """Slots too few are a finding where more are faster, at the price of what they save."""
     random_reads('bad.h5')
@@ -1640,6 +1650,7 @@ test_damage()
 test_cut_short()
 test_names()
 test_page()
+test_anew()
 test_many_larger()
 test_alike()
 test_lots()

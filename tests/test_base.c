@@ -593,6 +593,9 @@ test_numbers(void)
     is_text(pack_counted(0, "batch", "batches").text, "0 batches", "no batches");
     is_text(pack_counted(21, "entry", "entries").text, "21 entries", "21 entries");
     is_text(pack_dimensions(1).text, "1 dimension", "one dimension");
+    is_text(pack_figure(0.9644).text, "0.964", "three digits");
+    is_text(pack_figure(999.6).text, "1000", "no exponent from a thousand on");
+    is_text(pack_figure(11459).text, "11459", "all of what is larger");
     is_text(pack_short_bytes(999, text), "999", "bytes below 1000 are told one by one");
     is_text(pack_short_bytes(1000, text), "1.0K", "from there on in powers of 1024");
     is_text(pack_short_bytes(3e18, text), "2.6E", "up to exbibytes");

@@ -68,21 +68,21 @@ why_layout(const struct pack_advise_params *params, const struct pack_advise_out
     char shape[PACK_SHAPE_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
     struct pack_grid grid;
     if (o->config.chunk.rank == 0) {
-        snprintf(
-            text, PACK_ADVISE_TEXT_MAX,
-            "Without chunks a sample is read in %.3g pieces, %.2f bytes from the file "
-            "for each byte wanted, and nothing needs to be decoded or cached.",
-            o->loads_per_sample, o->amplification);
+        snprintf(text, PACK_ADVISE_TEXT_MAX,
+                 "Without chunks a sample is read in %s pieces, %.2f bytes from the file "
+                 "for each byte wanted, and nothing needs to be decoded or cached.",
+                 pack_figure(o->loads_per_sample).text, o->amplification);
         return;
     }
     (void)pack_advise_grid(params, &o->config.chunk, &grid, NULL);
-    snprintf(
-        text, PACK_ADVISE_TEXT_MAX,
-        "With chunks of %.100s (%s) a sample touches %.3g chunk%s and loads %.3g from "
-        "the file: %.2f bytes for each byte wanted.",
-        pack_shape_format(&o->config.chunk, shape),
-        pack_bytes_format(grid.chunk_bytes, size), requests_per_sample(o),
-        requests_per_sample(o) == 1 ? "" : "s", o->loads_per_sample, o->amplification);
+    snprintf(text, PACK_ADVISE_TEXT_MAX,
+             "With chunks of %.100s (%s) a sample touches %s chunk%s and loads %s from "
+             "the file: %.2f bytes for each byte wanted.",
+             pack_shape_format(&o->config.chunk, shape),
+             pack_bytes_format(grid.chunk_bytes, size),
+             pack_figure(requests_per_sample(o)).text,
+             requests_per_sample(o) == 1 ? "" : "s",
+             pack_figure(o->loads_per_sample).text, o->amplification);
 }
 
 static void

@@ -147,13 +147,14 @@ static void
 put_outcome(struct page *page, const char *lead, const struct pack_advise_outcome *o)
 {
     char rate[16], first[16], later[16], bytes[16], memory[16], line[512];
-    int n =
-        snprintf(line, sizeof line,
-                 "%s samples/s (first epoch %s, later %s), hit rate %.1f %%, %.3g loads "
-                 "and %s bytes a sample (%.3g times what is wanted)",
-                 pack_short_rate(o->rate, rate), pack_short_rate(o->first_rate, first),
-                 pack_short_rate(o->later_rate, later), 100 * o->hit_rate, o->loads_per_sample,
-                 pack_short_bytes(o->bytes_per_sample, bytes), o->amplification);
+    int n = snprintf(
+        line, sizeof line,
+        "%s samples/s (first epoch %s, later %s), hit rate %.1f %%, %s loads "
+        "and %s bytes a sample (%s times what is wanted)",
+        pack_short_rate(o->rate, rate), pack_short_rate(o->first_rate, first),
+        pack_short_rate(o->later_rate, later), 100 * o->hit_rate,
+        pack_figure(o->loads_per_sample).text,
+        pack_short_bytes(o->bytes_per_sample, bytes), pack_figure(o->amplification).text);
     snprintf(line + n, sizeof line - (size_t)n, ", %s of memory%s",
              pack_short_bytes(o->memory_bytes, memory),
              o->fits ? "" : ", more than there is: it ends before the first epoch does");

@@ -12,6 +12,7 @@
 #include "libpack/advise/advise_stored.h"
 #include "libpack/advise/snippet.h"
 #include "libpack/audit/audit_parts.h"
+#include "libpack/base/numbers.h"
 #include "libpack/model/cost.h"
 #include "libpack/rechunk/rechunk.h"
 
@@ -123,10 +124,10 @@ take_settings(const struct pack_advise_outcome *best, struct pack_audit_reading 
     for (size_t i = 0; i < found->n; i++)
         if (is_layout(&found->finding[i]) && !found->finding[i].remedy[0])
             snprintf(found->finding[i].remedy, sizeof found->finding[i].remedy,
-                     "rdcc_nbytes=%llu, rdcc_nslots=%llu, rdcc_w0=%g: %.3g times as fast",
+                     "rdcc_nbytes=%llu, rdcc_nslots=%llu, rdcc_w0=%g: %s times as fast",
                      (unsigned long long)cache->size_bytes,
                      (unsigned long long)cache->n_slots, cache->w0,
-                     r->rate > 0 ? best->later_rate / r->rate : 0);
+                     pack_figure(r->rate > 0 ? best->later_rate / r->rate : 0).text);
 }
 
 /* Unfiltered chunks that one version reads past its default cache and the other does not. */

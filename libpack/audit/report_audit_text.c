@@ -78,8 +78,8 @@ pack_report_audit_price(const struct pack_finding *f, char text[PACK_AUDIT_PRICE
                          ? "read in vain in each epoch"
                          : "of the file");
     if (f->price_s > 0)
-        n += snprintf(text + n, PACK_AUDIT_PRICE_MAX - (size_t)n, "%s%.3g s of each epoch",
-                      n ? "; " : "", f->price_s);
+        n += snprintf(text + n, PACK_AUDIT_PRICE_MAX - (size_t)n, "%s%s s of each epoch",
+                      n ? "; " : "", pack_figure(f->price_s).text);
     return n > 0 ? text : NULL;
 }
 
@@ -156,10 +156,12 @@ put_reading(struct page *page, const struct pack_audit_reading *r)
             pack_page_wrap(page, "      not priced: ", r->why_not, 6);
         return;
     }
-    int n = snprintf(line, sizeof line,
-                     "read as asked: %s samples/s predicted, %.3g reads of the file and %.3g "
-                     "bytes for each byte wanted",
-                     pack_short_rate(r->rate, rate), r->loads_per_sample, r->amplification);
+    int n =
+        snprintf(line, sizeof line,
+                 "read as asked: %s samples/s predicted, %s reads of the file and %s "
+                 "bytes for each byte wanted",
+                 pack_short_rate(r->rate, rate), pack_figure(r->loads_per_sample).text,
+                 pack_figure(r->amplification).text);
     if (r->rate_1 > 1.05 * r->rate_2 || r->rate_2 > 1.05 * r->rate_1)
         n += snprintf(line + n, sizeof line - (size_t)n,
                       "; with the default cache of HDF5 1.x %s, of 2.x %s",

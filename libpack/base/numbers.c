@@ -13,6 +13,15 @@ pack_counted(uint64_t n, const char *one, const char *many)
     return counted;
 }
 
+struct pack_figure
+pack_figure(double n)
+{
+    struct pack_figure figure;
+    snprintf(figure.text, sizeof figure.text, n < 999.5 || n >= 1e15 ? "%.3g" : "%.0f",
+             n);
+    return figure;
+}
+
 struct pack_counted
 pack_dimensions(int rank)
 {

@@ -13,6 +13,11 @@ struct pack_counted {
 struct pack_counted pack_counted(uint64_t n, const char *one, const char *many);
 /* "1 dimension", "4 dimensions". */
 struct pack_counted pack_dimensions(int rank);
+/* Likewise "0.964", "48", "11459": three digits, or all of what is a thousand and more. */
+struct pack_figure {
+    char text[24];
+};
+struct pack_figure pack_figure(double n);
 
 /* Each of these writes into text and returns it. */
 enum { PACK_SHORT_MAX = 16 };

@@ -33,9 +33,9 @@ contiguous(const struct pack_cause_facts *f, char *text)
 {
     if (f->grid.rank != 0)
         return false;
-    SAY("Contiguous data is read piece by piece, %.3g pieces and %.2f bytes from the file "
+    SAY("Contiguous data is read piece by piece, %s pieces and %.2f bytes from the file "
         "for each byte wanted.",
-        f->loads_per_sample, f->amplification);
+        pack_figure(f->loads_per_sample).text, f->amplification);
     return true;
 }
 
@@ -46,8 +46,9 @@ reopening(const struct pack_cause_facts *f, char *text)
     if (!f->reopens)
         return false;
     SAY("The dataset is opened by name at each read, which empties its cache each time: "
-        "%.3g chunks of %s are loaded for each sample of %s.",
-        f->loads_per_sample, pack_bytes_format(f->grid.chunk_bytes, chunk),
+        "%s chunks of %s are loaded for each sample of %s.",
+        pack_figure(f->loads_per_sample).text,
+        pack_bytes_format(f->grid.chunk_bytes, chunk),
         pack_bytes_format((uint64_t)f->read_bytes, wanted));
     return true;
 }
@@ -60,10 +61,11 @@ no_room(const struct pack_cause_facts *f, char *text)
     if (f->counts.decodes == 0 || held_chunks(f) > 0)
         return false;
     SAY("A chunk of %s does not fit in the cache of %s, so that every read of %s loads "
-        "and decodes %.3g whole chunks again.",
+        "and decodes %s whole chunks again.",
         pack_bytes_format(f->grid.chunk_bytes, chunk),
         pack_bytes_format(f->cache.size_bytes, cache),
-        pack_bytes_format((uint64_t)f->read_bytes, wanted), f->loads_per_sample);
+        pack_bytes_format((uint64_t)f->read_bytes, wanted),
+        pack_figure(f->loads_per_sample).text);
     return true;
 }
 
@@ -125,9 +127,10 @@ whole_chunks(const struct pack_cause_facts *f, char *text)
     char chunk[PACK_BYTES_TEXT_MAX], wanted[PACK_BYTES_TEXT_MAX];
     if (f->counts.loads == 0 || f->amplification <= 1.25)
         return false;
-    SAY("Each %s of %s costs %.3g chunks of %s: the cache holds %llu of %s and "
+    SAY("Each %s of %s costs %s chunks of %s: the cache holds %llu of %s and "
         "this order finds %.1f %% of its requests there%s%s.",
-        unit(f), pack_bytes_format((uint64_t)f->read_bytes, wanted), f->loads_per_sample,
+        unit(f), pack_bytes_format((uint64_t)f->read_bytes, wanted),
+        pack_figure(f->loads_per_sample).text,
         pack_bytes_format(f->grid.chunk_bytes, chunk), (unsigned long long)held_chunks(f),
         pack_counted(f->grid.n_chunks_total, "chunk", "chunks").text, 100 * f->hit_rate,
         f->stored_factor > 1.1 ? ", and chunks that reach beyond the data double the work"
@@ -148,13 +151,13 @@ cut(const struct pack_cause_facts *f, char *text)
     pack_bytes_format(f->grid.chunk_bytes, chunk);
     pack_bytes_format((uint64_t)f->read_bytes, wanted);
     if (f->reads_whole_samples)
-        SAY("Chunks cut through samples: each read gathers %.3g chunks of %s to make one "
+        SAY("Chunks cut through samples: each read gathers %s chunks of %s to make one "
             "sample of %s.",
-            n, chunk, wanted);
+            pack_figure(n).text, chunk, wanted);
     else
-        SAY("Each read of %s lies in %.3g chunks of %s: %.2f bytes come from the file for "
+        SAY("Each read of %s lies in %s chunks of %s: %.2f bytes come from the file for "
             "each byte wanted.",
-            wanted, n, chunk, f->amplification);
+            wanted, pack_figure(n).text, chunk, f->amplification);
     return true;
 }
 
@@ -174,9 +177,9 @@ decoding(const struct pack_cause_facts *f, char *text)
 {
     if (f->decode_rate < 0.5 || f->decodes_per_chunk <= 1.05)
         return false;
-    SAY("Each chunk is decoded %.3g times an epoch, which takes %.0f %% of the time of "
+    SAY("Each chunk is decoded %s times an epoch, which takes %.0f %% of the time of "
         "reading.",
-        f->decodes_per_chunk, 100 * f->decode_rate);
+        pack_figure(f->decodes_per_chunk).text, 100 * f->decode_rate);
     return true;
 }
 
@@ -197,7 +200,7 @@ pack_causes_find(const struct pack_cause_facts *f, char text[PACK_CAUSE_TEXT_MAX
         if (causes[i].tell(f, text))
             return causes[i].name;
     SAY("Nothing is lost to the layout: %.2f bytes come from the file for each byte "
-        "wanted, in %.3g reads a sample.",
-        f->amplification, f->loads_per_sample);
+        "wanted, in %s reads a sample.",
+        f->amplification, pack_figure(f->loads_per_sample).text);
     return NULL;
 }

@@ -63,8 +63,8 @@ bypass_cliff(const struct pack_finding_facts *f, struct pack_finding *out)
     SAY(out->evidence,
         "bypass cliff: chunks of %s pass the 1 MiB default cache of HDF5 1.x, which reads "
         "just what is wanted, but fit the 8 MiB of HDF5 2.0, which then reads whole "
-        "chunks: %.3g times slower after the upgrade",
-        pack_bytes_format(f->grid.chunk_bytes, chunk), out->value);
+        "chunks: %s times slower after the upgrade",
+        pack_bytes_format(f->grid.chunk_bytes, chunk), pack_figure(out->value).text);
     SAY(out->remedy, "set rdcc_nbytes=1048576");
     return true;
 }
@@ -80,9 +80,9 @@ w0_one(const struct pack_finding_facts *f, struct pack_finding *out)
     out->price_bytes = (f->peak_bytes - (double)f->cache.size_bytes) * (double)f->workers;
     SAY(out->evidence,
         "rdcc_w0 = 1 evicts only chunks that were read completely; in this order the "
-        "cache of each worker grows to %s, %.3g times the %s it was given",
+        "cache of each worker grows to %s, %s times the %s it was given",
         pack_bytes_format((uint64_t)f->peak_bytes, peak),
-        f->peak_bytes / (double)f->cache.size_bytes,
+        pack_figure(f->peak_bytes / (double)f->cache.size_bytes).text,
         pack_bytes_format(f->cache.size_bytes, size));
     SAY(out->remedy, "any w0 below 1 keeps to it");
     return true;
@@ -109,13 +109,13 @@ overhang(const struct pack_finding_facts *f, struct pack_finding *out)
         out->price_bytes = stored * (double)g->chunk_bytes * (1 - 1 / factor);
     SAY(out->evidence,
         "chunk overhang: %llu does not divide %llu along axis %d, so that the last of "
-        "%s there holds %llu of its %llu; %s %.3g times the bytes of %s data",
+        "%s there holds %llu of its %llu; %s %s times the bytes of %s data",
         (unsigned long long)g->chunk[axis], (unsigned long long)g->extent[axis], axis,
         pack_counted(g->n_chunks[axis], "chunk", "chunks").text,
         (unsigned long long)((g->extent[axis] - 1) % g->chunk[axis] + 1),
         (unsigned long long)g->chunk[axis],
-        f->is_compressed ? "its chunks decode to" : "the file takes", factor,
-        f->is_compressed ? "the" : "its");
+        f->is_compressed ? "its chunks decode to" : "the file takes",
+        pack_figure(factor).text, f->is_compressed ? "the" : "its");
     return true;
 }
 
@@ -128,8 +128,8 @@ cut_samples(const struct pack_finding_facts *f, struct pack_finding *out)
         return false;
     out->value = n;
     out->price_bytes = bytes_in_vain(f);
-    SAY(out->evidence,
-        "chunks cut through samples: each one is gathered from %.4g chunks", n);
+    SAY(out->evidence, "chunks cut through samples: each one is gathered from %s chunks",
+        pack_figure(n).text);
     return true;
 }
 
@@ -149,8 +149,8 @@ collisions(const struct pack_finding_facts *f, struct pack_finding *out)
     out->price_s = seconds_lost(f, f->rate_today, f->rate_enough);
     SAY(out->evidence,
         "slot collisions: %.3g %% of the loads push out a chunk that shares the slot "
-        "while bytes are free: reads would be %.3g times as fast without",
-        100 * out->value, f->rate_enough / f->rate_today);
+        "while bytes are free: reads would be %s times as fast without",
+        100 * out->value, pack_figure(f->rate_enough / f->rate_today).text);
     SAY(out->remedy, "rdcc_nslots=%llu instead of %llu avoids it",
         (unsigned long long)f->enough_slots, (unsigned long long)f->cache.n_slots);
     return true;
@@ -169,8 +169,8 @@ shared_pool(const struct pack_finding_facts *f, struct pack_finding *out)
     out->price_bytes = bytes_in_vain(f);
     SAY(out->evidence,
         "block shuffle with %llu workers: batches are dealt to all of them, so that each "
-        "chunk is loaded %.3g times",
-        (unsigned long long)f->workers, out->value);
+        "chunk is loaded %s times",
+        (unsigned long long)f->workers, pack_figure(out->value).text);
     SAY(out->remedy,
         "one worker, or a worker-local block shuffle (block:chunks=N,local), loads it once");
     return true;
@@ -186,8 +186,8 @@ reopening(const struct pack_finding_facts *f, struct pack_finding *out)
     out->price_s = seconds_lost(f, f->rate_reopened, f->rate_kept);
     SAY(out->evidence,
         "opening the dataset by name at each read (f['images'][i]) empties its cache each "
-        "time: %.3g times slower",
-        out->value);
+        "time: %s times slower",
+        pack_figure(out->value).text);
     SAY(out->remedy, "keep the dataset object");
     return true;
 }
@@ -203,15 +203,15 @@ scattered_batch(const struct pack_finding_facts *f, struct pack_finding *out)
     if (f->grid.rank == 0)
         SAY(out->evidence,
             "scattered samples in one read: HDF5 goes through the %.0f runs along the last "
-            "axis of a read one by one, though they lie behind one another: %.3g times "
+            "axis of a read one by one, though they lie behind one another: %s times "
             "slower than a read for each sample",
-            f->joined_elems, out->value);
+            f->joined_elems, pack_figure(out->value).text);
     else
         SAY(out->evidence,
             "scattered samples in one read: their places in the file and in memory differ "
             "in shape, so that HDF5 looks at each of the %.0f elements of a read by itself: "
-            "%.3g times slower than a read for each sample",
-            f->joined_elems, out->value);
+            "%s times slower than a read for each sample",
+            f->joined_elems, pack_figure(out->value).text);
     SAY(out->remedy, "read each sample by itself, or, where a batch lies close together, "
                      "the span that holds it");
     return true;

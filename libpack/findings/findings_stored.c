@@ -110,9 +110,9 @@ dragged_chunks(const struct look *l, struct pack_finding *out)
     out->value = l->r->amplification;
     out->price_bytes = l->r->read_bytes * (1 - 1 / l->r->amplification);
     SAY(out->evidence,
-        "each read of a sample brings a chunk of %s: %.3g bytes come from the file for each "
+        "each read of a sample brings a chunk of %s: %s bytes come from the file for each "
         "byte wanted, %s in an epoch",
-        pack_shape_format(&l->f->chunk, chunk), l->r->amplification,
+        pack_shape_format(&l->f->chunk, chunk), pack_figure(l->r->amplification).text,
         pack_bytes_format((uint64_t)l->r->read_bytes, size));
     return true;
 }
@@ -160,13 +160,15 @@ decoded_again(const struct look *l, struct pack_finding *out)
     char chunk[PACK_BYTES_TEXT_MAX], cache[PACK_BYTES_TEXT_MAX];
     if (!is_decoded_again(l))
         return false;
-    out->value = l->r->decodes_per_sample * (double)l->f->chunk.extent[0];
+    out->value = l->r->decodes_per_sample *
+                 (double)l->f->chunk_bytes * /* of a sample's bytes */
+                 (double)l->f->extent.extent[0] / (double)l->f->logical_bytes;
     out->price_bytes = l->r->read_bytes * (1 - 1 / fmax(1, l->r->amplification));
     SAY(out->evidence,
         "filtered chunks of %s do not fit the chunk cache of %s: each access decodes one anew, "
-        "%.3g samples for each that is wanted",
+        "%s samples for each that is wanted",
         pack_bytes_format(l->f->chunk_bytes, chunk),
-        pack_bytes_format(l->r->cache.size_bytes, cache), out->value);
+        pack_bytes_format(l->r->cache.size_bytes, cache), pack_figure(out->value).text);
     return true;
 }
 
@@ -264,8 +266,9 @@ slow_codec(const struct look *l, struct pack_finding *out)
         return false;
     out->value = factor;
     out->price_s = l->r->decode_s * (1 - 1 / factor);
-    SAY(out->evidence, "deflate takes %.3g times as long to decode as zstd, which stores %s",
-        factor,
+    SAY(out->evidence,
+        "deflate takes %s times as long to decode as zstd, which stores %s",
+        pack_figure(factor).text,
         l->f->stored_bytes < shrunk * (double)l->f->logical_bytes
             ? "photographs in about as many bytes, but what shrinks as much as this in up to "
               "twice as many"
