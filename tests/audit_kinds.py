@@ -126,6 +126,16 @@ def guessed():
           f"h5py's guess cuts images {found}")
 
 
-for kind in keras, netcdf, matlab, nwb, anndata, pytables, jpegs, guessed:
+def masks():
+    """Booleans are numbers to be read, though HDF5 has them as names for 0 and 1."""
+    with h5py.File('masks.h5', 'w') as file:
+        discs = np.hypot(*np.mgrid[-64:64, -64:64]) < rng.integers(9, 60, (400, 1, 1))
+        file.create_dataset('masks', data=discs, chunks=(16, 32, 32))
+    expect('h5py: masks of bool that chunks cut through', 'masks.h5', [('H5A103', 'masks')])
+    expect('and that zstd would make little of', 'masks.h5', [('H5A103', 'masks'), ('H5A406', 'masks')], '--sample', '100',
+           '--ignore', '603')
+
+
+for kind in masks, keras, netcdf, matlab, nwb, anndata, pytables, jpegs, guessed:
     kind()
 done()

@@ -108,7 +108,7 @@ is_read(const struct pack_audit_params *p, const struct pack_audit_file *file,
                      !file->dataset && p->request.reading.box.rank == 0;
     return !p->no_reader && !d->failure[0] && !is_series && f->extent.rank > 0 &&
            f->extent.extent[0] > 1 && f->logical_bytes >= SMALL_BYTES &&
-           (f->type.class_id == PACK_TYPE_INTEGER || f->type.class_id == PACK_TYPE_FLOAT);
+           pack_contents_is_of_numbers(f);
 }
 
 static bool

@@ -32,6 +32,13 @@ struct looking {
     struct pack_h5_guard *guard;
 };
 
+bool
+pack_contents_is_of_numbers(const struct pack_facts *f)
+{
+    return f->type.class_id == PACK_TYPE_INTEGER || f->type.class_id == PACK_TYPE_FLOAT ||
+           f->type.class_id == PACK_TYPE_ENUM;
+}
+
 /* ----------------------------------------------------------------- the child */
 
 static bool
@@ -40,8 +47,7 @@ is_of_numbers(const struct pack_survey_dataset *d)
     const struct pack_facts *f = &d->facts;
     uint64_t n = f->extent.rank ? f->extent.extent[0] : 0;
     return !d->failure[0] && n > 0 && f->space == PACK_SPACE_SIMPLE &&
-           (f->type.class_id == PACK_TYPE_INTEGER || f->type.class_id == PACK_TYPE_FLOAT) &&
-           f->logical_bytes / n > 0;
+           pack_contents_is_of_numbers(f) && f->logical_bytes / n > 0;
 }
 
 /* One of n samples spread over all: their boxes, or NULL where all are looked at. */

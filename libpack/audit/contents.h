@@ -16,6 +16,9 @@ struct pack_contents_params {
     const struct pack_watch *watch; /* asked whether to stop, or NULL */
 };
 
+/* Whether it is read as samples of numbers; h5py's bool is an enum. */
+bool pack_contents_is_of_numbers(const struct pack_facts *facts);
+
 /*
  * Fills in contents[i] for the survey's dataset i, where it is of numbers and asked[i]. Where
  * all samples are looked at, 24 bytes of memory for each. A dataset that cannot be read stays
