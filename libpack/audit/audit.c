@@ -221,6 +221,19 @@ look_at_stored(const struct pack_audit_params *p, const struct pack_audit_file *
     return status;
 }
 
+/* What is linked to is mended where it is. */
+static void
+refer(struct pack_audit_found *found)
+{
+    for (size_t i = 0; i < found->n; i++) {
+        struct pack_finding *f = &found->finding[i];
+        if (pack_audit_fix_of(f->code) && !f->remedy[0])
+            snprintf(f->remedy, sizeof f->remedy,
+                     "it is in another file: audit that one");
+        found->mending[i].fix = 0;
+    }
+}
+
 static enum pack_status
 look_at_set(const struct pack_audit_params *p, const struct largest *largest, size_t set,
             struct pack_audit_found *found, struct pack_audit_result *r,
@@ -241,6 +254,8 @@ look_at_set(const struct pack_audit_params *p, const struct largest *largest, si
     } else {
         status = look_at_stored(p, file, set, found, err);
     }
+    if (d->is_elsewhere)
+        refer(found);
     const char *path = d->facts.path + strspn(d->facts.path, "/");
     for (size_t i = 0; i < found->n && status == PACK_OK; i++)
         status = keep(p, r, &found->finding[i], path, &found->mending[i], err);

@@ -281,6 +281,7 @@ look_at_link(void *context, const char *dataset, struct pack_error *err)
     struct looking *l = context;
     struct pack_survey_dataset *d = &l->dataset;
     memset(d, 0, sizeof *d);
+    d->is_elsewhere = true;
     pack_h5_guard_note(l->guard, "reading '/%s'", dataset);
     if (pack_facts_read(l->file, dataset, &d->facts, NULL) != PACK_OK ||
         (++l->n_datasets > PACK_SURVEY_DATASETS_MAX && !is_wanted(l, dataset)))
@@ -347,9 +348,11 @@ is_sane(struct pack_survey_dataset *d)
 {
     struct pack_facts *f = &d->facts;
     const struct pack_shape *shapes[] = { &f->extent, &f->max_extent, &f->chunk, &f->n_chunks };
-    bool *const bools[] = { &f->type.is_signed,    &f->type.is_variable, &f->edge_chunks_unfiltered,
-                            &f->filters_available, &f->fill_is_zero,     &f->has_page_strategy,
-                            &d->has_stats,         &d->is_too_many };
+    bool *const bools[] = {
+        &f->type.is_signed,    &f->type.is_variable, &f->edge_chunks_unfiltered,
+        &f->filters_available, &f->fill_is_zero,     &f->has_page_strategy,
+        &d->has_stats,         &d->is_elsewhere,     &d->is_too_many
+    };
     for (size_t i = 0; i < sizeof bools / sizeof *bools; i++)
         pack_h5_guard_mend_bool(bools[i]);
     f->path[sizeof f->path - 1] = d->failure[sizeof d->failure - 1] = '\0';

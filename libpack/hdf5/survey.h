@@ -37,6 +37,7 @@ struct pack_survey_dataset {
     char missing_source[PACK_SURVEY_TEXT_MAX]; /* file of the first that is not there */
     uint64_t beyond_bytes; /* of contiguous data, behind the end of the file */
     char failure[PACK_SURVEY_TEXT_MAX]; /* why facts or chunks are not known; "": they are */
+    bool is_elsewhere; /* in another file, which an external link names */
     bool is_too_many; /* chunks, to be listed: that is the failure, and all else is known */
 };
 
