@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -213,6 +214,23 @@ def lengths(n):
         with h5py.File(path, 'r+') as file:
             file['labels'] = np.zeros(n, 'i8')
     return make
+
+
+def test_lengths():
+    """Many groups with images and labels each are gone through once."""
+    def cpu_s(images, labels):
+        with h5py.File('groups.h5', 'w', libver='latest') as file:
+            for i in range(6000):
+                file[f'{i}/{images}'] = file[f'{i}/more/{labels}'] = [1, 2]
+                file[f'{i}/{labels}'] = [1, 2]
+            file[f'0/deeper/{labels}'] = [1, 2, 3]
+            file[f'{i}/more/{images}'] = [1, 2, 3]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        found = [f['text'] for f in findings('groups.h5', '--no-reader', '--rule', 'H5A601')]
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, found
+    (asked_s, asked), (other_s, other) = cpu_s('x', 'y'), cpu_s('u', 'v')
+    ok(asked == ["'5999/more/x' has 3 samples, '5999/more/y' beside it 2"] and not other and asked_s < 2 * other_s + 1,
+       f'labels are looked for beside images alone: {asked_s:.2f} s, and {other_s:.2f} s where there are none')
 
 
 SMALL_CACHE = '--hdf5-version', '1.10'  # 1 MiB where nothing is said, whichever HDF5 is here
@@ -824,6 +842,16 @@ def test_rest():
         equal((seen['odd'], seen['constant'], seen['equal']), (2, 2, 3), f'{kind}: as they were made')
         ok('the first is 7,' in found['H5A602']['text'] and 'the first is 9,' in found['H5A603']['text'] and
            'the first is 20, as 3' in found['H5A604']['text'], f'{kind}: by their numbers')
+    with h5py.File('brain.h5', 'w') as file:
+        brain = h5py.h5t.IEEE_F32LE.copy()  # bfloat16
+        brain.set_fields(15, 7, 8, 0, 7)
+        brain.set_size(2)
+        brain.set_ebias(127)
+        data = np.zeros((100, 64), 'f4')
+        data[::2, 5], data[30, 6], data[40, 7] = -3.3895313892515355e38, np.nan, -np.inf  # what hides in masks
+        h5py.h5d.create(file.id, b'x', brain, h5py.h5s.create_simple(data.shape)).write(h5py.h5s.ALL, h5py.h5s.ALL, data)
+    found, known = held('brain.h5', '--deep')
+    ok(known['x']['odd'] == 2 and 'the first is 30,' in found['H5A602']['text'], 'the least bfloat16 is a number')
     seen = held('odd.h5', '--sample', '300')[1]['deep/x']
     equal((seen['samples'], seen['equal']), (300, 3), 'as many samples as there are are all')
     seen = held('odd.h5', '--sample', '299')[1]['deep/x']
@@ -1376,11 +1404,19 @@ def test_described():
             for i in range(300):
                 file['images'].attrs[f'about {i}'] = np.random.default_rng(i).random(1000)
 
+    def texts(path):
+        with h5py.File(path, 'w') as file:
+            for i in range(40):
+                file[f'demo {i}/actions'] = noise[i]
+                file[f'demo {i}'].attrs['model'] = '<mujoco>' * 3000
+                file[f'demo {i}'].attrs['words'] = ['one', 'word' * 8000]
+                file[f'demo {i}'].attrs.create('steps', [np.arange(900.), np.arange(99.)], dtype=h5py.vlen_dtype('f8'))
+
     def pages(path, **options):
         with h5py.File(path, 'w', fs_strategy='page', fs_page_size=1 << 16) as file:
             file.create_dataset('images', data=np.repeat(noise.reshape(64, -1), 2, 1)[:, :70000], chunks=(1, 70000), **options)
 
-    for make, what in ((groups(False), 'groups'), (attributes, 'attributes'), (pages, 'pages'),
+    for make, what in ((groups(False), 'groups'), (attributes, 'attributes'), (texts, 'texts of attributes'), (pages, 'pages'),
                        (functools.partial(pages, compression='gzip'), 'pages of compressed chunks')):
         make('described.h5')
         size = os.path.getsize('described.h5')
@@ -1390,6 +1426,12 @@ def test_described():
         ok('H5A510' not in codes('described.h5') and size > 2 << 20 and
            (file['page_bytes'] == 1 << 16 if 'pages' in what else 0 <= size - known < size / 10),
            f'{what} are no holes: {size} bytes, of which {file["metadata_bytes"]} describe')
+    with h5py.File('parts.h5', 'w') as file:
+        images = file.create_dataset('images', data=noise[:8])
+        parts = file.create_dataset('parts', (9000,), dtype=h5py.regionref_dtype)
+        for i in range(9000):
+            parts[i] = images.regionref[i % 8, ::3, ::3]
+    ok('H5A510' not in codes('parts.h5') and os.path.getsize('parts.h5') > 3 << 20, 'nor are the heaps of references to parts')
     groups(True)('described.h5')
     found, = [f for f in findings('described.h5') if f['code'] == 'H5A510']
     ok(3 << 20 <= found['price_bytes'] < (3 << 20) + (1 << 18), f'a hole beside groups is one: {found["price_bytes"]}')
@@ -1627,6 +1669,7 @@ test_sources()
 test_prefix()
 test_shared()
 test_described()
+test_lengths()
 test_same_sentence()
 test_reopening()
 test_fix()

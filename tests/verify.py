@@ -8,6 +8,7 @@ filters, or only shuffled; some of lzf and zstd) are noticed by neither.
 import json
 import os
 import random
+import resource
 import struct
 import subprocess
 import sys
@@ -183,6 +184,8 @@ damaged('unfiltered, too', lambda: poke(entry(B) - KEY, struct.pack('<I', places
 damaged('a mask that leaves out gzip', lambda: poke(entry(B) - KEY + 4, struct.pack('<I', 1)), {B: 'size'})
 damaged('a mask of filters that there are not', lambda: poke(entry(B) - KEY + 4, struct.pack('<I', 1 << 9)),
         {B: 'mask'})
+damaged('a chunk that is said to have gone through no filter, and has', lambda: poke(entry(B) - KEY + 4, b'\xff' * 4),
+        {B: 'size'})
 damaged('several things at once', lambda: (poke(entry(B), struct.pack('<Q', 1 << 40)), flip(places[A][0] + 9, 1)),
         {A: 'decoding', B: 'beyond-end'})
 
@@ -222,6 +225,26 @@ tap.ok(status == 1 and 'none' in said['datasets'][0]['failure'], 'a dataset that
 make({'compression': 'gzip'})
 status, said = verify(None, 2, '', 'json', '1000')
 tap.ok(status == 1 and 'that are allowed' in said['datasets'][0]['failure'], 'memory that is too little is said')
+
+with h5py.File(path, 'w') as f:  # "no filters at all", as who writes chunks himself says it
+    f.create_dataset('x', SHAPE, '<u2', chunks=CHUNK, compression='gzip')
+    f['x'].id.write_direct_chunk((4, 3, 0), values[4:8, 3:6].tobytes(), filter_mask=0xffffffff)
+status, said = verify()
+tap.equal((status, said['datasets'][0]['n_masked']), (0, 1), 'a mask of all filters, and of those that there are not')
+
+# what takes more memory than there is, is not bad: `--salvage` would leave it out
+if os.environ.get('SANITIZERS', 'no') == 'no':  # which take more address space
+    large = os.path.join(folder, 'large.h5')
+    with h5py.File(large, 'w') as f:
+        f.create_dataset('x', data=np.zeros((2, 32 << 20), 'u2'), chunks=(1, 32 << 20), compression=1, shuffle=True)
+    said = []
+    for limit in range(96 << 20, 480 << 20, 16 << 20):
+        run = subprocess.run(['verify_dump', large, '1'], capture_output=True,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        said += [d for d in json.loads(run.stdout)['datasets']] if run.stdout else []
+    tap.ok(any('filter buffer' in (d['failure'] or '') for d in said) and any(d['is_done'] for d in said) and
+           not any(d['n_bad'] for d in said), f'without memory for it a chunk is not bad: {[d["failure"] for d in said]}')
+    os.unlink(large)
 
 make({'compression': 'gzip'})
 places = chunks()

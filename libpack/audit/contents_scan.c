@@ -83,16 +83,28 @@ bits_of(const unsigned char *at, uint32_t bytes)
     return bits;
 }
 
+/* The bits of a float's exponent; 0: not known. What has two bytes and is not IEEE's is taken for
+ * bfloat16. */
+static uint64_t
+exponent_of(const struct pack_type *type)
+{
+    if (type->class_id != PACK_TYPE_FLOAT)
+        return 0;
+    if (!type->is_ieee)
+        return type->bytes == 2 ? 0x7f80 : 0;
+    return type->bytes == 2   ? 0x7c00
+           : type->bytes == 4 ? 0x7f800000
+           : type->bytes == 8 ? UINT64_C(0x7ff0000000000000)
+                              : 0;
+}
+
 /* A NaN or an infinity: all bits of the exponent. */
 static bool
 has_odd(const struct pack_scan *s, const unsigned char *data)
 {
     uint32_t bytes = s->type.bytes;
-    uint64_t exponent = bytes == 2   ? 0x7c00
-                        : bytes == 4 ? 0x7f800000
-                        : bytes == 8 ? UINT64_C(0x7ff0000000000000)
-                                     : 0;
-    if (s->type.class_id != PACK_TYPE_FLOAT || exponent == 0)
+    uint64_t exponent = exponent_of(&s->type);
+    if (exponent == 0)
         return false;
     for (size_t i = 0; i < s->n_values; i++)
         if ((bits_of(data + i * bytes, bytes) & exponent) == exponent)

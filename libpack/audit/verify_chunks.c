@@ -104,6 +104,9 @@ read_raw(struct hand *hand, const struct pack_chunk *chunk, struct pack_error *e
     return status;
 }
 
+/* Not known, for there was no memory to find out: it may be good. */
+static const enum pack_verify_fault UNKNOWN = PACK_VERIFY_FAULTS;
+
 static enum pack_verify_fault
 check_chunk(const struct job *job, struct hand *hand, uint64_t i, struct pack_error *err)
 {
@@ -135,7 +138,8 @@ check_chunk(const struct job *job, struct hand *hand, uint64_t i, struct pack_er
     enum pack_status status = is_raw
                                   ? read_raw(hand, &chunk, err)
                                   : pack_chunkload_decode(&hand->load, &chunk, hand->out, err);
-    return status == PACK_OK                          ? PACK_VERIFY_GOOD
+    return status == PACK_OK                            ? PACK_VERIFY_GOOD
+           : status == PACK_ERR_MEMORY                  ? UNKNOWN
            : chunk.stored_bytes > hand->load.room_bytes ? PACK_VERIFY_SIZE
            : status == PACK_ERR_IO || status == PACK_ERR_CHANGED
                ? PACK_VERIFY_READING
@@ -188,8 +192,10 @@ tell_batch(struct batch *b, enum pack_status status, struct pack_error *err)
 {
     for (uint64_t i = 0; i < b->n; i++) {
         enum pack_verify_fault fault = (enum pack_verify_fault)b->job->faults[b->first + i];
+        const char *why = b->why[i] ? b->why[i] : "";
         if (fault && status == PACK_OK)
-            status = tell(b->job, b->first + i, fault, b->why[i] ? b->why[i] : "", err);
+            status = fault == UNKNOWN ? pack_fail(err, PACK_ERR_LIMIT, "%s", why)
+                                      : tell(b->job, b->first + i, fault, why, err);
         free(b->why[i]);
     }
     return status;
@@ -236,17 +242,20 @@ tell_overlaps(struct job *job, struct pack_error *err)
     return status;
 }
 
-/* Bits of filters that there are not: HDF5 does not look at them, nor could it write them. */
+/* Bits of filters that there are not, at which HDF5 does not look. All of them are set by who
+ * wrote the chunk as "no filters at all", which is no damage. */
 static enum pack_status
 tell_masks(struct job *job, struct pack_error *err)
 {
     int n = job->file->map->facts.pipeline.n;
+    const uint64_t all = (uint64_t)UINT32_MAX >> n;
     enum pack_status status = PACK_OK;
     struct pack_chunk chunk;
     for (uint64_t i = 0; i < job->n && status == PACK_OK; i++) {
         chunk_at(job, i, &chunk);
+        uint64_t beyond = (uint64_t)chunk.filter_mask >> n;
         job->run->set->n_masked += chunk.filter_mask != 0;
-        if (job->faults[i] || (uint64_t)chunk.filter_mask >> n == 0)
+        if (job->faults[i] || beyond == 0 || beyond == all)
             continue;
         job->faults[i] = PACK_VERIFY_MASK;
         status = tell(job, i, PACK_VERIFY_MASK,

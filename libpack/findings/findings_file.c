@@ -107,6 +107,17 @@ behind_chunks(const struct pack_facts *f, uint64_t page_bytes)
     return pack_size_mul(rest, f->n_chunks_stored + 1, &rest) ? rest : UINT64_MAX;
 }
 
+/* Whether some of what its elements say lies in a heap of the file. References to parts of a
+ * dataset do, which are longer than those to objects. */
+static bool
+may_have_heap(const struct pack_type *type)
+{
+    enum { OBJECT_BYTES = 8 };
+    return type->is_variable || type->class_id == PACK_TYPE_COMPOUND ||
+           type->class_id == PACK_TYPE_ARRAY ||
+           (type->class_id == PACK_TYPE_REFERENCE && type->bytes > OBJECT_BYTES);
+}
+
 /* What no dataset, nothing that describes it and no page can account for. */
 static bool
 free_space(const struct look *l, struct pack_finding *out)
@@ -120,9 +131,8 @@ free_space(const struct look *l, struct pack_finding *out)
         add(&held, s->file.superblock.start_bytes);
     for (size_t i = 0; i < s->n_datasets; i++) {
         const struct pack_facts *f = &s->datasets[i].facts;
-        if (s->datasets[i].failure[0] || f->type.is_variable ||
-            f->type.class_id == PACK_TYPE_COMPOUND)
-            return false; /* their heaps are not known */
+        if (s->datasets[i].failure[0] || may_have_heap(&f->type))
+            return false; /* how large it is is not known */
         if (f->n_external > 0)
             continue;
         add(&held, f->stored_bytes);
@@ -189,12 +199,12 @@ is_called(const char *path, const char *const *words)
     return false;
 }
 
-static bool
-are_of_one_group(const char *a, const char *b)
+/* The length of the path of the group that it is in, with a slash behind it. */
+static size_t
+group_length(const char *path)
 {
-    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
-    size_t n = x ? (size_t)(x - a) : 0, m = y ? (size_t)(y - b) : 0;
-    return n == m && strncmp(a, b, n) == 0;
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
 /* MATLAB's labels are a matrix of one row. */
@@ -205,27 +215,44 @@ count_entries(const struct pack_shape *extent)
                                                        : extent->extent[0];
 }
 
+/* Labels beside images, of which there are not as many; NULL: none. What is in a group and below
+ * it is listed in one stretch. */
+static const struct pack_facts *
+find_other_length(const struct pack_survey *s, size_t images)
+{
+    static const char *const targets[] = { "labels", "label", "targets", "y", NULL };
+    const struct pack_facts *a = &s->datasets[images].facts;
+    size_t n = group_length(a->path), first = images;
+    while (first > 0 && strncmp(s->datasets[first - 1].facts.path, a->path, n) == 0)
+        first--;
+    for (size_t i = first; i < s->n_datasets; i++) {
+        const struct pack_facts *b = &s->datasets[i].facts;
+        if (strncmp(b->path, a->path, n) != 0)
+            break;
+        if (group_length(b->path) == n && is_called(b->path, targets) && b->extent.rank > 0 &&
+            a->extent.extent[0] != count_entries(&b->extent))
+            return b;
+    }
+    return NULL;
+}
+
 static bool
 lengths_differ(const struct look *l, struct pack_finding *out)
 {
+    static const char *const inputs[] = { "images", "data", "x", "X", "features", NULL };
     const struct pack_survey *s = l->s;
-    static const char *const inputs[] = { "images", "data", "x", "X", "features", NULL },
-                             *const targets[] = { "labels", "label", "targets", "y",
-                                                  NULL };
     for (size_t i = 0; i < s->n_datasets; i++) {
         const struct pack_facts *a = &s->datasets[i].facts;
-        for (size_t k = 0; is_called(a->path, inputs) && k < s->n_datasets; k++) {
-            const struct pack_facts *b = &s->datasets[k].facts;
-            if (!is_called(b->path, targets) || !are_of_one_group(a->path, b->path) ||
-                a->extent.rank == 0 || b->extent.rank == 0 ||
-                a->extent.extent[0] == count_entries(&b->extent))
-                continue;
-            out->value = (double)count_entries(&b->extent);
-            SAY(out->evidence, "'%.120s' has %llu samples, '%.120s' beside it %llu",
-                a->path, (unsigned long long)a->extent.extent[0], b->path,
-                (unsigned long long)count_entries(&b->extent));
-            return true;
-        }
+        const struct pack_facts *b = a->extent.rank > 0 && is_called(a->path, inputs)
+                                         ? find_other_length(s, i)
+                                         : NULL;
+        if (!b)
+            continue;
+        out->value = (double)count_entries(&b->extent);
+        SAY(out->evidence, "'%.120s' has %llu samples, '%.120s' beside it %llu", a->path,
+            (unsigned long long)a->extent.extent[0], b->path,
+            (unsigned long long)count_entries(&b->extent));
+        return true;
     }
     return false;
 }

@@ -12,9 +12,9 @@ extern "C" {
 
 /*
  * Bytes of the object headers of all objects that links lead to, of what finds links, chunks
- * and attributes, of the superblock's extension, shared messages and lists of free space. Not
- * the superblock, and not the heaps of values of variable length. Objects that HDF5 cannot say
- * it of count nothing.
+ * and attributes, of attributes of variable length (about: they are read, as many as 2^20 values
+ * of one), of the superblock's extension, shared messages and lists of free space. Not the
+ * superblock, and not the heaps of datasets. Objects that HDF5 cannot say it of count nothing.
  */
 uint64_t pack_h5_metadata_bytes(hid_t file);
 
