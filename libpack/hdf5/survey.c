@@ -349,9 +349,10 @@ is_sane(struct pack_survey_dataset *d)
     struct pack_facts *f = &d->facts;
     const struct pack_shape *shapes[] = { &f->extent, &f->max_extent, &f->chunk, &f->n_chunks };
     bool *const bools[] = {
-        &f->type.is_signed,    &f->type.is_variable, &f->edge_chunks_unfiltered,
-        &f->filters_available, &f->fill_is_zero,     &f->has_page_strategy,
-        &d->has_stats,         &d->is_elsewhere,     &d->is_too_many
+        &f->type.is_signed,    &f->type.is_ieee,    &f->type.is_long_double, &f->type.is_variable,
+        &f->type.is_padded,    &f->type.is_bool,    &f->edge_chunks_unfiltered,
+        &f->filters_available, &f->fill_is_zero,    &f->has_page_strategy,
+        &d->has_stats,         &d->is_elsewhere,    &d->is_too_many
     };
     for (size_t i = 0; i < sizeof bools / sizeof *bools; i++)
         pack_h5_guard_mend_bool(bools[i]);
