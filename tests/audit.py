@@ -1366,6 +1366,16 @@ def test_reopening():
     equal(codes('bad.h5', '--rule', '302', *order), [], 'kept open')
 
 
+def test_old_index():
+    """What it takes to search a version 1 B-tree of many chunks counts where the file has those."""
+    rates = []
+    for version in 'earliest', 'latest':
+        with h5py.File('index.h5', 'w', libver=version) as file:
+            file.create_dataset('images', data=np.zeros((120000, 16), 'u1'), chunks=(1, 16))
+        rates.append(audit('index.h5', '--workers', '1')[1]['result']['files'][0]['datasets'][0]['reading']['samples_per_s'])
+    ok(1.2 * rates[0] < rates[1], f'{rates[0]:.0f} samples/s by an old index, {rates[1]:.0f} by a new one')
+
+
 def test_shared():
     """Whoever begins first is named first; a dataset that two links lead to shares nothing."""
     shared(5)('bad.h5')
@@ -1672,6 +1682,7 @@ test_described()
 test_lengths()
 test_same_sentence()
 test_reopening()
+test_old_index()
 test_fix()
 test_foreseen()
 test_left()

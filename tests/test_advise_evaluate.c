@@ -647,10 +647,34 @@ test_epoch_samples(void)
     setup();
 }
 
+/* Chunks that are searched for in an old index, whose tree leaves the processor's caches. */
+static void
+test_index(void)
+{
+    enum { MANY = 200000, KEY_BYTES = 280 };
+    params.data.extent = (struct pack_shape){ 2, { MANY, 8 } };
+    config.chunk = (struct pack_shape){ 2, { 1, 8 } };
+    for (int block = 0; block < 2; block++) {
+        if (block)
+            config.pattern.kind = params.reading.pattern.kind = PACK_PATTERN_BLOCK;
+        params.data.has_old_index = false;
+        struct pack_cost direct = evaluate().steady_cost;
+        params.data.has_old_index = true;
+        struct pack_advise_outcome o = evaluate();
+        double far = 1 - (24 << 20) / (double)(MANY * KEY_BYTES), loads = (double)o.steady.loads;
+        double more = block ? 0 : loads * 6 * profile.far_ns * far;
+        ok(loads > 0 && fabs(o.steady_cost.page_ns - direct.page_ns - more) <= 1e-6 * direct.page_ns,
+           "%s, an old index takes %.3g ns more, of %.3g", block ? "in blocks" : "in a random order",
+           o.steady_cost.page_ns - direct.page_ns, direct.page_ns);
+    }
+    setup();
+}
+
 int
 main(void)
 {
     setup();
+    test_index();
     test_refusal();
     test_epoch_samples();
     test_memory();
