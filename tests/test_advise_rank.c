@@ -145,6 +145,12 @@ test_measured(void)
        "a rewrite has to gain by what is known of it too: a copy may lie well by luck");
     rows[1].modelled_rate = 105;
     ok(pack_advise_choose(&params, &now, rows, 2) == 1, "a little is enough");
+    struct pack_advise_outcome off = reset(110, 0), three[3] = { now, rows[1], off };
+    three[2].basis = PACK_ADVISE_MEASURED;
+    three[2].modelled_rate = 100;
+    ok(pack_advise_choose(&params, &now, three, 3) == 1, "also over what settings give");
+    three[2].modelled_rate = 101;
+    ok(pack_advise_choose(&params, &now, three, 3) == 2, "and not without a reason");
     rows[1].config.chunk = now.config.chunk;
     rows[1].config.cache.size_bytes = 77;
     rows[1].modelled_rate = 90;
@@ -154,9 +160,16 @@ test_measured(void)
 static void
 test_equals(void)
 {
-    ok(chosen(rewritten(130), reset(124, 4 << 20)) == 2,
-       "within 5 %%, settings are preferred to a rewrite");
-    ok(chosen(rewritten(130), reset(123, 4 << 20)) == 1, "beyond, the rewrite wins");
+    ok(chosen(rewritten(130), reset(113.5, 4 << 20)) == 2,
+       "what settings give too is no reason to rewrite");
+    ok(chosen(rewritten(131), reset(113.5, 4 << 20)) == 1,
+       "beyond it by the gain that a rewrite has to have, the rewrite wins");
+    ok(chosen(rewritten(131), reordered(125, 0.96)) == 1 &&
+           chosen(rewritten(131), reordered(138, 0.96)) == 2,
+       "it has to equal what is faster and less random");
+    params.goal.min_gain = 1.02;
+    ok(chosen(rewritten(130), reset(126, 4 << 20)) == 1, "a rewrite may be worth less");
+    params.goal.min_gain = 0;
     ok(chosen(reordered(130, 0.92), reset(125, 4 << 20)) == 2,
        "more randomness is preferred at equal rates");
     ok(chosen(reordered(130, 0.92), rewritten(125)) == 2, "even to no rewrite");
@@ -205,8 +218,20 @@ test_settle(void)
            result.rows[2].change == PACK_ADVISE_SETTINGS &&
            result.rows[3].change == PACK_ADVISE_KEEP,
        "each says what it changes");
-    ok(strstr(result.why[2], "today's 100 samples/s become 130, 1.3 times"),
+    ok(strstr(result.why[2], "today's 100 samples/s become 130, 1.3 times") &&
+           !strstr(result.why[2], "writing the file anew"),
        "and the gain is told");
+    struct pack_advise_result settings = { .has_now = true, .now = at(100), .n_rows = 4,
+                                           .rows = { at(100), reset(125, 4 << 20),
+                                                     rewritten(130), rewritten(135) } };
+    settings.rows[3].randomness = 0.5;
+    ok(pack_advise_settle(&params, &settings, &err) == PACK_OK &&
+           settings.rows[0].change == PACK_ADVISE_SETTINGS &&
+           strstr(settings.why[2], "become 125, 1.25 times as many; writing the file anew "
+                                   "(chunks 8x64x64, none) reaches 1.04 times that, and pays "
+                                   "from 1.15 on."),
+       "beside settings, what a rewrite would add");
+    note("%s", settings.why[2]);
     pack_advise_scale(&result.rows[0], &params, 0.8);
     ok(result.rows[0].basis == PACK_ADVISE_MEASURED &&
            fabs(result.rows[0].rate - 104) < 1e-9 && result.rows[0].modelled_rate == 130,

@@ -19,7 +19,7 @@ extern "C" {
 
 enum {
     PACK_ADVISE_CODEC_MAX = 64,
-    PACK_ADVISE_TEXT_MAX = 480,
+    PACK_ADVISE_TEXT_MAX = 640,
     PACK_ADVISE_REMEDY_MAX = 160
 };
 
@@ -201,7 +201,8 @@ struct pack_advise_machine {
 /* What is wanted of a proposal. */
 struct pack_advise_goal {
     double target;   /* samples/s to reach; 0: none */
-    double min_gain; /* over now's rate, from which on a rewrite is proposed; 0: 1.15 */
+    double min_gain; /* over now's rate, and over what settings make of the file as it is,
+                      * from which on a rewrite is proposed; 0: 1.15 */
     /* The choice alone, of which nothing is said: no map, no warnings, no other policies or
      * versions; the search simulates no more than 131072 samples at a time. */
     bool is_brief;

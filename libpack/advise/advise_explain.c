@@ -142,25 +142,34 @@ change_text(const struct pack_advise_outcome *o, char *text, size_t size)
     return text;
 }
 
-/* What the fastest of the others would have gained, among measured ones where today's was
- * measured. Returns as snprintf. */
+/* The fastest of the other rows that could be chosen and are faster than `than`, among
+ * measured ones where that was measured; NULL: none is. */
+static const struct pack_advise_outcome *
+faster(const struct pack_advise_params *params, const struct pack_advise_result *r,
+       const struct pack_advise_outcome *than)
+{
+    const struct pack_advise_outcome *best = NULL;
+    for (size_t i = 1; i < r->n_rows; i++) {
+        const struct pack_advise_outcome *o = &r->rows[i];
+        bool is_known = than->basis == PACK_ADVISE_PREDICTED ||
+                        o->basis != PACK_ADVISE_PREDICTED;
+        if (is_known && o->rate > (best ? best : than)->rate &&
+            pack_advise_is_possible(params, o, than->randomness))
+            best = o;
+    }
+    return best;
+}
+
+/* What the fastest of the others would have gained. Returns as snprintf. */
 static int
 why_keep(const struct pack_advise_params *params, const struct pack_advise_result *r,
          char *text, size_t size)
 {
-    const struct pack_advise_outcome *best = NULL;
     if (pack_advise_is_lone(params))
         return snprintf(text, size,
                         "; an epoch reads one sample, so that there is nothing to choose: "
                         "no order, and nothing to find in a cache");
-    for (size_t i = 1; i < r->n_rows; i++) {
-        const struct pack_advise_outcome *o = &r->rows[i];
-        bool is_known = r->now.basis == PACK_ADVISE_PREDICTED ||
-                        o->basis != PACK_ADVISE_PREDICTED;
-        if (is_known && o->rate > (best ? best->rate : r->now.rate) &&
-            pack_advise_is_possible(params, o, r->now.randomness))
-            best = o;
-    }
+    const struct pack_advise_outcome *best = faster(params, r, &r->now);
     if (!best)
         return snprintf(text, size, "; nothing that was tried is faster");
     double gain = best->rate / r->now.rate;
@@ -177,6 +186,22 @@ why_keep(const struct pack_advise_params *params, const struct pack_advise_resul
                     "from %.2f on",
                     change, gain, is_rewrite ? "writing the file anew pays" : "a change pays",
                     is_rewrite ? pack_advise_min_gain(params) : PACK_ADVISE_EQUAL_GAIN);
+}
+
+/* What a rewrite would add to settings or an order. Returns as snprintf. */
+static int
+why_not_written(const struct pack_advise_params *params, const struct pack_advise_result *r,
+                char *text, size_t size)
+{
+    const struct pack_advise_outcome *choice = &r->rows[0], *o = faster(params, r, choice);
+    char change[120];
+    if (!o || choice->change == PACK_ADVISE_REWRITE || o->change != PACK_ADVISE_REWRITE)
+        return 0;
+    change_text(o, change, sizeof change);
+    return snprintf(text, size,
+                    "; writing the file anew (%s) reaches %.2f times that, and pays from "
+                    "%.2f on",
+                    change, o->rate / choice->rate, pack_advise_min_gain(params));
 }
 
 static void
@@ -196,10 +221,12 @@ why_speed(const struct pack_advise_params *params, const struct pack_advise_resu
                       pack_bytes_format((uint64_t)o->file_bytes, size));
     if (o->is_now)
         n += why_keep(params, r, text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n));
-    else if (r->has_now && r->now.rate > 0)
+    else if (r->has_now && r->now.rate > 0) {
         n += snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n),
                       "; today's %.0f samples/s become %.0f, %s times as many",
                       r->now.rate, o->rate, pack_advise_times(o->rate / r->now.rate, factor));
+        n += why_not_written(params, r, text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n));
+    }
     snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n), ".");
 }
 

@@ -222,14 +222,15 @@ double pack_advise_most_random(const struct pack_advise_outcome *outcomes, size_
 /* Nearly as random as that, within the memory allowed. */
 bool pack_advise_is_possible(const struct pack_advise_params *params,
                              const struct pack_advise_outcome *o, double random);
-/* Whether the model too sees a gain in it where it is a rewrite: measured alone, a copy can
- * be faster by where its pages happen to lie. */
+/* Whether the model too sees a gain in it over another where it is a rewrite: measured alone,
+ * a copy can be faster by where its pages happen to lie. */
 bool pack_advise_is_explained(const struct pack_advise_params *params,
-                              const struct pack_advise_outcome *now,
+                              const struct pack_advise_outcome *other,
                               const struct pack_advise_outcome *o);
 /* The index of the one to recommend; n >= 1. `now` may be NULL; where it fits, it is to be
- * among the outcomes. Rates, memory, randomness and configurations decide, nothing is
- * simulated. */
+ * among the outcomes. A rewrite has to gain what is wanted of one over the best that settings
+ * or an order make of the file as it is. Rates, memory, randomness and configurations decide,
+ * nothing is simulated. */
 size_t pack_advise_choose(const struct pack_advise_params *params,
                           const struct pack_advise_outcome *now,
                           const struct pack_advise_outcome *outcomes, size_t n);

@@ -212,11 +212,11 @@ pack_advise_is_possible(const struct pack_advise_params *params,
 
 bool
 pack_advise_is_explained(const struct pack_advise_params *params,
-                         const struct pack_advise_outcome *now,
+                         const struct pack_advise_outcome *other,
                          const struct pack_advise_outcome *o)
 {
     return pack_advise_change_of(params, &o->config) != PACK_ADVISE_REWRITE ||
-           o->modelled_rate >= PACK_ADVISE_EQUAL_GAIN * now->modelled_rate;
+           o->modelled_rate >= PACK_ADVISE_EQUAL_GAIN * other->modelled_rate;
 }
 
 /* ... and worth the change. */
@@ -243,23 +243,18 @@ random_step(const struct pack_advise_outcome *o)
     return lround(20 * o->randomness);
 }
 
-/* a rather than b, both fast enough: more random; no rewrite; less to pay; or the same,
- * and it alone is at least `fast`; or it has the smaller chunk, which depends less on how
- * it is read. */
+/* a rather than b, both fast enough: more random; less to pay; or the same, and it alone is
+ * at least `fast`; or it has the smaller chunk, which depends less on how it is read. */
 static bool
 prefer(const struct pack_advise_params *params, const struct pack_advise_outcome *a,
        const struct pack_advise_outcome *b, double fast)
 {
-    bool aw = pack_advise_change_of(params, &a->config) == PACK_ADVISE_REWRITE,
-         bw = pack_advise_change_of(params, &b->config) == PACK_ADVISE_REWRITE;
     bool af = a->rate >= fast, bf = b->rate >= fast;
     enum pack_pattern_kind asked = params->reading.pattern.kind;
     bool ao = a->config.pattern.kind == asked, bo = b->config.pattern.kind == asked;
     int cost = pack_advise_compare_cost(a, b);
     if (random_step(a) != random_step(b))
         return random_step(a) > random_step(b);
-    if (aw != bw)
-        return bw;
     if (ao != bo)
         return ao;
     if (cost)
@@ -270,7 +265,48 @@ prefer(const struct pack_advise_params *params, const struct pack_advise_outcome
     return cost < 0 || (cost == 0 && a->rate > b->rate);
 }
 
-/* The preferred one among those that equal the fastest eligible one. */
+static bool
+is_rewrite(const struct pack_advise_params *params, const struct pack_advise_outcome *o)
+{
+    return pack_advise_change_of(params, &o->config) == PACK_ADVISE_REWRITE;
+}
+
+/* Of the eligible ones that need the file to be written anew, or of those that do not, the
+ * preferred one among those that equal the fastest; NULL: there is none. */
+static const struct pack_advise_outcome *
+best_of(const struct pack_advise_params *params, const struct pack_advise_outcome *now,
+        const struct pack_advise_outcome *o, size_t n, double random, bool rewritten)
+{
+    const struct pack_advise_outcome *best = NULL;
+    double rate = 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_rewrite(params, &o[i]) == rewritten && is_eligible(params, now, &o[i], random))
+            rate = fmax(rate, o[i].rate);
+    for (size_t i = 0; i < n; i++) {
+        if (is_rewrite(params, &o[i]) != rewritten ||
+            o[i].rate * PACK_ADVISE_EQUAL_GAIN <= rate ||
+            !is_eligible(params, now, &o[i], random))
+            continue;
+        if (!best || prefer(params, &o[i], best, 0.98 * rate))
+            best = &o[i];
+    }
+    return best;
+}
+
+/* What settings or an order give the file as it is, a rewrite has to surpass by as much as
+ * today's, and by reasons as good; one that is more random need only equal it. */
+static bool
+is_worth_writing(const struct pack_advise_params *params,
+                 const struct pack_advise_outcome *written,
+                 const struct pack_advise_outcome *kept)
+{
+    if (random_step(written) > random_step(kept))
+        return written->rate * PACK_ADVISE_EQUAL_GAIN > kept->rate;
+    return written->rate >= pack_advise_min_gain(params) * kept->rate &&
+           (kept->basis == PACK_ADVISE_PREDICTED ||
+            pack_advise_is_explained(params, kept, written));
+}
+
 size_t
 pack_advise_choose(const struct pack_advise_params *params,
                    const struct pack_advise_outcome *now,
@@ -278,17 +314,10 @@ pack_advise_choose(const struct pack_advise_params *params,
 {
     bool is_lone = now && now->fits && pack_advise_is_lone(params);
     /* where it is lone nothing else is possible */
-    double random = is_lone ? HUGE_VAL : pack_advise_most_random(o, n), rate = 0;
-    size_t best = n;
-    for (size_t i = 0; i < n; i++)
-        if (is_eligible(params, now, &o[i], random))
-            rate = fmax(rate, o[i].rate);
-    for (size_t i = 0; i < n; i++) {
-        if (o[i].rate * PACK_ADVISE_EQUAL_GAIN <= rate ||
-            !is_eligible(params, now, &o[i], random))
-            continue;
-        if (best == n || prefer(params, &o[i], &o[best], 0.98 * rate))
-            best = i;
-    }
-    return best == n ? 0 : best;
+    double random = is_lone ? HUGE_VAL : pack_advise_most_random(o, n);
+    const struct pack_advise_outcome *kept = best_of(params, now, o, n, random, false),
+                                     *written = best_of(params, now, o, n, random, true);
+    if (written && (!kept || is_worth_writing(params, written, kept)))
+        return (size_t)(written - o);
+    return kept ? (size_t)(kept - o) : 0;
 }
