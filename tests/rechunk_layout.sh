@@ -38,6 +38,8 @@ ok $? 'so does JSON'
 if "$PYTHON" -c 'import numpy, h5py' 2>/dev/null; then
     mkdir python
     run_python rechunk_layout.py "$work/python" "$work"
+    mkdir regions
+    run_python rechunk_regions.py "$work/regions"
 else
     skip 'no Python with NumPy and h5py'
 fi

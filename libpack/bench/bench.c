@@ -16,6 +16,7 @@
 
 #include "libpack/bench/bench_parts.h"
 #include "libpack/base/clock.h"
+#include "libpack/base/large.h"
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/base/size.h"
 
@@ -160,9 +161,9 @@ open_run(struct bench_run *run, struct pack_error *err)
     if (!pack_size_mul(p->stop.epochs, run->n_lanes, &n_tallies) || n_tallies > 1 << 26)
         return pack_fail(err, PACK_ERR_LIMIT, "too many epochs (%llu)",
                          (unsigned long long)p->stop.epochs);
-    run->tally = calloc((size_t)n_tallies, sizeof *run->tally);
+    run->tally = pack_apart_alloc((size_t)n_tallies, sizeof *run->tally);
     run->indices = calloc((size_t)run->plan.batch_max, sizeof *run->indices);
-    r->epochs = calloc((size_t)p->stop.epochs, sizeof *r->epochs);
+    r->epochs = pack_apart_alloc((size_t)p->stop.epochs, sizeof *r->epochs);
     r->cpu.workers = calloc((size_t)run->n_lanes, sizeof *r->cpu.workers);
     if (!run->tally || !run->indices || !r->epochs || !r->cpu.workers)
         return pack_fail_memory(err, "results");
@@ -344,7 +345,7 @@ close_run(struct bench_run *run)
     pack_consumer_close(run->consumer);
     end_procs(run);
     pack_bench_expect_close(run->expect);
-    free(run->tally);
+    pack_apart_free(run->tally);
     free(run->indices);
 }
 

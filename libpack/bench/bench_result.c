@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "libpack/bench/bench_parts.h"
+#include "libpack/base/large.h"
 
 void
 pack_bench_work_add(struct pack_bench_work *total, const struct pack_bench_work *part)
@@ -57,7 +58,7 @@ pack_bench_finish(uint64_t total_ns, struct pack_bench_result *result)
 void
 pack_bench_done(struct pack_bench_result *result)
 {
-    free(result->epochs);
+    pack_apart_free(result->epochs);
     free(result->cpu.workers);
     free(result->events.event);
     *result = (struct pack_bench_result){ 0 };

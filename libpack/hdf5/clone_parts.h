@@ -112,6 +112,12 @@ hid_t pack_clone_type(const struct pack_clone *clone, hid_t type);
 enum pack_status pack_clone_translate(struct pack_clone *clone, hid_t type, void *data,
                                       size_t n, struct pack_error *err);
 
+/* The same elements of a dataset in the copy, `target`, as a region of the source has; to be
+ * closed; below 0: HDF5 said no, or there is no memory. Nothing is selected where none of them
+ * is in the copy. */
+hid_t pack_clone_region(const struct pack_clone *clone, const struct clone_object *object,
+                        hid_t region, hid_t target);
+
 /* The driver's hook: it knows chunks that are there already. */
 enum pack_h5_action pack_clone_on_write(void *context,
                                         const struct pack_h5_access *access,

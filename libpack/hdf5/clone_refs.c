@@ -32,6 +32,20 @@ referenced(const struct pack_clone *clone, H5R_type_t kind, const void *referenc
     return is_known ? pack_clone_find(clone, &key) : NULL;
 }
 
+/* The region of the copy that one of the source is in; 0: none of it is there; -1: it cannot
+ * be had. */
+static hid_t
+region_in(struct pack_clone *clone, const struct clone_object *object, hid_t region,
+          hid_t target)
+{
+    hid_t to = pack_clone_region(clone, object, region, target);
+    hssize_t before = H5Sget_select_npoints(region), n = to < 0 ? -1 : H5Sget_select_npoints(to);
+    if (n != 0 || before == 0)
+        return to;
+    H5Sclose(to);
+    return 0;
+}
+
 static enum pack_status
 translate_reference(struct pack_clone *clone, H5R_type_t kind, void *at, size_t size,
                     struct pack_error *err)
@@ -44,20 +58,23 @@ translate_reference(struct pack_clone *clone, H5R_type_t kind, void *at, size_t 
     if (!object)
         return set_null(clone, at, size);
     hid_t space = -1, target = pack_clone_open_target(clone, object);
-    if (kind == H5R_DATASET_REGION) {
-        space = H5Rget_region(clone->source, kind, from);
-        if (space < 0 && target >= 0) {
-            H5Oclose(target);
-            return set_null(clone, at, size);
-        }
+    bool is_there = true;
+    if (kind == H5R_DATASET_REGION && target >= 0) {
+        hid_t region = H5Rget_region(clone->source, kind, from);
+        space = region < 0 ? 0 : region_in(clone, object, region, target);
+        is_there = space != 0;
+        if (region >= 0)
+            H5Sclose(region);
     }
-    herr_t result = target < 0 ? -1 : H5Rcreate(to, target, ".", kind, space);
+    herr_t result = target < 0 ? -1 : is_there ? H5Rcreate(to, target, ".", kind, space) : 0;
     enum pack_status status = pack_clone_check(clone, object->from, result, err);
-    memcpy(at, to, size);
-    if (space >= 0)
+    if (space > 0)
         H5Sclose(space);
     if (target >= 0)
         H5Oclose(target);
+    if (!is_there)
+        return set_null(clone, at, size);
+    memcpy(at, to, size);
     return status;
 }
 

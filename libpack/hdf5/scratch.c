@@ -19,6 +19,7 @@
 
 #include "libpack/base/clock.h"
 #include "libpack/base/fd.h"
+#include "libpack/base/large.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_boxes.h"
 #include "libpack/hdf5/h5_parts.h"
@@ -209,7 +210,7 @@ copy_rows(struct copy *c, uint64_t *n_samples, struct pack_error *err)
 {
     const struct pack_scratch_params *p = c->params;
     uint64_t start_ns = pack_clock_ns(), at = 0;
-    void *rows = malloc((size_t)(c->slab_rows * c->row_bytes));
+    void *rows = pack_apart_alloc((size_t)c->slab_rows, (size_t)c->row_bytes);
     enum pack_status status = rows ? PACK_OK : pack_fail_memory(err, "rows to copy");
     while (status == PACK_OK && at < p->n_samples) {
         uint64_t left = p->n_samples - at, n = left < c->slab_rows ? left : c->slab_rows;
@@ -220,7 +221,7 @@ copy_rows(struct copy *c, uint64_t *n_samples, struct pack_error *err)
         if (p->time_ns && p->chunk.rank && pack_clock_ns() - start_ns > p->time_ns)
             break;
     }
-    free(rows);
+    pack_apart_free(rows);
     if (status == PACK_OK && at < p->n_samples) {
         c->extent[0] = at;
         if (H5Dset_extent(c->to, c->extent) < 0)
