@@ -761,6 +761,29 @@ test_pages(void)
        "where it is as fast as the copy they do not count: %.3f", ratio);
 }
 
+static bool
+is_apart(double ratio, double now_pages, double pages, double want)
+{
+    const struct pack_cost now = { .cpu_ns = 100, .page_ns = now_pages },
+                           cost = { .cpu_ns = 200, .page_ns = pages };
+    double got = pack_measure_apart(ratio, &now, &cost);
+    if (fabs(got - want) > 1e-9)
+        note("%g of %g: %g, not %g", pages, now_pages, got, want);
+    return fabs(got - want) < 1e-9;
+}
+
+/* File and copy apart, by how much of the time pages take. */
+static void
+test_apart(void)
+{
+    ok(is_apart(1.21, 80, 160, 1.21) && is_apart(1.21, 80, 190, 1.21),
+       "what reads as much from pages has all that the file has over its copy");
+    ok(is_apart(1.21, 80, 0, 1) && is_apart(1.21, 80, 80, 1.1) && is_apart(0.81, 80, 80, 0.9),
+       "what reads less has less of it");
+    ok(is_apart(1.21, 50, 0, 1) && is_apart(1.21, 49, 0, 1.21) && is_apart(1.21, 0, 80, 1.21),
+       "but all where today's time is another");
+}
+
 /* libpack's reader, of which something is said, is timed beside today's way, with so much time
  * for a read that a slice gets through a part of the file twice, but not through all of it. */
 static bool
@@ -858,6 +881,7 @@ main(void)
     make_source();
     test_workers_end();
     test_pages();
+    test_apart();
     test_engine();
     test_version();
     test_many_workers();

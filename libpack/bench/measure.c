@@ -9,7 +9,8 @@
  * dataset's), the measurement carries all that counts leave out: fresh memory, the
  * allocator, processes that share a memory bus. Pages of the file and of each copy are
  * timed in turns, as theirs may be of another size; today's settings are read on the file
- * too, and what they give there beyond that is taken to differ for all rows alike.
+ * too, and what they give there beyond that is taken to lie in its pages where these are most
+ * of their time, else to differ for all rows alike.
  */
 #include "libpack/bench/measure_parts.h"
 

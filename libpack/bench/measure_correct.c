@@ -127,6 +127,20 @@ pages_mislead(struct measure_rows *rows, const struct measure_candidate *now,
     return fabs(log(rate / without)) < fabs(log(rate / with));
 }
 
+static double
+page_part(const struct pack_cost *cost)
+{
+    return cost->cpu_ns > 0 ? cost->page_ns / cost->cpu_ns : 0;
+}
+
+double
+pack_measure_apart(double ratio, const struct pack_cost *now, const struct pack_cost *cost)
+{
+    static const double most = 0.5;
+    double part = page_part(now);
+    return part < most ? ratio : pow(ratio, fmin(1, page_part(cost) / part));
+}
+
 /* The interval of a row's gain: that of the rounds, as far around the gain as that of the
  * copies around theirs. Called for `now` first. */
 static void
@@ -178,8 +192,9 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     o->later_rate = scaled(rows->params, o->steady_cost, o->steady_samples, later, pages);
     if (is_known)
         m->now_ratio = (m->now_later / m->modelled_later) / (o->later_rate / modelled);
-    o->first_rate *= m->now_ratio;
-    o->later_rate *= m->now_ratio;
+    const struct pack_cost *now = &rows->candidates[0].row->steady_cost;
+    o->first_rate *= pack_measure_apart(m->now_ratio, now, &o->first_cost);
+    o->later_rate *= pack_measure_apart(m->now_ratio, now, &o->steady_cost);
     o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
     o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
     if (i > 0 && rows->candidates[0].row->is_now)

@@ -87,6 +87,12 @@ enum pack_status pack_measure_model(const struct pack_advise_params *params,
 void pack_measure_shrink_cache(const struct measure_rows *rows,
                                struct measure_candidate *candidate);
 
+/* What a row gives on the file over what its copy foretells, as today's settings give `ratio`
+ * of that: it lies in the pages of the file where these are most of their time, and rows that
+ * read fewer have less of it; else it is the machine's, and all have it. */
+double pack_measure_apart(double ratio, const struct pack_cost *now,
+                          const struct pack_cost *cost);
+
 /* Candidate i's row by what was measured of its copy; that of today's settings first, which
  * tells what file and copy have apart. */
 enum pack_status pack_measure_correct(struct measure_rows *rows, size_t i,
