@@ -102,9 +102,31 @@ def test_shards(before):
     ok(run('--join', 'x.h5', '-o', 'one.h5') and all_values('one.h5') == before, 'and joined again')
 
 
+def test_beyond():
+    """Regions of rows that the dataset does not have any more."""
+    with h5py.File('in.h5', 'w') as f:
+        images = f.create_dataset('images', data=np.zeros((90, 4, 5, 3), 'u1'), maxshape=(None, 4, 5, 3), chunks=(4, 4, 5, 3))
+        images.attrs['INTERLACE_MODE'] = np.bytes_('INTERLACE_PIXEL')
+        f.create_dataset('regions', (5,), h5py.regionref_dtype)
+        f['regions'][0], f['regions'][1], f['regions'][2] = images.regionref[10:80:2], images.regionref[70:, 1:3], points(images)
+        for i, (stride, count, block) in (3, (2, 1 << 45, 1)), (4, (1 << 45, 1, 1 << 45)):
+            space = h5py.h5s.create_simple((1 << 50, 4, 5, 3))
+            space.select_hyperslab((1, 0, 0, 0), (count, 1, 1, 1), (stride, 1, 1, 1), (block, 4, 5, 3))
+            f['regions'][i] = h5py.h5r.create(images.id, b'.', h5py.h5r.DATASET_REGION, space)
+        images.resize(30, axis=0)
+    for options in ['--shuffle'], ['--layout', 'nchw'], ['--split', '2']:
+        ok(run('in.h5', '-o', 'out.h5', '--dataset', 'images', *options), f'rows that are gone: {options[0]}')
+    run('in.h5', '-o', 'out.h5', '--dataset', 'images', '--shuffle')
+    with h5py.File('out.h5') as f:
+        n = [ref and h5py.h5r.get_region(ref, f.id).get_select_npoints() for ref in f['regions']]
+        ok(n[0] == 10 * 60 and not n[1] and n[3] == 15 * 60 and n[4] == 29 * 60,
+           'those that are left are selected, and null leads nowhere')
+
+
 make()
 held = all_values('in.h5')
 ok(len({str(v) for v in held}) == 17 and held[5][1] == list(range(N * 216)) and held[-2] is None, 'regions of all kinds')
 test_whole(held)
 test_shards(held)
+test_beyond()
 done()

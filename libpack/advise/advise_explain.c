@@ -160,6 +160,17 @@ faster(const struct pack_advise_params *params, const struct pack_advise_result 
     return best;
 }
 
+/* Why a rewrite is not proposed that gains so much: too little, or nobody knows why. */
+static const char *
+why_too_little(const struct pack_advise_params *params, double gain, char text[64])
+{
+    const double least = pack_advise_min_gain(params);
+    if (gain >= least)
+        return "as measured, which the model does not explain";
+    snprintf(text, 64, "and writing the file anew pays from %.2f on", least);
+    return text;
+}
+
 /* What the fastest of the others would have gained. Returns as snprintf. */
 static int
 why_keep(const struct pack_advise_params *params, const struct pack_advise_result *r,
@@ -173,19 +184,21 @@ why_keep(const struct pack_advise_params *params, const struct pack_advise_resul
     if (!best)
         return snprintf(text, size, "; nothing that was tried is faster");
     double gain = best->rate / r->now.rate;
-    char change[120];
+    char change[120], reason[64];
     change_text(best, change, sizeof change);
-    bool is_rewrite = best->change == PACK_ADVISE_REWRITE;
     if (best->gain_low > 0 && best->gain_low < 1)
         return snprintf(text, size,
                         "; the fastest of what was tried (%s) reaches %.2f times that, "
                         "but anything from %.2f to %.2f as measured, which may be a loss",
                         change, gain, best->gain_low, best->gain_high);
+    if (best->change == PACK_ADVISE_REWRITE)
+        return snprintf(text, size, "; the fastest of what was tried (%s) reaches %.2f times "
+                                    "that, %s",
+                        change, gain, why_too_little(params, gain, reason));
     return snprintf(text, size,
-                    "; the fastest of what was tried (%s) reaches %.2f times that, and %s "
-                    "from %.2f on",
-                    change, gain, is_rewrite ? "writing the file anew pays" : "a change pays",
-                    is_rewrite ? pack_advise_min_gain(params) : PACK_ADVISE_EQUAL_GAIN);
+                    "; the fastest of what was tried (%s) reaches %.2f times that, and a change "
+                    "pays from %.2f on",
+                    change, gain, PACK_ADVISE_EQUAL_GAIN);
 }
 
 /* What a rewrite would add to settings or an order. Returns as snprintf. */
@@ -194,14 +207,13 @@ why_not_written(const struct pack_advise_params *params, const struct pack_advis
                 char *text, size_t size)
 {
     const struct pack_advise_outcome *choice = &r->rows[0], *o = faster(params, r, choice);
-    char change[120];
+    char change[120], reason[64];
     if (!o || choice->change == PACK_ADVISE_REWRITE || o->change != PACK_ADVISE_REWRITE)
         return 0;
     change_text(o, change, sizeof change);
-    return snprintf(text, size,
-                    "; writing the file anew (%s) reaches %.2f times that, and pays from "
-                    "%.2f on",
-                    change, o->rate / choice->rate, pack_advise_min_gain(params));
+    const double gain = o->rate / choice->rate;
+    return snprintf(text, size, "; written anew (%s) it reaches %.2f times that, %s", change, gain,
+                    why_too_little(params, gain, reason));
 }
 
 static void

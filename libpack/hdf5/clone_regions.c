@@ -12,6 +12,7 @@
 struct moved {
     int rank;
     const struct pack_permutation *rows; /* NULL: in their order */
+    uint64_t n_rows;                     /* of the source */
     uint64_t first, end;                 /* rows that are there, the first of which is row 0 */
     const int *axes;                     /* NULL: in their order */
 };
@@ -22,8 +23,10 @@ moved_of(const struct pack_clone *clone, const struct clone_object *object, hid_
     const struct pack_clone_params *p = &clone->params;
     const struct pack_clone_pieces *pieces = p->pieces;
     bool is_set = object->set < p->n_sets;
-    struct moved m = { .rank = H5Sget_simple_extent_ndims(space), .end = UINT64_MAX };
-    if (p->rows && (is_set || object->is_aligned))
+    hsize_t extent[H5S_MAX_RANK] = { 0 };
+    struct moved m = { .rank = H5Sget_simple_extent_dims(space, extent, NULL) };
+    m.n_rows = m.end = extent[0];
+    if (p->rows && p->rows->n == m.n_rows && (is_set || object->is_aligned))
         m.rows = p->rows;
     if (is_set)
         m.axes = p->sets[object->set].axes;
@@ -32,6 +35,12 @@ moved_of(const struct pack_clone *clone, const struct clone_object *object, hid_
         m.end = pieces->end[pieces->at];
     }
     return m;
+}
+
+static bool
+is_part(const struct moved *m)
+{
+    return m->first > 0 || m->end < m->n_rows;
 }
 
 /* As H5Sselect_hyperslab() has it. */
@@ -80,14 +89,26 @@ add_places(const struct moved *m, struct slab *s, const uint64_t *places, size_t
     return result;
 }
 
+/* Without rows that the dataset does not have: it may be smaller than it was, and a file may
+ * say anything. */
+static uint64_t
+cut_rows(const struct moved *m, struct slab *s)
+{
+    if (s->start[0] >= m->n_rows || s->stride[0] == 0)
+        return 0;
+    uint64_t left = m->n_rows - s->start[0], most = (left - 1) / s->stride[0] + 1;
+    s->count[0] = s->count[0] < most ? s->count[0] : most;
+    s->block[0] = s->block[0] < left ? s->block[0] : left;
+    return s->count[0] * s->block[0];
+}
+
 static herr_t
 carry_slab(const struct moved *m, struct slab *s, hid_t to)
 {
-    const uint64_t n = s->count[0] * s->block[0];
-    bool is_whole = m->rows && n == m->rows->n;
-    if (is_whole || (!m->rows && m->end == UINT64_MAX))
+    if (!m->rows && !is_part(m))
         return add_slab(m, s, to);
-    uint64_t *places = malloc(n * sizeof *places);
+    const uint64_t n = cut_rows(m, s);
+    uint64_t *places = calloc(n > 0 ? n : 1, sizeof *places);
     size_t kept = 0;
     for (uint64_t i = 0; i < n && places; i++)
         kept += find_row(m, s->start[0] + i / s->block[0] * s->stride[0] + i % s->block[0],
@@ -168,7 +189,7 @@ pack_clone_region(const struct pack_clone *clone, const struct clone_object *obj
 {
     struct moved m = moved_of(clone, object, region);
     H5S_sel_type type = H5Sget_select_type(region);
-    bool is_moved = m.rank > 0 && (m.rows || m.axes || m.end != UINT64_MAX);
+    bool is_moved = m.rank > 0 && (m.rows || m.axes || is_part(&m));
     hid_t to = is_moved ? H5Dget_space(target) : H5Scopy(region);
     herr_t result = to < 0 ? -1 : 0;
     if (to >= 0 && is_moved && type != H5S_SEL_ALL)
