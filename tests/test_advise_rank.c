@@ -245,7 +245,11 @@ test_settle(void)
            strstr(settings.why[2],
                   "none) it reaches 1.20 times that, as measured, which the model does not explain."),
        "also where it is measured and nobody knows why");
-    note("%s", settings.why[2]);
+    struct pack_advise_result plain = { .has_now = true, .now = at(100), .n_rows = 3,
+                                        .rows = { at(100), reset(125, 0), reset(130, 4 << 20) } };
+    ok(pack_advise_settle(&params, &plain, &err) == PACK_OK && plain.rows[0].rate == 125 &&
+           !strstr(plain.why[2], "written anew"),
+       "but not of settings that are hardly faster");
     pack_advise_scale(&result.rows[0], &params, 0.8);
     ok(result.rows[0].basis == PACK_ADVISE_MEASURED &&
            fabs(result.rows[0].rate - 104) < 1e-9 && result.rows[0].modelled_rate == 130,
