@@ -245,6 +245,13 @@ test_settle(void)
            strstr(settings.why[2],
                   "none) it reaches 1.20 times that, as measured, which the model does not explain."),
        "also where it is measured and nobody knows why");
+    for (size_t i = 0; i < settings.n_rows; i++)
+        if (settings.rows[i].rate == 150)
+            settings.rows[i].gain_low = 0.9;
+    ok(pack_advise_settle(&params, &settings, &err) == PACK_OK &&
+           settings.rows[0].change == PACK_ADVISE_SETTINGS &&
+           !strstr(settings.why[2], "written anew"),
+       "but not of one that may be a loss");
     struct pack_advise_result plain = { .has_now = true, .now = at(100), .n_rows = 3,
                                         .rows = { at(100), reset(125, 0), reset(130, 4 << 20) } };
     ok(pack_advise_settle(&params, &plain, &err) == PACK_OK && plain.rows[0].rate == 125 &&

@@ -99,7 +99,12 @@ write_file(const char *path, uint64_t seed)
 
 /* --------------------------------------------------------- thresholds of malloc */
 
-#if defined __GLIBC__ && __GLIBC_PREREQ(2, 33)
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+#define HAS_THRESHOLDS
+#endif
+#endif
+#ifdef HAS_THRESHOLDS
 /* Whether malloc() takes so much from the system, as it does until more was freed. */
 static bool
 goes_apart(size_t bytes)

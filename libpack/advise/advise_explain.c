@@ -208,7 +208,8 @@ why_not_written(const struct pack_advise_params *params, const struct pack_advis
 {
     const struct pack_advise_outcome *choice = &r->rows[0], *o = faster(params, r, choice);
     char change[120], reason[64];
-    if (!o || choice->change == PACK_ADVISE_REWRITE || o->change != PACK_ADVISE_REWRITE)
+    if (!o || choice->change == PACK_ADVISE_REWRITE || o->change != PACK_ADVISE_REWRITE ||
+        (o->gain_low > 0 && o->gain_low < 1)) /* which may be a loss */
         return 0;
     change_text(o, change, sizeof change);
     const double gain = o->rate / choice->rate;
