@@ -92,7 +92,7 @@ bench one.h5 --batch 8 --consumer host --mean 1,2
 says 2 '^h5readbench: --mean: ' err 'the option of a parameter at fault is in front'
 bench --images photos --size 48 --batch 8 --workers 2
 says 0 'no chunk cache at work' out 'the baseline reads images'
-grep -Eq '^  decode +[0-9]*\.[0-9]*[1-9]' out
+awk '$1 == "decode" && $2 > 0 { found = 1 } END { exit !found }' out # 4.000 is more than none
 ok $? 'and decodes them'
 cp -r photos spoilt
 victims=$(find spoilt -type f | sort | sed -n '3p;17p')
