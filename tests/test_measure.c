@@ -416,10 +416,29 @@ fill_waves(void *context, uint64_t first, uint64_t n, void *out)
         ((unsigned char *)out)[i] = (unsigned char)((first + i) * 37 >> (i & 3));
 }
 
-/* Today's settings, small crops of what takes long to decode, with a cache that holds all
- * of it; in made-up time. */
-static double
-later_over_first(bool workers_end)
+/* What gzip cannot make small: opening the file reads no more than its beginning. */
+static void
+fill_noise(void *context, uint64_t first, uint64_t n, void *out)
+{
+    const struct pack_probe_layout *layout = context;
+    uint64_t bytes = n * layout->extent.extent[1] * layout->extent.extent[2];
+    uint64_t state = first + 1;
+    for (uint64_t i = 0; i < bytes; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        ((unsigned char *)out)[i] = (unsigned char)(state >> 56);
+    }
+}
+
+/* Small crops of what takes long to decode, with a cache that holds all of it. */
+struct decoded {
+    bool workers_end, is_cold; /* cold: its pages are dropped, if they can be */
+    bool is_slow;              /* no epoch is read to its end */
+    uint64_t ram_bytes;        /* 0: enough */
+};
+
+/* Today's settings, in made-up time. */
+static bool
+measure_decoded(struct decoded decoded, struct pack_measured *m)
 {
     struct pack_probe_layout layout = { .extent = { 3, { N, 160, 160 } },
                                         .chunk = { 3, { N, 160, 160 } } };
@@ -439,23 +458,56 @@ later_over_first(bool workers_end)
                                          .data.elem_size = 1,
                                          .machine.profile = &profile,
                                          .reading.pattern = now.pattern,
-                                         .reading.workers_end = workers_end,
-                                         .machine.ram_bytes = UINT64_C(1) << 32,
+                                         .reading.workers_end = decoded.workers_end,
+                                         .machine.ram_bytes = decoded.ram_bytes
+                                                                  ? decoded.ram_bytes
+                                                                  : UINT64_C(1) << 32,
                                          .now = &now };
-    struct pack_measured m = { 0 };
+    *m = (struct pack_measured){ 0 };
     snprintf(path, sizeof path, "%s.gzip", source);
     struct pack_measure_params how = { .file = path, .dataset = "probe" };
-    enum pack_status status = pack_probe_create(path, &layout, fill_waves, &layout, &err);
-    made_time = (struct made_time){ .call_ns = 1000, .decode_ns = 10, .start_ns = 1e6 };
+    enum pack_status status = pack_probe_create(
+        path, &layout, decoded.is_cold ? fill_noise : fill_waves, &layout, &err);
+    made_time = (struct made_time){ .call_ns = decoded.is_slow ? 20e6 : 1000, .decode_ns = 10, .start_ns = 1e6 };
     if (status == PACK_OK)
         status = pack_profile_named("nvme", &profile, &err);
+    if (status == PACK_OK && decoded.is_cold)
+        status = pack_system_drop(path, &err);
     if (status == PACK_OK)
-        status = pack_measure_now(&how, &params, &profile, &m, &err);
+        status = pack_measure_now(&how, &params, &profile, m, &err);
     made_time = (struct made_time){ 0 };
     unlink(path);
-    if (status != PACK_OK || !m.has_now)
+    if (status != PACK_OK || !m->has_now)
         note("%s", err.text);
-    return m.has_now ? m.now_later / m.now_first : 0;
+    return m->has_now;
+}
+
+static double
+later_over_first(bool workers_end)
+{
+    struct pack_measured m;
+    return measure_decoded((struct decoded){ .workers_end = workers_end }, &m)
+               ? m.now_later / m.now_first
+               : 0;
+}
+
+/* A file that is cold, is read as it is today, and stays. */
+static void
+test_later_is_warm(void)
+{
+    struct pack_measured warm, held, part, lost;
+    bool good = measure_decoded((struct decoded){ .is_slow = false }, &warm) &&
+                measure_decoded((struct decoded){ .is_cold = true }, &held) &&
+                measure_decoded((struct decoded){ .is_cold = true, .is_slow = true }, &part) &&
+                measure_decoded((struct decoded){ .is_cold = true, .ram_bytes = 1024 }, &lost);
+    ok(good && !warm.later_is_warm && warm.resident_rate == 1,
+       "a warm file did not become so");
+    if (held.resident_rate >= 0.99)
+        skip("pages of this file system cannot be dropped");
+    else
+        ok(good && held.later_is_warm, "a cold file is held once it was read");
+    ok(good && !part.later_is_warm, "but tells nothing of later epochs where none was read");
+    ok(good && !lost.later_is_warm, "nor where memory does not hold it");
 }
 
 static void
@@ -691,53 +743,100 @@ test_part_of_epoch(void)
        m.modelled_first, whole.first);
 }
 
-/* Samples/s of rows that take every sample from the file's pages, as measured in copies, in
- * made-up time; pages: what such a read of the file takes over one of a copy; on_file: what
- * was measured of the file, 0: nothing was; *ratio: that over what the copy foretells. */
-static double
-rate_with_pages(double pages, double on_file, struct pack_advise_outcome *modelled,
-                double *ratio)
+/* Where the file's pages are: in the page cache; there since they were read; elsewhere. */
+enum held { WARM, WARM_SINCE, COLD };
+
+/* Rows that take every sample from the file's pages, measured in copies, in made-up time. */
+struct paged {
+    double pages;   /* what such a read of the file takes over one of a copy */
+    double on_file; /* samples/s measured of the file in later epochs; 0: none were */
+    enum held held;
+    double miss_ns; /* in the model; 0: an NVMe machine's */
+    bool cached;    /* a second row's cache holds all */
+};
+
+struct paged_rows {
+    struct pack_advise_outcome modelled[2], measured[2]; /* now, and the second row */
+    double ratio; /* on_file over what the copy foretells */
+};
+
+static const struct pack_advise_config now_paged = {
+    .chunk = { 3, { 7, SIDE, 9 } },
+    .codec = "none",
+    .stored_rate = 1,
+    .cache = { 521, 0, 0.75, PACK_HDF5_1_10 },
+    .pattern = { .kind = PACK_PATTERN_SHUFFLE, .batch = 10 },
+};
+
+static struct paged_rows
+measure_paged(struct paged paged)
 {
     static struct pack_advise_result result;
     struct pack_profile profile;
     struct pack_error err = { 0 };
-    struct pack_advise_config now = { .chunk = { 3, { 7, SIDE, 9 } },
-                                      .codec = "none",
-                                      .stored_rate = 1,
-                                      .cache = { 521, 0, 0.75, PACK_HDF5_1_10 } };
-    now.pattern = (struct pack_pattern){ .kind = PACK_PATTERN_SHUFFLE, .batch = 10 };
+    struct paged_rows rows = { .ratio = 0 };
+    struct pack_advise_config cached = now_paged;
     struct pack_advise_params params = { .data.extent = { 3, { N, SIDE, SIDE } },
                                          .data.elem_size = 1,
                                          .machine.profile = &profile,
-                                         .machine.is_warm = true,
+                                         .machine.is_warm = paged.held == WARM,
                                          .machine.ram_bytes = UINT64_C(1) << 32,
-                                         .reading.pattern = now.pattern,
+                                         .reading.pattern = now_paged.pattern,
                                          .reading.epochs = 30,
-                                         .now = &now };
+                                         .now = &now_paged };
     struct pack_measure_params how = { .file = source,
                                        .data_file = "data",
                                        .dataset = "probe" };
-    struct pack_measured m = { .now_ratio = 1 };
+    struct pack_measured m = { .now_ratio = 1,
+                               .has_now = paged.on_file > 0,
+                               .now_later = paged.on_file,
+                               .later_is_warm = paged.held == WARM_SINCE };
+    size_t n_rows = paged.cached ? 2 : 1;
     (void)pack_profile_named("nvme", &profile, NULL);
+    if (paged.miss_ns > 0)
+        profile.miss_ns = paged.miss_ns;
+    cached.cache.size_bytes = 4 << 20;
     memset(&result, 0, sizeof result);
     enum pack_status status =
-        pack_advise_evaluate(&params, &now, 0, &result.now, &err);
-    result.has_now = true;
-    result.now.modelled_rate = result.now.rate;
-    result.now.is_now = true;
-    result.n_rows = 1;
-    *modelled = result.rows[0] = result.now;
-    m.has_now = on_file > 0;
-    m.now_later = on_file;
+        pack_advise_evaluate(&params, &now_paged, 0, &result.rows[0], &err);
+    if (status == PACK_OK && paged.cached)
+        status = pack_advise_evaluate(&params, &cached, 0, &result.rows[1], &err);
+    result.has_now = result.rows[0].is_now = true;
+    result.n_rows = n_rows;
+    for (size_t i = 0; i < n_rows; i++) {
+        result.rows[i].modelled_rate = result.rows[i].rate;
+        rows.modelled[i] = result.rows[i];
+    }
+    result.now = result.rows[0];
     m.modelled_later = result.now.later_rate;
-    made_time = (struct made_time){ .call_ns = 20000, .byte_ns = 10, .pages = pages };
+    made_time = (struct made_time){ .call_ns = 20000, .byte_ns = 10, .pages = paged.pages };
     if (status == PACK_OK)
         status = pack_measure_rows(&how, &params, &result, &m, &err);
     made_time = (struct made_time){ 0 };
-    if (status != PACK_OK || m.n_rows != 1)
+    if (status != PACK_OK || m.n_rows != n_rows)
         note("%s %s", err.text, m.why_not);
-    *ratio = m.now_ratio;
-    return status == PACK_OK ? result.now.later_rate : 0;
+    for (size_t i = 0; i < result.n_rows && i < 2; i++)
+        rows.measured[!result.rows[i].is_now] = result.rows[i];
+    rows.ratio = m.now_ratio;
+    return rows;
+}
+
+static double
+later_paged(struct paged paged)
+{
+    return measure_paged(paged).measured[0].later_rate;
+}
+
+static double
+page_part(const struct pack_cost *cost)
+{
+    return cost->page_ns / cost->cpu_ns;
+}
+
+static bool
+is_close(double a, double b)
+{
+    return fabs(a / b - 1) < 1e-9;
 }
 
 /* What is measured in a copy is scaled; of that, what pages take is as much more as those
@@ -745,20 +844,72 @@ rate_with_pages(double pages, double on_file, struct pack_advise_outcome *modell
 static void
 test_pages(void)
 {
-    struct pack_advise_outcome o;
-    double ratio, alike = rate_with_pages(1, 0, &o, &ratio),
-                  twice = rate_with_pages(2, 0, &o, &ratio),
-                  half = rate_with_pages(0.5, 0, &o, &ratio);
-    double part = o.steady_cost.page_ns / o.steady_cost.cpu_ns;
-    ok(part > 0.05 && fabs(alike / twice - (1 + part)) < 1e-9 &&
-           fabs(alike / half - (1 - part / 2)) < 1e-9,
+    struct paged_rows rows = measure_paged((struct paged){ .pages = 1 });
+    double alike = rows.measured[0].later_rate,
+           part = page_part(&rows.modelled[0].steady_cost),
+           twice = later_paged((struct paged){ .pages = 2 }),
+           half = later_paged((struct paged){ .pages = 0.5 });
+    ok(part > 0.05 && is_close(alike / twice, 1 + part) && is_close(alike / half, 1 - part / 2),
        "pages that take twice as long take their part of the time once more: %.3f, %.3f",
        part, alike / twice);
     is_text(made_time_pages_of, "data", "they are those of the file that holds the data");
-    ok(rate_with_pages(2, twice, &o, &ratio) > 0 && fabs(ratio - 1) < 1e-9,
-       "where the file is as slow as that, they explain it: %.3f", ratio);
-    ok(rate_with_pages(2, alike, &o, &ratio) > 0 && fabs(ratio - 1) < 1e-9,
-       "where it is as fast as the copy they do not count: %.3f", ratio);
+    rows = measure_paged((struct paged){ .pages = 2, .on_file = twice });
+    ok(is_close(rows.ratio, 1), "where the file is as slow as that, they explain it: %.3f",
+       rows.ratio);
+    rows = measure_paged((struct paged){ .pages = 2, .on_file = alike });
+    ok(is_close(rows.ratio, 1), "where it is as fast as the copy they do not count: %.3f",
+       rows.ratio);
+}
+
+/* What today's settings gave on a file goes to rates of its copies when both came out of the
+ * page cache; to the first epoch only when that did. */
+static void
+test_held(void)
+{
+    struct paged_rows warm = measure_paged((struct paged){ .pages = 1 });
+    double copy = warm.measured[0].later_rate;
+    warm = measure_paged((struct paged){ .pages = 1, .on_file = 1.3 * copy });
+    ok(is_close(warm.ratio, 1.3) && is_close(warm.measured[0].later_rate, 1.3 * copy),
+       "a file that is faster than its copy makes the row as fast: %.3f", warm.ratio);
+    struct paged cold = { .pages = 2, .held = COLD };
+    struct paged_rows rows = measure_paged(cold);
+    double first = rows.measured[0].first_rate;
+    ok(is_close(rows.measured[0].later_rate, copy) && first < 0.9 * copy,
+       "of a cold file neither pages nor speed are compared");
+    cold.on_file = 1.3 * copy;
+    rows = measure_paged(cold);
+    ok(rows.ratio == 1 && is_close(rows.measured[0].later_rate, copy),
+       "also where it was read: what that gave came from storage");
+    cold.held = WARM_SINCE;
+    rows = measure_paged(cold);
+    ok(is_close(rows.ratio, 1.3) && is_close(rows.measured[0].later_rate, 1.3 * copy) &&
+           is_close(rows.measured[0].first_rate, first),
+       "where it was held from then on, later epochs are as fast, the first is as it was");
+    cold.on_file = later_paged((struct paged){ .pages = 2 });
+    rows = measure_paged(cold);
+    ok(is_close(rows.ratio, 1) && is_close(rows.measured[0].later_rate, cold.on_file),
+       "and its pages count for them");
+}
+
+/* Where pages are most of today's time, a row that reads none is as fast as its copy. */
+static void
+test_cached(void)
+{
+    struct paged paged = { .pages = 1, .miss_ns = 1e5, .cached = true };
+    struct paged_rows plain = measure_paged(paged);
+    double now = plain.measured[0].later_rate, cached = plain.measured[1].later_rate;
+    paged.on_file = 1.3 * now;
+    struct paged_rows rows = measure_paged(paged);
+    ok(plain.modelled[1].steady_cost.page_ns == 0 && cached > 0 && is_close(rows.ratio, 1.3) &&
+           is_close(rows.measured[0].later_rate, 1.3 * now) &&
+           is_close(rows.measured[1].later_rate, cached),
+       "what the file has over its copy goes to rows that read from pages");
+    double part = page_part(&rows.modelled[1].first_cost) /
+                  page_part(&rows.modelled[0].steady_cost);
+    ok(part > 0.05 && part < 0.99 &&
+           is_close(rows.measured[1].first_rate,
+                    plain.measured[1].first_rate * pow(1.3, part)),
+       "and so to the part of the first epoch that fills the cache: %.3f", part);
 }
 
 static bool
@@ -881,6 +1032,9 @@ main(void)
     make_source();
     test_workers_end();
     test_pages();
+    test_held();
+    test_cached();
+    test_later_is_warm();
     test_apart();
     test_engine();
     test_version();

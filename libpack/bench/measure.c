@@ -140,6 +140,17 @@ is_fatal(enum pack_status status)
 
 /* ----------------------------------------------------------------- today's */
 
+/* Whether the file lies in the page cache, of which resident_rate says what part does, and
+ * can stay there. */
+static bool
+is_held(const struct pack_readset *set, const struct pack_advise_params *params,
+        double *resident_rate)
+{
+    uint64_t size = 0;
+    *resident_rate = pack_readset_resident_rate(set, &size);
+    return *resident_rate >= warm_rate && params->machine.ram_bytes >= size;
+}
+
 static enum pack_status
 time_now(const struct pack_measure_params *how, const struct pack_advise_params *params,
          const struct pack_readset *set, const struct pack_readset *with,
@@ -171,6 +182,9 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
                                     r->has_later ? 0 : r->first_samples, &e, err);
         m->modelled_first = e.first;
         m->modelled_later = r->has_later ? e.later : e.first;
+        double rate;
+        m->later_is_warm =
+            r->has_later && !params->machine.is_warm && is_held(set, params, &rate);
     }
     free(r);
     return status;
@@ -197,10 +211,7 @@ pack_measure_now(const struct pack_measure_params *how, struct pack_advise_param
         with = opened_with;
     if (opened)
         set = opened;
-    uint64_t size = 0;
-    m->resident_rate = pack_readset_resident_rate(set, &size);
-    params->machine.is_warm =
-        m->resident_rate >= warm_rate && params->machine.ram_bytes >= size;
+    params->machine.is_warm = is_held(set, params, &m->resident_rate);
     if (!params->machine.is_warm)
         m->storage_measured =
             pack_measure_storage(pack_h5_dataset_storage(set->parts[0].data), profile) ==

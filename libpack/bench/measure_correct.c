@@ -91,6 +91,13 @@ scaled(const struct pack_advise_params *params, struct pack_cost cost, double sa
     return pack_cost_rate(params->machine.profile, &cost, samples, workers);
 }
 
+/* Whether what was measured on the file came, in later epochs, out of the page cache. */
+static bool
+later_is_warm(const struct measure_rows *rows)
+{
+    return rows->params->machine.is_warm || rows->measured->later_is_warm;
+}
+
 /* What a row's reads take from pages of the file, over those of its copy. One ratio for
  * all rows whose reads are about as large, so that its noise does not decide between
  * them. */
@@ -102,7 +109,7 @@ page_ratio(struct measure_rows *rows, const struct measure_candidate *candidate)
     const struct pack_measure_params *how = rows->how;
     const uint64_t least = 4096;
     size_t i = 0;
-    if (rows->pages_are_alike || !rows->params->machine.is_warm || !layout->scratch ||
+    if (rows->pages_are_alike || !later_is_warm(rows) || !layout->scratch ||
         counts->file_reads == 0)
         return 1;
     double bytes = (double)counts->file_read_bytes / (double)counts->file_reads;
@@ -183,7 +190,7 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     struct factors later = f;
     if (!apart)
         later.load = later.rest = e.later / r->later_rate;
-    bool is_known = o->is_now && m->has_now && rows->params->machine.is_warm;
+    bool is_known = o->is_now && m->has_now && later_is_warm(rows);
     if (is_known)
         rows->pages_are_alike = pages_mislead(
             rows, candidate, later, m->now_later * modelled / m->modelled_later);
@@ -193,7 +200,8 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     if (is_known)
         m->now_ratio = (m->now_later / m->modelled_later) / (o->later_rate / modelled);
     const struct pack_cost *now = &rows->candidates[0].row->steady_cost;
-    o->first_rate *= pack_measure_apart(m->now_ratio, now, &o->first_cost);
+    if (rows->params->machine.is_warm) /* else storage is most of the first epoch */
+        o->first_rate *= pack_measure_apart(m->now_ratio, now, &o->first_cost);
     o->later_rate *= pack_measure_apart(m->now_ratio, now, &o->steady_cost);
     o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
     o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
