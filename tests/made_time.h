@@ -11,6 +11,8 @@
 #ifndef TESTS_MADE_TIME_H
 #define TESTS_MADE_TIME_H
 
+#include <string.h>
+
 #include "libpack/bench/bench_parts.h"
 #include "libpack/bench/measure_storage.h"
 #include "libpack/bench/trial.h"
@@ -24,6 +26,8 @@ static struct made_time {
     double decode_ns; /* each byte of a chunk with filters */
     double start_ns;  /* workers that are started with each epoch */
     double pages;     /* a read of the file's pages over one of a copy's; 0: alike */
+    double on_file;   /* what a run of `file` takes over one of a copy; 0: as much */
+    const char *file;
     double unsteady;  /* every third run of a trial takes so many times as long; 0: none */
 } made_time;
 
@@ -76,8 +80,10 @@ __wrap_pack_trial_run(const struct pack_bench_params *candidates, size_t n_candi
 {
     struct pack_trial_params p = *params;
     made_time_runs = 0;
-    if (made_time_is_on() && p.rounds_min)
-        p.rounds_max = p.rounds_min;
+    if (made_time_is_on() && p.rounds_min) {
+        uint32_t enough = made_time.unsteady > 0 ? p.rounds_min : PACK_TRIAL_FRESH + 2;
+        p.rounds_max = p.rounds_min = p.rounds_min < enough ? p.rounds_min : enough;
+    }
     return __real_pack_trial_run(candidates, n_candidates, &p, results, err);
 }
 
@@ -135,6 +141,9 @@ __wrap_pack_bench_finish(uint64_t total_ns, struct pack_bench_result *r)
 {
     uint64_t workers = r->setup.n_workers ? r->setup.n_workers : 1;
     double times = made_time.unsteady > 0 && ++made_time_runs % 3 == 0 ? made_time.unsteady : 1;
+    if (made_time_is_on() && made_time.on_file > 0 &&
+        strcmp(made_time_of.set->parts[0].data->file, made_time.file) == 0)
+        times *= made_time.on_file;
     r->elapsed_ns = made_time_is_on() ? 0 : r->elapsed_ns;
     for (uint64_t i = 0; made_time_is_on() && i < r->n_epochs; i++) {
         struct pack_bench_epoch *e = &r->epochs[i];

@@ -290,6 +290,7 @@ test_first_alone(void)
         done = pack_advise_evaluate(&params, &config, 0, &o, &err) == PACK_OK;
         rows = (struct measure_rows){ .how = &how,
                                       .params = &params,
+                                      .measured = &m,
                                       .layouts[0].set = set,
                                       .candidates[0] = { .row = &o, .config = config },
                                       .results[0] = { .first_rate = 10, .first_samples = 100 },
@@ -353,6 +354,7 @@ test_two_factors(void)
         rows = (struct measure_rows){
             .how = &how,
             .params = &params,
+            .measured = &m,
             .layouts[0].set = set,
             .candidates[0] = { .row = &o, .config = config },
             .results[0] = { .has_later = true, .first_rate = first, .later_rate = later },

@@ -13,8 +13,7 @@ struct pack_measured {
     bool storage_measured; /* past the page cache, on the file; else assumed */
     bool has_now;          /* today's settings were read on the file: */
     double now_first, now_later;           /* measured */
-    bool later_is_warm; /* a file that was not in the page cache is since they were, and
-                           later epochs were among what was read */
+    bool is_held; /* since then the file lies in the page cache, and can stay there */
     double modelled_first, modelled_later; /* by the model alone, for the same reads */
     bool proven;                           /* rows were proven, not only looked at */
     uint32_t n_rounds;                     /* of the comparison of rows */

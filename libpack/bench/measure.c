@@ -9,8 +9,9 @@
  * dataset's), the measurement carries all that counts leave out: fresh memory, the
  * allocator, processes that share a memory bus. Pages of the file and of each copy are
  * timed in turns, as theirs may be of another size; today's settings are read on the file
- * too, and what they give there beyond that is taken to lie in its pages where these are most
- * of their time, else to differ for all rows alike.
+ * too, in turns with all copies where it lies in the page cache, and what they give there
+ * beyond that is taken to lie in its pages where these are most of their time, else to differ
+ * for all rows alike.
  */
 #include "libpack/bench/measure_parts.h"
 
@@ -20,24 +21,20 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/clock.h"
-#include "libpack/bench/measure_storage.h"
 #include "libpack/bench/procs.h"
 #include "libpack/hdf5/h5_probe.h"
 #include "libpack/model/cost.h"
 
 enum {
-    NOW_ROUNDS = 3,
     ROUNDS_MIN = 9 + PACK_TRIAL_FRESH, /* an outlier does not make the interval of 95 % */
     PROOF_ROUNDS = 11 + PACK_TRIAL_FRESH,
     BATCHES_MIN = 8, /* of each worker in a slice */
-    LOOK_SAMPLES = 4000,       /* simulated to know what to expect */
     BATCHES_BYTES = 128 << 20, /* of all workers together */
     SMALL_CACHE = 16 << 20     /* not made smaller for a smaller copy */
 };
-static const uint64_t now_slice_ns = 300 * 1000 * 1000, slice_ns = 200 * 1000 * 1000,
-                      proof_slice_ns = 400 * 1000 * 1000, budget_ns = 5000 * 1000 * 1000u;
-static const double warm_rate = 0.99, /* of the file's bytes: it counts as resident */
-    in_race = 0.5;                    /* of the best measured rate: worth reading again */
+static const uint64_t slice_ns = 200 * 1000 * 1000, proof_slice_ns = 400 * 1000 * 1000,
+                      budget_ns = 5000 * 1000 * 1000u;
+static const double in_race = 0.5; /* of the best measured rate: worth reading again */
 
 /* ------------------------------------------------------------- what is read */
 
@@ -131,110 +128,10 @@ pack_measure_may_read(const struct pack_advise_params *params, struct pack_measu
     return !why;
 }
 
-/* What ends an advice; all else only leaves it to the model. */
-static bool
-is_fatal(enum pack_status status)
+bool
+pack_measure_is_fatal(enum pack_status status)
 {
     return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED;
-}
-
-/* ----------------------------------------------------------------- today's */
-
-/* Whether the file lies in the page cache, of which resident_rate says what part does, and
- * can stay there. */
-static bool
-is_held(const struct pack_readset *set, const struct pack_advise_params *params,
-        double *resident_rate)
-{
-    uint64_t size = 0;
-    *resident_rate = pack_readset_resident_rate(set, &size);
-    return *resident_rate >= warm_rate && params->machine.ram_bytes >= size;
-}
-
-static enum pack_status
-time_now(const struct pack_measure_params *how, const struct pack_advise_params *params,
-         const struct pack_readset *set, const struct pack_readset *with,
-         struct pack_measured *m, struct pack_error *err)
-{
-    struct pack_trial_params trial = { .slice_ns = now_slice_ns,
-                                       .rounds_min = NOW_ROUNDS,
-                                       .rounds_max = NOW_ROUNDS,
-                                       .is_resident = m->resident_rate >= warm_rate,
-                                       .watch = how->watch };
-    struct pack_trial_result *r = calloc(1, sizeof *r);
-    struct pack_bench_params run;
-    struct pack_advise_config config = *params->now;
-    struct measure_expected e;
-    if (!r)
-        return pack_fail_memory(err, "measurements");
-    enum pack_status status = pack_measure_model(params, &config, LOOK_SAMPLES, &e, err);
-    if (status == PACK_OK) {
-        pack_measure_cut_batch(params, e.first, now_slice_ns, &config);
-        pack_measure_run(params, &config, set, &run);
-        run.with = with;
-        status = pack_trial_run(&run, 1, &trial, r, err);
-    }
-    if (status == PACK_OK && r->first_rate > 0) {
-        m->has_now = true;
-        m->now_first = r->first_rate;
-        m->now_later = r->later_rate;
-        status = pack_measure_model(params, params->now,
-                                    r->has_later ? 0 : r->first_samples, &e, err);
-        m->modelled_first = e.first;
-        m->modelled_later = r->has_later ? e.later : e.first;
-        double rate;
-        m->later_is_warm =
-            r->has_later && !params->machine.is_warm && is_held(set, params, &rate);
-    }
-    free(r);
-    return status;
-}
-
-enum pack_status
-pack_measure_now(const struct pack_measure_params *how, struct pack_advise_params *params,
-                 struct pack_profile *profile, struct pack_measured *m,
-                 struct pack_error *err)
-{
-    struct pack_readset *opened = NULL, *opened_with = NULL;
-    const struct pack_readset *set = how->set, *with = how->with_set;
-    uint64_t start_ns = pack_clock_ns();
-    *m = (struct pack_measured){ .resident_rate = -1, .now_ratio = 1 };
-    if (!params->now)
-        return PACK_OK;
-    /* what cannot be read plainly is advised on all the same, as predicted */
-    struct pack_error why;
-    if (!set && pack_readset_open(&how->file, 1, how->dataset, &opened, &why) != PACK_OK) {
-        pack_measure_note(m, "the file could not be read", why.text);
-        return PACK_OK;
-    }
-    if (how->with && pack_readset_open(&how->file, 1, how->with, &opened_with, NULL) == PACK_OK)
-        with = opened_with;
-    if (opened)
-        set = opened;
-    params->machine.is_warm = is_held(set, params, &m->resident_rate);
-    if (!params->machine.is_warm)
-        m->storage_measured =
-            pack_measure_storage(pack_h5_dataset_storage(set->parts[0].data), profile) ==
-            PACK_OK;
-    if (m->storage_measured) {
-        profile->is_measured = true;
-        strcpy(profile->name, "of this file");
-    }
-    enum pack_status status = PACK_OK;
-    if (pack_measure_may_read(params, m))
-        status = time_now(how, params, set, with, m, &why);
-    if (is_fatal(status)) {
-        if (err)
-            *err = why;
-    } else if (status != PACK_OK) {
-        pack_measure_note(m, "today's settings could not be read", why.text);
-        m->has_now = false;
-        status = PACK_OK;
-    }
-    pack_readset_close(opened_with);
-    pack_readset_close(opened);
-    m->elapsed_ns += pack_clock_ns() - start_ns;
-    return status;
 }
 
 /* --------------------------------------------------------------- the rows */
@@ -260,6 +157,57 @@ pack_measure_shrink_cache(const struct measure_rows *rows,
         cache->size_bytes = least;
 }
 
+static bool
+is_preloaded(const struct measure_rows *rows, const struct measure_candidate *candidate)
+{
+    return candidate->config.cache.size_bytes >= SMALL_CACHE && candidate->config.chunk.rank &&
+           candidate->row->hit_rate > 0 &&
+           candidate->config.pattern.kind != PACK_PATTERN_BLOCK &&
+           !rows->params->reading.workers_end;
+}
+
+/* Whether today's settings are read on the file in turns with the copies: what machines do
+ * from one second to the next would else stand between file and copy. */
+static bool
+is_beside(const struct measure_rows *rows)
+{
+    const struct measure_candidate *now = &rows->candidates[0];
+    return now->row->is_now && rows->measured->has_now && rows->measured->is_held &&
+           rows->layouts[now->layout].scratch && !rows->bench[0].preload;
+}
+
+/* One more run behind those of the candidates. */
+static void
+add_file(struct measure_rows *rows, const struct measure_file *file, uint64_t slice)
+{
+    struct pack_bench_params *run = &rows->bench[rows->n_candidates];
+    struct pack_advise_config config = *rows->params->now;
+    pack_measure_cut_batch(rows->params, rows->measured->now_later, slice, &config);
+    pack_measure_run(rows->params, &config, file->set, run);
+    run->with = file->with;
+    rows->is_beside = true;
+}
+
+static enum pack_status
+read_in_turns(struct measure_rows *rows, const struct pack_trial_params *trial,
+              struct pack_measured *m, struct pack_error *err)
+{
+    struct measure_file file = { .set = NULL };
+    struct pack_trial_params in_turns = *trial;
+    size_t n = rows->n_candidates;
+    if (is_beside(rows) && pack_measure_open(rows->how, &file, NULL) == PACK_OK)
+        add_file(rows, &file, trial->slice_ns);
+    if (rows->is_beside)
+        in_turns.always = n;
+    enum pack_status status = pack_trial_run(rows->bench, n + rows->is_beside, &in_turns,
+                                             rows->results, err);
+    rows->is_beside = rows->is_beside && rows->results[n].first_rate > 0;
+    if (status == PACK_OK && rows->is_beside)
+        status = pack_measure_take_now(rows->params, &rows->results[n], m, err);
+    pack_measure_close_file(&file);
+    return status;
+}
+
 static enum pack_status
 read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *err)
 {
@@ -281,14 +229,9 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
                                &candidate->config);
         pack_measure_run(rows->params, &candidate->config,
                          rows->layouts[candidate->layout].set, &rows->bench[i]);
-        rows->bench[i].preload = candidate->config.cache.size_bytes >= SMALL_CACHE &&
-                                 candidate->config.chunk.rank &&
-                                 candidate->row->hit_rate > 0 &&
-                                 candidate->config.pattern.kind != PACK_PATTERN_BLOCK &&
-                                 !rows->params->reading.workers_end;
+        rows->bench[i].preload = is_preloaded(rows, candidate);
     }
-    enum pack_status status =
-        pack_trial_run(rows->bench, rows->n_candidates, &trial, rows->results, err);
+    enum pack_status status = read_in_turns(rows, &trial, m, err);
     for (size_t i = 0; status == PACK_OK && i < rows->n_candidates; i++)
         if (rows->results[i].first_rate > 0)
             status = pack_measure_correct(rows, i, m, err);
@@ -342,7 +285,7 @@ pack_measure_rows(const struct pack_measure_params *how,
     enum pack_status status = pack_measure_copy(rows, &why);
     if (status == PACK_OK && rows->n_candidates)
         status = read_all(rows, m, &why);
-    if (status != PACK_OK && !is_fatal(status) && !how->prove) {
+    if (status != PACK_OK && !pack_measure_is_fatal(status) && !how->prove) {
         pack_measure_note(m, "layouts could not be read", why.text);
         m->n_rows = 0;
         status = PACK_OK;

@@ -91,13 +91,6 @@ scaled(const struct pack_advise_params *params, struct pack_cost cost, double sa
     return pack_cost_rate(params->machine.profile, &cost, samples, workers);
 }
 
-/* Whether what was measured on the file came, in later epochs, out of the page cache. */
-static bool
-later_is_warm(const struct measure_rows *rows)
-{
-    return rows->params->machine.is_warm || rows->measured->later_is_warm;
-}
-
 /* What a row's reads take from pages of the file, over those of its copy. One ratio for
  * all rows whose reads are about as large, so that its noise does not decide between
  * them. */
@@ -109,7 +102,7 @@ page_ratio(struct measure_rows *rows, const struct measure_candidate *candidate)
     const struct pack_measure_params *how = rows->how;
     const uint64_t least = 4096;
     size_t i = 0;
-    if (rows->pages_are_alike || !later_is_warm(rows) || !layout->scratch ||
+    if (rows->pages_are_alike || !rows->measured->is_held || !layout->scratch ||
         counts->file_reads == 0)
         return 1;
     double bytes = (double)counts->file_read_bytes / (double)counts->file_reads;
@@ -190,7 +183,8 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     struct factors later = f;
     if (!apart)
         later.load = later.rest = e.later / r->later_rate;
-    bool is_known = o->is_now && m->has_now && later_is_warm(rows);
+    bool is_known =
+        o->is_now && m->has_now && (rows->is_beside || rows->params->machine.is_warm);
     if (is_known)
         rows->pages_are_alike = pages_mislead(
             rows, candidate, later, m->now_later * modelled / m->modelled_later);

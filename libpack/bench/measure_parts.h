@@ -34,9 +34,11 @@ struct measure_rows {
     struct measure_layout layouts[MEASURE_LAYOUTS_MAX];
     size_t n_layouts;
     struct measure_candidate candidates[MEASURE_CANDIDATES_MAX];
-    struct pack_bench_params bench[MEASURE_CANDIDATES_MAX];
-    struct pack_trial_result results[MEASURE_CANDIDATES_MAX];
+    /* of the candidates, and behind them, where is_beside, of today's settings on the file */
+    struct pack_bench_params bench[MEASURE_CANDIDATES_MAX + 1];
+    struct pack_trial_result results[MEASURE_CANDIDATES_MAX + 1];
     size_t n_candidates;
+    bool is_beside;
     uint64_t n_samples; /* of a copy */
     bool pages_are_alike; /* as today's settings show */
     double pages[MEASURE_SIZES]; /* ratios of pages by the size of reads; 0: not yet timed */
@@ -60,6 +62,27 @@ void pack_measure_cut_batch(const struct pack_advise_params *params, double rate
 void pack_measure_run(const struct pack_advise_params *params,
                       const struct pack_advise_config *config,
                       const struct pack_readset *set, struct pack_bench_params *run);
+
+/* measure.c: what ends an advice; all else only leaves it to the model. */
+bool pack_measure_is_fatal(enum pack_status status);
+
+/* The file itself, and what is read in step with it or NULL. */
+struct measure_file {
+    const struct pack_readset *set, *with;
+    struct pack_readset *opened, *opened_with; /* for pack_measure_close_file */
+};
+
+/* measure_now.c: those that are open already, or opened here. Errors as pack_readset_open,
+ * after which there is nothing to close. */
+enum pack_status pack_measure_open(const struct pack_measure_params *how,
+                                   struct measure_file *file, struct pack_error *err);
+void pack_measure_close_file(struct measure_file *file);
+
+/* measure_now.c: what a trial of today's settings on the file gave, and the model's for the
+ * same reads. The first epoch of a cold file stays as it was noted first. */
+enum pack_status pack_measure_take_now(const struct pack_advise_params *params,
+                                       const struct pack_trial_result *r,
+                                       struct pack_measured *m, struct pack_error *err);
 
 /* Chooses candidates among the rows of the result. */
 void pack_measure_choose(struct measure_rows *rows);

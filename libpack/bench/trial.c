@@ -166,7 +166,7 @@ pack_trial_run(const struct pack_bench_params *candidates, size_t n_candidates,
             break;
         for (size_t i = 0; status == PACK_OK && i < n_candidates; i++) {
             size_t at = (i + round) % n_candidates;
-            if (!is_out[at])
+            if (!is_out[at] || at == params->always)
                 status = run_one(&candidates[at], params, &results[at], err);
         }
         if (params->race > 0 && round + 1 == RACE_ROUNDS)

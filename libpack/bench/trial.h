@@ -23,6 +23,7 @@ struct pack_trial_params {
                     part of the best one's rate are read no more; after five, those that
                     lack more than half of what this leaves out; the first one always is
                     read; 0: all are */
+    size_t always; /* another one that always is read; 0: none */
     bool is_resident; /* the files lie in the page cache: indexes of chunks are walked before
                          the clock starts, as a slice would end before the library's cache of
                          metadata holds what it does for most of an epoch */

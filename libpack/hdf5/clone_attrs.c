@@ -189,7 +189,7 @@ add_narrowed(struct pack_clone *clone, const struct clone_object *object, hid_t 
     const struct pack_clone_set *set = set_of(clone, object);
     if (!set || !set->is_narrowed)
         return PACK_OK;
-    enum pack_status status = pack_facts_read(clone->source, object->from, &facts, err);
+    enum pack_status status = pack_facts_read_header(clone->source, object->from, &facts, err);
     if (status != PACK_OK)
         return pack_error_prefix(err, status, "'%s'", clone->params.file);
     herr_t result = add_text(to, PACK_CLONE_TYPE, pack_type_format(&facts.type, type));

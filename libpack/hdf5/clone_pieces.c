@@ -145,7 +145,7 @@ read_sources(const struct pack_clone *clone, const char *path, struct pack_h5_so
              struct pack_error *err)
 {
     struct pack_facts facts;
-    enum pack_status status = pack_facts_read(clone->source, path, &facts, err);
+    enum pack_status status = pack_facts_read_header(clone->source, path, &facts, err);
     return status == PACK_OK ? pack_h5_sources_read(clone->source, clone->params.file, &facts,
                                                     NULL, sources, err)
                              : status;
@@ -430,7 +430,7 @@ carry_virtual(struct pack_clone *clone, const struct clone_object *object, clone
     struct pack_h5_sources sources = { 0 };
     struct pack_facts facts;
     struct clone_rows whole = { clone->params.file, object->from, 0, 0, 0 };
-    enum pack_status status = pack_facts_read(clone->source, object->from, &facts, err);
+    enum pack_status status = pack_facts_read_header(clone->source, object->from, &facts, err);
     if (status == PACK_OK)
         status = read_sources(clone, object->from, &sources, err);
     bool in_rows = status == PACK_OK && !sources.unclear;

@@ -255,9 +255,9 @@ is_by_descriptor(hid_t set)
 }
 
 static bool
-describe_chunks(hid_t set, hid_t dcpl, hid_t space, struct pack_facts *facts)
+describe_chunks(hid_t set, hid_t dcpl, struct pack_facts *facts)
 {
-    hsize_t chunk[PACK_RANK_MAX], n_stored = 0;
+    hsize_t chunk[PACK_RANK_MAX];
     unsigned options = 0;
     H5D_chunk_index_t index;
     int rank = H5Pget_chunk(dcpl, PACK_RANK_MAX, chunk);
@@ -282,13 +282,37 @@ describe_chunks(hid_t set, hid_t dcpl, hid_t space, struct pack_facts *facts)
             (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
     if (H5Dget_chunk_index_type(set, &index) < 0)
         return false;
+    facts->index = index_of(index);
+    return true;
+}
+
+/* Whether elements take in the file what they take in memory. */
+static bool
+is_of_size(const struct pack_type *type)
+{
+    return type->class_id == PACK_TYPE_INTEGER || type->class_id == PACK_TYPE_FLOAT ||
+           type->class_id == PACK_TYPE_ENUM;
+}
+
+/*
+ * What HDF5 has to go through the whole index of chunks for: once to count them, and once
+ * more for their bytes, unless these follow from the number.
+ */
+static bool
+count_stored(hid_t set, hid_t space, struct pack_facts *facts)
+{
+    hsize_t n_stored = 0;
+    if (facts->layout != PACK_LAYOUT_CHUNKED)
+        return true;
     if (H5Dget_num_chunks(set, space, &n_stored) < 0) {
         if (!is_by_descriptor(set))
             return false;
         n_stored = facts->n_chunks_total; /* of a file that is cut: cut_file.h */
     }
-    facts->index = index_of(index);
     facts->n_chunks_stored = n_stored;
+    facts->stored_bytes = facts->pipeline.n == 0 && is_of_size(&facts->type)
+                              ? product(n_stored, facts->chunk_bytes)
+                              : H5Dget_storage_size(set);
     return true;
 }
 
@@ -345,15 +369,17 @@ describe_fill(hid_t dcpl, hid_t type, struct pack_facts *facts)
 }
 
 static bool
-describe_storage(hid_t set, hid_t dcpl, hid_t space, struct pack_facts *facts)
+describe_storage(hid_t set, hid_t dcpl, struct pack_facts *facts)
 {
+    H5D_layout_t layout = H5Pget_layout(dcpl);
     facts->contiguous_address = UINT64_MAX;
-    facts->stored_bytes = H5Dget_storage_size(set);
-    switch (H5Pget_layout(dcpl)) {
+    facts->stored_bytes = layout == H5D_CHUNKED ? UINT64_MAX : H5Dget_storage_size(set);
+    switch (layout) {
     case H5D_COMPACT: facts->layout = PACK_LAYOUT_COMPACT; return true;
     case H5D_CHUNKED:
         facts->layout = PACK_LAYOUT_CHUNKED;
-        return describe_chunks(set, dcpl, space, facts);
+        facts->n_chunks_stored = UINT64_MAX;
+        return describe_chunks(set, dcpl, facts);
     case H5D_VIRTUAL: {
         size_t n = 0;
         facts->layout = PACK_LAYOUT_VIRTUAL;
@@ -420,9 +446,9 @@ open_dataset(hid_t file, const char *path, hid_t *set, struct pack_error *err)
     return PACK_OK;
 }
 
-enum pack_status
-pack_facts_read(int64_t file, const char *path, struct pack_facts *out,
-                struct pack_error *err)
+static enum pack_status
+read_facts(int64_t file, const char *path, bool with_stored, struct pack_facts *out,
+           struct pack_error *err)
 {
     pack_h5_quiet();
     hid_t set = -1;
@@ -441,7 +467,8 @@ pack_facts_read(int64_t file, const char *path, struct pack_facts *out,
         describe_type(type, &facts->type);
     if (type < 0 || space < 0 || dcpl < 0 || !describe_space(space, facts) ||
         !describe_pipeline(dcpl, facts) || !describe_fill(dcpl, type, facts) ||
-        !describe_storage(set, dcpl, space, facts) || !describe_file(file, facts)) {
+        !describe_storage(set, dcpl, facts) ||
+        (with_stored && !count_stored(set, space, facts)) || !describe_file(file, facts)) {
         status = pack_h5_fail(err, PACK_ERR_FORMAT, "cannot describe '%.200s'", path);
         goto out;
     }
@@ -458,6 +485,20 @@ out:
         H5Tclose(type);
     H5Dclose(set);
     return status;
+}
+
+enum pack_status
+pack_facts_read(int64_t file, const char *path, struct pack_facts *facts,
+                struct pack_error *err)
+{
+    return read_facts(file, path, true, facts, err);
+}
+
+enum pack_status
+pack_facts_read_header(int64_t file, const char *path, struct pack_facts *facts,
+                       struct pack_error *err)
+{
+    return read_facts(file, path, false, facts, err);
 }
 
 enum pack_status

@@ -62,6 +62,11 @@ enum pack_status pack_h5_links(int64_t file, pack_h5_dataset_fn fn, void *contex
 enum pack_status pack_facts_read(int64_t file, const char *path, struct pack_facts *facts,
                                  struct pack_error *err);
 
+/* The same without the chunks that are stored, for which HDF5 goes through the whole index:
+ * n_chunks_stored and stored_bytes of a chunked dataset are UINT64_MAX. */
+enum pack_status pack_facts_read_header(int64_t file, const char *path,
+                                        struct pack_facts *facts, struct pack_error *err);
+
 /* Whether this HDF5 lacks a filter of the pipeline, neither registered nor found as a
  * plugin; *id is the first such. pack_filter_need() says what brings it. */
 bool pack_h5_missing_filter(const struct pack_pipeline *pipeline, uint32_t *id);

@@ -102,7 +102,7 @@ consider(void *context, const char *path, struct pack_error *err)
     pack_h5_guard_note(s->guard, "reading '/%s'", path);
     if (strlen(path) >= sizeof s->first)
         return PACK_OK;
-    enum pack_status status = pack_facts_read(s->h5, path, &facts, &why);
+    enum pack_status status = pack_facts_read_header(s->h5, path, &facts, &why);
     if (status == PACK_ERR_ARGUMENT) /* a link to a group */
         return PACK_OK;
     if (status != PACK_OK && s->damaged.status == PACK_OK)
