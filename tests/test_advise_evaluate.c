@@ -420,6 +420,42 @@ test_pieces(void)
     setup();
 }
 
+/* Crops of 8x16 past the cache, of a cold file: what lies between their rows is read, too,
+ * and as much behind them. */
+static void
+test_visits(void)
+{
+    static const struct {
+        struct pack_shape chunk;
+        enum pack_read_mode read;
+        double span;
+    } cases[] = { { { 3, { 16, 64, 64 } }, PACK_READ_SAMPLE, 7 * 64 + 16 },
+                  { { 3, { 16, 4, 64 } }, PACK_READ_SAMPLE, 3 * 64 + 16 },
+                  { { 3, { 16, 64, 64 } }, PACK_READ_SPAN, (15 * 64 + 7) * 64 + 16 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        params.data.extent = (struct pack_shape){ 3, { 128, 64, 64 } };
+        params.reading.pattern.box = (struct pack_shape){ 3, { 1, 8, 16 } };
+        params.reading.pattern.read = cases[i].read;
+        params.reading.pattern.batch = 16;
+        if (cases[i].read == PACK_READ_SPAN) /* boxes of one place */
+            params.reading.pattern.kind = PACK_PATTERN_SEQUENTIAL;
+        config.pattern = params.reading.pattern;
+        config.chunk = cases[i].chunk;
+        config.cache.size_bytes = config.cache.n_slots = 0;
+        struct pack_advise_outcome o = evaluate();
+        double visits = (double)o.first.bypass_visits,
+               bytes = fmin(128 << 10, 2 * cases[i].span);
+        double wait = fmax(bytes / profile.stream_bytes_per_s * 1e9 + profile.latency_ns,
+                           1e9 / profile.max_reads_per_s);
+        if (cases[i].read == PACK_READ_SPAN) /* the system reads ahead of it */
+            wait = bytes / fmin(profile.stream_bytes_per_s, profile.max_bytes_per_s) * 1e9;
+        ok(visits > 0 && (double)o.first.file_reads > visits &&
+               near(o.first_cost.storage_ns, visits * wait),
+           "%.0f visits of %.0f bytes wait for %.0f ns each", visits, cases[i].span, wait);
+        setup();
+    }
+}
+
 /* A cache that w0 = 1 lets grow epoch by epoch is simulated for longer; what follows is
  * like its last epoch. */
 static void
@@ -688,6 +724,7 @@ main(void)
     test_ends();
     test_runs();
     test_pieces();
+    test_visits();
     test_epochs();
     test_bounds();
     test_candidates();

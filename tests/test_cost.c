@@ -192,8 +192,16 @@ test_direct(void)
     is_ns(cost_of(&w, 1).storage_ns, 12 * (1000 + 500 / 12.0),
           "twelve pieces in 1 MiB are requests of their own");
     w.chunk_bytes = 256 << 10;
-    is_ns(cost_of(&w, 1).storage_ns, 8 * (1000 + 500 / 8.0),
-          "in 256 KiB, twice what is read ahead, two for each visit");
+    const double ahead_ns = 128 * 1024 * 500.0 / CHUNK;
+    is_ns(cost_of(&w, 1).storage_ns, 8 * (1000 + ahead_ns),
+          "in 256 KiB, twice what is read ahead, two for each visit, of as much");
+    w.visit_bytes = 20 << 10;
+    is_ns(cost_of(&w, 1).storage_ns, 4 * (1000 + ahead_ns * 40 / 128),
+          "within 20 KiB of these one, which reads as far again");
+    w.visit_bytes = 100 << 10;
+    is_ns(cost_of(&w, 1).storage_ns, 4 * (1000 + ahead_ns),
+          "within 100 no more than is read ahead");
+    w.visit_bytes = 0;
     w.counts.file_reads = 4;
     is_ns(cost_of(&w, 1).storage_ns, 4 * (1000 + 500 / 4.0), "one piece is one request");
     w.chunk_bytes = 1 << 20;

@@ -330,6 +330,63 @@ test_lists(void)
     unlink(name);
 }
 
+/* Five of ten places for chunks of two, of a type, with or without filters. */
+static void
+put_half(hid_t file, const char *name, hid_t type, bool is_packed, const void *values)
+{
+    const hsize_t n = 20, chunk = 2, half = 10, none = 0;
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(dcpl, 1, &chunk);
+    if (is_packed)
+        H5Pset_deflate(dcpl, 1);
+    hid_t set = put(file, name, type, 1, &n, NULL, dcpl), space = H5Dget_space(set);
+    hid_t memory = H5Screate_simple(1, &half, NULL);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &none, NULL, &half, NULL);
+    H5Dwrite(set, type, memory, space, H5P_DEFAULT, values);
+    H5Sclose(memory);
+    H5Sclose(space);
+    H5Dclose(set);
+    H5Pclose(dcpl);
+}
+
+/* Chunks that are stored are those that HDF5 counts, with their bytes; unless they are not
+ * asked for. */
+static void
+test_stored(void)
+{
+    static const char name[] = "test_facts.stored.h5";
+    static const short numbers[10] = { 1, 2, 3 };
+    static const char *const texts[10] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j" };
+    static const char *const sets[] = { "numbers", "packed", "texts" };
+    hid_t made = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t text = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, H5T_VARIABLE);
+    put_half(made, "numbers", H5T_NATIVE_SHORT, false, numbers);
+    put_half(made, "packed", H5T_NATIVE_SHORT, true, numbers);
+    put_half(made, "texts", text, false, texts);
+    H5Tclose(text);
+    H5Fclose(made);
+    int64_t file = -1;
+    ok(pack_h5_open(name, NULL, &file, NULL) == PACK_OK, "a file with holes is opened");
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct pack_facts facts, header;
+        hid_t set = H5Dopen2(file, sets[i], H5P_DEFAULT);
+        bool good = pack_facts_read(file, sets[i], &facts, NULL) == PACK_OK &&
+                    pack_facts_read_header(file, sets[i], &header, NULL) == PACK_OK;
+        ok(good && facts.n_chunks_stored == 5 && facts.stored_bytes > 0 &&
+               facts.stored_bytes == H5Dget_storage_size(set),
+           "%s: half of the chunks are stored, in %llu bytes", sets[i],
+           (unsigned long long)facts.stored_bytes);
+        header.n_chunks_stored -= UINT64_MAX - 5;
+        header.stored_bytes -= UINT64_MAX - facts.stored_bytes;
+        ok(good && memcmp(&header, &facts, sizeof facts) == 0,
+           "which the header alone does not tell, but all else");
+        H5Dclose(set);
+    }
+    pack_h5_close(file);
+    unlink(name);
+}
+
 static void
 test_chunked(int64_t file)
 {
@@ -855,6 +912,7 @@ main(void)
     test_open();
     test_zstd();
     test_missing_filter();
+    test_stored();
     test_lists();
     test_bools();
     test_fills();

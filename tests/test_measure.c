@@ -748,6 +748,7 @@ struct paged {
     double on_file; /* what later epochs of the file take over those of a copy; 0: none were
                        read */
     enum held held;
+    double cold; /* samples/s of the first epoch, as it was read of a cold file; 0: it was not */
     double miss_ns; /* in the model; 0: an NVMe machine's */
     bool cached;    /* a second row's cache holds all */
 };
@@ -787,7 +788,8 @@ measure_paged(struct paged paged)
                                        .dataset = "probe" };
     struct pack_measured m = { .now_ratio = 1,
                                .has_now = paged.on_file > 0,
-                               .now_first = 5,
+                               .now_first = paged.cold > 0 ? paged.cold : 5,
+                               .cold_samples = paged.cold > 0 ? N : 0,
                                .now_later = 7,
                                .is_held = paged.held != COLD };
     size_t n_rows = paged.cached ? 2 : 1;
@@ -895,6 +897,41 @@ test_held(void)
     rows = measure_paged(cold);
     ok(is_close(rows.ratio, 1) && is_close(rows.measured[0].later_rate, copy / cold.on_file),
        "and its pages count for them");
+}
+
+/* What storage takes in the first epoch of a row, over what the model says. */
+static double
+storage_of(const struct paged_rows *plain, const struct paged_rows *rows, size_t i)
+{
+    double more_ns =
+        N * 1e9 / rows->measured[i].first_rate - N * 1e9 / plain->measured[i].first_rate;
+    return 1 + more_ns / plain->modelled[i].first_cost.storage_ns;
+}
+
+/* What a cold file gave when it was first read says how fast its storage is, for all rows. */
+static void
+test_cold(void)
+{
+    struct paged paged = { .pages = 1, .on_file = 1, .held = COLD, .cached = true };
+    struct paged_rows plain = measure_paged(paged);
+    double first = plain.measured[0].first_rate;
+    paged.cold = first / 2;
+    struct paged_rows rows = measure_paged(paged);
+    double k = storage_of(&plain, &rows, 0);
+    ok(plain.modelled[1].first_cost.storage_ns > 0 && k > 1.5 && k < 4 &&
+           is_close(rows.measured[0].first_rate, first / 2),
+       "the first epoch of today's settings is what was measured, %.3g, storage %.3g of the "
+       "modelled",
+       rows.measured[0].first_rate, k);
+    ok(is_close(storage_of(&plain, &rows, 1), k) &&
+           is_close(rows.measured[1].later_rate, plain.measured[1].later_rate),
+       "a row that reads less of it has as much for each byte");
+    paged.cold = first / 100;
+    rows = measure_paged(paged);
+    ok(is_close(storage_of(&plain, &rows, 0), 4), "at most four times the modelled");
+    paged.cold = first * 100;
+    rows = measure_paged(paged);
+    ok(is_close(storage_of(&plain, &rows, 0), 0.25), "at least a quarter");
 }
 
 /* Where pages are most of today's time, a row that reads none is as fast as its copy. */
@@ -1039,6 +1076,7 @@ main(void)
     test_workers_end();
     test_pages();
     test_held();
+    test_cold();
     test_cached();
     test_is_held();
     test_apart();

@@ -32,6 +32,24 @@ range_of(const struct pack_advise_worker *w, double stored_bytes)
     }
 }
 
+/* From the first to the last byte of a chunk that a sample takes. */
+static double
+visit_of(const struct pack_advise_worker *w)
+{
+    const struct pack_grid *grid = &w->grid;
+    struct pack_shape box;
+    double stride = (double)w->params->data.elem_size, bytes = stride;
+    pack_advise_box(w->params, &box);
+    for (int i = grid->rank - 1; i >= 0; i--) {
+        uint64_t n = box.extent[i] < grid->chunk[i] ? box.extent[i] : grid->chunk[i];
+        if (i == 0 && w->pattern.read != PACK_READ_SAMPLE)
+            n = grid->chunk[0];
+        bytes += (double)(n - 1) * stride;
+        stride *= (double)grid->chunk[i];
+    }
+    return bytes;
+}
+
 /* What an interval is to cost.h. */
 static void
 work_of(const struct pack_advise_worker *w, const struct pack_advise_interval *s,
@@ -50,6 +68,7 @@ work_of(const struct pack_advise_worker *w, const struct pack_advise_interval *s
         .n_slots = config->chunk.rank ? config->cache.n_slots : 0,
         .chunk_bytes = (uint64_t)chunk_bytes,
         .stored_bytes = chunk_bytes * config->stored_rate,
+        .visit_bytes = config->chunk.rank ? visit_of(w) : 0,
         .held_bytes = (double)all->counts.peak_bytes,
         .batch_bytes = pack_advise_batch_bytes(w->params),
         .decode_ns = config->decode_ns,

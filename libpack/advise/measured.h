@@ -13,6 +13,8 @@ struct pack_measured {
     bool storage_measured; /* past the page cache, on the file; else assumed */
     bool has_now;          /* today's settings were read on the file: */
     double now_first, now_later;           /* measured */
+    uint64_t cold_samples; /* read first, of a file that was not in the page cache, which
+                              now_first tells of; 0: it was */
     bool is_held; /* since then the file lies in the page cache, and can stay there */
     double modelled_first, modelled_later; /* by the model alone, for the same reads */
     bool proven;                           /* rows were proven, not only looked at */

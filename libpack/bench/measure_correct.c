@@ -78,17 +78,44 @@ tells_later(const struct pack_advise_outcome *o, const struct measure_expected *
            fabs(load_part(&e->first_cost) - load_part(&o->steady_cost)) < alike;
 }
 
-/* Processor time scaled, storage as it is. */
 static double
-scaled(const struct pack_advise_params *params, struct pack_cost cost, double samples,
+scaled_cpu_ns(const struct pack_cost *cost, struct factors f, double pages)
+{
+    double load = load_ns(cost);
+    return f.load * (load - cost->page_ns + pages * cost->page_ns) +
+           f.rest * (cost->cpu_ns - load);
+}
+
+/* Processor time scaled, and storage by what that takes. */
+static double
+scaled(const struct measure_rows *rows, struct pack_cost cost, double samples,
        struct factors f, double pages)
 {
-    uint64_t workers = pack_advise_workers(params);
-    double load = load_ns(&cost);
-    cost.cpu_ns = f.load * (load - cost.page_ns + pages * cost.page_ns) +
-                  f.rest * (cost.cpu_ns - load);
+    const struct pack_advise_params *params = rows->params;
+    cost.cpu_ns = scaled_cpu_ns(&cost, f, pages);
+    cost.storage_ns *= rows->storage > 0 ? rows->storage : 1;
     cost.total_ns = cost.cpu_ns + cost.storage_ns;
-    return pack_cost_rate(params->machine.profile, &cost, samples, workers);
+    return pack_cost_rate(params->machine.profile, &cost, samples,
+                          pack_advise_workers(params));
+}
+
+/* What storage takes over what the model says, by what today's settings gave of a file that
+ * was cold: it was read once, so that this counts within bounds only. */
+static enum pack_status
+compare_storage(struct measure_rows *rows, struct factors f, double pages,
+                const struct pack_measured *m, struct pack_error *err)
+{
+    static const double most = 4;
+    struct measure_expected e;
+    enum pack_status status =
+        pack_measure_model(rows->params, rows->params->now, m->cold_samples, &e, err);
+    if (status != PACK_OK || e.first_cost.storage_ns <= 0)
+        return status;
+    double workers = (double)pack_advise_workers(rows->params),
+           took_ns = workers * e.first_samples * 1e9 / m->now_first,
+           storage_ns = took_ns - scaled_cpu_ns(&e.first_cost, f, pages);
+    rows->storage = fmin(most, fmax(1 / most, storage_ns / e.first_cost.storage_ns));
+    return PACK_OK;
 }
 
 /* What a row's reads take from pages of the file, over those of its copy. One ratio for
@@ -121,9 +148,9 @@ pages_mislead(struct measure_rows *rows, const struct measure_candidate *now,
               struct factors f, double rate)
 {
     const struct pack_advise_outcome *o = now->row;
-    double with = scaled(rows->params, o->steady_cost, o->steady_samples, f,
+    double with = scaled(rows, o->steady_cost, o->steady_samples, f,
                          page_ratio(rows, now)),
-           without = scaled(rows->params, o->steady_cost, o->steady_samples, f, 1);
+           without = scaled(rows, o->steady_cost, o->steady_samples, f, 1);
     return fabs(log(rate / without)) < fabs(log(rate / with));
 }
 
@@ -189,8 +216,12 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
         rows->pages_are_alike = pages_mislead(
             rows, candidate, later, m->now_later * modelled / m->modelled_later);
     double pages = page_ratio(rows, candidate);
-    o->first_rate = scaled(rows->params, o->first_cost, o->first_samples, f, pages);
-    o->later_rate = scaled(rows->params, o->steady_cost, o->steady_samples, later, pages);
+    if (o->is_now && m->cold_samples > 0)
+        status = compare_storage(rows, f, pages, m, err);
+    if (status != PACK_OK)
+        return status;
+    o->first_rate = scaled(rows, o->first_cost, o->first_samples, f, pages);
+    o->later_rate = scaled(rows, o->steady_cost, o->steady_samples, later, pages);
     if (is_known)
         m->now_ratio = (m->now_later / m->modelled_later) / (o->later_rate / modelled);
     const struct pack_cost *now = &rows->candidates[0].row->steady_cost;

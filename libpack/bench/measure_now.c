@@ -46,15 +46,22 @@ pack_measure_take_now(const struct pack_advise_params *params,
                       const struct pack_trial_result *r, struct pack_measured *m,
                       struct pack_error *err)
 {
-    struct measure_expected e = { 0 };
-    bool is_cold = m->has_now && !params->machine.is_warm;
+    struct measure_expected e = { 0 }, cold = { 0 };
+    bool is_new = !m->has_now;
     m->has_now = true;
-    m->now_first = is_cold ? m->now_first : r->first_rate;
     m->now_later = r->later_rate;
     enum pack_status status = pack_measure_model(
         params, params->now, r->has_later ? 0 : r->first_samples, &e, err);
-    m->modelled_first = e.first;
     m->modelled_later = r->has_later ? e.later : e.first;
+    if (params->machine.is_warm) {
+        m->now_first = r->first_rate;
+        m->modelled_first = e.first;
+    } else if (is_new && status == PACK_OK) { /* read once, it is not cold any more */
+        m->now_first = r->first[0];
+        m->cold_samples = r->opening_samples;
+        status = pack_measure_model(params, params->now, m->cold_samples, &cold, err);
+        m->modelled_first = cold.first;
+    }
     return status;
 }
 

@@ -41,6 +41,7 @@ struct measure_rows {
     bool is_beside;
     uint64_t n_samples; /* of a copy */
     bool pages_are_alike; /* as today's settings show */
+    double storage; /* what it takes over what the model says, as they show; 0: as much */
     double pages[MEASURE_SIZES]; /* ratios of pages by the size of reads; 0: not yet timed */
 };
 

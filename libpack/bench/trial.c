@@ -104,6 +104,8 @@ pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run,
         r->later[i] =
             n > 1 ? rate_of(span_of(run, n / 2, n)) : rate_when_warm(run, run->n_epochs);
     r->first_samples = run->epochs[0].n_samples;
+    if (i == 0)
+        r->opening_samples = r->first_samples;
     r->n_epochs = run->n_epochs;
     r->storage_bytes += (double)run->total.work.storage_bytes;
 }

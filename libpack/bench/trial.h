@@ -42,6 +42,7 @@ struct pack_trial_result {
     uint32_t n_later;         /* rounds in which more than one epoch was read */
     bool has_later;           /* that was so in half of them */
     uint64_t first_samples;   /* read in the first epoch of the last round */
+    uint64_t opening_samples; /* ... and of the first one */
     uint64_t n_epochs;        /* begun in the last round */
     double storage_bytes;     /* that came from storage, all rounds */
 };

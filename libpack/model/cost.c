@@ -116,23 +116,28 @@ static void
 direct_ns(const struct pack_profile *p, const struct pack_cost_work *w, double readers,
           struct pack_cost *cost)
 {
-    static const double ahead_bytes = 128 << 10;
+    static const double ahead_bytes = 128 << 10; /* a window, filled with what lies behind */
     const struct pack_cache_counts *c = &w->counts;
     double pieces = positive((double)c->file_reads - (double)c->loads);
     double visits = fmin((double)c->bypass_visits, pieces);
     double bytes = (double)c->file_read_bytes - (double)c->loads * w->stored_bytes;
     if (visits == 0)
         return;
-    double span = w->chunk_bytes ? (double)w->chunk_bytes : bytes / visits;
+    double span = w->visit_bytes > 0 ? w->visit_bytes
+                  : w->chunk_bytes   ? (double)w->chunk_bytes
+                                     : bytes / visits;
     double requests = fmin(pieces, visits * ceil(span / ahead_bytes));
-    if (pieces <= visits)
+    double each = requests < pieces ? fmin(ahead_bytes, 2 * span) : positive(bytes) / requests;
+    if (pieces <= visits) {
         requests = visits;
+        each = positive(bytes) / visits;
+    }
     cost->page_ns +=
         visits * (p->miss_ns + search_ns(p, w) +
                   pack_profile_at(&p->page, fmax(bytes / visits, 1)));
     cost->page_ns += (pieces - visits) * p->piece_ns;
     cost->storage_ns +=
-        requests * wait_ns(p, positive(bytes) / requests, readers, w->is_sequential);
+        requests * wait_ns(p, fmax(each, positive(bytes) / requests), readers, w->is_sequential);
 }
 
 void

@@ -27,6 +27,8 @@ struct pack_cost_work {
     uint64_t n_slots;       /* of its cache */
     uint64_t chunk_bytes;   /* decoded; 0: contiguous */
     double stored_bytes;    /* of a chunk in the file, the average */
+    double visit_bytes;     /* of a chunk, from the first to the last that a visit past the
+                               cache takes; 0: all of the chunk */
     double held_bytes;      /* that the cache holds once it is full */
     double touched_bytes;   /* memory used for the first time in this epoch */
     double batch_bytes;     /* of the batches that samples are delivered into in turn */
@@ -67,7 +69,8 @@ double pack_cost_far_part(double bytes);
  *   storage  requests not in the page cache * the largest of latency + bytes / stream,
  *            readers * bytes / max and readers / max_reads; no latency where reads are
  *            sequential. A load is one request. So is a piece read past the cache, or
- *            the pieces within 128 KiB, where the system reads ahead
+ *            the pieces within 128 KiB, where the system reads ahead: twice as far as
+ *            they lie, and no further than that
  *   decode   decoded bytes * ns of the pipeline
  *   walk     entries looked at * walk, or walk_far in lists beyond the processor's caches
  *   touch    first-time bytes * touch
