@@ -36,6 +36,7 @@ static uint64_t made_time_runs; /* of a trial */
 static struct pack_bench_params made_time_of; /* the run as it was asked for */
 static uint64_t made_time_members;            /* of the last subset that was asked for */
 static char made_time_pages_of[512];          /* the file whose pages were asked for */
+static struct pack_page_reads made_time_reads; /* and how */
 
 static bool
 made_time_is_on(void)
@@ -62,15 +63,19 @@ enum pack_status __wrap_pack_trial_run(const struct pack_bench_params *candidate
                                        struct pack_trial_result *results,
                                        struct pack_error *err);
 
-double __real_pack_measure_pages(const char *file, const char *copy, uint64_t bytes);
-double __wrap_pack_measure_pages(const char *file, const char *copy, uint64_t bytes);
+double __real_pack_measure_pages(const char *file, const char *copy,
+                                 const struct pack_page_reads *reads);
+double __wrap_pack_measure_pages(const char *file, const char *copy,
+                                 const struct pack_page_reads *reads);
 
 double
-__wrap_pack_measure_pages(const char *file, const char *copy, uint64_t bytes)
+__wrap_pack_measure_pages(const char *file, const char *copy,
+                          const struct pack_page_reads *reads)
 {
     double pages = made_time.pages > 0 ? made_time.pages : 1;
     snprintf(made_time_pages_of, sizeof made_time_pages_of, "%s", file);
-    return made_time_is_on() ? pages : __real_pack_measure_pages(file, copy, bytes);
+    made_time_reads = *reads;
+    return made_time_is_on() ? pages : __real_pack_measure_pages(file, copy, reads);
 }
 
 enum pack_status

@@ -399,10 +399,12 @@ test_storage(void)
        "a file too small to tell leaves the profile as it is");
     ok(pack_measure_storage("/nonexistent", &profile) == PACK_ERR_IO,
        "a file that is not there too");
-    double pages = pack_measure_pages(source, source, 4096);
-    ok(pages > 0 && pack_measure_pages(source, "/nonexistent", 4096) == 1 &&
-           pack_measure_pages("/nonexistent", source, 4096) == 1 &&
-           pack_measure_pages("/dev/null", source, 4096) == 1,
+    const struct pack_page_reads reads = { 4096, 1 << 20, 3 }, plain = { 4096, 0, 0 };
+    double pages = pack_measure_pages(source, source, &reads);
+    ok(pages > 0 && pack_measure_pages(source, source, &plain) > 0 &&
+           pack_measure_pages(source, "/nonexistent", &reads) == 1 &&
+           pack_measure_pages("/nonexistent", source, &reads) == 1 &&
+           pack_measure_pages("/dev/null", source, &reads) == 1,
        "pages of a file are compared with those of another, where both can be read: %.2f",
        pages);
 }
@@ -750,6 +752,7 @@ struct paged {
     enum held held;
     double cold; /* samples/s of the first epoch, as it was read of a cold file; 0: it was not */
     double miss_ns; /* in the model; 0: an NVMe machine's */
+    double latency_ns; /* of storage that takes no other time; 0: an NVMe machine's */
     bool cached;    /* a second row's cache holds all */
 };
 
@@ -796,6 +799,10 @@ measure_paged(struct paged paged)
     (void)pack_profile_named("nvme", &profile, NULL);
     if (paged.miss_ns > 0)
         profile.miss_ns = paged.miss_ns;
+    if (paged.latency_ns > 0) {
+        profile.latency_ns = paged.latency_ns;
+        profile.stream_bytes_per_s = profile.max_bytes_per_s = profile.max_reads_per_s = 1e15;
+    }
     cached.cache.size_bytes = 4 << 20;
     memset(&result, 0, sizeof result);
     enum pack_status status =
@@ -859,6 +866,11 @@ test_pages(void)
        "pages that take twice as long take their part of the time once more: %.3f, %.3f",
        part, alike / twice);
     is_text(made_time_pages_of, "data", "they are those of the file that holds the data");
+    bool is_far = made_time_reads.bytes == 4096 && made_time_reads.n_readers == 1 &&
+                  made_time_reads.to_bytes == 3 * 10 * SAMPLE;
+    (void)measure_paged((struct paged){ .pages = 2, .cached = true });
+    ok(is_far && made_time_reads.bytes == 4096 && made_time_reads.to_bytes == 0,
+       "read into three batches, and where chunks are loaded into the memory of one");
     rows = measure_paged((struct paged){ .pages = 2, .on_file = alike / twice });
     ok(is_close(rows.ratio, 1), "where the file is as slow as that, they explain it: %.3f",
        rows.ratio);
@@ -906,6 +918,18 @@ storage_of(const struct paged_rows *plain, const struct paged_rows *rows, size_t
     double more_ns =
         N * 1e9 / rows->measured[i].first_rate - N * 1e9 / plain->measured[i].first_rate;
     return 1 + more_ns / plain->modelled[i].first_cost.storage_ns;
+}
+
+/* A first epoch of which the processor takes most tells nothing of storage. */
+static void
+test_busy(void)
+{
+    struct paged paged = { .pages = 1, .on_file = 1, .held = COLD, .latency_ns = 2000 };
+    struct paged_rows plain = measure_paged(paged);
+    paged.cold = plain.measured[0].first_rate / 2;
+    struct paged_rows rows = measure_paged(paged);
+    ok(is_close(rows.measured[0].first_rate, plain.measured[0].first_rate),
+       "where storage is a small part, what a cold file gave is not laid to it");
 }
 
 /* What a cold file gave when it was first read says how fast its storage is, for all rows. */
@@ -1077,6 +1101,7 @@ main(void)
     test_pages();
     test_held();
     test_cold();
+    test_busy();
     test_cached();
     test_is_held();
     test_apart();

@@ -100,21 +100,23 @@ scaled(const struct measure_rows *rows, struct pack_cost cost, double samples,
 }
 
 /* What storage takes over what the model says, by what today's settings gave of a file that
- * was cold: it was read once, so that this counts within bounds only. */
+ * was cold: it was read once, so that this counts within bounds, and only where the first epoch
+ * waited for storage, not for the processor. */
 static enum pack_status
 compare_storage(struct measure_rows *rows, struct factors f, double pages,
                 const struct pack_measured *m, struct pack_error *err)
 {
-    static const double most = 4;
+    static const double most = 4, least_part = 0.3;
     struct measure_expected e;
     enum pack_status status =
         pack_measure_model(rows->params, rows->params->now, m->cold_samples, &e, err);
-    if (status != PACK_OK || e.first_cost.storage_ns <= 0)
+    if (status != PACK_OK)
         return status;
     double workers = (double)pack_advise_workers(rows->params),
            took_ns = workers * e.first_samples * 1e9 / m->now_first,
-           storage_ns = took_ns - scaled_cpu_ns(&e.first_cost, f, pages);
-    rows->storage = fmin(most, fmax(1 / most, storage_ns / e.first_cost.storage_ns));
+           cpu_ns = scaled_cpu_ns(&e.first_cost, f, pages), modelled_ns = e.first_cost.storage_ns;
+    if (modelled_ns > least_part * (cpu_ns + modelled_ns))
+        rows->storage = fmin(most, fmax(1 / most, (took_ns - cpu_ns) / modelled_ns));
     return PACK_OK;
 }
 
@@ -135,29 +137,41 @@ page_ratio(struct measure_rows *rows, const struct measure_candidate *candidate)
     double bytes = (double)counts->file_read_bytes / (double)counts->file_reads;
     while (i < MEASURE_SIZES - 1 && bytes > M_SQRT2 * (double)(least << i))
         i++;
-    if (rows->pages[i] == 0)
-        rows->pages[i] = pack_measure_pages(how->data_file ? how->data_file : how->file,
-                                            pack_scratch_path(layout->scratch), least << i);
-    return rows->pages[i];
-}
-
-/* Whether what today's settings give on the file is explained better without the ratio of
- * its pages. rate: what they gave there. */
-static bool
-pages_mislead(struct measure_rows *rows, const struct measure_candidate *now,
-              struct factors f, double rate)
-{
-    const struct pack_advise_outcome *o = now->row;
-    double with = scaled(rows, o->steady_cost, o->steady_samples, f,
-                         page_ratio(rows, now)),
-           without = scaled(rows, o->steady_cost, o->steady_samples, f, 1);
-    return fabs(log(rate / without)) < fabs(log(rate / with));
+    bool is_direct = 2 * counts->bypass_visits > counts->file_reads ||
+                     2 * counts->bypass_visits > counts->requests;
+    const struct pack_page_reads reads = {
+        .bytes = least << i,
+        .to_bytes = is_direct ? (uint64_t)fmin(1e9, pack_advise_batch_bytes(rows->params)) : 0,
+        .n_readers = (uint64_t)fmin((double)pack_advise_workers(rows->params),
+                                    (double)rows->params->machine.profile->n_cpus)
+    };
+    double *ratio = &rows->pages[is_direct][i];
+    if (*ratio == 0)
+        *ratio = pack_measure_pages(how->data_file ? how->data_file : how->file,
+                                    pack_scratch_path(layout->scratch), &reads);
+    return *ratio;
 }
 
 static double
 page_part(const struct pack_cost *cost)
 {
     return cost->cpu_ns > 0 ? cost->page_ns / cost->cpu_ns : 0;
+}
+
+/* Whether what today's settings give on the file is explained better without the ratio of
+ * its pages, where they take part enough to tell. rate: what they gave there. */
+static bool
+pages_mislead(struct measure_rows *rows, const struct measure_candidate *now,
+              struct factors f, double rate)
+{
+    static const double least_part = 0.2;
+    const struct pack_advise_outcome *o = now->row;
+    if (page_part(&o->steady_cost) < least_part)
+        return false;
+    double with = scaled(rows, o->steady_cost, o->steady_samples, f,
+                         page_ratio(rows, now)),
+           without = scaled(rows, o->steady_cost, o->steady_samples, f, 1);
+    return fabs(log(rate / without)) < fabs(log(rate / with));
 }
 
 double

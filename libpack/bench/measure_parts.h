@@ -42,7 +42,9 @@ struct measure_rows {
     uint64_t n_samples; /* of a copy */
     bool pages_are_alike; /* as today's settings show */
     double storage; /* what it takes over what the model says, as they show; 0: as much */
-    double pages[MEASURE_SIZES]; /* ratios of pages by the size of reads; 0: not yet timed */
+    /* Ratios of pages, of reads into one chunk's memory and of those into batches, by their
+     * size; 0: not yet timed. */
+    double pages[2][MEASURE_SIZES];
 };
 
 /* Keeps the first reason why something is predicted only. */

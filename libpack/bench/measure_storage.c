@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -138,7 +139,7 @@ out:
 
 /* ------------------------------------------------------------------ page cache */
 
-enum { PAIRS_MAX = 257, PAIRS_MIN = 9, PLACES_MAX = 16 };
+enum { PAIRS_MAX = 257, PAIRS_MIN = 9, PLACES_MAX = 16, READERS_MAX = 8, TO_MAX = 64 << 20 };
 static const uint64_t pairs_ns = 30 * 1000 * 1000;
 
 /* A random place below `end` where data is stored: holes are read from nowhere, or from
@@ -193,32 +194,105 @@ common_bytes(int a, int b)
     return (uint64_t)(x.st_size < y.st_size ? x.st_size : y.st_size);
 }
 
-double
-pack_measure_pages(const char *file, const char *copy, uint64_t bytes)
-{
+/* One reader's part. */
+struct pairs {
+    int fd, copy_fd;
+    uint64_t end, seed;
+    size_t size, n_places; /* places: where reads go to, one after another */
+    unsigned char *to;
     double ratio[PAIRS_MAX];
-    size_t n = 0, size = bytes < SMALL ? SMALL : bytes > LARGE ? LARGE : (size_t)bytes;
+    size_t n;
+};
+
+static void
+read_pairs(void *item, unsigned worker, void *context)
+{
+    struct pairs *p = item;
+    struct pack_rng rng;
+    (void)worker, (void)context;
+    pack_rng_seed(&rng, p->seed);
+    uint64_t start_ns = pack_clock_ns();
+    for (size_t i = 0; p->n < PAIRS_MAX &&
+                       (p->n < PAIRS_MIN || pack_clock_ns() - start_ns < pairs_ns);
+         i += 2) {
+        double of_file = read_ns(p->fd, p->to + i % p->n_places * p->size, p->size, p->end, &rng),
+               of_copy = read_ns(p->copy_fd, p->to + (i + 1) % p->n_places * p->size, p->size,
+                                 p->end, &rng);
+        if (of_file <= 0 || of_copy <= 0)
+            return;
+        p->ratio[p->n++] = of_file / of_copy;
+    }
+}
+
+/* Each with memory of its own, used before the clock starts; false without. */
+static bool
+give_memory(struct pairs *pairs, size_t n)
+{
+    size_t bytes = pairs->size * pairs->n_places;
+    for (size_t i = 0; i < n; i++) {
+        pairs[i].to = malloc(bytes);
+        if (!pairs[i].to)
+            return false;
+        memset(pairs[i].to, 1, bytes);
+    }
+    return true;
+}
+
+/* The median of all readers' ratios; 1 where one of them could not tell. */
+static double
+median_of(struct pairs *pairs, size_t n_readers)
+{
+    static const size_t most = (size_t)READERS_MAX * PAIRS_MAX;
+    double *all = malloc(most * sizeof *all), ratio = 1;
+    size_t n = 0, least = PAIRS_MAX;
+    for (size_t i = 0; all && i < n_readers; i++) {
+        memcpy(all + n, pairs[i].ratio, pairs[i].n * sizeof *all);
+        n += pairs[i].n;
+        least = pairs[i].n < least ? pairs[i].n : least;
+    }
+    if (all && least >= PAIRS_MIN)
+        ratio = pack_sort_median(all, n);
+    free(all);
+    return ratio;
+}
+
+double
+pack_measure_pages(const char *file, const char *copy, const struct pack_page_reads *reads)
+{
+    struct pack_pool_lane lane = { .work = read_pairs, .in_flight_max = READERS_MAX };
+    struct pack_pool *pool = NULL;
+    double ratio = 1;
+    uint64_t bytes = reads->bytes, to = reads->to_bytes;
+    size_t n = reads->n_readers < 1 ? 1 : (size_t)reads->n_readers;
+    n = n > READERS_MAX ? READERS_MAX : n;
+    bytes = bytes < SMALL ? SMALL : bytes > LARGE ? LARGE : bytes;
+    to = to < bytes ? bytes : to > TO_MAX ? TO_MAX : to;
     int fd = open(file, O_RDONLY | O_CLOEXEC), copy_fd = open(copy, O_RDONLY | O_CLOEXEC);
     /* the same span of both: of a small file the processor's caches hold more */
     uint64_t end = common_bytes(fd, copy_fd);
-    void *buffer = malloc(size);
-    struct pack_rng rng;
-    pack_rng_seed(&rng, size);
-    uint64_t start_ns = pack_clock_ns();
-    while (end >= size && buffer && n < PAIRS_MAX &&
-           (n < PAIRS_MIN || pack_clock_ns() - start_ns < pairs_ns)) {
-        double of_file = read_ns(fd, buffer, size, end, &rng),
-               of_copy = read_ns(copy_fd, buffer, size, end, &rng);
-        if (of_file <= 0 || of_copy <= 0)
-            break;
-        ratio[n++] = of_file / of_copy;
+    struct pairs *pairs = calloc(n, sizeof *pairs);
+    for (size_t i = 0; pairs && i < n; i++)
+        pairs[i] = (struct pairs){ .fd = fd,
+                                   .copy_fd = copy_fd,
+                                   .end = end,
+                                   .seed = bytes + i,
+                                   .size = (size_t)bytes,
+                                   .n_places = (size_t)(to / bytes) };
+    if (pairs && end >= bytes && give_memory(pairs, n) &&
+        pack_pool_new((unsigned)n, &lane, 1, &pool, NULL) == PACK_OK) {
+        for (size_t i = 0; i < n; i++)
+            pack_pool_submit(pool, 0, &pairs[i]);
+        for (size_t i = 0; i < n; i++)
+            (void)pack_pool_next(pool, 0);
+        pack_pool_free(pool);
+        ratio = median_of(pairs, n);
     }
     if (fd >= 0)
         close(fd);
     if (copy_fd >= 0)
         close(copy_fd);
-    free(buffer);
-    if (n < PAIRS_MIN)
-        return 1;
-    return pack_sort_median(ratio, n);
+    for (size_t i = 0; pairs && i < n; i++)
+        free(pairs[i].to);
+    free(pairs);
+    return ratio;
 }

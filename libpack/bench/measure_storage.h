@@ -15,11 +15,19 @@
  */
 enum pack_status pack_measure_storage(const char *file, struct pack_profile *profile);
 
+/* Reads out of the page cache: of so many bytes, into memory of `to_bytes` in turn, by so
+ * many readers at once (at most 8). What they take from memory and take to memory counts. */
+struct pack_page_reads {
+    uint64_t bytes, to_bytes; /* to_bytes: at most 64 MiB; 0: the same memory each time */
+    uint64_t n_readers;
+};
+
 /*
- * How long reads of so many bytes out of the page cache take from `file`, over those from
- * `copy`: their memory may come in larger pages. In turns, at random places, for some
- * milliseconds; 1 where it cannot be told.
+ * How long such reads take from `file`, over those from `copy`: their memory may come in
+ * larger pages. In turns, at random places, for some milliseconds; 1 where it cannot be
+ * told.
  */
-double pack_measure_pages(const char *file, const char *copy, uint64_t bytes);
+double pack_measure_pages(const char *file, const char *copy,
+                          const struct pack_page_reads *reads);
 
 #endif
