@@ -211,6 +211,17 @@ test_trial(void)
            gain.low == gain.median && gain.high == gain.median,
        "rounds that are alike say what the fast one gains: %.3g (%.3g to %.3g)", gain.median,
        gain.low, gain.high);
+    made_time = (struct made_time){ .call_ns = 1000, .byte_ns = 10 };
+    params.race = 0.5;
+    bool raced = pack_trial_run(candidates, 2, &params, results, &err) == PACK_OK &&
+                 results[0].n_rounds == 4 && results[1].n_rounds == 3;
+    params.always = 1;
+    ok(raced && pack_trial_run(candidates, 2, &params, results, &err) == PACK_OK &&
+           results[0].n_rounds == 4 && results[1].n_rounds == 4,
+       "one that is much slower is out after three rounds, unless it is to be read always");
+    made_time = (struct made_time){ 0 };
+    params.race = 0;
+    params.always = 0;
     params.rounds_min = params.rounds_max = 1;
     params.slice_ns = 1; /* by the clock: no time at all */
     status = pack_trial_run(candidates, 1, &params, results, &err);

@@ -92,6 +92,45 @@ test_now(void)
     ok(status == PACK_OK && !m.has_now, "nor what cannot be read");
 }
 
+/* What three rounds gave of a file, the first one more slowly: where it was not in the page
+ * cache, only that one tells of storage. */
+static void
+test_take_now(void)
+{
+    struct pack_trial_result r = { .first = { 10, 30, 40 },
+                                   .first_rate = 30,
+                                   .later_rate = 50,
+                                   .has_later = true,
+                                   .opening_samples = 20,
+                                   .first_samples = 200 };
+    struct pack_advise_params p = params;
+    struct pack_measured warm = { .now_ratio = 1 }, cold = warm;
+    struct measure_expected whole, part;
+    struct pack_error err = { 0 };
+    p.machine.is_warm = true;
+    bool good = pack_measure_take_now(&p, &r, &warm, &err) == PACK_OK &&
+                pack_measure_model(&p, &today, 0, &whole, &err) == PACK_OK;
+    ok(good && warm.has_now && warm.now_first == 30 && warm.now_later == 50 &&
+           warm.cold_samples == 0 && warm.modelled_first == whole.first &&
+           warm.modelled_later == whole.later,
+       "of a warm file the median counts %s", err.text);
+    p.machine.is_warm = false;
+    good = pack_measure_take_now(&p, &r, &cold, &err) == PACK_OK &&
+           pack_measure_model(&p, &today, 20, &part, &err) == PACK_OK &&
+           pack_measure_model(&p, &today, 0, &whole, &err) == PACK_OK;
+    ok(good && cold.now_first == 10 && cold.cold_samples == 20 && part.first != whole.first &&
+           cold.modelled_first == part.first && cold.modelled_later == whole.later,
+       "of a cold one the first round, beside the model of as many samples %s", err.text);
+    r.first[0] = r.first_rate = 60;
+    r.later_rate = 70;
+    r.opening_samples = 30;
+    good = pack_measure_take_now(&p, &r, &cold, &err) == PACK_OK &&
+           pack_measure_take_now(&p, &r, &cold, &err) == PACK_OK;
+    ok(good && cold.now_first == 10 && cold.cold_samples == 20 && cold.now_later == 70 &&
+           cold.modelled_first == part.first,
+       "which is not cold when it is read again %s", err.text);
+}
+
 /* Rows of so many samples to a chunk, as modelled; the first is today's. */
 static void
 make_rows(const uint64_t *samples, size_t n)
@@ -534,6 +573,7 @@ main(void)
     test_shrinking();
     test_first_alone();
     test_two_factors();
+    test_take_now();
     test_rows();
     test_reason();
     test_weights();
