@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 uint64_t H5Dget_storage_size(int64_t dataset);
+int H5Dget_num_chunks(int64_t dataset, int64_t space, uint64_t *n);
 
 static int
 is_asked(const char *what)
@@ -38,11 +39,10 @@ clock_gettime(clockid_t clock, struct timespec *t)
     return status;
 }
 
-uint64_t
-H5Dget_storage_size(int64_t dataset)
+static void
+fail(void)
 {
     static const char last_words[] = "malloc(): corrupted top size\n";
-    (void)dataset;
     if (is_asked("crash"))
         raise(SIGSEGV);
     if (is_asked("abort")) {
@@ -53,4 +53,21 @@ H5Dget_storage_size(int64_t dataset)
     while (is_asked("hang"))
         continue;
     _exit(3);
+}
+
+/* The first is asked of datasets without chunks, the second of those with them. */
+uint64_t
+H5Dget_storage_size(int64_t dataset)
+{
+    (void)dataset;
+    fail();
+    return 0;
+}
+
+int
+H5Dget_num_chunks(int64_t dataset, int64_t space, uint64_t *n)
+{
+    (void)dataset, (void)space, (void)n;
+    fail();
+    return -1;
 }

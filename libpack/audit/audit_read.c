@@ -240,7 +240,7 @@ static enum pack_status
 find_smaller(const struct pack_audit_outlook *l, struct pack_audit_choice *best,
              struct pack_error *err)
 {
-    static const double nearly = 0.95;
+    static const double nearly = 0.9;
     const struct pack_advise_params *params = &l->job->params;
     struct pack_advise_config config = *params->now;
     struct pack_advise_outcome now, o;
