@@ -4,7 +4,7 @@
 # file, leaves nothing under the final name, and a run with --resume afterwards gives
 # the file of an undisturbed run.
 #
-# Here about a dozen n of each kind are tried, all of them with H5PACK_LONG=1.
+# Here about half a dozen n of each kind are tried, all of them with H5PACK_LONG=1.
 . "$top_srcdir/tests/tap.sh"
 need h5pack cmp
 need_shim fault
@@ -87,7 +87,7 @@ try_all() {
     with_fault "$2" "$3" 0 0 "$job"
     total=$(sed -n 's/^calls //p' report)
     step=1
-    [ "$long" = 1 ] || step=$((total / 12 + 1))
+    [ "$long" = 1 ] || step=$((total / 6 + 1))
     tried=0 harmless=0 bad=0
     n=$((step / 2 + 1))
     while [ $n -le "$total" ]; do

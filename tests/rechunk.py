@@ -554,9 +554,9 @@ test_rich()
 test_growing()
 test_specs()
 test_many_links()
-test_random(60 if os.environ.get('H5PACK_LONG') else 8)
+test_random(60 if os.environ.get('H5PACK_LONG') else 5)
 if os.path.exists(shim):
-    test_interrupted(60 if os.environ.get('H5PACK_LONG') else 8)
+    test_interrupted(60 if os.environ.get('H5PACK_LONG') else 4)
 else:
     skip('the fault shim cannot be preloaded here')
 test_answers()

@@ -175,7 +175,7 @@ def test_resumed():
     ok(good and n_kept > 0, f'stopped and resumed it is the same file; {n_kept} chunks were taken over')
 
 
-test_random(300 if os.environ.get('H5PACK_LONG') else 40)
+test_random(300 if os.environ.get('H5PACK_LONG') else 20)
 test_refused()
 if os.environ.get('SANITIZERS', 'no') == 'no':
     test_resumed()

@@ -80,7 +80,7 @@ resumed() {
     }
 }
 
-n_moments=5
+n_moments=3
 [ "$long" = 1 ] && n_moments=50
 sum_kept=0
 for job in two verbatim short; do
@@ -150,7 +150,7 @@ ok $? "the source cannot be opened when it is compared: --resume completes it ($
 # it is as if it had not been; else --resume completes it.
 job=two
 n_chunks=120
-step=3
+step=7
 [ "$long" = 1 ] && step=1
 for call in write sync rename; do
     n=1
@@ -193,7 +193,7 @@ for fault in memory:ENOMEM open:ENOENT; do
     struck "$call" SIGKILL 0 two
     total=$(sed -n 's/^calls //p' report | tail -n 1)
     n=$total
-    step=$((total / 16 + 1))
+    step=$((total / 8 + 1))
     [ "$long" = 1 ] || [ "$call" = open ] && step=1
     while [ "$n" -gt 0 ] && [ $bad -eq 0 ]; do
         fresh

@@ -475,7 +475,7 @@ def test_stopped():
     ok(good and n > 1 and n_left > 0, f'stopped {n // 9} times nothing half-written has its name; --force begins again')
 
 
-test_random(150 if os.environ.get('H5PACK_LONG') else 20)
+test_random(150 if os.environ.get('H5PACK_LONG') else 10)
 test_sizes()
 test_refused()
 test_earlier()

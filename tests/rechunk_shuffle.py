@@ -214,7 +214,7 @@ def stopped(options, step, what):
     ok(good and n_kept > 0, f'stopped and resumed {what}; {n_kept} chunks were taken over')
 
 
-test_random(40 if os.environ.get('H5PACK_LONG') else 10)
+test_random(40 if os.environ.get('H5PACK_LONG') else 6)
 test_short()
 test_order()
 test_h5pack()

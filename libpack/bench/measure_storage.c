@@ -266,7 +266,8 @@ pack_measure_pages(const char *file, const char *copy, const struct pack_page_re
     size_t n = reads->n_readers < 1 ? 1 : (size_t)reads->n_readers;
     n = n > READERS_MAX ? READERS_MAX : n;
     bytes = bytes < SMALL ? SMALL : bytes > LARGE ? LARGE : bytes;
-    to = to < bytes ? bytes : to > TO_MAX ? TO_MAX : to;
+    to = to > TO_MAX / n ? TO_MAX / n : to;
+    to = to < bytes ? bytes : to;
     int fd = open(file, O_RDONLY | O_CLOEXEC), copy_fd = open(copy, O_RDONLY | O_CLOEXEC);
     /* the same span of both: of a small file the processor's caches hold more */
     uint64_t end = common_bytes(fd, copy_fd);

@@ -18,7 +18,7 @@ enum pack_status pack_measure_storage(const char *file, struct pack_profile *pro
 /* Reads out of the page cache: of so many bytes, into memory of `to_bytes` in turn, by so
  * many readers at once (at most 8). What they take from memory and take to memory counts. */
 struct pack_page_reads {
-    uint64_t bytes, to_bytes; /* to_bytes: at most 64 MiB; 0: the same memory each time */
+    uint64_t bytes, to_bytes; /* to_bytes: 64 MiB of all together; 0: the same each time */
     uint64_t n_readers;
 };
 

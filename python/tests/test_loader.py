@@ -1686,7 +1686,8 @@ def test_stats_are_sums_over_readers_and_go_on_when_it_is_closed(tmp_path):
         spent_s = (time.perf_counter_ns() - began_ns) / 1e9
         under_test.close()
         visits.append(under_test.stats()["visits"])
-    assert visits == [visits[0] * n for n in (1, 2, 3)] and visits[0] >= 26
+    # 26 of an epoch, and what was read ahead of the next one before it was closed
+    assert all(26 <= more - less < 2 * 26 for less, more in zip([0, *visits], visits)), visits
     stats = under_test.stats()
     assert stats["threads"] == 1 and stats["memory_bytes"] > 0 and stats["engine"] == "pread"
     assert stats["hits"] + stats["loads"] == stats["visits"]
