@@ -18,6 +18,26 @@ judged() { # how program sentence what
     [ "$(cat status.$1.$2)" = 2 ] && [ "$(cat err.$1.$2)" = "$2: cannot open 'good.h5': $3" ] && [ ! -s out.$1.$2 ]
     ok $? "$2: $4"
 }
+# A dataset whose index of chunks is damaged counts as one.
+if "$PYTHON" - 2>/dev/null <<'END'; then
+import h5py
+with h5py.File('two.h5', 'w') as file:
+    for name in 'aa', 'bb':
+        file.create_dataset(name, (64, 1024), 'u1', chunks=(8, 1024))[...] = 7
+data = open('two.h5', 'rb').read()
+at = [i for i in range(len(data)) if data[i:i + 5] == b'TREE\1'] # of chunks
+open('two.h5', 'wb').write(data[:at[-1]] + b'XXXX' + data[at[-1] + 4:])
+END
+    h5advise --no-measure two.h5 >out.two 2>err.two
+    [ $? -eq 2 ] && grep -q "^h5advise: 'two.h5' holds 2 datasets, .*: /aa, /bb; name one" err.two
+    ok $? 'a dataset with a damaged index is not passed over in favour of another'
+    h5advise --no-measure two.h5:/bb >out.two 2>err.two
+    [ $? -eq 2 ] && grep -q "two.h5.*'bb'" err.two
+    ok $? 'and is named when it is asked for' || note <err.two
+else
+    skip 'no Python with h5py'
+    skip 'no Python with h5py'
+fi
 if [ -e "$shim" ]; then
     stand_in hang h5advise good.h5 &
     advise=$!

@@ -65,7 +65,7 @@ static const struct cli_option options[] = {
     CLI_FLAG(
         0, "prove", &ask.prove,
         "write part of FILE's data in the first choices' layouts, read them in turns "
-        "with today's, rank by what was measured; about half a minute"),
+        "with today's, rank by what was measured; most of a minute"),
     CLI_TEXT(0, "scratch", &ask.scratch, "DIR",
              "with --prove: where it is written, and gone afterwards (default: memory)"),
     CLI_BYTES(0, "scratch-bytes", &ask.scratch_bytes, "SIZE",

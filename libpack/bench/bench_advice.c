@@ -294,12 +294,6 @@ propose_engine(struct advisor *a, bool can_try, struct pack_error *err)
 
 /* ------------------------------------------------------------------ judging */
 
-static bool
-is_fatal(enum pack_status status)
-{
-    return status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED;
-}
-
 /* The advisor's answer, measured as h5advise measures it. */
 static enum pack_status
 search_measured(struct advisor *a, struct pack_error *err)
@@ -330,7 +324,7 @@ search(struct advisor *a, struct pack_error *err)
     struct pack_advise_params *params = &a->question.params;
     if (pack_bench_can_measure(a->params, a->result, a->ask)) {
         enum pack_status measured = search_measured(a, err);
-        if (measured == PACK_OK || is_fatal(measured))
+        if (measured == PACK_OK || pack_measure_is_fatal(measured))
             return measured;
     }
     a->is_fitted = true;
@@ -429,7 +423,7 @@ advise_chunks(const struct pack_bench_params *params,
     pack_bench_question_done(&a->question);
     free(a);
     /* what was measured stands without advice on it */
-    return is_fatal(status) ? status : PACK_OK;
+    return pack_measure_is_fatal(status) ? status : PACK_OK;
 }
 
 enum pack_status

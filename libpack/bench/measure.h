@@ -31,6 +31,9 @@ struct pack_measure_params {
     struct pack_watch watch;
 };
 
+/* What ends an advice; all else only leaves it to the model. */
+bool pack_measure_is_fatal(enum pack_status status);
+
 /*
  * Before a search: what part of the file lies in the page cache (params->is_warm follows),
  * what its storage takes (into *profile, unless it cannot be told), and what params->now

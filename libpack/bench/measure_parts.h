@@ -66,9 +66,6 @@ void pack_measure_run(const struct pack_advise_params *params,
                       const struct pack_advise_config *config,
                       const struct pack_readset *set, struct pack_bench_params *run);
 
-/* measure.c: what ends an advice; all else only leaves it to the model. */
-bool pack_measure_is_fatal(enum pack_status status);
-
 /* The file itself, and what is read in step with it or NULL. */
 struct measure_file {
     const struct pack_readset *set, *with;
