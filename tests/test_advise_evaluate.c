@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/large.h"
 #include "libpack/model/cost.h"
 #include "libpack/model/profile_terms.h"
 #include "tests/tap.h"
@@ -556,7 +557,7 @@ test_candidates(void)
                           c->size_bytes + 8 * c->n_slots <= 200000);
     }
     ok(keeps, "with caches that the memory allows");
-    free(list.config);
+    pack_apart_free(list.config);
     list = (struct pack_advise_list){ 0 };
     setup();
     bool one_read = false;
@@ -566,7 +567,7 @@ test_candidates(void)
         one_read = one_read || (pack_shape_equal(&list.config[i].chunk, &eight) &&
                                 list.config[i].cache.size_bytes == 8 * SAMPLE);
     ok(one_read, "with room for the one chunk that a read takes, too");
-    free(list.config);
+    pack_apart_free(list.config);
     list = (struct pack_advise_list){ 0 };
     params.now = &config;
     params.storing.keep_file = true;
@@ -575,7 +576,7 @@ test_candidates(void)
         stays = stays &&
                 pack_advise_change_of(&params, &list.config[i]) != PACK_ADVISE_REWRITE;
     ok(stays, "none writes a file that is to stay");
-    free(list.config);
+    pack_apart_free(list.config);
     list = (struct pack_advise_list){ 0 };
     setup();
     params.cache.is_fixed = true;
@@ -589,7 +590,7 @@ test_candidates(void)
                            c->version == PACK_HDF5_2_0));
     }
     ok(fixed, "a cache that is given stays with all of them");
-    free(list.config);
+    pack_apart_free(list.config);
     list = (struct pack_advise_list){ 0 };
     setup();
     params.data.extent = (struct pack_shape){ 2, { 4, UINT64_C(1) << 33 } };
@@ -600,7 +601,7 @@ test_candidates(void)
                           pack_advise_grid(&params, &list.config[i].chunk, &grid, NULL) ==
                               PACK_OK);
     ok(small, "no chunk has 4 GiB, however long an axis is");
-    free(list.config);
+    pack_apart_free(list.config);
     (void)pack_grid_init(&grid, &ten, &one, 1, NULL);
     is_number((long long)pack_advise_roomy_slots(&grid, PACK_HDF5_1_10, 10), 10,
               "ten chunks in a row take ten slots");

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <hdf5.h>
-#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,6 +20,7 @@
 #include "libpack/base/rng.h"
 #include "tests/made_time.h"
 #include "tests/tap.h"
+#include "tests/thresholds.h"
 
 static char one_path[64], two_path[64];
 
@@ -99,27 +99,10 @@ write_file(const char *path, uint64_t seed)
 
 /* --------------------------------------------------------- thresholds of malloc */
 
-#ifdef __GLIBC__
-#if __GLIBC_PREREQ(2, 33)
-#define HAS_THRESHOLDS
-#endif
-#endif
-#ifdef HAS_THRESHOLDS
-/* Whether malloc() takes so much from the system, as it does until more was freed. */
-static bool
-goes_apart(size_t bytes)
-{
-    size_t before = mallinfo2().hblks;
-    void *data = malloc(bytes); /* and keeps it: the process ends soon */
-    return data && mallinfo2().hblks > before;
-}
-
 enum { APART_BYTES = 6 << 20, MANY_EPOCHS = 20000 };
 
-/* In a process of its own: 0 when a run leaves the thresholds where they were, 2 when what
- * there is for malloc() has none. */
-static int
-thresholds_stay(void)
+static bool
+run_many_epochs(void)
 {
     const char *path = one_path;
     struct pack_readset *set = NULL;
@@ -127,39 +110,14 @@ thresholds_stay(void)
     struct pack_error err;
     struct pack_bench_params p = { .pattern = { .batch = 8 },
                                    .stop = { .epochs = MANY_EPOCHS, .after_ns = 5000000 } };
-    if (!goes_apart(APART_BYTES))
-        return 2;
     if (pack_readset_open(&path, 1, "single", &set, &err) != PACK_OK)
-        return 1;
+        return false;
     p.set = set;
     bool ran = pack_bench_run(&p, &r, &err) == PACK_OK;
     pack_bench_done(&r);
     pack_readset_close(set);
-    return ran && goes_apart(APART_BYTES) ? 0 : 1;
+    return ran;
 }
-
-static void
-test_thresholds(void)
-{
-    int how = 0;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(thresholds_stay());
-    if (child < 0 || waitpid(child, &how, 0) != child || !WIFEXITED(how))
-        ok(false, "a process of its own");
-    else if (WEXITSTATUS(how) == 2)
-        skip("another malloc");
-    else
-        ok(WEXITSTATUS(how) == 0,
-           "a run leaves the thresholds of malloc where they were, for the next one's readers");
-}
-#else
-static void
-test_thresholds(void)
-{
-    skip("another malloc");
-}
-#endif
 
 /* ------------------------------------------------------------- combinations */
 
@@ -950,7 +908,7 @@ main(void)
     snprintf(two_path, sizeof two_path, "test_bench_%d_two.h5", (int)getpid());
     const char *more = getenv("BENCH_RUNS");
     if (ok(write_file(one_path, 1) && write_file(two_path, 2), "test files are made")) {
-        test_thresholds();
+        keeps_thresholds(run_many_epochs, APART_BYTES, "a run");
         test_prefetch();
         test_combinations(more ? atoi(more) : 300, 20261121);
         test_shared();

@@ -28,6 +28,7 @@
 #include "libpack/hdf5/scratch.h"
 #include "tests/made_time.h"
 #include "tests/tap.h"
+#include "tests/thresholds.h"
 
 enum { N = 300, SIDE = 24, SAMPLE = SIDE * SIDE };
 static char source[512];
@@ -48,14 +49,20 @@ fill(void *context, uint64_t first, uint64_t n, void *out)
 }
 
 static void
+name_source(void)
+{
+    const char *dir = getenv("TMPDIR");
+    snprintf(source, sizeof source, "%s/h5pack-test-measure-%d.h5", dir ? dir : "/tmp",
+             (int)getpid());
+}
+
+static void
 make_source(void)
 {
     struct pack_probe_layout layout = { .extent = { 3, { N, SIDE, SIDE } },
                                         .chunk = { 3, { 7, SIDE, 9 } } };
     struct pack_error err = { 0 };
-    const char *dir = getenv("TMPDIR");
-    snprintf(source, sizeof source, "%s/h5pack-test-measure-%d.h5", dir ? dir : "/tmp",
-             (int)getpid());
+    name_source();
     ok(pack_probe_create(source, &layout, fill, NULL, &err) == PACK_OK,
        "a source is made %s", err.text);
 }
@@ -135,6 +142,43 @@ test_scratch(void)
            copy_is_right(s),
        "what is written when the time is over is right");
     pack_scratch_close(s);
+}
+
+enum { LARGE_SIDE = 1800, LARGE_BYTES = LARGE_SIDE * LARGE_SIDE };
+
+static void
+fill_large(void *context, uint64_t first, uint64_t n, void *out)
+{
+    (void)context;
+    memset(out, (int)first, n * LARGE_BYTES);
+}
+
+/* Of a filtered chunk, which is decoded into a block of its own. */
+static bool
+copy_large(void)
+{
+    struct pack_scratch_params p = { .file = source, .dataset = "probe", .n_samples = 2,
+                                     .chunk = { 3, { 1, LARGE_SIDE, LARGE_SIDE } } };
+    struct pack_scratch *s = NULL;
+    bool good = pack_scratch_make(&p, &s, NULL) == PACK_OK && pack_scratch_samples(s) == 2;
+    pack_scratch_close(s);
+    return good;
+}
+
+/* Before all else, as this process' thresholds have to be as they were. */
+static void
+test_scratch_is_apart(void)
+{
+    struct pack_probe_layout layout = { .extent = { 3, { 2, LARGE_SIDE, LARGE_SIDE } },
+                                        .chunk = { 3, { 1, LARGE_SIDE, LARGE_SIDE } } };
+    int how = -1;
+    pack_pipeline_parse("gzip:1", 1, &layout.pipeline, NULL);
+    name_source();
+    pid_t maker = fork();
+    if (maker == 0)
+        _exit(pack_probe_create(source, &layout, fill_large, NULL, NULL) == PACK_OK ? 0 : 1);
+    ok(maker > 0 && waitpid(maker, &how, 0) == maker && how == 0, "large chunks are made");
+    keeps_thresholds(copy_large, LARGE_BYTES * 2 / 3, "a copy");
 }
 
 /* A disk that is full, wherever in the copy that is. */
@@ -1107,6 +1151,7 @@ test_resident(void)
 int
 main(void)
 {
+    test_scratch_is_apart();
     make_source();
     test_workers_end();
     test_pages();

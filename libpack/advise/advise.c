@@ -21,6 +21,7 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/check.h"
+#include "libpack/base/large.h"
 
 enum {
     BATCH = 16,         /* evaluated between two looks at what may be dropped */
@@ -106,8 +107,8 @@ static enum pack_status
 bound_all(struct search *s, struct pack_error *err)
 {
     enum pack_status status = PACK_OK;
-    s->candidates = calloc(s->list.n + 1, sizeof *s->candidates);
-    s->sampled = calloc(SAMPLED_MAX, sizeof *s->sampled);
+    s->candidates = pack_apart_alloc(s->list.n + 1, sizeof *s->candidates);
+    s->sampled = pack_apart_alloc(SAMPLED_MAX, sizeof *s->sampled);
     if (!s->candidates || !s->sampled)
         return pack_fail_memory(err, "candidates");
     for (size_t i = 0; status == PACK_OK && i < s->list.n; i++) {
@@ -474,9 +475,9 @@ pack_advise(const struct pack_advise_params *params, struct pack_advise_result *
     s->result = result;
     s->total = SAMPLED_MAX + 4 * EXACT_MAX;
     status = find(s, err);
-    free(s->list.config);
-    free(s->candidates);
-    free(s->sampled);
+    pack_apart_free(s->list.config);
+    pack_apart_free(s->candidates);
+    pack_apart_free(s->sampled);
     free(s);
     return status;
 }

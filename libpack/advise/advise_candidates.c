@@ -27,6 +27,7 @@
 
 #include <libpack/dataset.h>
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/large.h"
 #include "libpack/base/size.h"
 #include "libpack/model/cachesim_parts.h"
 #include "libpack/model/grid.h"
@@ -84,9 +85,12 @@ pack_advise_add(struct pack_advise_list *list, const struct pack_advise_config *
     if (list->n == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 64;
         struct pack_advise_config *more =
-            realloc(list->config, capacity * sizeof *list->config);
+            pack_apart_alloc(capacity, sizeof *list->config);
         if (!more)
             return pack_fail_memory(err, "candidates");
+        if (list->n)
+            memcpy(more, list->config, list->n * sizeof *more);
+        pack_apart_free(list->config);
         list->config = more;
         list->capacity = capacity;
     }

@@ -85,7 +85,7 @@ enum pack_status pack_advise_add(struct pack_advise_list *list,
                                  const struct pack_advise_config *config,
                                  struct pack_error *err);
 
-/* All that are worth a bound. The list is the caller's to free. */
+/* All that are worth a bound. The list is the caller's to free: pack_apart_free(list->config). */
 enum pack_status pack_advise_candidates(const struct pack_advise_params *params,
                                         struct pack_advise_list *list,
                                         struct pack_error *err);

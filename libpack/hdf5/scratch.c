@@ -6,15 +6,23 @@
  * Rows of whole chunks are read with one H5Dread and written with one H5Dwrite, so that
  * each chunk is decoded and encoded once whatever the two grids are, as long as a row
  * fits in SLAB_BYTES; the reader's chunk cache holds a row of its own chunks.
+ *
+ * All that is done in a process of its own: what HDF5 frees there would raise the sizes
+ * from which this process' malloc() takes memory from the system and gives it back, and
+ * those of all readers forked from it, which are to be like fresh ones.
  */
 #include "libpack/hdf5/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "libpack/base/clock.h"
@@ -231,29 +239,117 @@ copy_rows(struct copy *c, uint64_t *n_samples, struct pack_error *err)
     return status;
 }
 
-enum pack_status
-pack_scratch_make(const struct pack_scratch_params *params, struct pack_scratch **scratch,
-                  struct pack_error *err)
+static enum pack_status
+write_copy(const struct pack_scratch_params *params, const struct pack_scratch *s,
+           uint64_t *n_samples, struct pack_error *err)
 {
     struct copy c = { .params = params,
                       .type = -1, .to_file = -1, .creation = -1, .to = -1,
                       .to_space = -1 };
+    enum pack_status status = open_source(&c, err);
+    if (status == PACK_OK)
+        status = plan_slab(&c, err);
+    if (status == PACK_OK)
+        status = open_target(&c, s, err);
+    if (status == PACK_OK)
+        status = copy_rows(&c, n_samples, err);
+    enum pack_status closed = close_target(&c, status == PACK_OK ? err : NULL);
+    close_all(&c);
+    return status == PACK_OK ? closed : status;
+}
+
+/* ------------------------------------------------- in a process of its own */
+
+/* What the writing process leaves for this one, in memory that both share. */
+struct outcome {
+    bool is_done;
+    enum pack_status status;
+    struct pack_error error;
+    uint64_t n_samples;
+};
+
+static void
+become_writer(const struct pack_scratch_params *params, const struct pack_scratch *s,
+              pid_t parent, struct outcome *outcome)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);           /* the parent was gone before prctl could know */
+    signal(SIGINT, SIG_IGN); /* the parent decides */
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    outcome->status = write_copy(params, s, &outcome->n_samples, &outcome->error);
+    outcome->is_done = true;
+    _exit(0);
+}
+
+/* Until the writer has ended, which closes its end of a pipe, or is to be stopped. */
+static bool
+is_left_alone(const struct pack_scratch_params *params, int end)
+{
+    enum { LOOK_MS = 20 };
+    struct pollfd gone = { .fd = end };
+    while (poll(&gone, 1, LOOK_MS) <= 0)
+        if (pack_watch_stops(&params->watch))
+            return false;
+    return true;
+}
+
+static enum pack_status
+write_apart(const struct pack_scratch_params *params, struct pack_scratch *s,
+            struct outcome *outcome, struct pack_error *err)
+{
+    int ends[2], how = 0;
+    pid_t parent = getpid(), writer;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return pack_fail_errno(err, errno, "cannot start a process to write it");
+    if ((writer = fork()) == 0)
+        become_writer(params, s, parent, outcome);
+    int errnum = errno;
+    close(ends[1]);
+    bool done = writer > 0 && is_left_alone(params, ends[0]);
+    close(ends[0]);
+    if (writer < 0)
+        return pack_fail_errno(err, errnum, "cannot start a process to write it");
+    if (!done)
+        kill(writer, SIGKILL);
+    while (waitpid(writer, &how, 0) < 0 && errno == EINTR)
+        continue;
+    if (!done)
+        return pack_fail(err, PACK_ERR_INTERRUPTED, "interrupted");
+    if (!outcome->is_done)
+        return pack_fail(err, PACK_ERR_FORMAT, "HDF5 ended its process (signal %d)",
+                         WIFSIGNALED(how) ? WTERMSIG(how) : 0);
+    if (outcome->status != PACK_OK && err)
+        *err = outcome->error;
+    s->n_samples = outcome->n_samples;
+    return outcome->status;
+}
+
+static enum pack_status
+fill(const struct pack_scratch_params *params, struct pack_scratch *s,
+     struct pack_error *err)
+{
+    struct outcome *outcome = mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (outcome == MAP_FAILED)
+        return pack_fail_memory(err, "a scratch file");
+    enum pack_status status = write_apart(params, s, outcome, err);
+    munmap(outcome, sizeof *outcome);
+    return status;
+}
+
+enum pack_status
+pack_scratch_make(const struct pack_scratch_params *params, struct pack_scratch **scratch,
+                  struct pack_error *err)
+{
     struct pack_scratch *s = calloc(1, sizeof *s);
     if (!s)
         return pack_fail_memory(err, "a scratch file");
     pack_h5_quiet();
     enum pack_status status = claim(params->dir, s, err);
     if (status == PACK_OK)
-        status = open_source(&c, err);
-    if (status == PACK_OK)
-        status = plan_slab(&c, err);
-    if (status == PACK_OK)
-        status = open_target(&c, s, err);
-    if (status == PACK_OK)
-        status = copy_rows(&c, &s->n_samples, err);
-    enum pack_status closed = close_target(&c, status == PACK_OK ? err : NULL);
-    close_all(&c);
-    status = status == PACK_OK ? closed : status;
+        status = fill(params, s, err);
     if (status != PACK_OK) {
         pack_scratch_close(s);
         return status == PACK_ERR_INTERRUPTED
