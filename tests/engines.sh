@@ -174,6 +174,44 @@ ok $? 'with the command that shows it'
 eval "$command"' --no-trial' >out 2>err
 status=$?
 says 0 "libpack's reader" out 'which does'
+if "$PYTHON" -c 'import h5py' 2>/dev/null; then
+    "$PYTHON" - <<'END'
+import h5py
+import numpy as np
+with h5py.File('lzf.h5', 'w') as file:
+    file.create_dataset('images', data=np.repeat(np.arange(40, dtype='u1'), 2048).reshape(40, 16, 16, 8),
+                        chunks=(4, 16, 16, 8), compression='lzf')
+    file['a b'] = np.arange(40)
+    for axis, label in enumerate('NHWC'):
+        file['images'].dims[axis].label = label
+END
+    h5advise -q --no-measure lzf.h5 --with 'a b' --batch 8 --workers 1 --crop 5x6 >out 2>err
+    status=$?
+    says 0 '^READER ' out 'so has what HDF5 needs a plugin for, and the reader does not'
+    command=$(sed -n '/^ *h5readbench .*--engine libpack/,/[^\\]$/p' out)
+    eval "$command"' --no-trial --json' >out 2>err
+    status=$?
+    says 0 '"wanted_bytes": 9600,' out 'its command reads pixels as the labels of axes say'
+    says 0 '"wanted_bytes": 320,' out 'and what is read in step'
+    bench lzf.h5
+    [ $status -eq 2 ] && is_one_sentence err && grep -q "'lzf.h5:/images' cannot be decoded here: .* filter 32000" err
+    ok $? 'HDF5 itself may lack it' || note <err
+else
+    skip 'no Python with h5py'
+    skip 'no Python with h5py'
+    skip 'no Python with h5py'
+    skip 'no Python with h5py'
+fi
+${AWK} 'BEGIN { for (i = 0; i < 200; i++) printf "%d\t0\t0\t0\t1\t48\t48\t3\n", i * 7 % 40 }' >reads
+h5advise -q --no-measure packed.h5 --rdcc-nbytes 0 --batch 1 --workers 1 -p trace:reads >out 2>err
+command=$(sed -n '/^ *h5readbench .*--engine libpack/,/[^\\]$/p' out)
+eval "$command"' --no-trial' >out 2>err
+status=$?
+says 0 "libpack's reader" out 'nor does a trace need a box'
+[ -n "$command" ] || echo 'no command' | note
+h5advise -q --no-measure packed.h5 --rdcc-nbytes 0 --batch 2 --workers 1 --box 6x48x48x3 --step 6 >out 2>err
+grep -q "^READER" out && ! grep -q "engine libpack" out
+ok $? 'samples that lie apart have no command'
 h5advise -q --no-measure --json --shape 100x8x8x3 >advice 2>err
 grep -q '"engine": null' advice
 ok $? 'there is no reader of what does not exist'

@@ -214,6 +214,16 @@ test_plan_sizes(void)
            plan.params.stop.epochs == 1 && plan.params.workers.prefetch == 2 &&
            plan.params.consumer.echo == 1 && plan.pattern.dealt == 1,
        "without a word one sample is a batch, and one epoch a run");
+    images.data.facts.chunk = (struct pack_shape){ 3, { 7, 4, 6 } };
+    bool right = plan_of(&p, &plan) == PACK_OK && plan.pattern.chunk_samples == 7;
+    p.pattern.step = 3;
+    right = right && plan_of(&p, &plan) == PACK_OK && plan.pattern.chunk_samples == 2;
+    p.pattern.step = 8;
+    right = right && plan_of(&p, &plan) == PACK_OK && plan.pattern.chunk_samples == 1;
+    p.pattern.chunk_samples = 5;
+    ok(right && plan_of(&p, &plan) == PACK_OK && plan.pattern.chunk_samples == 5,
+       "blocks are of the file's chunks: of the samples that begin in one");
+    p.pattern.chunk_samples = p.pattern.step = 0;
     p.pattern.batch = 4;
     p.with = &labels.set;
     p.workers.n = 3;

@@ -285,6 +285,12 @@ test_question(const char *name)
     ok(done && can && question->now.is_virtual && question->first_factor > 0,
        "%s: a run of it asks the advisor %s", name, err.text);
     is_number((long long)question->now.cache.size_bytes, 300, "about its cache");
+    struct bench_plan plan;
+    how.pattern.kind = PACK_PATTERN_BLOCK;
+    ok(done && pack_bench_plan_make(&how, &plan, &err) == PACK_OK &&
+           plan.pattern.chunk_samples == question->now.chunk.extent[0] &&
+           plan.pattern.chunk_samples > 1,
+       "%s: blocks are of its sources' chunks", name);
     pack_bench_question_done(question);
     pack_bench_done(&result);
     pack_readset_close(set);

@@ -197,6 +197,7 @@ report(const struct advise_answer *answer, struct pack_buf *text, struct pack_er
         .file = data ? data->file : "train.h5",
         .dataset = data ? data->path : "images",
         .source = ask.request.data.images,
+        .with = ask.request.data.with,
         .needs_python = data && !pack_rechunk_can(data),
         .packed = packing(job),
         .pattern = ask.request.reading.pattern ? ask.request.reading.pattern : "shuffle",

@@ -3,6 +3,7 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/hdf5/h5_dataset.h"
+#include "libpack/model/pattern_order.h"
 
 void
 pack_advise_box(const struct pack_advise_params *params, struct pack_shape *box)
@@ -111,12 +112,9 @@ pack_advise_pattern(const struct pack_advise_params *params,
     *pattern = config->pattern;
     pattern->extent = params->data.extent;
     pattern->worker = 0;
-    if (config->chunk.rank && pattern->chunk_samples == 0) {
-        uint64_t step = pattern->step ? pattern->step : 1;
-        pattern->chunk_samples = config->chunk.extent[0] / step;
-    }
     if (pattern->chunk_samples == 0)
-        pattern->chunk_samples = 1;
+        pattern->chunk_samples = pack_pattern_of_chunk(
+            pattern, config->chunk.rank ? config->chunk.extent[0] : 1);
 }
 
 enum pack_status

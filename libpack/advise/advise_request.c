@@ -8,6 +8,7 @@
 
 #include <libpack/convert.h>
 #include "libpack/advise/advise_parts.h"
+#include "libpack/hdf5/facts_layout.h"
 #include "libpack/model/cost.h"
 #include "libpack/model/profile_terms.h"
 #include "libpack/base/numbers.h"
@@ -194,11 +195,18 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
 
 /* ------------------------------------------------------------ how it is read */
 
-/* The axis of an image's height: channels are last where they are few, else before it. */
+/* The axis of an image's height: channels are last where the file says so, or they are few;
+ * else before it. */
 static int
-height_axis(const struct pack_shape *extent)
+height_axis(const struct pack_advise_job *job)
 {
-    bool channels_last = extent->rank == 4 && extent->extent[3] <= 4;
+    const struct pack_shape *extent = &job->params.data.extent;
+    enum pack_facts_layout layout =
+        job->file ? pack_facts_layout(&pack_advise_file_data(job->file)->facts)
+                  : PACK_FACTS_UNKNOWN;
+    bool channels_last = layout == PACK_FACTS_UNKNOWN
+                             ? extent->rank == 4 && extent->extent[3] <= 4
+                             : layout == PACK_FACTS_NHWC;
     return extent->rank - (channels_last ? 3 : 2);
 }
 
@@ -222,7 +230,7 @@ set_box(const struct pack_advise_request *r, struct pack_advise_job *job,
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "crop",
                                "crop: it is of images in 3 or 4 dimensions, "
                                "other data take a box");
-    int h = height_axis(extent);
+    int h = height_axis(job);
     *box = *extent;
     box->extent[0] = 1;
     box->extent[h] = r->reading.crop.extent[0];

@@ -28,6 +28,7 @@ struct pack_report_advise {
     const char *file;         /* for code: the name of the file to read */
     const char *dataset;      /* for code: without a leading slash */
     const char *source;       /* folder of images, or NULL */
+    const char *with;         /* for code: another dataset of the file, or NULL */
     bool needs_python;        /* for code: h5rechunk cannot write the dataset anew */
     const struct pack_convert_options *packed; /* how h5pack made the file, or would */
     const char *pattern;      /* as it was asked for: "block:chunks=8" */

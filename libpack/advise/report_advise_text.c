@@ -279,6 +279,7 @@ subject_of(const struct pack_report_advise *report)
     return (struct pack_snippet_subject){ .file = report->file,
                                           .dataset = report->dataset,
                                           .source = report->source,
+                                          .with = report->with,
                                           .packed = report->packed,
                                           .params = report->params,
                                           .config = &report->result->rows[0].config,
@@ -314,6 +315,8 @@ put_engine(struct page *page, const struct pack_report_advise *report)
                  "decoded", 100 * e->hit_rate);
     pack_page_wrap(page, "\nREADER  ", line, 6);
     const struct pack_snippet_subject subject = subject_of(report);
+    if (report->params->reading.pattern.step > 1)
+        return; /* h5readbench has no samples that lie apart */
     LINE(page, "      ");
     if (page->status == PACK_OK)
         page->status = pack_snippet_reader(&subject, report->pattern, page->text, page->err);

@@ -20,6 +20,7 @@ struct pack_snippet_subject {
     const char *file;    /* "train.h5" */
     const char *dataset; /* "images", without a leading slash */
     const char *source;  /* folder of images for h5pack, NULL: "FOLDER" */
+    const char *with;    /* another dataset that is read in step, or NULL */
     const struct pack_convert_options *packed; /* by h5pack, or to be; NULL: not known */
     const struct pack_advise_params *params;
     const struct pack_advise_config *config;

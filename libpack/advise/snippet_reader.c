@@ -19,12 +19,11 @@ put_rest(const struct pack_snippet_subject *s, struct page *page)
     const struct pack_pattern *p = &s->params->reading.pattern;
     bool has_memory = pack_advise_memory(s->params) != pack_advise_default_memory(0);
     char box[PACK_SHAPE_TEXT_MAX];
-    if (p->box.rank || p->step > 1 || p->world > 1 || p->seed || has_memory)
+    bool has_box = p->box.rank && p->kind != PACK_PATTERN_TRACE; /* which says it itself */
+    if (has_box || p->world > 1 || p->seed || has_memory)
         LINE(page, "%s", and_then);
-    if (p->box.rank)
+    if (has_box)
         LINE(page, " --box %s", pack_shape_format(&p->box, box));
-    if (p->step > 1)
-        LINE(page, " --step %" PRIu64, p->step);
     if (p->world > 1)
         LINE(page, " --rank %" PRIu64 "/%" PRIu64, p->rank, p->world);
     if (p->seed)
@@ -48,6 +47,10 @@ pack_snippet_reader(const struct pack_snippet_subject *s, const char *pattern,
     LINE(&page, " --engine libpack%s --pattern ", and_then);
     if (page.status == PACK_OK)
         page.status = pack_name_word(pattern, buf, err);
+    if (s->with)
+        LINE(&page, " --with ");
+    if (s->with && page.status == PACK_OK)
+        page.status = pack_name_word(s->with, buf, err);
     LINE(&page, " --workers %" PRIu64 " --batch %" PRIu64, p->workers, p->batch ? p->batch : 1);
     put_rest(s, &page);
     free(operand);

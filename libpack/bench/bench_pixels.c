@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libpack/bench/bench_pixels.h"
+#include "libpack/hdf5/facts_layout.h"
 
 static const struct pack_bench_preset presets[] = {
     { "resnet50-h100", 400, UINT64_C(224000000), 0.9 },
@@ -21,13 +22,15 @@ pack_bench_preset_find(const char *name)
     return NULL;
 }
 
-/* The axis labels that h5pack writes, else what the extents look like. */
+/* What the file says, else what the extents look like. */
 static bool
 channels_are_last(const struct pack_facts *facts, const uint64_t *sample)
 {
-    if (facts->n_labels == 4)
-        return strcmp(facts->label[3], "C") == 0;
-    return sample[2] <= 4 && sample[0] > 4;
+    switch (pack_facts_layout(facts)) {
+    case PACK_FACTS_NHWC: return true;
+    case PACK_FACTS_NCHW: return false;
+    default: return sample[2] <= 4 && sample[0] > 4;
+    }
 }
 
 bool

@@ -5,6 +5,7 @@
 #include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/model/order_text.h"
+#include "libpack/model/pattern_order.h"
 
 uint64_t
 pack_bench_batch_samples(const struct bench_plan *plan, uint64_t number)
@@ -95,16 +96,24 @@ check_params(const struct pack_bench_params *p, struct pack_error *err)
     return PACK_OK;
 }
 
+static enum pack_status
+check_filters(const struct pack_bench_params *p, struct pack_error *err)
+{
+    enum pack_status status = p->set ? pack_readset_check_filters(p->set, err) : PACK_OK;
+    return status == PACK_OK && p->with ? pack_readset_check_filters(p->with, err) : status;
+}
+
 static void
 plan_extent(struct bench_plan *plan)
 {
     const struct pack_bench_params *p = &plan->params;
     struct pack_pattern *pattern = &plan->pattern;
     if (p->set) {
-        const struct pack_grid *grid = &p->set->parts[0].data->chunks.grid;
+        struct pack_shape chunk = { 0 };
         pattern->extent = p->set->extent;
-        if (pattern->chunk_samples == 0 && grid->rank > 0)
-            pattern->chunk_samples = grid->chunk[0];
+        if (pattern->chunk_samples == 0 &&
+            pack_h5_dataset_chunk(p->set->parts[0].data, &chunk))
+            pattern->chunk_samples = pack_pattern_of_chunk(pattern, chunk.extent[0]);
         return;
     }
     pattern->read = PACK_READ_SAMPLE; /* image files know no other */
@@ -187,6 +196,8 @@ pack_bench_plan_make(const struct pack_bench_params *params, struct bench_plan *
     plan->pattern.batch = plan->pattern.batch ? plan->pattern.batch : 1;
     plan->pattern.workers = plan->pattern.worker = 0;
     status = check_params(p, err);
+    if (status == PACK_OK && !plan->engine->is_threaded)
+        status = check_filters(p, err);
     if (status == PACK_OK)
         status = plan_sample(plan, err);
     if (status == PACK_OK)

@@ -296,9 +296,12 @@ pack_measure_rows(const struct pack_measure_params *how,
     m->proven = how->prove;
     pack_measure_close(rows);
     if (status == PACK_OK) {
+        const struct pack_advise_outcome before = result->now;
         for (size_t i = 0; i < result->n_rows; i++)
             if (result->rows[i].is_now)
                 result->now = result->rows[i];
+        result->now.lru_hit_rate = before.lru_hit_rate; /* counts, of it alone */
+        result->now.belady_hit_rate = before.belady_hit_rate;
         scale_versions(params, result);
         status = pack_advise_settle(params, result, err);
     }

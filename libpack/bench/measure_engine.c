@@ -98,13 +98,15 @@ cut_pattern(struct timing *t, const struct pack_advise_engine *e, struct pack_er
 }
 
 static void
-make_runs(struct timing *t, const struct pack_readset *set,
+make_runs(struct timing *t, const struct measure_file *file,
           const struct pack_advise_outcome *now)
 {
     struct pack_advise_config config = *t->params->now;
     pack_measure_cut_batch(t->params, now->rate, slice_ns, &config);
-    for (int i = 0; i < 2; i++)
-        pack_measure_run(t->params, &config, set, &t->run[i]);
+    for (int i = 0; i < 2; i++) {
+        pack_measure_run(t->params, &config, file->set, &t->run[i]);
+        t->run[i].with = file->with;
+    }
     t->run[1].engine = "libpack";
     t->run[1].reader.memory_bytes = pack_advise_memory(t->params);
     t->run[1].open = (struct pack_engine_open){ .set_cache = false };
@@ -112,7 +114,7 @@ make_runs(struct timing *t, const struct pack_readset *set,
 }
 
 static enum pack_status
-time_both(struct timing *t, const struct pack_readset *set,
+time_both(struct timing *t, const struct measure_file *file,
           const struct pack_advise_outcome *now, struct pack_advise_engine *e,
           struct pack_error *err)
 {
@@ -124,7 +126,7 @@ time_both(struct timing *t, const struct pack_readset *set,
     struct pack_trial_result *r = calloc(2, sizeof *r);
     if (!r)
         return pack_fail_memory(err, "measurements");
-    make_runs(t, set, now);
+    make_runs(t, file, now);
     enum pack_status status = cut_pattern(t, e, err);
     if (status == PACK_OK)
         status = pack_trial_run(t->run, 2, &trial, r, err);
@@ -142,17 +144,16 @@ pack_measure_engine(const struct pack_measure_params *how,
                     struct pack_measured *m, struct pack_error *err)
 {
     struct timing timing = { .how = how, .params = params };
-    struct pack_readset *opened = NULL;
+    struct measure_file file;
     uint64_t start_ns = pack_clock_ns();
     struct pack_error why;
     if (!e->is_known || !params->machine.is_warm || !pack_measure_may_read(params, m))
         return PACK_OK;
-    enum pack_status status = PACK_OK;
-    if (!how->set)
-        status = pack_readset_open(&how->file, 1, how->dataset, &opened, &why);
-    if (status == PACK_OK)
-        status = time_both(&timing, how->set ? how->set : opened, now, e, &why);
-    pack_readset_close(opened);
+    enum pack_status status = pack_measure_open(how, &file, &why);
+    if (status == PACK_OK) {
+        status = time_both(&timing, &file, now, e, &why);
+        pack_measure_close_file(&file);
+    }
     m->elapsed_ns += pack_clock_ns() - start_ns;
     if (status == PACK_ERR_MEMORY || status == PACK_ERR_INTERRUPTED) {
         if (err)

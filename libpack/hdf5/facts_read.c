@@ -304,8 +304,9 @@ count_stored(hid_t set, hid_t space, struct pack_facts *facts)
     hsize_t n_stored = 0;
     if (facts->layout != PACK_LAYOUT_CHUNKED)
         return true;
+    bool is_cut = is_by_descriptor(set); /* asked first: HDF5 forgets a reason by it */
     if (H5Dget_num_chunks(set, space, &n_stored) < 0) {
-        if (!is_by_descriptor(set))
+        if (!is_cut)
             return false;
         n_stored = facts->n_chunks_total; /* of a file that is cut: cut_file.h */
     }

@@ -329,6 +329,17 @@ pack_h5_dataset_close(struct pack_h5_dataset *d)
     free(d);
 }
 
+bool
+pack_h5_dataset_chunk(const struct pack_h5_dataset *d, struct pack_shape *chunk)
+{
+    const struct pack_h5_source *source = pack_h5_sources_largest(&d->sources);
+    *chunk = d->facts.chunk;
+    if (d->facts.layout == PACK_LAYOUT_VIRTUAL && source && !d->sources.unclear &&
+        source->facts.chunk.rank)
+        pack_h5_sources_chunk(&d->sources, source, &d->facts.extent, chunk);
+    return chunk->rank > 0;
+}
+
 const char *
 pack_h5_dataset_storage(const struct pack_h5_dataset *d)
 {

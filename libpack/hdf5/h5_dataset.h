@@ -66,6 +66,10 @@ void pack_h5_dataset_close(struct pack_h5_dataset *dataset); /* accepts NULL */
  * nor does one with an external link. */
 const char *pack_h5_dataset_storage(const struct pack_h5_dataset *dataset);
 
+/* Its chunk; of a virtual dataset that of its largest source, as it lies there. False: it
+ * has none, or that is not known. */
+bool pack_h5_dataset_chunk(const struct pack_h5_dataset *dataset, struct pack_shape *chunk);
+
 /* What is missing or not counted in it, as a sentence without a full stop; false: nothing
  * is. */
 bool pack_h5_dataset_remark(const struct pack_h5_dataset *dataset, char *text,

@@ -30,21 +30,31 @@ static enum pack_status
 check_part(const struct pack_h5_dataset *d, struct pack_error *err)
 {
     const struct pack_facts *facts = &d->facts;
-    char type[PACK_TYPE_TEXT_MAX], need[PACK_FILTER_NEED_MAX];
-    uint32_t id;
+    char type[PACK_TYPE_TEXT_MAX];
     if (!is_plain(&facts->type))
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
                          "'%s:/%s' holds elements of type %s; only numbers and other "
                          "values of fixed size can be read",
                          d->file, d->path, pack_type_format(&facts->type, type));
-    if (!facts->filters_available &&
-        pack_h5_lacks_filter(&facts->pipeline, d->chunks.left_out, &id))
-        return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "'%s:/%s' cannot be decoded here: it %s", d->file, d->path,
-                         pack_filter_need(id, need));
     if (d->chunks.is_too_many)
         return pack_fail(err, PACK_ERR_LIMIT, "'%s:/%s' has too many chunks (%llu)",
                          d->file, d->path, (unsigned long long)facts->n_chunks_total);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_readset_check_filters(const struct pack_readset *set, struct pack_error *err)
+{
+    char need[PACK_FILTER_NEED_MAX];
+    uint32_t id;
+    for (size_t i = 0; i < set->n_parts; i++) {
+        const struct pack_h5_dataset *d = set->parts[i].data;
+        if (!d->facts.filters_available &&
+            pack_h5_lacks_filter(&d->facts.pipeline, d->chunks.left_out, &id))
+            return pack_fail(err, PACK_ERR_UNSUPPORTED,
+                             "'%s:/%s' cannot be decoded here: it %s", d->file, d->path,
+                             pack_filter_need(id, need));
+    }
     return PACK_OK;
 }
 

@@ -42,14 +42,18 @@ struct pack_readset {
 /*
  * Opens FILE or FILE:/PATH operands that are parts of one dataset. `dataset` is the path
  * where the operands have none; NULL: as pack_h5_dataset_open() finds it. Parts must agree
- * in type and in all extents but the first. What the linked HDF5 cannot decode or hand
- * over as plain bytes (variable-length types, references, missing filters) is refused with
- * what is needed. Else errors as pack_h5_dataset_open().
+ * in type and in all extents but the first. What HDF5 cannot hand over as plain bytes
+ * (variable-length types, references) is refused. Else errors as pack_h5_dataset_open().
  */
 enum pack_status pack_readset_open(const char *const *operands, size_t n_operands,
                                    const char *dataset, struct pack_readset **set,
                                    struct pack_error *err);
 void pack_readset_close(struct pack_readset *set); /* accepts NULL */
+
+/* PACK_ERR_UNSUPPORTED for what the linked HDF5 cannot decode, with what is needed; other
+ * readers may be able to. */
+enum pack_status pack_readset_check_filters(const struct pack_readset *set,
+                                            struct pack_error *err);
 
 /* Takes the files as they are now for what is_changed compares with; opening does it. */
 enum pack_status pack_readset_note_files(struct pack_readset *set, struct pack_error *err);

@@ -163,6 +163,13 @@ share_range(struct pack_order *order, const struct share *share, uint64_t place,
 
 /* ------------------------------------------------------------ opening, all */
 
+uint64_t
+pack_pattern_of_chunk(const struct pack_pattern *pattern, uint64_t n_indexes)
+{
+    uint64_t step = pattern->step ? pattern->step : 1;
+    return n_indexes > step ? n_indexes / step : 1;
+}
+
 static enum pack_status
 block_open(struct pack_order *order, const struct pack_pattern *pattern,
            struct pack_error *err)

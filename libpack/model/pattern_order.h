@@ -79,6 +79,10 @@ uint64_t pack_pattern_bytes(const struct pack_pattern_iter *iter);
 /* Worker-local: see pack_pattern_shared_chunks. */
 uint64_t pack_order_shared_chunks(const struct pack_order *order, uint64_t rank);
 
+/* chunk_samples of a file whose chunks have so many indexes of axis 0: samples that begin
+ * `step` apart. At least 1. */
+uint64_t pack_pattern_of_chunk(const struct pack_pattern *pattern, uint64_t n_indexes);
+
 /* ------------------------------------------------- pattern_groups.c: blocks of a subset */
 
 /* The groups of a subset's members, for chunks of so many samples; *n_chunks have some.

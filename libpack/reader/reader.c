@@ -11,6 +11,7 @@
 #include "libpack/base/pool.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/h5_boxes.h"
+#include "libpack/model/pattern_order.h"
 #include "libpack/reader/reader_parts.h"
 
 enum { AHEAD_DEFAULT = 2, AHEAD_MAX = 1 << 16, FURTHER_MAX = 256 };
@@ -99,7 +100,7 @@ open_draw(const struct pack_reader *r, struct pack_draw *draw, uint64_t *chunk_s
     for (size_t i = 0; i < r->rows.n_files && facts->layout != PACK_LAYOUT_CHUNKED; i++)
         facts = &r->rows.files[i].map->facts; /* those of the first file that has some */
     if (pattern.chunk_samples == 0 && facts->layout == PACK_LAYOUT_CHUNKED)
-        pattern.chunk_samples = facts->chunk.extent[0];
+        pattern.chunk_samples = pack_pattern_of_chunk(&pattern, facts->chunk.extent[0]);
     *chunk_samples = pattern.chunk_samples;
     return pack_draw_init(draw, &pattern, &r->rows, r->params.position, n_epochs, err);
 }

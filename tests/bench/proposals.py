@@ -25,12 +25,15 @@ import regret
 
 CASE = os.environ.get('PROPOSALS_CASE', '')
 LOG = os.environ.get('PROPOSALS_LOG', '')
+OF_RECHUNK = ('--chunk', '--compress')
 OF_THE_DATA = ('settings', 'order', 'rewrite')  # what h5advise chooses among
 
 
 def reading(path, case, options):
     """The case's run of 30 epochs under other options."""
     args, cold = regret.reading(path, case, regret.pattern_name(case), None)
+    if cold:  # as was asked: before each epoch
+        args.append('--cold')
     for name, value in options:
         short = {'--pattern': '-p', '--workers': '-w', '--batch': '-b'}.get(name, name)
         if short in args:
@@ -61,7 +64,7 @@ def ask(path, case, epochs):
 
 def carry_out(path, case, command):
     """The arguments of the run that a command proposes, and a file to remove afterwards."""
-    options = re.findall(r'(--[a-z0-9-]+) (\S+)', command)
+    options = [o for o in re.findall(r'(--[a-z0-9-]+) (\S+)', command) if o[0] not in OF_RECHUNK]
     new = re.match(r'h5rechunk .* --chunk ([0-9x]+) --compress ([^ ,]+)', command)
     if not new and not command.startswith('repack without chunks'):
         if command.startswith('cat '):
