@@ -662,6 +662,47 @@ test_not_read(void)
     }
 }
 
+/* Copies of so large samples do not fit; and a sample that takes so long. */
+static void
+test_large(void)
+{
+    static struct pack_advise_result result;
+    struct pack_advise_config now = { .codec = "none", .stored_rate = 1 }; /* contiguous */
+    struct pack_profile profile;
+    (void)pack_profile_named("nvme", &profile, NULL);
+    struct pack_advise_params p = { .data.extent = { 2, { 2, UINT64_C(1) << 44 } },
+                                    .data.elem_size = 1,
+                                    .machine.profile = &profile,
+                                    .machine.is_warm = true,
+                                    .reading.pattern.box = { 2, { 1, SIDE } },
+                                    .now = &now };
+    struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    struct pack_measured m = { .now_ratio = 1 };
+    struct pack_error err = { 0 };
+    pack_cache_params_defaults(&now.cache, PACK_HDF5_1_10);
+    result.n_rows = 1;
+    result.rows[0].config = now;
+    result.rows[0].is_now = true;
+    ok(pack_measure_rows(&how, &p, &result, &m, &err) == PACK_OK && m.n_rows == 0 &&
+           strstr(m.why_not, "copies of 1 sample in 1 layout would take more than a quarter"),
+       "16 TiB are not copied: %s", m.why_not);
+    how.prove = true;
+    ok(pack_measure_rows(&how, &p, &result, &m, &err) == PACK_ERR_LIMIT,
+       "and a proof is refused: %s", err.text);
+    how.prove = false;
+    p.data.extent = (struct pack_shape){ 3, { N, SIDE, SIDE } };
+    p.reading.pattern.box.rank = 0;
+    p.reading.pattern.workers = 3;
+    const double rates[] = { 5.9, 6.1 };
+    for (int i = 0; i < 2; i++) {
+        m = (struct pack_measured){ .now_ratio = 1, .has_now = true, .now_later = rates[i] };
+        result.rows[0].config.chunk = now.chunk = (struct pack_shape){ 3, { 7, SIDE, 9 } };
+        (void)pack_measure_rows(&how, &p, &result, &m, &err);
+        ok(!strstr(m.why_not, "a sample takes longer than half a second") == (i == 1),
+           "%g samples/s of three readers: %s", rates[i], m.why_not);
+    }
+}
+
 /* Today's settings, of a file whose chunk is damaged; a second dataset is read beside. */
 static void
 test_now_read(void)
@@ -1165,6 +1206,7 @@ main(void)
     test_version();
     test_many_workers();
     test_not_read();
+    test_large();
     test_now_read();
     test_small_batches();
     test_part_of_epoch();

@@ -643,7 +643,7 @@ main(void)
     test_remark("vds.h5", NULL, "nothing is said where all is clear");
     test_remark("strided.h5", "its mappings are not of blocks",
                 "other mappings than blocks are named");
-    test_remark("external.h5", "1 external files (H5Pset_external)",
+    test_remark("external.h5", "1 external file (H5Pset_external)",
                 "data in external files is named as not counted");
     test_cold("external.h5", NULL);
     test_other_folder();

@@ -252,6 +252,9 @@ find_reason(const struct pack_bench_report *report, char *reason)
     else if (r->total.work.read.skipped)
         snprintf(reason, READBENCH_REASON_MAX, "%s could not be decoded",
                  pack_counted(r->total.work.read.skipped, "image", "images").text);
+    else if (report->min_busy >= 0 && r->steps.n_steps < 2)
+        snprintf(reason, READBENCH_REASON_MAX,
+                 "too few steps to say how busy the consumer was");
     else if (report->min_busy >= 0 && r->steps.busy_rate < report->min_busy)
         snprintf(reason, READBENCH_REASON_MAX,
                  "the consumer was busy for %.2f %% of the time, --min-busy asks for "

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,8 +126,11 @@ sweep_run(const struct sweep *sweep, size_t run, const struct sweep_job *job,
     if (pipe(fd) != 0)
         return pack_fail_errno(err, errno, "cannot start a run");
     fflush(stdout);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* no run goes on alone */
+        if (getppid() != parent)
+            _exit(CLI_FAILED);
         close(fd[0]);
         bool done = call(sweep, run, job, job->fn, figures);
         done = done && write(fd[1], figures, size) == (ssize_t)size;
@@ -143,6 +147,9 @@ sweep_run(const struct sweep *sweep, size_t run, const struct sweep_job *job,
         ;
     if (pid < 0)
         return pack_fail_errno(err, errnum, "cannot start a run");
+    if (got != (ssize_t)size && WIFSIGNALED(how))
+        return pack_fail(err, PACK_ERR_IO, "run %zu of %zu was ended by signal %d (%s)",
+                         run + 1, sweep->n_runs, WTERMSIG(how), strsignal(WTERMSIG(how)));
     if (got != (ssize_t)size)
         return pack_fail(err, PACK_ERR_IO, "run %zu of %zu failed", run + 1,
                          sweep->n_runs);

@@ -98,15 +98,16 @@ pack_measure_model(const struct pack_advise_params *params,
     return PACK_OK;
 }
 
-/* Batches that are read at once cannot be cut; three of each worker are in memory. */
+/* Three batches of each worker are in memory; those that are read at once cannot be cut, others
+ * to one sample. */
 static bool
 batches_fit(const struct pack_advise_params *params)
 {
     const struct pack_pattern *p = &params->reading.pattern;
-    uint64_t free_bytes;
-    if (p->read == PACK_READ_SAMPLE || !pack_system_memory_bytes(&free_bytes))
+    uint64_t free_bytes, n = p->read == PACK_READ_SAMPLE ? 1 : p->batch;
+    if (!pack_system_memory_bytes(&free_bytes))
         return true;
-    return pack_advise_wanted_bytes(params) * (double)p->batch * 3 *
+    return pack_advise_wanted_bytes(params) * (double)n * 3 *
                (double)pack_advise_workers(params) <=
            (double)free_bytes / 4;
 }
@@ -122,7 +123,9 @@ pack_measure_may_read(const struct pack_advise_params *params, struct pack_measu
     else if (params->reading.pattern.workers > PACK_PROCS_MAX)
         why = "so many workers are not started here";
     else if (!batches_fit(params))
-        why = "batches that are read at once would take more than a quarter of memory";
+        why = params->reading.pattern.read == PACK_READ_SAMPLE
+                  ? "three samples of each worker would take more than a quarter of memory"
+                  : "batches that are read at once would take more than a quarter of memory";
     if (why)
         pack_measure_note(m, "nothing could be read", why);
     return !why;
@@ -264,6 +267,16 @@ least_samples(const struct measure_rows *rows)
     return least;
 }
 
+/* Rounds would take minutes: whoever wants them asks for a proof. */
+static bool
+is_slow(const struct pack_measure_params *how, const struct pack_advise_params *params,
+        const struct pack_measured *m)
+{
+    static const double most_s = 0.5; /* of a reader, for a sample */
+    return !how->prove && m->has_now &&
+           (double)pack_advise_workers(params) > most_s * m->now_later;
+}
+
 enum pack_status
 pack_measure_rows(const struct pack_measure_params *how,
                   const struct pack_advise_params *params,
@@ -274,6 +287,11 @@ pack_measure_rows(const struct pack_measure_params *how,
     struct pack_error why = { .text = "" };
     if (!pack_measure_may_read(params, m))
         return PACK_OK;
+    if (is_slow(how, params, m)) {
+        pack_measure_note(m, "layouts were not read",
+                          "a sample takes longer than half a second");
+        return PACK_OK;
+    }
     struct measure_rows *rows = calloc(1, sizeof *rows);
     if (!rows)
         return pack_fail_memory(err, "measurements");

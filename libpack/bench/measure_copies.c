@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/system.h"
 
 enum { BYTES_DEFAULT = 128 << 20 };
@@ -144,6 +145,25 @@ plan_samples(struct measure_rows *rows)
     rows->n_samples = n < there ? n : there;
 }
 
+/* At least one window has to be copied, and what is in memory fits there. */
+static enum pack_status
+check_room(const struct measure_rows *rows, struct pack_error *err)
+{
+    const struct pack_advise_params *p = rows->params;
+    double bytes = (double)rows->n_samples * (double)rows->n_layouts * (double)p->data.elem_size;
+    uint64_t free_bytes;
+    for (int i = 1; i < p->data.extent.rank; i++)
+        bytes *= (double)p->data.extent.extent[i];
+    if (rows->how->scratch_dir || !pack_system_memory_bytes(&free_bytes) ||
+        bytes <= (double)free_bytes / 4)
+        return PACK_OK;
+    return pack_fail(err, PACK_ERR_LIMIT,
+                     "copies of %s in %s would take more than a quarter of memory; in a "
+                     "folder on a disk there may be room",
+                     pack_counted(rows->n_samples, "sample", "samples").text,
+                     pack_counted(rows->n_layouts, "layout", "layouts").text);
+}
+
 /* What stays virtual is read where it is: a copy would be one file. */
 static enum pack_status
 make_copy(struct measure_rows *rows, struct measure_layout *layout,
@@ -201,6 +221,10 @@ make_layout(struct measure_rows *rows, struct measure_layout *layout,
             struct pack_error *err)
 {
     enum pack_status status = make_copy(rows, layout, err);
+    const struct pack_shape *box = &rows->params->reading.pattern.box;
+    if (status == PACK_OK && box->rank && layout->set->extent.extent[0] < box->extent[0])
+        status = pack_fail(err, PACK_ERR_ARGUMENT,
+                           "its writing took too long, no window is whole");
     if (status == PACK_OK && !has_weight(&rows->params->reading.pattern,
                                          layout->set->extent.extent[0]))
         status = pack_fail(err, PACK_ERR_ARGUMENT,
@@ -218,7 +242,12 @@ pack_measure_note(struct pack_measured *measured, const char *what, const char *
 enum pack_status
 pack_measure_copy(struct measure_rows *rows, struct pack_error *err)
 {
+    if (rows->n_layouts == 0)
+        return PACK_OK;
     plan_samples(rows);
+    enum pack_status room = check_room(rows, err);
+    if (room != PACK_OK)
+        return room;
     for (size_t i = 0; i < rows->n_layouts; i++) {
         enum pack_status status = make_layout(rows, &rows->layouts[i], err);
         if (status == PACK_OK)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libpack/base/numbers.h"
 #include "libpack/base/size.h"
 #include "libpack/hdf5/h5.h"
 #include "libpack/hdf5/h5_guard.h"
@@ -374,10 +375,10 @@ pack_h5_dataset_remark(const struct pack_h5_dataset *d, char *text, size_t size)
                  d->file, d->path, d->sources.unclear);
     else if (d->facts.n_external > 0)
         snprintf(text, size,
-                 "'%s:/%s' keeps its data in %llu external files (H5Pset_external): "
-                 "HDF5 reads those past every driver, so that file reads are not "
-                 "counted",
-                 d->file, d->path, (unsigned long long)d->facts.n_external);
+                 "'%s:/%s' keeps its data in %s (H5Pset_external): HDF5 reads those "
+                 "past every driver, so that file reads are not counted",
+                 d->file, d->path,
+                 pack_counted(d->facts.n_external, "external file", "external files").text);
     else
         return false;
     return true;

@@ -44,4 +44,7 @@ try --shape 10x10 --what-if --chunk 5x10 --chunk 2x10
 try --shape 10x10 --what-if --compress gzip
 try --shape 10x10 --code cobol
 try --images missing
-try --calibrate .
+h5advise --quiet --calibrate . >out
+echo "status $? $(wc -l <out)"
+h5advise --quiet --calibrate . -o p.json --cpus 2 >out
+echo "status $? $(wc -l <out)"
