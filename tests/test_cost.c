@@ -267,6 +267,13 @@ test_reader(void)
     is_ns(cost.copy_ns,
           3 * 100 * 1 + 5 * 100 * 4 + (8 * 100 * (8 - 1) + PIECE * 0.25) * 0.75,
           "reader: what is copied and what is read go to batches far away");
+    w = (struct pack_cost_reader_work){ .n_short_runs = 1000, .n_runs = 10, .n_visits = 4 };
+    pack_cost_reader(&machine, &w, 4, &cost);
+    is_ns(cost.copy_ns, 1000 * (0.0005 * 1000 + 0.005 * 10), "reader: run by run");
+    is_ns(pack_cost_reader_most(&machine, &w), 1e9 / (0.75 * 1000 * 4),
+          "reader: visits are planned one after another");
+    w.n_visits = 0;
+    ok(isinf(pack_cost_reader_most(&machine, &w)), "reader: where there are some");
 }
 
 static void

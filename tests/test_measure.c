@@ -689,8 +689,15 @@ test_large(void)
     how.prove = true;
     ok(pack_measure_rows(&how, &p, &result, &m, &err) == PACK_ERR_LIMIT,
        "and a proof is refused: %s", err.text);
-    how.prove = false;
     p.data.extent = (struct pack_shape){ 3, { N, SIDE, SIDE } };
+    p.reading.pattern = (struct pack_pattern){ .workers = 2, .batch = 10 };
+    how.scratch_bytes = 19 * SAMPLE;
+    ok(pack_measure_rows(&how, &p, &result, &m, &err) == PACK_ERR_ARGUMENT &&
+           err.param && strcmp(err.param, "scratch_bytes") == 0,
+       "nor do 19 samples tell what two workers with batches of 10 give: %s", err.text);
+    how.scratch_bytes = 0;
+    how.prove = false;
+    p.reading.pattern = (struct pack_pattern){ .workers = 0 };
     p.reading.pattern.box.rank = 0;
     p.reading.pattern.workers = 3;
     const double rates[] = { 5.9, 6.1 };

@@ -189,6 +189,8 @@ test_rows(void)
     result.has_versions = true;
     result.version_1 = result.version_2 = before;
     pack_advise_scale(&result.version_2, &params, 0.5);
+    result.now.lru_hit_rate = 0.25;
+    result.now.belady_hit_rate = 0.5;
     enum pack_status status = pack_measure_rows(&how, &params, &result, &measured, &err);
     ok(status == PACK_OK && !measured.proven && measured.n_rounds >= 5,
        "rows are read in turns %s", err.text);
@@ -206,6 +208,8 @@ test_rows(void)
                         near(o->rate, 30 / (1 / o->first_rate + 29 / o->later_rate)));
         kept = kept && (is_measured || o->gain_low == 0);
     }
+    ok(now->lru_hit_rate == 0.25 && now->belady_hit_rate == 0.5,
+       "what other policies would hit stays known");
     ok(n_measured == 4 && kept && row_of(60)->basis == PACK_ADVISE_PREDICTED,
        "the others stay predicted");
     ok(mean, "rates are those of thirty epochs");

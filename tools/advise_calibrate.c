@@ -1,5 +1,7 @@
 #include "tools/advise_calibrate.h"
 
+#include <string.h>
+
 #include "libpack/advise/calibrate.h"
 #include "libpack/advise/report_advise.h"
 #include "libpack/base/outfile.h"
@@ -19,6 +21,11 @@ advise_calibrate(const struct advise_calibrate_options *o, const struct pack_wat
     if (!o->output && !o->json)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "--calibrate needs -o FILE, where the profile goes");
+    const char *dot = o->output ? strrchr(o->output, '.') : NULL;
+    if (o->output && !strchr(o->output, '/') && (!dot || strcmp(dot, ".json") != 0))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--output: '%s' would not be known as a profile: '%s.json' would",
+                         o->output, o->output);
     status = pack_outfile_check(o->output, o->force, err);
     if (status == PACK_OK)
         status = pack_calibrate(&params, &calibration, err);

@@ -8,11 +8,14 @@
 #include "libpack/advise/advise_parts.h"
 #include "libpack/model/cost.h"
 
-static void
+/* And samples/s. */
+static double
 cost_of(const struct pack_advise_params *params, const struct pack_forecast *f,
         const struct pack_forecast_counts *c, double page_cache_rate,
         struct pack_cost *cost)
 {
+    const struct pack_profile *profile = params->machine.profile;
+    double n = (double)c->n_samples;
     enum pack_pattern_kind kind = params->reading.pattern.kind;
     const struct pack_cost_reader_work work = {
         .n_batches = (double)c->n_batches,
@@ -23,6 +26,8 @@ cost_of(const struct pack_advise_params *params, const struct pack_forecast *f,
         .load_bytes = (double)c->load_bytes,
         .n_hits = (double)c->hits,
         .copy_bytes = (double)c->copy_bytes,
+        .n_short_runs = (double)c->short_runs,
+        .n_runs = (double)c->runs,
         .chunk_bytes = (double)f->chunk_bytes,
         .held_bytes = (double)f->n_slots * (double)f->chunk_bytes,
         .batch_bytes = pack_advise_batch_bytes(params),
@@ -30,7 +35,9 @@ cost_of(const struct pack_advise_params *params, const struct pack_forecast *f,
         .page_cache_rate = page_cache_rate,
         .is_sequential = kind == PACK_PATTERN_SEQUENTIAL || kind == PACK_PATTERN_BUFFER,
     };
-    pack_cost_reader(params->machine.profile, &work, f->n_threads, cost);
+    pack_cost_reader(profile, &work, f->n_threads, cost);
+    return fmin(pack_cost_rate(profile, cost, n, f->n_threads),
+                n * pack_cost_reader_most(profile, &work));
 }
 
 static void
@@ -39,13 +46,11 @@ conclude(const struct pack_advise_params *params, const struct pack_advise_outco
 {
     const struct pack_forecast *f = &e->forecast;
     const struct pack_forecast_counts *later = &f->later;
-    const struct pack_profile *profile = params->machine.profile;
     bool is_warm = params->machine.is_warm;
-    double n = (double)later->n_samples, first = (double)f->first.n_samples;
-    cost_of(params, f, &f->first, is_warm ? 1 : 0, &e->first_cost);
-    cost_of(params, f, later, is_warm ? 1 : now->page_cache_rate, &e->later_cost);
-    e->first_rate = pack_cost_rate(profile, &e->first_cost, first, f->n_threads);
-    e->later_rate = pack_cost_rate(profile, &e->later_cost, n, f->n_threads);
+    double n = (double)later->n_samples;
+    e->first_rate = cost_of(params, f, &f->first, is_warm ? 1 : 0, &e->first_cost);
+    e->later_rate =
+        cost_of(params, f, later, is_warm ? 1 : now->page_cache_rate, &e->later_cost);
     e->rate = e->modelled_rate =
         pack_advise_mean_rate(params, e->first_rate, e->later_rate);
     double coded = (double)(later->hits + later->loads);

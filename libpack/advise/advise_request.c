@@ -353,6 +353,12 @@ set_chunks(const struct pack_advise_request *r, struct pack_advise_job *job,
             pack_shape_parse(r->storing.chunks[i], &job->chunks[i], err);
         if (status != PACK_OK)
             return pack_error_param(err, status, "chunks");
+        if (job->chunks[i].rank != job->params.data.extent.rank)
+            return pack_fail_param(err, PACK_ERR_ARGUMENT, "chunks",
+                                   "chunks: '%s' has %s, the dataset has %d",
+                                   r->storing.chunks[i],
+                                   pack_dimensions(job->chunks[i].rank).text,
+                                   job->params.data.extent.rank);
     }
     job->params.storing.chunks = job->chunks;
     job->params.storing.n_chunks = r->storing.n_chunks;
@@ -368,7 +374,7 @@ set_profile(const struct pack_advise_request *r, struct pack_advise_job *job,
     const char *dot = strrchr(storage, '.');
     struct pack_profile *profile = &job->profile;
     enum pack_status status;
-    if (dot && strcmp(dot, ".json") == 0) {
+    if (strchr(storage, '/') || (dot && strcmp(dot, ".json") == 0)) {
         status = pack_textfile_read(storage, 1 << 20, &text, err);
         if (status == PACK_OK) {
             status = pack_profile_parse((const char *)text.data, text.size, profile, err);

@@ -62,7 +62,7 @@ struct pack_advise_ask_machine {
                               this machine's where that is less */
     uint64_t n_cpus;
     uint64_t ram_bytes;  /* UINT64_MAX: half of this machine's */
-    const char *storage; /* a profile's name, or a file whose name ends in .json */
+    const char *storage; /* a profile's name, or a file: with a / or .json */
     /* Processor terms of a named storage; NULL: those of the profile itself. */
     const struct pack_profile *processor;
 };

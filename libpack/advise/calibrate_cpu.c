@@ -62,12 +62,14 @@ pack_lab_memory(struct pack_lab *lab, struct pack_error *err)
     lab->profile->touch_ns = pack_lab_positive(time_touch(lab, memory));
     copy->n = 0;
     memset(memory, 1, most);
-    for (size_t i = 0; i < n; i++) {
+    enum pack_status status = pack_watch_check(&lab->params->watch, err);
+    for (size_t i = 0; status == PACK_OK && i < n; i++) {
         copy->bytes[copy->n] = (double)ranges[i];
         copy->value[copy->n++] = fmax(time_copy(lab, memory, ranges[i]), 1e-3);
+        status = pack_watch_check(&lab->params->watch, err);
     }
     munmap(memory, most);
-    return PACK_OK;
+    return status;
 }
 
 /* Something like a photograph: slow waves and noise, 8 bits, three channels. */
@@ -112,6 +114,8 @@ time_codec(struct pack_lab *lab, const char *name, double *encode_ns, double *de
         start = pack_clock_cpu_ns();
         status = pack_pipeline_decode(&pipeline, ctx, &encoded, out, IMAGE_BYTES, err);
         decode[i] = (double)(pack_clock_cpu_ns() - start) / IMAGE_BYTES;
+        if (status == PACK_OK)
+            status = pack_watch_check(&lab->params->watch, err);
     }
     pack_filter_ctx_free(ctx);
     if (status == PACK_OK && encode_ns)

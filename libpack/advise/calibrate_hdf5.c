@@ -51,7 +51,7 @@ static enum pack_status
 read_series(struct pack_lab *lab, struct pack_probe *probe, struct series *s, double *ns,
             struct pack_error *err)
 {
-    enum pack_status status = PACK_OK;
+    enum pack_status status = pack_watch_check(&lab->params->watch, err);
     uint64_t start = pack_clock_cpu_ns();
     for (int i = 0; status == PACK_OK && i < s->n; i++) {
         if (s->range)

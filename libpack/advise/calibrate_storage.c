@@ -31,15 +31,16 @@ write_scratch(struct pack_lab *lab, int fd, struct pack_error *err)
         for (int k = 0; k < 8; k++)
             lab->buffer[i + (size_t)k] = (unsigned char)(word >> 8 * k);
     }
-    for (uint64_t at = 0; at + PACK_LAB_BUFFER <= lab->size_bytes;) {
+    enum pack_status status = PACK_OK;
+    for (uint64_t at = 0; status == PACK_OK && at + PACK_LAB_BUFFER <= lab->size_bytes;) {
         ssize_t n = pwrite(fd, lab->buffer, PACK_LAB_BUFFER, (off_t)at);
-        if (n < 0 && errno != EINTR)
+        /* bit by bit, so that whoever stops this does not wait for all of it */
+        if ((n < 0 && errno != EINTR) || (!lab->params->is_quick && fdatasync(fd) != 0))
             return pack_fail_errno(err, errno, "cannot write in '%s'", lab->where);
         at += n > 0 ? (uint64_t)n : 0;
+        status = pack_watch_check(&lab->params->watch, err);
     }
-    if (!lab->params->is_quick && fsync(fd) != 0)
-        return pack_fail_errno(err, errno, "cannot write in '%s'", lab->where);
-    return PACK_OK;
+    return status;
 }
 
 /* Drops the file's pages and counts those that stayed. */
@@ -139,8 +140,11 @@ cold(struct pack_lab *lab, int fd, size_t size, unsigned depth, double *ns,
 {
     double t[3];
     enum pack_status status = PACK_OK;
-    for (int i = 0; status == PACK_OK && i < 3; i++)
+    for (int i = 0; status == PACK_OK && i < 3; i++) {
         status = time_cold(lab, fd, size, depth, &t[i], err);
+        if (status == PACK_OK)
+            status = pack_watch_check(&lab->params->watch, err);
+    }
     if (status == PACK_OK)
         *ns = pack_sort_median(t, 3);
     return status;

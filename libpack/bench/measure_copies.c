@@ -9,6 +9,7 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/numbers.h"
+#include "libpack/base/size.h"
 #include "libpack/base/system.h"
 
 enum { BYTES_DEFAULT = 128 << 20 };
@@ -145,6 +146,24 @@ plan_samples(struct measure_rows *rows)
     rows->n_samples = n < there ? n : there;
 }
 
+/* As many as were asked for have a batch for each worker, or are all: fewer would tell what it
+ * takes to begin, and not what a layout gives. */
+static enum pack_status
+check_samples(const struct measure_rows *rows, struct pack_error *err)
+{
+    const struct pack_advise_params *p = rows->params;
+    uint64_t least = p->reading.pattern.batch ? p->reading.pattern.batch : 1;
+    if (!pack_size_mul(least, pack_advise_workers(p), &least) ||
+        least > p->data.extent.extent[0])
+        least = p->data.extent.extent[0];
+    if (!rows->how->scratch_bytes || rows->n_samples >= least)
+        return PACK_OK;
+    return pack_fail_param(err, PACK_ERR_ARGUMENT, "scratch_bytes",
+                           "scratch_bytes: it holds %s, a batch of each worker is %llu",
+                           pack_counted(rows->n_samples, "sample", "samples").text,
+                           (unsigned long long)least);
+}
+
 /* At least one window has to be copied, and what is in memory fits there. */
 static enum pack_status
 check_room(const struct measure_rows *rows, struct pack_error *err)
@@ -245,7 +264,9 @@ pack_measure_copy(struct measure_rows *rows, struct pack_error *err)
     if (rows->n_layouts == 0)
         return PACK_OK;
     plan_samples(rows);
-    enum pack_status room = check_room(rows, err);
+    enum pack_status room = check_samples(rows, err);
+    if (room == PACK_OK)
+        room = check_room(rows, err);
     if (room != PACK_OK)
         return room;
     for (size_t i = 0; i < rows->n_layouts; i++) {

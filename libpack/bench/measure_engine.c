@@ -56,23 +56,15 @@ take_first(const struct timing *t, const struct pack_advise_outcome *now,
                                                      r[1].first_samples };
     struct pack_advise_params params = *t->params;
     struct pack_advise_engine of_part;
-    struct pack_trial_result first[2] = { r[0], r[1] };
-    struct pack_trial_gain gain;
-    for (int k = 0; k < 2; k++)
-        memcpy(first[k].later, first[k].first, sizeof first[k].later);
-    pack_trial_gain(&first[0], &first[1], &gain);
     params.reading.pattern.batch = t->run[1].pattern.batch;
     enum pack_status status = pack_advise_engine(&params, &part, now, &of_part, err);
-    if (status != PACK_OK || !of_part.is_known || gain.median <= 0)
+    if (status != PACK_OK || !of_part.is_known || r[1].first_rate <= 0)
         return status;
     double factor = r[1].first_rate / of_part.first_rate;
     e->first_rate *= factor;
     e->later_rate *= factor;
     e->rate *= factor;
-    e->gain_low = gain.low / gain.median * e->rate / now->rate;
-    e->gain_high = gain.high / gain.median * e->rate / now->rate;
-    e->basis = PACK_ADVISE_MEASURED;
-    return PACK_OK;
+    return PACK_OK; /* still predicted: later epochs are most of it, and were not seen */
 }
 
 /* What is read out of a mapping is dear once, in the first epoch, and a slice gets no further in a

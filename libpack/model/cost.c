@@ -180,6 +180,8 @@ pack_cost_reader(const struct pack_profile *p, const struct pack_cost_reader_wor
     /* of a call of HDF5: measured side by side, with samples of 4 bytes in batches of 1 to
      * 1000 */
     static const double visit = 0.2, hand_over = 8;
+    /* likewise, with chunks of one channel, of a column, of an image */
+    static const double short_run = 0.0005, run = 0.005;
     double readers = (double)n_threads, used = w->n_loads + w->n_hits;
     *cost = (struct pack_cost){ .call_ns = p->call_ns * (visit * w->n_visits +
                                                          hand_over * w->n_batches),
@@ -189,11 +191,19 @@ pack_cost_reader(const struct pack_profile *p, const struct pack_cost_reader_wor
                         (w->n_loads * pack_profile_at(&p->copy, fmax(w->chunk_bytes, 1)) +
                          w->n_hits * pack_profile_at(&p->copy, fmax(w->held_bytes, 1)));
     cost->copy_ns += deliver_ns(p, w->read_bytes, w->copy_bytes, w->batch_bytes);
+    cost->copy_ns += p->call_ns * (short_run * w->n_short_runs + run * w->n_runs);
     read_ns(p, w->n_reads, w->read_bytes, readers, w->is_sequential, cost);
     read_ns(p, w->n_loads, w->load_bytes, readers, w->is_sequential, cost);
     cost->storage_ns *= 1 - w->page_cache_rate;
     cost->cpu_ns = cost->call_ns + cost->copy_ns + cost->page_ns + cost->decode_ns;
     cost->total_ns = cost->cpu_ns + cost->storage_ns;
+}
+
+double
+pack_cost_reader_most(const struct pack_profile *p, const struct pack_cost_reader_work *w)
+{
+    static const double plan = 0.75; /* of a call, likewise: 0.5 to 1.2 */
+    return w->n_visits > 0 ? 1e9 / (plan * p->call_ns * w->n_visits) : HUGE_VAL;
 }
 
 double

@@ -85,6 +85,7 @@ struct pack_cost_reader_work {
     double n_reads, read_bytes; /* of chunks without filters, straight to their places */
     double n_loads, load_bytes; /* chunks that are decoded; bytes of them in the file */
     double n_hits, copy_bytes;  /* decoded ones that are there; copied out of both */
+    double n_short_runs, n_runs; /* in runs of up to 8 bytes, and of more */
     double chunk_bytes, held_bytes; /* of one decoded; of all that are kept */
     double batch_bytes, decode_ns, page_cache_rate; /* as above */
     bool is_sequential;
@@ -97,6 +98,7 @@ struct pack_cost_reader_work {
  *            HDF5 takes on this machine
  *   copy     bytes * copy(bytes kept; the chunk, when it was just decoded)
  *            + where the batches are larger than the processor's cache, as above
+ *            + runs, parts of a call
  *   page     reads * page(bytes of one) + loads * page(bytes of one)
  *   storage, decode   as above
  *
@@ -105,6 +107,11 @@ struct pack_cost_reader_work {
 void pack_cost_reader(const struct pack_profile *profile,
                       const struct pack_cost_reader_work *work, uint64_t n_threads,
                       struct pack_cost *cost);
+
+/* How often a second that can be done at most, by however many threads: batches are planned
+ * one after another, visit by visit. Infinite without visits. */
+double pack_cost_reader_most(const struct pack_profile *profile,
+                             const struct pack_cost_reader_work *work);
 
 /*
  * Samples per second of `workers` processes, each of which needs *cost for `n_samples`:

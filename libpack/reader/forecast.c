@@ -13,7 +13,8 @@
 
 enum {
     EPOCHS_MAX = 3, /* counted; further ones are like these */
-    VISITS_MAX = 1 << 20
+    VISITS_MAX = 1 << 20,
+    SHORT_RUN = 8 /* bytes; strided.c copies elements one by one */
 };
 
 struct counting {
@@ -53,7 +54,9 @@ count_coded(struct counting *c, const struct pack_visit *visit,
     }
     for (uint32_t i = visit->first; i < visit->first + visit->n; i++) {
         pack_reader_strided(r, &c->job, &c->job.drawn.pieces[i], &s);
-        counts->copy_bytes += s.run_bytes * pack_strided_runs(&s, 0);
+        uint64_t n = pack_strided_runs(&s, 0);
+        counts->copy_bytes += s.run_bytes * n;
+        *(s.run_bytes <= SHORT_RUN ? &counts->short_runs : &counts->runs) += n;
     }
 }
 
@@ -115,6 +118,8 @@ add(struct pack_forecast_counts *sum, const struct pack_forecast_counts *part, i
     sum->load_bytes += n * part->load_bytes;
     sum->hits += n * part->hits;
     sum->copy_bytes += n * part->copy_bytes;
+    sum->short_runs += n * part->short_runs;
+    sum->runs += n * part->runs;
     sum->reads += n * part->reads;
     sum->read_bytes += n * part->read_bytes;
 }

@@ -18,6 +18,8 @@ struct pack_forecast_counts {
     uint64_t loads, load_bytes; /* chunks read and decoded; bytes of them in the file */
     uint64_t hits;              /* decoded chunks that are there */
     uint64_t copy_bytes;        /* out of these two */
+    uint64_t short_runs, runs;  /* that those lie in, one behind the other in the chunk and in
+                                   the sample: of up to 8 bytes, and longer ones */
     uint64_t reads, read_bytes; /* of chunks without filters, straight to their place */
 };
 

@@ -46,5 +46,7 @@ try --shape 10x10 --code cobol
 try --images missing
 h5advise --quiet --calibrate . >out
 echo "status $? $(wc -l <out)"
+h5advise --quiet --calibrate . -o p.txt >out
+echo "status $? $(wc -l <out)"
 h5advise --quiet --calibrate . -o p.json --cpus 2 >out
 echo "status $? $(wc -l <out)"
