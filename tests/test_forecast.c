@@ -169,6 +169,15 @@ test_bytes(void)
            f.first.copy_bytes == facts.logical_bytes,
        "%llu bytes of chunks, %llu copied out", (unsigned long long)f.first.load_bytes,
        (unsigned long long)f.first.copy_bytes);
+    is_number((long long)f.first.runs, 203, "each sample in one run");
+    params.pattern.box = (struct pack_shape){ 3, { 1, 20, 8 } };
+    ok(pack_forecast(&params, 0, &f, NULL) == PACK_OK && f.first.short_runs == 203 * 20 &&
+           f.first.runs == 0,
+       "rows of 8 bytes are short runs");
+    params.pattern.box.extent[2] = 9;
+    ok(pack_forecast(&params, 0, &f, NULL) == PACK_OK && f.first.short_runs == 0 &&
+           f.first.runs == 203 * 20,
+       "of 9, longer ones");
 }
 
 /* Counting that ends early has whole epochs, or parts of one. */
