@@ -91,7 +91,7 @@ ok $status 'a byte order mark and line ends of two characters are no part of wei
 awk 'BEGIN { for (i = 0; i < 40; i++) print i < 30 ? 0 : 1 }' >late
 sooner=yes
 refused 'the first samples, which a copy holds, have no weight above 0' \
-    h5advise good.h5 -q --epochs 2 -p weighted:by=late --prove --scratch-bytes 20K
+    h5advise good.h5 -q --epochs 2 -b 2 -w 1 -p weighted:by=late --prove --scratch-bytes 20K
 sooner=
 
 # Sources that are stored in different ways.

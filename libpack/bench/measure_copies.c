@@ -159,7 +159,8 @@ check_samples(const struct measure_rows *rows, struct pack_error *err)
     if (!rows->how->scratch_bytes || rows->n_samples >= least)
         return PACK_OK;
     return pack_fail_param(err, PACK_ERR_ARGUMENT, "scratch_bytes",
-                           "scratch_bytes: it holds %s, a batch of each worker is %llu",
+                           "scratch_bytes: it holds %s of the %llu that it takes: a batch of "
+                           "each worker, or all",
                            pack_counted(rows->n_samples, "sample", "samples").text,
                            (unsigned long long)least);
 }
