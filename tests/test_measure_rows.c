@@ -185,7 +185,8 @@ test_rows(void)
     result.rows[5].rate = 0.09 * result.rows[1].rate; /* would be the first of its kind */
     result.rows[5].config.pattern.kind = PACK_PATTERN_SEQUENTIAL;
     result.rows[5].config.cache.size_bytes = 4 << 20;
-    const struct pack_advise_outcome before = result.rows[0], twenty = result.rows[1];
+    const struct pack_advise_outcome before = result.rows[0], twenty = result.rows[1],
+                                     sixty = result.rows[4], in_order = result.rows[5];
     result.has_versions = true;
     result.version_1 = result.version_2 = before;
     pack_advise_scale(&result.version_2, &params, 0.5);
@@ -212,6 +213,22 @@ test_rows(void)
        "what other policies would hit stays known");
     ok(n_measured == 4 && kept && row_of(60)->basis == PACK_ADVISE_PREDICTED,
        "the others stay predicted");
+    double factor = row_of(60)->later_rate / sixty.later_rate;
+    size_t n_below = 0, n_above = 0, same = 0;
+    while (same + 1 < result.n_rows && result.rows[same].config.cache.size_bytes != 4 << 20)
+        same++;
+    ok(near(result.rows[same].later_rate / in_order.later_rate, row->rate / row->modelled_rate),
+       "whose layout was read goes by that");
+    for (size_t i = 0; i < result.n_rows; i++) {
+        const struct pack_advise_outcome *o = &result.rows[i];
+        if (o->basis == PACK_ADVISE_MEASURED) {
+            n_below += o->rate / o->modelled_rate < factor;
+            n_above += o->rate / o->modelled_rate > factor;
+        }
+    }
+    ok(factor > 0 && n_below == 2 && n_above == 2,
+       "by the median of those that were measured: %g, %zu below, %zu above", factor, n_below,
+       n_above);
     ok(mean, "rates are those of thirty epochs");
     ok(now->basis == PACK_ADVISE_MEASURED && now->modelled_rate == before.modelled_rate &&
            near(now->later_rate / before.later_rate,

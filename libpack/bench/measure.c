@@ -303,6 +303,8 @@ pack_measure_rows(const struct pack_measure_params *how,
     enum pack_status status = pack_measure_copy(rows, &why);
     if (status == PACK_OK && rows->n_candidates)
         status = read_all(rows, m, &why);
+    if (status == PACK_OK)
+        pack_measure_scale_others(rows);
     if (status != PACK_OK && !pack_measure_is_fatal(status) && !how->prove) {
         pack_measure_note(m, "layouts could not be read", why.text);
         m->n_rows = 0;

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "libpack/advise/advise_parts.h"
+#include "libpack/base/sort.h"
 #include "libpack/bench/measure_storage.h"
 #include "libpack/model/cost.h"
 
@@ -247,4 +248,69 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     if (i > 0 && rows->candidates[0].row->is_now)
         note_gain(rows, i);
     return PACK_OK;
+}
+
+/* ------------------------------------------------------------------- the others */
+
+static bool
+is_measured(const struct pack_advise_outcome *o)
+{
+    return o->basis != PACK_ADVISE_PREDICTED && o->modelled_rate > 0;
+}
+
+static double
+factor_of(const struct pack_advise_outcome *o)
+{
+    return o->rate / o->modelled_rate;
+}
+
+/* 0: none of its layout was measured. */
+static double
+factor_of_layout(const struct pack_advise_result *r, const struct pack_advise_outcome *o)
+{
+    double nearest = HUGE_VAL, factor = 0;
+    for (size_t i = 0; i < r->n_rows; i++) {
+        double far = fabs(r->rows[i].hit_rate - o->hit_rate);
+        if (!is_measured(&r->rows[i]) || far >= nearest ||
+            !pack_advise_same_layout(&r->rows[i].config, &o->config))
+            continue;
+        nearest = far;
+        factor = factor_of(&r->rows[i]);
+    }
+    return factor;
+}
+
+/* 0: none is measured, or none that decodes as `like` does. */
+static double
+median_factor(const struct pack_advise_result *r, const struct pack_advise_outcome *like)
+{
+    double factors[PACK_ADVISE_ROWS_MAX];
+    uint32_t n = 0;
+    for (size_t i = 0; i < r->n_rows; i++)
+        if (is_measured(&r->rows[i]) &&
+            (!like || (r->rows[i].config.decode_ns > 0) == (like->config.decode_ns > 0)))
+            factors[n++] = factor_of(&r->rows[i]);
+    return pack_sort_median(factors, n);
+}
+
+void
+pack_measure_scale_others(struct measure_rows *rows)
+{
+    struct pack_advise_result *r = rows->result;
+    double factors[PACK_ADVISE_ROWS_MAX] = { 0 };
+    for (size_t i = 0; i < r->n_rows; i++) {
+        const struct pack_advise_outcome *o = &r->rows[i];
+        if (o->basis != PACK_ADVISE_PREDICTED)
+            continue;
+        factors[i] = factor_of_layout(r, o);
+        if (factors[i] <= 0)
+            factors[i] = median_factor(r, o);
+        if (factors[i] <= 0)
+            factors[i] = median_factor(r, NULL);
+    }
+    for (size_t i = 0; i < r->n_rows; i++)
+        if (factors[i] > 0) {
+            pack_advise_scale(&r->rows[i], rows->params, factors[i]);
+            r->rows[i].basis = PACK_ADVISE_PREDICTED;
+        }
 }

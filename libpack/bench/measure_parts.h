@@ -121,4 +121,9 @@ double pack_measure_apart(double ratio, const struct pack_cost *now,
 enum pack_status pack_measure_correct(struct measure_rows *rows, size_t i,
                                       struct pack_measured *m, struct pack_error *err);
 
+/* Rows that stay predicted go by those that were measured, so that one table has one scale: by
+ * that of their layout whose hits are nearest; else by the median of those that decode as they
+ * do, or not; else of all. */
+void pack_measure_scale_others(struct measure_rows *rows);
+
 #endif
