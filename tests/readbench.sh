@@ -198,6 +198,11 @@ bench one.h5 --batch 8 --sweep workers=0,1 --json --min-busy 100
 [ "$(grep -c '"rounds": 3' out)" -eq 2 ] || status=99
 says 1 'run 1 of 2: the consumer was busy' err 'each made three times, and status 1 says which and why'
 
+timeout --preserve-status -s TERM 1.5 h5readbench one.h5 --batch 1 --delay 20ms --no-trial --sweep workers=0,1 --json \
+    >out 2>err
+status=$?
+grep -q '"interrupted": true' out || status=99
+says 143 '^h5readbench: stopped before the end: [0-5] of 6 runs were made$' err 'a sweep that is stopped says so'
 bench one.h5 --batch 8 --sweep 'pattern=shuffle;block:chunks=4,local'
 grep -q '^block:chunks=4,local ' out || status=99
 says 0 '^shuffle  ' out 'values with commas are apart by semicolons'

@@ -259,7 +259,7 @@ test_json(void)
             "\"limit\":\"decode\"},{\"values\":{\"w\":\"1\"},\"exit_status\":1,\"rounds\":3,"
             "\"samples_per_s\":103,\"samples_per_s_min\":102,\"samples_per_s_max\":106,"
             "\"hit_rate\":null,\"amplification\":1.5,\"busy_rate\":0.125,\"au\":null,"
-            "\"limit\":\"decode\"}]}",
+            "\"limit\":\"decode\"}],\"interrupted\":false}",
             "medians with what they lie between");
     json.size = 0;
     ok(sweep_to(&o, is_bad, &json, out) == CLI_FAILED && calls->n_runs == 0 && json.size == 0,

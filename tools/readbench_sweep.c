@@ -153,8 +153,19 @@ tell_json(struct rounds *r, uint64_t seed, struct pack_buf *text, int *worst,
     begin_json(&json, seed, text);
     *worst = tell_rounds(r, &json);
     pack_json_close(&json);
+    pack_json_bool(&json, "interrupted", cli_signal != 0);
     pack_json_close(&json);
     return pack_json_end(&json, err);
+}
+
+static void
+complain_of_end(const struct rounds *r)
+{
+    unsigned n = 0;
+    for (size_t run = 0; run < r->sweep->n_runs; run++)
+        n += r->n[run];
+    cli_complain("stopped before the end: %u of %zu runs were made", n,
+                 r->sweep->n_runs * ROUNDS);
 }
 
 int
@@ -195,6 +206,8 @@ readbench_sweep(const struct readbench_options *o, int argc, char **argv, sweep_
     } else {
         worst = tell_rounds(&rounds, NULL);
     }
+    if (cli_signal)
+        complain_of_end(&rounds);
     if (status != PACK_OK)
         text->size = 0;
 out:
