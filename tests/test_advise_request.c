@@ -117,6 +117,11 @@ test_crops(void)
     r.data.shape = (struct pack_shape){ 4, { 1000, 32, 48, 4 } };
     ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x20x30x4"),
        "four of them are");
+    r.data.shape = (struct pack_shape){ 4, { 1000, 3, 48, 4 } };
+    r.reading.crop = (struct pack_shape){ 2, { 20, 3 } };
+    ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x3x20x3"),
+       "not where as few come first");
+    r.reading.crop = (struct pack_shape){ 2, { 20, 30 } };
     r.data.shape = (struct pack_shape){ 4, { 1000, 32, 48, 50 } };
     ok(opens(&r) && is_shape(&job.params.reading.pattern.box, "1x32x20x30"),
        "fifty are none");

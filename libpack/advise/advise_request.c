@@ -204,8 +204,8 @@ height_axis(const struct pack_advise_job *job)
     enum pack_facts_layout layout =
         job->file ? pack_facts_layout(&pack_advise_file_data(job->file)->facts)
                   : PACK_FACTS_UNKNOWN;
-    bool channels_last = layout == PACK_FACTS_UNKNOWN
-                             ? extent->rank == 4 && extent->extent[3] <= 4
+    bool channels_last = layout == PACK_FACTS_UNKNOWN /* then as bench_pixels.c has it */
+                             ? extent->rank == 4 && extent->extent[3] <= 4 && extent->extent[1] > 4
                              : layout == PACK_FACTS_NHWC;
     return extent->rank - (channels_last ? 3 : 2);
 }
