@@ -365,6 +365,7 @@ test_elements(void)
            pack_readset_check_filters(set, &err) == PACK_ERR_UNSUPPORTED &&
            strstr(err.text, "'odd.h5:/images' cannot be decoded here: it "),
        "a filter that is not there is named: %s", err.text);
+    pack_readset_close(set);
     H5Tclose(text);
     H5Tclose(list);
     H5Tclose(pair);
