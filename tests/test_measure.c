@@ -181,6 +181,44 @@ test_scratch_is_apart(void)
     keeps_thresholds(copy_large, LARGE_BYTES * 2 / 3, "a copy");
 }
 
+static pid_t maker; /* of copies, which are written by another process */
+
+static bool
+die_in_writer(void *context)
+{
+    (void)context;
+    if (getpid() != maker)
+        raise(SIGKILL);
+    return false;
+}
+
+/* The writer hears of nothing, and would write for ever. */
+static bool
+stop_in_maker(void *context)
+{
+    (void)context;
+    while (getpid() != maker)
+        pause();
+    return true;
+}
+
+static void
+test_writer_ends(void)
+{
+    struct pack_scratch_params p = { .file = source, .dataset = "probe", .n_samples = N,
+                                     .watch = { .stop = die_in_writer } };
+    struct pack_scratch *s = NULL;
+    struct pack_error err = { 0 };
+    maker = getpid();
+    ok(pack_scratch_make(&p, &s, &err) == PACK_ERR_FORMAT && !s &&
+           strstr(err.text, "HDF5 ended its process (signal 9)"),
+       "a writer that is killed is told of: %s", err.text);
+    p.watch.stop = stop_in_maker;
+    ok(pack_scratch_make(&p, &s, &err) == PACK_ERR_INTERRUPTED && !s &&
+           waitpid(-1, NULL, WNOHANG) < 0,
+       "one that does not hear is ended when its maker is stopped");
+}
+
 /* A disk that is full, wherever in the copy that is. */
 static void
 test_full(void)
@@ -1219,6 +1257,7 @@ main(void)
     test_part_of_epoch();
     test_resident();
     test_scratch();
+    test_writer_ends();
     test_full();
     test_trial();
     test_preload();
