@@ -277,6 +277,9 @@ test_engine(void)
     ok(strstr(s, "2.1 times today's, measured (1.9 to 2.2); later epochs") &&
            !strstr(s, "visits find") && strstr(s, "4.5K bytes a sample h5readbench"),
        "measured with its interval; nothing is decoded of what has no filters");
+    engine.gain_low = engine.gain_high = 0;
+    ok(strstr(print(&text, &r, false), "2.1 times today's, measured; later epochs") != NULL,
+       "or without one");
     engine.rate = 1.049 * result.now.rate;
     ok(!strstr(print(&text, &r, false), "READER"), "no word of a reader that gains nothing");
     engine.rate = 1.051 * result.now.rate;

@@ -256,6 +256,9 @@ test_can(void)
     q.params.machine.is_warm = false;
     ok(!pack_bench_can_try(&p, &r, &q, &ask) && pack_bench_can_measure(&p, &r, &ask),
        "nothing is tried on a file that lies on storage; copies can be measured");
+    p.cold = true;
+    ok(pack_bench_can_try(&p, &r, &q, &ask), "unless it is cold in each epoch, as it was asked");
+    p.cold = false;
     q.params.machine.is_warm = true;
     r.setup.consumer = "cuda";
     ok(!pack_bench_can_try(&p, &r, &q, &ask) && !pack_bench_can_measure(&p, &r, &ask),
@@ -270,9 +273,106 @@ test_can(void)
        "nor where nothing may be tried");
 }
 
+/* What a candidate gains is predicted as 2 in the first epoch, and as 2.2 or more in others. */
+static void
+test_tells(void)
+{
+    const struct bench_gain same = { 2, 2.19, 2.1, 0, 0 }, more = { 2, 2.21, 2.1, 0, 0 },
+                            less = { 2, 1.79, 1.9, 0, 0 }, none = { 0 };
+    const struct pack_advise_outcome steady = { .first_rate = 100, .later_rate = 109 },
+                                     filling = { .first_rate = 100, .later_rate = 111 },
+                                     unknown = { .first_rate = 0 };
+    struct bench_candidate c = { .saw_later = false };
+    ok(pack_bench_tells_all(&filling, &same, &c) && pack_bench_tells_all(&filling, &none, &c),
+       "a first epoch tells of others that gain as much, or of which nothing is known");
+    ok(!pack_bench_tells_all(&steady, &more, &c) && !pack_bench_tells_all(&steady, &less, &c),
+       "but not where they gain more or less");
+    c.saw_later = true;
+    ok(pack_bench_tells_all(&steady, &more, &c) && pack_bench_tells_all(&unknown, &more, &c) &&
+           !pack_bench_tells_all(&filling, &more, &c),
+       "they have to be seen, and today's too unless these are like the first");
+    c.now_saw_later = true;
+    ok(pack_bench_tells_all(&filling, &more, &c), "then all is told");
+    c.saw_later = false;
+    ok(!pack_bench_tells_all(&filling, &more, &c), "today's alone do not tell");
+}
+
+/* ------------------------------------------------------------- a run's times */
+
+/* A cold run of 4 workers: 1000 samples in a second, of which each waited 0.9 s. */
+static struct pack_bench_result
+cold_run(void)
+{
+    struct pack_bench_result r = { .setup = { .n_workers = 4, .consumer = "null", .batch = 10,
+                                              .epoch_samples = 10 },
+                                   .verdict.limit = PACK_LIMIT_STORAGE,
+                                   .steps.au = -1,
+                                   .elapsed_ns = 1000 * 1000 * 1000 };
+    struct pack_bench_work *w = &r.total.work;
+    r.total.n_samples = 1000;
+    r.total.n_batches = 100;
+    r.total.wait_ns = r.elapsed_ns;
+    w->total_ns = 4 * UINT64_C(1000000000);
+    w->read.call_ns = w->read.storage_ns = 4 * UINT64_C(900000000);
+    w->read.file_read_bytes = w->storage_bytes = 1 << 20;
+    w->read.file_reads = 1000;
+    w->knows_storage = true;
+    return r;
+}
+
+static void
+test_times(void)
+{
+    struct pack_bench_result r = cold_run();
+    struct bench_times t = pack_bench_times(&r);
+    ok(pack_bench_cycle_ns(&t) == 1e6 && t.read * t.wall_per_read == 1e6 && t.hdf5 < t.read &&
+           t.hdf5 > 0.89 * t.read,
+       "readers that wait for storage side by side take no longer than the run: %g", t.read);
+}
+
+static double
+gain_of(const struct pack_bench_advice *advice, const char *kind)
+{
+    for (size_t i = 0; i < advice->n; i++)
+        if (strcmp(advice->change[i].kind, kind) == 0)
+            return advice->change[i].gain;
+    return 0;
+}
+
+/* 5000 samples/s out of the page cache are 5 times what was read, unless 0.3 ms of each 1 ms are
+ * the interpreter's. */
+static void
+test_preload(void)
+{
+    struct made m;
+    struct pack_bench_advice advice = { .n = 0 };
+    struct bench_ranking ranking = { .advice = &advice, .warm_rate = 5000 };
+    struct pack_bench_result r = cold_run();
+    make(&m, PACK_ADVISE_KEEP);
+    m.params.cold = true;
+    pack_bench_remedies(&m.params, &r, &ranking);
+    double gain = gain_of(&advice, "preload");
+    ok(gain > 4.999 && gain < 5.001, "preloading gains what the advisor found: %g", gain);
+    r.setup.n_workers = 1; /* as on any number of processors */
+    r.total.work.total_ns = 1000 * 1000 * 1000;
+    r.total.work.interpret_ns = 300 * 1000 * 1000;
+    advice.n = 0;
+    pack_bench_remedies(&m.params, &r, &ranking);
+    gain = gain_of(&advice, "preload");
+    ok(gain > 1.999 && gain < 2.001, "but for what is not reading: %g", gain);
+    r.total.work.interpret_ns = 0;
+    ranking.warm_rate = 900;
+    advice.n = 0;
+    pack_bench_remedies(&m.params, &r, &ranking);
+    ok(gain_of(&advice, "preload") == 0, "and nothing where it is no faster");
+}
+
 int
 main(void)
 {
+    test_tells();
+    test_times();
+    test_preload();
     test_settings();
     test_order();
     test_rewrite();

@@ -1146,7 +1146,7 @@ test_apart(void)
 /* libpack's reader, of which something is said, is timed beside today's way, with so much time
  * for a read that a slice gets through a part of the file twice, but not through all of it. */
 static bool
-time_engine(struct pack_advise_engine *e, struct pack_advise_outcome *o)
+time_engine_of(struct pack_advise_engine *e, struct pack_advise_outcome *o, double call_ns)
 {
     struct pack_profile profile;
     struct pack_error err = { 0 };
@@ -1168,9 +1168,7 @@ time_engine(struct pack_advise_engine *e, struct pack_advise_outcome *o)
     (void)pack_profile_named("nvme", &profile, NULL);
     e->is_known = true;
     e->forecast.epoch_samples = N;
-    e->first_rate = 1;
-    e->later_rate = 2;
-    made_time = (struct made_time){ .call_ns = 900000 };
+    made_time = (struct made_time){ .call_ns = call_ns };
     made_time_members = 0;
     bool good = pack_advise_evaluate(&params, &now, 0, o, &err) == PACK_OK &&
                 pack_measure_engine(&how, &params, o, e, &m, &err) == PACK_OK;
@@ -1178,6 +1176,14 @@ time_engine(struct pack_advise_engine *e, struct pack_advise_outcome *o)
     if (!good || m.why_not[0])
         note("%s %s", err.text, m.why_not);
     return good;
+}
+
+static bool
+time_engine(struct pack_advise_engine *e, struct pack_advise_outcome *o)
+{
+    e->first_rate = 1;
+    e->later_rate = 2;
+    return time_engine_of(e, o, 900000);
 }
 
 static void
@@ -1202,6 +1208,32 @@ test_engine(void)
         ok(good && made_time_members == 0,
            "all of it where nothing is mapped, it is small, or chunks are decoded");
     }
+}
+
+/* A slice gets through a sixth of the file; the reader, which is said to be a second in the
+ * first epoch, is read on until it has seen others. */
+static void
+test_engine_long(void)
+{
+    const double most = 1.5;
+    struct pack_advise_engine e[] = {
+        { .forecast = { .engine = "pread", .n_slots = 9 }, .first_rate = N / most + 1 },
+        { .forecast = { .engine = "pread", .n_slots = 9 }, .first_rate = N / most - 1 },
+        { .forecast = { .engine = "pread", .n_slots = 9 }, .first_rate = 10 * N },
+    };
+    struct pack_advise_outcome o[3];
+    bool good = true;
+    for (int i = 0; i < 3; i++) {
+        e[i].later_rate = 3 * e[i].first_rate;
+        good = time_engine_of(&e[i], &o[i], 4.9e6) && good;
+    }
+    ok(good && e[0].basis == PACK_ADVISE_MEASURED && e[0].gain_low == 0 &&
+           fabs(e[0].later_rate / o[0].later_rate - 1) < 0.01 &&
+           fabs(e[0].first_rate / o[0].first_rate - 1) < 0.01,
+       "later epochs are read where they are not like the first: %.3g of %.3g",
+       e[0].later_rate, o[0].later_rate);
+    ok(e[1].basis == PACK_ADVISE_PREDICTED, "but not where it takes long to get there");
+    ok(e[2].basis == PACK_ADVISE_PREDICTED, "nor where it was said to be there, and is not");
 }
 
 static void
@@ -1248,6 +1280,7 @@ main(void)
     test_is_held();
     test_apart();
     test_engine();
+    test_engine_long();
     test_version();
     test_many_workers();
     test_not_read();

@@ -104,7 +104,7 @@ test_take_now(void)
                                    .opening_samples = 20,
                                    .first_samples = 200 };
     struct pack_advise_params p = params;
-    struct pack_measured warm = { .now_ratio = 1 }, cold = warm;
+    struct pack_measured warm = { .now_ratio = 1 }, cold = warm, one = warm;
     struct measure_expected whole, part;
     struct pack_error err = { 0 };
     p.machine.is_warm = true;
@@ -114,6 +114,11 @@ test_take_now(void)
            warm.cold_samples == 0 && warm.modelled_first == whole.first &&
            warm.modelled_later == whole.later,
        "of a warm file the median counts %s", err.text);
+    ok(warm.now_warm == 50, "and later epochs are what the page cache gives");
+    r.has_later = false;
+    ok(pack_measure_take_now(&p, &r, &one, &err) == PACK_OK && one.now_warm == 0,
+       "which a first one is not");
+    r.has_later = true;
     p.machine.is_warm = false;
     good = pack_measure_take_now(&p, &r, &cold, &err) == PACK_OK &&
            pack_measure_model(&p, &today, 20, &part, &err) == PACK_OK &&
@@ -364,6 +369,47 @@ test_first_alone(void)
     pack_readset_close(set);
 }
 
+/* The same of today's settings, on a file that no page cache holds, and on one that it does. */
+static void
+test_warm(void)
+{
+    static struct measure_rows rows;
+    struct pack_error err = { 0 };
+    struct pack_readset *set = NULL;
+    const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    struct pack_advise_config config = today;
+    struct pack_advise_outcome o[3];
+    struct pack_measured m[3] = { { .now_ratio = 1 }, { .now_ratio = 1 },
+                                  { .now_ratio = 1, .now_warm = 7 } };
+    strcpy(config.codec, "gzip:4");
+    config.decode_ns = 50;
+    config.cache.n_slots = config.cache.size_bytes = 0;
+    bool done = pack_readset_open(&how.file, 1, "probe", &set, &err) == PACK_OK;
+    for (int i = 0; done && i < 3; i++) {
+        struct pack_advise_params p = params;
+        p.machine.is_warm = i != 0;
+        p.machine.ram_bytes = i ? 1 << 30 : 0;
+        p.now = &config;
+        done = pack_advise_evaluate(&p, &config, 0, &o[i], &err) == PACK_OK;
+        o[i].is_now = true;
+        rows = (struct measure_rows){ .how = &how,
+                                      .params = &p,
+                                      .measured = &m[i],
+                                      .layouts[0].set = set,
+                                      .candidates[0] = { .row = &o[i], .config = config },
+                                      .results[0] = { .first_rate = 5000, .later_rate = 5000,
+                                                      .first_samples = 100 },
+                                      .n_candidates = 1 };
+        done = done && pack_measure_correct(&rows, 0, &m[i], &err) == PACK_OK;
+    }
+    ok(done && near(m[1].now_warm, o[1].later_rate) && near(m[0].now_warm, m[1].now_warm) &&
+           o[0].later_rate < 0.99 * m[0].now_warm,
+       "what a file gives out of the page cache is known of one that is not there: %g, %g, not "
+       "%g %s", m[0].now_warm, o[1].later_rate, o[0].later_rate, err.text);
+    ok(m[2].now_warm == 7, "unless it was seen");
+    pack_readset_close(set);
+}
+
 /* Samples/s of a cost whose loads take `load` times as long, and all the rest `rest` times. */
 static double
 slowed(struct pack_cost cost, double samples, double load, double rest)
@@ -593,6 +639,7 @@ main(void)
     test_now();
     test_shrinking();
     test_first_alone();
+    test_warm();
     test_two_factors();
     test_take_now();
     test_rows();

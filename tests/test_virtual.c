@@ -560,7 +560,7 @@ test_cold(const char *name, const char *source)
                 pack_system_drop(sources[1], &err) == PACK_OK &&
                 pack_system_resident(sources[1], &kept, &err) == PACK_OK;
     plan.params.set = set;
-    good = good && pack_bench_go_cold(&plan, &epoch, &err) == PACK_OK &&
+    good = good && pack_bench_go_cold(&plan.params, &epoch, &err) == PACK_OK &&
            (!source || pack_system_resident(source, &bytes, &err) == PACK_OK);
     ok(good && (bytes == 0 || kept > 0) &&
            epoch.pages.cold == (source ? PACK_COLD_ASSUMED : PACK_COLD_PARTLY),
@@ -588,7 +588,7 @@ test_link(void)
            strcmp(pack_h5_dataset_storage(d), d->data_file) == 0,
        "the file behind an external link is known %s", err.text);
     plan.params.set = set;
-    good = good && pack_bench_go_cold(&plan, &epoch, &err) == PACK_OK &&
+    good = good && pack_bench_go_cold(&plan.params, &epoch, &err) == PACK_OK &&
            pack_system_resident(sources[1], &left, &err) == PACK_OK;
     ok(good && epoch.pages.cold == PACK_COLD_CHECKED && left == epoch.pages.resident_bytes,
        "its pages are those that are dropped and counted %s", err.text);

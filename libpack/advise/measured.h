@@ -23,6 +23,8 @@ struct pack_measured {
     size_t n_rows;    /* whose rate was measured */
     double now_ratio; /* today's settings on the file over what their copy foretells, the
                          pages of both taken into account */
+    double now_warm;  /* later epochs of today's settings if the page cache held the file; 0:
+                         not measured */
     uint64_t elapsed_ns;
     bool processor_assumed; /* its own calibration failed */
     char why_not[320]; /* what could not be measured, the first of it, and why: a sentence

@@ -302,7 +302,7 @@ put_engine(struct page *page, const struct pack_report_advise *report)
         pack_counted(e->forecast.n_threads, "thread", "threads").text,
         pack_short_rate(e->rate, rate), pack_advise_times(e->rate / result->now.rate, factor),
         pack_advise_basis_name(e->basis));
-    if (e->basis != PACK_ADVISE_PREDICTED)
+    if (e->basis != PACK_ADVISE_PREDICTED && e->gain_low > 0)
         n += snprintf(line + n, sizeof line - (size_t)n, " (%s to %s)",
                       pack_advise_times(e->gain_low, low),
                       pack_advise_times(e->gain_high, high));

@@ -201,7 +201,7 @@ go_cold(struct bench_run *run, struct pack_bench_epoch *epoch, struct pack_error
     run->drop_begin_ns = pack_clock_ns();
     if (run->threads)
         pack_bench_threads_rest(run->threads);
-    enum pack_status status = pack_bench_go_cold(&run->plan, epoch, err);
+    enum pack_status status = pack_bench_go_cold(&run->plan.params, epoch, err);
     run->drop_end_ns = pack_clock_ns();
     epoch->pages.drop_ns = run->drop_end_ns - run->drop_begin_ns;
     return status;

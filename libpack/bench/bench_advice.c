@@ -43,6 +43,7 @@ struct advisor {
     struct bench_question question;
     struct pack_advise_result found;
     bool is_fitted; /* to the run: nothing else was read */
+    double warm_rate; /* samples/s of today's settings out of the page cache */
     struct proposal proposals[N_PROPOSALS];
     size_t n_proposals;
 };
@@ -261,31 +262,62 @@ propose_batch(struct advisor *a)
     p->change = change;
 }
 
-/* libpack's reader in as many threads: what it gains is predicted where it is not tried. */
+/* How the advisor reads: the file that is open, for a few seconds. */
+static struct pack_measure_params
+measuring(const struct advisor *a)
+{
+    const struct pack_h5_dataset *data = a->params->set->parts[0].data;
+    return (struct pack_measure_params){ .file = data->file,
+                                         .data_file = pack_h5_dataset_storage(data),
+                                         .dataset = a->params->set->dataset,
+                                         .set = a->params->set,
+                                         .with_set = a->params->with,
+                                         .budget_ns = rows_budget_ns,
+                                         .watch = a->question.params.watch };
+}
+
+/* The advisor's answer, measured as h5advise measures it where the file lies in memory. */
 static enum pack_status
-propose_engine(struct advisor *a, bool can_try, struct pack_error *err)
+ask_engine(struct advisor *a, struct pack_advise_engine *e, struct pack_error *err)
+{
+    const struct pack_h5_dataset *data = a->params->set->parts[0].data;
+    const struct pack_advise_engine_subject subject = { data->file, data->path, 0 };
+    const struct pack_measure_params how = measuring(a);
+    const struct pack_advise_params *params = &a->question.params;
+    struct pack_measured measured = { .now_ratio = 1 };
+    enum pack_status status = pack_advise_engine(params, &subject, &a->found.now, e, err);
+    if (status != PACK_OK || !pack_bench_can_measure(a->params, a->result, a->ask))
+        return status;
+    return pack_measure_engine(&how, params, &a->found.now, e, &measured, err);
+}
+
+/* libpack's reader in as many threads, which begins anew in each epoch that is to be cold. */
+static enum pack_status
+propose_engine(struct advisor *a, struct pack_error *err)
 {
     static const char name[] = "libpack";
-    const struct pack_h5_dataset *data = a->params->set->parts[0].data;
     const struct pack_advise_outcome *now = &a->found.now;
     uint64_t n = a->result->setup.n_workers;
-    const struct pack_advise_engine_subject subject = { data->file, data->path, 0 };
-    struct pack_advise_engine e = { .is_known = false };
-    enum pack_status status = PACK_OK;
+    struct pack_advise_engine e;
     if (pack_bench_threads_check(a->params, pack_engine_find(name), NULL) != PACK_OK)
         return PACK_OK;
-    if (!can_try)
-        status = pack_advise_engine(&a->question.params, &subject, now, &e, err);
-    if (status != PACK_OK || (!can_try && (!e.is_known || now->rate <= 0)))
+    enum pack_status status = ask_engine(a, &e, err);
+    if (status != PACK_OK || !e.is_known || now->rate <= 0 ||
+        (e.gain_low > 0 && e.gain_low <= 1)) /* not surely */
         return status;
     struct proposal *p = propose(a, "engine", &a->question.now);
     p->candidate.engine = name;
-    if (!can_try) {
-        p->candidate.gain = (struct bench_gain){ .first = e.first_rate / now->first_rate,
-                                                 .later = e.later_rate / now->later_rate,
-                                                 .whole = e.rate / now->rate };
-        fill_gains(a, p);
+    p->candidate.gain = (struct bench_gain){ .first = e.first_rate / now->first_rate,
+                                             .later = e.later_rate / now->later_rate,
+                                             .whole = e.rate / now->rate };
+    if (a->params->cold)
+        p->candidate.gain.later = p->candidate.gain.whole = p->candidate.gain.first;
+    if (e.basis == PACK_ADVISE_MEASURED) {
+        p->basis = OF_READING;
+        p->candidate.gain.low = e.gain_low;
+        p->candidate.gain.high = e.gain_high;
     }
+    fill_gains(a, p);
     snprintf(p->change.what, sizeof p->change.what, "libpack's reader, %s without HDF5",
              pack_counted(n ? n : pack_pool_default_threads(), "thread", "threads").text);
     snprintf(p->change.command, sizeof p->change.command, "{engine} %s", name);
@@ -299,22 +331,34 @@ static enum pack_status
 search_measured(struct advisor *a, struct pack_error *err)
 {
     struct pack_advise_params *params = &a->question.params;
-    const struct pack_h5_dataset *data = a->params->set->parts[0].data;
-    const struct pack_measure_params how = { .file = data->file,
-                                             .data_file = pack_h5_dataset_storage(data),
-                                             .dataset = a->params->set->dataset,
-                                             .set = a->params->set,
-                                             .with_set = a->params->with,
-                                             .budget_ns = rows_budget_ns,
-                                             .watch = params->watch };
+    const struct pack_measure_params how = measuring(a);
     struct pack_measured measured = { .now_ratio = 1 };
-    enum pack_status status =
-        pack_measure_now(&how, params, &a->question.profile, &measured, err);
+    struct pack_bench_epoch dropped = { 0 };
+    enum pack_status status = PACK_OK;
+    if (a->params->cold) /* the run has left its pages there */
+        status = pack_bench_go_cold(a->params, &dropped, err);
+    if (status == PACK_OK)
+        status = pack_measure_now(&how, params, &a->question.profile, &measured, err);
     if (status == PACK_OK)
         status = pack_advise(params, &a->found, err);
-    return status == PACK_OK
-               ? pack_measure_rows(&how, params, &a->found, &measured, err)
-               : status;
+    if (status == PACK_OK)
+        status = pack_measure_rows(&how, params, &a->found, &measured, err);
+    a->warm_rate = measured.now_warm;
+    return status;
+}
+
+/* As the model has it. */
+static enum pack_status
+find_warm_rate(struct advisor *a, struct pack_error *err)
+{
+    struct pack_advise_params params = a->question.params;
+    struct pack_advise_outcome o;
+    params.machine.is_warm = true;
+    params.machine.ram_bytes = UINT64_MAX / 2;
+    enum pack_status status = pack_advise_evaluate(&params, &a->question.now, 0, &o, err);
+    if (status == PACK_OK)
+        a->warm_rate = o.later_rate;
+    return status;
 }
 
 /* Or else fitted to the run: where nothing can be measured, or that fails. */
@@ -349,6 +393,9 @@ try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_e
     enum pack_status status =
         pack_bench_try(a->params, a->result, a->ask, candidates, n, err);
     for (size_t i = 0; status == PACK_OK && i < n; i++) {
+        if (candidates[i].gain.first > 0 &&
+            !pack_bench_tells_all(&a->found.now, &first[i].candidate.gain, &candidates[i]))
+            continue; /* stays predicted */
         first[i].basis = OF_RUN;
         first[i].candidate = candidates[i];
         fill_gains(a, &first[i]);
@@ -378,6 +425,9 @@ static enum pack_status
 judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
 {
     enum pack_status status = search(a, err);
+    if (status == PACK_OK && a->params->cold && a->warm_rate <= 0)
+        status = find_warm_rate(a, err);
+    ranking->warm_rate = a->params->cold ? a->warm_rate : 0;
     if (status == PACK_OK)
         status = pack_advise_warn_stored(&a->question.params, a->question.file, &a->found, err);
     if (status == PACK_OK) {
@@ -390,14 +440,17 @@ judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
     if (status == PACK_OK)
         status = propose_once(a, err);
     bool can_try = pack_bench_can_try(a->params, a->result, &a->question, a->ask);
+    bool engine_is_tried = can_try && a->params->cold; /* else it is as the advisor has it */
     if (status == PACK_OK && can_try)
         propose_batch(a);
-    if (status == PACK_OK)
-        status = propose_engine(a, can_try, err);
+    if (status == PACK_OK && engine_is_tried)
+        status = propose_engine(a, err);
     if (status == PACK_OK && can_try) {
         ranking->batch_is_judged = true;
         status = try_same_file(a, a->proposals + n_found, a->n_proposals - n_found, err);
     }
+    if (status == PACK_OK && !engine_is_tried)
+        status = propose_engine(a, err);
     for (size_t i = 0; i < a->n_proposals; i++)
         pack_bench_rank(ranking, &a->proposals[i].change);
     return status;

@@ -56,7 +56,7 @@ struct pack_bench_ask {
  * order and layout are those that pack_advise() and measure.h answer when asked the same:
  * the choice, and what costs less and gains less. More workers, opening once, larger
  * batches and libpack's own reader are tried on the file, in turns with the run's settings,
- * if it lies in memory.
+ * if it lies in memory, or else as the run was, with cold pages in each epoch.
  * Changes of transfer and page cache are predicted from the run's times. Echoing comes
  * last, where there is room for another change.
  *

@@ -33,6 +33,7 @@ struct bench_candidate {
     uint64_t n_workers;
     const char *engine;     /* NULL: the run's */
     struct bench_gain gain; /* of the readers */
+    bool saw_later, now_saw_later; /* tried, it got beyond the first epoch; so did today's */
 };
 
 /* A run as a question to the advisor. */
@@ -59,8 +60,8 @@ void pack_bench_fit(const struct bench_question *question,
                     struct pack_advise_outcome *outcome);
 
 enum { BENCH_CANDIDATES_MAX = 4 };
-/* Whether candidates can be tried on the file: batches come within half a second, out of
- * memory, from the library. */
+/* Whether candidates can be tried on the file: batches come within half a second, from the
+ * library, and out of memory or, as the run was, from storage in each epoch. */
 bool pack_bench_can_try(const struct pack_bench_params *params,
                         const struct pack_bench_result *result,
                         const struct bench_question *question,
@@ -107,6 +108,12 @@ enum pack_status pack_bench_try(const struct pack_bench_params *params,
                                 struct bench_candidate *candidates, size_t n,
                                 struct pack_error *err);
 
+/* Whether that tells of a training: later epochs were seen, or gain as much as the first one
+ * by what was predicted. now: as predicted too. */
+bool pack_bench_tells_all(const struct pack_advise_outcome *now,
+                          const struct bench_gain *predicted,
+                          const struct bench_candidate *tried);
+
 /* Medians of the ratios of two trials' rounds: of first epochs, of later ones, of trainings
  * of n_epochs, the last with its interval. */
 void pack_bench_trial_gain(const struct pack_trial_result *a,
@@ -124,6 +131,7 @@ void pack_bench_word(const struct pack_bench_params *params,
 struct bench_ranking {
     struct pack_bench_advice *advice;
     bool batch_is_judged; /* larger ones were tried: they are not predicted any more */
+    double warm_rate; /* samples/s of today's settings out of the page cache; 0: not known */
 };
 void pack_bench_rank(struct bench_ranking *ranking,
                      const struct pack_bench_change *change);

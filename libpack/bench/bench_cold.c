@@ -83,10 +83,10 @@ drop_images(const struct pack_source *source, struct pack_bench_epoch *epoch,
 }
 
 enum pack_status
-pack_bench_go_cold(const struct bench_plan *plan, struct pack_bench_epoch *epoch,
+pack_bench_go_cold(const struct pack_bench_params *params, struct pack_bench_epoch *epoch,
                    struct pack_error *err)
 {
     epoch->pages.cold = PACK_COLD_CHECKED;
-    return plan->params.set ? drop_set(plan->params.set, epoch, err)
-                            : drop_images(plan->params.images.source, epoch, err);
+    return params->set ? drop_set(params->set, epoch, err)
+                       : drop_images(params->images.source, epoch, err);
 }

@@ -55,8 +55,8 @@ void pack_bench_record_take(struct pack_bench_result *result, uint64_t start_ns,
 void pack_bench_record_step(struct pack_bench_result *result, uint64_t start_ns,
                             const struct pack_step *step);
 
-/* Drops the pages of all files that the run reads, and sees what stayed. */
-enum pack_status pack_bench_go_cold(const struct bench_plan *plan,
+/* Drops the pages of all files that a run reads, and sees what stayed. */
+enum pack_status pack_bench_go_cold(const struct pack_bench_params *params,
                                     struct pack_bench_epoch *epoch,
                                     struct pack_error *err);
 

@@ -80,6 +80,10 @@ pack_bench_times(const struct pack_bench_result *r)
         wall -= p.take + (p.beside ? 0 : p.consume);
     if (p.read > 0 && wall > p.read && (p.in_line || wall > 1.1 * other))
         p.wall_per_read = wall / p.read;
+    if (wall > 0 && p.read > wall) { /* more of them waited for storage than there are processors */
+        p.hdf5 *= wall / p.read;
+        p.read = wall;
+    }
     return p;
 }
 
@@ -88,8 +92,10 @@ pack_bench_times(const struct pack_bench_result *r)
 /* Bytes instead of floats: a quarter over the bus, and no normalising here. */
 static bool
 send_bytes(const struct pack_bench_params *params, const struct pack_bench_result *r,
-           struct bench_times *p, struct pack_bench_change *c)
+           const struct bench_ranking *known, struct bench_times *p,
+           struct pack_bench_change *c)
 {
+    (void)known;
     if (!p->beside || params->consumer.params.transfer != PACK_TRANSFER_FLOAT32)
         return false;
     c->kind = "transfer";
@@ -103,8 +109,10 @@ send_bytes(const struct pack_bench_params *params, const struct pack_bench_resul
 /* What is done once for a batch is done less often. */
 static bool
 enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_result *r,
-              struct bench_times *p, struct pack_bench_change *c)
+              const struct bench_ranking *known, struct bench_times *p,
+              struct pack_bench_change *c)
 {
+    (void)known;
     const struct pack_bench_epoch *t = &r->total;
     uint64_t batch = r->setup.batch * LARGER_BATCH;
     c->kind = "batch";
@@ -170,10 +178,29 @@ warm_ns_per_byte(const struct pack_bench_result *r)
                                                   : 0);
 }
 
-/* The file in the page cache before the run: storage is then as fast as memory. */
+/* Readers without storage: as fast as the advisor found them, or else storage as fast as
+ * memory. */
+static void
+read_warm(const struct pack_bench_result *r, double rate, struct bench_times *p)
+{
+    const struct pack_bench_epoch *t = &r->total;
+    double n = (double)t->n_samples, now = (double)t->work.read.storage_ns;
+    if (rate > 0) {
+        double other =
+            (double)(t->work.delay_ns + t->work.collate_ns + t->work.interpret_ns);
+        p->read = smaller(p->read * p->wall_per_read, other / n / lanes(r) + 1e9 / rate);
+        p->wall_per_read = 1;
+        return;
+    }
+    double warm = smaller(now, warm_ns_per_byte(r) * (double)t->work.read.file_read_bytes);
+    p->read -= (now - warm) / n / lanes(r);
+}
+
+/* The file in the page cache before the run. */
 static bool
 preload(const struct pack_bench_params *params, const struct pack_bench_result *r,
-        struct bench_times *p, struct pack_bench_change *c)
+        const struct bench_ranking *known, struct bench_times *p,
+        struct pack_bench_change *c)
 {
     const struct pack_bench_epoch *t = &r->total;
     const char *file = params->set ? params->set->parts[0].data->data_file : "";
@@ -190,9 +217,7 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
         size > memory / 10 * 8)
         return false;
     c->kind = "preload";
-    double now = (double)t->work.read.storage_ns;
-    double warm = smaller(now, warm_ns_per_byte(r) * (double)t->work.read.file_read_bytes);
-    p->read -= (now - warm) / (double)t->n_samples / lanes(r);
+    read_warm(r, known->warm_rate, p);
     snprintf(c->what, sizeof c->what, "reading the file (%s) into memory once beforehand",
              pack_bytes_format(size, text));
     /* braces are for parameters, and a part of a name is none */
@@ -209,17 +234,19 @@ preload(const struct pack_bench_params *params, const struct pack_bench_result *
 /* Each describes one change and what the times would be; false: it does not apply. */
 typedef bool (*remedy_fn)(const struct pack_bench_params *params,
                           const struct pack_bench_result *result,
-                          struct bench_times *times, struct pack_bench_change *change);
+                          const struct bench_ranking *known, struct bench_times *times,
+                          struct pack_bench_change *change);
 static const remedy_fn remedies[] = { send_bytes, enlarge_batch, preload };
 
 static bool
 apply(remedy_fn remedy, const struct pack_bench_params *params,
-      const struct pack_bench_result *result, struct pack_bench_change *c)
+      const struct pack_bench_result *result, const struct bench_ranking *known,
+      struct pack_bench_change *c)
 {
     const struct bench_times now = pack_bench_times(result);
     struct bench_times then = now;
     *c = (struct pack_bench_change){ .gain = 0 };
-    if (!remedy(params, result, &then, c))
+    if (!remedy(params, result, known, &then, c))
         return false;
     double cycle = pack_bench_cycle_ns(&then);
     c->gain = cycle > 0 ? pack_bench_cycle_ns(&now) / cycle : 0;
@@ -232,8 +259,9 @@ pack_bench_enlarge(const struct pack_bench_params *params,
                    const struct pack_bench_result *result, uint64_t *batch,
                    struct pack_bench_change *change)
 {
+    const struct bench_ranking nothing = { .advice = NULL };
     *batch = result->setup.batch * LARGER_BATCH;
-    return apply(enlarge_batch, params, result, change);
+    return apply(enlarge_batch, params, result, &nothing, change);
 }
 
 /* ------------------------------------------------------------------- ranking */
@@ -286,7 +314,7 @@ pack_bench_remedies(const struct pack_bench_params *params,
         struct pack_bench_change change;
         if (ranking->batch_is_judged && remedies[i] == enlarge_batch)
             continue;
-        if (apply(remedies[i], params, result, &change))
+        if (apply(remedies[i], params, result, ranking, &change))
             pack_bench_rank(ranking, &change);
     }
     add_echo(result, ranking->advice);

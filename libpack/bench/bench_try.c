@@ -7,6 +7,7 @@
  * of each round's first and later epochs, and what a candidate gains is the median of the
  * rounds' ratios of these. Batches that take long are read in fewer, longer rounds.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,8 @@ pack_bench_can_try(const struct pack_bench_params *params,
                    const struct bench_question *question,
                    const struct pack_bench_ask *ask)
 {
-    return can_read(params, result, ask) && question->params.machine.is_warm &&
+    return can_read(params, result, ask) &&
+           (params->cold || question->params.machine.is_warm) &&
            batch_ns(result) <= batch_most_ns;
 }
 
@@ -91,7 +93,7 @@ as_reader(const struct pack_bench_params *params)
     p.consumer.name = NULL;
     p.consumer.params = (struct pack_consumer_params){ .has_normalise = false };
     p.consumer.echo = 0;
-    p.consumer.echo_split = p.keep_events = p.cold = false;
+    p.consumer.echo_split = p.keep_events = false;
     p.stop.batches = 0;
     return p;
 }
@@ -140,6 +142,17 @@ pack_bench_trial_gain(const struct pack_trial_result *a,
     gain->high = g.high;
 }
 
+bool
+pack_bench_tells_all(const struct pack_advise_outcome *now,
+                     const struct bench_gain *predicted, const struct bench_candidate *tried)
+{
+    static const double alike = 0.1;
+    bool now_told = tried->now_saw_later || now->first_rate <= 0 ||
+                    fabs(now->later_rate / now->first_rate - 1) <= alike;
+    return (tried->saw_later && now_told) || predicted->first <= 0 ||
+           fabs(predicted->later / predicted->first - 1) <= alike;
+}
+
 /* Samples of the largest batch over those of the run's. */
 static uint64_t
 enlarged(const struct pack_bench_result *r, const struct bench_candidate *candidates,
@@ -161,7 +174,7 @@ pack_bench_try(const struct pack_bench_params *params,
     bool is_slow = wanted_ns > slice_most_ns;
     struct pack_trial_params trial = { .rounds_min = is_slow ? SLOW_ROUNDS : ROUNDS,
                                        .rounds_max = is_slow ? SLOW_ROUNDS : ROUNDS,
-                                       .is_resident = params->set &&
+                                       .is_resident = params->set && !params->cold &&
                                                       pack_bench_is_resident(params->set),
                                        .watch = ask->watch };
     struct pack_bench_params runs[BENCH_CANDIDATES_MAX + 1] = { as_reader(params) };
@@ -176,6 +189,8 @@ pack_bench_try(const struct pack_bench_params *params,
     enum pack_status status = pack_trial_run(runs, n + 1, &trial, r, err);
     for (size_t i = 0; i < n; i++) {
         candidates[i].gain = (struct bench_gain){ 0 };
+        candidates[i].saw_later = r[i + 1].has_later;
+        candidates[i].now_saw_later = r[0].has_later;
         if (status == PACK_OK)
             pack_bench_trial_gain(&r[0], &r[i + 1], pack_bench_training(params),
                                   &candidates[i].gain);

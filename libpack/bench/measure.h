@@ -64,7 +64,7 @@ enum pack_status pack_measure_rows(const struct pack_measure_params *how,
 
 /*
  * And what libpack's reader makes of the file as it is: in turns with today's settings,
- * about a second. `engine` is as pack_advise_engine() left it; where it is not known, or the
+ * one to seven seconds. `engine` is as pack_advise_engine() left it; where it is not known, or the
  * file is not in the page cache, it stays as predicted. Errors likewise.
  */
 enum pack_status pack_measure_engine(const struct pack_measure_params *how,

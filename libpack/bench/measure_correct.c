@@ -100,6 +100,22 @@ scaled(const struct measure_rows *rows, struct pack_cost cost, double samples,
                           pack_advise_workers(params));
 }
 
+/* What today's settings give in later epochs where the page cache holds the file, if they were
+ * too few to see on the file itself. */
+static enum pack_status
+find_warm(const struct measure_rows *rows, struct factors f, struct pack_measured *m,
+          struct pack_error *err)
+{
+    struct pack_advise_params params = *rows->params;
+    struct measure_expected e;
+    params.machine.is_warm = true;
+    params.machine.ram_bytes = UINT64_MAX / 2;
+    enum pack_status status = pack_measure_model(&params, params.now, 0, &e, err);
+    if (status == PACK_OK)
+        m->now_warm = scaled(rows, e.later_cost, e.later_samples, f, 1);
+    return status;
+}
+
 /* What storage takes over what the model says, by what today's settings gave of a file that
  * was cold: it was read once, so that this counts within bounds, and only where the first epoch
  * waited for storage, not for the processor. */
@@ -237,6 +253,10 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
         return status;
     o->first_rate = scaled(rows, o->first_cost, o->first_samples, f, pages);
     o->later_rate = scaled(rows, o->steady_cost, o->steady_samples, later, pages);
+    if (o->is_now && m->now_warm <= 0)
+        status = find_warm(rows, later, m, err);
+    if (status != PACK_OK)
+        return status;
     if (is_known)
         m->now_ratio = (m->now_later / m->modelled_later) / (o->later_rate / modelled);
     const struct pack_cost *now = &rows->candidates[0].row->steady_cost;

@@ -1,4 +1,8 @@
-/* The same batches, by processes that read with HDF5 and by threads that do not, in turns. */
+/*
+ * Processes that read with HDF5, and threads that do not, in turns: the same samples, in batches
+ * of which a few are read in a slice. Threads that keep all chunks in a small file read on until
+ * they have come to a later epoch.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +14,28 @@
 
 enum {
     ROUNDS = 6, /* the fewest whose extremes are an interval of 95 % */
+    LONG_ROUNDS = 2,
+    BATCHES = 8, /* of the reader in a slice */
     PART_BYTES = 128 << 20,
     PART_SAMPLES_MAX = 1 << 20
 };
-static const uint64_t slice_ns = 100 * 1000 * 1000;
+static const double slice_ns = 100 * 1000 * 1000, slice_most_ns = 250 * 1000 * 1000,
+                    long_most_ns = 1500 * 1000 * 1000.0;
 static const double alike = 0.1;
 
 struct timing {
     const struct pack_measure_params *how;
     const struct pack_advise_params *params;
     struct pack_bench_params run[2]; /* today's way, and the reader's */
+    uint64_t slice_ns;
     uint64_t *part;                  /* samples that the latter reads; NULL: all */
 };
+
+static bool
+is_steady(const struct pack_advise_outcome *o)
+{
+    return fabs(o->later_rate / o->first_rate - 1) <= alike;
+}
 
 /* Later epochs were read, or are like the first: gains over a training become rates, as rows
  * have them. */
@@ -30,9 +44,9 @@ take_all(const struct timing *t, const struct pack_advise_outcome *now,
          const struct pack_trial_result r[2], struct pack_advise_engine *e)
 {
     const struct pack_advise_params *params = t->params;
-    double more = e->later_rate / e->first_rate, more_now = now->later_rate / now->first_rate;
+    double more = e->later_rate / e->first_rate;
     struct bench_gain gain;
-    bool is_seen = (r[0].has_later || (t->part && fabs(more_now - 1) <= alike)) && r[1].has_later;
+    bool is_seen = (r[0].has_later || (t->part && is_steady(now))) && r[1].has_later;
     pack_bench_trial_gain(&r[0], &r[1], pack_advise_epochs(params), &gain);
     if (gain.whole <= 0 || (!is_seen && fabs(more - 1) > alike))
         return false;
@@ -43,6 +57,37 @@ take_all(const struct timing *t, const struct pack_advise_outcome *now,
     e->gain_high = gain.high;
     e->basis = PACK_ADVISE_MEASURED;
     return true;
+}
+
+/* Else the reader's are read, where it does not take long to get there and today's are like its
+ * first: not in turns, so that nobody knows between which bounds the gain lies. */
+static enum pack_status
+take_long(const struct timing *t, const struct pack_advise_outcome *now,
+          const struct pack_trial_result r[2], struct pack_advise_engine *e, bool *done,
+          struct pack_error *err)
+{
+    double epoch_ns = (double)e->forecast.epoch_samples / e->first_rate * 1e9;
+    struct pack_trial_params trial = { .slice_ns = (uint64_t)(1.25 * epoch_ns + 2 * slice_ns),
+                                       .rounds_min = LONG_ROUNDS,
+                                       .rounds_max = LONG_ROUNDS,
+                                       .is_resident = true,
+                                       .watch = t->how->watch };
+    if (epoch_ns > long_most_ns || t->part || (!r[0].has_later && !is_steady(now)) ||
+        r[0].later_rate <= 0 || r[0].first_rate <= 0)
+        return PACK_OK;
+    struct pack_trial_result *more = calloc(1, sizeof *more);
+    if (!more)
+        return pack_fail_memory(err, "measurements");
+    enum pack_status status = pack_trial_run(&t->run[1], 1, &trial, more, err);
+    if (status == PACK_OK && more->has_later) {
+        e->first_rate = now->first_rate * more->first_rate / r[0].first_rate;
+        e->later_rate = now->later_rate * more->later_rate / r[0].later_rate;
+        e->rate = pack_advise_mean_rate(t->params, e->first_rate, e->later_rate);
+        e->basis = PACK_ADVISE_MEASURED;
+        *done = true;
+    }
+    free(more);
+    return status;
 }
 
 /* Else what was measured of the first epoch over what the model says of the same samples scales
@@ -91,11 +136,14 @@ cut_pattern(struct timing *t, const struct pack_advise_engine *e, struct pack_er
 
 static void
 make_runs(struct timing *t, const struct measure_file *file,
-          const struct pack_advise_outcome *now)
+          const struct pack_advise_outcome *now, const struct pack_advise_engine *e)
 {
-    struct pack_advise_config config = *t->params->now;
-    pack_measure_cut_batch(t->params, now->rate, slice_ns, &config);
+    double batch = (double)t->params->reading.pattern.batch,
+           wanted_ns = BATCHES * batch / fmax(e->first_rate, 1) * 1e9;
+    t->slice_ns = (uint64_t)fmin(slice_most_ns, fmax(slice_ns, wanted_ns));
     for (int i = 0; i < 2; i++) {
+        struct pack_advise_config config = *t->params->now;
+        pack_measure_cut_batch(t->params, i ? e->first_rate : now->rate, t->slice_ns, &config);
         pack_measure_run(t->params, &config, file->set, &t->run[i]);
         t->run[i].with = file->with;
     }
@@ -110,19 +158,22 @@ time_both(struct timing *t, const struct measure_file *file,
           const struct pack_advise_outcome *now, struct pack_advise_engine *e,
           struct pack_error *err)
 {
-    struct pack_trial_params trial = { .slice_ns = slice_ns,
-                                       .rounds_min = ROUNDS,
+    struct pack_trial_params trial = { .rounds_min = ROUNDS,
                                        .rounds_max = ROUNDS,
                                        .is_resident = true, /* or it is not timed */
                                        .watch = t->how->watch };
     struct pack_trial_result *r = calloc(2, sizeof *r);
     if (!r)
         return pack_fail_memory(err, "measurements");
-    make_runs(t, file, now);
+    make_runs(t, file, now, e);
+    trial.slice_ns = t->slice_ns;
     enum pack_status status = cut_pattern(t, e, err);
     if (status == PACK_OK)
         status = pack_trial_run(t->run, 2, &trial, r, err);
-    if (status == PACK_OK && !take_all(t, now, r, e))
+    bool done = status == PACK_OK && take_all(t, now, r, e);
+    if (status == PACK_OK && !done)
+        status = take_long(t, now, r, e, &done, err);
+    if (status == PACK_OK && !done)
         status = take_first(t, now, r, e, err);
     free(t->part);
     free(r);

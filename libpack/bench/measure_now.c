@@ -50,6 +50,8 @@ pack_measure_take_now(const struct pack_advise_params *params,
     bool is_new = !m->has_now;
     m->has_now = true;
     m->now_later = r->later_rate;
+    if (r->has_later) /* all was read in the slice before */
+        m->now_warm = r->later_rate;
     enum pack_status status = pack_measure_model(
         params, params->now, r->has_later ? 0 : r->first_samples, &e, err);
     m->modelled_later = r->has_later ? e.later : e.first;

@@ -75,7 +75,7 @@ def carry_out(path, case, command):
            'codec': new[2] if new else 'none'}
     out = f'{regret.FOLDER}/proposed.h5'
     regret.rewrite(path, row, out)
-    regret.touch(out, case[3])
+    regret.settle(out, case[3])
     return reading(out, case, options), out
 
 
