@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpack/base/pool.h"
 #include "libpack/base/rng.h"
 #include "libpack/bench/bench_advice_parts.h"
 #include "tests/tap.h"
@@ -291,19 +292,25 @@ test_tells(void)
     ok(pack_bench_tells_all(&steady, &more, &c) && pack_bench_tells_all(&unknown, &more, &c) &&
            !pack_bench_tells_all(&filling, &more, &c),
        "they have to be seen, and today's too unless these are like the first");
+    ok(!pack_bench_tells_all(&filling, &same, &c) && !pack_bench_tells_all(&filling, &none, &c),
+       "nor are they compared with a first one");
     c.now_saw_later = true;
     ok(pack_bench_tells_all(&filling, &more, &c), "then all is told");
     c.saw_later = false;
-    ok(!pack_bench_tells_all(&filling, &more, &c), "today's alone do not tell");
+    ok(!pack_bench_tells_all(&filling, &more, &c) && !pack_bench_tells_all(&filling, &same, &c) &&
+           pack_bench_tells_all(&steady, &same, &c),
+       "today's alone do not tell, but where all are alike");
 }
 
 /* ------------------------------------------------------------- a run's times */
 
-/* A cold run of 4 workers: 1000 samples in a second, of which each waited 0.9 s. */
+/* A cold run of workers that share processors: 1000 samples in a second, of which each waited
+ * 0.9 s. */
 static struct pack_bench_result
 cold_run(void)
 {
-    struct pack_bench_result r = { .setup = { .n_workers = 4, .consumer = "null", .batch = 10,
+    uint64_t n = 4 * pack_pool_default_threads();
+    struct pack_bench_result r = { .setup = { .n_workers = n, .consumer = "null", .batch = 10,
                                               .epoch_samples = 10 },
                                    .verdict.limit = PACK_LIMIT_STORAGE,
                                    .steps.au = -1,
@@ -312,8 +319,8 @@ cold_run(void)
     r.total.n_samples = 1000;
     r.total.n_batches = 100;
     r.total.wait_ns = r.elapsed_ns;
-    w->total_ns = 4 * UINT64_C(1000000000);
-    w->read.call_ns = w->read.storage_ns = 4 * UINT64_C(900000000);
+    w->total_ns = n * 1000000000;
+    w->read.call_ns = w->read.storage_ns = n * 900000000;
     w->read.file_read_bytes = w->storage_bytes = 1 << 20;
     w->read.file_reads = 1000;
     w->knows_storage = true;
@@ -340,7 +347,7 @@ gain_of(const struct pack_bench_advice *advice, const char *kind)
 }
 
 /* 5000 samples/s out of the page cache are 5 times what was read, unless 0.3 ms of each 1 ms are
- * the interpreter's. */
+ * the interpreter's and the labels'. */
 static void
 test_preload(void)
 {
@@ -353,14 +360,28 @@ test_preload(void)
     pack_bench_remedies(&m.params, &r, &ranking);
     double gain = gain_of(&advice, "preload");
     ok(gain > 4.999 && gain < 5.001, "preloading gains what the advisor found: %g", gain);
+    r.total.start_ns = 100 * 1000 * 1000;
+    advice.n = 0;
+    pack_bench_remedies(&m.params, &r, &ranking);
+    gain = gain_of(&advice, "preload");
+    ok(gain > 3.333 && gain < 3.334, "workers that are started anew start then, too: %g", gain);
+    r.total.start_ns = 0;
+    ranking.warm_rate = 0;
+    advice.n = 0;
+    pack_bench_remedies(&m.params, &r, &ranking);
+    gain = gain_of(&advice, "preload");
+    ok(gain > 5 && gain < 10.01,
+       "where that is not known, storage is as fast as memory, in as many lanes: %g", gain);
+    ranking.warm_rate = 5000;
     r.setup.n_workers = 1; /* as on any number of processors */
     r.total.work.total_ns = 1000 * 1000 * 1000;
-    r.total.work.interpret_ns = 300 * 1000 * 1000;
+    r.total.work.interpret_ns = 200 * 1000 * 1000;
+    r.total.work.with.call_ns = 100 * 1000 * 1000;
     advice.n = 0;
     pack_bench_remedies(&m.params, &r, &ranking);
     gain = gain_of(&advice, "preload");
     ok(gain > 1.999 && gain < 2.001, "but for what is not reading: %g", gain);
-    r.total.work.interpret_ns = 0;
+    r.total.work.interpret_ns = r.total.work.with.call_ns = 0;
     ranking.warm_rate = 900;
     advice.n = 0;
     pack_bench_remedies(&m.params, &r, &ranking);

@@ -347,20 +347,6 @@ search_measured(struct advisor *a, struct pack_error *err)
     return status;
 }
 
-/* As the model has it. */
-static enum pack_status
-find_warm_rate(struct advisor *a, struct pack_error *err)
-{
-    struct pack_advise_params params = a->question.params;
-    struct pack_advise_outcome o;
-    params.machine.is_warm = true;
-    params.machine.ram_bytes = UINT64_MAX / 2;
-    enum pack_status status = pack_advise_evaluate(&params, &a->question.now, 0, &o, err);
-    if (status == PACK_OK)
-        a->warm_rate = o.later_rate;
-    return status;
-}
-
 /* Or else fitted to the run: where nothing can be measured, or that fails. */
 static enum pack_status
 search(struct advisor *a, struct pack_error *err)
@@ -381,6 +367,21 @@ search(struct advisor *a, struct pack_error *err)
     return pack_advise_settle(params, &a->found, err);
 }
 
+/* It stays predicted, but for the first epoch, whose gain over what was predicted of it scales
+ * that of all. */
+static void
+take_first(const struct advisor *a, struct proposal *p, const struct bench_gain *tried)
+{
+    struct bench_gain *gain = &p->candidate.gain;
+    if (gain->first <= 0)
+        return;
+    double factor = tried->first / gain->first;
+    gain->first *= factor;
+    gain->later *= factor;
+    gain->whole *= factor;
+    fill_gains(a, p);
+}
+
 /* Tries the proposals that leave the file as it is, in turns with today's settings. */
 static enum pack_status
 try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_error *err)
@@ -394,8 +395,10 @@ try_same_file(struct advisor *a, struct proposal *first, size_t n, struct pack_e
         pack_bench_try(a->params, a->result, a->ask, candidates, n, err);
     for (size_t i = 0; status == PACK_OK && i < n; i++) {
         if (candidates[i].gain.first > 0 &&
-            !pack_bench_tells_all(&a->found.now, &first[i].candidate.gain, &candidates[i]))
-            continue; /* stays predicted */
+            !pack_bench_tells_all(&a->found.now, &first[i].candidate.gain, &candidates[i])) {
+            take_first(a, &first[i], &candidates[i].gain);
+            continue;
+        }
         first[i].basis = OF_RUN;
         first[i].candidate = candidates[i];
         fill_gains(a, &first[i]);
@@ -425,8 +428,6 @@ static enum pack_status
 judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
 {
     enum pack_status status = search(a, err);
-    if (status == PACK_OK && a->params->cold && a->warm_rate <= 0)
-        status = find_warm_rate(a, err);
     ranking->warm_rate = a->params->cold ? a->warm_rate : 0;
     if (status == PACK_OK)
         status = pack_advise_warn_stored(&a->question.params, a->question.file, &a->found, err);

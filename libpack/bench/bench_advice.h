@@ -60,7 +60,7 @@ struct pack_bench_ask {
  * Changes of transfer and page cache are predicted from the run's times. Echoing comes
  * last, where there is room for another change.
  *
- * That takes ten to twenty seconds, and 128 MiB of memory for each of five copies at most.
+ * That takes ten to thirty seconds, and 128 MiB of memory for each of five copies at most.
  * A change whose measured gain may be a loss is not named. Nothing is tried where the
  * consumer is cuda, whose process cannot fork readers any more, or where batches take more
  * than half a second: rates are then predicted, with costs fitted to the run.

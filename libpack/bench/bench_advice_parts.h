@@ -11,6 +11,7 @@
 struct bench_times {
     double read, wall_per_read; /* the latter at least 1: reading's wall time over it */
     double hdf5;                /* of read: inside the library's calls */
+    double lanes;               /* readers that are at it side by side */
     double take;                /* this process, on top of waiting and consuming */
     double copy, consume;
     bool in_line, beside; /* read by this process; consumed by a device of its own */

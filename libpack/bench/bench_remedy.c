@@ -64,6 +64,7 @@ pack_bench_times(const struct pack_bench_result *r)
     struct bench_times p = {
         .read = (double)t->work.total_ns / n / lanes(r),
         .wall_per_read = 1,
+        .lanes = lanes(r),
         .hdf5 = (double)t->work.read.call_ns / n / lanes(r),
         .copy = (double)s->copy_ns / n,
         .consume = n_steps > 1 ? (double)s->busy_ns / (n_steps - 1) * n_steps / n : 0,
@@ -80,7 +81,8 @@ pack_bench_times(const struct pack_bench_result *r)
         wall -= p.take + (p.beside ? 0 : p.consume);
     if (p.read > 0 && wall > p.read && (p.in_line || wall > 1.1 * other))
         p.wall_per_read = wall / p.read;
-    if (wall > 0 && p.read > wall) { /* more of them waited for storage than there are processors */
+    if (wall > 0 && p.read > wall) { /* more of them wait for storage than there are processors */
+        p.lanes *= p.read / wall;
         p.hdf5 *= wall / p.read;
         p.read = wall;
     }
@@ -124,7 +126,7 @@ enlarge_batch(const struct pack_bench_params *params, const struct pack_bench_re
     if (params->pattern.read != PACK_READ_SAMPLE)
         calls = smaller(call_ns * (double)t->work.read.calls,
                         (double)t->work.read.overhead_ns) /
-                n / lanes(r);
+                n / p->lanes;
     if (!p->in_line) /* of the wall time, no more than nothing else explains */
         hand_over = smaller(hand_over_ns * (double)t->n_batches / n,
                             p->read * (p->wall_per_read - 1));
@@ -185,15 +187,16 @@ read_warm(const struct pack_bench_result *r, double rate, struct bench_times *p)
 {
     const struct pack_bench_epoch *t = &r->total;
     double n = (double)t->n_samples, now = (double)t->work.read.storage_ns;
-    if (rate > 0) {
-        double other =
-            (double)(t->work.delay_ns + t->work.collate_ns + t->work.interpret_ns);
-        p->read = smaller(p->read * p->wall_per_read, other / n / lanes(r) + 1e9 / rate);
+    if (rate > 0) { /* of the data alone, by readers that are there */
+        double other = (double)(t->work.delay_ns + t->work.collate_ns +
+                                t->work.interpret_ns + t->work.with.call_ns);
+        p->read = smaller(p->read * p->wall_per_read,
+                          (other / p->lanes + (double)t->start_ns) / n + 1e9 / rate);
         p->wall_per_read = 1;
         return;
     }
     double warm = smaller(now, warm_ns_per_byte(r) * (double)t->work.read.file_read_bytes);
-    p->read -= (now - warm) / n / lanes(r);
+    p->read = larger(p->read - (now - warm) / n / p->lanes, 0);
 }
 
 /* The file in the page cache before the run. */

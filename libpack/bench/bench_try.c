@@ -147,10 +147,12 @@ pack_bench_tells_all(const struct pack_advise_outcome *now,
                      const struct bench_gain *predicted, const struct bench_candidate *tried)
 {
     static const double alike = 0.1;
-    bool now_told = tried->now_saw_later || now->first_rate <= 0 ||
-                    fabs(now->later_rate / now->first_rate - 1) <= alike;
-    return (tried->saw_later && now_told) || predicted->first <= 0 ||
-           fabs(predicted->later / predicted->first - 1) <= alike;
+    bool steady = now->first_rate <= 0 || fabs(now->later_rate / now->first_rate - 1) <= alike;
+    if (tried->saw_later && (tried->now_saw_later || steady))
+        return true;
+    if (tried->saw_later != tried->now_saw_later && !steady)
+        return false; /* a later epoch stands over a first one, or under it */
+    return predicted->first <= 0 || fabs(predicted->later / predicted->first - 1) <= alike;
 }
 
 /* Samples of the largest batch over those of the run's. */

@@ -14,13 +14,13 @@
 
 enum {
     ROUNDS = 6, /* the fewest whose extremes are an interval of 95 % */
-    LONG_ROUNDS = 2,
+    LONG_ROUNDS = 3,
     BATCHES = 8, /* of the reader in a slice */
     PART_BYTES = 128 << 20,
     PART_SAMPLES_MAX = 1 << 20
 };
 static const double slice_ns = 100 * 1000 * 1000, slice_most_ns = 250 * 1000 * 1000,
-                    long_most_ns = 1500 * 1000 * 1000.0;
+                    long_most_ns = 1000 * 1000 * 1000;
 static const double alike = 0.1;
 
 struct timing {
@@ -38,7 +38,7 @@ is_steady(const struct pack_advise_outcome *o)
 }
 
 /* Later epochs were read, or are like the first: gains over a training become rates, as rows
- * have them. */
+ * have them. Where today's are not like that, and were not read, first epochs are compared. */
 static bool
 take_all(const struct timing *t, const struct pack_advise_outcome *now,
          const struct pack_trial_result r[2], struct pack_advise_engine *e)
@@ -46,43 +46,63 @@ take_all(const struct timing *t, const struct pack_advise_outcome *now,
     const struct pack_advise_params *params = t->params;
     double more = e->later_rate / e->first_rate;
     struct bench_gain gain;
-    bool is_seen = (r[0].has_later || (t->part && is_steady(now))) && r[1].has_later;
+    bool now_told = r[0].has_later || is_steady(now), is_alike = fabs(more - 1) <= alike;
     pack_bench_trial_gain(&r[0], &r[1], pack_advise_epochs(params), &gain);
-    if (gain.whole <= 0 || (!is_seen && fabs(more - 1) > alike))
+    if (gain.whole <= 0 || (!r[1].has_later && !is_alike) || (r[1].has_later && !now_told))
         return false;
     e->first_rate = now->first_rate * gain.first;
-    e->later_rate = now->later_rate * gain.later;
-    e->rate = now->rate * gain.whole;
-    e->gain_low = gain.low;
-    e->gain_high = gain.high;
+    e->later_rate = now_told ? now->later_rate * gain.later : e->first_rate * more;
+    e->rate = pack_advise_mean_rate(params, e->first_rate, e->later_rate);
+    if (now_told)
+        e->rate = now->rate * gain.whole;
+    double times = e->rate / now->rate / gain.whole;
+    e->gain_low = times * gain.low;
+    e->gain_high = times * gain.high;
     e->basis = PACK_ADVISE_MEASURED;
     return true;
 }
 
-/* Else the reader's are read, where it does not take long to get there and today's are like its
- * first: not in turns, so that nobody knows between which bounds the gain lies. */
+/* The least of n values above 0, or the largest. */
+static double
+extreme(const double *values, uint32_t n, bool largest)
+{
+    double found = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (values[i] > 0 && (found <= 0 || (values[i] > found) == largest))
+            found = values[i];
+    return found;
+}
+
+/* Else the reader's are read, where it does not take long to get there and today's are known:
+ * not in turns, so that the gain lies between the extremes. */
 static enum pack_status
 take_long(const struct timing *t, const struct pack_advise_outcome *now,
           const struct pack_trial_result r[2], struct pack_advise_engine *e, bool *done,
           struct pack_error *err)
 {
-    double epoch_ns = (double)e->forecast.epoch_samples / e->first_rate * 1e9;
-    struct pack_trial_params trial = { .slice_ns = (uint64_t)(1.25 * epoch_ns + 2 * slice_ns),
-                                       .rounds_min = LONG_ROUNDS,
+    struct pack_trial_params trial = { .rounds_min = LONG_ROUNDS,
                                        .rounds_max = LONG_ROUNDS,
                                        .is_resident = true,
                                        .watch = t->how->watch };
+    double epoch_ns = (double)e->forecast.epoch_samples / fmax(e->first_rate, 1e-9) * 1e9;
     if (epoch_ns > long_most_ns || t->part || (!r[0].has_later && !is_steady(now)) ||
         r[0].later_rate <= 0 || r[0].first_rate <= 0)
         return PACK_OK;
     struct pack_trial_result *more = calloc(1, sizeof *more);
     if (!more)
         return pack_fail_memory(err, "measurements");
+    trial.slice_ns = (uint64_t)(1.25 * epoch_ns + 2 * slice_ns);
     enum pack_status status = pack_trial_run(&t->run[1], 1, &trial, more, err);
     if (status == PACK_OK && more->has_later) {
+        double later = more->later_rate / r[0].later_rate;
         e->first_rate = now->first_rate * more->first_rate / r[0].first_rate;
-        e->later_rate = now->later_rate * more->later_rate / r[0].later_rate;
+        e->later_rate = now->later_rate * later;
         e->rate = pack_advise_mean_rate(t->params, e->first_rate, e->later_rate);
+        double whole = e->rate / now->rate / later;
+        e->gain_low = whole * extreme(more->later, more->n_rounds, false) /
+                      extreme(r[0].later, r[0].n_rounds, true);
+        e->gain_high = whole * extreme(more->later, more->n_rounds, true) /
+                       extreme(r[0].later, r[0].n_rounds, false);
         e->basis = PACK_ADVISE_MEASURED;
         *done = true;
     }
@@ -140,10 +160,13 @@ make_runs(struct timing *t, const struct measure_file *file,
 {
     double batch = (double)t->params->reading.pattern.batch,
            wanted_ns = BATCHES * batch / fmax(e->first_rate, 1) * 1e9;
+    /* of each worker; threads share their batches */
+    const double rates[2] = { now->rate,
+                              e->first_rate * (double)pack_advise_workers(t->params) };
     t->slice_ns = (uint64_t)fmin(slice_most_ns, fmax(slice_ns, wanted_ns));
     for (int i = 0; i < 2; i++) {
         struct pack_advise_config config = *t->params->now;
-        pack_measure_cut_batch(t->params, i ? e->first_rate : now->rate, t->slice_ns, &config);
+        pack_measure_cut_batch(t->params, rates[i], t->slice_ns, &config);
         pack_measure_run(t->params, &config, file->set, &t->run[i]);
         t->run[i].with = file->with;
     }
