@@ -280,9 +280,11 @@ test_tells(void)
 {
     const struct bench_gain same = { 2, 2.19, 2.1, 0, 0 }, more = { 2, 2.21, 2.1, 0, 0 },
                             less = { 2, 1.79, 1.9, 0, 0 }, none = { 0 };
-    const struct pack_advise_outcome steady = { .first_rate = 100, .later_rate = 109 },
-                                     filling = { .first_rate = 100, .later_rate = 111 },
-                                     unknown = { .first_rate = 0 };
+    struct pack_advise_outcome steady = { .first_samples = 50, .steady_samples = 100 },
+                               filling = steady, unknown = { .first_samples = 0 };
+    steady.first_cost.total_ns = 0.545; /* per sample 1.09 and 1.11 times as much */
+    filling.first_cost.total_ns = 0.555;
+    steady.steady_cost.total_ns = filling.steady_cost.total_ns = 1;
     struct bench_candidate c = { .saw_later = false };
     ok(pack_bench_tells_all(&filling, &same, &c) && pack_bench_tells_all(&filling, &none, &c),
        "a first epoch tells of others that gain as much, or of which nothing is known");

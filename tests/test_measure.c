@@ -1173,6 +1173,7 @@ time_engine_of(struct pack_advise_engine *e, struct pack_advise_outcome *o,
     made_time_members = 0;
     bool good = pack_advise_evaluate(&params, &now, 0, o, &err) == PACK_OK;
     o->later_rate *= filling;
+    o->first_cost.total_ns *= filling;
     o->rate = pack_advise_mean_rate(&params, o->first_rate, o->later_rate);
     good = good && pack_measure_engine(&how, &params, o, e, &m, &err) == PACK_OK;
     made_time = (struct made_time){ 0 };

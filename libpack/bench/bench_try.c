@@ -14,6 +14,7 @@
 #include "libpack/base/size.h"
 #include "libpack/base/system.h"
 #include "libpack/bench/bench_advice_parts.h"
+#include "libpack/bench/measure_parts.h"
 
 enum { ROUNDS = 5, SLOW_ROUNDS = 3, BATCHES_MIN = 4 };
 static const uint64_t slice_ns = 80 * 1000 * 1000, slice_most_ns = 250 * 1000 * 1000,
@@ -147,7 +148,7 @@ pack_bench_tells_all(const struct pack_advise_outcome *now,
                      const struct bench_gain *predicted, const struct bench_candidate *tried)
 {
     static const double alike = 0.1;
-    bool steady = now->first_rate <= 0 || fabs(now->later_rate / now->first_rate - 1) <= alike;
+    bool steady = pack_measure_is_steady(now);
     if (tried->saw_later && (tried->now_saw_later || steady))
         return true;
     if (tried->saw_later != tried->now_saw_later && !steady)

@@ -31,10 +31,12 @@ struct timing {
     uint64_t *part;                  /* samples that the latter reads; NULL: all */
 };
 
-static bool
-is_steady(const struct pack_advise_outcome *o)
+bool
+pack_measure_is_steady(const struct pack_advise_outcome *o)
 {
-    return fabs(o->later_rate / o->first_rate - 1) <= alike;
+    double first = o->first_cost.total_ns * o->steady_samples,
+           later = o->steady_cost.total_ns * o->first_samples;
+    return fabs(first - later) <= alike * later;
 }
 
 /* Later epochs were read, or are like the first: gains over a training become rates, as rows
@@ -46,7 +48,8 @@ take_all(const struct timing *t, const struct pack_advise_outcome *now,
     const struct pack_advise_params *params = t->params;
     double more = e->later_rate / e->first_rate;
     struct bench_gain gain;
-    bool now_told = r[0].has_later || is_steady(now), is_alike = fabs(more - 1) <= alike;
+    bool now_told = r[0].has_later || pack_measure_is_steady(now),
+         is_alike = fabs(more - 1) <= alike;
     pack_bench_trial_gain(&r[0], &r[1], pack_advise_epochs(params), &gain);
     if (gain.whole <= 0 || (!r[1].has_later && !is_alike) || (r[1].has_later && !now_told))
         return false;
@@ -85,8 +88,9 @@ take_long(const struct timing *t, const struct pack_advise_outcome *now,
                                        .is_resident = true,
                                        .watch = t->how->watch };
     double epoch_ns = (double)e->forecast.epoch_samples / fmax(e->first_rate, 1e-9) * 1e9;
-    if (epoch_ns > long_most_ns || t->part || (!r[0].has_later && !is_steady(now)) ||
-        r[0].later_rate <= 0 || r[0].first_rate <= 0)
+    if (epoch_ns > long_most_ns || t->part ||
+        (!r[0].has_later && !pack_measure_is_steady(now)) || r[0].later_rate <= 0 ||
+        r[0].first_rate <= 0)
         return PACK_OK;
     struct pack_trial_result *more = calloc(1, sizeof *more);
     if (!more)

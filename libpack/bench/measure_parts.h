@@ -121,6 +121,10 @@ double pack_measure_apart(double ratio, const struct pack_cost *now,
 enum pack_status pack_measure_correct(struct measure_rows *rows, size_t i,
                                       struct pack_measured *m, struct pack_error *err);
 
+/* measure_engine.c: whether later epochs are like the first one by the model alone; true where
+ * it says nothing. */
+bool pack_measure_is_steady(const struct pack_advise_outcome *o);
+
 /* Rows that stay predicted go by those that were measured, so that one table has one scale: by
  * that of their layout whose hits are nearest; else by the median of those that decode as they
  * do, or not; else of all. */
