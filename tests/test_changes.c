@@ -3,6 +3,7 @@
  * which parameters they set, which of them are named and in what order, which may be
  * tried. Nothing is read.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,6 +363,14 @@ test_preload(void)
     pack_bench_remedies(&m.params, &r, &ranking);
     double gain = gain_of(&advice, "preload");
     ok(gain > 4.999 && gain < 5.001, "preloading gains what the advisor found: %g", gain);
+    m.params.cold = false;
+    advice.n = 0;
+    pack_bench_remedies(&m.params, &r, &ranking);
+    gain = gain_of(&advice, "preload");
+    ok(fabs(gain - (5 + 29) / 30.0) < 1e-3 && advice.change[0].later_gain == 1 &&
+           fabs(advice.change[0].first_gain - 5) < 1e-3,
+       "in the first epoch, where pages stay: %g in a training", gain);
+    m.params.cold = true;
     r.total.start_ns = 100 * 1000 * 1000;
     advice.n = 0;
     pack_bench_remedies(&m.params, &r, &ranking);

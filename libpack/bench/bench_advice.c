@@ -428,7 +428,7 @@ static enum pack_status
 judge(struct advisor *a, struct bench_ranking *ranking, struct pack_error *err)
 {
     enum pack_status status = search(a, err);
-    ranking->warm_rate = a->params->cold ? a->warm_rate : 0;
+    ranking->warm_rate = a->warm_rate;
     if (status == PACK_OK)
         status = pack_advise_warn_stored(&a->question.params, a->question.file, &a->found, err);
     if (status == PACK_OK) {

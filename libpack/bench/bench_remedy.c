@@ -293,6 +293,14 @@ pack_bench_rank(struct bench_ranking *ranking, const struct pack_bench_change *c
     advice->change[at] = *change;
 }
 
+/* Pages that are not dropped stay: only the first epoch finds none. */
+static void
+gain_once(struct pack_bench_change *c, uint64_t n_epochs)
+{
+    c->later_gain = 1;
+    c->gain = (c->first_gain + (double)(n_epochs - 1)) / (double)n_epochs;
+}
+
 /* Using data more often: steps, not fresh samples, so it stands behind the others. */
 static void
 add_echo(const struct pack_bench_result *result, struct pack_bench_advice *advice)
@@ -317,8 +325,11 @@ pack_bench_remedies(const struct pack_bench_params *params,
         struct pack_bench_change change;
         if (ranking->batch_is_judged && remedies[i] == enlarge_batch)
             continue;
-        if (apply(remedies[i], params, result, ranking, &change))
-            pack_bench_rank(ranking, &change);
+        if (!apply(remedies[i], params, result, ranking, &change))
+            continue;
+        if (remedies[i] == preload && !params->cold)
+            gain_once(&change, pack_bench_training(params));
+        pack_bench_rank(ranking, &change);
     }
     add_echo(result, ranking->advice);
 }
