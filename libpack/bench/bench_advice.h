@@ -57,8 +57,8 @@ struct pack_bench_ask {
  * the choice, and what costs less and gains less. More workers, opening once, larger
  * batches and libpack's own reader are tried on the file, in turns with the run's settings,
  * if it lies in memory, or else as the run was, with cold pages in each epoch.
- * Changes of transfer and page cache are predicted from the run's times. Echoing comes
- * last, where there is room for another change.
+ * Changes of transfer are predicted from the run's times, of the page cache from these and
+ * what today's settings give there. Echoing comes last, where there is room for another change.
  *
  * That takes ten to thirty seconds, and 128 MiB of memory for each of five copies at most.
  * A change whose measured gain may be a loss is not named. Nothing is tried where the
