@@ -477,6 +477,16 @@ test_epochs(void)
        "later epochs are 39, all of them: %g reads, %llu requests", o.steady_samples,
        (unsigned long long)o.steady.requests);
     setup();
+    params.reading.epochs = 1000;
+    params.reading.pattern.kind = config.pattern.kind = PACK_PATTERN_REPLACEMENT;
+    params.reading.pattern.draws = config.pattern.draws = 20;
+    config.cache = (struct pack_cache_params){ 100003, 100 * CHUNK, 0.75, PACK_HDF5_1_10 };
+    o = evaluate();
+    uint64_t loads = o.first.loads + o.steady.loads;
+    ok(o.steady_samples == 999 * 20 && loads <= 100 && loads >= 90,
+       "a cache for all of 100 chunks loads each once, in however many epochs: %llu loads",
+       (unsigned long long)loads);
+    setup();
 }
 
 /* No simulation beats its bound by more than noise: what is dropped deserved it. */

@@ -280,6 +280,13 @@ test_engine(void)
     engine.gain_low = engine.gain_high = 0;
     ok(strstr(print(&text, &r, false), "2.1 times today's, measured; later epochs") != NULL,
        "or without one");
+    measured.later_unseen = true;
+    s = print(&text, &r, false);
+    ok(strstr(s, "now: 701 samples/s where it was read for the first time; the model alone says "
+                 "903 there, 1.29 times as much") &&
+           !strstr(s, "later epochs 802"),
+       "later epochs that were not seen of a cold file are not told");
+    measured.later_unseen = false;
     engine.rate = 1.049 * result.now.rate;
     ok(!strstr(print(&text, &r, false), "READER"), "no word of a reader that gains nothing");
     engine.rate = 1.051 * result.now.rate;
@@ -749,6 +756,13 @@ test_json(void)
                                           .machine.profile = &profile,
                                           .reading.workers_end = true,
                                           .storing.keep_file = true };
+    measured.later_unseen = true;
+    pack_report_advise_json(&r, &text, NULL);
+    ok(pack_json_parse((char *)text.data, text.size, &doc, &root, NULL) == PACK_OK &&
+           holds("measured.now_later_samples_per_s", PACK_JSON_NULL, false),
+       "a rate of later epochs that were not seen is null");
+    pack_json_free(doc);
+    text.size = 0;
     result.has_now = false;
     result.rows[0].lru_hit_rate = result.rows[0].class_mixing = -1;
     r.measured = NULL;

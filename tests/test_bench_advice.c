@@ -291,6 +291,57 @@ test_batches(struct pack_readset *set)
     pack_bench_done(&apart);
 }
 
+/* The least part of the file that was in the page cache whenever somebody looked. */
+struct looked {
+    const struct pack_readset *set;
+    double least;
+};
+
+static bool
+look(void *context)
+{
+    struct looked *looked = context;
+    uint64_t size;
+    double rate = pack_readset_resident_rate(looked->set, &size);
+    if (rate >= 0 && rate < looked->least)
+        looked->least = rate;
+    return false;
+}
+
+/* A run leaves the pages that it was to find on the disk; what would be gained in the next
+ * one is measured without them. */
+static void
+test_cold(struct pack_readset *set)
+{
+    struct pack_bench_params p = reading(set, &none);
+    struct pack_bench_result r;
+    struct pack_bench_advice advice;
+    struct looked looked = { .set = set, .least = 1 };
+    struct pack_bench_ask ask = { .watch = { .context = &looked, .stop = look } };
+    p.cold = true;
+    p.stop.epochs = 1;
+    bool done = pack_bench_run(&p, &r, NULL) == PACK_OK;
+    if (done && r.epochs[0].pages.resident_bytes > 0) {
+        skip("pages of this file system do not go away");
+        pack_bench_done(&r);
+        return;
+    }
+    look(&looked);
+    ok(done && looked.least == 1, "a cold run leaves its pages there");
+    done = done && pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK;
+    ok(done && looked.least < 0.5,
+       "they are dropped before its proposals are measured: %.0f %% were there",
+       looked.least * 100);
+    looked.least = 1;
+    p.cold = false;
+    look(&looked);
+    double before = looked.least;
+    done = done && pack_bench_advise(&p, &r, &ask, &advice, NULL) == PACK_OK;
+    ok(done && looked.least == before,
+       "and nobody drops those of another");
+    pack_bench_done(&r);
+}
+
 static double
 price_of(const struct pack_advise_warning *warnings, size_t n, const char *id)
 {
@@ -465,6 +516,7 @@ main(void)
         test_refuted(single);
         test_best(single);
         test_batches(single);
+        test_cold(single);
         test_prices(single);
     }
     drop(single);

@@ -32,6 +32,12 @@ fill(void *context, uint64_t first, uint64_t n, void *out)
         ((unsigned char *)out)[i] = (unsigned char)((first * SAMPLE + i) * 31);
 }
 
+static bool
+near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
 static void
 setup(void)
 {
@@ -74,7 +80,8 @@ test_now(void)
            !measured.storage_measured,
        "which was just written, and so lies in the page cache");
     (void)pack_advise_evaluate(&params, &today, 0, &o, &err);
-    ok(measured.modelled_first == o.first_rate && measured.modelled_later == o.later_rate,
+    ok(near(measured.modelled_first, o.first_rate) &&
+           fabs(measured.modelled_later / o.later_rate - 1) < 0.05,
        "the model's rates are those of the same reads");
     struct pack_measured m;
     struct pack_advise_params p = params;
@@ -90,6 +97,60 @@ test_now(void)
                                                              .dataset = "nothing" },
                               &params, &profile, &m, &err);
     ok(status == PACK_OK && !m.has_now, "nor what cannot be read");
+}
+
+/* The model of what is read in a slice: of 20 samples of a file that is cold once, each in two
+ * halves; of batches that one worker has alone; of a cache that fills for longer. */
+static void
+test_model(void)
+{
+    struct pack_error err = { 0 };
+    struct pack_advise_params p = params;
+    struct pack_advise_config config = today;
+    struct measure_expected whole, part, shared;
+    struct pack_advise_outcome o;
+    config.cache.n_slots = config.cache.size_bytes = 0;
+    p.now = &config;
+    p.machine.is_warm = false;
+    bool done = pack_measure_model(&p, &config, 20, &part, &err) == PACK_OK &&
+                pack_measure_model(&p, &config, 0, &whole, &err) == PACK_OK &&
+                pack_advise_evaluate(&p, &config, 0, &o, &err) == PACK_OK;
+    ok(done && part.first_cost.storage_ns > 0 && whole.later_cost.storage_ns <= 0 &&
+           part.first_samples >= 20 &&
+           fabs(part.first_cost.storage_ns / part.first_samples /
+                    (whole.first_cost.storage_ns / whole.first_samples) - 1) < 0.2 &&
+           fabs(part.first / whole.first - 1) < 0.2,
+       "a part of a cold epoch is cold to its end: %g samples/s, all of it %g %s", part.first,
+       whole.first, err.text);
+    ok(done && near(whole.first, o.first_rate) && near(whole.later, o.later_rate),
+       "one worker has all of an epoch");
+    p.reading.pattern.workers = config.pattern.workers = 2;
+    p.reading.pattern.batch = config.pattern.batch = N;
+    p.machine.is_warm = true;
+    done = pack_measure_model(&p, &config, 0, &shared, &err) == PACK_OK &&
+           pack_advise_evaluate(&p, &config, 0, &o, &err) == PACK_OK;
+    ok(done && near(shared.first, o.first_rate / 2) && near(shared.later, o.later_rate / 2),
+       "of two that share one batch the other waits: %g of %g samples/s %s", shared.later,
+       o.later_rate, err.text);
+    p.reading.pattern.batch = config.pattern.batch = N - N / 4;
+    done = pack_measure_model(&p, &config, 0, &shared, &err) == PACK_OK &&
+           pack_advise_evaluate(&p, &config, 0, &o, &err) == PACK_OK;
+    ok(done && near(shared.later, o.later_rate * 2 / 3),
+       "where it has a third as many it waits for two thirds of the time: %g of %g samples/s",
+       shared.later, o.later_rate);
+    struct pack_trial_result r = { .first_rate = 1, .later_rate = 1, .has_later = true,
+                                   .n_epochs = 2 };
+    struct pack_measured two = { .now_ratio = 1 }, many = two;
+    config = today;
+    config.chunk.extent[0] = 1;
+    p.reading.pattern.batch = 1;
+    config.pattern = p.reading.pattern;
+    done = pack_measure_take_now(&p, &r, &two, &err) == PACK_OK;
+    r.n_epochs = 300;
+    done = done && pack_measure_take_now(&p, &r, &many, &err) == PACK_OK;
+    ok(done && two.modelled_later < 0.9 * many.modelled_later,
+       "a cache that two workers fill is not full in the second epoch: %g, later %g samples/s",
+       two.modelled_later, many.modelled_later);
 }
 
 /* What three rounds gave of a file, the first one more slowly: where it was not in the page
@@ -116,15 +177,21 @@ test_take_now(void)
        "of a warm file the median counts %s", err.text);
     ok(warm.now_warm == 50, "and later epochs are what the page cache gives");
     r.has_later = false;
-    ok(pack_measure_take_now(&p, &r, &one, &err) == PACK_OK && one.now_warm == 0,
+    ok(pack_measure_take_now(&p, &r, &one, &err) == PACK_OK && one.now_warm == 0 &&
+           !one.later_unseen,
        "which a first one is not");
+    one.has_now = false;
+    p.machine.is_warm = false;
+    ok(pack_measure_take_now(&p, &r, &one, &err) == PACK_OK && one.later_unseen,
+       "and which of a cold file is not one");
     r.has_later = true;
     p.machine.is_warm = false;
     good = pack_measure_take_now(&p, &r, &cold, &err) == PACK_OK &&
            pack_measure_model(&p, &today, 20, &part, &err) == PACK_OK &&
            pack_measure_model(&p, &today, 0, &whole, &err) == PACK_OK;
     ok(good && cold.now_first == 10 && cold.cold_samples == 20 && part.first != whole.first &&
-           cold.modelled_first == part.first && cold.modelled_later == whole.later,
+           cold.modelled_first == part.first && cold.modelled_later == whole.later &&
+           !cold.later_unseen,
        "of a cold one the first round, beside the model of as many samples %s", err.text);
     r.first[0] = r.first_rate = 60;
     r.later_rate = 70;
@@ -164,12 +231,6 @@ row_of(uint64_t samples)
             result.rows[i].config.cache.size_bytes == today.cache.size_bytes)
             return &result.rows[i];
     return NULL;
-}
-
-static bool
-near(double a, double b)
-{
-    return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
 static void
@@ -484,6 +545,72 @@ test_two_factors(void)
     pack_readset_close(set);
 }
 
+/* A copy whose slices end within the first epoch, some earlier than others, on a machine as
+ * above: loads lie close together there, and each round is compared with as many samples. */
+static void
+test_begun(void)
+{
+    static const struct {
+        double load, rest;
+        uint64_t begun[2];
+    } cases[] = { { 3, 0.5, { 20, 20 } }, { 2, 2, { 20, 60 } }, { 2, 2, { 60, 20 } },
+                  { 3, 0.5, { 0, 20 } } };
+    static struct measure_rows rows;
+    struct pack_error err = { 0 };
+    struct pack_readset *set = NULL;
+    const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    struct pack_advise_params copy = params;
+    struct pack_advise_config config = today;
+    struct measure_expected whole;
+    strcpy(config.codec, "gzip:4");
+    config.decode_ns = 50;
+    copy.machine.is_warm = true;
+    copy.machine.ram_bytes = UINT64_MAX / 2;
+    copy.reading.epochs = 1000;
+    copy.now = NULL;
+    bool done = pack_readset_open(&how.file, 1, "probe", &set, &err) == PACK_OK &&
+                pack_measure_model(&copy, &config, 0, &whole, &err) == PACK_OK;
+    for (size_t i = 0; done && i < sizeof cases / sizeof *cases; i++) {
+        struct pack_measured m = { .now_ratio = 1 };
+        struct pack_advise_outcome o, model;
+        double load = cases[i].load, rest = cases[i].rest, n = 0;
+        rows = (struct measure_rows){
+            .how = &how,
+            .params = &params,
+            .measured = &m,
+            .layouts[0].set = set,
+            .candidates[0] = { .row = &o, .config = config },
+            .results[0] = { .has_later = true, .n_rounds = 3 },
+            .n_candidates = 1
+        };
+        struct pack_trial_result *r = &rows.results[0];
+        r->later_rate = slowed(whole.later_cost, whole.later_samples, load, rest);
+        for (int k = 0; k < 2; k++) {
+            struct measure_expected begun;
+            r->begun_samples[k] = cases[i].begun[k];
+            if (cases[i].begun[k] == 0)
+                continue; /* its cache was filled beforehand */
+            done = done && pack_measure_model(&copy, &config, cases[i].begun[k], &begun,
+                                              &err) == PACK_OK;
+            r->first[k] = slowed(begun.first_cost, begun.first_samples, load, rest);
+            r->first_samples = cases[i].begun[k];
+            r->first_rate += r->first[k];
+            n++;
+        }
+        r->first_rate /= n;
+        done = done && pack_advise_evaluate(&params, &config, 0, &model, &err) == PACK_OK;
+        o = model;
+        done = done && pack_measure_correct(&rows, 0, &m, &err) == PACK_OK;
+        double want = slowed(model.first_cost, model.first_samples, load, rest);
+        ok(done && fabs(o.first_rate / want - 1) < 1e-6 && o.first_rate > 1.5 * r->first_rate,
+           "slices that end after %llu and %llu samples tell of all: %.6g, not %.6g %s",
+           (unsigned long long)cases[i].begun[0], (unsigned long long)cases[i].begun[1],
+           o.first_rate, want, err.text);
+    }
+    ok(done, "the model is asked %s", err.text);
+    pack_readset_close(set);
+}
+
 /* -------------------------------------------------------------------- trials */
 
 static void
@@ -499,7 +626,7 @@ test_epochs(void)
     run.n_epochs = 1;
     pack_trial_add(&r, &run, false);
     ok(!r.has_later && r.first[0] == 100 && r.early[0] == 100 && r.later[0] == 0 &&
-           r.first_samples == 100,
+           r.begun_samples[0] == 100,
        "one epoch tells nothing of later ones");
     run.n_epochs = 2;
     run.setup.epoch_samples = 200;
@@ -539,6 +666,13 @@ test_epochs(void)
     pack_trial_add(&r, &run, true);
     ok(r.first[9] == 0 && near(r.later[9], 250) && r.n_later == 6,
        "where caches were filled beforehand, all of it is later");
+    struct pack_trial_result filled = { 0 };
+    pack_trial_add(&filled, &run, false);
+    epochs[0].n_samples = 90;
+    pack_trial_add(&filled, &run, true);
+    epochs[0].n_samples = 100;
+    ok(filled.begun_samples[0] == 100 && filled.begun_samples[1] == 0,
+       "and says nothing of how far first ones came");
     struct pack_trial_result half = { .n_rounds = 3, .n_later = 1 };
     run.n_epochs = 2;
     run.setup.epoch_samples = 200;
@@ -641,6 +775,8 @@ main(void)
     test_first_alone();
     test_warm();
     test_two_factors();
+    test_begun();
+    test_model();
     test_take_now();
     test_rows();
     test_reason();

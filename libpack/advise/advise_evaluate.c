@@ -226,20 +226,6 @@ conclude(const struct pack_advise_worker *w, const struct pack_advise_epochs *ep
         c->wanted_bytes ? (double)c->file_read_bytes / (double)c->wanted_bytes : 0;
 }
 
-static void
-add_cost(struct pack_cost *sum, const struct pack_cost *part, double scale)
-{
-    sum->call_ns += scale * part->call_ns;
-    sum->copy_ns += scale * part->copy_ns;
-    sum->page_ns += scale * part->page_ns;
-    sum->storage_ns += scale * part->storage_ns;
-    sum->decode_ns += scale * part->decode_ns;
-    sum->walk_ns += scale * part->walk_ns;
-    sum->touch_ns += scale * part->touch_ns;
-    sum->cpu_ns += scale * part->cpu_ns;
-    sum->total_ns += scale * part->total_ns;
-}
-
 /* The same indexes of axis 0, whole, of the second dataset. */
 static void
 whole_boxes(const struct pack_box *boxes, uint64_t n, const struct pack_shape *extent,
@@ -287,10 +273,10 @@ add_outcome(const struct pack_advise_params *params,
 {
     const struct pack_profile *profile = params->machine.profile;
     uint64_t workers = pack_advise_workers(params);
-    add_cost(&o->first_cost, &other->first_cost,
-             o->first_samples / other->first_samples);
-    add_cost(&o->steady_cost, &other->steady_cost,
-             o->steady_samples / other->steady_samples);
+    pack_cost_add(&o->first_cost, &other->first_cost,
+                  o->first_samples / other->first_samples);
+    pack_cost_add(&o->steady_cost, &other->steady_cost,
+                  o->steady_samples / other->steady_samples);
     o->first_rate = pack_cost_rate(profile, &o->first_cost, o->first_samples, workers);
     o->later_rate = pack_cost_rate(profile, &o->steady_cost, o->steady_samples, workers);
     o->rate = pack_advise_mean_rate(params, o->first_rate, o->later_rate);

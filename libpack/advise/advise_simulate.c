@@ -16,7 +16,7 @@
 
 enum {
     EPOCHS_MAX = 3,   /* simulated; further ones are like these */
-    GROWING_MAX = 16, /* while the cache still grows; further ones are like the last */
+    GROWING_MAX = 64, /* while the cache still grows; further ones are like the last */
     VISITS_MAX = 1 << 25, /* of a full evaluation: some seconds */
     VISIT_RUNS = 8,       /* read past the cache: they take as long as a visit */
     SLICE = 1 << 16       /* samples between two looks at the watch */
@@ -208,7 +208,7 @@ simulate_epochs(struct pack_advise_worker *w, struct pack_advise_interval *first
             break;
         later.n_starts = w->params->reading.workers_end;
         interval_add(steady, &later);
-        grows = grows && later.counts.peak_bytes > held + held / 50 && e < GROWING_MAX &&
+        grows = grows && later.counts.peak_bytes > held + held / 1000 && e < GROWING_MAX &&
                 e * later.counts.requests < VISITS_MAX;
         held = later.counts.peak_bytes;
     }

@@ -285,7 +285,10 @@ put_measured(struct pack_json *json, const struct pack_measured *m)
     pack_json_bool(json, "storage", m->storage_measured);
     pack_json_bool(json, "has_now", m->has_now);
     pack_json_double(json, "now_first_samples_per_s", m->now_first);
-    pack_json_double(json, "now_later_samples_per_s", m->now_later);
+    if (m->later_unseen)
+        pack_json_null(json, "now_later_samples_per_s");
+    else
+        pack_json_double(json, "now_later_samples_per_s", m->now_later);
     pack_json_double(json, "modelled_first_samples_per_s", m->modelled_first);
     pack_json_double(json, "modelled_later_samples_per_s", m->modelled_later);
     pack_json_bool(json, "proven", m->proven);

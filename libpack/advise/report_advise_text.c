@@ -209,11 +209,18 @@ put_measured(struct page *page, const struct pack_report_advise *report)
     char first[16], later[16], model[16], line[512];
     if (!m || !m->has_now)
         return;
-    snprintf(line, sizeof line,
-             "measured on this file, now: %s samples/s, later epochs %s; the model alone "
-             "says %s there, %.3g times as much",
-             pack_short_rate(m->now_first, first), pack_short_rate(m->now_later, later),
-             pack_short_rate(m->modelled_later, model), m->modelled_later / m->now_later);
+    if (m->later_unseen)
+        snprintf(line, sizeof line,
+                 "measured on this file, now: %s samples/s where it was read for the first "
+                 "time; the model alone says %s there, %.3g times as much",
+                 pack_short_rate(m->now_first, first), pack_short_rate(m->modelled_first, model),
+                 m->modelled_first / m->now_first);
+    else
+        snprintf(line, sizeof line,
+                 "measured on this file, now: %s samples/s, later epochs %s; the model alone "
+                 "says %s there, %.3g times as much",
+                 pack_short_rate(m->now_first, first), pack_short_rate(m->now_later, later),
+                 pack_short_rate(m->modelled_later, model), m->modelled_later / m->now_later);
     pack_page_wrap(page, "      ", line, 6);
     if (m->resident_rate >= 0) {
         snprintf(line, sizeof line,

@@ -152,7 +152,11 @@ fit(const struct pack_bench_result *r, struct bench_question *q, struct pack_err
         &as_run, &q->now, is_cut ? first / workers + 1 : 0, &o, err);
     if (status != PACK_OK)
         return status;
-    q->first_factor = measured_rate(r, 0, 1) / o.first_rate;
+    double modelled = o.first_rate;
+    if (is_cut) /* two halves of what was read */
+        modelled = (o.first_samples + o.steady_samples) /
+                   (o.first_samples / o.first_rate + o.steady_samples / o.later_rate);
+    q->first_factor = measured_rate(r, 0, 1) / modelled;
     q->later_factor = q->first_factor;
     if (r->n_epochs > 1 && r->epochs[1].n_samples > 0)
         q->later_factor = measured_rate(r, 1, r->n_epochs) / o.later_rate;

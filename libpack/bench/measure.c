@@ -67,6 +67,34 @@ pack_measure_run(const struct pack_advise_params *params,
     run->pattern.extent.rank = 0; /* the set's */
 }
 
+/* Samples/s that all workers give where the first one, which has the most batches of an epoch,
+ * takes as long as that cost: the others wait for it. */
+static double
+bounded(const struct pack_advise_outcome *o, const struct pack_cost *cost, double samples,
+        double rate)
+{
+    double epoch_ns = cost->total_ns * o->worker_samples / samples;
+    return epoch_ns > 0 ? fmin(rate, o->epoch_samples * 1e9 / epoch_ns) : rate;
+}
+
+/* What was read within an epoch, of which the model has two halves: both of the same pages,
+ * though it takes the second for a later epoch. */
+static void
+join_halves(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
+            struct measure_expected *e)
+{
+    struct pack_cost half = o->steady_cost;
+    half.storage_ns = o->first.file_read_bytes
+                          ? o->first_cost.storage_ns * (double)o->steady.file_read_bytes /
+                                (double)o->first.file_read_bytes
+                          : half.storage_ns;
+    half.total_ns = half.cpu_ns + half.storage_ns;
+    pack_cost_add(&e->first_cost, &half, 1);
+    e->first_samples += o->steady_samples;
+    e->first = pack_cost_rate(params->machine.profile, &e->first_cost, e->first_samples,
+                              pack_advise_workers(params));
+}
+
 /* For the first `first_samples` of all workers together, and for later epochs; with the
  * library that is here, whichever was asked about. */
 enum pack_status
@@ -92,9 +120,12 @@ pack_measure_model(const struct pack_advise_params *params,
                             .later_samples = o.steady_samples,
                             .first_cost = o.first_cost,
                             .later_cost = o.steady_cost };
-    if (!o.is_exact) /* two halves of what was read */
-        e->first = (o.first_samples + o.steady_samples) /
-                   (o.first_samples / o.first_rate + o.steady_samples / o.later_rate);
+    if (!o.is_exact) {
+        join_halves(&here, &o, e);
+        return PACK_OK;
+    }
+    e->first = bounded(&o, &e->first_cost, e->first_samples, e->first);
+    e->later = bounded(&o, &e->later_cost, e->later_samples, e->later);
     return PACK_OK;
 }
 
@@ -165,6 +196,7 @@ is_preloaded(const struct measure_rows *rows, const struct measure_candidate *ca
 {
     return candidate->config.cache.size_bytes >= SMALL_CACHE && candidate->config.chunk.rank &&
            candidate->row->hit_rate > 0 &&
+           !candidate->config.is_virtual && /* which has a cache for each source */
            candidate->config.pattern.kind != PACK_PATTERN_BLOCK &&
            !rows->params->reading.workers_end;
 }

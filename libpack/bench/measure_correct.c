@@ -214,6 +214,51 @@ note_gain(struct measure_rows *rows, size_t i)
     o->gain_high = o->rate / now->rate * gain.high / gain.median;
 }
 
+/* The model of what each round read of the first epoch, where slices ended within it: of the
+ * longest, and as much faster than what was measured as in the median of them. Loads lie
+ * close together at the beginning, so that no round stands for a longer one. */
+static enum pack_status
+model_begun(const struct pack_advise_params *copy, const struct measure_candidate *candidate,
+            const struct pack_trial_result *r, struct measure_expected *e,
+            struct pack_error *err)
+{
+    double workers = (double)pack_advise_workers(copy), epoch = workers * e->first_samples;
+    double times[PACK_TRIAL_ROUNDS_MAX];
+    struct measure_expected whole = *e, begun;
+    enum pack_status status = PACK_OK;
+    uint64_t most = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; status == PACK_OK && i < r->n_rounds; i++) {
+        if (r->first[i] <= 0)
+            continue; /* its cache was filled beforehand */
+        begun = whole;
+        if ((double)r->begun_samples[i] < epoch)
+            status = pack_measure_model(copy, &candidate->config, r->begun_samples[i], &begun,
+                                        err);
+        times[n++] = begun.first / r->first[i];
+        if (r->begun_samples[i] > most) {
+            most = r->begun_samples[i];
+            e->first_samples = begun.first_samples;
+            e->first_cost = begun.first_cost;
+        }
+    }
+    if (n > 0)
+        e->first = r->first_rate * pack_sort_median(times, n);
+    return status;
+}
+
+/* What the model says of what was read of a copy. */
+static enum pack_status
+model_copy(const struct pack_advise_params *copy, const struct measure_candidate *candidate,
+           const struct pack_trial_result *r, struct measure_expected *e,
+           struct pack_error *err)
+{
+    enum pack_status status = pack_measure_model(
+        copy, &candidate->config, r->has_later ? 0 : r->first_samples, e, err);
+    return status == PACK_OK && r->has_later ? model_begun(copy, candidate, r, e, err)
+                                             : status;
+}
+
 enum pack_status
 pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *m,
         struct pack_error *err)
@@ -226,9 +271,7 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     struct factors f;
     double modelled = o->later_rate;
     params_of_copy(rows, &rows->layouts[candidate->layout], &copy);
-    enum pack_status status =
-        pack_measure_model(&copy, &candidate->config,
-                           r->has_later ? 0 : r->first_samples, &e, err);
+    enum pack_status status = model_copy(&copy, candidate, r, &e, err);
     if (status != PACK_OK)
         return status;
     if (!tells_later(o, &e, r))
@@ -265,7 +308,8 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     o->later_rate *= pack_measure_apart(m->now_ratio, now, &o->steady_cost);
     o->rate = pack_advise_mean_rate(rows->params, o->first_rate, o->later_rate);
     o->basis = rows->how->prove ? PACK_ADVISE_PROVEN : PACK_ADVISE_MEASURED;
-    if (i > 0 && rows->candidates[0].row->is_now)
+    const struct pack_advise_outcome *base = rows->candidates[0].row;
+    if (i > 0 && base->is_now && base->basis != PACK_ADVISE_PREDICTED)
         note_gain(rows, i);
     return PACK_OK;
 }

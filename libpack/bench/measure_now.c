@@ -7,6 +7,7 @@
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/clock.h"
 #include "libpack/bench/measure_storage.h"
+#include "libpack/model/cost.h"
 
 enum {
     ROUNDS = 3,
@@ -47,13 +48,17 @@ pack_measure_take_now(const struct pack_advise_params *params,
                       struct pack_error *err)
 {
     struct measure_expected e = { 0 }, cold = { 0 };
+    struct pack_advise_params as_read = *params;
     bool is_new = !m->has_now;
     m->has_now = true;
     m->now_later = r->later_rate;
+    m->later_unseen = !r->has_later && !params->machine.is_warm;
     if (r->has_later) /* all was read in the slice before */
         m->now_warm = r->later_rate;
+    if (r->has_later && r->n_epochs > 1) /* a cache fills for longer than was looked at */
+        as_read.reading.epochs = r->n_epochs;
     enum pack_status status = pack_measure_model(
-        params, params->now, r->has_later ? 0 : r->first_samples, &e, err);
+        &as_read, params->now, r->has_later ? 0 : r->first_samples, &e, err);
     m->modelled_later = r->has_later ? e.later : e.first;
     if (params->machine.is_warm) {
         m->now_first = r->first_rate;
@@ -84,7 +89,9 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
         return pack_fail_memory(err, "measurements");
     enum pack_status status = pack_measure_model(params, &config, LOOK_SAMPLES, &e, err);
     if (status == PACK_OK) {
-        pack_measure_cut_batch(params, e.first, slice_ns, &config);
+        double rate = pack_cost_rate(params->machine.profile, &e.first_cost, e.first_samples,
+                                     pack_advise_workers(params)); /* if all had as many */
+        pack_measure_cut_batch(params, rate, slice_ns, &config);
         pack_measure_run(params, &config, file->set, &run);
         run.with = file->with;
         status = pack_trial_run(&run, 1, &trial, r, err);

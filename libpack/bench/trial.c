@@ -43,6 +43,17 @@ median(const double *values, uint32_t n_values)
     return pack_sort_median(there, n);
 }
 
+/* How far the first epoch was read in the round that was as fast as the median: slices are
+ * equally long. */
+static uint64_t
+median_samples(const struct pack_trial_result *r)
+{
+    double samples[PACK_TRIAL_ROUNDS_MAX];
+    for (uint32_t i = 0; i < r->n_rounds; i++)
+        samples[i] = (double)r->begun_samples[i];
+    return (uint64_t)median(samples, r->n_rounds);
+}
+
 /* Samples and the time that they took. */
 struct span {
     uint64_t samples, ns;
@@ -103,9 +114,9 @@ pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run,
     if (is_later)
         r->later[i] =
             n > 1 ? rate_of(span_of(run, n / 2, n)) : rate_when_warm(run, run->n_epochs);
-    r->first_samples = run->epochs[0].n_samples;
+    r->begun_samples[i] = is_filled ? 0 : run->epochs[0].n_samples;
     if (i == 0)
-        r->opening_samples = r->first_samples;
+        r->opening_samples = run->epochs[0].n_samples;
     r->n_epochs = run->n_epochs;
     r->storage_bytes += (double)run->total.work.storage_bytes;
 }
@@ -182,6 +193,7 @@ pack_trial_run(const struct pack_bench_params *candidates, size_t n_candidates,
         if (!r->has_later)
             memcpy(r->later, r->early, sizeof r->later);
         r->first_rate = median(r->first, r->n_rounds);
+        r->first_samples = median_samples(r);
         r->later_rate = median(r->later, r->n_rounds);
     }
     return status;

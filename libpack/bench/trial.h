@@ -35,14 +35,15 @@ struct pack_trial_result {
     uint32_t n_rounds;
     /* Round by round; 0: not measured in that round. */
     double first[PACK_TRIAL_ROUNDS_MAX]; /* of the first epoch, or of what was read of it */
+    uint64_t begun_samples[PACK_TRIAL_ROUNDS_MAX]; /* that were read of it */
     double early[PACK_TRIAL_ROUNDS_MAX]; /* ... without the beginning of the run */
     double later[PACK_TRIAL_ROUNDS_MAX]; /* of the second half of the epochs; `early` where
                                             has_later is false */
     double first_rate, later_rate;
     uint32_t n_later;         /* rounds in which more than one epoch was read */
     bool has_later;           /* that was so in half of them */
-    uint64_t first_samples;   /* read in the first epoch of the last round */
-    uint64_t opening_samples; /* ... and of the first one */
+    uint64_t first_samples;   /* read in the first epoch, their median */
+    uint64_t opening_samples; /* ... and of the first round */
     uint64_t n_epochs;        /* begun in the last round */
     double storage_bytes;     /* that came from storage, all rounds */
 };

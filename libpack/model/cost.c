@@ -206,6 +206,20 @@ pack_cost_reader_most(const struct pack_profile *p, const struct pack_cost_reade
     return w->n_visits > 0 ? 1e9 / (plan * p->call_ns * w->n_visits) : HUGE_VAL;
 }
 
+void
+pack_cost_add(struct pack_cost *sum, const struct pack_cost *part, double times)
+{
+    sum->call_ns += times * part->call_ns;
+    sum->copy_ns += times * part->copy_ns;
+    sum->page_ns += times * part->page_ns;
+    sum->storage_ns += times * part->storage_ns;
+    sum->decode_ns += times * part->decode_ns;
+    sum->walk_ns += times * part->walk_ns;
+    sum->touch_ns += times * part->touch_ns;
+    sum->cpu_ns += times * part->cpu_ns;
+    sum->total_ns += times * part->total_ns;
+}
+
 double
 pack_cost_rate(const struct pack_profile *profile, const struct pack_cost *cost,
                double n_samples, uint64_t workers)

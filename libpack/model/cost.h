@@ -113,6 +113,9 @@ void pack_cost_reader(const struct pack_profile *profile,
 double pack_cost_reader_most(const struct pack_profile *profile,
                              const struct pack_cost_reader_work *work);
 
+/* Adds what something takes that is done so many times. */
+void pack_cost_add(struct pack_cost *sum, const struct pack_cost *part, double times);
+
 /*
  * Samples per second of `workers` processes, each of which needs *cost for `n_samples`:
  * bounded by each one's own time, and by the processors that they share. n_samples >= 1.
