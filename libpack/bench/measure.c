@@ -191,13 +191,23 @@ pack_measure_shrink_cache(const struct measure_rows *rows,
         cache->size_bytes = least;
 }
 
+/* Whether a cache that is filled beforehand is what it will be: full of what comes next, or of all
+ * that there is. */
+static bool
+may_fill(const struct measure_rows *rows, const struct measure_candidate *candidate)
+{
+    const struct pack_readset *set = rows->layouts[candidate->layout].set;
+    return candidate->config.pattern.kind != PACK_PATTERN_BLOCK ||
+           candidate->config.cache.size_bytes / set->sample_bytes >= set->extent.extent[0];
+}
+
 static bool
 is_preloaded(const struct measure_rows *rows, const struct measure_candidate *candidate)
 {
     return candidate->config.cache.size_bytes >= SMALL_CACHE && candidate->config.chunk.rank &&
            candidate->row->hit_rate > 0 &&
            !candidate->config.is_virtual && /* which has a cache for each source */
-           candidate->config.pattern.kind != PACK_PATTERN_BLOCK &&
+           may_fill(rows, candidate) &&
            !rows->params->reading.workers_end;
 }
 
