@@ -545,6 +545,40 @@ test_two_factors(void)
     pack_readset_close(set);
 }
 
+/* Which candidates are read with their cache filled: 16 samples of 1 MiB. */
+static void
+test_preloaded(void)
+{
+    struct pack_readset set = { .sample_bytes = 1 << 20, .extent = { 1, { 16 } } };
+    struct pack_advise_outcome row = { .hit_rate = 0.5 };
+    struct pack_advise_params p = params;
+    static struct measure_rows rows;
+    rows = (struct measure_rows){ .params = &p, .layouts[0].set = &set };
+    struct measure_candidate large = { .row = &row, .config = today }, small, block,
+                             virtual, none;
+    large.config.cache.size_bytes = 16 << 20;
+    small = block = virtual = large;
+    small.config.cache.size_bytes--;
+    virtual.config.is_virtual = true;
+    block.config.pattern.kind = PACK_PATTERN_BLOCK;
+    none = large;
+    none.config.chunk.rank = 0;
+    ok(pack_measure_is_preloaded(&rows, &large) && !pack_measure_is_preloaded(&rows, &small) &&
+           !pack_measure_is_preloaded(&rows, &virtual) &&
+           !pack_measure_is_preloaded(&rows, &none),
+       "a large cache is read filled, unless each source has one of its own");
+    set.extent.extent[0] = 17;
+    bool more = pack_measure_is_preloaded(&rows, &block);
+    set.extent.extent[0] = 16;
+    ok(!more && pack_measure_is_preloaded(&rows, &block),
+       "that of a block shuffle where it holds all");
+    row.hit_rate = 0;
+    ok(!pack_measure_is_preloaded(&rows, &large), "not one that finds nothing");
+    row.hit_rate = 0.5;
+    p.reading.workers_end = true;
+    ok(!pack_measure_is_preloaded(&rows, &large), "nor one that ends with its worker");
+}
+
 /* A copy whose slices end within the first epoch, some earlier than others, on a machine as
  * above: loads lie close together there, and each round is compared with as many samples. */
 static void
@@ -776,6 +810,7 @@ main(void)
     test_warm();
     test_two_factors();
     test_begun();
+    test_preloaded();
     test_model();
     test_take_now();
     test_rows();

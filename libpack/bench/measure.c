@@ -201,8 +201,9 @@ may_fill(const struct measure_rows *rows, const struct measure_candidate *candid
            candidate->config.cache.size_bytes / set->sample_bytes >= set->extent.extent[0];
 }
 
-static bool
-is_preloaded(const struct measure_rows *rows, const struct measure_candidate *candidate)
+bool
+pack_measure_is_preloaded(const struct measure_rows *rows,
+                          const struct measure_candidate *candidate)
 {
     return candidate->config.cache.size_bytes >= SMALL_CACHE && candidate->config.chunk.rank &&
            candidate->row->hit_rate > 0 &&
@@ -274,7 +275,7 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
                                &candidate->config);
         pack_measure_run(rows->params, &candidate->config,
                          rows->layouts[candidate->layout].set, &rows->bench[i]);
-        rows->bench[i].preload = is_preloaded(rows, candidate);
+        rows->bench[i].preload = pack_measure_is_preloaded(rows, candidate);
     }
     enum pack_status status = read_in_turns(rows, &trial, m, err);
     for (size_t i = 0; status == PACK_OK && i < rows->n_candidates; i++)

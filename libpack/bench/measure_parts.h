@@ -110,6 +110,10 @@ enum pack_status pack_measure_model(const struct pack_advise_params *params,
 void pack_measure_shrink_cache(const struct measure_rows *rows,
                                struct measure_candidate *candidate);
 
+/* measure.c: a cache that fills for longer than a slice is read filled. */
+bool pack_measure_is_preloaded(const struct measure_rows *rows,
+                               const struct measure_candidate *candidate);
+
 /* What a row gives on the file over what its copy foretells, as today's settings give `ratio`
  * of that: it lies in the pages of the file where these are most of their time, and rows that
  * read fewer have less of it; else it is the machine's, and all have it. */
