@@ -169,7 +169,7 @@ h5advise -q --no-measure packed.h5 --batch 7 --workers 2 -p block:chunks=2 --cod
 status=$?
 says 0 "^READER  libpack's own reader, 2 threads" out 'and says what the reader gains'
 command=$(sed -n '/^ *h5readbench .*--engine libpack/,/[^\\]$/p' out)
-[ "$(echo "$command" | tr -s ' \\\n' ' ')" = ' h5readbench packed.h5:/images --engine libpack --pattern block:chunks=2 --workers 2 --batch 7 ' ]
+[ "$(echo "$command" | tr -s ' \\\n' ' ')" = ' h5readbench packed.h5:/images --engine libpack --pattern block:chunks=2 --workers 2 --batch 7 --epochs 30 ' ]
 ok $? 'with the command that shows it'
 eval "$command"' --no-trial' >out 2>err
 status=$?

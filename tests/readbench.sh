@@ -194,7 +194,7 @@ done
 bench one.h5 --batch 8 --sweep workers=0,1 --sweep batch=4,8
 [ "$(wc -l <out)" -eq 5 ]
 says $? 'limited by' out 'a sweep of two options is a table of four runs'
-bench one.h5 --batch 8 --sweep workers=0,1 --json --min-busy 100
+bench one.h5 --batch 8 --sweep workers=0,1 --json --delay 20ms --step 1ms --min-busy 100
 [ "$(grep -c '"rounds": 3' out)" -eq 2 ] || status=99
 says 1 'run 1 of 2: the consumer was busy' err 'each made three times, and status 1 says which and why'
 
@@ -203,6 +203,12 @@ timeout --preserve-status -s TERM 1.5 h5readbench one.h5 --batch 1 --delay 20ms 
 status=$?
 grep -q '"interrupted": true' out || status=99
 says 143 '^h5readbench: stopped before the end: [0-5] of 6 runs were made$' err 'a sweep that is stopped says so'
+for case in '--sweep batch=4,8 --sweep batch=2:given twice' '--consumer null --step 1ms:makes no steps' \
+    '--min-busy 50:never busy' '--preset resnet50-h100 --consumer null:makes no steps'; do
+    bench one.h5 --batches 3 ${case%:*}
+    [ ! -s out ] || status=99
+    says 2 "${case##*:}" err "what has no meaning is refused: ${case%:*}"
+done
 bench one.h5 --batch 8 --sweep 'pattern=shuffle;block:chunks=4,local'
 grep -q '^block:chunks=4,local ' out || status=99
 says 0 '^shuffle  ' out 'values with commas are apart by semicolons'

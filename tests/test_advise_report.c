@@ -250,7 +250,7 @@ test_engine(void)
         "2102 samples/s, 2.1 times today's, predicted; later epochs 2203: 0.35 reads or "
         "decoded chunks and 4.5K bytes a sample, 62.5 % of visits find their chunk decoded ",
         "h5readbench train.h5:/images --engine libpack \\ --pattern shuffle --workers 3 "
-        "--batch 16 \\ --seed 77 --memory 100663296 TARGET ",
+        "--batch 16 --epochs 12 \\ --seed 77 --memory 100663296 TARGET ",
     };
     static const struct pack_advise_engine made = {
         .is_known = true,

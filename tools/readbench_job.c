@@ -374,6 +374,22 @@ readbench_close(struct readbench_job *job)
     pack_pattern_file_done(&job->order);
 }
 
+/* Nothing computes: there is no step, and nobody is busy. */
+static enum pack_status
+check_null(const struct readbench_job *job, struct pack_error *err)
+{
+    const struct readbench_options *o = job->options;
+    if (strcmp(job->params.consumer.name, "null") != 0)
+        return PACK_OK;
+    if (job->params.consumer.params.step_ns > 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "step",
+                               "consumer 'null' makes no steps");
+    return o->min_busy >= 0 ? pack_fail(err, PACK_ERR_ARGUMENT,
+                                        "--min-busy: consumer 'null' is never busy; --step, "
+                                        "--preset or --consumer names one that is")
+                            : PACK_OK;
+}
+
 enum pack_status
 readbench_check(const struct readbench_options *o, struct readbench_job *job,
                 struct pack_error *err)
@@ -394,7 +410,7 @@ readbench_check(const struct readbench_options *o, struct readbench_job *job,
         p->consumer.params.step_ns == 0) /* before the runs of a sweep that come first */
         status = pack_fail_param(err, PACK_ERR_ARGUMENT, "step",
                                  "consumer 'emulated' needs the duration of a step");
-    return status;
+    return status == PACK_OK ? check_null(job, err) : status;
 }
 
 enum pack_status

@@ -42,6 +42,11 @@ sweep_open(const struct cli_texts *texts, struct sweep *sweep, struct pack_error
         if (status != PACK_OK)
             return status;
         sweep->n_keys++;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(sweep->key[k].name, sweep->key[i].name) == 0)
+                return pack_fail(err, PACK_ERR_ARGUMENT,
+                                 "--sweep: '%.80s' is given twice; one has all values",
+                                 sweep->key[i].name);
         if (sweep->key[i].n > SWEEP_RUNS_MAX / sweep->n_runs)
             return pack_fail(err, PACK_ERR_LIMIT, "--sweep makes more than %d runs",
                              SWEEP_RUNS_MAX);

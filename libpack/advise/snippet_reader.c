@@ -51,7 +51,8 @@ pack_snippet_reader(const struct pack_snippet_subject *s, const char *pattern,
         LINE(&page, " --with ");
     if (s->with && page.status == PACK_OK)
         page.status = pack_name_word(s->with, buf, err);
-    LINE(&page, " --workers %" PRIu64 " --batch %" PRIu64, p->workers, p->batch ? p->batch : 1);
+    LINE(&page, " --workers %" PRIu64 " --batch %" PRIu64 " --epochs %" PRIu64, p->workers,
+         p->batch ? p->batch : 1, pack_advise_epochs(s->params));
     put_rest(s, &page);
     free(operand);
     return page.status;
