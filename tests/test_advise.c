@@ -228,6 +228,17 @@ test_search(void)
         front |= one.rows[i].is_front;
         fits &= one.rows[i].memory_bytes < 9 << 20;
     }
+    int pools = 0, whole = 0;
+    p.data.extent.extent[0] = 600;
+    status = pack_advise(&p, &four, &err);
+    for (size_t i = 0; i < four.n_rows; i++) {
+        const struct pack_advise_config *c = &four.rows[i].config;
+        pools += c->pattern.kind == PACK_PATTERN_BLOCK;
+        whole += c->pattern.kind == PACK_PATTERN_BLOCK &&
+                 c->pattern.pool_chunks * c->chunk.extent[0] >= 600;
+    }
+    ok(status == PACK_OK && pools > 0 && whole == 0,
+       "of %d blocks none is of the whole dataset: that is a shuffle", pools);
     ok(has_user, "the user's own shape is in the table");
     ok(front && fits, "there is a front, and caches keep to the memory given");
     p.machine.memory_bytes = 100;

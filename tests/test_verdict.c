@@ -95,6 +95,9 @@ test_stages(void)
 
     struct made m;
     make(&m, "null", 1);
+    m.epoch[0].n_batches = 0;
+    ok(limit(&m) == PACK_LIMIT_UNKNOWN, "what finished no batch has no limit");
+    make(&m, "null", 1);
     m.epoch[0].work.delay_ns = 501 * MS;
     ok(limit(&m) == PACK_LIMIT_DELAY, "a delay that was asked for is named as such");
     m.epoch[0].work.delay_ns = 499 * MS;
@@ -124,7 +127,8 @@ test_names(void)
                   { PACK_LIMIT_REOPEN, "opening the dataset" },
                   { PACK_LIMIT_DELAY, "the delay asked for" },
                   { PACK_LIMIT_COLLATE, "copying into batches" },
-                  { PACK_LIMIT_INTERPRETER, "the interpreter" } };
+                  { PACK_LIMIT_INTERPRETER, "the interpreter" },
+                  { PACK_LIMIT_UNKNOWN, "unknown" } };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         is_text(pack_limit_name(names[i].limit), names[i].name, "a limit has its name");
 }

@@ -260,6 +260,13 @@ add_caches(const struct pack_advise_params *params, struct pack_advise_list *lis
 
 /* ------------------------------------------------------- orders and codecs */
 
+static uint64_t
+rows_of_chunks(const struct pack_advise_params *params, const struct pack_shape *chunk)
+{
+    uint64_t n = params->data.extent.extent[0];
+    return n / chunk->extent[0] + (n % chunk->extent[0] != 0);
+}
+
 static enum pack_status
 add_orders(const struct pack_advise_params *params, struct pack_advise_list *list,
            struct pack_advise_config *config, struct pack_error *err)
@@ -274,6 +281,8 @@ add_orders(const struct pack_advise_params *params, struct pack_advise_list *lis
         return status;
     for (uint64_t batches = 16; status == PACK_OK && batches <= 256; batches *= 4) {
         uint64_t chunks = batches * batch / samples;
+        if ((chunks < 8 ? 8 : chunks) >= rows_of_chunks(params, &config->chunk))
+            break; /* a block of all is a shuffle */
         config->pattern.kind = PACK_PATTERN_BLOCK;
         config->pattern.local = pack_advise_workers(params) > 1;
         config->pattern.pool_chunks = chunks < 8 ? 8 : chunks;

@@ -181,11 +181,12 @@ enum pack_limit {
     PACK_LIMIT_REOPEN,
     PACK_LIMIT_DELAY,
     PACK_LIMIT_COLLATE,
-    PACK_LIMIT_INTERPRETER
+    PACK_LIMIT_INTERPRETER,
+    PACK_LIMIT_UNKNOWN /* no batch was finished */
 };
 /* "storage", "decode", "CPU assembly", "HDF5 call overhead", "PCIe", "consumer", "page
  * cache", "file reads", "opening the dataset", "the delay asked for", "copying into
- * batches", "the interpreter". */
+ * batches", "the interpreter", "unknown". */
 const char *pack_limit_name(enum pack_limit limit);
 
 enum { PACK_BENCH_TEXT_MAX = 512 };

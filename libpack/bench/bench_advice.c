@@ -305,6 +305,11 @@ propose_engine(struct advisor *a, struct pack_error *err)
     if (status != PACK_OK || !e.is_known || now->rate <= 0 ||
         (e.gain_low > 0 && e.gain_low <= 1)) /* not surely */
         return status;
+    if (a->is_fitted && e.basis == PACK_ADVISE_PREDICTED) { /* to the run, as `now` is */
+        e.first_rate *= a->question.first_factor;
+        e.later_rate *= a->question.later_factor;
+        e.rate = pack_advise_mean_rate(&a->question.params, e.first_rate, e.later_rate);
+    }
     struct proposal *p = propose(a, "engine", &a->question.now);
     p->candidate.engine = name;
     p->candidate.gain = (struct bench_gain){ .first = e.first_rate / now->first_rate,

@@ -25,6 +25,7 @@ pack_limit_name(enum pack_limit limit)
         [PACK_LIMIT_DELAY] = "the delay asked for",
         [PACK_LIMIT_COLLATE] = "copying into batches",
         [PACK_LIMIT_INTERPRETER] = "the interpreter",
+        [PACK_LIMIT_UNKNOWN] = "unknown",
     };
     return names[limit];
 }
@@ -177,6 +178,6 @@ explain(const struct bench_plan *plan, struct pack_bench_result *r)
 void
 pack_bench_judge(const struct bench_plan *plan, struct pack_bench_result *r)
 {
-    r->verdict.limit = limit_of(r);
+    r->verdict.limit = r->total.n_batches ? limit_of(r) : PACK_LIMIT_UNKNOWN;
     explain(plan, r);
 }

@@ -39,7 +39,9 @@ static void
 put_verdict(struct page *page, const struct pack_bench_report *report)
 {
     const struct pack_bench_result *r = report->result;
-    if (strcmp(r->setup.consumer, "null") == 0)
+    if (r->verdict.limit == PACK_LIMIT_UNKNOWN)
+        LINE(page, "no batch was finished: nothing is known of what limits it\n");
+    else if (strcmp(r->setup.consumer, "null") == 0)
         LINE(page, "%.1f samples/s from the reader alone, limited by %s\n",
              pack_bench_rate(r), pack_limit_name(r->verdict.limit));
     else if (r->steps.n_steps < 2)
