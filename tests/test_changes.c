@@ -139,10 +139,10 @@ test_rewrite(void)
     says(&m, "chunks of 1x32x16", RECHUNK "1x32x16 --compress none -o new.h5, then run again on it");
     m.set.n_parts = 2;
     says(&m, "chunks of 1x32x16", RECHUNK "1x32x16 --compress none -o new.h5 "
-         "(and the others likewise), then run again on it");
+         "(and the others, each into a file of its own), then run again on these");
     m.data.file = m.data.data_file = (char *)"{batch}.h5";
     says(&m, "chunks of 1x32x16", "h5rechunk FILE:/DATASET --chunk 1x32x16 --compress none -o new.h5 "
-         "(and the others likewise), then run again on it");
+         "(and the others, each into a file of its own), then run again on these");
     m.data.data_file = (char *)"elsewhere.h5"; /* where h5rechunk does not reach */
     says(&m, "chunks of 1x32x16", "pack or repack with chunks of 1x32x16, then run again");
     strcpy(config->codec, "zstd:3");

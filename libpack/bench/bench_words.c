@@ -111,7 +111,7 @@ put_rechunk(const struct run *run, const struct pack_advise_config *config,
     if (status == PACK_OK)
         snprintf(c->command, sizeof c->command, "%.*s%s", (int)line.size,
                  (const char *)line.data,
-                 set->n_parts > 1 ? " (and the others likewise)" : "");
+                 set->n_parts > 1 ? " (and the others, each into a file of its own)" : "");
     pack_buf_done(&line);
     return status == PACK_OK;
 }
@@ -139,7 +139,10 @@ word_rewrite(const struct run *run, const struct pack_advise_config *config,
     size_t used = strlen(c->command);
     bool has_options = order[0] || options[0];
     snprintf(c->command + used, sizeof c->command - used, ", then run again%s%s%s%s%s",
-             is_rechunked ? " on it" : "", has_options ? " with" : "", order,
+             !is_rechunked                   ? ""
+             : run->params->set->n_parts > 1 ? " on these"
+                                             : " on it",
+             has_options ? " with" : "", order,
              options[0] ? " " : "", options);
 }
 
