@@ -606,7 +606,7 @@ test_begun(void)
                 pack_measure_model(&copy, &config, 0, &whole, &err) == PACK_OK;
     for (size_t i = 0; done && i < sizeof cases / sizeof *cases; i++) {
         struct pack_measured m = { .now_ratio = 1 };
-        struct pack_advise_outcome o, model;
+        struct pack_advise_outcome o, model = { .rate = 0 };
         double load = cases[i].load, rest = cases[i].rest, n = 0;
         rows = (struct measure_rows){
             .how = &how,
