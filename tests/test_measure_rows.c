@@ -481,6 +481,18 @@ slowed(struct pack_cost cost, double samples, double load, double rest)
     return pack_cost_rate(&profile, &cost, samples, 1);
 }
 
+/* As copies are asked about. */
+static struct pack_advise_params
+of_copy(void)
+{
+    struct pack_advise_params p = params;
+    p.machine.is_warm = true;
+    p.machine.ram_bytes = UINT64_MAX / 2;
+    p.reading.epochs = 1000;
+    p.now = NULL;
+    return p;
+}
+
 /* A copy of all samples, of which later epochs find all in the cache, on a machine that
  * loads so much slower and does all the rest so much slower than the profile says. */
 static void
@@ -497,17 +509,13 @@ test_two_factors(void)
     struct pack_error err = { 0 };
     struct pack_readset *set = NULL;
     const struct pack_measure_params how = { .file = source, .dataset = "probe" };
-    struct pack_advise_params copy = params;
+    struct pack_advise_params copy = of_copy();
     struct pack_advise_config config = today, uncached;
     struct measure_expected e;
     strcpy(config.codec, "gzip:4");
     config.decode_ns = 50;
     uncached = config; /* the row: loads are another part of its time than of the copy's */
     uncached.cache.n_slots = uncached.cache.size_bytes = 0;
-    copy.machine.is_warm = true;
-    copy.machine.ram_bytes = UINT64_MAX / 2;
-    copy.reading.epochs = 1000;
-    copy.now = NULL;
     bool done = pack_readset_open(&how.file, 1, "probe", &set, &err) == PACK_OK &&
                 pack_measure_model(&copy, &config, 0, &e, &err) == PACK_OK;
     for (size_t i = 0; done && i < sizeof cases / sizeof *cases; i++) {
@@ -593,15 +601,11 @@ test_begun(void)
     struct pack_error err = { 0 };
     struct pack_readset *set = NULL;
     const struct pack_measure_params how = { .file = source, .dataset = "probe" };
-    struct pack_advise_params copy = params;
+    struct pack_advise_params copy = of_copy();
     struct pack_advise_config config = today;
     struct measure_expected whole;
     strcpy(config.codec, "gzip:4");
     config.decode_ns = 50;
-    copy.machine.is_warm = true;
-    copy.machine.ram_bytes = UINT64_MAX / 2;
-    copy.reading.epochs = 1000;
-    copy.now = NULL;
     bool done = pack_readset_open(&how.file, 1, "probe", &set, &err) == PACK_OK &&
                 pack_measure_model(&copy, &config, 0, &whole, &err) == PACK_OK;
     for (size_t i = 0; done && i < sizeof cases / sizeof *cases; i++) {
