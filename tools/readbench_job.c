@@ -382,8 +382,9 @@ check_null(const struct readbench_job *job, struct pack_error *err)
     if (strcmp(job->params.consumer.name, "null") != 0)
         return PACK_OK;
     if (job->params.consumer.params.step_ns > 0)
-        return pack_fail_param(err, PACK_ERR_ARGUMENT, "step",
-                               "consumer 'null' makes no steps");
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "--%s: consumer 'null' makes no steps; emulated and cuda do",
+                         o->step ? "step" : "preset");
     return o->min_busy >= 0 ? pack_fail(err, PACK_ERR_ARGUMENT,
                                         "--min-busy: consumer 'null' is never busy; --step, "
                                         "--preset or --consumer names one that is")
