@@ -660,6 +660,24 @@ test_many_workers(void)
        "5000 workers are advised on, but not measured %s", err.text);
 }
 
+/* Batches that are read at once cannot be made smaller. */
+static void
+test_slice(void)
+{
+    const struct pack_advise_params params = { .reading.pattern.workers = 3 };
+    const struct pack_advise_config config = { .pattern = { .batch = 64 } };
+    const struct {
+        double rate;
+        uint64_t ms;
+    } cases[] = { { 0, 200 }, { 3900, 200 }, { 3072, 250 }, { 100, 1000 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t ns = pack_measure_slice(&params, cases[i].rate, 200000000, &config);
+        ok(ns == cases[i].ms * 1000000,
+           "at %g samples/s four batches of three workers are waited for: %g s",
+           cases[i].rate, (double)ns / 1e9);
+    }
+}
+
 /* What is never read, each with its reason; what is just short of it has none. */
 static void
 test_not_read(void)
@@ -1307,6 +1325,7 @@ main(void)
     test_engine_long();
     test_version();
     test_many_workers();
+    test_slice();
     test_not_read();
     test_large();
     test_now_read();

@@ -29,11 +29,13 @@ enum {
     ROUNDS_MIN = 9 + PACK_TRIAL_FRESH, /* an outlier does not make the interval of 95 % */
     PROOF_ROUNDS = 11 + PACK_TRIAL_FRESH,
     BATCHES_MIN = 8, /* of each worker in a slice */
+    SLOW_BATCHES = 4,          /* ... where they cannot be made smaller */
+    SLOW_ROUNDS = 3 + PACK_TRIAL_FRESH,
     BATCHES_BYTES = 128 << 20, /* of all workers together */
     SMALL_CACHE = 16 << 20     /* not made smaller for a smaller copy */
 };
 static const uint64_t slice_ns = 200 * 1000 * 1000, proof_slice_ns = 400 * 1000 * 1000,
-                      budget_ns = 5000 * 1000 * 1000u;
+                      budget_ns = 5000 * 1000 * 1000u, slice_most_ns = 1000 * 1000 * 1000;
 static const double in_race = 0.5; /* of the best measured rate: worth reading again */
 
 /* ------------------------------------------------------------- what is read */
@@ -48,6 +50,17 @@ pack_measure_cut_batch(const struct pack_advise_params *params, double rate, uin
     samples = fmin(samples, room);
     if (config->pattern.read == PACK_READ_SAMPLE && samples < (double)config->pattern.batch)
         config->pattern.batch = (uint64_t)fmax(1, samples);
+}
+
+uint64_t
+pack_measure_slice(const struct pack_advise_params *params, double rate, uint64_t slice,
+                   const struct pack_advise_config *config)
+{
+    double some_ns = rate > 0 ? SLOW_BATCHES * (double)config->pattern.batch * 1e9 *
+                                    (double)pack_advise_workers(params) / rate
+                              : 0;
+    return some_ns < (double)slice ? slice
+                                   : (uint64_t)fmin((double)slice_most_ns, some_ns);
 }
 
 void
@@ -258,7 +271,8 @@ static enum pack_status
 read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *err)
 {
     const struct pack_measure_params *how = rows->how;
-    struct pack_trial_params trial = { .slice_ns = how->prove ? proof_slice_ns : slice_ns,
+    const uint64_t usual_ns = how->prove ? proof_slice_ns : slice_ns;
+    struct pack_trial_params trial = { .slice_ns = usual_ns,
                                        .rounds_min = how->prove ? PROOF_ROUNDS : ROUNDS_MIN,
                                        .rounds_max = how->prove ? PROOF_ROUNDS : 0,
                                        .race = in_race,
@@ -271,12 +285,19 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
     for (size_t i = 0; i < rows->n_candidates; i++) {
         struct measure_candidate *candidate = &rows->candidates[i];
         pack_measure_shrink_cache(rows, candidate);
-        pack_measure_cut_batch(rows->params, candidate->row->rate, trial.slice_ns,
+        pack_measure_cut_batch(rows->params, candidate->row->rate, usual_ns,
                                &candidate->config);
+        uint64_t needed_ns = pack_measure_slice(rows->params, candidate->row->rate, usual_ns,
+                                                &candidate->config);
+        if (needed_ns > trial.slice_ns)
+            trial.slice_ns = needed_ns;
         pack_measure_run(rows->params, &candidate->config,
                          rows->layouts[candidate->layout].set, &rows->bench[i]);
         rows->bench[i].preload = pack_measure_is_preloaded(rows, candidate);
     }
+    if (trial.slice_ns > usual_ns && !how->prove)
+        trial.rounds_min = (uint32_t)fmax(
+            SLOW_ROUNDS, ROUNDS_MIN * (double)usual_ns / (double)trial.slice_ns);
     enum pack_status status = read_in_turns(rows, &trial, m, err);
     for (size_t i = 0; status == PACK_OK && i < rows->n_candidates; i++)
         if (rows->results[i].first_rate > 0)

@@ -92,6 +92,7 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
         double rate = pack_cost_rate(params->machine.profile, &e.first_cost, e.first_samples,
                                      pack_advise_workers(params)); /* if all had as many */
         pack_measure_cut_batch(params, rate, slice_ns, &config);
+        trial.slice_ns = pack_measure_slice(params, rate, slice_ns, &config);
         pack_measure_run(params, &config, file->set, &run);
         run.with = file->with;
         status = pack_trial_run(&run, 1, &trial, r, err);

@@ -61,6 +61,11 @@ bool pack_measure_may_read(const struct pack_advise_params *params,
 void pack_measure_cut_batch(const struct pack_advise_params *params, double rate,
                             uint64_t slice, struct pack_advise_config *config);
 
+/* measure.c: `slice` or, up to a second, as long as four batches of each worker take, where
+ * a batch is read at once: those that others had begun when a slice ended do not count. */
+uint64_t pack_measure_slice(const struct pack_advise_params *params, double rate,
+                            uint64_t slice, const struct pack_advise_config *config);
+
 /* measure.c: a run of bench.h that reads `set` as a configuration says. */
 void pack_measure_run(const struct pack_advise_params *params,
                       const struct pack_advise_config *config,
