@@ -195,6 +195,51 @@ test_equals(void)
     params.now = &today;
 }
 
+/* A rewrite with so many rows to a chunk. */
+static struct pack_advise_outcome
+rows_of(uint64_t rows, double rate)
+{
+    struct pack_advise_outcome o = rewritten(rate);
+    o.config.chunk.extent[0] = rows;
+    return o;
+}
+
+/* What equals the choice is named beside it, and nothing else is. */
+static void
+test_as_good(void)
+{
+    struct pack_advise_result r = { .has_now = true, .now = at(100), .n_rows = 6,
+                                    .rows = { at(100), rows_of(8, 200), rows_of(2, 199),
+                                              rows_of(4, 198), rows_of(16, 190.4),
+                                              reset(198, 4 << 20) } };
+    char text[200];
+    r.rows[3].randomness = 0.5;
+    r.rows[2].basis = PACK_ADVISE_MEASURED;
+    ok(pack_advise_settle(&params, &r, NULL) == PACK_OK, "several rewrites are alike");
+    struct pack_advise_outcome choice = rows_of(8, 200);
+    choice.change = PACK_ADVISE_REWRITE;
+    ok(pack_advise_as_good(&params, &r, &choice, text, sizeof text) &&
+           strcmp(text, "chunks 2x64x64, none would do as well") == 0,
+       "one equals it, others are less random, slower, no rewrite: %s", text);
+    choice.rate = 199.9;
+    ok(pack_advise_as_good(&params, &r, &choice, text, sizeof text) &&
+           strcmp(text, "2 other layouts would do as well, among them chunks 2x64x64, none") == 0,
+       "two do: %s", text);
+    choice.basis = PACK_ADVISE_MEASURED;
+    ok(pack_advise_as_good(&params, &r, &choice, text, sizeof text) &&
+           strcmp(text, "chunks 2x64x64, none would do as well") == 0,
+       "what is only predicted does not equal what was measured: %s", text);
+    choice.change = PACK_ADVISE_SETTINGS;
+    ok(pack_advise_as_good(&params, &r, &choice, text, sizeof text) == 0 && !text[0],
+       "settings have no layouts beside them");
+    r.rows[0] = choice = rows_of(8, 200);
+    r.rows[1] = rows_of(2, 199);
+    r.rows[2] = at(100);
+    r.n_rows = 3;
+    ok(pack_advise_settle(&params, &r, NULL) == PACK_OK && strstr(r.why[2], ", none would do as well."),
+       "it is told with the reasons: %s", r.why[2]);
+}
+
 static struct pack_advise_result result;
 
 static void
@@ -505,6 +550,7 @@ main(void)
     test_lone();
     test_measured();
     test_equals();
+    test_as_good();
     test_settle();
     test_mean();
     test_table();

@@ -217,12 +217,49 @@ why_not_written(const struct pack_advise_params *params, const struct pack_advis
                     why_too_little(params, gain, reason));
 }
 
+/* Whether another row is a rewrite that equals one, as far as both are known. */
+static bool
+is_as_good(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
+           const struct pack_advise_outcome *other)
+{
+    return other->change == PACK_ADVISE_REWRITE &&
+           !pack_advise_same_layout(&other->config, &o->config) &&
+           (o->basis == PACK_ADVISE_PREDICTED || other->basis != PACK_ADVISE_PREDICTED) &&
+           other->config.pattern.kind == o->config.pattern.kind &&
+           other->rate * PACK_ADVISE_EQUAL_GAIN > o->rate &&
+           pack_advise_is_possible(params, other, o->randomness);
+}
+
+int
+pack_advise_as_good(const struct pack_advise_params *params,
+                    const struct pack_advise_result *r, const struct pack_advise_outcome *o,
+                    char *text, size_t size)
+{
+    const struct pack_advise_outcome *best = NULL;
+    char change[120];
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t i = 0; o->change == PACK_ADVISE_REWRITE && i < r->n_rows; i++) {
+        if (!is_as_good(params, o, &r->rows[i]))
+            continue;
+        n++;
+        if (!best || r->rows[i].rate > best->rate)
+            best = &r->rows[i];
+    }
+    if (n == 0)
+        return 0;
+    change_text(best, change, sizeof change);
+    return n == 1 ? snprintf(text, size, "%s would do as well", change)
+                  : snprintf(text, size, "%zu other layouts would do as well, among them %s", n,
+                             change);
+}
+
 static void
 why_speed(const struct pack_advise_params *params, const struct pack_advise_result *r,
           char *text)
 {
     const struct pack_advise_outcome *o = &r->rows[0];
-    char terms[160], size[PACK_BYTES_TEXT_MAX], factor[32];
+    char terms[160], size[PACK_BYTES_TEXT_MAX], factor[32], other[200];
     int n;
     format_terms(&o->steady_cost, terms, sizeof terms);
     n = snprintf(text, PACK_ADVISE_TEXT_MAX, "Of the time of a read, %s", terms);
@@ -239,6 +276,8 @@ why_speed(const struct pack_advise_params *params, const struct pack_advise_resu
                       "; today's %.0f samples/s become %.0f, %s times as many",
                       r->now.rate, o->rate, pack_advise_times(o->rate / r->now.rate, factor));
         n += why_not_written(params, r, text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n));
+        if (pack_advise_as_good(params, r, o, other, sizeof other))
+            n += snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n), "; %s", other);
     }
     snprintf(text + n, (size_t)(PACK_ADVISE_TEXT_MAX - n), ".");
 }

@@ -227,6 +227,11 @@ bool pack_advise_is_possible(const struct pack_advise_params *params,
 bool pack_advise_is_explained(const struct pack_advise_params *params,
                               const struct pack_advise_outcome *other,
                               const struct pack_advise_outcome *o);
+/* Which other layouts equal that of a row, a rewrite: within 5 % one is chosen by what it costs,
+ * and by noise. One clause, or an empty one; returns as snprintf. */
+int pack_advise_as_good(const struct pack_advise_params *params,
+                        const struct pack_advise_result *result,
+                        const struct pack_advise_outcome *outcome, char *text, size_t size);
 /* The index of the one to recommend; n >= 1. `now` may be NULL; where it fits, it is to be
  * among the outcomes. A rewrite has to gain what is wanted of one over the best that settings
  * or an order make of the file as it is. Rates, memory, randomness and configurations decide,

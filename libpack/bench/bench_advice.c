@@ -143,6 +143,7 @@ propose_row(struct advisor *a, const struct pack_advise_outcome *o)
 {
     struct proposal *p =
         propose(a, pack_advise_change_name(o->change), &o->config);
+    char other[200];
     if (o->basis != PACK_ADVISE_PREDICTED && !a->is_fitted)
         p->basis = OF_READING;
     p->candidate.gain = gain_over(&a->found.now, o);
@@ -151,6 +152,9 @@ propose_row(struct advisor *a, const struct pack_advise_outcome *o)
     fill_gains(a, p);
     doubt(a, p, o->rate, o->modelled_rate / a->found.now.modelled_rate);
     pack_bench_word(a->params, &a->question, o, &p->change);
+    size_t used = strlen(p->change.what);
+    if (pack_advise_as_good(&a->question.params, &a->found, o, other, sizeof other))
+        snprintf(p->change.what + used, sizeof p->change.what - used, " (%s)", other);
     if (o->change == PACK_ADVISE_REWRITE &&
         p->change.gain < pack_advise_min_gain(&a->question.params))
         a->n_proposals--; /* of the run as a whole that is too little */

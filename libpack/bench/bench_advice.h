@@ -22,7 +22,7 @@ struct pack_bench_change {
     const char *kind;  /* "settings", "order", "rewrite" as h5advise has them; "workers",
                           "reopen", "batch", "engine", "transfer", "preload",
                           "echo" */
-    char what[128];    /* "a cache of 16 MiB" */
+    char what[384];    /* "a cache of 16 MiB" */
     char command[1024]; /* parameters to set, in braces, or a program to run before:
                           "{rdcc_nbytes} 1048576"; pack_option_text() puts options there */
     double gain; /* samples/s over those of today's settings, above 1: over all epochs, */
