@@ -225,6 +225,28 @@ test_as_good(void)
     ok(pack_advise_as_good(&params, &r, &choice, text, sizeof text) &&
            strcmp(text, "2 other layouts would do as well, among them chunks 2x64x64, none") == 0,
        "two do: %s", text);
+    r.rows[r.n_rows++] = rows_of(2, 198);
+    r.rows[r.n_rows - 1].config.cache.size_bytes = 8 << 20;
+    r.rows[r.n_rows - 1].change = PACK_ADVISE_REWRITE;
+    r.rows[r.n_rows++] = rows_of(32, 212);
+    r.rows[r.n_rows - 1].change = PACK_ADVISE_REWRITE;
+    ok(pack_advise_as_good(&params, &r, &choice, text, sizeof text) &&
+           strcmp(text, "2 other layouts would do as well, among them chunks 2x64x64, none") == 0,
+       "one with another cache is not one more, and what is faster has its reasons: %s", text);
+    r.now.basis = PACK_ADVISE_MEASURED;
+    for (size_t i = 0; i < r.n_rows; i++) {
+        r.rows[i].basis = PACK_ADVISE_MEASURED;
+        r.rows[i].gain_low = r.rows[i].rate >= 198 ? 0.9 : 0;
+    }
+    ok(pack_advise_as_good(&params, &r, &choice, text, sizeof text) &&
+           strcmp(text, "chunks 16x64x64, none would do as well") == 0,
+       "nor what may be a loss: %s", text);
+    r.now.basis = PACK_ADVISE_PREDICTED;
+    for (size_t i = 0; i < r.n_rows; i++) {
+        r.rows[i].basis = r.rows[i].rate == 199 ? PACK_ADVISE_MEASURED : PACK_ADVISE_PREDICTED;
+        r.rows[i].gain_low = 0;
+    }
+    r.n_rows -= 2;
     choice.basis = PACK_ADVISE_MEASURED;
     ok(pack_advise_as_good(&params, &r, &choice, text, sizeof text) &&
            strcmp(text, "chunks 2x64x64, none would do as well") == 0,

@@ -138,6 +138,24 @@ test_model(void)
     ok(done && near(shared.later, o.later_rate * 2 / 3),
        "where it has a third as many it waits for two thirds of the time: %g of %g samples/s",
        shared.later, o.later_rate);
+    p.reading.pattern.batch = 32;
+    config.pattern.batch = 7;
+    p.reading.pattern.drop_last = config.pattern.drop_last = true;
+    done = pack_measure_model(&p, &config, 0, &shared, &err) == PACK_OK;
+    ok(done && shared.epoch_samples == N / 7 * 7, "of batches of 7, %g of %d samples are read",
+       shared.epoch_samples, N);
+    p.reading.pattern.drop_last = config.pattern.drop_last = false;
+    p.reading.pattern.workers = config.pattern.workers = 1;
+    p.reading.pattern.batch = config.pattern.batch = 8;
+    config.pattern.read = PACK_READ_BATCH;
+    for (uint64_t n = 8; n <= 24; n += 8) {
+        done = pack_measure_model(&p, &config, n, &part, &err) == PACK_OK;
+        double times = n == 8 ? 2 : 1; /* one read stands for both halves */
+        ok(done && part.first_samples == times * (double)n,
+           "of %llu samples that were read at once, %g are modelled %s", (unsigned long long)n,
+           part.first_samples, err.text);
+    }
+    p.reading.pattern.workers = config.pattern.workers = 2;
     struct pack_trial_result r = { .first_rate = 1, .later_rate = 1, .has_later = true,
                                    .n_epochs = 2 };
     struct pack_measured two = { .now_ratio = 1 }, many = two;
@@ -151,6 +169,16 @@ test_model(void)
     ok(done && two.modelled_later < 0.9 * many.modelled_later,
        "a cache that two workers fill is not full in the second epoch: %g, later %g samples/s",
        two.modelled_later, many.modelled_later);
+    struct measure_expected told, eight, four;
+    p.reading.epochs = 8;
+    done = pack_measure_model(&p, &config, 0, &eight, &err) == PACK_OK;
+    p.reading.epochs = 4;
+    done = done && pack_measure_model(&p, &config, 0, &four, &err) == PACK_OK &&
+           pack_measure_model_told(&p, &config, 8, &told, &err) == PACK_OK;
+    double last = 4 / (7 / eight.later - 3 / four.later);
+    ok(done && fabs(told.later / last - 1) < 1e-6 && told.later > 1.01 * eight.later,
+       "of eight epochs the later four: %g samples/s, of all but the first %g", told.later,
+       eight.later);
 }
 
 /* What three rounds gave of a file, the first one more slowly: where it was not in the page
@@ -681,7 +709,7 @@ test_epochs(void)
     run.n_epochs = 7;
     run.setup.epoch_samples = 701;
     pack_trial_add(&r, &run, false);
-    ok(r.later[4] == 500 && r.n_epochs == 7 && r.n_rounds == 5 && r.storage_bytes == 45,
+    ok(r.later[4] == 500 && r.n_epochs == 6 && r.n_rounds == 5 && r.storage_bytes == 45,
        "of seven, the later half of six: 400 to 600");
     run.n_epochs = 2;
     run.setup.epoch_samples = 800;

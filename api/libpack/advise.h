@@ -73,7 +73,7 @@ struct pack_advise_config {
  */
 struct pack_advise_outcome {
     struct pack_advise_config config;
-    bool is_exact; /* every read of worker 0's epochs was simulated, up to three of them;
+    bool is_exact; /* every read of worker 0's epochs was simulated, see pack_advise_evaluate;
                       else the first n_simulated, half of which stand for later epochs */
     uint64_t n_simulated;                     /* samples, over all simulated epochs */
     double worker_samples;                    /* samples of one worker in one epoch */
@@ -289,7 +289,8 @@ struct pack_advise_result {
 
 /*
  * Evaluates one configuration by simulating the reads of worker 0. With max_samples 0
- * these are all of up to three epochs, unless they visit more than 2^25 chunks. Then, or
+ * these are all of up to three epochs, or of up to 65 while a cache still fills, unless they
+ * visit more than 2^25 chunks. Then, or
  * where max_samples is less than an epoch, they are the first ones: as many samples as
  * max_samples and 2^25 visits allow, whose second half stands for later epochs.
  * Contiguous layouts are computed with HDF5's sieve buffer.

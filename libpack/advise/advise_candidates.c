@@ -279,13 +279,19 @@ add_orders(const struct pack_advise_params *params, struct pack_advise_list *lis
     if (params->reading.pattern_is_fixed ||
         params->reading.pattern.kind != PACK_PATTERN_SHUFFLE || samples < 2)
         return status;
-    for (uint64_t batches = 16; status == PACK_OK && batches <= 256; batches *= 4) {
+    uint64_t workers = pack_advise_workers(params), all = rows_of_chunks(params, &config->chunk),
+             share = all / workers + (all % workers != 0);
+    bool is_all = share < 2;
+    for (uint64_t batches = 16; status == PACK_OK && !is_all && batches <= 256; batches *= 4) {
         uint64_t chunks = batches * batch / samples;
-        if ((chunks < 8 ? 8 : chunks) >= rows_of_chunks(params, &config->chunk))
-            break; /* a block of all is a shuffle */
+        if (chunks < 8)
+            chunks = 8;
+        is_all = chunks >= share;
+        if (is_all && workers == 1)
+            break; /* a block of all is a shuffle; of a worker's own it loads each chunk once */
         config->pattern.kind = PACK_PATTERN_BLOCK;
-        config->pattern.local = pack_advise_workers(params) > 1;
-        config->pattern.pool_chunks = chunks < 8 ? 8 : chunks;
+        config->pattern.local = workers > 1;
+        config->pattern.pool_chunks = is_all ? share : chunks;
         status = add_caches(params, list, config, err);
     }
     return status;

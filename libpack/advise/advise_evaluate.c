@@ -154,12 +154,12 @@ pack_advise_mean_rate(const struct pack_advise_params *params, double first, dou
 /* Samples that all workers of this rank read in an epoch. Batches are dealt, so that the
  * first worker, which is simulated, has up to one batch more than others. */
 static double
-samples_of_all(const struct pack_advise_params *params, const struct pack_pattern_iter *iter)
+samples_of_all(const struct pack_advise_worker *w)
 {
-    const struct pack_pattern *p = &params->reading.pattern;
-    double all = (double)pack_pattern_length(iter) * (double)pack_advise_workers(params);
+    const struct pack_pattern *p = &w->pattern; /* whose batches may be smaller than asked */
+    double all = (double)pack_pattern_length(w->iter) * (double)pack_advise_workers(w->params);
     double batch = p->batch > 0 ? (double)p->batch : 1;
-    double rank = ceil((double)pack_pattern_n_samples(iter) /
+    double rank = ceil((double)pack_pattern_n_samples(w->iter) /
                        (double)(p->world > 0 ? p->world : 1));
     if (p->kind == PACK_PATTERN_TRACE) /* each worker has its own */
         return all;
@@ -179,7 +179,7 @@ conclude(const struct pack_advise_worker *w, const struct pack_advise_epochs *ep
     uint64_t workers = pack_advise_workers(params);
     struct pack_cost_work work;
     o->worker_samples = (double)pack_pattern_length(w->iter);
-    o->epoch_samples = samples_of_all(params, w->iter);
+    o->epoch_samples = samples_of_all(w);
     o->shared_chunks = pack_pattern_shared_chunks(w->iter);
     o->memory_bytes = memory_of(w, first, steady) * (double)workers;
     o->file_bytes = file_of(w);
@@ -316,6 +316,27 @@ add_companion(const struct pack_advise_params *params,
         return pack_error_prefix(err, status, "second dataset");
     add_outcome(params, &other, o);
     return PACK_OK;
+}
+
+double
+pack_advise_begun(const struct pack_advise_params *params,
+                  const struct pack_advise_outcome *o, struct pack_cost *cost,
+                  double *samples)
+{
+    struct pack_cost half = o->steady_cost;
+    *cost = o->first_cost;
+    *samples = o->first_samples;
+    if (!o->is_exact) { /* the second half is of the same pages as the first */
+        half.storage_ns = o->first.file_read_bytes
+                              ? o->first_cost.storage_ns * (double)o->steady.file_read_bytes /
+                                    (double)o->first.file_read_bytes
+                              : half.storage_ns;
+        half.total_ns = half.cpu_ns + half.storage_ns;
+        pack_cost_add(cost, &half, 1);
+        *samples += o->steady_samples;
+    }
+    return pack_cost_rate(params->machine.profile, cost, *samples,
+                          pack_advise_workers(params));
 }
 
 enum pack_status

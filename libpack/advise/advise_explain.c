@@ -217,17 +217,19 @@ why_not_written(const struct pack_advise_params *params, const struct pack_advis
                     why_too_little(params, gain, reason));
 }
 
-/* Whether another row is a rewrite that equals one, as far as both are known. */
+/* Whether another row is a rewrite into another layout that could be chosen as well. */
 static bool
-is_as_good(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
-           const struct pack_advise_outcome *other)
+is_as_good(const struct pack_advise_params *params, const struct pack_advise_result *r,
+           const struct pack_advise_outcome *o, const struct pack_advise_outcome *other)
 {
+    const double ratio = other->rate / o->rate;
     return other->change == PACK_ADVISE_REWRITE &&
            !pack_advise_same_layout(&other->config, &o->config) &&
            (o->basis == PACK_ADVISE_PREDICTED || other->basis != PACK_ADVISE_PREDICTED) &&
            other->config.pattern.kind == o->config.pattern.kind &&
-           other->rate * PACK_ADVISE_EQUAL_GAIN > o->rate &&
-           pack_advise_is_possible(params, other, o->randomness);
+           ratio < PACK_ADVISE_EQUAL_GAIN && ratio * PACK_ADVISE_EQUAL_GAIN > 1 &&
+           pack_advise_is_eligible(params, r->has_now ? &r->now : NULL, other,
+                                   pack_advise_most_random(r->rows, r->n_rows));
 }
 
 int
@@ -235,16 +237,21 @@ pack_advise_as_good(const struct pack_advise_params *params,
                     const struct pack_advise_result *r, const struct pack_advise_outcome *o,
                     char *text, size_t size)
 {
-    const struct pack_advise_outcome *best = NULL;
+    const struct pack_advise_outcome *good[PACK_ADVISE_ROWS_MAX], *best = NULL;
     char change[120];
     size_t n = 0;
     text[0] = '\0';
     for (size_t i = 0; o->change == PACK_ADVISE_REWRITE && i < r->n_rows; i++) {
-        if (!is_as_good(params, o, &r->rows[i]))
+        const struct pack_advise_outcome *other = &r->rows[i];
+        size_t k = 0;
+        if (!is_as_good(params, r, o, other))
             continue;
-        n++;
-        if (!best || r->rows[i].rate > best->rate)
-            best = &r->rows[i];
+        if (!best || other->rate > best->rate)
+            best = other;
+        while (k < n && !pack_advise_same_layout(&good[k]->config, &other->config))
+            k++;
+        if (k == n) /* with two caches it is one layout */
+            good[n++] = other;
     }
     if (n == 0)
         return 0;

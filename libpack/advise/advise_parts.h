@@ -95,6 +95,13 @@ enum pack_status pack_advise_candidates(const struct pack_advise_params *params,
 uint64_t pack_advise_roomy_slots(const struct pack_grid *grid,
                                  enum pack_hdf5_version version, uint64_t n_entries);
 
+/* Of an outcome that was evaluated for a given number of samples: what all of them take, and
+ * samples/s of all workers. Its two halves are of one epoch, though the second stands for later
+ * ones, whose pages may be in memory. Of a whole epoch, the first. */
+double pack_advise_begun(const struct pack_advise_params *params,
+                         const struct pack_advise_outcome *outcome, struct pack_cost *cost,
+                         double *samples);
+
 /* Evaluates configurations on params->n_threads threads, outcomes in their order. */
 enum pack_status pack_advise_evaluate_all(const struct pack_advise_params *params,
                                           const struct pack_advise_config *const *configs,
@@ -227,6 +234,10 @@ bool pack_advise_is_possible(const struct pack_advise_params *params,
 bool pack_advise_is_explained(const struct pack_advise_params *params,
                               const struct pack_advise_outcome *other,
                               const struct pack_advise_outcome *o);
+/* ... and worth the change from `now`, which may be NULL. */
+bool pack_advise_is_eligible(const struct pack_advise_params *params,
+                             const struct pack_advise_outcome *now,
+                             const struct pack_advise_outcome *o, double random);
 /* Which other layouts equal that of a row, a rewrite: within 5 % one is chosen by what it costs,
  * and by noise. One clause, or an empty one; returns as snprintf. */
 int pack_advise_as_good(const struct pack_advise_params *params,

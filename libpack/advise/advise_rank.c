@@ -219,21 +219,21 @@ pack_advise_is_explained(const struct pack_advise_params *params,
            o->modelled_rate >= PACK_ADVISE_EQUAL_GAIN * other->modelled_rate;
 }
 
-/* ... and worth the change. */
-static bool
-is_eligible(const struct pack_advise_params *params,
-            const struct pack_advise_outcome *now, const struct pack_advise_outcome *o,
-            double random)
+bool
+pack_advise_is_eligible(const struct pack_advise_params *params,
+                        const struct pack_advise_outcome *now,
+                        const struct pack_advise_outcome *o, double random)
 {
     if (now && pack_advise_change_of(params, &o->config) == PACK_ADVISE_KEEP)
         return o->fits;
     if (!pack_advise_is_possible(params, o, random))
         return false;
     if (now && now->basis != PACK_ADVISE_PREDICTED &&
-        (o->basis == PACK_ADVISE_PREDICTED || (o->gain_low > 0 && o->gain_low < 1) ||
-         !pack_advise_is_explained(params, now, o)))
+        (o->basis == PACK_ADVISE_PREDICTED || (o->gain_low > 0 && o->gain_low < 1)))
         return false;
-    return !now || !now->fits || o->rate >= gain_wanted(params, &o->config) * now->rate;
+    if (!now || !now->fits)
+        return true;
+    return pack_advise_is_explained(params, now, o) && o->rate >= gain_wanted(params, &o->config) * now->rate;
 }
 
 /* In steps of 2 %: less of a difference is noise. */
@@ -280,12 +280,12 @@ best_of(const struct pack_advise_params *params, const struct pack_advise_outcom
     const struct pack_advise_outcome *best = NULL;
     double rate = 0;
     for (size_t i = 0; i < n; i++)
-        if (is_rewrite(params, &o[i]) == rewritten && is_eligible(params, now, &o[i], random))
+        if (is_rewrite(params, &o[i]) == rewritten && pack_advise_is_eligible(params, now, &o[i], random))
             rate = fmax(rate, o[i].rate);
     for (size_t i = 0; i < n; i++) {
         if (is_rewrite(params, &o[i]) != rewritten ||
             o[i].rate * PACK_ADVISE_EQUAL_GAIN <= rate ||
-            !is_eligible(params, now, &o[i], random))
+            !pack_advise_is_eligible(params, now, &o[i], random))
             continue;
         if (!best || prefer(params, &o[i], best, 0.98 * rate))
             best = &o[i];

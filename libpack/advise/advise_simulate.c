@@ -226,14 +226,15 @@ simulate_prefix(struct pack_advise_worker *w, uint64_t max_samples,
                 struct pack_error *err)
 {
     enum pack_status status = read_samples(w, max_samples / 2, first, err);
+    *steady = (struct pack_advise_interval){ 0 };
     first->n_starts = 1;
-    if (status == PACK_OK)
-        status = read_samples(w, max_samples - max_samples / 2, steady, err);
+    if (status == PACK_OK && max_samples > first->n_samples) /* batches are whole */
+        status = read_samples(w, max_samples - first->n_samples, steady, err);
     if (status == PACK_OK && w->params->reading.workers_end) {
         interval_add(steady, first);
         *first = *steady;
     }
-    if (steady->n_samples == 0) /* one read took all of the epoch */
+    if (steady->n_samples == 0) /* one read took all of them */
         *steady = *first;
     return status;
 }

@@ -402,7 +402,7 @@ simulated(const struct pack_report_advise *report, char text[96])
             (least->is_exact || result->rows[i].n_simulated < least->n_simulated))
             least = &result->rows[i];
     if (least->is_exact)
-        return strcpy(text, "every read of up to 3 epochs");
+        return strcpy(text, "every read of 3 epochs, or until caches are full,");
     snprintf(text, 96, "at least the first %.3g million of %.3g million reads an epoch",
              (double)least->n_simulated / 1e6, least->worker_samples / 1e6);
     return text;

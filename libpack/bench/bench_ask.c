@@ -149,13 +149,11 @@ fit(const struct pack_bench_result *r, struct bench_question *q, struct pack_err
     struct pack_advise_outcome o;
     as_run.reading.epochs = r->n_epochs; /* later ones may see a fuller cache */
     enum pack_status status = pack_advise_evaluate(
-        &as_run, &q->now, is_cut ? first / workers + 1 : 0, &o, err);
+        &as_run, &q->now, is_cut ? (first + workers - 1) / workers : 0, &o, err);
     if (status != PACK_OK)
         return status;
-    double modelled = o.first_rate;
-    if (is_cut) /* two halves of what was read */
-        modelled = (o.first_samples + o.steady_samples) /
-                   (o.first_samples / o.first_rate + o.steady_samples / o.later_rate);
+    struct pack_cost cost;
+    double samples, modelled = pack_advise_begun(&as_run, &o, &cost, &samples);
     q->first_factor = measured_rate(r, 0, 1) / modelled;
     q->later_factor = q->first_factor;
     if (r->n_epochs > 1 && r->epochs[1].n_samples > 0)

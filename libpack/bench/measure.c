@@ -30,13 +30,14 @@ enum {
     PROOF_ROUNDS = 11 + PACK_TRIAL_FRESH,
     BATCHES_MIN = 8, /* of each worker in a slice */
     SLOW_BATCHES = 4,          /* ... where they cannot be made smaller */
-    SLOW_ROUNDS = 3 + PACK_TRIAL_FRESH,
+    SLOW_ROUNDS = 6 + PACK_TRIAL_FRESH,
     BATCHES_BYTES = 128 << 20, /* of all workers together */
     SMALL_CACHE = 16 << 20     /* not made smaller for a smaller copy */
 };
 static const uint64_t slice_ns = 200 * 1000 * 1000, proof_slice_ns = 400 * 1000 * 1000,
-                      budget_ns = 5000 * 1000 * 1000u, slice_most_ns = 1000 * 1000 * 1000;
-static const double in_race = 0.5; /* of the best measured rate: worth reading again */
+                      budget_ns = 5000 * 1000 * 1000u;
+static const double in_race = 0.5, /* of the best measured rate: worth reading again */
+    SLOWER = 2.5;                  /* times as long as usual, at most */
 
 /* ------------------------------------------------------------- what is read */
 
@@ -59,8 +60,7 @@ pack_measure_slice(const struct pack_advise_params *params, double rate, uint64_
     double some_ns = rate > 0 ? SLOW_BATCHES * (double)config->pattern.batch * 1e9 *
                                     (double)pack_advise_workers(params) / rate
                               : 0;
-    return some_ns < (double)slice ? slice
-                                   : (uint64_t)fmin((double)slice_most_ns, some_ns);
+    return some_ns < (double)slice ? slice : (uint64_t)fmin(SLOWER * (double)slice, some_ns);
 }
 
 void
@@ -80,32 +80,23 @@ pack_measure_run(const struct pack_advise_params *params,
     run->pattern.extent.rank = 0; /* the set's */
 }
 
-/* Samples/s that all workers give where the first one, which has the most batches of an epoch,
- * takes as long as that cost: the others wait for it. */
-static double
-bounded(const struct pack_advise_outcome *o, const struct pack_cost *cost, double samples,
-        double rate)
+double
+pack_measure_bound(const struct pack_advise_outcome *o, const struct pack_cost *cost,
+                   double samples, double rate)
 {
     double epoch_ns = cost->total_ns * o->worker_samples / samples;
     return epoch_ns > 0 ? fmin(rate, o->epoch_samples * 1e9 / epoch_ns) : rate;
 }
 
-/* What was read within an epoch, of which the model has two halves: both of the same pages,
- * though it takes the second for a later epoch. */
-static void
-join_halves(const struct pack_advise_params *params, const struct pack_advise_outcome *o,
-            struct measure_expected *e)
+/* Samples/s of reads that wait for no storage, as those of a copy. */
+static double
+unstored_rate(const struct pack_advise_params *params, const struct pack_advise_outcome *o)
 {
-    struct pack_cost half = o->steady_cost;
-    half.storage_ns = o->first.file_read_bytes
-                          ? o->first_cost.storage_ns * (double)o->steady.file_read_bytes /
-                                (double)o->first.file_read_bytes
-                          : half.storage_ns;
-    half.total_ns = half.cpu_ns + half.storage_ns;
-    pack_cost_add(&e->first_cost, &half, 1);
-    e->first_samples += o->steady_samples;
-    e->first = pack_cost_rate(params->machine.profile, &e->first_cost, e->first_samples,
-                              pack_advise_workers(params));
+    struct pack_cost cost = o->first_cost;
+    cost.storage_ns = 0;
+    cost.total_ns = cost.cpu_ns;
+    return pack_cost_rate(params->machine.profile, &cost, o->first_samples,
+                          pack_advise_workers(params));
 }
 
 /* For the first `first_samples` of all workers together, and for later epochs; with the
@@ -124,7 +115,7 @@ pack_measure_model(const struct pack_advise_params *params,
                                   NULL);
     as_read.cache.version = here.cache.version;
     enum pack_status status = pack_advise_evaluate(
-        &here, &as_read, first_samples ? first_samples / workers + 1 : 0, &o, err);
+        &here, &as_read, first_samples ? (first_samples + workers - 1) / workers : 0, &o, err);
     if (status != PACK_OK)
         return status;
     *e = (struct measure_expected){ .first = o.first_rate,
@@ -132,13 +123,38 @@ pack_measure_model(const struct pack_advise_params *params,
                             .first_samples = o.first_samples,
                             .later_samples = o.steady_samples,
                             .first_cost = o.first_cost,
-                            .later_cost = o.steady_cost };
+                            .later_cost = o.steady_cost,
+                            .epoch_samples = o.epoch_samples };
     if (!o.is_exact) {
-        join_halves(&here, &o, e);
+        e->first = pack_advise_begun(&here, &o, &e->first_cost, &e->first_samples);
         return PACK_OK;
     }
-    e->first = bounded(&o, &e->first_cost, e->first_samples, e->first);
-    e->later = bounded(&o, &e->later_cost, e->later_samples, e->later);
+    e->first = pack_measure_bound(&o, &e->first_cost, e->first_samples, e->first);
+    e->later = pack_measure_bound(&o, &e->later_cost, e->later_samples, e->later);
+    return PACK_OK;
+}
+
+enum pack_status
+pack_measure_model_told(const struct pack_advise_params *params,
+                        const struct pack_advise_config *config, uint64_t n_epochs,
+                        struct measure_expected *e, struct pack_error *err)
+{
+    struct pack_advise_params told = *params;
+    struct measure_expected before;
+    told.reading.epochs = n_epochs;
+    enum pack_status status = pack_measure_model(&told, config, 0, e, err);
+    told.reading.epochs = n_epochs / 2;
+    if (status != PACK_OK || told.reading.epochs < 2)
+        return status; /* all but the first */
+    status = pack_measure_model(&told, config, 0, &before, err);
+    if (status != PACK_OK || before.later_samples >= e->later_samples)
+        return status;
+    const struct pack_profile *profile = params->machine.profile;
+    uint64_t workers = pack_advise_workers(params);
+    double bound = e->later / pack_cost_rate(profile, &e->later_cost, e->later_samples, workers);
+    pack_cost_add(&e->later_cost, &before.later_cost, -1);
+    e->later_samples -= before.later_samples;
+    e->later = bound * pack_cost_rate(profile, &e->later_cost, e->later_samples, workers);
     return PACK_OK;
 }
 
@@ -287,8 +303,9 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
         pack_measure_shrink_cache(rows, candidate);
         pack_measure_cut_batch(rows->params, candidate->row->rate, usual_ns,
                                &candidate->config);
-        uint64_t needed_ns = pack_measure_slice(rows->params, candidate->row->rate, usual_ns,
-                                                &candidate->config);
+        uint64_t needed_ns =
+            pack_measure_slice(rows->params, unstored_rate(rows->params, candidate->row),
+                               usual_ns, &candidate->config);
         if (needed_ns > trial.slice_ns)
             trial.slice_ns = needed_ns;
         pack_measure_run(rows->params, &candidate->config,

@@ -37,7 +37,7 @@ bool pack_measure_is_fatal(enum pack_status status);
 /*
  * Before a search: what part of the file lies in the page cache (params->is_warm follows),
  * what its storage takes (into *profile, unless it cannot be told), and what params->now
- * really gives, in about a second.
+ * really gives, in about a second, or two where batches take long.
  *
  * The file is only read. Errors as pack_bench_run; that something cannot be measured (a
  * trace, more workers than PACK_PROCS_MAX) is none, and says so in *measured.

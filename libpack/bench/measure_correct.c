@@ -87,17 +87,18 @@ scaled_cpu_ns(const struct pack_cost *cost, struct factors f, double pages)
            f.rest * (cost->cpu_ns - load);
 }
 
-/* Processor time scaled, and storage by what that takes. */
+/* A row's samples/s: processor time scaled, and storage by what that takes. */
 static double
-scaled(const struct measure_rows *rows, struct pack_cost cost, double samples,
-       struct factors f, double pages)
+scaled(const struct measure_rows *rows, const struct pack_advise_outcome *o,
+       struct pack_cost cost, double samples, struct factors f, double pages)
 {
     const struct pack_advise_params *params = rows->params;
     cost.cpu_ns = scaled_cpu_ns(&cost, f, pages);
     cost.storage_ns *= rows->storage > 0 ? rows->storage : 1;
     cost.total_ns = cost.cpu_ns + cost.storage_ns;
-    return pack_cost_rate(params->machine.profile, &cost, samples,
-                          pack_advise_workers(params));
+    return pack_measure_bound(o, &cost, samples,
+                              pack_cost_rate(params->machine.profile, &cost, samples,
+                                             pack_advise_workers(params)));
 }
 
 /* What today's settings give in later epochs where the page cache holds the file, if they were
@@ -112,7 +113,7 @@ find_warm(const struct measure_rows *rows, struct factors f, struct pack_measure
     params.machine.ram_bytes = UINT64_MAX / 2;
     enum pack_status status = pack_measure_model(&params, params.now, 0, &e, err);
     if (status == PACK_OK)
-        m->now_warm = scaled(rows, e.later_cost, e.later_samples, f, 1);
+        m->now_warm = scaled(rows, rows->candidates[0].row, e.later_cost, e.later_samples, f, 1);
     return status;
 }
 
@@ -185,9 +186,9 @@ pages_mislead(struct measure_rows *rows, const struct measure_candidate *now,
     const struct pack_advise_outcome *o = now->row;
     if (page_part(&o->steady_cost) < least_part)
         return false;
-    double with = scaled(rows, o->steady_cost, o->steady_samples, f,
+    double with = scaled(rows, o, o->steady_cost, o->steady_samples, f,
                          page_ratio(rows, now)),
-           without = scaled(rows, o->steady_cost, o->steady_samples, f, 1);
+           without = scaled(rows, o, o->steady_cost, o->steady_samples, f, 1);
     return fabs(log(rate / without)) < fabs(log(rate / with));
 }
 
@@ -222,7 +223,6 @@ model_begun(const struct pack_advise_params *copy, const struct measure_candidat
             const struct pack_trial_result *r, struct measure_expected *e,
             struct pack_error *err)
 {
-    double workers = (double)pack_advise_workers(copy), epoch = workers * e->first_samples;
     double times[PACK_TRIAL_ROUNDS_MAX];
     struct measure_expected whole = *e, begun;
     enum pack_status status = PACK_OK;
@@ -232,7 +232,7 @@ model_begun(const struct pack_advise_params *copy, const struct measure_candidat
         if (r->first[i] <= 0)
             continue; /* its cache was filled beforehand */
         begun = whole;
-        if ((double)r->begun_samples[i] < epoch)
+        if ((double)r->begun_samples[i] < e->epoch_samples)
             status = pack_measure_model(copy, &candidate->config, r->begun_samples[i], &begun,
                                         err);
         times[n++] = begun.first / r->first[i];
@@ -247,14 +247,19 @@ model_begun(const struct pack_advise_params *copy, const struct measure_candidat
     return status;
 }
 
-/* What the model says of what was read of a copy. */
+/* What the model says of what was read of a copy; a cache that is not filled beforehand may have
+ * been filling in all epochs that were seen. */
 static enum pack_status
-model_copy(const struct pack_advise_params *copy, const struct measure_candidate *candidate,
-           const struct pack_trial_result *r, struct measure_expected *e,
-           struct pack_error *err)
+model_copy(const struct measure_rows *rows, size_t i, const struct pack_advise_params *copy,
+           struct measure_expected *e, struct pack_error *err)
 {
-    enum pack_status status = pack_measure_model(
-        copy, &candidate->config, r->has_later ? 0 : r->first_samples, e, err);
+    const struct measure_candidate *candidate = &rows->candidates[i];
+    const struct pack_trial_result *r = &rows->results[i];
+    bool is_filling = r->has_later && !rows->bench[i].preload && r->n_epochs > 1;
+    enum pack_status status =
+        is_filling ? pack_measure_model_told(copy, &candidate->config, r->n_epochs, e, err)
+                   : pack_measure_model(copy, &candidate->config,
+                                        r->has_later ? 0 : r->first_samples, e, err);
     return status == PACK_OK && r->has_later ? model_begun(copy, candidate, r, e, err)
                                              : status;
 }
@@ -271,10 +276,10 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     struct factors f;
     double modelled = o->later_rate;
     params_of_copy(rows, &rows->layouts[candidate->layout], &copy);
-    enum pack_status status = model_copy(&copy, candidate, r, &e, err);
+    enum pack_status status = model_copy(rows, i, &copy, &e, err);
     if (status != PACK_OK)
         return status;
-    if (!tells_later(o, &e, r))
+    if (!tells_later(o, &e, r) || !(e.first > 0 && e.later > 0))
         return PACK_OK; /* stays predicted */
     if (!r->has_later)
         e.later = e.first;
@@ -294,8 +299,8 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
         status = compare_storage(rows, f, pages, m, err);
     if (status != PACK_OK)
         return status;
-    o->first_rate = scaled(rows, o->first_cost, o->first_samples, f, pages);
-    o->later_rate = scaled(rows, o->steady_cost, o->steady_samples, later, pages);
+    o->first_rate = scaled(rows, o, o->first_cost, o->first_samples, f, pages);
+    o->later_rate = scaled(rows, o, o->steady_cost, o->steady_samples, later, pages);
     if (o->is_now && m->now_warm <= 0)
         status = find_warm(rows, later, m, err);
     if (status != PACK_OK)

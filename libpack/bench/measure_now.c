@@ -48,17 +48,17 @@ pack_measure_take_now(const struct pack_advise_params *params,
                       struct pack_error *err)
 {
     struct measure_expected e = { 0 }, cold = { 0 };
-    struct pack_advise_params as_read = *params;
     bool is_new = !m->has_now;
     m->has_now = true;
     m->now_later = r->later_rate;
     m->later_unseen = !r->has_later && !params->machine.is_warm;
     if (r->has_later) /* all was read in the slice before */
         m->now_warm = r->later_rate;
-    if (r->has_later && r->n_epochs > 1) /* a cache fills for longer than was looked at */
-        as_read.reading.epochs = r->n_epochs;
-    enum pack_status status = pack_measure_model(
-        &as_read, params->now, r->has_later ? 0 : r->first_samples, &e, err);
+    enum pack_status status =
+        r->has_later && r->n_epochs > 1 /* a cache may fill for longer than was looked at */
+            ? pack_measure_model_told(params, params->now, r->n_epochs, &e, err)
+            : pack_measure_model(params, params->now, r->has_later ? 0 : r->first_samples, &e,
+                                 err);
     m->modelled_later = r->has_later ? e.later : e.first;
     if (params->machine.is_warm) {
         m->now_first = r->first_rate;

@@ -61,8 +61,8 @@ bool pack_measure_may_read(const struct pack_advise_params *params,
 void pack_measure_cut_batch(const struct pack_advise_params *params, double rate,
                             uint64_t slice, struct pack_advise_config *config);
 
-/* measure.c: `slice` or, up to a second, as long as four batches of each worker take, where
- * a batch is read at once: those that others had begun when a slice ended do not count. */
+/* measure.c: `slice` or, up to 2.5 times that, as long as four batches of each worker take:
+ * those that others had begun when a slice ended do not count. */
 uint64_t pack_measure_slice(const struct pack_advise_params *params, double rate,
                             uint64_t slice, const struct pack_advise_config *config);
 
@@ -99,7 +99,7 @@ void pack_measure_close(struct measure_rows *rows);
 /* What the model says of some reads. */
 struct measure_expected {
     double first, later; /* samples/s */
-    double first_samples, later_samples;
+    double first_samples, later_samples, epoch_samples; /* the last of all workers */
     struct pack_cost first_cost, later_cost; /* of these samples */
 };
 
@@ -109,6 +109,18 @@ enum pack_status pack_measure_model(const struct pack_advise_params *params,
                                     const struct pack_advise_config *config,
                                     uint64_t first_samples, struct measure_expected *e,
                                     struct pack_error *err);
+
+/* measure.c: the same of whole epochs, later ones as trial.h takes them: the second half of so
+ * many, in which a cache may still be filling. */
+enum pack_status pack_measure_model_told(const struct pack_advise_params *params,
+                                         const struct pack_advise_config *config,
+                                         uint64_t n_epochs, struct measure_expected *e,
+                                         struct pack_error *err);
+
+/* measure.c: samples/s that all workers give where the first one, which has the most batches of
+ * an epoch, takes as long as that cost: the others wait for it. */
+double pack_measure_bound(const struct pack_advise_outcome *outcome,
+                          const struct pack_cost *cost, double samples, double rate);
 
 /* measure.c: a cache that holds a part of the dataset holds the same part of the copy, but
  * still the chunks that it can hold at all; that of a block shuffle holds its pool. */

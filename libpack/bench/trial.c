@@ -117,7 +117,7 @@ pack_trial_add(struct pack_trial_result *r, const struct pack_bench_result *run,
     r->begun_samples[i] = is_filled ? 0 : run->epochs[0].n_samples;
     if (i == 0)
         r->opening_samples = run->epochs[0].n_samples;
-    r->n_epochs = run->n_epochs;
+    r->n_epochs = n > 0 ? n : 1;
     r->storage_bytes += (double)run->total.work.storage_bytes;
 }
 

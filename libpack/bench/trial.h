@@ -44,7 +44,7 @@ struct pack_trial_result {
     bool has_later;           /* that was so in half of them */
     uint64_t first_samples;   /* read in the first epoch, their median */
     uint64_t opening_samples; /* ... and of the first round */
-    uint64_t n_epochs;        /* begun in the last round */
+    uint64_t n_epochs;        /* of the last round, whose second half `later` is; or 1 */
     double storage_bytes;     /* that came from storage, all rounds */
 };
 
