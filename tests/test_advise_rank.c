@@ -155,6 +155,14 @@ test_measured(void)
     rows[1].config.cache.size_bytes = 77;
     rows[1].modelled_rate = 90;
     ok(pack_advise_choose(&params, &now, rows, 2) == 1, "and settings are free to try");
+    rows[1] = rewritten(130);
+    rows[1].basis = PACK_ADVISE_MEASURED;
+    now.basis = rows[0].basis = PACK_ADVISE_PREDICTED;
+    rows[1].modelled_rate = 104;
+    ok(pack_advise_choose(&params, &now, rows, 2) == 0,
+       "nor beside what could not be measured without a reason");
+    rows[1].modelled_rate = 105;
+    ok(pack_advise_choose(&params, &now, rows, 2) == 1, "with one it is");
 }
 
 static void

@@ -233,7 +233,8 @@ pack_advise_is_eligible(const struct pack_advise_params *params,
         return false;
     if (!now || !now->fits)
         return true;
-    return pack_advise_is_explained(params, now, o) && o->rate >= gain_wanted(params, &o->config) * now->rate;
+    return pack_advise_is_explained(params, now, o) &&
+           o->rate >= gain_wanted(params, &o->config) * now->rate;
 }
 
 /* In steps of 2 %: less of a difference is noise. */
