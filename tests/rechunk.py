@@ -388,6 +388,13 @@ def test_missing():
     with h5py.File(target) as f:
         ok(status == 0 and (f['data'][:30] == 7).all() and (f['data'][30:] == 3).all() and f['data'].fillvalue == 3 and
            is_contiguous(target, 'data'), 'without chunks they are stored')
+    with h5py.File(source, 'w') as f:  # so much that pieces of it are of such only
+        f.create_dataset('data', (4000, 100), dtype='i4', chunks=(50, 100), fillvalue=3)[1000:1700] = 7
+        f.create_dataset('never', (200,), dtype='i4', fillvalue=4)
+    status, _, _ = rechunk(source, target, '-f', '--chunk', 'none', '--dataset', 'data', '--dataset', 'never')
+    with h5py.File(source) as a, h5py.File(target) as b:
+        ok(status == 0 and all((a[name][()] == b[name][()]).all() and is_contiguous(target, name) for name in a),
+           'so are pieces of such only, and data that was never written')
 
 
 def test_plain():
