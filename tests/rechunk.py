@@ -36,8 +36,8 @@ def rechunk(source, target, *options):
 class Described:
     """Everything in a file that does not say how data is stored, in plain values."""
 
-    def __init__(self, path, rewritten=()):
-        self.numbers, self.objects, self.rewritten = {}, [], rewritten
+    def __init__(self, path, rewritten=(), fixed=False):
+        self.numbers, self.objects, self.rewritten, self.fixed = {}, [], rewritten, fixed
         with h5py.File(path) as self.file:
             self.block = self.file.userblock_size, open(path, 'rb').read(self.file.userblock_size)
             self.number(self.file['/'])
@@ -116,17 +116,19 @@ class Described:
         if space.get_simple_extent_type() != h5py.h5s.NULL:
             data = self.plain(item[()])
         lists = item.id.get_create_plist()
-        storage = None
-        if item.name.strip('/') not in self.rewritten:
+        storage, maxshape = None, item.maxshape
+        if item.name.strip('/') in self.rewritten:
+            maxshape = item.shape if self.fixed else maxshape
+        else:
             storage = (item.chunks, [lists.get_filter(i)[:3] for i in range(lists.get_nfilters())],
                        lists.get_layout(), item.id.get_storage_size() if not item.dtype.hasobject else 0)
-        return ('dataset', self.kind(item.id.get_type()), item.shape, item.maxshape, lists.fill_value_defined(),
+        return ('dataset', self.kind(item.id.get_type()), item.shape, maxshape, lists.fill_value_defined(),
                 lists.get_fill_time(), data, storage, self.attributes(item))
 
 
-def same(source, target, rewritten, what):
-    """The copy holds what the source held; h5diff agrees."""
-    a, b = Described(source, rewritten), Described(target, rewritten)
+def same(source, target, rewritten, what, fixed=False):
+    """The copy holds what the source held; h5diff agrees. With fixed it cannot grow, whatever that could."""
+    a, b = Described(source, rewritten, fixed), Described(target, rewritten)
     good = a.block == b.block and len(a.objects) == len(b.objects)
     if not good:
         note(f'{what}: {len(a.objects)} objects, {len(b.objects)} in the copy')
@@ -204,6 +206,8 @@ def make_random(path):
 
 def random_options(path, names):
     name, shape = rng.choice(names)
+    if rng.random() < 0.25:
+        return name, ['--dataset', name, '--chunk', 'none']
     options, compress = ['--dataset', name], rng.choice(TARGETS)
     with h5py.File(path) as file:
         if file[name].compression == 'lzf':  # is only read
@@ -223,8 +227,15 @@ def least_memory(source, options):
     return 1024 * int(said.split('which needs ')[1].split('K')[0])
 
 
+def is_contiguous(path, name):
+    with h5py.File(path) as file:
+        data = file[name]
+        return (data.id.get_create_plist().get_layout() == h5py.h5d.CONTIGUOUS and data.maxshape == data.shape and
+                data.id.get_storage_size() == data.nbytes)
+
+
 def test_random(n_files):
-    n = n_same = n_alike = n_short = n_many = 0
+    n = n_same = n_alike = n_short = n_many = n_fixed = n_plain = 0
     for k in range(n_files):
         source = os.path.join(work, f'random{k}.h5')
         names = make_random(source)
@@ -242,13 +253,17 @@ def test_random(n_files):
                 outputs.append(open(target, 'rb').read() if status == 0 else None)
             n += 1
             n_alike += outputs[0] is not None and all(x == outputs[0] for x in outputs)
-            n_same += outputs[0] is not None and same(source, target, [name], f'{source} {options} {memory}')
+            fixed = 'none' in options[3:] and '--compress' not in options
+            n_same += outputs[0] is not None and same(source, target, [name], f'{source} {options} {memory}', fixed)
+            n_plain += fixed and outputs[0] is not None and is_contiguous(target, name)
+            n_fixed += fixed
             plan = json.loads(out)['result']['datasets'][0]['plan'] if status == 0 else {'peak_bytes': 0, 'loads': 0}
             n_short += plan['peak_bytes'] <= memory
             n_many += plan['loads'] > plan.get('source_chunks', 0)
     ok(n_same == n, f'{n_same} of {n} copies of random files hold the same, h5diff agrees')
     ok(n_alike == n, f'{n_alike} are the same bytes with 1, 2 and 5 threads')
     ok(n_short == n, 'and were planned within their memory')
+    ok(n_plain == n_fixed, f'{n_plain} are contiguous, as was asked for')
     ok(n_many > 0, f'{n_many} of them reading chunks more than once')
 
 
@@ -369,6 +384,46 @@ def test_missing():
     with h5py.File(target) as f:
         ok((f['data'][:30] == 7).all() and (f['data'][30:] == 3).all() and f['data'].id.get_num_chunks() == 2,
            'and stay so')
+    status, _, _ = rechunk(source, target, '-f', '--chunk', 'none')
+    with h5py.File(target) as f:
+        ok(status == 0 and (f['data'][:30] == 7).all() and (f['data'][30:] == 3).all() and f['data'].fillvalue == 3 and
+           is_contiguous(target, 'data'), 'without chunks they are stored')
+    with h5py.File(source, 'w') as f:  # so much that pieces of it are of such only
+        f.create_dataset('data', (4000, 100), dtype='i4', chunks=(50, 100), fillvalue=3)[1000:1700] = 7
+        f.create_dataset('never', (200,), dtype='i4', fillvalue=4)
+    status, _, _ = rechunk(source, target, '-f', '--chunk', 'none', '--dataset', 'data', '--dataset', 'never')
+    with h5py.File(source) as a, h5py.File(target) as b:
+        ok(status == 0 and all((a[name][()] == b[name][()]).all() and is_contiguous(target, name) for name in a),
+           'so are pieces of such only, and data that was never written')
+
+
+def test_plain():
+    """Without chunks: rows that are cut, with much memory and with little; numbers that become bytes, axes turned."""
+    source, target = os.path.join(work, 'volume.h5'), os.path.join(work, 'plain.h5')
+    volume = (np.arange(7 * 611 * 900) * 31 % 60013).astype('>u2').reshape(7, 611, 900)
+    images = (np.arange(11 * 90 * 80 * 3) * 7 % 256).astype('u1').reshape(11, 90, 80, 3)
+    with h5py.File(source, 'w') as f:
+        f.create_dataset('volume', data=volume, chunks=(3, 64, 50), maxshape=(None, 611, None), compression='gzip')
+        f.create_dataset('images', data=images / np.float32(255), chunks=(4, 50, 80, 2), shuffle=True)
+    for memory in ('1500K', '3M', '1G'):
+        made = []
+        for threads in ('1', '3'):
+            status, out, said = rechunk(source, target, '-f', '--dataset', 'volume', '--chunk', 'none', '--memory', memory,
+                                        '-j', threads, '--verify')
+            made.append(open(target, 'rb').read() if status == 0 else said)
+        with h5py.File(target) as f:
+            ok(status == 0 and made[0] == made[1] and is_contiguous(target, 'volume') and (f['volume'][()] == volume).all(),
+               f'a volume of rows that are cut, in {memory}, with 1 thread and with 3')
+    loads = json.loads(out)['result']['datasets'][0]['plan']
+    ok(loads['loads'] == loads['source_chunks'] and loads['target_chunks'] > 14, 'with memory each chunk is read once')
+    status, _, said = rechunk(source, target, '-f', '--dataset', 'images', '--chunk', 'none', '--as', 'uint8', '--layout',
+                              'nchw', '--shuffle', '--verify')
+    with h5py.File(target) as f:
+        order = f['source_index'][()] if status == 0 else []
+        ok(status == 0 and is_contiguous(target, 'images') and sorted(order) == list(range(11)) and
+           (f['images'][()] == images[order].transpose(0, 3, 1, 2)).all(), 'bytes, planes and another order, all at once')
+    if status:
+        note(said)
 
 
 # ---------------------------------------------------------------------- interrupted ones
@@ -403,6 +458,10 @@ def test_interrupted(n_files):
         source = os.path.join(work, f'random{k}.h5')
         names = make_random(source)
         jobs += [(source, random_options(source, names)[1]) for _ in range(3)]
+    source = os.path.join(work, 'filled.h5')  # HDF5 would fill what is there again
+    with h5py.File(source, 'w') as f:
+        f.create_dataset('data', (300, 60, 40), dtype='i4', chunks=(7, 60, 40), fillvalue=5)[20:] = np.arange(2400).reshape(60, 40)
+    jobs += 2 * [(source, ['--chunk', 'none'])]
     n_same = n_kept = 0
     for source, options in jobs:
         a, b = os.path.join(work, 'whole.h5'), os.path.join(work, 'resumed.h5')
@@ -550,6 +609,7 @@ def test_growing():
 
 test_masks()
 test_missing()
+test_plain()
 test_rich()
 test_growing()
 test_specs()

@@ -41,6 +41,13 @@ refused 'filters that are none' '^h5rechunk: --compress: .*nozip' in.h5 -o out.h
 refused 'no memory at all' 'which needs [0-9]*K; --memory' in.h5 -o out.h5 -c 1 --memory 64K
 refused 'data without chunks, and none asked for' 'has no chunks.*--chunk' in.h5 --dataset labels -o out.h5 --compress gzip
 refused 'a dataset of which nothing is asked' "asked for, of 'labels'" in.h5 --dataset images=1 --dataset labels -o out.h5
+refused 'filters without chunks' 'is to have no chunks, and filters need some' in.h5 -o out.h5 -c none --compress gzip
+refused 'a checksum without chunks' 'and filters such as fletcher32 need some' in.h5 -o out.h5 -c none --fletcher32
+refused 'filters of its own without chunks' "'images' is to have no chunks" in.h5 --dataset images=none,zstd -o out.h5
+refused 'filters of all, and no chunks of its own' "'images' is to have no chunks" in.h5 --dataset images=none -o out.h5 \
+    --compress gzip
+refused 'a checksum for data without chunks' "'labels' has no chunks, and filters such as fletcher32 need some; --chunk" \
+    in.h5 --dataset labels -o out.h5 --fletcher32
 refused 'nothing behind =' 'behind = there are a chunk' in.h5 --dataset images= -o out.h5
 refused 'nothing behind the comma' 'behind = there are a chunk' in.h5 --dataset images=1, -o out.h5
 least=$(sed -n 's/.*which needs \([0-9]*K\).*/\1/p' err)
@@ -97,6 +104,44 @@ ok $? '--json is one object'
 h5rechunk -q in.h5 -o a.h5 -c 5 --compress none && h5rechunk -q a.h5 -o b.h5 -c 3x17x9x2 --compress gzip:2 &&
     h5rechunk -q b.h5 -o c.h5 -c 5 --compress none && cmp -s a.h5 c.h5
 ok $? 'there and back: the same bytes'
+
+# Without chunks, and back; filters go, and so does room to grow.
+run h5rechunk in.h5 -o plain.h5 -c none --verify
+[ $status -eq 0 ] && grep -q '^  chunks   7x48x40x3 -> none: contiguous$' out && grep -q '^  filters  gzip:1 -> none, as they need' out &&
+    grep -q '^  extent   can grow no more' out && grep -q '6 parts read once, 1 piece written once' out
+ok $? 'without chunks: the report says what goes with them'
+run h5rechunk plain.h5 -o again.h5 -c none --json
+[ $status -eq 0 ] && cmp -s plain.h5 again.h5 && "$PYTHON" -c 'import json
+target = json.load(open("out"))["result"]["datasets"][0]
+assert target["target"] == {"chunk": None, "filters": "none"} and not target["fixed"]'
+ok $? 'what has none already is the same again'
+h5rechunk -q plain.h5 -o b.h5 -c 5 --compress none -f && h5rechunk -q b.h5 -o c.h5 --dataset images=none -f && cmp -s plain.h5 c.h5
+ok $? 'chunks of its own that are none'
+rm c.h5
+h5rechunk -q plain.h5 -o c.h5 --shuffle && h5rechunk -q in.h5 -o d.h5 --shuffle --dataset images=none,none && cmp -s c.h5 d.h5
+ok $? 'what has no chunks stays without where none are asked for'
+cp plain.h5 one.h5 && : >alike
+for memory in 1100K 2200K 64M; do
+    for threads in 1 3; do
+        h5rechunk -q in.h5 -c none -o again.h5 -f -j $threads --memory $memory && cmp again.h5 one.h5
+    done
+done >alike 2>&1
+[ ! -s alike ]
+ok $? 'the same bytes whatever the memory and the threads'
+note <alike
+h5rechunk -q plain.h5 --split 3 -o set.h5 && h5rechunk -q --join set.h5 -o joined.h5 &&
+    h5rechunk --json --dry-run set-00001-of-00003.h5 --dataset images --shuffle >out && grep -q '"chunk": null' out &&
+    h5rechunk -q joined.h5 -o again.h5 -c 5 -f && h5rechunk -q plain.h5 -o b.h5 -c 5 -f && cmp -s again.h5 b.h5
+ok $? 'shards of it have none either'
+if command -v h5dump >/dev/null 2>&1; then
+    h5dump -p -H -d /images plain.h5 >out
+    grep -q 'CONTIGUOUS' out && grep -q '( 40, 48, 40, 3 ) / ( 40, 48, 40, 3 )' out && grep -q 'NONE' out &&
+        h5dump -p -H -d /images set-00001-of-00003.h5 | grep -q CONTIGUOUS
+    ok $? 'HDF5 finds it contiguous'
+else
+    skip 'no h5dump'
+fi
+rm -f plain.h5 one.h5 again.h5 set*.h5 joined.h5
 
 # Damage: the middle of the stored images.
 cp in.h5 bad.h5

@@ -21,7 +21,7 @@ same = advice['change'] == row['change'] and abs(advice['gain'] / (row['samples_
 if row['change'] == 'rewrite':
     target = sets[0]['target']
     same = same and not advice['keeps'] and target['chunk'] == row['chunk'] and target['filters'] == row['codec']
-    same = same and told['options']['chunk'] == 'x'.join(map(str, row['chunk']))
+    same = same and told['options']['chunk'] == ('x'.join(map(str, row['chunk'])) if row['chunk'] else 'none')
 else:
     same = same and advice['keeps'] and sets == [] and not told['result']['written']
 if not same:
@@ -54,6 +54,10 @@ ok $? 'is kept'
 same 'my faces.h5' "$fixed --storage nvme -p shuffle -b 8 -w 2 --rdcc-nbytes 4K --min-gain 1000" 'a larger cache alone'
 [ "$(cat change)" = settings ]
 ok $? 'is nothing to write either'
+h5rechunk -q 'my faces.h5' -c 20x20x20x3 -o tiles.h5
+same tiles.h5 "$fixed --storage nvme -p sequential -w 1 -e 1 --rdcc-nbytes 4K" 'tiles that are read whole, once'
+grep -q 'h5rechunk tiles.h5:/images --chunk none -o ' asked && h5dump -p -H -d /images new.h5 | grep -q CONTIGUOUS
+ok $? 'have no chunks then, by the command that h5advise has'
 same one.h5 "$fixed -p sequential -w 1 --storage nvme" 'chunks of one, in order'
 same 'my faces.h5:/images' "$fixed -p weighted:by='my weights' -b 8 -w 1 --min-gain 1" 'a name with a blank'
 same 'my faces.h5' "$fixed -c 3x48x40x3 -c '1x48x40x3' --with labels --crop 24x20 -w 0" 'shapes to consider'

@@ -19,10 +19,13 @@ random_below() {
     random=$((seed / 65536 % $1))
 }
 
-# The jobs: two datasets; chunks taken as they are stored; little memory, in which chunks are
-# read again and again. Options that come last count.
+# The jobs: two datasets; the same without chunks; chunks taken as they are stored; little memory,
+# in which chunks are read again and again. Options that come last count.
 two() {
     h5rechunk --dataset images --dataset labels in.h5 -c 1 --compress gzip:1 -j 2 -o out/set.h5 "$@"
+}
+plain() {
+    h5rechunk --dataset images --dataset labels in.h5 -c none -j 2 -o out/set.h5 "$@"
 }
 verbatim() {
     h5rechunk in.h5 -c 7 --compress gzip:1 -o out/set.h5 "$@"
@@ -57,11 +60,11 @@ fresh() {
     rm -rf out
     mkdir out
 }
-# Chunks that the journal must tell of when the part is so long: it waits for 256 KiB, and the
-# file has other things.
+# Chunks that the journal must tell of when the part is so long: it waits for 256 KiB, a piece
+# of data without chunks is nearly as long, and the file has other things.
 written() {
     bytes=$([ ! -e out/set.h5.part ] || wc -c <out/set.h5.part)
-    echo $((${bytes:-0} > 400000 ? 1 : 0))
+    echo $((${bytes:-0} > 700000 ? 1 : 0))
 }
 
 # resumed SENTENCE OPTION...: goes on to the end, and compares; no chunk is written twice.
@@ -83,7 +86,7 @@ resumed() {
 n_moments=3
 [ "$long" = 1 ] && n_moments=50
 sum_kept=0
-for job in two verbatim short; do
+for job in two plain verbatim short; do
     fresh
     run "$job" --json
     n_chunks=$(figure writes)
@@ -148,18 +151,17 @@ ok $? "the source cannot be opened when it is compared: --resume completes it ($
 
 # Whatever the system refuses: a sentence, and nothing under the final name. With nothing left
 # it is as if it had not been; else --resume completes it.
-job=two
-n_chunks=120
-step=7
-[ "$long" = 1 ] && step=1
-for call in write sync rename; do
+for case in two:write plain:write two:sync two:rename; do
+    job=${case%:*}
+    call=${case#*:}
     n=1
     bad=0
     n_left=0
-    [ $call = write ] || step=1
+    step=1
+    [ $case = two:write ] && [ "$long" != 1 ] && step=7
     while :; do
         fresh
-        struck $call ENOSPC $n two
+        struck "$call" ENOSPC $n "$job"
         if [ $status -eq 0 ]; then
             only_the_file || bad=$n
             break
@@ -168,7 +170,7 @@ for call in write sync rename; do
         if [ -e out/set.h5.part ]; then
             n_left=$((n_left + 1))
             grep -q -e '--resume goes on with' stderr || bad=$n
-            run two --resume -j 1
+            run "$job" --resume -j 1
             { [ $status -eq 0 ] && only_the_file; } || bad=$n
         else
             [ -z "$(ls out)" ] || bad=$n
@@ -177,13 +179,16 @@ for call in write sync rename; do
         n=$((n + step))
     done
     [ $bad -eq 0 ] && [ $n -gt 1 ] && [ $n_left -gt 0 ]
-    ok $? "$call fails, each of $n: a sentence, and $n_left times --resume completes it"
+    ok $? "$job: $call fails, each of $n: a sentence, and $n_left times --resume completes it"
     [ $bad -eq 0 ] || {
         note "$call $bad: status $status"
         note <stderr
         note <"$work/err"
     }
 done
+
+job=two
+n_chunks=120
 
 # What may be there another time: memory, and a source that someone moved away for a moment.
 for fault in memory:ENOMEM open:ENOENT; do
@@ -337,6 +342,14 @@ struck write SIGKILL 15 verbatim
 run verbatim --resume --layout nchw
 [ $status -eq 2 ] && is_one_sentence "$work/err" && grep -q 'begun with other options.*--force' "$work/err" && run verbatim --resume
 ok $? 'other options: --layout nchw, of images alone; without it the run is completed'
+fresh
+pieces() { # as those of `plain` are
+    h5rechunk --dataset images=5 --dataset labels=60 in.h5 --compress none -j 2 -o out/set.h5
+}
+struck write SIGKILL 25 pieces
+run plain --resume
+[ $status -eq 2 ] && is_one_sentence "$work/err" && grep -q 'begun with other options.*--force' "$work/err"
+ok $? 'other options: no chunks, in place of such as are written at a time'
 # Whoever adds an option that decides about the file adds it above, and to
 # pack_rechunk_identify(). --advise gives --chunk and --compress; --split and
 # --join begin again.

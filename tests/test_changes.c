@@ -135,6 +135,13 @@ test_rewrite(void)
                  "{pattern} block:chunks=32,local");
     strcpy(config->codec, "none");
     config->pattern = m.params.pattern;
+    struct pack_shape whole = config->chunk;
+    uint64_t cache_bytes = config->cache.size_bytes;
+    config->chunk = (struct pack_shape){ 0 };
+    config->cache.size_bytes = 0; /* of no use there */
+    says(&m, "no chunks: contiguous data", RECHUNK "none -o new.h5, then run again on it");
+    config->chunk = whole;
+    config->cache.size_bytes = cache_bytes;
     config->chunk.extent[2] = 16;
     says(&m, "chunks of 1x32x16", RECHUNK "1x32x16 --compress none -o new.h5, then run again on it");
     m.set.n_parts = 2;
@@ -150,7 +157,7 @@ test_rewrite(void)
          "pack or repack with chunks of 1x32x16, compressed with zstd:3, then run again");
     strcpy(config->codec, "none");
     config->chunk = (struct pack_shape){ 0 };
-    config->cache.size_bytes = 0; /* of no use there */
+    config->cache.size_bytes = 0;
     says(&m, "no chunks: contiguous data", "repack without chunks, then run again");
 }
 

@@ -262,11 +262,12 @@ test_rewrite(void)
         "as much is copied at once as takes little memory");
     config.chunk.extent[0] = 20000;
     has("h5rechunk", "range(0, len(data), 20000):\n", "but never less than a chunk");
-    subject.needs_python = false;
     config.chunk.rank = 0;
     has("h5rechunk", "range(0, len(data), 7281):\n", "or than a sample");
     strcpy(config.codec, "none");
     has("h5rechunk", "fillvalue=data.fillvalue)\n", "without chunks none are named");
+    subject.needs_python = false;
+    has("h5rechunk", " --chunk none -o new.h5\n", "h5rechunk writes data without chunks");
     setup();
 }
 

@@ -30,8 +30,9 @@ static const struct cli_option options[] = {
               "this dataset; SPEC is a --chunk, a --compress or both of its own: 16, or "
               ",zstd:3, or 16,zstd:3; may be given several times (default: images, else data, "
               "else the only one with samples)"),
-    CLI_TEXT('c', "chunk", &o.chunk, "N|AxBxC",
-             "samples per chunk, or a whole chunk shape (default: as it is)"),
+    CLI_TEXT('c', "chunk", &o.chunk, "N|AxBxC|none",
+             "samples per chunk, or a whole chunk shape; or none, for contiguous data, which "
+             "has no filters (default: as it is)"),
     CLI_TEXT(0, "compress", &o.compress, "none|zstd[:LEVEL]|gzip[:LEVEL]",
              "filters, several joined by +, as in shuffle+gzip:4 (default: as they are)"),
     CLI_FLAG(0, "fletcher32", &o.fletcher32,
@@ -98,6 +99,7 @@ static const struct cli_program program = {
         "  h5rechunk train.h5 --chunk 1 -o single.h5\n"
         "  h5rechunk train.h5 --chunk 16 --compress zstd:3 --verify -o small.h5\n"
         "  h5rechunk train.h5 --dataset images=1 --dataset labels=4096,zstd -o two.h5\n"
+        "  h5rechunk train.h5 --chunk none -o plain.h5\n"
         "  h5rechunk scan.h5:/volume --chunk 64x64x64 --memory 4G -o bricks.h5\n"
         "  h5rechunk train.h5 --shuffle --seed 1 -o mixed.h5\n"
         "  h5rechunk train.h5 --split 8 -o shards/train.h5\n"

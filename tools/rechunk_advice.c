@@ -45,12 +45,10 @@ take(const struct advise_answer *answer, struct rechunk_advice *advice,
     advice->told.change = pack_advise_change_name(best->change);
     advice->told.gain = now->rate > 0 ? best->rate / now->rate : 1;
     advice->told.keeps = best->change != PACK_ADVISE_REWRITE;
-    if (!advice->told.keeps && best->config.chunk.rank == 0)
-        return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "'%s' is advised to have no chunks, which is not written here; "
-                         "'h5advise --code h5rechunk' has Python that does",
-                         answer->job.subject);
-    pack_shape_format(&best->config.chunk, advice->chunk);
+    if (best->config.chunk.rank == 0)
+        strcpy(advice->chunk, "none");
+    else
+        pack_shape_format(&best->config.chunk, advice->chunk);
     if (strcmp(best->config.codec, now->config.codec) != 0)
         snprintf(advice->codec, sizeof advice->codec, "%s", best->config.codec);
     return put_headline(answer, advice, err);

@@ -1,7 +1,7 @@
 /*
  * h5rechunk writes any dataset of a file anew that it can decode, under any name, with
- * filters that it can encode. h5py does the rest: what a virtual dataset shows, data of
- * another file, data without chunks.
+ * filters that it can encode, or without chunks. h5py does the rest: what a virtual dataset
+ * shows, data of another file.
  */
 #include <string.h>
 
@@ -24,9 +24,9 @@ bool
 pack_snippet_can_rechunk(const struct pack_advise_config *config, uint64_t elem_size)
 {
     struct pack_pipeline pipeline;
-    return config->chunk.rank > 0 &&
-           parse_codec(config->codec, elem_size, &pipeline, NULL) == PACK_OK &&
-           pack_pipeline_is_known(&pipeline, NULL);
+    return parse_codec(config->codec, elem_size, &pipeline, NULL) == PACK_OK &&
+           pack_pipeline_is_known(&pipeline, NULL) &&
+           (config->chunk.rank > 0 || pipeline.n == 0);
 }
 
 /* "FILE:/DATASET", one word whatever is in the names. */
@@ -53,10 +53,14 @@ pack_snippet_rechunk(const char *file, const char *dataset,
     enum pack_status status = pack_buf_printf(buf, err, "h5rechunk ");
     if (status == PACK_OK)
         status = print_operand(file, dataset, buf, err);
+    if (status == PACK_OK)
+        status = config->chunk.rank == 0
+                     ? pack_buf_printf(buf, err, " --chunk none")
+                     : pack_buf_printf(buf, err, " --chunk %s --compress %s",
+                                       pack_shape_format(&config->chunk, chunk),
+                                       config->codec);
     return status == PACK_OK
-               ? pack_buf_printf(buf, err, " --chunk %s --compress %s -o %s",
-                                 pack_shape_format(&config->chunk, chunk), config->codec,
-                                 pack_snippet_new_file(file))
+               ? pack_buf_printf(buf, err, " -o %s", pack_snippet_new_file(file))
                : status;
 }
 

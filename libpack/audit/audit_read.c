@@ -185,15 +185,16 @@ is_tiny(const struct pack_advise_params *params, const struct pack_thresholds *t
            n >= pack_threshold(thresholds, 106, "chunks");
 }
 
-/* A layout that h5rechunk writes and that no rule finds fault with: as good after an upgrade
- * of HDF5, no larger than the data. */
+/* Chunks that h5rechunk writes and that no rule finds fault with: as good after an upgrade of
+ * HDF5, no larger than the data. */
 static bool
 is_clean(const struct pack_advise_params *params, const struct pack_thresholds *thresholds,
          const struct pack_advise_config *config)
 {
     double most = fmin(1.02, fmax(1.000001, pack_threshold(thresholds, 102, "factor")));
-    return pack_advise_has_default_cache(config) && !is_cliff(params, config) &&
-           overhang(params, config) < most && !is_tiny(params, thresholds, config) &&
+    return config->chunk.rank > 0 && pack_advise_has_default_cache(config) &&
+           !is_cliff(params, config) && overhang(params, config) < most &&
+           !is_tiny(params, thresholds, config) &&
            pack_snippet_can_rechunk(config, params->data.elem_size);
 }
 

@@ -156,6 +156,7 @@ create_file(struct pack_clone *clone, bool resumes, struct pack_error *err)
     bool is_set = fapl >= 0 && fcpl >= 0 &&
                   H5Pset_libver_bounds(fapl, low_bound(clone), H5F_LIBVER_LATEST) >= 0 &&
                   H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) >= 0 &&
+                  H5Pset_sieve_buf_size(fapl, 0) >= 0 && /* the driver is to meet the data */
                   H5Pset_obj_track_times(fcpl, false) >= 0 && set_root(clone, fcpl) >= 0;
     clone->count.context = clone;
     clone->count.on_write = pack_clone_on_write;

@@ -22,6 +22,9 @@ struct pack_clone_set {
     const char *path; /* of the dataset in the source */
     struct pack_shape chunk;
     struct pack_pipeline pipeline;
+    /* In one piece, no axis of which can grow; `chunk` is what is written at a time, of elements
+     * that lie in a row. */
+    bool is_contiguous;
     bool edge_chunks_unfiltered;
     /* Axis i was axis axes[i]; NULL: all are where they were. DIMENSION_LABELS follows them,
      * and INTERLACE_MODE says by is_planes whether channels are planes. */
@@ -128,7 +131,8 @@ enum pack_status pack_clone_create(struct pack_clone *clone, const char *path,
                                    bool resumes, struct pack_error *err);
 
 /* Writes a chunk, as it is to be stored, of sets[set]; `start` in elements, *address where
- * its bytes are in the copy. A failure is one for good: what follows is
+ * its bytes are in the copy. Of contiguous data all chunks are to be written, those at an edge
+ * without what is beyond it. A failure is one for good: what follows is
  * pack_clone_close(). */
 enum pack_status pack_clone_chunk(struct pack_clone *clone, size_t set,
                                   const uint64_t *start,

@@ -1,5 +1,10 @@
-/* Chunks of the datasets that are stored otherwise. HDF5 is deterministic, so the same calls
- * in the same order put each to the same place: see writer.h. */
+/*
+ * Chunks of the datasets that are stored otherwise. HDF5 is deterministic, so the same calls
+ * in the same order put each to the same place: see writer.h.
+ *
+ * Contiguous data gets its place with the first that is written of it. HDF5 would fill all of
+ * it then, if a fill value was set: that is kept from the file, where replayed data may be.
+ */
 #include "libpack/hdf5/clone_parts.h"
 
 enum pack_h5_action
@@ -20,19 +25,51 @@ fail_changed(struct pack_clone *clone, size_t set, struct pack_error *err)
                            clone->path, clone->params.sets[set].path);
 }
 
+/* What of a contiguous dataset lies in one of its chunks: a single write for the driver. */
+static herr_t
+write_stretch(hid_t dataset, const struct pack_shape *chunk, const hsize_t *start,
+              const void *data)
+{
+    hsize_t extent[PACK_RANK_MAX], count[PACK_RANK_MAX], n = 1;
+    hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), memory = -1;
+    herr_t result = -1;
+    if (space >= 0 && H5Sget_simple_extent_dims(space, extent, NULL) == chunk->rank) {
+        for (int i = 0; i < chunk->rank; i++) {
+            hsize_t left = extent[i] - start[i];
+            count[i] = left < chunk->extent[i] ? left : chunk->extent[i];
+            n *= count[i];
+        }
+        memory = H5Screate_simple(1, &n, NULL);
+    }
+    if (type >= 0 && memory >= 0 &&
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0)
+        result = H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, data);
+    if (memory >= 0)
+        H5Sclose(memory);
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    return result;
+}
+
 static enum pack_status
 write_chunk(struct pack_clone *clone, size_t set, const uint64_t *start, uint32_t mask,
             struct pack_h5_placing *placing, struct pack_error *err)
 {
+    const struct pack_clone_set *s = &clone->params.sets[set];
     hsize_t offset[PACK_RANK_MAX];
-    for (int i = 0; i < clone->params.sets[set].chunk.rank; i++)
+    for (int i = 0; i < s->chunk.rank; i++)
         offset[i] = start[i];
+    placing->is_alone = s->is_contiguous;
     clone->placing = placing;
-    herr_t result = H5Dwrite_chunk(clone->sets[set], H5P_DEFAULT, mask, offset,
-                                   placing->size, placing->data);
+    herr_t result =
+        s->is_contiguous
+            ? write_stretch(clone->sets[set], &s->chunk, offset, placing->data)
+            : H5Dwrite_chunk(clone->sets[set], H5P_DEFAULT, mask, offset, placing->size,
+                             placing->data);
     clone->placing = NULL;
-    enum pack_status status =
-        pack_clone_check(clone, clone->params.sets[set].path, result, err);
+    enum pack_status status = pack_clone_check(clone, s->path, result, err);
     if (status == PACK_OK && (!placing->seen || (placing->replayed &&
                                                  placing->address != placing->expected)))
         status = fail_changed(clone, set, err);

@@ -48,11 +48,24 @@ commit_type(const struct pack_clone *clone, struct clone_object *object)
 
 /* ------------------------------------------------------------ new objects */
 
+/* No chunks, and so no filters. */
+static herr_t
+set_contiguous(hid_t dcpl)
+{
+    herr_t result =
+        H5Pget_nfilters(dcpl) > 0 ? H5Premove_filter(dcpl, H5Z_FILTER_ALL) : 0;
+    if (result >= 0)
+        result = H5Pset_layout(dcpl, H5D_CONTIGUOUS);
+    return result < 0 ? result : H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_LATE);
+}
+
 /* Other chunks and filters in a creation list that is else the source's. */
 static herr_t
 set_storage(hid_t dcpl, const struct pack_clone_set *set)
 {
     hsize_t chunk[PACK_RANK_MAX];
+    if (set->is_contiguous)
+        return set_contiguous(dcpl);
     for (int i = 0; i < set->chunk.rank; i++)
         chunk[i] = set->chunk.extent[i];
     unsigned options =
@@ -89,18 +102,22 @@ set_fill(hid_t dcpl, const struct pack_clone_set *set)
                : result;
 }
 
-/* The source's extent, its axes in their new order; to be closed. */
+/* The source's extent, its axes in their new order, and none to grow without chunks; to be
+ * closed. */
 static hid_t
-space_of(hid_t from, const int *axes)
+space_of(hid_t from, const struct pack_clone_set *set)
 {
     hsize_t extent[H5S_MAX_RANK], max[H5S_MAX_RANK], turned[2][H5S_MAX_RANK];
     hid_t space = H5Dget_space(from);
     int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, extent, max);
-    for (int i = 0; axes && i < rank; i++) {
-        turned[0][i] = extent[axes[i]];
-        turned[1][i] = max[axes[i]];
+    if (!set || rank <= 0)
+        return space;
+    for (int i = 0; i < rank; i++) {
+        int axis = set->axes ? set->axes[i] : i;
+        turned[0][i] = extent[axis];
+        turned[1][i] = set->is_contiguous ? extent[axis] : max[axis];
     }
-    if (axes && rank > 0 && H5Sset_extent_simple(space, rank, turned[0], turned[1]) < 0) {
+    if (H5Sset_extent_simple(space, rank, turned[0], turned[1]) < 0) {
         H5Sclose(space);
         return -1;
     }
@@ -115,7 +132,7 @@ create_dataset(struct pack_clone *clone, const struct clone_object *object, hid_
     hid_t from = H5Dopen2(clone->source, object->from, H5P_DEFAULT), made = -1;
     if (from < 0)
         return -1;
-    hid_t dcpl = H5Dget_create_plist(from), space = space_of(from, set ? set->axes : NULL);
+    hid_t dcpl = H5Dget_create_plist(from), space = space_of(from, set);
     hid_t source_type = H5Dget_type(from);
     bool is_narrowed = set && set->is_narrowed;
     hid_t type = source_type < 0 ? -1

@@ -5,8 +5,10 @@ enum pack_h5_action
 pack_h5_placing_meet(struct pack_h5_placing *placing, struct pack_h5_count *count,
                      const struct pack_h5_access *access, const void *data)
 {
-    if (!placing || !access->raw || data != placing->data || access->size != placing->size)
+    if (!placing || !access->raw)
         return PACK_H5_PASS;
+    if (data != placing->data || access->size != placing->size)
+        return placing->is_alone ? PACK_H5_SWALLOW : PACK_H5_PASS;
     placing->seen = true;
     placing->address = access->address;
     if (!placing->replayed)

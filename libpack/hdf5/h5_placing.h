@@ -18,6 +18,7 @@ struct pack_h5_placing {
     const void *data;
     size_t size;
     bool replayed;     /* the file holds it: `data` may be anything */
+    bool is_alone;     /* other data that comes with it is not written: see clone_chunks.c */
     uint64_t expected; /* address of a replayed one */
     bool seen;
     uint64_t address;

@@ -240,6 +240,7 @@ open_clone(const struct pack_rechunk_params *p, struct pack_rechunk_result *resu
         (*sets)[i] = (struct pack_clone_set){ .path = set->path,
                                               .chunk = set->chunk,
                                               .pipeline = set->pipeline,
+                                              .is_contiguous = set->is_contiguous,
                                               .axes = set->axes,
                                               .is_planes = pack_rechunk_is_planes(set),
                                               .edge_chunks_unfiltered =

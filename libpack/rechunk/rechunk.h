@@ -36,7 +36,8 @@ struct pack_rechunk_params {
     const char *const *datasets;
     size_t n_datasets;
     /* "16": so many indexes of axis 0, all of the other axes; or a shape, cut to the
-     * dataset's size along axes that cannot grow. NULL: as they are. */
+     * dataset's size along axes that cannot grow; or "none": contiguous, without filters, and
+     * no axis can grow. NULL: as they are. */
     const char *chunk;
     const char *compress; /* as pack_pipeline_parse() has it; NULL: as it is */
     const char *as;       /* "uint8": numbers proven to be bytes; NULL: as they are */
@@ -67,6 +68,8 @@ struct pack_rechunk_set {
     struct pack_narrow *narrow; /* numbers that become bytes; NULL: they stay as they are */
     const struct pack_permutation *rows; /* in another order; NULL: as they are */
     const int *axes; /* in another order: axis i was axis axes[i]; NULL: as they are */
+    bool is_contiguous; /* chunk: what is written at a time */
+    bool is_fixed;      /* and so an axis can grow no more */
     bool verbatim;
     struct pack_chunkmap *map;
     struct pack_rechunk_move move;

@@ -12,8 +12,10 @@ static enum pack_status
 add_set(struct pack_buf *text, const struct pack_rechunk_set *set, struct pack_error *err)
 {
     char chunk[PACK_SHAPE_TEXT_MAX];
-    enum pack_status status = pack_buf_printf(text, err, "%zu %s\n%s", strlen(set->path),
-                                              set->path, pack_shape_format(&set->chunk, chunk));
+    enum pack_status status =
+        pack_buf_printf(text, err, "%zu %s\n%s%s", strlen(set->path), set->path,
+                        pack_shape_format(&set->chunk, chunk),
+                        set->is_contiguous ? " contiguous" : "");
     for (int i = 0; i < set->pipeline.n && status == PACK_OK; i++) {
         const struct pack_filter *filter = &set->pipeline.filter[i];
         status = pack_buf_printf(text, err, " %u/%u", (unsigned)filter->id,

@@ -74,15 +74,17 @@ free_slot(struct mover *m, struct move_slot *slot)
     m->n_free++;
 }
 
-/* What no load brings holds the fill value: elements that are not stored, and those of an
- * edge chunk beyond the dataset. */
+/* What no load brings holds the fill value: elements that are not stored, which those of the
+ * first part may be, and those of an edge chunk beyond the dataset. */
 static void
-fill_slot(const struct mover *m, struct move_slot *slot, const uint64_t *coords)
+fill_slot(const struct mover *m, struct move_slot *slot, const uint64_t *coords,
+          enum pack_chunk_kind first)
 {
     const struct pack_chunkmap *map = m->params->map;
     const struct pack_narrow *narrow = m->params->narrow;
     uint64_t bytes = m->move->plan.target.chunk_bytes, done = m->move->plan.target.elem_size;
-    if (map->index.n_missing == 0 && !pack_grid_is_edge(&m->move->plan.target, coords))
+    if (map->index.n_missing == 0 && first != PACK_CHUNK_FILLED &&
+        !pack_grid_is_edge(&m->move->plan.target, coords))
         return;
     memcpy(slot->data, narrow ? &narrow->fill : map->fill, done);
     while (done < bytes) {
@@ -104,6 +106,21 @@ void
 pack_rechunk_set_done(unsigned char *done, uint64_t number)
 {
     done[number / 8] |= (unsigned char)(1 << number % 8);
+}
+
+uint64_t
+pack_rechunk_plain_bytes(const struct pack_grid *target, bool is_contiguous,
+                         uint64_t number)
+{
+    uint64_t coords[PACK_RANK_MAX], bytes = target->elem_size;
+    struct pack_box box;
+    if (!is_contiguous)
+        return target->chunk_bytes;
+    pack_grid_coords(target, number, coords);
+    pack_grid_chunk_box(target, coords, &box);
+    for (int i = 0; i < target->rank; i++)
+        bytes *= box.count[i];
+    return bytes;
 }
 
 enum pack_status
@@ -216,8 +233,9 @@ pass_ready(struct mover *m, struct pack_error *err)
     while (m->ready && status == PACK_OK &&
            (is_plain || pack_pool_has_room(m->pool, MOVE_ENCODE))) {
         struct move_slot *slot = m->ready;
-        struct pack_stored stored = { slot->data,
-                                      (size_t)m->move->plan.target.chunk_bytes, 0 };
+        struct pack_stored stored = { slot->data, 0, 0 };
+        stored.size = (size_t)pack_rechunk_plain_bytes(
+            &m->move->plan.target, m->params->is_contiguous, slot->number);
         m->ready = slot->next;
         if (!m->ready)
             m->ready_end = &m->ready;
@@ -270,8 +288,9 @@ assign_slots(struct mover *m, struct move_part *part)
         struct move_slot *slot = find_slot(m, cursor->number);
         if (!slot)
             slot = open_slot(m, cursor->number, cursor->coords);
-        if (part->kind != PACK_CHUNK_FILLED && !slot->is_stored) {
-            fill_slot(m, slot, cursor->coords);
+        if ((part->kind != PACK_CHUNK_FILLED || m->params->is_contiguous) &&
+            !slot->is_stored) {
+            fill_slot(m, slot, cursor->coords, part->kind);
             slot->is_stored = true;
         }
         part->slots[n++] = slot;

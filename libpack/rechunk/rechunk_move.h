@@ -33,6 +33,8 @@ typedef enum pack_status (*pack_rechunk_write_fn)(void *context,
 struct pack_rechunk_move_params {
     const struct pack_chunkmap *map; /* of the source; not `unmapped` */
     struct pack_shape chunk;         /* of the target */
+    /* All of it is written, those at an edge without what is beyond it; no filters. */
+    bool is_contiguous;
     struct pack_pipeline pipeline;
     const struct pack_narrow *narrow; /* what its elements become; NULL: they stay */
     const struct pack_permutation *rows; /* their new order, as plan.h has it; or NULL */
@@ -64,6 +66,11 @@ struct pack_rechunk_move {
 enum pack_status pack_rechunk_move_plan(const struct pack_rechunk_move_params *params,
                                         struct pack_rechunk_move *move,
                                         struct pack_error *err);
+
+/* What is written of a target chunk that no filter takes: as long as others, but for those at
+ * an edge of contiguous data. */
+uint64_t pack_rechunk_plain_bytes(const struct pack_grid *target, bool is_contiguous,
+                                  uint64_t number);
 
 /* A shape in the other order; nothing where axes is NULL. */
 void pack_rechunk_turn_shape(const int *axes, struct pack_shape *shape);

@@ -37,7 +37,8 @@ static bool
 is_size_right(const struct pack_rechunk_set *set, const struct chunk_entry *entry)
 {
     const struct pack_pipeline *pipeline = &set->pipeline;
-    uint64_t chunk_bytes = set->move.plan.target.chunk_bytes;
+    uint64_t chunk_bytes = pack_rechunk_plain_bytes(&set->move.plan.target,
+                                                    set->is_contiguous, entry->number);
     uint32_t all = pipeline->n < 32 ? (UINT32_C(1) << pipeline->n) - 1 : UINT32_MAX;
     struct pack_chunk chunk;
     if (set->verbatim)

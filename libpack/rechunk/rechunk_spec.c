@@ -7,6 +7,8 @@
 
 #include "libpack/hdf5/h5_number.h"
 
+enum { STRETCH_BYTES = 256 << 10 };
+
 bool
 pack_rechunk_can(const struct pack_h5_dataset *d)
 {
@@ -70,20 +72,47 @@ check_size(const struct pack_shape *chunk, uint32_t element_bytes, struct pack_e
                            pack_shape_format(chunk, text));
 }
 
+/* Without chunks: stretches that lie in the file in one piece, of whole chunks of the source
+ * along the axis that is cut. They are short, so that little memory holds those that a row of
+ * its chunks touches. */
+static void
+set_stretch(struct pack_rechunk_set *set)
+{
+    struct pack_shape from = set->facts.chunk, *chunk = &set->chunk;
+    uint64_t bytes = element_bytes(set), room = STRETCH_BYTES;
+    *chunk = set->facts.extent;
+    pack_rechunk_turn_shape(set->axes, chunk);
+    pack_rechunk_turn_shape(set->axes, &from);
+    for (int i = 0; i < chunk->rank; i++)
+        set->is_fixed = set->is_fixed ||
+                        set->facts.max_extent.extent[i] > set->facts.extent.extent[i];
+    for (int i = chunk->rank - 1; i >= 0; i--) {
+        uint64_t n = room / bytes;
+        if (n < chunk->extent[i]) {
+            if (from.rank > 0 && n > from.extent[i])
+                n -= n % from.extent[i];
+            chunk->extent[i] = n > 0 ? n : 1;
+            room = 0; /* one of each axis before */
+        }
+        bytes *= chunk->extent[i];
+    }
+    set->is_contiguous = true;
+}
+
 static enum pack_status
 set_chunk(const struct pack_rechunk_params *params, struct pack_rechunk_set *set,
           struct pack_error *err)
 {
     const struct pack_facts *facts = &set->facts;
     const char *asked = set->asked_chunk ? set->asked_chunk : params->chunk;
+    if (asked ? strcmp(asked, "none") == 0 : facts->layout != PACK_LAYOUT_CHUNKED) {
+        set_stretch(set);
+        return PACK_OK;
+    }
     if (asked) {
         enum pack_status status = parse_chunk(asked, set, &set->chunk, err);
         return status == PACK_OK ? check_size(&set->chunk, element_bytes(set), err) : status;
     }
-    if (facts->layout != PACK_LAYOUT_CHUNKED)
-        return pack_fail_param(err, PACK_ERR_UNSUPPORTED, "chunk",
-                               "'%s' has no chunks, and what is rewritten needs some",
-                               facts->path);
     set->chunk = facts->chunk;
     pack_rechunk_turn_shape(set->axes, &set->chunk);
     return PACK_OK;
@@ -96,6 +125,23 @@ has_filter(const struct pack_pipeline *pipeline, uint32_t id)
         if (pipeline->filter[i].id == id)
             return true;
     return false;
+}
+
+/* Filters are for chunks: those that are asked for, and not those that the source has. */
+static enum pack_status
+check_contiguous(const struct pack_rechunk_params *params, struct pack_rechunk_set *set,
+                 bool is_asked, struct pack_error *err)
+{
+    bool has_none = set->asked_chunk || params->chunk;
+    if (!is_asked)
+        set->pipeline = (struct pack_pipeline){ 0 };
+    if (set->pipeline.n == 0 && !params->fletcher32)
+        return PACK_OK;
+    return pack_fail_param(err, has_none ? PACK_ERR_ARGUMENT : PACK_ERR_UNSUPPORTED, "chunk",
+                           has_none ? "'%s' is to have no chunks, and filters%s need some"
+                                    : "'%s' has no chunks, and filters%s need some",
+                           set->facts.path,
+                           set->pipeline.n == 0 ? " such as fletcher32" : "");
 }
 
 static enum pack_status
@@ -113,6 +159,8 @@ set_pipeline(const struct pack_rechunk_params *params, struct pack_rechunk_set *
         status = pack_pipeline_parse(asked, element_bytes(set), &set->pipeline, err);
     if (status != PACK_OK)
         return fail_asked(set, set->asked_filters, "compress", status, err);
+    if (set->is_contiguous)
+        return check_contiguous(params, set, asked, err);
     if (!params->fletcher32 || has_filter(&set->pipeline, PACK_FILTER_FLETCHER32))
         return PACK_OK;
     status = pack_pipeline_parse("fletcher32", element_bytes(set), &checksum, err);
@@ -162,7 +210,7 @@ pack_rechunk_spec(const struct pack_rechunk_params *params, struct pack_rechunk_
         status = set_pipeline(params, set, err);
     if (status != PACK_OK)
         return status;
-    set->verbatim = !set->narrow && !set->rows && !set->axes &&
+    set->verbatim = !set->is_contiguous && !set->narrow && !set->rows && !set->axes &&
                     set->facts.layout == PACK_LAYOUT_CHUNKED &&
                     pack_shape_equal(&set->chunk, &set->facts.chunk) &&
                     pack_clone_same_pipeline(&set->pipeline, &set->facts.pipeline);

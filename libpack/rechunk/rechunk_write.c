@@ -53,6 +53,7 @@ pack_rechunk_move_of(const struct pack_rechunk_params *p,
 {
     return (struct pack_rechunk_move_params){ .map = set->map,
                                               .chunk = set->chunk,
+                                              .is_contiguous = set->is_contiguous,
                                               .pipeline = set->pipeline,
                                               .narrow = set->narrow,
                                               .rows = set->rows,

@@ -21,16 +21,19 @@ put_chunks(struct page *page, const struct pack_rechunk_set *set)
     LINE(page, "  chunks   %s -> %s\n",
          facts->layout == PACK_LAYOUT_CHUNKED ? pack_shape_format(&facts->chunk, from)
                                               : pack_facts_layout_name(facts),
-         pack_shape_format(&set->chunk, to));
+         set->is_contiguous ? "none: contiguous" : pack_shape_format(&set->chunk, to));
+    if (set->is_fixed)
+        LINE(page, "  extent   can grow no more, as data without chunks cannot\n");
 }
 
 static void
 put_filters(struct page *page, const struct pack_rechunk_set *set)
 {
     char from[PACK_PIPELINE_TEXT_MAX], to[PACK_PIPELINE_TEXT_MAX];
-    LINE(page, "  filters  %s -> %s\n",
+    LINE(page, "  filters  %s -> %s%s\n",
          pack_pipeline_format(&set->facts.pipeline, from),
-         pack_pipeline_format(&set->pipeline, to));
+         pack_pipeline_format(&set->pipeline, to),
+         set->is_contiguous && set->facts.pipeline.n > 0 ? ", as they need chunks" : "");
 }
 
 static void
@@ -57,7 +60,10 @@ put_plan(struct page *page, const struct pack_rechunk_set *set)
     else if (plan->n_loads == n)
         LINE(page, "  plan     %s read once, %s written once, %s of memory, %s\n",
              pack_counted(n, "part", "parts").text,
-             pack_counted(plan->target.n_chunks_total, "chunk", "chunks").text, memory,
+             pack_counted(plan->target.n_chunks_total, set->is_contiguous ? "piece" : "chunk",
+                          set->is_contiguous ? "pieces" : "chunks")
+                 .text,
+             memory,
              pack_counted(set->move.n_workers, "thread", "threads").text);
     else
         LINE(page, "  plan     %s read %.2f times each, as memory is short: %s, %s\n",
@@ -204,6 +210,7 @@ static void
 put_json_set(struct pack_json *json, const struct pack_rechunk_report *report,
              const struct pack_rechunk_set *set)
 {
+    static const struct pack_shape none;
     char type[PACK_TYPE_TEXT_MAX];
     pack_json_object(json, NULL);
     pack_json_text(json, "path", set->path);
@@ -216,7 +223,8 @@ put_json_set(struct pack_json *json, const struct pack_rechunk_report *report,
     else
         pack_json_null(json, "layout");
     put_storage(json, "source", &set->facts.chunk, &set->facts.pipeline);
-    put_storage(json, "target", &set->chunk, &set->pipeline);
+    put_storage(json, "target", set->is_contiguous ? &none : &set->chunk, &set->pipeline);
+    pack_json_bool(json, "fixed", set->is_fixed);
     put_json_plan(json, set);
     if (report->result->is_written) {
         pack_json_object(json, "moved");
