@@ -339,6 +339,13 @@ test_settle(void)
     ok(pack_advise_settle(&params, &result, &err) == PACK_OK && result.rows[0].is_now &&
            result.rows[0].rate == 100,
        "measured, it gains too little: today's is kept");
+    struct pack_advise_result unsure = { .has_now = true, .now = at(100), .n_rows = 1,
+                                         .rows = { rewritten(300) } };
+    unsure.now.basis = PACK_ADVISE_MEASURED;
+    ok(pack_advise_settle(&params, &unsure, &err) == PACK_OK && unsure.rows[0].is_now &&
+           strstr(unsure.why[2], "; nothing that was measured is faster; chunks 8x64x64, none is "
+                                 "predicted to reach 3 times that, but could not be measured."),
+       "what is kept for want of a measurement is told: %s", unsure.why[2]);
     ok(strstr(result.why[2], ") reaches 1.10 times that, and") &&
            strstr(result.why[2], "1.15"),
        "with the gain that there was, and the one that it takes");

@@ -589,7 +589,8 @@ test_preloaded(void)
     struct pack_advise_outcome row = { .hit_rate = 0.5 };
     struct pack_advise_params p = params;
     static struct measure_rows rows;
-    rows = (struct measure_rows){ .params = &p, .layouts[0].set = &set };
+    const struct pack_measure_params usual = { .prove = false };
+    rows = (struct measure_rows){ .params = &p, .how = &usual, .layouts[0].set = &set };
     struct measure_candidate large = { .row = &row, .config = today }, small, block,
                              virtual, none;
     large.config.cache.size_bytes = 16 << 20;
@@ -608,6 +609,18 @@ test_preloaded(void)
     set.extent.extent[0] = 16;
     ok(!more && pack_measure_is_preloaded(&rows, &block),
        "that of a block shuffle where it holds all");
+    row.first_samples = row.steady_samples = 100;
+    row.first.loads = 10;
+    row.steady.loads = 4;
+    for (int ms = 8; ms >= 6; ms -= 2) { /* 16 samples of one worker, half a slice of 200 ms */
+        row.first_cost = (struct pack_cost){ .decode_ns = 100e6 * ms, .cpu_ns = 100e6 * ms,
+                                             .total_ns = 100e6 * ms };
+        ok(pack_measure_is_preloaded(&rows, &small) == (ms == 8),
+           "a small one whose first epoch takes %d ms of a slice of 200", 16 * ms);
+    }
+    row.first_cost.decode_ns = row.first_cost.cpu_ns = row.first_cost.total_ns = 800e6;
+    row.steady.loads = 5;
+    ok(!pack_measure_is_preloaded(&rows, &small), "not where later epochs are like the first");
     row.hit_rate = 0;
     ok(!pack_measure_is_preloaded(&rows, &large), "not one that finds nothing");
     row.hit_rate = 0.5;

@@ -143,15 +143,15 @@ change_text(const struct pack_advise_outcome *o, char *text, size_t size)
 }
 
 /* The fastest of the other rows that could be chosen and are faster than `than`, among
- * measured ones where that was measured; NULL: none is. */
+ * measured ones where that was measured, or of all; NULL: none is. */
 static const struct pack_advise_outcome *
 faster(const struct pack_advise_params *params, const struct pack_advise_result *r,
-       const struct pack_advise_outcome *than)
+       const struct pack_advise_outcome *than, bool of_all)
 {
     const struct pack_advise_outcome *best = NULL;
     for (size_t i = 1; i < r->n_rows; i++) {
         const struct pack_advise_outcome *o = &r->rows[i];
-        bool is_known = than->basis == PACK_ADVISE_PREDICTED ||
+        bool is_known = of_all || than->basis == PACK_ADVISE_PREDICTED ||
                         o->basis != PACK_ADVISE_PREDICTED;
         if (is_known && o->rate > (best ? best : than)->rate &&
             pack_advise_is_possible(params, o, than->randomness))
@@ -180,11 +180,18 @@ why_keep(const struct pack_advise_params *params, const struct pack_advise_resul
         return snprintf(text, size,
                         "; an epoch reads one sample, so that there is nothing to choose: "
                         "no order, and nothing to find in a cache");
-    const struct pack_advise_outcome *best = faster(params, r, &r->now);
+    const struct pack_advise_outcome *best = faster(params, r, &r->now, false),
+                                     *guessed = faster(params, r, &r->now, true);
+    char change[120], reason[64];
+    if (!best && guessed && guessed->rate >= pack_advise_min_gain(params) * r->now.rate)
+        return snprintf(text, size,
+                        "; nothing that was measured is faster; %s is predicted to reach %.3g "
+                        "times that, but could not be measured",
+                        change_text(guessed, change, sizeof change),
+                        guessed->rate / r->now.rate);
     if (!best)
         return snprintf(text, size, "; nothing that was tried is faster");
     double gain = best->rate / r->now.rate;
-    char change[120], reason[64];
     change_text(best, change, sizeof change);
     if (best->gain_low > 0 && best->gain_low < 1)
         return snprintf(text, size,
@@ -206,7 +213,7 @@ static int
 why_not_written(const struct pack_advise_params *params, const struct pack_advise_result *r,
                 char *text, size_t size)
 {
-    const struct pack_advise_outcome *choice = &r->rows[0], *o = faster(params, r, choice);
+    const struct pack_advise_outcome *choice = &r->rows[0], *o = faster(params, r, choice, false);
     char change[120], reason[64];
     if (!o || choice->change == PACK_ADVISE_REWRITE || o->change != PACK_ADVISE_REWRITE ||
         (o->gain_low > 0 && o->gain_low < 1)) /* which may be a loss */

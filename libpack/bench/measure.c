@@ -230,11 +230,25 @@ may_fill(const struct measure_rows *rows, const struct measure_candidate *candid
            candidate->config.cache.size_bytes / set->sample_bytes >= set->extent.extent[0];
 }
 
+/* Whether slices would end before the cache holds what it does in later epochs: it is large, or
+ * the first epoch, which loads more than twice as much as they do, is so slow. */
+static bool
+fills_long(const struct measure_rows *rows, const struct measure_candidate *candidate)
+{
+    const struct pack_advise_outcome *o = candidate->row;
+    const uint64_t most_ns = rows->how->prove ? proof_slice_ns : slice_ns;
+    double n = (double)rows->layouts[candidate->layout].set->extent.extent[0];
+    return candidate->config.cache.size_bytes >= SMALL_CACHE ||
+           ((double)o->first.loads / o->first_samples >
+                2 * (double)o->steady.loads / o->steady_samples &&
+            2 * n * 1e9 > unstored_rate(rows->params, o) * (double)most_ns);
+}
+
 bool
 pack_measure_is_preloaded(const struct measure_rows *rows,
                           const struct measure_candidate *candidate)
 {
-    return candidate->config.cache.size_bytes >= SMALL_CACHE && candidate->config.chunk.rank &&
+    return fills_long(rows, candidate) && candidate->config.chunk.rank &&
            candidate->row->hit_rate > 0 &&
            !candidate->config.is_virtual && /* which has a cache for each source */
            may_fill(rows, candidate) &&
