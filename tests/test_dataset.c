@@ -281,6 +281,9 @@ test_parts(void)
     ok(pack_readset_open(different, 2, NULL, &set, &err) == PACK_ERR_ARGUMENT &&
            strstr(err.text, "'images' and 'a' are different datasets"),
        "different datasets are not");
+    ok(pack_readset_open(different, 1, "b/c", &set, &err) == PACK_ERR_ARGUMENT && err.param &&
+           strcmp(err.param, "dataset") == 0,
+       "nor is one with two names: %s", err.text);
     ok(pack_readset_open(named, 1, "/b/c", &set, &err) == PACK_OK &&
            strcmp(set->dataset, "b/c") == 0,
        "a path given for all operands is that of each");

@@ -59,6 +59,11 @@ test_settings(void)
     has("h5py", "import h5py, hdf5plugin", "with zstd there is");
     has("c", "H5Fopen(\"it's \\\"my\\\".h5\", H5F_ACC_RDONLY", "C reads names in its own way");
     subject.file = "Bl\xc3\xa4tter \xff.h5";
+    const struct pack_advise_config now = { .chunk = { 4, { 4, 32, 48, 3 } } };
+    params.now = &now;
+    has("h5py", "h5py.File('new.h5'", "what is to be written anew is read from there");
+    has("c", "H5Fopen(\"new.h5\"", "in C as well");
+    params.now = NULL;
     has("h5py", "h5py.File('Bl\xc3\xa4tter \\udcff.h5'", "bytes that are no UTF-8 are Python's,");
     has("c", "H5Fopen(\"Bl\xc3\xa4tter \\377.h5\"", "or C's");
     has("c", "H5Pset_chunk_cache(access, 1009, 8388608, 0.5);", "slots come before bytes there");
@@ -149,6 +154,14 @@ test_samples(void)
     config.pattern.box.rank = 0;
     has("pytorch", "self.n = (f['a/b'].shape[0] - 1) // 2 + 1\n", "every other sample");
     has("pytorch", "return self.images[i * 2]\n", "is one");
+    ok(!strstr(code("pytorch"), "        # "), "all of it is as it was judged");
+    config.pattern.read = PACK_READ_BATCH;
+    subject.with = "l'abels";
+    has("pytorch",
+        "        # a batch in one read takes a __getitems__ of its own\n"
+        "        # and self.file['l\\'abels'][i], which is read in step\n"
+        "        return self.images[i * 2]\n",
+        "what is not in it is told");
     setup();
 }
 

@@ -98,6 +98,10 @@ put_headline(struct page *page, const struct pack_report_advise *report)
                        : best->is_now     ? "KEEP  "
                                           : "BEST  ";
     pack_page_wrap(page, lead, line, 6);
+    if (pack_advise_epochs(report->params) < 2) { /* all has been said */
+        put_training(page, report);
+        return;
+    }
     snprintf(line, sizeof line, "%s; the first %s samples/s, later ones %s",
              pack_counted(pack_advise_epochs(report->params), "epoch", "epochs").text,
              pack_short_rate(best->first_rate, rate), pack_short_rate(best->later_rate, size));

@@ -66,6 +66,15 @@ pack_snippet_name(size_t i, const char **title)
 
 /* ------------------------------------------------------------------ values */
 
+/* What is to be read: where the file is to be written anew, that one. */
+static const char *
+file_of(const struct pack_snippet_subject *s)
+{
+    const struct pack_advise_config *now = s->params->now;
+    return now && !pack_advise_same_layout(s->config, now) ? pack_snippet_new_file(s->file)
+                                                           : s->file;
+}
+
 typedef enum pack_status (*value_fn)(const struct pack_snippet_subject *s,
                                      struct pack_buf *buf, struct pack_error *err);
 
@@ -73,7 +82,7 @@ static enum pack_status
 py_file(const struct pack_snippet_subject *s, struct pack_buf *buf,
         struct pack_error *err)
 {
-    return pack_name_literal(s->file, '\'', buf, err);
+    return pack_name_literal(file_of(s), '\'', buf, err);
 }
 
 static enum pack_status
@@ -86,7 +95,7 @@ py_dataset(const struct pack_snippet_subject *s, struct pack_buf *buf,
 static enum pack_status
 c_file(const struct pack_snippet_subject *s, struct pack_buf *buf, struct pack_error *err)
 {
-    return pack_name_literal(s->file, '"', buf, err);
+    return pack_name_literal(file_of(s), '"', buf, err);
 }
 
 static enum pack_status

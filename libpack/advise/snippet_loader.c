@@ -96,8 +96,20 @@ pack_snippet_py_read(const struct pack_snippet_subject *s, struct pack_buf *buf,
     const struct pack_pattern *p = &s->config->pattern;
     unsigned long long rows = rows_of(p), step = step_of(p);
     char begin[40] = "i";
+    enum pack_status status = PACK_OK;
     if (step > 1)
         snprintf(begin, sizeof begin, "i * %llu", step);
+    if (p->read != PACK_READ_SAMPLE) /* what was judged is another way */
+        status = pack_buf_printf(buf, err, "# a batch in one read takes a __getitems__ of its own\n"
+                                           "        ");
+    if (s->with && status == PACK_OK)
+        status = pack_buf_printf(buf, err, "# and self.file[");
+    if (s->with && status == PACK_OK)
+        status = pack_name_literal(s->with, '\'', buf, err);
+    if (s->with && status == PACK_OK)
+        status = pack_buf_printf(buf, err, "][i], which is read in step\n        ");
+    if (status != PACK_OK)
+        return status;
     if (has_crops(s))
         return print_crop(s, begin, buf, err);
     if (rows > 1 && p->kind != PACK_PATTERN_TRACE)

@@ -342,11 +342,12 @@ read_all(struct measure_rows *rows, struct pack_measured *m, struct pack_error *
 static void
 scale_versions(const struct pack_advise_params *params, struct pack_advise_result *r)
 {
-    if (!r->has_versions || r->now.basis == PACK_ADVISE_PREDICTED)
+    if (!r->has_versions || r->now.modelled_rate <= 0)
         return;
     double factor = r->now.rate / r->now.modelled_rate;
     pack_advise_scale(&r->version_1, params, factor);
     pack_advise_scale(&r->version_2, params, factor);
+    r->version_1.basis = r->version_2.basis = r->now.basis;
 }
 
 /* Of the smallest copy: writing ends when it takes too long. */

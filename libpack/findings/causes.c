@@ -112,7 +112,7 @@ static bool
 collisions(const struct pack_cause_facts *f, char *text)
 {
     const struct pack_cache_counts *c = &f->counts;
-    if (c->evictions_collision * 10 <= c->loads)
+    if (c->loads == 0 || c->evictions_collision * 10 <= c->loads)
         return false;
     SAY("%.0f %% of the loads push another chunk out of the same slot although bytes are "
         "free: %s too few for this grid.",

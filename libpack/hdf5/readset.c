@@ -85,6 +85,9 @@ settle_path(const struct pack_readset *set, const char *own, const char *given,
             const char **path, struct pack_error *err)
 {
     *path = own ? own : set->dataset ? set->dataset : given;
+    if (own && given && strcmp(own + (own[0] == '/'), given + (given[0] == '/')) != 0)
+        return pack_fail_param(err, PACK_ERR_ARGUMENT, "dataset",
+                               "'%s' and '%s' are two names for what is to be read", own, given);
     if (own && set->dataset && strcmp(own, set->dataset) != 0)
         return pack_fail(err, PACK_ERR_ARGUMENT,
                          "'%s' and '%s' are different datasets; measure them apart",
