@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libpack/advise/advise_parts.h"
 #include "libpack/base/name.h"
 
 static const struct {
