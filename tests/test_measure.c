@@ -1157,8 +1157,10 @@ test_apart(void)
        "what reads as much from pages has all that the file has over its copy");
     ok(is_apart(1.21, 80, 0, 1) && is_apart(1.21, 80, 80, 1.1) && is_apart(0.81, 80, 80, 0.9),
        "what reads less has less of it");
-    ok(is_apart(1.21, 50, 0, 1) && is_apart(1.21, 49, 0, 1.21) && is_apart(1.21, 0, 80, 1.21),
-       "but all where today's time is another");
+    ok(is_apart(1.21, 50, 0, 1) && is_apart(1.21, 35, 0, 1.1) && is_apart(1.21, 35, 70, 1.21) &&
+           is_apart(1.21, 20, 0, 1.21) && is_apart(1.21, 10, 0, 1.21) &&
+           is_apart(1.21, 0, 80, 1.21),
+       "but half of it, or all, where today's time is another");
 }
 
 /* libpack's reader, of which something is said, is timed beside today's way, with so much time

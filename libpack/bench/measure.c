@@ -10,7 +10,7 @@
  * allocator, processes that share a memory bus. Pages of the file and of each copy are
  * timed in turns, as theirs may be of another size; today's settings are read on the file
  * too, in turns with all copies where it lies in the page cache, and what they give there
- * beyond that is taken to lie in its pages where these are most of their time, else to differ
+ * beyond that is taken to lie in its pages the more these take of their time, else to differ
  * for all rows alike.
  */
 #include "libpack/bench/measure_parts.h"

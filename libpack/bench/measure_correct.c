@@ -195,9 +195,10 @@ pages_mislead(struct measure_rows *rows, const struct measure_candidate *now,
 double
 pack_measure_apart(double ratio, const struct pack_cost *now, const struct pack_cost *cost)
 {
-    static const double most = 0.5;
-    double part = page_part(now);
-    return part < most ? ratio : pow(ratio, fmin(1, page_part(cost) / part));
+    static const double few = 0.2, most = 0.5; /* parts of today's time that pages take */
+    double part = page_part(now), less = part > few ? fmin(1, page_part(cost) / part) : 1;
+    double of_pages = fmin(1, fmax(0, (part - few) / (most - few)));
+    return pow(ratio, of_pages * less + (1 - of_pages));
 }
 
 /* The interval of a row's gain: that of the rounds, as far around the gain as that of the

@@ -132,8 +132,9 @@ bool pack_measure_is_preloaded(const struct measure_rows *rows,
                                const struct measure_candidate *candidate);
 
 /* What a row gives on the file over what its copy foretells, as today's settings give `ratio`
- * of that: it lies in the pages of the file where these are most of their time, and rows that
- * read fewer have less of it; else it is the machine's, and all have it. */
+ * of that: it lies in the pages of the file where these are half of their time or more, and rows
+ * that read fewer have less of it; where they are a fifth or less it is the machine's, and all
+ * have it; between the two it is shared out. */
 double pack_measure_apart(double ratio, const struct pack_cost *now,
                           const struct pack_cost *cost);
 

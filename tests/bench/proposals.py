@@ -66,7 +66,8 @@ def carry_out(path, case, command):
     """The arguments of the run that a command proposes, and a file to remove afterwards."""
     options = [o for o in re.findall(r'(--[a-z0-9-]+) (\S+)', command) if o[0] not in OF_RECHUNK]
     new = re.match(r'h5rechunk .* --chunk ([0-9x]+) --compress ([^ ,]+)', command)
-    if not new and not command.startswith('repack without chunks'):
+    if not new and ' --chunk none ' not in command:
+        assert not command.startswith(('h5rechunk', 'repack')), command
         if command.startswith('cat '):
             regret.touch(path, False)
             case = case[:3] + (False,)
