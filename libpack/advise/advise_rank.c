@@ -281,7 +281,8 @@ best_of(const struct pack_advise_params *params, const struct pack_advise_outcom
     const struct pack_advise_outcome *best = NULL;
     double rate = 0;
     for (size_t i = 0; i < n; i++)
-        if (is_rewrite(params, &o[i]) == rewritten && pack_advise_is_eligible(params, now, &o[i], random))
+        if (is_rewrite(params, &o[i]) == rewritten &&
+            pack_advise_is_eligible(params, now, &o[i], random))
             rate = fmax(rate, o[i].rate);
     for (size_t i = 0; i < n; i++) {
         if (is_rewrite(params, &o[i]) != rewritten ||

@@ -37,7 +37,7 @@ enum {
 static const uint64_t slice_ns = 200 * 1000 * 1000, proof_slice_ns = 400 * 1000 * 1000,
                       budget_ns = 5000 * 1000 * 1000u;
 static const double in_race = 0.5, /* of the best measured rate: worth reading again */
-    SLOWER = 2.5;                  /* times as long as usual, at most */
+    slower = 2.5;                  /* times as long as usual, at most */
 
 /* ------------------------------------------------------------- what is read */
 
@@ -60,7 +60,7 @@ pack_measure_slice(const struct pack_advise_params *params, double rate, uint64_
     double some_ns = rate > 0 ? SLOW_BATCHES * (double)config->pattern.batch * 1e9 *
                                     (double)pack_advise_workers(params) / rate
                               : 0;
-    return some_ns < (double)slice ? slice : (uint64_t)fmin(SLOWER * (double)slice, some_ns);
+    return some_ns < (double)slice ? slice : (uint64_t)fmin(slower * (double)slice, some_ns);
 }
 
 void
